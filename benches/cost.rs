@@ -1,4 +1,4 @@
-//! What it costs to come to rules that are as good: `collrules tune` against the usual procedure, in one run.
+//! Cost of equally good rules: `collrules tune` against the usual procedure, in one run.
 //!
 //! The usual procedure starts one job per candidate, communicator size and launch, each a benchmark over all message
 //! sizes with 10 000 calls up to 8 KiB and 1000 above, and takes the candidate with the smallest mean. Then both rules
@@ -20,7 +20,7 @@ use collrules_rules::steps::Steps;
 use collrules_rules::table::all_builtin;
 use collrules_rules::{Behaviour, Bytes, Choice, Collective, Ranks, Release, RuleTable, metric, registry};
 use collrules_runner::RunnerError;
-use collrules_runner::mpi::{Launcher, Wishes};
+use collrules_runner::mpi::{Launcher, LauncherOptions};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
@@ -56,15 +56,15 @@ type Times = BTreeMap<Cell, Vec<f64>>;
 
 fn main() {
     let args = Args::parse();
-    let wishes = Wishes {
+    let wishes = LauncherOptions {
         mpirun: Some(args.mpirun.clone()),
         worker: Some(PathBuf::from(env!("CARGO_BIN_EXE_collrules-worker"))),
         patience: Duration::from_secs(60),
-        ..Wishes::default()
+        ..LauncherOptions::default()
     };
     let found = Launcher::find(&wishes).and_then(|launcher| {
         let mpirun = launcher.mpirun().ok_or_else(|| RunnerError::NoLauncher("mpirun".to_owned()))?;
-        Ok(Release::of(mpirun.1)?)
+        Ok(Release::from_version(mpirun.1)?)
     });
     let release = match found {
         Ok(release) => release,

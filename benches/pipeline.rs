@@ -1,4 +1,4 @@
-//! How long the parts take that no measurement waits for: lookup, reading, writing, and the analysis.
+//! Time of the parts that no measurement waits for: lookup, reading, writing, and the analysis.
 
 #![allow(missing_docs)]
 
@@ -126,7 +126,12 @@ fn single_values(criterion: &mut Criterion) {
             for id in 0..8 {
                 let cell = Cell { collective: Collective::Bcast, ranks: Ranks(ranks), bytes: Bytes(1000 * bytes + 1) };
                 let time = Seconds(1e-5 * (1.0 + f64::from((id * 31 + ranks * 17) % 101 + bytes as u32) / 200.0));
-                timings.push(TableTiming { cell, candidate: Candidate::of(Choice::plain(id)), launch: 0, time });
+                timings.push(TableTiming {
+                    cell,
+                    candidate: Candidate::from_choice(Choice::plain(id)),
+                    launch: 0,
+                    time,
+                });
             }
         }
     }

@@ -1,4 +1,4 @@
-//! How long the rule table takes: the dynamic programme on 10 000 cells of one collective.
+//! Time of the rule table: the dynamic programme on 10 000 cells of one collective.
 
 #![allow(missing_docs)]
 
@@ -25,7 +25,7 @@ fn observations() -> Observations {
                 bytes: Bytes(1000 * u64::from(size + 1)),
             };
             for id in 0..10u32 {
-                let candidate = Candidate::of(Choice::plain(id));
+                let candidate = Candidate::from_choice(Choice::plain(id));
                 let slow = if id == 0 { 8.0 } else { f64::from((size / 11).abs_diff(id - 1)) };
                 let noise = f64::from((ranks * 7919 + size * 104_729 + id * 1_299_709) % 101) / 1e3;
                 let time = Seconds(1e-5 * (1.0 + 0.05 * slow + noise));

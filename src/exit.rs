@@ -1,8 +1,8 @@
-//! What the exit code says.
+//! Exit codes.
 
 use std::process::ExitCode;
 
-/// How a command ended. The numbers are documented in the README and do not change.
+/// Outcome of a command. The numbers are documented in the README and do not change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
     /// Everything went well.
@@ -15,26 +15,28 @@ pub(crate) enum Exit {
     Input,
     /// Nothing can be measured here: no mpirun, a worker that does not start, an unknown release, too few slots.
     Environment,
-    /// Interrupted before it was complete, with what was measured kept; or a proof could not be made.
+    /// Interrupted, with the measurements saved; or the proof could not be made.
     Incomplete,
     /// An output cannot be written, or is already there.
     Output,
-    /// The Open MPI in use does not do what the rules file says.
+    /// The Open MPI in use does not obey the rules file.
     Unproven,
-    /// A rules file makes something slower than it is without.
+    /// A rules file makes a size slower.
     Slower,
-    /// A collective is slower than other calls that do the same.
+    /// A collective is slower than other calls with an equal result.
     Violated,
     /// A node or a pair of nodes is slower than the others.
     Uneven,
-    /// A machine does not behave as it did when a run was measured.
+    /// A machine's times have changed since a run was measured.
     Drifted,
-    /// What a program ended with that was run for its own sake.
+    /// Rules were written that fresh launches did not confirm.
+    Unconfirmed,
+    /// Exit code of the program that a command runs for the user.
     Program(u8),
 }
 
 impl Exit {
-    /// The end of a program that was run for its own sake. Launchers know codes up to 255.
+    /// Returns the exit code of a program that was run for the user. Launchers use codes up to 255.
     pub(crate) fn of_program(code: i32) -> Self {
         u8::try_from(code)
             .map_or(Self::Program(u8::MAX), |code| if code == 0 { Self::Done } else { Self::Program(code) })
@@ -55,6 +57,7 @@ impl Exit {
             Self::Violated => 9,
             Self::Uneven => 10,
             Self::Drifted => 11,
+            Self::Unconfirmed => 12,
             Self::Program(code) => code,
         }
     }

@@ -1,4 +1,4 @@
-//! Why a command failed, and with which exit code.
+//! Errors of commands, with their exit codes.
 
 use std::path::{Path, PathBuf};
 
@@ -12,27 +12,27 @@ use collrules_workflow::WorkflowError;
 
 use crate::exit::Exit;
 
-/// Why a command failed.
+/// Error of a command.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
     /// A workflow ended without its result.
     #[error(transparent)]
     Workflow(#[from] WorkflowError),
-    /// Nothing of many files can be used.
+    /// None of many files can be used.
     #[error("{cause}")]
     NotImported { cause: ImportError },
-    /// Findings of a version that made no tree.
+    /// Findings of a version without a tree.
     #[error("{} holds no decision tree; `collrules analyze` makes one from the run or the table", path.display())]
     NoTree { path: PathBuf },
-    /// A file that releases read differently.
+    /// A file that releases interpret differently.
     #[error("{}: {ambiguity}; name with --release whose reading counts", path.display())]
     Ambiguous { path: PathBuf, ambiguity: Box<Ambiguity> },
-    /// Standard output is gone.
+    /// Standard output is closed.
     #[error("cannot write to standard output: {0}")]
     Stdout(std::io::Error),
 }
 
-/// What becomes a workflow's error on the way.
+/// Implements the conversion from errors that become a `WorkflowError` first.
 macro_rules! by_way_of_workflow {
     ($($error:ty),*) => {
         $(impl From<$error> for Failure {
@@ -55,12 +55,12 @@ impl Failure {
         WorkflowError::write(path, cause).into()
     }
 
-    /// The command line contradicts itself, or the input.
+    /// Options that contradict each other, or the input.
     pub(crate) fn usage(what: impl Into<String>) -> Self {
         WorkflowError::Usage(what.into()).into()
     }
 
-    /// No release takes the file.
+    /// No release accepts the file.
     pub(crate) fn not_in_force(path: &Path, reasons: Vec<String>) -> Self {
         WorkflowError::NotInForce { path: path.to_owned(), reasons }.into()
     }
@@ -84,9 +84,7 @@ fn of_workflow(error: &WorkflowError) -> Exit {
         Error::Usage(_) => Exit::Usage,
         Error::Input(_) | Error::Open { .. } | Error::Analysis { .. } | Error::NotInForce { .. } => Exit::Input,
         Error::OtherSystem { .. } | Error::NoProfile { .. } | Error::NoLibrary { .. } => Exit::Environment,
-        Error::Incomplete { .. } | Error::Unchecked { .. } | Error::Unvalidated { .. } | Error::Unshown { .. } => {
-            Exit::Incomplete
-        }
+        Error::Incomplete { .. } | Error::Unvalidated { .. } | Error::Unshown { .. } => Exit::Incomplete,
         Error::Occupied(_) | Error::Emit(_) | Error::Write { .. } | Error::Settings(_) | Error::Json(_) => Exit::Output,
         Error::Unproven { .. } => Exit::Unproven,
         Error::NotRepaired { .. } => Exit::Slower,
@@ -95,7 +93,10 @@ fn of_workflow(error: &WorkflowError) -> Exit {
 
 fn of_runner(error: &RunnerError) -> Exit {
     match error {
-        RunnerError::BadArguments(_) | RunnerError::EmptyGrid(_) | RunnerError::NotAJob { .. } => Exit::Usage,
+        RunnerError::BadArguments(_)
+        | RunnerError::EmptyGrid(_)
+        | RunnerError::Condition(_)
+        | RunnerError::NotAJob { .. } => Exit::Usage,
         RunnerError::Record(error) => of_record(error),
         RunnerError::Rules { .. } | RunnerError::Model(_) => Exit::Input,
         RunnerError::Scratch { .. } | RunnerError::Output(_) => Exit::Output,
@@ -108,7 +109,7 @@ fn of_runner(error: &RunnerError) -> Exit {
     }
 }
 
-/// Something that was to be read is an input; what was to be written, an output.
+/// Failed reads are input errors; failed writes, output errors.
 fn of_record(error: &RunDirError) -> Exit {
     match error {
         RunDirError::NotARun { .. }

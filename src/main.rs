@@ -12,18 +12,17 @@ mod session;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use clap::Parser;
 use collrules_report::plain;
 
-use crate::args::{Args, Command};
+use crate::args::Command;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::screen::{Ink, paint};
+use crate::screen::{TextStyle, paint};
 
 fn main() -> ExitCode {
-    let result = match Args::try_parse() {
+    let result = match args::parse() {
         Ok(args) => run(args.command),
-        // Help and version are output like any other.
+        // Help and version go to standard output.
         Err(said) if !said.use_stderr() => said.print().map(|()| Exit::Done).map_err(Failure::Stdout),
         Err(wrong) => wrong.exit(),
     };
@@ -48,6 +47,8 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Verify(verify) => cmd::verify::run(&verify).map(done),
         Command::Validate(validate) => cmd::validate::run(&validate),
         Command::Doctor(doctor) => cmd::doctor::run(&doctor),
+        Command::Settings(settings) => cmd::settings::run(&settings).map(done),
+        Command::Worker(worker) => cmd::worker::run(&worker).map(done),
         Command::Check(check) => cmd::check::run(&check),
         Command::Explain(explain) => cmd::explain::run(&explain).map(done),
         Command::Convert(convert) => cmd::convert::run(&convert).map(done),
@@ -58,11 +59,12 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Model(model) => cmd::model::run(&model),
         Command::Study(study) => cmd::study::run(&study).map(done),
         Command::Profile(profile) => cmd::profile::run(&profile),
-        Command::Try(tried) => cmd::tried::run(&tried),
+        Command::Try(tried) => cmd::ab_test::run(&tried),
         Command::Merge(merge) => cmd::merge::run(&merge).map(done),
         Command::Drift(drift) => cmd::drift::run(&drift),
         Command::Install(install) => cmd::install::run(&install).map(done),
         Command::Installed(installed) => cmd::installed::run(&installed),
+        Command::Port(port) => cmd::port::run(&port),
         Command::Submit(submit) => cmd::submit::run(&submit).map(done),
         Command::Status(status) => cmd::status::run(&status).map(done),
         Command::Watch(watch) => cmd::status::watch(&watch).map(done),
@@ -71,16 +73,15 @@ fn run(command: Command) -> Result<Exit, Failure> {
     }
 }
 
-/// Says on standard error what went wrong.
+/// Reports an error on standard error.
 fn tell(failure: &Failure) {
     if matches!(failure, Failure::Stdout(cause) if cause.kind() == io::ErrorKind::BrokenPipe) {
-        // Who closes the pipe, as `head` does, has read enough.
+        // A user who closes the pipe, as with `head`, has read enough.
         return;
     }
-    // Nothing is left to be done where standard error itself is gone.
-    // What is wrong with a file may be quoted from it, and is nothing for a terminal to obey.
+    // Without standard error nothing is left to do. The message may quote a file, so it must not control the terminal.
     let said = failure.to_string().lines().map(plain::line).collect::<Vec<_>>().join("\n");
     let text = screen::logged("collrules: ", &said);
     let text = text.strip_prefix("collrules:").unwrap_or(&text);
-    let _ = writeln!(screen::stderr(), "{}{text}", paint(Ink::Bad, "collrules:"));
+    let _ = writeln!(screen::stderr(), "{}{text}", paint(TextStyle::Bad, "collrules:"));
 }

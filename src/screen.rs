@@ -1,7 +1,7 @@
-//! What people read: how wide it is, and whether it is in colour. Nothing else in the program decides on these.
+//! Width and colour of the output for people, which no other module decides.
 //!
-//! Text is written with its escape codes; the streams here take them out where they are not wanted: away from a
-//! terminal, under `NO_COLOR` and `CLICOLOR=0`, and where `TERM` is `dumb`. `CLICOLOR_FORCE` asks for them anyway.
+//! Text is written with its escape codes; the streams here remove them if they are not wanted: away from a terminal,
+//! under `NO_COLOR` and `CLICOLOR=0`, and if `TERM` is `dumb`. `CLICOLOR_FORCE` asks for them anyway.
 
 use std::borrow::Cow;
 use std::env;
@@ -13,38 +13,38 @@ use collrules_report::words;
 
 use crate::failure::Failure;
 
-/// Columns where nothing says how many there are: what every terminal has.
+/// Columns if the number is unknown: every terminal has that many.
 const COLUMNS: usize = 80;
 
-/// Longer lines are hard to read, however wide the terminal.
+/// Largest width of prose: longer lines are hard to read on any terminal.
 const WIDEST_PROSE: usize = 100;
 
-/// Narrower columns would break every word.
+/// Smallest width: narrower columns would break every word.
 const NARROWEST: usize = 40;
 
-/// What a piece of text is.
+/// Meaning of a piece of text, which determines its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ink {
-    /// What names a part of the output.
+pub(crate) enum TextStyle {
+    /// Name of a part of the output.
     Heading,
-    /// As it should be.
+    /// A good result.
     Good,
-    /// Worth knowing.
+    /// For information.
     Note,
-    /// Something suffers.
+    /// A result that affects the quality.
     Warning,
-    /// Something is wrong.
+    /// An error or a bad result.
     Bad,
 }
 
-/// The text in its colour.
-pub(crate) fn paint(ink: Ink, text: &str) -> String {
+/// The text with the colour of its meaning.
+pub(crate) fn paint(ink: TextStyle, text: &str) -> String {
     let style = match ink {
-        Ink::Heading => Style::new().bold(),
-        Ink::Good => AnsiColor::Green.on_default(),
-        Ink::Note => AnsiColor::Cyan.on_default(),
-        Ink::Warning => AnsiColor::Yellow.on_default(),
-        Ink::Bad => AnsiColor::Red.on_default().bold(),
+        TextStyle::Heading => Style::new().bold(),
+        TextStyle::Good => AnsiColor::Green.on_default(),
+        TextStyle::Note => AnsiColor::Cyan.on_default(),
+        TextStyle::Warning => AnsiColor::Yellow.on_default(),
+        TextStyle::Bad => AnsiColor::Red.on_default().bold(),
     };
     format!("{style}{text}{style:#}")
 }
@@ -59,29 +59,29 @@ pub(crate) fn stderr() -> AutoStream<io::StderrLock<'static>> {
     AutoStream::auto(io::stderr().lock())
 }
 
-/// Whether standard output shows colours, for those who make escape codes of their own.
+/// Returns true if standard output shows colours, for code with its own escape codes.
 pub(crate) fn is_coloured() -> bool {
     AutoStream::choice(&io::stdout()) != ColorChoice::Never
 }
 
-/// Whether the terminal can do no more than print lines, one below the other.
+/// Returns true if the terminal can only print lines, one below the other.
 pub(crate) fn is_dumb() -> bool {
     env::var_os("TERM").is_some_and(|name| name == "dumb")
 }
 
-/// Columns of standard output: what `COLUMNS` says, or those of the terminal, or 80.
+/// Columns of standard output: `COLUMNS`, the terminal's, or 80.
 pub(crate) fn width() -> usize {
     columns(terminal_size::terminal_size_of(io::stdout())).unwrap_or(COLUMNS)
 }
 
-/// Columns of standard error; none where it is no terminal, so that lines of a log stay whole.
+/// Columns of standard error; none if it is not a terminal, so that lines of a log are not wrapped.
 fn log_width() -> Option<usize> {
     io::stderr().is_terminal().then(|| columns(terminal_size::terminal_size_of(io::stderr())).unwrap_or(COLUMNS))
 }
 
 fn columns(terminal: Option<(terminal_size::Width, terminal_size::Height)>) -> Option<usize> {
     let told = env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-    // A terminal that does not know says 0.
+    // A terminal of unknown width reports 0.
     let found = told.or_else(|| terminal.map(|(width, _)| usize::from(width.0))).filter(|columns| *columns > 0);
     found.map(|columns| columns.max(NARROWEST))
 }
@@ -104,8 +104,8 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
     write!(out, "{text}{end}").and_then(|()| out.flush()).map_err(Failure::Stdout)
 }
 
-/// Text without what a terminal would obey, but for line breaks, tabs and inks. A name of a file or a directory, which may
-/// be anybody's, moves no cursor and renames no window.
+/// Text without control characters except line breaks, tabs and colours: a file name from an unknown source must not
+/// move the cursor or rename the window.
 fn tame(text: &str) -> Cow<'_, str> {
     let is_tame = |char: char| !char.is_control() || matches!(char, '\n' | '\t');
     if text.chars().all(is_tame) {
@@ -120,13 +120,13 @@ fn tame(text: &str) -> Cow<'_, str> {
     Cow::Owned(tamed.collect())
 }
 
-/// Writes bytes for programs to standard output, as they are and to the end.
+/// Writes bytes for programs to standard output, unchanged and complete.
 pub(crate) fn raw(bytes: &[u8]) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     out.write_all(bytes).and_then(|()| out.flush()).map_err(Failure::Stdout)
 }
 
-/// A line for standard error: wrapped on a terminal, whole in a log.
+/// A line for standard error: wrapped on a terminal, unwrapped in a log.
 pub(crate) fn logged(prefix: &str, line: &str) -> String {
     let Some(width) = log_width() else { return format!("{prefix}{line}") };
     let lines = line.lines().enumerate().flat_map(|(place, line)| {
@@ -150,12 +150,12 @@ mod tests {
     #[test]
     fn names_cannot_steer_the_terminal() {
         assert_eq!(tame("a\u{1b}[2Jb\u{9b}5mc\rd\te\n"), "a?[2Jb?5mc?d\te\n");
-        let painted = paint(Ink::Bad, "bad");
+        let painted = paint(TextStyle::Bad, "bad");
         assert_eq!(tame(&painted), painted);
     }
 
     #[test]
     fn ink_ends_where_the_text_does() {
-        assert_eq!(paint(Ink::Heading, "Files:"), "\u{1b}[1mFiles:\u{1b}[0m");
+        assert_eq!(paint(TextStyle::Heading, "Files:"), "\u{1b}[1mFiles:\u{1b}[0m");
     }
 }

@@ -1,4 +1,4 @@
-//! What the command line gives to every workflow.
+//! Session of a workflow that the command line starts.
 
 use collrules_workflow::start::start;
 use collrules_workflow::{Event, Session};
@@ -6,7 +6,7 @@ use collrules_workflow::{Event, Session};
 use crate::interrupt;
 use crate::progress::{Output, Reporter};
 
-/// How many launches may fail where no option says it.
+/// Maximum number of failed launches if no option sets it.
 pub(crate) const FAILURES: u32 = 20;
 
 /// Runs a workflow, whose events go to a reporter.
@@ -22,7 +22,7 @@ pub(crate) fn with<T>(failures: u32, output: Output, run: impl FnOnce(&mut Sessi
     })
 }
 
-/// The same for what starts no campaign.
+/// Like [`with`], for workflows that start no campaign.
 pub(crate) fn plain<T>(run: impl FnOnce(&mut Session<'_>) -> T) -> T {
     with(0, Output::Text, run)
 }

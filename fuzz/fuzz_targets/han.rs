@@ -4,19 +4,19 @@
 #![no_main]
 
 use collrules_rules::behaviour::Behaviour;
-use collrules_rules::han::{Level, Load, Table, load, write};
+use collrules_rules::han::{Level, HanLoad, HanTable, load, write};
 use collrules_rules::Collective;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
     for version in Behaviour::distinct() {
         let loaded = match load(bytes, &version) {
-            Load::Accepted(loaded) => loaded,
-            Load::Rejected(rejection) | Load::Crashes(rejection) => {
+            HanLoad::Accepted(loaded) => loaded,
+            HanLoad::Rejected(rejection) | HanLoad::Crashes(rejection) => {
                 assert!(rejection.span.start <= rejection.span.end && rejection.span.end <= bytes.len());
                 continue;
             }
-            Load::NoHan => continue,
+            HanLoad::NoHan => continue,
         };
         let table = loaded.to_table();
         for collective in Collective::ALL {
@@ -29,11 +29,11 @@ fuzz_target!(|bytes: &[u8]| {
                 }
             }
         }
-        if table == Table::default() {
+        if table == HanTable::default() {
             continue;
         }
         let text = write(&table, &[]).expect("what was read can be said");
-        let Load::Accepted(again) = load(text.as_bytes(), &version) else {
+        let HanLoad::Accepted(again) = load(text.as_bytes(), &version) else {
             panic!("{version} does not accept what was written:\n{text}");
         };
         assert_eq!(again.to_table(), table, "{version}\n{text}");

@@ -9,7 +9,7 @@ use libfuzzer_sys::fuzz_target;
 fuzz_target!(|input: (&str, &[u8])| {
     let (name, bytes) = input;
     let parts: Vec<&str> = name.split('/').collect();
-    let mut importer = Importer::new(Options::of(Release::V5_0));
+    let mut importer = Importer::new(Options::new(Release::V5_0));
     importer.add(name, &parts, bytes);
     // Under a name that tells the rest, more of it is used.
     importer.add("bcast-np4-a0", &["bcast-np4-a0"], bytes);

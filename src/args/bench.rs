@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use collrules_record::Candidate;
-use collrules_record::options::{Launching, System};
+use collrules_record::options::{Launching, SystemOptions};
 use collrules_record::units::{BadBytes, Bytes, MAX_BYTES, Ranks};
 use collrules_rules::Collective;
 
@@ -16,7 +16,7 @@ const LARGEST_SMALL: Bytes = Bytes(8192);
     after_help = "The options are those of the OSU micro-benchmarks where they have them. Exit code 1 if a check \
 of the data fails."
 )]
-pub(crate) struct Bench {
+pub(crate) struct BenchArgs {
     /// The collective
     #[arg(value_name = "COLLECTIVE")]
     pub(crate) collective: Collective,
@@ -28,10 +28,10 @@ pub(crate) struct Bench {
     pub(crate) message_size: (Option<Bytes>, Bytes),
     /// Timed calls per size; with two numbers, the second is for messages above 8 KiB
     #[arg(short, long, value_name = "N[,LARGE]", default_value = "1000,100", value_parser = counts)]
-    pub(crate) iterations: Counts,
+    pub(crate) iterations: Iterations,
     /// Calls before that; with two numbers, the second is for messages above 8 KiB
     #[arg(short = 'x', long, value_name = "N[,LARGE]", default_value = "100,10", value_parser = counts)]
-    pub(crate) warmup: Counts,
+    pub(crate) warmup: Iterations,
     /// Print the fastest and the slowest rank and the number of calls as well
     #[arg(short, long)]
     pub(crate) full: bool,
@@ -53,35 +53,35 @@ pub(crate) struct Bench {
     /// Print comma-separated values
     #[arg(long)]
     pub(crate) csv: bool,
-    /// What to time: builtin is what programs get, tuned:ALGORITHM/FANINOUT/SEGSIZE/MAX_REQUESTS an algorithm,
-    /// mockup:CALLS, split:PIECES or pad:SIZE other calls that do the same
+    /// Algorithm to time: builtin (the default), tuned:ALGORITHM/FANINOUT/SEGSIZE/MAX_REQUESTS, or other calls that
+    /// do the same: mockup:CALLS, split:PIECES, pad:SIZE
     #[arg(long, value_name = "CANDIDATE", default_value = "builtin")]
     pub(crate) candidate: Candidate,
-    /// Rules file to put in force; a run stands for its whole tuning, HAN's file and settings included
+    /// Rules file to use; a run stands for its whole tuning, HAN's file and settings included
     #[arg(long, value_name = "FILE", conflicts_with = "candidate")]
     pub(crate) rules: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) system: System<Launching>,
+    pub(crate) system: SystemOptions<Launching>,
 }
 
 /// Numbers of calls for small and for large messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Counts {
+pub(crate) struct Iterations {
     small: u32,
     large: u32,
 }
 
-impl Counts {
+impl Iterations {
     /// The number for a message size.
     pub(crate) fn of(self, bytes: Bytes) -> u32 {
         if bytes <= LARGEST_SMALL { self.small } else { self.large }
     }
 }
 
-fn counts(text: &str) -> Result<Counts, String> {
+fn counts(text: &str) -> Result<Iterations, String> {
     let count = |text: &str| text.trim().parse::<u32>().map_err(|_| format!("`{text}` is not a number of calls"));
     let (small, large) = text.split_once(',').unwrap_or((text, text));
-    Ok(Counts { small: count(small)?, large: count(large)? })
+    Ok(Iterations { small: count(small)?, large: count(large)? })
 }
 
 fn message_size(text: &str) -> Result<(Option<Bytes>, Bytes), String> {
@@ -115,7 +115,7 @@ mod tests {
     fn numbers_of_calls_depend_on_the_size() {
         let both = counts("1000,100").expect("two numbers");
         assert_eq!((both.of(Bytes(8192)), both.of(Bytes(8193))), (1000, 100));
-        assert_eq!(counts("7"), Ok(Counts { small: 7, large: 7 }));
+        assert_eq!(counts("7"), Ok(Iterations { small: 7, large: 7 }));
         assert!(counts("x").is_err() && counts("1,").is_err());
     }
 

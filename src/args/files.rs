@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use collrules_record::options::{Inquiring, Installing, Validating, Verifying};
+use collrules_record::options::{Inquiring, Installing, Porting, Validating, Verifying};
 use collrules_record::units::{Bytes, Ranks};
 use collrules_rules::emit::TargetFormat;
 use collrules_rules::han::Level;
@@ -11,10 +11,10 @@ use collrules_rules::{Behaviour, Collective, Distribution};
 
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Exit code: 0 if nothing is as bad as what --deny says (errors), 1 if something is, 3 if a file \
-cannot be read."
+    after_help = "Exit code: 0 if all problems are below the level of --deny (errors), 1 otherwise, 3 if a file \
+                  cannot be read."
 )]
-pub(crate) struct Check {
+pub(crate) struct CheckArgs {
     /// Rules files of any format; - is standard input, and a run directory stands for its rules
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
@@ -22,25 +22,21 @@ pub(crate) struct Check {
     /// differ, and an older one need not know the format]
     #[arg(long, value_name = "RELEASE", value_delimiter = ',')]
     pub(crate) release: Vec<Behaviour>,
-    /// How problems are shown
+    /// Check what the rules do on communicators of this many ranks, on whatever machine
+    #[arg(long, value_name = "N")]
+    pub(crate) np: Option<Ranks>,
+    /// Format of the list of problems
     #[arg(long, value_name = "HOW", default_value = "full", conflicts_with = "json")]
     pub(crate) format: CheckFormat,
     /// Answer in JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// What makes the check fail beside errors
+    /// Least severe problem, apart from errors, that makes the check fail
     #[arg(long, value_name = "WHAT")]
     pub(crate) deny: Option<Deny>,
-    /// Mend, in place, what takes no decision. A file that a version accepts means the same to it afterwards; a file that
-    /// all ignore is mended to mean what it shows
-    #[arg(long)]
-    pub(crate) fix: bool,
-    /// Only show what --fix would change; exit with 1 if that is anything
-    #[arg(long, requires = "fix")]
-    pub(crate) dry_run: bool,
 }
 
-/// How a check shows problems.
+/// Format in which a check shows problems.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum CheckFormat {
     /// A summary, then each kind of problem once with its line, reason and remedy, and where else it is
@@ -49,7 +45,7 @@ pub(crate) enum CheckFormat {
     Short,
 }
 
-/// What makes a check fail beside errors.
+/// Problems, apart from errors, that make a check fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Deny {
     /// Warnings
@@ -69,7 +65,8 @@ pub(crate) struct Explain {
     /// Size of the communicator [default: show the ranges of all]
     #[arg(long, value_name = "N")]
     pub(crate) np: Option<Ranks>,
-    /// What the caller passes, as benchmarks print it: the block of one rank for scatter [default: show all ranges]
+    /// Size that the caller passes, as benchmarks print it: the block of one rank for scatter [default: show all
+    /// ranges]
     #[arg(long, value_name = "SIZE", requires_all = ["op", "np"])]
     pub(crate) size: Option<Bytes>,
     /// Topology level, in a rules file of coll/han: intra_node, inter_node, global_communicator
@@ -90,7 +87,7 @@ pub(crate) struct Explain {
     /// The operation does not commute
     #[arg(long, requires_all = ["op", "np"])]
     pub(crate) non_commutative: bool,
-    /// How the communicator lies on nodes: any, one-per-node, single-node
+    /// Distribution of the communicator over nodes: any, one-per-node, single-node
     #[arg(long, value_name = "HOW", default_value = "any", requires_all = ["op", "np"])]
     pub(crate) distribution: Distribution,
     /// Answer in JSON
@@ -113,6 +110,19 @@ pub(crate) struct Convert {
     /// File to write, which must not exist [default: standard output]
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Within a release, such as from 5.0.8 to 5.0.11, rules are compared with the default in fresh launches; \
+                  what a patch level changed is tuned again. Between releases everything is."
+)]
+pub(crate) struct Port {
+    #[command(flatten)]
+    pub(crate) porting: Porting,
+    /// Answer in JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, clap::Args)]
@@ -142,9 +152,9 @@ pub(crate) struct Verify {
 
 #[derive(Clone, Debug, clap::Args)]
 #[command(
-    after_help = "Exit code: 0 if the file makes nothing slower (with --repair, any more), 8 if it does. For a rules \
-file of a run, the cells that were tuned are compared, and the options about launching, simulation and timing are \
-those of the run; one that is given replaces that of the run."
+    after_help = "Exit code: 0 if the file makes nothing slower (with --repair: after the repair), 8 if it does. For \
+                  a rules file of a run, the sizes that were tuned are compared, and options about launching, \
+                  simulation and timing are those of the run unless they are given."
 )]
 pub(crate) struct Validate {
     /// The rules file: that of a run (or the run's directory), or any other, also one of coll/han alone
@@ -187,16 +197,16 @@ pub(crate) struct InstalledArgs {
 }
 
 #[derive(Debug, clap::Args)]
-pub(crate) struct Tree {
+pub(crate) struct TreeArgs {
     /// A run directory that holds findings, or a findings file; - is standard input
     #[arg(value_name = "RUN|FINDINGS")]
     pub(crate) input: PathBuf,
-    /// How to show it
+    /// Format of the tree
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(crate) format: TreeFormat,
 }
 
-/// How a decision tree is shown.
+/// Format in which a decision tree is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum TreeFormat {
     /// Indented lines

@@ -4,15 +4,16 @@ use std::path::PathBuf;
 
 use clap::Args;
 use collrules_record::Mockup;
+use collrules_record::experiment::{Alternatives, Experiment, Grid, Mockups};
 use collrules_record::mockup::BadMockup;
-use collrules_record::options::{self, Budget, List, Mockups, System, Timing, Tuning};
+use collrules_record::options::{Budget, List, SystemOptions, TimingOptions};
 use collrules_record::policy::{Assumption, Assumptions};
 use collrules_record::units::Bytes;
-use collrules_record::values::{Communicators, MOST_LAUNCHES, budget, collectives, percent, sizes, slowdown};
+use collrules_record::values::{CommunicatorSizes, MOST_LAUNCHES, budget, collectives, percent, sizes, slowdown};
 use collrules_rules::{Collective, Release};
 use collrules_workflow::guidelines::Judging;
 
-use super::{Session, TABLE_RELEASE};
+use super::{SessionArgs, TABLE_RELEASE};
 use crate::failure::Failure;
 
 #[derive(Debug, Args)]
@@ -31,8 +32,8 @@ pub(crate) struct Guidelines {
     #[arg(long, value_name = "LIST", default_value = "all", value_parser = collectives)]
     pub(crate) ops: List<Collective>,
     /// Communicator sizes, as for tune [default: powers of two up to the slots at hand, and the slots]
-    #[arg(long, value_name = "SIZES", default_value = "default", hide_default_value = true, value_parser = Communicators::read)]
-    pub(crate) np: Communicators,
+    #[arg(long, value_name = "SIZES", default_value = "default", hide_default_value = true, value_parser = CommunicatorSizes::read)]
+    pub(crate) np: CommunicatorSizes,
     /// Message sizes: FIRST:LAST for the powers of two between (and both ends), or sizes separated by commas
     #[arg(long, value_name = "SIZES", default_value = "4,64,1K,16K,256K,1M", value_parser = sizes)]
     pub(crate) sizes: List<Bytes>,
@@ -40,29 +41,29 @@ pub(crate) struct Guidelines {
     /// pad:SIZE
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = mockup)]
     pub(crate) only: Vec<Mockup>,
-    /// Into how many calls messages are split, without and with a barrier between them; separated by commas
+    /// Numbers of calls to split messages into, without and with a barrier between them; separated by commas
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "4", value_parser = clap::value_parser!(u32).range(2..))]
     pub(crate) pieces: Vec<u32>,
-    /// What a mock-up may need on a rank beside the caller's buffers
+    /// Maximum memory of a mock-up on a rank, besides the caller's buffers
     #[arg(long, value_name = "SIZE", default_value = "512M")]
     pub(crate) max_extra_memory: Bytes,
-    /// What the buffers of one rank may take; larger calls are left out
+    /// Maximum memory for the buffers of one rank; larger calls are left out
     #[arg(long, value_name = "SIZE", default_value = "512M")]
     pub(crate) max_memory: Bytes,
-    /// Leave out the algorithms of coll/tuned, and those of HAN where it serves, which show what would cure a violation
+    /// Do not time the algorithms of coll/tuned and HAN that could cure a violation
     #[arg(long)]
     pub(crate) no_remedies: bool,
-    /// Check all once more in launches with this rules file in force, or with the tuning of this run, and report which
-    /// violations are gone, stay, or are new. The exit code is for what is left under it
+    /// Check again with this rules file, or the tuning of this run, and report which violations are gone, stay, or
+    /// are new. The exit code is for those left with the file
     #[arg(long, value_name = "FILE|RUN", conflicts_with = "input")]
     pub(crate) rules: Option<PathBuf>,
     /// Slowdown, in percent, that is tolerated
     #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = slowdown)]
     pub(crate) tolerate: f64,
-    /// Acceptable share of wrong violations, in percent of all
+    /// Maximum share of wrong violations, in percent of all (false discovery rate)
     #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = percent)]
     pub(crate) error_rate: f64,
-    /// What programs keep to, beyond what MPI asks of them: commutative-ops, consistent-arguments
+    /// Guarantees of programs beyond MPI's rules: commutative-ops, consistent-arguments
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) assume: Vec<Assumption>,
     /// Report what changed since this check: its directory, or its guidelines.json
@@ -71,14 +72,14 @@ pub(crate) struct Guidelines {
     /// Release of Open MPI that a table was measured with [default: 5.0]
     #[arg(long, value_name = "RELEASE", requires = "input")]
     pub(crate) release: Option<Release>,
-    /// Time for all of it; with `none`, each launch goes on until every cell is precise or has as many rounds as allowed
+    /// Time for all of it; `none`: until every message size is precise or has its maximum of rounds
     #[arg(long, value_name = "TIME|none", default_value = "120s", value_parser = budget)]
     pub(crate) budget: Budget,
-    /// How many times to start the job. A violation has to show in every launch
+    /// Number of launches. A violation has to show in every launch
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=MOST_LAUNCHES))]
     pub(crate) launches: u32,
-    /// Directory for the check, which must not hold one yet [default: collrules-guidelines-DATE-TIME]. Where a
-    /// run or a table is judged, the directory for what is found
+    /// Directory for the check, which must not hold one yet, or for the results on a run or table [default:
+    /// collrules-guidelines-DATE-TIME]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Seed of every random order
@@ -88,11 +89,11 @@ pub(crate) struct Guidelines {
     #[arg(long)]
     pub(crate) dry_run: bool,
     #[command(flatten)]
-    pub(crate) timing: Timing,
+    pub(crate) timing: TimingOptions,
     #[command(flatten)]
-    pub(crate) system: System,
+    pub(crate) system: SystemOptions,
     #[command(flatten)]
-    pub(crate) session: Session,
+    pub(crate) session: SessionArgs,
 }
 
 /// A mock-up; where nothing stands before the calls, `mockup:` is meant.
@@ -103,27 +104,32 @@ fn mockup(text: &str) -> Result<Mockup, String> {
 }
 
 impl Guidelines {
-    /// What a new check shall do.
-    pub(crate) fn tuning(&self) -> Result<Tuning, Failure> {
-        let mut tuning: Tuning = options::read(["--refine=0", "--no-validate"]).map_err(Failure::usage)?;
-        tuning.grid.collectives.clone_from(&self.ops);
-        tuning.grid.ranks.clone_from(&self.np);
-        tuning.grid.sizes.clone_from(&self.sizes);
-        tuning.grid.max_memory = self.max_memory;
+    /// Returns the experiment of a new check.
+    pub(crate) fn experiment(&self) -> Result<Experiment, Failure> {
         // Resumed from elsewhere, it is the same file.
         let absolute = |rules: &PathBuf| std::path::absolute(rules).map_err(|cause| Failure::open(rules, cause));
-        let rules = self.rules.as_ref().map(absolute).transpose()?;
-        tuning.grid.mockups = Some(Box::new(Mockups {
+        let mockups = Mockups {
             only: self.only.clone(),
             pieces: self.pieces.clone(),
             max_extra_memory: self.max_extra_memory,
             remedies: !self.no_remedies,
-            rules,
-        }));
-        (tuning.criteria.min_gain, tuning.criteria.error_rate) = (self.tolerate, self.error_rate);
-        tuning.policy.assumptions = self.assumptions();
-        let (budget, launches, seed) = (self.budget, self.launches, self.seed);
-        Ok(Tuning { budget, launches, seed, timing: self.timing, system: self.system.clone(), ..tuning })
+        };
+        let grid = Grid {
+            ranks: self.np.clone(),
+            max_memory: self.max_memory,
+            alternatives: Alternatives::Mockups(mockups),
+            ..Grid::new(&self.ops, &[], &self.sizes)
+        };
+        Ok(Experiment {
+            budget: self.budget,
+            launches: self.launches,
+            seed: self.seed,
+            timing: self.timing,
+            min_gain: self.tolerate,
+            assumptions: self.assumptions(),
+            passes: self.rules.as_ref().map(absolute).transpose()?.into(),
+            ..Experiment::new(grid, self.system.clone())
+        })
     }
 
     fn assumptions(&self) -> Assumptions {

@@ -13,7 +13,7 @@ use collrules_rules::{Collective, Release};
 directories, detail.out and best.out of ompi-collectives-tuning; tables with named columns, separated by commas, \
 semicolons or tabs. Any may be packed with gzip. What the content does not say is taken from names such as \
 bcast-np4-a3.txt or np4/a3/bcast.txt, or from options.")]
-pub(crate) struct Import {
+pub(crate) struct ImportArgs {
     /// Files, and directories with files; - is standard input
     #[arg(value_name = "INPUT", required = true)]
     pub(crate) inputs: Vec<PathBuf>,
@@ -23,36 +23,37 @@ pub(crate) struct Import {
     /// Release of Open MPI whose algorithm numbers are meant [default: 5.0]
     #[arg(long, value_name = "RELEASE")]
     pub(crate) release: Option<Release>,
-    /// The collective that was timed, where neither content nor names say so
+    /// The collective, if neither content nor names say so
     #[arg(long, value_name = "NAME")]
     pub(crate) collective: Option<Collective>,
-    /// The number of ranks, where neither content nor names say so
+    /// The number of ranks, if neither content nor names say so
     #[arg(long, value_name = "N")]
     pub(crate) np: Option<Ranks>,
-    /// The algorithm, where neither content nor names say so: number, name, tuned:ID/FANINOUT/SEGSIZE/MAX_REQUESTS, or
-    /// builtin for Open MPI's own choice
+    /// The algorithm, if neither content nor names say so: number, name, tuned:ID/FANINOUT/SEGSIZE/MAX_REQUESTS, or
+    /// builtin for Open MPI's default
     #[arg(long, visible_alias = "candidate", value_name = "ALGORITHM", value_parser = algorithm)]
     pub(crate) algorithm: Option<CandidateName>,
     /// The start of the MPI job, from 0 [default: counted, each output of the same thing being one]
     #[arg(long, value_name = "N")]
     pub(crate) launch: Option<u32>,
-    /// How names are to be read, such as '{collective}_{np}_{algorithm}*.txt'; {launch} is known as well, * is anything
+    /// Pattern of the file names, such as '{collective}_{np}_{algorithm}*.txt'; {launch} is known as well, * is
+    /// anything
     #[arg(long, value_name = "PATTERN")]
     pub(crate) name_pattern: Option<NamePattern>,
     /// Unit of columns of times that name none
     #[arg(long, value_name = "UNIT")]
     pub(crate) unit: Option<Unit>,
-    /// Which time to take where there are several [default: slowest if every timing has it, else average]
+    /// Which time to use if there are several [default: slowest if every timing has it, else average]
     #[arg(long, value_name = "WHICH")]
     pub(crate) time: Option<Time>,
     #[command(flatten)]
     pub(crate) plausible: Plausible,
-    /// Print what was noticed as JSON
+    /// Print findings as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-/// What is believed of numbers that others measured.
+/// Limits to the timings that are believed when others measured them.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Plausible {
     /// Leave out timings that are not plausible; by default they are kept and named
@@ -64,12 +65,12 @@ pub(crate) struct Plausible {
 }
 
 impl Plausible {
-    /// What is possible on the machine that was measured.
+    /// Returns the limits of the measured machine.
     pub(crate) fn limits(&self) -> Limits {
         self.process_bandwidth.map_or_else(Limits::default, |process_bandwidth| Limits { process_bandwidth })
     }
 
-    /// Whether nothing was asked for.
+    /// Returns true if no option was given.
     pub(crate) fn is_default(&self) -> bool {
         !self.leave_out_flagged && self.process_bandwidth.is_none()
     }
@@ -98,7 +99,7 @@ pub(crate) enum Time {
 }
 
 impl Unit {
-    /// How many make a second.
+    /// Returns the number of units in a second.
     pub(crate) fn per_second(self) -> f64 {
         match self {
             Self::S => 1.0,

@@ -11,17 +11,18 @@ mod merge;
 mod model;
 mod profile;
 mod report;
+mod settings;
 mod study;
 mod submit;
+mod worker;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::parser::ValueSource;
-use clap::{Arg, ArgAction, ArgMatches, CommandFactory, Parser, Subcommand};
+use clap::{Arg, ArgAction, ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 use collrules_record::Policy;
-use collrules_record::findings::Criteria;
-use collrules_record::options::{Grid, Launching, System, Tuning};
+use collrules_record::options::{Demands, GridOptions, Launching, SystemOptions, TuneOptions};
 use collrules_rules::Release;
 
 pub(crate) use collrules_workflow::analyze::TABLE_RELEASE;
@@ -29,23 +30,25 @@ use collrules_workflow::profile::weighted;
 
 use crate::failure::Failure;
 use crate::progress::Output;
-pub(crate) use bench::Bench;
+pub(crate) use bench::BenchArgs;
 pub(crate) use drift::DriftArgs;
-pub(crate) use files::{Check, CheckFormat, Convert, Deny, Diff, Explain, Install, InstalledArgs};
-pub(crate) use files::{Tree, TreeFormat, Validate, Verify};
+pub(crate) use files::{CheckArgs, CheckFormat, Convert, Deny, Diff, Explain, Install, InstalledArgs};
+pub(crate) use files::{Port, TreeArgs, TreeFormat, Validate, Verify};
 pub(crate) use generate::{Completions, Man};
 pub(crate) use guidelines::Guidelines;
-pub(crate) use import::{Import, Plausible, Time, Unit};
+pub(crate) use import::{ImportArgs, Plausible, Time, Unit};
 pub(crate) use irregular::IrregularArgs;
 pub(crate) use merge::Merge;
 pub(crate) use model::{Fit, ModelAction, ModelArgs, Predict};
-pub(crate) use profile::{Profile, ProfileCommand, Show, Try};
-pub(crate) use report::{Report, ReportFormat};
+pub(crate) use profile::{ProfileArgs, ProfileCommand, Show, Try};
+pub(crate) use report::{ReportArgs, ReportFormat};
+pub(crate) use settings::SettingsArgs;
 pub(crate) use study::StudyArgs;
 pub(crate) use submit::{StatusArgs, Submit, Watch};
+pub(crate) use worker::{WorkerAction, WorkerArgs};
 
-/// Tunes Open MPI's coll/tuned: measures every algorithm of a collective on this cluster, writes the rules file that
-/// makes Open MPI pick the right one, and shows that it does.
+/// Tunes Open MPI's collectives: benchmarks every algorithm on this cluster, writes rules for the faster ones, and
+/// checks that Open MPI uses them.
 #[derive(Debug, Parser)]
 #[command(name = "collrules", version, max_term_width = 80, after_help = EXIT_CODES)]
 pub(crate) struct Args {
@@ -67,66 +70,132 @@ const EXIT_CODES: &str = "Exit codes:
   8  a rules file makes something slower
   9  a collective is slower than other calls that do the same
  10  a node or a pair of nodes is slower than the others
- 11  a machine does not behave as it did when a run was measured";
+ 11  a machine does not behave as it did when a run was measured
+ 12  rules were written that fresh launches did not confirm";
+
+/// The options of `tune` that its short help shows.
+const COMMON: [&str; 10] =
+    ["collectives", "ranks", "sizes", "budget", "out", "resume", "profile", "scenario", "dry_run", "verbose"];
+
+/// The commands in groups, as their list shows them.
+const GROUPS: [(&str, &[&str]); 5] = [
+    ("Start", &["doctor", "tune", "validate", "install", "installed", "drift"]),
+    ("Rules files", &["check", "explain", "convert", "diff", "verify", "port"]),
+    ("Cluster", &["submit", "status", "watch", "plan", "measure", "merge", "settings", "worker"]),
+    ("Programs", &["profile", "try"]),
+    (
+        "Research",
+        &[
+            "analyze",
+            "import",
+            "tree",
+            "report",
+            "guidelines",
+            "study",
+            "model",
+            "irregular",
+            "bench",
+            "completions",
+            "man",
+        ],
+    ),
+];
+
+/// The command line of this process, or what to say instead.
+pub(crate) fn parse() -> Result<Args, clap::Error> {
+    let command = Args::command().mut_subcommand("tune", |tune| {
+        tune.mut_args(|option| {
+            let common = COMMON.contains(&option.get_id().as_str());
+            option.hide_short_help(!common)
+        })
+        .after_help("All options: collrules tune --help")
+    });
+    let template = format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n{}\n\nOptions:\n{{options}}\n\n{{after-help}}",
+        grouped(&command)
+    );
+    let matches = command.help_template(template).try_get_matches()?;
+    Args::from_arg_matches(&matches)
+}
+
+/// The list of commands, by groups.
+fn grouped(command: &clap::Command) -> String {
+    let mut lines = Vec::new();
+    for (group, names) in GROUPS {
+        lines.extend([String::new(), format!("{group}:")]);
+        for name in names {
+            let about = command.find_subcommand(name).and_then(clap::Command::get_about);
+            let about = about.map(ToString::to_string).unwrap_or_default();
+            lines.extend(collrules_report::words::wrapped(80, &about, &format!("  {name:<12}"), &" ".repeat(14)));
+        }
+    }
+    lines.join("\n")
+}
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Measure, decide, write the rules file, and show that Open MPI obeys it
+    /// Benchmark the algorithms, write rules for the faster ones, and check that Open MPI uses them
     Tune(Tune),
-    /// Only measure: the first half of tune, which analyze or tune --resume completes
+    /// Only benchmark: the first half of tune, which analyze or tune --resume completes
     Measure(Tune),
-    /// Say what would be measured and how long it will take, as tune --dry-run does
+    /// Show what would be measured, and estimate how long it takes
     Plan(Tune),
-    /// Make verdicts and rules of a run directory or a timing table, without MPI
+    /// Create rules from a run or from a table of timings, without MPI
     Analyze(Analyze),
-    /// Show the decision tree that an analysis made, with the evidence for each of its leaves
-    Tree(Tree),
-    /// Write what an analysis found as a page, as text, or for programs, or say what changed since another run
-    Report(Report),
-    /// Make a run directory of what OSU, IMB, ReproMPI and others measured
-    Import(Import),
-    /// Show whether the Open MPI in use accepts a rules file and serves calls by the rules meant for them
+    /// Show the rules of a run as a decision tree, with the evidence for each
+    Tree(TreeArgs),
+    /// Write the report of a run as a page, text or table, or compare it with another run
+    Report(ReportArgs),
+    /// Import timings of OSU, IMB, ReproMPI and others as a run
+    Import(ImportArgs),
+    /// Check that Open MPI uses the rules of a file
     Verify(Verify),
-    /// Compare a rules file with the builtin in fresh launches without it and with it, and give back what is slower
+    /// Compare a rules file with the default in fresh launches, and remove rules that are slower
     Validate(Validate),
-    /// Say what is installed, which components would serve, and what is in the way of measuring, with remedies
+    /// Check that collrules can measure here, with a remedy for each problem
     Doctor(Doctor),
-    /// Show everything that is wrong with rules files, or might surprise, in any release
-    Check(Check),
-    /// Say which line of a rules file decides a call in each release, and what runs; without --op, show the whole file
+    /// List settings that make messages and collectives faster or slower, with values to try
+    Settings(SettingsArgs),
+    /// Build the program that runs in MPI jobs, for another Open MPI
+    Worker(WorkerArgs),
+    /// Find errors and surprises in rules files, for every release of Open MPI
+    Check(CheckArgs),
+    /// Show which line of a rules file decides a call, and what runs; without --op, the whole file
     Explain(Explain),
-    /// Write what a rules file means in another format, and say what that loses
+    /// Convert a rules file, and list what the other format cannot express
     Convert(Convert),
-    /// Show the calls that two rules files decide differently
+    /// List the calls that two rules files decide differently
     Diff(Diff),
-    /// Check that no collective is slower than other calls that do the same, and say where and how badly
+    /// Find collectives that are slower than other calls that do the same
     Guidelines(Guidelines),
-    /// Write the script of a batch job that tunes, and submit it; from a login node, without MPI
+    /// Submit a batch job that tunes, from a login node, without MPI
     Submit(Submit),
-    /// Say how far a run is, and what the batch system says of its job
+    /// Show the progress of a run and the state of its job
     Status(StatusArgs),
-    /// Follow a run: say how far it is whenever that changes
+    /// Follow the progress of a run
     Watch(Watch),
-    /// Show calls that now and then take many times as long, as gathers over TCP do, and what cures them
+    /// Find calls that sometimes stall, such as gathers over TCP, and what cures them
     Irregular(IrregularArgs),
-    /// Fit a communication model to timings of messages, name slow nodes, and predict what collectives take
+    /// Fit a communication model, find slow nodes and links, and predict times of collectives
     Model(ModelArgs),
-    /// Time a collective as the OSU micro-benchmarks do, and print the same columns
-    Bench(Bench),
-    /// Compare chosen algorithms on a grid: tables, figures, and a conclusion drawn from the numbers
+    /// Time a collective as the OSU micro-benchmarks do, with the same columns
+    Bench(BenchArgs),
+    /// Compare algorithms that you name: tables, figures, conclusion
     Study(StudyArgs),
-    /// Run an MPI program as it is, and see which collectives it calls and where its time goes
-    Profile(Profile),
-    /// Run a program without and with a tuning, in turns, and say whether it is faster
+    /// Run an MPI program, and show which collectives it calls and where its time goes
+    Profile(ProfileArgs),
+    /// A/B test of a tuning on a program: run it without and with the tuning, in turns
     Try(Try),
-    /// Make one run of several that were measured on the same system, such as an array of jobs over numbers of nodes
+    /// Merge runs that were measured on the same system, such as those of a job array
     Merge(Merge),
-    /// Measure some cells of a run again, and say whether the machine changed and whether the rules still hold
+    /// Measure some sizes of a run again: has the machine changed, do the rules still hold?
     Drift(DriftArgs),
-    /// Put a tuning where every job of an Open MPI finds it, or take it back
+    /// Install a tuning for every job of an Open MPI, or undo that
     Install(Install),
-    /// Say which installations of Open MPI have a tuning, made from what, and whether it still holds
+    /// List installed tunings: what they were made from, and whether they are intact
     Installed(InstalledArgs),
+    /// Move a tuning to another version of Open MPI, and measure again what changed there
+    Port(Port),
     /// Write completions for a shell to standard output
     Completions(Completions),
     /// Write manual pages
@@ -136,9 +205,9 @@ pub(crate) enum Command {
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Tune {
     #[command(flatten)]
-    pub(crate) tuning: Tuning,
-    /// Measure what programs call, in order of their time in it until 95 % are covered, and choose what saves them the most:
-    /// profiles that collrules profile made, or their directories; may be repeated, and FILE:WEIGHT says how much each counts
+    pub(crate) options: TuneOptions,
+    /// Tune for programs: measure the calls that take 95 % of their time in collectives, and choose what saves them
+    /// most. Profiles of collrules profile, or their directories; may be repeated; FILE:WEIGHT weights them
     // Without a heading, here and below: that of what was flattened before would go on.
     #[arg(
         long,
@@ -151,24 +220,24 @@ pub(crate) struct Tune {
     /// Directory for the run, which must not hold one yet [default: collrules-run-DATE-TIME]
     #[arg(long, value_name = "DIR", help_heading = None)]
     pub(crate) out: Option<PathBuf>,
-    /// Say what would be measured and how long it will take, and stop
+    /// Show what would be measured and how long it takes, then stop
     #[arg(long, help_heading = None)]
     pub(crate) dry_run: bool,
-    /// With plan or --dry-run, list every point
+    /// Print every verdict, remark and file; with plan or --dry-run, list every point
     #[arg(long, short, help_heading = None)]
     pub(crate) verbose: bool,
-    /// Print neither progress nor remarks nor results; failures are still reported on standard error
+    /// Print only errors
     #[arg(long, short, help_heading = None, conflicts_with_all = ["verbose", "json", "dry_run"])]
     pub(crate) quiet: bool,
     #[command(flatten)]
-    pub(crate) session: Session,
+    pub(crate) session: SessionArgs,
 }
 
-/// What concerns the session rather than what is measured.
+/// Options of the session, which do not change what is measured.
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Session")]
-pub(crate) struct Session {
-    /// Resume the run in this directory; what it measures, and how, was decided when it began
+pub(crate) struct SessionArgs {
+    /// Resume the run in this directory, with the options that it began with
     #[arg(long, value_name = "DIR")]
     pub(crate) resume: Option<PathBuf>,
     /// Report what happens as JSON, one event per line on standard output
@@ -192,7 +261,7 @@ pub(crate) struct Doctor {
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
-    pub(crate) system: System<Launching>,
+    pub(crate) system: SystemOptions<Launching>,
 }
 
 #[derive(Debug, clap::Args)]
@@ -201,7 +270,7 @@ pub(crate) struct Analyze {
     /// gzip, named collective, algorithm_id, comm_size, message_bytes, avg_latency_us, and perhaps algorithm and launch
     #[arg(value_name = "RUN|TABLE")]
     pub(crate) input: PathBuf,
-    /// Directory for what is made of a table, or of a run that has findings already
+    /// Directory for the results of a table, or of a run that has findings already
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Release of Open MPI that a table was measured with; a run knows its own [default: 5.0]
@@ -209,21 +278,11 @@ pub(crate) struct Analyze {
     pub(crate) release: Option<Release>,
     #[command(flatten)]
     pub(crate) plausible: Plausible,
-    /// Decide on these launches only, and compare what the choices are worth on --test-launches with what simple methods
-    /// reach; nothing is written
-    #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "test_launches", conflicts_with = "out")]
-    pub(crate) train_launches: Vec<u32>,
-    /// The launches to look at, separated by commas
-    #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "train_launches")]
-    pub(crate) test_launches: Vec<u32>,
-    /// Print the comparison as JSON, with figures for each collective
-    #[arg(long, requires = "train_launches", conflicts_with = "quiet")]
-    pub(crate) json: bool,
     /// Print nothing on standard output
     #[arg(long, short, action = ArgAction::SetTrue)]
     pub(crate) quiet: bool,
     #[command(flatten)]
-    pub(crate) criteria: Criteria,
+    pub(crate) criteria: Demands,
     #[command(flatten)]
     pub(crate) policy: Policy,
 }
@@ -231,10 +290,10 @@ pub(crate) struct Analyze {
 impl Tune {
     /// Refuses options that contradict each other.
     pub(crate) fn consistent(&self) -> Result<(), Failure> {
-        if !self.tuning.also_layout.is_empty() && self.tuning.system.jobs.is_model() {
+        if !self.options.also_layout.is_empty() && self.options.system.jobs.is_model() {
             return Err(Failure::usage("the ranks of a model have one layout: leave out --also-layout"));
         }
-        let Grid { collectives, only, .. } = &self.tuning.grid;
+        let GridOptions { collectives, only, .. } = &self.options.grid;
         // What programs call is measured whatever --ops says.
         let missing = only.iter().filter(|_| self.profile.is_empty()).find(|(named, _)| !collectives.contains(named));
         match missing {
@@ -245,13 +304,13 @@ impl Tune {
         }
     }
 
-    /// What the session writes on the way.
+    /// Returns the form of the output that the session writes while it runs.
     pub(crate) fn output(&self) -> Output {
-        if self.quiet { Output::Quiet } else { Output::of(self.session.json) }
+        if self.quiet { Output::Quiet } else { Output::new(self.session.json) }
     }
 }
 
-/// What the user gives to a subcommand, without what is usual where nothing is said.
+/// The arguments that the user gave to a subcommand, without defaults.
 pub(crate) struct Given {
     command: clap::Command,
     pub(crate) matches: ArgMatches,
@@ -260,11 +319,11 @@ pub(crate) struct Given {
 impl Given {
     /// On the command line of this program.
     pub(crate) fn here() -> Self {
-        Self::of(Args::command(), std::env::args_os()).unwrap_or_else(|error| error.exit())
+        Self::from_words(Args::command(), std::env::args_os()).unwrap_or_else(|error| error.exit())
     }
 
     /// By these words.
-    pub(crate) fn of<W: Into<OsString> + Clone>(
+    pub(crate) fn from_words<W: Into<OsString> + Clone>(
         mut program: clap::Command,
         words: impl IntoIterator<Item = W>,
     ) -> Result<Self, clap::Error> {
@@ -281,6 +340,11 @@ impl Given {
         Ok(Self { command, matches })
     }
 
+    /// The word or path that `--arrival` has.
+    pub(crate) fn arrival(&self) -> PathBuf {
+        self.matches.get_raw("arrival").and_then(Iterator::last).map(PathBuf::from).unwrap_or_default()
+    }
+
     /// The arguments that are given.
     pub(crate) fn arguments(&self) -> impl Iterator<Item = &Arg> {
         let given = |argument: &&Arg| self.matches.contains_id(argument.get_id().as_str());
@@ -295,5 +359,20 @@ mod tests {
     #[test]
     fn the_definitions_are_consistent() {
         Args::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_is_in_one_group_and_common_options_exist() {
+        let command = Args::command();
+        let listed: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+        for subcommand in command.get_subcommands() {
+            let times = listed.iter().filter(|name| **name == subcommand.get_name()).count();
+            assert_eq!(times, 1, "{}", subcommand.get_name());
+        }
+        assert_eq!(listed.len(), command.get_subcommands().count());
+        let tune = command.find_subcommand("tune").expect("a command");
+        for option in COMMON {
+            assert!(tune.get_arguments().any(|argument| argument.get_id() == option), "{option}");
+        }
     }
 }

@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use collrules_model::{Simulator, Terms};
+use collrules_model::{Simulator, SlowCriteria};
 use collrules_record::options::Modelling;
 use collrules_record::units::{Bytes, Ranks};
 use collrules_record::values::{percent, size, slowdown};
 use collrules_rules::{Collective, Release};
-use collrules_workflow::model::Question;
+use collrules_workflow::model::CallQuestion;
 
 /// The level of intervals.
 const LEVEL: f64 = 0.95;
@@ -86,7 +86,7 @@ pub(crate) struct Predict {
     /// Size of the communicator
     #[arg(long, value_name = "N")]
     pub(crate) np: Ranks,
-    /// What the caller passes: the block of one rank for scatter and gather
+    /// Size that the caller passes: the block of one rank for scatter and gather
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) size: Bytes,
     /// Release whose algorithms are meant [default: that of the model, or 5.0]
@@ -95,16 +95,16 @@ pub(crate) struct Predict {
 }
 
 impl Fit {
-    /// By what slow nodes are judged.
-    pub(crate) fn terms(&self) -> Terms {
-        Terms { tolerate: self.tolerate, error_rate: self.error_rate, level: LEVEL }
+    /// Returns the terms by which slow nodes are judged.
+    pub(crate) fn terms(&self) -> SlowCriteria {
+        SlowCriteria { tolerate: self.tolerate, error_rate: self.error_rate, level: LEVEL }
     }
 }
 
 impl Predict {
-    /// What is asked.
-    pub(crate) fn question(&self) -> Question {
-        Question {
+    /// Returns the question to the model.
+    pub(crate) fn question(&self) -> CallQuestion {
+        CallQuestion {
             collective: self.op,
             algorithm: self.algorithm.clone(),
             segment: self.segment.0,

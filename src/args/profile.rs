@@ -11,7 +11,7 @@ use collrules_record::options::{Profiling, Trying};
     after_help = "Exit code: that of the program. Standard output and standard error are the program's; what collrules \
 itself says comes last, on standard error."
 )]
-pub(crate) struct Profile {
+pub(crate) struct ProfileArgs {
     #[command(subcommand)]
     pub(crate) show: Option<ProfileCommand>,
     #[command(flatten)]
@@ -39,7 +39,7 @@ pub(crate) struct Show {
     /// Answer in JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// Where to write the page [default: profile.html beside the profile]
+    /// File for the page [default: profile.html beside the profile]
     #[arg(long, value_name = "FILE")]
     pub(crate) page: Option<PathBuf>,
 }
@@ -47,11 +47,11 @@ pub(crate) struct Show {
 #[derive(Clone, Debug, clap::Args)]
 #[command(
     after_help = "Exit code: 0 unless the program is shown to be slower with the tuning (or the profiler), 8 if it is. The runs take turns \
-(without, with, with, without, and so on), so that what drifts favours neither side."
+(without, with, with, without, and so on), so that drift favours neither side."
 )]
 pub(crate) struct Try {
     /// The rules file: that of a run (or the run's directory), or any other
-    #[arg(value_name = "RULES|RUN", required_unless_present = "profiler", conflicts_with = "profiler")]
+    #[arg(value_name = "RULES|RUN", required_unless_present_any = ["profiler", "settings"], conflicts_with = "profiler")]
     pub(crate) rules: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) trying: Trying,

@@ -7,14 +7,14 @@ use std::path::PathBuf;
     after_help = "`tune` and `analyze` write report.html and report.md by themselves; this writes them again, or in other \
 formats."
 )]
-pub(crate) struct Report {
+pub(crate) struct ReportArgs {
     /// A run directory that holds findings, or a findings file
     #[arg(value_name = "RUN|FINDINGS")]
     pub(crate) input: PathBuf,
     /// An earlier run: say what changed since, and whether its rules still suit
     #[arg(long, value_name = "RUN|FINDINGS")]
     pub(crate) compare: Option<PathBuf>,
-    /// How to write it [default: what the name after --out ends with, else text]
+    /// Format of the report [default: that of the extension of --out, else text]
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<ReportFormat>,
     /// The file to write, in place of what has that name [default: standard output]
@@ -25,7 +25,7 @@ pub(crate) struct Report {
     pub(crate) open: bool,
 }
 
-/// How a report is written.
+/// Format of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum ReportFormat {
     /// For a terminal
@@ -40,7 +40,7 @@ pub(crate) enum ReportFormat {
     Json,
 }
 
-impl Report {
+impl ReportArgs {
     /// The format that is asked for; none where the name of the output has an ending that says nothing.
     pub(crate) fn wanted(&self) -> Option<ReportFormat> {
         let ending = self.out.as_ref().and_then(|out| out.extension()?.to_str());

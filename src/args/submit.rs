@@ -27,17 +27,17 @@ pub(crate) struct StatusArgs {
 }
 
 #[derive(Debug, clap::Args)]
-#[command(after_help = "It ends when the batch system does not know the job any more, or when the run has all that \
-tune makes.")]
+#[command(after_help = "It ends when the batch system does not know the job any more, when the run has all results \
+of tune, or when no process continues it and nothing is written for the time of --lag.")]
 pub(crate) struct Watch {
     /// The directory of the run, or the one that was given to submit
     #[arg(value_name = "RUN")]
     pub(crate) run: PathBuf,
-    /// How often to look
+    /// Interval between two checks
     #[arg(long, value_name = "TIME", value_parser = positive, default_value = "10s")]
     pub(crate) every: Seconds,
-    /// How long to look for further files once the job has left the queue: a shared file system may show them late, NFS
-    /// up to a minute
+    /// Time to look for further files once the job has left the queue: a shared file system may show them late, NFS up
+    /// to a minute
     #[arg(long, value_name = "TIME", default_value = "60s")]
     pub(crate) lag: Seconds,
 }

@@ -9,7 +9,7 @@ use collrules_record::rundir::{self, RunDir};
 use collrules_workflow::analyze::Source;
 use collrules_workflow::{WorkflowError, publish};
 
-use super::{conclude, replay};
+use super::summary;
 use crate::args::{Analyze, Given, TABLE_RELEASE};
 use crate::failure::Failure;
 use crate::session;
@@ -18,12 +18,12 @@ pub(crate) fn run(args: &Analyze) -> Result<(), Failure> {
     let published = session::plain(|session| {
         let (source, run) = if args.input.is_dir() {
             if args.release.is_some() {
-                return Err(Failure::usage("a run knows its own release; --release is for tables"));
+                return Err(Failure::usage("--release is for tables; a run records its release"));
             }
             if !args.plausible.is_default() {
                 return Err(Failure::usage(
-                    "--leave-out-flagged and --process-bandwidth are for tables: what collrules measured is not doubted, \
-                     and `collrules import` takes both for what others did",
+                    "--leave-out-flagged and --process-bandwidth are for tables of others, not for runs of collrules; \
+                     `collrules import` accepts both",
                 ));
             }
             let (source, run) = Source::of_run(&args.input, session)?;
@@ -32,33 +32,27 @@ pub(crate) fn run(args: &Analyze) -> Result<(), Failure> {
             if args.input != Path::new("-") && !args.input.exists() {
                 return Err(WorkflowError::Input(format!("{} does not exist", args.input.display())).into());
             }
-            if args.out.is_none() && args.train_launches.is_empty() {
+            if args.out.is_none() {
                 return Err(Failure::usage("name a directory for the results of a table: --out DIR"));
             }
             let options = Options {
                 leave_out_flagged: args.plausible.leave_out_flagged,
                 limits: args.plausible.limits(),
-                ..Options::of(args.release.unwrap_or(TABLE_RELEASE))
+                ..Options::new(args.release.unwrap_or(TABLE_RELEASE))
             };
             (Source::of_table(&args.input, options, session)?, None)
         };
-        if !args.train_launches.is_empty() {
-            return replay::run(args, &source).map(|()| None);
-        }
-        let about_them = |argument: &Arg| ["assume", "safety"].contains(&argument.get_id().as_str());
+        let about_them = |argument: &Arg| ["assume", "safety", "keep_bits"].contains(&argument.get_id().as_str());
         let said = Given::here().arguments().any(about_them).then_some(args.policy.assumptions);
         let policy = Policy { assumptions: source.assumptions(said), ..args.policy };
-        let decided = source.decide(args.criteria, policy)?;
+        let decided = source.decide(args.criteria.into(), policy)?;
         let target = target(args, run)?;
-        Ok(Some(publish::unproven(target, decided, source.manifest().cloned(), session)?))
+        Ok(publish::unproven(target, decided, source.manifest().cloned(), session)?)
     })?;
-    match published {
-        Some(published) if !args.quiet => conclude::print(&published),
-        _ => Ok(()),
-    }
+    if args.quiet { Ok(()) } else { summary::print(&published) }
 }
 
-/// Where the findings go. What was concluded before, and perhaps proven and installed, is not overwritten.
+/// Returns the directory for the findings. Earlier findings, perhaps proven and installed, are not overwritten.
 fn target(args: &Analyze, run: Option<RunDir>) -> Result<RunDir, Failure> {
     match (&args.out, run) {
         (Some(out), _) => {

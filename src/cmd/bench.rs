@@ -5,28 +5,28 @@ use std::path::Path;
 
 use collrules_record::benchmark::{Benchmark, Length};
 use collrules_record::cell::type_size;
-use collrules_record::rival;
+use collrules_record::competitor;
 use collrules_record::rundir;
 use collrules_record::units::{Bytes, powers_of_two};
-use collrules_record::{Candidate, Component, Even, Layout};
-use collrules_report::osu::{Look, Table};
+use collrules_record::{Candidate, Component, Even, Layout, Tuning};
+use collrules_report::osu::{Look, OsuTable};
 use collrules_rules::registry;
 use collrules_runner::{Backend, RunnerError};
 use collrules_workflow::publish::Published;
 use collrules_workflow::start::{self, Started};
 
-use crate::args::Bench;
+use crate::args::BenchArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interrupt;
 
-pub(crate) fn run(args: &Bench) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &BenchArgs) -> Result<Exit, Failure> {
     if args.iterations.of(Bytes(0)) == 0 || args.iterations.of(Bytes(u64::MAX)) == 0 {
         return Err(Failure::usage("--iterations has to be at least 1: 0 timed calls give no time".to_owned()));
     }
     let rules = args.rules.as_deref().map(resolve).transpose()?;
-    let (mut backend, rivals, even) = match args.candidate {
-        // What programs get needs no looking into.
+    let (mut backend, competitors, even) = match args.candidate {
+        // The default needs no survey.
         Candidate::Builtin => (start::launching(&args.system, &interrupt::flag())?, Vec::new(), None),
         _ => {
             let Started { backend, survey, release, .. } = start::mpi(&args.system, &interrupt::flag())?;
@@ -35,14 +35,16 @@ pub(crate) fn run(args: &Bench) -> Result<Exit, Failure> {
                     .map_err(|unknown| Failure::usage(unknown.to_string()))?;
             }
             let there = |component: &Component| survey.components.contains_key(component);
-            (backend, rival::components().filter(there).collect(), nodes(args, &survey.hosts)?)
+            (backend, competitor::components().filter(there).collect(), nodes(args, &survey.hosts)?)
         }
     };
     if let Some(run) = args.rules.as_deref().filter(|path| path.is_dir()) {
-        // All of the run's tuning: HAN's file and settings too.
-        backend.pin(&Published::open(run)?.tuning().by_name());
+        let published = Published::open(run)?;
+        // The benchmark switches the rules of coll/tuned on itself.
+        let beside = Tuning { tuned: None, ..published.tuning.clone().unwrap_or_default() };
+        backend.pin(&published.add_settings(beside).settings().by_name());
     }
-    let benchmark = Benchmark { even, ..benchmark(args, rivals) };
+    let benchmark = Benchmark { even, ..benchmark(args, competitors) };
     if benchmark.lengths.is_empty() {
         let size = type_size(args.collective);
         return Err(Failure::usage(format!("no message size is a multiple of {size} bytes, the datatype's size")));
@@ -52,7 +54,7 @@ pub(crate) fn run(args: &Bench) -> Result<Exit, Failure> {
         None => args.candidate.to_string(),
     };
     let look = if args.csv { Look::Csv } else { Look::Text };
-    let table = Table { benchmark: &benchmark, how: &how, look, full: args.full };
+    let table = OsuTable { benchmark: &benchmark, how: &how, look, full: args.full };
     let mut out = io::stdout().lock();
     let mut print = |text: String| out.write_all(text.as_bytes()).and_then(|()| out.flush());
     print(table.header()).map_err(Failure::Stdout)?;
@@ -64,8 +66,8 @@ pub(crate) fn run(args: &Bench) -> Result<Exit, Failure> {
     if right { Ok(Exit::Done) } else { Ok(Exit::Problems) }
 }
 
-/// The nodes, where the candidate makes calls on them.
-fn nodes(args: &Bench, hosts: &[String]) -> Result<Option<Even>, Failure> {
+/// The nodes, if the candidate makes calls on them.
+fn nodes(args: &BenchArgs, hosts: &[String]) -> Result<Option<Even>, Failure> {
     let Candidate::Mockup(mockup) = args.candidate else { return Ok(None) };
     if !mockup.needs_nodes() {
         return Ok(None);
@@ -74,12 +76,12 @@ fn nodes(args: &Bench, hosts: &[String]) -> Result<Option<Even>, Failure> {
     even.map(Some).map_err(|why| Failure::usage(format!("{mockup} cannot be timed on {} ranks here: {why}", args.np)))
 }
 
-/// Every rank opens the file, from wherever it was started. A run stands for its own.
+/// An absolute path, since every rank opens the file from its own directory. A run directory becomes its rules file.
 fn resolve(path: &Path) -> Result<std::path::PathBuf, Failure> {
     rundir::within(path, rundir::RULES).canonicalize().map_err(|cause| Failure::open(path, cause))
 }
 
-fn benchmark(args: &Bench, without: Vec<Component>) -> Benchmark {
+fn benchmark(args: &BenchArgs, without: Vec<Component>) -> Benchmark {
     let (first, last) = args.message_size;
     let sizes = if args.collective.has_sizes() {
         let least = Bytes(type_size(args.collective));

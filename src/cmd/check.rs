@@ -1,75 +1,54 @@
-//! `collrules check`: everything that is wrong with rules files, or might surprise.
+//! `collrules check`: errors and surprises in rules files.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::Write;
 
 use collrules_rules::lines::{Lines, plain};
-use collrules_rules::lint::{self, Edit, Fate, Fixed, Kind, Problem, Report, Severity};
+use collrules_rules::lint::{self, FileFate, FileKind, LintReport, Problem, Severity};
 use collrules_rules::words::counted;
 use collrules_rules::{Behaviour, Span};
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, SourceCode};
 use serde_json::{Value, json};
 
-use super::{fix, source};
-use crate::args::{Check, CheckFormat, Deny};
+use super::source;
+use crate::args::{CheckArgs, CheckFormat, Deny};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::screen;
 
-pub(crate) fn run(args: &Check) -> Result<Exit, Failure> {
-    let mut sources = args.files.iter().map(|path| source::read(path)).collect::<Result<Vec<_>, _>>()?;
-    let fixed = if args.fix { Some(fix::mend(args, &sources)?) } else { None };
-    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
-    if let Some(fixed) = fixed.as_ref().filter(|_| !args.json) {
-        for ((path, before), fixed) in args.files.iter().zip(&sources).zip(fixed) {
-            fix::show(&mut out, &source::shown(path), before, fixed, args.dry_run).map_err(Failure::Stdout)?;
-        }
-    }
-    let changes: Vec<Value> = match &fixed {
-        Some(fixed) => {
-            let files = args.files.iter().zip(&sources).zip(fixed);
-            files.map(|((path, before), fixed)| fix::as_json(path, before, fixed)).collect()
-        }
-        None => Vec::new(),
-    };
-    let changed = fixed.iter().flatten().zip(&sources).any(|(fixed, before)| fixed.text != *before);
-    if let Some(fixed) = fixed.filter(|_| !args.dry_run) {
-        sources = fixed.into_iter().map(|fixed: Fixed| fixed.text).collect();
-    }
-    let reports: Vec<Report> = sources.iter().map(|source| lint::check(source, &args.release)).collect();
+pub(crate) fn run(args: &CheckArgs) -> Result<Exit, Failure> {
+    let sources = args.files.iter().map(|path| source::read(path)).collect::<Result<Vec<_>, _>>()?;
+    let reports: Vec<LintReport> =
+        sources.iter().map(|source| lint::check_on(source, &args.release, args.np)).collect();
     let denied = match args.deny {
         None => Severity::Error,
         Some(Deny::Warnings) => Severity::Warning,
         Some(Deny::Notes) => Severity::Note,
     };
     let named = args.files.iter().zip(&sources).zip(&reports);
-    let mut named = named.map(|((path, source), report)| (source::shown(path), source.as_slice(), report));
+    let mut named = named.map(|((path, source), report)| (source::printable_path(path), source.as_slice(), report));
+    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     let written = if args.json {
-        let mut files: Vec<Value> = named.map(|(name, source, report)| as_json(&name, source, report)).collect();
-        for (file, changes) in files.iter_mut().zip(changes) {
-            file["fix"] = changes;
-        }
+        let files: Vec<Value> = named.map(|(name, source, report)| as_json(&name, source, report)).collect();
         let count = |severity| reports.iter().map(|report| report.count(severity)).sum::<usize>();
         let (errors, warnings, notes) = (count(Severity::Error), count(Severity::Warning), count(Severity::Note));
         let summary = json!({ "errors": errors, "warnings": warnings, "notes": notes });
         writeln!(out, "{:#}", json!({ "files": files, "summary": summary }))
-    } else if args.dry_run {
-        Ok(())
     } else {
         let show = if args.format == CheckFormat::Short { show_short } else { show };
         named.try_for_each(|(name, source, report)| show(&mut out, &name, source, report))
     };
     written.and_then(|()| out.flush()).map_err(Failure::Stdout)?;
-    let fails = reports.iter().filter_map(Report::worst).any(|worst| worst >= denied) || args.dry_run && changed;
+    let fails = reports.iter().filter_map(LintReport::worst).any(|worst| worst >= denied);
     Ok(if fails { Exit::Problems } else { Exit::Done })
 }
 
-/// How many other places of a problem are named.
+/// Maximum number of other places of a problem that are named.
 const NAMED: usize = 8;
 
-/// The summary, then each kind of problem: the first in full, where the others are.
-fn show(out: &mut dyn Write, name: &str, source: &[u8], report: &Report) -> std::io::Result<()> {
+/// Prints the summary, then each kind of problem: the first in full, and the places of the others.
+fn show(out: &mut dyn Write, name: &str, source: &[u8], report: &LintReport) -> std::io::Result<()> {
     let theme = match (screen::is_coloured(), screen::is_dumb()) {
         (true, _) => GraphicalTheme::unicode(),
         (false, false) => GraphicalTheme::unicode_nocolor(),
@@ -93,8 +72,8 @@ fn show(out: &mut dyn Write, name: &str, source: &[u8], report: &Report) -> std:
     Ok(())
 }
 
-/// Problems of one kind together, the worst kinds first.
-fn kinds(report: &Report) -> Vec<Vec<&Problem>> {
+/// Problems by kind, the worst kinds first.
+fn kinds(report: &LintReport) -> Vec<Vec<&Problem>> {
     let mut kinds: Vec<Vec<&Problem>> = Vec::new();
     let mut places = BTreeMap::new();
     for problem in &report.problems {
@@ -125,7 +104,7 @@ fn elsewhere(problem: &Problem, others: &[&Problem], lines: &Lines<'_>) -> Strin
 }
 
 /// One line for each problem.
-fn show_short(out: &mut dyn Write, name: &str, source: &[u8], report: &Report) -> std::io::Result<()> {
+fn show_short(out: &mut dyn Write, name: &str, source: &[u8], report: &LintReport) -> std::io::Result<()> {
     let lines = Lines::new(source);
     for problem in &report.problems {
         let (line, column) = lines.position(problem.span.start);
@@ -134,7 +113,7 @@ fn show_short(out: &mut dyn Write, name: &str, source: &[u8], report: &Report) -
     Ok(())
 }
 
-fn summary(name: &str, report: &Report) -> String {
+fn summary(name: &str, report: &LintReport) -> String {
     let counts = [(Severity::Error, "error"), (Severity::Warning, "warning"), (Severity::Note, "note")];
     let counts = counts.map(|(severity, what)| (report.count(severity), what));
     let said = counts.iter().filter(|(count, _)| *count > 0);
@@ -150,22 +129,21 @@ fn summary(name: &str, report: &Report) -> String {
         }
     };
     let verdicts = [
-        verdict(Fate::Accepted, "accepted by"),
-        verdict(Fate::Rejected, "rejected by"),
-        verdict(Fate::Crashes, "crashes"),
+        verdict(FileFate::Accepted, "accepted by"),
+        verdict(FileFate::Rejected, "rejected by"),
+        verdict(FileFate::Crashes, "crashes"),
     ];
     let verdicts: Vec<_> = verdicts.into_iter().flatten().collect();
-    let kind = if report.kind == Kind::Han { "rules for coll/han, " } else { "" };
+    let kind = if report.kind == FileKind::Han { "rules for coll/han, " } else { "" };
     format!("{name}: {kind}{said}; {}", verdicts.join("; "))
 }
 
-fn as_json(name: &str, source: &[u8], report: &Report) -> Value {
+fn as_json(name: &str, source: &[u8], report: &LintReport) -> Value {
     let lines = Lines::new(source);
     let place = |span: Span| {
         let (line, column) = lines.position(span.start);
         json!({ "line": line, "column": column, "start": span.start, "end": span.end })
     };
-    let edit = |edit: &Edit| json!({ "at": place(edit.span), "text": edit.text });
     let problem = |problem: &Problem| {
         let related =
             problem.related.iter().map(|related| json!({ "at": place(related.span), "message": related.message }));
@@ -179,10 +157,10 @@ fn as_json(name: &str, source: &[u8], report: &Report) -> Value {
             "explanation": problem.explanation,
             "remedy": problem.remedy,
             "related": related.collect::<Vec<_>>(),
-            "edits": problem.edits.iter().map(edit).collect::<Vec<_>>(),
         })
     };
-    let reading = |reading: &lint::Reading| json!({ "release": reading.version.name(), "verdict": reading.fate });
+    let reading =
+        |reading: &lint::VersionReading| json!({ "release": reading.version.name(), "verdict": reading.fate });
     json!({
         "file": name,
         "kind": report.kind,
@@ -191,22 +169,21 @@ fn as_json(name: &str, source: &[u8], report: &Report) -> Value {
     })
 }
 
-/// A text that is fit for terminals, with every byte in its place.
+/// A text that is safe for terminals, with unchanged positions of bytes.
 ///
-/// miette's own sources look for the place from the beginning of the text, each time, and show whole lines, which may
-/// be long.
+/// miette's own sources search for each place from the beginning of the text, and show whole lines, which may be long.
 struct Text<'n> {
     name: &'n str,
     text: String,
     lines: Lines<'n>,
-    /// Lines that are longer than this are shown in part.
+    /// Longest line that is shown whole.
     longest: usize,
 }
 
-/// What miette puts beside a line of a file: its number and a bar.
+/// Columns before a line of a file in miette's output: its number and a bar.
 const MARGIN: usize = 10;
 
-/// What is shown of a long line before a place in it.
+/// Characters of a long line before a place in it.
 const AROUND: usize = 24;
 
 impl<'n> Text<'n> {
@@ -225,7 +202,7 @@ impl<'n> Text<'n> {
         Self { name, text, lines: Lines::new(source), longest: width - MARGIN }
     }
 
-    /// A place on one line, not too long, that is there.
+    /// A place limited to one line, to the text, and in length.
     fn clipped(&self, span: Span) -> (usize, usize) {
         let start = self.boundary(span.start);
         let (line, _) = self.lines.position(start);
@@ -234,7 +211,7 @@ impl<'n> Text<'n> {
         (start, end.max(start) - start)
     }
 
-    /// The last place at or before this one at which a character begins.
+    /// The last character boundary at or before this byte.
     fn boundary(&self, mut at: usize) -> usize {
         at = at.min(self.text.len());
         while !self.text.is_char_boundary(at) {
@@ -270,7 +247,7 @@ impl SourceCode for Text<'_> {
             let shown = begin..self.boundary((begin + self.longest).max(end).min(line.end));
             (shown, first, begin - line.start)
         } else {
-            // Places that are far apart are shown one by one.
+            // Distant places are shown separately.
             return Err(miette::MietteError::OutOfBounds);
         };
         let count = self.text[range.clone()].lines().count();
@@ -280,7 +257,7 @@ impl SourceCode for Text<'_> {
     }
 }
 
-/// A problem as miette shows it.
+/// A problem in miette's form.
 struct Diagnosis<'p> {
     problem: &'p Problem,
     text: &'p Text<'p>,

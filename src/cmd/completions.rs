@@ -1,4 +1,4 @@
-//! `collrules completions`: what a shell needs to complete our command lines.
+//! `collrules completions`: completions of the command line for shells.
 
 use clap::CommandFactory;
 
@@ -9,7 +9,7 @@ use crate::screen;
 pub(crate) fn run(args: &Completions) -> Result<(), Failure> {
     let mut command = Args::command();
     let name = command.get_name().to_owned();
-    // The generator panics where it cannot write; memory always takes it.
+    // The generator panics if it cannot write; writing to memory always works.
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut command, name, &mut script);
     screen::raw(&script)

@@ -1,4 +1,4 @@
-//! `collrules convert`: writes what a rules file means in another format, and says what that loses.
+//! `collrules convert`: writes the meaning of a rules file in another format, and lists the losses.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use collrules_record::rundir;
 use collrules_rules::convert::{self, Conversion, ConvertError};
 use collrules_rules::diff::FileDifference;
 use collrules_rules::emit::Notes;
-use collrules_rules::explain::{self, Group, said};
+use collrules_rules::explain::{self, VersionGroup, said};
 use collrules_rules::{Behaviour, Distribution};
 
 use super::{han, source};
@@ -16,7 +16,7 @@ use crate::progress::say;
 use crate::screen;
 use collrules_workflow::TOOL;
 
-/// How many changes are named for each version.
+/// Maximum number of changes named for each version.
 const NAMED: usize = 10;
 
 pub(crate) fn run(args: &Convert) -> Result<(), Failure> {
@@ -39,7 +39,7 @@ pub(crate) fn run(args: &Convert) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Says what is not as it was, on standard error.
+/// Lists the differences to the original on standard error.
 fn tell(file: &Path, conversion: &Conversion) {
     let versions = conversion.versions.as_slice();
     if versions.is_empty() {
@@ -51,7 +51,7 @@ fn tell(file: &Path, conversion: &Conversion) {
         say(&format!("not for Open MPI {version}: {unknown}"));
     }
     for loss in &conversion.losses {
-        say(&format!("{}:{}: {}", source::shown(file), loss.line, loss.lost));
+        say(&format!("{}:{}: {}", source::printable_path(file), loss.line, loss.lost));
     }
     for (collective, version) in &conversion.metrics {
         say(&format!(
@@ -65,7 +65,7 @@ fn tell(file: &Path, conversion: &Conversion) {
     }
 }
 
-fn changes(group: &Group<Vec<FileDifference>>) {
+fn changes(group: &VersionGroup<Vec<FileDifference>>) {
     for change in group.answer.iter().take(NAMED) {
         let FileDifference { distribution, difference } = change;
         let release = group.versions.first().map_or(Behaviour::distinct()[0], |version| *version).release;

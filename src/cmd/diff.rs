@@ -5,7 +5,7 @@ use std::path::Path;
 use collrules_report::terminal::aligned;
 use collrules_rules::convert;
 use collrules_rules::diff::{self, FileDifference};
-use collrules_rules::explain::{self, Group, said};
+use collrules_rules::explain::{self, VersionGroup, said};
 use collrules_rules::han::is_han;
 use collrules_rules::lines::plain;
 use collrules_rules::{Behaviour, Distribution, Load, load};
@@ -16,22 +16,22 @@ use crate::args::Diff;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::progress::say;
-use crate::screen::{self, Ink, paint, wrapped};
+use crate::screen::{self, TextStyle, paint, wrapped};
 
-/// How many ranges a table names at most: nobody reads a million lines, and laying them out takes long.
+/// Maximum number of ranges in a table: a million lines are useless, and take long to format.
 const NAMED: usize = 1000;
 
-/// What a version makes of two files.
+/// Differences between two files as a version reads them.
 #[derive(Debug, PartialEq)]
-struct Compared {
-    /// Why a file is not in force, left and right.
+struct VersionDifferences {
+    /// Reason why a file is not accepted, left and right.
     not_in_force: [Option<String>; 2],
-    /// Whether one of them, and not the other, crashes `MPI_Init`.
+    /// True if one of them, and not the other, crashes `MPI_Init`.
     one_crashes: bool,
     differences: Vec<FileDifference>,
 }
 
-/// Says what differs; the exit code says whether something does.
+/// Lists the differences; the exit code says if there are any.
 pub(crate) fn run(args: &Diff) -> Result<Exit, Failure> {
     if [&args.left, &args.right].into_iter().all(|path| path == Path::new("-")) {
         return Err(Failure::usage("standard input holds one file: name the other one"));
@@ -59,17 +59,17 @@ pub(crate) fn run(args: &Diff) -> Result<Exit, Failure> {
         }
         let differences = diff::files(version.release, a.accepted(), b.accepted());
         let one_crashes = matches!(a, Load::Crashes(_)) != matches!(b, Load::Crashes(_));
-        compared.push((*version, Compared { not_in_force, one_crashes, differences }));
+        compared.push((*version, VersionDifferences { not_in_force, one_crashes, differences }));
     }
     for (path, reasons) in [&args.left, &args.right].into_iter().zip(unread) {
         if reasons.len() == versions.len() {
             return Err(Failure::not_in_force(path, in_groups(reasons)));
         }
     }
-    let in_force = |(_, compared): &(Behaviour, Compared)| compared.not_in_force == [None, None];
+    let in_force = |(_, compared): &(Behaviour, VersionDifferences)| compared.not_in_force == [None, None];
     let mut left_out = Vec::new();
     if args.release.is_empty() && compared.iter().any(in_force) {
-        // Nobody compares formats: a release that has not both files in force is not asked unless it is named.
+        // Formats are not compared: a release that does not accept both files is skipped unless it is named.
         left_out = compared.iter().filter(|entry| !in_force(entry)).map(|(version, _)| *version).collect();
         compared.retain(in_force);
     }
@@ -100,8 +100,8 @@ fn in_groups(reasons: Vec<(Behaviour, String)>) -> Vec<String> {
     explain::group(reasons).iter().map(|group| format!("{}: {}", group.label(), group.answer)).collect()
 }
 
-fn in_json(group: &Group<Compared>) -> Value {
-    let Compared { not_in_force: [left, right], one_crashes, differences } = &group.answer;
+fn in_json(group: &VersionGroup<VersionDifferences>) -> Value {
+    let VersionDifferences { not_in_force: [left, right], one_crashes, differences } = &group.answer;
     let releases: Vec<_> = group.versions.iter().map(Behaviour::name).collect();
     json!({
         "releases": releases,
@@ -111,24 +111,24 @@ fn in_json(group: &Group<Compared>) -> Value {
     })
 }
 
-fn block(args: &Diff, group: &Group<Compared>) -> String {
-    let Compared { not_in_force, differences, .. } = &group.answer;
+fn block(args: &Diff, group: &VersionGroup<VersionDifferences>) -> String {
+    let VersionDifferences { not_in_force, differences, .. } = &group.answer;
     let (label, calls) = (group.label(), differences.len());
     let said_of_both = match (not_in_force, calls) {
-        ([Some(_), Some(_)], _) => "neither file is in force".to_owned(),
-        (_, 0) => "both files decide every call alike".to_owned(),
-        (_, 1) => "1 range of calls is decided differently".to_owned(),
-        _ => format!("{calls} ranges of calls are decided differently"),
+        ([Some(_), Some(_)], _) => "neither file is active".to_owned(),
+        (_, 0) => "both files choose the same for every call".to_owned(),
+        (_, 1) => "the choice differs for 1 range of calls".to_owned(),
+        _ => format!("the choice differs for {calls} ranges of calls"),
     };
     let mut lines = wrapped(&format!("{label}: {said_of_both}"), "", "  ");
-    lines[0] = lines[0].replacen(&label, &paint(Ink::Heading, &label), 1);
+    lines[0] = lines[0].replacen(&label, &paint(TextStyle::Heading, &label), 1);
     for (path, why) in [&args.left, &args.right].into_iter().zip(not_in_force) {
-        let is = why.as_ref().map(|why| format!("{} is {why}", source::shown(path)));
+        let is = why.as_ref().map(|why| format!("{} is {why}", source::printable_path(path)));
         lines.extend(is.iter().flat_map(|is| wrapped(is, "  ", "    ")));
     }
     let mut text = lines.join("\n") + "\n";
     if !differences.is_empty() {
-        // Names of algorithms change at most their spelling within a group.
+        // Within a group, names of algorithms differ at most in spelling.
         let release = group.versions[0].release;
         let distributed = differences.iter().any(|found| found.distribution != Distribution::Any);
         let [left, right] = names(&args.left, &args.right);
@@ -158,11 +158,11 @@ fn block(args: &Diff, group: &Group<Compared>) -> String {
     text
 }
 
-/// What the columns of two files are called: without their directories where that tells them apart.
+/// Returns the column titles of two files: without their directories if the names alone differ.
 fn names(left: &Path, right: &Path) -> [String; 2] {
     let short = [left, right].map(|path| path.file_name().map(|name| plain(&name.to_string_lossy())));
     match short {
         [Some(left), Some(right)] if left != right => [left, right],
-        _ => [left, right].map(source::shown),
+        _ => [left, right].map(source::printable_path),
     }
 }

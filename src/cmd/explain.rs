@@ -1,19 +1,19 @@
-//! `collrules explain`: which rule serves a call, or what a whole file says, in every release.
+//! `collrules explain`: the rule for a call, or the contents of a whole file, in every release.
 
 use std::path::Path;
 
 use collrules_report::terminal::aligned;
-use collrules_rules::explain::{self, Answer, Decided, Group, MessageSizes, Served};
+use collrules_rules::explain::{self, Answer, ChoiceRange, Explanation, MessageSizes, VersionGroup};
 use collrules_rules::han::is_han;
 use collrules_rules::lines::{Excerpt, Lines};
 use collrules_rules::{Bytes, Call, Distribution, load};
 use serde_json::json;
 
 use super::han;
-use super::source::{self, contents_json, named, pretty, shown};
+use super::source::{self, align_lines, contents_json, pretty, printable_path};
 use crate::args::Explain;
 use crate::failure::Failure;
-use crate::screen::{self, Ink, paint};
+use crate::screen::{self, TextStyle, paint};
 
 pub(crate) fn run(args: &Explain) -> Result<(), Failure> {
     let bytes = source::read(&args.file)?;
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &Explain) -> Result<(), Failure> {
     screen::print(&text)
 }
 
-/// The call that is asked about; none where it leaves something open, so that ranges are shown.
+/// The call in the options; none if they leave a part open, so that ranges are shown.
 fn call(args: &Explain) -> Result<Option<Call>, Failure> {
     let (Some(collective), Some(ranks)) = (args.op, args.np) else { return Ok(None) };
     let message = match args.size {
@@ -74,14 +74,14 @@ fn call(args: &Explain) -> Result<Option<Call>, Failure> {
     }))
 }
 
-/// Whether an option was given that says something about one call.
+/// Returns true if an option describes a single call.
 fn of_one_call(args: &Explain) -> bool {
     let distributed = args.distribution != Distribution::Any;
     args.not_root || args.in_place || args.non_commutative || distributed || args.type_size != 1
 }
 
-/// The ranges that were asked for.
-fn wanted(answer: Answer<Vec<Decided>>, args: &Explain) -> Answer<Vec<Decided>> {
+/// The requested ranges.
+fn wanted(answer: Answer<Vec<ChoiceRange>>, args: &Explain) -> Answer<Vec<ChoiceRange>> {
     let Answer::Accepted(mut ranges) = answer else { return answer };
     ranges.retain(|range| {
         args.op.is_none_or(|op| op == range.collective) && args.np.is_none_or(|ranks| range.ranks.holds(ranks))
@@ -105,39 +105,39 @@ fn title(file: &Path, call: &Call) -> String {
     ] {
         more += if said { words } else { "" };
     }
-    format!("{}{size} on {} ranks{more}, by {}", call.collective, call.ranks, shown(file))
+    format!("{}{size} on {} ranks{more}, by {}", call.collective, call.ranks, printable_path(file))
 }
 
 fn at(file: &Path, place: &Excerpt) -> String {
-    format!("{}:{}: {}", shown(file), place.line, place.text)
+    format!("{}:{}: {}", printable_path(file), place.line, place.text)
 }
 
-fn block(file: &Path, group: &Group<Answer<Served>>) -> String {
+fn block(file: &Path, group: &VersionGroup<Answer<Explanation>>) -> String {
     let lines = match &group.answer {
         Answer::Accepted(served) => served_lines(file, served, group.versions.iter().any(|version| version.han_first)),
         other => not_in_force(file, other),
     };
-    format!("{}:\n{}", paint(Ink::Heading, &group.label()), named(&lines))
+    format!("{}:\n{}", paint(TextStyle::Heading, &group.label()), align_lines(&lines))
 }
 
-fn served_lines(file: &Path, served: &Served, han: bool) -> Vec<(&'static str, String)> {
+fn served_lines(file: &Path, served: &Explanation, han: bool) -> Vec<(&'static str, String)> {
     let mut lines = vec![("looks up", format!("{} ({} bytes)", Bytes(served.lookup_bytes), served.lookup_bytes))];
     lines.extend(served.place.iter().map(|place| ("decided by", at(file, place))));
     lines.push(("because", served.because.clone()));
     if served.choice.is_builtin() {
-        lines.push(("says", "builtin".to_owned()));
+        lines.push(("says", "default".to_owned()));
     } else {
         lines.push(("says", format!("{} ({})", served.said, served.choice)));
     }
     lines.push(("runs", served.runs.clone()));
     lines.extend(served.reasons.iter().map(|reason| ("since", reason.clone())));
     if han && !served.choice.is_builtin() {
-        lines.push(("but", "on several nodes, coll/han of 5.0 and later may serve the call instead".to_owned()));
+        lines.push(("but", "on several nodes, coll/han of 5.0 and later may run the call instead".to_owned()));
     }
     lines
 }
 
-/// Why a file is not in force.
+/// Describes why a file is not accepted; empty if it is.
 fn not_in_force<T>(file: &Path, answer: &Answer<T>) -> Vec<(&'static str, String)> {
     match answer {
         Answer::Rejected { why, .. } => vec![
@@ -149,21 +149,21 @@ fn not_in_force<T>(file: &Path, answer: &Answer<T>) -> Vec<(&'static str, String
     }
 }
 
-fn contents(args: &Explain, group: &Group<Answer<Vec<Decided>>>) -> String {
-    let title = paint(Ink::Heading, &group.label());
+fn contents(args: &Explain, group: &VersionGroup<Answer<Vec<ChoiceRange>>>) -> String {
+    let title = paint(TextStyle::Heading, &group.label());
     let rows = match &group.answer {
         Answer::Accepted(rows) if rows.is_empty() => {
             let calls = args.op.map_or_else(|| "call".to_owned(), |op| op.to_string());
             let ranks = args.np.map_or_else(String::new, |ranks| format!(" on {ranks} ranks"));
-            return format!("{title}: {} leaves every {calls}{ranks} to Open MPI.\n", shown(&args.file));
+            return format!("{title}: {} leaves every {calls}{ranks} to Open MPI.\n", printable_path(&args.file));
         }
         Answer::Accepted(rows) => rows,
         other => {
-            return format!("{title}:\n{}", named(&not_in_force(&args.file, other)));
+            return format!("{title}:\n{}", align_lines(&not_in_force(&args.file, other)));
         }
     };
     let distributed = rows.iter().any(|row| row.distribution != Distribution::Any);
-    // Where both are the same, one column says it.
+    // Equal sizes need only one column.
     let one_size = rows.iter().all(|row| message(row) == looked_up(row));
     let mut header = vec!["collective", "communicators", "looked up", "message", "choice"];
     if one_size {
@@ -172,8 +172,8 @@ fn contents(args: &Explain, group: &Group<Answer<Vec<Decided>>>) -> String {
     if distributed {
         header.insert(1, "on nodes");
     }
-    // What is the same as in the line above is not said again.
-    let mut before: Option<&Decided> = None;
+    // Cells equal to those of the line above stay empty.
+    let mut before: Option<&ChoiceRange> = None;
     let cells = rows.iter().map(|row| {
         let same = before.replace(row).is_some_and(|before| {
             (before.collective, before.distribution, before.ranks) == (row.collective, row.distribution, row.ranks)
@@ -190,11 +190,11 @@ fn contents(args: &Explain, group: &Group<Answer<Vec<Decided>>>) -> String {
     format!("{title}:\n{}\n", aligned(screen::width(), &header, cells, &[]))
 }
 
-fn looked_up(row: &Decided) -> String {
+fn looked_up(row: &ChoiceRange) -> String {
     if row.message == MessageSizes::None { "-".to_owned() } else { row.lookup.to_string() }
 }
 
-fn message(row: &Decided) -> String {
+fn message(row: &ChoiceRange) -> String {
     match row.message {
         MessageSizes::Same => row.lookup.to_string(),
         MessageSizes::PerRank(sizes) => sizes.to_string(),

@@ -1,23 +1,24 @@
-//! `collrules guidelines`: whether collectives keep up with other calls that do the same.
+//! `collrules guidelines`: finds collectives that are slower than equivalent calls.
 
 use std::io::Write;
 use std::path::PathBuf;
 
 use collrules_record::guidelines::{Changed, Checked};
-use collrules_record::manifest;
+use collrules_record::options::Request;
 use collrules_record::rundir::{self, RunDir};
+use collrules_record::{Seconds, manifest};
 use collrules_report::{guidelines as report, plain};
-use collrules_workflow::campaign::{self, Begin};
+use collrules_workflow::campaign::{Begin, RunPlace};
 use collrules_workflow::guidelines;
 use collrules_workflow::plan::plan;
 use collrules_workflow::start::start;
 
-use super::foresee;
+use super::dry_run;
 use crate::args::Guidelines;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::progress::Output;
-use crate::screen::{self, Ink, paint, wrapped};
+use crate::screen::{self, TextStyle, paint, wrapped};
 use crate::{interrupt, session};
 
 pub(crate) fn run(args: &Guidelines) -> Result<Exit, Failure> {
@@ -29,7 +30,7 @@ pub(crate) fn run(args: &Guidelines) -> Result<Exit, Failure> {
         return foresee(args).map(|()| Exit::Done);
     }
     let judging = args.judging();
-    // What cannot be read is said before anything is measured.
+    // Unreadable files are reported before anything is measured.
     let earlier = args.compare.as_deref().map(guidelines::earlier).transpose()?;
     let (run, checked) = match &args.input {
         Some(input) => {
@@ -37,7 +38,7 @@ pub(crate) fn run(args: &Guidelines) -> Result<Exit, Failure> {
                 session::plain(|session| guidelines::of_input(input, args.release(), judging, session))?;
             let target = match &args.out {
                 Some(out) => Some(RunDir::prepare_derived(out)?),
-                // Judged anew with other thresholds, a run's own file says so.
+                // After another analysis with other thresholds, the run's own file is updated.
                 None => run,
             };
             if let Some(target) = &target {
@@ -47,7 +48,7 @@ pub(crate) fn run(args: &Guidelines) -> Result<Exit, Failure> {
         }
         None => {
             let begin = begin(args)?;
-            let (run, checked) = session::with(args.session.failures, Output::of(args.session.json), |session| {
+            let (run, checked) = session::with(args.session.failures, Output::new(args.session.json), |session| {
                 guidelines::run(&begin, judging, session)
             })?;
             (Some(run), checked)
@@ -65,29 +66,30 @@ pub(crate) fn run(args: &Guidelines) -> Result<Exit, Failure> {
 fn begin(args: &Guidelines) -> Result<Begin, Failure> {
     let Some(run) = &args.session.resume else {
         let default = || PathBuf::from(format!("collrules-guidelines-{}", manifest::stamp()));
-        return Ok(Begin::New { tuning: args.tuning()?, out: args.out.clone().unwrap_or_else(default) });
+        let place = RunPlace::New(args.out.clone().unwrap_or_else(default));
+        return Ok(Begin { experiment: args.experiment()?, request: Request::Guidelines, place });
     };
-    Ok(Begin::Resume { run: run.clone(), tuning: campaign::options_of(run)? })
+    Ok(Begin::recorded(run)?)
 }
 
 fn foresee(args: &Guidelines) -> Result<(), Failure> {
-    let tuning = args.tuning()?;
-    let mut started = start(&tuning.system, &interrupt::flag())?;
-    let plan = plan(&tuning, &started.survey, started.startup)?;
+    let experiment = args.experiment()?;
+    let mut started = start(&experiment.system, &interrupt::flag())?;
+    let plan = plan(&experiment, &started.survey, started.startup)?;
     if args.session.json {
         return writeln!(std::io::stdout(), "{}", serde_json::to_string(&plan)?).map_err(Failure::Stdout);
     }
-    let again = plan.budget().filter(|_| args.rules.is_some()).unwrap_or_default();
-    let beyond = [("Measuring the mock-ups once more with the rules file in force", again)];
-    foresee::print(&mut started, &plan, args.budget, &beyond, false)
+    let again = Seconds(plan.budget().unwrap_or_default().0 * f64::from(experiment.passes.count() - 1));
+    let beyond = [("Measuring the mock-ups once more with the rules file active", again)];
+    dry_run::print(&mut started, &plan, args.budget, &beyond, false)
 }
 
 fn text(checked: &Checked, changes: Option<&[Changed]>, run: Option<&RunDir>) -> String {
     let mut text = report::text(checked, screen::width());
     if let Some(changes) = changes {
-        text += &format!("\n{}\n", paint(Ink::Heading, "Since the earlier check:"));
+        text += &format!("\n{}\n", paint(TextStyle::Heading, "Since the earlier check:"));
         let said: Vec<String> = match changes {
-            [] => vec!["no violation came, went, or changed beyond its interval.".to_owned()],
+            [] => vec!["no violation is new, gone, or changed beyond its interval.".to_owned()],
             all => all.iter().map(report::change).collect(),
         };
         for line in said.iter().flat_map(|sentence| wrapped(sentence, "  ", "    ")) {
@@ -97,7 +99,7 @@ fn text(checked: &Checked, changes: Option<&[Changed]>, run: Option<&RunDir>) ->
     if let Some(run) = run {
         text += &format!(
             "\n{}\n",
-            paint(Ink::Heading, &format!("Files in {}:", plain::line(&run.path().display().to_string())))
+            paint(TextStyle::Heading, &format!("Files in {}:", plain::line(&run.path().display().to_string())))
         );
         for (name, what) in [
             (rundir::GUIDELINES_PAGE, "the maps with all numbers, and each violation"),

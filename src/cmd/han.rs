@@ -1,21 +1,22 @@
-//! Rules files of coll/han: what the commands on rules files say of them.
+//! Rules files of coll/han in the commands on rules files.
 
 use std::path::Path;
 
 use collrules_report::terminal::aligned;
-use collrules_rules::explain::{self, Answer, Group};
-use collrules_rules::han::{self, CONFUSED, Decided, Difference, Load, Served};
+use collrules_rules::explain::{self, Answer, VersionGroup};
+use collrules_rules::han::{self, CONFUSED, HanChoiceRange, HanDifference, HanExplanation, HanLoad};
 use collrules_rules::lines::Lines;
+use collrules_rules::words::counted;
 use collrules_rules::{Behaviour, Bytes, Collective, Ranks};
 use serde_json::json;
 
-use super::source::{self, contents_json, named, pretty, shown};
+use super::source::{self, align_lines, contents_json, pretty, printable_path};
 use crate::args::{Diff, Explain};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::screen::{self, Ink, paint};
+use crate::screen::{self, TextStyle, paint};
 
-/// Refuses a file that is for HAN where one for coll/tuned is wanted.
+/// Refuses a file for HAN if one for coll/tuned is required.
 pub(super) fn refuse(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     if han::is_han(bytes) {
         return Err(Failure::not_in_force(path, vec![CONFUSED.to_owned()]));
@@ -23,22 +24,22 @@ pub(super) fn refuse(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The versions that were asked for, or those that have HAN.
+/// The requested versions, or those that have HAN.
 fn versions(asked: &[Behaviour]) -> Vec<Behaviour> {
     let versions = source::versions(asked).into_iter();
-    let with_han = |version: &Behaviour| !matches!(han::load(b"", version), Load::NoHan);
+    let with_han = |version: &Behaviour| !matches!(han::load(b"", version), HanLoad::NoHan);
     if asked.is_empty() { versions.filter(with_han).collect() } else { versions.collect() }
 }
 
-/// Which rule serves a call, or what a whole file says.
+/// Explains the rule for a call, or the contents of a whole file.
 pub(super) fn explain(args: &Explain, bytes: &[u8]) -> Result<(), Failure> {
     let lines = Lines::new(bytes);
     let versions = versions(&args.release);
-    let file = shown(&args.file);
+    let file = printable_path(&args.file);
     let answers = versions.iter().map(|version| (*version, han::load(bytes, version)));
     let text = match call(args) {
         Some((collective, ranks, message)) => {
-            let answer = |load: &Load| han::call(load, &lines, collective, args.level, ranks.0, message.0);
+            let answer = |load: &HanLoad| han::call(load, &lines, collective, args.level, ranks.0, message.0);
             let groups = explain::group(answers.map(|(version, load)| (version, answer(&load))));
             if args.json {
                 pretty(&json!({ "file": args.file, "level": args.level, "answers": groups }))?
@@ -50,7 +51,7 @@ pub(super) fn explain(args: &Explain, bytes: &[u8]) -> Result<(), Failure> {
             }
         }
         None => {
-            let answer = |load: &Load| wanted(han::contents(load, &lines), args);
+            let answer = |load: &HanLoad| wanted(han::contents(load, &lines), args);
             let groups = explain::group(answers.map(|(version, load)| (version, answer(&load))));
             if args.json {
                 pretty(&json!({ "file": args.file, "answers": groups.iter().map(contents_json).collect::<Vec<_>>() }))?
@@ -62,14 +63,14 @@ pub(super) fn explain(args: &Explain, bytes: &[u8]) -> Result<(), Failure> {
     screen::print(&text)
 }
 
-/// The call that is asked about; none where it leaves something open.
+/// The call in the options; none if they leave a part open.
 fn call(args: &Explain) -> Option<(Collective, Ranks, Bytes)> {
     let collective = args.op?;
     let message = if collective.has_sizes() { args.size? } else { Bytes(0) };
     Some((collective, args.np?, message))
 }
 
-fn wanted(answer: Answer<Vec<Decided>>, args: &Explain) -> Answer<Vec<Decided>> {
+fn wanted(answer: Answer<Vec<HanChoiceRange>>, args: &Explain) -> Answer<Vec<HanChoiceRange>> {
     let Answer::Accepted(mut ranges) = answer else { return answer };
     ranges.retain(|range| {
         args.op.is_none_or(|op| op == range.collective) && args.np.is_none_or(|ranks| range.ranks.holds(ranks))
@@ -77,8 +78,8 @@ fn wanted(answer: Answer<Vec<Decided>>, args: &Explain) -> Answer<Vec<Decided>> 
     Answer::Accepted(ranges)
 }
 
-fn served(file: &str, collective: Collective, group: &Group<Answer<Served>>) -> String {
-    let title = paint(Ink::Heading, &group.label());
+fn served(file: &str, collective: Collective, group: &VersionGroup<Answer<HanExplanation>>) -> String {
+    let title = paint(TextStyle::Heading, &group.label());
     let lines = match &group.answer {
         Answer::Accepted(served) => {
             let mut lines =
@@ -92,7 +93,7 @@ fn served(file: &str, collective: Collective, group: &Group<Answer<Served>>) -> 
         }
         other => not_in_force(file, other),
     };
-    format!("{title}:\n{}", named(&lines))
+    format!("{title}:\n{}", align_lines(&lines))
 }
 
 fn not_in_force<T>(file: &str, answer: &Answer<T>) -> Vec<(&'static str, String)> {
@@ -106,18 +107,18 @@ fn not_in_force<T>(file: &str, answer: &Answer<T>) -> Vec<(&'static str, String)
     }
 }
 
-fn contents(file: &str, group: &Group<Answer<Vec<Decided>>>) -> String {
-    let title = paint(Ink::Heading, &group.label());
+fn contents(file: &str, group: &VersionGroup<Answer<Vec<HanChoiceRange>>>) -> String {
+    let title = paint(TextStyle::Heading, &group.label());
     let ranges = match &group.answer {
         Answer::Accepted(ranges) if ranges.is_empty() => {
             return format!("{title}: {file} leaves every such call to HAN's parameters.\n");
         }
         Answer::Accepted(ranges) => ranges,
-        other => return format!("{title}:\n{}", named(&not_in_force(file, other))),
+        other => return format!("{title}:\n{}", align_lines(&not_in_force(file, other))),
     };
     let header = ["collective", "level", "communicators", "message sizes", "component"];
-    // What is the same as in the line above is not said again.
-    let mut before: Option<&Decided> = None;
+    // Cells equal to those of the line above stay empty.
+    let mut before: Option<&HanChoiceRange> = None;
     let cells = ranges.iter().map(|range| {
         let same = before.replace(range).is_some_and(|before| {
             (before.collective, before.level, before.ranks) == (range.collective, range.level, range.ranks)
@@ -130,18 +131,18 @@ fn contents(file: &str, group: &Group<Answer<Vec<Decided>>>) -> String {
     format!("{title}:\n{}\n", aligned(screen::width(), &header, cells, &[]))
 }
 
-/// What two HAN files decide differently.
+/// Compares the decisions of two HAN files.
 pub(super) fn diff(args: &Diff, left: &[u8], right: &[u8]) -> Result<Exit, Failure> {
     let mut compared = Vec::new();
     for version in versions(&args.release) {
         let tables = [(&args.left, left), (&args.right, right)].map(|(path, bytes)| match han::load(bytes, &version) {
-            Load::Accepted(loaded) => Ok(loaded.to_table()),
-            Load::Rejected(why) | Load::Crashes(why) => Err((path, why.to_string())),
-            Load::NoHan => Err((path, "this version has no HAN".to_owned())),
+            HanLoad::Accepted(loaded) => Ok(loaded.to_table()),
+            HanLoad::Rejected(why) | HanLoad::Crashes(why) => Err((path, why.to_string())),
+            HanLoad::NoHan => Err((path, "this version has no HAN".to_owned())),
         });
         match tables {
             [Ok(left), Ok(right)] => compared.push((version, han::differences(&left, &right))),
-            // A version that was not asked for need not read what later ones do.
+            // A version that was not named need not accept the format of later ones.
             _ if args.release.is_empty() && version.release < collrules_rules::Release::V5_0 => {}
             [Err((path, why)), _] | [_, Err((path, why))] => {
                 let reasons = vec![format!("{}: {why}", version.name())];
@@ -163,18 +164,18 @@ pub(super) fn diff(args: &Diff, left: &[u8], right: &[u8]) -> Result<Exit, Failu
     Ok(if groups.iter().any(|group| !group.answer.is_empty()) { Exit::Problems } else { Exit::Done })
 }
 
-fn compared_text(group: &Group<Vec<Difference>>) -> String {
-    let title = paint(Ink::Heading, &group.label());
+fn compared_text(group: &VersionGroup<Vec<HanDifference>>) -> String {
+    let title = paint(TextStyle::Heading, &group.label());
     if group.answer.is_empty() {
-        return format!("{title}: both files decide every call alike\n");
+        return format!("{title}: both files choose the same for every call\n");
     }
     let header = ["collective", "level", "communicators", "message sizes", "left", "right"];
-    let cells = group.answer.iter().map(|Difference { left, right }| {
+    let cells = group.answer.iter().map(|HanDifference { left, right }| {
         let words = |choice| han::words(left.collective, choice);
         let (level, ranks) = (left.level.to_string(), left.ranks.to_string());
         vec![left.collective.to_string(), level, ranks, left.sizes.to_string(), words(left.choice), words(*right)]
     });
     let calls = group.answer.len();
-    let ranges = if calls == 1 { "1 range of calls is".to_owned() } else { format!("{calls} ranges of calls are") };
-    format!("{title}: {ranges} decided differently\n{}\n", aligned(screen::width(), &header, cells, &[]))
+    let ranges = counted(calls, "range");
+    format!("{title}: the choice differs for {ranges} of calls\n{}\n", aligned(screen::width(), &header, cells, &[]))
 }

@@ -1,18 +1,18 @@
-//! `collrules import`: what others measured as a run directory.
+//! `collrules import`: timings of other programs as a run directory.
 
-use collrules_import::{Facts, Finding, ImportManifest, ImportReport, Importer, Options, Severity, TimeWanted};
+use collrules_import::{Facts, Finding, FindingSeverity, ImportManifest, ImportReport, Importer, Options, TimeWanted};
 use collrules_record::findings::Statistic;
 use collrules_record::rundir::{self, RunDir};
 use collrules_rules::words::counted;
 
 use collrules_workflow::publish;
 
-use crate::args::{Import, TABLE_RELEASE, Time};
+use crate::args::{ImportArgs, TABLE_RELEASE, Time};
 use crate::failure::Failure;
 use crate::screen;
 
-pub(crate) fn run(args: &Import) -> Result<(), Failure> {
-    // What is analysed there later has to be named by settings.
+pub(crate) fn run(args: &ImportArgs) -> Result<(), Failure> {
+    // Settings must be able to name the path of later results.
     publish::refuse_unnameable(&args.out)?;
     let release = args.release.unwrap_or(TABLE_RELEASE);
     let mut importer = Importer::new(Options {
@@ -59,7 +59,7 @@ fn summary(import: &collrules_import::Import, manifest: &ImportManifest, run: &R
     lines.push(format!(
         "{} of {} from {}.",
         counted(import.timings.len(), "timing"),
-        counted(cells.len(), "cell"),
+        counted(cells.len(), "size"),
         counted(used, "file"),
     ));
     let mut say = |sentence: &str| lines.extend(screen::wrapped(sentence, "", ""));
@@ -73,7 +73,7 @@ fn summary(import: &collrules_import::Import, manifest: &ImportManifest, run: &R
         );
     }
     match severities(&import.findings) {
-        None => say("Nothing was found to be wrong."),
+        None => say("No problems found."),
         Some(counts) => say(&format!("{counts} above, and in {}.", run.file(rundir::IMPORT).display())),
     }
     lines.push(String::new());
@@ -83,11 +83,13 @@ fn summary(import: &collrules_import::Import, manifest: &ImportManifest, run: &R
 
 /// `1 error, 2 warnings`.
 fn severities(findings: &[Finding]) -> Option<String> {
-    let count = |severity: Severity| {
+    let count = |severity: FindingSeverity| {
         let count = findings.iter().filter(|finding| finding.severity == severity).count();
         (count > 0).then(|| counted(count, severity.name()))
     };
-    let counts: Vec<String> =
-        [Severity::Error, Severity::Warning, Severity::Note].into_iter().filter_map(count).collect();
+    let counts: Vec<String> = [FindingSeverity::Error, FindingSeverity::Warning, FindingSeverity::Note]
+        .into_iter()
+        .filter_map(count)
+        .collect();
     (!counts.is_empty()).then(|| counts.join(", "))
 }

@@ -1,4 +1,4 @@
-//! `collrules install`: a tuning put where every job of an Open MPI finds it.
+//! `collrules install`: installs a tuning for every job of an Open MPI.
 
 use collrules_workflow::install::{self, Done, Undone};
 
@@ -30,7 +30,7 @@ fn done(done: &Done, dry_run: bool) -> Vec<String> {
     lines.extend(notes.iter().flat_map(|note| wrapped(note, "", "")));
     let mpirun = openmpi.prefix.join("bin/mpirun");
     if !dry_run {
-        let next = "Where nodes do not share these directories, copy both to every node. Then, in a job:";
+        let next = "If nodes do not share these directories, copy both to every node. Then, in a job:";
         lines.extend(wrapped(next, "", ""));
         lines.push(format!("  collrules verify --deployed --mpirun {}", mpirun.display()));
     }
@@ -38,16 +38,17 @@ fn done(done: &Done, dry_run: bool) -> Vec<String> {
 }
 
 fn undone(undone: &Undone, dry_run: bool) -> Vec<String> {
-    let Undone { parameters, removed, files } = undone;
+    let Undone { parameters, removed, files, left } = undone;
     let file = parameters.display();
     let what = match (removed, dry_run) {
         (true, false) => format!("{file} is removed: there was none before."),
         (true, true) => format!("{file} would be removed: there was none before."),
-        (false, false) => format!("{file} is without the lines of collrules again."),
+        (false, false) => format!("{file} no longer has the lines of collrules."),
         (false, true) => format!("{file} would lose the lines of collrules."),
     };
     let mut lines = wrapped(&what, "", "");
     let gone = if dry_run { "would be removed" } else { "is removed" };
     lines.extend(files.iter().flat_map(|directory| wrapped(&format!("{} {gone}.", directory.display()), "", "")));
+    lines.extend(left.iter().flat_map(|left| wrapped(left, "", "")));
     lines
 }

@@ -1,32 +1,32 @@
-//! `collrules installed`: which installations of Open MPI have a tuning, and whether it still holds.
+//! `collrules installed`: installed tunings, and whether they are intact.
 
-use collrules_workflow::install::{self, Standing, State};
+use collrules_workflow::install::{self, InstallState, InstallStatus};
 
 use crate::args::InstalledArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::screen::{self, Ink, paint, wrapped};
+use crate::screen::{self, TextStyle, paint, wrapped};
 
 pub(crate) fn run(args: &InstalledArgs) -> Result<Exit, Failure> {
     let states = install::installed(&args.inquiring)?;
     if args.json {
         screen::print(&serde_json::to_string_pretty(&states)?)?;
     } else {
-        screen::print(&states.iter().map(shown).collect::<Vec<_>>().join("\n"))?;
+        screen::print(&states.iter().map(describe_state).collect::<Vec<_>>().join("\n"))?;
     }
-    let broken = states.iter().any(|state| state.standing == Standing::Broken);
+    let broken = states.iter().any(|state| state.standing == InstallStatus::Broken);
     Ok(if broken { Exit::Problems } else { Exit::Done })
 }
 
-fn shown(state: &State) -> String {
+fn describe_state(state: &InstallState) -> String {
     let name = match &state.openmpi {
         Some(openmpi) => format!("Open MPI {} in {}", openmpi.version, openmpi.prefix.display()),
         None => state.parameters.display().to_string(),
     };
     let mut lines = vec![match state.standing {
-        Standing::None => format!("{name}: no tuning is installed"),
-        Standing::Holds => format!("{name}: {}", paint(Ink::Good, "tuned")),
-        Standing::Broken => format!("{name}: {}", paint(Ink::Bad, "does not hold")),
+        InstallStatus::None => format!("{name}: no tuning is installed"),
+        InstallStatus::Holds => format!("{name}: {}", paint(TextStyle::Good, "tuned")),
+        InstallStatus::Broken => format!("{name}: {}", paint(TextStyle::Bad, "does not hold")),
     }];
     if let Some(installed) = &state.installed {
         let measured = installed.measured.as_ref().map_or(String::new(), |when| format!(", measured {when}"));

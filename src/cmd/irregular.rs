@@ -1,4 +1,4 @@
-//! `collrules irregular`: calls that now and then take many times as long, and what cures them.
+//! `collrules irregular`: calls that sometimes take many times as long, and remedies.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use collrules_workflow::irregular;
 use crate::args::IrregularArgs;
 use crate::failure::Failure;
 use crate::progress::Output;
-use crate::screen::{self, Ink, paint};
+use crate::screen::{self, TextStyle, paint};
 use crate::session::{self, FAILURES};
 
 pub(crate) fn run(args: &IrregularArgs) -> Result<(), Failure> {
@@ -27,7 +27,7 @@ pub(crate) fn run(args: &IrregularArgs) -> Result<(), Failure> {
         None => {
             let default = || PathBuf::from(format!("collrules-irregular-{}", manifest::stamp()));
             let out = args.out.clone().unwrap_or_else(default);
-            session::with(FAILURES, Output::of(args.json), |session| {
+            session::with(FAILURES, Output::new(args.json), |session| {
                 irregular::measured(&args.irregularity, &out, session)
             })?
         }
@@ -37,10 +37,10 @@ pub(crate) fn run(args: &IrregularArgs) -> Result<(), Failure> {
         return writeln!(std::io::stdout(), "{}", serde_json::to_string(&found)?).map_err(Failure::Stdout);
     }
     let mut text = report::text(&found, screen::width());
-    text += &format!("\n{}\n", paint(Ink::Heading, &format!("Files in {}:", run.path().display())));
+    text += &format!("\n{}\n", paint(TextStyle::Heading, &format!("Files in {}:", run.path().display())));
     let functions = report::header(&found).map(|_| (rundir::HMPI, "gathers and scatters in pieces, for programs in C"));
     let files = [
-        (rundir::IRREGULAR_PAGE, "times by size in every way, and all distributions"),
+        (rundir::IRREGULAR_PAGE, "times by size for every alternative, and all distributions"),
         (rundir::IRREGULAR_TEXT, "the same as text"),
         (rundir::IRREGULAR, "all of it for programs"),
     ];

@@ -51,7 +51,7 @@ fn rendered(page: &Command) -> io::Result<Vec<u8>> {
     Ok(text)
 }
 
-/// Writes all pages, or none where one of them would replace what somebody else wrote.
+/// Writes all pages, or none if one of them would replace a file that is not a page of collrules.
 fn write_all(directory: &Path, pages: &[Command]) -> Result<(), Failure> {
     fs::create_dir_all(directory).map_err(|cause| Failure::write(directory, cause))?;
     let paths: Vec<PathBuf> = pages.iter().map(|page| directory.join(format!("{}.1", page.get_name()))).collect();
@@ -69,8 +69,8 @@ fn write_all(directory: &Path, pages: &[Command]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whether a file is a page of ours, of whatever version: its title says so. Nothing but files is opened, since a pipe
-/// would never end.
+/// Returns true if a file is a page of collrules, of any version, according to its title. Opens only regular files,
+/// since a pipe would never end.
 fn is_ours(path: &Path) -> bool {
     let is_file = path.symlink_metadata().is_ok_and(|found| found.is_file());
     let text = if is_file { fs::read(path).unwrap_or_default() } else { Vec::new() };
@@ -78,8 +78,8 @@ fn is_ours(path: &Path) -> bool {
     head.lines().any(|line| line.starts_with(".TH collrules") && line.ends_with(MANUAL))
 }
 
-/// The title is within so many bytes of the beginning.
+/// Largest distance of the title from the beginning, in bytes.
 const HEAD: usize = 400;
 
-/// The manual that pages belong to, as titles end with it.
+/// The manual of the pages, at the end of their titles.
 const MANUAL: &str = "\"User Commands\"";

@@ -1,4 +1,4 @@
-//! `collrules merge`: one run of several.
+//! `collrules merge`: merges several runs.
 
 use collrules_workflow::merge::{self, Merged};
 
@@ -9,17 +9,16 @@ use crate::{screen, session};
 pub(crate) fn run(args: &Merge) -> Result<(), Failure> {
     let Merged { run, cells, samples, layouts } = session::plain(|session| merge::merge(&args.merging, session))?;
     let shown = run.path().display();
-    let what = format!("{shown} has {samples} samples of {cells} cells from {} runs.", args.merging.runs.len());
+    let what = format!("{shown} has {samples} samples of {cells} sizes from {} runs.", args.merging.runs.len());
     let mut lines = screen::wrapped(&what, "", "");
     if !layouts.is_empty() {
         let names: Vec<String> = layouts.iter().map(|run| run.path().display().to_string()).collect();
         let what = format!(
-            "Communicators of one size lie in several ways: {} holds another layout. One rule serves them all; --weight says \
-             what each counts for.",
+            "Communicators of the same size have several layouts: {} holds another one. They share one rule.",
             names.join(" and ")
         );
         lines.extend(screen::wrapped(&what, "", ""));
     }
-    lines.push(format!("Rules for all of it: collrules analyze {shown}"));
+    lines.push(format!("Next: collrules analyze {shown}"));
     screen::print(&lines.join("\n"))
 }

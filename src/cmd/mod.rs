@@ -1,17 +1,17 @@
-//! The subcommands, one file each: options in, a workflow called, its result on the screen.
+//! The subcommands, one file each: read options, call a workflow, print its result.
 
+pub(crate) mod ab_test;
 pub(crate) mod analyze;
+mod begin;
 pub(crate) mod bench;
 pub(crate) mod check;
 pub(crate) mod completions;
-mod conclude;
 pub(crate) mod convert;
 pub(crate) mod diff;
 pub(crate) mod doctor;
 pub(crate) mod drift;
+mod dry_run;
 pub(crate) mod explain;
-mod fix;
-mod foresee;
 pub(crate) mod guidelines;
 mod han;
 pub(crate) mod import;
@@ -23,15 +23,17 @@ pub(crate) mod measure;
 pub(crate) mod merge;
 pub(crate) mod model;
 pub(crate) mod plan;
+pub(crate) mod port;
 pub(crate) mod profile;
-mod replay;
 pub(crate) mod report;
+pub(crate) mod settings;
 mod source;
 pub(crate) mod status;
 pub(crate) mod study;
 pub(crate) mod submit;
+mod summary;
 pub(crate) mod tree;
-pub(crate) mod tried;
 pub(crate) mod tune;
 pub(crate) mod validate;
 pub(crate) mod verify;
+pub(crate) mod worker;

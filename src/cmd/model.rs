@@ -1,4 +1,4 @@
-//! `collrules model`: what messages take, which nodes are slow, and what collectives would take.
+//! `collrules model`: times of messages, slow nodes, and predictions for collectives.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use crate::args::{Fit, ModelAction, ModelArgs, Predict};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::progress::Output;
-use crate::screen::{self, Ink, paint};
+use crate::screen::{self, TextStyle, paint};
 use crate::session::{self, FAILURES};
 
 pub(crate) fn run(args: &ModelArgs) -> Result<Exit, Failure> {
@@ -33,14 +33,14 @@ fn fit(args: &Fit) -> Result<Exit, Failure> {
         }
         (None, Some(input)) if input.is_dir() && input.join(rundir::SAMPLES).exists() => {
             let fitted = model::of_run(input, args.terms())?;
-            // Fitted anew with other terms, a run's own files say so.
+            // After a fit with other terms, the run's own files are updated.
             (fitted, Some(derived()?.map_or_else(|| RunDir::open(input), Ok)?))
         }
         (None, Some(input)) => (model::open(input)?, derived()?),
         (None, None) => {
             let default = || PathBuf::from(format!("collrules-model-{}", manifest::stamp()));
             let out = args.out.clone().unwrap_or_else(default);
-            let output = Output::of(args.json);
+            let output = Output::new(args.json);
             let (run, fitted) = session::with(FAILURES, output, |session| {
                 model::measured(&args.modelling, &out, args.terms(), session)
             })?;
@@ -65,7 +65,7 @@ fn fit(args: &Fit) -> Result<Exit, Failure> {
 fn text(fitted: &Model, target: Option<&RunDir>) -> String {
     let mut text = report::text(fitted, screen::width());
     if let Some(run) = target {
-        text += &format!("\n{}\n", paint(Ink::Heading, &format!("Files in {}:", run.path().display())));
+        text += &format!("\n{}\n", paint(TextStyle::Heading, &format!("Files in {}:", run.path().display())));
         for (name, what) in [
             (rundir::MODEL_PAGE, "the map of pairs, and all parameters"),
             (rundir::MODEL_TEXT, "the same as text"),
@@ -82,8 +82,11 @@ fn predict(args: &Predict) -> Result<(), Failure> {
     let question = args.question();
     let (choice, time, corrected) = session::plain(|session| model::ask(&fitted, &question, session))?;
     let by = if corrected { "the model, corrected by measured calls of this algorithm" } else { "the model" };
+    let stalls = model::ask_many_to_one(&fitted, &question, choice);
+    let stalls =
+        stalls.map_or(String::new(), |said| report::many_to_one(said.mean, said.stalling, &said.quantiles) + "\n");
     screen::print(&format!(
-        "{} {choice} on {} ranks with {} takes {} by {by}\n",
+        "{} {choice} on {} ranks with {} takes {}, predicted by {by}\n{stalls}",
         question.collective,
         args.np,
         args.size,

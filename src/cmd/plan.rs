@@ -1,14 +1,15 @@
-//! `collrules plan`: what would be measured, and how long it will take.
+//! `collrules plan`: planned measurements, and their duration.
 
-use collrules_record::options::Tuning;
+use std::path::PathBuf;
+
 use collrules_record::units::Seconds;
-use collrules_workflow::allotted::within;
-use collrules_workflow::plan::{Shares, lay_out, plan};
-use collrules_workflow::profile;
+use collrules_workflow::campaign::{Begin, RunPlace};
+use collrules_workflow::plan::{BudgetShares, lay_out, plan};
 use collrules_workflow::start::start;
+use collrules_workflow::time_budget::within;
 
-use super::foresee;
-use crate::args::{Given, Tune};
+use super::{begin, dry_run};
+use crate::args::Tune;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::progress::say;
@@ -19,39 +20,26 @@ pub(crate) fn run(args: &Tune) -> Result<(), Failure> {
         return Err(Failure::usage("the plan of a run is in its manifest.json; --resume resumes it"));
     }
     args.consistent()?;
-    let mut tuning = tuning(args)?;
-    let mut started = start(&tuning.system, &interrupt::flag())?;
-    let (budget, remark) = within(tuning.budget, started.allocation.as_ref())?;
-    tuning.budget = budget;
+    let Begin { mut experiment, place, .. } = begin::new(args, PathBuf::new())?;
+    let mut started = start(&experiment.system, &interrupt::flag())?;
+    let (budget, remark) = within(experiment.budget, started.allocation.as_ref())?;
+    experiment.budget = budget;
     let remarks = std::mem::take(&mut started.remarks).into_iter().chain(remark);
-    let laid_out = lay_out(&mut tuning, &mut started);
+    let laid_out = match place {
+        RunPlace::NewInBestLayout(_) => lay_out(&mut experiment, &mut started),
+        RunPlace::New(_) | RunPlace::Resumed(_) => None,
+    };
     if !args.session.json {
         remarks.chain(laid_out).for_each(|remark| say(&remark));
     }
-    let tuning = &tuning;
-    let plan = plan(tuning, &started.survey, started.startup)?;
+    let plan = plan(&experiment, &started.survey, started.startup)?;
     if args.session.json {
         return screen::print(&serde_json::to_string(&plan)?);
     }
-    let shares = Shares::of(tuning, started.startup);
+    let shares = BudgetShares::new(&experiment, started.startup);
     let beyond = [
         ("Refinement between sizes of the grid", Seconds(shares.refinement)),
         ("Validation in fresh launches", Seconds(shares.validation)),
     ];
-    foresee::print(&mut started, &plan, tuning.budget, &beyond, args.verbose)
-}
-
-/// What is asked for, by options and profiles.
-pub(super) fn tuning(args: &Tune) -> Result<Tuning, Failure> {
-    let mut tuning = args.tuning.clone();
-    if !args.profile.is_empty() {
-        let mut tell = |sentence: &str| {
-            if !args.quiet && !args.session.json {
-                say(sentence);
-            }
-        };
-        profile::tune_for(&args.profile, &mut tuning, &mut tell)?;
-        tuning.grid.any_layout = Given::here().arguments().all(|argument| argument.get_id() != "layout");
-    }
-    Ok(tuning)
+    dry_run::print(&mut started, &plan, experiment.budget, &beyond, args.verbose)
 }

@@ -1,4 +1,4 @@
-//! `collrules report`: the findings of a run in every format, and what changed since another run.
+//! `collrules report`: the findings of a run in every format, and changes since another run.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -11,12 +11,12 @@ use collrules_tuner::compare::{Run, compare};
 use collrules_workflow::publish::Published;
 use collrules_workflow::{TOOL, WorkflowError};
 
-use super::conclude;
-use crate::args::{Report, ReportFormat};
+use super::summary;
+use crate::args::{ReportArgs, ReportFormat};
 use crate::failure::Failure;
 use crate::screen;
 
-pub(crate) fn run(args: &Report) -> Result<(), Failure> {
+pub(crate) fn run(args: &ReportArgs) -> Result<(), Failure> {
     let wanted = args.wanted().ok_or_else(|| {
         let out = args.out.as_deref().unwrap_or(Path::new("")).display();
         Failure::usage(format!("{out} does not end in .html, .md, .csv, .json or .txt: name the format with --format"))
@@ -24,7 +24,7 @@ pub(crate) fn run(args: &Report) -> Result<(), Failure> {
     spare(args.out.as_deref(), args)?;
     let source = Published::open(&args.input)?;
     let text = match &args.compare {
-        None => shown(&source, wanted)?,
+        None => render_report(&source, wanted)?,
         Some(earlier) => compared(&Published::open(earlier)?, &source, wanted)?,
     };
     if !args.open {
@@ -33,9 +33,7 @@ pub(crate) fn run(args: &Report) -> Result<(), Failure> {
     let page = match (&args.out, &args.compare) {
         (Some(out), _) => out.clone(),
         (None, None) if args.input == Path::new("-") => {
-            return Err(Failure::usage(
-                "findings from standard input have no page to open: name one with --out FILE.html",
-            ));
+            return Err(Failure::usage("findings from standard input have no page: name one with --out FILE.html"));
         }
         (None, None) => source.run.file(rundir::PAGE),
         (None, Some(_)) => {
@@ -47,10 +45,10 @@ pub(crate) fn run(args: &Report) -> Result<(), Failure> {
     open(&page)
 }
 
-/// Programs that open a page in the user's browser, as desktops have them.
+/// Programs of desktops that open a page in the user's browser.
 const OPENERS: [&str; 3] = ["xdg-open", "open", "wslview"];
 
-/// Opens a page in a browser. Where there is none, as on a cluster, the page is there nevertheless.
+/// Opens a page in a browser. Without one, as on a cluster, the page is still written.
 fn open(page: &Path) -> Result<(), Failure> {
     let told = std::env::var("BROWSER").ok().filter(|program| !program.is_empty());
     let programs = told.as_deref().map_or(OPENERS.to_vec(), |program| vec![program]);
@@ -60,13 +58,13 @@ fn open(page: &Path) -> Result<(), Failure> {
         }
     }
     Err(WorkflowError::Input(format!(
-        "no browser could be started; the page is {}: open it, or copy it to where a browser is",
+        "no browser could be started; open the page yourself: {}",
         std::path::absolute(page).unwrap_or_else(|_| page.to_owned()).display(),
     ))
     .into())
 }
 
-/// What changed since the earlier run.
+/// Renders the changes since the earlier run.
 fn compared(before: &Published, after: &Published, format: ReportFormat) -> Result<String, Failure> {
     let (then, now) = (before.observations()?, after.observations()?);
     let mut comparison = compare(compared_run(before, then.as_ref()), compared_run(after, now.as_ref()))
@@ -85,8 +83,8 @@ fn compared_run<'a>(published: &'a Published, observations: Option<&'a Observati
     Run { findings: &published.findings, observations, manifest: published.manifest.as_ref() }
 }
 
-/// Refuses an output that is what the report is made of: nobody could measure it again.
-fn spare(out: Option<&Path>, args: &Report) -> Result<(), Failure> {
+/// Refuses an output that is an input of the report: the data would be lost.
+fn spare(out: Option<&Path>, args: &ReportArgs) -> Result<(), Failure> {
     let Some((out, target)) = out.and_then(|out| Some((out, out.canonicalize().ok()?))) else { return Ok(()) };
     let inputs = std::iter::once(&args.input).chain(&args.compare).filter_map(|input| input.canonicalize().ok());
     let (mut inputs, directory) = (inputs, target.parent().unwrap_or(Path::new("/")));
@@ -95,13 +93,13 @@ fn spare(out: Option<&Path>, args: &Report) -> Result<(), Failure> {
     let is_ours = rundir::FILES.contains(&&*name) || name.starts_with("refinement-");
     let is_report = [rundir::PAGE, rundir::REPORT].contains(&&*name);
     if inputs.any(|input| input == target) || is_run && is_ours && !is_report {
-        let why = "it is what reports are made of; name another file with --out";
+        let why = "it is a file of the run; name another file with --out";
         return Err(Failure::write(out, std::io::Error::other(why)));
     }
     Ok(())
 }
 
-/// Writes to the file that is asked for, or to standard output.
+/// Writes to the requested file, or to standard output.
 fn put(out: Option<&Path>, text: &str) -> Result<(), Failure> {
     match out {
         Some(path) => rundir::put(path, text).map_err(|cause| Failure::write(path, cause)),
@@ -109,10 +107,10 @@ fn put(out: Option<&Path>, text: &str) -> Result<(), Failure> {
     }
 }
 
-fn shown(published: &Published, format: ReportFormat) -> Result<String, Failure> {
+fn render_report(published: &Published, format: ReportFormat) -> Result<String, Failure> {
     let (findings, context) = (&published.findings, published.context());
     Ok(match format {
-        ReportFormat::Text => conclude::told(findings, str::to_owned).join("\n") + "\n",
+        ReportFormat::Text => summary::told(findings, str::to_owned).join("\n") + "\n",
         ReportFormat::Html => page::page(findings, &context),
         ReportFormat::Md => markdown::report(findings, &context),
         ReportFormat::Csv => tables::csv(findings).map_err(Failure::Stdout)?,

@@ -1,4 +1,4 @@
-//! `collrules status` and `collrules watch`: how far jobs and runs are.
+//! `collrules status` and `collrules watch`: progress of jobs and runs.
 
 use std::path::Path;
 use std::thread;
@@ -21,10 +21,10 @@ pub(crate) fn run(args: &StatusArgs) -> Result<(), Failure> {
     print(&sentences(&status))
 }
 
-/// Says what has changed, until there is nothing more to come.
+/// Prints changes until the job and the run are over.
 pub(crate) fn watch(args: &Watch) -> Result<(), Failure> {
     let mut before: Vec<String> = Vec::new();
-    // What was there when anything was last seen to change.
+    // State and time of the last change.
     let mut seen = (Vec::new(), Instant::now());
     loop {
         let mut status = status(&args.run)?;
@@ -35,7 +35,7 @@ pub(crate) fn watch(args: &Watch) -> Result<(), Failure> {
         let is_late = !status.is_complete(Stage::Proven) && seen.1.elapsed().as_secs_f64() < args.lag.0;
         if status.is_over() && is_late {
             status.queue =
-                Some(format!("it has left the queue; its last files may take up to {} to be seen", args.lag.rounded()));
+                Some(format!("it has left the queue; its last files may take up to {} to appear", args.lag.rounded()));
         }
         let now = lasting(&status);
         let is_new = |(sentence, _): &(&String, String)| !before.contains(sentence);
@@ -46,12 +46,17 @@ pub(crate) fn watch(args: &Watch) -> Result<(), Failure> {
         if status.is_over() {
             return done(&args.run);
         }
+        // The process that measured has ended, or works on another host and writes nothing.
+        if status.submission.is_none() && status.is_left() && seen.1.elapsed().as_secs_f64() >= args.lag.0 {
+            let lag = args.lag.rounded();
+            return print(&[format!("nothing was written for {lag}, and no process of the run is known")]);
+        }
         before = now;
         thread::sleep(Duration::from_secs_f64(args.every.0.min(3600.0)));
     }
 }
 
-/// The sentences without what changes all the time while a launch goes on.
+/// The sentences that do not change constantly during a launch.
 fn lasting(status: &Status) -> Vec<String> {
     let mut status = status.clone();
     for run in &mut status.runs {
@@ -61,7 +66,7 @@ fn lasting(status: &Status) -> Vec<String> {
 }
 
 fn done(run: &Path) -> Result<(), Failure> {
-    print(&[format!("nothing more is to come; `collrules report {}` writes what was found", run.display())])
+    print(&[format!("the run is done; `collrules report {}` writes the results", run.display())])
 }
 
 fn print(sentences: &[String]) -> Result<(), Failure> {

@@ -1,4 +1,4 @@
-//! `collrules submit`: jobs of a batch system that tune.
+//! `collrules submit`: batch jobs that tune.
 
 use collrules_batch::script::dialect;
 use collrules_workflow::submit::{All, submit};

@@ -1,16 +1,15 @@
-//! `collrules tree`: the decision tree of findings that were made before.
+//! `collrules tree`: the decision tree of earlier findings.
 
 use collrules_report::tree;
 use collrules_workflow::publish::{self, Published};
 
-use crate::args::{Tree, TreeFormat};
+use crate::args::{TreeArgs, TreeFormat};
 use crate::failure::Failure;
 use crate::screen;
 
-pub(crate) fn run(args: &Tree) -> Result<(), Failure> {
+pub(crate) fn run(args: &TreeArgs) -> Result<(), Failure> {
     let Published { findings, .. } = Published::open(&args.input)?;
     if findings.tree.collectives.is_empty() {
-        // Format 1.0 had no tree.
         return Err(Failure::NoTree { path: args.input.clone() });
     }
     let shown = match args.format {

@@ -1,8 +1,11 @@
-//! `collrules tune`: all of it.
+//! `collrules tune`: the complete tuning.
 
+use collrules_record::options::Request;
+use collrules_workflow::publish::Published;
 use collrules_workflow::tune::tune;
 
-use super::{conclude, measure, plan};
+use super::begin::begin;
+use super::{plan, summary};
 use crate::args::Tune;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -12,11 +15,21 @@ pub(crate) fn run(args: &Tune) -> Result<Exit, Failure> {
     if args.dry_run {
         return plan::run(args).map(|()| Exit::Done);
     }
-    let begin = measure::begin(args)?;
+    let begin = begin(args)?;
     let published = session::with(args.session.failures, args.output(), |session| tune(&begin, session))?;
     if !args.session.json && !args.quiet {
-        conclude::print(&published)?;
+        summary::print_outcome(&published, args.verbose)?;
     }
-    let loses = published.validation.is_some_and(|validation| validation.loses());
-    Ok(if loses { Exit::Slower } else { Exit::Done })
+    let validates = matches!(&begin.request, Request::Tune(options) if options.validate);
+    Ok(exit(&published, validates))
+}
+
+/// A tuning without a comparison, at the user's request, is unconfirmed but no failure.
+fn exit(published: &Published, validates: bool) -> Exit {
+    match &published.validation {
+        Some(validation) if validation.loses() => Exit::Slower,
+        Some(_) if !published.is_confirmed() => Exit::Unconfirmed,
+        None if validates && !published.findings.changes_nothing() => Exit::Unconfirmed,
+        _ => Exit::Done,
+    }
 }

@@ -1,4 +1,4 @@
-//! `collrules verify`: shows whether the Open MPI in use obeys a rules file, and says why where it does not.
+//! `collrules verify`: checks if the Open MPI in use obeys a rules file, and lists the reasons if it does not.
 
 use collrules_rules::words::counted;
 use collrules_runner::messages::Messages;
@@ -15,7 +15,7 @@ pub(crate) fn run(args: &Verify) -> Result<(), Failure> {
     tell(&session::plain(|session| verify::verify(&args.verifying, session))?, args.json)
 }
 
-/// Prints it. What is not obeyed is a failure.
+/// Prints the result. A file that is not obeyed is a failure.
 fn tell(verified: &Verified, as_json: bool) -> Result<(), Failure> {
     if as_json {
         screen::print(&serde_json::to_string_pretty(&as_json_value(verified))?)?;
@@ -28,7 +28,7 @@ fn tell(verified: &Verified, as_json: bool) -> Result<(), Failure> {
     }
     let faults = verified.reasons.iter().map(|reason| wrapped(reason, "  ", "    ").join("\n")).collect();
     let what = if verified.file.as_os_str().is_empty() {
-        format!("no rules file is in force in Open MPI {}", verified.version)
+        format!("no rules file is active in Open MPI {}", verified.version)
     } else {
         format!("{} is NOT obeyed by Open MPI {}", verified.file.display(), verified.version)
     };
@@ -40,34 +40,41 @@ fn sentences(verified: &Verified) -> Vec<String> {
     let file = verified.file.display();
     let mut sentences = Vec::new();
     if verified.empty {
-        sentences.push(format!("{file} leaves everything to the builtin: there is nothing to obey."));
+        sentences.push(format!("{file} leaves everything to the default: there is nothing to obey."));
     } else if let Some(proof) = &verified.proof {
         let how = if verified.deployed { ", as it is deployed," } else { "" };
-        let served = if proof.cells == 0 {
-            "but which rules serve its calls cannot be seen from outside".to_owned()
+        let served = if proof.logged > 0 {
+            let logged = proof.logged;
+            format!(
+                "and uses the right rule, according to its log: {logged} calls, on both sides of every threshold \
+                 within reach"
+            )
+        } else if proof.cells == 0 {
+            "but which rules its calls use cannot be seen from outside".to_owned()
         } else {
             let probed = proof.probed;
             format!(
-                "and serves every call by the intended rule: {probed} calls, on both sides of every boundary within reach"
+                "and uses the right rule for every call: {probed} calls, on both sides of every threshold within reach"
             )
         };
         let used = proof.used;
         sentences.push(format!(
-            "Open MPI {version} accepts {file}{how} {served}. With the file in force, {used} calls with checked data \
-             were right.",
+            "Open MPI {version} accepts {file}{how} {served}. With the file active, all {used} checked calls returned \
+             correct data.",
         ));
         if proof.cells > 0 && !proof.unshown.is_empty() {
             let names: Vec<&str> = proof.unshown.iter().map(|collective| collective.name()).collect();
             sentences.push(format!(
-                "This leaves out {}: in a JSON file no rule makes their calls fail, so none can be seen from outside.",
+                "Not checked: {}. In a JSON file, no rule can make their calls fail, so their rules cannot be seen \
+                 from outside.",
                 names.join(", ")
             ));
         }
     }
     if let Some(proof) = verified.proof.as_ref().filter(|proof| proof.asked > 0) {
         sentences.push(format!(
-            "Open MPI obeys HAN's rules file beside it as well: the intended component served {} calls, on both sides of \
-             its boundaries.",
+            "Open MPI also obeys HAN's rules file: {} calls, on both sides of its thresholds, used the intended \
+             component.",
             proof.asked,
         ));
     }
@@ -75,11 +82,11 @@ fn sentences(verified: &Verified) -> Vec<String> {
         sentences.push(of_messages(messages));
     }
     if let Some(why) = &verified.uncounted {
-        sentences.push(format!("Messages cannot show that the intended algorithms ran: {why}."));
+        sentences.push(format!("The intended algorithms cannot be checked by counting messages: {why}."));
     }
     if let Some(pins) = &verified.pins {
         let settings: Vec<String> = pins.iter().map(|(name, value)| format!("{name} = {value}")).collect();
-        sentences.push(format!("This holds with the settings that its run asks for: {}.", settings.join(", ")));
+        sentences.push(format!("This requires the settings of its run: {}.", settings.join(", ")));
     }
     sentences.extend(verified.notes.iter().cloned());
     sentences
@@ -111,27 +118,26 @@ fn of_messages(messages: &Messages) -> String {
     let Messages { shown, alike, silent, uncounted, .. } = messages;
     if shown.is_empty() && alike.is_empty() && uncounted.is_empty() {
         return if silent.is_empty() {
-            "No rule gives an algorithm to any of the calls that were made.".to_owned()
+            "No rule names an algorithm for any of the calls.".to_owned()
         } else {
             format!("Open MPI reports no messages for the {}.", ruled(silent.len()))
         };
     }
     let all = shown.len() + alike.len() + silent.len() + uncounted.len();
     let mut text = format!(
-        "Counted messages show that the intended algorithm ran in {} of the {}: they are what that algorithm sends, and \
-         the builtin sends others.",
+        "Counted messages confirm the intended algorithm for {} of the {}: they match that algorithm, and not the \
+         default.",
         shown.len(),
         ruled(all),
     );
     if !alike.is_empty() {
-        text += &format!(" In {} of them both send the same, so that messages tell nothing.", alike.len());
+        text += &format!(" {} cannot be told apart: the default sends the same messages.", alike.len());
     }
     if !silent.is_empty() {
-        text += &format!(" For {} of them Open MPI reports no messages that can be compared.", silent.len());
+        text += &format!(" For {}, Open MPI reports no messages that can be compared.", silent.len());
     }
     if let Some((cell, why)) = uncounted.first() {
-        text +=
-            &format!(" The messages of {} of them could not be counted. The first is {cell}: {why}.", uncounted.len());
+        text += &format!(" For {}, messages could not be counted; the first is {cell}: {why}.", uncounted.len());
     }
     text
 }

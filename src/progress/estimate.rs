@@ -1,36 +1,35 @@
-//! How much is done, and how long the rest may take, from the budget and what launches took so far.
+//! Progress and estimate of the remaining time, from the budget and the duration of earlier launches.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use collrules_record::Plan;
 use collrules_record::plan::Schedule;
-use collrules_runner::campaign::{Launch, Notice};
+use collrules_runner::campaign::{CampaignLaunch, Notice};
 use collrules_runner::separate;
-use collrules_runner::wire::Event;
+use collrules_runner::wire::WorkerEvent;
 
-/// The share of cells from which on their number tells how long the others will take.
+/// Share of the cells from which on their number gives the duration of the others.
 const TELLING_SHARE: f64 = 0.1;
 
-/// What is known about the time.
-pub(crate) struct Estimate {
+/// Data for the estimate of the remaining time.
+pub(crate) struct RemainingTime {
     launches: u32,
-    /// The number of the first planned launch.
+    /// Number of the first planned launch of this plan.
     first: u32,
-    /// Seconds for a launch, unless it is done before.
+    /// Seconds for a launch, unless it finishes earlier.
     budget: f64,
-    /// Seconds that complete launches took.
+    /// Seconds of complete launches.
     took: Vec<f64>,
     planned: u32,
-    /// The first event of the launch under way.
+    /// Time of the first event of the present launch.
     begun: Option<Instant>,
     cells: usize,
     seen: BTreeSet<usize>,
     finished: usize,
-    visits: usize,
 }
 
-impl Estimate {
+impl RemainingTime {
     pub(super) fn new(plan: &Plan, first: u32) -> Self {
         Self {
             launches: separate::starts(plan).len() as u32,
@@ -42,11 +41,10 @@ impl Estimate {
             cells: plan.cells.len() + plan.patterns.len(),
             seen: BTreeSet::new(),
             finished: 0,
-            visits: 0,
         }
     }
 
-    pub(super) fn see(&mut self, launch: &Launch<'_>, notice: &Notice<'_>) {
+    pub(super) fn see(&mut self, launch: &CampaignLaunch<'_>, notice: &Notice<'_>) {
         match notice {
             Notice::Launching => {
                 self.planned = launch.planned - self.first;
@@ -54,17 +52,16 @@ impl Estimate {
                 self.cells = launch.plan.subjects();
                 self.begun = None;
                 self.seen.clear();
-                (self.finished, self.visits) = (0, 0);
+                self.finished = 0;
             }
             Notice::Event(event) => {
                 let begun = *self.begun.get_or_insert_with(Instant::now);
                 match event {
-                    Event::Visited { cell, .. } => {
+                    WorkerEvent::Visited { cell, .. } => {
                         self.seen.insert(*cell);
-                        self.visits += 1;
                     }
-                    Event::Finished { .. } => self.finished += 1,
-                    Event::Measured { .. } => self.took.push(begun.elapsed().as_secs_f64()),
+                    WorkerEvent::Finished { .. } => self.finished += 1,
+                    WorkerEvent::Measured { .. } => self.took.push(begun.elapsed().as_secs_f64()),
                     _ => {}
                 }
             }
@@ -72,44 +69,34 @@ impl Estimate {
         }
     }
 
-    /// Cells that the launch under way has seen, and all of its cells.
-    pub(super) fn seen(&self) -> (usize, usize) {
-        (self.seen.len(), self.cells)
-    }
-
-    /// Visits of the launch under way.
-    pub(super) fn visits(&self) -> usize {
-        self.visits
-    }
-
     fn elapsed(&self) -> f64 {
         self.begun.map_or(0.0, |begun| begun.elapsed().as_secs_f64())
     }
 
-    /// Seconds that the launch under way takes in all.
+    /// Estimated total seconds of the present launch.
     fn whole(&self) -> f64 {
         let elapsed = self.elapsed();
         let finished = self.finished as f64 / self.cells.max(1) as f64;
-        // The first visit to each cell is made whatever it takes.
+        // Each cell gets its first visit, however long it takes.
         let seen = self.seen.len() as f64 / self.cells.max(1) as f64;
         let first_pass = if seen > TELLING_SHARE { elapsed / seen } else { elapsed };
         let by_cells = if finished > TELLING_SHARE { elapsed / finished } else { f64::INFINITY };
         by_cells.min(self.budget).max(if seen < 1.0 { first_pass } else { elapsed })
     }
 
-    /// Seconds that each of the launches to come takes.
+    /// Estimated seconds of each further launch.
     fn each(&self) -> f64 {
         if self.took.is_empty() { self.whole() } else { self.took.iter().sum::<f64>() / self.took.len() as f64 }
     }
 
-    /// What is left.
+    /// Returns the estimated remaining time.
     pub(super) fn left(&self) -> Duration {
         let to_come = f64::from(self.launches.saturating_sub(self.planned + 1));
         Duration::try_from_secs_f64((self.whole() - self.elapsed()).max(0.0) + to_come * self.each())
             .unwrap_or(Duration::MAX)
     }
 
-    /// The share of the campaign that is done.
+    /// The completed share of the campaign.
     pub(super) fn done(&self) -> f64 {
         let whole = self.whole();
         let here = if whole > 0.0 { (self.elapsed() / whole).min(1.0) } else { 0.0 };
@@ -124,7 +111,7 @@ fn seconds(schedule: &Schedule) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use collrules_record::plan::{CellPlan, Repetition};
+    use collrules_record::plan::CellPlan;
     use collrules_record::units::{Bytes, Ranks, Seconds};
     use collrules_record::{Candidate, Cell};
     use collrules_rules::Collective;
@@ -141,17 +128,17 @@ mod tests {
         };
         let schedule = Schedule { budget: Some(Seconds(100.0)), ..Schedule::default() };
         let plan = Plan::new((1..=4).map(cell).collect(), 2, schedule, 1);
-        let mut estimate = Estimate::new(&plan, 0);
-        let seconds = |estimate: &Estimate| estimate.left().as_secs_f64();
+        let mut estimate = RemainingTime::new(&plan, 0);
+        let seconds = |estimate: &RemainingTime| estimate.left().as_secs_f64();
         let launch = LaunchPlan::new(plan.cells.iter().map(LaunchCell::from).collect(), schedule, 1);
-        let first = Launch { number: 0, repetition: Repetition::Launch(0), planned: 0, plan: &launch };
+        let first = CampaignLaunch { number: 0, planned: 0, plan: &launch };
         estimate.see(&first, &Notice::Launching);
         assert!((199.0..=200.0).contains(&seconds(&estimate)), "{}", seconds(&estimate));
         for cell in 0..4 {
             let rounds = Vec::new();
             estimate.see(
                 &first,
-                &Notice::Event(&Event::Visited {
+                &Notice::Event(&WorkerEvent::Visited {
                     cell,
                     visit: 0,
                     candidates: Vec::new(),
@@ -160,11 +147,11 @@ mod tests {
                     at: 0.0,
                 }),
             );
-            estimate.see(&first, &Notice::Event(&Event::Finished { cell }));
+            estimate.see(&first, &Notice::Event(&WorkerEvent::Finished { cell }));
         }
-        estimate.see(&first, &Notice::Event(&Event::Measured { why: String::new() }));
-        assert_eq!((estimate.seen(), estimate.visits()), ((4, 4), 4));
-        let second = Launch { number: 1, repetition: Repetition::Launch(1), planned: 1, plan: &launch };
+        estimate.see(&first, &Notice::Event(&WorkerEvent::Measured { why: String::new() }));
+        assert_eq!((estimate.seen.len(), estimate.finished), (4, 4));
+        let second = CampaignLaunch { number: 1, planned: 1, plan: &launch };
         estimate.see(&second, &Notice::Launching);
         assert!(estimate.done() >= 0.5);
         assert!(seconds(&estimate) <= 100.0);

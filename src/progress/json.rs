@@ -9,35 +9,35 @@ use collrules_record::rundir::{self, RunDir};
 use collrules_record::validation::Outcome;
 use collrules_record::{Candidate, Cast, Cell, Pattern, Plan, Subject, Validation};
 use collrules_runner::RunnerError;
-use collrules_runner::campaign::{Launch, Notice, Tally};
+use collrules_runner::campaign::{CampaignLaunch, Notice, Tally};
 use collrules_runner::proof::Proof;
-use collrules_runner::wire::Event;
-use collrules_workflow::Event as Happening;
+use collrules_runner::wire::WorkerEvent;
+use collrules_workflow::Event;
 use serde_json::{Value, json};
 
-use super::estimate::Estimate;
+use super::estimate::RemainingTime;
 
-/// Tells an event that is not about one launch.
-pub(super) fn event(event: &Happening<'_>) {
+/// Writes an event that is not about a launch.
+pub(super) fn event(event: &Event<'_>) {
     emit(&match event {
-        Happening::Measuring { run, plan, resumed } => started(run, plan, *resumed),
-        Happening::Comparing { run, plan } => validating(run, plan),
-        Happening::Measured(tally, error) => measured(tally, *error),
-        Happening::Concluded { run, findings, proof } => concluded(run, findings, proof),
-        Happening::Compared { home, validation } => validated(home, validation),
-        Happening::Note(_) | Happening::Planned { .. } | Happening::Launch(..) => return,
+        Event::Measuring { run, plan, resumed } => started(run, plan, *resumed),
+        Event::Comparing { run, plan } => validating(run, plan),
+        Event::Measured(tally, error) => measured(tally, *error),
+        Event::Concluded { run, findings, proof } => concluded(run, findings, proof),
+        Event::Compared { home, validation } => validated(home, validation),
+        Event::Note(_) | Event::Planned { .. } | Event::Launch(..) => return,
     });
 }
 
-/// Why an event could not be written, if one could not.
+/// Error that prevented the writing of an event, if there is one.
 static LOST: Mutex<Option<io::Error>> = Mutex::new(None);
 
-/// Why an event could not be written, if one could not. Asked once, at the end.
+/// Returns the error that prevented the writing of an event, if there is one. Called once, at the end.
 pub(crate) fn lost() -> Option<io::Error> {
     LOST.lock().ok()?.take()
 }
 
-/// Writes a line. Nobody listening is no reason to stop measuring; what else goes wrong is kept for the end.
+/// Writes a line. A closed pipe is no reason to stop measuring; other errors are reported at the end.
 fn emit(value: &Value) {
     let mut out = io::stdout().lock();
     let written = writeln!(out, "{value}").and_then(|()| out.flush());
@@ -82,6 +82,9 @@ fn validated(home: &RunDir, validation: &Validation) -> Value {
         "faster": last.count(Outcome::Faster),
         "same": last.count(Outcome::Same),
         "slower": last.count(Outcome::Slower),
+        "undecided": last.count(Outcome::Undecided),
+        "confirmed": validation.is_confirmed(),
+        "rules": validation.fates(),
         "failed": last.failed.len(),
         "speedup": last.geometric_mean(),
         "repaired": validation.rounds.iter().map(|round| round.repaired.len()).sum::<usize>(),
@@ -112,8 +115,8 @@ fn concluded(run: &RunDir, findings: &Findings, proof: &Proof) -> Value {
     })
 }
 
-/// Writes what happened in a launch, unless programs have no use for it.
-pub(super) fn notice(launch: &Launch<'_>, notice: &Notice<'_>, estimate: &Estimate) {
+/// Writes an event of a launch, unless programs have no use for it.
+pub(super) fn notice(launch: &CampaignLaunch<'_>, notice: &Notice<'_>, estimate: &RemainingTime) {
     let with_subject = |line: Value, index: usize| match launch.plan.subject(index) {
         Subject::Cell(cell) => with_cell(line, cell),
         Subject::Pattern(pattern) => with_pattern(line, pattern),
@@ -136,9 +139,9 @@ pub(super) fn notice(launch: &Launch<'_>, notice: &Notice<'_>, estimate: &Estima
             with_point(line, point.cell, point.candidate)
         }
         Notice::Event(event) => match event {
-            Event::Checking { cell, candidate } => with_turn(json!({ "event": "checking" }), *cell, *candidate),
-            Event::Visiting { cell } => with_subject(json!({ "event": "visiting" }), *cell),
-            Event::Visited { cell, visit, candidates, rounds, .. } => {
+            WorkerEvent::Checking { cell, candidate } => with_turn(json!({ "event": "checking" }), *cell, *candidate),
+            WorkerEvent::Visiting { cell } => with_subject(json!({ "event": "visiting" }), *cell),
+            WorkerEvent::Visited { cell, visit, candidates, rounds, .. } => {
                 let line = json!({
                     "event": "visited",
                     "visit": visit,
@@ -149,13 +152,13 @@ pub(super) fn notice(launch: &Launch<'_>, notice: &Notice<'_>, estimate: &Estima
                 });
                 with_subject(line, *cell)
             }
-            Event::Disqualified { cell, candidate, why } | Event::Dropped { cell, candidate, why } => {
-                let name = if matches!(event, Event::Dropped { .. }) { "dropped" } else { "disqualified" };
+            WorkerEvent::Disqualified { cell, candidate, why } | WorkerEvent::Dropped { cell, candidate, why } => {
+                let name = if matches!(event, WorkerEvent::Dropped { .. }) { "dropped" } else { "disqualified" };
                 let line = json!({ "event": name, "why": why });
                 with_turn(line, *cell, *candidate)
             }
-            Event::Finished { cell } => with_subject(json!({ "event": "finished" }), *cell),
-            Event::Measured { why } => json!({ "event": "launch_ended", "why": why }),
+            WorkerEvent::Finished { cell } => with_subject(json!({ "event": "finished" }), *cell),
+            WorkerEvent::Measured { why } => json!({ "event": "launch_ended", "why": why }),
             _ => return,
         },
     };
@@ -163,7 +166,7 @@ pub(super) fn notice(launch: &Launch<'_>, notice: &Notice<'_>, estimate: &Estima
     emit(&line);
 }
 
-/// The columns of the samples have the same names.
+/// The columns of the samples have these names too.
 fn with_cell(mut line: Value, cell: Cell) -> Value {
     line["collective"] = cell.collective.name().into();
     line["comm_size"] = cell.ranks.0.into();

@@ -1,4 +1,4 @@
-//! Shows how far measuring has come: a bar on a terminal, now and then a line elsewhere, JSON for programs.
+//! Progress of measurements: a bar on a terminal, occasional lines elsewhere, JSON for programs.
 
 mod estimate;
 mod json;
@@ -9,33 +9,34 @@ use std::time::{Duration, Instant};
 use collrules_record::Plan;
 use collrules_record::plan::Schedule;
 use collrules_rules::lines::plain;
-use collrules_runner::campaign::{Launch, Notice};
+use collrules_rules::words::counted;
+use collrules_runner::campaign::{CampaignLaunch, Notice};
 use collrules_runner::separate;
-use collrules_runner::wire::Event;
-use collrules_workflow::Event as Happening;
+use collrules_runner::wire::WorkerEvent;
+use collrules_workflow::Event;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 pub(crate) use self::json::lost;
 use crate::screen;
-use estimate::Estimate;
+use estimate::RemainingTime;
 
-/// At most one plain line about progress in this time.
-const INTERVAL: Duration = Duration::from_secs(5);
+/// Smallest interval between two plain lines about progress.
+const INTERVAL: Duration = Duration::from_secs(10);
 
-/// How often the bar is drawn at most, per second: the terminal is often on a processor that is measured.
+/// Maximum number of updates of the bar per second: the terminal often runs on a measured processor.
 const DRAWS: u8 = 4;
 
-/// The bar's length.
+/// Number of steps of the bar.
 const STEPS: u64 = 1000;
 
 /// Renders the events of workflows.
 pub(crate) struct Reporter {
     how: How,
     launches: u32,
-    /// The number of the first planned launch.
+    /// Number of the first planned launch of this plan.
     first: u32,
     start: Instant,
-    estimate: Estimate,
+    estimate: RemainingTime,
 }
 
 enum How {
@@ -45,12 +46,12 @@ enum How {
     Json,
 }
 
-/// What is written on the way.
+/// Form of the output while a workflow runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Output {
     /// Progress, for people.
     Text,
-    /// Failures alone.
+    /// Failures only.
     Quiet,
     /// Events, for programs.
     Json,
@@ -58,15 +59,15 @@ pub(crate) enum Output {
 
 impl Output {
     /// JSON, or text.
-    pub(crate) fn of(json: bool) -> Self {
+    pub(crate) fn new(json: bool) -> Self {
         if json { Self::Json } else { Self::Text }
     }
 }
 
 impl Reporter {
-    /// A reporter that tells people, or programs.
+    /// A reporter for people or programs.
     pub(crate) fn new(output: Output) -> Self {
-        // indicatif shows nothing elsewhere by itself, but then nothing else would be shown either.
+        // indicatif itself shows nothing without a terminal, so plain lines replace it.
         let how = if output == Output::Json {
             How::Json
         } else if output == Output::Quiet {
@@ -77,15 +78,15 @@ impl Reporter {
             How::Plain { last: Instant::now() }
         };
         let nothing = Plan::new(Vec::new(), 0, Schedule::default(), 0);
-        Self { how, launches: 0, first: 0, start: Instant::now(), estimate: Estimate::new(&nothing, 0) }
+        Self { how, launches: 0, first: 0, start: Instant::now(), estimate: RemainingTime::new(&nothing, 0) }
     }
 
-    /// Shows what happened.
-    pub(crate) fn see(&mut self, event: &Happening<'_>) {
+    /// Reports an event.
+    pub(crate) fn see(&mut self, event: &Event<'_>) {
         match event {
-            Happening::Planned { plan, first } => return self.begin(plan, *first),
-            Happening::Launch(launch, notice) => return self.launch(launch, notice),
-            Happening::Note(text) => match &self.how {
+            Event::Planned { plan, first } => return self.begin(plan, *first),
+            Event::Launch(launch, notice) => return self.launch(launch, notice),
+            Event::Note(text) => match &self.how {
                 How::Quiet => {}
                 How::Bar(bar) => bar.suspend(|| say(text)),
                 _ => say(text),
@@ -100,24 +101,28 @@ impl Reporter {
             return;
         }
         match event {
-            Happening::Measuring { run, plan, resumed } => say(&format!(
-                "{} {} points in {} cells{}, {} launches, {}, into {}",
+            Event::Measuring { run, plan, resumed } => say(&format!(
+                "{} {} of {}{}, {}, {}, into {}",
                 if *resumed { "resuming" } else { "measuring" },
-                plan.points(),
-                plan.cells.len(),
-                if plan.patterns.is_empty() { String::new() } else { format!(", {} patterns", plan.patterns.len()) },
-                separate::starts(plan).len(),
+                counted(plan.points(), "point"),
+                counted(plan.cells.len(), "size"),
+                if plan.patterns.is_empty() {
+                    String::new()
+                } else {
+                    format!(", {}", counted(plan.patterns.len(), "probe"))
+                },
+                counted(separate::starts(plan).len(), "launch"),
                 at_most(plan, "for about", " at most"),
                 run.display(),
             )),
-            Happening::Comparing { run, plan } => say(&format!(
-                "comparing {} cells without and with the rules, {} pairs of launches, {}, into {}",
-                plan.cells.len(),
-                plan.launches,
+            Event::Comparing { run, plan } => say(&format!(
+                "comparing {} without and with the rules, {} of launches, {}, into {}",
+                counted(plan.cells.len(), "size"),
+                counted(plan.launches as usize, "pair"),
                 at_most(plan, "for about", ""),
                 run.display(),
             )),
-            Happening::Measured(..) => {
+            Event::Measured(..) => {
                 if let How::Bar(bar) = &self.how {
                     bar.finish_and_clear();
                 }
@@ -126,33 +131,29 @@ impl Reporter {
         }
     }
 
-    /// The launches of a plan follow.
+    /// Begins the launches of a plan.
     fn begin(&mut self, plan: &Plan, first: u32) {
         (self.first, self.launches) = (first, separate::starts(plan).len() as u32);
-        self.estimate = Estimate::new(plan, first);
+        self.estimate = RemainingTime::new(plan, first);
         self.start = Instant::now();
         if let How::Bar(bar) = &self.how {
             bar.reset();
         }
     }
 
-    fn launch(&mut self, launch: &Launch<'_>, notice: &Notice<'_>) {
+    fn launch(&mut self, launch: &CampaignLaunch<'_>, notice: &Notice<'_>) {
         self.estimate.see(launch, notice);
         match &self.how {
             How::Json => json::notice(launch, notice, &self.estimate),
-            // The end of a launch is progress; whatever else has a line is a failure.
-            How::Quiet if matches!(notice, Notice::Event(Event::Measured { .. })) => {}
+            // The end of a launch is progress; every other event with a line is a failure.
+            How::Quiet if matches!(notice, Notice::Event(WorkerEvent::Measured { .. })) => {}
             How::Quiet => self.line(launch, notice).iter().for_each(|line| say(line)),
             How::Bar(bar) => {
                 let (done, left) = (self.estimate.done(), self.estimate.left());
                 bar.set_position((done * STEPS as f64) as u64);
                 let left = whole_seconds(left);
-                bar.set_prefix(format!(
-                    "launch {} of {}, about {left} left",
-                    launch.planned - self.first + 1,
-                    self.launches
-                ));
-                if let Notice::Event(Event::Visiting { cell } | Event::Checking { cell, .. }) = notice {
+                bar.set_prefix(format!("launch {} of {}, {left} left", launch.planned - self.first + 1, self.launches));
+                if let Notice::Event(WorkerEvent::Visiting { cell } | WorkerEvent::Checking { cell, .. }) = notice {
                     bar.set_message(launch.plan.subject(*cell).to_string());
                 }
                 if let Some(line) = self.line(launch, notice) {
@@ -163,13 +164,11 @@ impl Reporter {
                 let due = last.elapsed() >= INTERVAL;
                 if let Some(line) = self.line(launch, notice) {
                     say(&line);
-                } else if let (true, Notice::Event(Event::Visited { cell, .. })) = (due, notice) {
-                    let (seen, cells) = self.estimate.seen();
+                } else if let (true, Notice::Event(WorkerEvent::Visited { cell, .. })) = (due, notice) {
                     say(&format!(
-                        "{}: {seen} of {cells} {} seen, {} visits; now {}; about {} left",
+                        "{}: {:.0} % done, now {}; {} left",
                         self.place(launch),
-                        if launch.plan.patterns.is_empty() { "cells" } else { "cells and patterns" },
-                        self.estimate.visits(),
+                        self.estimate.done() * 100.0,
                         launch.plan.subject(*cell),
                         whole_seconds(self.estimate.left()),
                     ));
@@ -179,44 +178,44 @@ impl Reporter {
         }
     }
 
-    /// What deserves a line of its own.
-    fn line(&self, launch: &Launch<'_>, notice: &Notice<'_>) -> Option<String> {
+    /// Returns the line for a notice, if it has one of its own.
+    fn line(&self, launch: &CampaignLaunch<'_>, notice: &Notice<'_>) -> Option<String> {
         Some(match notice {
-            Notice::Event(Event::Disqualified { cell, candidate, why }) => {
+            Notice::Event(WorkerEvent::Disqualified { cell, candidate, why }) => {
                 let (turn, subject) = (launch.plan.turn(*cell, *candidate), launch.plan.subject(*cell));
-                format!("{turn} is left out in {subject}: {why}")
+                format!("left out {turn} for {subject}: {why}")
             }
-            Notice::Event(Event::Measured { why }) => format!("{} ends: {why}", self.place(launch)),
+            Notice::Event(WorkerEvent::Measured { why }) => format!("{} ends: {why}", self.place(launch)),
             Notice::Failed(error) => format!("{} failed: {error}", self.place(launch)),
-            Notice::Trying(cell) => format!("trying the candidates of {cell} to find out why"),
+            Notice::Trying(cell) => format!("testing the algorithms of {cell} one by one to find the cause"),
             Notice::Acquitted(cell) => {
-                format!("no candidate of {cell} is to blame; measuring continues in a new launch")
+                format!("no algorithm of {cell} is the cause; measuring continues in a new launch")
             }
             Notice::EndedCast(ended) => {
-                format!("{} of ranks {} is left out: {}", ended.pattern, ended.cast, ended.ended)
+                format!("left out {} of ranks {}: {}", ended.pattern, ended.cast, ended.ended)
             }
             Notice::Quarantined(point) => {
-                format!("{} is left out in {} and cells like it: {}", point.candidate, point.cell, point.ended)
+                format!("left out {} for {} and similar sizes: {}", point.candidate, point.cell, point.ended)
             }
             _ => return None,
         })
     }
 
-    fn place(&self, launch: &Launch<'_>) -> String {
+    fn place(&self, launch: &CampaignLaunch<'_>) -> String {
         let seconds = self.start.elapsed().as_secs_f64();
         format!("{seconds:>4.0} s: launch {} of {}", launch.planned - self.first + 1, self.launches)
     }
 }
 
-/// The time that a plan may take.
+/// The time limit of a plan.
 fn at_most(plan: &Plan, before: &str, after: &str) -> String {
     match plan.budget() {
         Some(budget) => format!("{before} {}{after}", budget.rounded()),
-        None => "until every cell is precise".to_owned(),
+        None => "until every size is precise".to_owned(),
     }
 }
 
-/// Without colours, so that there are none to switch off.
+/// A bar without colours, so that none need to be switched off.
 fn bar() -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(STEPS), ProgressDrawTarget::stderr_with_hz(DRAWS));
     match ProgressStyle::with_template("{prefix} [{bar:20}] {percent:>3} %  {wide_msg}") {
@@ -225,15 +224,19 @@ fn bar() -> ProgressBar {
     }
 }
 
+/// An estimated time, rounded up; `Duration::MAX` stands for one that cannot be estimated yet.
 fn whole_seconds(time: Duration) -> String {
+    if time == Duration::MAX {
+        return "an unknown time".to_owned();
+    }
     let seconds = time.as_secs_f64().ceil() as u64;
-    if seconds < 120 { format!("{seconds} s") } else { format!("{} min", seconds.div_ceil(60)) }
+    if seconds < 120 { format!("about {seconds} s") } else { format!("about {} min", seconds.div_ceil(60)) }
 }
 
 /// A line on standard error.
 pub(crate) fn say(line: &str) {
-    // A closed standard error is no reason to stop measuring.
-    // A name in it may be anybody's, and is nothing for a terminal to obey.
+    // A closed standard error is no reason to stop measuring. Names in the line may have control characters, which must
+    // not reach the terminal.
     let line = line.lines().map(plain).collect::<Vec<_>>().join("\n");
     let _ = writeln!(std::io::stderr(), "{}", screen::logged("collrules: ", &line));
 }

@@ -34,17 +34,23 @@ fn the_epyc_table_gives_rules() {
         findings
             .remarks
             .iter()
-            .any(|remark| remark.contains("faster by at least 15%, and in the mean with neighbouring")),
+            .any(|remark| remark.contains("faster by at least 15 %, and on average with neighbouring")),
         "{:?}",
         findings.remarks
     );
 }
 
-/// What a run may choose, its race keeps: an analysis under fewer assumptions would know less.
+/// The race of a run keeps what the run's assumptions let rules choose: an analysis under fewer assumptions would know
+/// less.
 #[test]
 fn an_analysis_takes_over_what_the_run_assumed() {
     let mut session = Session::new();
-    session.run("measure --simulate --ops allreduce --np 4 --sizes 64K --budget 2s --assume commutative-ops --out run --quiet").exits(0);
+    session
+        .run(
+            "measure --simulate --ops allreduce --np 4 --sizes 64K --budget 2s --assume commutative-ops --out run \
+                 --quiet",
+        )
+        .exits(0);
     let commutes = |session: &Session, out: &str| findings(&session.path(out)).tree.policy.assumptions.commutative_ops;
     session.run("analyze run --out same --quiet").exits(0);
     assert!(commutes(&session, "same"));

@@ -1,5 +1,5 @@
-//! What goes wrong on clusters, made to go wrong in the jobs of a real Slurm: nothing is lost, and what is said is clear. They
-//! take minutes, and are run by hand: see CONTRIBUTING.
+//! Failures of clusters, caused in the jobs of a real Slurm: nothing is lost, and the messages are clear. They take
+//! minutes, and are run by hand: see CONTRIBUTING.
 
 use std::fs;
 use std::path::Path;
@@ -22,7 +22,7 @@ fn played(hosts: &str, out: &Path, lines: &str) -> Option<Ran> {
     is_possible().then(|| alone(|| in_slurm(hosts, None, out, &format!("{HEAD}{lines}")).exits(0)))
 }
 
-/// Whether a program is here.
+/// Returns true if a program is installed; says aloud if not.
 fn is_here(program: &str, package: &str) -> bool {
     let here = Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success());
     if !here {
@@ -116,13 +116,13 @@ fn bad_days_a_node_dies() {
         until scontrol update jobid=$J StartTime=now 2> /dev/null; do sleep 0.5; done\n\
         until squeue -h -j $J -o %T | grep -q RUNNING; do sleep 0.5; done; echo \"$V died; on $(squeue -h -j $J -o %N)\"\n\
         $ST/agent $V 'ip link set eth0 up' < /dev/null; $ST/agent $V \"exec slurmd -N $V -f $SLURM_CONF\" < /dev/null\n\
-        $C watch --every 1s --lag 3s $OUT/run; rows $OUT/run > $OUT/after; cat $OUT/run/job-*.log";
+        $C watch --every 1 s --lag 3 s $OUT/run; rows $OUT/run > $OUT/after; cat $OUT/run/job-*.log";
     let Some(ran) = played("--hosts 4 --slots 2", scratch.path(), lines) else { return };
     assert!(is_proven(&scratch.path().join("run")), "{}", ran.stdout);
     let number = |name: &str| fs::read_to_string(scratch.path().join(name)).unwrap().trim().parse::<u32>().unwrap();
     assert!(number("before") > 2 && number("after") > number("before"), "{}", ran.stdout);
     ran.says("DUE TO NODE FAILURE");
-    ran.says("has other nodes than the run began on");
+    ran.says("has other nodes than at the start of the run");
 }
 
 /// Clocks of nodes that are seconds apart, and one that runs 200 ppm faster, do not matter to times; nor does it matter to
@@ -157,10 +157,10 @@ fn bad_days_files_come_late() {
         $ST/agent $N$H \"mount --bind $OUT/real $OUT/shared\" < /dev/null; done\n\
         bindfs -o attr_timeout=25,entry_timeout=25,negative_timeout=25 $OUT/real $OUT/shared\n\
         $C submit --nodes 2 --ppn 2 --time 2m --directive=--exclude=${N}1 --out $OUT/shared/run -- tune $OPTIONS --budget 25s\n\
-        $C watch --every 1s $OUT/shared/run; umount $OUT/shared";
+        $C watch --every 1 s $OUT/shared/run; umount $OUT/shared";
     let Some(ran) = played("--hosts 3 --slots 2", scratch.path(), lines) else { return };
     assert!(is_proven(&scratch.path().join("real/run")), "{}", ran.stdout);
-    ran.says("it has left the queue; its last files may take up to 60s to be seen");
+    ran.says("it has left the queue; its last files may take up to 60 s to appear");
     assert!(!ran.stdout.contains("again to go on"), "{}", ran.stdout);
-    ran.says("rules proven and in place");
+    ran.says("rules checked and written");
 }

@@ -40,6 +40,32 @@ fn tables_have_a_line_per_size_with_checked_data() {
     });
 }
 
+/// Rules of a run come with its settings, and mpirun of 4.1 refuses a parameter that is listed twice.
+#[test]
+fn a_run_stands_for_its_rules() {
+    under_each_release(|mpi| {
+        let scratch = tempfile::tempdir().unwrap();
+        let run = scratch.path().join("run");
+        let table = scratch.path().join("table.csv");
+        let mut text = "collective,algorithm_id,comm_size,message_bytes,avg_latency_us\n".to_owned();
+        for size in [64, 128, 256] {
+            text += &format!("bcast,0,2,{size},40\nbcast,6,2,{size},10\n");
+        }
+        std::fs::write(&table, text).unwrap();
+        let release = mpi.version.split('.').take(2).collect::<Vec<_>>().join(".");
+        let mut command = bounded();
+        command.arg("analyze").arg(&table).args(["--release", &release, "--out"]).arg(&run);
+        Ran::from(command.output().unwrap()).exits(0);
+        assert!(run.join("rules.conf").is_file());
+        for rules in [run.clone(), run.join("rules.conf")] {
+            let mut command = bounded();
+            command.args(["bench", "bcast", "--np", "2", "-m", "64:64", "-i", "10", "--mpirun"]).arg(&mpi.mpirun);
+            let ran = Ran::from(command.arg("--rules").arg(&rules).output().unwrap()).exits(0);
+            assert_eq!(rows(&ran.stdout).len(), 1, "{}: {}", mpi.version, rules.display());
+        }
+    });
+}
+
 #[test]
 fn a_benchmark_that_makes_no_sense_is_refused() {
     let refused = |arguments: &str, code, said: &str| {
@@ -47,7 +73,7 @@ fn a_benchmark_that_makes_no_sense_is_refused() {
         ran.exits(code).complains(said);
     };
     refused("bcast -i 0", 2, "0 timed calls");
-    refused("bcast -m 8:4", 2, "8B is larger than 4B");
+    refused("bcast -m 8:4", 2, "8 B is larger than 4 B");
     refused("bcast --rules no-such-file", 3, "cannot open no-such-file");
     refused("sing", 2, "bcast");
 }

@@ -1,7 +1,5 @@
 //! `collrules check`: what is shown, and what the exit code says.
 
-use std::fs;
-
 use serde_json::Value;
 
 use crate::session::{Session, assert_said};
@@ -106,48 +104,5 @@ fn json_is_one_object() {
 fn standard_input_is_a_file() {
     let mut session = Session::new();
     session.run_with_input("check -", BAD).exits(1);
-    assert_said!(session);
-}
-
-#[test]
-fn what_takes_no_decision_is_mended_in_place() {
-    let mut session = Session::new();
-    let ignored = "2\n7 1 # bcast\n4 1\n 8K 1 0 0\n10 1\n0 1\n 0 1 0 0\n";
-    let accepted = "1\n7 1\n0 2\n 0 1 0 0\n 0144 1 0 0\n64 06 0 0\n";
-    session.write("ignored.conf", ignored);
-    session.write("accepted.conf", accepted);
-    session.write("han.conf", "1 bcast\n1 inter-node\n1\n1 1\n 0 TUNED [ 8 16 ]\n");
-    session.run("check --fix --dry-run ignored.conf accepted.conf").exits(1);
-    assert_eq!(fs::read_to_string(session.path("ignored.conf")).unwrap(), ignored);
-    session.run("check --fix --format short ignored.conf accepted.conf").exits(1);
-    session.run("check --fix --format short --release 5.0 han.conf").exits(0);
-    session.run("check --fix --dry-run ignored.conf").exits(0);
-    for name in ["ignored.conf", "accepted.conf", "han.conf"] {
-        session.show(name);
-    }
-    assert_said!(session);
-}
-
-/// What cannot be written stays as it is, whole, and so does what is not a file of its own.
-#[test]
-fn a_file_that_cannot_be_mended_stays() {
-    let mut session = Session::new();
-    let text = "rule-file-version-1\n1\n7 0\n";
-    fs::create_dir(session.path("run")).unwrap();
-    session.write("run/rules.conf", text);
-    session.write("real.conf", text);
-    std::os::unix::fs::symlink("real.conf", session.path("link.conf")).unwrap();
-    session.run("check --fix run").exits(2);
-    session.run_with_input("check --fix -", text).exits(2);
-    session.run("check --fix real.conf nowhere.conf").exits(3);
-    session.run("check --dry-run real.conf").exits(2);
-    for name in ["run/rules.conf", "real.conf"] {
-        assert_eq!(fs::read_to_string(session.path(name)).unwrap(), text);
-    }
-    session.write("hopeless.conf", "2 things\n7 1\n0 1\n 0 -1 0 0\n");
-    session.run("check --fix --format short hopeless.conf").exits(1);
-    session.run("check --fix --format short link.conf").exits(0);
-    assert!(session.path("link.conf").is_symlink());
-    assert_eq!(fs::read_to_string(session.path("real.conf")).unwrap(), "1\n7 0\n");
     assert_said!(session);
 }

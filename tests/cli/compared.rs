@@ -35,7 +35,7 @@ fn nothing_changed_and_nothing_is_to_be_done() {
     assert!((found.builtin() - 1.0).abs() < 0.01 && found.regret().abs() < 0.01);
     assert_eq!((found.advice(), found.harmed(), found.differences.len()), (Advice::Keep, 0, 0));
     assert!(found.cells.iter().all(|cell| cell.builtin.low.is_some() && cell.q_value.is_some()));
-    compared(&one, &other, "text").exits(0).says("There was no need to tune again");
+    compared(&one, &other, "text").exits(0).says("No need to retune");
 }
 
 /// The stale builtin's barrier takes 14a on 8 ranks, and 3a or less where the builtin is perfect.
@@ -56,12 +56,12 @@ fn a_better_builtin_is_seen_and_so_are_rules_that_lose_to_it() {
     assert_eq!(back.advice(), Advice::Replace);
     assert!(back.count(Outcome::Slower) > 2 && back.regret() > 0.1, "{}", back.regret());
     let said = compared(&perfect, &stale, "text").exits(0);
-    said.says("It was time to tune again");
-    said.says("The builtin changed:");
+    said.says("Retuning is worthwhile");
+    said.says("The default changed:");
     let markdown = compared(&perfect, &stale, "md").exits(0).stdout;
-    assert!(markdown.contains("## The builtin changed") && markdown.contains("**It was time"), "{markdown}");
+    assert!(markdown.contains("## The default changed") && markdown.contains("**Retuning is worthwhile"), "{markdown}");
     let page = compared(&perfect, &stale, "html").exits(0).stdout;
-    assert!(page.contains("<svg") && page.contains("It was time to tune again"));
+    assert!(page.contains("<svg") && page.contains("Retuning is worthwhile"));
     if let Some(browser) = browser() {
         let file = scratch.path().join("changes.html");
         std::fs::write(&file, page).unwrap();
@@ -85,11 +85,11 @@ fn runs_that_have_nothing_in_common_are_said_to_have_nothing() {
     Ran::from(command.output().unwrap()).exits(0);
     let found = comparison(&table, &run);
     assert!(found.cells.is_empty() && found.advice() == Advice::Unknown);
-    compared(&table, &run, "text").exits(0).says("are not the same thing");
+    compared(&table, &run, "text").exits(0).says("measured different quantities");
     // A table beside itself: nothing is known of launches, so that no difference is tested.
     let same = comparison(&table, &table);
     assert!(same.cells.iter().all(|cell| cell.q_value.is_none() && cell.change == Outcome::Same));
-    assert!(same.obstacles.iter().any(|text| text.contains("cannot be told from chance")), "{:?}", same.obstacles);
+    assert!(same.obstacles.iter().any(|text| text.contains("cannot be tested")), "{:?}", same.obstacles);
     assert!(same.regret().abs() < 1e-12 && same.advice() == Advice::Keep);
 }
 
@@ -105,5 +105,5 @@ fn communicators_on_other_nodes_are_left_out() {
     std::fs::write(&file, serde_json::to_string(&moved).unwrap()).unwrap();
     let found = comparison(&run, &file);
     assert!(found.cells.iter().all(|cell| cell.cell.ranks != ranks) && !found.cells.is_empty());
-    assert!(found.obstacles.iter().any(|text| text.contains("in another way")), "{:?}", found.obstacles);
+    assert!(found.obstacles.iter().any(|text| text.contains("over nodes differently")), "{:?}", found.obstacles);
 }

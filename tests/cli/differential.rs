@@ -1,7 +1,8 @@
 //! Our reader against the real ones: generated and mutated rules files, and what real releases make of them.
 //!
-//! Rules have algorithm 0, or an id that does not exist: a call fails exactly where such a rule serves it. So one launch
-//! tells for many communicator sizes and message sizes whether a file was accepted and which kind of rule serves.
+//! Rules have algorithm 0, or an id that does not exist: a call fails exactly if such a rule applies to it. So one
+//! launch tells for many communicator sizes and message sizes whether a file was accepted and which kind of rule
+//! applies.
 
 use std::fmt::Write;
 use std::fs;
@@ -14,7 +15,7 @@ use collrules_rules::effective::{EffectiveAlgorithm, effective};
 use collrules_rules::file::{Load, load};
 use collrules_rules::{Collective, call};
 use collrules_runner::Backend;
-use collrules_runner::mpi::{Launcher, MpiBackend, Wishes};
+use collrules_runner::mpi::{Launcher, LauncherOptions, MpiBackend};
 use collrules_runner::wire::CallEnd;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
@@ -47,7 +48,7 @@ const SIZES: [u64; 26] = [
 ];
 
 fn compare(mpi: &OpenMpi, seeds: std::ops::Range<u64>) {
-    let behaviour = Behaviour::of(mpi.version.parse().unwrap()).unwrap();
+    let behaviour = Behaviour::from_version(mpi.version.parse().unwrap()).unwrap();
     let scratch = tempfile::tempdir().unwrap();
     let mut backend = backend(mpi);
     let (mut accepted, mut calls, mut failing) = (0, 0, 0);
@@ -66,7 +67,7 @@ fn compare(mpi: &OpenMpi, seeds: std::ops::Range<u64>) {
             failing += usize::from(fails);
             let agreed = match outcome {
                 CallEnd::Refused(_) => fails,
-                // What a call does is another matter than which rule serves it.
+                // What a call does is another matter than which rule applies to it.
                 CallEnd::Right | CallEnd::Wrong => !fails,
                 CallEnd::Mixed(_) => false,
             };
@@ -94,11 +95,11 @@ fn compare(mpi: &OpenMpi, seeds: std::ops::Range<u64>) {
 }
 
 fn backend(mpi: &OpenMpi) -> MpiBackend {
-    let wishes = Wishes {
+    let wishes = LauncherOptions {
         template: None,
         environment: Default::default(),
         mpirun: Some(mpi.mpirun.clone()),
-        worker: Some(env!("CARGO_BIN_EXE_collrules-worker").into()),
+        worker: Some(mpi.worker()),
         arguments: no_networks(),
         oversubscribe: true,
         patience: Duration::from_secs(60),
@@ -107,8 +108,8 @@ fn backend(mpi: &OpenMpi) -> MpiBackend {
     MpiBackend::new(Launcher::find(&wishes).unwrap(), Layout::Block)
 }
 
-/// Calls, and whether each fails. Calls that a rule with a real algorithm serves are left out: odd parameters may make
-/// that hang, which says nothing about reading.
+/// Calls, and whether each fails. Calls to which a rule with a real algorithm applies are left out: odd parameters may
+/// make that hang, which says nothing about reading.
 fn expectations(text: &[u8], behaviour: &Behaviour) -> Vec<(Cell, bool)> {
     let loaded = match load(text, behaviour) {
         Load::Accepted(loaded) => Some(loaded),

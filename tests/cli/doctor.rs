@@ -1,4 +1,4 @@
-//! What the doctor finds, and what it advises.
+//! Findings and advice of the doctor.
 
 use std::os::unix::fs::MetadataExt;
 use std::process::Command;
@@ -42,7 +42,7 @@ fn an_installation_that_works_is_named() {
         has(&found, "worker ok", "collrules-worker");
         has(&found, "slots ok", "on 1 host");
         has(&found, "components ok", "tuned 30");
-        has(&found, "serving ok", "tuned serves allgather, allgatherv, allreduce");
+        has(&found, "serving ok", "tuned runs allgather, allgatherv, allreduce");
     });
 }
 
@@ -55,7 +55,7 @@ fn settings_in_the_way_are_found() {
         has(&found, "settings warning", "a forced algorithm beats it");
         let (code, found) = doctor(mpi, &[("OMPI_MCA_coll_tuned_priority", "0")]);
         assert_eq!(code, Some(4));
-        has(&found, "serving problem", "not served by coll/tuned");
+        has(&found, "serving problem", "not run by coll/tuned");
     });
 }
 

@@ -1,4 +1,4 @@
-//! What documents say of the program, checked against it.
+//! Statements of documents about the program, checked against it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -58,12 +58,11 @@ fn links_lead_somewhere() {
 }
 
 #[test]
-fn the_guide_to_rules_files_explains_every_code() {
+fn the_guide_to_rules_files_lists_every_code() {
     let guide = fs::read_to_string(root().join("docs/guide/rules-files.md")).unwrap();
     for code in Code::ALL {
-        let cells = [code.title(), code.explanation(), code.remedy()].map(|text| text.replace('|', "\\|"));
         let severity = format!("{:?}", code.severity()).to_lowercase();
-        let row = format!("| {code} {severity} | {} |", cells.join(" | "));
+        let row = format!("| {code} {severity} | {} |", code.title().replace('|', "\\|"));
         assert!(guide.lines().any(|line| line == row), "docs/guide/rules-files.md lacks:\n{row}");
     }
 }

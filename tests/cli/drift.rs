@@ -18,7 +18,7 @@ fn a_machine_that_is_as_it_was_raises_no_alarm() {
     let run = scratch.path().join("run");
     TUNED.at(&run);
     let ran = collrules("drift --cells 12", &run).exits(0);
-    ran.says("The machine behaves as it did");
+    ran.says("No change since");
     ran.says("The rules still hold");
     let homes = std::fs::read_dir(&run).unwrap().map(|entry| entry.unwrap().path());
     let homes: Vec<_> = homes.filter(|path| path.is_dir() && path.join(DRIFT).exists()).collect();

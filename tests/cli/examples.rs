@@ -22,6 +22,7 @@ fn each_example_shows_what_it_promises() {
     let examples = [
         ("check_rules", "rejected"),
         ("osu_folder", "timings from"),
+        ("replay", "fastest if by 15 %"),
         ("rules_by_hand", "is served by pipeline"),
         ("simulated_cluster", "scatter_allgather"),
     ];

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::session::{Session, assert_said};
 
-/// Sizes that are not listed twice: 6.0 serves other communicators.
+/// Sizes that are not listed twice: 6.0 applies them to other communicators.
 const SHIFTED: &str = "1 7 3\n2 1\n0 1 0 0\n4 1\n0 6 0 0\n8 1\n0 3 0 0\n";
 
 /// A session with rules files of the examples.

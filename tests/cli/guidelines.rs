@@ -47,10 +47,25 @@ fn planted_violations_are_found_and_nothing_else_is() {
     assert_eq!(checked(&again).violations().len(), 1);
     // Nothing is new since then; the same check a second time.
     let judge = format!("guidelines {} --compare {} --out", out.display(), out.display());
-    collrules(&judge, &scratch.path().join("same")).exits(0).says("no violation came, went");
+    collrules(&judge, &scratch.path().join("same")).exits(0).says("no violation is new, gone");
 }
 
-/// Where HAN serves, its own algorithms are remedies too.
+/// Remedies that are faster than every mock-up hide no violation: each group races for itself.
+#[test]
+fn remedies_hide_no_violation() {
+    let scratch = tempfile::tempdir().unwrap();
+    let violated = |remedies: &str| -> Vec<collrules_record::Cell> {
+        let out = scratch.path().join(format!("check{remedies}"));
+        let check = "guidelines --simulate --ops all --np 2,4,8 --sizes 4,1K,64K,1M";
+        collrules(&format!("{check} {remedies} --out"), &out).exits(9);
+        let cells = checked(&out).cells;
+        cells.into_iter().filter(|cell| cell.violation.is_some()).map(|cell| cell.cell).collect()
+    };
+    let with = violated("");
+    assert_eq!((with.len(), &with), (38, &violated("--no-remedies")));
+}
+
+/// If HAN runs the calls, its own algorithms are remedies too.
 #[test]
 fn another_algorithm_of_han_is_a_cure() {
     let scratch = tempfile::tempdir().unwrap();
@@ -94,7 +109,8 @@ fn a_rules_file_is_checked_before_and_after_in_one_campaign() {
     // scatter_allgather for long messages of bcast on 4 ranks; nothing reaches allreduce.
     fs::write(&rules, "1\n7\n2\n4 2\n0 0 0 0\n262144 8 0 0\n5 1\n0 0 0 0\n").unwrap();
     let check = format!(
-        "guidelines --simulate=planted --ops bcast,allreduce,scatter --np 4 --sizes 4,1K,256K --budget none --rules {} --out",
+        "guidelines --simulate=planted --ops bcast,allreduce,scatter --np 4 --sizes 4,1K,256K --budget none --rules {} \
+         --out",
         rules.display()
     );
     let ran = collrules(&check, &out).exits(9);
@@ -113,7 +129,7 @@ fn a_rules_file_is_checked_before_and_after_in_one_campaign() {
     };
     assert_eq!(launches("builtin"), [0, 1, 2].into());
     assert_eq!(launches("rules"), [3, 4, 5].into());
-    assert!(fs::read_to_string(out.join("guidelines.html")).unwrap().contains("Under the rules file"));
+    assert!(fs::read_to_string(out.join("guidelines.html")).unwrap().contains("With the rules file"));
     assert!(fs::read_to_string(out.join("guidelines.csv")).unwrap().contains(",true\n"));
 
     // Cut short in the second half, it goes on to the same samples.
@@ -136,7 +152,7 @@ fn a_rules_file_is_checked_before_and_after_in_one_campaign() {
     assert_eq!(timed.filter(|candidate| *candidate == Candidate::Rules).count(), 0);
 
     for (text, code, why) in
-        [("1\n7\n0\n", 2, "leaves everything to the builtin"), ("no rules\n", 3, "does not accept")]
+        [("1\n7\n0\n", 2, "leaves everything to the default"), ("no rules\n", 3, "does not accept")]
     {
         fs::write(&rules, text).unwrap();
         let none = scratch.path().join("none");
@@ -144,7 +160,7 @@ fn a_rules_file_is_checked_before_and_after_in_one_campaign() {
         assert!(!none.join("samples.csv").exists());
     }
     fs::write(&rules, "1\n7\n1\n4 1\n0 6 0 0\n").unwrap();
-    collrules("guidelines --resume", &out).complains("is not what it was when this check began");
+    collrules("guidelines --resume", &out).complains("was changed since this check began");
 }
 
 #[test]
@@ -171,9 +187,9 @@ fn a_table_with_mockups_is_judged_and_what_cannot_be_is_said() {
     }
     fs::write(&table, &text).unwrap();
     let ran = collrules("guidelines", &table).exits(9);
-    ran.says("+298%");
+    ran.says("+298 %");
     fs::write(&table, text.replace("builtin", "mockup:allgatherv")).unwrap();
-    collrules("guidelines", &table).exits(3).complains("no timings of the builtin");
+    collrules("guidelines", &table).exits(3).complains("no timings of the default");
     fs::write(&table, text.replace("mockup:scatter+allgather", "tuned:6/0/0/0")).unwrap();
     collrules("guidelines", &table).exits(3).complains("no timings of mock-ups");
     for (arguments, code, why) in [
@@ -182,9 +198,9 @@ fn a_table_with_mockups_is_judged_and_what_cannot_be_is_said() {
         ("--only split:0", 2, "begins at 2"),
         ("--only lane --ops bcast --simulate", 2, "its nodes have one rank each"),
         ("--only split:8 --ops bcast --sizes 4 --simulate", 2, "8 pieces are more than the 4 elements"),
-        ("--only pad:4 --ops bcast --sizes 64 --simulate", 2, "4B is not above the message of 64B"),
+        ("--only pad:4 --ops bcast --sizes 64 --simulate", 2, "4 B is not above the message of 64 B"),
         ("--only scan+shift --ops bcast --simulate", 2, "none of the mock-ups named is one of it"),
-        ("--max-extra-memory 1 --only allgatherv --ops bcast --simulate", 2, "--max-extra-memory allows 1B"),
+        ("--max-extra-memory 1 --only allgatherv --ops bcast --simulate", 2, "--max-extra-memory allows 1 B"),
     ] {
         let out = scratch.path().join("none");
         let line = format!("guidelines {arguments} --out");
@@ -196,27 +212,53 @@ fn a_table_with_mockups_is_judged_and_what_cannot_be_is_said() {
 #[cfg(feature = "mpi")]
 mod real {
     use std::collections::{BTreeMap, BTreeSet};
-    use std::path::PathBuf;
     use std::time::Duration;
 
-    use collrules_guidelines::{Seat, Wishes, select};
-    use collrules_record::mockup::Pattern;
+    use collrules_guidelines::{Wishes, select};
+    use collrules_program::CollectiveCall;
+    use collrules_record::mockup::MockupPattern;
     use collrules_record::plan::Schedule;
     use collrules_record::{Cell, Even, Nodes, Placement, Ranks, Seconds};
     use collrules_runner::Backend;
     use collrules_runner::launch::{LaunchCell, LaunchPlan};
-    use collrules_runner::mpi::{Launcher, MpiBackend, Wishes as LauncherWishes};
-    use collrules_runner::wire::Event;
+    use collrules_runner::mpi::{Launcher, LauncherOptions, MpiBackend};
+    use collrules_runner::wire::WorkerEvent;
 
     use super::*;
     use crate::support::{OpenMpi, alone_under_one_release, no_networks, under_each_release};
 
+    /// Forced algorithms are many times as fast as the default, and several times as fast as any mock-up.
+    #[test]
+    fn a_slow_default_is_found_although_its_cure_is_faster_than_the_mockups() {
+        alone_under_one_release(|mpi| {
+            let scratch = tempfile::tempdir().unwrap();
+            let (shim, out) = (scratch.path().join("libslow.so"), scratch.path().join("check"));
+            let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/slow.c");
+            let compiled = std::process::Command::new(mpi.compiler("mpicc"))
+                .args(["-shared", "-fPIC", "-o"])
+                .arg(&shim)
+                .arg(source)
+                .status();
+            if !compiled.is_ok_and(|status| status.success()) {
+                return crate::support::skip("no mpicc that makes a slow library");
+            }
+            let check = "guidelines --ops allreduce --np 2 --sizes 64K --budget 30s --out";
+            let mut command = mpi.collrules(check, &out);
+            command.args(["--mpirun-args", &format!("-x LD_PRELOAD={}", shim.display())]);
+            Ran::from(command.output().unwrap()).exits(9).says("A rule for");
+            let cell = &checked(&out).cells[0];
+            let severity = cell.severity.unwrap();
+            assert!(cell.violation.is_some() && severity.low.unwrap() > 0.05, "{severity:?}");
+        });
+    }
+
     /// All mock-ups at two odd sizes on 2 to 5 ranks, whose calls are cut down as the fault says.
     fn check(mpi: &OpenMpi, scratch: &Path, fault: Option<&str>, ranks: &str) -> Checked {
-        let worker = Path::new(env!("CARGO_BIN_EXE_collrules")).with_file_name("collrules-worker");
+        let worker = mpi.worker();
         let out = scratch.join("check");
         let arguments = format!(
-            "guidelines --np {ranks} --oversubscribe --sizes 20,2052 --no-remedies --launches 1 --budget none --calls 3 --out"
+            "guidelines --np {ranks} --oversubscribe --sizes 20,2052 --no-remedies --launches 1 --budget none --calls \
+             3 --out"
         );
         let mut command = mpi.collrules(&arguments, &out);
         if let Some(fault) = fault {
@@ -254,8 +296,8 @@ mod real {
                 let scratch = tempfile::tempdir().unwrap();
                 let out = scratch.path().join("check");
                 let rules = scratch.path().join("rules.conf");
-                fs::write(&rules, "1\n7\n2\n3 1\n0 6 0 0\n4 1\n0 0 0 0\n").unwrap();
-                let worker = Path::new(env!("CARGO_BIN_EXE_collrules")).with_file_name("collrules-worker");
+                fs::write(&rules, "1\n7\n3\n3 1\n0 6 0 0\n4 1\n0 6 0 0\n4 1\n0 0 0 0\n").unwrap();
+                let worker = mpi.worker();
                 let script =
                     crate::faults::script(scratch.path(), &format!("exec {} --fault '{fault}'", worker.display()));
                 let arguments = format!(
@@ -286,24 +328,25 @@ mod real {
         });
     }
 
-    /// What fails of the mock-ups of nodes, in a job whose ranks are taken to be on these nodes, with this fault.
+    /// Returns the failures of the mock-ups of nodes, in a job whose ranks are taken to be on these nodes, with this
+    /// fault.
     fn of_nodes(mpi: &OpenMpi, scratch: &Path, fault: Option<&str>) -> Vec<(Cell, Mockup, Option<String>)> {
-        let mut worker = PathBuf::from(env!("CARGO_BIN_EXE_collrules-worker"));
+        let mut worker = mpi.worker();
         if let Some(fault) = fault {
             worker = crate::faults::script(scratch, &format!("exec {} --fault '{fault}'", worker.display()));
         }
-        let wishes = LauncherWishes {
+        let wishes = LauncherOptions {
             mpirun: Some(mpi.mpirun.clone()),
             worker: Some(worker),
             arguments: no_networks(),
             oversubscribe: true,
             patience: Duration::from_secs(60),
-            ..LauncherWishes::default()
+            ..LauncherOptions::default()
         };
         let mut backend = MpiBackend::new(Launcher::find(&wishes).unwrap(), Layout::Block);
         let nodes = BTreeMap::from([(Ranks(4), Nodes(vec![2, 2])), (Ranks(6), Nodes(vec![2, 2, 2]))]);
         let placement = Placement { nodes, ..Placement::default() };
-        let mockups = [Pattern::Hier, Pattern::Lane].map(Mockup::Pattern);
+        let mockups = [MockupPattern::Hier, MockupPattern::Lane].map(Mockup::Pattern);
         let mut cells = Vec::new();
         for collective in Collective::ALL {
             for (ranks, bytes) in [(4, 4), (4, 2052), (6, 20)] {
@@ -323,8 +366,10 @@ mod real {
         let (mut failed, mut timed) = (BTreeMap::new(), BTreeSet::new());
         let mut see = |event| {
             match event {
-                Event::Disqualified { cell, candidate, why } => drop(failed.insert((cell, candidate), why)),
-                Event::Visited { cell, candidates, .. } => timed.extend(candidates.into_iter().map(|it| (cell, it))),
+                WorkerEvent::Disqualified { cell, candidate, why } => drop(failed.insert((cell, candidate), why)),
+                WorkerEvent::Visited { cell, candidates, .. } => {
+                    timed.extend(candidates.into_iter().map(|it| (cell, it)))
+                }
                 _ => {}
             }
             Ok(())
@@ -369,7 +414,7 @@ mod real {
                 let outcome = of_nodes(mpi, scratch.path(), Some(&format!("skip:{skipped} check * * * *")));
                 for (cell, mockup, failed) in outcome {
                     let even = Some(Even { nodes: cell.ranks.0 / 2, each: 2 });
-                    let program = collrules_guidelines::program(mockup, Seat::of(cell, 0, even)).unwrap();
+                    let program = collrules_guidelines::program(mockup, cell.seat(0, even)).unwrap();
                     let wrong = program.calls().nth(skipped).is_some();
                     assert_eq!(failed.is_some(), wrong, "{mockup} of {cell} without call {skipped}: {failed:?}");
                 }
@@ -390,11 +435,11 @@ mod real {
                     let timed = cell.mockups.iter().map(|timed| timed.mockup);
                     for mockup in timed.chain(cell.failed.iter().map(|(mockup, _)| *mockup)) {
                         let failed = cell.failed.iter().any(|(failed, why)| *failed == mockup && why == "wrong result");
-                        let seat = Seat::of(cell.cell, 0, None);
+                        let seat = cell.cell.seat(0, None);
                         let program = collrules_guidelines::program(mockup, seat).unwrap();
                         let left_out = program.calls().nth(skipped).map(|(_, call, ..)| call.clone());
                         // A barrier between pieces changes no data.
-                        let matters = left_out.is_some_and(|call| call != collrules_guidelines::Call::Barrier);
+                        let matters = left_out.is_some_and(|call| call != CollectiveCall::Barrier);
                         assert_eq!(failed, matters, "{mockup} of {} without call {skipped}", cell.cell);
                     }
                 }

@@ -1,8 +1,9 @@
-//! Our reader of HAN's rules files against the real one: generated and mutated files on two hosts of two slots, and which
-//! component served each call.
+//! Our reader of HAN's rules files against the real one: generated and mutated files on two hosts of two slots, and
+//! which component handled each call.
 //!
-//! A rules file for coll/tuned beside it makes every broadcast fail that `tuned` serves on four ranks. Those that HAN or
-//! `basic` serve work. So one launch tells whether a file was accepted, and for each size who served.
+//! A rules file for coll/tuned beside it makes every broadcast fail that `tuned` handles on four ranks. Those that HAN
+//! or `basic` handle work. So one launch tells whether a file was accepted, and for each size which component handled
+//! it.
 
 use std::fmt::Write;
 use std::fs;
@@ -10,7 +11,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use collrules_rules::han::{Component, Level, Load, Service, load, service};
+use collrules_rules::han::{HanComponent, HanLoad, Level, Service, load, service};
 use collrules_rules::{Behaviour, Collective};
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
@@ -39,8 +40,8 @@ const RANKS: u32 = 4;
 
 const SIZES: [u64; 14] = [1, 2, 7, 8, 9, 63, 64, 65, 100, 1023, 1024, 2048, 4096, 65536];
 
-/// Fails where `tuned` serves a broadcast on four ranks, and nowhere else.
-const PROBE: &str = "1\n7\n3\n0 1\n0 0 0 0\n4 1\n0 99 0 0\n5 1\n0 0 0 0\n";
+/// Fails where `tuned` handles a broadcast on four ranks, and nowhere else; sizes are listed twice, so that 6.0 reads the same.
+const PROBE: &str = "1\n7\n5\n0 1\n0 0 0 0\n4 1\n0 0 0 0\n4 1\n0 99 0 0\n5 1\n0 99 0 0\n5 1\n0 0 0 0\n";
 
 /// Runs the program under each file in turn and prints, per file, a line with its name and what came of it.
 const LOOP: &str = r#"#!/bin/sh
@@ -59,7 +60,7 @@ fn compare(mpi: &OpenMpi, seeds: std::ops::Range<u64>) {
     }
     let scratch = tempfile::tempdir().unwrap();
     let Some(program) = compiled(mpi, scratch.path()) else { return };
-    let behaviour = Behaviour::of(mpi.version.parse().unwrap()).unwrap();
+    let behaviour = Behaviour::from_version(mpi.version.parse().unwrap()).unwrap();
     fs::write(scratch.path().join("probe.conf"), PROBE).unwrap();
     let mut expected = Vec::new();
     for seed in seeds.clone() {
@@ -75,7 +76,7 @@ fn compare(mpi: &OpenMpi, seeds: std::ops::Range<u64>) {
         let found = found.next().unwrap_or_default();
         let (name, found) = found.split_once('\n').unwrap_or_default();
         assert_eq!(Path::new(name), path);
-        accepted += u64::from(matches!(load(&text, &behaviour), Load::Accepted(_)));
+        accepted += u64::from(matches!(load(&text, &behaviour), HanLoad::Accepted(_)));
         calls += SIZES.len();
         failing += expected.matches("fails").count();
         // A crash may come behind some calls.
@@ -111,7 +112,7 @@ fn compiled(mpi: &OpenMpi, scratch: &Path) -> Option<PathBuf> {
     None
 }
 
-/// What the program said under each file, on two hosts.
+/// Runs the program under each file, on two hosts, and returns its output; none if there are no hosts.
 fn run(mpi: &OpenMpi, program: &Path, scratch: &Path) -> Option<String> {
     let script = scratch.join("loop.sh");
     fs::write(&script, LOOP).unwrap();
@@ -128,20 +129,21 @@ fn run(mpi: &OpenMpi, program: &Path, scratch: &Path) -> Option<String> {
     has_hosts(&ran).then(|| ran.exits(0).stdout)
 }
 
-/// What the program says where our reader is right.
+/// Returns the output of the program if our reader is right.
 fn expectations(text: &[u8], behaviour: &Behaviour) -> String {
     let loaded = match load(text, behaviour) {
-        Load::Accepted(loaded) => Some(loaded),
-        Load::Crashes(_) => return "crashed\n".to_owned(),
-        Load::Rejected(_) | Load::NoHan => None,
+        HanLoad::Accepted(loaded) => Some(loaded),
+        HanLoad::Crashes(_) => return "crashed\n".to_owned(),
+        HanLoad::Rejected(_) | HanLoad::NoHan => None,
     };
     let mut said = String::new();
     for bytes in SIZES {
         let (collective, level) = (Collective::Bcast, Level::GlobalCommunicator);
         let choice = loaded.as_ref().and_then(|loaded| loaded.lookup(collective, level, RANKS, bytes).0);
         // HAN's parameters say han.
-        let component = choice.map_or(Component::Han, |choice| choice.component);
-        let fails = matches!(service(collective, level, component), Service::Named(Component::Tuned) | Service::Next);
+        let component = choice.map_or(HanComponent::Han, |choice| choice.component);
+        let fails =
+            matches!(service(collective.id(), level, component), Service::Named(HanComponent::Tuned) | Service::Next);
         writeln!(said, "{bytes} {}", if fails { "fails" } else { "works" }).unwrap();
     }
     said

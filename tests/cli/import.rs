@@ -1,4 +1,4 @@
-//! What others measured to a run directory, and on to rules.
+//! Measurements of others, made into a run directory and on to rules.
 
 use std::fs;
 use std::path::Path;
@@ -43,7 +43,7 @@ fn a_tree_of_osu_output_becomes_rules() {
     fs::write(tree.join("job.sh"), "#!/bin/sh\n").unwrap();
     let out = scratch.path().join("run");
     let ran = import(&["--release", "4.1"], &[&tree], &out).exits(0);
-    ran.says("36 timings of 6 cells from 12 files.");
+    ran.says("36 timings of 6 sizes from 12 files.");
     ran.says("They are times of the slowest rank.");
     ran.says("job.sh: note (passed-over): its content is of no known format");
     let manifest: serde_json::Value =
@@ -69,7 +69,7 @@ fn a_tree_of_osu_output_becomes_rules() {
     analyze(&averages).exits(0).says("averages over ranks");
 }
 
-/// What is wrong with the table is said at each step, down to the report.
+/// Faults of the table are named at each step, down to the report.
 #[test]
 fn doubts_travel_with_the_numbers() {
     let scratch = tempfile::tempdir().unwrap();
@@ -155,5 +155,5 @@ fn each_input_has_its_command() {
     let report: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(report["findings"].as_array().unwrap().len(), 0);
     let ran: Ran = bounded().args(["analyze", "--release", "4.1"]).arg(&out).output().unwrap().into();
-    ran.exits(2).complains("a run knows its own release");
+    ran.exits(2).complains("--release is for tables; a run records its release");
 }

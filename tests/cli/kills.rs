@@ -9,15 +9,9 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use crate::running::{Process, Running, kill, wait_for};
-use crate::support::{OpenMpi, collrules, under_each_release};
+use crate::support::{OpenMpi, collrules, say, under_each_release};
 
 const SIGNALS: [&str; 8] = ["KILL", "TERM", "SEGV", "STOP", "INT", "HUP", "ABRT", "BUS"];
-
-/// What a person wants to see of a long test; the harness shows it with `--nocapture` only.
-#[expect(clippy::print_stderr)]
-fn say(line: &str) {
-    eprintln!("{line}");
-}
 
 /// Sends so many signals, over as many campaigns as it takes, and returns how many campaigns were completed.
 fn harass(mpi: &OpenMpi, signals: u32, seed: u64) -> u32 {

@@ -1,7 +1,7 @@
 //! Findings of a run as large as they come, without measuring one.
 
 use collrules_record::findings::{CellFinding, Findings, PointFinding, Verdict};
-use collrules_record::tree::{CollectiveBranch, Evidence, Leaf, LeafGain, RankBranch, Tree};
+use collrules_record::tree::{CollectiveBranch, Leaf, LeafEvidence, LeafGain, RankBranch, Tree};
 use collrules_record::units::{Bytes, Ranks};
 use collrules_record::{Candidate, Cell, Estimate};
 use collrules_rules::hazard::RankRange;
@@ -87,7 +87,7 @@ fn leaf(collective: Collective, cells: &[CellFinding]) -> Leaf {
         end: Some(2 * lookup(last)),
         choice: first.served,
         name: registry::describe(Release::V5_0, collective, first.served),
-        evidence: Some(Evidence {
+        evidence: Some(LeafEvidence {
             messages,
             cells: cells.len(),
             proven: cells.len(),
@@ -96,6 +96,6 @@ fn leaf(collective: Collective, cells: &[CellFinding]) -> Leaf {
             q_value: Some(0.001),
             regret: 0.0,
         }),
-        why: "faster in every cell by itself".to_owned(),
+        why: "faster for every size by itself".to_owned(),
     }
 }

@@ -11,8 +11,10 @@ mod compared;
 mod documents;
 mod drift;
 mod examples;
+mod figures;
 mod files;
 mod guidelines;
+mod hostile;
 mod import;
 mod inputs;
 mod install;
@@ -22,12 +24,15 @@ mod layouts;
 mod made_once;
 mod merge;
 mod model;
-mod old_run;
 mod output;
 mod page;
+mod papers;
 mod programs;
+mod promises;
 mod replay;
+mod same_results;
 mod session;
+mod settings_search;
 mod simulated;
 mod site;
 mod study;
@@ -39,6 +44,10 @@ mod validate;
 mod bad_days;
 #[cfg(feature = "mpi")]
 mod bench;
+#[cfg(feature = "mpi")]
+mod bits;
+#[cfg(feature = "mpi")]
+mod conditions;
 #[cfg(feature = "mpi")]
 mod differential;
 #[cfg(feature = "mpi")]
@@ -57,6 +66,8 @@ mod patterns;
 mod profile;
 #[cfg(feature = "mpi")]
 mod running;
+#[cfg(feature = "mpi")]
+mod settings;
 #[cfg(feature = "mpi")]
 mod timing;
 #[cfg(feature = "mpi")]

@@ -1,4 +1,4 @@
-//! Whether real releases of Open MPI obey the files that are written, and whether it is noticed when they don't.
+//! Checks that real releases of Open MPI obey the files that are written, and that it is noticed when they don't.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -97,7 +97,7 @@ fn a_start_that_hangs_is_no_refutation() {
         let file = rules(scratch.path(), mpi).join("rules.conf");
         let worker = scratch.path().join("worker");
         let run = |hangs_if: &str| {
-            let real = Path::new(env!("CARGO_BIN_EXE_collrules")).with_file_name("collrules-worker");
+            let real = mpi.worker();
             let hang = format!("case \"${FILE}\" in *collrules-probe*) {hangs_if} && sleep 300;; esac");
             fs::write(&worker, format!("#!/bin/sh\n{hang}\nexec {}\n", real.display())).unwrap();
             fs::set_permissions(&worker, Permissions::from_mode(0o755)).unwrap();
@@ -108,7 +108,7 @@ fn a_start_that_hangs_is_no_refutation() {
         run(&format!("mkdir {} 2> /dev/null", once.display())).exits(0).says("accepts");
         assert!(once.exists(), "a start hung");
         let never = run("true").exits(5);
-        never.complains("could not be shown");
+        never.complains("the check whether Open MPI obeys the rules file failed");
         never.complains("hung while starting, twice");
     });
 }
@@ -122,8 +122,8 @@ fn a_call_that_cannot_be_counted_leaves_the_others_counted() {
         // Linear bcast and a barrier with a fan-out of 2, on communicators of any size.
         fs::write(&file, "2\n6\n1\n2\n1\n0 1 2 0\n7\n1\n2\n1\n0 6 0 0\n").unwrap();
         let ran = verify(mpi, &file, &[]).exits(0);
-        ran.says("could not be counted. The first is barrier on 2 ranks");
-        ran.says("they are what that algorithm sends, and the builtin sends others");
+        ran.says("could not be counted; the first is barrier on 2 ranks");
+        ran.says("they match that algorithm, and not the default");
     });
 }
 
@@ -160,16 +160,28 @@ fn what_users_have_set_is_asked_for_as_it_is() {
         let settings = fs::read_to_string(file.with_file_name("mca-params.conf")).unwrap();
         let ran = deployed(mpi, scratch.path(), None, &[], &settings).exits(0);
         ran.says("as it is deployed");
-        ran.says("they are what that algorithm sends");
+        ran.says("they match that algorithm");
         deployed(mpi, scratch.path(), Some(&file), &[ON, (FILE, path)], "").exits(0);
 
-        deployed(mpi, scratch.path(), None, &[], "").exits(7).complains("no rules file is in force");
+        // Settings of the tuning are read on the ranks as well.
+        let findings = file.with_file_name("findings.json");
+        let text = fs::read_to_string(&findings).unwrap();
+        let mut with_setting: serde_json::Value = serde_json::from_str(&text).unwrap();
+        with_setting["pins"] = serde_json::json!({ "coll_tuned_init_chain_fanout": "5" });
+        fs::write(&findings, with_setting.to_string()).unwrap();
+        let without = deployed(mpi, scratch.path(), None, &[], &settings).exits(7);
+        without.complains("coll_tuned_init_chain_fanout is 4 on all ranks; the tuning sets it to 5");
+        let set = format!("{settings}coll_tuned_init_chain_fanout = 5\n");
+        deployed(mpi, scratch.path(), None, &[], &set).exits(0);
+        fs::write(&findings, text).unwrap();
+
+        deployed(mpi, scratch.path(), None, &[], "").exits(7).complains("no rules file is active");
         let off = deployed(mpi, scratch.path(), None, &[(FILE, path)], "").exits(7);
         off.complains("the rules of coll/tuned are switched off on all ranks; set coll_tuned_use_dynamic_rules to 1");
         let set = FILE.trim_start_matches("OMPI_MCA_");
         let relative = format!("coll_tuned_use_dynamic_rules = 1\n{set} = rules of the table/rules.conf\n");
         let relative = deployed(mpi, scratch.path(), None, &[], &relative).exits(7);
-        relative.complains("is a relative path, looked up from wherever a rank works");
+        relative.complains("is a relative path, looked up from the working directory of each rank");
         relative.complains("mca-params.conf:2)");
         let other = deployed(mpi, scratch.path(), Some(&file), &[ON, (FILE, "/dev/null")], "").exits(7);
         other.complains("another rules file is set on all ranks: `/dev/null`");
@@ -193,8 +205,8 @@ fn programs_can_read_what_was_shown() {
     });
 }
 
-/// What an ordinary MPI program sends is what the algorithm of the rule sends, by each way to switch the file on; and
-/// not what it sends without the file.
+/// An ordinary MPI program sends what the algorithm of the rule sends, with each way to switch the file on; and other
+/// messages without the file.
 #[test]
 fn an_ordinary_program_sends_what_the_rule_says() {
     under_each_release(|mpi| {
@@ -202,7 +214,7 @@ fn an_ordinary_program_sends_what_the_rule_says() {
         let out = rules(scratch.path(), mpi);
         let program = scratch.path().join("ordinary");
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/ordinary.c");
-        let compiled = Command::new("mpicc").arg(&source).arg("-o").arg(&program).status();
+        let compiled = Command::new(mpi.compiler("mpicc")).arg(&source).arg("-o").arg(&program).status();
         if !compiled.is_ok_and(|status| status.success()) {
             return skip("no mpicc that compiles the ordinary program");
         }

@@ -1,4 +1,4 @@
-//! What people see: lines that fit, colours only where they are wanted.
+//! Output for people: lines that fit, colours only if they are wanted.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -7,7 +7,11 @@ use crate::support::{Ran, bounded, collrules, skip};
 
 /// A simulated run in a directory whose name is short enough for a line.
 fn run(scratch: &Path) {
-    let out = bounded().current_dir(scratch).args("tune --simulate --np 4,8 --out run".split(' ')).output().unwrap();
+    let out = bounded()
+        .current_dir(scratch)
+        .args("tune --simulate --ops bcast,scatter,barrier --np 4,8 --out run".split(' '))
+        .output()
+        .unwrap();
     let ran = Ran::from(out).exits(0);
     fits(&ran.stdout, 80);
     assert!(!ran.stdout.contains('\u{1b}') && !ran.stderr.contains('\u{1b}'), "escape codes in a pipe");
@@ -99,7 +103,13 @@ fn terminals_get_what_they_can_show() {
     let dumb = on_terminal(scratch.path(), 80, "TERM=dumb", "check run/rules.conf").unwrap();
     assert!(dumb.is_ascii(), "{dumb}");
     // Progress: lines on a dumb terminal, wrapped and without a bar that would be drawn over and over.
-    let progress = on_terminal(scratch.path(), 60, "TERM=dumb", "measure --simulate --np 8 --out dumb").unwrap();
+    let progress = on_terminal(
+        scratch.path(),
+        60,
+        "TERM=dumb",
+        "measure --simulate --ops bcast,scatter,barrier --np 8 --out dumb",
+    )
+    .unwrap();
     assert!(!progress.contains('\u{1b}') && progress.contains("launch 3 of 3"), "{progress}");
     fits(&progress, 60);
 }
@@ -107,7 +117,7 @@ fn terminals_get_what_they_can_show() {
 /// Names of the commands, from the list in the help.
 fn commands() -> Vec<String> {
     let help = collrules("", Path::new("--help")).exits(0).stdout;
-    let list = help.split("Commands:\n").nth(1).unwrap().split("\n\n").next().unwrap();
+    let list = help.split("\nStart:\n").nth(1).unwrap().split("\nOptions:\n").next().unwrap();
     let names = list.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   "));
     let names: Vec<String> = names.map(|line| line.split_whitespace().next().unwrap().to_owned()).collect();
     assert!(names.len() >= 14 && names.contains(&"tune".to_owned()), "{names:?}");

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use collrules_record::findings::CellFinding;
+use collrules_record::proof::ShownProof;
 use collrules_record::units::{Bytes, Seconds};
-use collrules_record::validation::{Criteria, FORMAT, FailedCell, Outcome, Round, ValidatedCell, Validation};
+use collrules_record::validation::{FORMAT, FailedCell, Outcome, Round, ValidatedCell, Validation, ValidationCriteria};
 use collrules_record::{Candidate, Estimate};
 
 use crate::large;
@@ -32,7 +33,7 @@ pub(crate) fn browser() -> Option<PathBuf> {
 
 /// A page opened in the browser.
 pub(crate) struct Shown {
-    /// What is left of the page after its scripts ran; empty for pictures.
+    /// Content of the page after its scripts ran; empty for pictures.
     dom: String,
     /// Whatever the browser said, the page's console included.
     said: String,
@@ -63,7 +64,7 @@ pub(crate) fn show(browser: &Path, page: &Path, options: &[&str]) -> Shown {
 }
 
 impl Shown {
-    /// Fails if the page had anything to complain about or asked anybody for anything.
+    /// Fails if the page had anything to complain about or requested anything.
     #[track_caller]
     pub(crate) fn is_clean(&self) -> &Self {
         assert!(!self.said.contains("CONSOLE"), "{}", self.said);
@@ -108,21 +109,21 @@ fn a_browser_shows_the_page_without_a_complaint_and_without_a_network() {
     let page = run.join("report.html");
     let shown = show(&browser, &page, &["--dump-dom"]);
     shown.is_clean();
-    for section in ["gains", "on", "know", "method", "origin", "c-bcast", "c-scatter", "c-barrier"] {
+    for section in ["next", "on", "know", "method", "origin", "c-bcast", "c-scatter", "c-barrier"] {
         assert!(shown.dom.contains(&format!("id=\"{section}\"")), "{section}");
     }
     for part in [
         "SIMULATED: a cost model",
-        "it won in this cell",
-        "Who wins",
-        "Gain under the rules",
+        "it won at this size",
+        "Algorithms with the rules",
+        "Speedup with the rules",
         "Over message size",
         "Over communicator size",
         "Crossovers",
     ] {
         assert!(shown.dom.contains(part), "{part}");
     }
-    for part in ["Decision tree", "What is assumed", "Disqualified candidates", "Where the numbers come from"] {
+    for part in ["Decisions", "Assumptions", "Excluded algorithms", "Origin of the numbers"] {
         assert!(shown.dom.contains(part), "{part}");
     }
 
@@ -150,7 +151,7 @@ fn a_browser_shows_the_page_without_a_complaint_and_without_a_network() {
     assert!(pages > 5, "{pages} pages");
 }
 
-/// What the script shows at a point has to be what was measured, though it reads it from the drawing.
+/// The script shows the measured numbers at a point, although it reads them from the drawing.
 #[test]
 fn the_numbers_at_the_pointer_are_those_of_the_findings() {
     let Some(browser) = browser() else { return };
@@ -215,7 +216,7 @@ fn hostile_text_stays_text() {
     }
 }
 
-/// A file with a cell that got slower, was given back, and compared again.
+/// A file with a cell that got slower, was reverted, and compared again.
 #[test]
 fn a_validation_is_shown_before_and_after_the_repair() {
     let scratch = tempfile::tempdir().unwrap();
@@ -248,14 +249,17 @@ fn a_validation_is_shown_before_and_after_the_repair() {
     };
     let repaired = findings.cells[0].cell;
     let failed = FailedCell { cell: findings.cells[1].cell, with: true, why: "a <crash".to_owned() };
+    let proof: ShownProof = serde_json::from_slice(&fs::read(run.join("proof.json")).unwrap()).unwrap();
     let validation = Validation {
         format: FORMAT,
         rules: "rules.conf".to_owned(),
         version: "5.0.11".parse().unwrap(),
         settings: Default::default(),
-        criteria: Criteria::default(),
-        given_back: Vec::new(),
+        digests: proof.digests,
+        criteria: ValidationCriteria::default(),
+        reverted: Vec::new(),
         not_again: None,
+        checks: Vec::new(),
         rounds: vec![
             Round { pairs: 4, cells: cells(true), repaired: vec![repaired], failed: vec![failed], ..Round::default() },
             Round { pairs: 4, cells: cells(false), ..Round::default() },
@@ -265,18 +269,21 @@ fn a_validation_is_shown_before_and_after_the_repair() {
     let markdown = collrules("report --format md", &run).exits(0).stdout;
     let count = findings.cells.len();
     for part in [
-        "## What fresh launches showed",
-        "The rules of 1 cell gave way to the builtin: shown to be slower in 4 pairs of fresh launches.",
+        "## Validation in fresh launches",
+        "Removed the rules for 1 size: 1 slower, in 4 pairs of fresh launches.",
         "failed with the file: a &lt;crash |",
         &format!("| as decided | 4 | {count} |"),
         &format!("| after the repair | 4 | {count} |"),
-        "0.80x (0.78 to 0.83) | slower, given back to the builtin |",
+        "0.80x (0.78 to 0.83) | slower, rule removed |",
     ] {
         assert!(markdown.contains(part), "{part} in {markdown}");
     }
     let page = collrules("report --format html", &run).exits(0).stdout;
-    assert!(page.contains("id=\"validation\"") && page.contains("slower in validation"));
-    assert!(page.contains(&format!(">0 of {count}<")), "the last comparison counts");
+    assert!(page.contains("id=\"validation\"") && page.contains("in 4 pairs of fresh launches"));
+    assert!(
+        page.contains("<h1 class=\"faster\">Faster: ") && !page.contains("NOT CONFIRMED"),
+        "the last comparison counts"
+    );
     let json: serde_json::Value =
         serde_json::from_str(&collrules("report --format json", &run).exits(0).stdout).unwrap();
     assert_eq!(json["validation"]["rounds"].as_array().unwrap().len(), 2);
@@ -312,7 +319,7 @@ fn every_format_has_every_point() {
     assert!(same, "another page");
     let markdown = collrules("report --format md", &run).exits(0).stdout;
     assert_eq!(markdown, fs::read_to_string(run.join("report.md")).unwrap());
-    collrules("report", &run).exits(0).says("Expected gain over the builtin");
+    collrules("report", &run).exits(0).says("Expected gain over the default");
 
     // A browser gets the page; where there is none, its place is told.
     let open = |browser: &str| {
@@ -323,7 +330,7 @@ fn every_format_has_every_point() {
     fs::remove_file(run.join("report.html")).unwrap();
     open("/bin/true").exits(0);
     assert_eq!(fs::read_to_string(run.join("report.html")).unwrap(), fs::read_to_string(&again).unwrap());
-    open("/bin/false").exits(3).complains("report.html: open it, or copy it");
+    open("/bin/false").exits(3).complains("no browser could be started; open the page yourself:");
     collrules("report", scratch.path()).exits(3).complains("findings.json");
 }
 
@@ -383,14 +390,14 @@ fn times_that_nobody_believes_are_in_no_headline() {
     assert_eq!(findings.doubted.len(), 4, "{:?}", findings.doubted);
     let read = |name: &str| fs::read_to_string(out.join(name)).unwrap();
     let page = read("report.html");
-    let cards = page.split("class=\"figures\"").nth(1).unwrap().split("</dl>").next().unwrap();
-    assert!(cards.contains("4 have times that can hardly be true") && cards.contains("2.00\u{d7}"), "{cards}");
-    let gains = page.split("id=\"gains\"").nth(1).unwrap().split("</section>").next().unwrap();
+    let opening = page.split("<header>").nth(1).unwrap().split("</header>").next().unwrap();
+    assert!(opening.contains("their times are implausible: 4 sizes") && opening.contains("2.00\u{d7}"), "{opening}");
+    let gains = page.split("<main>").nth(1).unwrap().split("class=\"why\"").next().unwrap();
     let decided = read("report.md").split("## Decisions").nth(1).unwrap().split("\n## ").next().unwrap().to_owned();
-    for text in [cards, gains, &decided, &read("rules.conf")] {
+    for text in [opening, gains, &decided, &read("rules.conf")] {
         assert!(!text.contains("1429") && !text.contains("1428"), "{text}");
     }
-    said.says("4 cells under a rule are not counted: their times can hardly be true.");
+    said.says("4 sizes with a rule are not counted: their times are implausible.");
 }
 
 /// Names come from outside: terminals obey none of them.

@@ -20,10 +20,17 @@ pub(crate) fn library() -> PathBuf {
 }
 
 /// A source of the tests, compiled; nothing where that cannot be done here.
-pub(crate) fn compiled(scratch: &Path, compiler: &str, source: &str, options: &[&str]) -> Option<PathBuf> {
+pub(crate) fn compiled(
+    mpi: &OpenMpi,
+    scratch: &Path,
+    compiler: &str,
+    source: &str,
+    options: &[&str],
+) -> Option<PathBuf> {
     let program = scratch.join(format!("calls{}", options.join("")));
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli").join(source);
-    let output = Command::new(compiler).args(options).arg(&source).arg("-o").arg(&program).arg("-ldl").output();
+    let output =
+        Command::new(mpi.compiler(compiler)).args(options).arg(&source).arg("-o").arg(&program).arg("-ldl").output();
     if output.as_ref().is_ok_and(|output| output.status.success()) {
         return Some(program);
     }
@@ -73,7 +80,7 @@ pub(crate) fn counts(profile: &Profile) -> Counts {
     counts
 }
 
-/// What `calls.c` calls on 4 ranks.
+/// Returns the calls of `calls.c` on 4 ranks.
 pub(crate) fn expected() -> Counts {
     use Mode::{Blocking, NonBlocking, Persistent};
     let mut all: Vec<(Operation, Mode, u32, u64, u64)> = vec![
@@ -116,7 +123,7 @@ pub(crate) fn expected() -> Counts {
 fn a_program_in_c_is_counted_to_the_last_call() {
     under_each_release(|mpi| {
         let scratch = tempfile::tempdir().unwrap();
-        let Some(program) = compiled(scratch.path(), "mpicc", "calls.c", &[]) else { return };
+        let Some(program) = compiled(mpi, scratch.path(), "mpicc", "calls.c", &[]) else { return };
         let out = scratch.path().join("out");
         let ran = profiled(mpi, &out, &[], &job(mpi, 4, &[program.to_str().unwrap()])).exits(0);
         assert_eq!(ran.stdout, "done\n", "{}", mpi.version);
@@ -168,7 +175,7 @@ fn a_program_in_c_is_counted_to_the_last_call() {
 fn a_program_that_profiles_itself_works_and_is_counted_once() {
     under_each_release(|mpi| {
         let scratch = tempfile::tempdir().unwrap();
-        let Some(program) = compiled(scratch.path(), "mpicc", "calls.c", &["-DPROFILES_ITSELF"]) else { return };
+        let Some(program) = compiled(mpi, scratch.path(), "mpicc", "calls.c", &["-DPROFILES_ITSELF"]) else { return };
         let out = scratch.path().join("out");
         let ran = profiled(mpi, &out, &[], &job(mpi, 4, &[program.to_str().unwrap()])).exits(0);
         ran.says("counted 11 broadcasts");
@@ -180,7 +187,7 @@ fn a_program_that_profiles_itself_works_and_is_counted_once() {
 fn exit_codes_are_the_programs_and_what_was_seen_of_a_bad_end_is_kept() {
     under_each_release(|mpi| {
         let scratch = tempfile::tempdir().unwrap();
-        let Some(program) = compiled(scratch.path(), "mpicc", "calls.c", &[]) else { return };
+        let Some(program) = compiled(mpi, scratch.path(), "mpicc", "calls.c", &[]) else { return };
         let run = |end: &str| {
             let out = scratch.path().join(end);
             (profiled(mpi, &out, &[], &job(mpi, 4, &[program.to_str().unwrap(), end])), out)
@@ -208,7 +215,7 @@ fn exit_codes_are_the_programs_and_what_was_seen_of_a_bad_end_is_kept() {
 fn waiting_for_late_ranks_is_told_from_the_collective() {
     under_each_release(|mpi| {
         let scratch = tempfile::tempdir().unwrap();
-        let Some(program) = compiled(scratch.path(), "mpicc", "calls.c", &[]) else { return };
+        let Some(program) = compiled(mpi, scratch.path(), "mpicc", "calls.c", &[]) else { return };
         let out = scratch.path().join("out");
         profiled(mpi, &out, &["--imbalance=1"], &job(mpi, 4, &[program.to_str().unwrap(), "late"])).exits(0);
         let profile = read(&out);
@@ -218,6 +225,11 @@ fn waiting_for_late_ranks_is_told_from_the_collective() {
         // Three ranks wait for 50 ms in each of four calls.
         assert!(sampled.waiting.0 > 0.3, "{sampled:?}");
         assert_eq!(profile.imbalance, Some(1));
+        assert_eq!(late.arrivals.len(), 4);
+        for arrivals in &late.arrivals {
+            let others = arrivals[1..].iter().map(|arrival| arrival.0).fold(0.0, f64::max);
+            assert!(arrivals[0].0 > others + 0.01, "rank 0 comes 50 ms after the others: {late:?}");
+        }
     });
 }
 
@@ -226,7 +238,7 @@ fn waiting_for_late_ranks_is_told_from_the_collective() {
 fn the_slowest_rank_of_each_call_is_known() {
     under_each_release(|mpi| {
         let scratch = tempfile::tempdir().unwrap();
-        let Some(program) = compiled(scratch.path(), "mpicc", "calls.c", &[]) else { return };
+        let Some(program) = compiled(mpi, scratch.path(), "mpicc", "calls.c", &[]) else { return };
         let out = scratch.path().join("out");
         profiled(mpi, &out, &[], &job(mpi, 4, &[program.to_str().unwrap(), "late"])).exits(0);
         let profile = read(&out);
@@ -249,7 +261,7 @@ fn programs_in_fortran_are_counted_by_each_binding() {
         }
         for binding in ["-DMPIF_H", "-DMODULE", "-DF08"] {
             let scratch = tempfile::tempdir().unwrap();
-            let Some(program) = compiled(scratch.path(), "mpifort", "calls.F90", &[binding]) else { return };
+            let Some(program) = compiled(mpi, scratch.path(), "mpifort", "calls.F90", &[binding]) else { return };
             let out = scratch.path().join("out");
             profiled(mpi, &out, &[], &job(mpi, 2, &[program.to_str().unwrap()])).exits(0).says("done");
             let expected = [
@@ -318,7 +330,7 @@ fn what_cannot_be_profiled_is_said_in_a_sentence() {
 fn threads_that_call_at_once_are_counted_to_the_last_call() {
     under_each_release(|mpi| {
         let scratch = tempfile::tempdir().unwrap();
-        let Some(program) = compiled(scratch.path(), "mpicc", "threads.c", &["-pthread"]) else { return };
+        let Some(program) = compiled(mpi, scratch.path(), "mpicc", "threads.c", &["-pthread"]) else { return };
         let out = scratch.path().join("out");
         let ran = profiled(mpi, &out, &[], &job(mpi, 2, &[program.to_str().unwrap()])).exits(0);
         if ran.stdout.contains("no threads") {
@@ -341,7 +353,8 @@ fn srun(mpi: &OpenMpi, scratch: &Path) -> PathBuf {
     let file = scratch.join("srun");
     let mpirun = job(mpi, 4, &[])[..].join(" ");
     let script = format!(
-        "#!/bin/sh\nshift 2\nfor word in \"$1\" \"$2\"; do case \"$word\" in --export=*) echo \"$word\" >&2; shift;; --multi-prog) shift;; esac; done\nexec {mpirun} \"$@\"\n"
+        "#!/bin/sh\nshift 2\nfor word in \"$1\" \"$2\"; do case \"$word\" in --export=*) echo \"$word\" >&2; shift;; \
+         --multi-prog) shift;; esac; done\nexec {mpirun} \"$@\"\n"
     );
     fs::write(&file, script).unwrap();
     fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
@@ -352,7 +365,7 @@ fn srun(mpi: &OpenMpi, scratch: &Path) -> PathBuf {
 fn programs_that_srun_starts_are_counted() {
     under_each_release(|mpi| {
         let scratch = tempfile::tempdir().unwrap();
-        let Some(program) = compiled(scratch.path(), "mpicc", "calls.c", &[]) else { return };
+        let Some(program) = compiled(mpi, scratch.path(), "mpicc", "calls.c", &[]) else { return };
         let srun = srun(mpi, scratch.path());
         let words = |more: &[&str]| {
             let all = [&[srun.to_str().unwrap(), "-n", "4"], more, &[program.to_str().unwrap()]].concat();
@@ -430,13 +443,55 @@ fn a_program_is_tried_in_pairs_until_it_is_clear() {
     });
 }
 
-/// What the profiler costs a program is found like what a tuning gains.
+/// A tuning that changes results is found: by what the program prints, and by a file that it writes.
+#[test]
+fn a_program_that_computes_something_else_with_the_tuning_is_found() {
+    const SUM: &str = "if test -n \"$OMPI_MCA_coll_tuned_dynamic_rules_filename\"; then sum=0.31; else sum=0.30; fi; ";
+    under_one_release(|mpi| {
+        let scratch = tempfile::tempdir().unwrap();
+        let rules = rules(scratch.path());
+        let file = scratch.path().join("sum");
+        let attempt = |out: &str, compared: &str, script: &str| {
+            let out = scratch.path().join(out);
+            let fixed = ["try", rules.to_str().unwrap(), "--out", out.to_str().unwrap(), "--pairs", "3"];
+            let more = ["--metric", "took ([0-9.]+)", "--same-output", compared];
+            on(
+                mpi,
+                &[&fixed[..], &more].concat(),
+                &job(mpi, 1, &["sh", "-c", &format!("{SUM}{script}; echo took 1.5")]),
+            )
+        };
+        attempt("printed", "-", "echo $sum").exits(1).says("What it prints has OTHER bytes with the tuning");
+        attempt("same", "-", "echo 0.3").exits(0).says("What it prints has the same bytes");
+        attempt("varying", "-", "echo $$").exits(0).says("differs from run to run");
+        let (name, write) = (file.to_str().unwrap(), format!("echo $sum > {}", file.display()));
+        attempt("written", name, &write).exits(1).says("has OTHER bytes with the tuning");
+        assert_eq!(fs::read_to_string(scratch.path().join("written/pair-1-with/written")).unwrap(), "0.31\n");
+        attempt("unwritten", name, "true").exits(3).complains("did not write");
+    });
+}
+
+/// Settings are tried without a tuning, and without the profiler.
+#[test]
+fn a_setting_is_tried_like_a_tuning() {
+    const FASTER: &str = "if test -n \"$FASTER\"; then echo took 1.0; else echo took 2.0$RANDOM; fi";
+    under_one_release(|mpi| {
+        let scratch = tempfile::tempdir().unwrap();
+        let out = scratch.path().join("out");
+        let words = ["try", "--setting", "env:FASTER=1", "--pairs", "4", "--metric", "took ([0-9.]+)", "--out"];
+        let ran = on(mpi, &[&words[..], &[out.to_str().unwrap()]].concat(), &job(mpi, 1, &["sh", "-c", FASTER]));
+        ran.exits(0).says("faster with the setting");
+        assert!(!out.join("pair-1-with/ranks").exists(), "the profiler is not tried");
+    });
+}
+
+/// The cost of the profiler is found like the gain of a tuning.
 #[test]
 fn the_profiler_is_tried_like_a_tuning() {
     const SLOWER: &str = "if test -n \"$COLLRULES_PROFILE_DIR\"; then echo took 2.0$RANDOM; else echo took 1.0; fi";
     under_one_release(|mpi| {
         let scratch = tempfile::tempdir().unwrap();
-        let Some(program) = compiled(scratch.path(), "mpicc", "calls.c", &[]) else { return };
+        let Some(program) = compiled(mpi, scratch.path(), "mpicc", "calls.c", &[]) else { return };
         let attempt = |out: &str, more: &[&str], script: &str| {
             let (out, library) = (scratch.path().join(out), library());
             let fixed = ["try", "--profiler", "--library", library.to_str().unwrap(), "--pairs", "4"];
@@ -453,5 +508,45 @@ fn the_profiler_is_tried_like_a_tuning() {
         let same = attempt("same", &metric, &format!("echo took 1.5; {}", program.display())).exits(0);
         same.says("It is clear that the profiler makes no difference");
         attempt("nothing", &metric, SLOWER).exits(0).says("no rank called MPI_Init");
+    });
+}
+
+#[test]
+fn ranks_that_a_program_starts_do_not_replace_its_own() {
+    under_each_release(|mpi| {
+        let scratch = tempfile::tempdir().unwrap();
+        let Some(program) = compiled(mpi, scratch.path(), "mpicc", "spawn.c", &[]) else { return };
+        let out = scratch.path().join("out");
+        let ran = profiled(mpi, &out, &[], &job(mpi, 2, &[program.to_str().unwrap()])).exits(0);
+        let profile = read(&out);
+        assert_eq!((profile.ranks.0, profile.missing.len(), profile.unfinished.len()), (2, 0, 0), "{}", mpi.version);
+        let seen = counts(&profile);
+        let called =
+            |operation| seen.iter().filter(|((it, ..), _)| *it == operation).map(|(_, calls)| calls).sum::<u64>();
+        assert_eq!(called(Operation::Allreduce), 2000, "{}: {seen:?}", mpi.version);
+        if profile.spawned.is_empty() {
+            // The launcher of 5.0 does not hand the library on.
+            assert!(!mpi.is_before(5));
+            ran.complains("started 2 further ranks by MPI_Comm_spawn");
+            ran.complains("2 of them left no record");
+            return;
+        }
+        assert_eq!(called(Operation::Bcast), 20, "{}: {seen:?}", mpi.version);
+        let worlds: Vec<_> = profile.spawned.iter().map(|world| (world.first, world.ranks.0, world.seen)).collect();
+        assert_eq!((worlds, profile.started_processes), (vec![(2, 2, 2)], 2), "{}", mpi.version);
+        ran.complains("started 2 further ranks by MPI_Comm_spawn, in 1 world");
+    });
+}
+
+#[test]
+fn a_program_that_ends_by_exit_is_not_said_to_have_called_nothing() {
+    under_each_release(|mpi| {
+        let scratch = tempfile::tempdir().unwrap();
+        let Some(program) = compiled(mpi, scratch.path(), "mpicc", "spawn.c", &[]) else { return };
+        let out = scratch.path().join("out");
+        let ran = profiled(mpi, &out, &[], &job(mpi, 2, &[program.to_str().unwrap(), "_exit"]));
+        assert_ne!(ran.code, Some(0));
+        ran.complains("no call of a collective was recorded");
+        assert!(!ran.stderr.contains("called no collective"), "{}", ran.stderr);
     });
 }

@@ -18,7 +18,7 @@ fn spread(ranks: u32, each: f64) -> Spread {
 }
 
 /// A profile of a program on 8 hosts: communicator size, operation, message bytes and seconds of each entry.
-fn profile(scratch: &Path, name: &str, entries: &[(u32, Operation, u64, f64)]) -> PathBuf {
+pub(crate) fn profile(scratch: &Path, name: &str, entries: &[(u32, Operation, u64, f64)]) -> PathBuf {
     let mut communicators: Vec<Communicator> = Vec::new();
     let mut calls = Vec::new();
     for (ranks, operation, bytes, seconds) in entries {
@@ -51,6 +51,8 @@ fn profile(scratch: &Path, name: &str, entries: &[(u32, Operation, u64, f64)]) -
         nodes: Nodes(vec![1; 8]),
         wall: spread(8, 100.0),
         missing: Vec::new(),
+        spawned: Vec::new(),
+        started_processes: 0,
         unfinished: Vec::new(),
         exit_code: Some(0),
         imbalance: None,
@@ -93,7 +95,7 @@ fn what_a_program_calls_is_what_is_measured_and_what_is_saved_is_said() {
     let mut cells: Vec<String> = manifest.plan.cells.iter().map(|planned| planned.cell.to_string()).collect();
     cells.sort_unstable();
     // Elements of 4 bytes: 10 bytes are measured as 12.
-    assert_eq!(cells, ["allreduce on 8 ranks at 12B", "bcast on 4 ranks at 300000B", "bcast on 8 ranks at 1MiB"]);
+    assert_eq!(cells, ["allreduce of 12 B on 8 ranks", "bcast of 1 MiB on 8 ranks", "bcast of 300000 B on 4 ranks"]);
     let weight = |planned: &CellPlan| planned.weight.unwrap().0;
     let mut weights: Vec<f64> = manifest.plan.cells.iter().map(weight).collect();
     weights.sort_by(f64::total_cmp);
@@ -101,7 +103,7 @@ fn what_a_program_calls_is_what_is_measured_and_what_is_saved_is_said() {
 
     // The simulated builtin is a binomial tree, which long messages lose by.
     let shown = run(&["profile", "show", &file, "--run", out.to_str().unwrap()]).exits(0);
-    shown.says("With the rules of");
+    shown.says("Expected saving with the rules of");
     shown.says("gather was not measured");
     let page = fs::read_to_string(scratch.path().join("profile.html")).unwrap();
     assert!(page.contains("bcast on 16"), "{page}");
@@ -119,9 +121,9 @@ fn what_a_program_calls_is_what_is_measured_and_what_is_saved_is_said() {
 fn programs_that_nothing_can_be_done_for_are_told_so() {
     let scratch = tempfile::tempdir().unwrap();
     let empty = profile(scratch.path(), "empty.json", &[(8, Operation::Gatherv, 64, 5.0)]);
-    run(&["profile", "show", empty.to_str().unwrap()]).exits(0).says("Nothing here can be helped by rules");
+    run(&["profile", "show", empty.to_str().unwrap()]).exits(0).says("Rules cannot help here");
     let ran = run(&["tune", "--simulate", "--profile", empty.to_str().unwrap()]).exits(2);
-    ran.complains("call nothing that rules act on");
+    ran.complains("make no calls that rules act on");
     let large = profile(scratch.path(), "large.json", &[(64, Operation::Bcast, 64, 5.0)]);
     let ran = run(&["tune", "--simulate", "--profile", large.to_str().unwrap()]).exits(2);
     ran.complains("there are 8 slots; 100.0 %");

@@ -4,42 +4,44 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use collrules_import::{self as import, Options};
+use collrules_record::findings::Criteria;
+use collrules_record::sample::TableTiming;
+use collrules_rules::Release;
+use collrules_tuner::{Observations, Replay, TunerError, replay};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;
-use serde_json::Value;
 
-use crate::session::{Session, assert_said};
-use crate::support::{Ran, bounded, collrules, data, skip};
+use crate::support::{data, skip};
 
-fn replay(table: &Path, train: &str, test: &str, options: &[&str]) -> Ran {
-    let launches = ["--train-launches", train, "--test-launches", test];
-    bounded().arg("analyze").arg(table).args(launches).args(options).output().unwrap().into()
+/// Decides on some launches of a table and judges the choices by others.
+fn replay_table(table: &Path, train: &[u32], test: &[u32]) -> Result<Replay, TunerError> {
+    let bytes = import::read_file(table).unwrap();
+    let read = import::table("the table", &bytes, Options::new(Release::V5_0)).unwrap();
+    let timings: Vec<TableTiming> = read.timings.iter().filter_map(|it| it.in_table(read.statistic)).collect();
+    let observations = Observations::from_timings(&timings, read.statistic).unwrap();
+    replay(&observations, train, test, Release::V5_0, Criteria::default())
 }
 
-/// What a method reached: its name, the speedup, and the share of cells that are slower by more than 5 %, in per cent.
+/// Score of a method: its name, the speedup, and the share of cells that are slower by more than 5 %, in per cent.
 type Score = (String, f64, f64);
 
 /// The scores of the simple methods and of ours, which is the last, and by how much more than kept was promised.
-fn scores(table: &Path, train: &str, test: &str, options: &[&str]) -> (Vec<Score>, f64) {
-    let ran = replay(table, train, test, &[options, &["--json"]].concat()).exits(0);
-    let value: Value = serde_json::from_str(&ran.stdout).unwrap();
-    let score = |score: &Value| {
-        let number = |key: &str| score[key].as_f64().unwrap();
-        (score["method"].as_str().unwrap().to_owned(), number("speedup"), 100.0 * number("slower"))
-    };
-    let excess = value["promised"].as_f64().unwrap() / value["kept"].as_f64().unwrap() - 1.0;
-    (value["scores"].as_array().unwrap().iter().map(score).collect(), excess)
+fn scores(table: &Path, train: &[u32], test: &[u32]) -> (Vec<Score>, f64) {
+    let found = replay_table(table, train, test).unwrap();
+    let scores = found.scores.into_iter().map(|it| (it.method, it.total.speedup, 100.0 * it.total.slower));
+    (scores.collect(), found.promised.unwrap() / found.kept.unwrap() - 1.0)
 }
 
-/// Whether a method has both more speedup and less harm than the last one.
+/// Finds a method that has both more speedup and less harm than the last one.
 fn beaten(scores: &[Score]) -> Option<&Score> {
     let ours = scores.last()?;
     scores.iter().find(|other| other.1 > ours.1 && other.2 < ours.2)
 }
 
-/// Whether the last method lies above the frontier of those of a kind: whichever mixture of two of them does as little
-/// harm gains less.
+/// Returns true if the last method lies above the frontier of those of a kind: any mixture of two of them that does as
+/// little harm gains less.
 fn above(scores: &[Score], kind: &str) -> bool {
     let Some(((_, speedup, harm), others)) = scores.split_last() else { return false };
     let of_kind = || others.iter().filter(|other| other.0.starts_with(kind));
@@ -60,9 +62,9 @@ fn shared(name: &str) -> Option<PathBuf> {
 #[test]
 fn on_the_summit_table_nothing_simple_beats_ours() {
     let Some(table) = shared("summit-osu.csv.gz") else { return skip("no summit-osu.csv.gz in ../shared/data") };
-    let (forth, _) = scores(&table, "0", "1", &[]);
+    let (forth, _) = scores(&table, &[0], &[1]);
     for (method, speedup, harm) in [
-        ("fastest but the builtin", 1.39, 15.5),
+        ("fastest but the default", 1.39, 15.5),
         ("fastest", 1.43, 8.3),
         ("fastest if by 15 %", 1.42, 3.2),
         ("fastest if by 20 %", 1.41, 2.5),
@@ -71,22 +73,24 @@ fn on_the_summit_table_nothing_simple_beats_ours() {
         let found = forth.iter().find(|score| score.0 == method).unwrap();
         assert!((found.1 - speedup).abs() < 0.005 && (found.2 - harm).abs() <= 0.0501, "{found:?}");
     }
-    for (train, test) in [("0", "1"), ("1", "0")] {
-        let (scores, excess) = scores(&table, train, test, &[]);
-        assert_eq!(beaten(&scores), None, "{train} to {test}");
-        assert!(above(&scores, "fastest") && above(&scores, "smooth"), "{train} to {test}: {scores:?}");
-        assert!(excess.abs() < 0.02, "{train} to {test}: promised {excess} too much");
+    for (train, test) in [(0, 1), (1, 0)] {
+        let (scores, excess) = scores(&table, &[train], &[test]);
+        assert_eq!(beaten(&scores), None, "{train:?} to {test:?}");
+        assert!(above(&scores, "fastest") && above(&scores, "smooth"), "{train:?} to {test:?}: {scores:?}");
+        assert!(excess.abs() < 0.02, "{train:?} to {test:?}: promised {excess} too much");
     }
 }
 
 #[test]
 fn on_the_peak_table_nothing_simple_beats_ours() {
     let Some(table) = shared("peak-osu.csv.gz") else { return skip("no peak-osu.csv.gz in ../shared/data") };
-    for (train, test) in [("0", "1,2"), ("1", "0,2"), ("2", "0,1"), ("0,1", "2"), ("0,2", "1"), ("1,2", "0")] {
-        let (scores, excess) = scores(&table, train, test, &[]);
-        assert_eq!(beaten(&scores), None, "{train} to {test}");
-        assert!(above(&scores, "fastest") && above(&scores, "smooth"), "{train} to {test}: {scores:?}");
-        assert!(excess.abs() < 0.02, "{train} to {test}: promised {excess} too much");
+    let sides: [(&[u32], &[u32]); 6] =
+        [(&[0], &[1, 2]), (&[1], &[0, 2]), (&[2], &[0, 1]), (&[0, 1], &[2]), (&[0, 2], &[1]), (&[1, 2], &[0])];
+    for (train, test) in sides {
+        let (scores, excess) = scores(&table, train, test);
+        assert_eq!(beaten(&scores), None, "{train:?} to {test:?}");
+        assert!(above(&scores, "fastest") && above(&scores, "smooth"), "{train:?} to {test:?}: {scores:?}");
+        assert!(excess.abs() < 0.02, "{train:?} to {test:?}: promised {excess} too much");
     }
 }
 
@@ -129,9 +133,9 @@ fn on_made_tables_nothing_simple_beats_ours() {
     let scratch = tempfile::tempdir().unwrap();
     for (of_value, of_sweep) in [(0.15, 0.0), (0.05, 0.12), (0.0, 0.2)] {
         let tables: Vec<PathBuf> = (1..=4).map(|seed| table(scratch.path(), seed, of_value, of_sweep)).collect();
-        for (train, test) in [("0", "1,2"), ("0,1", "2")] {
+        for (train, test) in [(&[0][..], &[1, 2][..]), (&[0, 1], &[2])] {
             let mut sums: Vec<Score> = Vec::new();
-            for (found, _) in tables.iter().map(|table| scores(table, train, test, &[])) {
+            for (found, _) in tables.iter().map(|table| scores(table, train, test)) {
                 sums = match sums.is_empty() {
                     true => found,
                     false => sums.into_iter().zip(found).map(|(a, b)| (a.0, a.1 * b.1, a.2 + b.2)).collect(),
@@ -139,31 +143,16 @@ fn on_made_tables_nothing_simple_beats_ours() {
             }
             let means: Vec<Score> =
                 sums.into_iter().map(|(name, speedup, harm)| (name, speedup.powf(0.25), harm / 4.0)).collect();
-            assert_eq!(beaten(&means), None, "{of_value} {of_sweep} {train}: {means:.4?}");
-            assert!(train.len() > 1 || above(&means, "fastest"), "{of_value} {of_sweep} {train}: {means:.4?}");
+            assert_eq!(beaten(&means), None, "{of_value} {of_sweep} {train:?}: {means:.4?}");
+            assert!(train.len() > 1 || above(&means, "fastest"), "{of_value} {of_sweep} {train:?}: {means:.4?}");
         }
     }
 }
 
 #[test]
 fn launches_that_cannot_be_replayed_are_refused() {
-    let mut session = Session::new();
-    session.copy(&data("epyc-two-nodes-osu.csv"), "epyc.csv");
-    session.run("analyze epyc.csv --train-launches 0 --test-launches 1").exits(3);
-    session.run("analyze epyc.csv --train-launches 0 --test-launches 0").exits(3);
-    session.run("analyze epyc.csv --train-launches 0").exits(2);
-    assert_said!(session);
-}
-
-/// A run directory holds launches as well.
-#[test]
-fn a_run_is_replayed() {
-    let scratch = tempfile::tempdir().unwrap();
-    let out = scratch.path().join("run");
-    collrules("tune --simulate --np 4,8 --ops bcast --sizes 1K:1M --out", &out).exits(0);
-    let ran = replay(&out, "0,1", "2", &[]).exits(0);
-    ran.says("Decided on launch 0, 1, looked at launch 2");
-    let (scores, _) = scores(&out, "0,1", "2", &[]);
-    let (best, ours) = (&scores[1], scores.last().unwrap());
-    assert!(ours.1 > 0.98 * best.1 && ours.2 == 0.0, "{scores:?}");
+    let table = data("epyc-two-nodes-osu.csv");
+    let refused = |train: &[u32], test: &[u32]| replay_table(&table, train, test).unwrap_err().to_string();
+    assert_eq!(refused(&[0], &[1]), "the launches cannot be replayed: there are no timings of launch 1");
+    assert_eq!(refused(&[0], &[0]), "the launches cannot be replayed: launch 0 is on both sides");
 }

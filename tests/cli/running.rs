@@ -30,7 +30,7 @@ impl Process {
     }
 }
 
-/// Whether there is a process of this number that did not end.
+/// Returns true if there is a process of this number that did not end.
 pub(crate) fn is_alive(pid: u32) -> bool {
     stat(pid).is_some_and(|(state, ..)| state != "Z" && state != "X")
 }
@@ -77,7 +77,7 @@ impl Running {
     }
 
     fn spawn(&mut self, mut command: Command) {
-        // Pipes that nobody reads would block a process that says much.
+        // Pipes that are not read would block a process that says much.
         let said = fs::File::create(self.scratch.join("said")).unwrap();
         command.stdout(Stdio::null()).stderr(said);
         self.child = Some(command.spawn().unwrap());
@@ -162,7 +162,7 @@ impl Running {
     /// A rank of the job, the last one found.
     pub(crate) fn rank(&self) -> Option<u32> {
         let is_rank = |process: &&Process| {
-            process.command.split(' ').next().is_some_and(|program| program.ends_with("/collrules-worker"))
+            process.command.split(' ').next().is_some_and(|program| program.contains("/collrules-worker"))
         };
         self.descendants().iter().rev().find(is_rank).map(|process| process.pid)
     }
@@ -185,7 +185,9 @@ impl Running {
         for line in self.text().lines().skip(2) {
             let fields: Vec<&str> = line.splitn(11, ',').collect();
             assert_eq!(fields.len(), 11, "{line}");
-            assert!(!fields[10].contains("disqualified"), "blamed for nothing: {line}");
+            // An algorithm may be wrong in place: see conditions.rs.
+            let is_blamed = fields[10].contains("disqualified") && !fields[10].ends_with("in place");
+            assert!(!is_blamed, "blamed for nothing: {line}");
             if !fields[10].is_empty() {
                 ended.insert((fields[3..6].join(","), fields[6].to_owned()));
             }
@@ -200,18 +202,18 @@ impl Running {
         let planned = manifest["plan"]["cells"].as_array().unwrap().iter().map(|planned| {
             let cell = &planned["cell"];
             let name = format!("{},{},{}", cell["collective"].as_str().unwrap(), cell["ranks"], cell["bytes"]);
-            let rivals = planned["candidates"].as_array().unwrap()[1..].iter();
-            (name, rivals.map(|rival| rival.as_str().unwrap().to_owned()).collect::<Vec<_>>())
+            let competitors = planned["candidates"].as_array().unwrap()[1..].iter();
+            (name, competitors.map(|competitor| competitor.as_str().unwrap().to_owned()).collect::<Vec<_>>())
         });
         let planned: Vec<(String, Vec<String>)> = planned.collect();
         let launches = manifest["plan"]["launches"].as_u64().unwrap();
-        // What a launch has not seen, though there is somebody left in the race.
+        // What a launch has not seen, though there are candidates left in the race.
         let missing = |launch: u64| {
             let seen = cells.get(&launch).cloned().unwrap_or_default();
-            let raced = |rivals: &[String], cell: &String| {
-                rivals.iter().any(|rival| !ended.contains(&(cell.clone(), rival.clone())))
+            let raced = |competitors: &[String], cell: &String| {
+                competitors.iter().any(|competitor| !ended.contains(&(cell.clone(), competitor.clone())))
             };
-            let missing = planned.iter().filter(|(cell, rivals)| !seen.contains(cell) && raced(rivals, cell));
+            let missing = planned.iter().filter(|(cell, competitors)| !seen.contains(cell) && raced(competitors, cell));
             missing.map(|(cell, _)| cell.clone()).collect::<Vec<_>>()
         };
         let whole = |launch: &u64| missing(*launch).is_empty();
@@ -228,7 +230,7 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         if let Some(mut child) = self.child.take() {
-            // A test that failed; the job ends when it finds nobody listening.
+            // A test that failed; the job ends when its reader is gone.
             let _ = child.kill();
             let _ = child.wait();
         }

@@ -1,4 +1,4 @@
-//! What commands say, whole, held by snapshots: files in `snapshots`, one per session. `INSTA_UPDATE=always cargo test
+//! Whole output of commands, held by snapshots: files in `snapshots`, one per session. `INSTA_UPDATE=always cargo test
 //! --test cli` writes them anew, and `git diff` shows what changed.
 
 use std::fmt::Write;
@@ -20,7 +20,7 @@ impl Session {
         Self { directory: tempfile::tempdir().unwrap(), said: String::new() }
     }
 
-    /// Where a name of this directory lies.
+    /// Returns the path of a name in this directory.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)
     }
@@ -33,7 +33,7 @@ impl Session {
         fs::copy(from, self.path(name)).unwrap();
     }
 
-    /// What has to be there before; it is not part of what was said.
+    /// Runs a command that the session builds on; its output is not part of the session.
     pub(crate) fn given(&self, arguments: &str) {
         let mut command = bounded();
         command.current_dir(self.directory.path()).args(arguments.split_whitespace());
@@ -60,12 +60,6 @@ impl Session {
     }
 
     /// All that was said. Paths of this directory, which are others in each run, begin with DIR.
-    /// Adds what a file holds to what was said.
-    pub(crate) fn show(&mut self, name: &str) {
-        let text = fs::read_to_string(self.path(name)).unwrap();
-        writeln!(self.said, "$ cat {name}\n{text}").unwrap();
-    }
-
     pub(crate) fn said(&self) -> String {
         let directory = self.directory.path();
         let real = directory.canonicalize().unwrap();

@@ -1,7 +1,9 @@
 //! The whole pipeline on a cost model, whose crossovers are known on paper.
 
+use collrules_record::conduct::{Conduct, TrialOutcome};
 use collrules_record::findings::{Crossover, Findings, Verdict};
 use collrules_record::units::{Bytes, Ranks};
+use collrules_rules::bits::{self, Effect, Keep};
 use collrules_rules::{Choice, Collective, Release};
 use collrules_tuner::{Observations, analyze_under};
 
@@ -27,7 +29,7 @@ fn crossover(findings: &Findings, below: Choice, above: Choice) -> Crossover {
 fn crossovers_of_the_cost_model_are_recovered() {
     let scratch = tempfile::tempdir().unwrap();
     let out = scratch.path().join("run");
-    collrules("tune --simulate --np 2,8 --refine 0 --out", &out).exits(0);
+    collrules("tune --simulate --ops bcast,scatter,barrier --np 2,8 --refine 0 --no-validate --out", &out).exits(0);
     let findings = findings(&out);
 
     let scatter_allgather = Choice::plain(8);
@@ -54,9 +56,9 @@ fn crossovers_of_the_cost_model_are_recovered() {
 fn the_barrier_of_the_cost_model_is_improved() {
     let scratch = tempfile::tempdir().unwrap();
     let out = scratch.path().join("run");
-    let ran = collrules("tune --simulate --np 2,8 --ops barrier --out", &out).exits(0);
-    ran.says("To switch it on");
-    ran.says("accepts the rules file and serves all 2 measured cells of barrier by the intended rule");
+    let ran = collrules("tune --simulate --np 2,8 --ops barrier --verbose --out", &out).exits(0);
+    ran.says("Next: collrules install");
+    ran.says("accepts the rules file and uses the right rule for all 2 measured sizes of barrier");
     let findings = findings(&out);
     let served = |ranks| findings.table.lookup(Collective::Barrier, ranks, 0).algorithm;
     assert!([3, 4].contains(&served(8)), "{}", served(8));
@@ -69,7 +71,7 @@ fn the_barrier_of_the_cost_model_is_improved() {
     }
 }
 
-/// Binomial takes 3a + 7bm, linear 7a + 7bm: binomial is never slower, and it alone serves all sizes.
+/// Binomial takes 3a + 7bm, linear 7a + 7bm: binomial is never slower, and it alone is used for all sizes.
 #[test]
 fn scatter_has_one_algorithm_for_all_sizes() {
     let scratch = tempfile::tempdir().unwrap();
@@ -85,8 +87,8 @@ fn scatter_has_one_algorithm_for_all_sizes() {
 fn where_nothing_beats_the_builtin_there_are_no_rules() {
     let scratch = tempfile::tempdir().unwrap();
     let out = scratch.path().join("run");
-    let ran = collrules("tune --simulate=perfect --out", &out).exits(0);
-    ran.says("Nothing beats the builtin");
+    let ran = collrules("tune --simulate=perfect --ops bcast,scatter,barrier --out", &out).exits(0);
+    ran.says("No difference: no algorithm is shown to be faster than the default");
     assert!(findings(&out).table.is_empty());
     for file in ["rules.conf", "mca-params.conf", "report.md", "manifest.json", "samples.csv"] {
         assert!(out.join(file).is_file(), "{file}");
@@ -102,7 +104,7 @@ fn pure_noise_makes_no_more_rules_than_the_error_rate() {
     let with_rules = (1..=20).filter(|seed| {
         let out = scratch.path().join(format!("seed{seed}"));
         let arguments = format!(
-            "tune --simulate=noise --np 4 --sizes 1:4K --min-gain 0 --refine 0 --no-validate --seed {seed} --out"
+            "tune --simulate=noise --ops bcast,scatter,barrier --np 4 --sizes 1:4K --min-gain 0 --refine 0 --no-validate --seed {seed} --out"
         );
         collrules(&arguments, &out).exits(0);
         !findings(&out).table.is_empty()
@@ -116,7 +118,11 @@ fn the_same_seed_gives_the_same_run() {
     let scratch = tempfile::tempdir().unwrap();
     let run = |name: &str, seed: u32| {
         let out = scratch.path().join(name);
-        collrules(&format!("tune --simulate --np 4 --sizes 1K:64K --seed {seed} --out"), &out).exits(0);
+        collrules(
+            &format!("tune --simulate --ops bcast,scatter,barrier --np 4 --sizes 1K:64K --seed {seed} --out"),
+            &out,
+        )
+        .exits(0);
         std::fs::read_to_string(out.join("samples.csv")).unwrap()
     };
     let first = run("a", 1);
@@ -124,12 +130,12 @@ fn the_same_seed_gives_the_same_run() {
     assert_ne!(first, run("c", 2));
 }
 
-/// What was measured can be decided on again, with the same or other criteria, and what was concluded before stays.
+/// The samples of a run can be decided on again, with the same or other criteria, and earlier findings stay.
 #[test]
 fn a_run_is_analysed_again() {
     let scratch = tempfile::tempdir().unwrap();
     let out = scratch.path().join("run");
-    collrules("tune --simulate --np 8 --out", &out).exits(0);
+    collrules("tune --simulate --ops bcast,scatter,barrier --np 8 --out", &out).exits(0);
     let before = findings(&out);
     collrules("analyze", &out).exits(6).complains("already holds findings");
     let again = |options: &str, name: &str| {
@@ -148,8 +154,10 @@ fn a_run_is_analysed_again() {
 fn reference_algorithms_change_no_rule() {
     let scratch = tempfile::tempdir().unwrap();
     let out = scratch.path().join("run");
-    collrules("tune --simulate --np 4,6 --ops bcast,allreduce,scatter --refine 0 --keep-slow --reference --out", &out)
-        .exits(0);
+    // What fresh launches take back is not in the samples.
+    let arguments =
+        "tune --simulate --np 4,6 --ops bcast,allreduce,scatter --refine 0 --keep-slow --reference --no-validate --out";
+    collrules(arguments, &out).exits(0);
     let found = findings(&out);
     assert!(!found.table.is_empty());
     assert!(
@@ -165,8 +173,8 @@ fn reference_algorithms_change_no_rule() {
     assert_eq!((again.table, again.cells), (found.table, found.cells));
 }
 
-/// On paper: bcast short gives way to long at `(p - 1) / (L - 2 (p - 1) / p)` times a / b = 10 000 B, which is 60 000 B on 4
-/// ranks; on 6 ranks at 37 500 B. The played times are those of the formulas.
+/// On paper: bcast long becomes faster than short at `(p - 1) / (L - 2 (p - 1) / p)` times a / b = 10 000 B, which is
+/// 60 000 B on 4 ranks; on 6 ranks at 37 500 B. The played times are those of the formulas.
 #[test]
 fn played_reference_algorithms_cross_where_the_formulas_do() {
     let scratch = tempfile::tempdir().unwrap();
@@ -198,4 +206,145 @@ fn played_reference_algorithms_cross_where_the_formulas_do() {
             assert!((found / expected - 1.0).abs() < 0.02, "{candidate} on {ranks}: {found}, not {expected}");
         }
     }
+}
+
+/// Rules from the same timings keep each kind of bits that they have to keep, and the file's comments say what each
+/// rule does.
+#[test]
+fn rules_keep_the_bits_that_they_have_to_keep() {
+    let scratch = tempfile::tempdir().unwrap();
+    let run = scratch.path().join("run");
+    let options = "--np 5,8 --ops allreduce,reduce,reduce_scatter,scan --sizes 16:256K --budget 10s --launches 3";
+    let tune = format!("tune --simulate=deceptive --simulated-slots 8 --refine 0 --no-validate {options} --out");
+    collrules(&tune, &run).exits(0);
+    let conduct = findings(&run).conduct;
+    let bits = |conduct: &[Conduct]| conduct.iter().map(|rule| rule.bits).collect::<Vec<_>>();
+    assert!(bits(&conduct).contains(&Effect::Other), "{conduct:?}");
+    assert!(std::fs::read_to_string(run.join("rules.conf")).unwrap().contains("; changes the order of sums"));
+    assert!(std::fs::read_to_string(run.join("report.md")).unwrap().contains("## The rules in programs"));
+    let keeping = |keep: Keep| {
+        let out = scratch.path().join(keep.to_string());
+        collrules(&format!("analyze {} --keep-bits {keep} --out", run.display()), &out).exits(0);
+        let found = findings(&out);
+        for cell in found.cells.iter().filter(|cell| !cell.served.is_builtin()) {
+            let bytes = if keep == Keep::Default { cell.cell.bytes.0 } else { 0 };
+            let sizes = bytes..=if keep == Keep::Default { bytes } else { u64::MAX };
+            let kept = bits::keeps(keep, found.release, cell.cell.collective, cell.served, cell.cell.ranks, &sizes);
+            assert!(kept, "{keep}: {} with {}", cell.cell, cell.served);
+        }
+        found
+    };
+    let same = keeping(Keep::Default);
+    assert_eq!(bits(&same.conduct), vec![Effect::Same; same.conduct.len()], "{:?}", same.conduct);
+    assert!(!bits(&keeping(Keep::Ranks).conduct).contains(&Effect::Unknown));
+    keeping(Keep::Sizes);
+}
+
+/// Tunes bcast on a simulated cluster and returns the algorithms of the rules, the report and the run.
+fn tune_bcast(directory: &std::path::Path, scenario: &str, options: &str) -> (Vec<u32>, String, std::path::PathBuf) {
+    let out = directory.join(format!("{scenario}{options}"));
+    let grid = "--simulated-slots 8 --np 8 --ops bcast --sizes 64K:2M --budget 20s --launches 3 --refine 0";
+    collrules(&format!("tune --simulate={scenario} {grid} {options} --no-settings --out"), &out).exits(0);
+    let table = findings(&out).table;
+    let chosen = table.choices().map(|(.., choice)| choice.algorithm).filter(|id| *id != 0).collect();
+    (chosen, std::fs::read_to_string(out.join("report.md")).unwrap(), out)
+}
+
+/// scatter_allgather of bcast is the fastest in the calls that decide, and loses in others: from the last rank, with other
+/// buffers, or if a rank is late. Its rules go; pipeline's stay.
+#[test]
+fn rules_that_lose_in_calls_of_programs_are_removed() {
+    let scratch = tempfile::tempdir().unwrap();
+    let conditions = [
+        ("rooted", "with the last rank as the root"),
+        ("rotated", "with other buffers in each call"),
+        ("late", "with one rank late by half a call"),
+    ];
+    for (scenario, condition) in conditions {
+        let (before, _, given) = tune_bcast(scratch.path(), scenario, "--no-validate");
+        assert!(before.contains(&8), "{scenario}: {before:?}");
+        let (chosen, report, _) = tune_bcast(scratch.path(), scenario, "");
+        assert!(!chosen.contains(&8) && chosen.contains(&3), "{scenario}: {chosen:?}");
+        assert!(report.contains(&format!("Removed rules that are slower {condition} (")), "{scenario}: {report}");
+        // Without repairs the loss is said, and the exit code says it as well.
+        let only = scratch.path().join(format!("only-{scenario}"));
+        let arguments = format!("validate {} --simulate={scenario} --simulated-slots 8 --out", given.display());
+        collrules(&arguments, &only).exits(8).says(&format!("Rules are SLOWER {condition} ("));
+    }
+    let (stale, report, _) = tune_bcast(scratch.path(), "stale", "");
+    assert!(stale.contains(&8), "the same machine keeps it if all calls are alike: {stale:?}");
+    let findings = findings(&scratch.path().join("stale"));
+    let rule = findings.conduct.iter().find(|rule| rule.by.to_string() == "tuned:8/0/0/0").unwrap();
+    assert!(rule.trials.len() == 3 && rule.trials.iter().all(|it| it.outcome == TrialOutcome::Holds), "{rule:?}");
+    let comment = "holds for root 7, one rank late by half a call and changing buffers";
+    let rules = std::fs::read_to_string(scratch.path().join("stale/rules.conf")).unwrap();
+    assert!(rules.lines().any(|line| line.starts_with("# In programs: bcast on 8 ranks, ") && line.contains(comment)));
+    assert!(report.contains("holds for root 7 ("), "{report}");
+    let [rooted, rotated, late] = conditions.map(|(_, condition)| condition);
+    assert!(report.contains(&format!("No rule is shown to lose 5 % or more {rooted} (")), "{report}");
+    assert!(report.contains(&format!("{late} (")) && report.contains(&format!("{rotated} (")), "{report}");
+    // A loss that the user allows removes nothing.
+    let (chosen, report, _) = tune_bcast(scratch.path(), "rooted", "--max-loss 500");
+    assert!(chosen.contains(&8), "{chosen:?}");
+    assert!(report.contains(&format!("No rule is shown to lose 500 % or more {rooted} (")), "{report}");
+}
+
+/// Calls that the user wants timed otherwise decide on the rules, and calls of benchmarks are among the others then.
+#[test]
+fn rules_can_be_decided_in_calls_of_programs() {
+    let scratch = tempfile::tempdir().unwrap();
+    for (scenario, option) in [("rooted", "--root last"), ("rotated", "--buffers rotate"), ("late", "--arrival last")] {
+        let (chosen, report, out) = tune_bcast(scratch.path(), scenario, option);
+        assert!(!chosen.contains(&8) && chosen.contains(&3), "{scenario}: {chosen:?}");
+        assert!(report.contains("in calls as benchmarks make them ("), "{report}");
+        let text = std::fs::read_to_string(out.join("manifest.json")).unwrap();
+        let manifest: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let condition = &manifest["plan"]["schedule"]["condition"];
+        assert!(condition.is_object(), "{condition}");
+        assert_eq!(condition, &manifest["request"]["tune"]["condition"]);
+    }
+}
+
+/// Rules for allreduce that lose in place are removed, and nothing else is compared in place.
+#[test]
+fn rules_that_lose_in_place_are_removed() {
+    let scratch = tempfile::tempdir().unwrap();
+    let tune = |validate: &str| {
+        let out = scratch.path().join(format!("run{validate}"));
+        let grid = "--simulated-slots 8 --np 8 --ops allreduce,bcast --sizes 4K:64K --budget 20s --refine 0";
+        let ran = collrules(&format!("tune --simulate=rotated {grid} --no-settings {validate} --out"), &out).exits(0);
+        let table = findings(&out).table;
+        let rules = table
+            .choices()
+            .filter(|(collective, .., choice)| *collective == Collective::Allreduce && !choice.is_builtin());
+        (rules.count(), out, ran.stdout)
+    };
+    assert!(tune("--no-validate").0 > 0);
+    let (left, out, said) = tune("");
+    assert_eq!(left, 0);
+    assert!(
+        !said.contains("  allreduce: ") && !said.contains("  bcast: "),
+        "no gain of a rule that was removed: {said}"
+    );
+    let text = std::fs::read_to_string(out.join("validation.json")).unwrap();
+    let validation: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let checks = validation["checks"].as_array().unwrap();
+    let in_place = checks.iter().find(|check| check["condition"]["buffers"] == "in-place").unwrap();
+    let cells = in_place["round"]["cells"].as_array().unwrap();
+    assert!(cells.iter().all(|cell| cell["cell"]["collective"] == "allreduce"), "{in_place}");
+    assert!(!in_place["round"]["repaired"].as_array().unwrap().is_empty(), "{in_place}");
+}
+
+/// What cannot be called is refused before anything runs, with the option that helps.
+#[test]
+fn calls_that_do_not_exist_are_refused() {
+    let scratch = tempfile::tempdir().unwrap();
+    let refused = |options: &str, why: &str| {
+        let arguments = format!("measure --simulate=stale --simulated-slots 4 --sizes 1K {options} --out");
+        collrules(&arguments, &scratch.path().join("run")).exits(2).complains(why);
+    };
+    refused("--buffers in-place --ops bcast,barrier,reduce", "no calls of barrier and bcast in place exist");
+    refused("--buffers in-place --ops gather --reference", "leave out --reference");
+    refused("--arrival random --ops allgatherv", "give --lateness");
+    refused("--arrival random --lateness=-1us --ops bcast", "--lateness");
 }

@@ -30,7 +30,8 @@ fn can_be_typed<'a>(words: impl IntoIterator<Item = &'a str>) {
     ran.complains("unexpected argument '--no-such-option' found");
 }
 
-/// What of ReFrame, Spack and EasyBuild the examples use, as far as it takes to read them and to ask them.
+/// Stand-ins for the parts of ReFrame, Spack and EasyBuild that the examples use, as far as it takes to read them and
+/// to ask them.
 const STAND_INS: &str = r#"
 import sys, types
 def module(name, **names):
@@ -63,7 +64,7 @@ fn reframe_reads_the_check() {
     }
 }
 
-/// Where there is a ReFrame, it runs the check on a simulated run.
+/// ReFrame, if it is installed, runs the check on a simulated run.
 #[test]
 fn reframe_runs_the_check() {
     if Command::new("reframe").arg("--version").output().is_err() {

@@ -8,6 +8,8 @@ use std::sync::{Condvar, LazyLock, Mutex};
 
 use collrules_record::findings::Findings;
 use collrules_rules::{Behaviour, Release, RuleTable, load};
+#[cfg(feature = "mpi")]
+use collrules_runner::mpi::worker::{linked_library, list_interfaces, name_worker};
 
 /// A finished program.
 pub(crate) struct Ran {
@@ -76,7 +78,7 @@ pub(crate) fn with_networks(command: &mut Command) -> &mut Command {
     command
 }
 
-/// The same as options of mpirun, for tests that start jobs themselves.
+/// Returns the options of mpirun that leave out networks, for tests that start jobs themselves.
 #[cfg(feature = "mpi")]
 pub(crate) fn no_networks() -> String {
     NO_NETWORKS.map(|(framework, components)| format!("--mca {framework} {components}")).join(" ")
@@ -97,7 +99,7 @@ pub(crate) fn findings(directory: &Path) -> Findings {
     serde_json::from_str(&fs::read_to_string(directory.join("findings.json")).unwrap()).unwrap()
 }
 
-/// What a rules file means to a release.
+/// Returns the meaning of a rules file for a release.
 pub(crate) fn means(file: &Path, release: Release) -> RuleTable {
     let text = fs::read(file).unwrap();
     load(&text, &Behaviour::latest(release)).into_accepted().unwrap().to_table()
@@ -110,12 +112,18 @@ pub(crate) fn data(name: &str) -> PathBuf {
 
 /// Says aloud that a test does nothing, past the capture of the test runner.
 pub(crate) fn skip(why: &str) {
-    use std::io::Write;
-    let _ = writeln!(std::io::stderr(), "skipped: {why}");
+    say(&format!("skipped: {why}"));
 }
 
-/// Whether several hosts can be had here, by what a script that makes them ended with: 4 where the system does not serve, and
-/// nothing else; any other failure is its own. Says aloud where not; in continuous integration they have to be there.
+/// Writes a line to standard error past the harness, which shows what `eprintln!` writes only where a test fails.
+pub(crate) fn say(line: &str) {
+    use std::io::Write;
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+/// Returns true if several hosts can be had here, from the end of a script that makes them: it ends with 4 if the
+/// system cannot provide them, and for no other reason; any other failure is its own. Says aloud if not; in continuous
+/// integration they have to be there.
 pub(crate) fn has_hosts(ran: &Ran) -> bool {
     let has = ran.code != Some(4);
     if !has {
@@ -143,6 +151,29 @@ impl OpenMpi {
         Some(Self { mpirun, version })
     }
 
+    /// The worker that fits: the one that `cargo test` builds, or one that `collrules worker build` put next to it.
+    pub(crate) fn worker(&self) -> PathBuf {
+        let own = PathBuf::from(env!("CARGO_BIN_EXE_collrules-worker"));
+        let names = list_interfaces(&self.mpirun);
+        let others = names.iter().map(|library| own.with_file_name(name_worker(library))).filter(|file| file.is_file());
+        let mut fitting = std::iter::once(own.clone()).chain(others);
+        let fits = |file: &PathBuf| linked_library(file).is_some_and(|library| names.contains(&library));
+        fitting.find(fits).unwrap_or(own)
+    }
+
+    /// The compiler whose programs run under this installation: that in PATH, as the worker of `cargo test`, or else its own.
+    pub(crate) fn compiler(&self, name: &str) -> PathBuf {
+        let names = list_interfaces(&self.mpirun);
+        let library = linked_library(Path::new(env!("CARGO_BIN_EXE_collrules-worker")));
+        let fits = names.is_empty() || library.is_none_or(|library| names.contains(&library));
+        if fits { PathBuf::from(name) } else { self.mpirun.with_file_name(name) }
+    }
+
+    /// The family of its version.
+    pub(crate) fn release(&self) -> Release {
+        self.version.parse().unwrap()
+    }
+
     pub(crate) fn is_before(&self, major: u32) -> bool {
         self.version.split('.').next().and_then(|first| first.parse::<u32>().ok()).is_some_and(|first| first < major)
     }
@@ -155,7 +186,7 @@ impl OpenMpi {
     }
 }
 
-/// How many jobs run at the same time: they wait for starts, ends and time limits more than they compute.
+/// Places for jobs that run at the same time: they wait for starts, ends and time limits more than they compute.
 #[cfg(feature = "mpi")]
 static PLACES: LazyLock<Places> = LazyLock::new(|| {
     let all = 2 * std::thread::available_parallelism().map_or(1, usize::from);
@@ -197,11 +228,23 @@ impl Drop for Taken {
     }
 }
 
-/// The installations of Open MPI there are: the one in PATH, and the one that `make test` puts into the target directory.
-/// Says aloud where there is none; in continuous integration both have to be there.
+/// The variable that names other installations for the tests: their directories, separated by colons.
+#[cfg(feature = "mpi")]
+const INSTALLATIONS: &str = "COLLRULES_OPENMPI";
+
+/// The installations of Open MPI that tests run under: those that [`INSTALLATIONS`] names, or else the one in PATH and the
+/// one that `make test` puts into the target directory. Says aloud if there is none; in continuous integration both have
+/// to be there, and what is named has to be there always.
 #[cfg(feature = "mpi")]
 fn installations() -> Vec<OpenMpi> {
-    let second = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/openmpi-5.0/bin/mpirun");
+    if let Some(named) = std::env::var_os(INSTALLATIONS).filter(|named| !named.is_empty()) {
+        let found = std::env::split_paths(&named).map(|directory| {
+            let mpirun = std::path::absolute(directory.join("bin/mpirun")).unwrap();
+            OpenMpi::at(mpirun).unwrap_or_else(|| panic!("no Open MPI in {} ({INSTALLATIONS})", directory.display()))
+        });
+        return found.collect();
+    }
+    let second = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/openmpi-5.0.11/bin/mpirun");
     let found: Vec<OpenMpi> = [PathBuf::from("mpirun"), second].into_iter().filter_map(OpenMpi::at).collect();
     if std::env::var_os("CI").is_some() {
         assert!(found.len() == 2, "both releases of Open MPI are to be tested");

@@ -1,4 +1,4 @@
-//! How calls are timed: synchronisation, common clock, what the harness adds, memory, and predictions.
+//! Timing of calls: synchronisation, common clock, what the harness adds, memory, and predictions.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -50,7 +50,7 @@ fn the_harness_says_what_it_adds_and_that_is_little() {
             assert_eq!(found.clocks, 1, "ranks of one host share a clock");
         }
         let report = fs::read_to_string(out.join("report.md")).unwrap();
-        assert!(report.contains("each timed call costs"), "{report}");
+        assert!(report.contains("overhead per timed call"), "{report}");
     });
 }
 
@@ -58,24 +58,24 @@ fn the_harness_says_what_it_adds_and_that_is_little() {
 /// on one clock all the same. Two such clocks are one in truth, so that whatever a check finds is an error.
 #[test]
 fn clocks_that_are_hours_apart_are_set_by_one() {
-    let scratch = tempfile::tempdir().unwrap();
-    let worker = scratch.path().join("worker");
-    let program = Path::new(env!("CARGO_BIN_EXE_collrules")).with_file_name("collrules-worker");
-    let script = format!(
-        "#!/bin/sh\nexec unshare --time --monotonic $((3600 * OMPI_COMM_WORLD_RANK)) {}\n",
-        shell_quoted(&program)
-    );
-    fs::write(&worker, script).unwrap();
-    fs::set_permissions(&worker, fs::Permissions::from_mode(0o755)).unwrap();
     let can = std::process::Command::new("unshare").args(["--time", "--monotonic", "9", "true"]).output();
     if !can.is_ok_and(|output| output.status.success()) {
         crate::support::skip("this user cannot make time namespaces");
         return;
     }
     alone_under_one_release(|mpi| {
+        let scratch = tempfile::tempdir().unwrap();
+        let worker = scratch.path().join("worker");
+        let script = format!(
+            "#!/bin/sh\nexec unshare --time --monotonic $((3600 * OMPI_COMM_WORLD_RANK)) {}\n",
+            shell_quoted(&mpi.worker())
+        );
+        fs::write(&worker, script).unwrap();
+        fs::set_permissions(&worker, fs::Permissions::from_mode(0o755)).unwrap();
         // 5.0's shared memory and PMIx live across namespaces; only clocks differ.
         let out = scratch.path().join(format!("run-{}", mpi.version));
-        let arguments = "--ops bcast --np 2 --sizes 1,4K --budget none --calls 12 --launches 1 --sync roundtime --refine 0 --no-validate";
+        let arguments = "--ops bcast --np 2 --sizes 1,4K --budget none --calls 12 --launches 1 --sync roundtime \
+                         --refine 0 --no-validate";
         let lines = tune(mpi, &out, arguments, Some(&worker));
         assert_eq!(harness(&lines)[0].clocks, 2);
         let found = checks(&lines);
@@ -105,7 +105,8 @@ fn memory_is_bounded_whatever_the_number_of_candidates() {
         let segments: Vec<String> = (1..=24).map(|step| (64 * step).to_string()).collect();
         let segments = segments.join(",");
         let arguments = format!(
-            "--ops bcast,scatter,barrier --np 3,4 --sizes 2K,4K --budget none --calls 2 --refine 0 --no-validate --launches 1 --segments {segments}"
+            "--ops bcast,scatter,barrier --np 3,4 --sizes 2K,4K --budget none --calls 2 --refine 0 --no-validate \
+             --launches 1 --segments {segments}"
         );
         let lines = tune(mpi, &out, &arguments, None);
         let (start, end) = (harness(&lines)[0], ends(&lines)[0]);
@@ -134,7 +135,7 @@ fn calls_are_as_many_as_are_asked_for() {
     }
     assert!(calls.len() > 2 * 2 * (2 * 10 + 6), "{}", calls.len());
     assert!(calls.values().all(|count| *count == 7), "{calls:?}");
-    collrules("measure --simulate --calls 1 --out", &scratch.path().join("other"))
+    collrules("measure --simulate --ops bcast,scatter,barrier --calls 1 --out", &scratch.path().join("other"))
         .exits(2)
         .complains("1 is not in 2..");
 }
@@ -142,15 +143,17 @@ fn calls_are_as_many_as_are_asked_for() {
 #[test]
 fn a_dry_run_foresees_the_time_without_measuring_all() {
     let nowhere = Path::new("/nonexistent/run");
-    let ran = collrules("tune --simulate --dry-run --np 2,8 --budget none --out", nowhere).exits(0);
-    ran.says("a rough estimate from calls of the builtin in");
-    ran.says("on the clock of the simulation");
-    let ran = collrules("tune --simulate --dry-run --np 2,8 --budget 2s --out", nowhere).exits(0);
+    let ran = collrules("tune --simulate --ops bcast,scatter,barrier --dry-run --np 2,8 --budget none --out", nowhere)
+        .exits(0);
+    ran.says("a rough estimate from calls of the default for");
+    ran.says("All times are simulated");
+    let ran =
+        collrules("tune --simulate --ops bcast,scatter,barrier --dry-run --np 2,8 --budget 2s --out", nowhere).exits(0);
     ran.says("With --budget none it would take about");
     under_each_release(|mpi| {
         let arguments = "tune --dry-run --ops bcast --np 2 --sizes 1:4K --budget none --oversubscribe --out";
         Ran::from(mpi.collrules(arguments, nowhere).output().unwrap())
             .exits(0)
-            .says("a rough estimate from calls of the builtin in 2 cells");
+            .says("a rough estimate from calls of the default for 2 sizes");
     });
 }

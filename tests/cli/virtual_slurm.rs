@@ -5,9 +5,9 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::LazyLock;
 
+use collrules_record::ab_test::AbTest;
 use collrules_record::allocation::BatchSystem;
 use collrules_record::rundir::RunDir;
-use collrules_record::tried::Tried;
 
 use crate::profile::{compiled, counts, expected, library, read};
 use crate::support::{OpenMpi, Ran, alone, alone_under_each_release, has_hosts, prepare};
@@ -25,7 +25,7 @@ pub(crate) fn in_slurm(hosts: &str, mpi: Option<&OpenMpi>, out: &Path, lines: &s
     bounded.env("C", env!("CARGO_BIN_EXE_collrules")).env("OUT", out);
     bounded.env(
         "OPTIONS",
-        "--ops bcast --np 4 --sizes 64K --segments 8K --fanouts 2 --launches 2 --no-validate --refine 0",
+        "--ops bcast --np 4 --sizes 64K --segments 8K --fanouts 2 --launches 2 --no-validate --no-settings --refine 0",
     );
     // The mpirun of the machine has no directory: it is in PATH already.
     if let Some(directory) = mpi.and_then(|mpi| mpi.mpirun.parent()).filter(|path| !path.as_os_str().is_empty()) {
@@ -35,7 +35,7 @@ pub(crate) fn in_slurm(hosts: &str, mpi: Option<&OpenMpi>, out: &Path, lines: &s
     Ran::from(bounded.output().unwrap())
 }
 
-/// Whether a Slurm can be had here. Says aloud where not, and why.
+/// Returns true if a Slurm can be had here. Says aloud if not, and why.
 pub(crate) fn is_possible() -> bool {
     static POSSIBLE: LazyLock<bool> = LazyLock::new(|| {
         let ran = alone(|| in_slurm("--hosts 2", None, Path::new("/"), "srun --nodes 2 hostname | sort"));
@@ -64,7 +64,7 @@ fn a_job_is_tuned_in_without_a_word_about_it() {
         let ran = in_slurm("--hosts 2 --slots 2", Some(mpi), scratch.path(), lines).exits(0);
         let log = ran.stdout.replace("\ncollrules:   ", " ");
         assert!(log.contains("mpirun starts the jobs") && log.contains("2 nodes, 4 slots"), "{log}");
-        assert!(log.contains("the budget is") && log.contains("instead of 10m"), "{log}");
+        assert!(log.contains("the budget is") && log.contains("instead of 10 min"), "{log}");
         assert!(log.contains("since SLURM_MPI_TYPE is pmix"), "{log}");
         for name in ["mpirun", "srun"] {
             let run = RunDir::open(scratch.path().join(name)).unwrap();
@@ -97,7 +97,7 @@ fn jobs_that_were_ended_go_on() {
          $C watch --every 1s $OUT/run; cat $OUT/run/job-*.log";
     let ran = alone(|| in_slurm("--hosts 2 --slots 2", None, scratch.path(), lines)).exits(0);
     assert!(ran.stdout.contains("Slurm job 1: RUNNING"), "{}", ran.stdout);
-    ran.complains("Slurm job 1, handed in at");
+    ran.complains("Slurm job 1, submitted at");
     let run = RunDir::open(scratch.path().join("run")).unwrap();
     assert!(run.file("rules.conf").exists(), "{}", ran.stdout);
     let before: usize = fs::read_to_string(scratch.path().join("before")).unwrap().trim().parse().unwrap();
@@ -134,7 +134,7 @@ fn programs_that_srun_starts_are_counted() {
     }
     alone_under_each_release(|mpi| {
         let scratch = tempfile::tempdir().unwrap();
-        let Some(program) = compiled(scratch.path(), "mpicc", "calls.c", &[]) else { return };
+        let Some(program) = compiled(mpi, scratch.path(), "mpicc", "calls.c", &[]) else { return };
         let libraries = match mpi.mpirun.parent().and_then(Path::parent) {
             Some(installed) if !mpi.is_before(5) => installed.join("lib").canonicalize().unwrap().display().to_string(),
             _ => String::new(),
@@ -151,7 +151,7 @@ fn programs_that_srun_starts_are_counted() {
         let ran = in_slurm("--hosts 2 --slots 2", Some(mpi), scratch.path(), &lines).exits(0);
         ran.complains("--export=NONE keeps all variables from the ranks");
         // A file that acts on no call, in pairs of srun's jobs.
-        let tried: Tried =
+        let tried: AbTest =
             serde_json::from_str(&fs::read_to_string(scratch.path().join("tried/try.json")).unwrap()).unwrap();
         assert_eq!(tried.runs.iter().filter(|run| run.failed.is_none()).count(), 6, "{}", ran.stdout);
         for name in ["plain", "listed"] {

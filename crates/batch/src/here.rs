@@ -1,26 +1,26 @@
-//! Where facts about a job come from: variables, files, and tools of the batch system.
+//! Sources of facts about a job: variables, files, and tools of the batch system.
 
 use std::env;
 use std::fs;
 use std::process::{Command, Stdio};
 
-/// What can be asked.
+/// Interface to the environment, files and tools of this machine.
 pub trait Here {
-    /// A variable of the environment, if it says something.
+    /// A variable of the environment; none if it is unset or empty.
     fn variable(&self, name: &str) -> Option<String>;
 
     /// The text of a file.
     fn file(&self, path: &str) -> Option<String>;
 
-    /// What a tool prints, or why it does not succeed, in its own words.
+    /// Runs a tool and returns its output, or its own words if it fails.
     fn asked(&self, command: &[&str]) -> Result<String, String>;
 
-    /// What a tool prints, if it succeeds.
+    /// Runs a tool and returns its output if it succeeds.
     fn answer(&self, command: &[&str]) -> Option<String> {
         self.asked(command).ok()
     }
 
-    /// The number that a variable says.
+    /// The number that a variable holds.
     fn number(&self, name: &str) -> Option<u32> {
         self.variable(name)?.trim().parse().ok()
     }
@@ -58,13 +58,14 @@ pub(crate) mod made {
 
     use super::Here;
 
-    /// Surroundings that a test makes up.
+    /// Synthetic surroundings of a test.
     #[derive(Default)]
     pub(crate) struct Made(BTreeMap<String, String>);
 
     impl Made {
-        /// These variables, files (names with a slash) and answers (names with a blank; those that begin with `!` are refused).
-        pub(crate) fn of(facts: &[(&str, &str)]) -> Self {
+        /// Surroundings with these variables, files (names with a slash) and answers of commands (names with a blank;
+        /// an answer that begins with `!` is a failure).
+        pub(crate) fn from_facts(facts: &[(&str, &str)]) -> Self {
             Self(facts.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect())
         }
     }

@@ -1,15 +1,15 @@
-//! Batch systems: what the job in which collrules runs was given, and the scripts of jobs.
+//! Batch systems: facts about the job in which collrules runs, and scripts of jobs.
 //!
 //! Each system has a file, which turns variables, files and answers of its tools ([`Here`]) into the same facts
-//! ([`Found`]), and what a job asks for ([`job::Job`]) into its own words. Nothing here starts MPI jobs: what is found becomes
-//! defaults of options.
+//! ([`JobFacts`]), and a request for a job ([`job::Job`]) into its own directives. Nothing here starts MPI jobs: facts
+//! become defaults of options.
 //!
 //! | module | job |
 //! |---|---|
-//! | [`here`] | what is asked: variables, files, tools; made up in tests |
+//! | [`here`] | variables, files and tools of the machine; synthetic in tests |
 //! | `slurm`, `pbs`, `lsf`, `sge` | a batch system each |
 //! | `times` | durations and dates as batch systems write them |
-//! | [`job`], [`script`] | what a job asks for, and its script |
+//! | [`job`], [`script`] | description of a job, and its script |
 
 pub mod here;
 pub mod job;
@@ -26,40 +26,40 @@ use collrules_record::allocation::Allocation;
 
 pub use here::{Here, System};
 
-/// What was found out about the job in which collrules runs.
+/// Facts about the job in which collrules runs.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Found {
+pub struct JobFacts {
     /// The facts.
     pub allocation: Allocation,
-    /// Variables for the launcher: how it finds the nodes where it would not by itself, and what lets its steps start beside
-    /// others.
+    /// Variables for the launcher: they name the nodes if it would not find them by itself, and let its steps start
+    /// next to others.
     pub environment: BTreeMap<String, String>,
     /// The system's own launcher of MPI jobs, if it has one.
-    pub own: Option<Own>,
-    /// What else runs in the job now, and would be timed along.
+    pub own: Option<BatchLauncher>,
+    /// Other programs that run in the job now, and would disturb the timings.
     pub others: Vec<String>,
 }
 
 /// A launcher that belongs to a batch system.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Own {
+pub struct BatchLauncher {
     /// Its command line, without the program to be started. It fills all slots.
     pub words: Vec<String>,
-    /// Why it starts MPI jobs here rather than mpirun, if somebody said so.
+    /// Reason why it starts MPI jobs here instead of mpirun, if the environment gives one.
     pub preferred: Option<String>,
 }
 
-/// The job in which this runs, if it is one.
-pub fn found(here: &dyn Here) -> Option<Found> {
-    [slurm::found, pbs::found, lsf::found, sge::found].into_iter().find_map(|find| find(here))
+/// The batch job in which this process runs, if any.
+pub fn find_job(here: &dyn Here) -> Option<JobFacts> {
+    [slurm::find_job, pbs::find_job, lsf::find_job, sge::find_job].into_iter().find_map(|find| find(here))
 }
 
-/// How many different hosts a list with one word for each slot has.
+/// Counts the different hosts in a list that has one word per slot.
 fn distinct<'a>(hosts: impl Iterator<Item = &'a str>) -> u32 {
     hosts.collect::<std::collections::BTreeSet<_>>().len() as u32
 }
 
-/// The variables that name a file of hosts to mpirun of 4.x and of 5.0.
+/// The variables by which mpirun of 4.x and of 5.0 finds a file of hosts.
 fn hostfile(file: &str) -> BTreeMap<String, String> {
     let names = ["OMPI_MCA_orte_default_hostfile", "PRTE_MCA_prte_default_hostfile"];
     names.map(|name| (name.to_owned(), file.to_owned())).into()

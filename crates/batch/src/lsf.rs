@@ -4,11 +4,11 @@ use collrules_record::allocation::{Allocation, BatchSystem};
 use collrules_record::{Ranks, Seconds};
 
 use crate::here::Here;
-use crate::job::{Dialect, Job, Queue, Unsupported, given, refuse};
+use crate::job::{Dialect, Job, Queue, UnsupportedRequest, directives_with_values, refuse, refuse_signs, word};
 use crate::times::clock;
-use crate::{Found, hostfile};
+use crate::{JobFacts, hostfile};
 
-pub(crate) fn found(here: &dyn Here) -> Option<Found> {
+pub(crate) fn find_job(here: &dyn Here) -> Option<JobFacts> {
     let id = here.variable("LSB_JOBID")?;
     let index = here.variable("LSB_JOBINDEX").filter(|index| index != "0");
     let job = index.map_or(id.clone(), |index| format!("{id}[{index}]"));
@@ -26,10 +26,10 @@ pub(crate) fn found(here: &dyn Here) -> Option<Found> {
     };
     // A line for each slot; for an mpirun that was built without LSF, which would see this host alone.
     let environment = here.variable("LSB_DJOB_HOSTFILE").map(|file| hostfile(&file)).unwrap_or_default();
-    Some(Found { allocation, environment, own: None, others: Vec::new() })
+    Some(JobFacts { allocation, environment, own: None, others: Vec::new() })
 }
 
-/// `HOURS:MINUTES` and a letter for what the limit rests on: `0:30 L`.
+/// Parses `HOURS:MINUTES` and a letter for the kind of limit: `0:30 L`.
 fn left(here: &dyn Here, job: &str) -> Option<Seconds> {
     let answer = here.answer(&["bjobs", "-noheader", "-o", "time_left", job])?;
     let minutes = clock(answer.split_whitespace().next()?)?;
@@ -49,15 +49,19 @@ pub(crate) fn dialect() -> Dialect {
                 let lasting = answer.split_whitespace().filter(|state| !matches!(*state, "DONE" | "EXIT"));
                 lasting.map(str::to_owned).collect()
             };
-            Queue::of(here.asked(&["bjobs", "-noheader", "-o", "stat", job]), states, &["is not found"])
+            Queue::from_answer(here.asked(&["bjobs", "-noheader", "-o", "stat", job]), states, &["is not found"])
         },
         follow: &["bjobs"],
         cancel: "bkill",
     }
 }
 
-fn directives(job: &Job) -> Result<Vec<String>, Unsupported> {
+fn directives(job: &Job) -> Result<Vec<String>, UnsupportedRequest> {
     refuse(BatchSystem::Lsf, &[("--qos", job.qos.is_some())])?;
+    refuse_signs(BatchSystem::Lsf, &job.log, &['%'])?;
+    if job.constraint.as_ref().is_some_and(|what| what.contains(['"', '\\'])) {
+        return Err(UnsupportedRequest("--constraint holds a quote, which ends it in LSF".to_owned()));
+    }
     let array = job.array.map(|last| format!("[1-{last}]")).unwrap_or_default();
     let mut all = vec![
         format!("-J {}{array}", job.name),
@@ -65,11 +69,11 @@ fn directives(job: &Job) -> Result<Vec<String>, Unsupported> {
         format!("-R \"span[ptile={}]\"", job.ppn),
         format!("-W {}", (job.time.0 / 60.0).ceil()),
     ];
-    all.extend(given([("-q ", &job.partition), ("-P ", &job.account)]));
+    all.extend(directives_with_values([("-q ", &job.partition), ("-P ", &job.account)]));
     all.extend(job.constraint.as_ref().map(|what| format!("-R \"select[{what}]\"")));
     all.extend(job.exclusive.then(|| "-x".to_owned()));
     let number = if job.array.is_some() { "%J_%I" } else { "%J" };
-    all.extend([format!("-o {}-{number}.log", job.log.display()), "-r".to_owned()]);
+    all.extend([format!("-o {}", word(&format!("{}-{number}.log", job.log.display()))), "-r".to_owned()]);
     Ok(all)
 }
 
@@ -88,11 +92,11 @@ mod tests {
             ("LSB_DJOB_HOSTFILE", "/home/u/.lsbatch/31.hostfile"),
             ("bjobs -noheader -o time_left 31[4]", "1:30 L\n"),
         ];
-        let job = found(&Made::of(&facts)).expect("is a job");
-        assert_eq!(job.allocation.to_string(), "LSF job 31[4] in normal: 2 nodes, 28 slots, 90m left");
+        let job = find_job(&Made::from_facts(&facts)).expect("is a job");
+        assert_eq!(job.allocation.to_string(), "LSF job 31[4] in normal: 2 nodes, 28 slots, 90 min left");
         let file = job.environment.get("OMPI_MCA_orte_default_hostfile");
         assert_eq!(file.map(String::as_str), Some("/home/u/.lsbatch/31.hostfile"));
-        let bare = found(&Made::of(&[("LSB_JOBID", "32"), ("LSB_JOBINDEX", "0")])).expect("is a job");
+        let bare = find_job(&Made::from_facts(&[("LSB_JOBID", "32"), ("LSB_JOBINDEX", "0")])).expect("is a job");
         assert_eq!(bare.allocation.to_string(), "LSF job 32");
     }
 }

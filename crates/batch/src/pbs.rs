@@ -4,11 +4,11 @@ use collrules_record::allocation::{Allocation, BatchSystem};
 use collrules_record::{Ranks, Seconds};
 
 use crate::here::Here;
-use crate::job::{Dialect, Job, Queue, Unsupported, given, hours, refuse};
+use crate::job::{Dialect, Job, Queue, UnsupportedRequest, directives_with_values, hours, refuse, refuse_signs, word};
 use crate::times::clock;
-use crate::{Found, distinct, hostfile};
+use crate::{JobFacts, distinct, hostfile};
 
-pub(crate) fn found(here: &dyn Here) -> Option<Found> {
+pub(crate) fn find_job(here: &dyn Here) -> Option<JobFacts> {
     let job = here.variable("PBS_JOBID")?;
     let file = here.variable("PBS_NODEFILE");
     // One line for each rank that the chunks of the request have (mpiprocs, or ppn).
@@ -24,10 +24,10 @@ pub(crate) fn found(here: &dyn Here) -> Option<Found> {
     };
     // An mpirun that was built without PBS would see this host alone, and another takes the file as it takes its own list.
     let environment = file.as_deref().map(hostfile).unwrap_or_default();
-    Some(Found { allocation, environment, own: None, others: Vec::new() })
+    Some(JobFacts { allocation, environment, own: None, others: Vec::new() })
 }
 
-/// What was asked for without what was used, by `qstat -f`; Torque has the former in a variable as well.
+/// Returns the requested time less the used time, by `qstat -f`; Torque has the former in a variable as well.
 fn left(here: &dyn Here, job: &str) -> Option<Seconds> {
     let text = here.answer(&["qstat", "-f", job]).unwrap_or_default();
     let value = |name: &str| {
@@ -55,26 +55,34 @@ pub(crate) fn dialect() -> Dialect {
                 let state = answer.lines().find_map(|line| line.trim().strip_prefix("job_state"));
                 state.map(|state| format!("state {}", state.trim_start_matches([' ', '=']))).into_iter().collect()
             };
-            Queue::of(here.asked(&["qstat", "-f", job]), states, &["Unknown Job", "has finished"])
+            Queue::from_answer(here.asked(&["qstat", "-f", job]), states, &["Unknown Job", "has finished"])
         },
         follow: &["qstat"],
         cancel: "qdel",
     }
 }
 
-fn directives(job: &Job) -> Result<Vec<String>, Unsupported> {
+fn directives(job: &Job) -> Result<Vec<String>, UnsupportedRequest> {
     refuse(BatchSystem::Pbs, &[("--qos", job.qos.is_some())])?;
+    refuse_signs(BatchSystem::Pbs, &job.log, &['^', ':'])?;
+    if job.constraint.as_ref().is_some_and(|what| what.contains(char::is_whitespace)) {
+        return Err(UnsupportedRequest("--constraint holds a blank, which ends it in PBS".to_owned()));
+    }
     let constraint = job.constraint.as_ref().map(|what| format!(":{what}")).unwrap_or_default();
     let mut all = vec![
         format!("-N {}", job.name),
         format!("-l select={}:ncpus={ppn}:mpiprocs={ppn}{constraint}", job.nodes, ppn = job.ppn),
         format!("-l walltime={}", hours(job.time)),
     ];
-    all.extend(given([("-q ", &job.partition), ("-A ", &job.account)]));
+    all.extend(directives_with_values([("-q ", &job.partition), ("-A ", &job.account)]));
     all.push(format!("-l place=scatter{}", if job.exclusive { ":excl" } else { "" }));
     all.extend(job.array.map(|last| format!("-J 1-{last}")));
     let number = if job.array.is_some() { "-^array_index^" } else { "" };
-    all.extend(["-j oe".to_owned(), format!("-o {}{number}.log", job.log.display()), "-r y".to_owned()]);
+    all.extend([
+        "-j oe".to_owned(),
+        format!("-o {}", word(&format!("{}{number}.log", job.log.display()))),
+        "-r y".to_owned(),
+    ]);
     Ok(all)
 }
 
@@ -94,11 +102,11 @@ mod tests {
             ("/var/spool/pbs/aux/7.server", "n1\nn1\nn2\nn2\n"),
             ("qstat -f 7.server", answer),
         ];
-        let job = found(&Made::of(&facts)).expect("is a job");
-        assert_eq!(job.allocation.to_string(), "PBS job 7.server in workq: 2 nodes, 4 slots, 50m left");
+        let job = find_job(&Made::from_facts(&facts)).expect("is a job");
+        assert_eq!(job.allocation.to_string(), "PBS job 7.server in workq: 2 nodes, 4 slots, 50 min left");
         let file = job.environment.get("PRTE_MCA_prte_default_hostfile");
         assert_eq!(file.map(String::as_str), Some("/var/spool/pbs/aux/7.server"));
-        let torque = found(&Made::of(&[("PBS_JOBID", "8"), ("PBS_WALLTIME", "600")])).expect("is a job");
-        assert_eq!(torque.allocation.to_string(), "PBS job 8: 10m left");
+        let torque = find_job(&Made::from_facts(&[("PBS_JOBID", "8"), ("PBS_WALLTIME", "600")])).expect("is a job");
+        assert_eq!(torque.allocation.to_string(), "PBS job 8: 10 min left");
     }
 }

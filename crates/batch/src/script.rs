@@ -1,12 +1,12 @@
-//! Which batch system takes which words, and the script of a job.
+//! The options of each batch system, and the script of a job.
 
 use collrules_record::allocation::BatchSystem;
 use collrules_rules::deploy::quoted;
 
-use crate::job::{Dialect, Job, Unsupported};
+use crate::job::{self, Dialect, Job, UnsupportedRequest};
 use crate::{lsf, pbs, sge, slurm};
 
-/// How this batch system is dealt with.
+/// Returns the interface of this batch system.
 pub fn dialect(system: BatchSystem) -> Dialect {
     match system {
         BatchSystem::Slurm => slurm::dialect(),
@@ -16,8 +16,9 @@ pub fn dialect(system: BatchSystem) -> Dialect {
     }
 }
 
-/// The script of a job: its directives, then the modules, then these lines.
-pub fn script(system: BatchSystem, job: &Job, lines: &[String]) -> Result<String, Unsupported> {
+/// The script of a job: its directives, its modules, then these lines.
+pub fn script(system: BatchSystem, job: &Job, lines: &[String]) -> Result<String, UnsupportedRequest> {
+    job::check(job)?;
     let Dialect { mark, directives, .. } = dialect(system);
     // As a login shell, which knows `module`.
     let mut all = vec!["#!/bin/bash -l".to_owned()];
@@ -99,10 +100,52 @@ mod tests {
     }
 
     #[test]
+    fn no_option_becomes_a_line_of_the_script() {
+        let hostile = "main\ntouch X";
+        let text = || Some(hostile.to_owned());
+        let jobs = [
+            Job { partition: text(), ..job() },
+            Job { account: text(), ..job() },
+            Job { constraint: text(), ..job() },
+            Job { environment: text(), ..job() },
+            Job { directives: vec![hostile.to_owned()], ..job() },
+            Job { modules: vec![hostile.to_owned()], ..job() },
+            Job { log: PathBuf::from(hostile), ..job() },
+        ];
+        for system in [BatchSystem::Slurm, BatchSystem::Pbs, BatchSystem::Lsf, BatchSystem::Sge] {
+            for job in &jobs {
+                let UnsupportedRequest(why) = script(system, job, &[]).expect_err("a line break");
+                assert!(why.contains("line break") && !why.contains('\n'), "{why}");
+            }
+        }
+        let qos = Job { qos: text(), ..job() };
+        assert!(script(BatchSystem::Slurm, &qos, &[]).is_err());
+        let words = Job { partition: Some("main --exclusive".to_owned()), ..job() };
+        assert!(script(BatchSystem::Slurm, &words, &[]).is_err());
+    }
+
+    #[test]
+    fn the_log_lies_where_it_is_wanted() {
+        let with = |log: &str| Job { log: PathBuf::from(log), array: None, ..job() };
+        let slurm = script(BatchSystem::Slurm, &with("/home/u/my %j run/job"), &[]).expect("can be escaped");
+        assert!(slurm.contains("\n#SBATCH --output=\"/home/u/my %%j run/job-%j.log\"\n"), "{slurm}");
+        let pbs = script(BatchSystem::Pbs, &with("/home/u/my run/job"), &[]).expect("can be quoted");
+        assert!(pbs.contains("\n#PBS -o \"/home/u/my run/job.log\"\n"), "{pbs}");
+        for (system, log) in [
+            (BatchSystem::Lsf, "/home/u/%J/job"),
+            (BatchSystem::Sge, "/home/u/$HOME/job"),
+            (BatchSystem::Pbs, "/home/u/^array_index^/job"),
+            (BatchSystem::Slurm, "/home/u/\"x/job"),
+        ] {
+            assert!(script(system, &with(log), &[]).is_err(), "{log}");
+        }
+    }
+
+    #[test]
     fn what_a_system_cannot_be_asked_for_is_refused() {
         let with = Job { qos: Some("high".to_owned()), ..job() };
         for system in [BatchSystem::Pbs, BatchSystem::Lsf, BatchSystem::Sge] {
-            let Unsupported(why) = script(system, &with, &[]).expect_err("no such thing");
+            let UnsupportedRequest(why) = script(system, &with, &[]).expect_err("no such thing");
             assert!(why.contains("--qos") && why.contains("--directive"), "{why}");
         }
         let slurm = script(BatchSystem::Slurm, &with, &[]).expect("Slurm has it");
@@ -113,8 +156,9 @@ mod tests {
 
     #[test]
     fn a_job_that_is_over_is_told_from_a_batch_system_that_does_not_answer() {
-        let queue =
-            |system, command: &str, answer: &str| (dialect(system).state)(&Made::of(&[(command, answer)]), "17");
+        let queue = |system, command: &str, answer: &str| {
+            (dialect(system).state)(&Made::from_facts(&[(command, answer)]), "17")
+        };
         let squeue = "squeue --noheader --jobs 17 --format %T (%R), ends %e";
         let has = |text: &str| Queue::Has(text.to_owned());
         assert_eq!(queue(BatchSystem::Slurm, squeue, "RUNNING (n1), ends x\n"), has("RUNNING (n1), ends x"));

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use collrules_record::allocation::{Allocation, BatchSystem};
 use collrules_record::{Ranks, Seconds};
 
-use crate::Found;
+use crate::JobFacts;
 use crate::here::Here;
-use crate::job::{Dialect, Job, Queue, Unsupported, given, hours, refuse};
+use crate::job::{Dialect, Job, Queue, UnsupportedRequest, directives_with_values, hours, refuse, refuse_signs, word};
 use crate::times::clock;
 
-pub(crate) fn found(here: &dyn Here) -> Option<Found> {
-    // The name of its variable for the job is anybody's; that of its root is not.
+pub(crate) fn find_job(here: &dyn Here) -> Option<JobFacts> {
+    // Other programs may use the name of its variable for the job, but not that of its root.
     here.variable("SGE_ROOT")?;
     let id = here.variable("JOB_ID")?;
     let task = here.variable("SGE_TASK_ID").filter(|task| task != "undefined");
@@ -28,10 +28,10 @@ pub(crate) fn found(here: &dyn Here) -> Option<Found> {
         left: left(here, &id),
         job,
     };
-    Some(Found { allocation, environment: BTreeMap::new(), own: None, others: Vec::new() })
+    Some(JobFacts { allocation, environment: BTreeMap::new(), own: None, others: Vec::new() })
 }
 
-/// The limit that was asked for, without what the process that runs the script has lasted so far.
+/// The requested limit less the age of the process that runs the script.
 fn left(here: &dyn Here, id: &str) -> Option<Seconds> {
     let text = here.answer(&["qstat", "-j", id])?;
     let asked = text.lines().find_map(|line| line.strip_prefix("hard resource_list:"))?;
@@ -55,19 +55,24 @@ pub(crate) fn dialect() -> Dialect {
                 let mine = words.filter(|words| words.first() == Some(&job));
                 mine.filter_map(|words| Some(format!("state {}", words.get(4)?))).take(1).collect()
             };
-            Queue::of(here.asked(&["qstat"]), states, &[])
+            Queue::from_answer(here.asked(&["qstat"]), states, &[])
         },
         follow: &["qstat", "-j"],
         cancel: "qdel",
     }
 }
 
-fn directives(job: &Job) -> Result<Vec<String>, Unsupported> {
+fn directives(job: &Job) -> Result<Vec<String>, UnsupportedRequest> {
     refuse(BatchSystem::Sge, &[("--qos", job.qos.is_some())])?;
+    refuse_signs(BatchSystem::Sge, &job.log, &['$', ':'])?;
+    if job.constraint.as_ref().is_some_and(|what| what.contains(char::is_whitespace)) {
+        return Err(UnsupportedRequest("--constraint holds a blank, which ends it in Grid Engine".to_owned()));
+    }
     let Some(environment) = &job.environment else {
-        let why = "Grid Engine gives several nodes to parallel environments only: name one of the site's (`qconf -spl` lists \
-                   them) with --parallel-environment; how many ranks a node gets is its allocation rule";
-        return Err(Unsupported(why.to_owned()));
+        let why = "Grid Engine gives several nodes to parallel environments only: name one of the site's (`qconf \
+                   -spl` lists them) with --parallel-environment; its allocation rule sets the number of ranks per \
+                   node";
+        return Err(UnsupportedRequest(why.to_owned()));
     };
     let mut all = vec![
         "-S /bin/bash".to_owned(),
@@ -75,11 +80,11 @@ fn directives(job: &Job) -> Result<Vec<String>, Unsupported> {
         format!("-pe {environment} {}", job.nodes.saturating_mul(job.ppn)),
         format!("-l h_rt={}", hours(job.time)),
     ];
-    all.extend(given([("-q ", &job.partition), ("-P ", &job.account), ("-l ", &job.constraint)]));
+    all.extend(directives_with_values([("-q ", &job.partition), ("-P ", &job.account), ("-l ", &job.constraint)]));
     all.extend(job.exclusive.then(|| "-l exclusive=true".to_owned()));
     all.extend(job.array.map(|last| format!("-t 1-{last}")));
     let number = if job.array.is_some() { "$JOB_ID_$TASK_ID" } else { "$JOB_ID" };
-    let log = format!("-o {}-{number}.log", job.log.display());
+    let log = format!("-o {}", word(&format!("{}-{number}.log", job.log.display())));
     all.extend(["-j y".to_owned(), log, "-r y".to_owned(), "-cwd".to_owned()]);
     Ok(all)
 }
@@ -99,7 +104,7 @@ mod tests {
 
     #[test]
     fn a_job_is_known_by_its_variables_and_its_file() {
-        let job = found(&Made::of(&JOB)).expect("is a job");
+        let job = find_job(&Made::from_facts(&JOB)).expect("is a job");
         assert_eq!(job.allocation.to_string(), "Grid Engine job 5: 2 nodes, 16 slots");
         let limited = [
             ("qstat -j 5", "job_number: 5\nhard resource_list:         h_rt=3600,mem_free=1G\n"),
@@ -108,11 +113,11 @@ mod tests {
             ("ps -o etimes= -p 77", "  600\n"),
         ];
         let facts: Vec<_> = JOB.into_iter().chain(limited).collect();
-        assert_eq!(found(&Made::of(&facts)).expect("is a job").allocation.left, Some(Seconds(3000.0)));
+        assert_eq!(find_job(&Made::from_facts(&facts)).expect("is a job").allocation.left, Some(Seconds(3000.0)));
     }
 
     #[test]
     fn a_variable_of_this_name_alone_is_no_job() {
-        assert_eq!(found(&Made::of(&[("JOB_ID", "5")])), None);
+        assert_eq!(find_job(&Made::from_facts(&[("JOB_ID", "5")])), None);
     }
 }

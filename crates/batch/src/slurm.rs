@@ -6,14 +6,14 @@ use collrules_record::allocation::{Allocation, BatchSystem};
 use collrules_record::{Ranks, Seconds};
 
 use crate::here::Here;
-use crate::job::{Dialect, Job, Queue, Unsupported, given, hours};
+use crate::job::{Dialect, Job, Queue, UnsupportedRequest, directives_with_values, hours, word};
 use crate::times::clock;
-use crate::{Found, Own};
+use crate::{BatchLauncher, JobFacts};
 
-/// Steps that every job has, and which do not compute.
+/// Steps that every job has and that do not compute.
 const OWN_STEPS: [&str; 3] = ["batch", "extern", "interactive"];
 
-pub(crate) fn found(here: &dyn Here) -> Option<Found> {
+pub(crate) fn find_job(here: &dyn Here) -> Option<JobFacts> {
     let id = here.variable("SLURM_JOB_ID")?;
     let job = match (here.variable("SLURM_ARRAY_JOB_ID"), here.variable("SLURM_ARRAY_TASK_ID")) {
         (Some(array), Some(task)) => format!("{array}_{task}"),
@@ -36,19 +36,20 @@ pub(crate) fn found(here: &dyn Here) -> Option<Found> {
     // And `sbatch --export` is not to keep settings from the ranks.
     let environment = [("SLURM_OVERLAP", "1"), ("SLURM_EXPORT_ENV", "ALL")];
     let environment = environment.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
-    Some(Found { environment, own: srun(here, slots), others: others(here, &id), allocation })
+    Some(JobFacts { environment, own: srun(here, slots), others: others(here, &id), allocation })
 }
 
-/// The ranks of `2(x3),1`: numbers per node, and how often each.
+/// The number of ranks in `2(x3),1`: ranks per node, each with a repeat count.
 fn total(text: &str) -> Option<u32> {
     let each = |part: &str| match part.split_once("(x") {
-        Some((count, times)) => Some(count.parse::<u32>().ok()? * times.strip_suffix(')')?.parse::<u32>().ok()?),
+        Some((count, times)) => count.parse::<u32>().ok()?.checked_mul(times.strip_suffix(')')?.parse::<u32>().ok()?),
         None => part.parse().ok(),
     };
-    text.split(',').map(each).sum()
+    text.split(',').try_fold(0, |sum: u32, part| sum.checked_add(each(part)?))
 }
 
-/// By the controller, whose clock decides; by the variable that Slurm has since 23.02 where it does not answer.
+/// The rest of the job's time, according to the controller; if it does not answer, according to a variable of Slurm
+/// 23.02 and later.
 fn left(here: &dyn Here, id: &str) -> Option<Seconds> {
     if let Some(said) = here.answer(&["squeue", "--noheader", "--jobs", id, "--format", "%L"]) {
         return clock(said.lines().next()?);
@@ -58,7 +59,7 @@ fn left(here: &dyn Here, id: &str) -> Option<Seconds> {
     Some(Seconds((end - now).max(0.0)))
 }
 
-fn srun(here: &dyn Here, slots: Option<u32>) -> Option<Own> {
+fn srun(here: &dyn Here, slots: Option<u32>) -> Option<BatchLauncher> {
     let kinds = here.answer(&["srun", "--mpi=list"])?;
     let knows = |kind: &str| kinds.split_whitespace().any(|word| word == kind);
     let is_mpi = |kind: &str| kind.starts_with("pmix") || kind == "pmi2";
@@ -85,10 +86,10 @@ fn srun(here: &dyn Here, slots: Option<u32>) -> Option<Own> {
     if let Some(slots) = slots.filter(|_| here.variable("SLURM_NTASKS").is_none()) {
         words.push(format!("--ntasks={slots}"));
     }
-    Some(Own { words, preferred })
+    Some(BatchLauncher { words, preferred })
 }
 
-/// Steps of the job beside that in which this runs.
+/// Steps of the job other than the one in which this process runs.
 fn others(here: &dyn Here, id: &str) -> Vec<String> {
     let steps =
         here.answer(&["squeue", "--noheader", "--steps", "--jobs", id, "--format", "%i %j"]).unwrap_or_default();
@@ -114,30 +115,43 @@ pub(crate) fn dialect() -> Dialect {
             let states = |answer: &str| {
                 answer.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect()
             };
-            Queue::of(asked, states, &["Invalid job id"])
+            Queue::from_answer(asked, states, &["Invalid job id"])
         },
         follow: &["squeue", "--jobs"],
         cancel: "scancel",
     }
 }
 
-fn directives(job: &Job) -> Result<Vec<String>, Unsupported> {
+/// Refuses double quotes, which a value in double quotes cannot hold.
+fn refuse_quotes(option: &str, value: &str) -> Result<(), UnsupportedRequest> {
+    match value.contains(['"', '\\']) {
+        true => Err(UnsupportedRequest(format!("{option} {value:?} holds a quote or a backslash"))),
+        false => Ok(()),
+    }
+}
+
+fn directives(job: &Job) -> Result<Vec<String>, UnsupportedRequest> {
     let mut all = vec![
         format!("--job-name={}", job.name),
         format!("--nodes={}", job.nodes),
         format!("--ntasks-per-node={}", job.ppn),
         format!("--time={}", hours(job.time)),
     ];
-    all.extend(given([
+    all.extend(directives_with_values([
         ("--partition=", &job.partition),
         ("--account=", &job.account),
         ("--qos=", &job.qos),
-        ("--constraint=", &job.constraint),
     ]));
+    if let Some(constraint) = &job.constraint {
+        refuse_quotes("--constraint", constraint)?;
+        all.push(format!("--constraint={}", word(constraint)));
+    }
     all.extend(job.exclusive.then(|| "--exclusive".to_owned()));
     all.extend(job.array.map(|last| format!("--array=1-{last}")));
     let number = if job.array.is_some() { "%A_%a" } else { "%j" };
-    all.push(format!("--output={}-{number}.log", job.log.display()));
+    // A percent sign begins what Slurm replaces.
+    let log = job.log.display().to_string().replace('%', "%%");
+    all.push(format!("--output={}", word(&format!("{log}-{number}.log"))));
     // A job that was requeued goes on where it was, and so does its log.
     all.extend(["--open-mode=append", "--requeue"].map(str::to_owned));
     Ok(all)
@@ -163,8 +177,8 @@ mod tests {
 
     #[test]
     fn a_batch_job_says_what_it_has() {
-        let found = found(&Made::of(&BATCH)).expect("is a job");
-        assert_eq!(found.allocation.to_string(), "Slurm job 12 in main: 3 nodes, 6 slots, 4.8m left");
+        let found = find_job(&Made::from_facts(&BATCH)).expect("is a job");
+        assert_eq!(found.allocation.to_string(), "Slurm job 12 in main: 3 nodes, 6 slots, 4.8 min left");
         let own = found.own.expect("srun starts MPI jobs");
         assert_eq!((own.words.last().map(String::as_str), own.preferred), (Some("--mpi=pmix"), None));
         assert_eq!(found.others, ["12.3 stress"]);
@@ -181,7 +195,7 @@ mod tests {
             ("SLURM_STEP_ID", "3"),
         ];
         let facts: Vec<_> = BATCH.into_iter().filter(|(name, _)| *name != "SLURM_NTASKS").chain(more).collect();
-        let found = found(&Made::of(&facts)).expect("is a job");
+        let found = find_job(&Made::from_facts(&facts)).expect("is a job");
         assert_eq!(found.allocation.to_string(), "Slurm job 10_2 in main: 3 nodes, 11 slots");
         let own = found.own.expect("srun starts MPI jobs");
         assert!(own.words.ends_with(&["--mpi=pmi2".to_owned(), "--ntasks=11".to_owned()]), "{:?}", own.words);
@@ -194,14 +208,14 @@ mod tests {
         let soon = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_secs() + 600;
         let soon = soon.to_string();
         let facts = [("SLURM_JOB_ID", "12"), ("SLURM_JOB_END_TIME", soon.as_str())];
-        let left = found(&Made::of(&facts)).and_then(|found| found.allocation.left).expect("is known");
+        let left = find_job(&Made::from_facts(&facts)).and_then(|found| found.allocation.left).expect("is known");
         assert!((590.0..=600.0).contains(&left.0), "{left}");
-        assert_eq!(found(&Made::of(&facts[..1])).expect("is a job").allocation.left, None);
+        assert_eq!(find_job(&Made::from_facts(&facts[..1])).expect("is a job").allocation.left, None);
     }
 
     #[test]
     fn outside_of_jobs_there_is_nothing() {
-        assert_eq!(found(&Made::default()), None);
+        assert_eq!(find_job(&Made::default()), None);
         assert_eq!(total("2(x3),1"), Some(7));
         assert_eq!(total("2(3)"), None);
     }

@@ -2,7 +2,8 @@
 
 use collrules_record::Seconds;
 
-/// `DAYS-HOURS:MINUTES:SECONDS`, from the right: `90`, `5:00`, `1:00:00`, `1-00:00:00`. Nothing for words such as UNLIMITED.
+/// `DAYS-HOURS:MINUTES:SECONDS`, read from the right: `90`, `5:00`, `1:00:00`, `1-00:00:00`. None for words such as
+/// UNLIMITED.
 pub(crate) fn clock(text: &str) -> Option<Seconds> {
     let (days, rest) = match text.trim().split_once('-') {
         Some((days, rest)) => (days.parse::<u64>().ok()?, rest),

@@ -1,6 +1,7 @@
-//! One entry per guideline. [`program`](crate::program()) has the same as steps; a test holds memory and formulas together.
+//! One entry per guideline. [`program`](crate::program()) has the same as steps; a test compares their memory with
+//! these formulas.
 
-use collrules_record::mockup::Pattern;
+use collrules_record::mockup::MockupPattern;
 use collrules_rules::Collective;
 
 use crate::memory::Formula;
@@ -14,14 +15,14 @@ pub struct Guideline {
     /// The collective.
     pub collective: Collective,
     /// The calls.
-    pub pattern: Pattern,
+    pub pattern: MockupPattern,
     /// Calls, counts and copies in words.
     pub calls: &'static str,
-    /// Memory beside the caller's buffers, on the root.
+    /// Memory on the root in addition to the caller's buffers.
     pub root: Formula,
-    /// The same on other ranks.
+    /// Memory on other ranks in addition to the caller's buffers.
     pub others: Formula,
-    /// Where it comes from.
+    /// Source of the guideline.
     pub source: &'static str,
 }
 
@@ -30,7 +31,8 @@ const PG: &str = "PGMPITuneLib";
 /// The catalogue of PGMPI, which its library does not have.
 const PGMPI: &str = "PGMPI";
 const OURS: &str = "collrules";
-/// What the lane library that PGMPITuneLib can be built with is for; these programs are derived, not taken over.
+/// Source of the lane programs: derived here, not copied from the lane library of PGMPITuneLib, which has the same
+/// purpose.
 const LANES: &str = "derived";
 
 const NONE: Formula = Formula(&[]);
@@ -43,7 +45,7 @@ const NODE: Formula = Formula(&[Node]);
 
 const fn entry(
     collective: Collective,
-    pattern: Pattern,
+    pattern: MockupPattern,
     calls: &'static str,
     memory: (Formula, Formula),
     source: &'static str,
@@ -54,7 +56,7 @@ const fn entry(
 /// All guidelines that pair a collective with calls of others.
 pub const CATALOGUE: &[Guideline] = {
     use Collective as C;
-    use Pattern as P;
+    use MockupPattern as P;
     &[
         entry(C::Allgather, P::Allgatherv, "counts m", (ARRAYS, ARRAYS), PG),
         entry(C::Allgather, P::Allreduce, "BOR of p*m zeroed bytes with the own block copied in", (WHOLE, WHOLE), PG),
@@ -258,11 +260,11 @@ pub const CATALOGUE: &[Guideline] = {
 };
 
 /// The guidelines of a collective.
-pub fn of(collective: Collective) -> impl Iterator<Item = &'static Guideline> {
+pub fn list_guidelines(collective: Collective) -> impl Iterator<Item = &'static Guideline> {
     CATALOGUE.iter().filter(move |guideline| guideline.collective == collective)
 }
 
 /// The guideline that pairs a collective with these calls.
-pub fn find(collective: Collective, pattern: Pattern) -> Option<&'static Guideline> {
-    of(collective).find(|guideline| guideline.pattern == pattern)
+pub fn find(collective: Collective, pattern: MockupPattern) -> Option<&'static Guideline> {
+    list_guidelines(collective).find(|guideline| guideline.pattern == pattern)
 }

@@ -7,18 +7,15 @@
 //! | module | job |
 //! |---|---|
 //! | [`catalogue`] | one entry per guideline: collective, calls, memory, source |
-//! | [`memory`] | formulas of what a mock-up needs beside the caller's buffers |
-//! | [`mod@program`] | the steps of a mock-up on one rank: copies and calls with their counts |
-//! | `build` | the program of each mock-up |
-//! | [`mod@select`] | which mock-ups a cell gets, and why others are left out |
+//! | [`memory`] | formulas for the memory of a mock-up in addition to the caller's buffers |
+//! | `build` | the program of each mock-up: copies and calls with their counts |
+//! | [`mod@select`] | the mock-ups of a cell, and why others are left out |
 
 mod build;
 pub mod catalogue;
 pub mod memory;
-pub mod program;
 pub mod select;
 
 pub use build::program;
 pub use catalogue::{CATALOGUE, Guideline};
-pub use program::{Buffer, Call, Group, Part, Program, Seat, Step};
 pub use select::{Selected, Wishes, advice, select};

@@ -1,12 +1,12 @@
-//! What a mock-up needs beside the caller's buffers.
+//! Memory of a mock-up in addition to the caller's buffers.
 
 use std::fmt;
 
 use collrules_record::cell::type_size;
 use collrules_record::{Cell, Even};
 
-/// A part of a formula. p are the ranks, m the message bytes of the cell, e the bytes of an element, and m' is m rounded up
-/// to a multiple of `p * e`; n are the nodes, and r the ranks of each.
+/// A part of a formula. p is the number of ranks, m the message bytes of the cell, e the bytes of an element, m' is m
+/// rounded up to a multiple of `p * e`; n is the number of nodes, and r that of ranks per node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Term {
     /// `m`
@@ -19,9 +19,9 @@ pub enum Term {
     Share,
     /// The largest of the blocks that are dealt out in chunks of four elements, at most `m/p + 4e`.
     Chunks,
-    /// So many bytes for each rank: arrays of counts and displacements.
+    /// Bytes per rank: arrays of counts and displacements.
     PerRank(u64),
-    /// So many bytes.
+    /// A constant number of bytes.
     Bytes(u64),
     /// `n*m`
     Lane,
@@ -31,16 +31,16 @@ pub enum Term {
     NodeAll,
     /// `m/r`, in whole elements, rounded up.
     NodeShare,
-    /// So many bytes for each rank of a node.
+    /// Bytes per rank of a node.
     PerLocal(u64),
 }
 
-/// A sum of terms; without any, nothing is needed.
+/// A sum of terms; 0 if there are none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Formula(pub &'static [Term]);
 
 impl Formula {
-    /// The bytes that a cell needs at most. What depends on nodes is nothing where there are no even ones.
+    /// The most bytes that a cell needs. Terms that depend on nodes are 0 unless all nodes have equally many ranks.
     pub fn bytes(&self, cell: Cell, even: Option<Even>) -> u64 {
         let (n, r) = even.map_or((0, 0), |even| (u64::from(even.nodes), u64::from(even.each)));
         let (p, m, e) = (u64::from(cell.ranks.0), cell.bytes.0, type_size(cell.collective));

@@ -1,40 +1,40 @@
-//! Which mock-ups a cell gets.
+//! Selection of a cell's mock-ups.
 
 use collrules_record::cell::type_size;
-use collrules_record::mockup::Pattern;
-use collrules_record::plan::LeftOut;
+use collrules_record::mockup::MockupPattern;
+use collrules_record::plan::MockupOmission;
 use collrules_record::{Bytes, Cell, Even, Mockup};
 use collrules_rules::Collective;
 
 use crate::build::{most_pieces, program};
 use crate::catalogue;
-use crate::program::{Call, Group, Seat};
+use collrules_program::{CollectiveCall, RankGroup};
 
 /// The largest count of an MPI call: a C int.
 const MOST: usize = i32::MAX as usize;
 
-/// What a user wants of the catalogue.
+/// A user's choice from the catalogue.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Wishes<'a> {
     /// These alone; without any, all.
     pub only: &'a [Mockup],
-    /// Into how many calls messages are split.
+    /// Numbers of calls into which messages are split.
     pub pieces: &'a [u32],
     /// The message sizes of the grid, in ascending order: a call is padded to the next.
     pub sizes: &'a [Bytes],
-    /// What a mock-up may need on a rank beside the caller's buffers.
+    /// Memory that a mock-up may need on a rank beyond the caller's buffers.
     pub memory: Bytes,
-    /// The nodes of the communicator; why they do not have equally many ranks, several each, where that is so.
+    /// The nodes of the communicator, or the reason why they do not have equally many ranks, several each.
     pub even: Result<Even, String>,
 }
 
-/// What a cell gets and does not get.
+/// Mock-ups of a cell, selected and left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selected {
     /// The mock-ups to time.
     pub mockups: Vec<Mockup>,
     /// The others.
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<MockupOmission>,
 }
 
 /// The mock-ups of a cell.
@@ -43,14 +43,14 @@ pub fn select(cell: Cell, wishes: &Wishes<'_>) -> Selected {
     for mockup in wanted(cell, wishes) {
         match obstacle(cell, mockup, wishes) {
             None => selected.mockups.push(mockup),
-            Some(why) => selected.left_out.push(LeftOut { mockup, why }),
+            Some(why) => selected.left_out.push(MockupOmission { mockup, why }),
         }
     }
     selected
 }
 
 fn wanted(cell: Cell, wishes: &Wishes<'_>) -> Vec<Mockup> {
-    let patterns = catalogue::of(cell.collective).map(|guideline| Mockup::Pattern(guideline.pattern));
+    let patterns = catalogue::list_guidelines(cell.collective).map(|guideline| Mockup::Pattern(guideline.pattern));
     if !wishes.only.is_empty() {
         let known: Vec<Mockup> = patterns.collect();
         let of_collective = |mockup: &Mockup| match mockup {
@@ -70,7 +70,7 @@ fn wanted(cell: Cell, wishes: &Wishes<'_>) -> Vec<Mockup> {
     all
 }
 
-/// Why a cell cannot have a mock-up.
+/// Returns the reason why a cell cannot have a mock-up, if there is one.
 fn obstacle(cell: Cell, mockup: Mockup, wishes: &Wishes<'_>) -> Option<String> {
     let memory = wishes.memory;
     let even = wishes.even.as_ref();
@@ -80,7 +80,7 @@ fn obstacle(cell: Cell, mockup: Mockup, wishes: &Wishes<'_>) -> Option<String> {
         ));
     }
     let even = even.ok().copied();
-    let root = Seat::of(cell, 0, even);
+    let root = cell.seat(0, even);
     if let Mockup::Split { pieces, .. } = mockup
         && pieces as usize > most_pieces(root)
     {
@@ -108,25 +108,26 @@ fn obstacle(cell: Cell, mockup: Mockup, wishes: &Wishes<'_>) -> Option<String> {
     };
     (needed as u64 > memory.0).then(|| {
         format!(
-            "it needs {} on a rank beside the caller's buffers; --max-extra-memory allows {memory}",
+            "it needs {} per rank in addition to the caller's buffers; --max-extra-memory allows {memory}",
             Bytes(needed as u64)
         )
     })
 }
 
-/// The memory of the rank that needs the most: the root, another rank of its node, the first of the next, or the last.
+/// The memory of the rank that needs most: the root, another rank of its node, the first rank of the next node, or the
+/// last rank.
 fn most_memory(cell: Cell, mockup: Mockup, even: Option<Even>) -> Option<usize> {
     let last = cell.ranks.0.saturating_sub(1) as usize;
     let next = even.map_or(0, |even| even.each as usize);
     let needs = [0, 1, next, last].map(|rank| {
-        let seat = Seat::of(cell, rank.min(last), even);
+        let seat = cell.seat(rank.min(last), even);
         program(mockup, seat).map(|program| program.memory(seat))
     });
     needs.into_iter().flatten().max()
 }
 
-/// What programs have to call instead, with the memory that it takes on the rank that needs the most, where the nodes
-/// that it depends on are known.
+/// Describes the calls that programs have to make instead, and returns their memory on the rank that needs most, if the
+/// nodes that it depends on are known.
 pub fn advice(cell: Cell, mockup: Mockup, even: Option<Even>) -> (String, Option<Bytes>) {
     let collective = title(cell.collective.name());
     let calls = match mockup {
@@ -140,27 +141,27 @@ pub fn advice(cell: Cell, mockup: Mockup, even: Option<Even>) -> (String, Option
     (calls, most_memory(cell, mockup, even).map(|most| Bytes(most as u64)))
 }
 
-fn calls(cell: Cell, pattern: Pattern, even: Option<Even>) -> String {
+fn calls(cell: Cell, pattern: MockupPattern, even: Option<Even>) -> String {
     // How the nodes are made up changes counts, not calls.
     let even = even.or_else(|| pattern.needs_nodes().then_some(Even { nodes: 2, each: 2 }));
     // Only the root makes all calls, and only others combine.
-    let made = program(Mockup::Pattern(pattern), Seat::of(cell, 0, even)).unwrap_or_default();
+    let made = program(Mockup::Pattern(pattern), cell.seat(0, even)).unwrap_or_default();
     let mut names: Vec<String> = made.calls().map(|(on, call, ..)| format!("{}{}", name(call), among(on))).collect();
-    if made.combined() > 0 || matches!(cell.collective, Collective::Scan) {
+    if made.reduced() > 0 || matches!(cell.collective, Collective::Scan) {
         names.push("MPI_Reduce_local".to_owned());
     }
     let how = catalogue::find(cell.collective, pattern).map_or("", |guideline| guideline.calls);
     format!("{} ({how})", names.join(", then "))
 }
 
-/// Who makes a call together.
-fn among(on: Group) -> &'static str {
+/// Describes the ranks that make a call together.
+fn among(on: RankGroup) -> &'static str {
     match on {
-        Group::All => "",
-        Group::Node => " on each node",
-        Group::FirstNode => " on the root's node",
-        Group::Lane => " among the ranks in the same place on all nodes",
-        Group::Leaders => " among the first ranks of all nodes",
+        RankGroup::All => "",
+        RankGroup::Node => " on each node",
+        RankGroup::FirstNode => " on the root's node",
+        RankGroup::Lane => " among the ranks in the same place on all nodes",
+        RankGroup::Leaders => " among the first ranks of all nodes",
     }
 }
 
@@ -170,25 +171,25 @@ fn title(name: &str) -> String {
     first.to_uppercase() + rest
 }
 
-fn name(call: &Call) -> &'static str {
+fn name(call: &CollectiveCall) -> &'static str {
     match call {
-        Call::Allgather => "MPI_Allgather",
-        Call::Allgatherv(_) | Call::AllgathervInPlace(_) => "MPI_Allgatherv",
-        Call::Allreduce(_) => "MPI_Allreduce",
-        Call::Alltoall => "MPI_Alltoall",
-        Call::Alltoallv(_) => "MPI_Alltoallv",
-        Call::Alltoallw(_) => "MPI_Alltoallw",
-        Call::Barrier => "MPI_Barrier",
-        Call::Bcast => "MPI_Bcast",
-        Call::Exscan => "MPI_Exscan",
-        Call::Gather => "MPI_Gather",
-        Call::Gatherv(_) => "MPI_Gatherv",
-        Call::Reduce(_) => "MPI_Reduce",
-        Call::ReduceScatter(_) => "MPI_Reduce_scatter",
-        Call::ReduceScatterBlock => "MPI_Reduce_scatter_block",
-        Call::Scan => "MPI_Scan",
-        Call::Scatter => "MPI_Scatter",
-        Call::Scatterv(_) | Call::ScattervInPlace(_) => "MPI_Scatterv",
-        Call::Shift => "MPI_Sendrecv with the neighbours",
+        CollectiveCall::Allgather => "MPI_Allgather",
+        CollectiveCall::Allgatherv(_) | CollectiveCall::AllgathervInPlace(_) => "MPI_Allgatherv",
+        CollectiveCall::Allreduce(_) => "MPI_Allreduce",
+        CollectiveCall::Alltoall => "MPI_Alltoall",
+        CollectiveCall::Alltoallv(_) => "MPI_Alltoallv",
+        CollectiveCall::Alltoallw(_) => "MPI_Alltoallw",
+        CollectiveCall::Barrier => "MPI_Barrier",
+        CollectiveCall::Bcast => "MPI_Bcast",
+        CollectiveCall::Exscan => "MPI_Exscan",
+        CollectiveCall::Gather => "MPI_Gather",
+        CollectiveCall::Gatherv(_) => "MPI_Gatherv",
+        CollectiveCall::Reduce(_) => "MPI_Reduce",
+        CollectiveCall::ReduceScatter(_) => "MPI_Reduce_scatter",
+        CollectiveCall::ReduceScatterBlock => "MPI_Reduce_scatter_block",
+        CollectiveCall::Scan => "MPI_Scan",
+        CollectiveCall::Scatter => "MPI_Scatter",
+        CollectiveCall::Scatterv(_) | CollectiveCall::ScattervInPlace(_) => "MPI_Scatterv",
+        CollectiveCall::Shift => "MPI_Sendrecv with the neighbours",
     }
 }

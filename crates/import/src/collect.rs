@@ -1,4 +1,4 @@
-//! Many files to one set of timings: what each file says, what its name says, and what the user says.
+//! Combines files to one set of timings: the contents, the file names, and the user's options.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,12 +7,12 @@ use flate2::Crc;
 use serde::{Deserialize, Serialize};
 
 use super::facts::{Facts, agreed};
-use super::finding::{Code, Finding};
-use super::format::Format;
+use super::finding::{Finding, FindingCode};
+use super::format::ImportFormat;
 use super::imported::Imported;
 use super::pattern::NamePattern;
 use super::plausible::{self, Limits};
-use super::raw::{Fault, Parsed, Raw, fault};
+use super::raw::{ImportFault, Parsed, Raw, fault};
 use super::{content, duplicates, imb, names, osu, predecessor, reprompi, table};
 use crate::error::ImportError;
 use collrules_record::Cell;
@@ -20,28 +20,28 @@ use collrules_record::findings::Statistic;
 use collrules_record::units::Bytes;
 use collrules_record::{Candidate, CandidateName};
 
-/// What the user says about the files.
+/// Options of the user for an import.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The release of Open MPI whose algorithm numbers are meant.
     pub release: Release,
-    /// What holds for all files.
+    /// Facts that hold for all files.
     pub facts: Facts,
-    /// How names are to be read, beside the usual ways.
+    /// Pattern of file names, in addition to the usual forms.
     pub pattern: Option<NamePattern>,
-    /// How many units of time make a second, for columns that do not say it.
+    /// Units of time per second, for columns that name no unit.
     pub per_second: Option<f64>,
-    /// Which time to take where there are several.
+    /// The time to import if there are several.
     pub time: TimeWanted,
-    /// Whether timings with a warning are left out.
+    /// True if timings with a warning are left out.
     pub leave_out_flagged: bool,
-    /// What is possible.
+    /// Limits of the machine that was measured.
     pub limits: Limits,
 }
 
 impl Options {
-    /// Nothing but the release is said.
-    pub fn of(release: Release) -> Self {
+    /// Options with the release alone.
+    pub fn new(release: Release) -> Self {
         Self {
             release,
             facts: Facts::default(),
@@ -54,7 +54,7 @@ impl Options {
     }
 }
 
-/// Which time to take where a file has several.
+/// The time to import if a file has several.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TimeWanted {
     /// That of the slowest rank if every timing has it, else the mean over ranks.
@@ -68,16 +68,16 @@ pub enum TimeWanted {
 
 /// A file that was read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Source {
-    /// The file, as the user named it or the directory that it is in.
+pub struct SourceFile {
+    /// The file, as the user named it, or as found below the directory that the user named.
     pub file: String,
-    /// What it turned out to be.
-    pub format: Format,
-    /// Its length in bytes, packed if it is.
+    /// Format that was recognized.
+    pub format: ImportFormat,
+    /// Its length in bytes, compressed or not.
     pub bytes: u64,
     /// CRC-32 of these bytes, in hexadecimal, as `gzip` and `crc32` print it.
     pub crc32: String,
-    /// How many of its timings are used.
+    /// Number of its timings that are used.
     pub timings: usize,
 }
 
@@ -85,34 +85,34 @@ pub struct Source {
 #[derive(Clone, Debug)]
 pub struct Import {
     /// The files.
-    pub sources: Vec<Source>,
+    pub sources: Vec<SourceFile>,
     /// The timings, by cell, candidate, launch and round.
     pub timings: Vec<Imported>,
-    /// What one timing is.
+    /// Statistic that each timing holds.
     pub statistic: Statistic,
-    /// What was noticed, by file and line.
+    /// Findings by file and line.
     pub findings: Vec<Finding>,
 }
 
-/// So many timings do not agree by chance.
+/// Fewer timings than this can agree by chance.
 const LEAST_COPY: usize = 3;
 
-/// Takes file by file.
+/// Reads file after file.
 #[derive(Debug)]
 pub struct Importer {
     options: Options,
-    sources: Vec<Source>,
-    /// What the name of each source says.
+    sources: Vec<SourceFile>,
+    /// Facts from the name of each source.
     names: Vec<Facts>,
     /// The sources by length and checksum.
     contents: BTreeMap<(u64, String), Vec<usize>>,
     timings: Vec<Imported>,
     findings: Vec<Finding>,
-    /// How many outputs there were so far of the same collective, ranks and candidate without a launch number.
+    /// Number of outputs so far of the same collective, ranks and candidate without a launch number.
     launches: BTreeMap<(Collective, u32, Candidate), u32>,
-    /// Points of which a value cannot be used.
+    /// Points that have an unusable value.
     lost: BTreeSet<(Cell, Candidate)>,
-    /// Whether a name was as the pattern describes.
+    /// True if a name matched the pattern.
     matched: bool,
 }
 
@@ -132,23 +132,23 @@ impl Importer {
         }
     }
 
-    /// What a file turns out to be, without importing it.
-    pub fn format(bytes: &[u8]) -> Option<Format> {
+    /// Detects the format of a file, without importing it.
+    pub fn format(bytes: &[u8]) -> Option<ImportFormat> {
         let text = content::unpacked(bytes).ok()?;
-        Format::of(&String::from_utf8_lossy(&text))
+        ImportFormat::detect(&String::from_utf8_lossy(&text))
     }
 
-    /// Reports a file that is passed over on purpose.
+    /// Reports a file that is skipped on purpose.
     pub fn pass_over(&mut self, file: &str, why: &str) {
-        self.report(file, None, fault(Code::PassedOver, why).of_timings(0));
+        self.report(file, None, fault(FindingCode::PassedOver, why).of_timings(0));
     }
 
-    /// Reads a file. `parts` are the parts of its path that may tell what it holds.
+    /// Reads a file. `parts` are the parts of its path that may describe its content.
     ///
     /// A file that cannot be used is a finding, not an error: others may be.
     pub fn add(&mut self, file: &str, parts: &[&str], bytes: &[u8]) {
         if let Err(why) = self.add_file(file, parts, bytes, None) {
-            self.report(file, None, fault(Code::UnusableFile, why.to_string()));
+            self.report(file, None, fault(FindingCode::UnusableFile, why.to_string()));
         }
     }
 
@@ -157,7 +157,7 @@ impl Importer {
         file: &str,
         parts: &[&str],
         bytes: &[u8],
-        format: Option<Format>,
+        format: Option<ImportFormat>,
     ) -> Result<(), ImportError> {
         let mut text = content::unpacked(bytes)?;
         if text.contains(&0) {
@@ -166,10 +166,10 @@ impl Importer {
         let unfinished = content::cut_unfinished(&mut text);
         // Names and warnings may be in any encoding; numbers are ASCII.
         let lossy = String::from_utf8_lossy(&text);
-        let format = format.or_else(|| Format::of(&lossy)).ok_or(ImportError::Unknown)?;
+        let format = format.or_else(|| ImportFormat::detect(&lossy)).ok_or(ImportError::Unknown)?;
         let mut crc = Crc::new();
         crc.update(bytes);
-        let source = Source {
+        let source = SourceFile {
             file: file.to_owned(),
             format,
             bytes: bytes.len() as u64,
@@ -190,29 +190,29 @@ impl Importer {
         }
         let options = &self.options;
         let mut parsed = match format {
-            Format::Osu => osu::read(&lossy),
-            Format::Imb => imb::read(&lossy),
-            Format::Reprompi => reprompi::read(&lossy),
-            Format::Detail | Format::Best => predecessor::read(&lossy),
-            Format::Table => {
+            ImportFormat::Osu => osu::read(&lossy),
+            ImportFormat::Imb => imb::read(&lossy),
+            ImportFormat::Reprompi => reprompi::read(&lossy),
+            ImportFormat::Detail | ImportFormat::Best => predecessor::read(&lossy),
+            ImportFormat::Table => {
                 // The name only says what no column does.
                 let facts = options.facts.clone().or(name.clone());
                 table::read(&text, &facts, options.per_second, options.release)?
             }
         };
         parsed.faults.extend(unfinished.map(|(line, fault)| (Some(line), fault)));
-        let said = if format == Format::Table { Facts::default() } else { name.clone() };
+        let said = if format == ImportFormat::Table { Facts::default() } else { name.clone() };
         self.take(source, &said, parsed)?;
         self.names.push(name);
         Ok(())
     }
 
-    /// Whether a file is that of another source under a name that says the same. Under another name it is reported and
-    /// counts, as two measurements may well agree.
-    fn is_copy(&mut self, source: &Source, name: &Facts) -> bool {
+    /// Returns true if a file has the content of another source, under a name with the same facts. With other facts in
+    /// its name it is reported and imported, since two measurements may agree.
+    fn is_copy(&mut self, source: &SourceFile, name: &Facts) -> bool {
         let twins = self.contents.get(&(source.bytes, source.crc32.clone())).cloned().unwrap_or_default();
         if let Some(place) = twins.iter().find(|place| self.names[**place] == *name) {
-            let copy = fault(Code::Duplicate, format!("a copy of {}", self.sources[*place].file)).of_timings(0);
+            let copy = fault(FindingCode::Duplicate, format!("a copy of {}", self.sources[*place].file)).of_timings(0);
             self.report(&source.file, None, copy);
             return true;
         }
@@ -221,14 +221,14 @@ impl Importer {
             twins.first().map(|place| &self.sources[*place]).filter(|known| known.timings >= LEAST_COPY)
         {
             let what = format!("has the same content as {}, though its name says something else", known.file);
-            let finding = fault(Code::SameContent, what).of_timings(0);
+            let finding = fault(FindingCode::SameContent, what).of_timings(0);
             self.report(&source.file, None, finding);
         }
         false
     }
 
-    /// Completes what the file says by what its name and the user say.
-    fn take(&mut self, mut source: Source, name: &Facts, parsed: Parsed) -> Result<(), ImportError> {
+    /// Completes the facts of a file with those of its name and of the user.
+    fn take(&mut self, mut source: SourceFile, name: &Facts, parsed: Parsed) -> Result<(), ImportError> {
         let index = self.sources.len();
         let mut timings = Vec::with_capacity(parsed.raws.len());
         let mut faults = parsed.faults;
@@ -285,8 +285,8 @@ impl Importer {
         }
         faults.extend(refused.take().map(refusal));
         if let Some((line, count)) = empty {
-            let what = format!("a message of no bytes, for which no algorithm runs ({count} such rows)");
-            faults.push((Some(line), fault(Code::NoData, what).of_timings(count)));
+            let what = format!("an empty message, for which no algorithm runs ({count} such rows)");
+            faults.push((Some(line), fault(FindingCode::NoData, what).of_timings(count)));
         }
         for (facts, bytes) in faults.iter().filter_map(|(_, fault)| fault.lost.as_ref()) {
             let sources = [("the options", &self.options.facts), ("the content", facts), ("the file name", name)];
@@ -308,11 +308,11 @@ impl Importer {
         Ok(())
     }
 
-    fn report(&mut self, file: &str, line: Option<u64>, fault: Fault) {
+    fn report(&mut self, file: &str, line: Option<u64>, fault: ImportFault) {
         self.findings.push(finding(file, line, fault, true));
     }
 
-    /// Everything together: settles what is there twice, looks for what is not plausible.
+    /// Combines all files: resolves duplicates, and looks for implausible values.
     pub fn finish(self) -> Result<Import, ImportError> {
         let Self { options, mut sources, timings, mut findings, lost, matched, .. } = self;
         if options.pattern.is_some() && !matched {
@@ -360,8 +360,8 @@ impl Importer {
     }
 }
 
-fn finding(file: &str, line: Option<u64>, fault: Fault, left_out: bool) -> Finding {
-    let Fault { code, what: message, timings, .. } = fault;
+fn finding(file: &str, line: Option<u64>, fault: ImportFault, left_out: bool) -> Finding {
+    let ImportFault { code, what: message, timings, .. } = fault;
     Finding {
         code,
         severity: code.severity(),
@@ -374,11 +374,11 @@ fn finding(file: &str, line: Option<u64>, fault: Fault, left_out: bool) -> Findi
     }
 }
 
-fn refusal((why, line, count): (String, u64, usize)) -> (Option<u64>, Fault) {
-    (Some(line), fault(Code::UnusableFile, why).of_timings(count))
+fn refusal((why, line, count): (String, u64, usize)) -> (Option<u64>, ImportFault) {
+    (Some(line), fault(FindingCode::UnusableFile, why).of_timings(count))
 }
 
-/// Which option tells what nothing else does.
+/// The options that supply the missing facts.
 fn missing(facts: &Facts) -> Result<(), String> {
     let lacks: Vec<&str> = [
         (facts.collective.is_none(), "which collective it is (--collective NAME)"),
@@ -392,7 +392,7 @@ fn missing(facts: &Facts) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "neither the content nor the file name says {}; --name-pattern tells how names are meant",
+        "neither the content nor the file name says {}; --name-pattern says how to read names",
         lacks.join(", nor ")
     ))
 }

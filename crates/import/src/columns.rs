@@ -1,21 +1,21 @@
-//! What the fields of a row mean.
+//! Meaning of the fields of a row.
 
 use collrules_rules::{Collective, Release, registry};
 use csv::ByteRecord;
 
 use super::error::ImportError;
-use super::facts::{Facts, Times, collective_named};
-use super::finding::Code;
+use super::facts::{Facts, TimeStatistics, collective_named};
+use super::finding::FindingCode;
 use super::headers::{Role, meaning};
 use super::rows::Record;
-use crate::raw::{Fault, Raw, fault};
+use crate::raw::{ImportFault, Raw, fault};
 use collrules_record::units::{Bytes, Ranks, Seconds};
 use collrules_record::{Candidate, CandidateName};
 
-/// Why a row without any value is not used.
+/// Reason for leaving out a row without any value.
 pub(super) const EMPTY_ROW: &str = "the row is empty";
 
-/// Where each column is, and how it is called there.
+/// Place and name of each column.
 pub(super) struct Columns {
     columns: Vec<(Role, Column)>,
     count: usize,
@@ -28,7 +28,7 @@ struct Column {
     per_second: f64,
 }
 
-/// The names that messages use, and tables should.
+/// The column names that messages use, and that tables should have.
 fn canonical(role: Role) -> &'static str {
     match role {
         Role::Collective => "collective",
@@ -45,8 +45,8 @@ fn canonical(role: Role) -> &'static str {
 }
 
 impl Columns {
-    /// Finds the columns by their names. What `facts` say needs no column; `unit` is that of times without one.
-    pub(super) fn of(header: &ByteRecord, facts: &Facts, unit: Option<f64>) -> Result<Self, ImportError> {
+    /// Finds the columns by their names. Facts in `facts` need no column; `unit` is the unit of times without one.
+    pub(super) fn from_header(header: &ByteRecord, facts: &Facts, unit: Option<f64>) -> Result<Self, ImportError> {
         // UTF-16, archives and the like have zero bytes in what would be their header.
         if header.as_slice().contains(&0) {
             return Err(ImportError::NotText);
@@ -94,30 +94,30 @@ impl Columns {
         }
     }
 
-    /// The timing of a row, or why there is none.
-    pub(super) fn read(&self, row: &Record, facts: &Facts, release: Release) -> Result<Raw, Fault> {
+    /// The timing of a row, or the reason why it has none.
+    pub(super) fn read(&self, row: &Record, facts: &Facts, release: Release) -> Result<Raw, ImportFault> {
         let fields = &row.record;
         if fields.iter().all(|field| field.trim_ascii().is_empty()) {
-            return Err(fault(Code::EmptyValue, EMPTY_ROW));
+            return Err(fault(FindingCode::EmptyValue, EMPTY_ROW));
         }
         if let Some(end) = row.runs_on_to {
             // No value of a timing table has several lines, but a stray quote swallows rows without end.
-            return Err(fault(Code::BadRow, format!("a quoted value runs on to line {end}")));
+            return Err(fault(FindingCode::BadRow, format!("a quoted value runs on to line {end}")));
         }
         if fields.len() != self.count {
-            return Err(fault(Code::BadRow, format!("{} fields instead of {}", fields.len(), self.count)));
+            return Err(fault(FindingCode::BadRow, format!("{} fields instead of {}", fields.len(), self.count)));
         }
         if let Some(place) = fields.iter().position(|field| std::str::from_utf8(field).is_err()) {
-            return Err(fault(Code::BadRow, format!("field {} is not UTF-8", place + 1)));
+            return Err(fault(FindingCode::BadRow, format!("field {} is not UTF-8", place + 1)));
         }
-        let bad = |column: &Column, what: String| fault(Code::BadRow, format!("{}: {what}", column.name));
+        let bad = |column: &Column, what: String| fault(FindingCode::BadRow, format!("{}: {what}", column.name));
         let collective = match self.column(Role::Collective) {
             Some(column) => {
                 let text = field(fields, column)?;
                 let named = collective_named(text).map_or_else(|| text.parse::<Collective>(), Ok);
                 named.map_err(|error| bad(column, error.to_string()))?
             }
-            None => facts.collective.ok_or_else(|| fault(Code::BadRow, "no collective"))?,
+            None => facts.collective.ok_or_else(|| fault(FindingCode::BadRow, "no collective"))?,
         };
         let candidate = self.candidate(fields, facts, release, collective)?;
         let ranks: Ranks = match self.column(Role::Ranks) {
@@ -125,7 +125,7 @@ impl Columns {
                 let text = field(fields, column)?;
                 text.parse().map_err(|error: collrules_record::units::BadRanks| bad(column, error.to_string()))?
             }
-            None => facts.ranks.ok_or_else(|| fault(Code::BadRow, "no number of ranks"))?,
+            None => facts.ranks.ok_or_else(|| fault(FindingCode::BadRow, "no number of ranks"))?,
         };
         let bytes = match self.column(Role::Bytes) {
             Some(column) => {
@@ -134,7 +134,7 @@ impl Columns {
                     text.parse().map_err(|error: collrules_record::units::BadBytes| bad(column, error.to_string()))?;
                 if !collective.has_sizes() && bytes.0 != 0 {
                     let what = format!("{collective} carries no data, but {} is {}", column.name, bytes.0);
-                    return Err(fault(Code::BadRow, what));
+                    return Err(fault(FindingCode::BadRow, what));
                 }
                 bytes
             }
@@ -154,8 +154,8 @@ impl Columns {
             algorithm: Some(CandidateName::Complete(candidate)),
             launch,
         };
-        let lost = |fault: Fault| fault.about(facts.clone(), bytes);
-        let times = Times {
+        let lost = |fault: ImportFault| fault.about(facts.clone(), bytes);
+        let times = TimeStatistics {
             mean: time_of(Role::Mean).map_err(lost)?,
             min: time_of(Role::Min).map_err(lost)?,
             max: time_of(Role::Max).map_err(lost)?,
@@ -169,12 +169,12 @@ impl Columns {
         facts: &Facts,
         release: Release,
         collective: Collective,
-    ) -> Result<Candidate, Fault> {
-        let bad = |what: String| fault(Code::BadRow, what);
+    ) -> Result<Candidate, ImportFault> {
+        let bad = |what: String| fault(FindingCode::BadRow, what);
         if let Some(column) = self.column(Role::AlgorithmId) {
             let id = whole(column, field(fields, column)?)?;
             let choice = registry::forced(release, collective, id).map_err(|error| bad(error.to_string()))?;
-            return Ok(Candidate::of(choice));
+            return Ok(Candidate::from_choice(choice));
         }
         let column = self.column(Role::Candidate).or_else(|| self.column(Role::Algorithm));
         let algorithm = match column {
@@ -184,7 +184,7 @@ impl Columns {
         algorithm.ok_or_else(|| bad("no algorithm".to_owned()))?.candidate(release, collective).map_err(bad)
     }
 
-    /// What a row calls its algorithm, and the number that it has there, where the table has both.
+    /// Returns a row's name and number of the algorithm, if the table has both.
     pub(super) fn name_and_number(&self, row: &Record) -> Option<(String, u32)> {
         let id =
             whole(self.column(Role::AlgorithmId)?, field(&row.record, self.column(Role::AlgorithmId)?).ok()?).ok()?;
@@ -196,28 +196,29 @@ impl Columns {
         self.columns.iter().find(|(known, _)| *known == role).map(|(_, column)| column)
     }
 
-    /// The digits of the time as they are written, which tell slips of the pen.
+    /// The digits of the time as written, which reveal mixed-up columns.
     fn digits(&self, fields: &ByteRecord) -> Option<crate::raw::Digits> {
         let column = self.column(Role::Mean).or_else(|| self.column(Role::Max))?;
-        fields.get(column.index).and_then(|field| crate::raw::Digits::of(field.trim_ascii()))
+        fields.get(column.index).and_then(|field| crate::raw::Digits::parse(field.trim_ascii()))
     }
 }
 
-fn field<'a>(fields: &'a ByteRecord, column: &Column) -> Result<&'a str, Fault> {
+fn field<'a>(fields: &'a ByteRecord, column: &Column) -> Result<&'a str, ImportFault> {
     let text = fields.get(column.index).and_then(|field| std::str::from_utf8(field).ok()).unwrap_or_default().trim();
-    if text.is_empty() { Err(fault(Code::EmptyValue, format!("{} is empty", column.name))) } else { Ok(text) }
+    if text.is_empty() { Err(fault(FindingCode::EmptyValue, format!("{} is empty", column.name))) } else { Ok(text) }
 }
 
-fn whole(column: &Column, text: &str) -> Result<u32, Fault> {
+fn whole(column: &Column, text: &str) -> Result<u32, ImportFault> {
     // The standard library takes a leading plus sign, which is a slip here.
     let digits = text.bytes().all(|byte| byte.is_ascii_digit());
     let number = text.parse().ok().filter(|_| digits);
     number.ok_or_else(|| {
         let what = format!("{}: `{text}` is not a whole number from 0 to {}", column.name, u32::MAX);
-        fault(Code::BadRow, what)
+        fault(FindingCode::BadRow, what)
     })
 }
 
-fn time(column: &Column, text: &str) -> Result<Seconds, Fault> {
-    crate::raw::time(text, column.per_second).map_err(|what| fault(Code::BadTime, format!("{}: {what}", column.name)))
+fn time(column: &Column, text: &str) -> Result<Seconds, ImportFault> {
+    crate::raw::time(text, column.per_second)
+        .map_err(|what| fault(FindingCode::BadTime, format!("{}: {what}", column.name)))
 }

@@ -1,4 +1,4 @@
-//! What files hold: unpacked, without a byte order mark, and whole lines only.
+//! Contents of files: unpacked, without a byte order mark, and whole lines only.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -8,21 +8,21 @@ use std::path::Path;
 use flate2::read::MultiGzDecoder;
 
 use crate::error::ImportError;
-use crate::finding::Code;
-use crate::raw::{Fault, fault};
+use crate::finding::FindingCode;
+use crate::raw::{ImportFault, fault};
 
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
-/// The most bytes that a file may have, and its content when it is unpacked: 256 MiB. The largest published tables have
-/// less than 1 MB.
+/// The largest size of a file, and of its uncompressed content: 256 MiB. The largest published tables have less than 1
+/// MB.
 pub const MOST_BYTES: u64 = 256 << 20;
 
 /// The path that stands for standard input.
 pub(super) const STDIN: &str = "-";
 
-/// Reads a file, or standard input for `-`, of at most [`MOST_BYTES`]. Refuses what would never end: devices, and named pipes, which may have nobody
-/// at their other end. Pipes without a name, such as those that a shell makes for `<(zcat ...)`, are read.
+/// Reads a file, or standard input for `-`, of at most [`MOST_BYTES`]. Refuses devices and named pipes, which may never
+/// end; unnamed pipes, such as a shell's `<(zcat ...)`, are read.
 pub fn read_file(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     if path == Path::new(STDIN) {
@@ -55,7 +55,7 @@ pub(super) fn unpacked(bytes: &[u8]) -> Result<Vec<u8>, ImportError> {
     Ok(text)
 }
 
-/// Reads to the end, which has to come before [`MOST_BYTES`].
+/// Reads to the end; an error if there are more than [`MOST_BYTES`].
 pub(super) fn limited(reader: impl Read, bytes: &mut Vec<u8>) -> io::Result<()> {
     reader.take(MOST_BYTES + 1).read_to_end(bytes)?;
     if bytes.len() as u64 <= MOST_BYTES {
@@ -67,11 +67,11 @@ pub(super) fn limited(reader: impl Read, bytes: &mut Vec<u8>) -> io::Result<()> 
 
 /// Cuts off a last line that has no line end: the file may have been cut off within it, and `70` may have been `7000`.
 /// Returns its number and what is wrong with it. A text of one line is left as it is.
-pub(super) fn cut_unfinished(text: &mut Vec<u8>) -> Option<(u64, Fault)> {
+pub(super) fn cut_unfinished(text: &mut Vec<u8>) -> Option<(u64, ImportFault)> {
     let end = text.iter().rposition(|byte| *byte == b'\n')? + 1;
     let is_finished = text[end..].trim_ascii().is_empty();
     text.truncate(end);
     let line = text.iter().filter(|byte| **byte == b'\n').count() as u64 + 1;
     let what = "the last line has no line end, so that its values may be cut off; end it if it is complete";
-    (!is_finished).then(|| (line, fault(Code::BadRow, what)))
+    (!is_finished).then(|| (line, fault(FindingCode::BadRow, what)))
 }

@@ -5,18 +5,18 @@ use std::collections::BTreeMap;
 use collrules_record::{Candidate, Cell};
 use collrules_rules::words::some;
 
-use crate::finding::Code;
+use crate::finding::FindingCode;
 use crate::imported::Imported;
 
-/// How many lines a message names.
+/// Largest number of lines that a message names.
 const NAMED: usize = 6;
 
-/// Keeps the first of rows that agree and none of rows that contradict each other; reports all the others as place,
-/// code and words. `line` names a row for the reader.
+/// Keeps the first of rows that agree, and none of rows that contradict each other. Returns all others as place, code
+/// and words. `line` names a row for the reader.
 pub(super) fn settle(
     rows: Vec<Imported>,
     line: impl Fn(&Imported) -> String,
-    mut report: impl FnMut(&Imported, Code, String),
+    mut report: impl FnMut(&Imported, FindingCode, String),
 ) -> Vec<Imported> {
     let mut same: BTreeMap<(Cell, Candidate, u32, u32), Vec<usize>> = BTreeMap::new();
     for (place, row) in rows.iter().enumerate() {
@@ -28,7 +28,7 @@ pub(super) fn settle(
         if places.iter().all(|place| rows[*place].times == first.times) {
             for &place in &places[1..] {
                 keep[place] = false;
-                report(&rows[place], Code::Duplicate, format!("repeats line {}", line(first)));
+                report(&rows[place], FindingCode::Duplicate, format!("repeats line {}", line(first)));
             }
         } else {
             let lines: Vec<_> = places.iter().map(|place| line(&rows[*place])).collect();
@@ -39,7 +39,7 @@ pub(super) fn settle(
             );
             for &place in places {
                 keep[place] = false;
-                report(&rows[place], Code::Contradiction, what.clone());
+                report(&rows[place], FindingCode::Contradiction, what.clone());
             }
         }
     }

@@ -4,10 +4,10 @@ use std::io;
 
 use collrules_rules::words::first_lines;
 
-use super::finding::{Finding, Severity};
-use super::format::Format;
+use super::finding::{Finding, FindingSeverity};
+use super::format::ImportFormat;
 
-/// Why nothing is used.
+/// Reason why nothing can be imported.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
     /// Reading failed, perhaps after some rows.
@@ -16,36 +16,36 @@ pub enum ImportError {
     /// Unpacking failed, perhaps after some rows.
     #[error("the gzip data is damaged or cut off, and no part of the table is used: {0}")]
     Gzip(io::Error),
-    /// The header is no text: another kind of file, or another encoding than UTF-8.
+    /// The header is not text: another kind of file, or not UTF-8.
     #[error("this is no table: it begins with neither UTF-8 text nor gzip data")]
     NotText,
-    /// There is nothing in it.
+    /// The file is empty.
     #[error("the table is empty: it has no header")]
     Empty,
     /// The header lacks columns.
     #[error("the header lacks {}; it has {}", missing.join(", "), found.join(", "))]
     MissingColumns {
-        /// The columns that are needed and not there.
+        /// The required columns that are missing.
         missing: Vec<&'static str>,
         /// The columns that are there.
         found: Vec<String>,
     },
-    /// The header has a column more than once, so that it is open which one counts.
+    /// The header has a column twice, so it is unknown which one counts.
     #[error("the header has the column {0} more than once")]
     RepeatedColumn(&'static str),
     /// A column of times without a unit.
     #[error("the column {0} has no unit; name it {0}_us (or _ms, _s, _ns), or give --unit")]
     NoUnit(String),
-    /// Some timings are of the slowest rank alone and others are averages alone.
+    /// Some timings are of the slowest rank only, and others are averages only.
     #[error(
         "some timings are of the slowest rank and others are averaged over ranks, and they cannot be compared; import \
-         them apart"
+         them separately"
     )]
     MixedTimes,
     /// The wanted time is missing somewhere.
-    #[error("not every timing has a time {0}; leave out --time, or import what has it apart")]
+    #[error("not every timing has a time {0}; leave out --time, or import the files that have it separately")]
     NoSuchTime(&'static str),
-    /// No name is as the user describes names.
+    /// No file name matches the user's pattern.
     #[error(
         "no file has a name as --name-pattern describes it; a pattern has to match the end of the path, with its \
          directories and its ending"
@@ -54,21 +54,21 @@ pub enum ImportError {
     /// Not one timing is left.
     #[error("no timing can be used{}", reasons(findings))]
     Nothing {
-        /// What is wrong with what there is.
+        /// Findings about the timings that cannot be used.
         findings: Vec<Finding>,
     },
-    /// It is none of what is read.
-    #[error("its content is not known: neither {}", Format::NAMES)]
+    /// The format is unknown.
+    #[error("its format is unknown: neither {}", ImportFormat::NAMES)]
     Unknown,
     /// A file of a known format without a timing, used or not.
-    #[error("there is no timing in it")]
+    #[error("it has no timings")]
     NoTimings,
 }
 
 /// The worst findings, each on a line of its own.
 fn reasons(findings: &[Finding]) -> String {
     const NAMED: usize = 5;
-    let mut worst: Vec<&Finding> = findings.iter().filter(|finding| finding.severity > Severity::Note).collect();
+    let mut worst: Vec<&Finding> = findings.iter().filter(|finding| finding.severity > FindingSeverity::Note).collect();
     if worst.is_empty() {
         worst = findings.iter().collect();
     }

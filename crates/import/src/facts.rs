@@ -1,11 +1,11 @@
-//! What is known of a timing beside its numbers, and from where: the file's text, its name, or the user.
+//! Facts about a timing apart from its numbers, and their sources: the file's text, its name, or the user.
 
 use collrules_rules::{Collective, Release};
 
 use collrules_record::units::{Ranks, Seconds};
 use collrules_record::{Candidate, CandidateName};
 
-/// What one source says; what it does not say is missing.
+/// Facts from one source; unknown ones are missing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
     /// The collective.
@@ -18,9 +18,9 @@ pub struct Facts {
     pub launch: Option<u32>,
 }
 
-/// Times over ranks in seconds, as far as a file tells them.
+/// Times over ranks in seconds, as far as a file has them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Times {
+pub struct TimeStatistics {
     /// Of the slowest rank.
     pub max: Option<Seconds>,
     /// Of the fastest rank.
@@ -29,11 +29,11 @@ pub struct Times {
     pub mean: Option<Seconds>,
 }
 
-/// Brings sources together. What two of them say has to agree.
+/// Combines facts of several sources, which must not contradict each other.
 ///
-/// Each source comes with words for it. The release decides whether a name and a number mean the same algorithm.
+/// Each source has a name for messages. The release decides whether a name and a number mean the same algorithm.
 pub(super) fn agreed(sources: &[(&str, &Facts)], release: Release) -> Result<Facts, String> {
-    let collective = one("the collective", sources, |facts| facts.collective)?;
+    let collective = merge_fact("the collective", sources, |facts| facts.collective)?;
     let algorithm = match collective {
         Some(collective) => {
             let mut found: Option<(&str, Candidate)> = None;
@@ -53,13 +53,13 @@ pub(super) fn agreed(sources: &[(&str, &Facts)], release: Release) -> Result<Fac
     };
     Ok(Facts {
         collective,
-        ranks: one("the number of ranks", sources, |facts| facts.ranks)?,
+        ranks: merge_fact("the number of ranks", sources, |facts| facts.ranks)?,
         algorithm,
-        launch: one("the launch", sources, |facts| facts.launch)?,
+        launch: merge_fact("the launch", sources, |facts| facts.launch)?,
     })
 }
 
-fn one<T: PartialEq + Copy + std::fmt::Display>(
+fn merge_fact<T: PartialEq + Copy + std::fmt::Display>(
     what: &str,
     sources: &[(&str, &Facts)],
     get: impl Fn(&Facts) -> Option<T>,

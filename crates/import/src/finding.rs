@@ -1,4 +1,4 @@
-//! What an importer noticed: never repaired, always said.
+//! Findings of an importer: always reported, never repaired.
 
 use std::fmt;
 
@@ -6,19 +6,19 @@ use serde::{Deserialize, Serialize};
 
 use collrules_record::{Candidate, Cell};
 
-/// What is the matter. Text forms are stable: programs may look for them.
+/// Kind of finding. Text forms are stable: programs may look for them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Code {
+pub enum FindingCode {
     /// A row, or a value that every row needs, is empty.
     EmptyValue,
     /// A row cannot be read.
     BadRow,
     /// A time is not a positive finite number.
     BadTime,
-    /// A row says again what another one says.
+    /// A row repeats another one.
     Duplicate,
-    /// Rows say different things about the same point and launch.
+    /// Rows contradict each other about the same point and launch.
     Contradiction,
     /// The benchmark found wrong data.
     ValidationFailed,
@@ -28,15 +28,15 @@ pub enum Code {
     StrayLines,
     /// A message of no bytes, for which no algorithm runs.
     NoData,
-    /// Something that is not imported on purpose: another datatype, another benchmark, a derived table.
+    /// Content that is skipped on purpose: another datatype, another benchmark, a derived table.
     PassedOver,
-    /// A file has the content of another, under a name that says something else.
+    /// A file has the content of another one, but a name with other facts.
     SameContent,
     /// A file that cannot be used at all.
     UnusableFile,
     /// A size that the other candidates have is missing.
     Gap,
-    /// A value far off all its neighbours.
+    /// A value far from those of all its neighbours.
     Outlier,
     /// A value, or a series, that is off by a power of a thousand.
     UnitSlip,
@@ -48,11 +48,11 @@ pub enum Code {
     TwinColumn,
 }
 
-/// How much it matters.
+/// Severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Severity {
-    /// Good to know.
+pub enum FindingSeverity {
+    /// For information.
     Note,
     /// The numbers may not mean what they seem to.
     Warning,
@@ -63,26 +63,26 @@ pub enum Severity {
 /// Something noticed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
-    /// What is the matter.
-    pub code: Code,
-    /// How much it matters.
-    pub severity: Severity,
+    /// Kind of finding.
+    pub code: FindingCode,
+    /// Severity of the finding.
+    pub severity: FindingSeverity,
     /// The file, as the manifest names it.
     pub file: String,
-    /// The line in the unpacked file, from 1; missing where it is about the file as a whole.
+    /// The line in the unpacked file, from 1; missing if it concerns the whole file.
     pub line: Option<u64>,
     /// In words, with values and units.
     pub message: String,
-    /// How many timings it is about; they were left out if `left_out` says so.
+    /// Number of timings that it is about; they were left out if `left_out` is true.
     pub timings: usize,
-    /// Whether those timings were left out.
+    /// True if those timings were left out.
     pub left_out: bool,
-    /// The points of those timings, where it is about numbers that can hardly be.
+    /// The points of those timings, if they are implausible.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub points: Vec<(Cell, Candidate)>,
 }
 
-impl Code {
+impl FindingCode {
     /// The text form, as in JSON.
     pub fn name(self) -> &'static str {
         match self {
@@ -107,10 +107,10 @@ impl Code {
         }
     }
 
-    /// How much it matters.
-    pub fn severity(self) -> Severity {
+    /// Returns the severity of findings of this kind.
+    pub fn severity(self) -> FindingSeverity {
         match self {
-            Self::StrayLines | Self::NoData | Self::PassedOver | Self::Duplicate => Severity::Note,
+            Self::StrayLines | Self::NoData | Self::PassedOver | Self::Duplicate => FindingSeverity::Note,
             Self::EmptyValue
             | Self::InvalidMeasurement
             | Self::SameContent
@@ -119,15 +119,15 @@ impl Code {
             | Self::UnitSlip
             | Self::DigitSlip
             | Self::Bandwidth
-            | Self::TwinColumn => Severity::Warning,
+            | Self::TwinColumn => FindingSeverity::Warning,
             Self::BadRow | Self::BadTime | Self::Contradiction | Self::ValidationFailed | Self::UnusableFile => {
-                Severity::Error
+                FindingSeverity::Error
             }
         }
     }
 }
 
-impl Severity {
+impl FindingSeverity {
     /// The text form, as in JSON.
     pub fn name(self) -> &'static str {
         match self {

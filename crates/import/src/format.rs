@@ -1,4 +1,4 @@
-//! Which format a file has, by what is in it; names of files say nothing about that.
+//! Detection of a file's format by its content; names do not matter.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use crate::headers;
 /// A format that is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Format {
+pub enum ImportFormat {
     /// Text of the OSU micro-benchmarks.
     Osu,
     /// Text of IMB-MPI1.
@@ -25,7 +25,7 @@ pub enum Format {
     Table,
 }
 
-impl fmt::Display for Format {
+impl fmt::Display for ImportFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::Osu => "text of OSU micro-benchmarks",
@@ -38,13 +38,13 @@ impl fmt::Display for Format {
     }
 }
 
-impl Format {
+impl ImportFormat {
     /// The formats, for people.
     pub const NAMES: &str = "text of OSU, IMB-MPI1 or ReproMPI, detail.out or best.out of ompi-collectives-tuning, or a \
                              table with named columns";
 
     /// The format of a text, if it is known.
-    pub(super) fn of(text: &str) -> Option<Self> {
+    pub(super) fn detect(text: &str) -> Option<Self> {
         // From the surest mark to the least.
         if predecessor::is(text) {
             return Some(if predecessor::is_best(text) { Self::Best } else { Self::Detail });
@@ -61,8 +61,8 @@ impl Format {
     }
 }
 
-/// What separates the columns of a table: the sign that divides its first line into the most known names. A table
-/// has at least a column of times and one of sizes, ranks or the like.
+/// Returns the separator of the columns of a table: the character that divides its first line into the most known
+/// names. A table has at least a column of times and one of sizes, ranks or the like.
 pub(super) fn delimiter(text: &str) -> Option<u8> {
     let first = text.lines().find(|line| !line.trim().is_empty())?;
     let known = |delimiter: u8| {

@@ -1,6 +1,6 @@
-//! What column headers mean, however they are spelled, and in which unit.
+//! Meanings and units of column headers, in all their spellings.
 
-/// What a column holds.
+/// Content of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Role {
     Collective,
@@ -18,32 +18,34 @@ pub(super) enum Role {
     Max,
 }
 
-/// A column: what it holds, and for times how many of its units make a second, if it says so.
+/// Meaning of a column: its content, and for times their number of units per second, if the header has it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Meaning {
+pub(super) struct ColumnMeaning {
     pub(super) role: Role,
     pub(super) per_second: Option<f64>,
 }
 
 /// The meaning of a header such as `comm_size`, `# Size`, `Avg Latency(us)`, `t_max[usec]`, `latency (ms)`.
-pub(super) fn meaning(header: &str) -> Option<Meaning> {
+pub(super) fn meaning(header: &str) -> Option<ColumnMeaning> {
     let words: Vec<String> = header
         .split(|c: char| !c.is_alphanumeric())
         .filter(|word| !word.is_empty())
         .map(|word| word.to_lowercase())
         .collect();
     if let Some(role) = plain_role(&words.join("_")) {
-        return Some(Meaning { role, per_second: None });
+        return Some(ColumnMeaning { role, per_second: None });
     }
     // A time may carry its unit as a last word.
     let (last, others) = words.split_last()?;
     match (per_second(last), others.is_empty()) {
-        (Some(scale), false) => time_role(&others.join("_")).map(|role| Meaning { role, per_second: Some(scale) }),
-        _ => time_role(&words.join("_")).map(|role| Meaning { role, per_second: None }),
+        (Some(scale), false) => {
+            time_role(&others.join("_")).map(|role| ColumnMeaning { role, per_second: Some(scale) })
+        }
+        _ => time_role(&words.join("_")).map(|role| ColumnMeaning { role, per_second: None }),
     }
 }
 
-/// How many of a unit make a second.
+/// Returns the number of these units per second.
 pub(super) fn per_second(unit: &str) -> Option<f64> {
     match unit {
         "s" | "sec" | "secs" | "second" | "seconds" => Some(1.0),
@@ -99,7 +101,7 @@ mod tests {
             ("NP_total", Role::Ranks, None),
             ("ALGO_NAME", Role::Algorithm, None),
         ] {
-            assert_eq!(meaning(header), Some(Meaning { role, per_second }), "{header}");
+            assert_eq!(meaning(header), Some(ColumnMeaning { role, per_second }), "{header}");
         }
         for header in ["", "us", "note", "P50 Tail Lat(us)", "Iterations", "Mbytes/sec", "#repetitions"] {
             assert_eq!(meaning(header), None, "{header}");

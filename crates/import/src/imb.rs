@@ -6,29 +6,29 @@
 use collrules_rules::Collective;
 
 use super::facts::{Facts, collective_named};
-use super::finding::Code;
+use super::finding::FindingCode;
 use super::headers::{Role, meaning};
-use super::printed::{Column, row};
+use super::printed::{PrintedColumn, row};
 use super::raw::{Parsed, fault};
 use super::stray::{Stray, is_row, short};
 use collrules_record::units::Ranks;
 
 const BLOCK: &str = "# Benchmarking ";
 
-/// Whether text has the marks of this format.
+/// Returns true if text has the marks of this format.
 pub(super) fn is(text: &str) -> bool {
     text.lines().any(|line| line.trim_start().starts_with(BLOCK))
 }
 
 #[derive(Default)]
-struct Block {
+struct ImbBlock {
     collective: Option<Collective>,
     ranks: Option<Ranks>,
-    /// Why its rows are passed over.
+    /// Reason why its rows are skipped.
     unusable: Option<String>,
     line: u64,
     rows: usize,
-    columns: Option<Vec<Option<Column>>>,
+    columns: Option<Vec<Option<PrintedColumn>>>,
     number: u32,
 }
 
@@ -36,7 +36,7 @@ struct Block {
 pub(super) fn read(text: &str) -> Parsed {
     let mut parsed = Parsed::default();
     let mut stray = Stray::default();
-    let mut block: Option<Block> = None;
+    let mut block: Option<ImbBlock> = None;
     let mut number = 0;
     for (line, content) in (1..).zip(text.lines()) {
         let content = content.trim();
@@ -47,7 +47,7 @@ pub(super) fn read(text: &str) -> Parsed {
             let unusable = collective
                 .is_none()
                 .then(|| format!("{} is not a benchmark of a collective that can be tuned", short(name)));
-            block = Some(Block { collective, unusable, line, number, ..Block::default() });
+            block = Some(ImbBlock { collective, unusable, line, number, ..ImbBlock::default() });
             number += 1;
         } else if content.starts_with('#') {
             stray.end(&mut parsed);
@@ -61,7 +61,7 @@ pub(super) fn read(text: &str) -> Parsed {
             }
         } else {
             match &mut block {
-                Some(Block { columns: Some(columns), rows, unusable, collective, ranks, number, .. })
+                Some(ImbBlock { columns: Some(columns), rows, unusable, collective, ranks, number, .. })
                     if is_row(content) =>
                 {
                     stray.end(&mut parsed);
@@ -81,12 +81,12 @@ pub(super) fn read(text: &str) -> Parsed {
 }
 
 /// Says why the rows of a block were passed over.
-fn close(block: Option<Block>, parsed: &mut Parsed) {
-    let Some(Block { unusable: Some(why), line, rows, .. }) = block else { return };
-    parsed.faults.push((Some(line), fault(Code::PassedOver, why).of_timings(rows)));
+fn close(block: Option<ImbBlock>, parsed: &mut Parsed) {
+    let Some(ImbBlock { unusable: Some(why), line, rows, .. }) = block else { return };
+    parsed.faults.push((Some(line), fault(FindingCode::PassedOver, why).of_timings(rows)));
 }
 
-fn comment(content: &str, block: &mut Block) {
+fn comment(content: &str, block: &mut ImbBlock) {
     let text = content.trim_start_matches('#').trim();
     if let Some(ranks) = text.strip_prefix("processes =") {
         read_ranks(ranks, block);
@@ -99,22 +99,22 @@ fn comment(content: &str, block: &mut Block) {
     }
 }
 
-fn read_ranks(text: &str, block: &mut Block) {
+fn read_ranks(text: &str, block: &mut ImbBlock) {
     match text.trim().parse() {
         Ok(ranks) => block.ranks = Some(ranks),
         Err(_) => block.unusable = Some(format!("{} is not a number of processes", short(text.trim()))),
     }
 }
 
-fn column(name: &str) -> Option<Column> {
+fn column(name: &str) -> Option<PrintedColumn> {
     if name == "defects" {
         let wrong = |field: &str| (field.parse::<f64>().ok() != Some(0.0)).then(|| format!("{field} defects"));
-        return Some(Column::Check(wrong));
+        return Some(PrintedColumn::Check(wrong));
     }
     let meaning = meaning(name)?;
     match (meaning.role, meaning.per_second) {
-        (Role::Bytes, _) => Some(Column::Bytes),
-        (role @ (Role::Mean | Role::Min | Role::Max), Some(per_second)) => Some(Column::Time(role, per_second)),
+        (Role::Bytes, _) => Some(PrintedColumn::Bytes),
+        (role @ (Role::Mean | Role::Min | Role::Max), Some(per_second)) => Some(PrintedColumn::Time(role, per_second)),
         _ => None,
     }
 }

@@ -1,4 +1,4 @@
-//! Where imported numbers come from, as far as that is known: nothing is made up for what no file says.
+//! Origin of imported numbers, as far as the files say.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -7,25 +7,25 @@ use collrules_rules::Release;
 use collrules_rules::words::counted;
 use serde::{Deserialize, Serialize};
 
-use super::collect::{Import, Source};
-use super::finding::{Code, Finding, Severity};
+use super::collect::{Import, SourceFile};
+use super::finding::{Finding, FindingCode, FindingSeverity};
 use super::imported::Imported;
 use collrules_record::findings::Statistic;
 use collrules_record::manifest::{FORMAT, FormatVersion, IMPORTED, now};
 use collrules_record::rundir::{self, RunDir, RunDirError};
 use collrules_record::{Candidate, Cell};
 
-/// The version of `import.json` that this version writes: since 1.1 findings name their points.
-const REPORT_FORMAT: FormatVersion = FormatVersion { major: 1, minor: 1 };
+/// The version of `import.json` that this version writes.
+const REPORT_FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
 
-/// The manifest of a run that was imported. It has no survey and no plan: nobody looked at the system.
+/// The manifest of a run that was imported. It has no survey and no plan, since the system was not surveyed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ImportManifest {
     /// The format of the run directory.
     pub format: FormatVersion,
     /// The version of collrules that imported.
     pub collrules: String,
-    /// When it was imported, in UTC, as in RFC 3339. When it was measured is not known.
+    /// Time of the import in UTC, as in RFC 3339. The time of the measurement is unknown.
     pub imported: String,
     /// Always [`IMPORTED`].
     pub backend: String,
@@ -33,15 +33,15 @@ pub struct ImportManifest {
     pub command: Vec<String>,
     /// The release whose algorithm numbers are meant.
     pub release: Release,
-    /// Whether the user said so; otherwise it is assumed.
+    /// True if the user named it; otherwise it is assumed.
     pub release_stated: bool,
-    /// What one timing is.
+    /// Statistic that each timing holds.
     pub statistic: Statistic,
     /// The files that the timings come from.
-    pub sources: Vec<Source>,
+    pub sources: Vec<SourceFile>,
 }
 
-/// What was noticed, as in `import.json`.
+/// Findings of an import, as in `import.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ImportReport {
     /// The format of this file.
@@ -51,7 +51,7 @@ pub struct ImportReport {
 }
 
 impl ImportManifest {
-    /// The manifest of an import that happens now.
+    /// The manifest of an import made now.
     pub fn new(import: &Import, release: Release, release_stated: bool, command: Vec<String>, version: &str) -> Self {
         Self {
             format: FORMAT,
@@ -74,13 +74,14 @@ impl ImportReport {
     }
 }
 
-/// Makes the run directory of an import, whole. Refuses what [`RunDir::create`] refuses.
+/// Creates the run directory of an import. Fails like [`RunDir::create`].
 pub fn create(path: impl Into<PathBuf>, manifest: &ImportManifest, import: &Import) -> Result<RunDir, RunDirError> {
     let run = RunDir::prepare_derived(path)?;
     // The manifest last: what has one is complete.
     run.write(rundir::SAMPLES, &rundir::samples_text(import.timings.iter().map(Imported::to_row)))?;
     run.write_json(rundir::IMPORT, &ImportReport::new(import))?;
     run.write_json(rundir::MANIFEST, manifest)?;
+    run.seal()?;
     Ok(run)
 }
 
@@ -92,7 +93,7 @@ pub fn open(run: &RunDir) -> Result<Option<(ImportManifest, ImportReport)>, RunD
     Ok(Some((run.read_json(rundir::MANIFEST, FORMAT)?, run.read_json(rundir::IMPORT, REPORT_FORMAT)?)))
 }
 
-/// What the findings of an analysis have to say about an import: whole sentences.
+/// Returns the remarks on an import for the findings of an analysis, in whole sentences.
 pub fn remarks(findings: &[Finding]) -> Vec<String> {
     let mut remarks: Vec<String> = findings
         .iter()
@@ -105,7 +106,9 @@ pub fn remarks(findings: &[Finding]) -> Vec<String> {
         .collect();
     let lost: usize = findings
         .iter()
-        .filter(|finding| finding.left_out && finding.severity >= Severity::Warning && !is_suspicion(finding.code))
+        .filter(|finding| {
+            finding.left_out && finding.severity >= FindingSeverity::Warning && !is_suspicion(finding.code)
+        })
         .map(|finding| finding.timings)
         .sum();
     if lost > 0 {
@@ -115,12 +118,20 @@ pub fn remarks(findings: &[Finding]) -> Vec<String> {
     remarks
 }
 
-/// The points that were kept though their times can hardly be true.
+/// The points that were imported although their times are implausible.
 pub fn doubted(findings: &[Finding]) -> BTreeSet<(Cell, Candidate)> {
     findings.iter().filter(|finding| !finding.left_out).flat_map(|finding| &finding.points).copied().collect()
 }
 
-/// Whether it is a judgement about a number rather than about a row.
-pub fn is_suspicion(code: Code) -> bool {
-    matches!(code, Code::Gap | Code::Outlier | Code::UnitSlip | Code::DigitSlip | Code::Bandwidth | Code::TwinColumn)
+/// Returns true if the finding is about a suspicious number rather than about a row.
+pub fn is_suspicion(code: FindingCode) -> bool {
+    matches!(
+        code,
+        FindingCode::Gap
+            | FindingCode::Outlier
+            | FindingCode::UnitSlip
+            | FindingCode::DigitSlip
+            | FindingCode::Bandwidth
+            | FindingCode::TwinColumn
+    )
 }

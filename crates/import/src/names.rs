@@ -1,4 +1,4 @@
-//! What the names of files and directories say: `bcast-np2-a0.csv`, `np4/a3/bcast.txt`, `scatter/2_16ranks_run0.out`.
+//! Facts in the names of files and directories: `bcast-np2-a0.csv`, `np4/a3/bcast.txt`, `scatter/2_16ranks_run0.out`.
 
 use collrules_record::CandidateName;
 use collrules_rules::{Collective, Release, registry};
@@ -6,8 +6,8 @@ use collrules_rules::{Collective, Release, registry};
 use super::facts::{Facts, collective_named};
 use collrules_record::units::Ranks;
 
-/// What a path says, its parts being those below what the user named. The last part that says something counts, as it
-/// is the closest to the data.
+/// Reads the facts from a path, whose parts are those below the input that the user named. The last part with a fact
+/// counts.
 pub(super) fn facts(parts: &[&str], release: Release) -> Facts {
     let mut facts = Facts::default();
     let parts: Vec<String> = parts.iter().map(|part| part.to_lowercase()).collect();
@@ -24,7 +24,7 @@ pub(super) fn facts(parts: &[&str], release: Release) -> Facts {
     if facts.algorithm.is_none() {
         // What the user named is more often called `tree` or `linear` for another reason.
         let below = if parts.len() > 1 { &parts[1..] } else { &parts };
-        facts.algorithm = below.iter().rev().find_map(|part| named(part, release, facts.collective));
+        facts.algorithm = below.iter().rev().find_map(|part| parse_candidate_name(part, release, facts.collective));
     }
     facts
 }
@@ -51,7 +51,7 @@ fn collective(part: &str) -> (Option<Collective>, String) {
     (collective_named(&text), part.to_owned())
 }
 
-/// Letters and digits apart: `np4` is `np`, `4`.
+/// Splits letters and digits: `np4` is `np`, `4`.
 fn words(text: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut last = None;
@@ -71,7 +71,7 @@ fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// The number behind one of these keys; for ranks also before it, as in `16ranks`.
+/// The number after one of these keys; for ranks also before it, as in `16ranks`.
 fn number(words: &[String], keys: &[&str]) -> Option<u32> {
     let key = |word: &String| keys.contains(&word.as_str());
     let pairs = || words.windows(2);
@@ -92,9 +92,9 @@ fn predecessor(words: &[String]) -> Option<u32> {
     }
 }
 
-/// An algorithm that a part calls by its name, the longest that is there. Which names there are depends on the
-/// collective, but for those of the builtin.
-fn named(part: &str, release: Release, collective: Option<Collective>) -> Option<CandidateName> {
+/// The algorithm whose name a part contains, the longest match. Names other than those of the builtin depend on the
+/// collective.
+fn parse_candidate_name(part: &str, release: Release, collective: Option<Collective>) -> Option<CandidateName> {
     let (_, rest) = self::collective(part);
     let text = rest.replace(['-', '.', ' ', '/'], "_");
     let known = collective.into_iter().flat_map(|collective| registry::algorithms(release, collective));

@@ -6,8 +6,8 @@ use std::str::FromStr;
 use super::facts::{Facts, collective_named};
 use collrules_record::units::Ranks;
 
-/// A description of names. `{collective}`, `{np}`, `{algorithm}` and `{launch}` stand for what they say, `*` for
-/// anything within a part, `/` separates parts.
+/// A description of names. `{collective}`, `{np}`, `{algorithm}` and `{launch}` stand for these facts, `*` for anything
+/// within a part, `/` separates parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamePattern {
     tokens: Vec<Token>,
@@ -63,7 +63,7 @@ impl FromStr for NamePattern {
 }
 
 impl NamePattern {
-    /// What a path says, if it ends as the pattern describes, from the beginning of a part on.
+    /// Reads the facts from a path, if a whole number of its last parts matches the pattern.
     pub fn facts(&self, path: &str) -> Option<Facts> {
         let starts = std::iter::once(0).chain(path.match_indices('/').map(|(at, _)| at + 1));
         starts.into_iter().find_map(|start| {
@@ -72,7 +72,8 @@ impl NamePattern {
         })
     }
 
-    /// Matches the tokens from one on. Places where that failed are remembered, so that time stays a product of lengths.
+    /// Matches the tokens from one on. Failed places are remembered, so that the time is at most the product of the
+    /// lengths.
     fn from(&self, token: usize, path: &str, at: usize, failed: &mut [bool]) -> Option<Facts> {
         let Some(current) = self.tokens.get(token) else {
             return (at == path.len()).then(Facts::default);
@@ -121,7 +122,7 @@ impl Token {
 }
 
 impl Facts {
-    /// These facts, and others where these say nothing.
+    /// These facts, completed by others.
     #[must_use]
     pub fn or(self, others: Self) -> Self {
         Self {
@@ -163,7 +164,7 @@ mod tests {
         }
     }
 
-    /// Without remembering what failed this takes ages.
+    /// Matching takes exponential time unless failures are remembered.
     #[test]
     fn many_stars_are_no_trouble() {
         let pattern: NamePattern = format!("{}{{np}}x", "*a".repeat(30)).parse().expect("a pattern");

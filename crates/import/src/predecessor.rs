@@ -4,14 +4,14 @@
 //! parentheses. The collective is in the name of the directory. The raw outputs that they are made of are OSU or IMB
 //! text, in files named `ALGORITHM_NPranks_runN.out`.
 
-use super::facts::{Facts, Times};
-use super::finding::Code;
+use super::facts::{Facts, TimeStatistics};
+use super::finding::FindingCode;
 use super::raw::{Digits, Parsed, Raw, time};
 use super::stray::short;
 use collrules_record::CandidateName;
 use collrules_record::units::{Bytes, Ranks};
 
-/// Whether text begins as such a table.
+/// Returns true if a text begins like such a table.
 pub(super) fn is(text: &str) -> bool {
     text.lines().find(|line| !line.trim().is_empty()).is_some_and(|line| {
         let mut words = line.split_whitespace();
@@ -19,7 +19,7 @@ pub(super) fn is(text: &str) -> bool {
     })
 }
 
-/// Whether it is the table of winners.
+/// Returns true if a text is the table of winners.
 pub(super) fn is_best(text: &str) -> bool {
     is(text) && text.lines().find(|line| !line.trim().is_empty()).is_some_and(|line| line.contains("Best_Algorithm"))
 }
@@ -43,13 +43,17 @@ pub(super) fn read(text: &str) -> Parsed {
         if fields.len() != expected && (best || fields.len() != expected + 1) {
             parsed.fault(
                 line,
-                Code::BadRow,
+                FindingCode::BadRow,
                 format!("{} values instead of {expected}: {}", fields.len(), short(content)),
             );
             continue;
         }
         let (Ok(ranks), Ok(bytes)) = (fields[0].parse::<Ranks>(), fields[1].parse::<u64>()) else {
-            parsed.fault(line, Code::BadRow, format!("no ranks and bytes: {}", short(content)));
+            parsed.fault(
+                line,
+                FindingCode::BadRow,
+                format!("the number of ranks or bytes is missing: {}", short(content)),
+            );
             continue;
         };
         let mut value = |algorithm: &str, text: &str| {
@@ -58,7 +62,7 @@ pub(super) fn read(text: &str) -> Parsed {
             }
             let number = text.split('(').next().unwrap_or_default();
             match time(number, 1e6) {
-                Err(what) => parsed.fault(line, Code::BadTime, format!("{algorithm}: {what}")),
+                Err(what) => parsed.fault(line, FindingCode::BadTime, format!("{algorithm}: {what}")),
                 Ok(seconds) => parsed.raws.push(Raw {
                     line,
                     block: 0,
@@ -69,8 +73,8 @@ pub(super) fn read(text: &str) -> Parsed {
                     },
                     bytes: Bytes(bytes),
                     round: 0,
-                    times: Times { mean: Some(seconds), ..Times::default() },
-                    digits: Digits::of(number.as_bytes()),
+                    times: TimeStatistics { mean: Some(seconds), ..TimeStatistics::default() },
+                    digits: Digits::parse(number.as_bytes()),
                 }),
             }
         };

@@ -1,52 +1,53 @@
-//! What the readers of every format give: timings with what their file says of them.
+//! Output of the readers of every format: timings with the facts of their file.
 
-use super::facts::{Facts, Times};
-use super::finding::Code;
+use super::facts::{Facts, TimeStatistics};
+use super::finding::FindingCode;
+use collrules_record::sample::check_time;
 use collrules_record::units::{Bytes, Seconds};
 
-/// A timing as a file tells it.
+/// A timing as read from a file.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Raw {
-    /// Where it stands in the file, from 1.
+    /// Line in the file, from 1.
     pub(super) line: u64,
-    /// Which of the outputs in the file it belongs to, from 0: a benchmark that ran twice into one file.
+    /// Index of its output within the file, from 0: a benchmark may write twice into one file.
     pub(super) block: u32,
-    /// What the file says of it.
+    /// Facts in the file.
     pub(super) facts: Facts,
     pub(super) bytes: Bytes,
     /// The call within the launch, from 0; 0 where calls were averaged.
     pub(super) round: u32,
-    pub(super) times: Times,
+    pub(super) times: TimeStatistics,
     pub(super) digits: Option<Digits>,
 }
 
-/// What a reader makes of a file.
+/// Result of reading a file.
 #[derive(Debug, Default)]
 pub(super) struct Parsed {
     pub(super) raws: Vec<Raw>,
-    pub(super) faults: Vec<(Option<u64>, Fault)>,
+    pub(super) faults: Vec<(Option<u64>, ImportFault)>,
 }
 
-/// Why a row, or a file, is not used.
+/// Reason for leaving out a row or a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Fault {
-    pub(super) code: Code,
+pub(super) struct ImportFault {
+    pub(super) code: FindingCode,
     pub(super) what: String,
-    /// How many timings are lost.
+    /// Number of timings that are lost.
     pub(super) timings: usize,
-    /// What the file says of the one that is lost, where it says that much.
+    /// Facts and size of the lost timing, if the file has them.
     pub(super) lost: Option<(Facts, Bytes)>,
 }
 
-pub(super) fn fault(code: Code, what: impl Into<String>) -> Fault {
+pub(super) fn fault(code: FindingCode, what: impl Into<String>) -> ImportFault {
     let timings = match code {
-        Code::StrayLines | Code::UnusableFile => 0,
+        FindingCode::StrayLines | FindingCode::UnusableFile => 0,
         _ => 1,
     };
-    Fault { code, what: without_middle(what.into()), timings, lost: None }
+    ImportFault { code, what: without_middle(what.into()), timings, lost: None }
 }
 
-/// What is said of a line quotes from it, and a line may have megabytes: beginning and end are enough to find it.
+/// Shortens a message that quotes a line, which may have megabytes, to its beginning and end.
 fn without_middle(what: String) -> String {
     const KEPT: usize = 500;
     let from = what.char_indices().nth(KEPT).map(|(at, _)| at);
@@ -57,25 +58,25 @@ fn without_middle(what: String) -> String {
     }
 }
 
-impl Fault {
-    /// The same, knowing which timing is lost.
+impl ImportFault {
+    /// Adds the facts of the lost timing.
     pub(super) fn about(self, facts: Facts, bytes: Bytes) -> Self {
         Self { lost: Some((facts, bytes)), ..self }
     }
 
-    /// The same about a number of timings.
+    /// Sets the number of timings that are lost.
     pub(super) fn of_timings(self, timings: usize) -> Self {
         Self { timings, ..self }
     }
 }
 
 impl Parsed {
-    pub(super) fn fault(&mut self, line: u64, code: Code, what: impl Into<String>) {
+    pub(super) fn fault(&mut self, line: u64, code: FindingCode, what: impl Into<String>) {
         self.faults.push((Some(line), fault(code, what)));
     }
 }
 
-/// The significant digits of a decimal number as it was written, without zeros at either end.
+/// The significant digits of a decimal number as written, without zeros at either end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Digits {
     pub(super) significant: u64,
@@ -84,7 +85,7 @@ pub(super) struct Digits {
 }
 
 impl Digits {
-    pub(super) fn of(text: &[u8]) -> Option<Self> {
+    pub(super) fn parse(text: &[u8]) -> Option<Self> {
         let (mut significant, mut decimals, mut point) = (0u64, 0u8, false);
         for byte in text {
             match byte {
@@ -103,7 +104,7 @@ impl Digits {
     }
 }
 
-/// A positive time in units of which this many make a second.
+/// Parses a positive time, given its number of units per second.
 pub(super) fn time(text: &str, per_second: f64) -> Result<Seconds, String> {
     let number: f64 = text.parse().map_err(|_| format!("`{text}` is not a number"))?;
     if !number.is_finite() {
@@ -114,6 +115,7 @@ pub(super) fn time(text: &str, per_second: f64) -> Result<Seconds, String> {
         _ if number < 0.0 => Err(format!("`{text}` is negative")),
         // What is too small for a number counts as zero.
         0.0 => Err(format!("`{text}` is zero: no call takes no time")),
-        _ => Ok(Seconds(seconds)),
+        // What it is the time of is not known here.
+        _ => check_time(Seconds(seconds), Bytes(0)).map(|()| Seconds(seconds)),
     }
 }

@@ -5,19 +5,19 @@
 
 use std::collections::BTreeMap;
 
-use super::facts::{Facts, Times, collective_named};
-use super::finding::Code;
+use super::facts::{Facts, TimeStatistics, collective_named};
+use super::finding::FindingCode;
 use super::raw::{Parsed, Raw, fault, time};
 use super::stray::{Stray, short};
 use collrules_record::units::{Bytes, Ranks, Seconds};
 
-/// Whether text has the marks of this format.
+/// Returns true if text has the marks of this format.
 pub(super) fn is(text: &str) -> bool {
-    text.lines().any(|line| line.starts_with("#@") || Header::of(line).is_some())
+    text.lines().any(|line| line.starts_with("#@") || ReprompiHeader::parse(line).is_some())
 }
 
-/// Where the columns are that matter.
-struct Header {
+/// Places of the columns that are read.
+struct ReprompiHeader {
     count: usize,
     test: usize,
     size: usize,
@@ -25,32 +25,32 @@ struct Header {
     round: Option<usize>,
     invalid: Option<usize>,
     process: Option<usize>,
-    kind: Kind,
+    kind: ReprompiKind,
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Kind {
+enum ReprompiKind {
     /// One call, the slowest rank.
     Call(usize),
-    /// One call on one process: start and end.
+    /// Start and end of one call on one process.
     Process(usize, usize),
-    /// Over the calls of a size.
+    /// A summary of the calls of a size.
     Summary(usize),
 }
 
-impl Header {
-    fn of(line: &str) -> Option<Self> {
+impl ReprompiHeader {
+    fn parse(line: &str) -> Option<Self> {
         let names: Vec<&str> = line.split_whitespace().collect();
         let place = |name: &str| names.iter().position(|found| *found == name);
         let test = place("test")?;
         let in_bytes = place("msize_bytes").is_some();
         let size = place("count").or_else(|| place("msize_bytes"))?;
         let kind = if let Some(place) = place("runtime_sec") {
-            Kind::Call(place)
+            ReprompiKind::Call(place)
         } else if let (Some(start), Some(end)) = (place("loc_tstart_sec"), place("loc_tend_sec")) {
-            Kind::Process(start, end)
+            ReprompiKind::Process(start, end)
         } else {
-            Kind::Summary(place("median_sec").or_else(|| place("mean_sec"))?)
+            ReprompiKind::Summary(place("median_sec").or_else(|| place("mean_sec"))?)
         };
         let round = place("nrep");
         Some(Self {
@@ -66,7 +66,7 @@ impl Header {
     }
 }
 
-/// What `#@key=value` lines say.
+/// Values of `#@key=value` lines.
 #[derive(Default)]
 struct Keys {
     ranks: Option<Ranks>,
@@ -75,7 +75,7 @@ struct Keys {
 
 /// The processes of one call.
 #[derive(Default)]
-struct Call {
+struct ReprompiCall {
     line: u64,
     max: f64,
     min: f64,
@@ -88,7 +88,7 @@ pub(super) fn read(text: &str) -> Parsed {
     let mut parsed = Parsed::default();
     let mut stray = Stray::default();
     let (mut keys, mut header, mut block) = (Keys::default(), None, None);
-    let mut calls: BTreeMap<(u32, String, u64, u32), Call> = BTreeMap::new();
+    let mut calls: BTreeMap<(u32, String, u64, u32), ReprompiCall> = BTreeMap::new();
     let mut summaries = Vec::new();
     for (line, content) in (1..).zip(text.lines()) {
         let content = content.trim();
@@ -103,7 +103,7 @@ pub(super) fn read(text: &str) -> Parsed {
                 finish(&mut calls, &keys, &mut parsed);
                 (keys, header) = (Keys::default(), None);
             }
-        } else if let Some(found) = Header::of(content) {
+        } else if let Some(found) = ReprompiHeader::parse(content) {
             stray.end(&mut parsed);
             header = Some(found);
             block = Some(block.map_or(0, |block| block + 1));
@@ -117,19 +117,17 @@ pub(super) fn read(text: &str) -> Parsed {
             match read_row(&fields, header, &keys) {
                 Err((code, what)) => parsed.fault(line, code, what),
                 Ok(row) => match header.kind {
-                    Kind::Process(..) => {
-                        let call = calls.entry((block, row.test, row.bytes, row.round)).or_insert_with(|| Call {
-                            line,
-                            min: f64::INFINITY,
-                            ..Call::default()
-                        });
+                    ReprompiKind::Process(..) => {
+                        let call = calls
+                            .entry((block, row.test, row.bytes, row.round))
+                            .or_insert_with(|| ReprompiCall { line, min: f64::INFINITY, ..ReprompiCall::default() });
                         call.max = call.max.max(row.seconds);
                         call.min = call.min.min(row.seconds);
                         call.sum += row.seconds;
                         call.processes += 1;
                     }
-                    Kind::Call(_) => push(&mut parsed.raws, line, block, row, &keys),
-                    Kind::Summary(_) => push(&mut summaries, line, block, row, &keys),
+                    ReprompiKind::Call(_) => push(&mut parsed.raws, line, block, row, &keys),
+                    ReprompiKind::Summary(_) => push(&mut summaries, line, block, row, &keys),
                 },
             }
         } else {
@@ -141,8 +139,8 @@ pub(super) fn read(text: &str) -> Parsed {
     if parsed.raws.is_empty() {
         parsed.raws = summaries;
     } else if let Some(first) = summaries.first() {
-        let what = "summaries of calls, which are in the file one by one as well";
-        parsed.faults.push((Some(first.line), fault(Code::PassedOver, what).of_timings(summaries.len())));
+        let what = "summaries of calls that the file also lists one by one";
+        parsed.faults.push((Some(first.line), fault(FindingCode::PassedOver, what).of_timings(summaries.len())));
     }
     parsed
 }
@@ -155,84 +153,93 @@ fn key(text: &str, keys: &mut Keys) {
     }
 }
 
-struct Measured {
+struct ReprompiRow {
     test: String,
     bytes: u64,
     round: u32,
     seconds: f64,
 }
 
-fn read_row(fields: &[&str], header: &Header, keys: &Keys) -> Result<Measured, (Code, String)> {
+fn read_row(fields: &[&str], header: &ReprompiHeader, keys: &Keys) -> Result<ReprompiRow, (FindingCode, String)> {
     if fields.len() != header.count {
-        return Err((Code::BadRow, format!("{} values instead of {}", fields.len(), header.count)));
+        return Err((FindingCode::BadRow, format!("{} values instead of {}", fields.len(), header.count)));
     }
     let whole = |place: usize, what: &str| {
-        fields[place].parse::<u64>().map_err(|_| (Code::BadRow, format!("`{}` is not {what}", fields[place])))
+        fields[place].parse::<u64>().map_err(|_| (FindingCode::BadRow, format!("`{}` is not {what}", fields[place])))
     };
     let seconds = |place: usize| {
-        fields[place].parse::<f64>().map_err(|_| (Code::BadTime, format!("`{}` is not a number", fields[place])))
+        fields[place].parse::<f64>().map_err(|_| (FindingCode::BadTime, format!("`{}` is not a number", fields[place])))
     };
     if let Some(place) = header.invalid
         && fields[place] != "0"
     {
         let what = format!("ReproMPI marks the call as invalid: error code {}", short(fields[place]));
-        return Err((Code::InvalidMeasurement, what));
+        return Err((FindingCode::InvalidMeasurement, what));
     }
     if let Some(place) = header.process {
-        whole(place, "the number of a process")?;
+        whole(place, "a process number")?;
     }
     let size = whole(header.size, "a size")?;
     let bytes = if header.in_bytes {
         size
     } else {
         let type_bytes = keys.type_bytes.ok_or_else(|| {
-            (Code::BadRow, "no line #@datatype_size_bytes=... says what a count amounts to".to_owned())
+            (
+                FindingCode::BadRow,
+                "the line #@datatype_size_bytes=... is missing, so counts cannot be converted to bytes".to_owned(),
+            )
         })?;
-        size.checked_mul(type_bytes).ok_or_else(|| (Code::BadRow, format!("{size} is too many")))?
+        size.checked_mul(type_bytes).ok_or_else(|| (FindingCode::BadRow, format!("{size} is too many")))?
     };
     let round = match header.round {
         Some(place) => {
-            let round = whole(place, "the number of a call")?;
-            u32::try_from(round).map_err(|_| (Code::BadRow, format!("{round} is too large for a number of calls")))?
+            let round = whole(place, "a call number")?;
+            u32::try_from(round)
+                .map_err(|_| (FindingCode::BadRow, format!("{round} is too large for a number of calls")))?
         }
         None => 0,
     };
     let seconds = match header.kind {
-        Kind::Call(place) | Kind::Summary(place) => time(fields[place], 1.0).map_err(|what| (Code::BadTime, what))?.0,
-        Kind::Process(start, end) => {
+        ReprompiKind::Call(place) | ReprompiKind::Summary(place) => {
+            time(fields[place], 1.0).map_err(|what| (FindingCode::BadTime, what))?.0
+        }
+        ReprompiKind::Process(start, end) => {
             let duration = seconds(end)? - seconds(start)?;
             if !(duration.is_finite() && duration > 0.0) {
-                return Err((Code::BadTime, "the call does not end after its start".to_owned()));
+                return Err((FindingCode::BadTime, "the call does not end after its start".to_owned()));
             }
             duration
         }
     };
-    Ok(Measured { test: fields[header.test].to_owned(), bytes, round, seconds })
+    Ok(ReprompiRow { test: fields[header.test].to_owned(), bytes, round, seconds })
 }
 
-fn push(raws: &mut Vec<Raw>, line: u64, block: u32, row: Measured, keys: &Keys) {
-    let times = Times { max: Some(Seconds(row.seconds)), ..Times::default() };
+fn push(raws: &mut Vec<Raw>, line: u64, block: u32, row: ReprompiRow, keys: &Keys) {
+    let times = TimeStatistics { max: Some(Seconds(row.seconds)), ..TimeStatistics::default() };
     raws.push(raw(line, block, &row.test, row.bytes, row.round, times, keys));
 }
 
-fn raw(line: u64, block: u32, test: &str, bytes: u64, round: u32, times: Times, keys: &Keys) -> Raw {
+fn raw(line: u64, block: u32, test: &str, bytes: u64, round: u32, times: TimeStatistics, keys: &Keys) -> Raw {
     // An unknown name is left to be reported with those of other formats.
     let facts = Facts { collective: collective_named(test), ranks: keys.ranks, ..Facts::default() };
     Raw { line, block, facts, bytes: Bytes(bytes), round, times, digits: None }
 }
 
-/// Calls of which every process was seen.
-fn finish(calls: &mut BTreeMap<(u32, String, u64, u32), Call>, keys: &Keys, parsed: &mut Parsed) {
+/// Finishes calls of which all processes have been read.
+fn finish(calls: &mut BTreeMap<(u32, String, u64, u32), ReprompiCall>, keys: &Keys, parsed: &mut Parsed) {
     for ((block, test, bytes, round), call) in std::mem::take(calls) {
         match keys.ranks {
             Some(ranks) if ranks.0 != call.processes => {
                 let what = format!("{} of {ranks} processes of this call have a row", call.processes);
-                parsed.fault(call.line, Code::BadRow, what);
+                parsed.fault(call.line, FindingCode::BadRow, what);
             }
             _ => {
                 let mean = call.sum / f64::from(call.processes);
-                let times =
-                    Times { max: Some(Seconds(call.max)), min: Some(Seconds(call.min)), mean: Some(Seconds(mean)) };
+                let times = TimeStatistics {
+                    max: Some(Seconds(call.max)),
+                    min: Some(Seconds(call.min)),
+                    mean: Some(Seconds(mean)),
+                };
                 parsed.raws.push(raw(call.line, block, &test, bytes, round, times, keys));
             }
         }

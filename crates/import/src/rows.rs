@@ -1,4 +1,4 @@
-//! CSV records with the physical lines they stand on.
+//! CSV records with their line numbers in the file.
 
 use std::io::{Chain, Read};
 use std::ops::Range;
@@ -9,7 +9,7 @@ use super::error::ImportError;
 
 /// A record and its place.
 pub(super) struct Record {
-    /// The line it starts on, the first being 1.
+    /// The line it starts on, counted from 1.
     pub(super) line: u64,
     /// The line it ends on, where a quoted value holds line breaks.
     pub(super) runs_on_to: Option<u64>,
@@ -21,9 +21,8 @@ pub(super) struct Record {
 
 /// Reads records one by one.
 ///
-/// The reader's own position of a record is where it began to look for it, before any blank lines. So lines are counted
-/// from the record's end, which is certain if every record ends with a line feed. A carriage return before it stays in
-/// the last field and is trimmed as white space there.
+/// The csv reader reports a record's position before the blank lines in front of it, so lines are counted from the
+/// record's end, where a line feed is certain. A carriage return stays in the last field and is trimmed there.
 pub(super) struct Rows<R> {
     reader: Reader<Chain<R, &'static [u8]>>,
 }

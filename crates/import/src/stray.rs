@@ -1,12 +1,12 @@
 //! Lines between those of a benchmark: warnings of the MPI library that went to the same file.
 
-use super::finding::Code;
+use super::finding::FindingCode;
 use super::raw::Parsed;
 
-/// How much of a line a message shows.
+/// Largest number of characters of a line that a message shows.
 const SHOWN: usize = 60;
 
-/// Adjoining stray lines, which are reported together.
+/// Adjoining stray lines, reported together.
 #[derive(Default)]
 pub(super) struct Stray {
     run: Option<(u64, u64, String)>,
@@ -26,7 +26,7 @@ impl Stray {
         } else {
             format!("lines {first} to {last} are not part of the benchmark's output, ignored; they begin: {content}")
         };
-        parsed.fault(first, Code::StrayLines, what);
+        parsed.fault(first, FindingCode::StrayLines, what);
     }
 }
 
@@ -39,10 +39,15 @@ pub(super) fn short(content: &str) -> String {
     format!("`{shown}`")
 }
 
-/// Whether a line is a row of numbers, cut off perhaps, rather than a sentence that begins with a number, such as
+/// The fields of a row, which are separated by blanks or commas.
+pub(super) fn fields(content: &str) -> impl Iterator<Item = &str> + Clone {
+    content.split(|sign: char| sign.is_whitespace() || sign == ',').filter(|field| !field.is_empty())
+}
+
+/// Returns true if a line is a row of numbers, perhaps cut off, and not a sentence that begins with a number, such as
 /// `2 more processes have sent help message ...`.
 pub(super) fn is_row(content: &str) -> bool {
     let is_number = |word: &str| word.parse::<f64>().is_ok();
-    let mut words = content.split_whitespace();
+    let mut words = fields(content);
     words.next().is_some_and(is_number) && (words.clone().count() < 2 || words.next().is_some_and(is_number))
 }

@@ -17,35 +17,35 @@ use crate::{Finding, ImportError, MOST_BYTES, Options, manifest};
 
 const HEADER: &str = "collective,algorithm_id,comm_size,message_bytes,avg_latency_us\n";
 
-/// What a table holds, in the order of the lines.
+/// Contents of a table, in line order.
 #[derive(Debug, PartialEq)]
-struct Table {
+struct Contents {
     timings: Vec<Imported>,
     problems: Vec<Finding>,
 }
 
-fn read(text: impl AsRef<[u8]>) -> Result<Table, ImportError> {
+fn read(text: impl AsRef<[u8]>) -> Result<Contents, ImportError> {
     of_release(text.as_ref(), Release::V5_0)
 }
 
-fn of_release(text: &[u8], release: Release) -> Result<Table, ImportError> {
-    let mut import = crate::table("t", text, Options::of(release))?;
+fn of_release(text: &[u8], release: Release) -> Result<Contents, ImportError> {
+    let mut import = crate::table("t", text, Options::new(release))?;
     import.timings.sort_by_key(|timing| timing.line);
     import.findings.retain(|finding| !manifest::is_suspicion(finding.code));
-    Ok(Table { timings: import.timings, problems: import.findings })
+    Ok(Contents { timings: import.timings, problems: import.findings })
 }
 
 /// The table of these rows under the usual header.
-fn rows(rows: &str) -> Table {
+fn rows(rows: &str) -> Contents {
     read(format!("{HEADER}{rows}")).expect("some rows are good")
 }
 
-fn problems(table: &Table) -> Vec<String> {
+fn problems(table: &Contents) -> Vec<String> {
     let told = |found: &Finding| format!("line {}: {}", found.line.unwrap_or(1), found.message);
     table.problems.iter().map(told).collect()
 }
 
-fn lines(table: &Table) -> Vec<u64> {
+fn lines(table: &Contents) -> Vec<u64> {
     table.timings.iter().map(|timing| timing.line).collect()
 }
 
@@ -77,7 +77,7 @@ fn columns_are_found_by_name_in_any_order() {
     assert_eq!(problems(&table), [""; 0]);
     let timing = &table.timings[0];
     assert_eq!((timing.line, timing.launch, timing.times.mean), (2, 3, Some(Seconds(7e-6))));
-    assert_eq!(timing.cell.to_string(), "scatter on 16 ranks at 8KiB");
+    assert_eq!(timing.cell.to_string(), "scatter of 8 KiB on 16 ranks");
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn bad_rows_are_reported_with_their_line_and_left_out() {
     }
 }
 
-/// What is said of a line of megabytes names its place and what is wrong, and stays short.
+// The message about a line of megabytes names its place and the fault, and stays short.
 #[test]
 fn a_long_value_is_quoted_by_its_ends() {
     let table = rows(&format!("bcast,0,2,1,1\nbcast,0,4,1,{}\n", "7".repeat(1 << 20)));
@@ -183,7 +183,7 @@ fn tables_with_semicolons_and_tabs_are_read() {
     }
 }
 
-/// 1 GiB of spaces takes 1 MB when it is packed.
+/// 1 GiB of spaces compresses to 1 MB.
 #[test]
 fn what_grows_without_end_is_refused() {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
@@ -215,7 +215,7 @@ fn of_rows_that_agree_the_first_is_kept() {
 fn rows_that_contradict_each_other_are_all_left_out() {
     let table = rows("bcast,0,2,1,1\nbcast,0,4,1,1\nbcast,0,2,1,2\nbcast,0,2,1,1\nbcast,1,2,1,2\n");
     assert_eq!(lines(&table), [3, 6]);
-    let what = "lines 2, 4 and 5 contradict each other about bcast on 2 ranks at 1B, builtin, and none is used; \
+    let what = "lines 2, 4 and 5 contradict each other about bcast of 1 B on 2 ranks, builtin, and none is used; \
                 repeated measurements need different launch numbers";
     assert_eq!(problems(&table), [2, 4, 5].map(|line| format!("line {line}: {what}")));
 }
@@ -292,7 +292,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-fn file(path: &Path, release: Release) -> Table {
+fn file(path: &Path, release: Release) -> Contents {
     of_release(&fs::read(path).expect("opens"), release).expect("reads")
 }
 

@@ -1,4 +1,4 @@
-//! Files and directories to an importer.
+//! Reads files and directories into an importer.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use crate::collect::Importer;
 use crate::content::{STDIN, read_file};
-use crate::format::Format;
+use crate::format::ImportFormat;
 
 /// An input that cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -17,13 +17,13 @@ use crate::format::Format;
 pub struct CannotRead {
     /// The file or directory.
     pub path: PathBuf,
-    /// What the system says.
+    /// Error of the system.
     pub cause: io::Error,
 }
 
-/// Imports files and all files below directories, in the order of their names. Hidden files are skipped. In directories,
-/// what cannot be read is passed over and reported, as are files of no known content, tables that were derived from
-/// other files beside them, and links to what was read already. An input itself has to be readable.
+/// Imports files and all files below directories, in the order of their names. Hidden files are skipped. In
+/// directories, unreadable files are skipped and reported, as are files of unknown format, tables derived from other
+/// files next to them, and links to files that were already read. An input itself has to be readable.
 pub fn add_all(importer: &mut Importer, inputs: &[PathBuf]) -> Result<(), CannotRead> {
     let mut walk = Walk { importer, seen: BTreeSet::new() };
     for input in inputs {
@@ -34,7 +34,7 @@ pub fn add_all(importer: &mut Importer, inputs: &[PathBuf]) -> Result<(), Cannot
 
 struct Walk<'a> {
     importer: &'a mut Importer,
-    /// Device and number of the files and directories so far.
+    /// Device and inode numbers of the files and directories so far.
     seen: BTreeSet<(u64, u64)>,
 }
 
@@ -56,7 +56,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Whether this was not read yet, perhaps under another name; otherwise reports it.
+    /// Returns true if this file was not read yet, under this or another name; otherwise reports it.
     fn is_new(&mut self, path: &Path, metadata: &Metadata) -> bool {
         let is_new = self.seen.insert((metadata.dev(), metadata.ino()));
         if !is_new {
@@ -80,7 +80,7 @@ impl Walk<'_> {
             parts.push(name);
             match self.entry(&entry, parts) {
                 Ok(None) => {}
-                Ok(Some((format @ (Format::Detail | Format::Best), bytes))) => {
+                Ok(Some((format @ (ImportFormat::Detail | ImportFormat::Best), bytes))) => {
                     derived.push((format, entry, parts.clone(), bytes));
                 }
                 Ok(Some((_, bytes))) => {
@@ -91,12 +91,12 @@ impl Walk<'_> {
             }
             parts.pop();
         }
-        let detailed = derived.iter().any(|(format, ..)| *format == Format::Detail);
+        let detailed = derived.iter().any(|(format, ..)| *format == ImportFormat::Detail);
         for (format, entry, parts, bytes) in derived {
             if raw {
                 self.pass_over(&entry, "it is derived from other files of this directory, which are imported");
-            } else if format == Format::Best && detailed {
-                self.pass_over(&entry, "detail.out beside it has all that it has");
+            } else if format == ImportFormat::Best && detailed {
+                self.pass_over(&entry, "detail.out next to it has all of its timings");
             } else {
                 self.file(&entry, &parts, &bytes);
             }
@@ -104,9 +104,9 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// The format and the content of a file in a directory; none for a directory, which is then imported, and for what is
-    /// passed over.
-    fn entry(&mut self, path: &Path, parts: &mut Vec<String>) -> io::Result<Option<(Format, Vec<u8>)>> {
+    /// The format and the content of a file in a directory; none for a directory, which is then imported, and for a
+    /// skipped file.
+    fn entry(&mut self, path: &Path, parts: &mut Vec<String>) -> io::Result<Option<(ImportFormat, Vec<u8>)>> {
         let metadata = fs::metadata(path)?;
         if !self.is_new(path, &metadata) {
             return Ok(None);
@@ -133,7 +133,7 @@ impl Walk<'_> {
     }
 }
 
-/// What an input is called, also where it is named `.` or `..`.
+/// Returns the name of an input, also if it was given as `.` or `..`.
 fn own_name(input: &Path) -> String {
     let lossy = |name: &OsStr| name.to_string_lossy().into_owned();
     let name = input.file_name().map(lossy);

@@ -1,31 +1,32 @@
-//! Alpha and beta of each algorithm by itself, after Nuriyev and Lastovetsky (2020 to 2022): from calls of that algorithm, so that
-//! what a message takes is what it takes in that algorithm.
+//! Alpha and beta of each algorithm by itself, after Nuriyev and Lastovetsky (2020 to 2022): fitted to calls of that
+//! algorithm, so they describe messages within it.
 //!
-//! How many latencies and how many bytes follow one another in a call comes from playing its messages once where only latencies
-//! take time, and once where only bytes do. Divided by the first, the time of a call is a line over the second.
+//! The critical path of a call has a number of latencies and a number of bytes. They come from playing its messages on
+//! a machine on which only latencies take time, and on one on which only bytes do. With time and bytes both divided by
+//! the number of latencies, time is a line over bytes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::estimate::median;
-use collrules_record::line::{Errors, LEAST, Line, Point};
-use collrules_record::model::{Algorithm, Concurrent};
+use collrules_record::line::{Coordinates, Errors, LEAST, StraightLine};
+use collrules_record::model::{AlgorithmModel, Concurrent};
 use collrules_record::sample::Sample;
 use collrules_record::{Bytes, Candidate, Estimate, Ranks};
 use collrules_rules::{Choice, Collective, Release, registry};
 
-use crate::platform::Platform;
-use crate::play::play;
 use crate::probe::Probes;
 use crate::schedule::programs;
+use collrules_program::Platform;
+use collrules_program::play;
 
 /// An algorithm with its parameters on a communicator.
-type Series = (Collective, Choice, Ranks);
+type ChoiceKey = (Collective, Choice, Ranks);
 
 /// Medians by size in each launch.
-type Launches = BTreeMap<u32, BTreeMap<u64, f64>>;
+type SizeMedians = BTreeMap<u32, BTreeMap<u64, f64>>;
 
-/// What calls of each algorithm say of its messages, and what sending at once costs. `eager` is the size beyond which messages
-/// wait for their receiver.
+/// Fits the message parameters of each algorithm to its calls, and the cost of sending to several ranks at once.
+/// Messages longer than `eager` wait for their receiver.
 pub fn algorithms(
     probes: &Probes,
     release: Release,
@@ -33,14 +34,14 @@ pub fn algorithms(
     eager: Option<Bytes>,
     level: f64,
     unknown: &mut Vec<String>,
-) -> (Vec<Algorithm>, Option<Concurrent>) {
+) -> (Vec<AlgorithmModel>, Option<Concurrent>) {
     let all = medians(samples);
     let ranks = probes.ranks();
     let pairs = || ranks.iter().flat_map(|a| ranks.iter().filter(move |b| a < *b).map(move |b| (*a, *b)));
     if pairs().any(|(a, b)| probes.share_host(a, b)) && pairs().any(|(a, b)| !probes.share_host(a, b)) {
         unknown.push(
-            "Alpha and beta of each algorithm, and what sending to several at once costs: some ranks share a host, others do \
-             not, and a call has messages of both kinds."
+            "No alpha and beta of algorithms, and no cost of sending to several at once: some ranks share a host, \
+             others do not, and a call has messages of both kinds."
                 .to_owned(),
         );
         return (Vec::new(), None);
@@ -51,24 +52,25 @@ pub fn algorithms(
     }
     if concurrent.is_none() {
         unknown.push(
-            "What sending to several at once costs: it takes scatter or bcast by their linear algorithms, on three ranks or more."
+            "No cost of sending to several at once: this needs scatter or bcast with their linear algorithms, on \
+             three ranks or more."
                 .to_owned(),
         );
     }
     let share = concurrent.as_ref().map_or(1.0, |found| found.share.point);
-    let fit = |(series, launches): (&Series, &Launches)| fitted(release, *series, launches, share, eager, level);
+    let fit = |(series, launches): (&ChoiceKey, &SizeMedians)| fitted(release, *series, launches, share, eager, level);
     (all.iter().flat_map(fit).collect(), concurrent)
 }
 
-fn medians(samples: &[Sample]) -> BTreeMap<Series, Launches> {
-    let mut times: BTreeMap<(Series, u32, u64), Vec<f64>> = BTreeMap::new();
+fn medians(samples: &[Sample]) -> BTreeMap<ChoiceKey, SizeMedians> {
+    let mut times: BTreeMap<(ChoiceKey, u32, u64), Vec<f64>> = BTreeMap::new();
     for sample in samples {
         if let Candidate::Tuned(choice) = sample.candidate {
             let series = (sample.cell.collective, choice, sample.cell.ranks);
             times.entry((series, sample.launch, sample.cell.bytes.0)).or_default().push(sample.max.0);
         }
     }
-    let mut all: BTreeMap<Series, Launches> = BTreeMap::new();
+    let mut all: BTreeMap<ChoiceKey, SizeMedians> = BTreeMap::new();
     for ((series, launch, size), mut times) in times {
         let launches = all.entry(series).or_default();
         launches.entry(launch).or_default().extend(median(&mut times).map(|middle| (size, middle)));
@@ -76,9 +78,14 @@ fn medians(samples: &[Sample]) -> BTreeMap<Series, Launches> {
     all
 }
 
-/// What a root takes that sends to all others, over what it would take one after the other, at the largest size of which the
-/// round trips are known.
-fn concurrent(probes: &Probes, release: Release, all: &BTreeMap<Series, Launches>, level: f64) -> Option<Concurrent> {
+/// Estimates the time of a root that sends to all others, relative to the same messages one after the other, at the
+/// largest size with known round trips.
+fn concurrent(
+    probes: &Probes,
+    release: Release,
+    all: &BTreeMap<ChoiceKey, SizeMedians>,
+    level: f64,
+) -> Option<Concurrent> {
     let one_way = |launch: u32, size: u64| {
         let mut times: Vec<f64> = probes
             .of_launch(launch)
@@ -87,7 +94,7 @@ fn concurrent(probes: &Probes, release: Release, all: &BTreeMap<Series, Launches
             .collect();
         median(&mut times)
     };
-    // Scatter's senders of 4.1.8 and 5.0 that wait for nobody; else those that wait for each.
+    // Scatter's senders of 4.1.8 and 5.0 that wait for no receiver; else those that wait for each.
     let linear = [
         (Collective::Scatter, "linear_nb"),
         (Collective::Bcast, "basic_linear"),
@@ -95,8 +102,9 @@ fn concurrent(probes: &Probes, release: Release, all: &BTreeMap<Series, Launches
     ];
     let found = linear.into_iter().find_map(|(collective, name)| {
         let id = registry::id_of(release, collective, name)?;
-        let plain =
-            |((of, choice, ranks), _): &(&Series, _)| (*of, *choice) == (collective, Choice::plain(id)) && ranks.0 > 2;
+        let plain = |((of, choice, ranks), _): &(&ChoiceKey, _)| {
+            (*of, *choice) == (collective, Choice::plain(id)) && ranks.0 > 2
+        };
         let ((_, _, ranks), launches) = all.iter().filter(plain).max_by_key(|((.., ranks), _)| *ranks)?;
         let others = f64::from(ranks.0 - 1);
         let largest = *launches.values().flat_map(BTreeMap::keys).max()?;
@@ -110,16 +118,16 @@ fn concurrent(probes: &Probes, release: Release, all: &BTreeMap<Series, Launches
     Some(Concurrent { collective, name: name.to_owned(), ranks, bytes: Bytes(bytes), share })
 }
 
-/// What a latency, or a byte, takes on a machine where nothing else does, in seconds.
+/// Time of a latency, or of a byte, on a machine on which nothing else takes time, in seconds.
 const UNIT: f64 = 1e-9;
 
-/// A machine on which latencies alone take time.
+/// A machine on which only latencies take time.
 fn latencies(ranks: usize) -> Platform {
     Platform { latency: vec![vec![UNIT; ranks]; ranks], ..Platform::shared_links(ranks, f64::INFINITY) }
 }
 
-/// A machine on which bytes alone take time, and where several leave or enter a host at once, their share of what they would
-/// take one after the other.
+/// A machine on which only bytes take time. `share` is the factor for bytes that leave or enter a host at once: 1 if
+/// they share its link.
 fn bytes(ranks: usize, share: f64) -> Platform {
     let least = 1.0 / (ranks.max(2) - 1) as f64;
     let link = 1.0 / UNIT / share.clamp(least, 1.0);
@@ -128,12 +136,12 @@ fn bytes(ranks: usize, share: f64) -> Platform {
 
 fn fitted(
     release: Release,
-    (collective, choice, ranks): Series,
-    launches: &Launches,
+    (collective, choice, ranks): ChoiceKey,
+    launches: &SizeMedians,
     share: f64,
     eager: Option<Bytes>,
     level: f64,
-) -> Vec<Algorithm> {
+) -> Vec<AlgorithmModel> {
     let Ok(known) = registry::algorithm(release, collective, choice.algorithm) else { return Vec::new() };
     let count = ranks.0 as usize;
     let (latencies, bytes) = (latencies(count), bytes(count, share));
@@ -141,7 +149,9 @@ fn fitted(
     // How many of each follow one another.
     let counts = |size: u64| -> Option<(f64, f64)> {
         let programs = programs(release, collective, choice, ranks.0, size).ok()?;
-        let last = |platform: &Platform| Some(play(platform, &programs).ok()?.into_iter().fold(0.0, f64::max) / UNIT);
+        let last = |platform: &Platform| {
+            Some(play(programs.as_slice(), platform).ok()?.into_iter().fold(0.0, f64::max) / UNIT)
+        };
         Some((last(&latencies)?, last(&bytes)?)).filter(|(latencies, bytes)| *latencies > 0.0 && *bytes > 0.0)
     };
     let counted: BTreeMap<u64, (f64, f64)> = sizes.iter().filter_map(|size| Some((*size, counts(*size)?))).collect();
@@ -153,25 +163,26 @@ fn fitted(
         if below.len() < LEAST || above.len() < LEAST { vec![[below, above].concat()] } else { vec![below, above] };
     let one = |range: Vec<u64>| {
         let (from, to) = (*range.first()?, *range.last()?);
-        let points = |sizes: &BTreeMap<u64, f64>| -> Vec<Point> {
+        let points = |sizes: &BTreeMap<u64, f64>| -> Vec<Coordinates> {
             let point = |size: &u64| {
                 let (latencies, bytes) = counted.get(size)?;
                 Some((bytes / latencies, sizes.get(size)? / latencies))
             };
             range.iter().filter_map(point).collect()
         };
-        let by_launch: Vec<Vec<Point>> = launches
+        let by_launch: Vec<Vec<Coordinates>> = launches
             .values()
             .map(points)
             .filter(|points| points.len() == range.len() && points.len() >= LEAST)
             .collect();
-        let lines: Vec<Line> = by_launch.iter().filter_map(|points| Line::through(points, Errors::Relative)).collect();
-        let mean = |of: fn(&Line) -> f64| Estimate::mean(&lines.iter().map(of).collect::<Vec<_>>(), level);
+        let lines: Vec<StraightLine> =
+            by_launch.iter().filter_map(|points| StraightLine::through(points, Errors::Relative)).collect();
+        let mean = |of: fn(&StraightLine) -> f64| Estimate::mean(&lines.iter().map(of).collect::<Vec<_>>(), level);
         let (alpha, beta) = (mean(|line| line.start)?, mean(|line| line.slope)?);
-        let line = Line { start: alpha.point, slope: beta.point };
+        let line = StraightLine { start: alpha.point, slope: beta.point };
         let misses = by_launch.iter().flatten().map(|(x, y)| (line.at(*x) / y - 1.0).abs());
         let shown = |value: Estimate| Some(value).filter(|value| value.low.unwrap_or(value.point) > 0.0);
-        Some(Algorithm {
+        Some(AlgorithmModel {
             collective,
             choice,
             name: known.name.to_owned(),
@@ -195,14 +206,14 @@ mod tests {
     use rand_distr::{Distribution, Normal};
 
     use super::*;
-    use crate::probe::{Kind, Probe, Timing};
+    use crate::probe::{Probe, ProbeKind, ProbeTiming};
 
     const ALPHA: f64 = 40e-6;
     const RATE: f64 = 25e6;
 
-    /// Calls of eight ranks, each timed in three launches, and round trips beside them. What `link` carries is what the messages of a
-    /// host share.
-    fn planted(link: f64) -> (Vec<Algorithm>, Option<Concurrent>, Vec<String>) {
+    /// Calls of eight ranks, each timed in three launches, and round trips. `link` is the rate of a host's link, which
+    /// its messages share.
+    fn planted(link: f64) -> (Vec<AlgorithmModel>, Option<Concurrent>, Vec<String>) {
         let mut rng = ChaCha8Rng::seed_from_u64(4);
         let noise = Normal::new(1.0, 0.01).expect("a spread");
         let platform = Platform {
@@ -216,7 +227,7 @@ mod tests {
                 for (collective, id) in [(Collective::Bcast, 1), (Collective::Bcast, 6), (Collective::Scatter, 2)] {
                     let choice = Choice::plain(id);
                     let programs = programs(Release::V4_1, collective, choice, 8, size).expect("known");
-                    let time = play(&platform, &programs).expect("it ends").into_iter().fold(0.0, f64::max);
+                    let time = play(programs.as_slice(), &platform).expect("it ends").into_iter().fold(0.0, f64::max);
                     let time = Seconds(time * noise.sample(&mut rng));
                     samples.push(Sample {
                         launch,
@@ -229,12 +240,12 @@ mod tests {
                         mean: time,
                     });
                 }
-                let probe = Probe { kind: Kind::PingPong, ranks: vec![0, 1], there: size, back: size };
+                let probe = Probe { kind: ProbeKind::PingPong, ranks: vec![0, 1], there: size, back: size };
                 let seconds = 2.0 * (ALPHA + size as f64 / RATE) * noise.sample(&mut rng);
-                timings.push(Timing { probe, launch, seconds });
+                timings.push(ProbeTiming { probe, launch, seconds });
             }
         }
-        let probes = Probes::of(timings, BTreeMap::new());
+        let probes = Probes::from_timings(timings, BTreeMap::new());
         let mut unknown = Vec::new();
         let (found, concurrent) = algorithms(&probes, Release::V4_1, &samples, None, 0.95, &mut unknown);
         (found, concurrent, unknown)

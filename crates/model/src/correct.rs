@@ -1,10 +1,10 @@
-//! Predictions corrected by what the same algorithm took over its predictions at other sizes.
+//! Predictions corrected by the errors of predictions of the same algorithm at other sizes.
 //!
-//! What the messages do not explain (processors that ranks share, transfers that do not share links evenly) stays much the
-//! same for an algorithm from one size to the next.
+//! Errors that come from other causes than messages (shared processors, uneven sharing of links) hardly change from one
+//! size of an algorithm to the next.
 
-/// A prediction for a size, corrected: by the difference between the sizes on both sides, or by the factor of the nearest one.
-/// Of each known size there are the measured time and its prediction.
+/// A corrected prediction for a size: by the difference between the sizes on both sides, or by the factor of the
+/// nearest one. `known` has size, measured time and prediction.
 pub(crate) fn corrected(known: &[(u64, f64, f64)], bytes: u64, predicted: f64) -> Option<f64> {
     let below = known.iter().filter(|(size, ..)| *size <= bytes).max_by_key(|(size, ..)| *size);
     let above = known.iter().filter(|(size, ..)| *size > bytes).min_by_key(|(size, ..)| *size);

@@ -1,16 +1,16 @@
-//! Models as what network simulators read.
+//! Models in the formats of network simulators.
 
 use std::fmt::Write;
 
 use collrules_record::model::{Model, Where};
 use collrules_rules::names;
 
-use crate::machine::{Side, Unsaid, platform};
+use crate::machine::{IntervalEnd, Unsaid, platform};
 
 /// A simulator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Simulator {
-    /// SimGrid: a platform file, in which each host's link is shared and each pair has its latency and its rate.
+    /// SimGrid: a platform file, with a shared link for each host, and a latency and rate for each pair.
     Simgrid,
     /// LogGOPSim: the options of its command line.
     Loggopsim,
@@ -21,18 +21,18 @@ names!(Simulator, read as "simulator" {
     Loggopsim "loggopsim",
 });
 
-/// Why there is nothing to export.
+/// Reason why there is nothing to export.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoExport {
-    /// The model does not cover its own ranks.
+    /// The model cannot be played on its own ranks.
     #[error(transparent)]
     Unsaid(#[from] Unsaid),
     /// LogGP's parameters are missing.
-    #[error("{simulator} takes L, o, g and G, and the model has no {missing}; its probes are too few")]
+    #[error("{simulator} needs L, o, g and G, and the model has no {missing}: too few probes were timed")]
     Missing {
-        /// For whom.
+        /// Simulator that needs it.
         simulator: Simulator,
-        /// What is missing.
+        /// Parameter that is missing.
         missing: String,
     },
 }
@@ -45,12 +45,12 @@ pub fn export(model: &Model, simulator: Simulator) -> Result<String, NoExport> {
     }
 }
 
-/// A rate that stands for none: more than any link carries.
+/// A rate that means unlimited: more than any link carries.
 const FREE: f64 = 1e15;
 
 fn simgrid(model: &Model) -> Result<String, Unsaid> {
     let ranks = model.ranks.len();
-    let made = platform(model, ranks, Side::Middle)?;
+    let made = platform(model, ranks, IntervalEnd::Middle)?;
     let mut text =
         String::from("<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n");
     let fixed = made.fixed.iter().sum::<f64>() / ranks.max(1) as f64;
@@ -106,7 +106,7 @@ fn simgrid(model: &Model) -> Result<String, Unsaid> {
     Ok(text)
 }
 
-/// Text as it may stand in a comment of XML.
+/// Escapes text for an XML comment.
 fn comment(text: &str) -> String {
     text.chars().map(|char| if char.is_control() || "<>&-".contains(char) { '_' } else { char }).collect()
 }
@@ -124,8 +124,8 @@ fn loggopsim(model: &Model) -> Result<String, NoExport> {
     let (unit, name) = if per_byte < 20e-9 { (1e-12, "picoseconds") } else { (1e-9, "nanoseconds") };
     let whole = |seconds: f64| (seconds.max(0.0) / unit).round();
     Ok(format!(
-        "# For LogGOPSim, as $(grep -v '^#' FILE); all times are in {name}, those it prints as well.\n\
-         -L {} -o {} -g {} -G {} -O 0\n",
+        "# For LogGOPSim, as $(grep -v '^#' FILE); all times, also those that it prints, are in {name}.\n-L {} -o {} \
+         -g {} -G {} -O 0\n",
         whole(latency),
         whole(f64::midpoint(send, receive)),
         whole(gap),

@@ -1,4 +1,4 @@
-//! Probes to a model.
+//! Fits a model to probes.
 
 use collrules_record::Bytes;
 use collrules_record::model::{FORMAT, Model, Where};
@@ -6,35 +6,35 @@ use collrules_rules::Release;
 
 use crate::lmo;
 use crate::probe::Probes;
-use crate::slow::{self, Terms};
+use crate::slow::{self, SlowCriteria};
 use crate::way::{self, Limit};
 
-/// Where probes come from.
+/// Origin of probes.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Origin {
+pub struct ProbeOrigin {
     /// The run or table, as the user named it.
     pub source: String,
-    /// Whether nothing real was timed.
+    /// True if the times come from a simulation.
     pub simulated: bool,
-    /// What Open MPI calls itself.
+    /// Open MPI's version string.
     pub library: Option<String>,
     /// Its release.
     pub release: Option<Release>,
 }
 
-/// No model, and why.
+/// Reason why no model can be fitted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unfit {
     /// Nothing was timed.
-    #[error("there are no timings of probes in it")]
+    #[error("it has no timings of probes")]
     Empty,
     /// No pairs.
-    #[error("there are no round trips (pingpong) in it, without which nothing can be said")]
+    #[error("it has no round trips (pingpong), which all parameters need")]
     NoPairs,
 }
 
-/// Fits everything that the probes tell, and says what they do not.
-pub fn fit(probes: &Probes, limits: &[Limit], terms: Terms, origin: Origin) -> Result<Model, Unfit> {
+/// Fits everything that the probes allow, and lists what they do not.
+pub fn fit(probes: &Probes, limits: &[Limit], terms: SlowCriteria, origin: ProbeOrigin) -> Result<Model, Unfit> {
     let launches = probes.launches().count();
     if launches == 0 {
         return Err(Unfit::Empty);
@@ -70,5 +70,6 @@ pub fn fit(probes: &Probes, limits: &[Limit], terms: Terms, origin: Origin) -> R
         algorithms: Vec::new(),
         concurrent: None,
         quality: Vec::new(),
+        many_to_one: Vec::new(),
     })
 }

@@ -1,25 +1,26 @@
 //! Communication models: from timings of a few messages to parameters, and from parameters to predictions.
 //!
-//! Nothing here measures: probes are timed by the runner as patterns, or come from a table. Fits never meet the formulas that
-//! they invert again: predictions, and the timings that tests plant, are played message by message.
+//! Nothing here measures: probes are timed by the runner as patterns, or come from a table. Predictions, and synthetic
+//! timings of tests, are played message by message (`collrules_program::play`), independent of the formulas that are
+//! fitted.
 //!
 //! | module | job |
 //! |---|---|
-//! | `probe` | what is timed: kinds of probes, and their medians by launch |
+//! | `probe` | kinds of probes, and their medians by launch |
 //! | `way` | all pairs of a kind: Hockney by regime, LogGP, PLogP |
 //! | `lmo` | each node and each pair |
 //! | `slow` | nodes and pairs that stand out |
-//! | `fit` | all of it |
+//! | `fit` | the whole model |
 //! | `table` | probes that others timed |
-//! | `platform`, `play` | nodes and links, and messages played on them |
-//! | `machine` | a model as such a platform |
+//! | `machine` | a model as a platform that programs are played on |
 //! | `tree`, `schedule` | the messages of coll/tuned's algorithms |
 //! | `algorithm` | alpha and beta of each algorithm by itself |
-//! | `correct` | what else an algorithm takes, from what it took at other sizes |
-//! | `predict` | what a model says of a collective |
-//! | `quality` | what it says of collectives that were measured, beside what neighbouring sizes say |
-//! | [`irregular`] | distributions of calls: stalls, their cures, leaps |
-//! | `export` | models as network simulators read them |
+//! | `correct` | predictions corrected by the errors at other sizes |
+//! | `predict` | predictions for a collective |
+//! | `quality` | predictions compared with measured collectives, and with their neighbouring sizes |
+//! | [`irregular`] | distributions of calls: stalls, their cures, jumps |
+//! | `many_to_one` | kappas, levels and probabilities of gathers that stall, and predictions from them |
+//! | `export` | models in the formats of network simulators |
 
 mod algorithm;
 mod correct;
@@ -28,8 +29,7 @@ mod fit;
 pub mod irregular;
 mod lmo;
 mod machine;
-mod platform;
-mod play;
+mod many_to_one;
 mod predict;
 mod probe;
 mod quality;
@@ -44,13 +44,12 @@ mod planted;
 
 pub use algorithm::algorithms;
 pub use export::{NoExport, Simulator, export};
-pub use fit::{Origin, Unfit, fit};
-pub use machine::{Side, Unsaid, platform};
-pub use platform::Platform;
-pub use play::{Action, Stuck, play};
-pub use predict::{Call, call_seconds, predict};
-pub use probe::{BadKind, Kind, Probe, Probes, Timing};
+pub use fit::{ProbeOrigin, Unfit, fit};
+pub use machine::{IntervalEnd, Unsaid, platform};
+pub use many_to_one::{GatherForecast, expected, many_to_one};
+pub use predict::{PredictedCall, call_seconds, predict};
+pub use probe::{BadProbeKind, Probe, ProbeKind, ProbeTiming, Probes};
 pub use quality::quality;
 pub use schedule::{barrier, known, programs};
-pub use slow::Terms;
+pub use slow::SlowCriteria;
 pub use way::Limit;

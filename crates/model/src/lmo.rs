@@ -1,32 +1,32 @@
-//! Parameters of each node and pair, after Lastovetsky, O'Flynn and Rychkov, from estimators that hold where messages
-//! overlap.
+//! Parameters of each node and pair, after Lastovetsky, O'Flynn and Rychkov, by estimators that remain valid if
+//! messages overlap.
 //!
-//! A message from i to j takes `C_i + t_i M + L_ij + M / beta_ij + C_j + t_j M`. Published estimators take two answers for
-//! served one after the other, and are biased as soon as one is handled while the other is on its way. So here i sends to j,
-//! which does not answer, then to k, which does: that takes longer than the round trip to k alone by what i takes to send to j,
-//! which is `C_i + t_i M`, whatever overlaps. Where the two messages share the link of i, its time is in it as well, and nothing
-//! tells the two apart.
+//! A message from i to j takes `C_i + t_i M + L_ij + M / beta_ij + C_j + t_j M`. Published estimators assume that two
+//! answers are handled one after the other, and are biased if one is handled while the other is on its way. So here i
+//! sends to j, which does not answer, then to k, which does. Compared with the round trip to k alone, this takes longer
+//! by the time in which i sends to j, `C_i + t_i M`, whatever overlaps. If the two messages share the link of i, its
+//! time is included and cannot be separated.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::estimate::median;
-use collrules_record::model::{Lmo, Node, Pair};
+use collrules_record::model::{Lmo, NodeModel, PairModel};
 use collrules_record::{Bytes, Estimate};
 
-use crate::probe::{Kind, Probe, Probes};
+use crate::probe::{Probe, ProbeKind, Probes};
 use crate::way::at;
 
-/// If the times per byte of two nodes are together more than this share of what a byte takes between them, their links are
-/// shared: nodes that really took so long would leave less than nothing for the network.
+/// If the times per byte of two nodes add up to more than this share of the time per byte between them, their links are
+/// shared: otherwise the network would take less than nothing.
 const SHARED: f64 = 1.1;
 
-/// By so much two messages at once have to exceed what pairs show of a link, to be believed.
+/// Two simultaneous messages must exceed the link rate seen by pairs by this factor to be believed.
 const CLEARLY: f64 = 1.15;
 
-/// What each launch says of each node or pair.
+/// Estimates of each launch for each node or pair.
 type ByLaunch<K> = BTreeMap<K, Vec<f64>>;
 
-/// Fits nodes and pairs; none, with the reason among what is unknown, where there is too little for it.
+/// Fits nodes and pairs; none if there are too few probes, with the reason added to `unknown`.
 pub(crate) fn fit(probes: &Probes, level: f64, unknown: &mut Vec<String>) -> Option<Lmo> {
     let ranks = probes.ranks();
     if ranks.len() < 3 {
@@ -38,21 +38,21 @@ pub(crate) fn fit(probes: &Probes, level: f64, unknown: &mut Vec<String>) -> Opt
     }
     let all = probes.all();
     let sizes: BTreeSet<u64> =
-        all.iter().filter(|probe| probe.kind == Kind::OneToTwo).map(|probe| probe.there).collect();
+        all.iter().filter(|probe| probe.kind == ProbeKind::OneToTwo).map(|probe| probe.there).collect();
     if !sizes.contains(&0) {
-        unknown.push("Nothing about single nodes: there are no probes one-to-two with empty messages.".to_owned());
+        unknown.push("No parameters of single nodes: there are no probes one-to-two with empty messages.".to_owned());
         return None;
     }
     let bytes = sizes.iter().copied().max().filter(|size| *size > 0);
-    let estimates = Estimates::of(probes, &ranks, bytes);
+    let estimates = Estimates::from_probes(probes, &ranks, bytes);
     if bytes.is_none() {
         unknown.push("No times per byte of single nodes: all probes one-to-two are empty.".to_owned());
     }
     let shared_links = bytes.is_some() && estimates.shared();
     if shared_links {
         unknown.push(
-            "No times per byte of single nodes: two messages of a node share its link, and what the node itself takes for \
-             a byte cannot be told from what its link takes. The rate of each link is given instead."
+            "No times per byte of single nodes: two messages of a node share its link, so the node's time per byte \
+             cannot be separated from the link's. The rate of each link is given instead."
                 .to_owned(),
         );
     }
@@ -76,7 +76,7 @@ pub(crate) fn fit(probes: &Probes, level: f64, unknown: &mut Vec<String>) -> Opt
         let clearly = |more: &Estimate| of_pairs.is_none_or(|pair| more.point > CLEARLY * pair.point);
         at_once.filter(clearly).or(of_pairs).filter(|_| shared_links)
     };
-    let node = |rank: &u32| Node {
+    let node = |rank: &u32| NodeModel {
         rank: *rank,
         fixed: mean(estimates.fixed.get(rank)),
         per_byte: mean(estimates.per_byte.get(rank)).filter(|_| !shared_links),
@@ -84,8 +84,8 @@ pub(crate) fn fit(probes: &Probes, level: f64, unknown: &mut Vec<String>) -> Opt
         disagreement: estimates.disagreement(*rank),
     };
     let pair = |pair: &(u32, u32)| {
-        let probe = Probe { kind: Kind::PingPong, ranks: vec![pair.0, pair.1], there: 0, back: 0 };
-        Pair {
+        let probe = Probe { kind: ProbeKind::PingPong, ranks: vec![pair.0, pair.1], there: 0, back: 0 };
+        PairModel {
             ranks: *pair,
             place: at(probes, &probe).unwrap_or(collrules_record::model::Where::Between),
             latency: mean(estimates.latency.get(pair).filter(|all| !below_zero(all, level))),
@@ -102,23 +102,23 @@ pub(crate) fn fit(probes: &Probes, level: f64, unknown: &mut Vec<String>) -> Opt
             measured.len()
         ));
     }
-    let pairs: Vec<Pair> = measured.iter().map(pair).collect();
+    let pairs: Vec<PairModel> = measured.iter().map(pair).collect();
     let without = pairs.iter().filter(|pair| pair.rate.is_none() && estimates.slope.contains_key(&pair.ranks)).count();
     if without > 0 {
         unknown.push(format!(
-            "No rate of {without} of {} pairs: what a byte takes between them cannot be told from what their nodes take for it.",
+            "No rate of {without} of {} pairs: their time per byte cannot be separated from that of their nodes.",
             pairs.len()
         ));
     }
     Some(Lmo { bytes: Bytes(bytes.unwrap_or(0)), nodes: ranks.iter().map(node).collect(), pairs, shared_links })
 }
 
-/// Whether values are below zero, and not by chance.
+/// Returns true if the mean of values is below zero, with its interval if it has one.
 fn below_zero(values: &[f64], level: f64) -> bool {
     Estimate::mean(values, level).is_some_and(|mean| mean.point < 0.0 && mean.high.is_none_or(|high| high < 0.0))
 }
 
-/// A rate from a time per byte; none where the time may be none at all.
+/// The rate for a time per byte; none if that time may be zero.
 fn inverse(time: Estimate) -> Option<Estimate> {
     let certain = time.point > 0.0 && time.low.is_none_or(|low| low > 0.0);
     certain.then(|| Estimate {
@@ -139,7 +139,7 @@ struct Estimates {
     latency: ByLaunch<(u32, u32)>,
     /// Time of a byte between the pair, its nodes' included.
     slope: ByLaunch<(u32, u32)>,
-    /// What the nodes of the pair take of that.
+    /// Part of `slope` that the nodes of the pair take.
     handling: ByLaunch<(u32, u32)>,
     /// All single estimates of the fixed time.
     redundant: ByLaunch<u32>,
@@ -148,7 +148,7 @@ struct Estimates {
 }
 
 impl Estimates {
-    fn of(probes: &Probes, ranks: &BTreeSet<u32>, bytes: Option<u64>) -> Self {
+    fn from_probes(probes: &Probes, ranks: &BTreeSet<u32>, bytes: Option<u64>) -> Self {
         let mut found = Self::default();
         for launch in probes.launches() {
             found.add(probes, ranks, bytes, launch);
@@ -159,7 +159,7 @@ impl Estimates {
     fn add(&mut self, probes: &Probes, ranks: &BTreeSet<u32>, bytes: Option<u64>, launch: u32) {
         let (mut fixed, mut longer): (BTreeMap<u32, Vec<f64>>, BTreeMap<u32, Vec<f64>>) = Default::default();
         let mut triplets = Vec::new();
-        for (probe, time) in probes.of_launch(launch).filter(|(probe, _)| probe.kind == Kind::OneToTwo) {
+        for (probe, time) in probes.of_launch(launch).filter(|(probe, _)| probe.kind == ProbeKind::OneToTwo) {
             let (i, k) = (probe.ranks[0], probe.ranks[2]);
             // Triplets within a host and without it do not mix.
             if probe.back != 0 || at(probes, probe).is_none() {
@@ -193,7 +193,7 @@ impl Estimates {
         let both_ways = probes
             .of_launch(launch)
             .map(|(probe, _)| probe)
-            .filter(|probe| probe.kind == Kind::PingPong && probe.there == probe.back && probe.there > 0);
+            .filter(|probe| probe.kind == ProbeKind::PingPong && probe.there == probe.back && probe.there > 0);
         let sizes: BTreeSet<u64> = both_ways.map(|probe| probe.there).collect();
         let longest = sizes.iter().rev().nth(1).zip(sizes.last()).map(|(long, longer)| (*long, *longer));
         for (i, j) in ranks.iter().flat_map(|i| ranks.range(i + 1..).map(|j| (*i, *j))) {
@@ -221,14 +221,14 @@ impl Estimates {
         }
     }
 
-    /// What a node takes for a byte where its partners let it go on the quickest: where links are shared, a slow partner
-    /// leaves much of the link to the other.
+    /// Returns the time per byte of a node with the partners that delay it least: on shared links, a slow partner
+    /// leaves most of the link to the other.
     fn fullest(&self, rank: u32) -> Option<&Vec<f64>> {
         let mean = |values: &Vec<f64>| values.iter().sum::<f64>() / values.len() as f64;
         self.triplets.get(&rank)?.values().max_by(|a, b| mean(a).total_cmp(&mean(b)))
     }
 
-    /// Whether, for most pairs, the nodes leave less than nothing to the network.
+    /// Returns true if, for most pairs, the nodes leave less than nothing to the network.
     fn shared(&self) -> bool {
         let most = |rank: &u32| self.fullest(*rank).and_then(|values| median(&mut values.clone()));
         let share =
@@ -237,7 +237,7 @@ impl Estimates {
         median(&mut shares).is_some_and(|share| share > SHARED)
     }
 
-    /// What the network takes for a byte of a pair.
+    /// Returns the time per byte of a pair in the network, by launch.
     fn network(&self, pair: (u32, u32), shared: bool) -> Vec<f64> {
         let slopes = self.slope.get(&pair).map(Vec::as_slice).unwrap_or_default();
         let handling = self.handling.get(&pair).map(Vec::as_slice).unwrap_or_default();

@@ -1,14 +1,14 @@
-//! A model as something that messages can be played on.
+//! A model as a machine on which messages are played.
 
 use collrules_record::Estimate;
 use collrules_record::estimate::median;
 use collrules_record::model::{Model, Where};
 
-use crate::platform::Platform;
+use collrules_program::Platform;
 
-/// Which end of the parameters' intervals.
+/// End of the parameters' intervals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
+pub enum IntervalEnd {
     /// The quick end of all.
     Quick,
     /// The values themselves.
@@ -17,55 +17,57 @@ pub enum Side {
     Slow,
 }
 
-/// Bytes per second of what nothing limits.
+/// Rate of an unlimited resource, in bytes per second.
 const FREE: f64 = 1e12;
 
-/// A pair whose rate is below this share of what its links carry is slow by itself.
+/// A pair is slow by itself if its rate is below this share of what its links carry.
 const OWN: f64 = 0.8;
 
-/// Why a model does not say what is asked.
+/// Reason why a model cannot answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unsaid {
     /// Too few ranks.
     #[error("the model knows {known} ranks, and {asked} are asked for; measure one with as many")]
     Ranks {
-        /// How many it knows.
+        /// Number of ranks that the model knows.
         known: usize,
-        /// How many are wanted.
+        /// Number of ranks that were requested.
         asked: usize,
     },
-    /// Nothing about pairs that would be needed.
-    #[error("the model says nothing of pairs {0}, which so many ranks have; measure one with such pairs")]
+    /// Parameters of pairs are missing.
+    #[error(
+        "the model has no parameters for pairs {0}, which are needed for this number of ranks; measure a model with such pairs"
+    )]
     Pairs(Where),
     /// An algorithm whose messages are not known.
-    #[error("the messages of {collective} by {algorithm} are not known here; known are {known}")]
+    #[error("the messages of {collective} with {algorithm} are not known here; known are {known}")]
     Algorithm {
         /// The collective.
         collective: String,
         /// The algorithm, as it was named.
         algorithm: String,
-        /// What is.
+        /// Algorithms that are known.
         known: String,
     },
-    /// An algorithm that does not serve so many ranks.
+    /// An algorithm that works on two ranks only.
     #[error("{collective} by {algorithm} serves two ranks alone, and {ranks} are asked for")]
     TwoAlone {
         /// The collective.
         collective: String,
         /// The algorithm.
         algorithm: &'static str,
-        /// How many are wanted.
+        /// Number of ranks that were requested.
         ranks: u32,
     },
-    /// More messages than are played.
+    /// More messages than can be played.
     #[error(
-        "such a call has about {messages} messages, up to {open} of them at a time; at most {MOST_MESSAGES} are played, and \
-         {MOST_OPEN} at a time: ask for fewer ranks, or longer segments"
+        "such a call has about {messages} messages, up to {open} of them at a time; the simulation is limited to \
+         {MOST_MESSAGES}, and {MOST_OPEN} at a time: ask for fewer ranks, or longer segments"
     )]
     Messages {
-        /// How many.
+        /// Number of messages.
         messages: u64,
-        /// How many may be on their way at once.
+        /// Number of messages that may be on their way at once.
         open: u64,
     },
     /// A call that does not end on the machine that the model describes.
@@ -73,13 +75,13 @@ pub enum Unsaid {
     Endless,
 }
 
-/// The most messages of a call that are played: with more, the answer takes minutes.
+/// The most messages of a call that are played: more take minutes.
 pub(crate) const MOST_MESSAGES: u64 = 1 << 21;
 
-/// The most that may be on their way at once: each that ends changes what all the others get.
+/// The most messages on their way at once: each that ends changes the rates of all others.
 pub(crate) const MOST_OPEN: u64 = 1 << 12;
 
-impl Side {
+impl IntervalEnd {
     /// A time.
     fn time(self, estimate: &Estimate) -> f64 {
         let value = match self {
@@ -90,7 +92,7 @@ impl Side {
         value.max(0.0)
     }
 
-    /// A rate: quick is high.
+    /// A rate: high at the quick end.
     fn rate(self, estimate: &Estimate) -> f64 {
         let value = match self {
             Self::Quick => estimate.high.unwrap_or(estimate.point),
@@ -102,7 +104,7 @@ impl Side {
 }
 
 /// The first ranks of a model's machine.
-pub fn platform(model: &Model, ranks: usize, side: Side) -> Result<Platform, Unsaid> {
+pub fn platform(model: &Model, ranks: usize, side: IntervalEnd) -> Result<Platform, Unsaid> {
     let known = model.ranks.len();
     if ranks > known {
         return Err(Unsaid::Ranks { known, asked: ranks });
@@ -164,7 +166,7 @@ pub fn platform(model: &Model, ranks: usize, side: Side) -> Result<Platform, Uns
             };
             let link = made.link[made.host[i]].min(made.link[made.host[j]]);
             made.cap[i][j] = match &pair.rate {
-                // What its links explain is theirs, beside what passes them for free.
+                // The cost of its links, in addition to the bytes that pass them for free.
                 Some(rate) if burst > 0.0 && side.rate(rate) > OWN * link => made.cap[i][j],
                 Some(rate) => side.rate(rate),
                 None if nodes.shared_links || nodes.bytes.0 == 0 => made.cap[i][j],
@@ -176,7 +178,7 @@ pub fn platform(model: &Model, ranks: usize, side: Side) -> Result<Platform, Uns
     Ok(made)
 }
 
-/// The host of each rank, counted from 0; ranks without a known one have hosts of their own.
+/// The host of each rank, counted from 0; ranks with unknown hosts get one each.
 fn hosts(model: &Model, ranks: &[u32]) -> Vec<usize> {
     let mut names: Vec<Option<&str>> = Vec::new();
     ranks

@@ -7,31 +7,33 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, Normal};
 
-use crate::{Kind, Origin, Platform, Probe, Probes, Terms, Timing, fit, play};
+use collrules_program::{Platform, play};
 
-const TERMS: Terms = Terms { tolerate: 0.2, error_rate: 0.05, level: 0.95 };
+use crate::{Probe, ProbeKind, ProbeOrigin, ProbeTiming, Probes, SlowCriteria, fit};
 
-fn origin() -> Origin {
-    Origin { source: "planted".to_owned(), simulated: true, library: None, release: None }
+const TERMS: SlowCriteria = SlowCriteria { tolerate: 0.2, error_rate: 0.05, level: 0.95 };
+
+fn origin() -> ProbeOrigin {
+    ProbeOrigin { source: "planted".to_owned(), simulated: true, library: None, release: None }
 }
 
-/// All probes of all ranks at a size, played, with relative noise.
-fn timings(platform: &Platform, sizes: &[u64], launches: u32, noise: f64, rng: &mut ChaCha8Rng) -> Vec<Timing> {
+/// All probes of all ranks at a size, played with relative noise.
+fn timings(platform: &Platform, sizes: &[u64], launches: u32, noise: f64, rng: &mut ChaCha8Rng) -> Vec<ProbeTiming> {
     let ranks = platform.ranks() as u32;
     let mut probes = Vec::new();
     for i in 0..ranks {
         for j in (0..ranks).filter(|j| *j != i) {
             for size in sizes.iter().copied() {
                 if i < j {
-                    probes.push(Probe { kind: Kind::PingPong, ranks: vec![i, j], there: size, back: size });
+                    probes.push(Probe { kind: ProbeKind::PingPong, ranks: vec![i, j], there: size, back: size });
                 }
                 if size > 0 {
-                    probes.push(Probe { kind: Kind::PingPong, ranks: vec![i, j], there: size, back: 0 });
+                    probes.push(Probe { kind: ProbeKind::PingPong, ranks: vec![i, j], there: size, back: 0 });
                 }
             }
             for k in (0..ranks).filter(|k| *k != i && *k != j) {
                 for there in [0, sizes[sizes.len() - 1]] {
-                    probes.push(Probe { kind: Kind::OneToTwo, ranks: vec![i, j, k], there, back: 0 });
+                    probes.push(Probe { kind: ProbeKind::OneToTwo, ranks: vec![i, j, k], there, back: 0 });
                 }
             }
         }
@@ -40,15 +42,15 @@ fn timings(platform: &Platform, sizes: &[u64], launches: u32, noise: f64, rng: &
     let mut timings = Vec::new();
     for probe in probes {
         let programs = probe.kind.programs(&probe.ranks, probe.there, probe.back, ranks as usize);
-        let time = play(platform, &programs).expect("it ends")[probe.ranks[0] as usize];
+        let time = play(programs.as_slice(), platform).expect("it ends")[probe.ranks[0] as usize];
         for launch in 0..launches {
-            timings.push(Timing { probe: probe.clone(), launch, seconds: time * normal.sample(rng) });
+            timings.push(ProbeTiming { probe: probe.clone(), launch, seconds: time * normal.sample(rng) });
         }
     }
     timings
 }
 
-/// A machine as the formulas have it: nothing is shared.
+/// A machine that follows the formulas exactly: nothing is shared.
 fn random(rng: &mut ChaCha8Rng, ranks: usize) -> Platform {
     let mut platform = Platform::shared_links(ranks, f64::INFINITY);
     platform.fixed = (0..ranks).map(|_| rng.random_range(1e-6..9e-6)).collect();
@@ -63,8 +65,14 @@ fn random(rng: &mut ChaCha8Rng, ranks: usize) -> Platform {
     platform
 }
 
-fn fitted(timings: Vec<Timing>) -> Model {
-    fit(&Probes::of(timings, BTreeMap::new()), &[], TERMS, origin()).expect("a model")
+fn fitted(timings: Vec<ProbeTiming>) -> Model {
+    fit(&Probes::from_timings(timings, BTreeMap::new()), &[], TERMS, origin()).expect("a model")
+}
+
+/// The model of a random machine whose probes show no noise.
+pub(crate) fn fitted_machine(ranks: usize, rng: &mut ChaCha8Rng) -> Model {
+    let platform = random(rng, ranks);
+    fitted(timings(&platform, &[0, 1 << 10, 64 << 10], 3, 1e-6, rng))
 }
 
 #[test]
@@ -164,7 +172,7 @@ fn a_slow_pair_is_named_and_no_node() {
     assert!(matches!(&slow.pairs[..], [pair] if pair.ranks == (1, 3)), "{:?}", slow.pairs);
 }
 
-/// A network that takes no time for a byte: its rate is not printed.
+/// A network without a time per byte: its rate is not printed.
 #[test]
 fn what_cannot_be_told_is_not_printed() {
     let mut rng = ChaCha8Rng::seed_from_u64(5);
@@ -177,7 +185,8 @@ fn what_cannot_be_told_is_not_printed() {
     assert!(model.unknown.iter().any(|why| why.starts_with("No rate of")), "{:?}", model.unknown);
 }
 
-/// Where a sender waits until its message is there, its time for a message is all of it, and none is left for the way.
+// If a sender waits until its message has arrived, its time for a message is all of it, and none is left for the
+// latency.
 #[test]
 fn no_latency_is_printed_where_senders_wait_for_messages() {
     let mut rng = ChaCha8Rng::seed_from_u64(9);
@@ -186,19 +195,19 @@ fn no_latency_is_printed_where_senders_wait_for_messages() {
     let mut timings = Vec::new();
     for launch in 0..4 {
         for (i, j) in (0..ranks).flat_map(|i| (0..ranks).filter(move |j| *j != i).map(move |j| (i, j))) {
-            let mut add = |kind: Kind, ranks: Vec<u32>, seconds: f64| {
+            let mut add = |kind: ProbeKind, ranks: Vec<u32>, seconds: f64| {
                 let probe = Probe { kind, ranks, there: 0, back: 0 };
-                timings.push(Timing { probe, launch, seconds: seconds * normal.sample(&mut rng) });
+                timings.push(ProbeTiming { probe, launch, seconds: seconds * normal.sample(&mut rng) });
             };
-            add(Kind::PingPong, vec![i, j], 2.0 * alpha);
+            add(ProbeKind::PingPong, vec![i, j], 2.0 * alpha);
             for k in (0..ranks).filter(|k| *k != i && *k != j) {
-                add(Kind::OneToTwo, vec![i, j, k], 3.0 * alpha);
+                add(ProbeKind::OneToTwo, vec![i, j, k], 3.0 * alpha);
             }
         }
     }
     let model = fitted(timings);
     assert!(model.unknown.iter().any(|why| why.starts_with("No latency of 6 of 6 pairs")), "{:?}", model.unknown);
-    let made = crate::platform(&model, 4, crate::Side::Middle);
+    let made = crate::platform(&model, 4, crate::IntervalEnd::Middle);
     assert!(made.is_err() || made.is_ok_and(|made| made.latency[0][1] < 1e-6));
 }
 
@@ -213,7 +222,7 @@ fn two_ranks_are_a_pair_and_no_more() {
     assert!(fit(&Probes::default(), &[], TERMS, origin()).is_err());
 }
 
-/// Links behind a bucket of tokens: short messages pass at once, and a train of them soon does not.
+/// Links behind a token bucket: short messages pass at once, but a train of them does not.
 #[test]
 fn what_passes_idle_links_comes_back() {
     let mut rng = ChaCha8Rng::seed_from_u64(11);
@@ -223,11 +232,11 @@ fn what_passes_idle_links_comes_back() {
             Platform { burst: vec![burst; 3], latency: vec![vec![30e-6; 3]; 3], ..Platform::shared_links(3, 25e6) };
         let mut timings = timings(&platform, &[0, 1024, 8192, 32768, 131_072, 524_288], 3, 0.005, &mut rng);
         for there in [0, 1024, 8192, 32768] {
-            let kind = Kind::Train { messages: 10, delay: 0 };
-            let ends = play(&platform, &kind.programs(&[0, 1], there, 0, 3)).expect("it ends");
+            let kind = ProbeKind::Train { messages: 10, delay: 0 };
+            let ends = play(kind.programs(&[0, 1], there, 0, 3).as_slice(), &platform).expect("it ends");
             for launch in 0..3 {
                 let probe = Probe { kind, ranks: vec![0, 1], there, back: 0 };
-                timings.push(Timing { probe, launch, seconds: ends[0] * normal.sample(&mut rng) });
+                timings.push(ProbeTiming { probe, launch, seconds: ends[0] * normal.sample(&mut rng) });
             }
         }
         let way = fitted(timings).ways.remove(0);
@@ -238,28 +247,28 @@ fn what_passes_idle_links_comes_back() {
     }
 }
 
-/// What sending, the way and receiving take, each by itself: of ranks that are busy between messages, or before they receive.
+// Sending, latency and receiving are separated by ranks that are busy between messages, or before they receive.
 #[test]
 fn what_ranks_take_is_told_from_the_way() {
     let mut rng = ChaCha8Rng::seed_from_u64(12);
     let normal = Normal::new(1.0, 0.002).expect("a spread");
     let delay = 1_000_000;
-    let kinds = [Kind::PingPong, Kind::Train { messages: 10, delay }, Kind::Receive { delay }];
+    let kinds = [ProbeKind::PingPong, ProbeKind::Train { messages: 10, delay }, ProbeKind::Receive { delay }];
     for (fixed, latency) in [(6e-6, 30e-6), (20e-6, 0.0)] {
         let platform =
             Platform { fixed: vec![fixed; 2], latency: vec![vec![latency; 2]; 2], ..Platform::shared_links(2, 100e6) };
         let mut timings = Vec::new();
         for (launch, kind) in (0..4).flat_map(|launch| kinds.map(|kind| (launch, kind))) {
-            let ends = play(&platform, &kind.programs(&[0, 1], 0, 0, 2)).expect("it ends");
+            let ends = play(kind.programs(&[0, 1], 0, 0, 2).as_slice(), &platform).expect("it ends");
             // The delay itself is exact; a receive is timed after it.
             let busy = match kind {
-                Kind::Train { messages, delay } => f64::from(messages - 1) * delay as f64 * 1e-9,
-                Kind::Receive { delay } => delay as f64 * 1e-9,
+                ProbeKind::Train { messages, delay } => f64::from(messages - 1) * delay as f64 * 1e-9,
+                ProbeKind::Receive { delay } => delay as f64 * 1e-9,
                 _ => 0.0,
             };
-            let left = if matches!(kind, Kind::Receive { .. }) { 0.0 } else { busy };
+            let left = if matches!(kind, ProbeKind::Receive { .. }) { 0.0 } else { busy };
             let probe = Probe { kind, ranks: vec![0, 1], there: 0, back: 0 };
-            timings.push(Timing { probe, launch, seconds: left + (ends[0] - busy) * normal.sample(&mut rng) });
+            timings.push(ProbeTiming { probe, launch, seconds: left + (ends[0] - busy) * normal.sample(&mut rng) });
         }
         let model = fitted(timings);
         let found = model.ways[0].loggp.clone().expect("trains");

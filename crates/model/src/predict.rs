@@ -1,18 +1,18 @@
-//! What a model says of a collective.
+//! Predictions of a model for a collective.
 
 use collrules_record::Estimate;
 use collrules_record::model::{Model, Predicted};
 use collrules_rules::{Choice, Collective, Release};
 
 use crate::correct::corrected;
-use crate::machine::{Side, Unsaid, platform};
-use crate::platform::Platform;
-use crate::play::{Action, play_again};
+use crate::machine::{IntervalEnd, Unsaid, platform};
 use crate::schedule::programs;
+use collrules_program::Platform;
+use collrules_program::{Program, play_again};
 
-/// A call that is asked about.
+/// A call to predict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Call {
+pub struct PredictedCall {
     /// The collective.
     pub collective: Collective,
     /// The algorithm with its parameters.
@@ -23,28 +23,28 @@ pub struct Call {
     pub bytes: u64,
 }
 
-/// The time until the last rank is through, played on the model, for a call that follows another with a barrier between them,
-/// as calls are measured. Its interval has all parameters at the quick ends of their
-/// intervals on one side, and at the slow ends on the other.
-pub(crate) fn played(model: &Model, release: Release, call: Call) -> Result<Estimate, Unsaid> {
+/// Simulated time until the last rank ends a call. As in measurements, a barrier separates it from the call before. The
+/// ends of its interval have all parameters at the quick or at the slow ends of their intervals.
+pub(crate) fn played(model: &Model, release: Release, call: PredictedCall) -> Result<Estimate, Unsaid> {
     let programs = programs(release, call.collective, call.choice, call.ranks, call.bytes)?;
-    let time = |side: Side| {
+    let time = |side: IntervalEnd| {
         let platform = platform(model, call.ranks as usize, side)?;
         call_seconds(&platform, &programs).ok_or(Unsaid::Endless)
     };
-    let point = time(Side::Middle)?;
+    let point = time(IntervalEnd::Middle)?;
     let certain = model.launches > 1;
     Ok(Estimate {
         point,
-        low: if certain { Some(time(Side::Quick)?.min(point)) } else { None },
-        high: if certain { Some(time(Side::Slow)?.max(point)) } else { None },
+        low: if certain { Some(time(IntervalEnd::Quick)?.min(point)) } else { None },
+        high: if certain { Some(time(IntervalEnd::Slow)?.max(point)) } else { None },
         level: model.level,
         samples: model.launches,
     })
 }
 
-/// The same, corrected by what this algorithm took over its predictions on as many ranks, where the model has seen it.
-pub fn predict(model: &Model, release: Release, call: Call) -> Result<(Estimate, bool), Unsaid> {
+/// Predicts the time of a call like `played`, corrected by the errors of predictions of this algorithm on as many ranks,
+/// if the model has such cells. The flag is true if it was corrected.
+pub fn predict(model: &Model, release: Release, call: PredictedCall) -> Result<(Estimate, bool), Unsaid> {
     let played = played(model, release, call)?;
     // Algorithms have other numbers in other releases.
     let same = model.release.is_none_or(|measured| measured == release);
@@ -53,8 +53,12 @@ pub fn predict(model: &Model, release: Release, call: Call) -> Result<(Estimate,
     Ok((played.map(|time| time * factor), said.is_some()))
 }
 
-/// What these cells make of the prediction of a call: they have times of its algorithm beside their predictions.
-pub(crate) fn correction<'a>(cells: impl Iterator<Item = &'a Predicted>, call: Call, played: f64) -> Option<f64> {
+/// Corrects the prediction of a call by cells that have both measured and predicted times of its algorithm.
+pub(crate) fn correction<'a>(
+    cells: impl Iterator<Item = &'a Predicted>,
+    call: PredictedCall,
+    played: f64,
+) -> Option<f64> {
     let alike = |cell: &&Predicted| {
         (cell.cell.collective, cell.cell.ranks.0, cell.choice) == (call.collective, call.ranks, call.choice)
     };
@@ -63,13 +67,13 @@ pub(crate) fn correction<'a>(cells: impl Iterator<Item = &'a Predicted>, call: C
     corrected(&known, call.bytes, played).filter(|_| played > 0.0)
 }
 
-/// The time of a call that follows another one like it with a barrier between them; none if it never ends.
-pub fn call_seconds(platform: &Platform, programs: &[Vec<Action>]) -> Option<f64> {
-    let ends = play_again(platform, programs, pause(platform)).ok()?;
+/// The time of a call that follows another one like it after a barrier; none if it never ends.
+pub fn call_seconds(platform: &Platform, programs: &[Program]) -> Option<f64> {
+    let ends = play_again(programs, platform, pause(platform)).ok()?;
     Some(ends.into_iter().fold(0.0, f64::max))
 }
 
-/// What a barrier takes: as many empty messages one after the other as it takes to hear of everybody.
+/// Estimates the time of a barrier: as many empty messages one after the other as a rank needs to hear from all others.
 fn pause(platform: &Platform) -> f64 {
     let ranks = platform.ranks();
     let way = |(i, j): (usize, usize)| platform.handling(i, 0) + platform.latency[i][j] + platform.handling(j, 0);

@@ -4,32 +4,31 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::str::FromStr;
 
+use collrules_program::{Program, late_receive, one_to_two, ping_pong, train};
 use collrules_record::Pattern;
 use collrules_record::estimate::median;
 use collrules_record::pattern::Shape;
 use collrules_record::sample::PatternSample;
 
-use crate::play::Action;
-
-/// What the ranks of a probe do.
+/// Messages of the ranks of a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
+pub enum ProbeKind {
     /// The first sends to the second, which answers.
     PingPong,
     /// The first sends to the second, which does not answer, then to the third, which does.
     OneToTwo,
-    /// The first sends so many messages to the second, which answers the last; between two of them it is busy for so many
-    /// nanoseconds.
+    /// The first sends several messages to the second, which answers the last; between two messages it is busy for
+    /// `delay`.
     Train {
-        /// How many messages.
+        /// Number of messages.
         messages: u32,
-        /// How long the sender is busy after each but the last, in nanoseconds.
+        /// Time that the sender is busy after each message but the last, in nanoseconds.
         delay: u64,
     },
-    /// The second sends to the first, which is busy for so many nanoseconds before it receives; its time is that of the
-    /// receiving alone.
+    /// The second sends to the first, which is busy for `delay` before it receives; the time is that of receiving
+    /// alone.
     Receive {
-        /// How long, in nanoseconds.
+        /// Time that the receiver is busy, in nanoseconds.
         delay: u64,
     },
 }
@@ -37,11 +36,12 @@ pub enum Kind {
 /// A text that names no probe.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` is no probe; known are pingpong, one-to-two, train:MESSAGES, train:MESSAGES:NANOSECONDS and receive:NANOSECONDS"
+    "`{0}` is no probe; known are pingpong, one-to-two, train:MESSAGES, train:MESSAGES:NANOSECONDS and \
+     receive:NANOSECONDS"
 )]
-pub struct BadKind(String);
+pub struct BadProbeKind(String);
 
-impl fmt::Display for Kind {
+impl fmt::Display for ProbeKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::PingPong => f.pad("pingpong"),
@@ -53,11 +53,11 @@ impl fmt::Display for Kind {
     }
 }
 
-impl FromStr for Kind {
-    type Err = BadKind;
+impl FromStr for ProbeKind {
+    type Err = BadProbeKind;
 
-    fn from_str(text: &str) -> Result<Self, BadKind> {
-        let bad = || BadKind(text.to_owned());
+    fn from_str(text: &str) -> Result<Self, BadProbeKind> {
+        let bad = || BadProbeKind(text.to_owned());
         let mut parts = text.trim().split(':');
         let name = parts.next().unwrap_or_default();
         let mut number = || parts.next().map(|part| part.parse::<u64>().map_err(|_| bad())).transpose();
@@ -75,45 +75,23 @@ impl FromStr for Kind {
     }
 }
 
-impl Kind {
-    /// How many ranks take part.
+impl ProbeKind {
+    /// Returns the number of ranks that take part.
     pub fn ranks(self) -> usize {
         if self == Self::OneToTwo { 3 } else { 2 }
     }
 
-    /// What each rank does, in the order of the ranks of the probe.
-    pub fn programs(self, ranks: &[u32], there: u64, back: u64, all: usize) -> Vec<Vec<Action>> {
-        let mut programs = vec![Vec::new(); all];
-        let (first, second) = (ranks[0], ranks[1]);
-        let send = |to: u32, bytes: u64| Action::Send { to, bytes };
-        let receive = |from: u32| Action::Receive { from };
-        match self {
-            Self::PingPong => {
-                programs[first as usize] = vec![send(second, there), receive(second)];
-                programs[second as usize] = vec![receive(first), send(first, back)];
-            }
-            Self::OneToTwo => {
-                let third = ranks[2];
-                programs[first as usize] = vec![send(second, there), send(third, there), receive(third)];
-                programs[second as usize] = vec![receive(first)];
-                programs[third as usize] = vec![receive(first), send(first, back)];
-            }
-            Self::Train { messages, delay } => {
-                let busy = Action::Busy(delay as f64 * 1e-9);
-                for message in 0..messages {
-                    programs[first as usize].push(send(second, there));
-                    if delay > 0 && message + 1 < messages {
-                        programs[first as usize].push(busy);
-                    }
-                    programs[second as usize].push(receive(first));
-                }
-                programs[first as usize].push(receive(second));
-                programs[second as usize].push(send(first, back));
-            }
-            Self::Receive { delay } => {
-                programs[first as usize] = vec![Action::Busy(delay as f64 * 1e-9), receive(second)];
-                programs[second as usize] = vec![send(first, there)];
-            }
+    /// The programs of all ranks of a job, of which these take part in the probe.
+    pub fn programs(self, ranks: &[u32], there: u64, back: u64, all: usize) -> Vec<Program> {
+        let parts = match self {
+            Self::PingPong => ping_pong(there, back),
+            Self::OneToTwo => one_to_two(there, back),
+            Self::Train { messages, delay } => train(there, back, messages, delay),
+            Self::Receive { delay } => late_receive(there, delay),
+        };
+        let mut programs = vec![Program::default(); all];
+        for (rank, part) in ranks.iter().zip(parts) {
+            programs[*rank as usize] = part.rename(|part| ranks[part as usize]);
         }
         programs
     }
@@ -121,52 +99,52 @@ impl Kind {
 
 /// One timing of a probe.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Timing {
-    /// What was timed.
+pub struct ProbeTiming {
+    /// Probe that was timed.
     pub probe: Probe,
     /// The launch, from 0.
     pub launch: u32,
-    /// What the first rank took.
+    /// Time of the first rank.
     pub seconds: f64,
 }
 
-impl Timing {
-    /// The timing of a pattern; none where it is no probe.
+impl ProbeTiming {
+    /// The timing of a pattern; none if the pattern is no probe.
     pub fn of_pattern(sample: &PatternSample) -> Option<Self> {
         let there = sample.pattern.bytes.0;
         let (kind, back) = match sample.pattern.shape {
-            Shape::PingPong => (Kind::PingPong, there),
-            Shape::Ping => (Kind::PingPong, 0),
-            Shape::OneToTwo => (Kind::OneToTwo, 0),
-            Shape::Train => (Kind::Train { messages: Pattern::TRAIN, delay: 0 }, 0),
-            Shape::BusyTrain => (Kind::Train { messages: Pattern::TRAIN, delay: Pattern::BUSY }, 0),
-            Shape::LateReceive => (Kind::Receive { delay: Pattern::BUSY }, 0),
+            Shape::PingPong => (ProbeKind::PingPong, there),
+            Shape::Ping => (ProbeKind::PingPong, 0),
+            Shape::OneToTwo => (ProbeKind::OneToTwo, 0),
+            Shape::Train => (ProbeKind::Train { messages: Pattern::TRAIN, delay: 0 }, 0),
+            Shape::BusyTrain => (ProbeKind::Train { messages: Pattern::TRAIN, delay: Pattern::BUSY }, 0),
+            Shape::LateReceive => (ProbeKind::Receive { delay: Pattern::BUSY }, 0),
             Shape::Rotation | Shape::ReduceLocal => return None,
         };
         let probe = Probe { kind, ranks: sample.cast.ranks().to_vec(), there, back };
         // What was timed of a late receive begins before its rank is busy.
-        let before = if let Kind::Receive { delay } = kind { delay as f64 * 1e-9 } else { 0.0 };
+        let before = if let ProbeKind::Receive { delay } = kind { delay as f64 * 1e-9 } else { 0.0 };
         Some(Self { probe, launch: sample.launch, seconds: (sample.max.0 - before).max(0.0) })
     }
 }
 
-/// A probe: who does what.
+/// A probe: its messages, and the ranks that take part.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Probe {
-    /// What is done.
-    pub kind: Kind,
-    /// By whom.
+    /// Messages that are sent.
+    pub kind: ProbeKind,
+    /// Ranks that send them.
     pub ranks: Vec<u32>,
-    /// Bytes of each message of the first rank; of the second for [`Kind::Receive`].
+    /// Bytes of each message of the first rank; of the second for [`ProbeKind::Receive`].
     pub there: u64,
     /// Bytes of the answer.
     pub back: u64,
 }
 
 impl Probe {
-    /// Whether it is a round trip with so many bytes each way.
+    /// Returns true if it is a round trip with this many bytes each way.
     pub(crate) fn is_round_trip_of(&self, bytes: u64) -> bool {
-        self.kind == Kind::PingPong && self.there == bytes && self.back == bytes
+        self.kind == ProbeKind::PingPong && self.there == bytes && self.back == bytes
     }
 }
 
@@ -179,10 +157,10 @@ pub struct Probes {
 }
 
 impl Probes {
-    /// Of timings, which have to be positive numbers.
-    pub fn of(timings: impl IntoIterator<Item = Timing>, hosts: BTreeMap<u32, String>) -> Self {
+    /// Collects the medians of timings, which have to be positive numbers.
+    pub fn from_timings(timings: impl IntoIterator<Item = ProbeTiming>, hosts: BTreeMap<u32, String>) -> Self {
         let mut all: BTreeMap<u32, BTreeMap<Probe, Vec<f64>>> = BTreeMap::new();
-        for Timing { probe, launch, seconds } in timings {
+        for ProbeTiming { probe, launch, seconds } in timings {
             all.entry(launch).or_default().entry(probe).or_default().push(seconds);
         }
         let reduced = |timings: BTreeMap<Probe, Vec<f64>>| {
@@ -211,21 +189,22 @@ impl Probes {
         self.medians.values().flat_map(BTreeMap::keys).collect()
     }
 
-    /// The ranks that take part in any.
+    /// The ranks that take part in any probe.
     pub fn ranks(&self) -> BTreeSet<u32> {
         self.all().into_iter().flat_map(|probe| probe.ranks.iter().copied()).collect()
     }
 
-    /// Whether two ranks share a host. Ranks of which no host is known are on hosts of their own.
+    /// Returns true if two ranks share a host. Ranks with an unknown host are on hosts of their own.
     pub fn share_host(&self, a: u32, b: u32) -> bool {
         let (a, b) = (self.hosts.get(&a), self.hosts.get(&b));
         a.is_some() && a == b
     }
 
-    /// The round trip of a pair in a launch, whichever of them began: with so many bytes each way.
+    /// The round trip of a pair in a launch, with this many bytes each way, whichever rank began.
     pub fn round_trip(&self, launch: u32, a: u32, b: u32, there: u64, back: u64) -> Option<f64> {
-        let one =
-            |first, second| self.time(launch, &Probe { kind: Kind::PingPong, ranks: vec![first, second], there, back });
+        let one = |first, second| {
+            self.time(launch, &Probe { kind: ProbeKind::PingPong, ranks: vec![first, second], there, back })
+        };
         match (one(a, b), one(b, a)) {
             (Some(x), Some(y)) => Some(f64::midpoint(x, y)),
             (x, y) => x.or(y),
@@ -241,10 +220,10 @@ mod tests {
     fn kinds_read_back() {
         let kinds = ["pingpong", "one-to-two", "train:10", "train:10:5000", "receive:7"];
         for text in kinds {
-            assert_eq!(text.parse::<Kind>().map(|kind| kind.to_string()), Ok(text.to_owned()));
+            assert_eq!(text.parse::<ProbeKind>().map(|kind| kind.to_string()), Ok(text.to_owned()));
         }
         for bad in ["", "train", "train:0", "train:1:2:3", "receive", "pingpong:1", "train:99999999999"] {
-            assert!(bad.parse::<Kind>().is_err(), "{bad}");
+            assert!(bad.parse::<ProbeKind>().is_err(), "{bad}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! How well a model predicts collectives that were measured, beside two rivals that know nothing of messages.
+//! Accuracy of a model's predictions of measured collectives, compared with two simple interpolations.
 
 use std::collections::BTreeMap;
 
@@ -8,9 +8,10 @@ use collrules_record::sample::Sample;
 use collrules_record::{Candidate, Cell};
 use collrules_rules::{Choice, Release, registry};
 
-use crate::predict::{Call, correction, played};
+use crate::predict::{PredictedCall, correction, played};
 
-/// Predictions of all cells whose messages are known, beside what was measured: the median over launches of their medians.
+/// Predictions of all cells whose messages are known, next to the measured times: medians over launches of their
+/// medians.
 pub fn quality(model: &Model, release: Release, samples: &[Sample]) -> Vec<Predicted> {
     let mut launches: BTreeMap<(Cell, Choice), BTreeMap<u32, Vec<f64>>> = BTreeMap::new();
     for sample in samples {
@@ -27,7 +28,8 @@ pub fn quality(model: &Model, release: Release, samples: &[Sample]) -> Vec<Predi
         })
         .collect();
     let predicted = |((cell, choice), measured): (&(Cell, Choice), &f64)| {
-        let call = Call { collective: cell.collective, choice: *choice, ranks: cell.ranks.0, bytes: cell.bytes.0 };
+        let call =
+            PredictedCall { collective: cell.collective, choice: *choice, ranks: cell.ranks.0, bytes: cell.bytes.0 };
         let said = played(model, release, call).ok()?;
         let algorithm = registry::algorithm(release, cell.collective, choice.algorithm).ok()?;
         let alike = times.iter().filter(|((other, with), _)| {
@@ -62,10 +64,10 @@ pub fn quality(model: &Model, release: Release, samples: &[Sample]) -> Vec<Predi
     found
 }
 
-/// What the other sizes make of the prediction of a cell.
+/// Corrects the prediction of a cell by the other sizes.
 fn corrected(all: &[Predicted], cell: &Predicted) -> Option<f64> {
     let others = all.iter().filter(|other| other.cell.bytes != cell.cell.bytes);
-    let call = Call {
+    let call = PredictedCall {
         collective: cell.cell.collective,
         choice: cell.choice,
         ranks: cell.cell.ranks.0,

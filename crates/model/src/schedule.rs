@@ -1,10 +1,10 @@
 //! The messages of coll/tuned's algorithms, as its code sends them, for root 0.
 
+use collrules_program::{Buffer, BufferPart, NOTHING, Program, Step};
 use collrules_rules::{Choice, Collective, Ranks, Release, registry};
 
 use crate::machine::{MOST_MESSAGES, MOST_OPEN, Unsaid};
-use crate::play::Action;
-use crate::tree::{self, Tree};
+use crate::tree::{self, MessageTree};
 
 /// The names of the algorithms whose messages are known, as the registry has them.
 const KNOWN: [(Collective, &[&str]); 4] = [
@@ -32,17 +32,17 @@ pub fn known() -> impl Iterator<Item = (Collective, &'static str)> {
     KNOWN.into_iter().flat_map(|(collective, names)| names.iter().map(move |name| (collective, *name)))
 }
 
-/// What coll/tuned takes where a rule leaves it open: chains of bcast, and the radix of k-nomial trees.
+/// Default of coll/tuned for missing fan-outs: chains of bcast, and the radix of k-nomial trees.
 const CHAINS: u32 = 4;
 
-/// What each rank does in a call with so many message bytes.
+/// The programs of all ranks for a call.
 pub fn programs(
     release: Release,
     collective: Collective,
     choice: Choice,
     ranks: u32,
     bytes: u64,
-) -> Result<Vec<Vec<Action>>, Unsaid> {
+) -> Result<Vec<Program>, Unsaid> {
     let found = registry::algorithm(release, collective, choice.algorithm).ok();
     let name = found.map(|algorithm| algorithm.name);
     let of = KNOWN.iter().find(|(known, _)| *known == collective).map(|(_, names)| *names).unwrap_or_default();
@@ -93,64 +93,70 @@ pub fn programs(
     })
 }
 
-/// A block from each to each, with so many receives and sends open at a time, or all where 0 is asked for: receives from the
+/// A block from every rank to every other, with at most `open` receives and sends at a time (0: all): receives from the
 /// next ranks on, sends to those before.
-fn exchanged(ranks: u32, bytes: u64, open: u32) -> Vec<Vec<Action>> {
+fn exchanged(ranks: u32, bytes: u64, open: u32) -> Vec<Program> {
     let others = ranks.saturating_sub(1);
     let open = if open == 0 { others } else { open.min(others) };
     let each = |rank: u32| {
         let from = |place: u32| (rank + 1 + place) % ranks;
         let to = |place: u32| (rank + ranks - 1 - place) % ranks;
-        let mut actions: Vec<Action> = (0..open).map(|place| Action::Expect { from: from(place) }).collect();
+        let mut actions: Vec<Step> = (0..open).map(|place| Step::Expect { from: from(place) }).collect();
         actions.extend((0..open).map(|place| send(to(place), bytes)));
         for place in 0..others {
             actions.push(receive(from(place)));
             if place + open < others {
-                actions.extend([Action::Expect { from: from(place + open) }, send(to(place + open), bytes)]);
+                actions.extend([Step::Expect { from: from(place + open) }, send(to(place + open), bytes)]);
             }
         }
-        actions.push(Action::Settle);
-        actions
+        actions.push(Step::Settle);
+        actions.into_iter().collect()
     };
     (0..ranks).map(each).collect()
 }
 
-/// A block from each to each, one pair of ranks after the other.
-fn in_pairs(ranks: u32, bytes: u64) -> Vec<Vec<Action>> {
-    let swap = |rank: u32, step: u32| {
-        [send((rank + step) % ranks, bytes), receive((rank + ranks - step) % ranks), Action::Settle]
-    };
-    (0..ranks).map(|rank| (1..ranks).flat_map(|step| swap(rank, step)).collect()).collect()
+/// A block from every rank to every other, one pair after the other.
+fn in_pairs(ranks: u32, bytes: u64) -> Vec<Program> {
+    let swap = |rank: u32, step: u32| exchange((rank + step) % ranks, (rank + ranks - step) % ranks, bytes);
+    (0..ranks).map(|rank| (1..ranks).map(|step| swap(rank, step)).collect()).collect()
 }
 
-/// A block from each to each by Bruck's algorithm: all blocks that have a bit of the distance left to go, by doubled distances.
-fn doubled(ranks: u32, bytes: u64) -> Vec<Vec<Action>> {
+/// A block from every rank to every other with Bruck's algorithm: in each step, all blocks whose distance has that bit.
+fn doubled(ranks: u32, bytes: u64) -> Vec<Program> {
     let steps = || std::iter::successors(Some(1), |step| Some(2 * step)).take_while(move |step| *step < ranks);
     let each = |rank: u32| {
         let swap = |step: u32| {
             let blocks = (1..ranks).filter(|distance| distance & step != 0).count() as u64;
-            [send((rank + step) % ranks, blocks * bytes), receive((rank + ranks - step) % ranks), Action::Settle]
+            exchange((rank + step) % ranks, (rank + ranks - step) % ranks, blocks * bytes)
         };
-        steps().flat_map(swap).collect()
+        steps().map(swap).collect()
     };
     (0..ranks).map(each).collect()
 }
 
-/// Empty messages of a barrier by dissemination, after which everybody has heard of everybody.
-pub fn barrier(ranks: u32) -> Vec<Vec<Action>> {
+/// Empty messages of a dissemination barrier.
+pub fn barrier(ranks: u32) -> Vec<Program> {
     let steps = || std::iter::successors(Some(1), |step| Some(2 * step)).take_while(|step| *step < ranks);
-    let each = |rank: u32| {
-        steps().flat_map(|step| [send((rank + step) % ranks, 0), receive((rank + ranks - step) % ranks)]).collect()
-    };
+    let each =
+        |rank: u32| steps().map(|step| exchange((rank + step) % ranks, (rank + ranks - step) % ranks, 0)).collect();
     (0..ranks).map(each).collect()
 }
 
-fn send(to: u32, bytes: u64) -> Action {
-    Action::Send { to, bytes }
+/// Bytes without a place, of which only the number matters.
+fn some(bytes: u64) -> BufferPart {
+    BufferPart { place: Buffer::Send, first: 0, len: bytes as usize }
 }
 
-fn receive(from: u32) -> Action {
-    Action::Receive { from }
+fn send(to: u32, bytes: u64) -> Step {
+    Step::Send { to, part: some(bytes) }
+}
+
+fn receive(from: u32) -> Step {
+    Step::Receive { from, part: NOTHING }
+}
+
+fn exchange(to: u32, from: u32, bytes: u64) -> Step {
+    Step::Exchange { to, send: some(bytes), from, receive: NOTHING }
 }
 
 /// The lengths of the segments.
@@ -159,23 +165,23 @@ fn segments(bytes: u64, segment: u64) -> impl Iterator<Item = u64> + Clone {
     std::iter::repeat_n(segment, whole as usize).chain(Some(rest).filter(|rest| *rest > 0))
 }
 
-/// The same for all, down a tree, segment by segment.
-fn down(tree: &Tree, bytes: u64, segment: u64) -> Vec<Vec<Action>> {
+/// Builds the programs of ranks that send all bytes to all others down a tree, segment by segment.
+fn down(tree: &MessageTree, bytes: u64, segment: u64) -> Vec<Program> {
     let parents = tree::parents(tree);
     let each = |rank: usize| {
         let mut actions = Vec::new();
         for length in segments(bytes, segment) {
             actions.extend(parents[rank].map(receive));
             actions.extend(tree[rank].iter().map(|child| send(*child, length)));
-            actions.push(Action::Settle);
+            actions.push(Step::Settle);
         }
-        actions
+        actions.into_iter().collect()
     };
     (0..tree.len()).map(each).collect()
 }
 
-/// A half down each side of a binary tree; then a rank of one side and one of the other swap them.
-fn halves(ranks: u32, bytes: u64, segment: u64) -> Vec<Vec<Action>> {
+/// Sends a half down each side of a binary tree; then pairs of ranks, one from each side, swap them.
+fn halves(ranks: u32, bytes: u64, segment: u64) -> Vec<Program> {
     let tree = tree::binary(ranks);
     if ranks < 3 {
         return down(&tree, bytes, segment);
@@ -183,11 +189,11 @@ fn halves(ranks: u32, bytes: u64, segment: u64) -> Vec<Vec<Action>> {
     let half = [bytes.div_ceil(2), bytes / 2];
     let parents = tree::parents(&tree);
     let side = |rank: u32| usize::from(rank.is_multiple_of(2));
-    let mut programs: Vec<Vec<Action>> = vec![Vec::new(); ranks as usize];
+    let mut programs: Vec<Program> = vec![Program::default(); ranks as usize];
     let lengths: [Vec<u64>; 2] = half.map(|half| segments(half, segment.min(half)).collect());
     for at in 0..lengths[0].len().max(lengths[1].len()) {
         for child in &tree[0] {
-            let sent = lengths[side(*child)].get(at).map(|length| [send(*child, *length), Action::Settle]);
+            let sent = lengths[side(*child)].get(at).map(|length| [send(*child, *length), Step::Settle]);
             programs[0].extend(sent.into_iter().flatten());
         }
     }
@@ -195,25 +201,26 @@ fn halves(ranks: u32, bytes: u64, segment: u64) -> Vec<Vec<Action>> {
         for length in &lengths[side(rank)] {
             programs[rank as usize].extend(parents[rank as usize].map(receive));
             for child in &tree[rank as usize] {
-                programs[rank as usize].extend([send(*child, *length), Action::Settle]);
+                programs[rank as usize].extend([send(*child, *length), Step::Settle]);
             }
         }
     }
     for odd in (1..ranks).step_by(2) {
         let even = odd + 1;
         if even < ranks {
-            programs[odd as usize].extend([send(even, half[0]), receive(even), Action::Settle]);
-            programs[even as usize].extend([send(odd, half[1]), receive(odd), Action::Settle]);
+            programs[odd as usize].extend([exchange(even, even, half[0])]);
+            programs[even as usize].extend([exchange(odd, odd, half[1])]);
         } else {
-            programs[0].extend([send(odd, half[1]), Action::Settle]);
-            programs[odd as usize].push(receive(0));
+            programs[0].extend([send(odd, half[1]), Step::Settle]);
+            programs[odd as usize].extend([receive(0)]);
         }
     }
     programs
 }
 
-/// A block for each, down a binomial tree from the farthest on, then all blocks to all: by doubling, or around a ring.
-fn scattered(ranks: u32, bytes: u64, doubling: bool) -> Vec<Vec<Action>> {
+/// Scatters blocks down a binomial tree, the farthest first, then gathers all blocks to all: by doubling, or around a
+/// ring.
+fn scattered(ranks: u32, bytes: u64, doubling: bool) -> Vec<Program> {
     let block = bytes.div_ceil(u64::from(ranks.max(1)));
     // The last ranks may have less, or nothing.
     let length = |first: u32, count: u32| {
@@ -224,63 +231,62 @@ fn scattered(ranks: u32, bytes: u64, doubling: bool) -> Vec<Vec<Action>> {
     let (parents, sizes) = (tree::parents(&tree), tree::sizes(&tree));
     (0..ranks)
         .map(|rank| {
-            let mut actions: Vec<Action> = parents[rank as usize].map(receive).into_iter().collect();
+            let mut actions: Vec<Step> = parents[rank as usize].map(receive).into_iter().collect();
             for child in tree[rank as usize].iter().rev() {
-                actions.extend([send(*child, length(*child, sizes[*child as usize] as u32)), Action::Settle]);
+                actions.extend([send(*child, length(*child, sizes[*child as usize] as u32)), Step::Settle]);
             }
             if doubling {
                 let mut mask = 1;
                 while mask < ranks {
                     let partner = rank ^ mask;
-                    actions.extend([send(partner, length(rank / mask * mask, mask)), receive(partner), Action::Settle]);
+                    actions.push(exchange(partner, partner, length(rank / mask * mask, mask)));
                     mask *= 2;
                 }
             } else {
                 for step in 0..ranks.saturating_sub(1) {
                     let sent = (rank + ranks - step) % ranks;
-                    actions.push(send((rank + 1) % ranks, length(sent, 1)));
-                    actions.extend([receive((rank + ranks - 1) % ranks), Action::Settle]);
+                    actions.push(exchange((rank + 1) % ranks, (rank + ranks - 1) % ranks, length(sent, 1)));
                 }
             }
-            actions
+            actions.into_iter().collect()
         })
         .collect()
 }
 
-/// Each its block, down a tree; where senders do not wait for one before they send the next, they wait for all in the end.
-fn blocks_down(tree: &Tree, bytes: u64, waits: bool) -> Vec<Vec<Action>> {
+/// Scatters blocks down a tree. If senders do not wait for each block (`waits`), they wait for all in the end.
+fn blocks_down(tree: &MessageTree, bytes: u64, waits: bool) -> Vec<Program> {
     let (parents, sizes) = (tree::parents(tree), tree::sizes(tree));
     let each = |rank: usize| {
         let sends = tree[rank].iter().flat_map(|child| {
-            let settled = waits.then_some(Action::Settle);
+            let settled = waits.then_some(Step::Settle);
             std::iter::once(send(*child, bytes * sizes[*child as usize])).chain(settled)
         });
-        parents[rank].map(receive).into_iter().chain(sends).chain([Action::Settle]).collect()
+        parents[rank].map(receive).into_iter().chain(sends).chain([Step::Settle]).collect()
     };
     (0..tree.len()).map(each).collect()
 }
 
-/// Everybody's block, up a tree.
-fn blocks_up(tree: &Tree, bytes: u64) -> Vec<Vec<Action>> {
+/// Gathers everybody's block up a tree.
+fn blocks_up(tree: &MessageTree, bytes: u64) -> Vec<Program> {
     let (parents, sizes) = (tree::parents(tree), tree::sizes(tree));
     let each = |rank: usize| {
         let receives = tree[rank].iter().map(|child| receive(*child));
-        receives.chain(parents[rank].map(|parent| send(parent, bytes * sizes[rank]))).chain([Action::Settle]).collect()
+        receives.chain(parents[rank].map(|parent| send(parent, bytes * sizes[rank]))).chain([Step::Settle]).collect()
     };
     (0..tree.len()).map(each).collect()
 }
 
-/// The root asks one after the other for a first segment, and takes the rest of each as it comes.
-fn asked_for(ranks: u32, bytes: u64, first: u64) -> Vec<Vec<Action>> {
+/// The root asks each rank in turn for a first segment, and receives the rests as they come.
+fn asked_for(ranks: u32, bytes: u64, first: u64) -> Vec<Program> {
     let rest = bytes - first;
-    let mut programs: Vec<Vec<Action>> = vec![Vec::new(); ranks as usize];
+    let mut programs: Vec<Program> = vec![Program::default(); ranks as usize];
     for rank in 1..ranks {
         programs[0].extend([send(rank, 0), receive(rank)]);
         programs[rank as usize].extend([receive(0), send(0, first)]);
         if rest > 0 {
-            programs[rank as usize].push(send(0, rest));
+            programs[rank as usize].extend([send(0, rest)]);
         }
-        programs[rank as usize].push(Action::Settle);
+        programs[rank as usize].extend([Step::Settle]);
     }
     if rest > 0 {
         programs[0].extend((1..ranks).map(receive));
@@ -290,9 +296,9 @@ fn asked_for(ranks: u32, bytes: u64, first: u64) -> Vec<Vec<Action>> {
 
 #[cfg(test)]
 mod tests {
+    use collrules_program::{Platform, play};
+
     use super::*;
-    use crate::platform::Platform;
-    use crate::play::play;
 
     fn choice(algorithm: u32, segsize: u64) -> Choice {
         Choice { algorithm, segsize, ..Choice::default() }
@@ -301,11 +307,11 @@ mod tests {
     fn link_times(collective: Collective, choice: Choice, ranks: u32) -> f64 {
         let bytes = 1 << 16;
         let programs = programs(Release::V4_1, collective, choice, ranks, bytes).expect("known");
-        let ends = play(&Platform::shared_links(ranks as usize, bytes as f64), &programs).expect("it ends");
+        let ends = play(programs.as_slice(), &Platform::shared_links(ranks as usize, bytes as f64)).expect("it ends");
         ends.into_iter().fold(0.0, f64::max)
     }
 
-    /// Max-min sharing on 8 ranks, as methods say it was played and measured.
+    /// Max-min sharing on 8 ranks, compared with known counts of link times.
     #[test]
     fn shared_links_take_the_known_number_of_link_times() {
         for (collective, algorithm, expected) in [
@@ -337,7 +343,7 @@ mod tests {
                         continue;
                     }
                     let platform = Platform::shared_links(ranks as usize, 1e6);
-                    let ends = play(&platform, &programs.expect("known"));
+                    let ends = play(programs.expect("known").as_slice(), &platform);
                     assert!(ends.is_ok(), "{collective} {name}, {ranks} ranks, {bytes} bytes: {ends:?}");
                 }
             }

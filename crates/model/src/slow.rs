@@ -1,8 +1,8 @@
 //! Nodes and pairs that are slower than the others, beyond noise and what is tolerated.
 //!
-//! A node is judged by its quickest pairs: a slow one is slow with all. What is usual is the lower median of the nodes. A pair
-//! is judged by what its two nodes explain, as a sum of what each is slower by. Both are tested over launches by Student's test
-//! against what is tolerated, and all tests together by Holm's procedure.
+//! A node is judged by its quickest pairs, since a slow node is slow with all others. The usual time is the lower
+//! median of the nodes. A pair is judged against the sum of its two nodes' slowdowns. Both are tested over launches
+//! with Student's test against the tolerated slowdown, with Holm's correction over all tests.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,21 +10,21 @@ use collrules_record::model::{Slow, SlowNode, SlowPair, Where};
 use collrules_record::{Bytes, Estimate};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-use crate::probe::{Kind, Probes};
+use crate::probe::{ProbeKind, Probes};
 use crate::way::at;
 
-/// What is looked for.
+/// Terms of the search for slow nodes and pairs.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Terms {
+pub struct SlowCriteria {
     /// Slowdown that is tolerated, such as 0.2.
     pub tolerate: f64,
-    /// The share of machines without slow nodes on which one may be named nevertheless.
+    /// The probability of naming any node or pair on a machine without slow ones.
     pub error_rate: f64,
     /// The level of intervals.
     pub level: f64,
 }
 
-/// What is tested.
+/// Node or pair that is tested.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Whom {
     Node(u32),
@@ -38,22 +38,23 @@ impl Whom {
 }
 
 /// Round trips of pairs at a size in a launch.
-type Times = BTreeMap<(u32, u32), f64>;
+type RoundTrips = BTreeMap<(u32, u32), f64>;
 
-/// Finds what stands out among pairs of a kind.
-pub(crate) fn find(probes: &Probes, terms: Terms, unknown: &mut Vec<String>) -> Slow {
+/// Finds slow nodes and pairs among pairs of a kind.
+pub(crate) fn find(probes: &Probes, terms: SlowCriteria, unknown: &mut Vec<String>) -> Slow {
     let mut tests: Vec<(Whom, u64, Vec<f64>)> = Vec::new();
     let mut map = Vec::new();
     for place in [Where::Between, Where::Inside] {
         let sizes: BTreeSet<u64> = probes
             .all()
             .into_iter()
-            .filter(|probe| probe.kind == Kind::PingPong && at(probes, probe) == Some(place))
+            .filter(|probe| probe.kind == ProbeKind::PingPong && at(probes, probe) == Some(place))
             .map(|probe| probe.there)
             .collect();
         let ends: BTreeSet<u64> = sizes.first().into_iter().chain(sizes.last()).copied().collect();
         for size in ends {
-            let by_launch: Vec<Times> = probes.launches().map(|launch| times(probes, launch, place, size)).collect();
+            let by_launch: Vec<RoundTrips> =
+                probes.launches().map(|launch| times(probes, launch, place, size)).collect();
             tests.extend(factors(&by_launch).into_iter().map(|(whom, values)| (whom, size, values)));
             if Some(&size) == sizes.last() {
                 map.extend(compared(&by_launch));
@@ -62,7 +63,7 @@ pub(crate) fn find(probes: &Probes, terms: Terms, unknown: &mut Vec<String>) -> 
     }
     let tested = tests.len();
     if tests.iter().all(|(_, _, values)| values.len() < 2) {
-        unknown.push("Whether a node is slow: that takes three ranks and two launches at least.".to_owned());
+        unknown.push("No search for slow nodes: it needs at least three ranks and two launches.".to_owned());
     }
     let tests: Vec<(Whom, u64, Vec<f64>)> =
         tests.into_iter().map(|(whom, size, values)| (whom, size, values.into_iter().map(f64::ln).collect())).collect();
@@ -102,10 +103,10 @@ pub(crate) fn find(probes: &Probes, terms: Terms, unknown: &mut Vec<String>) -> 
     slow
 }
 
-fn times(probes: &Probes, launch: u32, place: Where, size: u64) -> Times {
-    let mut found = Times::new();
+fn times(probes: &Probes, launch: u32, place: Where, size: u64) -> RoundTrips {
+    let mut found = RoundTrips::new();
     for (probe, _) in probes.of_launch(launch) {
-        if probe.kind != Kind::PingPong || probe.there != size || at(probes, probe) != Some(place) {
+        if probe.kind != ProbeKind::PingPong || probe.there != size || at(probes, probe) != Some(place) {
             continue;
         }
         let (a, b) = (probe.ranks[0].min(probe.ranks[1]), probe.ranks[0].max(probe.ranks[1]));
@@ -116,8 +117,9 @@ fn times(probes: &Probes, launch: u32, place: Where, size: u64) -> Times {
     found
 }
 
-/// What each node and pair takes over what is usual, in each launch that has all.
-fn factors(launches: &[Times]) -> BTreeMap<Whom, Vec<f64>> {
+/// Computes the time of each node relative to the usual time, and of each pair relative to what its nodes explain, in
+/// each launch that has all pairs.
+fn factors(launches: &[RoundTrips]) -> BTreeMap<Whom, Vec<f64>> {
     let mut found: BTreeMap<Whom, Vec<f64>> = BTreeMap::new();
     for times in launches {
         let best = best(times);
@@ -137,9 +139,9 @@ fn factors(launches: &[Times]) -> BTreeMap<Whom, Vec<f64>> {
     found
 }
 
-/// The time of each node with its quickest partners: the second quickest where there are more than 3, so that one lucky pair
-/// does not excuse a node, nor make all its others slow.
-fn best(times: &Times) -> BTreeMap<u32, f64> {
+/// The time of each node with its quickest partners. With more than 3 nodes it is the second quickest, so that one
+/// lucky pair does not excuse a node or make all others look slow.
+fn best(times: &RoundTrips) -> BTreeMap<u32, f64> {
     let mut of_node: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
     for ((a, b), time) in times {
         of_node.entry(*a).or_default().push(*time);
@@ -160,8 +162,8 @@ fn lower_median(values: impl Iterator<Item = f64>) -> f64 {
     sorted.get((sorted.len().max(1) - 1) / 2).copied().unwrap_or(f64::NAN)
 }
 
-/// The mean over launches of each pair's time over that of a usual node.
-fn compared(launches: &[Times]) -> Vec<((u32, u32), f64)> {
+/// The mean over launches of each pair's time relative to a usual node's.
+fn compared(launches: &[RoundTrips]) -> Vec<((u32, u32), f64)> {
     let mut all: BTreeMap<(u32, u32), Vec<f64>> = BTreeMap::new();
     for times in launches {
         let usual = lower_median(best(times).into_values());
@@ -170,8 +172,8 @@ fn compared(launches: &[Times]) -> Vec<((u32, u32), f64)> {
     all.into_iter().map(|(pair, values)| (pair, values.iter().sum::<f64>() / values.len() as f64)).collect()
 }
 
-/// Probability of so large a mean if the true one were the bound; none for fewer than 2 values. Few launches say little of how
-/// much a node varies, and all that are alike together say more: the variance is theirs, or its own where that is larger.
+/// Probability of such a mean if the true one were the bound; none for fewer than 2 values. With few launches, a node's
+/// own variance is uncertain, so the pooled variance of similar tests is used unless the own one is larger.
 fn exceeds(values: &[f64], alike: &[&[f64]], bound: f64) -> Option<f64> {
     let count = values.len() as f64;
     let of_all: Vec<(f64, f64)> = alike.iter().map(|values| squares(values)).collect();

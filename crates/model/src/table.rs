@@ -1,15 +1,18 @@
-//! Timings of probes as a table: `pattern,ranks,bytes,back,launch,seconds`, with `hosts` where ranks share some.
+//! Timings of probes as a table: `pattern,ranks,bytes,back,launch,seconds`, with `hosts` if ranks share hosts.
 
 use std::collections::BTreeMap;
 
 use collrules_rules::words::{plural, some};
 
-use crate::probe::{Kind, Probe, Probes, Timing};
+use collrules_record::sample::check_time;
+use collrules_record::{Bytes, Seconds};
+
+use crate::probe::{Probe, ProbeKind, ProbeTiming, Probes};
 
 /// Columns that a table has to have.
 const COLUMNS: [&str; 5] = ["pattern", "ranks", "bytes", "launch", "seconds"];
 
-/// More places than this are not told one by one.
+/// The most faulty rows that are reported one by one.
 const TOLD: usize = 3;
 
 /// A table that cannot be read.
@@ -25,7 +28,7 @@ pub enum BadTable {
     Empty(String),
 }
 
-/// Reads a table. Rows that cannot be used are left out and told of in sentences.
+/// Reads a table. Unusable rows are left out and reported in sentences.
 pub fn read(text: &str) -> Result<(Probes, Vec<String>), BadTable> {
     let mut reader =
         csv::ReaderBuilder::new().comment(Some(b'#')).flexible(true).trim(csv::Trim::All).from_reader(text.as_bytes());
@@ -59,7 +62,7 @@ pub fn read(text: &str) -> Result<(Probes, Vec<String>), BadTable> {
     if timings.is_empty() {
         return Err(BadTable::Empty(if told.is_empty() { "there is none".to_owned() } else { told.join("; ") }));
     }
-    Ok((Probes::of(timings, hosts), told))
+    Ok((Probes::from_timings(timings, hosts), told))
 }
 
 fn sentence(why: &str, lines: &[u64]) -> String {
@@ -67,10 +70,10 @@ fn sentence(why: &str, lines: &[u64]) -> String {
     format!("{} {}: {why}", plural(lines.len(), "line"), some(&numbers, TOLD))
 }
 
-type Row = (Timing, Vec<(u32, String)>);
+type ProbeRow = (ProbeTiming, Vec<(u32, String)>);
 
-fn row<'a>(value: &dyn Fn(&str) -> &'a str) -> Result<Row, String> {
-    let kind: Kind = value("pattern").parse().map_err(|bad: crate::probe::BadKind| bad.to_string())?;
+fn row<'a>(value: &dyn Fn(&str) -> &'a str) -> Result<ProbeRow, String> {
+    let kind: ProbeKind = value("pattern").parse().map_err(|bad: crate::probe::BadProbeKind| bad.to_string())?;
     let number = |text: &str| text.parse::<u32>().map_err(|_| format!("`{text}` is no whole number"));
     let ranks = value("ranks").split('+').map(|rank| number(rank.trim())).collect::<Result<Vec<u32>, _>>()?;
     if ranks.len() != kind.ranks() {
@@ -87,7 +90,7 @@ fn row<'a>(value: &dyn Fn(&str) -> &'a str) -> Result<Row, String> {
     let there = size(value("bytes"))?;
     // Without a column of its own, the answer is as long where both sides send, and empty elsewhere.
     let back = match value("back") {
-        "" if kind == Kind::PingPong => there,
+        "" if kind == ProbeKind::PingPong => there,
         "" => 0,
         back => size(back)?,
     };
@@ -96,6 +99,7 @@ fn row<'a>(value: &dyn Fn(&str) -> &'a str) -> Result<Row, String> {
     if !seconds.is_finite() || seconds <= 0.0 {
         return Err("the time is not above zero".to_owned());
     }
+    check_time(Seconds(seconds), Bytes(there.max(back)))?;
     let names = value("hosts");
     let hosts: Vec<(u32, String)> = if names.is_empty() {
         Vec::new()
@@ -106,7 +110,7 @@ fn row<'a>(value: &dyn Fn(&str) -> &'a str) -> Result<Row, String> {
         }
         ranks.iter().copied().zip(names.into_iter().map(str::to_owned)).collect()
     };
-    Ok((Timing { probe: Probe { kind, ranks, there, back }, launch, seconds }, hosts))
+    Ok((ProbeTiming { probe: Probe { kind, ranks, there, back }, launch, seconds }, hosts))
 }
 
 #[cfg(test)]

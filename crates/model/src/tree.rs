@@ -1,19 +1,19 @@
 //! The trees of coll/base, as its `coll_base_topo.c` builds them, for root 0.
 
-/// Whom a rank sends to, in order.
-pub(crate) type Tree = Vec<Vec<u32>>;
+/// Receivers of each rank's messages, in order.
+pub(crate) type MessageTree = Vec<Vec<u32>>;
 
-/// Everybody hangs off the root.
-pub(crate) fn linear(ranks: u32) -> Tree {
+/// All ranks are children of the root.
+pub(crate) fn linear(ranks: u32) -> MessageTree {
     from_children(ranks, |rank| if rank == 0 { (1..ranks).collect() } else { Vec::new() })
 }
 
-/// So many chains off the root, the longer ones first.
-pub(crate) fn chain(ranks: u32, chains: u32) -> Tree {
+/// Chains below the root, the longer ones first.
+pub(crate) fn chain(ranks: u32, chains: u32) -> MessageTree {
     let chains = chains.clamp(1, ranks.saturating_sub(1).max(1));
     let others = ranks.saturating_sub(1);
     let (short, longer) = (others / chains, others % chains);
-    let mut tree: Tree = vec![Vec::new(); ranks as usize];
+    let mut tree: MessageTree = vec![Vec::new(); ranks as usize];
     let mut next = 1;
     for number in 0..chains {
         let length = short + u32::from(number < longer);
@@ -27,8 +27,8 @@ pub(crate) fn chain(ranks: u32, chains: u32) -> Tree {
     tree
 }
 
-/// Level by level: those of a level divide the ranks of the next among themselves in turns.
-pub(crate) fn binary(ranks: u32) -> Tree {
+/// Level by level: the ranks of a level take those of the next in turns as children.
+pub(crate) fn binary(ranks: u32) -> MessageTree {
     from_children(ranks, |rank| {
         let mut width = 1;
         let mut first = 0;
@@ -41,7 +41,7 @@ pub(crate) fn binary(ranks: u32) -> Tree {
 }
 
 /// Binomial: the nearest first.
-pub(crate) fn binomial(ranks: u32) -> Tree {
+pub(crate) fn binomial(ranks: u32) -> MessageTree {
     from_children(ranks, |rank| {
         let masks = (0..u32::BITS).map(|bit| 1_u32 << bit).take_while(|mask| rank & mask == 0 && *mask < ranks);
         masks.map(|mask| rank + mask).filter(|child| *child < ranks).collect()
@@ -49,7 +49,7 @@ pub(crate) fn binomial(ranks: u32) -> Tree {
 }
 
 /// k-nomial: the farthest first.
-pub(crate) fn knomial(ranks: u32, radix: u32) -> Tree {
+pub(crate) fn knomial(ranks: u32, radix: u32) -> MessageTree {
     let radix = radix.max(2);
     from_children(ranks, |rank| {
         let mut mask = 1;
@@ -65,12 +65,12 @@ pub(crate) fn knomial(ranks: u32, radix: u32) -> Tree {
     })
 }
 
-fn from_children(ranks: u32, children: impl Fn(u32) -> Vec<u32>) -> Tree {
+fn from_children(ranks: u32, children: impl Fn(u32) -> Vec<u32>) -> MessageTree {
     (0..ranks).map(children).collect()
 }
 
 /// The parent of each rank.
-pub(crate) fn parents(tree: &Tree) -> Vec<Option<u32>> {
+pub(crate) fn parents(tree: &MessageTree) -> Vec<Option<u32>> {
     let mut parents = vec![None; tree.len()];
     for (parent, children) in (0..).zip(tree) {
         children.iter().for_each(|child| parents[*child as usize] = Some(parent));
@@ -78,9 +78,9 @@ pub(crate) fn parents(tree: &Tree) -> Vec<Option<u32>> {
     parents
 }
 
-/// How many ranks there are in each subtree.
-pub(crate) fn sizes(tree: &Tree) -> Vec<u64> {
-    fn size(tree: &Tree, rank: usize) -> u64 {
+/// Returns the number of ranks in each subtree.
+pub(crate) fn sizes(tree: &MessageTree) -> Vec<u64> {
+    fn size(tree: &MessageTree, rank: usize) -> u64 {
         1 + tree[rank].iter().map(|child| size(tree, *child as usize)).sum::<u64>()
     }
     (0..tree.len()).map(|rank| size(tree, rank)).collect()

@@ -1,31 +1,31 @@
-//! What all pairs of a kind have in common: lines by range of sizes, gaps, and LogGP's parameters.
+//! Common parameters of all pairs of a kind: lines by range of sizes, gaps, and LogGP's parameters.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::estimate::median;
-use collrules_record::line::{Errors, Line, Point, noise, segments};
-use collrules_record::model::{LogGp, Regime, Way, Where};
+use collrules_record::line::{Coordinates, Errors, StraightLine, noise, segments};
+use collrules_record::model::{LogGp, PathModel, Regime, Where};
 use collrules_record::{Bytes, Estimate, Seconds};
 
-use crate::probe::{Kind, Probe, Probes};
+use crate::probe::{Probe, ProbeKind, Probes};
 
-/// A limit of Open MPI at which it sends otherwise.
+/// A limit of Open MPI above which it sends messages by another protocol.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limit {
-    /// What it is called.
+    /// Name of the limit.
     pub name: String,
     /// The largest size below it.
     pub bytes: u64,
-    /// For which pairs it is.
+    /// Pairs to which it applies.
     pub place: Where,
-    /// Whether Open MPI reports it, rather than that it usually has it.
+    /// True if Open MPI reports it; false if it is only the usual value.
     pub reported: bool,
 }
 
 impl Limit {
-    /// The eager limits that an Open MPI reports, by the names of its components; those of 4.1 and 5.0 as they come where it
-    /// does not tell. What is longer waits for its receiver.
-    pub fn of(reported: &BTreeMap<String, Bytes>) -> Vec<Self> {
+    /// The eager limits that an Open MPI reports, by the names of its components, or the defaults of 4.1 and 5.0.
+    /// Longer messages wait for their receiver.
+    pub fn from_reported(reported: &BTreeMap<String, Bytes>) -> Vec<Self> {
         let limit = |place, components: &[&'static str], usual: u64| {
             let told = components.iter().find_map(|name| Some((*name, *reported.get(*name)?)));
             let (name, bytes, default) =
@@ -45,19 +45,19 @@ pub(crate) fn fit(
     limits: &[Limit],
     level: f64,
     unknown: &mut Vec<String>,
-) -> Option<Way> {
+) -> Option<PathModel> {
     let of_kind = |probe: &Probe| at(probes, probe) == Some(place);
     let pairs: BTreeSet<(u32, u32)> = probes
         .all()
         .into_iter()
-        .filter(|probe| probe.kind == Kind::PingPong && of_kind(probe))
+        .filter(|probe| probe.kind == ProbeKind::PingPong && of_kind(probe))
         .map(|probe| (probe.ranks[0].min(probe.ranks[1]), probe.ranks[0].max(probe.ranks[1])))
         .collect();
     if pairs.is_empty() {
         return None;
     }
     // Per launch, the median over pairs, so that a slow one does not count.
-    let curve = |wanted: &dyn Fn(&Probe) -> Option<u64>| -> BTreeMap<u32, Vec<Point>> {
+    let curve = |wanted: &dyn Fn(&Probe) -> Option<u64>| -> BTreeMap<u32, Vec<Coordinates>> {
         let launch = |launch: u32| {
             let mut sizes: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
             for (probe, time) in probes.of_launch(launch).filter(|(probe, _)| of_kind(probe)) {
@@ -73,10 +73,10 @@ pub(crate) fn fit(
             .filter(|(_, points): &(_, Vec<_>)| !points.is_empty())
             .collect()
     };
-    let both = curve(&|probe| (probe.kind == Kind::PingPong && probe.there == probe.back).then_some(probe.there));
-    let one_way = curve(&|probe| (probe.kind == Kind::PingPong && probe.back == 0).then_some(probe.there));
+    let both = curve(&|probe| (probe.kind == ProbeKind::PingPong && probe.there == probe.back).then_some(probe.there));
+    let one_way = curve(&|probe| (probe.kind == ProbeKind::PingPong && probe.back == 0).then_some(probe.there));
     // Where answers are empty, the way back is that of the empty message, which is half of the empty round trip.
-    let times: BTreeMap<u32, Vec<Point>> = if points_of(&one_way) > points_of(&both) {
+    let times: BTreeMap<u32, Vec<Coordinates>> = if points_of(&one_way) > points_of(&both) {
         one_way.iter().map(|(launch, points)| (*launch, without_answer(points))).collect()
     } else {
         both.iter()
@@ -90,7 +90,7 @@ pub(crate) fn fit(
     let mut loggp = loggp(probes, &curve, &of_kind, level, unknown, place);
     let gaps = gaps(&one_way, loggp.as_ref(), level);
     let train = curve(&|probe| match probe.kind {
-        Kind::Train { messages, delay: 0 } if messages > 1 => Some(u64::from(messages) * probe.there),
+        ProbeKind::Train { messages, delay: 0 } if messages > 1 => Some(u64::from(messages) * probe.there),
         _ => None,
     });
     let long = long_train(&train, level);
@@ -99,12 +99,13 @@ pub(crate) fn fit(
         // Short trains pass for free as well, and say nothing about the rate.
         found.gap_per_byte = long;
     }
-    Some(Way { place, pairs: pairs.len(), regimes, burst, gaps, loggp })
+    Some(PathModel { place, pairs: pairs.len(), regimes, burst, gaps, loggp })
 }
 
-/// What a byte takes in the longest trains, beside those of half their length and less. Sizes are those of whole trains.
-fn long_train(trains: &BTreeMap<u32, Vec<Point>>, level: f64) -> Option<Estimate> {
-    let slope = |points: &Vec<Point>| {
+/// Estimates the time per byte of long messages: the slope between the longest trains and the longest ones of at most
+/// half that size. Sizes are those of whole trains.
+fn long_train(trains: &BTreeMap<u32, Vec<Coordinates>>, level: f64) -> Option<Estimate> {
+    let slope = |points: &Vec<Coordinates>| {
         let (size, time) = points.last()?;
         let (less, before) = points.iter().rfind(|(other, _)| 2.0 * other <= *size)?;
         Some((time - before) / (size - less))
@@ -112,26 +113,28 @@ fn long_train(trains: &BTreeMap<u32, Vec<Point>>, level: f64) -> Option<Estimate
     Estimate::mean(&trains.values().filter_map(slope).collect::<Vec<_>>(), level)
 }
 
-/// A byte takes so many times as long in long messages as in short ones, if short ones pass for free.
+/// Least ratio between the times per byte of long and of short messages if short ones pass for free.
 const STEEPER: f64 = 2.0;
 
-/// What passes a link that was idle before its rate holds: where the line of long messages would cost as little as that of
-/// short ones. Trains tell such a burst from messages that take longer for each byte because they are long: a train of
-/// short messages soon gets no more than the rate of long ones.
-fn burst(by_launch: &[Vec<Line>], of_train: Option<Estimate>, level: f64) -> Option<Estimate> {
+/// Estimates the bytes that pass an idle link before its rate holds: the size at which the line of long messages meets
+/// that of short ones. Trains distinguish such a burst from messages that take longer for each byte because they are
+/// long: a train of short messages soon gets no more than the rate of long ones.
+fn burst(by_launch: &[Vec<StraightLine>], of_train: Option<Estimate>, level: f64) -> Option<Estimate> {
     let (first, last) = by_launch.first().zip(by_launch.last()).filter(|_| by_launch.len() > 1)?;
-    let slope = |lines: &[Line]| lines.iter().map(|line| line.slope).sum::<f64>() / lines.len() as f64;
+    let slope = |lines: &[StraightLine]| lines.iter().map(|line| line.slope).sum::<f64>() / lines.len() as f64;
     let (short, long) = (slope(first).max(0.0), slope(last));
     let of_train = of_train?.point;
     if long < STEEPER * short || of_train < f64::midpoint(short, long) {
         return None;
     }
-    let meet = |(short, long): (&Line, &Line)| (short.start - long.start) / (long.slope - short.slope.max(0.0));
+    let meet = |(short, long): (&StraightLine, &StraightLine)| {
+        (short.start - long.start) / (long.slope - short.slope.max(0.0))
+    };
     let found: Vec<f64> = first.iter().zip(last).map(meet).collect();
     Estimate::mean(&found, level).filter(|bytes| bytes.low.unwrap_or(bytes.point) > 0.0)
 }
 
-/// Where a probe's ranks are; none for those that are of both kinds.
+/// Returns the location of a probe's ranks; none if some share the first one's host and others do not.
 pub(crate) fn at(probes: &Probes, probe: &Probe) -> Option<Where> {
     let inside = probe.ranks[1..].iter().filter(|rank| probes.share_host(probe.ranks[0], **rank)).count();
     match inside {
@@ -141,27 +144,27 @@ pub(crate) fn at(probes: &Probes, probe: &Probe) -> Option<Where> {
     }
 }
 
-fn points_of(curve: &BTreeMap<u32, Vec<Point>>) -> usize {
+fn points_of(curve: &BTreeMap<u32, Vec<Coordinates>>) -> usize {
     curve.values().map(Vec::len).max().unwrap_or(0)
 }
 
-fn without_answer(points: &[Point]) -> Vec<Point> {
+fn without_answer(points: &[Coordinates]) -> Vec<Coordinates> {
     let empty = points.first().filter(|(size, _)| *size == 0.0).map_or(0.0, |(_, time)| time / 2.0);
     points.iter().map(|(size, time)| (*size, time - empty)).collect()
 }
 
-/// The ranges with their lines, and these by launch, as far as a launch has all sizes.
+/// The ranges with their lines, and the lines of each launch that has all sizes of a range.
 fn lines(
-    times: &BTreeMap<u32, Vec<Point>>,
+    times: &BTreeMap<u32, Vec<Coordinates>>,
     place: Where,
     limits: &[Limit],
     level: f64,
-) -> (Vec<Regime>, Vec<Vec<Line>>) {
+) -> (Vec<Regime>, Vec<Vec<StraightLine>>) {
     let mut all: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
     for (size, time) in times.values().flatten() {
         all.entry(*size as u64).or_default().push(*time);
     }
-    let means: Vec<Point> =
+    let means: Vec<Coordinates> =
         all.iter().map(|(size, times)| (*size as f64, times.iter().sum::<f64>() / times.len() as f64)).collect();
     let noise = noise(all.values().map(Vec::as_slice));
     let mut before: Option<u64> = None;
@@ -170,14 +173,15 @@ fn lines(
         let points = &means[range];
         let (Some((from, _)), Some((to, _))) = (points.first(), points.last()) else { continue };
         // A launch that ended before it came to all sizes of the range knows no line of it.
-        let within = |all: &&Vec<Point>| -> Option<Line> {
-            let these: Vec<Point> = all.iter().filter(|(size, _)| (from..=to).contains(&size)).copied().collect();
-            Line::through(&these, Errors::Relative).filter(|_| these.len() == points.len())
+        let within = |all: &&Vec<Coordinates>| -> Option<StraightLine> {
+            let these: Vec<Coordinates> = all.iter().filter(|(size, _)| (from..=to).contains(&size)).copied().collect();
+            StraightLine::through(&these, Errors::Relative).filter(|_| these.len() == points.len())
         };
-        let by_launch: Vec<Line> = times.values().filter_map(|all| within(&all)).collect();
-        let part = |value: fn(&Line) -> f64| Estimate::mean(&by_launch.iter().map(value).collect::<Vec<_>>(), level);
+        let by_launch: Vec<StraightLine> = times.values().filter_map(|all| within(&all)).collect();
+        let part =
+            |value: fn(&StraightLine) -> f64| Estimate::mean(&by_launch.iter().map(value).collect::<Vec<_>>(), level);
         let (Some(alpha), Some(beta)) = (part(|line| line.start), part(|line| line.slope)) else { continue };
-        let line = Line { start: alpha.point, slope: beta.point };
+        let line = StraightLine { start: alpha.point, slope: beta.point };
         let lies = |limit: &&Limit| before.is_some_and(|last| last <= limit.bytes && limit.bytes < *from as u64);
         let begins_at = limits.iter().filter(|limit| limit.place == place).find(lies).map(|limit| limit.name.clone());
         found.push(Regime {
@@ -195,13 +199,13 @@ fn lines(
 }
 
 /// A curve of probes by launch.
-type Curve<'a> = dyn Fn(&dyn Fn(&Probe) -> Option<u64>) -> BTreeMap<u32, Vec<Point>> + 'a;
+type ProbeCurve<'a> = dyn Fn(&dyn Fn(&Probe) -> Option<u64>) -> BTreeMap<u32, Vec<Coordinates>> + 'a;
 
-/// LogGP from trains, as netgauge finds it: with n messages and an empty answer, a train takes (n - 1) gaps longer than one
-/// message does, and where the sender is busy in between, only what sending costs it.
+/// LogGP from trains, as in netgauge: with n messages and an empty answer, a train takes (n - 1) gaps longer than one
+/// message. If the sender is busy in between, it takes longer only by the sending.
 fn loggp(
     probes: &Probes,
-    curve: &Curve<'_>,
+    curve: &ProbeCurve<'_>,
     of_kind: &dyn Fn(&Probe) -> bool,
     level: f64,
     unknown: &mut Vec<String>,
@@ -212,7 +216,7 @@ fn loggp(
         .into_iter()
         .filter(|probe| of_kind(probe))
         .filter_map(|probe| match probe.kind {
-            Kind::Train { messages, delay } if messages > 1 => Some((messages, delay)),
+            ProbeKind::Train { messages, delay } if messages > 1 => Some((messages, delay)),
             _ => None,
         })
         .collect();
@@ -221,14 +225,14 @@ fn loggp(
         return None;
     }
     let single = curve(&|probe| match probe.kind {
-        Kind::Train { messages: 1, delay: 0 } => Some(probe.there),
-        Kind::PingPong if probe.back == 0 => Some(probe.there),
+        ProbeKind::Train { messages: 1, delay: 0 } => Some(probe.there),
+        ProbeKind::PingPong if probe.back == 0 => Some(probe.there),
         _ => None,
     });
-    let each = |count: u32, delay: u64| -> BTreeMap<u32, Vec<Point>> {
-        let kind = Kind::Train { messages: count, delay };
+    let each = |count: u32, delay: u64| -> BTreeMap<u32, Vec<Coordinates>> {
+        let kind = ProbeKind::Train { messages: count, delay };
         let long = curve(&|probe| (probe.kind == kind).then_some(probe.there));
-        let more = |(launch, points): (&u32, &Vec<Point>)| {
+        let more = |(launch, points): (&u32, &Vec<Coordinates>)| {
             let points = points.iter().filter_map(|(size, time)| {
                 let (_, one) = single.get(launch)?.iter().find(|(other, _)| other == size)?;
                 Some((*size, (time - one) / f64::from(count - 1) - delay as f64 * 1e-9))
@@ -241,13 +245,14 @@ fn loggp(
     let free = trains.iter().find(|(_, delay)| *delay == 0).map(|(count, _)| each(*count, 0)).unwrap_or_default();
     let sizes = points_of(&free);
     let whole = free.values().filter(|points| points.len() == sizes);
-    let lines: Vec<Line> = whole.filter_map(|points| Line::through(&positive(points), Errors::Relative)).collect();
+    let lines: Vec<StraightLine> =
+        whole.filter_map(|points| StraightLine::through(&positive(points), Errors::Relative)).collect();
     let mean = |values: Vec<f64>| Estimate::mean(&values, level);
-    let smallest = |curve: &BTreeMap<u32, Vec<Point>>| -> BTreeMap<u32, f64> {
+    let smallest = |curve: &BTreeMap<u32, Vec<Coordinates>>| -> BTreeMap<u32, f64> {
         curve.iter().filter_map(|(launch, points)| Some((*launch, points.first()?.1))).collect()
     };
     let send = busy.as_ref().map(&smallest).unwrap_or_default();
-    let receive = smallest(&curve(&|probe| matches!(probe.kind, Kind::Receive { .. }).then_some(probe.there)));
+    let receive = smallest(&curve(&|probe| matches!(probe.kind, ProbeKind::Receive { .. }).then_some(probe.there)));
     let trips = smallest(&single);
     // An empty message takes o_s, L and o_r: neither end can take more than all of it.
     let whole = mean(trips.values().map(|time| time / 2.0).collect()).map_or(f64::INFINITY, |time| time.point);
@@ -257,18 +262,18 @@ fn loggp(
         unknown.push(format!("No o_s {place}: there are no trains in which the sender is busy between messages."));
     }
     if receive.is_empty() {
-        unknown.push(format!("No o_r and no L {place}: nobody was timed while it received after a delay."));
+        unknown.push(format!("No o_r and no L {place}: no timed receiver computed before it received."));
     }
     // What may as well be nothing is no parameter.
     let mut told = |what: &str, values: Vec<f64>| {
         let found = mean(values)?;
         let is_some = found.low.unwrap_or(found.point) > 0.0;
         if !is_some {
-            unknown.push(format!("No {what} {place}: what it takes cannot be told from nothing."));
+            unknown.push(format!("No {what} {place}: too small to measure."));
         } else if found.point > whole {
             unknown.push(format!(
-                "No {what} {place}: {} came out, and a whole empty message takes {}. Ranks that share processors lose their \
-                 turn while they are busy.",
+                "No {what} {place}: the estimate of {} is above the {} that a whole empty message takes. Ranks that \
+                 share processors lose their turn while they are busy.",
                 Seconds(found.point),
                 Seconds(whole),
             ));
@@ -285,12 +290,12 @@ fn loggp(
     })
 }
 
-fn positive(points: &[Point]) -> Vec<Point> {
+fn positive(points: &[Coordinates]) -> Vec<Coordinates> {
     points.iter().filter(|(_, time)| *time > 0.0).copied().collect()
 }
 
 /// PLogP: with an empty answer, a round trip takes 2 L + g(m) + g(0).
-fn gaps(one_way: &BTreeMap<u32, Vec<Point>>, loggp: Option<&LogGp>, level: f64) -> Vec<(Bytes, Estimate)> {
+fn gaps(one_way: &BTreeMap<u32, Vec<Coordinates>>, loggp: Option<&LogGp>, level: f64) -> Vec<(Bytes, Estimate)> {
     let Some(shortest) = loggp.and_then(|found| found.gap) else { return Vec::new() };
     let mut sizes: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
     for points in one_way.values() {

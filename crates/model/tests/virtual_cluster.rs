@@ -1,10 +1,11 @@
-//! What a model says of bcast and scatter on 8 virtual hosts, beside what was measured there: `tests/data/virtual-8-*.csv`.
+//! Predictions of a model for bcast and scatter on 8 virtual hosts, compared with times measured there:
+//! `tests/data/virtual-8-*.csv`.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-use collrules_model::{Limit, Origin, Terms, fit, quality, table};
+use collrules_model::{Limit, ProbeOrigin, SlowCriteria, fit, quality, table};
 use collrules_record::model::{Model, Predicted};
 use collrules_record::sample::Sample;
 use collrules_record::{Bytes, Cell, Ranks, Seconds};
@@ -18,10 +19,14 @@ fn data(name: &str) -> String {
 fn model() -> Model {
     let (probes, faults) = table::read(&data("virtual-8-probes.csv")).expect("a table of probes");
     assert_eq!(faults, Vec::<String>::new());
-    let terms = Terms { tolerate: 0.2, error_rate: 0.05, level: 0.95 };
-    let origin =
-        Origin { source: "8 virtual hosts".to_owned(), simulated: false, library: None, release: Some(Release::V4_1) };
-    fit(&probes, &Limit::of(&BTreeMap::new()), terms, origin).expect("a model")
+    let terms = SlowCriteria { tolerate: 0.2, error_rate: 0.05, level: 0.95 };
+    let origin = ProbeOrigin {
+        source: "8 virtual hosts".to_owned(),
+        simulated: false,
+        library: None,
+        release: Some(Release::V4_1),
+    };
+    fit(&probes, &Limit::from_reported(&BTreeMap::new()), terms, origin).expect("a model")
 }
 
 fn samples() -> Vec<Sample> {

@@ -1,5 +1,5 @@
-//! What the library adds to a call: the same program, without it and with it, makes calls on one rank, where they do least.
-//! Needs mpicc and mpirun in PATH.
+//! Overhead of the library per call: the same program, without it and with it, makes calls on one rank, where they do
+//! least. Needs mpicc and mpirun in PATH.
 
 #![allow(missing_docs)]
 #![expect(clippy::unwrap_used, reason = "a bench may end for want of what it needs")]
@@ -49,7 +49,7 @@ impl Drop for Running {
     }
 }
 
-/// The library, which cargo builds beside this bench.
+/// The library, which cargo builds next to this bench.
 fn library() -> PathBuf {
     let library = env::current_exe().unwrap().with_file_name("libcollrules_profile.so");
     assert!(library.is_file(), "{} is not there", library.display());

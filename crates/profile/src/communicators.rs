@@ -1,26 +1,26 @@
-//! What is known of the communicators of this rank. A call finds its communicator in a cache of 1024 places, or by the number
-//! that MPI keeps with the communicator as an attribute; MPI tells when it is freed. A live communicator takes 208
-//! bytes, and at most 4096 groups of processes are told apart.
+//! Communicators of this rank. A call finds its communicator in a cache of 1024 places, or by the number that is stored
+//! with the communicator as an attribute; MPI reports when a communicator is freed. A live communicator takes 208
+//! bytes, and at most 4096 groups of processes are distinguished.
 
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, OnceLock};
 
-use collrules_record::profile::rank::Group;
+use collrules_record::profile::rank::ProcessGroup;
 use collrules_rules::Operation;
 
 /// Places of the cache.
 const CACHE: usize = 1024;
 
-/// Places that a communicator may stand in.
+/// Cache places that are tried for a communicator.
 const PROBES: usize = 8;
 
-/// Communicators of a piece of the arena.
+/// Communicators in a piece of the arena.
 const PIECE: usize = 256;
 
-/// Pieces. Open MPI itself numbers communicators with 16 bits.
+/// Maximum number of pieces. Open MPI itself numbers communicators with 16 bits.
 const PIECES: usize = 256;
 
-/// Groups that are told apart by their members; as many more are told apart by their size.
+/// Groups that are distinguished by their members; as many more are distinguished by their size.
 const GROUPS: usize = 2048;
 
 /// Operations.
@@ -28,7 +28,7 @@ const OPERATIONS: usize = Operation::ALL.len();
 
 /// A live communicator.
 #[derive(Default)]
-pub struct Known {
+pub struct LiveCommunicator {
     handle: AtomicU64,
     group: AtomicU32,
     size: AtomicU32,
@@ -39,7 +39,7 @@ pub struct Known {
     passed: [AtomicU64; OPERATIONS],
 }
 
-impl Known {
+impl LiveCommunicator {
     /// The place of its group.
     pub fn group(&self) -> u16 {
         self.group.load(Relaxed) as u16
@@ -55,19 +55,19 @@ impl Known {
         self.rank.load(Relaxed)
     }
 
-    /// Whether it is one between two groups.
+    /// Returns true if it is an intercommunicator.
     pub fn is_between_groups(&self) -> bool {
         self.between_groups.load(Relaxed)
     }
 
-    /// Whether it is the turn of every n-th call. MPI demands that all ranks of a communicator make its calls in the same
-    /// order, so that all find the same.
+    /// Counts a call, and returns true for every n-th one. MPI demands that all ranks of a communicator make its calls
+    /// in the same order, so that all get the same result.
     pub fn takes_turn(&self, every: u32) -> bool {
         self.turns.fetch_add(1, Relaxed) % every == every - 1
     }
 
-    /// Mixes what a call passed into what calls before it passed. No two threads may be in collectives of a communicator at
-    /// once.
+    /// Adds the arguments of a call to the hash of earlier ones. MPI forbids two threads in collectives of one
+    /// communicator at once.
     pub fn pass(&self, operation: Operation, what: u64) {
         let passed = &self.passed[operation.id() as usize];
         let before = passed.load(Relaxed);
@@ -75,14 +75,14 @@ impl Known {
     }
 }
 
-/// What MPI says of a communicator.
+/// Description of a communicator by MPI.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Described {
     /// Its size.
     pub size: u32,
     /// The rank of this process.
     pub rank: i32,
-    /// Whether it is one between two groups.
+    /// True if it is an intercommunicator.
     pub between_groups: bool,
     /// Its name.
     pub name: String,
@@ -99,8 +99,8 @@ impl Described {
         hash.max(1)
     }
 
-    fn group(&self, exactly: bool) -> Group {
-        Group {
+    fn group(&self, exactly: bool) -> ProcessGroup {
+        ProcessGroup {
             members: if exactly { self.fingerprint() } else { 0 },
             size: self.size,
             between_groups: self.between_groups,
@@ -112,7 +112,7 @@ impl Described {
     }
 }
 
-/// Numbers as first, step and count of runs; none where runs would be many.
+/// Numbers as first, step and count of runs; none if there would be many runs.
 fn runs(numbers: &[i32]) -> Option<Vec<(u32, u32, u32)>> {
     const MOST: usize = 1024;
     let mut runs: Vec<(u32, u32, u32)> = Vec::new();
@@ -138,15 +138,15 @@ fn runs(numbers: &[i32]) -> Option<Vec<(u32, u32, u32)>> {
 struct Books {
     free: Vec<u16>,
     next: usize,
-    groups: Vec<(Group, [u64; OPERATIONS])>,
+    groups: Vec<(ProcessGroup, [u64; OPERATIONS])>,
 }
 
 impl Books {
-    /// The place of a group: of its members, of its size, or of all that are left.
+    /// The place of a group: one for its members, for its size, or for all that remain.
     fn group(&mut self, described: &Described) -> u16 {
         for (exactly, most) in [(true, GROUPS), (false, 2 * GROUPS)] {
             let group = described.group(exactly);
-            let alike = |known: &Group| {
+            let alike = |known: &ProcessGroup| {
                 (known.members, known.size, known.between_groups) == (group.members, group.size, group.between_groups)
             };
             let place = self.groups.iter().position(|(known, _)| alike(known));
@@ -163,7 +163,7 @@ impl Books {
         crate::table::ANY_GROUP
     }
 
-    fn fold(&mut self, known: &Known) {
+    fn fold(&mut self, known: &LiveCommunicator) {
         let group = usize::from(known.group());
         let Some((_, sums)) = self.groups.get_mut(group) else { return };
         for (sum, passed) in sums.iter_mut().zip(&known.passed) {
@@ -174,56 +174,64 @@ impl Books {
 }
 
 /// All communicators of this rank.
-pub struct Communicators {
-    /// A handle and, in the last 16 bits, its number; 0 where there is none.
+pub struct CommunicatorTable {
+    /// A handle and, in the last 16 bits, its number; 0 if there is none.
     cache: Box<[AtomicU64]>,
-    arena: Box<[OnceLock<Box<[Known]>>]>,
+    arena: Box<[OnceLock<Box<[LiveCommunicator]>>]>,
     books: Mutex<Books>,
-    /// Blocking collectives so far of groups that are told apart by their members.
+    /// Blocking collectives so far of groups that are distinguished by their members.
     turns: Box<[AtomicU32]>,
+    /// Those of them that had a barrier before them.
+    sampled_turns: Box<[AtomicU32]>,
 }
 
-impl Default for Communicators {
+impl Default for CommunicatorTable {
     fn default() -> Self {
         Self {
             cache: (0..CACHE).map(|_| AtomicU64::new(0)).collect(),
             arena: (0..PIECES).map(|_| OnceLock::new()).collect(),
             books: Mutex::default(),
             turns: (0..GROUPS).map(|_| AtomicU32::new(0)).collect(),
+            sampled_turns: (0..GROUPS).map(|_| AtomicU32::new(0)).collect(),
         }
     }
 }
 
-impl Communicators {
-    /// The number of blocking collectives before this one on all communicators of the same group; none where its members are
-    /// not known, or the call is between groups.
-    pub fn turn(&self, known: &Known) -> Option<u32> {
-        let turns = self.turns.get(usize::from(known.group())).filter(|_| !known.is_between_groups())?;
-        Some(turns.fetch_add(1, Relaxed))
+impl CommunicatorTable {
+    /// The number of blocking collectives before this one on all communicators of the same group; none if its members
+    /// are unknown, or the call is between two groups.
+    pub fn turn(&self, known: &LiveCommunicator) -> Option<u32> {
+        take_turn(&self.turns, known)
+    }
+
+    /// The number of such collectives with a barrier before them.
+    pub fn sampled_turn(&self, known: &LiveCommunicator) -> Option<u32> {
+        take_turn(&self.sampled_turns, known)
     }
 
     /// A communicator that was looked for before.
-    pub fn find(&self, handle: u64) -> Option<&Known> {
+    pub fn find(&self, handle: u64) -> Option<&LiveCommunicator> {
         let words = places(handle).map(|place| self.cache[place].load(Relaxed));
         let mut words = words.filter(|word| word >> 16 == handle);
         words.next().map(|word| self.known(word as u16))
     }
 
     /// The communicator with this number.
-    fn known(&self, number: u16) -> &Known {
+    fn known(&self, number: u16) -> &LiveCommunicator {
         let number = usize::from(number);
-        let piece = self.arena[number / PIECE].get_or_init(|| (0..PIECE).map(|_| Known::default()).collect());
+        let piece =
+            self.arena[number / PIECE].get_or_init(|| (0..PIECE).map(|_| LiveCommunicator::default()).collect());
         &piece[number % PIECE]
     }
 
     /// A communicator that is known by its number.
-    pub fn numbered(&self, handle: u64, number: u16) -> &Known {
+    pub fn numbered(&self, handle: u64, number: u16) -> &LiveCommunicator {
         self.remember(handle, number);
         self.known(number)
     }
 
-    /// A communicator that was never seen, with the number to keep with it; none where all numbers are in use.
-    pub fn admit(&self, handle: u64, described: &Described) -> Option<(u16, &Known)> {
+    /// A new communicator, with the number to store with it; none if all numbers are in use.
+    pub fn admit(&self, handle: u64, described: &Described) -> Option<(u16, &LiveCommunicator)> {
         let mut books = self.books.lock().ok()?;
         let number = match books.free.pop() {
             Some(number) => number,
@@ -258,7 +266,7 @@ impl Communicators {
         }
     }
 
-    /// A communicator is freed.
+    /// Removes a communicator that MPI frees.
     pub fn forget(&self, number: u16) {
         let Ok(mut books) = self.books.lock() else { return };
         let known = self.known(number);
@@ -275,18 +283,23 @@ impl Communicators {
     }
 
     /// All groups so far.
-    pub fn groups(&self) -> Vec<Group> {
+    pub fn groups(&self) -> Vec<ProcessGroup> {
         let Ok(books) = self.books.lock() else { return Vec::new() };
         let mut all = Books { groups: books.groups.clone(), ..Books::default() };
         let live = (0..books.next).map(|number| self.known(number as u16));
         live.filter(|known| known.handle.load(Relaxed) != 0).for_each(|known| all.fold(known));
-        let group = |(mut group, sums): (Group, [u64; OPERATIONS])| {
+        let group = |(mut group, sums): (ProcessGroup, [u64; OPERATIONS])| {
             let passed = Operation::ALL.into_iter().zip(sums);
             group.passed = passed.filter(|(_, sum)| *sum != 0).collect();
             group
         };
         all.groups.into_iter().map(group).collect()
     }
+}
+
+fn take_turn(turns: &[AtomicU32], known: &LiveCommunicator) -> Option<u32> {
+    let turns = turns.get(usize::from(known.group())).filter(|_| !known.is_between_groups())?;
+    Some(turns.fetch_add(1, Relaxed))
 }
 
 fn places(handle: u64) -> impl Iterator<Item = usize> {
@@ -314,7 +327,7 @@ mod tests {
 
     #[test]
     fn handles_are_found_until_they_are_freed_and_may_come_again() {
-        let all = Communicators::default();
+        let all = CommunicatorTable::default();
         for round in 0..3 {
             for handle in 1..3000u64 {
                 let (number, known) = all.admit(handle * 64, &described(0, &[0, handle as i32])).expect("room");
@@ -334,7 +347,7 @@ mod tests {
     #[test]
     fn ranks_that_pass_the_same_agree_whatever_the_order_of_communicators() {
         let rank = |rank: i32, order: [u64; 2], bytes: [u64; 2]| {
-            let all = Communicators::default();
+            let all = CommunicatorTable::default();
             for handle in order {
                 let (_, known) = all.admit(handle, &described(rank, &[0, 1])).expect("room");
                 bytes.into_iter().for_each(|bytes| known.pass(Operation::Bcast, bytes * handle));
@@ -353,7 +366,7 @@ mod tests {
 
     #[test]
     fn every_third_call_is_chosen() {
-        let known = Known::default();
+        let known = LiveCommunicator::default();
         let turns: Vec<bool> = (0..6).map(|_| known.takes_turn(3)).collect();
         assert_eq!(turns, [false, false, true, false, false, true]);
     }

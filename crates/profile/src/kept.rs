@@ -1,8 +1,8 @@
-//! The times of single calls, so that it is known which rank was the slowest in a call, without a message from rank to rank.
+//! Times of single calls, which show the slowest rank of each call without messages from rank to rank.
 //!
-//! Each rank keeps 1024 at most, taken once: every n-th call of a group of processes, where n doubles whenever there is no room.
-//! MPI demands that all ranks of a communicator make its calls in the same order, so that what ranks keep are the same calls, or
-//! some of the same where one of them has more groups than another.
+//! Each rank keeps at most 1024 calls: every n-th call of a group of processes, where n doubles whenever there is no
+//! room. MPI requires that all ranks of a communicator make its calls in the same order, so ranks keep the same calls,
+//! or some of the same if one of them is in more groups.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -12,23 +12,26 @@ use collrules_record::profile::rank;
 /// Calls that are kept.
 const MOST: usize = 1024;
 
-/// The rarest that calls are kept; where that is too often, there are more groups than room.
+/// The largest interval between kept calls; if there is still no room, there are more groups than places.
 const RAREST: u32 = 1 << 24;
 
 /// The calls that are kept.
-pub struct Kept {
-    /// The same as that of the calls, to be looked at without the lock.
+pub struct CallSampler {
+    /// Copy of the `every` of the calls, for reading without the lock.
     every: AtomicU32,
-    calls: Mutex<rank::Kept>,
+    calls: Mutex<rank::KeptCalls>,
 }
 
-impl Default for Kept {
+impl Default for CallSampler {
     fn default() -> Self {
-        Self { every: AtomicU32::new(1), calls: Mutex::new(rank::Kept { every: 1, calls: Vec::with_capacity(MOST) }) }
+        Self {
+            every: AtomicU32::new(1),
+            calls: Mutex::new(rank::KeptCalls { every: 1, calls: Vec::with_capacity(MOST) }),
+        }
     }
 }
 
-impl Kept {
+impl CallSampler {
     /// Keeps a call of a group, if it is its turn.
     #[inline]
     pub fn add(&self, call: rank::KeptCall) {
@@ -50,8 +53,8 @@ impl Kept {
         }
     }
 
-    /// What is kept now.
-    pub fn calls(&self) -> rank::Kept {
+    /// Returns the calls that are kept now.
+    pub fn calls(&self) -> rank::KeptCalls {
         self.calls.lock().map(|kept| kept.clone()).unwrap_or_default()
     }
 }
@@ -68,7 +71,7 @@ mod tests {
 
     #[test]
     fn ranks_with_as_many_calls_keep_the_same_and_others_some_of_the_same() {
-        let (one, more) = (Kept::default(), Kept::default());
+        let (one, more) = (CallSampler::default(), CallSampler::default());
         for turn in 0..100_000 {
             one.add(call(0, turn));
             more.add(call(0, turn));
@@ -83,7 +86,7 @@ mod tests {
 
     #[test]
     fn more_groups_than_room_leave_some_out() {
-        let kept = Kept::default();
+        let kept = CallSampler::default();
         (0..5000).for_each(|group| kept.add(call(group, 0)));
         let kept = kept.calls();
         assert_eq!((kept.calls.len(), kept.calls.capacity() >= MOST), (MOST, true));

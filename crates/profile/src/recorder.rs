@@ -1,39 +1,43 @@
-//! A call to its counters, and counters to the record of this rank.
+//! Adds calls to counters, and counters to the record of this rank.
 
 use std::cell::Cell;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use collrules_record::profile::rank::{Activity, FORMAT, Group, KeptCall, RankRecord};
+use collrules_record::profile::rank::{FORMAT, KeptCall, ProcessGroup, RankActivity, RankRecord};
 
-use crate::communicators::{Communicators, Known};
-use crate::kept::Kept;
-use crate::table::{self, ANY_GROUP, Call, Table};
+use crate::communicators::{CommunicatorTable, LiveCommunicator};
+use crate::kept::CallSampler;
+use crate::table::{self, ANY_GROUP, CallRecord, CounterTable};
 
-/// What is known of the process.
+/// Facts about the process.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Process {
-    /// The program's name for itself.
+pub struct ProcessFacts {
+    /// The program's name, as it sees it.
     pub program: String,
-    /// What MPI calls itself.
+    /// MPI's version string.
     pub library: String,
-    /// What the host calls itself.
+    /// Name of the host, as MPI returns it.
     pub host: String,
+    /// The job that it belongs to.
+    pub job: String,
+    /// True if a program started it with `MPI_Comm_spawn`.
+    pub spawned: bool,
     /// The rank in `MPI_COMM_WORLD`.
     pub rank: u32,
     /// Its size.
     pub ranks: u32,
-    /// A barrier before every n-th call.
+    /// Interval, in calls, between those with a barrier before them.
     pub imbalance: Option<u32>,
 }
 
-/// What is done beside collectives.
+/// Calls other than collectives that are recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Beside {
     /// Messages from rank to rank.
     Messages,
-    /// Waiting for requests, or looking after them.
+    /// Waiting for requests, or testing them.
     Waiting,
 }
 
@@ -49,31 +53,33 @@ impl Counter {
         self.time.fetch_add(time.as_nanos() as u64, Relaxed);
     }
 
-    fn activity(&self) -> Activity {
-        Activity { calls: self.calls.load(Relaxed), time: self.time.load(Relaxed) }
+    fn activity(&self) -> RankActivity {
+        RankActivity { calls: self.calls.load(Relaxed), time: self.time.load(Relaxed) }
     }
 }
 
-/// All that is counted on this rank.
+/// All counts of this rank.
 pub struct Recorder {
     /// The process.
-    pub process: Process,
+    pub process: ProcessFacts,
     /// Its communicators.
-    pub communicators: Communicators,
-    table: Table,
-    kept: Kept,
+    pub communicators: CommunicatorTable,
+    table: CounterTable,
+    kept: CallSampler,
+    waits: CallSampler,
     messages: Counter,
     waiting: Counter,
+    started: AtomicU64,
     begin: Instant,
     finalized: AtomicBool,
 }
 
 thread_local! {
-    /// Whether this thread is in a call that is counted: what a call calls is not.
+    /// True if this thread is in a counted call; calls made inside it are not counted.
     static INSIDE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs this as the inside of a call: nothing in it is counted. Nothing where the thread is inside already.
+/// Runs a function inside a call, so that nothing in it is counted; none if the thread is inside one already.
 pub fn inside<T>(run: impl FnOnce() -> T) -> Option<T> {
     // A thread that ends has no such variable any more.
     if INSIDE.try_with(|inside| inside.replace(true)).unwrap_or(true) {
@@ -84,31 +90,33 @@ pub fn inside<T>(run: impl FnOnce() -> T) -> Option<T> {
     Some(result)
 }
 
-/// Whether this thread is in a call.
+/// Returns true if this thread is in a counted call.
 pub fn is_inside() -> bool {
     INSIDE.try_with(Cell::get).unwrap_or(true)
 }
 
 impl Recorder {
-    /// Begins now.
-    pub fn new(process: Process) -> Self {
+    /// Begins counting now.
+    pub fn new(process: ProcessFacts) -> Self {
         Self {
             process,
-            communicators: Communicators::default(),
-            table: Table::default(),
-            kept: Kept::default(),
+            communicators: CommunicatorTable::default(),
+            table: CounterTable::default(),
+            kept: CallSampler::default(),
+            waits: CallSampler::default(),
             messages: Counter::default(),
             waiting: Counter::default(),
+            started: AtomicU64::new(0),
             begin: Instant::now(),
             finalized: AtomicBool::new(false),
         }
     }
 
-    /// Times and counts a call of a collective. `barrier` is called before it where a barrier is due.
+    /// Times and counts a call of a collective. `barrier` is called first if one is due.
     pub fn collective(
         &self,
-        known: Option<&Known>,
-        seen: Seen,
+        known: Option<&LiveCommunicator>,
+        seen: CallFacts,
         barrier: impl FnOnce(),
         call: impl FnOnce() -> c_int,
     ) -> c_int {
@@ -117,6 +125,19 @@ impl Recorder {
             barrier();
             begin.elapsed()
         });
+        let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let kept_call = |known: &LiveCommunicator, turn: u32, time: Duration| KeptCall {
+            group: usize::from(known.group()),
+            turn,
+            operation: seen.key.operation,
+            bytes: seen.bytes,
+            time: nanoseconds(time),
+        };
+        if let Some((known, waited)) = known.zip(waited)
+            && let Some(turn) = self.communicators.sampled_turn(known)
+        {
+            self.waits.add(kept_call(known, turn, waited));
+        }
         let begin = Instant::now();
         let code = call();
         let time = begin.elapsed();
@@ -125,15 +146,14 @@ impl Recorder {
         {
             known.pass(seen.key.operation, seen.passed);
             if let Some(turn) = self.communicators.turn(known) {
-                let (group, operation) = (usize::from(known.group()), seen.key.operation);
-                self.kept.add(KeptCall { group, turn, operation, bytes: seen.bytes, time: time.as_nanos() as u64 });
+                self.kept.add(kept_call(known, turn, time));
             }
         }
-        self.table.add(&Call { key: seen.key, bytes: seen.bytes, root: seen.root, time, waited });
+        self.table.add(&CallRecord { key: seen.key, bytes: seen.bytes, root: seen.root, time, waited });
         code
     }
 
-    /// Times and counts something else.
+    /// Times and counts any other call.
     pub fn beside(&self, what: Beside, call: impl FnOnce() -> c_int) -> c_int {
         let begin = Instant::now();
         let code = call();
@@ -145,30 +165,38 @@ impl Recorder {
         code
     }
 
-    /// The program reached `MPI_Finalize`.
+    /// Counts processes that the program started.
+    pub fn start(&self, processes: u64) {
+        self.started.fetch_add(processes, Relaxed);
+    }
+
+    /// Notes that the program reached `MPI_Finalize`.
     pub fn finalize(&self) {
         self.finalized.store(true, Relaxed);
     }
 
-    /// All that was seen so far.
+    /// The record of everything so far.
     pub fn record(&self) -> RankRecord {
         let mut groups = self.communicators.groups();
         let mut calls = self.table.counted();
         if calls.iter().any(|entry| entry.group >= groups.len()) {
             // Those that no group has to itself.
-            groups.push(Group::default());
+            groups.push(ProcessGroup::default());
             let last = groups.len() - 1;
             calls.iter_mut().filter(|entry| entry.group == usize::from(ANY_GROUP)).for_each(|entry| entry.group = last);
         }
         // A group that was made after the list was taken.
         calls.retain(|entry| entry.group < groups.len());
-        let Process { program, library, host, rank, ranks, imbalance } = self.process.clone();
+        let ProcessFacts { program, library, host, job, spawned, rank, ranks, imbalance } = self.process.clone();
         RankRecord {
             format: FORMAT,
             program,
             library,
             rank,
             ranks,
+            job,
+            spawned,
+            started: self.started.load(Relaxed),
             host,
             finalized: self.finalized.load(Relaxed),
             wall: self.begin.elapsed().as_nanos() as u64,
@@ -176,31 +204,32 @@ impl Recorder {
             groups,
             calls,
             kept: self.kept.calls(),
+            waits: self.waits.calls(),
             messages: self.messages.activity(),
             waiting: self.waiting.activity(),
         }
     }
 }
 
-/// What is seen of a call before it is made.
+/// Facts about a call before it is made.
 #[derive(Clone, Copy, Debug)]
-pub struct Seen {
-    /// What it has in common with others.
-    pub key: table::Key,
+pub struct CallFacts {
+    /// Key of the entry that counts it.
+    pub key: table::CallKey,
     /// Its message bytes.
     pub bytes: u64,
     /// Its root, or [`table::NO_ROOT`].
     pub root: i32,
-    /// What it passes, as far as ranks should agree on it.
+    /// Hash of those arguments that ranks should agree on.
     pub passed: u64,
 }
 
-impl Seen {
+impl CallFacts {
     fn is_blocking(&self) -> bool {
         self.key.mode == collrules_record::profile::Mode::Blocking
     }
 
-    fn is_sampled(&self, known: &Known, every: Option<u32>) -> bool {
+    fn is_sampled(&self, known: &LiveCommunicator, every: Option<u32>) -> bool {
         let counts = self.is_blocking() && self.key.operation != collrules_rules::Operation::Barrier;
         every.is_some_and(|every| counts && !known.is_between_groups() && known.takes_turn(every))
     }

@@ -1,8 +1,8 @@
-//! Counters of calls by what they have in common, found and added to without locks. The memory is taken once: 8192 entries of
-//! 104 bytes, of which the system gives those that are touched.
+//! Counters of calls with common properties, found and increased without locks. The memory is allocated once: 8192
+//! entries of 104 bytes, of which the system provides those that are used.
 //!
-//! The first 4096 sizes are told apart to the byte. Later ones share entries of an eighth of a doubling, and once 6144
-//! entries are taken, one for each operation and mode. Nothing is dropped.
+//! The first 4096 sizes have an entry each. Later ones share entries of an eighth of a doubling, and once 6144 entries
+//! are taken, one for each operation and mode. Nothing is dropped.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
@@ -16,10 +16,10 @@ use collrules_rules::Operation;
 /// Entries; a power of two.
 const CAPACITY: usize = 8192;
 
-/// Entries with one size each.
+/// Entries with a single size.
 const EXACT: usize = 4096;
 
-/// Entries in all; beyond that, probing would become slow.
+/// Entries in all; more would make probing slow.
 const MOST: usize = 6144;
 
 /// The send buffer is the receive buffer.
@@ -33,33 +33,33 @@ pub const UNEQUAL: u8 = 8;
 /// Arguments that MPI ignores differ from those that it looks at.
 pub const IGNORED_DIFFER: u8 = 16;
 
-/// A root where there is none.
+/// The root of calls without one.
 pub const NO_ROOT: i32 = i32::MIN;
 
-/// What calls of an entry have in common.
+/// Common properties of the calls of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Key {
+pub struct CallKey {
     /// The group of processes.
     pub group: u16,
     /// The operation.
     pub operation: Operation,
-    /// How it is called.
+    /// Mode of the calls.
     pub mode: Mode,
     /// See the constants above.
     pub flags: u8,
 }
 
-/// The group of entries that no group has to itself.
+/// The group of entries without a group of their own.
 pub const ANY_GROUP: u16 = u16::MAX;
 
-/// How exact the size of an entry is.
+/// Precision of the size of an entry.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Width {
     Exact = 0,
     Step = 1,
 }
 
-impl Key {
+impl CallKey {
     fn packed(self, width: Width) -> u64 {
         1 << 63
             | (width as u64) << 40
@@ -69,7 +69,7 @@ impl Key {
             | u64::from(self.group)
     }
 
-    fn of(packed: u64) -> Option<Self> {
+    fn unpack(packed: u64) -> Option<Self> {
         let byte = |place: u32| (packed >> place) as u8;
         Some(Self {
             group: packed as u16,
@@ -82,23 +82,23 @@ impl Key {
 
 /// One call.
 #[derive(Clone, Copy, Debug)]
-pub struct Call {
-    /// What it has in common with others.
-    pub key: Key,
+pub struct CallRecord {
+    /// Key of the entry that counts it.
+    pub key: CallKey,
     /// Its message bytes.
     pub bytes: u64,
     /// Its root, or [`NO_ROOT`].
     pub root: i32,
-    /// How long it took.
+    /// Duration of the call.
     pub time: Duration,
-    /// How long the barrier before it took, where there was one.
+    /// Duration of the barrier before it, if there was one.
     pub waited: Option<Duration>,
 }
 
 /// Counters of calls.
 #[derive(Default)]
-struct Entry {
-    /// 0 where nothing is counted yet; written last.
+struct CallCounters {
+    /// 0 if nothing is counted yet; written last.
     key: AtomicU64,
     bytes: AtomicU64,
     calls: AtomicU64,
@@ -107,14 +107,14 @@ struct Entry {
     sum: AtomicU64,
     least: AtomicU64,
     most: AtomicU64,
-    /// The root of the first call plus one more than the least of them; 0 before it.
+    /// The root of the first call, plus an offset that makes the smallest value 1; 0 before that call.
     root: AtomicI64,
     roots_differ: AtomicU64,
     sampled: [AtomicU64; 3],
 }
 
-impl Entry {
-    fn add(&self, call: &Call) {
+impl CallCounters {
+    fn add(&self, call: &CallRecord) {
         let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         let time = nanoseconds(call.time);
         self.calls.fetch_add(1, Relaxed);
@@ -147,7 +147,7 @@ impl Entry {
         }
     }
 
-    fn counted(&self, key: Key) -> Option<RankCalls> {
+    fn counted(&self, key: CallKey) -> Option<RankCalls> {
         let [calls, before, own] = &self.sampled;
         let root = self.root.load(Relaxed);
         let has = |flag| key.flags & flag != 0;
@@ -178,38 +178,38 @@ impl Entry {
 }
 
 /// All counters of a rank.
-pub struct Table {
-    entries: Box<[Entry]>,
+pub struct CounterTable {
+    entries: Box<[CallCounters]>,
     /// One for each operation and mode.
-    rest: Box<[Entry]>,
-    /// How many entries are taken; held while one is.
+    rest: Box<[CallCounters]>,
+    /// Number of entries that are taken; locked while one is being taken.
     taken: Mutex<usize>,
 }
 
-impl Default for Table {
+impl Default for CounterTable {
     fn default() -> Self {
         let rest = Operation::ALL.len() * Mode::ALL.len();
-        let empty = |count| (0..count).map(|_| Entry::default()).collect();
+        let empty = |count| (0..count).map(|_| CallCounters::default()).collect();
         let table = Self { entries: empty(CAPACITY), rest: empty(rest), taken: Mutex::new(0) };
         table.rest.iter().for_each(|entry| entry.begin(0));
         table
     }
 }
 
-impl Table {
+impl CounterTable {
     /// Counts a call.
-    pub fn add(&self, call: &Call) {
+    pub fn add(&self, call: &CallRecord) {
         let exact = self.entry(call.key.packed(Width::Exact), call.bytes, EXACT);
         let entry = exact.or_else(|| self.entry(call.key.packed(Width::Step), step(call.bytes), MOST));
         entry.unwrap_or_else(|| self.rest(call.key.operation, call.key.mode)).add(call);
     }
 
-    fn rest(&self, operation: Operation, mode: Mode) -> &Entry {
+    fn rest(&self, operation: Operation, mode: Mode) -> &CallCounters {
         &self.rest[operation.id() as usize * Mode::ALL.len() + mode as usize]
     }
 
-    /// The entry of a key and a size: found, or taken if fewer than `most` are taken.
-    fn entry(&self, key: u64, bytes: u64, most: usize) -> Option<&Entry> {
+    /// The entry of a key and a size; a new one only if fewer than `most` are in use.
+    fn entry(&self, key: u64, bytes: u64, most: usize) -> Option<&CallCounters> {
         let mixed = (key ^ bytes.wrapping_mul(0x9E37_79B9_7F4A_7C15)).wrapping_mul(0xD6E8_FEB8_6659_FD93);
         let start = (mixed >> 40) as usize;
         let mut taken = None;
@@ -239,16 +239,16 @@ impl Table {
         }
     }
 
-    /// What was counted so far.
+    /// Returns the counts so far.
     pub fn counted(&self) -> Vec<RankCalls> {
-        let of = |entry: &Entry| match entry.key.load(Acquire) {
+        let of = |entry: &CallCounters| match entry.key.load(Acquire) {
             0 => None,
-            packed => entry.counted(Key::of(packed)?),
+            packed => entry.counted(CallKey::unpack(packed)?),
         };
         let mut all: Vec<RankCalls> = self.entries.iter().filter_map(of).collect();
         for operation in Operation::ALL {
             for mode in Mode::ALL {
-                let key = Key { group: ANY_GROUP, operation, mode, flags: 0 };
+                let key = CallKey { group: ANY_GROUP, operation, mode, flags: 0 };
                 all.extend(self.rest(operation, mode).counted(key));
             }
         }
@@ -262,24 +262,24 @@ mod tests {
 
     use super::*;
 
-    fn call(bytes: u64, root: i32) -> Call {
-        let key = Key { group: 3, operation: Operation::Bcast, mode: Mode::NonBlocking, flags: DERIVED | IN_PLACE };
-        Call { key, bytes, root, time: Duration::from_nanos(bytes + 1), waited: None }
+    fn call(bytes: u64, root: i32) -> CallRecord {
+        let key = CallKey { group: 3, operation: Operation::Bcast, mode: Mode::NonBlocking, flags: DERIVED | IN_PLACE };
+        CallRecord { key, bytes, root, time: Duration::from_nanos(bytes + 1), waited: None }
     }
 
     #[test]
     fn keys_read_back() {
         for operation in Operation::ALL {
             for mode in Mode::ALL {
-                let key = Key { group: 65_000, operation, mode, flags: 31 };
-                assert_eq!(Key::of(key.packed(Width::Step)), Some(key));
+                let key = CallKey { group: 65_000, operation, mode, flags: 31 };
+                assert_eq!(CallKey::unpack(key.packed(Width::Step)), Some(key));
             }
         }
     }
 
     #[test]
     fn threads_count_every_call_once() {
-        let table = Table::default();
+        let table = CounterTable::default();
         thread::scope(|scope| {
             for thread in 0..4 {
                 let table = &table;
@@ -295,11 +295,11 @@ mod tests {
 
     #[test]
     fn more_sizes_than_room_share_entries_and_nothing_is_dropped() {
-        let table = Table::default();
+        let table = CounterTable::default();
         (0..2_000_000u64).step_by(7).for_each(|bytes| table.add(&call(bytes, 0)));
         for group in 0..8_000 {
-            let key = Key { group, operation: Operation::Reduce, mode: Mode::Blocking, flags: 0 };
-            table.add(&Call { key, waited: Some(Duration::from_nanos(2)), ..call(8, NO_ROOT) });
+            let key = CallKey { group, operation: Operation::Reduce, mode: Mode::Blocking, flags: 0 };
+            table.add(&CallRecord { key, waited: Some(Duration::from_nanos(2)), ..call(8, NO_ROOT) });
         }
         let counted = table.counted();
         let calls = |operation| -> u64 {

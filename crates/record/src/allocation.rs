@@ -1,4 +1,4 @@
-//! What a batch system gave to the job in which collrules runs.
+//! Allocation that a batch system gave to the job in which collrules runs.
 
 use std::fmt;
 
@@ -34,18 +34,18 @@ impl fmt::Display for BatchSystem {
 /// The job of a batch system in which a session measures.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Allocation {
-    /// Whose job it is.
+    /// Batch system that runs the job.
     pub system: BatchSystem,
-    /// What it calls the job.
+    /// Job id that the batch system gave.
     pub job: String,
     /// The partition, or the queue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partition: Option<String>,
-    /// The number of nodes; 0 where that is not said.
+    /// The number of nodes; 0 if unknown.
     pub nodes: u32,
-    /// The number of ranks that the batch system has in mind; 0 where that is not said.
+    /// The number of ranks that the batch system expects; 0 if unknown.
     pub slots: Ranks,
-    /// The time that was left when the session began; missing where there is no limit, or none is known.
+    /// The time left when the session began; missing if there is no limit or it is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left: Option<Seconds>,
 }
@@ -83,7 +83,7 @@ mod tests {
             slots: Ranks(6),
             left: Some(Seconds(300.0)),
         };
-        assert_eq!(whole.to_string(), "Slurm job 12 in main: 3 nodes, 6 slots, 5m left");
+        assert_eq!(whole.to_string(), "Slurm job 12 in main: 3 nodes, 6 slots, 5 min left");
         let bare = Allocation { partition: None, nodes: 0, slots: Ranks(0), left: None, ..whole };
         assert_eq!(bare.to_string(), "Slurm job 12");
     }

@@ -3,32 +3,33 @@
 use std::fmt;
 use std::str::FromStr;
 
-use collrules_reference::Reference;
+use collrules_program::Reference;
+use collrules_rules::names::UnknownName;
 use collrules_rules::{Choice, stored_as_text};
 use serde::{Deserialize, Serialize};
 
 use crate::component::Component;
-use crate::han_choice::{BadHanChoice, HanChoice};
+use crate::han_algorithm::HanAlgorithm;
 use crate::mockup::{BadMockup, Mockup};
 
 /// A candidate; its text form is `builtin`, `tuned:algorithm/faninout/segsize/max_requests`, `component:name`, `han:` and a
-/// [`HanChoice`], `rules`, that of a [`Mockup`], or `chan:short` or `chan:long`.
+/// [`HanAlgorithm`], `rules`, that of a [`Mockup`], or `chan:short` or `chan:long`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum Candidate {
-    /// What Open MPI does when nobody tells it anything.
+    /// Open MPI's own decision, without a tuning.
     Builtin,
     /// An algorithm of `coll/tuned` with all its parameters.
     Tuned(Choice),
-    /// What a component of Open MPI does by its own decision. Rules cannot ask for it; settings can.
+    /// Decision of a component of Open MPI itself. Rules cannot choose it; settings can.
     Component(Component),
     /// One of HAN's own ways. HAN's rules file can ask for its algorithms; settings for the rest.
-    Han(HanChoice),
-    /// What Open MPI does under the rules file that is validated, with all settings that belong to it.
+    Han(HanAlgorithm),
+    /// Open MPI under the rules file that is validated, with all settings that belong to it.
     Rules,
-    /// Other calls that do the same. Programs can make them; neither rules nor settings can ask for them.
+    /// Other calls that do the same. Programs can make them; rules and settings cannot.
     Mockup(Mockup),
-    /// A reference algorithm, carried out with messages of its own. Neither rules nor settings can ask for it.
+    /// A reference algorithm, carried out with messages of the worker. Rules and settings cannot choose it.
     Reference(Reference),
 }
 
@@ -47,9 +48,9 @@ impl BadCandidate {
 }
 
 impl Candidate {
-    /// The choice that a rule line of coll/tuned needs to get this candidate. For a component and for a way of HAN it is the
-    /// builtin's: no rule names one, and `tuned` decides by itself where its rules say nothing. A whole rules file is no single choice either. No rule
-    /// gives a mock-up or a reference algorithm, so that they have none.
+    /// The choice in a rule of coll/tuned that gives this candidate. For components and HAN it is the builtin's, since
+    /// no rule names them and `tuned` decides by itself without a rule. Whole rules files, mock-ups and reference
+    /// algorithms have none.
     pub fn choice(self) -> Option<Choice> {
         match self {
             Self::Builtin | Self::Component(_) | Self::Han(_) | Self::Rules => Some(Choice::BUILTIN),
@@ -58,24 +59,18 @@ impl Candidate {
         }
     }
 
-    /// What a rule table says where this serves. What no rule gives is never served by one: there the builtin's stands.
+    /// Returns the choice that makes a rule table use this candidate; the default's choice if no rule can.
     pub fn served(self) -> Choice {
         self.choice().unwrap_or(Choice::BUILTIN)
     }
 
-    /// Whether it is timed in jobs of its own beside those in which candidates take turns: parameters of HAN hold for a
-    /// whole job, and so does what they are compared with, HAN without them.
-    pub fn is_apart(self) -> bool {
-        matches!(self, Self::Component(Component::HAN) | Self::Han(HanChoice::Settings(_)))
-    }
-
-    /// Whether it is calls of other collectives, or other calls of the same.
+    /// Returns true if it consists of calls of other collectives, or of several calls of the same collective.
     pub fn is_mockup(self) -> bool {
         matches!(self, Self::Mockup(_))
     }
 
-    /// The candidate that a choice asks for.
-    pub fn of(choice: Choice) -> Self {
+    /// The candidate of a choice.
+    pub fn from_choice(choice: Choice) -> Self {
         if choice.is_builtin() { Self::Builtin } else { Self::Tuned(choice) }
     }
 }
@@ -108,7 +103,7 @@ impl FromStr for Candidate {
             return name.parse().map(Self::Component).map_err(|_| BadCandidate::new(text));
         }
         if let Some(way) = text.strip_prefix("han:") {
-            return way.parse().map(Self::Han).map_err(|bad: BadHanChoice| BadCandidate(bad.to_string()));
+            return way.parse().map(Self::Han).map_err(|bad: UnknownName| BadCandidate(bad.to_string()));
         }
         if ["mockup:", "split:", "pad:"].iter().any(|kind| text.starts_with(kind)) {
             return text.parse().map(Self::Mockup).map_err(|bad: BadMockup| BadCandidate(bad.to_string()));
@@ -130,7 +125,6 @@ stored_as_text!(Candidate);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::han_choice::HanAlgorithm;
 
     #[test]
     fn candidates_read_back() {
@@ -139,7 +133,7 @@ mod tests {
         assert_eq!((split.choice(), Candidate::Rules.choice()), (None, Some(Choice::BUILTIN)));
         assert_eq!(Candidate::Reference(Reference::Long).choice(), None);
         let known = [Candidate::Builtin, tuned, Candidate::Component(Component::HAN), Candidate::Rules, split];
-        let known = known.into_iter().chain(HanAlgorithm::ALL.map(|one| Candidate::Han(HanChoice::Algorithm(one))));
+        let known = known.into_iter().chain(HanAlgorithm::ALL.map(Candidate::Han));
         for candidate in known.chain(Reference::ALL.map(Candidate::Reference)) {
             assert_eq!(candidate.to_string().parse(), Ok(candidate));
         }

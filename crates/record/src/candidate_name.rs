@@ -1,4 +1,4 @@
-//! What people and files call a candidate.
+//! Names of candidates, as people and files write them.
 
 use collrules_rules::names::meant;
 use collrules_rules::{Collective, Release, registry};
@@ -10,7 +10,7 @@ use crate::candidate::Candidate;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CandidateName {
-    /// The number that `coll_tuned_COLLECTIVE_algorithm` takes; 0 is the builtin.
+    /// The value of `coll_tuned_COLLECTIVE_algorithm`; 0 is the builtin.
     Id(u32),
     /// Open MPI's name, or a word for the builtin.
     Word(String),
@@ -18,7 +18,7 @@ pub enum CandidateName {
     Complete(Candidate),
 }
 
-/// Words that mean algorithm 0: `tuned` is how the tables of ompi-collectives-tuning call it.
+/// Words for algorithm 0; the tables of ompi-collectives-tuning call it `tuned`.
 const BUILTIN_WORDS: [&str; 5] = ["builtin", "default", "ignore", "tuned", "fixed"];
 
 /// The collectives that Chan et al. have algorithms for.
@@ -37,9 +37,10 @@ impl CandidateName {
         }
     }
 
-    /// The candidate meant, of a collective in a release; otherwise why there is none.
+    /// The named candidate of a collective in a release, or why there is none.
     pub fn candidate(&self, release: Release, collective: Collective) -> Result<Candidate, String> {
-        let forced = |id| registry::forced(release, collective, id).map(Candidate::of).map_err(|e| e.to_string());
+        let forced =
+            |id| registry::forced(release, collective, id).map(Candidate::from_choice).map_err(|e| e.to_string());
         match self {
             Self::Complete(candidate) => {
                 // An algorithm that the release lacks is an error whoever names it.
@@ -58,9 +59,11 @@ impl CandidateName {
                 Err(format!("`{name}` is no reference algorithm; there are chan:short and chan:long"))
             }
             Self::Word(name) => {
-                let name = name.to_lowercase().replace(['-', ' '], "_");
-                if let Some(id) = registry::id_of(release, collective, &name) {
-                    return forced(id);
+                let plain = |name: &str| name.to_lowercase().replace(['-', ' '], "_");
+                let name = plain(name);
+                let mut all = registry::algorithms(release, collective);
+                if let Some(known) = all.find(|known| plain(known.name) == name) {
+                    return forced(known.id);
                 }
                 if BUILTIN_WORDS.contains(&name.as_str()) {
                     return Ok(Candidate::Builtin);
@@ -78,9 +81,23 @@ impl CandidateName {
 
 #[cfg(test)]
 mod tests {
-    use collrules_reference::Reference;
+    use collrules_program::Reference;
 
     use super::*;
+
+    /// `in-order_binary` was once unknown, since its hyphen was read as an underscore.
+    #[test]
+    fn every_algorithm_is_known_by_its_name() {
+        for release in Release::ALL {
+            for collective in Collective::ALL {
+                for known in registry::algorithms(release, collective) {
+                    let named = CandidateName::read(known.name).candidate(release, collective);
+                    let by_id = CandidateName::Id(known.id).candidate(release, collective);
+                    assert_eq!(named, by_id, "{collective} {} in {release}", known.name);
+                }
+            }
+        }
+    }
 
     #[test]
     fn reference_algorithms_are_named_where_there_are_some() {

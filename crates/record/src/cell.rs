@@ -1,8 +1,10 @@
-//! Collective, communicator size, message size: what a candidate is timed for.
+//! Collective, communicator size and message size: the key of a comparison.
 
 use std::fmt;
 
-use collrules_reference::{Blocks, Bound, Reference, Script, bound};
+pub use collrules_program::type_size;
+pub use collrules_program::{Arguments, DataType};
+use collrules_program::{Blocks, Bound, Even, Reference, ReferenceAlgorithm, Seat, bound};
 use collrules_rules::metric::lookup_bytes;
 use collrules_rules::{Collective, Release};
 use serde::{Deserialize, Serialize};
@@ -18,41 +20,53 @@ pub struct Cell {
     /// The communicator size.
     pub ranks: Ranks,
     /// The message bytes that the caller passes, as OSU prints them (see [`collrules_rules::metric`]): the block of one
-    /// rank for allgather(v), alltoall(v), gather, scatter and reduce_scatter_block, the whole vector elsewhere; 0 where
+    /// rank for allgather(v), alltoall(v), gather, scatter and reduce_scatter_block, the whole vector elsewhere; 0 if
     /// calls have no size.
     pub bytes: Bytes,
 }
 
-/// The size in bytes of the datatype that calls are made with: `MPI_INT` where there is an operation, else `MPI_BYTE`.
-///
-/// Rules see it where the lookup depends on the datatype alone (scan and exscan).
-pub fn type_size(collective: Collective) -> u64 {
-    if collective.reduces() { 4 } else { 1 }
-}
-
 impl Cell {
-    /// A reference algorithm for the measured call, whose root is rank 0; none where there is no such algorithm. Its
-    /// elements are those of the datatype that calls are made with (see [`type_size`]).
-    pub fn script(self, reference: Reference) -> Option<Script> {
-        Script::new(self.collective, reference, 0, self.blocks())
+    /// A reference algorithm for the measured call with root 0; none if there is no such algorithm. Its elements have
+    /// the datatype of the calls (see [`type_size`]).
+    pub fn reference(self, reference: Reference) -> Option<ReferenceAlgorithm> {
+        self.reference_with(reference, Arguments::default())
     }
 
-    /// What the measured call needs at least, in elements; none where nothing is known.
+    /// A reference algorithm for a call with these arguments.
+    pub fn reference_with(self, reference: Reference, arguments: Arguments) -> Option<ReferenceAlgorithm> {
+        let element = arguments.type_size(self.collective);
+        ReferenceAlgorithm::new(self.collective, reference, arguments.root, self.blocks_of(element), element as usize)
+    }
+
+    /// A rank of the measured call, with the nodes of the communicator if all have equally many ranks.
+    pub fn seat(self, rank: usize, even: Option<Even>) -> Seat {
+        self.seat_with(rank, even, Arguments::default())
+    }
+
+    /// A rank of a call with these arguments.
+    pub fn seat_with(self, rank: usize, even: Option<Even>, arguments: Arguments) -> Seat {
+        let (ranks, bytes) = (self.ranks.0 as usize, self.bytes.0 as usize);
+        Seat { collective: self.collective, rank, ranks, bytes, even, arguments }
+    }
+
+    /// Returns the least messages, volume and operations that the measured call needs, in elements; none if no bound is
+    /// known.
     pub fn bound(self) -> Option<Bound> {
-        bound(self.collective, 0, &self.blocks()).filter(|_| self.ranks.0 >= 2)
+        bound(self.collective, 0, &self.blocks_of(type_size(self.collective))).filter(|_| self.ranks.0 >= 2)
     }
 
-    /// How the whole vector is divided. What does not divide evenly goes to the first ranks.
-    fn blocks(self) -> Blocks {
-        let elements = self.bytes.0 / type_size(self.collective);
+    /// Divides the whole vector, in elements of this many bytes, into blocks. The remainder goes to the first ranks.
+    fn blocks_of(self, element: u64) -> Blocks {
+        let elements = self.bytes.0 / element;
         match self.collective.counts_blocks() {
             true => Blocks::equal(elements, self.ranks.0),
             false => Blocks::share(elements, self.ranks.0),
         }
     }
 
-    /// The message sizes of a collective on so many ranks, where `sizes` are those of messages or, with `whole`, of whole vectors,
-    /// as Chan et al. count: their blocks are of whole elements, and of one at least. Calls without a size have the size 0.
+    /// The message sizes of a collective on this many ranks. `sizes` are those of messages or, with `whole`, of whole
+    /// vectors, as in Chan et al.; their blocks have at least one element, and only whole ones. Calls without a size
+    /// have the size 0.
     pub fn sizes(collective: Collective, ranks: Ranks, sizes: &[Bytes], whole: bool) -> Vec<Bytes> {
         if !collective.has_sizes() {
             return vec![Bytes(0)];
@@ -67,13 +81,13 @@ impl Cell {
         sizes
     }
 
-    /// The bytes of the whole vector, which Chan et al. count.
+    /// The bytes of the whole vector, the size in Chan et al.
     pub fn vector(self) -> Bytes {
         let blocks = if self.collective.counts_blocks() { self.ranks.0 } else { 1 };
         Bytes(self.bytes.0.saturating_mul(blocks.into()))
     }
 
-    /// What Open MPI's rule lookup sees of the measured call.
+    /// Returns the size that Open MPI's rule lookup sees for the measured call.
     pub fn lookup_bytes(self, release: Release) -> u64 {
         lookup_bytes(release, self.collective, self.ranks, self.bytes, type_size(self.collective))
     }
@@ -81,7 +95,10 @@ impl Cell {
 
 impl fmt::Display for Cell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} on {} ranks", self.collective, self.ranks)?;
-        if self.collective.has_sizes() { write!(f, " at {}", self.bytes) } else { Ok(()) }
+        write!(f, "{}", self.collective)?;
+        if self.collective.has_sizes() {
+            write!(f, " of {}", self.bytes)?;
+        }
+        write!(f, " on {} ranks", self.ranks)
     }
 }

@@ -1,10 +1,11 @@
-//! What is known about the clock and the harness of a launch: the lines of `clock.jsonl`.
+//! Facts about the clock and the harness of a launch: the lines of `clock.jsonl`.
 
 use serde::{Deserialize, Serialize};
 
+use crate::cell::Cell;
 use crate::units::{Ranks, Seconds};
 
-/// How ranks are brought together before a timed call.
+/// Method that brings ranks together before a timed call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 #[value(rename_all = "lower")]
@@ -16,45 +17,62 @@ pub enum SyncMethod {
     RoundTime,
 }
 
-/// One thing that was found out about clocks and harness in a launch.
+/// One fact about clocks and harness in a launch.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "record")]
 pub enum ClockFact {
     /// Before anything was timed.
     Harness(Harness),
-    /// The common clock was compared between ranks, and set anew where it was off.
+    /// The common clock was compared between ranks, and set again if it was off.
     Check(ClockCheck),
+    /// Entries of ranks into calls of a cell for which ranks were late, in the first visit to the cell.
+    Arrivals(Arrivals),
     /// After everything was timed.
     End(LaunchEnd),
 }
 
-/// What the harness does to a timing, measured at the start of a launch.
+/// Entries of ranks into calls for which ranks were late.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Arrivals {
+    /// The cell.
+    pub cell: Cell,
+    /// The time from the first to the last entry, in the call of the visit with the median spread.
+    pub spread: Seconds,
+    /// The intended lateness of each rank for that call.
+    pub asked: Vec<Seconds>,
+    /// Entry of each rank on the common clock, relative to the first one.
+    pub entries: Vec<Seconds>,
+}
+
+/// Effect of the harness on a timing, measured at the start of a launch.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Harness {
-    /// How ranks are brought together.
+    /// Method that brings ranks together.
     pub sync: SyncMethod,
     /// The ranks it was measured on: all of the job.
     pub ranks: Ranks,
     /// The smallest difference between two readings of the clock.
     pub step: Seconds,
-    /// What a timing of nothing shows: the median over empty calls, on the rank where it is largest. It is part of
-    /// every timing.
+    /// Time of an empty call: the median, on the rank where it is largest. It is part of every timing.
     pub empty_call: Seconds,
-    /// What a turn costs beside the call and its synchronisation, timing included, on the rank where it is largest.
+    /// Overhead of a turn besides the call and its synchronisation, timing included, on the rank where it is largest.
     pub turn: Seconds,
     /// The median time that the barrier before a call takes.
     pub barrier: Seconds,
-    /// How far apart ranks leave that barrier, the last after the first, on the common clock: the median.
+    /// Time between the first and the last rank that leave that barrier, on the common clock: the median.
     pub exit_skew: Seconds,
-    /// The same, exceeded by one barrier in 20.
+    /// Exit skew that one barrier in 20 exceeds.
     pub exit_skew_high: Seconds,
     /// The number of different clocks among the ranks.
     pub clocks: u32,
-    /// How far the ping-pong is from the truth where that is known: between ranks that share a clock. Missing where
-    /// none do, and on a single rank per clock.
+    /// Error of the ping-pong between ranks that share a clock, for which the truth is known. Missing if no ranks share
+    /// a clock, and with a single rank per clock.
     pub known_error: Option<Seconds>,
-    /// Resident memory of the rank that has most, in bytes; missing where the system does not tell.
+    /// Resident memory of the rank with the most, in bytes; missing if the system does not report it.
     pub resident: Option<u64>,
+    /// Bytes of the last-level cache that buffers rotate through; missing if they do not rotate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache: Option<u64>,
 }
 
 /// A comparison of the common clock between ranks.
@@ -62,35 +80,34 @@ pub struct Harness {
 pub struct ClockCheck {
     /// Seconds after the start of the launch.
     pub at: Seconds,
-    /// How far the clock of a rank was off from that of rank 0, where it was furthest.
+    /// Largest offset of any rank's clock from that of rank 0.
     pub error: Seconds,
-    /// How far off it may be before it is set anew.
+    /// Offset beyond which the clock is set again.
     pub bound: Seconds,
-    /// What such a comparison can tell: half the shortest round trip, on the rank where it is longest.
+    /// Resolution of the comparison: half the shortest round trip, on the rank where it is longest.
     pub uncertainty: Seconds,
-    /// Whether the clocks were set anew.
+    /// True if the clocks were set again.
     pub set_anew: bool,
-    /// How fast the clocks run apart, as seconds per second, where that is fastest; as the common clock had it when it was
-    /// checked.
+    /// Fastest drift between clocks, in seconds per second; relative to the common clock at the time of the check.
     pub drift: f64,
 }
 
-/// What a launch came to.
+/// Counts at the end of a launch.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LaunchEnd {
     /// Calls timed, warm-up included.
     pub calls: u64,
-    /// How many times a rank was too late for a call, which then did not count; 0 with a barrier.
+    /// Number of calls for which a rank was too late, and which did not count; 0 with a barrier.
     pub late: u64,
-    /// Calls that were made again for that reason; they are among the calls timed.
+    /// Calls that were repeated for that reason; included in `calls`.
     pub repeated: u64,
-    /// Rounds that were given up because a call failed to begin in time again and again; they left no samples.
+    /// Rounds that were abandoned because a call repeatedly failed to begin in time; they left no samples.
     pub given_up: u64,
     /// Communicators made.
     pub communicators: u64,
-    /// The most that there were at one time.
+    /// The largest number at one time.
     pub most_communicators: u64,
-    /// Resident memory of the rank that has most, in bytes; missing where the system does not tell.
+    /// Resident memory of the rank with the most, in bytes; missing if the system does not report it.
     pub resident: Option<u64>,
 }
 
@@ -99,7 +116,7 @@ pub struct LaunchEnd {
 pub struct ClockLine {
     /// The launch of the MPI job, from 0.
     pub launch: u32,
-    /// What was found out.
+    /// Fact that the line records.
     #[serde(flatten)]
     pub fact: ClockFact,
 }

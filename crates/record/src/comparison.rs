@@ -1,4 +1,4 @@
-//! What changed from one run to a later one, as plain data.
+//! Changes from one run to a later one, as plain data.
 
 use collrules_rules::{Release, Version};
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ use crate::units::Seconds;
 use crate::validation::Outcome;
 
 /// The version of this structure that this version writes.
-pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 1 };
+pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
 
 /// Two runs, cell by cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -23,44 +23,44 @@ pub struct Comparison {
     pub before: Side,
     /// The later run.
     pub after: Side,
-    /// What differs between the systems and the ways of measuring.
-    pub differences: Vec<Difference>,
-    /// What stands in the way of comparing all or some of it, in whole sentences.
+    /// Differences between the systems and the ways of measuring.
+    pub differences: Vec<RunDifference>,
+    /// Reasons why the comparison is incomplete or impossible, in whole sentences.
     pub obstacles: Vec<String>,
-    /// What counted as a change: a difference of that much, at this false discovery rate.
-    pub criteria: crate::validation::Criteria,
+    /// Criteria for a change: the least difference, and the false discovery rate.
+    pub criteria: crate::validation::ValidationCriteria,
     /// The cells that both runs have, ordered by collective, communicator size and message size.
     pub cells: Vec<CellChange>,
-    /// Cells that one run has alone, or that cannot be compared: of the earlier, of the later.
+    /// Numbers of cells that only the earlier or only the later run has, or that cannot be compared.
     pub left_out: (usize, usize),
 }
 
 /// A run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Side {
-    /// As the user named it.
+    /// The run, as the user named it.
     pub source: String,
     /// The release whose algorithms were assumed.
     pub release: Release,
-    /// The Open MPI that was measured; missing where nobody knows.
+    /// The Open MPI that was measured; missing if it is unknown.
     pub version: Option<Version>,
-    /// When measuring began; missing where nobody knows.
+    /// Time at which measuring began; missing if it is unknown.
     pub started: Option<String>,
-    /// Ranges that overrule the builtin.
+    /// Number of ranges that overrule the builtin.
     pub rules: usize,
-    /// Whether the times come from a cost model. Since format 1.1.
+    /// True if the times come from a cost model.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub simulated: bool,
 }
 
-/// Something that is not the same in both runs.
+/// A difference between the two runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Difference {
-    /// What.
+pub struct RunDifference {
+    /// Name of the property that differs.
     pub what: String,
-    /// In the earlier run.
+    /// Its value in the earlier run.
     pub before: String,
-    /// In the later run.
+    /// Its value in the later run.
     pub after: String,
 }
 
@@ -69,35 +69,35 @@ pub struct Difference {
 pub struct CellChange {
     /// The cell.
     pub cell: Cell,
-    /// The builtin's time before over its time now: above 1 where it became faster. Without an interval where the runs
-    /// have too few launches to tell their differences from chance.
+    /// The builtin's time before over its time now: above 1 if it became faster. Without an interval if the runs have
+    /// too few launches.
     pub builtin: Estimate,
     /// Probability of such a difference, in either direction, if there were none, adjusted for the number of cells.
     pub q_value: Option<f64>,
-    /// The conclusion on the builtin.
+    /// The verdict on the builtin.
     pub change: Outcome,
-    /// What the earlier run's rules gave, and what the later run's give.
+    /// Choices of the earlier and of the later run's rules.
     pub served: (Candidate, Candidate),
-    /// What the earlier rules are worth today; missing where the later run has not timed what they give.
+    /// Value of the earlier rules today; missing if the later run has not timed their choice.
     pub old_rules: Option<OldRules>,
 }
 
-/// What a choice of the earlier run is worth by the times of the later one.
+/// Value of a choice of the earlier run, by the times of the later one.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OldRules {
-    /// What the earlier rules give to this call in the later run's Open MPI.
+    /// Choice of the earlier rules for this call, in the later run's Open MPI.
     pub gives: Candidate,
-    /// The later builtin's time over the time of that; missing where it is the builtin.
+    /// The later builtin's time over that choice's time; missing if it is the builtin.
     pub gain: Option<Estimate>,
-    /// Its time over the time under the later run's rules, less 1; missing where it failed before it was timed.
+    /// Its time over the time under the later run's rules, less 1; missing if it failed before it was timed.
     pub regret: Option<f64>,
-    /// Whether it is shown to be slower than the later builtin by as much as counts.
+    /// True if it is shown to be slower than the later default by at least the minimum difference.
     pub slower: bool,
-    /// Whether it failed in the later run: a wrong result, an error, a crash.
+    /// True if it failed in the later run: a wrong result, an error, a crash.
     pub failed: bool,
 }
 
-/// What to do.
+/// Recommendation to the user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Advice {
@@ -105,12 +105,12 @@ pub enum Advice {
     Replace,
     /// The earlier rules are as good as the later ones.
     Keep,
-    /// The runs do not tell.
+    /// The runs cannot decide.
     Unknown,
 }
 
 impl Comparison {
-    /// The number of cells whose builtin became faster, stayed the same or became slower.
+    /// The number of cells whose builtin changed in this way.
     pub fn count(&self, change: Outcome) -> usize {
         self.cells.iter().filter(|cell| cell.change == change).count()
     }
@@ -120,12 +120,12 @@ impl Comparison {
         geometric_mean(self.cells.iter().map(|cell| cell.builtin.point)).unwrap_or(1.0)
     }
 
-    /// The cells that the two rule tables serve differently.
+    /// Returns the cells for which the two rule tables choose differently.
     pub fn reserved(&self) -> impl Iterator<Item = &CellChange> {
         self.cells.iter().filter(|cell| cell.served.0 != cell.served.1)
     }
 
-    /// The cells for which the later run timed what the earlier rules give.
+    /// The cells for which the later run timed the choice of the earlier rules.
     pub fn judged(&self) -> impl Iterator<Item = (&CellChange, OldRules)> {
         self.cells.iter().filter_map(|cell| Some((cell, cell.old_rules?)))
     }
@@ -135,13 +135,13 @@ impl Comparison {
         geometric_mean(self.judged().filter_map(|(_, old)| Some(1.0 + old.regret?))).unwrap_or(1.0) - 1.0
     }
 
-    /// The cells in which the earlier rules are slower than the later builtin, or give what fails.
+    /// The number of cells in which the earlier rules are slower than the later builtin, or fail.
     pub fn harmed(&self) -> usize {
         self.judged().filter(|(_, old)| old.slower || old.failed).count()
     }
 
-    /// Whether it is time to tune again: where the earlier rules make calls slower than the builtin, or lose as much as counts
-    /// in geometric mean.
+    /// Returns the advice on tuning again: `Replace` if the earlier rules make calls slower than the default, or lose
+    /// at least the minimum difference in the geometric mean.
     pub fn advice(&self) -> Advice {
         if self.judged().next().is_none() {
             Advice::Unknown
@@ -153,12 +153,12 @@ impl Comparison {
     }
 }
 
-/// What differs between the systems and the ways in which two runs were measured.
-pub fn differences(before: &Manifest, after: &Manifest) -> Vec<Difference> {
+/// Lists the differences between the systems and methods of two runs.
+pub fn differences(before: &Manifest, after: &Manifest) -> Vec<RunDifference> {
     let mut found = Vec::new();
     let mut compare = |what: &str, before: String, after: String| {
         if before != after {
-            found.push(Difference { what: what.to_owned(), before, after });
+            found.push(RunDifference { what: what.to_owned(), before, after });
         }
     };
     let list = |values: &mut dyn Iterator<Item = String>| {
@@ -199,19 +199,18 @@ pub fn differences(before: &Manifest, after: &Manifest) -> Vec<Difference> {
     compare("MCA parameters in the environment", parameters(before), parameters(after));
     found
 }
-/// By what factor the harness's own barrier may differ between runs before that is worth knowing.
+/// Least factor between the harness's barriers of two runs that is worth a note.
 const NOTABLE: f64 = 1.5;
 
 impl Comparison {
-    /// Takes note of how long the barrier took that is called before every timed call. It is no collective of Open MPI's, so
-    /// that a change of it is one of the machine.
+    /// Notes a change of the barrier before timed calls. It is not Open MPI's, so a change of it is one of the machine.
     pub fn note_harness(&mut self, before: &[ClockLine], after: &[ClockLine]) {
         let (Some(then), Some(now)) = (worst_barrier(before), worst_barrier(after)) else { return };
         let factor = now.0 / then.0;
         if !factor.is_finite() || (1.0 / NOTABLE..NOTABLE).contains(&factor) {
             return;
         }
-        self.differences.push(Difference {
+        self.differences.push(RunDifference {
             what: "barrier before each call, in the slowest launch".to_owned(),
             before: then.to_string(),
             after: now.to_string(),
@@ -219,8 +218,7 @@ impl Comparison {
         let (slower, of) = if factor > 1.0 { (factor, "later") } else { (1.0 / factor, "earlier") };
         self.obstacles.push(format!(
             "The harness's own barrier, which no rule and no release of Open MPI changes, took up to {slower:.1} \
-             times as long in the {of} run: the machine was busier, and that alone may explain differences of the \
-             builtin."
+             times as long in the {of} run: the machine was busier, which alone may explain changes of the default."
         ));
     }
 }
@@ -254,6 +252,7 @@ mod tests {
             clocks: 1,
             known_error: None,
             resident: None,
+            cache: None,
         };
         ClockLine { launch: 0, fact: ClockFact::Harness(harness) }
     }
@@ -273,7 +272,7 @@ mod tests {
             after: side(),
             differences: Vec::new(),
             obstacles: Vec::new(),
-            criteria: crate::validation::Criteria::default(),
+            criteria: crate::validation::ValidationCriteria::default(),
             cells: Vec::new(),
             left_out: (0, 0),
         };

@@ -23,7 +23,10 @@ impl Component {
     /// The component whose algorithms the rules choose between.
     pub const TUNED: Self = Self::known("tuned");
 
-    /// The component for communicators over several hosts, from 5.0 on before `tuned`.
+    /// The component with the simplest algorithms, which runs calls that no other takes.
+    pub const BASIC: Self = Self::known("basic");
+
+    /// The component for communicators over several hosts, preferred to `tuned` from 5.0 on.
     pub const HAN: Self = Self::known("han");
 
     pub(crate) const fn known(name: &str) -> Self {

@@ -1,11 +1,11 @@
-//! Whether a machine behaves as it did when a run was measured, and whether the run's rules still hold: `drift.json`.
+//! Comparison of a machine with its state when a run was measured, to tell if the run's rules still hold: `drift.json`.
 
 use collrules_rules::Version;
 use serde::{Deserialize, Serialize};
 
 use crate::candidate::Candidate;
 use crate::cell::Cell;
-use crate::comparison::Difference;
+use crate::comparison::RunDifference;
 use crate::estimate::Estimate;
 use crate::format::FormatVersion;
 use crate::validation::{Outcome, Round};
@@ -13,44 +13,47 @@ use crate::validation::{Outcome, Round};
 /// The version of `drift.json` that this version writes.
 pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
 
-/// The name of the file, beside the samples that it rests on.
+/// The name of the file, next to its samples.
 pub const DRIFT: &str = "drift.json";
 
-/// What anchor cells showed that were measured again.
+/// Result of measuring anchor cells again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Drift {
     /// The format of this structure.
     pub format: FormatVersion,
-    /// The run whose cells they are.
+    /// The run that is checked.
     pub run: String,
-    /// When the run was begun.
+    /// When that run was begun.
     pub measured: String,
-    /// When its cells were measured again.
+    /// When the points were measured again.
     pub repeated: String,
-    /// The Open MPI that was asked now.
+    /// The present Open MPI.
     pub version: Version,
-    /// What differs between then and now, beside times.
-    pub differences: Vec<Difference>,
-    /// What stood in the way of repeating more, in whole sentences.
+    /// Differences between then and now, other than times.
+    pub differences: Vec<RunDifference>,
+    /// Reasons why other points could not be repeated, in whole sentences.
     pub obstacles: Vec<String>,
-    /// What counts as a change.
-    pub criteria: Criteria,
-    /// What was measured again: of each cell the builtin, and what the rules give.
-    pub points: Vec<Point>,
-    /// All points together that were measured in the same launches then; missing where these do not tell.
+    /// Reasons to doubt the times of the run or of today, as clauses.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub doubts: Vec<String>,
+    /// Criteria for a change.
+    pub criteria: DriftCriteria,
+    /// Points that were measured again: for each cell the default, and the choice of the rules.
+    pub points: Vec<DriftPoint>,
+    /// A test of all points together that were measured in the same launches; missing if they allow none.
     pub together: Option<Shift>,
-    /// What the rules give against the builtin of today. Its two sides are measured side by side.
+    /// Comparison of the rules with today's default. Both are measured side by side.
     pub rules: Round,
 }
 
-/// What counts as a change.
+/// Criteria for a change.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Criteria {
+pub struct DriftCriteria {
     /// Times that differ by no more than this count as the same, such as 0.1: days differ.
     pub min_change: f64,
-    /// What rules may lose against the builtin, such as 0.03.
+    /// Largest loss of a rule against the default, such as 0.03.
     pub min_difference: f64,
-    /// The bound on the probability that anything at all is said to have changed where nothing has.
+    /// Bound on the probability of any reported change if nothing changed.
     pub error_rate: f64,
     /// Confidence of the intervals.
     pub level: f64,
@@ -58,46 +61,52 @@ pub struct Criteria {
 
 /// A point that was measured again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Point {
+pub struct DriftPoint {
     /// The cell.
     pub cell: Cell,
     /// The candidate.
     pub candidate: Candidate,
     /// The geometric mean over launches of their medians then, in seconds.
     pub then: f64,
-    /// The same now.
+    /// Geometric mean over today's launches of their medians, in seconds.
     pub now: f64,
-    /// What became of it.
+    /// Change of the time from then to now.
     pub shift: Shift,
 }
 
-/// By how much times changed.
+/// Change of a time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Shift {
-    /// The time now over the time then: above 1 where it takes longer.
+    /// The time now over the time then: above 1 if it takes longer.
     pub ratio: Estimate,
-    /// Probability of such a change, in either direction, if the true one were no more than what counts, adjusted for the
-    /// number of tests; missing where launches are too few to tell.
+    /// Probability of such a change, in either direction, if the true one did not exceed the criterion, adjusted for
+    /// the number of tests; missing with too few launches.
     pub q_value: Option<f64>,
-    /// The conclusion.
+    /// The verdict.
     pub change: Outcome,
 }
 
 impl Drift {
-    /// Whether the machine is shown to behave otherwise.
+    /// Returns true if times changed and no condition of either measurement explains it, so the machine is the likely
+    /// reason.
+    pub fn blames_machine(&self) -> bool {
+        self.changed() && self.doubts.is_empty()
+    }
+
+    /// Returns true if some time is shown to have changed.
     pub fn changed(&self) -> bool {
         let shifts = self.points.iter().map(|point| &point.shift).chain(&self.together);
         shifts.into_iter().any(|shift| shift.change != Outcome::Same)
     }
 
-    /// Whether rules are shown to make something slower now, or to give what fails.
+    /// Returns true if rules are shown to make calls slower now, or to choose an algorithm that fails.
     pub fn loses(&self) -> bool {
         self.rules.cells.iter().any(|cell| cell.verdict == Outcome::Slower)
             || self.rules.failed.iter().any(|it| it.with)
     }
 
     /// The points that changed in this way.
-    pub fn those(&self, change: Outcome) -> impl Iterator<Item = &Point> {
+    pub fn those(&self, change: Outcome) -> impl Iterator<Item = &DriftPoint> {
         self.points.iter().filter(move |point| point.shift.change == change)
     }
 }

@@ -8,13 +8,13 @@ use statrs::distribution::{Binomial, ContinuousCDF, DiscreteCDF, StudentsT};
 pub struct Estimate {
     /// The point value.
     pub point: f64,
-    /// Lower end of the interval; missing where the samples are too few for the level.
+    /// Lower end of the interval; missing if there are too few samples.
     pub low: Option<f64>,
-    /// Upper end of the interval; missing where the samples are too few for the level.
+    /// Upper end of the interval; missing if there are too few samples.
     pub high: Option<f64>,
-    /// The confidence that was asked for, such as 0.95.
+    /// The requested confidence, such as 0.95.
     pub level: f64,
-    /// The number of samples behind it.
+    /// The number of samples.
     pub samples: usize,
 }
 
@@ -61,13 +61,42 @@ impl Estimate {
         })
     }
 
-    /// A ratio by its logarithm and how far that may be off; without an interval where nobody knows how far.
-    pub fn ratio(log: f64, reach: f64, level: f64, samples: usize) -> Self {
-        let end = |log: f64| reach.is_finite().then(|| log.exp());
-        Self { point: log.exp(), low: end(log - reach), high: end(log + reach), level, samples }
+    /// The weighted mean of parts, each the mean of its values, with Welch's interval (1947). Both ends are missing if
+    /// a part has fewer than 2 values; none if a part has no value.
+    pub fn weighted_mean(parts: &[(f64, Vec<f64>)], level: f64) -> Option<Self> {
+        let all: f64 = parts.iter().map(|(weight, _)| weight).sum();
+        let (mut point, mut variance, mut of_variance, mut samples) = (0.0, Some(0.0), 0.0, 0);
+        for (weight, values) in parts {
+            let own = Self::mean(values, level)?;
+            let (share, count) = (weight / all, own.samples as f64);
+            point += share * own.point;
+            samples += own.samples;
+            let squares = values.iter().filter(|x| x.is_finite()).map(|x| (x - own.point).powi(2)).sum::<f64>();
+            let term = share.powi(2) * squares / (count - 1.0) / count;
+            variance = variance.filter(|_| own.samples > 1).map(|variance| variance + term);
+            of_variance += term.powi(2) / (count - 1.0);
+        }
+        let half = variance.map(|variance| match variance > 0.0 {
+            true => student_quantile(level, variance.powi(2) / of_variance) * variance.sqrt(),
+            false => 0.0,
+        });
+        let (low, high) = (half.map(|half| point - half), half.map(|half| point + half));
+        (!parts.is_empty()).then_some(Self { point, low, high, level, samples })
     }
 
-    /// Half the width of the interval relative to the point; missing where there is no interval or no scale.
+    /// A ratio from its logarithm and the half width of its interval; without an interval if that is unknown.
+    pub fn ratio(log: f64, reach: f64, level: f64, samples: usize) -> Self {
+        let end = |log: f64| reach.is_finite().then_some(log);
+        Self { point: log, low: end(log - reach), high: end(log + reach), level, samples }.exp()
+    }
+
+    /// The ratio whose natural logarithm this is, see [`ratio`].
+    #[must_use]
+    pub fn exp(self) -> Self {
+        self.map(ratio)
+    }
+
+    /// Half the width of the interval relative to the point; missing without an interval or a scale.
     pub fn relative_half_width(&self) -> Option<f64> {
         match (self.low, self.high) {
             (Some(low), Some(high)) if self.point > 0.0 => Some((high - low) / 2.0 / self.point),
@@ -75,20 +104,27 @@ impl Estimate {
         }
     }
 
-    /// The same for a monotone increasing function of the value.
+    /// Applies a monotone increasing function to the value and its interval.
     #[must_use]
     pub fn map(self, f: impl Fn(f64) -> f64) -> Self {
         Self { point: f(self.point), low: self.low.map(&f), high: self.high.map(&f), ..self }
     }
 }
 
-/// The value that Student's t exceeds in absolute terms with probability `1 - level`; infinite without degrees of freedom.
+/// The ratio with a natural logarithm, at most 10^12 and at least 10^-12. An interval from two launches that differ by factors
+/// would end beyond all numbers that a file can hold.
+pub fn ratio(log: f64) -> f64 {
+    log.exp().clamp(1e-12, 1e12)
+}
+
+/// The quantile that the absolute value of Student's t exceeds with probability `1 - level`; infinite without degrees
+/// of freedom.
 pub fn student_quantile(level: f64, degrees: f64) -> f64 {
     StudentsT::new(0.0, 1.0, degrees).map_or(f64::INFINITY, |t| t.inverse_cdf(f64::midpoint(1.0, level)))
 }
 
-/// The median, the mean of the two middle values where their number is even; none without values. Sorts the values,
-/// which have to be numbers.
+/// The median, the mean of the two middle values if their number is even; none without values. Sorts the values, which
+/// have to be numbers.
 pub fn median(values: &mut [f64]) -> Option<f64> {
     values.sort_unstable_by(f64::total_cmp);
     let n = values.len();
@@ -120,6 +156,34 @@ fn interval_rank(n: usize, level: f64) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_weighted_mean_of_one_part_is_the_mean() {
+        let values = vec![1.0, 2.0, 4.0, 4.5];
+        let (one, mean) = (Estimate::weighted_mean(&[(3.0, values.clone())], 0.95), Estimate::mean(&values, 0.95));
+        let (one, mean) = (one.expect("an estimate"), mean.expect("an estimate"));
+        assert!((one.point - mean.point).abs() < 1e-12 && one.samples == 4);
+        assert!((one.low.expect("an end") - mean.low.expect("an end")).abs() < 1e-9, "{one:?} {mean:?}");
+        // Two parts of which one varies: its share of the error, and its degrees of freedom.
+        let both = Estimate::weighted_mean(&[(1.0, values), (3.0, vec![8.0; 5])], 0.95).expect("an estimate");
+        let half = mean.high.expect("an end") - mean.point;
+        assert!((both.point - (mean.point + 24.0) / 4.0).abs() < 1e-12);
+        assert!((both.high.expect("an end") - both.point - half / 4.0).abs() < 1e-9, "{both:?}");
+        assert_eq!(
+            Estimate::weighted_mean(&[(1.0, vec![1.0]), (1.0, vec![2.0, 3.0])], 0.95).and_then(|it| it.low),
+            None
+        );
+        assert_eq!(Estimate::weighted_mean(&[(1.0, Vec::new())], 0.95), None);
+        assert_eq!(Estimate::weighted_mean(&[], 0.95), None);
+    }
+
+    /// Two launches that differ by factors once made a `validation.json` that could not be read again.
+    #[test]
+    fn ends_of_a_ratio_are_finite_whatever_the_noise() {
+        let wide = Estimate::ratio(0.3, 1e3, 0.95, 2);
+        assert_eq!((wide.low, wide.high), (Some(1e-12), Some(1e12)));
+        assert_eq!(Estimate::ratio(0.3, f64::INFINITY, 0.95, 1).high, None);
+    }
 
     /// Ranks from the usual table of distribution-free 95 % intervals for the median (for instance Conover,
     /// *Practical Nonparametric Statistics*, table A3 with p = 0.5).

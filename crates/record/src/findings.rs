@@ -1,74 +1,79 @@
-//! What the analysis concluded, as plain data: `findings.json`, and what reports are made of.
+//! Conclusions of the analysis, as plain data: `findings.json`, and the input of reports.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use collrules_rules::{Apart, Choice, Collective, Release, RuleTable};
+use collrules_rules::steps::Steps;
+use collrules_rules::{Choice, Collective, LayoutRules, Release, RuleTable};
 use serde::{Deserialize, Serialize};
 
 use crate::candidate::Candidate;
 use crate::cell::Cell;
+use crate::conduct::Conduct;
 use crate::estimate::Estimate;
 use crate::format::FormatVersion;
-use crate::handover::Handover;
+use crate::han_rules::HanRules;
 use crate::laid_out::LaidOut;
 use crate::placement::Placement;
+use crate::settings::Settings;
 use crate::tree::Tree;
 use crate::units::{Bytes, Ranks, Seconds};
-use crate::values::percent;
 
 /// The version of `findings.json` that this version writes.
-pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 2 };
+pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
 
 /// The result of an analysis.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Findings {
     /// The format of this structure.
     pub format: FormatVersion,
-    /// What was analysed: a run directory or a table, as the user named it.
+    /// Run directory or table that was analysed, as the user named it.
     pub source: String,
-    /// Whether the times come from a cost model, and say nothing about any real machine.
+    /// True if the times come from a cost model, so that they say nothing about any real machine.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub simulated: bool,
-    /// What one timing is.
+    /// Meaning of one timing.
     pub statistic: Statistic,
     /// The release whose algorithms and lookup sizes were assumed.
     pub release: Release,
-    /// What a candidate had to show to replace the builtin.
+    /// Criteria that a candidate had to meet to replace the default.
     pub criteria: Criteria,
     /// One entry per cell, ordered by collective, communicator size and message size.
     pub cells: Vec<CellFinding>,
-    /// Where the rules change from one choice to another as the message grows.
+    /// Message sizes at which the rules change their choice.
     pub crossovers: Vec<Crossover>,
     /// The rules that follow.
     pub table: RuleTable,
-    /// What HAN's rules file hands over to coll/tuned. Since format 1.2.
-    #[serde(default, skip_serializing_if = "Handover::is_empty")]
-    pub handover: Handover,
-    /// The same with the evidence for each of them. Findings of format 1.0 have none.
+    /// Message sizes that HAN's rules file delegates to coll/tuned.
+    #[serde(default, skip_serializing_if = "HanRules::is_empty", rename = "handover")]
+    pub han: HanRules,
+    /// Rules as a tree, with the evidence for each of them.
     #[serde(default)]
     pub tree: Tree,
-    /// Where the ranks of each communicator were, and which component served them; of a table nothing is known.
+    /// Nodes of each communicator's ranks, and the component that carries out its calls; unknown for a table.
     #[serde(default)]
     pub placement: Placement,
-    /// MCA settings without which the rules have no effect, because another component serves the calls.
-    #[serde(default)]
-    pub pins: BTreeMap<String, String>,
-    /// Points whose times can hardly be true. They are in the cells as they were read, and no gain that rests on them
-    /// is announced. Since format 1.2.
+    /// MCA settings without which the rules have no effect, because another component handles the calls.
+    #[serde(default, rename = "pins")]
+    pub parameters: Settings,
+    /// Points with implausible times. They are in the cells as they were read, but no gain that relies on them is
+    /// reported.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub doubted: BTreeSet<(Cell, Candidate)>,
-    /// The layouts that share the rules, where several were measured: the times of the cells are then weighted geometric
-    /// means over them. Since format 1.2.
+    /// The layouts that share the rules, if several were measured; the times of the cells are then geometric means over
+    /// them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub layouts: Vec<LaidOut>,
-    /// What a rules file of 6.0 says beside the table of communicators that lie on nodes in one way alone. Since format 1.2.
+    /// Additional rules of a 6.0 rules file, for communicators with one arrangement on nodes only.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "apart")]
+    pub layout_rules: Vec<LayoutRules>,
+    /// Effect of the rules in programs, rule by rule.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub apart: Vec<Apart>,
-    /// What the reader has to know about the data or the rules, in whole sentences.
+    pub conduct: Vec<Conduct>,
+    /// Remarks for the reader on the data or the rules, in whole sentences.
     pub remarks: Vec<String>,
 }
 
-/// What one timing is.
+/// Meaning of one timing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Statistic {
@@ -76,19 +81,19 @@ pub enum Statistic {
     RankMaximum,
     /// A mean over calls and ranks, as OSU prints: it hides the slowest rank and the spread.
     RankAverage,
-    /// One value per launch over calls on the slowest rank: IMB's `t_max` and OSU's `Max Latency` are means, what
-    /// ReproMPI gives are calls or their median.
+    /// One value per launch over calls on the slowest rank: IMB's `t_max` and OSU's `Max Latency` are means, and
+    /// ReproMPI's values are single calls or medians.
     SlowestRankSummary,
 }
 
 impl Statistic {
-    /// Whether one value sums up many calls, so that a launch has one for each point.
+    /// Returns true if one value summarizes many calls, so that a launch has one value per point.
     pub fn is_summary(self) -> bool {
         self != Self::RankMaximum
     }
 }
 
-/// What of the calls is compared.
+/// Statistic of the calls that is compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum Middle {
@@ -105,35 +110,24 @@ impl Middle {
     }
 }
 
-/// What a candidate has to show to replace the builtin.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, clap::Args)]
-#[command(next_help_heading = "Decisions")]
+/// Criteria that a candidate has to meet to replace the default.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Criteria {
-    /// Gain, in percent, that a candidate must reach to replace the builtin
-    // As a share, such as 0.03: the builtin takes at least 1.03 times as long.
-    #[arg(long, value_name = "PERCENT", default_value = "3", value_parser = percent)]
+    /// The gain that it must reach, as a share: at 0.03 the builtin takes at least 1.03 times as long.
     pub min_gain: f64,
-    /// Largest acceptable share of wrong replacements among all, in percent
-    // The bound on the false discovery rate, as a share.
-    #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = percent)]
+    /// The bound on the false discovery rate, as a share.
     pub error_rate: f64,
     /// Confidence of the intervals.
-    #[arg(skip = Self::default().level)]
     pub level: f64,
-    /// Gain, in percent, that a candidate needs where too few values allow no test. The mean of its gain and its
-    /// neighbours' (other communicator sizes) must be as large
-    #[arg(long, value_name = "PERCENT", default_value = "15", value_parser = percent)]
+    /// The gain that it needs if there are too few values for a test, as a share.
     pub untested_gain: f64,
-    /// What of the calls is compared
-    #[arg(long = "statistic", value_enum, default_value_t)]
+    /// Statistic of the calls that is compared.
     #[serde(default, skip_serializing_if = "Middle::is_median")]
     pub middle: Middle,
-    /// Choose what is faster by the median although rare slow calls make it slower on average
-    #[arg(long)]
+    /// True if what is faster by the median is chosen although rare slow calls make it slower on average.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub accept_stalls: bool,
-    /// The smallest step of the clock; smaller differences between medians prove nothing. 0 where it is unknown.
-    #[arg(skip)]
+    /// The smallest step of the clock; smaller differences between medians prove nothing. 0 if it is unknown.
     pub clock_step: Seconds,
 }
 
@@ -151,7 +145,7 @@ impl Default for Criteria {
     }
 }
 
-/// What was concluded for a cell.
+/// Conclusions for a cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CellFinding {
     /// The cell.
@@ -162,10 +156,10 @@ pub struct CellFinding {
     pub disqualified: Vec<(Candidate, String)>,
     /// The verdict on this cell alone.
     pub verdict: Verdict,
-    /// What the rule table gives for this cell in the end: constraints may overrule the verdict.
+    /// Final choice of the rule table for this cell: constraints may overrule the verdict.
     pub served: Choice,
-    /// Who carries out the call where `served` is the builtin: the builtin itself, or what is left of it when the
-    /// rules' settings are in force.
+    /// Candidate that carries out the call if `served` is the builtin: the builtin itself, or the component that
+    /// remains when the rules' settings are active.
     #[serde(default = "builtin")]
     pub unruled: Candidate,
 }
@@ -174,7 +168,7 @@ fn builtin() -> Candidate {
     Candidate::Builtin
 }
 
-/// What is known of one point.
+/// Results for one point.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PointFinding {
     /// The candidate.
@@ -183,15 +177,15 @@ pub struct PointFinding {
     pub time: Estimate,
     /// Builtin time over candidate time, 1.10 being 10 % faster; missing for the builtin and without a pair.
     pub gain: Option<Estimate>,
-    /// The gain to expect from it: `gain` is a little too good where it was chosen for being large, and neighbouring
-    /// sizes say by how much. Missing where `gain` is.
+    /// The expected gain: `gain` is too large if it was chosen for being large, and neighbouring sizes show by how
+    /// much. Missing if `gain` is.
     #[serde(default)]
     pub expected: Option<f64>,
     /// Probability of such a difference in favour of the candidate if there were none; missing without a test.
     pub p_value: Option<f64>,
-    /// The same, adjusted for the number of comparisons in the whole analysis.
+    /// `p_value`, adjusted for the number of comparisons in the whole analysis.
     pub q_value: Option<f64>,
-    /// Rare slow calls that make it slower than the builtin on average, although its median is not. Since format 1.2.
+    /// Rare slow calls that make it slower than the builtin on average although its median is lower.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stalls: Option<Stalling>,
 }
@@ -199,7 +193,7 @@ pub struct PointFinding {
 /// Calls of a candidate that take several times as long as the builtin usually does.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stalling {
-    /// A call that takes longer is slow.
+    /// Calls that take longer are slow.
     pub beyond: Seconds,
     /// The slow calls of the candidate.
     pub slow: usize,
@@ -226,7 +220,7 @@ pub enum Verdict {
     },
     /// The builtin stays.
     Keep {
-        /// Why, in a few words.
+        /// Reason, in a few words.
         why: String,
     },
 }
@@ -242,33 +236,32 @@ pub struct Crossover {
     pub below: Choice,
     /// The choice from `at` on.
     pub above: Choice,
-    /// Who carries out calls below, where that is neither a rule of coll/tuned nor the builtin: HAN's file says so. Since
-    /// format 1.2.
+    /// Candidate that carries out calls below `at`, if HAN's file sets it, and not a rule of coll/tuned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub below_by: Option<Candidate>,
-    /// The same from `at` on.
+    /// Like `below_by`, for calls from `at` on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub above_by: Option<Candidate>,
     /// The message bytes at which the change is made.
     pub at: Bytes,
     /// The measured message sizes around it.
     pub bracket: (Bytes, Bytes),
-    /// The sizes from the largest below it at which the choice below is shown to be faster to the smallest above it at
-    /// which the choice above is, as far as the measured sizes reach; missing where times have no intervals.
+    /// From the largest size at which the choice below is shown to be faster to the smallest size at which the choice
+    /// above is, within the measured sizes; missing if times have no intervals.
     #[serde(default)]
     pub interval: Option<(Bytes, Bytes)>,
 }
 
 impl Crossover {
-    /// Who carries out calls below, and from `at` on.
+    /// Returns the candidates that carry out calls below `at`, and from `at` on.
     pub fn sides(&self) -> (Candidate, Candidate) {
-        let side = |by: Option<Candidate>, choice| by.unwrap_or(Candidate::of(choice));
+        let side = |by: Option<Candidate>, choice| by.unwrap_or(Candidate::from_choice(choice));
         (side(self.below_by, self.below), side(self.above_by, self.above))
     }
 }
 
 impl Findings {
-    /// Findings of nothing, to be filled.
+    /// Empty findings, to be filled.
     pub fn empty(source: impl Into<String>, release: Release) -> Self {
         Self {
             format: FORMAT,
@@ -280,24 +273,35 @@ impl Findings {
             cells: Vec::new(),
             crossovers: Vec::new(),
             table: RuleTable::new(),
-            handover: Handover::default(),
+            han: HanRules::default(),
             tree: Tree::default(),
             placement: Placement::default(),
-            pins: BTreeMap::new(),
+            parameters: Settings::new(),
             doubted: BTreeSet::new(),
             layouts: Vec::new(),
-            apart: Vec::new(),
+            layout_rules: Vec::new(),
+            conduct: Vec::new(),
             remarks: Vec::new(),
         }
     }
 
-    /// Whether the tuning is empty: no rules of coll/tuned, none of HAN, no settings.
+    /// Returns true if the tuning is empty: no rules of coll/tuned, none of HAN, no settings.
     pub fn changes_nothing(&self) -> bool {
-        let apart = self.apart.iter().all(|block| block.sizes.as_constant().is_some_and(|choice| choice.is_builtin()));
-        self.table.is_empty() && self.handover.is_empty() && self.pins.is_empty() && apart
+        let layouts =
+            self.layout_rules.iter().all(|block| block.sizes.as_constant().is_some_and(|choice| choice.is_builtin()));
+        self.table.is_empty() && self.han.is_empty() && self.parameters.is_empty() && layouts
     }
 
-    /// Whether the gain in a cell rests on times that can hardly be true.
+    /// Returns true if the rules, shared or for one layout, change calls of a collective on so many ranks.
+    pub fn acts_on(&self, collective: Collective, ranks: Ranks) -> bool {
+        let is_ruled = |choices: &Steps<Choice>| choices.iter().any(|(.., choice)| !choice.is_builtin());
+        let shared =
+            self.table.collectives().any(|(other, steps)| other == collective && is_ruled(steps.get(ranks.0.into())));
+        let layouts = self.layout_rules.iter().any(|block| block.collective == collective && is_ruled(&block.sizes));
+        shared || layouts || self.han.touches(collective, ranks)
+    }
+
+    /// Returns true if the gain in a cell relies on times that are hardly plausible.
     pub fn doubts(&self, cell: &CellFinding) -> bool {
         let served = cell.served_candidate();
         let doubted = |candidate| self.doubted.contains(&(cell.cell, candidate));
@@ -311,57 +315,19 @@ impl CellFinding {
         self.points.iter().find(|point| point.candidate == candidate)
     }
 
-    /// Who carries out the call with rules and settings in force.
+    /// Returns the candidate that carries out the call with rules and settings active.
     pub fn served_candidate(&self) -> Candidate {
-        if self.served.is_builtin() { self.unruled } else { Candidate::of(self.served) }
+        if self.served.is_builtin() { self.unruled } else { Candidate::from_choice(self.served) }
     }
 
-    /// Builtin time over the time of what carries out the call with rules and settings in force: missing where the
-    /// builtin stays.
+    /// Builtin time over the time of the candidate that carries out the call with rules and settings active; missing if
+    /// that is the builtin.
     pub fn served_gain(&self) -> Option<Estimate> {
         self.point(self.served_candidate()).and_then(|point| point.gain)
     }
 
-    /// The gain to expect of what the rule table serves, corrected for the choice of what seemed best: 1 where the
-    /// builtin stays.
+    /// Returns the expected gain of the rule table's choice, corrected for selection; 1 if that is the builtin.
     pub fn served_expectation(&self) -> Option<f64> {
-        self.point(Candidate::of(self.served)).and_then(|point| point.expected)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::units::Bytes;
-
-    /// Findings of format 1.1 had a `risk` for each point, a `caution` in the criteria, and `max_rules` in the policy.
-    #[test]
-    fn findings_of_the_format_before_are_read() {
-        let estimate = Estimate { point: 1.5, low: None, high: None, level: 0.95, samples: 1 };
-        let point = PointFinding {
-            candidate: Candidate::Builtin,
-            time: estimate,
-            gain: Some(estimate),
-            expected: Some(1.4),
-            p_value: None,
-            q_value: None,
-            stalls: None,
-        };
-        let mut findings = Findings::empty("a table", Release::V5_0);
-        findings.cells.push(CellFinding {
-            cell: Cell { collective: Collective::Bcast, ranks: Ranks(4), bytes: Bytes(8) },
-            points: vec![point],
-            disqualified: Vec::new(),
-            verdict: Verdict::Keep { why: "no candidate is faster".to_owned() },
-            served: Choice::BUILTIN,
-            unruled: Candidate::Builtin,
-        });
-        let mut old = serde_json::to_value(&findings).expect("plain data");
-        old["format"]["minor"] = 1.into();
-        old["criteria"]["caution"] = 7.into();
-        old["tree"]["policy"]["max_rules"] = 3.into();
-        old["cells"][0]["points"][0]["risk"] = 0.1.into();
-        findings.format.minor = 1;
-        assert_eq!(serde_json::from_value::<Findings>(old).expect("an older minor version"), findings);
+        self.point(Candidate::from_choice(self.served)).and_then(|point| point.expected)
     }
 }

@@ -1,4 +1,4 @@
-//! What a check of performance guidelines found: `guidelines.json`.
+//! Result of a check of performance guidelines: `guidelines.json`.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::cell::Cell;
 use crate::component::Component;
 use crate::estimate::Estimate;
 use crate::findings::{Criteria, Statistic};
-use crate::han_choice::HanAlgorithm;
+use crate::han_algorithm::HanAlgorithm;
 use crate::manifest::FormatVersion;
 use crate::mockup::Mockup;
 use crate::plan::Skipped;
@@ -19,94 +19,164 @@ use crate::policy::Assumption;
 use crate::units::{Bytes, Ranks};
 
 /// The version of `guidelines.json` that this version writes.
-pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 1 };
+pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
 
 /// The result of a check.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Checked {
     /// The format of this structure.
     pub format: FormatVersion,
-    /// What was judged: a run directory or a table, as the user named it.
+    /// Run directory or table that was checked, as the user named it.
     pub source: String,
-    /// Whether the times come from a cost model, and say nothing about any real machine.
+    /// True if the times come from a cost model, so that they say nothing about any real machine.
     pub simulated: bool,
-    /// What Open MPI calls itself; of a table nothing is known.
+    /// Open MPI's version string; unknown for a table.
     pub library: Option<String>,
     /// The words that started the measurement.
     pub command: Vec<String>,
     /// The release whose algorithms were remedies.
     pub release: Release,
-    /// What one timing is.
+    /// Meaning of one timing.
     pub statistic: Statistic,
-    /// What a mock-up had to show: `min_gain` is the slowdown that is tolerated.
+    /// Criteria that a mock-up had to meet; `min_gain` is the tolerated slowdown.
     pub criteria: Criteria,
+    /// Limits of a table with few launches; absent if there are enough, or if one run timed calls side by side.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub few_launches: Option<FewLaunches>,
     /// One entry per cell in which a mock-up was timed or failed, by collective, communicator size and message size.
     pub cells: Vec<CheckedCell>,
-    /// Mock-ups that were wanted and not measured.
+    /// Mock-ups that were requested but not measured.
     pub left_out: Vec<LeftOutCell>,
-    /// Cells that were wanted and not measured.
+    /// Cells that were requested but not measured.
     pub skipped: Vec<Skipped>,
-    /// The same in launches with a rules file in force, if there were any.
+    /// Result of the check in launches with a rules file active, if there were any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub under_rules: Option<UnderRules>,
 }
 
-/// What a check found in launches with a rules file in force.
+/// Too few launches of a table for its test to show a single violation among all comparisons.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FewLaunches {
+    /// The fewest launches of a cell.
+    pub launches: usize,
+    /// The smallest possible p value of the test with these launches.
+    pub least_p: f64,
+    /// The p value that a single violation needs.
+    pub wanted_p: f64,
+    /// The number of launches that can reach it.
+    pub needed: usize,
+}
+
+impl FewLaunches {
+    /// With this many launches of each of two alternatives, chance alone orders them perfectly with probability 1 in
+    /// `C(2n, n)` (Mann and Whitney). The correction for all comparisons requires `error_rate / comparisons`.
+    pub fn find(launches: usize, comparisons: usize, error_rate: f64) -> Option<Self> {
+        let least_p = |count: usize| (1..=count).fold(1.0, |p, k| p * k as f64 / (count + k) as f64);
+        let wanted_p = error_rate / comparisons.max(1) as f64;
+        let needed = (1..).find(|count| least_p(*count) <= wanted_p * (1.0 + 1e-9)).unwrap_or(usize::MAX);
+        (launches < needed).then(|| Self { launches, least_p: least_p(launches), wanted_p, needed })
+    }
+}
+
+/// Result of a check in launches with a rules file active.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct UnderRules {
-    /// The settings that put it in force.
+    /// The settings that activate it.
     pub settings: BTreeMap<String, String>,
-    /// One entry per cell; the builtin is what serves under the file.
+    /// One entry per cell; the builtin is what runs under the file.
     pub cells: Vec<CheckedCell>,
-    /// What became of each violation, and which ones are new.
+    /// Change of each violation under the file, new ones included.
     pub changes: Vec<Changed>,
 }
 
-/// A mock-up that a cell did not get.
+/// A mock-up that was not measured for a cell.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftOutCell {
     /// The cell.
     pub cell: Cell,
     /// The mock-up.
     pub mockup: Mockup,
-    /// Why, in a phrase.
+    /// Reason, in a phrase.
     pub why: String,
 }
 
 impl UnderRules {
-    /// The file: that of coll/tuned or, in a tuning without one, that of HAN.
+    /// The rules file: that of coll/tuned or, if a tuning has none, that of HAN.
     pub fn file(&self) -> &str {
         let named = |name| self.settings.get(name).map(String::as_str);
         named(RULES_FILE).or_else(|| named(HAN_FILE)).unwrap_or("settings")
     }
 
-    /// How many violations became this.
+    /// Returns the number of violations with this change.
     pub fn count(&self, how: Change) -> usize {
         self.changes.iter().filter(|changed| changed.how == how).count()
     }
 }
 
-/// What is known of a cell.
+/// Results for a cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CheckedCell {
     /// The cell.
     pub cell: Cell,
-    /// The builtin's time in seconds; missing where it failed.
+    /// The builtin's time in seconds; missing if it failed.
     pub builtin: Option<Estimate>,
-    /// The component that serves the builtin's calls, if that is known.
+    /// The component that runs the builtin's calls, if known.
     pub served_by: Option<Component>,
     /// The mock-ups with timings.
     pub mockups: Vec<MockupFinding>,
     /// Mock-ups that failed, with the reason.
     pub failed: Vec<(Mockup, String)>,
-    /// Builtin time over that of the best mock-up, minus one: 0.5 is half as long again. Its interval holds for whichever
-    /// mock-up is the best in truth, and its value is taken where the best was not picked. Missing without a pair.
+    /// Builtin time over the time of the violation's mock-up (without a violation: the best one), minus one: at 0.5 the
+    /// builtin takes 1.5 times as long. Its interval holds for all mock-ups at once. Missing without a pair.
     pub severity: Option<Estimate>,
-    /// The guideline that is violated the worst, if one is.
+    /// The worst violated guideline, if any.
     pub violation: Option<Violation>,
+    /// Reason why it is unknown whether there is a violation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undecided: Option<Undecided>,
 }
 
-/// What is known of a mock-up in a cell.
+/// Verdict on the guidelines of a cell.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum GuidelineVerdict<'a> {
+    /// No mock-up is faster by more than is tolerated, and each was timed enough to know.
+    Kept,
+    /// A mock-up is faster.
+    Violated(&'a Violation),
+    /// A mock-up may be faster.
+    Undecided(&'a Undecided),
+}
+
+/// A mock-up that may be faster by more than is tolerated.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Undecided {
+    /// The undecided mock-up with the largest gain; missing if none was timed.
+    pub mockup: Option<Mockup>,
+    /// Reason why the test cannot decide.
+    pub why: Doubt,
+    /// Factor by which measuring would have to be extended to decide, as far as it can be estimated.
+    pub times: Option<u32>,
+}
+
+/// Reason why a test cannot decide.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Doubt {
+    /// No mock-up was timed side by side with the builtin.
+    NotTimed,
+    /// There are fewer visits, or launches of a table, than the test needs.
+    FewVisits,
+    /// It was not timed in every launch in which the builtin was.
+    MissedLaunches,
+    /// The difference is not significant.
+    NotSignificant,
+    /// It is not faster in every launch.
+    LaunchesDisagree,
+    /// The clock is too coarse.
+    CoarseClock,
+}
+
+/// Results for a mock-up in a cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MockupFinding {
     /// The mock-up.
@@ -117,9 +187,9 @@ pub struct MockupFinding {
     pub gain: Option<Estimate>,
     /// Probability of such a difference in favour of the mock-up if there were none; missing without a test.
     pub p_value: Option<f64>,
-    /// The same, adjusted for all comparisons of the check.
+    /// `p_value`, adjusted for all comparisons of the check.
     pub q_value: Option<f64>,
-    /// Whether its guideline is violated.
+    /// True if its guideline is violated.
     pub violated: bool,
 }
 
@@ -128,67 +198,68 @@ pub struct MockupFinding {
 pub struct Violation {
     /// The best of the mock-ups whose guidelines are violated.
     pub best: Mockup,
-    /// What to call instead.
+    /// Calls to make instead.
     pub advice: String,
-    /// What that needs on a rank beside the caller's buffers; missing where it depends on nodes that nothing is known of.
+    /// Memory that these calls need on a rank in addition to the caller's buffers; missing if it depends on nodes that
+    /// are unknown.
     pub memory: Option<Bytes>,
-    /// What would cure it.
+    /// Remedy for the violation.
     pub cure: Cure,
 }
 
-/// What brings a call within the tolerated slowdown of the best mock-up.
+/// Remedy that brings a call within the tolerated slowdown of the best mock-up.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cure {
-    /// A rule for `coll/tuned`, which `collrules tune` finds.
+    /// A rule for `coll/tuned` that `collrules tune` finds.
     Rule {
-        /// What it says.
+        /// Choice of the rule.
         choice: Choice,
         /// Builtin time over its time.
         gain: f64,
-        /// Why `collrules tune` would not write it by these times, in a phrase; missing where it would.
+        /// Reason why `collrules tune` would not write it from these times, in a phrase; missing if it would.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         withheld: Option<String>,
     },
-    /// An algorithm of HAN, for which its rules file asks.
+    /// An algorithm of HAN that its rules file can choose.
     Han {
-        /// Which.
+        /// The algorithm.
         algorithm: HanAlgorithm,
         /// Builtin time over its time.
         gain: f64,
     },
     /// A rule that must not be written.
     Barred {
-        /// What it would say.
+        /// Choice that the rule would make.
         choice: Choice,
         /// Builtin time over its time.
         gain: f64,
-        /// Why not, in a phrase.
+        /// Reason, in a phrase.
         why: String,
-        /// What programs would have to keep to, so that it might.
+        /// Guarantee that programs would have to give to make the rule permissible.
         assumption: Option<Assumption>,
     },
     /// Another component of Open MPI.
     Component {
-        /// Which.
+        /// The algorithm.
         component: Component,
         /// Builtin time over its time.
         gain: f64,
     },
-    /// A candidate that may do, but was timed too little, or too unevenly, to show it.
+    /// A candidate that may be fast enough, but was timed too little or too unevenly to show it.
     Unproven {
-        /// Which.
+        /// The algorithm.
         candidate: Candidate,
         /// Builtin time over its time.
         gain: f64,
     },
-    /// Nothing that was timed.
+    /// Nothing that was timed helps.
     Nothing,
     /// No candidate of Open MPI was timed.
     Unmeasured,
 }
 
-/// A violation that one of two checks has.
+/// Change of a violation between two checks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Changed {
     /// The cell.
@@ -197,15 +268,15 @@ pub struct Changed {
     pub before: Option<Estimate>,
     /// Its severity now, if it was measured.
     pub now: Option<Estimate>,
-    /// What became of it.
+    /// Change of the violation.
     pub how: Change,
 }
 
-/// What became of a violation.
+/// Change of a violation from one check to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
-    /// There is one now that was not known.
+    /// It is new.
     New,
     /// It is worse than it was.
     Worse,
@@ -213,9 +284,9 @@ pub enum Change {
     Better,
     /// It is gone.
     Gone,
-    /// It is as bad as it was, as far as intervals tell.
+    /// It is as bad as it was, within intervals.
     Stays,
-    /// It is not shown any more, and not shown to be gone either.
+    /// It is neither shown nor shown to be gone.
     Open,
 }
 
@@ -227,7 +298,7 @@ impl Checked {
         all
     }
 
-    /// What was found under the rules file, as a check of its own.
+    /// Returns the results under the rules file as a check of its own.
     pub fn under_file(&self) -> Option<Self> {
         let UnderRules { cells, .. } = self.under_rules.as_ref()?;
         Some(Self {
@@ -254,8 +325,33 @@ impl Checked {
 }
 
 impl CheckedCell {
-    /// The slowdown as a share, 0 where nothing is violated.
+    /// Returns the verdict on its guidelines.
+    pub fn verdict(&self) -> GuidelineVerdict<'_> {
+        match (&self.violation, &self.undecided) {
+            (Some(violation), _) => GuidelineVerdict::Violated(violation),
+            (None, Some(undecided)) => GuidelineVerdict::Undecided(undecided),
+            (None, None) => GuidelineVerdict::Kept,
+        }
+    }
+
+    /// The slowdown as a share; 0 without a violation.
     pub fn slowdown(&self) -> f64 {
         self.severity.filter(|_| self.violation.is_some()).map_or(0.0, |severity| severity.point.max(0.0))
+    }
+}
+
+#[cfg(test)]
+mod few_launches_tests {
+    use super::*;
+
+    #[test]
+    fn three_launches_cannot_show_one_violation_among_many() {
+        let few = FewLaunches::find(3, 20, 0.05).expect("too few");
+        assert!((few.least_p - 0.05).abs() < 1e-12 && (few.wanted_p - 0.0025).abs() < 1e-12, "{few:?}");
+        // One in C(12, 6) = 924 is below 0.0025, one in C(10, 5) = 252 is not.
+        assert_eq!(few.needed, 6);
+        assert_eq!(FewLaunches::find(10, 20, 0.05), None);
+        assert_eq!(FewLaunches::find(3, 1, 0.05), None);
+        assert_eq!(FewLaunches::find(0, 1, 0.05).map(|few| few.needed), Some(3));
     }
 }

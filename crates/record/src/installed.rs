@@ -1,4 +1,4 @@
-//! A tuning that was installed for an Open MPI: what was put where, and what it was made from. `installed.json`.
+//! A tuning that was installed for an Open MPI, with its files and origin: `installed.json`.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use crate::format::FormatVersion;
 /// The version of `installed.json` that this version writes.
 pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
 
-/// The name of the file, beside the files that it tells of.
+/// The name of the file, next to the files that it describes.
 pub const INSTALLED: &str = "installed.json";
 
 /// A tuning that was installed.
@@ -21,23 +21,23 @@ pub struct Installed {
     pub format: FormatVersion,
     /// The version of collrules that installed it.
     pub collrules: String,
-    /// When, in UTC, as in RFC 3339.
+    /// Time of the installation, in UTC, as in RFC 3339.
     pub installed: String,
-    /// What it was installed for.
+    /// Open MPI installation that it was installed for.
     pub openmpi: Installation,
     /// The parameter file that switches it on.
     pub parameters: PathBuf,
     /// The run that it was made in.
     pub run: PathBuf,
-    /// When that was begun; missing for what was not measured by collrules.
+    /// When that run was begun; missing if collrules did not measure it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured: Option<String>,
     /// The release that it was made for.
     pub release: Release,
-    /// The version that was measured; missing for what was not measured by collrules.
+    /// The version that was measured; missing if collrules did not measure it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<Version>,
-    /// The SHA-256 digests of the files beside this one, by name.
+    /// The SHA-256 digests of the files next to this one, by name.
     pub files: BTreeMap<String, String>,
     /// The settings in the parameter file.
     pub settings: BTreeMap<String, String>,
@@ -55,12 +55,12 @@ pub struct Installation {
 }
 
 impl Installation {
-    /// The parameter file for everybody.
+    /// The parameter file for all users.
     pub fn parameters(&self) -> PathBuf {
         self.configuration.join("openmpi-mca-params.conf")
     }
 
-    /// The parameter file that nothing can override, not even a command line.
+    /// The parameter file that nothing can override, not even options of mpirun.
     pub fn override_parameters(&self) -> PathBuf {
         self.configuration.join("openmpi-mca-params-override.conf")
     }

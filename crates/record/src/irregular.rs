@@ -1,4 +1,4 @@
-//! Calls that now and then take many times as long, and what cures them: `irregular.json`.
+//! Rare calls that take many times as long as usual, and their cures: `irregular.json`.
 
 use collrules_rules::{Collective, Release};
 use serde::{Deserialize, Serialize};
@@ -10,44 +10,44 @@ use crate::format::FormatVersion;
 use crate::units::{Bytes, Ranks, Seconds};
 
 /// The version of `irregular.json` that this version writes.
-pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 2 };
+pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
 
-/// What the distributions of calls show.
+/// Stalls and jumps in the distributions of calls.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Irregular {
     /// The format of this structure.
     pub format: FormatVersion,
     /// The run, as the user named it.
     pub source: String,
-    /// Whether a cost model gave the times.
+    /// True if the times come from a cost model.
     pub simulated: bool,
-    /// What Open MPI calls itself.
+    /// Open MPI's version string.
     pub library: String,
     /// Its release.
     pub release: Release,
     /// The level of the intervals.
     pub level: f64,
-    /// Every cell with every candidate that was timed.
-    pub points: Vec<Calls>,
-    /// What is not among them since only the first call of each launch was timed.
+    /// All timed candidates of all cells.
+    pub points: Vec<CallTimes>,
+    /// Cells and candidates left out of `points`, since only the first call of each launch was timed.
     #[serde(default)]
     pub only_first: Vec<(Cell, Candidate)>,
-    /// Ranges of sizes in which calls stall, with what cures them.
+    /// Ranges of sizes in which calls stall, with their cures.
     pub stalls: Vec<Stalls>,
-    /// Sizes at which times leap.
-    pub steps: Vec<Step>,
+    /// Sizes at which times jump.
+    pub steps: Vec<Jump>,
 }
 
 /// All calls of a candidate in a cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Calls {
+pub struct CallTimes {
     /// The cell.
     pub cell: Cell,
-    /// How it was carried out.
+    /// Candidate that carried out the calls.
     pub candidate: Candidate,
-    /// How many calls were timed.
+    /// Number of timed calls.
     pub calls: usize,
-    /// What a call takes that does not stall.
+    /// Time of a call that does not stall.
     pub usual: Seconds,
     /// The median of all.
     pub median: Seconds,
@@ -57,10 +57,9 @@ pub struct Calls {
     pub p99: Seconds,
     /// The longest.
     pub longest: Seconds,
-    /// Levels of stalls, in ascending order; none where none are shown.
-    pub levels: Vec<Level>,
-    /// The first timed call of each launch, which is not among the others; missing where launches began with calls that nobody
-    /// timed.
+    /// Levels of stalls, in ascending order; empty if none are shown.
+    pub levels: Vec<StallLevel>,
+    /// The first timed call of each launch, counted apart; missing if launches began with untimed calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first: Option<First>,
 }
@@ -68,7 +67,7 @@ pub struct Calls {
 /// The first timed calls of launches.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct First {
-    /// How many there are.
+    /// Number of first calls.
     pub calls: usize,
     /// Their median.
     pub median: Seconds,
@@ -78,13 +77,31 @@ pub struct First {
 
 /// Stalls of about the same length.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Level {
-    /// How much longer than usual such a call takes, in the median.
+pub struct StallLevel {
+    /// Additional time of such a call over the usual one: the median.
     pub more: Seconds,
     /// The share of calls with it.
     pub probability: Estimate,
-    /// Whether its length is that of TCP's timeout for retransmission: 200 ms, or that doubled.
+    /// True if its length is that of TCP's timeout for retransmission: 200 ms, or that doubled.
     pub is_timeout: bool,
+    /// True if calls inside one host, which do not use the network, take as long as often; missing if there were none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_control: Option<bool>,
+}
+
+impl StallLevel {
+    /// Returns true if the network causes it: it is a timeout, or calls inside one host do not show it. Only these
+    /// levels define ranges and cures; others may be delays by the operating system.
+    pub fn is_network(&self) -> bool {
+        self.is_timeout || self.in_control == Some(false)
+    }
+}
+
+impl CallTimes {
+    /// Returns true if calls stall because of the network.
+    pub fn stalls(&self) -> bool {
+        self.levels.iter().any(StallLevel::is_network)
+    }
 }
 
 /// A range of sizes in which a candidate stalls.
@@ -94,46 +111,63 @@ pub struct Stalls {
     pub collective: Collective,
     /// The communicator size.
     pub ranks: Ranks,
-    /// How it was carried out.
+    /// Candidate that carried out the calls.
     pub candidate: Candidate,
-    /// The largest size below the range that does not stall (M1); none where the smallest size stalls.
+    /// The largest size below the range that does not stall (M1); none if the smallest size stalls.
     pub quiet_below: Option<Bytes>,
-    /// Into how many calls the largest of them has to be split so that none is longer than that.
+    /// The number of calls into which the largest size has to be split to stay at M1 or below.
     pub pieces: Option<u64>,
     /// The smallest size that stalls.
     pub first: Bytes,
     /// The largest size that stalls (M2).
     pub last: Bytes,
-    /// What does the same without stalls and in less time on average, the best first.
-    pub cures: Vec<Cure>,
+    /// Alternatives without stalls that take less time on average, the best first.
+    pub cures: Vec<StallCure>,
 }
 
-/// What does the same without stalls.
+/// Alternative that does the same without stalls.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Cure {
-    /// Which.
+pub struct StallCure {
+    /// The algorithm.
     pub candidate: Candidate,
+    /// The longest message of a call, if messages are split into as many calls as that requires; `candidate` is then
+    /// the one for the largest message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub longest: Option<Bytes>,
     /// The mean over the sizes of the range, before and after.
     pub mean: (Seconds, Seconds),
     /// The largest 99th percentile in the range, before and after.
     pub p99: (Seconds, Seconds),
 }
 
-/// A size at which the time leaps.
+/// A size at which the time jumps.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Step {
+pub struct Jump {
     /// The collective.
     pub collective: Collective,
     /// The communicator size.
     pub ranks: Ranks,
-    /// How it was carried out.
+    /// Candidate that carried out the calls.
     pub candidate: Candidate,
-    /// The largest size before the leap (S).
+    /// The largest size before the jump (S).
     pub below: Bytes,
     /// The smallest size after it.
     pub above: Bytes,
-    /// What it takes more than the sizes before let expect.
+    /// Additional time, compared with the trend of the smaller sizes.
     pub height: Seconds,
-    /// The same over the time that they let expect.
+    /// `height` as a share of the time that the trend predicts.
     pub share: f64,
+    /// The largest size up to which calls of at most `below` bytes take less on average, at all timed sizes; missing if
+    /// they do not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cured: Option<Cured>,
+}
+
+/// Sizes at which calls in pieces take less.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cured {
+    /// The largest mean of a rank.
+    pub last: Bytes,
+    /// The mean over these sizes, before and after.
+    pub mean: (Seconds, Seconds),
 }

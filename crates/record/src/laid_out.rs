@@ -1,4 +1,4 @@
-//! What rules for several layouts mean to each of them.
+//! Effects of rules for several layouts on each of them.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ use crate::placement::Layout;
 /// A layout among several that share rules, as it was measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LaidOut {
-    /// How its communicators took their ranks.
+    /// Order in which its communicators took their ranks.
     pub layout: Layout,
     /// The run with its timings.
     pub run: String,
@@ -19,21 +19,19 @@ pub struct LaidOut {
     pub cells: Vec<CellInLayout>,
 }
 
-/// A cell as one layout has it.
+/// A cell in one layout.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CellInLayout {
     /// The cell.
     pub cell: Cell,
-    /// Where its ranks were.
+    /// Arrangement of its ranks on nodes.
     pub arrangement: Arrangement,
-    /// What it counted for in the decision, all layouts together being 1.
-    pub weight: f64,
-    /// What would serve it if there were no other layout, and its gain.
+    /// The candidate that would be chosen if there were no other layout.
     pub wanted: Candidate,
     /// Builtin time over the time of `wanted`; missing for the builtin.
     pub wanted_gain: Option<Estimate>,
-    /// What serves it.
+    /// The candidate that is used.
     pub served: Candidate,
-    /// Builtin time over the time of `served`; missing for the builtin, and where it was not timed.
+    /// Builtin time over the time of `served`; missing for the builtin, and if it was not timed.
     pub served_gain: Option<Estimate>,
 }

@@ -1,68 +1,85 @@
-//! The nouns that the stages of collrules share, and the run directory that lies between them.
+//! The nouns that the stages of collrules share, and the run directory between them.
 //!
 //! | module | job |
 //! |---|---|
-//! | [`allocation`] | what a batch system gave to a job |
-//! | [`units`] | seconds, beside the bytes and ranks of the rules crate |
+//! | [`allocation`] | the allocation of a job by a batch system |
+//! | [`units`] | seconds; bytes and ranks are in the rules crate |
 //! | [`candidate`] | one way to carry out a call that can be timed |
-//! | [`candidate_name`] | what people and files call a candidate |
-//! | [`comparison`] | what changed from one run to a later one |
+//! | [`candidate_name`] | names of candidates |
+//! | [`comparison`] | changes from one run to a later one |
 //! | [`pattern`] | messages and operations that are timed to know the machine |
-//! | [`pattern_fit`] | what patterns take, as lines with bends |
-//! | [`mockup`] | the name of other calls that do what a collective does |
-//! | [`model`] | what probes say about a machine: parameters of messages, nodes and pairs |
+//! | [`pattern_fit`] | times of patterns, as lines with bends |
+//! | [`mockup`] | names of mock-ups: other calls that do what a collective does |
+//! | [`model`] | a communication model: parameters of messages, nodes and pairs |
+//! | [`arrival`] | arrivals of ranks at the calls of a program |
+//! | [`condition`] | conditions of timed calls: root, buffers, late ranks |
+//! | [`conduct`] | effects of rules in programs, which make other calls than a benchmark |
 //! | [`component`] | the name of a component of Open MPI's coll framework |
 //! | [`cell`] | collective, communicator size, message size |
-//! | [`clock`] | what is known about the clock and the harness of a launch |
-//! | [`survey`] | what was found on the system before measuring |
-//! | [`han_choice`] | HAN's own ways to carry out a collective |
-//! | [`handover`] | what HAN's rules file says of the calls of programs |
-//! | [`rival`] | components that take calls before coll/tuned does, and what can be set for each |
-//! | [`placement`] | where the ranks of a communicator are, and which component serves them there |
+//! | [`clock`] | facts about the clock and the harness of a launch |
+//! | [`survey`] | facts about the system before measuring |
+//! | [`han_algorithm`] | HAN's algorithms and parameters |
+//! | [`han_rules`] | HAN's rules for the calls of programs |
+//! | [`competitor`] | components that take calls before coll/tuned does, with their settings |
+//! | [`placement`] | nodes of a communicator's ranks, and the component that runs its calls |
+//! | [`launch`] | one start of the job |
 //! | [`plan`] | the cells of a campaign and the candidates of each |
 //! | [`policy`] | how verdicts become rules |
 //! | [`sample`] | one timing, and its line in the samples file |
-//! | [`options`] | what a user asked a workflow to do |
+//! | [`options`] | options of workflows |
+//! | [`experiment`] | what a command measures |
+//! | [`question`] | the groups in which the alternatives of a cell race |
 //! | [`values`] | values of options, as people write them |
 //! | [`installed`] | a tuning that was installed for an Open MPI |
-//! | [`irregular`] | calls that now and then take many times as long |
-//! | [`manifest`] | where the numbers of a run come from |
-//! | [`profile`] | what a program calls, and what one rank of it leaves behind |
-//! | [`proof`] | what was shown about the rules |
+//! | [`irregular`] | rare calls that take many times as long as usual |
+//! | [`manifest`] | origin of the numbers of a run |
+//! | [`profile`] | calls of a program, and the record of one of its ranks |
+//! | [`proof`] | results of a proof of the rules |
 //! | [`rundir`] | the run directory: created once, appended to, read back |
 //! | [`benchmark`] | an OSU-style benchmark and its lines |
-//! | [`drift`] | whether a machine behaves as it did, and its rules still hold |
+//! | [`mod@digest`] | SHA-256 digests of files |
+//! | [`drift`] | comparison of a machine with its state when a run was measured |
 //! | [`estimate`] | a value with its interval |
-//! | [`arrangement`] | where a communicator's ranks are, and what a site has of each |
-//! | [`laid_out`] | what rules for several layouts mean to each of them |
-//! | [`mod@line`] | lines through times, and where one line gives way to another |
-//! | [`findings`] | what the analysis concluded, as plain data |
-//! | [`guidelines`] | what a check of performance guidelines found |
-//! | [`status`] | how far the jobs and runs of a directory are |
-//! | [`submission`] | jobs of a batch system that were handed in for a run |
+//! | [`arrangement`] | arrangement of a communicator's ranks on nodes |
+//! | [`laid_out`] | effects of rules for several layouts on each of them |
+//! | [`mod@line`] | lines through times, and the places where one ends and another begins |
+//! | [`findings`] | conclusions of the analysis, as plain data |
+//! | [`guidelines`] | result of a check of performance guidelines |
+//! | [`settings`] | the search for settings of a whole job: its journal and result |
+//! | [`status`] | progress of the jobs and runs of a directory |
+//! | [`submission`] | jobs that were submitted to a batch system for a run |
 //! | [`tree`] | the rules as a tree with its evidence |
-//! | [`tried`] | what runs of a program without and with a tuning showed |
-//! | [`validation`] | what launches without and with the rules file showed |
+//! | [`ab_test`] | results of runs of a program without and with a tuning |
+//! | [`tuning`] | rules of coll/tuned, rules of HAN and parameters, as one value |
+//! | [`validation`] | results of launches without and with the rules file |
 
+pub mod ab_test;
 pub mod allocation;
 pub mod arrangement;
+pub mod arrival;
 pub mod benchmark;
 pub mod candidate;
 pub mod candidate_name;
 pub mod cell;
 pub mod clock;
 pub mod comparison;
+pub mod competitor;
 pub mod component;
+pub mod condition;
+pub mod conduct;
+pub mod digest;
 pub mod drift;
 pub mod estimate;
+pub mod experiment;
 pub mod findings;
 mod format;
 pub mod guidelines;
-pub mod han_choice;
-pub mod handover;
+pub mod han_algorithm;
+pub mod han_rules;
 pub mod installed;
 pub mod irregular;
 pub mod laid_out;
+pub mod launch;
 pub mod line;
 pub mod manifest;
 pub mod memory;
@@ -77,36 +94,41 @@ pub mod plan;
 pub mod policy;
 pub mod profile;
 pub mod proof;
-pub mod rival;
+pub mod question;
 pub mod rundir;
 pub mod sample;
+pub mod settings;
 pub mod status;
 pub mod study;
 pub mod submission;
 pub mod survey;
 pub mod tree;
-pub mod tried;
+pub mod tuning;
 pub mod units;
 pub mod validation;
 pub mod values;
 
-pub use arrangement::{Arrangement, Shares};
+pub use arrangement::Arrangement;
 pub use candidate::Candidate;
 pub use candidate_name::CandidateName;
-pub use cell::Cell;
+pub use cell::{Arguments, Cell, DataType};
+pub use collrules_program::Even;
 pub use component::Component;
+pub use digest::digest;
 pub use estimate::Estimate;
-pub use han_choice::{HanAlgorithm, HanChoice, HanSettings};
-pub use handover::{Handed, Handover};
+pub use han_algorithm::HanAlgorithm;
+pub use han_rules::{HanRule, HanRules};
+pub use launch::Launch;
 pub use manifest::Manifest;
 pub use mockup::Mockup;
 pub use pattern::{Cast, Pattern, Subject};
-pub use placement::{Even, Layout, Nodes, Placement, Serving};
+pub use placement::{Layout, Nodes, Placement, Serving};
 pub use plan::Plan;
 pub use policy::Policy;
 pub use profile::Profile;
 pub use rundir::RunDir;
 pub use sample::Sample;
 pub use survey::Survey;
+pub use tuning::Tuning;
 pub use units::{Bytes, Ranks, Seconds};
 pub use validation::Validation;

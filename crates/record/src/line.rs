@@ -1,20 +1,20 @@
-//! Lines through times, and where one line gives way to another.
+//! Lines through times, and the places where one line ends and another begins.
 //!
-//! Everything that fits lines uses this: what messages take over their size, and how times grow with sizes and ranks.
+//! All fits of lines use this: times of messages over sizes, and growth of times with sizes and ranks.
 
 use std::ops::Range;
 
 use crate::estimate::median;
 
-/// An x, such as a size, and a y, such as the time that it takes.
-pub type Point = (f64, f64);
+/// An x, such as a size, and a y, such as its time.
+pub type Coordinates = (f64, f64);
 
-/// What deviations are counted in.
+/// Unit of deviations from a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Errors {
-    /// Shares of y, which is positive: times.
+    /// As shares of y, which is positive: for times.
     Relative,
-    /// Differences of y: logarithms of times.
+    /// As differences of y: for logarithms of times.
     Absolute,
 }
 
@@ -29,27 +29,28 @@ impl Errors {
 
 /// A line: y = start + slope x.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Line {
-    /// What it has at 0.
+pub struct StraightLine {
+    /// Value at 0.
     pub start: f64,
-    /// What it gains with each x.
+    /// Increase of the value per unit of x.
     pub slope: f64,
 }
 
-impl Line {
-    /// The line that deviates least from the points, in squares; none for fewer than two different x.
-    pub fn through(points: &[Point], errors: Errors) -> Option<Self> {
+impl StraightLine {
+    /// The least-squares line through the points; none for fewer than two different x.
+    pub fn through(points: &[Coordinates], errors: Errors) -> Option<Self> {
         Self::weighing(points, &vec![1.0; points.len()], errors)
     }
 
-    /// The same where points may be off by chance by as much as `noise` says of each, in the unit of the errors: those that
-    /// repeat well count more.
-    pub fn weighing(points: &[Point], noise: &[f64], errors: Errors) -> Option<Self> {
+    /// Fits a line to points with errors of the size `noise`, one per point, in the unit of `errors`. Points with less
+    /// noise count more.
+    pub fn weighing(points: &[Coordinates], noise: &[f64], errors: Errors) -> Option<Self> {
         let weights: Vec<f64> =
             points.iter().zip(noise).map(|((_, y), noise)| errors.weight(*y) / (noise * noise)).collect();
         let total: f64 = weights.iter().sum();
-        let sum =
-            |of: &dyn Fn(&Point) -> f64| points.iter().zip(&weights).map(|(p, weight)| weight * of(p)).sum::<f64>();
+        let sum = |of: &dyn Fn(&Coordinates) -> f64| {
+            points.iter().zip(&weights).map(|(p, weight)| weight * of(p)).sum::<f64>()
+        };
         let (x_mean, y_mean) = (sum(&|point| point.0) / total, sum(&|point| point.1) / total);
         let (spread, square) = (sum(&|(x, _)| (x - x_mean).powi(2)), total * x_mean * x_mean);
         // With one x there is no spread but for rounding; where weights overflow, it is no number.
@@ -64,26 +65,26 @@ impl Line {
         self.start + self.slope * x
     }
 
-    /// The sum of squares of what it misses.
-    pub fn misses(self, points: &[Point], errors: Errors) -> f64 {
+    /// The sum of its squared deviations.
+    pub fn misses(self, points: &[Coordinates], errors: Errors) -> f64 {
         points.iter().map(|(x, y)| errors.weight(*y) * (y - self.at(*x)).powi(2)).sum()
     }
 }
 
-/// Fewer points make no segment: a line goes through any two.
+/// Least number of points of a segment: a line goes through any two.
 pub const LEAST: usize = 3;
 
-/// Deviations of so much are no sign of another segment, however well the times repeat: times are not lines to the last
-/// digit.
+/// Smaller deviations are no sign of another segment, however well the times repeat: times are not exactly linear.
 pub const ROUGHNESS: f64 = 0.03;
 
-/// What a further segment must gain in squared deviations, in units of their variance and of the logarithm of the number of
-/// points: Bayes' criterion for three more parameters, doubled, since the place of a change is chosen from many.
+/// Price of a further segment: the reduction of the squared deviations that it must reach, in units of their variance
+/// and of the logarithm of the number of points. It is Bayes' criterion for three more parameters, doubled, since the
+/// place of a change is chosen from many.
 const PRICE: f64 = 6.0;
 
 /// Divides points, in ascending order of x, into ranges on a line each. `noise` is the deviation of each y that comes from
 /// chance, in the unit of the errors. The ranges are in order and cover all points.
-pub fn segments(points: &[Point], noise: &[f64], errors: Errors) -> Vec<Range<usize>> {
+pub fn segments(points: &[Coordinates], noise: &[f64], errors: Errors) -> Vec<Range<usize>> {
     let count = points.len();
     if count < 2 * LEAST {
         return std::iter::once(0..count).filter(|all| !all.is_empty()).collect();
@@ -92,10 +93,10 @@ pub fn segments(points: &[Point], noise: &[f64], errors: Errors) -> Vec<Range<us
     let price = PRICE * (count as f64).ln();
     let cost = |from: usize, to: usize| {
         let (points, noise) = (&points[from..to], &noise[from..to]);
-        let misses = |line: Line| -> f64 {
+        let misses = |line: StraightLine| -> f64 {
             points.iter().zip(noise).map(|(point, noise)| line.misses(&[*point], errors) / (noise * noise)).sum()
         };
-        Line::weighing(points, noise, errors).map_or(f64::INFINITY, misses)
+        StraightLine::weighing(points, noise, errors).map_or(f64::INFINITY, misses)
     };
     // The cheapest division of the first points, and where its last range begins.
     let mut best: Vec<(f64, usize)> = vec![(f64::INFINITY, 0); count + 1];
@@ -122,8 +123,8 @@ pub fn segments(points: &[Point], noise: &[f64], errors: Errors) -> Vec<Range<us
     ranges
 }
 
-/// How far means over launches may be off by chance, as shares: for each x the times of the launches. What few launches say of
-/// one x is moderated by what is usual for all.
+/// Estimates the errors of means over launches, as shares, from the times of the launches at each x. Estimates from few
+/// launches are moderated by the usual value over all x.
 pub fn noise<'a>(times: impl IntoIterator<Item = &'a [f64]>) -> Vec<f64> {
     let one = |times: &[f64]| {
         let count = times.len() as f64;
@@ -149,7 +150,7 @@ mod tests {
         std::iter::once(0.0).chain((0..=22).map(|power| f64::from(1 << power))).collect()
     }
 
-    fn noisy(seed: u64, noise: f64, time: impl Fn(f64) -> f64) -> Vec<Point> {
+    fn noisy(seed: u64, noise: f64, time: impl Fn(f64) -> f64) -> Vec<Coordinates> {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let normal = Normal::new(1.0, noise).expect("a spread");
         sizes().into_iter().map(|size| (size, time(size) * normal.sample(&mut rng))).collect()
@@ -157,15 +158,15 @@ mod tests {
 
     #[test]
     fn a_line_through_exact_points_is_exact() {
-        let points: Vec<Point> = sizes().into_iter().map(|size| (size, 2e-6 + 3e-9 * size)).collect();
+        let points: Vec<Coordinates> = sizes().into_iter().map(|size| (size, 2e-6 + 3e-9 * size)).collect();
         for errors in [Errors::Relative, Errors::Absolute] {
-            let line = Line::through(&points, errors).expect("a line");
+            let line = StraightLine::through(&points, errors).expect("a line");
             assert!((line.start - 2e-6).abs() < 1e-15 && (line.slope - 3e-9).abs() < 1e-18, "{line:?}");
             assert!(line.misses(&points, errors) < 1e-20);
-            assert_eq!(Line::through(&[(5.0, 1.0), (5.0, 2.0)], errors), None);
-            assert_eq!(Line::through(&[], errors), None);
+            assert_eq!(StraightLine::through(&[(5.0, 1.0), (5.0, 2.0)], errors), None);
+            assert_eq!(StraightLine::through(&[], errors), None);
         }
-        assert_eq!(Line::through(&[(1.0, 1e-200), (2.0, 2e-200)], Errors::Relative), None, "weights overflow");
+        assert_eq!(StraightLine::through(&[(1.0, 1e-200), (2.0, 2e-200)], Errors::Relative), None, "weights overflow");
     }
 
     #[test]
@@ -195,16 +196,16 @@ mod tests {
         assert!(right >= 196, "{right} of 200");
     }
 
-    /// Flat to 64 KiB, then in proportion: a bend in logarithms, and one line of the times themselves.
+    /// Flat to 64 KiB, then proportional: a bend in logarithms, and one line in the times themselves.
     #[test]
     fn what_is_a_bend_depends_on_what_deviations_are_counted_in() {
-        let points: Vec<Point> = sizes()[1..].iter().map(|size| (*size, 65536f64.max(*size))).collect();
-        let logarithms: Vec<Point> = points.iter().map(|(size, time)| (size.ln(), time.ln())).collect();
+        let points: Vec<Coordinates> = sizes()[1..].iter().map(|size| (*size, 65536f64.max(*size))).collect();
+        let logarithms: Vec<Coordinates> = points.iter().map(|(size, time)| (size.ln(), time.ln())).collect();
         let found = segments(&logarithms, &vec![0.0; logarithms.len()], Errors::Absolute);
         assert!(found.len() == 2 && (16..=17).contains(&found[0].end), "{found:?}");
     }
 
-    /// Short messages scatter by 20 %, long ones by none: the line of these is theirs alone.
+    /// Short messages scatter by 20 %, long ones by none, so only these determine their line.
     #[test]
     fn points_that_repeat_badly_hide_nothing() {
         let time = |size: f64| 20e-6 + 40e-9 * (size - 16384.0).max(0.0);
@@ -220,11 +221,11 @@ mod tests {
             })
             .collect();
         let noise = noise(launches.iter().map(Vec::as_slice));
-        let points: Vec<Point> =
+        let points: Vec<Coordinates> =
             sizes.iter().zip(&launches).map(|(size, times)| (*size, times.iter().sum::<f64>() / 6.0)).collect();
         let found = segments(&points, &noise, Errors::Relative);
         let last = found.last().cloned().expect("a segment");
-        let line = Line::weighing(&points[last.clone()], &noise[last], Errors::Relative).expect("a line");
+        let line = StraightLine::weighing(&points[last.clone()], &noise[last], Errors::Relative).expect("a line");
         assert!((line.slope / 40e-9 - 1.0).abs() < 0.01, "{found:?} {line:?}");
     }
 

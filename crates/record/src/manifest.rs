@@ -1,4 +1,4 @@
-//! Where the numbers of a run come from: no provenance, no number.
+//! Provenance of the numbers of a run: no number is stored without it.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::allocation::Allocation;
+use crate::experiment::Experiment;
 pub use crate::format::FormatVersion;
 use crate::options::Request;
 use crate::plan::Plan;
@@ -13,12 +14,16 @@ use crate::survey::Survey;
 use crate::units::Ranks;
 
 /// The format that this version writes.
-pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 2 };
+pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
 
-/// What `backend` says in the manifest of an imported run.
+/// Value of `backend` in the manifest of an imported run.
 pub const IMPORTED: &str = "import";
+/// Value of `backend` in the manifest of a measured run.
+pub const MEASURED: &str = "mpi";
+/// Value of `backend` in the manifest of a run with times from a cost model.
+pub const SIMULATED: &str = "simulation";
 
-/// Everything about a run that its samples do not say.
+/// Everything about a run except its samples.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     /// The format of the run directory.
@@ -27,37 +32,46 @@ pub struct Manifest {
     pub collrules: String,
     /// When the run began, in UTC, as in RFC 3339.
     pub started: String,
-    /// What did the measuring: `mpi`, or `simulation` for a cost model.
+    /// Backend that measured: `mpi`, or `simulation` for a cost model.
     pub backend: String,
     /// The command line of collrules, for people.
     pub command: Vec<String>,
-    /// What was asked for. Runs of format 1.0 have none: there the command line says it.
+    /// Options of the user.
+    pub request: Request,
+    /// Experiment behind the plan; none for a validation and for an imported run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub request: Option<Request>,
+    pub experiment: Option<Experiment>,
     /// The command that starts the measuring job; empty for a simulation.
     pub launcher: Vec<String>,
     /// Variables of the environment that Open MPI reads: `OMPI_*`, `PRTE_*`, `PMIX_*`.
     pub environment: BTreeMap<String, String>,
     /// Kernel and processor of the host that ran collrules, as far as the system tells.
     pub host: BTreeMap<String, String>,
-    /// The jobs of a batch system in which it was measured, session by session; empty outside of any.
+    /// The batch jobs in which it was measured, session by session; empty outside of any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allocations: Vec<Allocation>,
-    /// MCA settings that the run needed and that the rules file needs as well, such as a component switched off.
+    /// MCA settings that the run needed and that the rules file needs as well, such as switching off a component.
     pub pins: BTreeMap<String, String>,
-    /// What was found before measuring.
+    /// State of the system before measuring.
     pub survey: Survey,
-    /// What was to be measured.
+    /// Cells and candidates to measure.
     pub plan: Plan,
-    /// The runs that this one was made of; none where it was measured. Since format 1.1.
+    /// The runs that were merged into this one; empty if it was measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub merged: Vec<Part>,
+    pub merged: Vec<SourceRun>,
+}
+
+impl Manifest {
+    /// Returns true if the times come from a cost model.
+    pub fn is_simulated(&self) -> bool {
+        self.backend == SIMULATED
+    }
 }
 
 /// A run that became a part of another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Part {
-    /// Its directory then.
+pub struct SourceRun {
+    /// Its directory at that time.
     pub run: PathBuf,
     /// When it was begun.
     pub started: String,
@@ -70,7 +84,7 @@ pub fn now() -> String {
     jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
-/// The local time now, as it suits a file name: `20261121-153000`.
+/// The local time now, in the form for file names: `20261121-153000`.
 pub fn stamp() -> String {
     jiff::Zoned::now().strftime("%Y%m%d-%H%M%S").to_string()
 }

@@ -1,8 +1,8 @@
-//! How much memory there is.
+//! Available memory of the host.
 
 use std::fs;
 
-/// Bytes of memory that Linux gives without swapping; none where it does not say.
+/// Bytes of memory that Linux gives without swapping; none if unknown.
 pub fn available() -> Option<u64> {
     let text = fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;

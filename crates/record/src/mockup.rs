@@ -8,15 +8,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::units::Bytes;
 
-/// One way to do what a collective does by other calls of the same library.
+/// Other calls of the same library that do what a collective does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum Mockup {
     /// Calls of other collectives: `mockup:reduce+bcast`.
-    Pattern(Pattern),
-    /// So many calls of the same collective, each on its part of the data: `split:4`.
+    Pattern(MockupPattern),
+    /// Several calls of the same collective, each on its part of the data: `split:4`.
     Split {
-        /// How many calls.
+        /// Number of calls.
         pieces: u32,
         /// A barrier between them: `split:4+barrier`.
         barrier: bool,
@@ -30,12 +30,12 @@ macro_rules! patterns {
     ($($(#[$doc:meta])* $pattern:ident = $name:literal,)*) => {
         /// The calls of a mock-up, in their order.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum Pattern {
+        pub enum MockupPattern {
             $(#[doc = concat!("`", $name, "`")] $pattern,)*
         }
 
-        impl Pattern {
-            /// All of them.
+        impl MockupPattern {
+            /// All competitors.
             pub const ALL: &[Self] = &[$(Self::$pattern,)*];
 
             /// The name: the calls, joined by `+`.
@@ -80,15 +80,16 @@ patterns! {
     ScattervAllgatherv = "scatterv+allgatherv",
 }
 
-impl Pattern {
-    /// Whether its calls go to the nodes of a communicator, and to ranks of different nodes, rather than to all of it.
+impl MockupPattern {
+    /// Returns true if its calls use the nodes of a communicator, and ranks of different nodes, instead of the whole
+    /// communicator.
     pub fn needs_nodes(self) -> bool {
         matches!(self, Self::Hier | Self::Lane)
     }
 }
 
 impl Mockup {
-    /// Whether its calls go to parts of a communicator that follow from its nodes.
+    /// Returns true if its calls go to parts of a communicator that follow from its nodes.
     pub fn needs_nodes(self) -> bool {
         matches!(self, Self::Pattern(pattern) if pattern.needs_nodes())
     }
@@ -97,22 +98,22 @@ impl Mockup {
 /// A text that names no mock-up.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadMockup {
-    /// It begins as none does.
+    /// It has no known prefix.
     #[error("`{0}` is no mock-up; write mockup:CALLS, split:PIECES, split:PIECES+barrier or pad:SIZE")]
     Unknown(String),
     /// No guideline has these calls.
     #[error("no guideline has the calls `{name}`; the nearest name is `{nearest}`")]
     Calls {
-        /// What was written.
+        /// Name as it was written.
         name: String,
-        /// What may have been meant.
+        /// Name that may have been meant.
         nearest: &'static str,
     },
-    /// One call is no split.
+    /// A split needs at least two calls.
     #[error("`{0}` is no split; the number of pieces begins at 2")]
     Pieces(String),
-    /// The size is none.
-    #[error("`{0}` is no size to pad to, such as 64KiB")]
+    /// The size cannot be read.
+    #[error("`{0}` is not a size to pad to, such as 64 KiB")]
     Size(String),
 }
 
@@ -145,14 +146,14 @@ impl fmt::Display for Mockup {
         match self {
             Self::Pattern(pattern) => write!(f, "mockup:{}", pattern.name()),
             Self::Split { pieces, barrier } => write!(f, "split:{pieces}{}", if *barrier { "+barrier" } else { "" }),
-            Self::Pad(bytes) => write!(f, "pad:{bytes}"),
+            Self::Pad(bytes) => write!(f, "pad:{bytes:#}"),
         }
     }
 }
 
 stored_as_text!(Mockup);
 
-impl FromStr for Pattern {
+impl FromStr for MockupPattern {
     type Err = BadMockup;
 
     fn from_str(name: &str) -> Result<Self, BadMockup> {
@@ -171,7 +172,7 @@ mod tests {
 
     #[test]
     fn mockups_read_back() {
-        let patterns = Pattern::ALL.iter().map(|pattern| Mockup::Pattern(*pattern));
+        let patterns = MockupPattern::ALL.iter().map(|pattern| Mockup::Pattern(*pattern));
         let split = [false, true].map(|barrier| Mockup::Split { pieces: 4, barrier });
         for mockup in patterns.chain(split).chain([Mockup::Pad(Bytes(65536)), Mockup::Pad(Bytes(65537))]) {
             assert_eq!(mockup.to_string().parse(), Ok(mockup));

@@ -1,35 +1,37 @@
-//! What a user asked a workflow to do. The manifest keeps it, so that a run can be resumed and validated as it was
-//! measured, whatever the command line is called by then.
+//! Options of the workflows. The manifest stores them, so that a run can be resumed and validated as it was measured,
+//! even after options are renamed on the command line.
 //!
-//! How each option is written on a command line stands beside it: what is said of a field is what `--help` prints.
+//! The doc comment of a field is the text that `--help` prints, and its attribute defines how the option is written.
 
 use std::path::PathBuf;
 
 use clap::error::ErrorKind;
 use clap::{ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueEnum};
+use collrules_rules::settings::request::RequestedSetting;
 use collrules_rules::{Collective, Release};
 use serde::{Deserialize, Serialize};
 
 use crate::allocation::BatchSystem;
 use crate::candidate_name::CandidateName;
+
 use crate::clock::SyncMethod;
+use crate::condition::Condition;
+use crate::experiment::{Experiment, Grid};
 use crate::findings::{Criteria, Middle};
-use crate::han_choice::HanSettings;
-use crate::mockup::Mockup;
 use crate::placement::Layout;
 use crate::plan::DeployWay;
 use crate::policy::Policy;
 use crate::profile::weight::Weight;
 use crate::units::{Bytes, Ranks, Seconds};
 use crate::values::{
-    Communicators, MOST_LAUNCHES, absolute, budget, collectives, communicators, only, percent, positive, ratio,
-    simulated_slots, sizes,
+    CommunicatorSizes, MOST_LAUNCHES, absolute, budget, collectives, communicators, only, percent, positive, ratio,
+    simulated_slots, sizes, slowdown,
 };
 
-/// One argument that stands for several values; clap takes a `Vec` for an argument of its own each.
+/// A list as one argument of the command line; clap would take each value of a `Vec` as an argument.
 pub type List<T> = Vec<T>;
 
-/// A time, or none where it may take what it needs; clap takes an `Option` for an argument that may be missing.
+/// A time, or none if unlimited; clap would take an `Option` as an argument that may be missing.
 pub type Budget = Option<Seconds>;
 
 pub use crate::values::REST;
@@ -39,195 +41,240 @@ pub use crate::values::REST;
 #[serde(rename_all = "snake_case")]
 pub enum Request {
     /// To measure and tune.
-    Tune(Box<Tuning>),
+    Tune(Box<TuneOptions>),
     /// To compare a rules file with the builtin.
     Validate(Box<Validating>),
+    /// To check performance guidelines.
+    Guidelines,
+    /// To compare chosen algorithms.
+    Study,
+    /// To fit a communication model.
+    Model,
+    /// To find calls that stall.
+    Irregular,
+    /// To measure some cells of another run again.
+    Drift,
 }
 
-/// What `tune` and `measure` shall do.
+/// Options of `tune` and `measure`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Args)]
-pub struct Tuning {
-    /// What to measure.
+pub struct TuneOptions {
+    /// Options that choose cells and candidates.
     #[command(flatten)]
-    pub grid: Grid,
-    /// Time for the whole command, starting jobs and proving the rules included; with `none`, each launch goes on until
-    /// every cell is precise or has as many rounds as allowed, and `rest` is what is left of the batch system's job. It
-    /// ends before that job in any case
+    pub grid: GridOptions,
+    /// Time for the whole command, starting jobs and proving the rules included. `none`: until every message size is
+    /// precise or has its maximum of rounds. `rest`: the time left in the batch job, which always limits it
     #[arg(long, value_name = "TIME|none|rest", default_value = "120s", value_parser = budget)]
     pub budget: Budget,
-    /// How many times to start the job. What is chosen has to gain in every launch
+    /// Number of launches. An algorithm has to be faster in every launch
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=MOST_LAUNCHES))]
     pub launches: u32,
     /// Seed of every random order
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
-    /// Time every candidate to the end in every launch, however slow
+    /// Keep timing slow algorithms to the end of every launch
     #[arg(long)]
     pub keep_slow: bool,
-    /// How calls are timed.
+    /// Options of timing calls.
     #[command(flatten)]
-    pub timing: Timing,
-    /// What a candidate has to show. The clock's step is that of the survey, whatever stands here.
+    pub timing: TimingOptions,
+    /// The condition of the timed calls.
     #[command(flatten)]
-    pub criteria: Criteria,
-    /// How verdicts become rules.
+    #[serde(default, skip_serializing_if = "Condition::is_plain")]
+    pub condition: Condition,
+    /// Criteria that a candidate has to meet.
+    #[command(flatten)]
+    pub criteria: Demands,
+    /// Policy that turns verdicts into rules.
     #[command(flatten)]
     pub policy: Policy,
-    /// What is measured between the sizes of the grid.
+    /// Measurements between the sizes of the grid.
     #[command(flatten)]
-    pub refinement: Refinement,
-    /// Do not compare the rules with the builtin in fresh launches, which takes a quarter of the budget and gives back
-    /// what turns out slower
+    pub refinement: RefinementOptions,
+    /// Skip the comparison of the rules with the default in fresh launches, and the removal of rules that are slower
     #[arg(long = "no-validate", action = ArgAction::SetFalse, help_heading = "Validation")]
     pub validate: bool,
-    /// Measure in these layouts as well, each in a run of its own within the run: one rule serves all that have communicators of
-    /// one size, by their --weight. They share the budget, and nothing is refined
+    /// Maximum loss, in percent. A rule is removed if it is shown to lose more in other calls than those that decided
+    /// on it; a setting must be shown to lose no more anywhere
+    #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = slowdown, help_heading = "Validation")]
+    #[serde(default = "usual_max_loss")]
+    pub max_loss: f64,
+    /// Which settings of a whole job are tried.
+    #[command(flatten)]
+    #[serde(default)]
+    pub settings: SettingsOptions,
+    /// Measure these layouts as well. One rule then applies to communicators of one size in all layouts, which have the
+    /// same weight. The layouts share the budget; nothing is refined
     #[arg(long, value_name = "LAYOUTS", value_delimiter = ',', help_heading = "Launching")]
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub also_layout: Vec<Layout>,
-    /// Where jobs run.
+    /// System that runs the jobs.
     #[command(flatten)]
-    pub system: System,
+    pub system: SystemOptions,
 }
 
-/// Which cells and candidates to measure.
+fn usual_max_loss() -> f64 {
+    0.05
+}
+
+/// The collectives that programs call most. MPI_Allreduce, MPI_Bcast, MPI_Barrier, MPI_Reduce, MPI_Allgather and MPI_Alltoall lead by
+/// time or by calls in the profiles of Rabenseifner (Automatic MPI Counter Profiling, CUG 2000) and of Chunduri et al.
+/// (Characterization of MPI Usage on a Production Supercomputer, SC 2018).
+const MOST_CALLED: &str = "allreduce,bcast,alltoall,reduce,allgather,barrier";
+
+/// The cells and candidates to measure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Args)]
-pub struct Grid {
-    /// Collectives to tune, separated by commas, or all
-    #[arg(long = "ops", value_name = "LIST", default_value = "bcast,scatter,barrier", value_parser = collectives)]
+pub struct GridOptions {
+    /// Collectives to tune, separated by commas, or all; by default those that programs call most
+    #[arg(long = "ops", value_name = "LIST", default_value = MOST_CALLED, value_parser = collectives)]
     pub collectives: List<Collective>,
-    /// Communicator sizes, separated by commas; FIRST:LAST for the powers of two between, both ends, and 1, 2, 4 full nodes and
-    /// so on between them [default: the same up to the slots at hand]
-    #[arg(long = "np", value_name = "SIZES", default_value = "default", hide_default_value = true, value_parser = Communicators::read)]
-    pub ranks: Communicators,
+    /// Communicator sizes, separated by commas; FIRST:LAST for the powers of two between, both ends, and 1, 2, 4 full
+    /// nodes and so on between them [default: the same up to the available slots]
+    #[arg(long = "np", value_name = "SIZES", default_value = "default", hide_default_value = true, value_parser = CommunicatorSizes::read)]
+    pub ranks: CommunicatorSizes,
     /// Message sizes: FIRST:LAST for the powers of two between (and both ends), or sizes separated by commas
     #[arg(long, value_name = "SIZES", default_value = "1:1M", value_parser = sizes)]
     pub sizes: List<Bytes>,
-    /// Whether the sizes are those of whole vectors, which blocks are a part of, and not those of messages.
-    #[arg(skip)]
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub vectors: bool,
-    /// Segment sizes to try beside unsegmented, separated by commas
+    /// Segment sizes to try, besides none, separated by commas
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "8K,64K")]
     pub segments: Vec<Bytes>,
-    /// Fan-outs to try where an algorithm has one, separated by commas
+    /// Fan-outs to try, if an algorithm has one, separated by commas
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "2,4")]
     pub fanouts: Vec<u32>,
-    /// Bounds on requests to try where an algorithm has one and this Open MPI reads it from a file (4.1.8, 5.0.7, 6.0)
+    /// Limits on requests to try, if an algorithm has one and this Open MPI reads it from a file (4.1.8, 5.0.7, 6.0)
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "2")]
     pub requests: Vec<u32>,
-    /// Most memory for the buffers of one rank; larger calls are left out
+    /// Maximum memory for the buffers of one rank; larger calls are left out
     #[arg(long, value_name = "SIZE", default_value = "512M")]
     pub max_memory: Bytes,
-    /// Try these algorithms only, beside the builtin, and vary none of their parameters: COLLECTIVE:ALGORITHM by name or
-    /// number, or as a candidate such as bcast:tuned:2/4/0/0. Collectives that are not named keep all
+    /// Try only these algorithms and the default, with fixed parameters: COLLECTIVE:ALGORITHM by name or number, or
+    /// complete such as bcast:tuned:2/4/0/0. Other collectives keep all
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = only)]
     pub only: Vec<(Collective, CandidateName)>,
-    /// Start a job for each candidate, as people do without collrules. Allgatherv needs that and always gets it
+    /// Start a job for each algorithm instead of switching within a job. Allgatherv always needs that
     #[arg(long)]
     pub launch_per_candidate: bool,
-    /// What programs spend in which cells: where there is any, these are measured, and nothing else.
-    #[arg(skip)]
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub weights: Vec<Weight>,
-    /// Take the layout in which programs spend the most time, once it is known what there is.
-    #[arg(skip)]
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub any_layout: bool,
-    /// Which mock-ups to time beside the builtin; none for tuning.
-    #[arg(skip)]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mockups: Option<Box<Mockups>>,
-    /// Time Chan et al.'s algorithms for short and long vectors as well, chan:short and chan:long, where there are some and
-    /// none are named by --only. They show what coll/tuned leaves on the table; no rule can ask for them
+    /// Also time Chan et al.'s reference algorithms for short and long vectors, chan:short and chan:long, for
+    /// collectives that --only does not name. They show what is possible; no rule can choose them
     #[arg(long)]
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reference: bool,
-    /// Time patterns as well, beside the cells: what a message takes inside a node and between nodes, and what the operation
-    /// of reductions does. --reference does so in any case
+    /// Also time messages inside a node and between nodes, and the operation of reductions. Included in --reference
     #[arg(long)]
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub patterns: bool,
-    /// Time the probes of a communication model, each rank with at most so many partners; none for tuning.
-    #[arg(skip)]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub probes: Option<u32>,
-    /// Try parameters of HAN where it serves bcast, reduce or allreduce: a segment size, coll/adapt between nodes, or both,
-    /// such as segsize=8192+up=adapt. They hold for a whole job, so that each gets 8 jobs of its own
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub han_settings: Vec<HanSettings>,
 }
 
-/// Which mock-ups to time beside the builtin.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Mockups {
-    /// These alone; where none are named, all of the catalogue.
-    pub only: Vec<Mockup>,
-    /// Into how many calls messages are split.
-    pub pieces: Vec<u32>,
-    /// What a mock-up may need on a rank beside the caller's buffers.
-    pub max_extra_memory: Bytes,
-    /// Time the candidates of `coll/tuned` as well, to know what would cure a violation.
-    pub remedies: bool,
-    /// The rules file, or the run with one, under which all is checked once more.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rules: Option<PathBuf>,
-}
-
-/// How calls are timed.
+/// Options of timing calls.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, Args)]
 #[command(next_help_heading = "Timing")]
-pub struct Timing {
-    /// How ranks are brought together before a timed call
+pub struct TimingOptions {
+    /// Method to synchronise ranks before a timed call
     #[arg(long, value_name = "HOW", default_value = "barrier")]
     pub sync: SyncMethod,
-    /// How far the common clock may be off on a rank before it is set again
+    /// Maximum error of the common clock before it is set again
     #[arg(long, value_name = "TIME", value_parser = positive, default_value = "1us")]
     pub clock_bound: Seconds,
-    /// Treat each rank's clock as separate, even on one host: shows how exact the common clock is
+    /// Treat each rank's clock as separate, even on one host, to test the common clock
     #[arg(long)]
     pub separate_clocks: bool,
-    /// Time each candidate exactly so often per size and launch, from its first call on, rather than until its time is
-    /// precise; the budget may end it before. For irregular, 100 is the default
+    /// Time each algorithm exactly N times per size and launch, from its first call on, unless the budget ends
+    /// before. Default for irregular: 100
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1_000_000))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calls: Option<u32>,
 }
 
-/// What is measured between the sizes of the grid.
+/// Criteria that a candidate has to meet to replace the default, as users write them.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, Args)]
+#[command(next_help_heading = "Decisions")]
+pub struct Demands {
+    /// Gain, in percent, that an algorithm needs to replace the default
+    // As a share, such as 0.03: the builtin takes at least 1.03 times as long.
+    #[arg(long, value_name = "PERCENT", default_value = "3", value_parser = percent)]
+    pub min_gain: f64,
+    /// Maximum share of wrong replacements among all, in percent (false discovery rate)
+    // The bound on the false discovery rate, as a share.
+    #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = percent)]
+    pub error_rate: f64,
+    /// Gain, in percent, that an algorithm needs if there are too few values for a test. The mean with the gains on
+    /// neighbouring communicator sizes must be as large
+    #[arg(long, value_name = "PERCENT", default_value = "15", value_parser = percent)]
+    pub untested_gain: f64,
+    /// Statistic to compare
+    #[arg(long = "statistic", value_enum, default_value_t)]
+    #[serde(default, skip_serializing_if = "Middle::is_median")]
+    pub middle: Middle,
+    /// Choose what is faster by the median even if rare slow calls make it slower on average
+    #[arg(long)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub accept_stalls: bool,
+}
+
+impl From<Demands> for Criteria {
+    fn from(demands: Demands) -> Self {
+        let Demands { min_gain, error_rate, untested_gain, middle, accept_stalls } = demands;
+        Self { min_gain, error_rate, untested_gain, middle, accept_stalls, ..Self::default() }
+    }
+}
+
+/// Measurements between the sizes of the grid.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, Args)]
 #[command(next_help_heading = "Refinement")]
-pub struct Refinement {
-    /// Rounds in which sizes are measured between those of the grid where the choice changes, as long as it is worth the
-    /// time; they share 15 % of the budget
+pub struct RefinementOptions {
+    /// Rounds of measuring more sizes around each change of the choice, as long as it is worth the time; they share
+    /// 15 % of the budget
     #[arg(long = "refine", value_name = "ROUNDS", default_value_t = 2)]
     pub rounds: u32,
-    /// Stop refining a change where the size above it is at most this many times the size below it
+    /// Stop refining a change if the size above it is at most this many times the size below it
     #[arg(long = "refine-width", value_name = "RATIO", default_value = "1.25", value_parser = ratio)]
     pub width: f64,
-    /// Measure communicator sizes between those of the grid as well
+    /// Also measure communicator sizes between those of the grid
     #[arg(id = "refine_np", long = "refine-np")]
     pub ranks: bool,
 }
 
-/// Where jobs run.
+/// Which settings of a whole job are tried.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Args)]
+#[command(next_help_heading = "Settings")]
+pub struct SettingsOptions {
+    /// Skip the search for settings of Open MPI that make messages faster. It takes 40 % of the budget, if that is at
+    /// least a minute and enough for 24 jobs
+    #[arg(id = "no_settings", long = "no-settings")]
+    pub none: bool,
+    /// A setting of your own with the values to try, as `collrules settings` has it, such as btl_vader_eager_limit=4K,16K or
+    /// env:UCX_RNDV_THRESH=8K,64K. May be repeated
+    #[arg(id = "settings", long = "setting", value_name = "NAME=VALUES", conflicts_with = "no_settings")]
+    pub requests: Vec<RequestedSetting>,
+    /// Try only the settings of --setting
+    #[arg(id = "only_settings", long = "only-settings", requires = "settings")]
+    pub only: bool,
+}
+
+impl Default for SettingsOptions {
+    /// No search.
+    fn default() -> Self {
+        Self { none: true, requests: Vec::new(), only: false }
+    }
+}
+
+/// System that runs the jobs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Args)]
 #[command(next_help_heading = "Launching")]
-pub struct System<J: Args = Jobs> {
-    /// How communicators take their ranks from those of the job: block (the first ones in mpirun's order), one-per-node,
-    /// or spread (the nodes in turn)
+pub struct SystemOptions<J: Args = Jobs> {
+    /// Order in which communicators take their ranks from those of the job: block (the first ones in mpirun's order),
+    /// one-per-node, or spread (the nodes in turn)
     #[arg(long, value_name = "LAYOUT", default_value_t)]
     pub layout: Layout,
-    /// Allow more ranks than slots; what is timed then includes the operating system's scheduler
+    /// Allow more ranks than slots; times then include the operating system's scheduler
     #[arg(long)]
     pub oversubscribe: bool,
-    /// What carries them out.
+    /// The Open MPI or simulation that runs them.
     #[command(flatten)]
     pub jobs: J,
 }
 
-/// What carries out jobs.
+/// The Open MPI or simulation that runs the jobs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Jobs {
@@ -238,36 +285,36 @@ pub enum Jobs {
 }
 
 impl Jobs {
-    /// Whether calls are played on the machine of a model that was fitted.
+    /// Returns true if calls are simulated on the machine of a fitted model.
     pub fn is_model(&self) -> bool {
         matches!(self, Self::Simulation(Simulated { model: Some(_), .. }))
     }
 }
 
-/// How MPI jobs are started.
+/// Options of starting MPI jobs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Args)]
 #[command(next_help_heading = "Launching")]
 pub struct Launching {
     /// The mpirun of the Open MPI to tune [default: the first in PATH]
     #[arg(long, value_name = "FILE")]
     pub mpirun: Option<PathBuf>,
-    /// What starts MPI jobs: mpirun, srun, or a command line with {np}, {mca} and {program} where these belong, such as
-    /// 'srun --mpi=pmix -n {np}' [default: in a job of Slurm without mpirun, or whose srun is set up for MPI, srun; else
-    /// mpirun]
+    /// Command that starts MPI jobs: mpirun, srun, or a template with {np}, {mca} and {program}, such as 'srun
+    /// --mpi=pmix -n {np}' [default: srun in Slurm jobs without mpirun or with srun set up for MPI, else mpirun]
     #[arg(long, value_name = "COMMAND", allow_hyphen_values = true)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub launcher: Option<String>,
     /// More options for mpirun, in one argument, such as '--hostfile hosts --map-by node'
     #[arg(long = "mpirun-args", value_name = "ARGS", default_value = "", allow_hyphen_values = true)]
     pub arguments: String,
-    /// On several hosts, measure with Open MPI's component han switched off for all collectives, and let the settings
-    /// say so; without this, it is measured beside the others
+    /// On several hosts, switch off Open MPI's component han for all collectives, here and in the settings; otherwise
+    /// it is compared with the others
     #[arg(long)]
     pub disable_han: bool,
-    /// The collrules-worker program [default: the one beside collrules, or the first in PATH]
+    /// The collrules-worker program [default: the first with the interface of this Open MPI, next to collrules, in
+    /// ~/.local/share/collrules, in PATH]
     #[arg(long, value_name = "FILE")]
     pub worker: Option<PathBuf>,
-    /// End the job when it has said nothing for this long
+    /// Kill a job after this time without a sign of life
     #[arg(long, value_name = "TIME", value_parser = positive, default_value = "120s")]
     pub hang_timeout: Seconds,
 }
@@ -315,41 +362,52 @@ fn is_one(ranks: &Ranks) -> bool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum Scenario {
-    /// The builtin is out of date and can be beaten
+    /// The default is out of date and can be beaten
     // It always uses the binomial tree for bcast, and the first, linear algorithm elsewhere.
     Stale,
-    /// The builtin is the best everywhere
+    /// The default is the best everywhere
     Perfect,
-    /// All candidates are alike; differences are noise
+    /// All algorithms are equal; differences are noise
     Noise,
-    /// As stale, but under a rules file some of what was measured turns out slower
+    /// As stale, but some rules turn out slower in fresh launches
     // Bcast by anything but the builtin is, for long messages.
     Deceptive,
     /// As stale, but everything takes 25 % longer: what drift finds
     Slowed,
-    /// The builtin is the best but where bcast of long messages and allreduce of short ones are beaten by mock-ups
+    /// The default is the best, but mock-ups beat bcast of long messages and allreduce of short ones
     // It is 10 % faster than any algorithm and 20 % faster than any mock-up, but for long messages of bcast, where
     // `scatter+allgather` and an algorithm take two thirds of its time, and for short ones of allreduce, where
     // `reduce+bcast` takes half of its time, and no algorithm helps.
     Planted,
-    /// As stale, on hosts of two slots each, where HAN serves communicators that span several
+    /// As stale, on hosts of two slots each, with HAN for communicators on several hosts
     // HAN is better than the stale builtin at short messages, and coll/tuned's segmented algorithms at long ones.
     Han,
-    /// What is best for bcast depends on where the ranks are: see --simulated-ppn and --also-layout
+    /// The best algorithm for bcast depends on the layout: see --simulated-ppn and --also-layout
     // From 256 KiB on the pipeline is faster anywhere; from 16 KiB on the chain is where nodes are full, and loses next to nothing
     // with one rank per node; below that the binary tree is faster on full nodes and slower elsewhere, and the binomial one the
     // other way round.
     Arranged,
+    /// As stale, but one algorithm loses if the last rank is the root
+    // scatter_allgather of bcast, which is the fastest for some messages, takes four times as long then.
+    Rooted,
+    /// As stale, but one algorithm loses if buffers change, and all rules for allreduce lose in place
+    // The algorithm is that of Rooted.
+    Rotated,
+    /// As stale, but one algorithm loses if a rank is late, in a profile if rank 0 waits for others
+    // The algorithm is that of Rooted.
+    Late,
+    /// As stale, with settings that help, harm, crash and hang inside nodes: see --simulated-ppn
+    Settings,
 }
 
-/// What `profile` shall do.
+/// Options of `profile`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Args)]
 pub struct Profiling {
-    /// Time a barrier before every N-th call of a communicator (10 where no number is given), to tell waiting for late ranks
-    /// from the collective itself. That changes how the program runs
+    /// Time a barrier before every N-th call of a communicator (10 without a number), to separate waiting for late
+    /// ranks from the collective itself. This changes how the program runs
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "10", require_equals = true, value_parser = clap::value_parser!(u32).range(1..))]
     pub imbalance: Option<u32>,
-    /// The library to preload [default: libcollrules_profile.so beside collrules, or in the lib directory beside it]
+    /// The library to preload [default: libcollrules_profile.so next to collrules, or in the lib directory next to it]
     #[arg(long, value_name = "FILE")]
     pub library: Option<PathBuf>,
     /// The command that starts the program: mpirun or srun with all its arguments
@@ -357,19 +415,19 @@ pub struct Profiling {
     pub command: Vec<String>,
 }
 
-/// What `try` shall do.
+/// Options of `try`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Args)]
 pub struct Trying {
-    /// Pairs of runs at most, one without and one with the tuning. Fewer are made where it is clear before
+    /// Maximum number of pairs of runs, one without and one with the tuning; stops earlier if the answer is clear
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(3..=1000))]
     pub pairs: u32,
-    /// Time for all of it; no pair is begun that would not end in time
+    /// Time for all of it; begins no pair that would not end in time
     #[arg(long, value_name = "TIME|none", default_value = "none", value_parser = budget)]
     pub budget: Budget,
-    /// Differences, in percent, that count as none
+    /// Differences, in percent, that do not count
     #[arg(long, value_name = "PERCENT", default_value = "3", value_parser = percent)]
     pub min_difference: f64,
-    /// Largest acceptable probability of a wrong verdict of faster or slower, in percent, over all looks at the pairs
+    /// Maximum probability of a wrong verdict of faster or slower, in percent, over all looks at the pairs
     #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = percent)]
     pub error_rate: f64,
     /// Compare a number that the program prints, instead of the wall time: a regular expression, whose first group (or all
@@ -379,16 +437,26 @@ pub struct Trying {
     /// Higher is better
     #[arg(long, requires = "metric")]
     pub higher_is_better: bool,
-    /// A command for a shell that restores what a run changes, before each run
+    /// Compare this output file of the program byte by byte (- for its standard output): does the tuning change results?
+    #[arg(long, value_name = "FILE")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub same_output: Option<PathBuf>,
+    /// Shell command that runs before each run, to restore what a run changes
     #[arg(long, value_name = "COMMAND")]
     pub setup: Option<String>,
-    /// Run the program twice more with the profiler, to see its time in collectives without and with the tuning
+    /// Run the program twice more with the profiler, for its time in collectives without and with the tuning
     #[arg(long, conflicts_with = "profiler")]
     pub collectives: bool,
-    /// Try the profiler instead of a tuning: what `collrules profile` costs this program
+    /// Try this setting, with a tuning or alone: NAME=VALUE with an MCA parameter, or with env: and an environment
+    /// variable. May be repeated
+    #[arg(id = "settings", long = "setting", value_name = "NAME=VALUE", conflicts_with = "profiler")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub settings: Vec<RequestedSetting>,
+    /// Try the profiler instead of a tuning: measures what `collrules profile` costs this program
     #[arg(long)]
     pub profiler: bool,
-    /// The library to preload for these [default: libcollrules_profile.so beside collrules, or in the lib directory beside it]
+    /// The library to preload for these [default: libcollrules_profile.so next to collrules, or in the lib directory
+    /// next to it]
     #[arg(long, value_name = "FILE")]
     pub library: Option<PathBuf>,
     /// The command that starts the program: mpirun or srun with all its arguments
@@ -396,164 +464,216 @@ pub struct Trying {
     pub command: Vec<String>,
 }
 
-/// What `validate` shall do.
+/// Options of `validate`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Args)]
 pub struct Validating {
     /// Collectives to compare, separated by commas, or all [default: those that the file has rules for]
     #[arg(long = "ops", value_name = "LIST", value_parser = collectives)]
     pub collectives: Option<List<Collective>>,
-    /// Communicator sizes, as for tune [default: those of the run; for other files the powers of two up to the slots at
-    /// hand, and the slots]
+    /// Communicator sizes, as for tune [default: those of the run; for other files the powers of two up to the
+    /// available slots, and the slots]
     #[arg(long = "np", value_name = "SIZES", default_value = "default", hide_default_value = true, value_parser = communicators)]
     pub ranks: List<Ranks>,
     /// Message sizes [default: those of the run and sizes between them; for other files both ends and the middle of each
     /// of its ranges]
     #[arg(long, value_name = "SIZES", value_parser = sizes)]
     pub sizes: Option<List<Bytes>>,
-    /// Pairs of launches, one without and one with the file; doubtful cells get up to 4 more
+    /// Pairs of launches, one without and one with the file; undecided sizes get more while there is time
     #[arg(long, value_name = "N", default_value_t = PAIRS, value_parser = clap::value_parser!(u32).range(2..=i64::from(MOST_PAIRS)))]
     pub pairs: u32,
-    /// Time for the whole command; with --repair, 60 % of it for the first comparison, and what was repaired is compared
-    /// again while there is time. With `none`, each launch goes on until every cell is precise or has as many rounds as
-    /// allowed
+    /// Time for the whole command; with --repair, 60 % of it for the first comparison, and repaired rules are compared
+    /// again while there is time. With `none`, each launch goes on until every size is precise or has its maximum of
+    /// rounds
     #[arg(long, value_name = "TIME|none", default_value = "60s", value_parser = budget)]
     pub budget: Budget,
     /// Differences, in percent, that count as none
     #[arg(long, value_name = "PERCENT", default_value = "3", value_parser = percent)]
     pub min_difference: f64,
-    /// What of the calls is compared [default: what decided on the rules of a run; for other files the median]
+    /// Maximum loss of a rule, in percent, in other calls than those that decided on it
+    #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = slowdown)]
+    #[serde(default = "usual_max_loss")]
+    pub max_loss: f64,
+    /// Statistic to compare [default: that of the run; for other files the median]
     #[arg(long = "statistic", value_enum)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub middle: Option<Middle>,
-    /// Largest acceptable share of wrong verdicts among those of faster and slower, in percent
+    /// Maximum share of wrong verdicts among those of faster and slower, in percent (false discovery rate)
     #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = percent)]
     pub error_rate: f64,
-    /// How the file is put in force
+    /// Method of passing the file's settings to launches
     #[arg(long, value_name = "HOW", default_value = "environment")]
     pub deploy: DeployWay,
-    /// Give back to the builtin what is slower, write the file anew, prove and compare it again, until nothing is slower
+    /// Remove rules that are slower, write the file again, prove it and compare it again, until nothing is slower
     #[arg(long)]
     pub repair: bool,
     /// Seed of every random order
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
-    /// How calls are timed.
+    /// Options of timing calls.
     #[command(flatten)]
-    pub timing: Timing,
-    /// Where jobs run.
+    pub timing: TimingOptions,
+    /// The condition of the timed calls.
     #[command(flatten)]
-    pub system: System,
+    #[serde(default, skip_serializing_if = "Condition::is_plain")]
+    pub condition: Condition,
+    /// System that runs the jobs.
+    #[command(flatten)]
+    pub system: SystemOptions,
 }
 
-/// What `verify` shall look at.
+/// Options of `verify`.
 #[derive(Clone, Debug, Args)]
 pub struct Verifying {
-    /// The rules file; with --deployed, the one that is expected to be in force
+    /// The rules file; with --deployed, the one that should be active
     #[arg(value_name = "FILE", required_unless_present = "deployed")]
     pub rules: Option<PathBuf>,
-    /// Ask what Open MPI does with its settings as they are in this shell and its parameter files, instead of naming the
-    /// file to it
+    /// Check what Open MPI does with the settings of this shell and its parameter files, instead of passing it the
+    /// file
     #[arg(long)]
     pub deployed: bool,
-    /// Communicator sizes to call on, as for tune [default: powers of two up to the slots at hand, and the slots]
+    /// Communicator sizes to call on, as for tune [default: powers of two up to the available slots, and the slots]
     #[arg(long = "np", value_name = "SIZES", default_value = "default", hide_default_value = true, value_parser = communicators)]
     pub ranks: List<Ranks>,
-    /// Message sizes to call with, beside both sides of every boundary
+    /// Message sizes to call with, besides both sides of every threshold
     #[arg(long, value_name = "SIZES", default_value = "1:1M", value_parser = sizes)]
     pub sizes: List<Bytes>,
     /// Directory for a copy of the file that exists while the command runs; all nodes have to see it
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub scratch: PathBuf,
-    /// Where jobs run.
+    /// System that runs the jobs.
     #[command(flatten)]
-    pub system: System<Launching>,
+    pub system: SystemOptions<Launching>,
 }
 
-/// What `merge` shall do.
+/// Options of `merge`.
 #[derive(Clone, Debug, Args)]
 pub struct Merging {
     /// The runs: of one Open MPI on one kind of node, with the same layout and settings
     #[arg(value_name = "RUN", required = true, num_args = 2..)]
     pub runs: Vec<PathBuf>,
-    /// Directory for the run that they become, which must not hold one yet
+    /// Directory for the merged run, which must not hold one yet
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
 }
 
-/// What `drift` shall do.
+/// Options of `drift`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Args)]
 pub struct Drifting {
-    /// Cells to measure again: those with rules first, spread over collectives, communicators and sizes
+    /// Number of message sizes to measure again: those with rules first, spread over collectives and communicators
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
     pub cells: u32,
-    /// How many times to start the job; how much launches differ is what changes are measured by
+    /// Number of launches; changes are judged by how much launches differ
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(2..=MOST_LAUNCHES))]
     pub launches: u32,
-    /// Time for all of it; with `none`, each launch goes on until every cell is precise or has its most rounds
+    /// Time for all of it; with `none`, each launch goes on until every size is precise or has its maximum of rounds
     #[arg(long, value_name = "TIME|none", default_value = "60s", value_parser = budget)]
     pub budget: Budget,
-    /// Changes of times, in percent, that count as none: days differ
+    /// Changes of times, in percent, that do not count, since days differ
     #[arg(long, value_name = "PERCENT", default_value = "10", value_parser = percent)]
     pub min_change: f64,
-    /// Largest acceptable probability of an alarm where nothing changed, in percent, over all cells together
+    /// Maximum probability of a false alarm, in percent, over all sizes together
     #[arg(long, value_name = "PERCENT", default_value = "1", value_parser = percent)]
     pub error_rate: f64,
     /// Seed of every random order
     #[arg(long, value_name = "N", default_value_t = 2)]
     pub seed: u64,
-    /// Where jobs run.
+    /// System that runs the jobs.
     #[command(flatten)]
-    pub system: System,
+    pub system: SystemOptions,
 }
 
-/// What `install` shall do.
+/// Options of `worker build`.
+#[derive(Clone, Debug, Args)]
+pub struct WorkerBuilding {
+    /// The Open MPI to build it for: its directory, such as /opt/openmpi/6.0.0, or its mpirun
+    #[arg(long = "for", value_name = "DIR")]
+    pub openmpi: PathBuf,
+    /// The sources of collrules [default: the current directory, or where this program was built]
+    #[arg(long, value_name = "DIR")]
+    pub source: Option<PathBuf>,
+    /// Directory for the worker [default: that of this program if it can be written, else ~/.local/share/collrules]
+    #[arg(long, value_name = "DIR")]
+    pub into: Option<PathBuf>,
+}
+
+/// Options of `install`.
 #[derive(Clone, Debug, Args)]
 pub struct Installing {
-    /// The run whose tuning is installed
+    /// The run with the tuning to install
     #[arg(value_name = "RUN", required_unless_present = "undo")]
     pub run: Option<PathBuf>,
     /// The Open MPI to install it for: its directory, such as /opt/openmpi/5.0.7, or its mpirun [default: that of the
     /// mpirun in PATH]
     #[arg(long = "for", value_name = "DIR")]
     pub openmpi: Option<PathBuf>,
-    /// Keep the rules files in DIR/share/collrules, a directory for each Open MPI [default: beside the parameter file]
+    /// Keep the rules files in DIR/share/collrules, in a directory for each Open MPI [default: next to the parameter
+    /// file]
     #[arg(long, value_name = "DIR")]
     pub prefix: Option<PathBuf>,
     /// Switch it on for this user alone, in ~/.openmpi/mca-params.conf, which every Open MPI of the user reads
     #[arg(long, conflicts_with = "prefix")]
     pub user: bool,
-    /// Take back what an earlier install did: the parameter file is as it was before
+    /// Undo an earlier install: restores the parameter file
     #[arg(long, conflicts_with = "run")]
     pub undo: bool,
     /// Only show what would be written
     #[arg(long)]
     pub dry_run: bool,
+    /// Install a tuning that was not confirmed in fresh launches, that makes calls slower, or that was made on another machine
+    #[arg(long, conflicts_with = "undo")]
+    pub force: bool,
+    /// Write to a parameter file that is not below the directory that --for names
+    #[arg(long)]
+    pub yes: bool,
 }
 
-/// What `installed` shall look at.
+/// Options of `port`.
+#[derive(Clone, Debug, Args)]
+pub struct Porting {
+    /// The run with the tuning to bring to another Open MPI
+    #[arg(value_name = "RUN")]
+    pub run: PathBuf,
+    /// That Open MPI: its directory, such as /opt/openmpi/5.0.11, or its mpirun
+    #[arg(long = "to", value_name = "DIR")]
+    pub openmpi: PathBuf,
+    /// Time for measuring again [default: that of the run; 60s if rules are only compared with the default]
+    #[arg(long, value_name = "TIME|none|rest", value_parser = budget)]
+    pub budget: Option<Budget>,
+    /// Directory for a new run, if there is anything to measure again [default: collrules-run-DATE-TIME]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Only show which rules still hold, and what has to be measured again
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+/// Options of `installed`.
 #[derive(Clone, Debug, Args)]
 pub struct Inquiring {
     /// Installations of Open MPI: their directories, or their mpirun [default: that of the mpirun in PATH]
     #[arg(value_name = "DIR")]
     pub openmpi: Vec<PathBuf>,
-    /// Look at all for which `install --prefix DIR` keeps rules files as well
+    /// More installations of Open MPI, written as for install
+    #[arg(long = "for", value_name = "DIR")]
+    pub of: Vec<PathBuf>,
+    /// Also list those with rules files below the DIR of `install --prefix DIR`
     #[arg(long, value_name = "DIR")]
     pub prefix: Option<PathBuf>,
 }
 
-/// What `study` shall do.
+/// Options of `study`.
 #[derive(Clone, Debug, Args)]
 pub struct Studying {
-    /// The definition; or a table of timings that others measured, all of which is then studied
+    /// The definition, or a table of timings by others, of which all is studied
     #[arg(value_name = "FILE")]
     pub definition: PathBuf,
     /// Directory for README.md, the figures, times.csv and study.json, which must not hold any of them yet; what is measured
     /// goes into its directory run
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
-    /// Measure nothing: take what this run directory holds of what the definition asks for, which has to be all of it, but
-    /// for communicators of more ranks than there were slots; with placements, the directory of such a study. An imported run
-    /// or a table of timings will do as well, with what it has
+    /// Measure nothing, and study this run directory. It must have everything that the definition asks for, except
+    /// communicators with more ranks than slots; with placements, it is the directory of such a study. An imported run
+    /// or a table of timings need not be complete
     #[arg(long, value_name = "RUN|TABLE")]
     pub run: Option<PathBuf>,
     /// Release of Open MPI whose algorithm numbers a table means [default: 5.0]
@@ -562,10 +682,10 @@ pub struct Studying {
     /// Write the times as OSU's benchmarks print theirs as well, a file for each collective, number of ranks and algorithm
     #[arg(long)]
     pub osu_files: bool,
-    /// What the reader should know about the machine, in whole sentences
+    /// Remarks on the machine for the reader, in whole sentences
     #[arg(long, value_name = "TEXT")]
     pub note: Option<String>,
-    /// Communicator sizes, as for tune, instead of those of the definition; all of them are needed
+    /// Communicator sizes, as for tune, instead of those of the definition; all must be possible
     #[arg(long = "np", value_name = "SIZES", default_value = "default", hide_default_value = true, value_parser = communicators)]
     pub ranks: List<Ranks>,
     /// Most memory for the buffers of one rank; larger calls are left out
@@ -574,55 +694,55 @@ pub struct Studying {
     /// Time for all of it, instead of that of the definition
     #[arg(long, value_name = "TIME|none", value_parser = budget, conflicts_with = "run")]
     pub budget: Option<Budget>,
-    /// How many times to start the job, instead of what the definition says
+    /// Number of launches, instead of that of the definition
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=MOST_LAUNCHES), conflicts_with = "run")]
     pub launches: Option<u32>,
-    /// Rounds in which sizes are measured between those of the definition where one class of algorithms (builtin, chan:short,
-    /// chan:long) gives way to another; they share 15 % of the time
+    /// Rounds of measuring more sizes around crossovers between classes of algorithms (builtin, chan:short, chan:long);
+    /// they share 15 % of the time
     #[arg(long, value_name = "ROUNDS", default_value_t = 0, conflicts_with = "run")]
     pub refine: u32,
-    /// Where jobs run.
+    /// System that runs the jobs.
     #[command(flatten)]
-    pub system: System,
+    pub system: SystemOptions,
 }
 
-/// What `model` shall measure.
+/// Options of `model`.
 #[derive(Clone, Debug, Args)]
 pub struct Modelling {
-    /// The number of ranks whose messages are timed [default: all slots]
+    /// Number of ranks whose messages are timed [default: all slots]
     #[arg(long = "np", value_name = "N")]
     pub ranks: Option<Ranks>,
-    /// Message sizes, of probes and of the collectives beside them; empty messages are timed in any case
+    /// Message sizes of probes and collectives; empty messages are always timed
     #[arg(long, value_name = "SIZES", default_value = "1K,8K,32K,64K,128K,512K", value_parser = sizes)]
     pub sizes: List<Bytes>,
-    /// Partners of each rank in probes, at most; with fewer ranks, all pairs are timed
+    /// Maximum number of partners of each rank in probes; with fewer ranks, all pairs are timed
     #[arg(long, value_name = "N", default_value_t = 15, value_parser = clap::value_parser!(u32).range(2..))]
     pub partners: u32,
-    /// Collectives that are measured on all ranks to see how well the model predicts them, and what a message takes in
-    /// each algorithm: bcast, scatter, gather, alltoall
+    /// Collectives to measure on all ranks, to test predictions and to fit each algorithm: bcast, scatter, gather,
+    /// alltoall
     #[arg(long = "ops", value_name = "LIST", default_value = "scatter", value_parser = collectives)]
     pub collectives: List<Collective>,
-    /// Time for all of it; with `none`, each launch goes on until everything is precise or has its most rounds
+    /// Time for all of it; with `none`, each launch goes on until everything is precise or has its maximum of rounds
     #[arg(long, value_name = "TIME|none", default_value = "240s", value_parser = budget)]
     pub budget: Budget,
-    /// How many times to start the job; intervals come from differences between launches
+    /// Number of launches; intervals come from differences between launches
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=MOST_LAUNCHES))]
     pub launches: u32,
     /// Seed of every random order
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
-    /// How calls are timed.
+    /// Options of timing calls.
     #[command(flatten)]
-    pub timing: Timing,
-    /// Where jobs run.
+    pub timing: TimingOptions,
+    /// System that runs the jobs.
     #[command(flatten)]
-    pub system: System,
+    pub system: SystemOptions,
 }
 
-/// What `irregular` shall measure.
+/// Options of `irregular`.
 #[derive(Clone, Debug, Args)]
 pub struct Irregularity {
-    /// Collectives to time, separated by commas; gather and scatter are timed by gatherv and scatterv as well
+    /// Collectives to time, separated by commas; gather and scatter are also timed as gatherv and scatterv
     #[arg(long = "ops", value_name = "LIST", default_value = "gather,scatter,alltoall", value_parser = collectives)]
     pub collectives: List<Collective>,
     /// Communicator sizes, as for tune [default: all slots]
@@ -631,52 +751,54 @@ pub struct Irregularity {
     /// Message sizes: FIRST:LAST for the powers of two between (and both ends), or sizes separated by commas
     #[arg(long, value_name = "SIZES", default_value = "1K:256K", value_parser = sizes)]
     pub sizes: List<Bytes>,
-    /// Into how many calls messages are split, with barriers between them, as a cure; separated by commas
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "2,4,8", value_parser = clap::value_parser!(u32).range(2..))]
+    /// Also split messages into these numbers of calls, with barriers between them; separated by commas. Those that
+    /// keep calls below stalls and jumps are always timed
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(2..))]
     pub pieces: Vec<u32>,
     /// Time for all of it; with `none`, as long as all calls take
     #[arg(long, value_name = "TIME|none", default_value = "300s", value_parser = budget)]
     pub budget: Budget,
-    /// How many times to start the job
+    /// Number of launches
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=MOST_LAUNCHES))]
     pub launches: u32,
     /// Seed of every random order
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
-    /// How calls are timed.
+    /// Options of timing calls.
     #[command(flatten)]
-    pub timing: Timing,
-    /// Where jobs run.
+    pub timing: TimingOptions,
+    /// System that runs the jobs.
     #[command(flatten)]
-    pub system: System,
+    pub system: SystemOptions,
 }
 
-/// What `submit` shall ask a batch system for.
+/// Options of `submit` for the batch system.
 #[derive(Clone, Debug, Args)]
 pub struct Submitting {
-    /// Number of nodes; with several, separated by commas, a job for each, with a run of its own
+    /// Number of nodes; several numbers, separated by commas, make a job and a run each
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "1", value_parser = clap::value_parser!(u32).range(1..))]
     pub nodes: Vec<u32>,
     /// Ranks per node
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub ppn: u32,
-    /// Time limit of each job. Without --budget, the command uses what it leaves
+    /// Time limit of each job; without --budget, the command uses all of it
     #[arg(long, value_name = "TIME", value_parser = positive)]
     pub time: Seconds,
     /// The partition, or the queue
     #[arg(long, value_name = "NAME")]
     pub partition: Option<String>,
-    /// Who pays
+    /// Account to charge
     #[arg(long, value_name = "NAME")]
     pub account: Option<String>,
     /// The quality of service
     #[arg(long, value_name = "NAME")]
     pub qos: Option<String>,
-    /// What nodes must have, as the batch system writes it
+    /// Required node features, as the batch system writes them
     #[arg(long, value_name = "WHAT")]
     pub constraint: Option<String>,
-    /// Share the nodes with nobody
-    #[arg(long)]
+    /// Reserve the nodes for this job alone: programs of other jobs there would disturb the times
+    #[arg(long, value_name = "BOOL", action = clap::ArgAction::Set, num_args = 0..=1, require_equals = true,
+          default_value_t = true, default_missing_value = "true")]
     pub exclusive: bool,
     /// The parallel environment (Grid Engine)
     #[arg(long, value_name = "NAME")]
@@ -684,7 +806,7 @@ pub struct Submitting {
     /// Module to load before; may be repeated
     #[arg(long, value_name = "NAME")]
     pub module: Vec<String>,
-    /// So many jobs of each kind as an array: each has a run of its own, and another seed
+    /// Number of jobs in an array: each has a run and a seed of its own
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub array: Option<u32>,
     /// Another directive for the script, without #SBATCH or the like; may be repeated
@@ -696,7 +818,7 @@ pub struct Submitting {
     /// Directory for the script, the log and the run; a run in it is resumed [default: collrules-run-DATE-TIME]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Print the script, and neither write nor submit anything
+    /// Print the script; write and submit nothing
     #[arg(long)]
     pub print: bool,
     /// The command for the job: tune or measure, with its options, without --out and --resume
@@ -704,19 +826,15 @@ pub struct Submitting {
     pub command: Vec<String>,
 }
 
-/// Pairs of launches of a validation where nobody says otherwise.
+/// Default number of pairs of launches of a validation.
 pub const PAIRS: u32 = 4;
 
 /// The most pairs of launches of a validation.
 pub const MOST_PAIRS: u32 = 1000;
 
-/// The options that these words of a command line stand for; what they leave open is as everywhere.
+/// The options in these words of a command line, with defaults for the others.
 pub fn read<O: Args>(words: impl IntoIterator<Item = impl AsRef<str>>) -> Result<O, String> {
-    read_by(command::<O>(), words)
-}
-
-/// The same by a command that may know more options.
-pub fn read_by<O: Args>(command: Command, words: impl IntoIterator<Item = impl AsRef<str>>) -> Result<O, String> {
+    let command = O::augment_args(Command::new("options").no_binary_name(true).args_override_self(true));
     let words = words.into_iter().map(|word| word.as_ref().to_owned());
     let matches = command.try_get_matches_from(words).and_then(|matches| O::from_arg_matches(&matches));
     matches.map_err(|error| {
@@ -726,19 +844,62 @@ pub fn read_by<O: Args>(command: Command, words: impl IntoIterator<Item = impl A
     })
 }
 
-/// A command that knows these options.
-pub fn command<O: Args>() -> Command {
-    O::augment_args(Command::new("options").no_binary_name(true).args_override_self(true))
+impl TuneOptions {
+    /// Builds the experiment of a tuning, with the time that programs spend in each cell as weights.
+    pub fn experiment(&self, weights: Vec<Weight>) -> Experiment {
+        let options = self.grid.clone();
+        let grid = Grid {
+            collectives: options.collectives,
+            ranks: options.ranks,
+            sizes: options.sizes,
+            segments: options.segments,
+            fanouts: options.fanouts,
+            requests: options.requests,
+            max_memory: options.max_memory,
+            only: options.only,
+            launch_per_candidate: options.launch_per_candidate,
+            weights,
+            reference: options.reference,
+            patterns: options.patterns,
+            ..Grid::default()
+        };
+        Experiment {
+            budget: self.budget,
+            launches: self.launches,
+            seed: self.seed,
+            keep_slow: self.keep_slow,
+            timing: self.timing,
+            condition: self.condition,
+            min_gain: self.criteria.min_gain,
+            assumptions: self.policy.assumptions,
+            refinement: self.refinement,
+            validate: self.validate,
+            also_layout: self.also_layout.clone(),
+            ..Experiment::new(grid, self.system.clone())
+        }
+    }
 }
 
-impl System {
-    /// Whether nothing real is measured.
+impl Default for TimingOptions {
+    fn default() -> Self {
+        let (sync, clock_bound) = (SyncMethod::Barrier, Seconds(1e-6));
+        Self { sync, clock_bound, separate_clocks: false, calls: None }
+    }
+}
+
+impl RefinementOptions {
+    /// No measurements between the sizes of the grid.
+    pub const NONE: Self = Self { rounds: 0, width: 1.25, ranks: false };
+}
+
+impl SystemOptions {
+    /// Returns true if the times come from a simulation.
     pub fn is_simulated(&self) -> bool {
         matches!(self.jobs, Jobs::Simulation(_))
     }
 }
 
-/// One of the two, by what is said: nothing is simulated unless `--simulate` says so.
+/// One of the two: a simulation only if `--simulate` is given.
 impl FromArgMatches for Jobs {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         if matches.contains_id("scenario") {
@@ -753,7 +914,7 @@ impl FromArgMatches for Jobs {
         match self {
             Self::Mpi(_) if matches.contains_id("scenario") => refused("the run was measured: leave out --simulate"),
             Self::Simulation(_) if ABOUT_MPI.iter().any(|id| matches.contains_id(id)) => {
-                refused("the run was simulated: leave out what is said of mpirun, the worker and its jobs")
+                refused("the run was simulated: leave out options for mpirun, the worker and its jobs")
             }
             Self::Mpi(launching) => launching.update_from_arg_matches(matches),
             Self::Simulation(simulated) => simulated.update_from_arg_matches(matches),
@@ -773,8 +934,41 @@ impl Args for Jobs {
 }
 
 impl Validating {
-    /// Whether the user chose the cells.
+    /// Comparison of all cells of a tuning with the default, without repairs.
+    pub fn new(system: SystemOptions) -> Self {
+        Self {
+            collectives: None,
+            ranks: Vec::new(),
+            sizes: None,
+            pairs: PAIRS,
+            budget: Some(Seconds(60.0)),
+            max_loss: usual_max_loss(),
+            min_difference: 0.03,
+            middle: None,
+            error_rate: 0.05,
+            deploy: DeployWay::Environment,
+            repair: false,
+            seed: 1,
+            timing: TimingOptions::default(),
+            condition: Condition::default(),
+            system,
+        }
+    }
+
+    /// Returns true if the user chose the cells.
     pub fn chooses_cells(&self) -> bool {
         self.collectives.is_some() || !self.ranks.is_empty() || self.sizes.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Defaults of `--help` apply.
+    #[test]
+    fn a_new_validation_is_that_of_validate_without_options() {
+        let usual: Validating = read([""; 0]).expect("defaults");
+        assert_eq!(Validating::new(usual.system.clone()), usual);
     }
 }

@@ -1,8 +1,8 @@
-//! Lists with an entry per rank or node, as files have them: plain, or packed where that is shorter.
+//! Lists with an entry per rank or node, as in files: plain, or packed if that is shorter.
 //!
-//! Packed, each different entry stands once, in `values`, and `runs` says which of them the entries are in turn: `7x128` is
-//! value 7 128 times, `0..128` are values 0 to 127, once each. A job of 10,000 nodes with 128 ranks each needs 10,000
-//! host names so, and not 1.28 million.
+//! Packed, each different entry is once in `values`, and `runs` lists their indices in order: `7x128` is value 7 128
+//! times, `0..128` are values 0 to 127, once each. A job of 10,000 nodes with 128 ranks each then needs 10,000 host
+//! names instead of 1.28 million.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -10,7 +10,7 @@ use std::fmt::Write;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// The longest list that is believed: a word of a few bytes could ask for any memory.
+/// The longest list that is accepted: a few bytes could ask for any amount of memory.
 const MOST: usize = 1 << 26;
 
 /// Writes a list.
@@ -20,7 +20,7 @@ pub(crate) fn serialize<T: Serialize + Ord, S: Serializer>(list: &[T], serialize
     if values.len() + runs.len() >= list.len() {
         return list.serialize(serializer);
     }
-    let words: Vec<String> = runs.iter().map(Run::word).collect();
+    let words: Vec<String> = runs.iter().map(EntryRange::word).collect();
     Either::Packed { values, runs: words.join(" ") }.serialize(serializer)
 }
 
@@ -48,14 +48,14 @@ enum Either<T> {
 
 /// Consecutive entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Run {
+struct EntryRange {
     first: usize,
     count: usize,
-    /// Each has the next value; otherwise all have the same.
+    /// True if each entry has the next value; otherwise all have the same.
     climbs: bool,
 }
 
-impl Run {
+impl EntryRange {
     fn word(&self) -> String {
         let mut word = String::new();
         // Writing to a string cannot fail.
@@ -66,7 +66,7 @@ impl Run {
         word
     }
 
-    fn of(word: &str) -> Option<Self> {
+    fn parse(word: &str) -> Option<Self> {
         if let Some((first, end)) = word.split_once("..") {
             let (first, end): (usize, usize) = (first.parse().ok()?, end.parse().ok()?);
             return Some(Self { first, count: end.checked_sub(first)?, climbs: true });
@@ -76,9 +76,9 @@ impl Run {
     }
 }
 
-/// The different entries in the order in which they come up, and where they stand.
-fn packed<T: Ord>(list: &[T]) -> (Vec<&T>, Vec<Run>) {
-    let (mut values, mut places, mut runs) = (Vec::new(), BTreeMap::new(), Vec::<Run>::new());
+/// The different entries in the order in which they appear, and the runs of their indices.
+fn packed<T: Ord>(list: &[T]) -> (Vec<&T>, Vec<EntryRange>) {
+    let (mut values, mut places, mut runs) = (Vec::new(), BTreeMap::new(), Vec::<EntryRange>::new());
     for entry in list {
         let value = *places.entry(entry).or_insert_with(|| {
             values.push(entry);
@@ -90,7 +90,7 @@ fn packed<T: Ord>(list: &[T]) -> (Vec<&T>, Vec<Run>) {
                 run.count += 1;
                 run.climbs = true;
             }
-            _ => runs.push(Run { first: value, count: 1, climbs: false }),
+            _ => runs.push(EntryRange { first: value, count: 1, climbs: false }),
         }
     }
     (values, runs)
@@ -99,7 +99,7 @@ fn packed<T: Ord>(list: &[T]) -> (Vec<&T>, Vec<Run>) {
 fn unpacked<T: Clone>(values: &[T], words: &str) -> Option<Vec<T>> {
     let mut list = Vec::new();
     for word in words.split_whitespace() {
-        let run = Run::of(word)?;
+        let run = EntryRange::parse(word)?;
         let end = run.first.checked_add(if run.climbs { run.count } else { 1 })?;
         if end > values.len() || run.count > MOST - list.len().min(MOST) {
             return None;

@@ -1,19 +1,19 @@
-//! Patterns: messages among a few ranks, or the operation alone, timed to know what the machine takes.
+//! Patterns: messages among a few ranks, or the operation alone, timed to find the parameters of a machine.
 //!
-//! No rule can ask for a pattern, so that it is no candidate, and what it is timed at is no cell: rules, verdicts and
-//! tables cannot see it. Runner and worker treat cells and patterns alike, as the two kinds of [`Subject`].
+//! No rule can choose a pattern, so it is no candidate of a cell, and rules, verdicts and tables ignore it. Runner and
+//! worker treat cells and patterns alike, as the two kinds of [`Subject`].
 
 use std::fmt;
 use std::str::FromStr;
 
-use collrules_reference::{Blocks, Script, late_receive, one_to_two, ping_pong, reduce_local, train};
+use collrules_program::{Blocks, Program, late_receive, one_to_two, ping_pong, reduce_local, rotation, train};
 use collrules_rules::{names, stored_as_text};
 use serde::{Deserialize, Serialize};
 
 use crate::cell::Cell;
 use crate::units::{Bytes, Ranks};
 
-/// What the ranks of a pattern do.
+/// Messages and operations of the ranks in a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Shape {
@@ -25,13 +25,14 @@ pub enum Shape {
     OneToTwo,
     /// The first rank sends ten messages in a row to the second, which answers the last with nothing.
     Train,
-    /// The same train with a sender that is busy for a while between two messages, so that sending is all that it waits for.
+    /// A train whose sender computes for a while between two messages, so that only sending takes its time.
     BusyTrain,
-    /// The second rank sends to the first, which is busy for a while before it receives, so that receiving is all that is left.
+    /// The second rank sends to the first, which computes for a while before it receives, so that only receiving is
+    /// left.
     LateReceive,
     /// Every rank sends to the one before and receives from the one after.
     Rotation,
-    /// Every rank applies the operation of reductions, and nobody sends anything.
+    /// Every rank applies the operation of reductions, and no rank sends anything.
     ReduceLocal,
 }
 
@@ -46,29 +47,28 @@ names!(Shape, read as "pattern" {
     ReduceLocal "reduce-local",
 });
 
-/// A shape with its number of ranks and its size: what casts are timed at.
+/// A shape with its number of ranks and its size; casts carry it out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Pattern {
-    /// What the ranks do.
+    /// Shape: the messages and operations of the ranks.
     pub shape: Shape,
-    /// How many ranks it takes.
+    /// Number of ranks that take part.
     pub ranks: Ranks,
     /// The bytes of a message, or those that the operation is applied to.
     pub bytes: Bytes,
 }
 
-/// The ranks of the job that play the parts of a pattern, in the order of the parts; written `0+4`, or `0-7` for all from
-/// 0 to 7.
+/// The ranks of the job that take the parts of a pattern, in their order; written `0+4`, or `0-7` for all from 0 to 7.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct Cast(Vec<u32>);
 
 /// A text that names no cast.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` names no ranks, each once; write them as 0+4, or 0-7 for all from 0 to 7")]
+#[error("`{0}` is not a list of distinct ranks; write 0+4, or 0-7 for all from 0 to 7")]
 pub struct BadCast(String);
 
-/// What is timed in a visit, with its candidates or casts side by side.
+/// A cell or pattern that is timed in a visit, with its candidates or casts side by side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Subject {
     /// A cell, with its candidates.
@@ -78,37 +78,37 @@ pub enum Subject {
 }
 
 impl Pattern {
-    /// What is before the name of a shape where collectives stand as well.
+    /// Prefix of shapes in fields that may also hold names of collectives.
     pub const MARK: &'static str = "pattern:";
 
-    /// The messages of a train.
+    /// The number of messages of a train.
     pub const TRAIN: u32 = 10;
 
-    /// How long ranks are busy in [`Shape::BusyTrain`] and [`Shape::LateReceive`], in nanoseconds: longer than a short message
-    /// takes on a slow network.
+    /// Time for which ranks compute in [`Shape::BusyTrain`] and [`Shape::LateReceive`], in nanoseconds: longer than a
+    /// short message takes on a slow network.
     pub const BUSY: u64 = 1_000_000;
 
-    /// What its parts do, in elements of [`Self::type_size`]; none where there are too few ranks for it.
-    pub fn script(self) -> Option<Script> {
-        let elements = self.bytes.0 / self.type_size();
+    /// The programs of its parts; none for too few ranks.
+    pub fn programs(self) -> Option<Vec<Program>> {
+        let bytes = self.bytes.0 / self.type_size() * self.type_size();
         match self.shape {
-            Shape::PingPong => (self.ranks.0 == 2).then(|| ping_pong(elements, elements)),
-            Shape::Ping => (self.ranks.0 == 2).then(|| ping_pong(elements, 0)),
-            Shape::OneToTwo => (self.ranks.0 == 3).then(|| one_to_two(elements)),
-            Shape::Train => (self.ranks.0 == 2).then(|| train(elements, Self::TRAIN, 0)),
-            Shape::BusyTrain => (self.ranks.0 == 2).then(|| train(elements, Self::TRAIN, Self::BUSY)),
-            Shape::LateReceive => (self.ranks.0 == 2).then(|| late_receive(elements, Self::BUSY)),
-            Shape::Rotation => Script::rotation(Blocks::equal(elements, self.ranks.0)),
-            Shape::ReduceLocal => (self.ranks.0 >= 1).then(|| reduce_local(elements, self.ranks.0)),
+            Shape::PingPong => (self.ranks.0 == 2).then(|| ping_pong(bytes, bytes)),
+            Shape::Ping => (self.ranks.0 == 2).then(|| ping_pong(bytes, 0)),
+            Shape::OneToTwo => (self.ranks.0 == 3).then(|| one_to_two(bytes, 0)),
+            Shape::Train => (self.ranks.0 == 2).then(|| train(bytes, 0, Self::TRAIN, 0)),
+            Shape::BusyTrain => (self.ranks.0 == 2).then(|| train(bytes, 0, Self::TRAIN, Self::BUSY)),
+            Shape::LateReceive => (self.ranks.0 == 2).then(|| late_receive(bytes, Self::BUSY)),
+            Shape::Rotation => rotation(&Blocks::equal(bytes, self.ranks.0)),
+            Shape::ReduceLocal => (self.ranks.0 >= 1).then(|| reduce_local(bytes, self.ranks.0)),
         }
     }
 
-    /// The size in bytes of its elements: what is reduced are numbers, everything else is bytes.
+    /// The size in bytes of its elements: numbers if they are reduced, otherwise bytes.
     pub fn type_size(self) -> u64 {
         if self.shape == Shape::ReduceLocal { 4 } else { 1 }
     }
 
-    /// The part whose time is that of the pattern; none where the slowest rank's is.
+    /// The part whose time is that of the pattern; none if that is the slowest rank's.
     pub fn timed_part(self) -> Option<u32> {
         match self.shape {
             // It begins, and has the answer, or the message, in the end.
@@ -121,7 +121,7 @@ impl Pattern {
 }
 
 impl Cast {
-    /// These ranks, in the order of their parts; none where a rank is there twice, or no rank at all.
+    /// These ranks, in the order of their parts; none if a rank is repeated, or there is none.
     pub fn new(ranks: Vec<u32>) -> Option<Self> {
         let mut sorted = ranks.clone();
         sorted.sort_unstable();
@@ -139,12 +139,12 @@ impl Cast {
         &self.0
     }
 
-    /// The part that a rank plays, if any.
+    /// The part of a rank, if any.
     pub fn part(&self, rank: u32) -> Option<usize> {
         self.0.iter().position(|other| *other == rank)
     }
 
-    /// Whether all of them are on one of these hosts, which are those of the job's ranks.
+    /// Returns true if all of them are on one host. `hosts` are those of the job's ranks.
     pub fn is_inside<H: PartialEq>(&self, hosts: &[H]) -> bool {
         let host = |rank: &u32| hosts.get(*rank as usize);
         self.0.iter().all(|rank| host(rank).is_some() && host(rank) == host(&self.0[0]))
@@ -170,7 +170,7 @@ impl FromStr for Cast {
     type Err = BadCast;
 
     fn from_str(text: &str) -> Result<Self, BadCast> {
-        /// The most ranks that a text may stand for: no job has more.
+        /// The most ranks that a text may list: no job has more.
         const MOST: usize = 1 << 24;
         let bad = || BadCast(text.to_owned());
         let mut ranks: Vec<u32> = Vec::new();
@@ -190,7 +190,7 @@ stored_as_text!(Cast);
 
 impl fmt::Display for Pattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} on {} ranks at {}", self.shape, self.ranks, self.bytes)
+        write!(f, "{} of {} on {} ranks", self.shape, self.bytes, self.ranks)
     }
 }
 
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn every_shape_has_a_script_for_its_ranks() {
+    fn every_shape_has_programs_for_its_ranks() {
         for shape in Shape::ALL {
             let ranks = match shape {
                 Shape::PingPong | Shape::Ping | Shape::Train | Shape::BusyTrain | Shape::LateReceive => 2,
@@ -235,10 +235,10 @@ mod tests {
                 Shape::Rotation | Shape::ReduceLocal => 5,
             };
             let pattern = Pattern { shape, ranks: Ranks(ranks), bytes: Bytes(64) };
-            let script = pattern.script().expect("there is one");
-            assert_eq!(script.blocks().ranks(), ranks, "{pattern}");
+            let programs = pattern.programs().expect("there are some");
+            assert_eq!(programs.len(), ranks as usize, "{pattern}");
             assert!(pattern.timed_part().is_none_or(|part| part < ranks));
         }
-        assert_eq!(Pattern { shape: Shape::PingPong, ranks: Ranks(3), bytes: Bytes(1) }.script(), None);
+        assert_eq!(Pattern { shape: Shape::PingPong, ranks: Ranks(3), bytes: Bytes(1) }.programs(), None);
     }
 }

@@ -1,8 +1,9 @@
-//! Where the ranks of a communicator are, and which component serves them there.
+//! Nodes of a communicator's ranks, and the component that carries out its calls there.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use collrules_program::Even;
 use collrules_rules::han::Level;
 use collrules_rules::words::counted;
 use collrules_rules::{Collective, han, names};
@@ -12,14 +13,14 @@ use crate::cell::Cell;
 use crate::component::Component;
 use crate::units::Ranks;
 
-/// How the ranks of a communicator are taken from those of the job.
+/// Order in which communicators take their ranks from those of the job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Layout {
     /// The first ranks in the order in which mpirun placed them.
     #[default]
     Block,
-    /// One rank of each host, the first there.
+    /// One rank of each host: the first one there.
     OnePerNode,
     /// The hosts in turn: the first rank of each, then the second of each, and so on.
     Spread,
@@ -32,7 +33,7 @@ names!(Layout, read as "layout" {
 });
 
 impl Layout {
-    /// The ranks of a job, given by their hosts, in the order in which communicators take them. The first is always 0.
+    /// The ranks of a job in the order in which communicators take them, given the ranks' hosts. The first is always 0.
     pub fn order<H: Ord>(self, hosts: &[H]) -> Vec<usize> {
         let mut order: Vec<usize> = (0..hosts.len()).collect();
         if self != Self::Block {
@@ -56,7 +57,7 @@ impl Layout {
         Ranks(u32::try_from(most).unwrap_or(u32::MAX))
     }
 
-    /// Several nodes with equally many ranks, one node's behind the other's; why they are not that, in a phrase.
+    /// The nodes, if there are several with equally many consecutive ranks; otherwise the reason, in a phrase.
     pub fn even<H: Ord>(self, hosts: &[H], ranks: Ranks) -> Result<Even, String> {
         let even = self.nodes(hosts, ranks).even()?;
         let order: Vec<usize> = self.order(hosts).into_iter().take(ranks.0 as usize).collect();
@@ -68,7 +69,15 @@ impl Layout {
         }
     }
 
-    /// Where the ranks of a communicator of this size are.
+    /// The root of calls that are not made from rank 0, for a communicator of this size: its last rank on another node than
+    /// rank 0, or its last rank if there is one node.
+    pub fn other_root<H: Ord>(self, hosts: &[H], ranks: Ranks) -> u32 {
+        let order: Vec<usize> = self.order(hosts).into_iter().take(ranks.0 as usize).collect();
+        let elsewhere = order.iter().rposition(|rank| hosts[*rank] != hosts[order[0]]);
+        elsewhere.map_or(ranks.0.saturating_sub(1), |place| place as u32)
+    }
+
+    /// Returns the number of ranks on each node, for a communicator of this size.
     pub fn nodes<H: Ord>(self, hosts: &[H], ranks: Ranks) -> Nodes {
         let mut counts: BTreeMap<&H, (usize, u32)> = BTreeMap::new();
         for (place, rank) in self.order(hosts).into_iter().take(ranks.0 as usize).enumerate() {
@@ -78,15 +87,6 @@ impl Layout {
         counts.sort_unstable();
         Nodes(counts.into_iter().map(|(_, count)| count).collect())
     }
-}
-
-/// Several nodes with equally many ranks each, at least two, in rank order node after node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Even {
-    /// The number of nodes.
-    pub nodes: u32,
-    /// The ranks of each.
-    pub each: u32,
 }
 
 /// The number of earlier ranks on the same host, for each rank.
@@ -106,12 +106,13 @@ fn turns<H: Ord>(hosts: &[H]) -> Vec<u32> {
 pub struct Nodes(#[serde(with = "crate::packed")] pub Vec<u32>);
 
 impl Nodes {
-    /// Whether there are several nodes.
+    /// Returns true if there are several nodes.
     pub fn are_several(&self) -> bool {
         self.0.len() > 1
     }
 
-    /// What they are where each has as many ranks, if these are consecutive; why they are not, in a phrase, elsewhere.
+    /// Returns the number of nodes and of ranks on each, if all nodes have equally many; assumes that ranks of a node
+    /// are consecutive. Otherwise returns the reason, in a phrase.
     pub fn even(&self) -> Result<Even, String> {
         let (least, most) = (self.0.iter().min().copied(), self.0.iter().max().copied());
         match (least, most) {
@@ -126,7 +127,7 @@ impl Nodes {
         }
     }
 
-    /// Whether some node has several ranks.
+    /// Returns true if some node has several ranks.
     pub fn share(&self) -> bool {
         self.0.iter().any(|count| *count > 1)
     }
@@ -145,44 +146,66 @@ impl fmt::Display for Nodes {
     }
 }
 
-/// Which component carries out a collective on communicators of a size when nobody says anything.
+/// Component that carries out a collective on communicators of a size by default.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Serving {
     /// The collective.
     pub collective: Collective,
     /// The communicator size.
     pub ranks: Ranks,
-    /// The component that does it today.
+    /// The default component.
     pub by: Component,
-    /// The components without which `coll/tuned` does it; none where it does today.
+    /// The components without which `coll/tuned` runs the calls; none if it is the default.
     pub without: Vec<Component>,
 }
 
-/// Where the ranks of a plan's communicators are, and who serves them.
+/// Nodes of the ranks of a plan's communicators, and the components that carry out their calls.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Placement {
-    /// How communicators take their ranks.
+    /// Order in which communicators take their ranks.
     pub layout: Layout,
-    /// Where they are, per communicator size.
+    /// Ranks on each node, per communicator size.
     pub nodes: BTreeMap<Ranks, Nodes>,
-    /// Who serves each collective and communicator size; empty where it was not asked.
+    /// Component that carries out the calls of each collective and communicator size; empty if it was not determined.
     pub serving: Vec<Serving>,
+    /// The other root ([`Layout::other_root`]) of each communicator size for which it is not the last rank.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub other_roots: BTreeMap<Ranks, u32>,
 }
 
 impl Placement {
-    /// The nodes of communicators of this size where they have equally many ranks, several each.
+    /// Placement of communicators of these sizes on the hosts of a job's ranks.
+    pub fn new<H: Ord>(layout: Layout, hosts: &[H], sizes: impl IntoIterator<Item = Ranks>) -> Self {
+        let mut placement = Self { layout, ..Self::default() };
+        for ranks in sizes {
+            placement.nodes.insert(ranks, layout.nodes(hosts, ranks));
+            let root = layout.other_root(hosts, ranks);
+            if root != ranks.0.saturating_sub(1) {
+                placement.other_roots.insert(ranks, root);
+            }
+        }
+        placement
+    }
+
+    /// The root of calls that are not made from rank 0.
+    pub fn other_root(&self, ranks: Ranks) -> u32 {
+        self.other_roots.get(&ranks).copied().unwrap_or_else(|| ranks.0.saturating_sub(1))
+    }
+
+    /// The nodes of communicators of this size, if there are several with equally many ranks, several each.
     pub fn even(&self, ranks: Ranks) -> Option<Even> {
         self.nodes.get(&ranks)?.even().ok()
     }
 
-    /// The components that have to be out of the way before `coll/tuned` serves.
+    /// The components that have to be switched off before `coll/tuned` gets the calls.
     pub fn without(&self, collective: Collective, ranks: Ranks) -> &[Component] {
         let found = self.serving.iter().find(|serving| serving.collective == collective && serving.ranks == ranks);
         found.map_or(&[], |serving| &serving.without)
     }
 
-    /// What HAN calls on communicators of its own, if it serves a cell: collectives with numbers of ranks, those of a node and
-    /// those of one per node. Rules of coll/tuned for as many ranks act there.
+    /// Returns the collectives that HAN calls on its own communicators for a cell, with their numbers of ranks (those
+    /// of a node, and one per node), if HAN carries out the cell's calls. Rules of coll/tuned for these numbers act
+    /// there.
     pub fn inside_han(&self, cell: Cell) -> Vec<(Collective, Ranks)> {
         let Cell { collective, ranks, .. } = cell;
         let here = |serving: &Serving| (serving.collective, serving.ranks) == (collective, ranks);
@@ -227,6 +250,14 @@ mod tests {
         assert_eq!(placement.inside_han(Cell { collective: Collective::Bcast, ..cell }), []);
         placement.serving = vec![serving(Component::TUNED)];
         assert_eq!(placement.inside_han(cell), []);
+    }
+
+    #[test]
+    fn the_other_root_is_on_another_node() {
+        let root = |layout: Layout, ranks| Placement::new(layout, &HOSTS, [Ranks(ranks)]).other_root(Ranks(ranks));
+        // One node; the last rank is elsewhere; nodes in turn, so that the last rank is next to rank 0.
+        assert_eq!((root(Layout::Block, 3), root(Layout::Block, 5), root(Layout::Spread, 4)), (2, 4, 2));
+        assert_eq!(Placement::new(Layout::Spread, &HOSTS, [Ranks(4), Ranks(5)]).other_roots, [(Ranks(4), 2)].into());
     }
 
     #[test]

@@ -1,32 +1,36 @@
-//! What a campaign measures: its cells and the candidates of each. What one launch of it measures is the runner's.
+//! Plan of a campaign: its cells and the candidates of each. The plan of a single launch belongs to the runner.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use collrules_rules::Collective;
+use collrules_rules::{Collective, Release};
 use serde::{Deserialize, Serialize};
 
+use crate::arrival::ArrivalPattern;
 use crate::candidate::Candidate;
-use crate::cell::Cell;
+use crate::cell::{Arguments, Cell};
 use crate::clock::SyncMethod;
+use crate::condition::Condition;
+use crate::launch::Launch;
 use crate::mockup::Mockup;
 use crate::pattern::{Cast, Pattern};
 use crate::placement::Placement;
 use crate::policy::Assumptions;
+use crate::question::Question;
 use crate::units::{Ranks, Seconds};
 
-/// What a campaign measures, and when it has enough.
+/// Plan of a campaign, with the conditions for its end.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// The cells with their candidates; the builtin is the first candidate of every cell.
     pub cells: Vec<CellPlan>,
-    /// The patterns with their casts, timed in the launches that have all candidates.
+    /// The patterns with their casts, timed in launches with all candidates.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub patterns: Vec<PatternPlan>,
     /// The number of ranks of the job: those of the largest communicator.
     pub ranks: Ranks,
-    /// How many times the job is started; each launch measures all cells.
+    /// Number of launches; each launch measures all cells.
     pub launches: u32,
-    /// How samples are spread over a launch and when they end.
+    /// Distribution of samples over a launch, with the conditions for its end.
     pub schedule: Schedule,
     /// Seed of every random order.
     pub seed: u64,
@@ -36,49 +40,94 @@ pub struct Plan {
     /// Cells of the grid that are not measured, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub skipped: Vec<Skipped>,
-    /// In a plan with launches under a rules file: how the file is put in force, and what is measured in them.
+    /// In a plan with launches under a rules file: the way the file is activated, and what is measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deployment: Option<Deployment>,
-    /// Where the ranks of each communicator are, and which component serves them.
+    /// Nodes of each communicator's ranks, and the component that carries out its calls.
     #[serde(default)]
     pub placement: Placement,
+    /// Root and datatype of all calls.
+    #[serde(default, skip_serializing_if = "Arguments::are_usual")]
+    pub arguments: Arguments,
+    /// Arrivals of ranks in a program, for a condition under which ranks are as late.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub arrivals: Vec<ArrivalPattern>,
 }
 
-/// A rules file as its users put it in force.
+/// A rules file as its users activate it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "StoredDeployment", into = "StoredDeployment")]
 pub struct Deployment {
-    /// How the settings reach Open MPI.
+    /// Method by which the settings reach Open MPI.
     pub way: DeployWay,
     /// The MCA settings of the launches with the file, by name. Launches without it have none of them.
     pub settings: BTreeMap<String, String>,
-    /// The number of the first pair: earlier plans of the same run have made those before.
-    #[serde(default)]
-    pub first_pair: u32,
-    /// What its launches measure.
-    #[serde(default, skip_serializing_if = "Launched::is_pairs")]
-    pub launched: Launched,
+    /// Launches of the plan.
+    pub launches: DeployedLaunches,
 }
 
-/// What the launches of a plan with a rules file measure.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// Launches of a plan with a deployment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeployedLaunches {
+    /// Pairs, one launch without the file and one with it. The plan's `launches` counts pairs, and each launch has one of the
+    /// candidates `builtin` and `rules`.
+    Paired {
+        /// Number of the first pair: earlier plans of the same run have made the pairs before.
+        first: u32,
+    },
+    /// Launches with the file active, which time all candidates side by side. Their `builtin` is the default under the file,
+    /// and samples call it `rules`.
+    Shared,
+}
+
+/// A deployment, as stored in the manifest.
+#[derive(Serialize, Deserialize)]
+struct StoredDeployment {
+    way: DeployWay,
+    settings: BTreeMap<String, String>,
+    #[serde(default)]
+    first_pair: u32,
+    #[serde(default, skip_serializing_if = "StoredLaunches::are_pairs")]
+    launched: StoredLaunches,
+}
+
+#[derive(Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Launched {
-    /// Each has one of the candidates `builtin` and `rules`, which compare Open MPI as it is with what it does under the
-    /// file; `launches` counts pairs of them.
+enum StoredLaunches {
     #[default]
     Pairs,
-    /// Each has the file in force, and times all candidates of its cells side by side. Their `builtin` is what serves
-    /// under the file; samples call it `rules`.
     Together,
 }
 
-impl Launched {
-    fn is_pairs(&self) -> bool {
+impl StoredLaunches {
+    fn are_pairs(&self) -> bool {
         *self == Self::Pairs
     }
 }
 
-/// How MCA settings reach Open MPI.
+impl From<StoredDeployment> for Deployment {
+    fn from(stored: StoredDeployment) -> Self {
+        let StoredDeployment { way, settings, first_pair, launched } = stored;
+        let launches = match launched {
+            StoredLaunches::Pairs => DeployedLaunches::Paired { first: first_pair },
+            StoredLaunches::Together => DeployedLaunches::Shared,
+        };
+        Self { way, settings, launches }
+    }
+}
+
+impl From<Deployment> for StoredDeployment {
+    fn from(deployment: Deployment) -> Self {
+        let Deployment { way, settings, launches } = deployment;
+        let (first_pair, launched) = match launches {
+            DeployedLaunches::Paired { first } => (first, StoredLaunches::Pairs),
+            DeployedLaunches::Shared => (0, StoredLaunches::Together),
+        };
+        Self { way, settings, first_pair, launched }
+    }
+}
+
+/// Method by which MCA settings reach Open MPI.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum DeployWay {
@@ -100,46 +149,23 @@ impl Deployment {
     }
 }
 
-/// The collectives whose candidates cannot, or shall not, be switched in one job.
+/// The collectives whose candidates are not switched within a job.
 ///
-/// Each of their candidates gets a launch of its own, which loads a file with the one rule. A series has one such launch
-/// for each candidate, in an order shuffled anew, and is to these collectives what a launch is to the others: timings
-/// of one series are compared.
+/// Each of their candidates gets a launch of its own, which loads a file with its single rule. A series has one such
+/// launch for each candidate, in random order. Timings are compared within a series;
+/// for other collectives, within a launch.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Separate {
     /// The collectives.
     pub collectives: BTreeSet<Collective>,
-    /// How many series there are: of these, and of what is apart from the others of its collective
-    /// ([`Candidate::is_apart`]).
+    /// Number of series of these collectives.
     pub series: u32,
 }
 
 impl Separate {
-    /// Whether there are no such collectives.
+    /// Returns true if there are no such collectives.
     pub fn is_empty(&self) -> bool {
         self.collectives.is_empty()
-    }
-}
-
-/// One time that a comparison was made: the timings that carry its number are compared with each other.
-///
-/// The samples file has the number alone; [`Plan::repetition`] says what it counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Repetition {
-    /// One start of the job in which all candidates take turns, by its number in the journal.
-    Launch(u32),
-    /// One start for each candidate.
-    Series(u32),
-    /// One start without a rules file and one with it.
-    Pair(u32),
-}
-
-impl Repetition {
-    /// The number, from 0: each kind counts for itself.
-    pub fn number(self) -> u32 {
-        match self {
-            Self::Launch(number) | Self::Series(number) | Self::Pair(number) => number,
-        }
     }
 }
 
@@ -148,7 +174,7 @@ impl Repetition {
 pub struct Skipped {
     /// The cell.
     pub cell: Cell,
-    /// Why, in a phrase.
+    /// Reason, in a phrase.
     pub why: String,
 }
 
@@ -159,26 +185,32 @@ pub struct Shared {
     pub candidate: Candidate,
     /// The one that is measured for it.
     pub measured_as: Candidate,
-    /// Why they do the same, in a phrase.
+    /// Reason why they do the same, in a phrase.
     pub why: String,
 }
 
-/// A cell with the candidates that can serve it.
+/// A cell with the candidates that can run it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CellPlan {
     /// The cell.
     pub cell: Cell,
-    /// The candidates that are measured, builtin first.
+    /// The candidates that are measured, builtin first: all others are compared with it.
     pub candidates: Vec<Candidate>,
+    /// The groups in which its candidates race.
+    #[serde(default, skip_serializing_if = "Question::is_empty")]
+    pub question: Question,
     /// The candidates that need not be measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shared: Vec<Shared>,
-    /// Mock-ups that were wanted and are not measured.
+    /// Mock-ups that were requested but are not measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub left_out: Vec<LeftOut>,
-    /// What the programs that are tuned for spend in its calls; missing where it is not tuned for programs.
+    pub left_out: Vec<MockupOmission>,
+    /// Time that the tuned programs spend in its calls; missing if the tuning is not for given programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weight: Option<Seconds>,
+    /// The time by which a rank is late, or the longest gap between arrivals, if the condition does not say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lateness: Option<Seconds>,
 }
 
 /// A pattern with the ranks that carry it out.
@@ -186,64 +218,68 @@ pub struct CellPlan {
 pub struct PatternPlan {
     /// The pattern.
     pub pattern: Pattern,
-    /// The casts: they take turns in every round, and while one plays, the others wait.
+    /// The casts: they take turns in every round, while the others wait.
     pub casts: Vec<Cast>,
 }
 
-/// A mock-up that a cell does not get.
+/// A mock-up that is not measured for a cell.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LeftOut {
+pub struct MockupOmission {
     /// The mock-up.
     pub mockup: Mockup,
-    /// Why, in a phrase.
+    /// Reason, in a phrase.
     pub why: String,
 }
 
-/// How samples are spread over a launch and when a cell has enough of them.
+/// Distribution of samples over a launch, with the condition under which a cell has enough of them.
 ///
 /// Cells are visited in a shuffled order, again and again; in a visit all candidates of the cell take turns round by
-/// round, each round in a new shuffled order. The visit is the unit of replication, so that many short ones serve
-/// better than a few long ones.
+/// round, each round in a new shuffled order. The visit is the unit of replication, so many short visits are better
+/// than a few long ones.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Schedule {
-    /// Untimed rounds at the start of the first visit; later visits have one at most. Where calls are long there are none.
+    /// Untimed rounds at the start of the first visit; later visits have at most one, and long calls none.
     pub warmup_rounds: u32,
     /// Timed rounds per visit.
     pub rounds_per_visit: u32,
-    /// Rounds that every cell gets before precision may end it.
+    /// Rounds of every cell before precision may end it.
     pub min_rounds: u32,
     /// Rounds after which a cell ends in any case.
     pub max_rounds: u32,
     /// A cell ends when, for every candidate still timed, the interval of the median over visits is this narrow: half
     /// width over median, of its time or of its gain over the builtin.
     pub precision: f64,
-    /// A candidate rests for the launch when it certainly takes this many times the time of the best.
+    /// A candidate rests for the launch when it certainly takes this many times as long as the best.
     pub drop_factor: f64,
-    /// Candidates are timed to the end in every launch, however slow: for those who want all times rather than the best.
+    /// True if candidates are timed to the end in every launch, however slow: for all times instead of only the best.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keep_slow: bool,
-    /// No visit starts after this time in a launch, but for the first to each cell. Without it a launch goes on until
-    /// every cell is precise or has its most rounds.
+    /// No visit starts after this time in a launch, except the first to each cell. If missing, a launch goes on until
+    /// every cell is precise or has its maximum of rounds.
     pub budget: Option<Seconds>,
-    /// After this time in a launch not even a cell's first visit starts.
+    /// After this time in a launch, no visit starts at all.
     #[serde(default)]
     pub limit: Option<Seconds>,
-    /// What starting a launch is expected to take.
+    /// Expected time to start a launch.
     #[serde(default)]
     pub startup: Seconds,
     /// The gain over the builtin that decides, such as 0.03: cells near it are worth more time.
     #[serde(default = "usual_gain")]
     pub min_gain: f64,
-    /// What programs are taken to keep to: what needs more keeps nothing out of the race that rules may choose.
+    /// Guarantees that programs are assumed to give. A candidate that needs more never eliminates one that rules may
+    /// choose.
     #[serde(default, skip_serializing_if = "Assumptions::are_usual")]
     pub assumptions: Assumptions,
-    /// How ranks are brought together before a timed call.
+    /// Method that brings ranks together before a timed call.
     #[serde(default)]
     pub sync: SyncMethod,
-    /// How far the common clock may be off on a rank before it is set anew.
+    /// The condition under which calls are timed.
+    #[serde(default, skip_serializing_if = "Condition::is_plain")]
+    pub condition: Condition,
+    /// Largest error of the common clock on a rank before the clock is set again.
     #[serde(default = "usual_clock_bound")]
     pub clock_bound: Seconds,
-    /// Take every rank's clock for one of its own, though those of a host are one: shows how good the common clock is.
+    /// True if each rank's clock is treated as separate, even on one host: shows the error of the common clock.
     #[serde(default)]
     pub separate_clocks: bool,
 }
@@ -272,6 +308,7 @@ impl Default for Schedule {
             min_gain: usual_gain(),
             assumptions: Assumptions::default(),
             sync: SyncMethod::Barrier,
+            condition: Condition::default(),
             clock_bound: usual_clock_bound(),
             separate_clocks: false,
         }
@@ -279,35 +316,88 @@ impl Default for Schedule {
 }
 
 impl CellPlan {
-    /// A cell with these candidates, builtin first, and nothing else to say.
+    /// A cell with these candidates, builtin first.
     pub fn new(cell: Cell, candidates: Vec<Candidate>) -> Self {
-        Self { cell, candidates, shared: Vec::new(), left_out: Vec::new(), weight: None }
+        let question = Question::default();
+        Self { cell, candidates, question, shared: Vec::new(), left_out: Vec::new(), weight: None, lateness: None }
     }
 }
 
+/// The largest number of launches, and of series, that a plan may have.
+const MOST_LAUNCHES: u32 = 10_000;
+/// The largest number of ranks of a job.
+const MOST_RANKS: u32 = 1 << 24;
+
 impl Plan {
+    /// Refuses counts that no campaign can have, since plans are lists in memory.
+    pub fn check(&self) -> Result<(), String> {
+        let first_pair = self.first_pair().unwrap_or_default();
+        let launches = [("launches", self.launches), ("series", self.separate.series), ("first_pair", first_pair)];
+        let largest = self.cells.iter().map(|planned| planned.cell.ranks).max().unwrap_or_default();
+        let ranks = [("ranks", self.ranks.0), ("comm_size", largest.0)];
+        let within = |counts: &[(&str, u32)], most: u32| match counts.iter().find(|(_, count)| *count > most) {
+            Some((name, count)) => Err(format!("`{name}` is {count}; at most {most} are allowed")),
+            None => Ok(()),
+        };
+        within(&launches, MOST_LAUNCHES)?;
+        within(&ranks, MOST_RANKS)
+    }
+
     /// A plan of cells that are all measured together.
     pub fn new(cells: Vec<CellPlan>, launches: u32, schedule: Schedule, seed: u64) -> Self {
         let ranks = cells.iter().map(|planned| planned.cell.ranks).max().unwrap_or_default();
         let (separate, skipped, placement) = (Separate::default(), Vec::new(), Placement::default());
         let (patterns, deployment) = (Vec::new(), None);
-        Self { cells, patterns, ranks, launches, schedule, seed, separate, skipped, deployment, placement }
+        let arguments = Arguments::default();
+        let mut plan = Self {
+            cells,
+            patterns,
+            ranks,
+            launches,
+            schedule,
+            seed,
+            separate,
+            skipped,
+            deployment,
+            placement,
+            arguments,
+            arrivals: Vec::new(),
+        };
+        plan.sort_groups();
+        plan
     }
 
-    /// Whether a candidate of a collective has launches of its own.
-    pub fn is_apart(&self, collective: Collective, candidate: Candidate) -> bool {
-        candidate.is_apart() || self.separate.collectives.contains(&collective)
-    }
-
-    /// What the number that rows of this plan carry as their launch counts, for rows of a point.
-    pub fn repetition(&self, collective: Collective, candidate: Candidate, number: u32) -> Repetition {
-        if self.is_of_pairs() {
-            Repetition::Pair(number)
-        } else if self.is_apart(collective, candidate) {
-            Repetition::Series(number)
-        } else {
-            Repetition::Launch(number)
+    /// Sorts the candidates of every cell into the groups in which they race, given assumptions about programs.
+    pub fn sort_groups(&mut self) {
+        let assumptions = self.schedule.assumptions;
+        let cells: Vec<Cell> = self.cells.iter().map(|planned| planned.cell).collect();
+        for planned in &mut self.cells {
+            planned.question = Question::new(planned.cell.collective, &planned.candidates, assumptions);
+            // The orders of sums are the same in all releases that they are known of.
+            let keeps = |candidate| assumptions.keeps_bits(Release::V5_0, planned.cell, candidate, &cells);
+            planned.question.restrict(planned.cell.collective, &planned.candidates, keeps);
         }
+    }
+
+    /// Returns true if each candidate of a collective has launches of its own.
+    pub fn is_apart(&self, collective: Collective) -> bool {
+        self.separate.collectives.contains(&collective)
+    }
+
+    /// The launch of a row with this number, for rows of a point. The journal numbers launches with all candidates.
+    pub fn launch(&self, collective: Collective, candidate: Candidate, number: u32) -> Launch {
+        if self.is_of_pairs() {
+            Launch::Paired { pair: number, deployed: candidate == Candidate::Rules }
+        } else if self.is_apart(collective) {
+            Launch::Alone { series: number, collective: Some(collective), candidate }
+        } else {
+            self.shared(number)
+        }
+    }
+
+    /// The launch with all candidates and this number.
+    pub fn shared(&self, number: u32) -> Launch {
+        Launch::Shared { number, deployed: self.is_under_rules() }
     }
 
     /// The candidate whose timings stand for this one in a cell: itself if it is measured.
@@ -321,21 +411,29 @@ impl Plan {
         }
     }
 
-    /// The time that all launches may take together, from the start of the first one's job to the end of the last one's;
-    /// none where it is unlimited.
+    /// The time for all launches together, from the start of the first job to the end of the last one; none if
+    /// unlimited.
     pub fn budget(&self) -> Option<Seconds> {
         let launches = f64::from(self.launches) * if self.is_of_pairs() { 2.0 } else { 1.0 };
         self.schedule.budget.map(|budget| Seconds((budget.0 + self.schedule.startup.0) * launches))
     }
 
-    /// Whether it consists of pairs of launches, one without a rules file and one under it.
+    /// Returns true if it consists of pairs of launches, one without a rules file and one with it.
     pub fn is_of_pairs(&self) -> bool {
-        self.deployment.as_ref().is_some_and(|deployment| deployment.launched == Launched::Pairs)
+        self.first_pair().is_some()
     }
 
-    /// Whether all its launches have a rules file in force, and all candidates.
+    /// The number of the first pair of a plan that consists of pairs.
+    pub fn first_pair(&self) -> Option<u32> {
+        match self.deployment.as_ref()?.launches {
+            DeployedLaunches::Paired { first } => Some(first),
+            DeployedLaunches::Shared => None,
+        }
+    }
+
+    /// Returns true if all its launches have all candidates and an active rules file.
     pub fn is_under_rules(&self) -> bool {
-        self.deployment.as_ref().is_some_and(|deployment| deployment.launched == Launched::Together)
+        self.deployment.as_ref().is_some_and(|deployment| deployment.launches == DeployedLaunches::Shared)
     }
 
     /// The number of points: candidates summed over cells.

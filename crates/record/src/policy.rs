@@ -1,96 +1,94 @@
-//! How verdicts become rules: how many, how safe, and what holds where nothing was measured.
+//! Policy that turns verdicts into rules: how many, how safe, and for what was not measured.
 
 use clap::{ArgMatches, Command, FromArgMatches};
+use collrules_rules::bits::{self, Effect, Keep};
 use collrules_rules::hazard::Hazard;
 use collrules_rules::metric::{Metric, metric};
 use collrules_rules::registry::Algorithm;
 use collrules_rules::{Collective, Release, names};
 use serde::{Deserialize, Serialize};
 
-use crate::arrangement::Shares;
+use crate::candidate::Candidate;
+use crate::cell::Cell;
 use crate::units::Ranks;
 use crate::values::percent;
 
-/// How verdicts become rules.
+/// Policy that turns verdicts into rules.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, clap::Args)]
 #[command(next_help_heading = "Rules")]
 pub struct Policy {
-    /// What sharing a rule may cost a measured cell, in percent of the time of its best permitted candidate; the fewest
-    /// rules that keep to it are written
+    /// Maximum loss of a measured size by sharing a rule, in percent of the time of its best algorithm; the fewest
+    /// rules within this limit are written
     // As a share: the cell's time over the other, minus one.
     #[arg(long, value_name = "PERCENT", default_value = "3", value_parser = percent)]
     pub max_regret: f64,
-    /// What holds on communicator sizes between measured ones: keep (the builtin), agree (what both neighbours choose,
-    /// where they agree), lower (what the next smaller one chooses)
+    /// Rules for communicator sizes between measured ones: keep (the default), agree (the neighbours' choice, if both
+    /// have the same), lower (the choice of the next smaller one)
     #[arg(long, value_name = "HOW", default_value = "keep")]
     pub between: Between,
-    /// Where communicators of one size were measured in several layouts: what counts how much, such as
-    /// full=0.8,one-per-node=0.2 (several nodes with several ranks, with one each; single-node is the third). What is not
-    /// named must not get slower, and counts for nothing else; =0 leaves it out [default: all count alike]
-    #[arg(long = "weight", value_name = "LIST", default_value = "", hide_default_value = true)]
-    #[serde(default, skip_serializing_if = "Shares::is_empty")]
-    pub shares: Shares,
-    /// What programs are taken to keep to.
+    /// Assumptions about programs.
     #[command(flatten)]
     pub assumptions: Assumptions,
 }
 
 impl Default for Policy {
     fn default() -> Self {
-        Self {
-            max_regret: 0.03,
-            between: Between::Keep,
-            shares: Shares::default(),
-            assumptions: Assumptions::default(),
-        }
+        Self { max_regret: 0.03, between: Between::Keep, assumptions: Assumptions::default() }
     }
 }
 
-/// What holds for communicator sizes between two measured ones. Below the smallest and above the largest one the builtin
+/// Rules for communicator sizes between two measured ones. Below the smallest and above the largest one the builtin
 /// stays in any case.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Between {
-    /// The builtin: nothing was measured there.
+    /// The builtin, since nothing was measured there.
     #[default]
     Keep,
-    /// What both neighbours choose, where they agree; else the builtin.
+    /// The choice of both neighbours if they agree; else the builtin.
     Agree,
-    /// What the next smaller measured size chooses, as Open MPI itself reads rules files.
+    /// The choice of the next smaller measured size, as Open MPI itself reads rules files.
     Lower,
 }
 
-/// What programs are taken to keep to, beyond what MPI asks of them. Each makes more choices permissible.
+/// Assumptions about programs beyond MPI's guarantees. Each permits more choices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Assumptions {
     /// Reduction operations commute.
     pub commutative_ops: bool,
-    /// All ranks pass the same counts and datatypes to scatter and gather, also where MPI ignores them.
+    /// All ranks pass the same counts and datatypes to scatter and gather, even if MPI ignores them.
     pub consistent_arguments: bool,
-    /// All ranks describe the same data by the same counts and datatypes. Open MPI's own decision takes this for granted
-    /// as well; only strict safety does not.
+    /// All ranks describe the same data by the same counts and datatypes. Open MPI's own decision assumes this too;
+    /// only strict safety does not.
     pub uniform_datatypes: bool,
+    /// Bits of sums that rules keep; if missing, programs accept other bits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keep_bits: Option<Keep>,
 }
 
 impl Default for Assumptions {
     fn default() -> Self {
-        Self { commutative_ops: false, consistent_arguments: false, uniform_datatypes: true }
+        Self { commutative_ops: false, consistent_arguments: false, uniform_datatypes: true, keep_bits: None }
     }
 }
 
-/// How assumptions are said.
+/// Options for assumptions.
 #[derive(clap::Args)]
 struct Assumed {
-    /// What your programs guarantee beyond what MPI asks of them, separated by commas: commutative-ops (reduction
-    /// operations commute), consistent-arguments (all ranks pass the same counts and datatypes to scatter and gather)
+    /// Guarantees of your programs beyond MPI's rules, separated by commas: commutative-ops (reduction operations
+    /// commute), consistent-arguments (all ranks pass the same counts and datatypes to scatter and gather)
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     assume: Vec<Assumption>,
-    /// standard, or strict: avoid as well what fails where ranks describe the same data by different datatypes
+    /// standard, or strict: also avoid what fails if ranks describe the same data by different datatypes
     #[arg(long, value_name = "HOW", default_value = "standard")]
     safety: Safety,
+    /// Choose only algorithms that keep the bits of floating-point sums: default (those of Open MPI's default at the same
+    /// size), ranks (the same on all ranks), sizes (the same for every message size)
+    #[arg(long, value_name = "WHICH", conflicts_with = "between")]
+    keep_bits: Option<Keep>,
 }
 
-/// How careful the rules are.
+/// Caution of the rules.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Safety {
     /// As safe as Open MPI's own decision
@@ -108,6 +106,9 @@ impl FromArgMatches for Assumptions {
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
         if let Some(safety) = matches.get_one::<Safety>("safety") {
             self.uniform_datatypes = *safety == Safety::Standard;
+        }
+        if let Some(keep) = matches.get_one::<Keep>("keep_bits") {
+            self.keep_bits = Some(*keep);
         }
         let assumed = matches.get_many::<Assumption>("assume").unwrap_or_default();
         *self = assumed.fold(*self, |made, assumption| made.with(*assumption));
@@ -135,6 +136,8 @@ pub enum Assumption {
     ConsistentArguments,
     /// Ranks agree on counts and datatypes of the same data.
     UniformDatatypes,
+    /// Sums may have other bits.
+    OtherBits,
 }
 
 names!(Between, read as "way between communicator sizes" {
@@ -147,21 +150,46 @@ names!(Assumption, read as "assumption" {
     CommutativeOps "commutative-ops",
     ConsistentArguments "consistent-arguments",
     UniformDatatypes "uniform-datatypes",
+    OtherBits "other-bits",
 });
 
 impl Assumptions {
-    /// All assumptions made: whatever was measured may be chosen unless it fails outright.
-    pub const ALL: Self = Self { commutative_ops: true, consistent_arguments: true, uniform_datatypes: true };
+    /// All assumptions: anything measured may be chosen unless it fails outright.
+    pub const ALL: Self =
+        Self { commutative_ops: true, consistent_arguments: true, uniform_datatypes: true, keep_bits: None };
 
-    /// Whether all message sizes of a communicator size have to share one choice: the lookup does not see the message
-    /// size, or ranks may pass other counts to scatter and gather where MPI ignores them. A threshold would make ranks of one call
-    /// run different algorithms there, and a range left to the builtin is such a threshold too.
+    /// Returns true if all message sizes of a communicator size have to share one choice: the lookup does not see the
+    /// message size, or ranks may pass different counts to scatter and gather, since MPI ignores some. A threshold
+    /// would then make ranks of one call run different algorithms, and so would a range left to the builtin.
     pub fn one_choice(self, release: Release, collective: Collective, ranks: Ranks) -> bool {
         let blind = matches!(metric(release, collective, ranks), Metric::CountFree | Metric::None);
-        blind || (matches!(collective, Collective::Scatter | Collective::Gather) && !self.consistent_arguments)
+        blind
+            || (matches!(collective, Collective::Scatter | Collective::Gather) && !self.consistent_arguments)
+            || (collective.reduces() && self.keep_bits == Some(Keep::Sizes))
     }
 
-    /// What is not assumed, and an algorithm with segments of this size needs to give right results.
+    /// Returns true if a rule with this alternative for a cell keeps the required bits, at all sizes from the next
+    /// smaller one of these cells to the next larger one; false if the alternative is unknown.
+    pub fn keeps_bits(self, release: Release, cell: Cell, candidate: Candidate, cells: &[Cell]) -> bool {
+        let Some(keep) = self.keep_bits.filter(|_| cell.collective.reduces()) else { return true };
+        let alike = |other: &&Cell| (other.collective, other.ranks) == (cell.collective, cell.ranks);
+        let sizes = || cells.iter().filter(alike).map(|other| other.bytes.0);
+        let first = sizes().filter(|bytes| *bytes < cell.bytes.0).max().map_or(0, |bytes| bytes + 1);
+        let last = sizes().filter(|bytes| *bytes > cell.bytes.0).min().map_or(u64::MAX, |bytes| bytes - 1);
+        match candidate {
+            Candidate::Tuned(choice) => {
+                bits::keeps(keep, release, cell.collective, choice, cell.ranks, &(first..=last))
+            }
+            Candidate::Han(_) => {
+                // HAN ends with one sum for all ranks; its order changes with segments and nodes.
+                keep == Keep::Ranks && bits::han_effect(cell.collective) == Effect::Nodes
+            }
+            Candidate::Component(_) => false,
+            _ => true,
+        }
+    }
+
+    /// The assumption that is not made, but that an algorithm with segments of this size needs for correct results.
     pub fn lacking(&self, algorithm: &Algorithm, segsize: u64) -> Option<Assumption> {
         if algorithm.reorders() && !self.commutative_ops {
             return Some(Assumption::CommutativeOps);
@@ -169,32 +197,34 @@ impl Assumptions {
         (algorithm.wants_one_datatype(segsize) && !self.uniform_datatypes).then_some(Assumption::UniformDatatypes)
     }
 
-    /// Whether they are those that hold unless somebody says otherwise.
+    /// Returns true if they are the defaults.
     pub fn are_usual(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Whether it is made.
+    /// Returns true if it is made.
     pub fn makes(self, assumption: Assumption) -> bool {
         match assumption {
             Assumption::CommutativeOps => self.commutative_ops,
             Assumption::ConsistentArguments => self.consistent_arguments,
             Assumption::UniformDatatypes => self.uniform_datatypes,
+            Assumption::OtherBits => self.keep_bits.is_none(),
         }
     }
 
-    /// The same with this one made.
+    /// These assumptions and one more.
     #[must_use]
     pub fn with(mut self, assumption: Assumption) -> Self {
         match assumption {
             Assumption::CommutativeOps => self.commutative_ops = true,
             Assumption::ConsistentArguments => self.consistent_arguments = true,
             Assumption::UniformDatatypes => self.uniform_datatypes = true,
+            Assumption::OtherBits => self.keep_bits = None,
         }
         self
     }
 
-    /// Whether a hazard of the rules is none to programs that keep to the assumptions.
+    /// Returns true if a hazard of the rules cannot occur in programs that keep to the assumptions.
     pub fn accept(self, hazard: &Hazard) -> bool {
         match hazard {
             Hazard::NonCommutative { .. } => self.commutative_ops,

@@ -6,12 +6,13 @@ use std::str::FromStr;
 use crate::candidate::Candidate;
 use crate::cell::Cell;
 use crate::format::FormatVersion;
+use crate::launch::Launch;
 use crate::pattern::{Cast, Pattern, Subject};
-use crate::plan::{Plan, Repetition};
-use crate::units::Seconds;
+use crate::plan::Plan;
+use crate::units::{Bytes, Seconds};
 
 /// The format of the samples file that this version writes.
-pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 1 };
+pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
 
 /// The columns of the samples file, in order. Times are in seconds, sizes in bytes.
 pub const COLUMNS: [&str; 11] = [
@@ -28,21 +29,21 @@ pub const COLUMNS: [&str; 11] = [
     "ended",
 ];
 
-/// One timing of a point: how long the slowest rank took, with the fastest and the mean over ranks beside it.
+/// One timing of a point: the time of the slowest rank, and the fastest and mean time over ranks.
 ///
-/// Samples of different candidates that share cell, launch, visit and round were taken next to each other in time,
+/// Samples of different candidates with the same cell, launch, visit and round were taken next to each other in time,
 /// and are compared in pairs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
-    /// The number of the repetition, from 0: [`Plan::repetition`](crate::Plan::repetition) says what it counts.
+    /// The number of the launch, from 0; [`Plan::launch`](crate::Plan::launch) finds the launch.
     pub launch: u32,
     /// The visit to the cell within the launch, from 0.
     pub visit: u32,
     /// The round within the visit, from 0.
     pub round: u32,
-    /// What was timed.
+    /// Cell that was timed.
     pub cell: Cell,
-    /// How it was carried out.
+    /// Candidate that carried out the call.
     pub candidate: Candidate,
     /// Maximum over ranks: the time.
     pub max: Seconds,
@@ -52,29 +53,29 @@ pub struct Sample {
     pub mean: Seconds,
 }
 
-/// Why a point gets no more samples.
+/// Reason why a point gets no more samples.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ended {
-    /// The candidate failed: a wrong result, an error, a crash. It must not be chosen, whatever was timed.
+pub enum EndReason {
+    /// The candidate failed: a wrong result, an error, a crash. It must not be chosen, even if it was timed.
     Disqualified(String),
-    /// The candidate was clearly beaten; its samples stand.
+    /// The candidate was clearly slower; its samples count.
     Dropped(String),
 }
 
 /// A point that gets no more samples.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EndedPoint {
-    /// The number of the repetition, from 0: [`Plan::repetition`](crate::Plan::repetition) says what it counts.
+    /// The number of the launch, from 0; [`Plan::launch`](crate::Plan::launch) finds the launch.
     pub launch: u32,
-    /// What was timed.
+    /// Cell that was timed.
     pub cell: Cell,
-    /// How it was carried out.
+    /// Candidate that carried out the call.
     pub candidate: Candidate,
-    /// Why it ended.
-    pub ended: Ended,
+    /// Reason why it ended.
+    pub ended: EndReason,
 }
 
-/// One timing of a pattern by a cast. Like [`Sample`], but the times are those of the ranks whose time counts.
+/// One timing of a pattern by a cast. Like [`Sample`], but with times of those ranks that count.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PatternSample {
     /// The number of the launch, from 0.
@@ -83,9 +84,9 @@ pub struct PatternSample {
     pub visit: u32,
     /// The round within the visit, from 0.
     pub round: u32,
-    /// What was timed.
+    /// Pattern that was timed.
     pub pattern: Pattern,
-    /// Who carried it out.
+    /// Ranks that carried it out.
     pub cast: Cast,
     /// Maximum over ranks: the time.
     pub max: Seconds,
@@ -100,12 +101,12 @@ pub struct PatternSample {
 pub struct EndedCast {
     /// The number of the launch, from 0.
     pub launch: u32,
-    /// What was timed.
+    /// Pattern that was timed.
     pub pattern: Pattern,
-    /// Who carried it out.
+    /// Ranks that carried it out.
     pub cast: Cast,
-    /// Why it ended.
-    pub ended: Ended,
+    /// Reason why it ended.
+    pub ended: EndReason,
 }
 
 /// A line of the samples file.
@@ -122,17 +123,17 @@ pub enum Row {
 }
 
 impl Row {
-    /// The repetition that it belongs to, under this plan. Patterns are timed in launches that have all candidates.
-    pub fn repetition(&self, plan: &Plan) -> Repetition {
+    /// The launch that it belongs to, under this plan. Patterns are timed in launches with all candidates.
+    pub fn launch_in(&self, plan: &Plan) -> Launch {
         match self {
-            Self::Sample(sample) => plan.repetition(sample.cell.collective, sample.candidate, sample.launch),
-            Self::Ended(point) => plan.repetition(point.cell.collective, point.candidate, point.launch),
-            Self::Pattern(sample) => Repetition::Launch(sample.launch),
-            Self::EndedCast(ended) => Repetition::Launch(ended.launch),
+            Self::Sample(sample) => plan.launch(sample.cell.collective, sample.candidate, sample.launch),
+            Self::Ended(point) => plan.launch(point.cell.collective, point.candidate, point.launch),
+            Self::Pattern(sample) => plan.shared(sample.launch),
+            Self::EndedCast(ended) => plan.shared(ended.launch),
         }
     }
 
-    /// What it is about.
+    /// Returns the cell or pattern of the row.
     pub fn subject(&self) -> Subject {
         match self {
             Self::Sample(sample) => Subject::Cell(sample.cell),
@@ -142,7 +143,7 @@ impl Row {
         }
     }
 
-    /// The number that it carries as its launch.
+    /// The launch number that it carries.
     pub fn launch(&self) -> u32 {
         match self {
             Self::Sample(Sample { launch, .. })
@@ -152,22 +153,22 @@ impl Row {
         }
     }
 
-    /// Whether it is a timing.
+    /// Returns true if it is a timing.
     pub fn is_timing(&self) -> bool {
         matches!(self, Self::Sample(_) | Self::Pattern(_))
     }
 }
 
-/// A timing of which some times may be missing, as in what others measured.
+/// A timing in which some times may be missing, such as an imported one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TimedRow {
     /// The launch of the MPI job, from 0.
     pub launch: u32,
     /// The round, from 0.
     pub round: u32,
-    /// What was timed.
+    /// Cell that was timed.
     pub cell: Cell,
-    /// How it was carried out.
+    /// Candidate that carried out the call.
     pub candidate: Candidate,
     /// Maximum over ranks.
     pub max: Option<Seconds>,
@@ -180,11 +181,11 @@ pub struct TimedRow {
 /// One usable row of a foreign table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TableTiming {
-    /// What was timed.
+    /// Cell that was timed.
     pub cell: Cell,
-    /// How it was carried out.
+    /// Candidate that carried out the call.
     pub candidate: Candidate,
-    /// The launch of the MPI job; 0 where the table has no such column.
+    /// The launch of the MPI job; 0 if the table has no such column.
     pub launch: u32,
     /// The time.
     pub time: Seconds,
@@ -193,9 +194,9 @@ pub struct TableTiming {
 /// A text in the `ended` column that is not one of its forms.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` says neither `disqualified: ...` nor `dropped: ...`")]
-pub struct BadEnded(String);
+pub struct BadEndReason(String);
 
-impl fmt::Display for Ended {
+impl fmt::Display for EndReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Disqualified(why) => write!(f, "disqualified: {why}"),
@@ -204,14 +205,54 @@ impl fmt::Display for Ended {
     }
 }
 
-impl FromStr for Ended {
-    type Err = BadEnded;
+impl FromStr for EndReason {
+    type Err = BadEndReason;
 
-    fn from_str(text: &str) -> Result<Self, BadEnded> {
+    fn from_str(text: &str) -> Result<Self, BadEndReason> {
         match text.split_once(": ") {
             Some(("disqualified", why)) => Ok(Self::Disqualified(why.to_owned())),
             Some(("dropped", why)) => Ok(Self::Dropped(why.to_owned())),
-            _ => Err(BadEnded(text.to_owned())),
+            _ => Err(BadEndReason(text.to_owned())),
         }
+    }
+}
+
+/// The shortest possible time of a call or a pattern: less than an instruction of a processor.
+const LEAST: f64 = 1e-10;
+/// A rate in bytes per second above that of any cache for one process.
+const FASTEST: f64 = 1e13;
+/// The longest time of a call: eleven days.
+const MOST: f64 = 1e6;
+
+/// Fails for a time that no call can take.
+pub fn check_time(Seconds(time): Seconds, bytes: Bytes) -> Result<(), String> {
+    let least = LEAST.max(bytes.0 as f64 / FASTEST);
+    if !time.is_finite() {
+        Err("the time is not a finite number".to_owned())
+    } else if time < 0.0 {
+        Err("the time is negative".to_owned())
+    } else if time < least {
+        Err(format!("no call with {bytes} takes {time:.0e} s"))
+    } else if time > MOST {
+        Err(format!("no call takes {time:.0e} s"))
+    } else {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod possible {
+    use super::*;
+
+    #[test]
+    fn times_that_no_call_can_take_are_refused() {
+        for time in [f64::NAN, f64::INFINITY, -1e-6, 0.0, 1e-300, 9e-11, 1e7, 1e300] {
+            let why = check_time(Seconds(time), Bytes(8)).expect_err("impossible");
+            assert!(why.len() < 60, "{why}");
+        }
+        assert!(check_time(Seconds(1e-7), Bytes(8)).is_ok() && check_time(Seconds(1e5), Bytes(8)).is_ok());
+        // 100 MB in 1 us.
+        assert!(check_time(Seconds(1e-6), Bytes(100_000_000)).is_err());
+        assert!(check_time(Seconds(1e-3), Bytes(100_000_000)).is_ok());
     }
 }

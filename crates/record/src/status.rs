@@ -1,59 +1,62 @@
-//! How far the jobs and runs of a directory are.
+//! Progress of the jobs and runs of a directory.
 
 use serde::Serialize;
 
 use crate::submission::Submission;
 use crate::units::Seconds;
 
-/// How far the jobs and runs of a directory are.
+/// Progress of the jobs and runs of a directory.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Status {
-    /// The jobs that were handed in; nothing where nobody did.
+    /// The jobs that were submitted; none if there were none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub submission: Option<Submission>,
-    /// What the batch system says of the last of them; nothing where it does not know it any more.
+    /// State of the last job in the batch system; none if the batch system no longer knows it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<String>,
-    /// Why the batch system could not be asked, in its own words.
+    /// Error of asking the batch system, in its own words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unanswered: Option<String>,
     /// The run, or those of an array.
     pub runs: Vec<RunStatus>,
 }
 
-/// How far a run is.
+/// Progress of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunStatus {
     /// Its directory.
     pub directory: String,
-    /// What is there of it.
+    /// Stage that the run has reached.
     pub stage: Stage,
-    /// Launches of its plan, and those that are complete.
+    /// Number of launches of its plan.
     pub launches: u32,
-    /// Complete ones.
+    /// Number of complete launches.
     pub complete: u32,
-    /// Launches that failed.
+    /// Number of launches that failed.
     pub failed: u32,
-    /// Why the last one of them did.
+    /// Reason why the last one of them failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// Cells of its plan.
+    /// Number of cells of its plan.
     pub cells: usize,
-    /// Cells with a timing.
+    /// Number of cells with a timing.
     pub measured: usize,
-    /// Timings.
+    /// Number of timings.
     pub samples: usize,
     /// Seconds that were spent on measuring.
     pub spent: Seconds,
-    /// How long ago anything was measured; 0 where the clock of the file system is ahead.
+    /// True if a process holds the run; missing if that is unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub held: Option<bool>,
+    /// Time since the last measurement; 0 if the clock of the file system is ahead.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub silent: Option<Seconds>,
-    /// How far the clock of the file system, or of who writes, is ahead of ours at the least.
+    /// Lead of the clock of the file system, or of the writing host, over our clock, at least.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ahead: Option<Seconds>,
 }
 
-/// What is there of a run; each stage has what those before have.
+/// Stage of a run; each stage has the files of the earlier ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stage {
@@ -61,9 +64,9 @@ pub enum Stage {
     Waiting,
     /// A plan.
     Planned,
-    /// Timings.
+    /// Number of timings.
     Measured,
-    /// Rules that nobody has shown to be obeyed.
+    /// Rules that are not shown to be obeyed.
     Decided,
     /// Rules that are shown to be obeyed.
     Proven,
@@ -72,13 +75,22 @@ pub enum Stage {
 }
 
 impl Status {
-    /// Whether nothing more is to be expected: the batch system knows the job no more, or every run has all there is.
+    /// Returns true if no more results are expected: the batch system no longer knows the job, or every run is
+    /// validated, or has rules and no process continues it.
     pub fn is_over(&self) -> bool {
         let is_gone = self.submission.is_some() && self.queue.is_none() && self.unanswered.is_none();
-        is_gone || (self.queue.is_none() && self.is_complete(Stage::Validated))
+        let is_done =
+            |run: &RunStatus| run.stage == Stage::Validated || (run.stage >= Stage::Decided && run.held == Some(false));
+        let are_done = !self.runs.is_empty() && self.runs.iter().all(is_done);
+        is_gone || (self.queue.is_none() && are_done)
     }
 
-    /// Whether all runs have got this far.
+    /// Returns true if no process is known to continue a run, and no job is in a queue.
+    pub fn is_left(&self) -> bool {
+        self.queue.is_none() && self.runs.iter().all(|run| run.held != Some(true))
+    }
+
+    /// Returns true if all runs have reached this stage.
     pub fn is_complete(&self, stage: Stage) -> bool {
         !self.runs.is_empty() && self.runs.iter().all(|run| run.stage >= stage)
     }

@@ -1,6 +1,6 @@
-//! What a study of chosen algorithms found: times, comparisons and fits, as plain data.
+//! Results of a study of chosen algorithms: times, comparisons and fits, as plain data.
 //!
-//! A study asks how algorithms compare, all of them, on a grid; tuning asks which one to use. Nothing is decided here.
+//! A study compares all algorithms on a grid; tuning chooses one. Nothing is decided here.
 
 use collrules_rules::{Collective, Release};
 use serde::{Deserialize, Serialize};
@@ -13,9 +13,9 @@ use crate::pattern_fit::PatternFit;
 use crate::units::{Bytes, Ranks};
 
 /// The version of `study.json` that this version writes.
-pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 1 };
+pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
 
-/// What a study found.
+/// Results of a study.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Study {
     /// The format of this structure.
@@ -26,27 +26,26 @@ pub struct Study {
     pub launches: usize,
     /// Confidence of every interval.
     pub level: f64,
-    /// The bound on the share of wrong verdicts among those that tell two candidates apart.
+    /// Bound on the share of wrong verdicts among those that find a difference.
     pub error_rate: f64,
     /// By collective, communicator size and message size.
     pub cells: Vec<StudyCell>,
     /// By collective and candidate.
     pub overall: Vec<Overall>,
-    /// How times grow with the number of ranks; empty with fewer than three communicator sizes.
+    /// Growth of times with the number of ranks; empty with fewer than three communicator sizes.
     pub growths: Vec<Growth>,
-    /// How times grow with the message; empty with fewer than four message sizes.
+    /// Growth of times with the message size; empty with fewer than four message sizes.
     pub lines: Vec<LineFit>,
-    /// Where times are highest, and where their curves bend; empty with fewer than three sizes of either kind. Since format 1.1.
+    /// Peaks and bends of the curves of times; empty with fewer than three sizes of either kind.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub curves: Vec<Curve>,
-    /// What messages and operations take, by patterns; empty where none were timed. Since format 1.1.
+    /// Times of messages and operations, from patterns; empty if none were timed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub patterns: Vec<PatternFit>,
-    /// Where one of two candidates gives way to the other, where a reference algorithm is among those compared. Since
-    /// format 1.1.
+    /// Crossovers between two candidates, if one of them is a reference algorithm.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rivalries: Vec<Rivalry>,
-    /// The best of the builtin and the reference algorithms over ranges of sizes. Since format 1.1.
+    /// The best of the builtin and the reference algorithms over ranges of sizes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<ClassVerdict>,
 }
@@ -60,8 +59,8 @@ pub struct StudyCell {
     pub points: Vec<StudyPoint>,
     /// Candidates that failed, with the reason.
     pub disqualified: Vec<(Candidate, String)>,
-    /// The seconds that no algorithm can undercut if a rank sends one message and receives one at a time, with the interval
-    /// of the fit that they rest on. Since format 1.1.
+    /// The lower bound in seconds, if a rank sends one message and receives one at a time, with the interval of the fit
+    /// that it uses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bound: Option<Estimate>,
 }
@@ -71,29 +70,30 @@ pub struct StudyCell {
 pub struct StudyPoint {
     /// The candidate.
     pub candidate: Candidate,
-    /// The one that was timed for it, since both send the same messages; mostly itself.
+    /// The candidate that was timed for it, since both send the same messages; usually itself.
     pub measured_as: Candidate,
-    /// Seconds: the median of the launches' medians, with the interval that they give.
+    /// Seconds: the median of the launches' medians, with its interval.
     pub time: Estimate,
-    /// Builtin time over candidate time, from turns taken side by side, widened by what launches differ.
+    /// Builtin time over candidate time, from visits with both side by side; the interval includes differences between
+    /// launches.
     pub gain: Option<Estimate>,
-    /// Of the two-sided test, corrected for all comparisons of the study; missing where there are too few visits.
+    /// The q value of the two-sided test, corrected for all comparisons of the study; missing with too few visits.
     pub q_value: Option<f64>,
-    /// How it compares with the builtin.
-    pub outcome: Standing,
+    /// Verdict of the comparison with the default.
+    pub outcome: StudyVerdict,
 }
 
-/// How a candidate compares with the builtin.
+/// Verdict of the comparison of a candidate with the default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Standing {
+pub enum StudyVerdict {
     /// It is the builtin.
     Reference,
     /// Shown to be faster.
     Faster,
     /// Shown to be slower.
     Slower,
-    /// Cannot be told apart.
+    /// No significant difference.
     Alike,
 }
 
@@ -104,13 +104,13 @@ pub struct Overall {
     pub collective: Collective,
     /// The candidate, never the builtin.
     pub candidate: Candidate,
-    /// The geometric mean of its gains over the builtin, with the interval that launches give.
+    /// The geometric mean of its gains over the builtin, with an interval from differences between launches.
     pub gain: Estimate,
-    /// How far its times lie from the builtin's: the factor of the root mean square of log gains over cells, at least 1.
+    /// Distance of its times from the default's: exp of the root mean square of log gains over cells, at least 1.
     pub distance: Estimate,
 }
 
-/// The exponent `g` of `time = c ranks^g`, fitted to each launch, and the interval that launches give.
+/// The exponent `g` of `time = c * ranks^g`, fitted to each launch, with an interval from differences between launches.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Growth {
     /// The collective.
@@ -123,7 +123,7 @@ pub struct Growth {
     pub exponent: Estimate,
 }
 
-/// The line `time = latency + per_byte bytes`, fitted to each launch with errors taken relative to the time.
+/// The line `time = latency + per_byte * bytes`, fitted to each launch with errors relative to the time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LineFit {
     /// The collective.
@@ -136,7 +136,7 @@ pub struct LineFit {
     pub latency: Estimate,
     /// Seconds.
     pub per_byte: Estimate,
-    /// The root of the mean square of `ln(time / line)`: 0.1 where the line misses by about a tenth.
+    /// The root mean square of `ln(time / line)`: 0.1 if the line is off by about a tenth.
     pub misfit: f64,
 }
 
@@ -147,61 +147,83 @@ pub struct Curve {
     pub collective: Collective,
     /// The candidate.
     pub candidate: Candidate,
-    /// Over what.
-    pub along: Along,
-    /// Where it is highest.
+    /// The variable that the curve runs over.
+    pub along: CurveAxis,
+    /// Highest point.
     pub peak: Peak,
     /// The parts in which the time is about a power of the number of ranks or of the size, in order.
-    pub stretches: Vec<Stretch>,
+    pub stretches: Vec<CurveSection>,
 }
 
-/// What a curve runs over.
+/// Variable that a curve runs over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Along {
+pub enum CurveAxis {
     /// Numbers of ranks, with messages of this size.
     Ranks(Bytes),
-    /// Message sizes, on so many ranks.
+    /// Message sizes, on this many ranks.
     Messages(Ranks),
 }
 
-/// Where a curve is highest.
+/// Highest point of a curve.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Peak {
-    /// By the medians over launches.
+    /// Its place, by the medians over launches.
     pub at: u64,
-    /// The smallest and the largest place that single launches have it at.
+    /// The smallest and the largest place in single launches.
     pub launches: (u64, u64),
-    /// The time at the end of the curve over that at the peak, with the interval that launches give.
+    /// The time at the end of the curve over that at the peak, with an interval from differences between launches.
     pub end: Estimate,
 }
 
 /// A part of a curve.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Stretch {
+pub struct CurveSection {
     /// Its first place.
     pub first: u64,
-    /// Its last.
+    /// Its last place.
     pub last: u64,
-    /// The power that the time goes with, with the interval that launches give.
+    /// The exponent of the time, with an interval from differences between launches.
     pub exponent: Estimate,
-    /// Of all but the first: the places between which single launches have it begin, and how many of how many have a bend
-    /// there at all.
+    /// The bend at its beginning; missing for the first stretch.
     pub begins: Option<Bend>,
 }
 
-/// Where one stretch gives way to the next.
+/// Transition from one stretch of a curve to the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bend {
-    /// The smallest and the largest place between which launches have it.
+    /// The smallest and the largest place of the bend in single launches.
     pub between: (u64, u64),
-    /// The launches that have it.
+    /// The number of launches that have it.
     pub found: usize,
-    /// All launches.
+    /// The number of all launches.
     pub launches: usize,
 }
 
-/// Two candidates over message sizes.
+/// Ratio of the time of calls of one variant of a study to that of the first variant.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CostRatio {
+    /// The collective.
+    pub collective: Collective,
+    /// The communicator size.
+    pub ranks: Ranks,
+    /// The candidate, which was timed in both.
+    pub candidate: Candidate,
+    /// The message size; none for the geometric mean over all sizes that were timed in both.
+    pub bytes: Option<Bytes>,
+    /// The ratio of times, with an interval over pairs of launches. The intervals of all means of a study hold at once
+    /// (Bonferroni), and so do those of all single sizes, which only the default has.
+    pub ratio: Estimate,
+}
+
+impl CostRatio {
+    /// Returns true if a difference is shown.
+    pub fn is_shown(&self) -> bool {
+        self.ratio.low.is_some_and(|low| low > 1.0) || self.ratio.high.is_some_and(|high| high < 1.0)
+    }
+}
+
+/// Comparison of two candidates over message sizes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Rivalry {
     /// The collective.
@@ -212,16 +234,16 @@ pub struct Rivalry {
     pub one: Candidate,
     /// The other.
     pub other: Candidate,
-    /// The one that is faster at the smallest size at which they are told apart; none where they never are.
+    /// The one that is faster at the smallest size with a significant difference; none if there is no such size.
     pub first: Option<Candidate>,
-    /// Where the faster one changes, from size to size at which they are told apart.
+    /// Sizes at which the faster one changes, among those with a significant difference.
     pub crossings: Vec<Crossing>,
-    /// The message bytes at which the fitted model has them cross; missing where it has them never do so, or one of them
-    /// is no reference algorithm.
+    /// The message bytes at which the fitted model has them cross; missing if it never has them cross, or if one of
+    /// them is no reference algorithm.
     pub predicted: Option<Bytes>,
 }
 
-/// A size at which one candidate gives way to another.
+/// A size above which the other candidate is faster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Crossing {
     /// The faster one below.
@@ -243,6 +265,6 @@ pub struct ClassVerdict {
     pub ranks: Ranks,
     /// The smallest and the largest message of the range.
     pub sizes: (Bytes, Bytes),
-    /// The best one, and those that cannot be told apart from it: the interval that launches give holds 1.
+    /// The best one, and those that do not differ from it significantly: the interval of the ratio includes 1.
     pub best: Vec<Candidate>,
 }

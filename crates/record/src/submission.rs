@@ -1,4 +1,4 @@
-//! Jobs of a batch system that were handed in for a run.
+//! Jobs that were submitted to a batch system for a run.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,37 +15,50 @@ pub const SCRIPT: &str = "job.sh";
 /// The format that this version writes.
 pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
 
-/// The jobs that were handed in for a run, or for the runs of an array.
+/// The jobs that were submitted for a run, or for the runs of an array.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Submission {
     /// The format of the file.
     pub format: FormatVersion,
-    /// Whose jobs they are.
+    /// Batch system that runs the jobs.
     pub system: BatchSystem,
-    /// How many runs there are, `task-1` and so on, where the last job is an array.
+    /// Number of runs, `task-1` and so on, if the last job is an array.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub array: Option<u32>,
-    /// In the order in which they were handed in.
-    pub jobs: Vec<Handed>,
+    /// The jobs, in the order of submission.
+    pub jobs: Vec<SubmittedJob>,
 }
 
 /// A job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Handed {
-    /// What the batch system calls it.
+pub struct SubmittedJob {
+    /// Job id that the batch system gave.
     pub job: String,
-    /// When it was handed in, in UTC, as in RFC 3339.
+    /// Time of submission, in UTC, as in RFC 3339.
     pub at: String,
 }
 
+/// The largest number of jobs in an array: the run of each is read.
+const MOST_TASKS: u32 = 100_000;
+
 impl Submission {
-    /// No job yet.
-    pub fn of(system: BatchSystem, array: Option<u32>) -> Self {
+    /// A submission without jobs yet.
+    pub fn new(system: BatchSystem, array: Option<u32>) -> Self {
         Self { format: FORMAT, system, array, jobs: Vec::new() }
     }
 
-    /// Reads what a directory says; nothing where it says nothing.
+    /// Reads the submission of a directory; none if there is none.
     pub fn read(home: &RunDir) -> Result<Option<Self>, RunDirError> {
-        if home.file(SUBMISSION).exists() { home.read_json(SUBMISSION, FORMAT).map(Some) } else { Ok(None) }
+        if !home.file(SUBMISSION).exists() {
+            return Ok(None);
+        }
+        let read: Self = home.read_json(SUBMISSION, FORMAT)?;
+        match read.array.filter(|last| *last > MOST_TASKS) {
+            Some(last) => Err(RunDirError::Damaged {
+                path: home.file(SUBMISSION),
+                cause: format!("an array cannot have {last} jobs"),
+            }),
+            None => Ok(Some(read)),
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! The decision tree with the evidence that each leaf rests on: collective, communicator sizes, lookup bytes, choice.
+//! The decision tree with the evidence for each leaf: collective, communicator sizes, lookup bytes, choice.
 
 use collrules_rules::hazard::RankRange;
 use collrules_rules::{Choice, Collective};
@@ -7,29 +7,29 @@ use serde::{Deserialize, Serialize};
 use crate::policy::{Assumption, Policy};
 use crate::units::{Bytes, Ranks};
 
-/// What the rules decide, and why.
+/// Choices of the rules, with their evidence.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tree {
-    /// How verdicts were turned into rules.
+    /// Policy that turned verdicts into rules.
     pub policy: Policy,
-    /// Ranges that overrule the builtin.
+    /// Number of ranges that overrule the builtin.
     pub rules: usize,
-    /// Whether cells count for the time that programs spend in them: then the means below are ratios of sums of times, and else
-    /// geometric means of ratios.
+    /// True if cells are weighted by the time that programs spend in them: the means below are then ratios of sums of
+    /// times, otherwise geometric means of ratios.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_time: bool,
-    /// Mean over measured cells of builtin time over time under the rules, by the measurements at hand.
+    /// Mean over measured cells of builtin time over time under the rules, by the same measurements.
     pub gain: f64,
-    /// What sharing rules costs: mean over measured cells of the time under the rules over that of the best permitted
+    /// Cost of sharing rules: mean over measured cells of the time under the rules over that of the best permitted
     /// candidate, minus one.
     pub regret: f64,
     /// The largest regret of a cell.
     pub worst_regret: f64,
     /// The branches, by collective.
     pub collectives: Vec<CollectiveBranch>,
-    /// Where the choice changes from one measured communicator size to the next.
+    /// Changes of the choice from one measured communicator size to the next.
     pub rank_changes: Vec<RankChange>,
-    /// What would change if one more assumption were made, or one less.
+    /// Effect of one more, or one fewer, assumption.
     pub alternatives: Vec<Alternative>,
 }
 
@@ -47,7 +47,7 @@ pub struct CollectiveBranch {
 pub struct RankBranch {
     /// The communicator sizes.
     pub ranks: RankRange,
-    /// Those of them that were measured.
+    /// The measured sizes in that range.
     pub measured: Vec<Ranks>,
     /// The leaves, which cover all lookup bytes.
     pub leaves: Vec<Leaf>,
@@ -56,34 +56,35 @@ pub struct RankBranch {
 /// A range of lookup bytes with its choice.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Leaf {
-    /// The first lookup bytes.
+    /// The first lookup bytes in the range.
     pub first: u64,
-    /// The first lookup bytes beyond; none where there is no end.
+    /// The end of the range, excluded; none if it is open.
     pub end: Option<u64>,
     /// The choice.
     pub choice: Choice,
     /// The choice in words.
     pub name: String,
-    /// What it rests on; none where nothing was measured.
-    pub evidence: Option<Evidence>,
-    /// Why this choice, in a few words.
+    /// Evidence for the choice; none if nothing was measured.
+    pub evidence: Option<LeafEvidence>,
+    /// Reason for this choice, in a few words.
     pub why: String,
 }
 
-/// What a leaf rests on.
+/// Evidence for the choice of a leaf.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Evidence {
+pub struct LeafEvidence {
     /// The smallest and the largest measured message.
     pub messages: (Bytes, Bytes),
-    /// Measured cells.
+    /// Number of measured cells.
     pub cells: usize,
-    /// Cells in which the choice met all criteria by itself; for the builtin, cells that nothing was shown to beat.
+    /// Number of cells in which the choice met all criteria by itself; for the builtin, of cells in which nothing is
+    /// shown to be faster.
     pub proven: usize,
-    /// Timings of the choice and of the builtin.
+    /// Number of timings of the choice and of the builtin.
     pub samples: usize,
     /// Builtin time over time of the choice.
     pub gain: LeafGain,
-    /// The largest q value of the cells; missing where there was no test.
+    /// The largest q value of the cells; missing without a test.
     pub q_value: Option<f64>,
     /// Mean over cells of the time over that of the best permitted candidate, minus one.
     pub regret: f64,
@@ -94,12 +95,12 @@ pub struct Evidence {
 pub struct LeafGain {
     /// Mean, as in the whole tree.
     pub mean: f64,
-    /// Means of the lower and of the upper ends of the cells' intervals, which is wider than an interval for
-    /// the mean; missing where a cell has none.
+    /// Means of the lower and of the upper ends of the cells' intervals: wider than an interval for the mean; missing
+    /// if a cell has none.
     pub interval: Option<(f64, f64)>,
-    /// The smallest.
+    /// The smallest gain.
     pub least: f64,
-    /// The largest.
+    /// Its largest timed size.
     pub most: f64,
 }
 
@@ -110,7 +111,7 @@ pub struct RankChange {
     pub collective: Collective,
     /// The measured communicator sizes on both sides.
     pub bracket: (Ranks, Ranks),
-    /// The smallest and the largest message at which the change is made.
+    /// The smallest and the largest message with the change.
     pub messages: (Bytes, Bytes),
     /// The choice on fewer ranks.
     pub below: Choice,
@@ -123,12 +124,12 @@ pub struct RankChange {
 pub struct Alternative {
     /// The assumption that is made, or no longer made.
     pub assumption: Assumption,
-    /// Whether it is made.
+    /// True if the assumption is made.
     pub made: bool,
     /// Ranges that would overrule the builtin.
     pub rules: usize,
     /// Geometric mean over measured cells of builtin time over time under those rules.
     pub gain: f64,
-    /// Cells that would be served otherwise.
+    /// Number of cells that would get another choice.
     pub cells: usize,
 }

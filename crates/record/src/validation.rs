@@ -1,4 +1,4 @@
-//! What fresh launches without and with a rules file showed, as plain data: `validation.json`.
+//! Results of fresh launches without and with a rules file, as plain data: `validation.json`.
 
 use std::collections::BTreeMap;
 
@@ -7,90 +7,123 @@ use collrules_rules::{Choice, Collective, Version};
 use serde::{Deserialize, Serialize};
 
 use crate::cell::Cell;
+use crate::condition::Condition;
 use crate::estimate::{Estimate, geometric_mean};
 use crate::findings::Middle;
 use crate::format::FormatVersion;
+use crate::tuning::Digests;
 use crate::units::Seconds;
 
 /// The version of `validation.json` that this version writes.
-pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 1 };
+pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
 
-/// A comparison of a rules file, as deployed, with what the user has without it.
+/// A comparison of a rules file, as deployed, with the system without it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Validation {
     /// The format of this structure.
     pub format: FormatVersion,
     /// The rules file, as the user named it.
     pub rules: String,
-    /// The Open MPI that was asked.
+    /// The Open MPI that was used.
     pub version: Version,
-    /// The MCA settings of the launches with the file, by name; those without it had none of them.
+    /// The MCA settings of the launches with the file, by name; launches without it have none of them.
     pub settings: BTreeMap<String, String>,
-    /// What a cell had to show to count as faster or slower.
-    pub criteria: Criteria,
-    /// The file as it was given, then after each repair; the last one is about the file that was left behind, unless
-    /// that leaves everything to the builtin.
+    /// Criteria that a cell had to meet to count as faster or slower.
+    pub criteria: ValidationCriteria,
+    /// The digests of the final rules files.
+    pub digests: Digests,
+    /// Comparisons of the original file, then of the file after each repair. The last one is about the final file,
+    /// unless that leaves everything to the builtin.
     pub rounds: Vec<Round>,
-    /// The ranges that were given back to the builtin, those of earlier validations of the run included. An analysis of
-    /// the run leaves them to the builtin.
-    #[serde(default)]
-    pub given_back: Vec<GivenBack>,
-    /// Where no time was left to compare what the last repair left behind: then the last comparison is about the file as
-    /// it was before. Since format 1.1.
+    /// The ranges that were reverted to the builtin, also in earlier validations of the run. An analysis of the run
+    /// keeps them so.
+    #[serde(default, rename = "given_back")]
+    pub reverted: Vec<RevertedRange>,
+    /// Changes since the last comparison, if no time was left to compare again after the last repair.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_again: Option<NotAgain>,
+    /// Comparisons of the rules that remained, under other conditions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<Check>,
 }
 
-/// What a repair left behind, and nobody compared again.
+/// Comparison of rules under another condition than the one that decided on them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Check {
+    /// The condition.
+    pub condition: Condition,
+    /// The comparison; its criteria have `max_loss` as the least difference.
+    pub round: Round,
+    /// The largest loss that a rule may have there, such as 0.05.
+    pub max_loss: f64,
+    /// The cells with rules that were not compared for lack of time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub untried: Vec<Cell>,
+}
+
+impl Check {
+    /// The cells with a rule that is slower there, or makes calls fail, and is still in the file.
+    pub fn losses(&self) -> impl Iterator<Item = Cell> {
+        let slower = |cell: &&ValidatedCell| cell.verdict == Outcome::Slower && cell.is_ruled();
+        let slower = self.round.cells.iter().filter(slower).map(|cell| cell.cell);
+        let failed = self.round.failed.iter().filter(|failed| failed.with).map(|failed| failed.cell);
+        slower.chain(failed).filter(|cell| !self.round.repaired.contains(cell))
+    }
+}
+
+/// Result of a repair that was not compared again.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NotAgain {
-    /// How many cells of the last comparison a rule or a setting still acts on.
+    /// Number of cells of the last comparison on which a rule or a setting still acts.
     pub cells: usize,
-    /// Those of them that the rules now serve otherwise than in that comparison.
+    /// Those for which the rules now differ from that comparison.
     pub otherwise: Vec<Cell>,
 }
 
-/// A range of a rule table that is left to the builtin for what a validation showed.
+/// A range of a rule table that was reverted to the builtin because of a validation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct GivenBack {
+pub struct RevertedRange {
     /// The collective.
     pub collective: Collective,
     /// The communicator sizes.
     pub ranks: RankRange,
-    /// The first lookup bytes, and the first beyond them; none where there is no end.
+    /// The first lookup bytes and the end, excluded; none if it is open.
     pub lookup: (u64, Option<u64>),
 }
 
-impl GivenBack {
-    /// What a tuning says of HAN itself for a collective: its parameters, or rules for what it calls. Rules for the calls of
-    /// programs are not among them: no message of this size can ask for one.
+impl RevertedRange {
+    /// Returns the range that stands for rules for the collectives that HAN calls in one of its own. Rules for the calls of programs are not among them: no message of this size can ask
+    /// for one.
     pub fn settings(collective: Collective) -> Self {
         Self { collective, ranks: RankRange { first: 0, end: None }, lookup: (u64::MAX, None) }
     }
 
-    /// Whether it is what the tuning says of HAN itself.
+    /// Returns true if it represents the tuning of HAN itself.
     pub fn is_settings(&self) -> bool {
         self.lookup.0 == u64::MAX
     }
 }
 
-/// What a cell has to show to count as faster or slower.
+/// Criteria that a cell has to meet to count as faster or slower.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Criteria {
+pub struct ValidationCriteria {
     /// Differences below this count as the same, such as 0.03.
     pub min_difference: f64,
     /// The bound on the share of wrong verdicts among those of "faster" and "slower" (false discovery rate).
     pub error_rate: f64,
+    /// The largest difference, as a factor minus one, of cells that count as the same: their intervals lie within it. A
+    /// cell with a wider interval is undecided.
+    #[serde(default = "same_within")]
+    pub same_within: f64,
     /// Confidence of the intervals.
     pub level: f64,
-    /// What of the calls of a launch is compared.
+    /// Statistic of the calls of a launch that is compared.
     #[serde(default, skip_serializing_if = "Middle::is_median")]
     pub middle: Middle,
-    /// The smallest step of the clock; a difference of less than two of them counts as none. 0 where it is unknown.
+    /// The smallest step of the clock; a difference of less than two of them counts as none. 0 if it is unknown.
     #[serde(default)]
     pub clock_step: Seconds,
-    /// How often doubtful cells may be looked at anew after further pairs, the first look included; every look has its
-    /// share of the error rate.
+    /// Number of looks at undecided cells, including the first; each look has its share of the error rate.
     #[serde(default = "one")]
     pub looks: u32,
 }
@@ -99,11 +132,16 @@ fn one() -> u32 {
     1
 }
 
-impl Default for Criteria {
+fn same_within() -> f64 {
+    0.05
+}
+
+impl Default for ValidationCriteria {
     fn default() -> Self {
         Self {
             min_difference: 0.03,
             error_rate: 0.05,
+            same_within: same_within(),
             level: 0.95,
             middle: Middle::default(),
             clock_step: Seconds(0.0),
@@ -115,25 +153,24 @@ impl Default for Criteria {
 /// One comparison.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Round {
-    /// The run directory with the samples, beside `validation.json` unless it is absolute.
+    /// The run directory with the samples, next to `validation.json` unless it is absolute.
     #[serde(default)]
     pub samples: String,
-    /// Pairs of launches, one without and one with the file; doubtful cells have had all of them, others fewer.
+    /// Number of pairs of launches, one without and one with the file; undecided cells have all of them, others fewer.
     pub pairs: u32,
     /// Every compared cell, ordered by collective, communicator size and message size.
     pub cells: Vec<ValidatedCell>,
-    /// The geometric mean of the speedups over all cells, with an interval that has the pairs for its units; missing where
-    /// no pair has all cells.
+    /// The geometric mean of the speedups over all cells, with an interval over pairs; missing if no pair has all
+    /// cells.
     #[serde(default)]
     pub speedup: Option<Estimate>,
-    /// How many cells were not compared for want of time: some launch of each pair ended before it got to them.
+    /// Number of cells that were not compared for lack of time.
     #[serde(default)]
     pub unreached: usize,
     /// Cells that could not be compared, and why.
     #[serde(default)]
     pub failed: Vec<FailedCell>,
-    /// The cells that were given back to the builtin for what this round showed: shown to be slower, or, where their
-    /// verdict is another, only suspected of it.
+    /// The cells that were reverted to the builtin because of this round: shown to be slower, or not confirmed.
     pub repaired: Vec<Cell>,
 }
 
@@ -142,83 +179,145 @@ pub struct Round {
 pub struct FailedCell {
     /// The cell.
     pub cell: Cell,
-    /// Whether calls failed under the file; otherwise without it.
+    /// True if calls failed with the file; otherwise without it.
     pub with: bool,
-    /// What went wrong.
+    /// Description of the failure.
     pub why: String,
 }
 
-/// What one cell showed.
+/// Results for one cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ValidatedCell {
     /// The cell.
     pub cell: Cell,
-    /// Whether it was measured for tuning; otherwise it lies between such cells.
+    /// True if it was measured for tuning; otherwise it lies between such cells.
     pub tuned: bool,
-    /// What the file gives for it.
+    /// Choice of the file for it.
     pub served: Choice,
-    /// Whether neither a rule nor a setting has a say in how its calls are served: what happens to it has other causes.
-    /// Since format 1.1.
+    /// True if neither a rule nor a setting acts on its calls, so that a change has other causes.
     #[serde(default)]
     pub control: bool,
-    /// Whether HAN's rules file hands it over to coll/tuned. Since format 1.1.
+    /// True if HAN's rules file delegates it to coll/tuned.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub handed: bool,
     /// Seconds without the file.
     pub without: Estimate,
     /// Seconds with the file.
     pub with: Estimate,
-    /// The first over the second: 1.10 where the file makes it 10 % faster.
+    /// The time without the file over the time with it: 1.10 if the file makes calls 10 % faster.
     pub speedup: Estimate,
     /// Probability of such a difference, in either direction, if there were none, adjusted for the number of cells and
-    /// of looks; missing where there are too few launches to say.
+    /// of looks; missing with too few launches.
     pub q_value: Option<f64>,
-    /// The conclusion.
+    /// The verdict.
     pub verdict: Outcome,
 }
 
-/// How a cell fares with the file.
+/// Verdict on a cell with the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// Faster than without it.
     Faster,
-    /// No difference that can be told, or that matters.
+    /// No difference beyond [`ValidationCriteria::same_within`].
     Same,
     /// Slower than without it.
     Slower,
+    /// Neither a difference nor equality is shown.
+    Undecided,
+}
+
+impl Outcome {
+    /// Returns true if a rule may stay for a cell with this outcome, between sizes at which it was confirmed.
+    pub fn holds(self) -> bool {
+        matches!(self, Self::Faster | Self::Same)
+    }
+}
+
+/// Numbers of cells by the fate of their rules.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fates {
+    /// Cells whose rules fresh launches confirmed: faster, or the same between sizes that are faster.
+    pub confirmed: usize,
+    /// Cells whose rules were dropped: slower, or no gain at the end of a range.
+    pub dropped: usize,
+    /// Cells whose rules were left out or are not confirmed, since the launches could not decide.
+    pub undecided: usize,
 }
 
 impl Validation {
-    /// The last comparison: of the file that was left behind, unless that was `not_again` compared.
+    /// The last comparison: of the final file, except the part in `not_again`.
     pub fn last(&self) -> Option<&Round> {
         self.rounds.last()
     }
 
-    /// Whether the file that was left behind makes something slower.
+    /// Returns true if this is about these rules files.
+    pub fn is_about(&self, digests: &Digests) -> bool {
+        self.digests == *digests
+    }
+
+    /// Returns true if the rule for a cell was removed after the last comparison, or after one under another condition.
+    pub fn is_removed(&self, cell: Cell) -> bool {
+        let mut rounds = self.last().into_iter().chain(self.checks.iter().map(|check| &check.round));
+        rounds.any(|round| round.repaired.contains(&cell))
+    }
+
+    /// Sets the rules files that it is about.
+    pub fn bind(&mut self, digests: Digests) {
+        self.digests = digests;
+    }
+
+    /// Returns true if the final file makes calls slower.
     pub fn loses(&self) -> bool {
+        if self.checks.iter().any(|check| check.losses().next().is_some()) {
+            return true;
+        }
         let Some(round) = self.last() else { return false };
         let slower = |cell: &&ValidatedCell| cell.verdict == Outcome::Slower && !cell.control;
         let failed = round.failed.iter().any(|failed| failed.with);
-        // What was given back without another comparison was all that there was.
+        // What was reverted without another comparison was all that there was.
         round.repaired.is_empty() && (failed || round.cells.iter().any(|cell| slower(&cell)))
     }
 
-    /// Fills in what files of format 1.0 lack. Their cells without a rule count as controls unless there are settings
-    /// beside the two that switch the file on.
-    pub(crate) fn completed(mut self) -> Self {
-        if self.format.minor == 0 {
-            let set = self.settings.len() > 2;
-            for cell in self.rounds.iter_mut().flat_map(|round| &mut round.cells) {
-                cell.control = cell.served.is_builtin() && !set;
-            }
+    /// Returns the cells for which the final file has a rule that no fresh launches confirmed.
+    pub fn unconfirmed(&self) -> Vec<Cell> {
+        let Some(round) = self.last() else { return Vec::new() };
+        if let Some(left) = &self.not_again {
+            return left.otherwise.clone();
         }
-        self
+        let open = round.cells.iter().filter(|cell| cell.is_ruled() && !cell.verdict.holds());
+        open.map(|cell| cell.cell).filter(|cell| !self.is_removed(*cell)).collect()
+    }
+
+    /// Returns true if fresh launches confirmed every rule of the final file.
+    pub fn is_confirmed(&self) -> bool {
+        let reached = self.last().is_some_and(|round| round.unreached == 0);
+        reached && !self.loses() && self.unconfirmed().is_empty()
+    }
+
+    /// Counts the fates of the compared rules, cell by cell.
+    pub fn fates(&self) -> Fates {
+        let mut last: BTreeMap<Cell, (Outcome, bool)> = BTreeMap::new();
+        for round in &self.rounds {
+            for cell in round.cells.iter().filter(|cell| cell.is_ruled()) {
+                last.insert(cell.cell, (cell.verdict, round.repaired.contains(&cell.cell)));
+            }
+            last.extend(round.failed.iter().filter(|failed| failed.with).map(|it| (it.cell, (Outcome::Slower, true))));
+        }
+        for cell in self.checks.iter().flat_map(|check| &check.round.repaired) {
+            last.insert(*cell, (Outcome::Slower, true));
+        }
+        let count = |fate: &dyn Fn(&(Outcome, bool)) -> bool| last.values().filter(|cell| fate(cell)).count();
+        Fates {
+            confirmed: count(&|(verdict, gone)| !gone && verdict.holds()),
+            dropped: count(&|(verdict, gone)| *verdict == Outcome::Slower || *gone && *verdict != Outcome::Undecided),
+            undecided: count(&|(verdict, _)| *verdict == Outcome::Undecided),
+        }
     }
 }
 
 impl ValidatedCell {
-    /// Whether a rule of coll/tuned or of HAN is for it.
+    /// Returns true if a rule of coll/tuned or of HAN acts on it.
     pub fn is_ruled(&self) -> bool {
         self.handed || !self.served.is_builtin()
     }
@@ -230,7 +329,7 @@ impl Round {
         self.cells.iter().filter(|cell| cell.verdict == outcome).count()
     }
 
-    /// The cell with the least speedup, among those that the file has a say in.
+    /// The cell with the least speedup, among those with a rule.
     pub fn worst(&self) -> Option<&ValidatedCell> {
         let affected = self.cells.iter().filter(|cell| !cell.control);
         affected.min_by(|a, b| a.speedup.point.total_cmp(&b.speedup.point))
@@ -277,22 +376,18 @@ mod tests {
             rules: String::new(),
             version: "5.0.0".parse().expect("a version"),
             settings: (0..settings).map(|name| (name.to_string(), String::new())).collect(),
-            criteria: Criteria::default(),
+            digests: Digests::new(),
+            criteria: ValidationCriteria::default(),
             rounds: vec![Round { cells, repaired, ..Round::default() }],
-            given_back: Vec::new(),
+            reverted: Vec::new(),
             not_again: None,
+            checks: Vec::new(),
         };
         assert!(with(vec![slower.clone()], 2, Vec::new()).loses());
-        assert!(!with(vec![slower.clone()], 2, vec![slower.cell]).loses(), "it was given back");
+        assert!(!with(vec![slower.clone()], 2, vec![slower.cell]).loses(), "it was reverted");
         assert!(!with(vec![control.clone()], 2, Vec::new()).loses());
         let handed = ValidatedCell { handed: true, control: false, ..control.clone() };
         assert!(with(vec![handed], 2, Vec::new()).loses());
-        let old = |settings| {
-            let format = FormatVersion { minor: 0, ..FORMAT };
-            Validation { format, ..with(vec![control.clone()], settings, Vec::new()) }.completed()
-        };
-        assert!(!old(2).loses());
-        assert!(old(3).loses(), "a setting may displace what served it");
     }
 
     #[test]

@@ -9,22 +9,22 @@ use serde::{Deserialize, Serialize};
 use crate::candidate_name::CandidateName;
 use crate::units::{BadBytes, BadSeconds, Bytes, MAX_BYTES, Ranks, Seconds, powers_of_two};
 
-/// The most launches: a campaign of more would take weeks, and the plan of each is held in memory.
+/// The most launches: more would take weeks, and the plan of each is held in memory.
 pub const MOST_LAUNCHES: i64 = 1000;
 
 /// The most slots that a simulated cluster may have: each is a host with a name in the survey.
 const MOST_SLOTS: Ranks = Ranks(1 << 21);
 
-/// A time that is more than none.
+/// Parses a time above 0.
 pub fn positive(text: &str) -> Result<Seconds, String> {
     let seconds: Seconds = text.parse().map_err(|bad: BadSeconds| bad.to_string())?;
     if seconds.0 > 0.0 { Ok(seconds) } else { Err(format!("`{text}` is too short: write a time above 0")) }
 }
 
-/// A budget of all that is left of a job of a batch system. It never gets into a file.
+/// A budget of all the time left in a batch job. It is never written to a file.
 pub const REST: Seconds = Seconds(f64::INFINITY);
 
-/// A time for a campaign; none where it may take what it needs.
+/// A time for a campaign; none if unlimited.
 pub fn budget(text: &str) -> Result<Option<Seconds>, String> {
     match text {
         "none" => Ok(None),
@@ -63,17 +63,17 @@ pub fn communicators(text: &str) -> Result<Vec<Ranks>, String> {
     ranges(text, ranks, between)
 }
 
-/// Communicator sizes, and between which of them full nodes are wanted as well.
+/// Communicator sizes, and ranges in which full nodes are requested too.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Stored", into = "Stored")]
-pub struct Communicators {
-    /// The sizes; none for those that fit the slots at hand.
+pub struct CommunicatorSizes {
+    /// The sizes; if empty, all that fit the available slots.
     pub sizes: Vec<Ranks>,
     /// The ends of ranges.
     pub ranges: Vec<(Ranks, Ranks)>,
 }
 
-/// A list of sizes, as before there were ranges, or both.
+/// A list of sizes, as in old files, or sizes with ranges.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum Stored {
@@ -81,7 +81,7 @@ enum Stored {
     Both { sizes: Vec<Ranks>, full_nodes_between: Vec<(Ranks, Ranks)> },
 }
 
-impl From<Stored> for Communicators {
+impl From<Stored> for CommunicatorSizes {
     fn from(stored: Stored) -> Self {
         match stored {
             Stored::Sizes(sizes) => sizes.into(),
@@ -90,20 +90,20 @@ impl From<Stored> for Communicators {
     }
 }
 
-impl From<Communicators> for Stored {
-    fn from(Communicators { sizes, ranges }: Communicators) -> Self {
+impl From<CommunicatorSizes> for Stored {
+    fn from(CommunicatorSizes { sizes, ranges }: CommunicatorSizes) -> Self {
         if ranges.is_empty() { Self::Sizes(sizes) } else { Self::Both { sizes, full_nodes_between: ranges } }
     }
 }
 
-impl From<Vec<Ranks>> for Communicators {
+impl From<Vec<Ranks>> for CommunicatorSizes {
     fn from(sizes: Vec<Ranks>) -> Self {
         Self { sizes, ranges: Vec::new() }
     }
 }
 
-impl Communicators {
-    /// The same as [`communicators`], with the ranges that were written.
+impl CommunicatorSizes {
+    /// Reads communicator sizes like [`communicators`], and keeps the ranges that were written.
     pub fn read(text: &str) -> Result<Self, String> {
         let sizes = communicators(text)?;
         let ranges = text.split(',').filter_map(|part| part.split_once(':'));
@@ -111,13 +111,13 @@ impl Communicators {
         Ok(Self { ranges: ranges.collect(), sizes })
     }
 
-    /// Whether full nodes of this size are wanted: where none are named, and between the ends of a range.
+    /// Returns true if full nodes of this size are requested: if no sizes are named, and between the ends of a range.
     pub fn want_full_nodes(&self, ranks: Ranks) -> bool {
         self.sizes.is_empty() || self.ranges.iter().any(|(first, last)| (*first..=*last).contains(&ranks))
     }
 }
 
-/// The values of a list, in order and each once; `FIRST:LAST` stands for what is `between` both.
+/// The values of a list, in order and each once; `between` gives those of `FIRST:LAST`.
 fn ranges<T: Copy + Ord + fmt::Display>(
     text: &str,
     value: impl Fn(&str) -> Result<T, String>,
@@ -141,12 +141,12 @@ fn ranges<T: Copy + Ord + fmt::Display>(
     Ok(values)
 }
 
-/// A path as it leads from anywhere: what a run stores is read from other directories too.
+/// An absolute path: a run's paths are read from other directories too.
 pub fn absolute(text: &str) -> Result<PathBuf, String> {
     path::absolute(text).map_err(|cause| cause.to_string())
 }
 
-/// The size of a message, which MPI can count.
+/// A message size, which has to fit MPI's counts.
 pub fn size(text: &str) -> Result<Bytes, String> {
     let bytes: Bytes = text.parse().map_err(|error: BadBytes| error.to_string())?;
     match bytes {
@@ -173,12 +173,12 @@ pub fn percent(text: &str) -> Result<f64, String> {
     }
 }
 
-/// How much longer something may take, as a share of the time: more than all of it is meaningful.
+/// Reads a slowdown in percent, and returns it as a share of the time; it may be above 1.
 pub fn slowdown(text: &str) -> Result<f64, String> {
     let number = text.trim().trim_end_matches('%').trim_end();
     match number.parse::<f64>() {
         Ok(percent) if percent >= 0.0 && percent.is_finite() => Ok(percent / 100.0),
-        _ => Err(format!("`{text}` is not a slowdown in percent, which begins at 0")),
+        _ => Err(format!("`{text}` is not a slowdown in percent; write a number of at least 0")),
     }
 }
 
@@ -194,7 +194,7 @@ pub(crate) fn ratio(text: &str) -> Result<f64, String> {
 pub(crate) fn simulated_slots(text: &str) -> Result<Ranks, String> {
     let slots: Ranks = text.parse().map_err(|_| format!("`{text}` is not a number of slots"))?;
     if slots.0 == 0 {
-        return Err("a node has at least 1 slot, and so has a cluster".to_owned());
+        return Err("a simulated cluster has at least 1 slot, and so has each of its nodes".to_owned());
     }
     if slots > MOST_SLOTS {
         return Err(format!("a cluster of {slots} slots is more than can be simulated here; at most {MOST_SLOTS} can"));
@@ -231,19 +231,23 @@ mod tests {
 
     #[test]
     fn ranges_of_communicators_want_full_nodes_and_are_stored() {
-        let list = Communicators::read("2,24").expect("a list");
-        let range = Communicators::read("24,2:8").expect("a range");
+        let list = CommunicatorSizes::read("2,24").expect("a list");
+        let range = CommunicatorSizes::read("24,2:8").expect("a range");
         assert_eq!(range.sizes, [2, 4, 8, 24].map(Ranks));
-        let wanted = |communicators: &Communicators| [6, 12].map(|ranks| communicators.want_full_nodes(Ranks(ranks)));
+        let wanted =
+            |communicators: &CommunicatorSizes| [6, 12].map(|ranks| communicators.want_full_nodes(Ranks(ranks)));
         assert_eq!(
-            (wanted(&list), wanted(&range), wanted(&Communicators::default())),
+            (wanted(&list), wanted(&range), wanted(&CommunicatorSizes::default())),
             ([false; 2], [true, false], [true; 2])
         );
-        for communicators in [list, range, Communicators::default()] {
+        for communicators in [list, range, CommunicatorSizes::default()] {
             let text = serde_json::to_string(&communicators).expect("plain data");
-            assert_eq!(serde_json::from_str::<Communicators>(&text).expect(&text), communicators);
+            assert_eq!(serde_json::from_str::<CommunicatorSizes>(&text).expect(&text), communicators);
         }
-        assert_eq!(serde_json::from_str::<Communicators>("[2,4]").expect("as before"), vec![Ranks(2), Ranks(4)].into());
+        assert_eq!(
+            serde_json::from_str::<CommunicatorSizes>("[2,4]").expect("as before"),
+            vec![Ranks(2), Ranks(4)].into()
+        );
     }
 
     #[test]

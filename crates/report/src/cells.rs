@@ -6,7 +6,7 @@ use collrules_record::units::Seconds;
 
 use collrules_rules::Choice;
 
-use crate::facts::{best_rival, candidate_name};
+use crate::facts::{best_alternative, candidate_name};
 use crate::reasons::verdict;
 use crate::words::ratio;
 
@@ -17,7 +17,7 @@ pub(crate) struct CellRow {
     pub(crate) size: String,
     /// The builtin's time.
     pub(crate) builtin: String,
-    /// The fastest of all others.
+    /// The fastest other candidate.
     pub(crate) best: String,
     pub(crate) time: String,
     pub(crate) gain: String,
@@ -28,7 +28,7 @@ pub(crate) struct CellRow {
 pub(crate) fn cell_row(findings: &Findings, cell: &CellFinding) -> CellRow {
     let collective = cell.cell.collective;
     let builtin = cell.points.iter().find(|point| point.candidate.choice() == Some(Choice::BUILTIN));
-    let best = best_rival(cell);
+    let best = best_alternative(cell);
     // A reading is off by up to a step of the clock at either end of a call.
     let least = 2.0 * findings.criteria.clock_step.0;
     let time = |estimate: Option<Estimate>| match estimate {

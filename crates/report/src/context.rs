@@ -1,19 +1,28 @@
-//! What a report says beside the findings.
+//! Contents of a report in addition to the findings.
 
-use collrules_record::Manifest;
+use collrules_record::settings::SettingsFindings;
 use collrules_record::validation::Validation;
+use collrules_record::{Layout, Manifest};
 
-/// What a report says beside the findings.
+/// Contents of a report in addition to the findings.
 #[derive(Clone, Debug, Default)]
 pub struct Context<'a> {
-    /// Where the numbers come from; missing for an imported table.
+    /// Manifest of the run that was measured; missing for an imported table.
     pub manifest: Option<&'a Manifest>,
-    /// How to switch the rules on, line by line; empty where there are none.
+    /// Instructions to switch the rules on, line by line; empty if there are none.
     pub switch_on: Vec<String>,
-    /// What was shown about the file and the Open MPI in use, in whole sentences.
+    /// The command that installs what is confirmed, or compares what is not; none if there is nothing to switch on.
+    pub next: Option<String>,
+    /// Results of the proof of the file and the Open MPI in use, in whole sentences.
     pub proof: Vec<String>,
-    /// What fresh launches without and with the rules showed; missing where there were none.
+    /// Comparison of fresh launches without and with the rules; missing if there was none.
     pub validation: Option<&'a Validation>,
-    /// The name and version of the program that writes the report; empty where it does not matter.
+    /// Other layouts that use the rules, and whose fresh launches did not confirm them.
+    pub open_layouts: Vec<Layout>,
+    /// Result of the search for settings; missing if there was none.
+    pub settings: Option<&'a SettingsFindings>,
+    /// The quality of the data, as in `good`; empty if nothing is known about it.
+    pub quality: String,
+    /// The name and version of the program that writes the report; empty if irrelevant.
     pub tool: String,
 }

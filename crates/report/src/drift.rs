@@ -1,4 +1,4 @@
-//! What anchor cells showed that were measured again, for a terminal of 80 columns.
+//! Result of measuring anchor cells again, for a terminal of 80 columns.
 
 use collrules_record::Candidate;
 use collrules_record::drift::Drift;
@@ -8,10 +8,10 @@ use collrules_rules::words::counted;
 use crate::terminal::{side_by_side, side_by_side_head};
 use crate::words::{percent, ratio, wrapped};
 
-/// The width of a terminal that nobody has widened.
+/// Default width of a terminal.
 const WIDTH: usize = 80;
 
-/// Every point, then what they come to.
+/// Every point, then the result.
 pub fn text(drift: &Drift) -> String {
     let mut lines = Vec::new();
     for collective in drift.points.chunk_by(|a, b| a.cell.collective == b.cell.collective) {
@@ -19,7 +19,7 @@ pub fn text(drift: &Drift) -> String {
         lines.push(side_by_side_head(["then", "now", "now/then"], "by"));
         lines.extend(collective.iter().map(|point| {
             let by = match point.candidate {
-                Candidate::Builtin => "builtin".to_owned(),
+                Candidate::Builtin => "default".to_owned(),
                 other => other.to_string(),
             };
             side_by_side(point.cell, [point.then, point.now], point.shift.ratio, point.shift.change, &by)
@@ -30,48 +30,56 @@ pub fn text(drift: &Drift) -> String {
     lines.join("\n")
 }
 
-/// What the points come to.
+/// Describes the result over all points.
 pub fn sentences(drift: &Drift) -> Vec<String> {
     let mut sentences = Vec::new();
     let all = counted(drift.points.len(), "point");
     let (slower, faster) = (drift.those(Outcome::Slower).count(), drift.those(Outcome::Faster).count());
     let beyond = percent(drift.criteria.min_change);
     sentences.push(match (drift.changed(), slower + faster) {
-        (false, _) => format!(
-            "The machine behaves as it did {}: none of {all} is shown to have changed by more than {beyond}.",
-            drift.measured
+        (false, _) => {
+            format!("No change since {}: none of {all} is shown to have changed by more than {beyond}.", drift.measured)
+        }
+        (true, changed) if !drift.doubts.is_empty() => format!(
+            "Times changed since {} ({changed} of {all} by more than {beyond}), but the data is poor: {}. The cause \
+             may be other load: repeat the check on an idle machine.",
+            drift.measured,
+            drift.doubts.join("; "),
         ),
-        (true, 0) => format!("The machine changed since {}: all points together did, by more than {beyond}.", drift.measured),
+        (true, 0) => {
+            format!("The machine changed since {}: by more than {beyond} over all points together.", drift.measured)
+        }
         (true, _) => format!(
-            "The machine changed since {}: of {all}, {slower} take longer and {faster} less time, by more than {beyond}.",
+            "The machine changed since {}: of {all}, {slower} take longer and {faster} less time, by more than \
+             {beyond}.",
             drift.measured
         ),
     });
     if let Some(together) = &drift.together {
-        sentences.push(format!("All points together take {} the time of then.", ratio(together.ratio)));
+        sentences.push(format!("Over all points, times are {} the earlier ones.", ratio(together.ratio)));
     }
     let round = &drift.rules;
     let lost = round.count(Outcome::Slower) + round.failed.iter().filter(|failed| failed.with).count();
     sentences.push(match (round.cells.len(), lost) {
-        (0, 0) => "No rule serves any of these cells.".to_owned(),
+        (0, 0) => "No rule applies to any of these sizes.".to_owned(),
         (cells, 0) => format!(
-            "The rules still hold: in none of {} are they shown to be slower than the builtin of today; {} are faster.",
-            counted(cells, "cell") + " with a rule",
+            "The rules still hold: none of {} is slower than today's default; {} are faster.",
+            counted(cells, "size") + " with a rule",
             round.count(Outcome::Faster)
         ),
         (cells, lost) => format!(
-            "The rules do NOT hold any more: in {lost} of {cells} cells they fail or are slower than the builtin. `collrules \
-             validate --repair {}` gives these back, `collrules tune` finds better ones.",
+            "The rules do NOT hold any more: for {lost} of {cells} sizes they fail or are slower than the default. \
+             `collrules validate --repair {}` removes these rules, `collrules tune` finds better ones.",
             drift.run
         ),
     });
     sentences.push(format!(
-        "Where nothing changed, an alarm comes up in at most {} of such checks.",
+        "If nothing changed, at most {} of such checks give a false alarm.",
         percent(drift.criteria.error_rate)
     ));
     sentences.extend(drift.obstacles.iter().cloned());
     sentences.extend(
-        drift.differences.iter().map(|it| format!("Not the same: {}: {} then, {} now.", it.what, it.before, it.after)),
+        drift.differences.iter().map(|it| format!("Differs: {}: {} then, {} now.", it.what, it.before, it.after)),
     );
     sentences
 }

@@ -1,12 +1,13 @@
-//! What reports say in every format: the facts as texts, one place for each.
+//! Facts for reports of all formats, as texts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use collrules_program::{Primitive, Reference};
 use collrules_record::findings::{CellFinding, Crossover, Findings, Middle, PointFinding, Statistic};
 use collrules_record::policy::Between;
 use collrules_record::units::Ranks;
-use collrules_record::{Candidate, Component, Handed, Manifest, Policy};
-use collrules_reference::{Primitive, Reference};
+use collrules_record::{Candidate, Component, HanRule, Manifest, Policy};
+use collrules_rules::bits::Keep;
 use collrules_rules::hazard::RankRange;
 use collrules_rules::steps::Steps;
 use collrules_rules::words::counted;
@@ -14,13 +15,14 @@ use collrules_rules::{Choice, Collective, Release, hazard, registry};
 
 use crate::words::percent;
 
-/// What every report of simulated times says first.
+/// First sentence of every report of simulated times.
 pub(crate) const SIMULATED: &str = "SIMULATED: a cost model gave these times. They say nothing about any real machine.";
 
 /// The fastest candidate that is not the builtin.
-pub(crate) fn best_rival(cell: &CellFinding) -> Option<&PointFinding> {
-    let rivals = cell.points.iter().filter(|point| matches!(point.candidate, Candidate::Tuned(_) | Candidate::Han(_)));
-    rivals.min_by(|a, b| a.time.point.total_cmp(&b.time.point))
+pub(crate) fn best_alternative(cell: &CellFinding) -> Option<&PointFinding> {
+    let competitors =
+        cell.points.iter().filter(|point| matches!(point.candidate, Candidate::Tuned(_) | Candidate::Han(_)));
+    competitors.min_by(|a, b| a.time.point.total_cmp(&b.time.point))
 }
 
 /// The name of a choice in the release that the findings are for.
@@ -30,15 +32,15 @@ pub(crate) fn name(findings: &Findings, collective: Collective, choice: Choice) 
 
 /// The name of a candidate in the release that the findings are for.
 pub(crate) fn candidate_name(findings: &Findings, collective: Collective, candidate: Candidate) -> String {
-    named(findings.release, collective, candidate)
+    name_candidate(findings.release, collective, candidate)
 }
 
 /// The name of a candidate in a release.
-pub(crate) fn named(release: Release, collective: Collective, candidate: Candidate) -> String {
+pub(crate) fn name_candidate(release: Release, collective: Collective, candidate: Candidate) -> String {
     match candidate {
         Candidate::Builtin => registry::describe(release, collective, Choice::BUILTIN),
         Candidate::Tuned(choice) => registry::describe(release, collective, choice),
-        Candidate::Component(component) => format!("{component}, by its own decision"),
+        Candidate::Component(component) => format!("{component}, with its default"),
         Candidate::Han(choice) => format!("han, {choice}"),
         Candidate::Rules => "the rules file".to_owned(),
         Candidate::Mockup(mockup) => mockup.to_string(),
@@ -46,14 +48,14 @@ pub(crate) fn named(release: Release, collective: Collective, candidate: Candida
     }
 }
 
-/// A reference algorithm with what composes it, where that is not clear from the name.
+/// A reference algorithm with its parts, if the name does not tell them.
 fn composed(collective: Collective, reference: Reference) -> String {
     let parts: Vec<String> =
         reference.primitives(collective).unwrap_or_default().iter().map(Primitive::to_string).collect();
     format!("chan:{} ({})", reference.name(), parts.join(", "))
 }
 
-/// A crossover in words: collective, ranks, below, from, above, measured around, certain between.
+/// A crossover in words: collective, ranks, choice below, size, choice above, measured sizes around it, interval.
 pub(crate) fn crossover_row(findings: &Findings, crossover: &Crossover) -> [String; 7] {
     let side = |candidate| candidate_name(findings, crossover.collective, candidate);
     let (below, above) = crossover.sides();
@@ -62,31 +64,32 @@ pub(crate) fn crossover_row(findings: &Findings, crossover: &Crossover) -> [Stri
         crossover.collective.to_string(),
         crossover.ranks.to_string(),
         side(below),
-        format!("{}B", crossover.at.0),
+        format!("{} B", crossover.at.0),
         side(above),
         format!("{low} and {high}"),
-        crossover.interval.map_or("-".to_owned(), |(from, to)| format!("{}B to {}B", from.0, to.0)),
+        crossover.interval.map_or("-".to_owned(), |(from, to)| format!("{} B to {} B", from.0, to.0)),
     ]
 }
 
-/// What HAN's rules file says: collective, ranks, message sizes as callers pass them, who carries out the calls.
+/// Returns the contents of HAN's rules file: collective, ranks, message sizes as callers pass them, component or
+/// algorithm that carries out the calls.
 pub(crate) fn handover(findings: &Findings) -> Vec<[String; 4]> {
     let mut rows = Vec::new();
-    for collective in findings.handover.collectives() {
-        let Some(steps) = findings.handover.get(collective) else { continue };
-        let spoken_of = steps.iter().filter(|(.., sizes)| **sizes != Steps::constant(Handed::Kept));
+    for collective in findings.han.collectives() {
+        let Some(steps) = findings.han.get(collective) else { continue };
+        let spoken_of = steps.iter().filter(|(.., sizes)| **sizes != Steps::constant(HanRule::Default));
         for (first, end, sizes) in spoken_of {
             let ranks = RankRange { first, end }.to_string();
             for (start, end, said) in sizes.iter() {
                 let by = match said {
-                    Handed::Kept => "HAN, as without the file".to_owned(),
-                    Handed::By(algorithm) => format!("HAN, by its algorithm {algorithm}"),
-                    Handed::Over => "coll/tuned, as its rules say".to_owned(),
+                    HanRule::Default => "HAN, unchanged".to_owned(),
+                    HanRule::Algorithm(algorithm) => format!("HAN, with its algorithm {algorithm}"),
+                    HanRule::Delegate => "coll/tuned, with its rules".to_owned(),
                 };
                 let sizes = match end {
                     _ if !collective.has_sizes() => "-".to_owned(),
-                    Some(end) => format!("{start}B to {}B", end - 1),
-                    None => format!("{start}B and more"),
+                    Some(end) => format!("{start} B to {} B", end - 1),
+                    None => format!("{start} B and more"),
                 };
                 rows.push([collective.to_string(), ranks.clone(), sizes, by]);
                 if !collective.has_sizes() {
@@ -98,16 +101,17 @@ pub(crate) fn handover(findings: &Findings) -> Vec<[String; 4]> {
     rows
 }
 
-/// What such a file does elsewhere.
-pub(crate) const HANDOVER: &str = "HAN asks its file on communicators over several nodes that have several ranks on some of \
-them. On one node, and with one rank on each, it does not serve; rules of coll/tuned for as many ranks act there \
-nevertheless, since they do not say where ranks are.";
+/// Scope of HAN's rules file.
+pub(crate) const HANDOVER: &str = "HAN uses its file for communicators on several nodes, with several ranks on at \
+                                   least one of them. On one node, or with one rank per node, HAN does not run. Rules \
+                                   of coll/tuned for as many ranks apply there too, since they do not say where ranks \
+                                   are.";
 
-/// Candidates that must not be chosen: candidate, cells, why. Cells with the same reason are put together.
+/// Candidates that must not be chosen: candidate, cells, reason. Cells with the same reason are joined.
 pub(crate) fn disqualified(findings: &Findings) -> Vec<[String; 3]> {
-    /// Collective, candidate, why.
-    type Key<'a> = (Collective, String, &'a str);
-    let mut rows: Vec<(Key<'_>, Vec<&CellFinding>)> = Vec::new();
+    /// Collective, candidate, reason.
+    type ReasonKey<'a> = (Collective, String, &'a str);
+    let mut rows: Vec<(ReasonKey<'_>, Vec<&CellFinding>)> = Vec::new();
     for cell in &findings.cells {
         for (candidate, why) in &cell.disqualified {
             let collective = cell.cell.collective;
@@ -118,31 +122,31 @@ pub(crate) fn disqualified(findings: &Findings) -> Vec<[String; 3]> {
             }
         }
     }
-    let say = |((collective, candidate, why), cells): (Key<'_>, Vec<&CellFinding>)| {
+    let say = |((collective, candidate, why), cells): (ReasonKey<'_>, Vec<&CellFinding>)| {
         let place = |cell: &CellFinding| match collective.has_sizes() {
-            true => format!("{} ranks at {}", cell.cell.ranks, cell.cell.bytes),
+            true => format!("{} on {} ranks", cell.cell.bytes, cell.cell.ranks),
             false => format!("{} ranks", cell.cell.ranks),
         };
         let named: Vec<String> = cells.iter().take(4).map(|cell| place(cell)).collect();
         let more = match cells.len() - named.len() {
             0 => String::new(),
-            more => format!(" and {}", counted(more, "more cell")),
+            more => format!(" and {}", counted(more, "more size")),
         };
-        [format!("{collective} by {candidate}"), named.join(", ") + &more, why.to_owned()]
+        [format!("{collective} with {candidate}"), named.join(", ") + &more, why.to_owned()]
     };
     rows.into_iter().map(say).collect()
 }
 
-/// What one time is, as a sentence.
+/// Describes the meaning of a time, in a sentence.
 pub(crate) fn timing(statistic: Statistic) -> &'static str {
     match statistic {
         Statistic::RankMaximum => "A time is that of one call on its slowest rank.",
         Statistic::RankAverage => "A time is a mean over calls and ranks, which hides the slowest rank.",
-        Statistic::SlowestRankSummary => "A time stands for all calls of a launch on the slowest rank.",
+        Statistic::SlowestRankSummary => "A time summarizes all calls of a launch on the slowest rank.",
     }
 }
 
-/// How it was decided, in paragraphs.
+/// Describes the method of the decision, in paragraphs.
 pub(crate) fn method(findings: &Findings) -> Vec<String> {
     let criteria = findings.criteria;
     let gain = percent(criteria.min_gain);
@@ -153,79 +157,76 @@ pub(crate) fn method(findings: &Findings) -> Vec<String> {
     let estimates = match criteria.middle {
         Middle::Median => format!("{time} Estimates are medians with distribution-free intervals of {level}."),
         Middle::Mean => format!(
-            "{time} Estimates are means with Student intervals of {level}, and gains are ratios of means: rare slow calls \
-             count for what they take. Where a rank test is named below, Student's test over the visits takes its place."
+            "{time} Estimates are means with Student intervals of {level}, and gains are ratios of means: rare slow \
+             calls count in full. Student's test over the visits replaces the rank tests named below."
         ),
     };
     let replaced = match findings.statistic {
         Statistic::RankMaximum => format!(
-            "A candidate replaces the builtin where it meets all of these criteria. The builtin takes at least {gain} \
+            "An algorithm replaces the default if it meets all of these criteria. The default takes at least {gain} \
              longer. The interval of that gain lies above 1. A paired signed-rank test over the visits confirms the \
-             gain {false_discoveries}; with fewer than 6 visits no test is possible, and the builtin stays. The \
-             candidate was timed in every launch in which the builtin was, and was faster in each of them. The \
+             gain {false_discoveries}; with fewer than 6 visits no test is possible, and the default stays. The \
+             algorithm was timed in every launch in which the default was, and was faster in each of them. The \
              difference exceeds two steps of the clock."
         ),
         Statistic::RankAverage | Statistic::SlowestRankSummary => format!(
-            "A candidate replaces the builtin where it meets all of these criteria. The builtin takes at least {gain} \
-             longer. The candidate was timed in every launch in which the builtin was, and was faster in each of them. \
+            "An algorithm replaces the default if it meets all of these criteria. The default takes at least {gain} \
+             longer. The algorithm was timed in every launch in which the default was, and was faster in each of them. \
              With 6 launches or more, the interval of the gain lies above 1, and a Mann-Whitney test on the launches \
-             confirms the gain {false_discoveries}. With fewer launches no test is possible. Then the builtin has to \
-             take at least {} longer, also in the mean with the gain at neighbouring communicator sizes.",
+             confirms the gain {false_discoveries}. With fewer launches no test is possible. Then the default has to \
+             take at least {} longer, also on average with neighbouring communicator sizes.",
             percent(criteria.untested_gain),
         ),
     };
     let together = match findings.statistic {
-        Statistic::RankMaximum => "passes the same test over all of them together".to_owned(),
+        Statistic::RankMaximum => "pass the same test over all of them together".to_owned(),
         Statistic::RankAverage | Statistic::SlowestRankSummary => format!(
-            "passes the same test over all of them together, or, where no test is possible, gains {} in every launch in \
-             the mean",
+            "pass the same test over all of them together, or, if no test is possible, gain {} on average in every \
+             launch",
             percent(criteria.untested_gain)
         ),
     };
     let one_choice = format!(
-        "For some collectives, such as scatter and gather, all message sizes have to share one choice. There a \
-         candidate replaces the builtin at all sizes or at none. It does so where it is slower at no size, gains at \
-         least {gain} in geometric mean over the measured sizes, is faster in the mean in every launch, and \
-         {together}. If one size was measured, it decides for the others."
+        "For some collectives, such as scatter and gather, all message sizes have to share one algorithm. It replaces \
+         the default at all sizes or at none. It has to be slower at no size, gain at least {gain} in geometric mean \
+         over the measured sizes, be faster on average in every launch, and {together}. If one size was measured, it \
+         decides for the others."
     );
     let mut method = vec![estimates, replaced, one_choice];
     let stalls = findings.cells.iter().flat_map(|cell| &cell.points).any(|point| point.stalls.is_some());
     if stalls {
         method.push(
-            "A call is slow if it takes more than four times as long as the builtin usually does. A candidate that has slow \
-             calls in two visits or more, more often than the builtin by an exact test (1%), and that is slower on average \
-             for it, does not replace the builtin, unless `--accept-stalls` is given."
+            "A call is slow if it takes more than four times the default's usual time. An algorithm does not replace \
+             the default if it has slow calls in two visits or more, has them more often than the default (exact test, \
+             1 %), and is slower on average because of them. `--accept-stalls` turns this criterion off."
                 .to_owned(),
         );
     }
     method
 }
 
-/// What is assumed of programs and of sizes that were not measured, and what could go wrong where that does not hold.
+/// Lists the assumptions on programs and on sizes that were not measured, and the consequences if they are violated.
 pub(crate) fn assumptions(findings: &Findings) -> Vec<String> {
-    let Policy { max_regret, between, shares, assumptions } = findings.tree.policy;
+    let Policy { max_regret, between, assumptions } = findings.tree.policy;
     let mut said = vec![format!(
-        "Neighbouring sizes share a rule where that costs no measured cell more than {} of its time.",
+        "Neighbouring sizes share a rule if that costs no measured size more than {} of its time.",
         percent(max_regret)
     )];
     said.push(
         match between {
-            Between::Keep => "Communicator sizes between measured ones keep the builtin.",
+            Between::Keep => "Communicator sizes between measured ones keep the default.",
             Between::Agree => {
-                "Communicator sizes between measured ones get what both neighbours choose; where these differ, the builtin stays."
+                "Communicator sizes between measured ones use the choice of both neighbours; if these differ, the \
+                 default stays."
             }
-            Between::Lower => "Communicator sizes between measured ones get what the next smaller one chooses.",
+            Between::Lower => "Communicator sizes between measured ones use the choice of the next smaller one.",
         }
         .to_owned(),
     );
     if !findings.layouts.is_empty() {
-        said.push(match shares.is_empty() {
-            true => "All layouts that were measured count alike, and none may get slower by a rule for all.".to_owned(),
-            false => format!(
-                "The layouts count as --weight says: {}. None that is not left out by a weight of 0 may get slower by a rule for all.",
-                shares.to_string().replace(',', ", ")
-            ),
-        });
+        said.push(
+            "All measured layouts have the same weight. A rule is used only if no layout gets slower.".to_owned(),
+        );
     }
     let operations = if assumptions.commutative_ops {
         "The rules assume that all reduction operations of your programs commute."
@@ -233,23 +234,35 @@ pub(crate) fn assumptions(findings: &Findings) -> Vec<String> {
         "Reduction operations need not commute: no rule chooses an algorithm that needs this."
     };
     let arguments = if assumptions.consistent_arguments {
-        "The rules assume that all ranks pass the same counts and datatypes to scatter and gather, also where MPI ignores them."
+        "The rules assume that all ranks pass the same counts and datatypes to scatter and gather, including those \
+         that MPI ignores."
     } else {
-        "Ranks may pass different counts to scatter and gather where MPI ignores them; therefore all sizes share one choice."
+        "Ranks may pass different counts to scatter and gather if MPI ignores these counts, so all sizes share one \
+         algorithm."
     };
     let datatypes = if assumptions.uniform_datatypes {
-        "The rules assume that all ranks describe the same data by the same counts and datatypes. Open MPI's own decision assumes this too."
+        "The rules assume that all ranks describe the same data with the same counts and datatypes. Open MPI's own \
+         decision assumes this too."
     } else {
-        "Ranks may describe the same data by different datatypes: no rule chooses an algorithm that fails then."
+        "Ranks may describe the same data with different datatypes: no rule chooses an algorithm that fails then."
     };
     said.extend([operations, arguments, datatypes].map(str::to_owned));
+    said.extend(assumptions.keep_bits.map(|keep| {
+        let kept = match keep {
+            Keep::Default => "add up in the order of Open MPI's default at the same size",
+            Keep::Ranks => "give all ranks the same bits",
+            Keep::Sizes => "add up in one order at every message size",
+        };
+        format!("Rules choose only algorithms that are known to {kept} (--keep-bits {keep}).")
+    }));
     said.extend(
-        hazard::check(&findings.table).iter().map(|hazard| format!("Safe under these assumptions alone: {hazard}.")),
+        hazard::check(&findings.table).iter().map(|hazard| format!("Safe only under these assumptions: {hazard}.")),
     );
     said
 }
 
-/// Where the ranks of each communicator were, and who served them before any rule: ranks, nodes, served by.
+/// Returns the placement of each communicator's ranks, and the components that it uses by default: ranks, nodes,
+/// components.
 pub(crate) fn placement(findings: &Findings) -> Vec<[String; 3]> {
     let placement = &findings.placement;
     let row = |(ranks, nodes): (&Ranks, &collrules_record::Nodes)| {
@@ -264,10 +277,10 @@ pub(crate) fn placement(findings: &Findings) -> Vec<[String; 3]> {
     placement.nodes.iter().map(row).collect()
 }
 
-/// The most hosts that are all named.
+/// Largest number of hosts of which all are named.
 const MOST_NAMED: usize = 64;
 
-/// Hosts, or the first of many, and the last: nobody reads ten thousand names.
+/// Lists hosts, or the first ones and the last if there are many.
 fn naming(hosts: &BTreeSet<&str>) -> String {
     let names = |count: usize| hosts.iter().copied().take(count).collect::<Vec<_>>().join(", ");
     match hosts.last() {
@@ -278,7 +291,7 @@ fn naming(hosts: &BTreeSet<&str>) -> String {
     }
 }
 
-/// Where the numbers come from: what, and its value.
+/// Returns the origin of the numbers: key and value of each fact.
 pub(crate) fn provenance(manifest: &Manifest) -> Vec<(String, String)> {
     let survey = &manifest.survey;
     let hosts: BTreeSet<&str> = survey.hosts.iter().map(String::as_str).collect();
@@ -294,7 +307,7 @@ pub(crate) fn provenance(manifest: &Manifest) -> Vec<(String, String)> {
         fact("Clock step", survey.clock_step.to_string()),
     ];
     facts.extend(manifest.host.iter().map(|(key, value)| fact(key, value.clone())));
-    let pin = |(key, value): (&String, &String)| fact("Setting in force while measuring", format!("{key} = {value}"));
+    let pin = |(key, value): (&String, &String)| fact("Setting active while measuring", format!("{key} = {value}"));
     facts.extend(manifest.pins.iter().map(pin));
     facts
 }
@@ -322,9 +335,9 @@ mod tests {
         cells.push(cell(64, "hangs"));
         let findings = Findings { cells, ..Findings::empty("", Release::V5_0) };
         let rows = disqualified(&findings);
-        let places = "4 ranks at 1B, 4 ranks at 2B, 4 ranks at 4B, 4 ranks at 8B and 2 more cells";
-        assert_eq!(rows[0], ["bcast by pipeline", places, "wrong data"].map(str::to_owned));
-        assert_eq!(rows[1], ["bcast by pipeline", "4 ranks at 64B", "hangs"].map(str::to_owned));
+        let places = "1 B on 4 ranks, 2 B on 4 ranks, 4 B on 4 ranks, 8 B on 4 ranks and 2 more sizes";
+        assert_eq!(rows[0], ["bcast with pipeline", places, "wrong data"].map(str::to_owned));
+        assert_eq!(rows[1], ["bcast with pipeline", "64 B on 4 ranks", "hangs"].map(str::to_owned));
         assert_eq!(rows.len(), 2);
     }
 }

@@ -1,4 +1,4 @@
-//! What rules for several layouts mean to each of them.
+//! Effects of rules for several layouts on each of them.
 
 use collrules_record::Arrangement;
 use collrules_record::estimate::geometric_mean;
@@ -9,10 +9,10 @@ use collrules_rules::words::{counted, listed};
 
 use crate::facts::candidate_name;
 use crate::summary::sizes;
-use crate::words::{number, times};
+use crate::words::times;
 
-/// Names of arrangements, with what they are.
-fn said(arrangement: Arrangement) -> &'static str {
+/// Names of arrangements, with explanations.
+fn describe_arrangement(arrangement: Arrangement) -> &'static str {
     match arrangement {
         Arrangement::SingleNode => "single-node (all ranks on one node)",
         Arrangement::OnePerNode => "one-per-node (one rank on each of several nodes)",
@@ -20,7 +20,7 @@ fn said(arrangement: Arrangement) -> &'static str {
     }
 }
 
-/// The cells that several layouts have, in the order of the cells.
+/// The cells of several layouts, in order.
 fn shared(findings: &Findings) -> Vec<&CellInLayout> {
     let all = || findings.layouts.iter().flat_map(|layout| &layout.cells);
     let several = |cell: &&CellInLayout| all().filter(|other| other.cell == cell.cell).count() > 1;
@@ -33,7 +33,8 @@ fn point(gain: Option<Estimate>) -> f64 {
     gain.map_or(1.0, |gain| gain.point)
 }
 
-/// Whole sentences: what each arrangement gains and gives up, and where they disagree so much that the builtin stays.
+/// Describes, in whole sentences, the gains and losses of each arrangement, and disagreements that leave the builtin in
+/// place.
 pub fn sentences(findings: &Findings) -> Vec<String> {
     let cells = shared(findings);
     if cells.is_empty() {
@@ -49,21 +50,23 @@ pub fn sentences(findings: &Findings) -> Vec<String> {
         let slower = own.iter().filter(|cell| point(cell.served_gain) < 1.0).map(|cell| point(cell.served_gain));
         let slowest = slower.clone().reduce(f64::min);
         let slower = match slowest {
-            None => "slower in none".to_owned(),
-            Some(least) => format!("slower in {}, the least being {}", slower.count(), times(least)),
+            None => "slower for none".to_owned(),
+            Some(least) => format!("slower for {} (worst {})", slower.count(), times(least)),
         };
         let mean_served = times(mean(|cell| point(cell.served_gain)));
-        if !findings.apart.is_empty() {
-            let cells = counted(own.len(), "cell");
-            sentences.push(format!("Layout {}: {mean_served} in geometric mean over {cells}.", said(arrangement)));
+        if !findings.layout_rules.is_empty() {
+            let cells = counted(own.len(), "size");
+            sentences.push(format!(
+                "Layout {}: {mean_served} in geometric mean over {cells}.",
+                describe_arrangement(arrangement)
+            ));
             continue;
         }
         sentences.push(format!(
-            "Layout {}, in the {} that it shares with others, where it counts for {}: {} in geometric mean under these rules, {slower}; \
-             {} under rules of its own.",
-            said(arrangement),
-            counted(own.len(), "cell"),
-            weights(&own),
+            "Layout {}, for the {} that it shares with others: {} in geometric mean with these rules, {slower}; \
+             {} with rules of its own.",
+            describe_arrangement(arrangement),
+            counted(own.len(), "size"),
             mean_served,
             times(mean(|cell| point(cell.wanted_gain))),
         ));
@@ -72,16 +75,9 @@ pub fn sentences(findings: &Findings) -> Vec<String> {
     sentences
 }
 
-/// The weights of these cells: one, or from which to which.
-fn weights(cells: &[&&CellInLayout]) -> String {
-    let least = cells.iter().map(|cell| cell.weight).fold(f64::INFINITY, f64::min);
-    let most = cells.iter().map(|cell| cell.weight).fold(0.0, f64::max);
-    if most - least < 5e-3 { number(least) } else { format!("{} to {}", number(least), number(most)) }
-}
-
 fn disagreement(findings: &Findings, cells: &[&CellInLayout]) -> Option<String> {
     let kept = |views: &&[&CellInLayout]| {
-        let wanted = views.iter().any(|view| view.wanted != Candidate::Builtin && view.weight > 0.0);
+        let wanted = views.iter().any(|view| view.wanted != Candidate::Builtin);
         wanted && views.iter().all(|view| view.served == Candidate::Builtin)
     };
     let kept: Vec<&[&CellInLayout]> = cells.chunk_by(|a, b| a.cell == b.cell).filter(kept).collect();
@@ -93,37 +89,46 @@ fn disagreement(findings: &Findings, cells: &[&CellInLayout]) -> Option<String> 
         .iter()
         .map(|view| {
             let name = candidate_name(findings, view.cell.collective, view.wanted);
-            format!("{} wants {name} ({})", view.arrangement, times(point(view.wanted_gain)))
+            format!("{} is fastest with {name} ({})", view.arrangement, times(point(view.wanted_gain)))
         })
         .collect();
     Some(format!(
-        "In {} the layouts disagree so much that the builtin stays, although some would gain by rules of their own; most in {}: {}.",
-        counted(kept.len(), "cell"),
+        "The default stays for {}: some layouts would gain with rules of their own, but no rule suits all. The largest \
+         gain is lost for {}: {}.",
+        counted(kept.len(), "size"),
         most[0].cell,
         listed(&wants),
     ))
 }
 
-/// What stands above [`rows`].
-pub(crate) const TITLE: &str = "What each layout gains or gives up";
+/// Title of the table of [`rows`].
+pub(crate) const TITLE: &str = "Gains and losses of each layout";
 
-/// What [`rows`] are.
+/// Description of the table of [`rows`].
 pub(crate) fn about(findings: &Findings) -> &'static str {
-    if findings.apart.is_empty() { ABOUT } else { ABOUT_APART }
+    if findings.layout_rules.is_empty() { ABOUT } else { ABOUT_APART }
 }
 
-const ABOUT_APART: &str = "Communicators of one size lie in several ways, and the file tells them apart. All times and gains elsewhere \
-                           are of the first layout.";
+const ABOUT_APART: &str = "Communicators of the same size have several layouts, and the file has rules for each. All \
+                           other times and gains are of the first layout.";
 
-const ABOUT: &str = "Communicators of one size lie in several ways, and one rule serves them all. All times and gains elsewhere \
-                                are weighted geometric means over them; these are of each by itself.";
+const ABOUT: &str = "Communicators of the same size have several layouts, which share one rule. All other times and gains are \
+                     geometric means over the layouts; these are of each layout alone.";
 
-/// What the columns of [`rows`] are.
-pub(crate) const COLUMNS: [&str; 9] =
-    ["collective", "ranks", "message sizes", "layout", "weight", "served by", "gain", "would be served by", "gain"];
+/// Column titles of [`rows`].
+pub(crate) const COLUMNS: [&str; 8] = [
+    "collective",
+    "ranks",
+    "message sizes",
+    "layout",
+    "algorithm",
+    "expected gain",
+    "own algorithm",
+    "its expected gain",
+];
 
-/// Neighbouring sizes of one arrangement that are served alike and would be served alike, where anything but the builtin is.
-pub(crate) fn rows(findings: &Findings) -> Vec<[String; 9]> {
+/// Lists neighbouring sizes of an arrangement with the same choices (shared and its own), if either is not the builtin.
+pub(crate) fn rows(findings: &Findings) -> Vec<[String; 8]> {
     let mut cells = shared(findings);
     let key = |cell: &CellInLayout| (cell.cell.collective, cell.cell.ranks, cell.arrangement, cell.served, cell.wanted);
     cells.sort_by_key(|cell| (cell.cell.collective, cell.cell.ranks, cell.arrangement, cell.cell.bytes));
@@ -142,7 +147,6 @@ pub(crate) fn rows(findings: &Findings) -> Vec<[String; 9]> {
             first.cell.ranks.to_string(),
             sizes(collective, first.cell.bytes, cells[cells.len() - 1].cell.bytes),
             first.arrangement.to_string(),
-            number(first.weight),
             candidate_name(findings, collective, first.served),
             mean(|cell| cell.served_gain, first.served),
             candidate_name(findings, collective, first.wanted),

@@ -1,35 +1,41 @@
-//! Findings as people read them.
+//! Findings in forms for people.
 //!
 //! | module | job |
 //! |---|---|
-//! | [`summary`] | what the findings come to: ranges of sizes served alike, and gains per collective |
-//! | `reasons` | why each cell is served as it is |
-//! | `facts`, `cells` | what every format says, in words |
+//! | [`summary`] | summary of the findings: ranges of sizes that use the same candidate, and gains per collective |
+//! | `gains` | speedup of each size with the rules, as every format shows it |
+//! | `reasons` | reasons for the choice in each cell |
+//! | `facts`, `cells` | facts that every format has, in words |
+//! | `conduct` | outcomes of rules in programs |
 //! | [`terminal`] | aligned tables for a terminal |
 //! | [`markdown`] | the report file |
 //! | [`page`] | the report as a page of HTML |
 //! | [`tables`] | every point for programs: CSV and JSON |
 //! | [`notes`] | the comments of the rules file |
 //! | [`tree`] | the decision tree with its evidence, as text and as a drawing |
-//! | [`validation`] | what launches without and with a rules file showed |
-//! | [`changes`] | what changed from one run to a later one, as text, Markdown and a page |
+//! | [`validation`] | result of launches without and with a rules file |
+//! | [`changes`] | changes from one run to a later one, as text, Markdown and a page |
 //! | [`guidelines`] | a check of performance guidelines: maps, sentences, tables |
-//! | [`irregular`] | calls that stall, what cures them, and every distribution |
-//! | [`layouts`] | what rules for several layouts mean to each |
+//! | [`irregular`] | calls that stall, their cures, and every distribution |
+//! | [`layouts`] | gains and losses of each layout if rules are for several |
 //! | [`model`] | a communication model: what stands out, lines, tables, a map of pairs |
-//! | [`profile`] | what a program calls, and what it could gain |
-//! | [`tried`] | what runs of a program without and with a tuning showed |
+//! | [`profile`] | calls of a program, and its possible gains |
+//! | [`ab_test`] | result of runs of a program without and with a tuning |
 //! | [`study`] | a study of chosen algorithms: conclusion, figures, tables |
 //! | [`osu`] | benchmark tables with OSU's columns |
 //! | `plot` | curves, heatmaps and other drawings as SVG |
-//! | [`plain`] | text from elsewhere, made harmless |
+//! | [`outcome`] | the last screen of a tuning |
+//! | [`plain`] | untrusted text, made harmless |
 //! | [`words`] | plurals, lists, ratios, wrapped lines |
 
+pub mod ab_test;
 mod cells;
 pub mod changes;
+pub mod conduct;
 mod context;
 pub mod drift;
 mod facts;
+mod gains;
 pub mod guidelines;
 pub mod irregular;
 pub mod layouts;
@@ -37,18 +43,19 @@ pub mod markdown;
 pub mod model;
 pub mod notes;
 pub mod osu;
+pub mod outcome;
 pub mod page;
 pub mod plain;
 mod plot;
 pub mod profile;
 mod reasons;
+pub mod settings;
 pub mod status;
 pub mod study;
 pub mod summary;
 pub mod tables;
 pub mod terminal;
 pub mod tree;
-pub mod tried;
 pub mod validation;
 pub mod words;
 

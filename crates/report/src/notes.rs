@@ -1,6 +1,7 @@
-//! Comments for the rules file: what each block rests on.
+//! Comments for the rules file: the evidence for each block.
 
 use collrules_record::Nodes;
+use collrules_record::conduct::Conduct;
 use collrules_record::findings::{CellFinding, Findings};
 use collrules_record::units::Ranks;
 use collrules_rules::emit::Notes;
@@ -9,6 +10,7 @@ use collrules_rules::metric::{lookup_bytes, metric};
 use collrules_rules::words::{counted, listed};
 use collrules_rules::{Choice, Collective, Release, registry};
 
+use crate::conduct::find_conduct;
 use crate::plain;
 use crate::summary::{Stretch, stretches};
 use crate::words::times;
@@ -37,7 +39,7 @@ pub fn notes(findings: &Findings, tool: &str) -> Notes {
         let mut said = evidence(cells, findings.placement.nodes.get(&ranks));
         let sharing =
             findings.layouts.iter().flat_map(|layout| &layout.cells).filter(|cell| cell.cell == cells[0].cell);
-        if findings.apart.is_empty() && sharing.clone().count() > 1 {
+        if findings.layout_rules.is_empty() && sharing.clone().count() > 1 {
             let all: Vec<String> = sharing.map(|cell| cell.arrangement.to_string()).collect();
             said += &format!("; one rule for {}", listed(&all));
         }
@@ -47,7 +49,7 @@ pub fn notes(findings: &Findings, tool: &str) -> Notes {
     notes
 }
 
-/// What the comments of a rules file say about the releases it is for.
+/// Releases named in the comments of a rules file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotedReleases {
     /// The release that was measured.
@@ -56,7 +58,7 @@ pub struct NotedReleases {
     pub same: Vec<Release>,
 }
 
-/// Reads the comments that [`notes`] makes back; none where the file has others.
+/// Reads the comments of [`notes`] back; none if the file has others.
 pub fn origin(text: &str) -> Option<NotedReleases> {
     let said = text.lines().find_map(|line| line.strip_prefix("# Measured on Open MPI "))?;
     let (measured, same) = said.split_once("; means the same to ")?;
@@ -65,27 +67,30 @@ pub fn origin(text: &str) -> Option<NotedReleases> {
     Some(NotedReleases { measured: release(measured)?, same: words.filter_map(release).collect() })
 }
 
-/// The releases that have all the algorithms and look up the same sizes, in words.
+/// The releases with all of the algorithms and the same lookup sizes, in words.
 fn readers(findings: &Findings) -> String {
     let same = |release: &Release| {
-        findings.table.collectives().all(|(collective, blocks)| {
-            blocks.iter().all(|(first, _, sizes)| {
-                let ranks = Ranks(u32::try_from(first).unwrap_or(u32::MAX));
-                let exists = |choice: &Choice| {
-                    choice.is_builtin() || registry::algorithm(*release, collective, choice.algorithm).is_ok()
-                };
-                // One choice for all sizes does not ask what is looked up.
-                let sized = sizes.as_constant().is_none();
-                let alike = metric(*release, collective, ranks) == metric(findings.release, collective, ranks);
-                sizes.iter().all(|(_, _, choice)| exists(choice)) && (!sized || alike)
+        // Rules for one layout alone are in JSON files, which earlier releases do not read.
+        let reads = findings.layout_rules.is_empty() || release.tells_distributions();
+        reads
+            && findings.table.collectives().all(|(collective, blocks)| {
+                blocks.iter().all(|(first, _, sizes)| {
+                    let ranks = Ranks(u32::try_from(first).unwrap_or(u32::MAX));
+                    let exists = |choice: &Choice| {
+                        choice.is_builtin() || registry::algorithm(*release, collective, choice.algorithm).is_ok()
+                    };
+                    // One choice for all sizes does not ask what is looked up.
+                    let sized = sizes.as_constant().is_none();
+                    let alike = metric(*release, collective, ranks) == metric(findings.release, collective, ranks);
+                    sizes.iter().all(|(_, _, choice)| exists(choice)) && (!sized || alike)
+                })
             })
-        })
     };
     let names: Vec<String> = Release::ALL.into_iter().filter(same).map(|release| release.name().to_owned()).collect();
     if names.is_empty() { "no other release".to_owned() } else { listed(&names) }
 }
 
-/// What was measured for a block.
+/// Describes the measurements behind a block.
 fn evidence(cells: &[CellFinding], nodes: Option<&Nodes>) -> String {
     let samples: usize = cells.iter().flat_map(|cell| &cell.points).map(|point| point.time.samples).sum();
     let (first, last) = (cells[0].cell, cells[cells.len() - 1].cell);
@@ -101,7 +106,7 @@ fn evidence(cells: &[CellFinding], nodes: Option<&Nodes>) -> String {
     format!("measured{place}{sizes}; {}", counted(samples, "sample"))
 }
 
-/// Says behind each rule what it is and what it gains, by matching rules to the stretches of cells that they serve.
+/// Adds to each rule its meaning and gain, by matching rules to the stretches of cells that use them.
 fn rule_notes(findings: &Findings, stretches: &[Stretch], collective: Collective, ranks: Ranks, notes: &mut Notes) {
     let Some((_, steps)) = findings.table.collectives().find(|(known, _)| *known == collective) else { return };
     for (start, end, choice) in steps.get(ranks.0.into()).iter() {
@@ -118,11 +123,13 @@ fn rule_notes(findings: &Findings, stretches: &[Stretch], collective: Collective
                 let gain = stretch.gain.map_or(String::new(), |gain| {
                     let low = gain
                         .cautious
-                        .map_or(String::new(), |low| format!(", {} at the lower interval ends", times(low)));
+                        .map_or(String::new(), |low| format!(", {} at the lower bounds of the intervals", times(low)));
                     format!("{} in geometric mean{low}", times(gain.mean))
                 });
                 let sizes = if collective.has_sizes() { stretch.sizes() } else { String::new() };
-                [sizes, gain].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(": ")
+                let said: Vec<String> = [sizes, gain].into_iter().filter(|part| !part.is_empty()).collect();
+                let phrases = find_conduct(findings, stretch).map(Conduct::phrases).unwrap_or_default();
+                std::iter::once(said.join(": ")).chain(phrases).collect::<Vec<_>>().join("; ")
             }
             None if choice.is_builtin() => "not measured here".to_owned(),
             None => continue,

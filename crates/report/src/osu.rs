@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use collrules_record::benchmark::{Benchmark, Line};
+use collrules_record::benchmark::{Benchmark, BenchmarkLine};
 use collrules_record::cell::type_size;
 use collrules_record::units::Ranks;
 use collrules_rules::Collective;
@@ -10,7 +10,7 @@ use collrules_rules::Collective;
 /// Microseconds, as these tables have them.
 const MICRO: f64 = 1e6;
 
-/// How a table looks.
+/// Format of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Look {
     /// Columns of text, under a header that begins with `#`.
@@ -21,18 +21,18 @@ pub enum Look {
 
 /// A table that is written line by line.
 #[derive(Clone, Copy, Debug)]
-pub struct Table<'a> {
-    /// What is benchmarked.
+pub struct OsuTable<'a> {
+    /// The benchmark.
     pub benchmark: &'a Benchmark,
-    /// How the calls are carried out, such as the candidate.
+    /// Description of the calls, such as the candidate.
     pub how: &'a str,
-    /// How it looks.
+    /// The format.
     pub look: Look,
-    /// With the least and the largest rank, and the number of calls.
+    /// True for columns with the least and the largest rank and the number of calls.
     pub full: bool,
 }
 
-/// What is above the first line of a table with nothing but the average.
+/// Returns the lines above the first row of a table with only the average.
 pub(crate) fn latency_head(collective: Collective, ranks: Ranks, how: &str) -> String {
     let mut name = collective.name().to_owned();
     name[..1].make_ascii_uppercase();
@@ -49,8 +49,8 @@ pub(crate) fn latency_head(collective: Collective, ranks: Ranks, how: &str) -> S
     text
 }
 
-impl Table<'_> {
-    /// Everything above the first line, which names the program, what it calls, and the columns.
+impl OsuTable<'_> {
+    /// Everything above the first line: program, call, and columns.
     pub fn header(&self) -> String {
         let Benchmark { collective, percentiles, validate, .. } = self.benchmark;
         let sizes = collective.has_sizes();
@@ -79,7 +79,7 @@ impl Table<'_> {
     }
 
     /// A line of the table.
-    pub fn line(&self, line: &Line) -> String {
+    pub fn line(&self, line: &BenchmarkLine) -> String {
         let sizes = self.benchmark.collective.has_sizes();
         let tail = line.percentiles.iter();
         let verdict = line.valid.map(|valid| if valid { "Pass" } else { "Fail" });
@@ -104,7 +104,7 @@ impl Table<'_> {
             write!(text, "{average:>17.2}")
         };
         if self.full {
-            let Line { least, most, length, .. } = line;
+            let BenchmarkLine { least, most, length, .. } = line;
             let _ = write!(text, "{:>18.2}{:>18.2}{:>12}", least * MICRO, most * MICRO, length.iterations);
         }
         for seconds in tail {
@@ -140,15 +140,22 @@ mod tests {
         }
     }
 
-    fn line(percentiles: &[f64], valid: Option<bool>) -> Line {
+    fn line(percentiles: &[f64], valid: Option<bool>) -> BenchmarkLine {
         let length = Length { bytes: Bytes(1024), warmup: 10, iterations: 50 };
-        Line { length, average: 1.4e-6, least: 1.3e-7, most: 4.96e-6, percentiles: percentiles.to_vec(), valid }
+        BenchmarkLine {
+            length,
+            average: 1.4e-6,
+            least: 1.3e-7,
+            most: 4.96e-6,
+            percentiles: percentiles.to_vec(),
+            valid,
+        }
     }
 
     #[test]
     fn text_has_the_columns_that_people_know() {
         let bcast = benchmark(Collective::Bcast, &[50.0, 99.9], true);
-        let table = Table { benchmark: &bcast, how: "builtin", look: Look::Text, full: true };
+        let table = OsuTable { benchmark: &bcast, how: "builtin", look: Look::Text, full: true };
         let header = table.header();
         let lines: Vec<&str> = header.lines().collect();
         assert!(lines[1].starts_with("# collrules MPI Bcast Latency Test v"), "{header}");
@@ -165,7 +172,7 @@ mod tests {
              \x20             1.56              Pass\n"
         );
         let barrier = benchmark(Collective::Barrier, &[], false);
-        let table = Table { benchmark: &barrier, how: "builtin", look: Look::Text, full: false };
+        let table = OsuTable { benchmark: &barrier, how: "builtin", look: Look::Text, full: false };
         assert!(table.header().ends_with("\n# Avg Latency(us)\n"), "{}", table.header());
         assert_eq!(table.line(&line(&[], None)), "             1.40\n");
     }
@@ -173,7 +180,7 @@ mod tests {
     #[test]
     fn csv_names_its_columns_and_keeps_all_digits() {
         let bcast = benchmark(Collective::Bcast, &[50.0], true);
-        let table = Table { benchmark: &bcast, how: "builtin", look: Look::Csv, full: true };
+        let table = OsuTable { benchmark: &bcast, how: "builtin", look: Look::Csv, full: true };
         assert_eq!(table.header(), "bytes,avg_us,min_us,max_us,iterations,p50_us,validation\n");
         let expected = "1024,1.4,0.13,4.96,50,0.12,Fail\n";
         assert_eq!(table.line(&line(&[1.2e-7], Some(false))), expected);

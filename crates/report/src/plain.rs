@@ -1,7 +1,6 @@
-//! Text from elsewhere, such as titles, notes, paths and what a library says of itself, made harmless where it is shown.
+//! Untrusted text, such as titles, notes, paths and version strings of libraries, made harmless for output.
 
-/// Text as one line without control characters, which terminals would obey, nor those that turn the direction of writing
-/// around: they become blanks.
+/// Text as one line, with blanks instead of control characters and of characters that change the direction of writing.
 pub fn line(text: &str) -> String {
     if !text.contains(is_control) {
         return text.to_owned();
@@ -14,23 +13,29 @@ fn is_control(char: char) -> bool {
         || matches!(char, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
-/// A whole document without control characters, whatever its parts hold.
+/// A whole document without control characters.
 pub(crate) fn document(text: String) -> String {
     let is_hostile = |char| char != '\n' && is_control(char);
     if text.contains(is_hostile) { text.replace(is_hostile, " ") } else { text }
 }
 
-/// Text as it may stand in a line of Markdown: it neither ends the line nor begins HTML or a block of code.
+/// Text for a line of Markdown: it neither ends the line nor begins HTML or a block of code.
 pub(crate) fn markdown(text: &str) -> String {
     line(text).replace('<', "&lt;").replace("```", "\\`\\`\\`").replace("~~~", "\\~\\~\\~")
 }
 
-/// Text as it may stand in a cell of a Markdown table.
+/// Text for a cell of a Markdown table.
 pub(crate) fn cell(text: &str) -> String {
     markdown(text).replace('|', "\\|")
 }
 
-/// Text as it may stand in HTML and SVG, between tags and in attributes.
+/// Text for a field of CSV: spreadsheets take text that begins with one of these characters for a formula.
+pub(crate) fn spreadsheet(text: &str) -> String {
+    let text = line(text);
+    if text.starts_with(['=', '+', '-', '@']) { format!("'{text}") } else { text }
+}
+
+/// Text for HTML and SVG, between tags and in attributes.
 pub(crate) fn markup(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
@@ -67,7 +72,7 @@ pub(crate) fn table<R: IntoIterator<Item = String>>(
     format!("{head}|{rule}\n{}", rows.collect::<String>())
 }
 
-/// The same with all columns to the right.
+/// Like [`table`], with all columns aligned to the right.
 pub(crate) fn numbers<R: IntoIterator<Item = String>>(heads: &[&str], rows: impl IntoIterator<Item = R>) -> String {
     table(heads, &(0..heads.len()).collect::<Vec<_>>(), rows)
 }
@@ -75,6 +80,13 @@ pub(crate) fn numbers<R: IntoIterator<Item = String>>(heads: &[&str], rows: impl
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_field_is_a_formula() {
+        assert_eq!(spreadsheet("=HYPERLINK(1)"), "'=HYPERLINK(1)");
+        assert_eq!(spreadsheet("\t@SUM(1)"), "'@SUM(1)");
+        assert_eq!(spreadsheet("not significant"), "not significant");
+    }
 
     #[test]
     fn nothing_hostile_is_left() {

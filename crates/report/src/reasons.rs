@@ -1,4 +1,4 @@
-//! Why a cell is served as it is: what its own timings say, and what they gave way to where the rules say otherwise.
+//! Reasons for the choice in a cell: the verdict of its own timings, and the reason if the rules choose something else.
 
 use std::cmp::Reverse;
 
@@ -7,7 +7,7 @@ use collrules_record::findings::{CellFinding, Findings, Verdict};
 
 use crate::facts::candidate_name;
 
-/// What the cell's own timings say.
+/// Returns the candidate that wins by the cell's own timings.
 pub(crate) fn winner(cell: &CellFinding) -> Candidate {
     match &cell.verdict {
         Verdict::Replace { candidate, .. } => *candidate,
@@ -15,19 +15,19 @@ pub(crate) fn winner(cell: &CellFinding) -> Candidate {
     }
 }
 
-/// Whether the rules give a cell something else than its own timings ask for.
+/// Returns true if the rules choose something else for a cell than its own timings do.
 pub(crate) fn overruled(cell: &CellFinding) -> bool {
     winner(cell) != cell.served_candidate()
 }
 
-/// Why the cell is served by what serves it.
+/// Describes the reason for the choice in the cell.
 pub(crate) fn reason(findings: &Findings, cell: &CellFinding) -> String {
     let policy = findings.tree.policy.assumptions;
     match &cell.verdict {
         Verdict::Keep { why } if !overruled(cell) => why.clone(),
-        Verdict::Replace { .. } if !overruled(cell) => "it won in this cell".to_owned(),
+        Verdict::Replace { .. } if !overruled(cell) => "it won at this size".to_owned(),
         Verdict::Keep { .. } if cell.served.is_builtin() => {
-            "the settings that the rules need switch off the component that serves it otherwise".to_owned()
+            "the rules need settings that switch off the component that usually runs it".to_owned()
         }
         _ if policy.one_choice(findings.release, cell.cell.collective, cell.cell.ranks) => {
             "all message sizes have to share one choice on this communicator".to_owned()
@@ -36,23 +36,23 @@ pub(crate) fn reason(findings: &Findings, cell: &CellFinding) -> String {
     }
 }
 
-/// What was decided for a cell, and, where the rules give it something else, why.
+/// Describes the verdict on a cell and, if the rules choose something else, the reason.
 pub(crate) fn verdict(findings: &Findings, cell: &CellFinding) -> String {
     let name = |candidate| candidate_name(findings, cell.cell.collective, candidate);
     let own = match &cell.verdict {
         Verdict::Replace { candidate, .. } => name(*candidate),
-        Verdict::Keep { why } => format!("builtin: {why}"),
+        Verdict::Keep { why } => format!("default: {why}"),
     };
     if !overruled(cell) {
         return own;
     }
-    format!("{own}; served by {}: {}", name(cell.served_candidate()), reason(findings, cell))
+    format!("{own}; uses {}: {}", name(cell.served_candidate()), reason(findings, cell))
 }
 
-/// Who serves the cells, and why, the most frequent first.
+/// Choice of a number of cells and its reason. Lists begin with the most frequent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Because {
-    /// Whether the rules serve them; otherwise the builtin does.
+    /// True if the cells have rules, false if they keep the builtin.
     pub(crate) ruled: bool,
     pub(crate) cells: usize,
     pub(crate) why: String,
@@ -82,7 +82,7 @@ mod tests {
 
     fn cell(collective: Collective, won: Option<u32>, served: u32) -> CellFinding {
         let gain = Estimate { point: 2.0, low: None, high: None, level: 0.95, samples: 9 };
-        let candidate = |id| Candidate::of(Choice::plain(id));
+        let candidate = |id| Candidate::from_choice(Choice::plain(id));
         CellFinding {
             cell: Cell { collective, ranks: Ranks(4), bytes: Bytes(8) },
             points: Vec::new(),
@@ -100,13 +100,13 @@ mod tests {
     fn every_difference_between_verdict_and_rule_has_a_reason() {
         let findings = Findings::empty("", Release::V5_0);
         let said = |collective, won, served| verdict(&findings, &cell(collective, won, served));
-        assert_eq!(said(Collective::Bcast, None, 0), "builtin: not significant");
+        assert_eq!(said(Collective::Bcast, None, 0), "default: not significant");
         assert_eq!(said(Collective::Bcast, Some(6), 6), "binomial");
         let shared = "all message sizes have to share one choice on this communicator";
-        assert_eq!(said(Collective::Scatter, Some(2), 0), format!("binomial; served by builtin: {shared}"));
+        assert_eq!(said(Collective::Scatter, Some(2), 0), format!("binomial; uses default: {shared}"));
         assert_eq!(
             said(Collective::Bcast, None, 6),
-            "builtin: not significant; served by binomial: neighbouring sizes share one choice"
+            "default: not significant; uses binomial: neighbouring sizes share one choice"
         );
     }
 

@@ -1,9 +1,9 @@
-//! How far the jobs and runs of a directory are, in lines.
+//! Progress of the jobs and runs of a directory, in lines.
 
 use collrules_record::status::{RunStatus, Stage, Status};
 use collrules_rules::words::counted;
 
-/// How late a shared file system may show files as a rule, in seconds: NFS looks after them once a minute.
+/// Usual delay of files on a shared file system, in seconds: NFS refreshes directories once a minute.
 const LATE: f64 = 60.0;
 
 /// A sentence for the job, and one for each run.
@@ -24,9 +24,9 @@ fn of_run(run: &RunStatus, status: &Status) -> String {
         Stage::Waiting => return format!("{}: nothing yet", run.directory),
         Stage::Planned => "planned",
         Stage::Measured => "measured",
-        Stage::Decided => "rules decided, not yet shown to be obeyed",
-        Stage::Proven => "rules proven and in place",
-        Stage::Validated => "rules proven, in place, and compared with the builtin",
+        Stage::Decided => "rules decided, not yet checked with Open MPI",
+        Stage::Proven => "rules checked and written",
+        Stage::Validated => "rules checked, written, and compared with the default",
     };
     let mut text = format!(
         "{}: {stage}; {} of {} complete, {} in {} of {}, {} of measuring",
@@ -35,7 +35,7 @@ fn of_run(run: &RunStatus, status: &Status) -> String {
         counted(run.launches as usize, "launch"),
         counted(run.samples, "sample"),
         run.measured,
-        counted(run.cells, "cell"),
+        counted(run.cells, "size"),
         run.spent.rounded(),
     );
     if let Some(why) = &run.why {
@@ -66,7 +66,7 @@ fn first_line(text: &str) -> &str {
 mod tests {
     use collrules_record::Seconds;
     use collrules_record::allocation::BatchSystem;
-    use collrules_record::submission::{Handed, Submission};
+    use collrules_record::submission::{Submission, SubmittedJob};
 
     use super::*;
 
@@ -83,11 +83,12 @@ mod tests {
             measured: 5,
             samples: 120,
             spent: Seconds(12.0),
+            held: None,
             silent: Some(Seconds(2.0)),
             ahead: None,
         };
-        let mut submission = Submission::of(BatchSystem::Slurm, None);
-        submission.jobs.push(Handed { job: "7".to_owned(), at: "2026-11-22T06:00:00Z".to_owned() });
+        let mut submission = Submission::new(BatchSystem::Slurm, None);
+        submission.jobs.push(SubmittedJob { job: "7".to_owned(), at: "2026-11-22T06:00:00Z".to_owned() });
         let mut status = Status {
             submission: Some(submission),
             queue: Some("RUNNING, 4:00 left".to_owned()),
@@ -98,15 +99,15 @@ mod tests {
         assert_eq!(said[0], "Slurm job 7: RUNNING, 4:00 left");
         assert_eq!(
             said[1],
-            "/r: measured; 1 of 3 launches complete, 120 samples in 5 of 8 cells, 12s of measuring; 1 launch ended early, \
-             the last one: a node died; last written 2s ago",
+            "/r: measured; 1 of 3 launches complete, 120 samples in 5 of 8 sizes, 12 s of measuring; 1 launch ended \
+             early, the last one: a node died; last written 2 s ago",
         );
         assert!(!status.is_over());
         (status.queue, status.unanswered) = (None, Some("Unable to contact slurm controller\n".to_owned()));
         status.runs[0].ahead = Some(Seconds(7.0));
         let said = sentences(&status);
         assert_eq!(said[0], "Slurm job 7: the batch system cannot be asked (Unable to contact slurm controller)");
-        assert!(said[1].ends_with("; last written just now, by a clock that is 7s ahead of this one"), "{}", said[1]);
+        assert!(said[1].ends_with("; last written just now, by a clock that is 7 s ahead of this one"), "{}", said[1]);
         assert!(!status.is_over(), "nobody said that the job has left");
         status.unanswered = None;
         assert!(status.is_over());

@@ -1,16 +1,16 @@
-//! What the findings come to: ranges of sizes served alike, and gains per collective.
+//! Summary of the findings: ranges of sizes that use the same candidate, and gains per collective.
 
-use collrules_record::Candidate;
 use collrules_record::estimate::geometric_mean;
 use collrules_record::findings::{CellFinding, Findings};
 use collrules_record::units::{Bytes, Ranks};
+use collrules_record::{Candidate, Cell};
 use collrules_rules::words::counted;
 use collrules_rules::{Choice, Collective};
 
 use crate::reasons::reasons;
 use crate::words::{percent, times};
 
-/// Neighbouring measured sizes that the rules serve alike.
+/// Neighbouring measured sizes that use the same candidate.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Stretch {
     pub(crate) collective: Collective,
@@ -19,22 +19,22 @@ pub(crate) struct Stretch {
     pub(crate) first: Bytes,
     /// The largest measured size.
     pub(crate) last: Bytes,
-    /// What the rules say for them.
+    /// The rule for them.
     pub(crate) choice: Choice,
-    /// What carries them out.
+    /// The candidate that carries them out.
     pub(crate) by: Candidate,
-    /// The gain over these cells; none where the builtin stays, or all of their times are doubted.
+    /// The gain over these cells; none if the builtin stays, or all of their times are implausible.
     pub(crate) gain: Option<Gain>,
 }
 
-/// Builtin time over the time under the rules, as it is to be expected: what chance added to the best is taken out.
-/// Cells whose times are doubted do not count.
+/// Builtin time over the expected time under the rules, corrected for selection. Cells with implausible times do not
+/// count.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Gain {
     /// Geometric mean over the cells.
     pub(crate) mean: f64,
-    /// Geometric mean of the lower interval ends; none where a cell has no interval. No bound at the level of the
-    /// intervals, since the cells were chosen by the same timings.
+    /// Geometric mean of the lower interval ends; none if a cell has no interval. Not a bound at the level of the
+    /// intervals, since the choices come from the same timings.
     pub(crate) cautious: Option<f64>,
     /// The smallest gain of a cell.
     pub(crate) least: f64,
@@ -42,7 +42,7 @@ pub(crate) struct Gain {
     pub(crate) most: f64,
 }
 
-/// What the rules are expected to do for a collective. Its cells are kept, improved, level or doubted.
+/// Expected effect of the rules on a collective. Each of its cells is kept, improved, level or doubted.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Expectation {
     pub(crate) collective: Collective,
@@ -52,11 +52,11 @@ pub(crate) struct Expectation {
     pub(crate) kept: usize,
     /// Cells that are faster than under the builtin.
     pub(crate) improved: usize,
-    /// Cells under a rule that gain nothing.
+    /// Cells with a rule but no gain.
     pub(crate) level: usize,
-    /// Cells under a rule whose times can hardly be true: no number here counts them.
+    /// Cells with a rule and implausible times, which no number here includes.
     pub(crate) doubted: usize,
-    /// The gain over all other cells, those left to the builtin counting as 1.
+    /// The gain over all other cells, with 1 for those that keep the builtin.
     pub(crate) overall: Gain,
     /// The cell with the largest gain, as text.
     pub(crate) best: Option<String>,
@@ -77,12 +77,22 @@ impl Gain {
     }
 }
 
-/// The gain to expect in a cell, corrected for the choice of what seemed best: 1 where the builtin stays.
+/// The expected gain in a cell, corrected for selection; 1 if the builtin stays.
 fn expected(cell: &CellFinding) -> f64 {
     cell.served_expectation().or(cell.served_gain().map(|gain| gain.point)).unwrap_or(1.0)
 }
 
-/// The measured sizes of every collective and communicator size, neighbours joined where they are served alike.
+/// Returns true if the rules change between two measured sizes, for example because a size between them was not
+/// confirmed.
+fn has_hole(findings: &Findings, one: &CellFinding, next: &CellFinding) -> bool {
+    let Cell { collective, ranks, .. } = one.cell;
+    let Some((_, steps)) = findings.table.collectives().find(|(other, _)| *other == collective) else { return false };
+    let at = |cell: &CellFinding| cell.cell.lookup_bytes(findings.release);
+    let (_, end) = steps.get(ranks.0.into()).around(at(one));
+    end.is_some_and(|end| end <= at(next))
+}
+
+/// The measured sizes of every collective and communicator size, neighbours joined if they use the same candidate.
 pub(crate) fn stretches(findings: &Findings) -> Vec<Stretch> {
     let served = |cell: &CellFinding| (cell.cell.collective, cell.cell.ranks, cell.served_candidate());
     let stretch = |cells: &[CellFinding]| {
@@ -97,7 +107,10 @@ pub(crate) fn stretches(findings: &Findings) -> Vec<Stretch> {
             gain: if by == Candidate::Builtin { None } else { Gain::over(findings, cells) },
         }
     };
-    findings.cells.chunk_by(|a, b| served(a) == served(b)).map(stretch).collect()
+    let joined = |a: &CellFinding, b: &CellFinding| {
+        served(a) == served(b) && (a.served.is_builtin() || !has_hole(findings, a, b))
+    };
+    findings.cells.chunk_by(joined).map(stretch).collect()
 }
 
 /// The cells of each collective.
@@ -105,7 +118,7 @@ pub(crate) fn by_collective(findings: &Findings) -> impl Iterator<Item = &[CellF
     findings.cells.chunk_by(|a, b| a.cell.collective == b.cell.collective)
 }
 
-/// What to expect, per collective, in the order of the findings.
+/// Returns the expected effect per collective, in the order of the findings.
 pub(crate) fn expectations(findings: &Findings) -> Vec<Expectation> {
     by_collective(findings).map(|cells| expectation(findings, cells)).collect()
 }
@@ -130,13 +143,18 @@ fn expectation(findings: &Findings, cells: &[CellFinding]) -> Expectation {
 }
 
 impl Stretch {
-    /// The sizes, as `1B to 4KiB`; a dash where calls have none.
+    /// Returns true if a cell is one of these sizes, or between them.
+    pub(crate) fn holds(&self, cell: &Cell) -> bool {
+        (cell.collective, cell.ranks) == (self.collective, self.ranks) && (self.first..=self.last).contains(&cell.bytes)
+    }
+
+    /// The sizes, as `1 B to 4 KiB`; a dash if calls have none.
     pub(crate) fn sizes(&self) -> String {
         sizes(self.collective, self.first, self.last)
     }
 }
 
-/// Message sizes, as `1B to 4KiB`; a dash where calls have none.
+/// Message sizes, as `1 B to 4 KiB`; a dash if calls have none.
 pub(crate) fn sizes(collective: Collective, first: Bytes, last: Bytes) -> String {
     match (collective.has_sizes(), first == last) {
         (false, _) => "-".to_owned(),
@@ -145,7 +163,7 @@ pub(crate) fn sizes(collective: Collective, first: Bytes, last: Bytes) -> String
     }
 }
 
-/// Whole sentences on what to expect, a paragraph per collective.
+/// Describes the expected gains in whole sentences, a paragraph per collective.
 pub fn sentences(findings: &Findings) -> Vec<String> {
     by_collective(findings).map(|cells| paragraph(findings, cells)).collect()
 }
@@ -159,37 +177,33 @@ fn paragraph(findings: &Findings, cells: &[CellFinding]) -> String {
             [one] => vec![one.why.clone()],
             several => several.iter().map(|one| format!("{} ({})", one.why, one.cells)).collect(),
         };
-        let over = if all == 1 { "the one cell".to_owned() } else { format!("all {all} cells") };
-        return format!("{collective}: no gain. The builtin serves {over}: {}.", why.join("; "));
+        let over = if all == 1 { "the one size".to_owned() } else { format!("all {all} sizes") };
+        return format!("{collective}: no gain. The default stays for {over}: {}.", why.join("; "));
     }
     let cautious = overall.cautious.map_or(String::new(), |low| {
-        format!(
-            ", {} if every gain is at the lower end of its {} interval",
-            times(low),
-            percent(findings.criteria.level)
-        )
+        format!(", {} at the lower bounds of the {} intervals", times(low), percent(findings.criteria.level))
     });
     let mut said = vec![match all - doubted {
         0 => format!("{collective}: no gain can be reported."),
         sound => format!(
             "{collective}: {} in geometric mean over {}{cautious}.",
             times(overall.mean),
-            counted(sound, "cell")
+            counted(sound, "size")
         ),
     }];
     if let Some(best) = best {
         let get = if improved == 1 { "gets" } else { "get" };
-        said.push(format!("{} {get} faster, the most by {} ({best}).", counted(improved, "cell"), times(overall.most)));
+        said.push(format!("{} {get} faster, by up to {} ({best}).", counted(improved, "size"), times(overall.most)));
     }
     if level > 0 {
-        said.push(format!("In {} under a rule nothing is gained.", counted(level, "cell")));
+        said.push(format!("{} with a rule: no gain.", counted(level, "size")));
     }
     if kept > 0 {
-        said.push(format!("{} {} the builtin.", counted(kept, "cell"), if kept == 1 { "keeps" } else { "keep" }));
+        said.push(format!("{} {} the default.", counted(kept, "size"), if kept == 1 { "keeps" } else { "keep" }));
     }
     if doubted > 0 {
         let is = if doubted == 1 { "is not counted: its times" } else { "are not counted: their times" };
-        said.push(format!("{} under a rule {is} can hardly be true.", counted(doubted, "cell")));
+        said.push(format!("{} with a rule {is} are implausible.", counted(doubted, "size")));
     }
     said.join(" ")
 }
@@ -206,13 +220,13 @@ mod tests {
         Estimate { point, low: Some(low), high: Some(2.0 * point), level: 0.95, samples: 24 }
     }
 
-    /// Scatter on 4 ranks, served by algorithm 1 with these gains and lower ends.
+    /// Findings for scatter on 4 ranks with rules for algorithm 1, with these gains and lower ends.
     fn findings(gains: &[(f64, f64)]) -> Findings {
         let choice = Choice::plain(1);
         let cell = |(place, (gain, low)): (usize, &(f64, f64))| CellFinding {
             cell: Cell { collective: Collective::Scatter, ranks: Ranks(4), bytes: Bytes(1 << place) },
             points: vec![PointFinding {
-                candidate: Candidate::of(choice),
+                candidate: Candidate::from_choice(choice),
                 time: estimate(1e-6, 1e-6),
                 gain: Some(estimate(*gain, *low)),
                 expected: Some(*gain),
@@ -234,36 +248,35 @@ mod tests {
         let cautious = (1.5f64 * 0.9 * 0.95 * 1.2).powf(0.25);
         let mean = (2.0f64 * 0.99 * 1.5).powf(0.25);
         let expected = format!(
-            "scatter: {mean:.2}x in geometric mean over 4 cells, {cautious:.2}x if every gain is at the lower end of \
-             its 95 % interval. 2 cells get faster, the most by 2.00x (scatter on 4 ranks at 1B). In 2 cells under a \
-             rule nothing is gained."
+            "scatter: {mean:.2}x in geometric mean over 4 sizes, {cautious:.2}x at the lower bounds of the 95 % \
+             intervals. 2 sizes get faster, by up to 2.00x (scatter of 1 B on 4 ranks). 2 sizes with a rule: no gain."
         );
         assert_eq!(sentences(&found), [expected]);
         found.cells[1].served = Choice::BUILTIN;
         found.cells[3].served = Choice::BUILTIN;
         let said = &sentences(&found)[0];
-        assert!(said.contains(" 1 cell gets faster, the most by 2.00x"), "{said}");
-        assert!(said.ends_with("In 1 cell under a rule nothing is gained. 2 cells keep the builtin."), "{said}");
+        assert!(said.contains(" 1 size gets faster, by up to 2.00x"), "{said}");
+        assert!(said.ends_with("1 size with a rule: no gain. 2 sizes keep the default."), "{said}");
         found.cells.iter_mut().for_each(|cell| cell.served = Choice::BUILTIN);
-        assert_eq!(sentences(&found), ["scatter: no gain. The builtin serves all 4 cells: not significant."]);
+        assert_eq!(sentences(&found), ["scatter: no gain. The default stays for all 4 sizes: not significant."]);
     }
 
-    /// What nobody believes is no gain.
+    /// Implausible times count as no gain.
     #[test]
     fn doubted_times_are_in_no_number() {
         let mut found = findings(&[(1538.0, 1500.0), (2.0, 1.5), (1.2, 1.1)]);
         found.doubted.insert((found.cells[0].cell, Candidate::Builtin));
         found.doubted.insert((found.cells[2].cell, Candidate::Tuned(Choice::plain(2))));
         let said = &sentences(&found)[0];
-        assert!(said.contains("1.55x in geometric mean over 2 cells"), "{said}");
-        assert!(said.contains("the most by 2.00x (scatter on 4 ranks at 2B)") && !said.contains("1538"), "{said}");
-        assert!(said.ends_with("1 cell under a rule is not counted: its times can hardly be true."), "{said}");
+        assert!(said.contains("1.55x in geometric mean over 2 sizes"), "{said}");
+        assert!(said.contains("by up to 2.00x (scatter of 2 B on 4 ranks)") && !said.contains("1538"), "{said}");
+        assert!(said.ends_with("1 size with a rule is not counted: its times are implausible."), "{said}");
         assert_eq!(stretches(&found)[0].gain.map(|gain| gain.most), Some(2.0));
         let one = &expectations(&found)[0];
         assert_eq!((one.cells, one.kept + one.improved + one.level + one.doubted), (3, 3));
         let all = found.cells.iter().map(|cell| (cell.cell, Candidate::Builtin)).collect();
         found.doubted = all;
         assert_eq!(stretches(&found)[0].gain, None);
-        assert!(sentences(&found)[0].starts_with("scatter: no gain can be reported. 3 cells"), "{found:?}");
+        assert!(sentences(&found)[0].starts_with("scatter: no gain can be reported. 3 sizes"), "{found:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! Every point with its estimates and what was decided, for programs: `report.csv` and `report.json`.
+//! Every point with its estimates and the decision, for programs: `report.csv` and `report.json`.
 
 use std::io;
 
@@ -9,11 +9,12 @@ use serde::Serialize;
 
 use crate::Context;
 use crate::facts::{self, candidate_name};
+use crate::plain;
 use crate::reasons::{verdict, winner};
 use crate::summary::{Expectation, expectations};
 
 /// The version of both formats that this version writes.
-const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 1 };
+const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
 
 /// One point. Times are in seconds; gains are builtin time over candidate time.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -24,37 +25,37 @@ struct PointRecord {
     comm_size: u32,
     /// The message bytes that the caller passes.
     message_bytes: u64,
-    /// What Open MPI's rule lookup sees.
+    /// The size that Open MPI's rule lookup sees.
     lookup_bytes: u64,
     /// The candidate as other files name it.
     candidate: String,
     /// The candidate in words.
     name: String,
-    /// The median time, and its interval where there is one.
+    /// The median time.
     time_s: f64,
-    /// Lower end.
+    /// Lower end of its interval.
     time_low_s: Option<f64>,
-    /// Upper end.
+    /// Upper end of its interval.
     time_high_s: Option<f64>,
-    /// Timings behind it.
+    /// Number of timings.
     samples: usize,
     /// The gain over the builtin; missing for the builtin.
     gain: Option<f64>,
-    /// Lower end.
+    /// Lower end of its interval.
     gain_low: Option<f64>,
-    /// Upper end.
+    /// Upper end of its interval.
     gain_high: Option<f64>,
-    /// The gain to expect, with what chance adds taken out.
+    /// The expected gain, corrected for selection.
     expected_gain: Option<f64>,
     /// The q value of the test.
     q_value: Option<f64>,
-    /// Whether the verdict on the cell is for this candidate.
+    /// True if the verdict on the cell is for this candidate.
     winner: bool,
-    /// Whether rules and settings give this candidate.
+    /// True if rules and settings select this candidate.
     served: bool,
     /// The verdict on the cell, in words.
     verdict: String,
-    /// Whether its time can hardly be true.
+    /// True if its time is implausible.
     doubted: bool,
 }
 
@@ -83,7 +84,7 @@ fn row(findings: &Findings, cell: &CellFinding, point: &PointFinding) -> PointRe
         q_value,
         winner: winner(cell) == candidate,
         served: cell.served_candidate() == candidate,
-        verdict: verdict(findings, cell),
+        verdict: plain::spreadsheet(&verdict(findings, cell)),
         doubted: findings.doubted.contains(&(cell.cell, candidate)),
     }
 }
@@ -114,7 +115,7 @@ struct Report<'a> {
     criteria: collrules_record::findings::Criteria,
     rules: usize,
     gain: f64,
-    expectations: Vec<Expected>,
+    expectations: Vec<ExpectedGain>,
     switch_on: &'a [String],
     shown: &'a [String],
     remarks: &'a [String],
@@ -127,7 +128,7 @@ struct Report<'a> {
 }
 
 #[derive(Serialize)]
-struct Expected {
+struct ExpectedGain {
     collective: String,
     cells: usize,
     served: usize,
@@ -154,7 +155,7 @@ struct Fact {
     value: String,
 }
 
-impl From<&Expectation> for Expected {
+impl From<&Expectation> for ExpectedGain {
     fn from(one: &Expectation) -> Self {
         Self {
             collective: one.collective.to_string(),
@@ -191,7 +192,7 @@ pub fn json(findings: &Findings, context: &Context<'_>) -> serde_json::Result<St
         criteria: findings.criteria,
         rules: findings.table.rules(),
         gain: findings.tree.gain,
-        expectations: expectations(findings).iter().map(Expected::from).collect(),
+        expectations: expectations(findings).iter().map(ExpectedGain::from).collect(),
         switch_on: &context.switch_on,
         shown: &context.proof,
         remarks: &findings.remarks,

@@ -9,9 +9,9 @@ use crate::facts::candidate_name;
 use crate::summary::{Gain, stretches};
 use crate::words::{number, times};
 
-/// The verdicts, sizes that are served alike on one line, in so many columns.
+/// The verdicts, in this many columns. Sizes with the same candidate are on one line.
 pub fn verdicts(findings: &Findings, width: usize) -> String {
-    let header = ["collective", "ranks", "message sizes", "served by", "gain", "by cell"];
+    let header = ["collective", "ranks", "message sizes", "algorithm", "gain", "by size"];
     let rows = stretches(findings).into_iter().map(|stretch| {
         let serve_by = candidate_name(findings, stretch.collective, stretch.by);
         let (gain, range) = match stretch.gain {
@@ -27,13 +27,13 @@ pub fn verdicts(findings: &Findings, width: usize) -> String {
     aligned(width, &header, rows, &[1, 4])
 }
 
-/// Between columns.
+/// Number of blanks between columns.
 const GAP: usize = 2;
 
 /// A table without lines; columns in `right` are aligned to the right.
 ///
-/// Cells are wrapped so that lines have at most `width` columns: between words while there is room for whole words,
-/// within the longest words otherwise.
+/// Cells are wrapped to lines of at most `width` columns: between words if whole words fit, otherwise within the
+/// longest words.
 pub fn aligned(width: usize, header: &[&str], rows: impl IntoIterator<Item = Vec<String>>, right: &[usize]) -> String {
     let rows: Vec<Vec<String>> = rows.into_iter().collect();
     let mut table = Table::new();
@@ -53,7 +53,7 @@ pub fn aligned(width: usize, header: &[&str], rows: impl IntoIterator<Item = Vec
     table.trim_fmt()
 }
 
-/// What each column needs for its longest word, less in the widest ones where that is more than there is.
+/// Returns the width that each column needs for its longest word, reduced in the widest ones if they do not fit.
 fn least_widths(width: usize, header: &[&str], rows: &[Vec<String>]) -> Vec<usize> {
     let words =
         |place: usize| rows.iter().filter_map(move |row| row.get(place)).flat_map(|cell| cell.split_whitespace());
@@ -70,27 +70,28 @@ fn least_widths(width: usize, header: &[&str], rows: &[Vec<String>]) -> Vec<usiz
     least
 }
 
-/// The head of lines like [`side_by_side`]: what the two times are, what their ratio is, and what the last column names.
+/// The head of lines like [`side_by_side`]: names of the two times, of their ratio, and of the last column.
 pub(crate) fn side_by_side_head([one, other, ratio]: [&str; 3], by: &str) -> String {
-    let line = format!("{:>5} {:>7} {one:>8} {other:>8} {ratio:>8} {:^14} {:<7}{by}", "ranks", "size", "interval", "");
+    let line = format!("{:>5} {:>8} {one:>8} {other:>8} {ratio:>7} {:^11} {:<10}{by}", "ranks", "size", "interval", "");
     line.trim_end().to_owned()
 }
 
-/// Two times of a cell with their ratio, and what that says, on a line of 80 columns.
+/// Two times of a cell with their ratio and its meaning, on a line of 80 columns.
 pub(crate) fn side_by_side(cell: Cell, times: [f64; 2], ratio: Estimate, said: Outcome, by: &str) -> String {
     let size = if cell.collective.has_sizes() { cell.bytes.to_string() } else { "-".to_owned() };
     let [one, other] = times.map(|seconds| Seconds(seconds).to_string());
     let interval = match (ratio.low, ratio.high) {
-        (Some(low), Some(high)) => format!("{:>5} to {:<5}", number(low), number(high)),
+        (Some(low), Some(high)) => format!("{:>5}-{:<5}", number(low), number(high)),
         _ => String::new(),
     };
     let said = match said {
         Outcome::Faster => "faster",
         Outcome::Same => "same",
         Outcome::Slower => "SLOWER",
+        Outcome::Undecided => "undecided",
     };
     let line = format!(
-        "{:>5} {size:>7} {one:>8} {other:>8} {:>7}x {interval:^14} {said:<7}{by}",
+        "{:>5} {size:>8} {one:>8} {other:>8} {:>6}x {interval:^11} {said:<10}{by}",
         cell.ranks.0,
         number(ratio.point),
     );
@@ -102,14 +103,14 @@ mod tests {
     use super::*;
 
     fn table(width: usize) -> String {
-        let rows = [["4", "pipeline, 64KiB segments"], ["16", "recursive_doubling"]];
+        let rows = [["4", "pipeline, 64 KiB segments"], ["16", "recursive_doubling"]];
         aligned(width, &["ranks", "serve by"], rows.map(|row| row.map(str::to_owned).to_vec()), &[0])
     }
 
     #[test]
     fn words_are_whole_at_any_width() {
-        assert_eq!(table(80), "ranks  serve by\n    4  pipeline, 64KiB segments\n   16  recursive_doubling");
-        assert_eq!(table(25), "ranks  serve by\n    4  pipeline, 64KiB\n       segments\n   16  recursive_doubling");
+        assert_eq!(table(80), "ranks  serve by\n    4  pipeline, 64 KiB segments\n   16  recursive_doubling");
+        assert_eq!(table(25), "ranks  serve by\n    4  pipeline, 64 KiB\n       segments\n   16  recursive_doubling");
     }
 
     #[test]

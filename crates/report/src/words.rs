@@ -1,20 +1,23 @@
-//! Numbers in words, and lines of a width: one way to say each.
+//! Numbers in words, and lines of a width: one function for each.
 
 use collrules_record::{Estimate, Seconds};
 use textwrap::core::Word;
 use textwrap::{Options, WordSeparator, WordSplitter};
 
-/// A share as `5 %`, with as many digits as it has.
+/// A share as `5 %` or `25.8 %`, with three significant digits at most.
 pub(crate) fn percent(share: f64) -> String {
-    format!("{} %", (share * 1e10).round() / 1e8)
+    let percent = share * 100.0;
+    let decimals = if percent == 0.0 { 0 } else { (2 - percent.abs().log10().floor() as i32).clamp(0, 8) };
+    let scale = 10f64.powi(decimals);
+    format!("{} %", (percent * scale).round() / scale)
 }
 
-/// A share as `5.1 %`, with one digit; what rounds to nothing has no sign.
+/// A share as `5.1 %`, with one digit; no sign if it rounds to zero.
 pub(crate) fn tenths(share: f64) -> String {
     format!("{:.1} %", (share * 1000.0).round() / 10.0 + 0.0)
 }
 
-/// A ratio without its unit: two digits behind the point, as long as there is room for them.
+/// A ratio without its unit: two decimals, if there is room for them.
 pub(crate) fn number(value: f64) -> String {
     match value {
         large if large >= 1e4 => format!("{large:.0e}"),
@@ -33,7 +36,7 @@ pub(crate) fn ratio(estimate: Estimate) -> String {
     times(estimate.point) + &ends(estimate, number)
 }
 
-/// The interval of an estimate, ` (1.21 to 1.30)`, where it has one.
+/// The interval of an estimate, ` (1.21 to 1.30)`, if it has one.
 pub(crate) fn ends(estimate: Estimate, say: impl Fn(f64) -> String) -> String {
     match (estimate.low, estimate.high) {
         (Some(low), Some(high)) => format!(" ({} to {})", say(low), say(high)),
@@ -41,8 +44,7 @@ pub(crate) fn ends(estimate: Estimate, say: impl Fn(f64) -> String) -> String {
     }
 }
 
-/// A sentence as lines of a width. Words that are longer than a line, such as paths and commands, stay whole, to be
-/// copied.
+/// A sentence as lines of a width. Words longer than a line, such as paths and commands, stay whole.
 pub fn wrapped(width: usize, sentence: &str, first: &str, rest: &str) -> Vec<String> {
     let options = Options::new(width)
         .initial_indent(first)
@@ -53,7 +55,7 @@ pub fn wrapped(width: usize, sentence: &str, first: &str, rest: &str) -> Vec<Str
     textwrap::wrap(sentence, options).into_iter().map(|line| line.into_owned()).collect()
 }
 
-/// A paragraph in lines of the width that documents here have.
+/// A paragraph in lines of the usual width of documents.
 pub(crate) fn folded(paragraph: &str) -> String {
     wrapped(120, paragraph, "", "").join("\n")
 }
@@ -70,8 +72,7 @@ pub(crate) fn time(estimate: Estimate) -> String {
     say(estimate.point) + &ends(estimate, say)
 }
 
-/// The words of a line. What stands between backquotes, or between quotes behind an option, is a command to be copied,
-/// and one word.
+/// The words of a line. A command in backquotes, or in quotes after an option, is one word, so that it can be copied.
 fn words(line: &str) -> Box<dyn Iterator<Item = Word<'_>> + '_> {
     let mut words = Vec::new();
     let (mut start, mut quote, mut before) = (0, None, ' ');
@@ -97,7 +98,15 @@ mod tests {
 
     #[test]
     fn numbers_have_the_digits_they_need() {
-        for (share, text) in [(0.005, "0.5 %"), (0.07, "7 %"), (0.0001, "0.01 %"), (0.95, "95 %"), (0.0, "0 %")] {
+        for (share, text) in [
+            (0.005, "0.5 %"),
+            (0.07, "7 %"),
+            (0.0001, "0.01 %"),
+            (0.95, "95 %"),
+            (0.0, "0 %"),
+            (0.258_156, "25.8 %"),
+            (12.345, "1235 %"),
+        ] {
             assert_eq!(percent(share), text);
         }
         assert_eq!([-0.0004, 0.051].map(tenths), ["0.0 %", "5.1 %"]);

@@ -1,26 +1,26 @@
-//! What a version of Open MPI does with rules files: the release families and the patch levels at which they change.
+//! Handling of rules files by each version of Open MPI: the release families and the patch levels at which it changes.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Serialize, Serializer};
 
-use crate::release::{Release, UnknownRelease, Version};
+use crate::release::{Maturity, Release, UnknownRelease, Version};
 
-/// What one version does with a rules file.
+/// Handling of rules files by one version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Behaviour {
     /// The version.
     pub version: Version,
     /// Its family, which decides the algorithms and the size metric.
     pub release: Release,
-    /// Reads `rule-file-version-N` and the optional fifth column; versions before take the `-N` for a negative number
+    /// Reads `rule-file-version-N` and the optional fifth column; earlier versions take the `-N` for a negative number
     /// and reject the file (4.1.8, 5.0.7, 6.0).
     pub reads_header: bool,
     /// Gives rules without the fifth column the value that `coll_tuned_alltoall_algorithm_max_requests` has when the
     /// file is read, instead of 0 (4.1.8, 5.0.7, 6.0).
     pub inherits_requests: bool,
-    /// Tries JSON before the classic format (6.0).
+    /// Tries to read JSON before the classic format (6.0).
     pub reads_json: bool,
     /// Takes the first range that matches instead of walking the list (6.0).
     pub first_match: bool,
@@ -28,23 +28,23 @@ pub struct Behaviour {
     pub shifts_sizes: bool,
     /// Lets forced algorithms (`coll_tuned_bcast_algorithm`) beat the file; up to 4.1 the file beats them.
     pub forced_first: bool,
-    /// Lets `coll/han` serve most collectives of communicators that span nodes, so that rules look ignored (5.0).
+    /// Lets `coll/han` handle most collectives of communicators that span nodes, so rules seem to be ignored (5.0).
     pub han_first: bool,
     /// Lets MPI_T switch rules files on before `MPI_Init` (4.1.7, 5.0.6, 6.0).
     pub writable_switch: bool,
 }
 
-/// The last patch levels that were looked at, one per family.
+/// The last patch levels that were read, one per family.
 const LATEST: [Version; 4] = [version(4, 0, 7), version(4, 1, 8), version(5, 0, 11), version(6, 0, 0)];
 
 const fn version(major: u32, minor: u32, patch: u32) -> Version {
-    Version { major, minor, patch }
+    Version { major, minor, patch, maturity: Maturity::Released }
 }
 
 impl Behaviour {
-    /// What a version does, to its patch level; `5.0.0` is the very first 5.0.
-    pub fn of(version: Version) -> Result<Self, UnknownRelease> {
-        let release = Release::of(version)?;
+    /// Returns the behaviour of a version, exact to its patch level; `5.0.0` is the very first 5.0.
+    pub fn from_version(version: Version) -> Result<Self, UnknownRelease> {
+        let release = Release::from_version(version)?;
         let since = |in_4_1, in_5_0| match release {
             Release::V4_0 => false,
             Release::V4_1 => version.patch >= in_4_1,
@@ -66,7 +66,7 @@ impl Behaviour {
         })
     }
 
-    /// What the last known version of a family does.
+    /// Returns the behaviour of the last known version of a family.
     pub fn latest(release: Release) -> Self {
         let version = match release {
             Release::V4_0 => LATEST[0],
@@ -74,14 +74,14 @@ impl Behaviour {
             Release::V5_0 => LATEST[2],
             Release::V6_0 => LATEST[3],
         };
-        Self::of(version).expect("the latest versions belong to known families")
+        Self::from_version(version).expect("the latest versions belong to known families")
     }
 
-    /// One version for each way of reading files that can be told apart, oldest first.
+    /// One version for each distinct way of reading files, oldest first.
     pub fn distinct() -> Vec<Self> {
         let [v4_0, v4_1, v5_0, v6_0] = LATEST;
         let versions = [v4_0, version(4, 1, 7), v4_1, version(5, 0, 6), v5_0, v6_0];
-        versions.into_iter().filter_map(|version| Self::of(version).ok()).collect()
+        versions.into_iter().filter_map(|version| Self::from_version(version).ok()).collect()
     }
 
     /// The versions that read files like this one, as in `4.1.0 to 4.1.7`.
@@ -103,7 +103,7 @@ impl fmt::Display for Behaviour {
     }
 }
 
-/// By its name.
+/// Writes the name.
 impl Serialize for Behaviour {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.name())
@@ -120,7 +120,7 @@ impl FromStr for Behaviour {
         if text.trim().matches('.').count() < 2 {
             return Ok(Self::latest(release));
         }
-        Self::of(text.parse().map_err(|_| unknown())?).map_err(|_| unknown())
+        Self::from_version(text.parse().map_err(|_| unknown())?).map_err(|_| unknown())
     }
 }
 
@@ -128,7 +128,7 @@ impl FromStr for Behaviour {
 mod tests {
     use super::*;
 
-    fn of(text: &str) -> Behaviour {
+    fn behave(text: &str) -> Behaviour {
         text.parse().expect(text)
     }
 
@@ -145,22 +145,22 @@ mod tests {
             ("5.0.11", true),
             ("6.0.0a1", true),
         ] {
-            assert_eq!(of(text).reads_header, header, "{text}");
-            assert_eq!(of(text).inherits_requests, header, "{text}");
-            assert_eq!(of(text).reads_json, text.starts_with('6'), "{text}");
+            assert_eq!(behave(text).reads_header, header, "{text}");
+            assert_eq!(behave(text).inherits_requests, header, "{text}");
+            assert_eq!(behave(text).reads_json, text.starts_with('6'), "{text}");
         }
         assert_eq!(
-            ["4.1.6", "4.1.7", "5.0.5", "5.0.6"].map(|text| of(text).writable_switch),
+            ["4.1.6", "4.1.7", "5.0.5", "5.0.6"].map(|text| behave(text).writable_switch),
             [false, true].repeat(2)[..]
         );
-        assert_eq!(["4.0", "4.1", "5.0", "6.0"].map(|text| of(text).forced_first), [false, false, true, true]);
+        assert_eq!(["4.0", "4.1", "5.0", "6.0"].map(|text| behave(text).forced_first), [false, false, true, true]);
     }
 
     #[test]
     fn a_family_is_its_last_known_version() {
         for (family, version) in [("4.0", "4.0.7"), ("4.1", "4.1.8"), ("5.0", "5.0.11"), ("6.0", "6.0.0")] {
-            assert_eq!(of(family), of(version));
-            assert_eq!(of(family).version.to_string(), version);
+            assert_eq!(behave(family), behave(version));
+            assert_eq!(behave(family).version.to_string(), version);
         }
         for text in ["", "main", "3.1", "7.0.0", "6.1.0"] {
             let error = text.parse::<Behaviour>().expect_err(text).to_string();

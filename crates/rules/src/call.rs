@@ -1,4 +1,4 @@
-//! A collective call, as far as it decides which rule serves it and what that rule comes to.
+//! A collective call: the properties that decide which rule applies and which algorithm runs.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,15 +8,15 @@ use crate::names;
 use crate::release::Release;
 use crate::units::{Bytes, Ranks};
 
-/// How the ranks of a communicator lie on nodes, which only JSON files ask for.
+/// Distribution of a communicator's ranks over nodes. Only JSON files distinguish it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Distribution {
     /// In a rule: any. In a call: neither of the others.
     #[default]
     Any,
-    /// Every rank on a node of its own. Open MPI knows that only of communicators made from others: a rule for it
-    /// never serves `MPI_COMM_WORLD`.
+    /// Every rank on a node of its own. Open MPI recognizes it only for communicators made from others: a rule for it
+    /// never applies to `MPI_COMM_WORLD`.
     OnePerNode,
     /// All ranks on one node.
     SingleNode,
@@ -29,7 +29,7 @@ names!(Distribution, read as "distribution" {
 });
 
 impl Distribution {
-    /// Whether a rule for this distribution serves a communicator with that one.
+    /// Returns true if a rule for this distribution applies to a communicator with another one.
     pub fn serves(self, communicator: Self) -> bool {
         self == Self::Any || self == communicator
     }
@@ -42,18 +42,18 @@ pub struct Call {
     pub collective: Collective,
     /// Size of the communicator.
     pub ranks: Ranks,
-    /// What the caller passes, as OSU prints it (see [`metric::lookup_bytes`]).
+    /// Size that the caller passes, as OSU prints it (see [`metric::lookup_bytes`]).
     pub message: Bytes,
     /// Size of the datatype in bytes.
     pub type_size: u64,
-    /// Whether the caller is the root, or there is none. A scatter seen by another rank stands for the programs that
-    /// pass 0 and `MPI_DATATYPE_NULL` there, since those arguments are not significant.
+    /// True if the caller is the root, or there is none. On other ranks of a scatter, programs are assumed to pass 0
+    /// and `MPI_DATATYPE_NULL`, since these arguments are not significant.
     pub is_root: bool,
-    /// Whether `MPI_IN_PLACE` is passed, with the usual 0 and `MPI_DATATYPE_NULL` beside it.
+    /// True if `MPI_IN_PLACE` is passed, together with the usual 0 and `MPI_DATATYPE_NULL`.
     pub in_place: bool,
-    /// Whether the operation commutes.
+    /// True if the operation commutes.
     pub commutative: bool,
-    /// How the communicator lies on nodes.
+    /// Distribution of the communicator's ranks over nodes.
     pub distribution: Distribution,
 }
 
@@ -72,51 +72,54 @@ impl Call {
         }
     }
 
-    /// The same with a datatype of this many bytes.
+    /// Sets the size of the datatype in bytes.
     pub fn with_type_size(self, type_size: u64) -> Self {
         Self { type_size, ..self }
     }
 
-    /// The same as a rank other than the root sees it.
+    /// Sets the caller to a rank other than the root.
     pub fn not_root(self) -> Self {
         Self { is_root: false, ..self }
     }
 
-    /// The same in place.
+    /// Makes the call in place.
     pub fn in_place(self) -> Self {
         Self { in_place: true, ..self }
     }
 
-    /// The same with an operation that does not commute.
+    /// Gives the call an operation that does not commute.
     pub fn non_commutative(self) -> Self {
         Self { commutative: false, ..self }
     }
 
-    /// Whether the call moves nothing: MPI then returns before it asks any component (the count is tested first in
-    /// `ompi/mpi/c/*.c`). Barrier has no data to begin with, and alltoallv does not look.
+    /// Returns true if the call moves no data: MPI then returns before it asks any component (the count is tested first
+    /// in `ompi/mpi/c/*.c`). False for barrier, which never has data, and for alltoallv, which does not test for it.
     pub fn is_empty(&self) -> bool {
         let looks = !matches!(self.collective, Collective::Alltoallv | Collective::Barrier);
         looks && self.message.0 == 0 && self.type_size > 0
     }
 
-    /// Elements in the message; 0 for datatypes of no size.
+    /// Elements in the message; 0 for datatypes of size 0.
     pub fn count(&self) -> u64 {
         self.message.0.checked_div(self.type_size).unwrap_or(0)
     }
 
-    /// The size that the rule lookup sees, on the side of this caller: it multiplies whatever arguments it was given,
-    /// significant or not.
+    /// The size that the rule lookup sees on this caller's side, computed from its arguments, significant or not.
     pub fn lookup_bytes(&self, release: Release) -> u64 {
-        let ignored = match self.collective {
+        if self.is_ignored() {
+            0
+        } else {
+            metric::lookup_bytes(release, self.collective, self.ranks, self.message, self.type_size)
+        }
+    }
+
+    /// Returns true if the count and datatype of the lookup are not significant here.
+    pub(crate) fn is_ignored(&self) -> bool {
+        match self.collective {
             Collective::Allgather | Collective::Allgatherv | Collective::Alltoall => self.in_place,
             Collective::Gather => self.in_place && self.is_root,
             Collective::Scatter => !self.is_root,
             _ => false,
-        };
-        if ignored {
-            0
-        } else {
-            metric::lookup_bytes(release, self.collective, self.ranks, self.message, self.type_size)
         }
     }
 }

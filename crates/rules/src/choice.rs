@@ -1,18 +1,18 @@
-//! What one rule line says.
+//! The choice of a rule line.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// A complete choice: the algorithm and the values of all its parameters, exactly as a rule line carries them.
+/// A complete choice: the algorithm and the values of all its parameters, as in a rule line.
 ///
 /// The text form is `algorithm/faninout/segsize/max_requests`, e.g. `3/0/8192/0`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Choice {
     /// Algorithm id within the collective; 0 lets the builtin decide.
     pub algorithm: u32,
-    /// Fan-in and fan-out of trees and chains; each algorithm clamps it in its own way.
+    /// Fan-in and fan-out of trees and chains; each algorithm has its own limits.
     pub faninout: u32,
     /// Segment size in bytes; 0 sends the message in one piece.
     pub segsize: u64,
@@ -34,17 +34,17 @@ impl Choice {
         Self { algorithm, ..Self::BUILTIN }
     }
 
-    /// The same with this segment size in bytes.
+    /// Sets the segment size in bytes.
     pub fn with_segsize(self, segsize: u64) -> Self {
         Self { segsize, ..self }
     }
 
-    /// The same with this fan-in and fan-out.
+    /// Sets the fan-in and fan-out.
     pub fn with_faninout(self, faninout: u32) -> Self {
         Self { faninout, ..self }
     }
 
-    /// Whether the builtin decides.
+    /// Returns true if the choice leaves the decision to the builtin.
     pub fn is_builtin(self) -> bool {
         self.algorithm == 0
     }

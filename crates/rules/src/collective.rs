@@ -70,10 +70,11 @@ names!(Collective {
 });
 
 impl Collective {
-    /// How many ids Open MPI knows (`COLLCOUNT`); ids without tuned algorithms are legal in a rules file.
+    /// Number of ids that Open MPI knows (`COLLCOUNT`), including some without tuned algorithms, which are legal in a
+    /// rules file.
     pub const ID_COUNT: u32 = 22;
 
-    /// The id that a rules file uses.
+    /// The id in rules files.
     pub fn id(self) -> u32 {
         self as u32
     }
@@ -84,21 +85,32 @@ impl Collective {
     }
 
     /// The collective of an operation, if it is a tunable one.
-    pub fn of(operation: Operation) -> Option<Self> {
+    pub fn from_operation(operation: Operation) -> Option<Self> {
         Self::from_id(operation.id())
     }
 
-    /// Whether calls carry a message size at all.
+    /// Returns true if calls have a message size.
     pub fn has_sizes(self) -> bool {
         self != Self::Barrier
     }
 
-    /// Whether callers pass the block of one rank rather than the whole vector, with the same count for each.
+    /// Returns true if callers pass the block of one rank instead of the whole vector, with the same count for each
+    /// rank.
     pub fn counts_blocks(self) -> bool {
         matches!(self, Self::Allgather | Self::Gather | Self::ReduceScatterBlock | Self::Scatter)
     }
 
-    /// Whether calls carry an operation, such as a sum, and with it a datatype that the operation is for.
+    /// Returns true if `MPI_IN_PLACE` is allowed in calls.
+    pub fn has_in_place(self) -> bool {
+        !matches!(self, Self::Barrier | Self::Bcast)
+    }
+
+    /// Returns true if calls have a root.
+    pub fn is_rooted(self) -> bool {
+        matches!(self, Self::Bcast | Self::Gather | Self::Reduce | Self::Scatter)
+    }
+
+    /// Returns true if calls have an operation, such as a sum, and a datatype for it.
     pub fn reduces(self) -> bool {
         matches!(
             self,
@@ -116,8 +128,8 @@ pub(crate) fn json_name(id: u32) -> &'static str {
     Operation::from_id(id).map_or("no collective", Operation::name)
 }
 
-/// The id that Open MPI finds for a name in a file (`mca_coll_base_name_to_colltype`): of some names it compares
-/// no more than the beginning.
+/// The id that Open MPI finds for a name in a file (`mca_coll_base_name_to_colltype`): for some names it compares only
+/// the beginning.
 pub(crate) fn id_by_name(name: &[u8]) -> Option<u32> {
     let exact = (0..Collective::ID_COUNT).find(|id| json_name(*id).as_bytes() == name);
     let open = || {
@@ -146,12 +158,12 @@ impl FromStr for Collective {
     }
 }
 
-/// What was probably meant, for the middle of a sentence.
+/// Suggests the collective that was probably meant, as text for the middle of a sentence.
 fn nearest(name: &str) -> String {
     names::meant(Collective::ALL.map(Collective::name), bare(name))
 }
 
-/// The name without `MPI_`: people write the MPI function as well.
+/// The name without `MPI_`, which people may write.
 fn bare(name: &str) -> &str {
     let is_prefixed = name.get(..4).is_some_and(|prefix| prefix.eq_ignore_ascii_case("MPI_"));
     if is_prefixed { &name[4..] } else { name }

@@ -1,52 +1,67 @@
-//! A tuning as programs get it: files, and the settings that switch them on.
+//! The settings of a tuning, in the forms that programs use.
 //!
 //! Rules files are named by absolute path: Open MPI resolves a relative one against the working directory of each
-//! process, and ignores a file that is not there without a word. Pins are further MCA parameters that the files were
-//! measured with, such as `coll_hcoll_priority = 0`.
+//! process, and silently ignores a missing file. Other MCA parameters, such as `coll_hcoll_priority = 0`, are those of
+//! the measurement.
 
 pub mod params;
+
+use crate::settings::{environment_name, variable};
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// What switches the rules file of coll/tuned on.
+/// MCA parameter that enables the rules file of coll/tuned.
 pub const USE_RULES: &str = "coll_tuned_use_dynamic_rules";
-/// What names the rules file of coll/tuned.
+/// MCA parameter with the path of coll/tuned's rules file.
 pub const RULES_FILE: &str = "coll_tuned_dynamic_rules_filename";
-/// What switches the rules file of coll/han on.
+/// MCA parameter that enables the rules file of coll/han.
 pub const USE_HAN: &str = "coll_han_use_dynamic_file_rules";
-/// What names the rules file of coll/han.
+/// MCA parameter with the path of coll/han's rules file.
 pub const HAN_FILE: &str = "coll_han_dynamic_rules_filename";
 
-/// The settings that do nothing but switch files on.
+/// The settings that only switch files on.
 pub const SWITCHES: [&str; 4] = [USE_RULES, RULES_FILE, USE_HAN, HAN_FILE];
 
-/// All that makes programs fast on a system. Any part may be missing.
+/// The settings of a job that apply a tuning, those that name its files first: MCA parameters, and environment
+/// variables after `env:`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Tuning {
-    /// The absolute path of the rules file of coll/tuned.
-    pub rules: Option<String>,
-    /// The absolute path of the rules file of coll/han.
-    pub han: Option<String>,
-    /// Further MCA parameters. They cannot change those that switch the files on.
-    pub pins: BTreeMap<String, String>,
-}
+pub struct JobSettings(Vec<(String, String)>);
 
-/// A setting that a file format cannot carry.
+/// A setting that a file format cannot express.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{parameter} cannot be set to {value:?} in {format}: {reason}")]
 pub struct Inexpressible {
     /// The MCA parameter.
     pub parameter: String,
-    /// The value that was wanted.
+    /// The value.
     pub value: String,
     /// The file format.
     pub format: &'static str,
-    /// What stands against it.
+    /// Reason why the format cannot express the setting.
     pub reason: &'static str,
 }
 
-impl Tuning {
+impl JobSettings {
+    /// The settings that name these rules files, of coll/tuned and of coll/han, by their absolute paths, with further
+    /// parameters. These cannot override those that switch the files on.
+    pub fn new(rules: Option<String>, han: Option<String>, parameters: BTreeMap<String, String>) -> Self {
+        let switch = |name: &str| (name.to_owned(), "1".to_owned());
+        let rules = rules.into_iter().flat_map(|path| [switch(USE_RULES), (RULES_FILE.to_owned(), path)]);
+        let han = han.into_iter().flat_map(|path| [switch(USE_HAN), (HAN_FILE.to_owned(), path)]);
+        let mut settings: Vec<(String, String)> = rules.chain(han).collect();
+        let files = settings.len();
+        let is_new = |name: &String| settings[..files].iter().all(|(file, _)| file != name);
+        let further: Vec<_> = parameters.into_iter().filter(|(name, _)| is_new(name)).collect();
+        settings.extend(further);
+        Self(settings)
+    }
+
+    /// The value of a parameter.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.iter().find(|(own, _)| *own == name).map(|(_, value)| value)
+    }
+
     /// The text of an `mca-params.conf`.
     ///
     /// Its reader takes a value to the end of the line, quotes and `#` included, and drops blanks around it.
@@ -65,7 +80,7 @@ impl Tuning {
 
     /// The lines of an `mca-params.conf`, without their breaks.
     pub fn mca_lines(&self) -> Result<Vec<String>, Inexpressible> {
-        let lines = self.settings().map(|(name, value)| {
+        let lines = self.parameters().map(|(name, value)| {
             let reason = if value.contains(['\n', '\r', '\0']) {
                 Some("a value is one line")
             } else if value.trim() != value {
@@ -82,17 +97,17 @@ impl Tuning {
     /// The text of a POSIX shell snippet that exports the settings, for launchers that know no `--mca`, such as srun.
     pub fn environment(&self) -> String {
         let mut text = String::new();
-        for (name, value) in self.settings() {
+        for (name, value) in self.iter() {
             // Writing to a string cannot fail, here and below.
-            let _ = writeln!(text, "export {}={}", quoted(&format!("OMPI_MCA_{name}")), quoted(value));
+            let _ = writeln!(text, "export {}={}", quoted(&environment_name(name)), quoted(value));
         }
         text
     }
 
-    /// The text of a file for `mpirun --tune`, in the one syntax that both 4.1 and 5.0 read: no comments, no `k = v`.
+    /// The text of a file for `mpirun --tune`, in the only syntax that both 4.1 and 5.0 read: no comments, no `k = v`.
     pub fn tune_file(&self) -> Result<String, Inexpressible> {
         let mut text = String::new();
-        for (name, value) in self.settings() {
+        for (name, value) in self.parameters() {
             let reason = if value.is_empty() {
                 Some("there is no way to write an empty value")
             } else if value.contains(|c: char| c.is_whitespace() || c.is_control()) {
@@ -111,25 +126,32 @@ impl Tuning {
     /// The beginning of an `mpirun` command line, without the program.
     pub fn mpirun_line(&self) -> String {
         let mut text = String::from("mpirun");
-        for (name, value) in self.settings() {
-            let _ = write!(text, " --mca {} {}", quoted(name), quoted(value));
+        for (name, value) in self.iter() {
+            let _ = match variable(name) {
+                Some(variable) => write!(text, " -x {}", quoted(&format!("{variable}={value}"))),
+                None => write!(text, " --mca {} {}", quoted(name), quoted(value)),
+            };
         }
         text
     }
 
     /// The settings by name.
     pub fn by_name(&self) -> BTreeMap<String, String> {
-        self.settings().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+        self.0.iter().cloned().collect()
     }
 
-    /// All settings: switches and files, then the pins.
-    fn settings(&self) -> impl Iterator<Item = (&str, &str)> {
-        let rules = self.rules.iter().flat_map(|path| [(USE_RULES, "1"), (RULES_FILE, path)]);
-        let han = self.han.iter().flat_map(|path| [(USE_HAN, "1"), (HAN_FILE, path)]);
-        let files: Vec<(&str, &str)> = rules.chain(han).collect();
-        let pins = self.pins.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        let pins: Vec<(&str, &str)> = pins.filter(|(name, _)| files.iter().all(|(file, _)| file != name)).collect();
-        files.into_iter().chain(pins)
+    /// The environment variables among the settings, which no parameter file can hold.
+    pub fn variables(&self) -> impl Iterator<Item = &str> {
+        self.iter().filter_map(|(name, _)| variable(name))
+    }
+
+    /// The MCA parameters among the settings.
+    fn parameters(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.iter().filter(|(name, _)| variable(name).is_none())
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 }
 
@@ -145,7 +167,7 @@ fn refuse(
     }
 }
 
-/// The word as a POSIX shell needs it: bare where that is safe, otherwise in single quotes.
+/// A word quoted for a POSIX shell: bare if that is safe, otherwise in single quotes.
 pub fn quoted(word: &str) -> String {
     // A tilde is not in the list: the shell would replace it before Open MPI does.
     let bare = |c: char| c.is_ascii_alphanumeric() || "_-./,:=@%+".contains(c);
@@ -160,15 +182,18 @@ pub fn quoted(word: &str) -> String {
 mod tests {
     use super::*;
 
-    fn tuning(rules: &str, pins: &[(&str, &str)]) -> Tuning {
-        let pins = pins.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        Tuning { rules: Some(rules.to_owned()), han: None, pins }
+    fn settings(rules: &str, parameters: &[(&str, &str)]) -> JobSettings {
+        JobSettings::new(Some(rules.to_owned()), None, by_name(parameters))
+    }
+
+    fn by_name(parameters: &[(&str, &str)]) -> BTreeMap<String, String> {
+        parameters.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
     }
 
     #[test]
     fn the_four_forms_say_the_same() {
-        let tuning = tuning("/shared/rules.conf", &[("coll", "^han,hcoll"), ("coll_han_priority", "0")]);
-        let params = tuning.mca_params().expect("plain values");
+        let settings = settings("/shared/rules.conf", &[("coll", "^han,hcoll"), ("coll_han_priority", "0")]);
+        let params = settings.mca_params().expect("plain values");
         let lines: Vec<_> = params.lines().filter(|line| !line.starts_with('#')).collect();
         assert_eq!(
             lines,
@@ -180,21 +205,21 @@ mod tests {
             ]
         );
         assert_eq!(
-            tuning.environment(),
+            settings.environment(),
             "export OMPI_MCA_coll_tuned_use_dynamic_rules=1\n\
              export OMPI_MCA_coll_tuned_dynamic_rules_filename=/shared/rules.conf\n\
              export OMPI_MCA_coll='^han,hcoll'\n\
              export OMPI_MCA_coll_han_priority=0\n"
         );
         assert_eq!(
-            tuning.tune_file().expect("plain values"),
+            settings.tune_file().expect("plain values"),
             "--mca coll_tuned_use_dynamic_rules 1\n\
              --mca coll_tuned_dynamic_rules_filename /shared/rules.conf\n\
              --mca coll ^han,hcoll\n\
              --mca coll_han_priority 0\n"
         );
         assert_eq!(
-            tuning.mpirun_line(),
+            settings.mpirun_line(),
             "mpirun --mca coll_tuned_use_dynamic_rules 1 \
              --mca coll_tuned_dynamic_rules_filename /shared/rules.conf \
              --mca coll '^han,hcoll' --mca coll_han_priority 0"
@@ -203,47 +228,57 @@ mod tests {
 
     #[test]
     fn shell_words_are_quoted() {
-        assert!(tuning("/it's here/$HOME `x`", &[]).mpirun_line().ends_with(r" '/it'\''s here/$HOME `x`'"));
-        assert!(tuning("~/rules", &[]).environment().ends_with("='~/rules'\n"));
-        assert!(tuning("/x", &[("a b;c", "")]).environment().ends_with("export 'OMPI_MCA_a b;c'=''\n"));
+        assert!(settings("/it's here/$HOME `x`", &[]).mpirun_line().ends_with(r" '/it'\''s here/$HOME `x`'"));
+        assert!(settings("~/rules", &[]).environment().ends_with("='~/rules'\n"));
+        assert!(settings("/x", &[("a b;c", "")]).environment().ends_with("export 'OMPI_MCA_a b;c'=''\n"));
     }
 
     #[test]
     fn what_a_format_cannot_carry_is_refused() {
         for path in ["/two\nlines", "/cr\r", " /lead", "/trail ", "/trail\t"] {
-            assert!(tuning(path, &[]).mca_params().is_err(), "{path:?}");
+            assert!(settings(path, &[]).mca_params().is_err(), "{path:?}");
         }
-        assert!(tuning("/in side/#1", &[]).mca_params().is_ok());
+        assert!(settings("/in side/#1", &[]).mca_params().is_ok());
         for path in ["/in side", "/two\nlines", "/tab\there", "\"/quoted\"", "/it's", ""] {
-            assert!(tuning(path, &[]).tune_file().is_err(), "{path:?}");
+            assert!(settings(path, &[]).tune_file().is_err(), "{path:?}");
         }
-        let error = tuning("/in side", &[]).tune_file().expect_err("a blank").to_string();
+        let error = settings("/in side", &[]).tune_file().expect_err("a blank").to_string();
         assert_eq!(
             error,
             "coll_tuned_dynamic_rules_filename cannot be set to \"/in side\" in a tune file: \
              blanks separate words, and quotes do not join them"
         );
-        assert!(tuning("/x", &[("coll", "")]).tune_file().is_err());
+        assert!(settings("/x", &[("coll", "")]).tune_file().is_err());
+    }
+
+    #[test]
+    fn variables_are_no_mca_parameters() {
+        let settings = settings("/x", &[("env:UCX_TLS", "rc,sm"), ("pml", "ucx")]);
+        assert!(settings.environment().ends_with("export UCX_TLS=rc,sm\nexport OMPI_MCA_pml=ucx\n"));
+        assert!(settings.mpirun_line().ends_with(" -x UCX_TLS=rc,sm --mca pml ucx"));
+        for text in [settings.mca_params(), settings.tune_file()] {
+            assert!(text.is_ok_and(|text| text.contains("pml") && !text.contains("UCX")));
+        }
+        assert_eq!(settings.variables().collect::<Vec<_>>(), ["UCX_TLS"]);
     }
 
     #[test]
     fn pins_cannot_switch_the_file_off() {
-        let pinned = tuning("/x", &[(USE_RULES, "0"), (RULES_FILE, "/other")]);
-        assert_eq!(pinned.mpirun_line(), tuning("/x", &[]).mpirun_line());
+        let pinned = settings("/x", &[(USE_RULES, "0"), (RULES_FILE, "/other")]);
+        assert_eq!(pinned.mpirun_line(), settings("/x", &[]).mpirun_line());
     }
 
     #[test]
     fn any_part_may_be_missing() {
         let han = Some("/shared/han.conf".to_owned());
-        let line = |tuning: Tuning| tuning.mpirun_line();
+        let line = |rules: Option<&str>, han: &Option<String>, parameters: &[(&str, &str)]| {
+            JobSettings::new(rules.map(str::to_owned), han.clone(), by_name(parameters)).mpirun_line()
+        };
         let alone =
             "mpirun --mca coll_han_use_dynamic_file_rules 1 --mca coll_han_dynamic_rules_filename /shared/han.conf";
-        assert_eq!(line(Tuning { han: han.clone(), ..Tuning::default() }), alone);
-        assert_eq!(
-            line(Tuning { rules: None, ..tuning("/x", &[("coll_sm_priority", "0")]) }),
-            "mpirun --mca coll_sm_priority 0"
-        );
-        let both = line(Tuning { han, ..tuning("/x", &[]) });
+        assert_eq!(line(None, &han, &[]), alone);
+        assert_eq!(line(None, &None, &[("coll_sm_priority", "0")]), "mpirun --mca coll_sm_priority 0");
+        let both = line(Some("/x"), &han, &[]);
         assert!(both.contains("filename /x --mca coll_han_use_dynamic_file_rules 1"), "{both}");
     }
 }

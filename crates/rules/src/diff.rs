@@ -1,4 +1,4 @@
-//! What two tables, or two files, decide differently.
+//! Differences between the choices of two tables or two files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -17,16 +17,16 @@ use crate::steps::{Steps, earlier};
 use crate::table::{RankSteps, RuleTable, SizeSteps, all_builtin};
 use crate::units::{Bytes, Ranks};
 
-/// Sizes in bytes `first..end`; open above where there is no end.
+/// Sizes in bytes `first..end`; open above if there is no end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct ByteRange {
     /// The smallest size.
     pub first: u64,
-    /// The smallest size beyond.
+    /// The end, excluded.
     pub end: Option<u64>,
 }
 
-/// Calls that one table decides in one way, and the other in another.
+/// Calls for which two tables differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Difference {
     /// The collective.
@@ -35,19 +35,19 @@ pub struct Difference {
     pub ranks: RankRange,
     /// The lookup bytes (see [`crate::metric`]).
     pub sizes: ByteRange,
-    /// What the left table says.
+    /// Choice of the left table.
     pub left: Choice,
-    /// What the right table says.
+    /// Choice of the right table.
     pub right: Choice,
 }
 
-/// A difference between files, for communicators that lie on nodes in some way.
+/// A difference between files, for communicators with one arrangement on nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct FileDifference {
-    /// The communicators; [`Distribution::Any`] stands for those of no particular distribution, and for all of them
-    /// where neither file asks for one.
+    /// The communicators; [`Distribution::Any`] stands for those without a particular distribution, and for all if
+    /// neither file distinguishes them.
     pub distribution: Distribution,
-    /// What differs.
+    /// The difference.
     #[serde(flatten)]
     pub difference: Difference,
 }
@@ -56,7 +56,7 @@ impl fmt::Display for ByteRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.first, self.end.map(Bytes)) {
             (0, None) => f.write_str("any size"),
-            (0, Some(Bytes(1))) => f.write_str("0B"),
+            (0, Some(Bytes(1))) => f.write_str("0 B"),
             (0, Some(end)) => write!(f, "less than {end}"),
             (first, None) => write!(f, "{} and more", Bytes(first)),
             (first, Some(end)) if end.0 <= first => f.write_str("none"),
@@ -67,7 +67,8 @@ impl fmt::Display for ByteRange {
 }
 
 impl Difference {
-    /// Whether any call can meet it: communicators have two ranks or more, and some collectives look up no size.
+    /// Returns true if a call can reach the difference: communicators have two ranks or more, and some collectives look
+    /// up no size.
     pub fn is_reachable(&self, release: Release) -> bool {
         let sized = || metric::metric(release, self.collective, Ranks(2)) != Metric::None;
         self.ranks.end.is_none_or(|end| end > 2) && (self.sizes.first == 0 || sized())
@@ -79,10 +80,10 @@ impl Difference {
     }
 }
 
-/// Everything that two tables decide differently: by collective, communicator sizes, lookup bytes. Neighbouring
-/// communicator sizes with the same differences are taken together.
+/// All differences between two tables: by collective, communicator sizes, lookup bytes. Neighbouring communicator sizes
+/// with the same differences are joined.
 ///
-/// Takes time linear in the size of both tables, each block counted once for every block of the other that it overlaps.
+/// Takes time linear in the number of overlaps between blocks of the two tables.
 pub fn tables(left: &RuleTable, right: &RuleTable) -> Vec<Difference> {
     let builtin = all_builtin();
     let [left, right] = [left, right].map(|table| table.collectives().collect::<BTreeMap<_, _>>());
@@ -95,7 +96,7 @@ pub fn tables(left: &RuleTable, right: &RuleTable) -> Vec<Difference> {
     differences
 }
 
-/// The size ranges that two blocks decide differently, with both choices.
+/// The size ranges in which two blocks differ, with both choices.
 type Cells = Vec<(ByteRange, Choice, Choice)>;
 
 fn ranks(collective: Collective, left: &RankSteps, right: &RankSteps, differences: &mut Vec<Difference>) {
@@ -144,8 +145,8 @@ pub(crate) fn both<'s, V: Clone + PartialEq>(
     })
 }
 
-/// What a release heeds of a choice: parameters that the algorithm ignores are 0. All is kept of an algorithm that the
-/// release does not have.
+/// Returns the part of a choice that a release uses: parameters that the algorithm ignores become 0. A choice of an
+/// algorithm that the release does not have is returned unchanged.
 fn heeded(release: Release, collective: Collective, choice: Choice) -> Choice {
     if choice.is_builtin() {
         return Choice::BUILTIN;
@@ -160,7 +161,7 @@ fn heeded(release: Release, collective: Collective, choice: Choice) -> Choice {
     }
 }
 
-/// What a file means for each distribution that it can tell apart: one table where it asks for none.
+/// Returns the meaning of a file for each distribution that it distinguishes: one table if it distinguishes none.
 pub fn meanings(loaded: &Loaded) -> Vec<(Distribution, RuleTable)> {
     distributions(&[Some(loaded)])
         .iter()
@@ -168,8 +169,8 @@ pub fn meanings(loaded: &Loaded) -> Vec<(Distribution, RuleTable)> {
         .collect()
 }
 
-/// The calls that two files decide differently under a release: choices as the release heeds them, and only what a call
-/// can meet. A file that is not in force (none) decides nothing.
+/// The calls for which two files differ under a release: choices as far as the release uses them, and only for calls
+/// that can occur. A file that is not active (none) has no choices.
 pub fn files(release: Release, left: Option<&Loaded>, right: Option<&Loaded>) -> Vec<FileDifference> {
     let table = |loaded: Option<&Loaded>, distribution| {
         let table = loaded.map_or_else(RuleTable::new, |loaded| loaded.to_table_for(distribution));
@@ -184,7 +185,7 @@ pub fn files(release: Release, left: Option<&Loaded>, right: Option<&Loaded>) ->
     differences
 }
 
-/// The distributions that files ask for, or any.
+/// The distributions that files distinguish, or any.
 fn distributions(files: &[Option<&Loaded>]) -> &'static [Distribution] {
     let all = files.iter().flatten().flat_map(|loaded| &loaded.collectives).map(CollectiveRules::distributions);
     all.max_by_key(|distributions| distributions.len()).unwrap_or(&Distribution::ALL[..1])

@@ -1,4 +1,4 @@
-//! What a choice comes to for a call: fallbacks, clamped parameters, errors, endless loops.
+//! Effect of a choice on a call: fallbacks, clamped parameters, errors, endless loops.
 //!
 //! The conditions are those of `ompi/mca/coll/base/coll_base_*.c`; the data is in the [`registry`].
 
@@ -9,28 +9,28 @@ use crate::registry::{self, Algorithm, Fallback, InPlace, RankNeed, When};
 use crate::release::Release;
 use crate::units::Bytes;
 
-/// What happens in the end.
+/// Effect of a choice on a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Effective {
-    /// What runs.
+    /// Algorithm that runs, or the outcome if none does.
     pub algorithm: EffectiveAlgorithm,
-    /// The algorithm and the parameters that it really uses, all others 0: two choices with equal ones do the same.
-    /// Nothing but the id where no algorithm of the registry runs.
+    /// The algorithm and the parameters that it really uses, all others 0: choices with equal ones have the same
+    /// effect. Only the id if no algorithm of the registry runs.
     pub choice: Choice,
-    /// Whether the message goes in more than one segment.
+    /// True if the message is sent in more than one segment.
     pub segmented: bool,
-    /// Why it is not simply what the choice says, one sentence each.
+    /// Reasons why the effect differs from the choice, one sentence each.
     pub reasons: Vec<String>,
 }
 
-/// What runs.
+/// Algorithm that runs in the end, or the outcome if none does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EffectiveAlgorithm {
     /// Open MPI's built-in decision, or another component.
     Builtin,
     /// An algorithm of the release.
     Algorithm(&'static Algorithm),
-    /// Something that no id stands for.
+    /// An implementation without an id.
     Instead(&'static str),
     /// The call fails on every rank, which aborts the program unless it handles errors.
     Error(ErrorClass),
@@ -43,9 +43,9 @@ pub enum EffectiveAlgorithm {
 /// An MPI error class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorClass {
-    /// `MPI_ERR_ARG`: there is no such algorithm.
+    /// `MPI_ERR_ARG`: the algorithm does not exist.
     Argument,
-    /// `MPI_ERR_UNSUPPORTED_OPERATION`: an algorithm for two ranks met others.
+    /// `MPI_ERR_UNSUPPORTED_OPERATION`: an algorithm for two ranks on another number.
     Unsupported,
 }
 
@@ -70,7 +70,7 @@ impl ErrorClass {
 /// The most chains that Open MPI builds (`MAXTREEFANOUT`).
 const MOST_CHAINS: u32 = 32;
 
-/// What a choice comes to when the rules give it to a call.
+/// Computes the effect of a choice that the rules make for a call.
 pub fn effective(release: Release, collective: Collective, choice: Choice, call: &Call) -> Effective {
     let mut reasons = Vec::new();
     let mut ends = |algorithm, reason: String| {
@@ -79,7 +79,7 @@ pub fn effective(release: Release, collective: Collective, choice: Choice, call:
         Effective { algorithm, choice, segmented: false, reasons: std::mem::take(&mut reasons) }
     };
     if call.ranks.0 < 2 {
-        let reason = "communicators of one rank are served by coll/self, not by coll/tuned".to_owned();
+        let reason = "communicators of one rank use coll/self, not coll/tuned".to_owned();
         return Effective { choice: Choice::BUILTIN, ..ends(EffectiveAlgorithm::Builtin, reason) };
     }
     if choice.is_builtin() {
@@ -109,7 +109,7 @@ pub fn effective(release: Release, collective: Collective, choice: Choice, call:
     }
     let (algorithm, choice) = fall_back(release, collective, first, choice, call, &mut reasons);
     if algorithm.radix && (choice.faninout as i32) < 2 {
-        reasons.push(format!("{} takes the fan-out for its radix, and below 2 never ends", algorithm.name));
+        reasons.push(format!("{} uses the fan-out as its radix, and never ends with one below 2", algorithm.name));
         let choice = Choice::plain(algorithm.id);
         return Effective { algorithm: EffectiveAlgorithm::Endless, choice, segmented: false, reasons };
     }
@@ -157,7 +157,7 @@ fn holds(when: When, choice: Choice, call: &Call) -> bool {
     }
 }
 
-/// What an algorithm needs so that it does not fall back.
+/// Describes the condition for an algorithm not to fall back.
 fn need(when: When, call: &Call) -> String {
     let ranks = call.ranks.0;
     match when {
@@ -171,7 +171,7 @@ fn need(when: When, call: &Call) -> String {
     }
 }
 
-/// The parameters that an algorithm really uses, and whether it sends segments.
+/// The parameters that an algorithm really uses; true if it sends segments.
 fn parameters(
     collective: Collective,
     algorithm: &Algorithm,
@@ -222,17 +222,17 @@ fn parameters(
     (used, segmented)
 }
 
-/// Whether it is the algorithm that splits the message in halves and makes segments of those.
+/// Returns true if the algorithm splits the message in halves and divides those into segments.
 fn splits(collective: Collective, algorithm: &Algorithm) -> bool {
     collective == Collective::Bcast && algorithm.fallbacks.iter().any(|fallback| fallback.when == When::TooSmallToSplit)
 }
 
-/// The segment size as Open MPI passes it on: the lower half of a `long`, which the algorithms take as unsigned.
+/// The segment size as Open MPI passes it on: the lower half of a `long`, read as unsigned.
 fn int_segsize(choice: Choice) -> u64 {
     choice.segsize & u64::from(u32::MAX)
 }
 
-/// Elements in a segment; all of them where there are no segments (`COLL_BASE_COMPUTED_SEGCOUNT`).
+/// Elements in a segment; all of them without segments (`COLL_BASE_COMPUTED_SEGCOUNT`).
 fn segment_count(choice: Choice, call: &Call) -> u64 {
     let (segsize, type_size, count) = (int_segsize(choice), call.type_size, call.count());
     if type_size == 0 || segsize < type_size || segsize >= type_size.saturating_mul(count) {

@@ -1,4 +1,4 @@
-//! What each version makes of a call or of a whole file, and why; versions that agree are taken together.
+//! Explains how each version treats a call or a whole file, and why; versions that agree are grouped.
 
 use serde::Serialize;
 
@@ -18,68 +18,68 @@ use crate::units::Ranks;
 
 /// Versions that give the same answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Group<T> {
+pub struct VersionGroup<T> {
     /// The versions, in the order in which they were asked.
     #[serde(rename = "releases")]
     pub versions: Vec<Behaviour>,
-    /// What they say.
+    /// Answer of these versions.
     #[serde(flatten)]
     pub answer: T,
 }
 
-/// What becomes of a file.
+/// Outcome of reading a file, with an answer if the version accepts it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "file", rename_all = "lowercase")]
 pub enum Answer<T> {
-    /// All of it is ignored, silently.
+    /// The whole file is silently ignored.
     Rejected {
-        /// Where reading ends.
+        /// Place at which reading ends.
         at: Excerpt,
-        /// Why.
+        /// Reason for the rejection.
         why: String,
     },
     /// `MPI_Init` crashes.
     Crashes {
-        /// Where reading ends.
+        /// Place at which reading ends.
         at: Excerpt,
-        /// Why.
+        /// Reason for the crash.
         why: String,
     },
-    /// It is in force.
+    /// It is active.
     Accepted(T),
 }
 
-/// How a call is served.
+/// The rule that decides a call, and the outcome.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Served {
+pub struct Explanation {
     /// The size that is looked up.
     pub lookup_bytes: u64,
-    /// The rule that decides; where no message rule does, the communicator rule whose message rules were searched.
+    /// The rule that decides; if no message rule does, the communicator rule that was searched.
     pub place: Option<Excerpt>,
-    /// Why that.
+    /// Reason why this rule decides, or none does.
     pub because: String,
-    /// What it says.
+    /// Choice of the rule.
     pub choice: Choice,
-    /// The same in words.
+    /// Choice of the rule in words.
     pub said: String,
-    /// How it ends.
+    /// Outcome of the call.
     #[serde(rename = "outcome")]
     pub end: End,
-    /// What runs in the end, in words.
+    /// Algorithm that runs in the end, in words.
     pub runs: String,
-    /// Why it is not simply what the rule says.
+    /// Reasons why the effect differs from the rule's choice.
     pub reasons: Vec<String>,
 }
 
-/// How a call ends.
+/// Outcome of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum End {
-    /// Open MPI's built-in decision serves it.
+    /// Open MPI's built-in decision applies.
     Builtin,
     /// An algorithm of the release runs.
     Algorithm,
-    /// Something runs that no rule can name.
+    /// An implementation runs that no rule can name.
     Instead,
     /// It fails with an MPI error on every rank.
     Error,
@@ -89,26 +89,26 @@ pub enum End {
     Crash,
     /// It returns a wrong result.
     Wrong,
-    /// It returns without a look at any rule, as there is nothing to do.
+    /// It returns before any rule is looked up, as there is nothing to do.
     Nothing,
 }
 
-/// What a file decides for a range of calls.
+/// Choice of a file for a range of calls.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Decided {
+pub struct ChoiceRange {
     /// The collective.
     pub collective: Collective,
-    /// How communicators lie on nodes; any where the file does not ask.
+    /// Distribution of the communicators over nodes; any if the file does not distinguish it.
     pub distribution: Distribution,
     /// The communicator sizes.
     pub ranks: RankRange,
     /// The sizes that are looked up.
     pub lookup: ByteRange,
-    /// The message sizes that are looked up as these.
+    /// The message sizes with these lookup bytes.
     pub message: MessageSizes,
-    /// What is chosen.
+    /// The choice.
     pub choice: Choice,
-    /// The same in words.
+    /// The choice in words.
     pub said: String,
 }
 
@@ -116,20 +116,20 @@ pub struct Decided {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MessageSizes {
-    /// Message sizes are looked up as they are.
+    /// Message sizes equal lookup bytes.
     Same,
-    /// These, each passed by one rank.
+    /// The bytes that each rank passes.
     #[serde(rename = "blocks")]
     PerRank(ByteRange),
     /// The lookup bytes divided by the number of ranks, which varies here.
     OverRanks,
-    /// Ranks times the size of the datatype are looked up, whatever the count.
+    /// The lookup bytes are the ranks times the size of the datatype, whatever the count.
     CountFree,
-    /// Calls have no size that is looked up.
+    /// The lookup has no size.
     None,
 }
 
-impl<T> Group<T> {
+impl<T> VersionGroup<T> {
     /// The versions in words: `every release of Open MPI`, or `Open MPI` with families and parts of them.
     pub fn label(&self) -> String {
         label(&self.versions)
@@ -155,20 +155,20 @@ pub fn label(versions: &[Behaviour]) -> String {
     format!("Open MPI {}", parts.join(", "))
 }
 
-/// Takes equal answers together, each at the place of the first version that gives it.
-pub fn group<T: PartialEq>(answers: impl IntoIterator<Item = (Behaviour, T)>) -> Vec<Group<T>> {
-    let mut groups: Vec<Group<T>> = Vec::new();
+/// Joins equal answers, each at the place of the first version that gives it.
+pub fn group<T: PartialEq>(answers: impl IntoIterator<Item = (Behaviour, T)>) -> Vec<VersionGroup<T>> {
+    let mut groups: Vec<VersionGroup<T>> = Vec::new();
     for (version, answer) in answers {
         match groups.iter_mut().find(|group| group.answer == answer) {
             Some(group) => group.versions.push(version),
-            None => groups.push(Group { versions: vec![version], answer }),
+            None => groups.push(VersionGroup { versions: vec![version], answer }),
         }
     }
     groups
 }
 
-/// How a call is served, given what a version makes of the file.
-pub fn call(load: &Load, lines: &Lines<'_>, call: &Call) -> Answer<Served> {
+/// Explains which rule decides a call and what the call then runs, given how a version reads the file.
+pub fn call(load: &Load, lines: &Lines<'_>, call: &Call) -> Answer<Explanation> {
     answer(load, lines, |loaded| {
         let lookup = loaded.lookup(call);
         let release = loaded.behaviour.release;
@@ -181,7 +181,12 @@ pub fn call(load: &Load, lines: &Lines<'_>, call: &Call) -> Answer<Served> {
         let (end, runs) = in_words(&ends, call);
         // What the outcome says by itself is not said twice.
         let plain = ends.algorithm == EffectiveAlgorithm::Builtin && lookup.choice.is_builtin() && call.ranks.0 > 1;
-        Served {
+        let mut reasons = if plain { Vec::new() } else { ends.reasons };
+        let elements = metric::overflow(release, call.collective, call.ranks, call.message, call.type_size);
+        reasons.extend(elements.filter(|_| !call.is_ignored()).map(|elements| {
+            format!("up to 5.0 elements are counted in a C int, which {elements} overflow: hence the size looked up")
+        }));
+        Explanation {
             lookup_bytes: lookup.lookup_bytes,
             place,
             because: lookup.reason.to_string(),
@@ -189,13 +194,13 @@ pub fn call(load: &Load, lines: &Lines<'_>, call: &Call) -> Answer<Served> {
             said: said(release, call.collective, lookup.choice),
             end,
             runs,
-            reasons: if plain { Vec::new() } else { ends.reasons },
+            reasons,
         }
     })
 }
 
-/// What a whole file decides, by collective, communicator sizes and lookup bytes; without what no call can meet.
-pub fn contents(load: &Load, lines: &Lines<'_>) -> Answer<Vec<Decided>> {
+/// Lists the choices of a whole file by collective, communicator sizes and lookup bytes, except for impossible calls.
+pub fn contents(load: &Load, lines: &Lines<'_>) -> Answer<Vec<ChoiceRange>> {
     answer(load, lines, rows)
 }
 
@@ -210,7 +215,7 @@ fn answer<T>(load: &Load, lines: &Lines<'_>, accepted: impl FnOnce(&Loaded) -> T
     }
 }
 
-/// A choice in words; an algorithm that the release does not have is said to be missing.
+/// A choice in words, also if the release lacks the algorithm.
 pub fn said(release: Release, collective: Collective, choice: Choice) -> String {
     let words = registry::describe(release, collective, choice);
     let missing = !choice.is_builtin() && registry::algorithm(release, collective, choice.algorithm).is_err();
@@ -240,7 +245,7 @@ fn in_words(ends: &Effective, call: &Call) -> (End, String) {
     }
 }
 
-fn rows(loaded: &Loaded) -> Vec<Decided> {
+fn rows(loaded: &Loaded) -> Vec<ChoiceRange> {
     let release = loaded.behaviour.release;
     let mut rows = Vec::new();
     for (distribution, table) in diff::meanings(loaded) {
@@ -255,7 +260,7 @@ fn rows(loaded: &Loaded) -> Vec<Decided> {
                         break;
                     }
                     let said = said(release, collective, *choice);
-                    rows.push(Decided { collective, distribution, ranks, lookup, message, choice: *choice, said });
+                    rows.push(ChoiceRange { collective, distribution, ranks, lookup, message, choice: *choice, said });
                 }
             }
         }

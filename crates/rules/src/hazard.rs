@@ -1,6 +1,6 @@
-//! Tables that must not be written, and why.
+//! Tables that must not be written, and the reasons.
 //!
-//! Hazards are judged for all releases at once, since a rules file outlives the Open MPI that it was made with.
+//! Hazards are judged for all releases at once, since a rules file may outlive its Open MPI.
 
 use std::fmt;
 
@@ -13,17 +13,17 @@ use crate::steps::within;
 use crate::table::{RuleTable, SizeSteps};
 use crate::units::Ranks;
 
-/// Communicator sizes `first..end`; open above where there is no end.
+/// Communicator sizes `first..end`; open above if there is no end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RankRange {
     /// The smallest size.
     pub first: u64,
-    /// The smallest size beyond.
+    /// The end, excluded.
     pub end: Option<u64>,
 }
 
 impl RankRange {
-    /// Whether communicators of so many ranks are among them.
+    /// Returns true if the range contains this number of ranks.
     pub fn holds(&self, ranks: Ranks) -> bool {
         within(self.first, self.end, ranks.0.into())
     }
@@ -41,14 +41,14 @@ impl fmt::Display for RankRange {
     }
 }
 
-/// Why a table would break programs or corrupt their data.
+/// Reason why a table would break programs or corrupt their data.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
 pub enum Hazard {
-    /// A two-process algorithm where other communicator sizes meet it.
+    /// A two-process algorithm for other communicator sizes.
     #[error(
         "{} for {ranks} is made for exactly 2 ranks; with any other number the call fails on every rank, which \
          aborts the program.",
-        named(*collective, choice)
+        name_choice(*collective, choice)
     )]
     TwoProcesses {
         /// The collective.
@@ -76,7 +76,7 @@ pub enum Hazard {
     #[error(
         "{} for {ranks} has a fan-out below 2, which Open MPI 6.0 takes as its radix and never comes to an end; write \
          a fan-out of 2 or more.",
-        named(*collective, choice)
+        name_choice(*collective, choice)
     )]
     EndlessLoop {
         /// The collective.
@@ -90,7 +90,7 @@ pub enum Hazard {
     #[error(
         "{} for {ranks} gives wrong results for operations that do not commute, and nothing tests for them once a \
          rule decides.",
-        named(*collective, choice)
+        name_choice(*collective, choice)
     )]
     NonCommutative {
         /// The collective.
@@ -141,7 +141,7 @@ fn check_block(collective: Collective, ranks: RankRange, sizes: &SizeSteps, haza
     }
 }
 
-/// Whether ranks with one choice and ranks with the other complete a call together.
+/// Returns true if ranks with different choices of these two complete a call together.
 pub fn interoperate(collective: Collective, one: Choice, other: Choice) -> bool {
     let class = |choice: Choice| {
         let algorithm = match (collective, choice.algorithm) {
@@ -157,8 +157,8 @@ pub fn interoperate(collective: Collective, one: Choice, other: Choice) -> bool 
     class(one) == class(other)
 }
 
-/// Collective and choice, with the algorithm's name where there is one.
-fn named(collective: Collective, choice: &Choice) -> String {
+/// Collective and choice, with the algorithm's name if it has one.
+fn name_choice(collective: Collective, choice: &Choice) -> String {
     format!("{collective} {}", with_name(collective, choice))
 }
 
@@ -170,7 +170,7 @@ fn list(collective: Collective, choices: &[Choice]) -> String {
 fn with_name(collective: Collective, choice: &Choice) -> String {
     match registry::in_any_release(collective, choice.algorithm) {
         Some(algorithm) => format!("{choice} ({})", algorithm.name),
-        None if choice.is_builtin() => format!("{choice} (builtin)"),
+        None if choice.is_builtin() => format!("{choice} (default)"),
         None => choice.to_string(),
     }
 }
@@ -181,7 +181,7 @@ mod tests {
     use crate::steps::Steps;
     use crate::table::all_builtin;
 
-    /// A table with one block; choices over lookup bytes as (start, choice), the first from 0 on.
+    /// A table with one block; choices over lookup bytes are pairs of start and choice, beginning at 0.
     fn block(collective: Collective, ranks: (u64, Option<u64>), sizes: &[(u64, Choice)]) -> RuleTable {
         let mut steps = Steps::constant(Choice::BUILTIN);
         for (start, choice) in sizes {
@@ -281,7 +281,7 @@ mod tests {
     fn messages_name_everything() {
         let table = block(Collective::Scatter, (0, None), &[(1024, Choice::plain(2))]);
         let text = check(&table)[0].to_string();
-        assert!(text.starts_with("scatter for any number of ranks changes between 0/0/0/0 (builtin), 2/0/0/0 (bin"));
+        assert!(text.starts_with("scatter for any number of ranks changes between 0/0/0/0 (default), 2/0/0/0 (bin"));
         let table = block(Collective::Barrier, (0, Some(5)), &[(0, Choice::plain(5))]);
         assert!(check(&table)[0].to_string().starts_with("barrier 5/0/0/0 (two_proc) for fewer than 5 ranks is made"));
     }

@@ -1,4 +1,4 @@
-//! The lines of a source text, and what of it is fit to be shown.
+//! The lines of a source text, and excerpts that can be shown.
 
 use serde::Serialize;
 
@@ -12,7 +12,7 @@ const SHOWN: usize = 100;
 pub struct Excerpt {
     /// The line, counted from 1.
     pub line: usize,
-    /// What stands there: the line, or what it is about where that is longer or shorter.
+    /// Text at that place: the line, or the passage in question if that is longer or shorter.
     pub text: String,
 }
 
@@ -24,7 +24,7 @@ pub struct Lines<'s> {
 }
 
 impl<'s> Lines<'s> {
-    /// The lines of a source.
+    /// Splits a source into lines.
     pub fn new(source: &'s [u8]) -> Self {
         let ends = source.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
         Self { source, starts: std::iter::once(0).chain(ends.map(|(at, _)| at + 1)).collect() }
@@ -36,13 +36,13 @@ impl<'s> Lines<'s> {
         (line, offset - self.starts[line - 1] + 1)
     }
 
-    /// The bytes of these lines, both included and counted from 1, with their ends; empty behind the last.
+    /// The bytes of these lines, both included and counted from 1, with their ends; empty after the last.
     pub fn range(&self, first: usize, last: usize) -> std::ops::Range<usize> {
         let start = |line: usize| self.starts.get(line).copied().unwrap_or(self.source.len());
         start(first.saturating_sub(1))..start(last)
     }
 
-    /// The line on which a span begins, with what stands there.
+    /// The line on which a span begins, with its text.
     pub fn excerpt(&self, span: Span) -> Excerpt {
         let (line, _) = self.position(span.start);
         let line_range = self.range(line, line);
@@ -60,8 +60,8 @@ impl<'s> Lines<'s> {
     }
 }
 
-/// Text from elsewhere that terminals do not obey: control characters, and those that turn the direction of writing
-/// around, become question marks.
+/// Untrusted text for a terminal: control characters, and those that change the direction of writing, become question
+/// marks.
 pub fn plain(text: &str) -> String {
     let turns = |char| matches!(char, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     text.chars().map(|char| if char.is_control() || turns(char) { '?' } else { char }).collect()

@@ -1,22 +1,22 @@
-//! From the message size of a call to the size that Open MPI's rule lookup sees.
+//! The size that Open MPI's rule lookup sees for the message size of a call.
 
 use crate::collective::Collective;
 use crate::release::Release;
 use crate::units::{Bytes, Ranks};
 
-/// What the lookup sees of a call.
+/// Size that Open MPI looks up for a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Metric {
     /// Message bytes times this.
     Times(u64),
-    /// Communicator size times the size of the datatype; the count plays no part.
+    /// Communicator size times the size of the datatype; the count does not matter.
     CountFree,
     /// Always 0.
     None,
 }
 
 impl Metric {
-    /// What a size in message bytes is multiplied by: 1 where they are not what is looked up.
+    /// Returns the factor from message bytes to lookup bytes: 1 if lookup bytes are not a multiple of them.
     pub fn factor(self) -> u64 {
         match self {
             Self::Times(factor) => factor.max(1),
@@ -40,17 +40,38 @@ pub fn metric(release: Release, collective: Collective, ranks: Ranks) -> Metric 
     }
 }
 
-/// The lookup bytes of a call: `message` is what OSU prints, `type_size` the size of the datatype in bytes.
+/// The lookup bytes of a call: `message` is the size as printed by OSU, `type_size` that of the datatype in bytes.
 ///
 /// Message bytes are those of the block of one rank for allgather, allgatherv, alltoall, gather, scatter and
-/// reduce_scatter_block, and those of the whole vector elsewhere. For the v-collectives all ranks are taken to pass
-/// the same count. Products saturate; up to 5.0, gather, scatter and both reduce-scatters count elements in a C `int`,
-/// so that beyond 2^31 elements they look up something else.
+/// reduce_scatter_block, and those of the whole vector elsewhere. For the v-collectives, all ranks are assumed to pass
+/// the same count. Products saturate, except where Open MPI's own overflow: see [`overflow`].
 pub fn lookup_bytes(release: Release, collective: Collective, ranks: Ranks, message: Bytes, type_size: u64) -> u64 {
+    if let Some(elements) = overflow(release, collective, ranks, message, type_size) {
+        // As compilers do it: a product of two ints, extended by its sign before it is multiplied by a size_t.
+        return (i64::from(elements as i32) as u64).wrapping_mul(type_size);
+    }
     match metric(release, collective, ranks) {
         Metric::Times(factor) => message.0.saturating_mul(factor),
         Metric::CountFree => u64::from(ranks.0).saturating_mul(type_size),
         Metric::None => 0,
+    }
+}
+
+/// The elements of a call for which Open MPI's own count overflows before it is looked up: 2^31 and more, up to 5.0, if
+/// a C `int` counts them, as in gather, scatter and both reduce-scatters (`coll_tuned_decision_dynamic.c`).
+pub fn overflow(release: Release, collective: Collective, ranks: Ranks, message: Bytes, type_size: u64) -> Option<u64> {
+    let factor = counted_in_int(release, collective, ranks)?;
+    let elements = message.0.checked_div(type_size)?.saturating_mul(factor);
+    (elements > i32::MAX as u64).then_some(elements)
+}
+
+/// Returns the factor of a message's elements in the C `int` that counts them; none if the counter is longer.
+pub fn counted_in_int(release: Release, collective: Collective, ranks: Ranks) -> Option<u64> {
+    let is_total = matches!(collective, Collective::Gather | Collective::Scatter | Collective::ReduceScatterBlock);
+    let counts = is_total || collective == Collective::ReduceScatter;
+    match metric(release, collective, ranks) {
+        Metric::Times(factor) if counts && release <= Release::V5_0 => Some(factor),
+        _ => None,
     }
 }
 
@@ -59,7 +80,7 @@ mod tests {
     use super::*;
     use Collective::*;
 
-    /// 100 doubles per call, 4 ranks, as logged by a 6.0 run and read in the sources of the others.
+    /// 100 doubles per call on 4 ranks, as logged by a run of 6.0 and read in the sources of the others.
     #[test]
     fn a_call_of_100_doubles_on_4_ranks() {
         let see = |release, collective| lookup_bytes(release, collective, Ranks(4), Bytes(800), 8);
@@ -86,6 +107,32 @@ mod tests {
                 assert_eq!(see(release, collective), new, "{release} {collective}");
             }
         }
+    }
+
+    /// Gathers of 32 KiB on 65536 ranks are looked up as nearly 2^64 bytes, those of 64 KiB as none.
+    #[test]
+    fn counts_of_2_to_the_31_elements_overflow_up_to_5_0() {
+        let many = Ranks(65536);
+        for collective in [Gather, Scatter, ReduceScatterBlock] {
+            let see = |release, bytes, size| lookup_bytes(release, collective, many, Bytes(bytes), size);
+            for release in [Release::V4_1, Release::V5_0] {
+                assert_eq!(see(release, 32767, 1), 32767 << 16, "{collective}");
+                assert_eq!(see(release, 32768, 1), u64::MAX << 31, "{collective}");
+                assert_eq!(see(release, 65536, 1), 0, "{collective}");
+                assert_eq!(see(release, 65537, 1), 65536, "{collective}");
+                // As many bytes in fewer elements.
+                assert_eq!(see(release, 65536, 8), 1 << 32, "{collective}");
+                assert_eq!(see(release, 8 << 15, 8), (u64::MAX << 31).wrapping_mul(8), "{collective}");
+            }
+            assert_eq!(see(Release::V6_0, 32768, 1), 1 << 31, "{collective}");
+        }
+        let vector = |release| lookup_bytes(release, ReduceScatter, Ranks(2), Bytes(1 << 31), 1);
+        assert_eq!((vector(Release::V5_0), vector(Release::V6_0)), (u64::MAX << 31, 1 << 31));
+        // These never did: the count is extended first, or plays no part.
+        for (release, collective) in [(Release::V5_0, Allgather), (Release::V5_0, Alltoall), (Release::V4_0, Gather)] {
+            assert_eq!(overflow(release, collective, many, Bytes(1 << 40), 1), None, "{collective}");
+        }
+        assert_eq!(overflow(Release::V5_0, Gather, Ranks(u32::MAX), Bytes(u64::MAX), 1), Some(u64::MAX));
     }
 
     #[test]

@@ -1,6 +1,6 @@
-//! Names of the values of plain enums, and values that files hold as text.
+//! Names of the values of plain enums, and values stored as text.
 
-/// A text that is none of the names it could be.
+/// A text that is none of the expected names.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{found}` is no {what}; known are {}", known.join(", "))]
 pub struct UnknownName {
@@ -16,7 +16,7 @@ pub fn find<T: Copy>(what: &'static str, all: &[T], name: fn(T) -> &'static str,
     found.ok_or_else(|| UnknownName { what, found: text.to_owned(), known: all.iter().map(|one| name(*one)).collect() })
 }
 
-/// How many letters have to be put in, taken out or changed to make one word of the other (Levenshtein).
+/// Counts the letters to insert, remove or change to turn one word into the other (Levenshtein).
 pub fn distance(one: &str, other: &str) -> usize {
     let other: Vec<char> = other.chars().collect();
     let mut row: Vec<usize> = (0..=other.len()).collect();
@@ -32,8 +32,8 @@ pub fn distance(one: &str, other: &str) -> usize {
     row[other.len()]
 }
 
-/// Which of these names was meant, for the middle of a sentence: the nearest one, or nothing where half of the word would have to
-/// change.
+/// The name that was probably meant, for the middle of a sentence: the nearest one, or none if half of the word would
+/// have to change.
 pub fn meant<'a>(names: impl IntoIterator<Item = &'a str>, word: &str) -> String {
     let word = word.to_ascii_lowercase();
     let nearest = names.into_iter().map(|name| (distance(name, &word), name)).min();
@@ -41,15 +41,15 @@ pub fn meant<'a>(names: impl IntoIterator<Item = &'a str>, word: &str) -> String
     near.map_or(String::new(), |(_, name)| format!("; the nearest name is {name}"))
 }
 
-/// Gives an enum without fields the list `ALL` and the names of its values, which are shown for them.
+/// Gives an enum without fields the list `ALL`, and the names of its values for display.
 #[macro_export]
 macro_rules! names {
     ($type:ident { $($value:ident $name:literal,)+ }) => {
         impl $type {
-            /// All of them, in their order.
+            /// All values, in order.
             pub const ALL: [Self; [$($name),+].len()] = [$(Self::$value),+];
 
-            /// The name, as people and files write it.
+            /// The name, as written by people and in files.
             pub fn name(self) -> &'static str {
                 match self { $(Self::$value => $name,)+ }
             }
@@ -74,8 +74,8 @@ macro_rules! names {
     };
 }
 
-/// Lets serde write a type as the text that `Display` gives, and read it as `FromStr` does, by
-/// `#[serde(into = "String", try_from = "String")]`.
+/// Lets serde store a type as text, through `Display` and `FromStr`, with `#[serde(into = "String", try_from =
+/// "String")]`.
 #[macro_export]
 macro_rules! stored_as_text {
     ($type:ident) => {

@@ -1,4 +1,4 @@
-//! Every collective operation that Open MPI numbers, with and without tuned algorithms.
+//! Every collective operation with a number in Open MPI, with or without tuned algorithms.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,12 +1,11 @@
-//! Files that show from outside which rule serves a call.
+//! Files that show from outside which rule applies to a call.
 //!
 //! Open MPI says nothing about a file that it rejects. But a rule that makes the call fail shows that it was selected.
-//! So a file of the same shape and format as the one to be proved, with such rules at every other place, shows where
-//! each boundary really is.
+//! So a file of the same shape and format, with such rules at every other place, shows the real place of each boundary.
 //!
 //! A classic file can name an algorithm that does not exist. The JSON reader of 6.0 drops such a rule (read and run on
-//! 6.0.0a1). There an algorithm for two ranks fails on any other number, for the collectives that have one; of the
-//! others no rule can be seen from outside.
+//! 6.0.0a1). There, an algorithm for two ranks fails on any other number, for the collectives that have one; rules for
+//! other collectives cannot be seen from outside.
 
 use crate::choice::Choice;
 use crate::collective::Collective;
@@ -16,7 +15,7 @@ use crate::release::Release;
 use crate::steps::Steps;
 use crate::table::{RankSteps, RuleTable, SizeSteps};
 
-/// An algorithm id that no release has: under a classic file, a call that meets it fails with `MPI_ERR_ARG` on every
+/// An algorithm id that no release has: under a classic file, a call that uses it fails with `MPI_ERR_ARG` on every
 /// rank.
 pub const PROBE_ALGORITHM: u32 = 99;
 
@@ -32,13 +31,13 @@ pub struct Checkerboard {
 pub struct Edges {
     /// The smallest communicator size.
     pub first: u64,
-    /// The smallest communicator size beyond; none where the range is open above.
+    /// The end of the range, excluded; none if it is open.
     pub end: Option<u64>,
-    /// The lookup bytes at which a range begins, without the first at 0.
+    /// The lookup bytes at which a range begins, except 0.
     pub sizes: Vec<u64>,
 }
 
-/// What a file of this format can say so that calls fail; none where it has no means.
+/// Returns a choice that makes calls fail in a file of this format; none if the format has none.
 fn failing(format: TargetFormat, collective: Collective) -> Option<Choice> {
     match format {
         TargetFormat::Classic | TargetFormat::V2 => Some(Choice::plain(PROBE_ALGORITHM)),
@@ -48,7 +47,7 @@ fn failing(format: TargetFormat, collective: Collective) -> Option<Choice> {
     }
 }
 
-/// Whether a file of this format can show which rules serve the calls of a collective.
+/// Returns true if a file of this format can show which rules the calls of a collective use.
 pub fn shows(format: TargetFormat, collective: Collective) -> bool {
     failing(format, collective).is_some()
 }
@@ -56,7 +55,7 @@ pub fn shows(format: TargetFormat, collective: Collective) -> bool {
 impl Checkerboard {
     /// The checkerboard over a table's boundaries: neighbouring message ranges of the same communicators differ, and so
     /// do the first ranges of neighbouring communicator sizes. The very first range of a collective fails. Boundaries
-    /// beyond what Open MPI can count are left out, and so are collectives that the format does not show.
+    /// above Open MPI's counts are left out, and so are collectives whose rules the format cannot show.
     pub fn new(table: &RuleTable, format: TargetFormat) -> Self {
         let mut board = RuleTable::new();
         for (collective, blocks) in table.collectives() {
@@ -67,16 +66,16 @@ impl Checkerboard {
         Self { table: board, format }
     }
 
-    /// Whether a call must fail where the file is obeyed.
+    /// Returns true if a call must fail provided that Open MPI obeys the file.
     ///
-    /// Lookup bytes of 0 are hard to meet: most calls with a count of 0 return before they look a rule up.
+    /// Few calls have 0 lookup bytes: most calls with a count of 0 return before they look up a rule.
     pub fn errs(&self, collective: Collective, ranks: u64, lookup_bytes: u64) -> bool {
         let fails = !self.table.lookup(collective, ranks, lookup_bytes).is_builtin();
         fails && (self.format != TargetFormat::Json || ranks != 2)
     }
 
-    /// Exchanges failing and builtin ranges of a collective: where only some communicator sizes can be tried, it is
-    /// the calls on those that have to tell something.
+    /// Exchanges failing and builtin ranges of a collective: if only some communicator sizes can be tried, the failing
+    /// ranges should be among those.
     pub fn invert(&mut self, collective: Collective) {
         let (blocks, fails) = (self.table.get(collective), failing(self.format, collective));
         let (Some(blocks), Some(fails)) = (blocks, fails) else { return };
@@ -85,7 +84,7 @@ impl Checkerboard {
         self.table.set(collective, inverted);
     }
 
-    /// The file to load. It is only fit for calls that agree on the message size, and whose errors are returned.
+    /// The file to load. It works only for calls whose ranks agree on the message size, and whose errors are returned.
     pub fn text(&self) -> Result<String, EmitError> {
         let header = vec!["Probe: calls that meet its rules fail. Not for use.".to_owned()];
         let notes = Notes { header, ..Notes::default() };
@@ -93,7 +92,7 @@ impl Checkerboard {
         emit::write_accepting(&self.table, &notes, &Target::new(self.format, []), |_| true)
     }
 
-    /// Where the choices change, by communicator sizes; nothing for a collective without rules.
+    /// Lists the sizes at which the choices change, by communicator sizes; empty for a collective without rules.
     pub fn edges(&self, collective: Collective) -> Vec<Edges> {
         let edges = |(first, end, sizes): (u64, Option<u64>, &SizeSteps)| {
             let sizes = sizes.iter().map(|(start, _, _)| start).skip(1).collect();
@@ -103,7 +102,7 @@ impl Checkerboard {
     }
 }
 
-/// The ranges in which the first message range at every even place, counted from `offset` on, fails.
+/// The communicator ranges in which the first message range fails: those at even places, counted from `offset` on.
 fn alternate_ranks(blocks: &RankSteps, fails: Choice, offset: usize) -> RankSteps {
     let blocks = blocks.iter().filter(|(first, _, _)| *first <= INT_MAX).enumerate();
     let mut alternating = Steps::constant(Steps::constant(Choice::BUILTIN));
@@ -113,7 +112,7 @@ fn alternate_ranks(blocks: &RankSteps, fails: Choice, offset: usize) -> RankStep
     alternating
 }
 
-/// The message ranges of which every one at an even place, counted from `offset` on, fails.
+/// The message ranges, of which those at even places, counted from `offset` on, fail.
 fn alternate_sizes(sizes: &SizeSteps, fails: Choice, offset: usize) -> SizeSteps {
     let starts = sizes.iter().map(|(start, _, _)| start).filter(|start| *start <= LONG_MAX).enumerate();
     let mut alternating = Steps::constant(Choice::BUILTIN);
@@ -138,7 +137,7 @@ mod tests {
         Checkerboard::new(table, TargetFormat::Classic)
     }
 
-    /// What every version that the format is for makes of a board.
+    /// Reads a board as every version of the format does.
     fn read(board: &Checkerboard) -> Vec<Loaded> {
         let text = board.text().expect("it can be said");
         let versions = Target::all(board.format).versions;
@@ -163,7 +162,7 @@ mod tests {
         assert_eq!(board, inverted);
     }
 
-    /// Builtin below 4 ranks, three ranges for 4 to 7, one choice from 8 on.
+    /// A table: builtin below 4 ranks, three ranges for 4 to 7, one choice from 8 on.
     fn table(collective: Collective) -> RuleTable {
         let mut four = Steps::constant(Choice::plain(1));
         four.set(1024, Some(65536), Choice::plain(3));
@@ -189,8 +188,7 @@ mod tests {
         assert_eq!(board.edges(Collective::Barrier), []);
     }
 
-    /// The file says what the board says, in its own format. What is read is what 6.0 does with a JSON board: the rule
-    /// is not dropped.
+    /// The file has the meaning of the board, in its own format. 6.0 does not drop the rules of a JSON board.
     #[test]
     fn a_board_is_read_as_it_is_meant() {
         for (format, collective) in [

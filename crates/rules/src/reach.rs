@@ -1,20 +1,20 @@
-//! Which communicators and message sizes each rule of a file serves.
+//! Communicators and message sizes to which each rule of a file applies.
 
 use crate::collective::Collective;
 use crate::file::{CollectiveRules, CommRule, Loaded};
 use crate::hazard::RankRange;
 
-/// The smallest communicator that coll/tuned serves.
+/// The smallest communicator that coll/tuned handles.
 pub(crate) const FIRST: u64 = 2;
 
-/// A file as a version has it in force.
-pub(crate) struct View<'l> {
+/// A file as active in a version.
+pub(crate) struct FileView<'l> {
     pub(crate) loaded: &'l Loaded,
     pub(crate) collectives: Vec<Reached<'l>>,
 }
 
-impl<'l> View<'l> {
-    /// Finds out what serves what.
+impl<'l> FileView<'l> {
+    /// Finds the calls that each rule applies to.
     pub(crate) fn new(loaded: &'l Loaded) -> Self {
         Self { loaded, collectives: reached(loaded) }
     }
@@ -24,11 +24,11 @@ impl<'l> View<'l> {
 pub(crate) struct Reached<'l> {
     pub(crate) collective: Collective,
     pub(crate) rules: &'l CollectiveRules,
-    /// The communicator rules that serve anybody.
+    /// The communicator rules that apply to some communicator.
     pub(crate) comm_rules: Vec<ReachedCommRule<'l>>,
 }
 
-/// A communicator rule and what it serves.
+/// A communicator rule and the sizes to which it applies.
 pub(crate) struct ReachedCommRule<'l> {
     pub(crate) comm_rule: &'l CommRule,
     /// The communicator sizes, in ascending order.
@@ -43,14 +43,14 @@ impl ReachedCommRule<'_> {
         self.ranks.first().map_or(FIRST, |range| range.first)
     }
 
-    /// Rules with the sizes that they serve, half-open, in ascending order.
+    /// Returns the rules with their half-open ranges of sizes, in ascending order.
     pub(crate) fn ranges(&self) -> impl Iterator<Item = (u64, Option<u64>, Option<usize>)> {
         let ends = self.steps.iter().skip(1).map(|(start, _)| Some(*start)).chain([None]);
         self.steps.iter().zip(ends).map(|((start, rule), end)| (*start, end, *rule))
     }
 }
 
-/// What a file serves, collective by collective, in time `n log n`.
+/// Finds the calls that each rule of a file applies to, collective by collective, in time `n log n`.
 pub(crate) fn reached(loaded: &Loaded) -> Vec<Reached<'_>> {
     let rules = |collective| Some((collective, loaded.rules_for(collective)?.1));
     let serve =

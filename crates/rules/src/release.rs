@@ -32,8 +32,24 @@ pub struct Version {
     pub major: u32,
     /// Second number.
     pub minor: u32,
-    /// Third number; pre-release suffixes are dropped.
+    /// Third number.
     pub patch: u32,
+    /// Released, or built before that.
+    pub maturity: Maturity,
+}
+
+/// Maturity of a version: builds before a release have a letter after its number, as in `6.0.0rc2`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Maturity {
+    /// `a1`.
+    Alpha(u32),
+    /// `b1`.
+    Beta(u32),
+    /// `rc1`.
+    Candidate(u32),
+    /// The release.
+    #[default]
+    Released,
 }
 
 /// A text that is no version.
@@ -41,7 +57,7 @@ pub struct Version {
 #[error("`{0}` is not an Open MPI version; write one like 4.1.4 or 5.0")]
 pub struct BadVersion(String);
 
-/// A version outside the families that are known.
+/// A version outside the known families.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("Open MPI {0} is unknown; known release families are {names}", names = Release::names())]
 pub struct UnknownRelease(pub String);
@@ -54,13 +70,13 @@ names!(Release {
 });
 
 impl Release {
-    /// Whether its rules files can tell communicators of one size apart by how they lie on nodes.
+    /// Returns true if its rules files can distinguish communicators of one size by their distribution over nodes.
     pub fn tells_distributions(self) -> bool {
         self >= Self::V6_0
     }
 
     /// The family that a version belongs to.
-    pub fn of(version: Version) -> Result<Self, UnknownRelease> {
+    pub fn from_version(version: Version) -> Result<Self, UnknownRelease> {
         match (version.major, version.minor) {
             (4, 0) => Ok(Self::V4_0),
             (4, 1) => Ok(Self::V4_1),
@@ -81,13 +97,39 @@ impl FromStr for Release {
     /// Reads a family (`5.0`) or any version of it (`5.0.11`).
     fn from_str(text: &str) -> Result<Self, UnknownRelease> {
         let version: Version = text.parse().map_err(|_| UnknownRelease(text.to_owned()))?;
-        Self::of(version).map_err(|_| UnknownRelease(text.to_owned()))
+        Self::from_version(version).map_err(|_| UnknownRelease(text.to_owned()))
     }
 }
 
 impl fmt::Display for Version {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}.{}", self.major, self.minor, self.patch)
+        write!(f, "{}.{}.{}", self.major, self.minor, self.patch)?;
+        match self.maturity {
+            Maturity::Alpha(number) => write!(f, "a{number}"),
+            Maturity::Beta(number) => write!(f, "b{number}"),
+            Maturity::Candidate(number) => write!(f, "rc{number}"),
+            Maturity::Released => Ok(()),
+        }
+    }
+}
+
+impl Version {
+    /// The release that the version is, or is made for.
+    pub fn as_release(self) -> Self {
+        Self { maturity: Maturity::Released, ..self }
+    }
+}
+
+impl Maturity {
+    /// The maturity that a text after the last number begins with; unknown text is a packager's own.
+    fn from_suffix(suffix: &str) -> Self {
+        let number = |mark: &str| {
+            let rest = suffix.strip_prefix(mark)?;
+            let digits = rest.find(|c: char| !c.is_ascii_digit()).map_or(rest, |end| &rest[..end]);
+            digits.parse().ok()
+        };
+        let maturities = [number("a").map(Self::Alpha), number("b").map(Self::Beta), number("rc").map(Self::Candidate)];
+        maturities.into_iter().flatten().next().unwrap_or_default()
     }
 }
 
@@ -97,12 +139,15 @@ impl FromStr for Version {
     fn from_str(text: &str) -> Result<Self, BadVersion> {
         let bad = || BadVersion(text.to_owned());
         let mut fields = text.trim().splitn(3, '.');
+        let mut maturity = Maturity::Released;
         let mut number = |required: bool| -> Result<u32, BadVersion> {
             let Some(field) = fields.next() else { return if required { Err(bad()) } else { Ok(0) } };
-            let digits = field.find(|c: char| !c.is_ascii_digit()).map_or(field, |end| &field[..end]);
-            digits.parse().map_err(|_| bad())
+            let end = field.find(|c: char| !c.is_ascii_digit()).unwrap_or(field.len());
+            maturity = Maturity::from_suffix(&field[end..]);
+            field[..end].parse().map_err(|_| bad())
         };
-        Ok(Self { major: number(true)?, minor: number(true)?, patch: number(false)? })
+        let (major, minor, patch) = (number(true)?, number(true)?, number(false)?);
+        Ok(Self { major, minor, patch, maturity })
     }
 }
 
@@ -122,6 +167,20 @@ mod tests {
             ("5.0", Release::V5_0),
         ] {
             assert_eq!(text.parse(), Ok(release), "{text}");
+        }
+    }
+
+    #[test]
+    fn builds_before_a_release_are_told_apart_and_come_before_it() {
+        let version = |text: &str| text.parse::<Version>().expect("a version");
+        let ordered = ["5.0.11", "6.0.0a1", "6.0.0b1", "6.0.0rc1", "6.0.0rc2", "6.0.0", "6.0.1"];
+        assert!(ordered.windows(2).all(|pair| version(pair[0]) < version(pair[1])));
+        for text in ordered {
+            assert_eq!(version(text).to_string(), text);
+        }
+        assert_eq!(version("6.0.0rc2").as_release(), version("6.0.0"));
+        for (text, same) in [("6.0a1", "6.0.0a1"), ("4.1.4-1", "4.1.4"), ("4.1.7a1-git", "4.1.7a1"), ("5.0", "5.0.0")] {
+            assert_eq!(version(text), version(same), "{text}");
         }
     }
 

@@ -7,7 +7,7 @@ use serde::Serialize;
 pub struct Span {
     /// Offset of the first byte.
     pub start: usize,
-    /// Offset behind the last byte.
+    /// Offset after the last byte.
     pub end: usize,
 }
 
@@ -22,12 +22,12 @@ impl Span {
         Self { start: offset, end: offset }
     }
 
-    /// How many bytes it covers.
+    /// Returns the number of bytes that it covers.
     pub fn len(self) -> usize {
         self.end.saturating_sub(self.start)
     }
 
-    /// Whether it covers nothing.
+    /// Returns true if it covers nothing.
     pub fn is_empty(self) -> bool {
         self.len() == 0
     }
@@ -37,7 +37,7 @@ impl Span {
         Self { start: self.start, end: later.end }
     }
 
-    /// Where it can be shown: what lies behind the end of the source stands for its last visible character.
+    /// Returns a span that can be shown: one after the end of the source becomes that of its last visible character.
     pub fn within(self, source: &[u8]) -> Self {
         if self.start < source.len() {
             return self;
@@ -46,7 +46,7 @@ impl Span {
         Self { start: end.saturating_sub(1), end }
     }
 
-    /// The bytes of the source that it covers, as far as there are any.
+    /// The bytes of the source that it covers, as far as they exist.
     pub fn of(self, source: &[u8]) -> &[u8] {
         let end = self.end.min(source.len());
         &source[self.start.min(end)..end]

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 /// A function from `0..=u64::MAX` that changes its value at finitely many places.
 ///
-/// Ranges are half-open and cover everything, so that overlaps and gaps cannot be expressed; neighbours with equal
-/// values are always merged, so that equal functions compare equal.
+/// Ranges are half-open and cover everything, so overlaps and gaps are impossible. Neighbours with equal values are
+/// merged, so equal functions compare equal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Vec<(u64, V)>", into = "Vec<(u64, V)>", bound(serialize = "V: Clone + Serialize"))]
 pub struct Steps<V> {
@@ -13,12 +13,12 @@ pub struct Steps<V> {
     steps: Vec<(u64, V)>,
 }
 
-/// The first of two ends; none stands for no end.
+/// The earlier of two ends; none means no end.
 pub fn earlier(one: Option<u64>, other: Option<u64>) -> Option<u64> {
     one.into_iter().chain(other).min()
 }
 
-/// Whether a value lies in `first..end`, or where there is no end from `first` on.
+/// Returns true if a value is in `first..end`, or, without an end, is at least `first`.
 pub fn within(first: u64, end: Option<u64>, value: u64) -> bool {
     value >= first && end.is_none_or(|end| value < end)
 }
@@ -44,7 +44,7 @@ impl<V> TryFrom<Vec<(u64, V)>> for Steps<V> {
 }
 
 impl<V: Clone + PartialEq> Steps<V> {
-    /// The same steps with other values.
+    /// Returns these steps with each value mapped.
     pub fn map<W: Clone + PartialEq>(&self, value: impl Fn(&V) -> W) -> Steps<W> {
         Steps::ascending(self.steps.iter().map(|(start, own)| (*start, value(own))))
     }
@@ -54,7 +54,7 @@ impl<V: Clone + PartialEq> Steps<V> {
         Self { steps: vec![(0, value)] }
     }
 
-    /// The function with these steps, in linear time: starts ascend strictly from 0 on.
+    /// The function with these steps, whose starts ascend strictly from 0 on. Takes linear time.
     pub(crate) fn ascending(steps: impl IntoIterator<Item = (u64, V)>) -> Self {
         let mut merged: Vec<(u64, V)> = Vec::new();
         for (start, value) in steps {
@@ -66,7 +66,7 @@ impl<V: Clone + PartialEq> Steps<V> {
         Self { steps: merged }
     }
 
-    /// Sets the value on `start..end`, or from `start` on where there is no end. An empty range changes nothing.
+    /// Sets the value on `start..end`, or from `start` on if there is no end. An empty range changes nothing.
     pub fn set(&mut self, start: u64, end: Option<u64>, value: V) {
         if end.is_some_and(|end| end <= start) {
             return;
@@ -84,7 +84,7 @@ impl<V: Clone + PartialEq> Steps<V> {
         &self.steps[place - 1].1
     }
 
-    /// The range around a point that has one value: its start and its end.
+    /// The range of equal values around a point: its start and its end.
     pub fn around(&self, at: u64) -> (u64, Option<u64>) {
         let place = self.steps.partition_point(|(start, _)| *start <= at);
         (self.steps[place - 1].0, self.steps.get(place).map(|(start, _)| *start))

@@ -1,4 +1,4 @@
-//! The rule table: what should be chosen, independent of any file format.
+//! The rule table: choices, independent of any file format.
 
 use std::collections::BTreeMap;
 
@@ -16,10 +16,10 @@ pub type RankSteps = Steps<SizeSteps>;
 
 /// The decision tree in Open MPI's terms: collective, then communicator size, then lookup bytes, then a choice.
 ///
-/// Total: whatever was not set is left to the builtin. Canonical: tables that choose alike are equal.
+/// Total: everything that was not set is left to the builtin. Canonical: tables with equal choices are equal.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RuleTable {
-    /// Collectives for which the builtin is overruled somewhere.
+    /// Collectives with a choice other than the builtin.
     collectives: BTreeMap<Collective, RankSteps>,
 }
 
@@ -29,7 +29,7 @@ impl RuleTable {
         Self::default()
     }
 
-    /// Replaces what is chosen for a collective.
+    /// Replaces the choices for a collective.
     pub fn set(&mut self, collective: Collective, steps: RankSteps) {
         if steps == all_builtin() {
             self.collectives.remove(&collective);
@@ -38,22 +38,22 @@ impl RuleTable {
         }
     }
 
-    /// What is chosen for a communicator size and the bytes that Open MPI looks up.
+    /// Returns the choice for a communicator size and the bytes that Open MPI looks up.
     pub fn lookup(&self, collective: Collective, ranks: u64, lookup_bytes: u64) -> Choice {
         self.collectives.get(&collective).map_or(Choice::BUILTIN, |steps| *steps.get(ranks).get(lookup_bytes))
     }
 
-    /// The collectives for which the builtin is overruled somewhere, in the order of their ids.
+    /// The collectives with a choice other than the builtin, in the order of their ids.
     pub fn collectives(&self) -> impl Iterator<Item = (Collective, &RankSteps)> {
         self.collectives.iter().map(|(collective, steps)| (*collective, steps))
     }
 
-    /// What is chosen for a collective, if the builtin is overruled somewhere.
+    /// Returns the choices for a collective, if any of them is not the builtin.
     pub fn get(&self, collective: Collective) -> Option<&RankSteps> {
         self.collectives.get(&collective)
     }
 
-    /// The same table with other choices.
+    /// Returns this table with each choice mapped.
     #[must_use]
     pub fn map(&self, choice: impl Fn(Collective, Choice) -> Choice) -> Self {
         let mut table = Self::new();
@@ -63,7 +63,7 @@ impl RuleTable {
         table
     }
 
-    /// Every choice, with the range of communicator sizes that it is for, and the lookup bytes from which on it holds.
+    /// Every choice, with its range of communicator sizes and its first lookup bytes.
     pub fn choices(&self) -> impl Iterator<Item = (Collective, (u64, Option<u64>), u64, Choice)> {
         self.collectives().flat_map(|(collective, blocks)| {
             blocks.iter().flat_map(move |(first, end, sizes)| {
@@ -72,12 +72,12 @@ impl RuleTable {
         })
     }
 
-    /// Whether everything is left to the builtin.
+    /// Returns true if everything is left to the builtin.
     pub fn is_empty(&self) -> bool {
         self.collectives.is_empty()
     }
 
-    /// The number of ranges with a choice of their own, guards not counted.
+    /// The number of ranges with a choice other than the builtin.
     pub fn rules(&self) -> usize {
         self.choices().filter(|(.., choice)| !choice.is_builtin()).count()
     }

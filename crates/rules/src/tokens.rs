@@ -1,8 +1,8 @@
-//! Numbers and words as Open MPI's `ompi_coll_base_file_getnext_*` find them: `fscanf` in a loop.
+//! Numbers and words as `ompi_coll_base_file_getnext_*` of Open MPI finds them: `fscanf` in a loop.
 
 use crate::span::Span;
 
-/// The line that switches the fifth column of classic files on.
+/// The line that enables the fifth column of classic files.
 pub(crate) const HEADER: &[u8] = b"rule-file-version-";
 
 /// Longer words are read in pieces.
@@ -21,7 +21,7 @@ pub(crate) struct Tokens<'t> {
     at: usize,
 }
 
-/// What `isspace` takes in the C locale.
+/// Returns true for the characters that `isspace` accepts in the C locale.
 pub(crate) fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | 0x0b | 0x0c | b'\r')
 }
@@ -42,14 +42,14 @@ impl<'t> Tokens<'t> {
         }
     }
 
-    /// Takes the next byte if it is one of these.
+    /// Reads the next byte if it is one of these.
     fn eat(&mut self, wanted: [u8; 2]) -> Option<u8> {
         let byte = self.peek().filter(|byte| wanted.contains(byte))?;
         self.at += 1;
         Some(byte)
     }
 
-    /// Skips as much of a literal as the text has next, as `scanf` does, and tells whether that was all of it.
+    /// Skips as much of a literal as the text has next, as `scanf` does; true if that was all of it.
     pub(crate) fn skip_prefix(&mut self, literal: &[u8]) -> bool {
         let rest = &self.bytes[self.at..];
         let common = rest.iter().zip(literal).take_while(|(byte, wanted)| byte == wanted).count();
@@ -57,20 +57,20 @@ impl<'t> Tokens<'t> {
         common == literal.len()
     }
 
-    /// Whether a digit is the next byte that is neither a space nor a tab. Skips those.
+    /// Returns true if the next byte that is neither a space nor a tab is a digit. Skips spaces and tabs.
     pub(crate) fn digit_follows(&mut self) -> bool {
         self.skip(|byte| matches!(byte, b' ' | b'\t'));
         self.peek().is_some_and(|byte| byte.is_ascii_digit())
     }
 
-    /// One `fscanf("%d")`: decimal, and cut to a C `int`.
+    /// One `fscanf("%d")`: decimal, truncated to a C `int`.
     pub(crate) fn scan_decimal(&mut self) -> Option<i64> {
         self.skip(is_space);
         let sign = self.eat(*b"+-");
         self.digits(10, sign, None).map(|value| i64::from(value as i32))
     }
 
-    /// One `ompi_coll_base_file_getnext_string`: `fscanf("%32s")`, but for comments.
+    /// One `ompi_coll_base_file_getnext_string`: `fscanf("%32s")`, except for comments.
     pub(crate) fn word(&mut self) -> Option<Span> {
         loop {
             self.skip(is_space);
@@ -88,7 +88,7 @@ impl<'t> Tokens<'t> {
         }
     }
 
-    /// One `ompi_coll_base_file_getnext_size_t`: `fscanf("%zu")`, decimal, negative numbers from above.
+    /// One `ompi_coll_base_file_getnext_size_t`: `fscanf("%zu")`, decimal, with negative numbers wrapped around.
     pub(crate) fn size(&mut self) -> Option<(u64, Span)> {
         loop {
             self.skip(is_space);
@@ -106,7 +106,7 @@ impl<'t> Tokens<'t> {
         }
     }
 
-    /// One `ompi_coll_base_file_peek_next_char_is`: takes the character if it is next, behind blanks, lines and
+    /// One `ompi_coll_base_file_peek_next_char_is`: reads the character if it is next, after blanks, line ends and
     /// comments; none at the end.
     pub(crate) fn take_if_next(&mut self, wanted: u8) -> Option<bool> {
         loop {
@@ -127,7 +127,7 @@ impl<'t> Tokens<'t> {
         self.at = self.bytes.len().min(self.at + 1);
     }
 
-    /// Skips a character that belongs to no number, with the rest of the line if it begins a comment.
+    /// Skips a character outside of numbers, with the rest of the line if it begins a comment.
     fn skip_one(&mut self) -> Option<()> {
         let skipped = self.peek()?;
         self.at += 1;
@@ -139,8 +139,8 @@ impl<'t> Tokens<'t> {
 
     /// One `fscanf("%li")` without the blanks before it: octal after `0`, hexadecimal after `0x`, saturating.
     ///
-    /// A sign without digits stays consumed, as `scanf` can push back one character only. So does the `0x` without
-    /// digits, which the C library takes for 0 (glibc 2.36; the standard calls it a failure).
+    /// A sign without digits is consumed, since `scanf` can push back only one character. So is `0x` without digits,
+    /// which the C library reads as 0 (glibc 2.36; the standard calls it a failure).
     fn scan_number(&mut self) -> Option<i64> {
         let sign = self.eat(*b"+-");
         if self.peek() != Some(b'0') {
@@ -151,7 +151,7 @@ impl<'t> Tokens<'t> {
         self.digits(base, sign, Some(0))
     }
 
-    /// Digits behind what was read before; none where there is nothing at all.
+    /// Digits after what was read before; none if there are no digits at all.
     fn digits(&mut self, base: u32, sign: Option<u8>, before: Option<i64>) -> Option<i64> {
         let mut value = before;
         while let Some(digit) = self.peek().and_then(|byte| char::from(byte).to_digit(base)) {
@@ -183,7 +183,7 @@ impl Iterator for Tokens<'_> {
 mod tests {
     use super::*;
 
-    /// What a C program with the loop of Open MPI printed, compiled with glibc 2.36.
+    /// Output of a C program with Open MPI's loop, compiled with glibc 2.36.
     const SEEN: [(&str, &[i64]); 36] = [
         ("100 # 7 8\n9", &[100, 9]),
         ("7#8", &[7]),
@@ -245,7 +245,7 @@ mod tests {
         assert_eq!(found, [1, 2, 4]);
     }
 
-    /// What a C program with the loops of Open MPI's reader would take, one operation after the other.
+    // Expected values: a C program with the loops of Open MPI's reader, one operation after the other.
     #[test]
     fn words_sizes_and_characters_are_taken_as_open_mpi_takes_them() {
         let text = b"# a b\n#\nbcast 12 han\n  # why\n @simple x-3 -1 99999999999999999999 ] 0x10 # 5\n7";

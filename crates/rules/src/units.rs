@@ -1,4 +1,4 @@
-//! Sizes and counts as types, each with one text form that reads back.
+//! Sizes and counts as types, each with a text form that reads back.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 /// A number of bytes.
 ///
-/// Reads `8192`, `8K`, `8KiB`, `8k` and `8192B` as the same size (powers of 1024 up to `T`), and prints the
-/// largest unit that divides it: `8KiB`, `1MiB`, `1000B`.
+/// Reads `8192`, `8K`, `8 KiB`, `8k` and `8192B` as the same size (powers of 1024 up to `T`), and prints the
+/// largest unit that divides it: `8 KiB`, `1 MiB`, `1000 B`; with `{:#}`, for names and arguments, `8KiB`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Bytes(pub u64);
@@ -20,7 +20,7 @@ pub struct Ranks(pub u32);
 
 /// A text that is not a size.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a size in bytes; write a whole number with an optional unit, such as 8192, 8K or 1MiB")]
+#[error("`{0}` is not a size in bytes; write a whole number with an optional unit, such as 8192, 8K or 1 MiB")]
 pub struct BadBytes(String);
 
 /// A text that is not a number of ranks.
@@ -34,7 +34,8 @@ impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (name, unit) =
             UNITS.into_iter().find(|(_, unit)| self.0 >= *unit && self.0.is_multiple_of(*unit)).unwrap_or(("B", 1));
-        f.pad(&format!("{}{name}", self.0 / unit))
+        let blank = if f.alternate() { "" } else { " " };
+        f.pad(&format!("{}{blank}{name}", self.0 / unit))
     }
 }
 
@@ -53,7 +54,7 @@ impl FromStr for Bytes {
             "t" | "tb" | "tib" => 1u64 << 40,
             _ => return Err(bad()),
         };
-        // `u64::from_str` takes a leading plus sign, which is no size that anybody writes.
+        // `u64::from_str` takes a leading plus sign, which no size is written with.
         if !digits.trim_end().bytes().all(|b| b.is_ascii_digit()) {
             return Err(bad());
         }
@@ -105,16 +106,17 @@ mod tests {
 
     #[test]
     fn the_largest_dividing_unit_is_printed() {
-        assert_eq!(Bytes(0).to_string(), "0B");
-        assert_eq!(Bytes(1000).to_string(), "1000B");
-        assert_eq!(Bytes(1536).to_string(), "1536B");
-        assert_eq!(Bytes(1 << 20).to_string(), "1MiB");
+        assert_eq!(Bytes(0).to_string(), "0 B");
+        assert_eq!(Bytes(1000).to_string(), "1000 B");
+        assert_eq!(Bytes(1536).to_string(), "1536 B");
+        assert_eq!(Bytes(1 << 20).to_string(), "1 MiB");
     }
 
     proptest! {
         #[test]
         fn sizes_read_back(n: u64) {
             prop_assert_eq!(Bytes(n).to_string().parse(), Ok(Bytes(n)));
+            prop_assert_eq!(format!("{:#}", Bytes(n)).parse(), Ok(Bytes(n)));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Numbers and lists in words: one way to say each.
+//! Numbers and lists in words: one function for each.
 
 use std::fmt::Display;
 
@@ -28,7 +28,7 @@ pub fn listed(items: &[String]) -> String {
     }
 }
 
-/// `a, b and c`; of more than so many, `a, b and 7 more`.
+/// `a, b and c`; of more than `most`, `a, b and 7 more`.
 pub fn some(items: &[String], most: usize) -> String {
     match items.len().saturating_sub(most) {
         0 => listed(items),
@@ -36,7 +36,7 @@ pub fn some(items: &[String], most: usize) -> String {
     }
 }
 
-/// Lines; of more than so many, the first ones and `and 7 more`.
+/// Lines; of more than `most`, the first ones and `and 7 more`.
 pub fn first_lines(mut lines: Vec<String>, most: usize) -> Vec<String> {
     let more = lines.len().saturating_sub(most);
     lines.truncate(most);

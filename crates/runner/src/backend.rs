@@ -1,15 +1,20 @@
-//! What can survey, measure and probe: a launched MPI job, or a cost model.
+//! Backends that can survey, measure and probe: a launched MPI job, or a cost model.
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::time::Duration;
 
+use collrules_record::units::Ranks;
 use collrules_record::{Cell, Component, Layout, Plan, Survey};
+use collrules_rules::Distribution;
+use collrules_rules::settings::parameters::Parameters;
 
 use crate::error::RunnerError;
 use crate::launch::LaunchPlan;
-use crate::wire::{CallEnd, Event};
+use crate::selection::Log;
+use crate::wire::{CallEnd, WorkerEvent};
 
-/// The source of timings. One value serves a whole campaign.
+/// The source of timings. One value is used for a whole campaign.
 pub trait Backend {
     /// `mpi` or `simulation`, for the manifest.
     fn name(&self) -> &'static str;
@@ -17,32 +22,32 @@ pub trait Backend {
     /// Names a directory that all nodes see, for files that exist while a job runs.
     fn use_scratch(&mut self, _directory: &Path) {}
 
-    /// Finds out what there is: library, hosts, slots, algorithms.
+    /// Surveys the system: library, hosts, slots, algorithms.
     fn survey(&mut self) -> Result<Survey, RunnerError>;
 
-    /// The command that will start the measuring job of a plan; empty where nothing is launched.
+    /// The command that will start the measuring job of a plan; empty if nothing is launched.
     fn launcher(&self, plan: &Plan) -> Vec<String>;
 
-    /// Measures what a launch is to measure, and reports as it goes. An error from `report` ends the launch.
+    /// Measures a launch, and reports events. An error from `report` ends the launch.
     fn measure(
         &mut self,
         plan: &LaunchPlan,
-        report: &mut dyn FnMut(Event) -> Result<(), RunnerError>,
+        report: &mut dyn FnMut(WorkerEvent) -> Result<(), RunnerError>,
     ) -> Result<(), RunnerError>;
 
-    /// Calls the candidates of a launch cell by cell, and reports where it is, but no times
+    /// Calls the candidates of a launch cell by cell, and reports its progress, but no times
     /// ([`engine::trial`](crate::engine::trial)).
     fn trial(
         &mut self,
         plan: &LaunchPlan,
-        report: &mut dyn FnMut(Event) -> Result<(), RunnerError>,
+        report: &mut dyn FnMut(WorkerEvent) -> Result<(), RunnerError>,
     ) -> Result<(), RunnerError>;
 
-    /// Makes calls in one launch that has loaded this rules file, and returns one outcome per call.
+    /// Makes calls in one launch with this rules file, and returns one outcome per call.
     fn probe(&mut self, rules: &Path, calls: &[Cell]) -> Result<Vec<CallEnd>, RunnerError>;
 
-    /// The same on communicators without certain components: for each call one outcome per list of components that are
-    /// left out.
+    /// Like [`Self::probe`], on communicators without certain components: returns for each call one outcome per list of
+    /// excluded components.
     fn serving(
         &mut self,
         rules: &Path,
@@ -54,15 +59,51 @@ pub trait Backend {
         Ok(outcomes.into_iter().map(|outcome| vec![outcome; without.len()]).collect())
     }
 
-    /// Lets communicators take their ranks by this layout from now on.
+    /// The parameters of the installation, with their sources.
+    fn parameters(&self) -> Result<Parameters, RunnerError> {
+        Ok(Parameters::default())
+    }
+
+    /// The values of parameters on every rank of a job that fills the slots, under these settings, in rank order.
+    fn values(
+        &mut self,
+        _settings: &BTreeMap<String, String>,
+        _names: &[String],
+    ) -> Result<Vec<BTreeMap<String, String>>, RunnerError> {
+        Ok(Vec::new())
+    }
+
+    /// Shortens the silence after which jobs are ended from now on; returns the previous time if it was longer.
+    fn limit_silence(&mut self, _patience: Duration) -> Option<Duration> {
+        None
+    }
+
+    /// Returns Open MPI's log of the rules that it selects for these calls under this rules file; none if nothing can
+    /// be logged.
+    fn log_selections(&mut self, _rules: &Path, _calls: &[Cell]) -> Result<Option<Log>, RunnerError> {
+        Ok(None)
+    }
+
+    /// Returns the distribution over nodes of a communicator with this many ranks, as rules for one layout see it.
+    fn distribution(&self, _ranks: Ranks) -> Distribution {
+        Distribution::Any
+    }
+
+    /// Lets communicators take their ranks in this layout from now on.
     fn lay_out(&mut self, _layout: Layout) {}
 
-    /// Adds MCA settings to every launch from now on, and says which there were before.
+    /// Adds MCA settings to every launch from now on; returns the previous ones.
     fn pin(&mut self, _pins: &BTreeMap<String, String>) -> BTreeMap<String, String> {
         // Where nothing is launched, settings have no effect.
         BTreeMap::new()
     }
 
-    /// Replaces all settings that were added.
+    /// Adds settings that leave out a component whose calls end jobs: also to launches without anything of ours, which could
+    /// not be compared otherwise.
+    fn leave_out(&mut self, pins: &BTreeMap<String, String>) {
+        self.pin(pins);
+    }
+
+    /// Replaces all added settings.
     fn set_pins(&mut self, _pins: BTreeMap<String, String>) {}
 }

@@ -1,7 +1,7 @@
-//! What decides whether a rules file has an effect, as every rank finds it, and what stands in the way of it.
+//! Settings on every rank that decide whether a rules file has an effect, and obstacles to the file.
 //!
-//! Open MPI says nothing of a file that it does not find, of a switch that is off, or of a forced algorithm that beats the
-//! file. Each rank can be asked for its settings, though, and for the file that it would read.
+//! Open MPI says nothing about a missing file, a switch that is off, or a forced algorithm that overrides the file. But
+//! each rank can report its settings and the file that it would read.
 
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,6 +10,7 @@ use std::hash::Hasher;
 use std::path::Path;
 
 pub use collrules_rules::deploy::{HAN_FILE, RULES_FILE, USE_HAN, USE_RULES};
+use collrules_rules::settings::variable;
 use collrules_rules::words::plural;
 use collrules_rules::{Behaviour, Collective};
 use serde::{Deserialize, Serialize};
@@ -19,33 +20,33 @@ pub const COMPONENTS: &str = "coll";
 /// The parameter with the priority of `coll/tuned`.
 pub const PRIORITY: &str = "coll_tuned_priority";
 
-/// What one rank finds.
+/// Settings of one rank.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Circumstances {
     /// Its host.
     pub host: String,
-    /// The directory that it works in, which relative names start from.
+    /// Its working directory, which relative names start from.
     pub directory: String,
-    /// The choice of components, where somebody made one.
+    /// The choice of components, if one was made.
     pub components: Option<String>,
-    /// The priority of `coll/tuned`; missing where the component was not even opened.
+    /// The priority of `coll/tuned`; missing if the component was not opened.
     pub priority: Option<i32>,
     /// The rules of `coll/tuned`.
-    pub tuned: Reading,
+    pub tuned: RulesReading,
     /// The rules of `coll/han`.
-    pub han: Reading,
+    pub han: RulesReading,
     /// The algorithms that are forced, by collective.
     pub forced: BTreeMap<Collective, i32>,
 }
 
-/// What a component would read.
+/// Rules as a component would read them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reading {
-    /// Whether its rules are in use; missing where the component was not opened.
+pub struct RulesReading {
+    /// True if its rules are in use; missing if the component was not opened.
     pub use_rules: Option<bool>,
     /// The rules file that is set.
     pub file: Option<String>,
-    /// The digest of its content, or why it cannot be read; missing where none is set.
+    /// The digest of its content, or why it cannot be read; missing if none is set.
     pub content: Option<Result<u64, String>>,
 }
 
@@ -80,7 +81,7 @@ impl Reader {
         }
     }
 
-    fn reading(self, rank: &Circumstances) -> &Reading {
+    fn reading(self, rank: &Circumstances) -> &RulesReading {
         match self {
             Self::Tuned => &rank.tuned,
             Self::Han => &rank.han,
@@ -88,62 +89,73 @@ impl Reader {
     }
 }
 
-/// A number that tells contents apart, the same in all processes of a build.
+/// A number that distinguishes contents, the same in all processes of a build.
 pub fn digest(content: &[u8]) -> u64 {
     let mut hasher = DefaultHasher::new();
     hasher.write(content);
     hasher.finish()
 }
 
-/// What stands in the way of a rules file.
+/// Obstacle to a rules file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Obstacle {
     /// The component that reads the rules is not among the components.
     Absent {
-        /// Which.
+        /// The component.
         reader: Reader,
-        /// The choice of components, if somebody made one.
+        /// The choice of components, if one was made.
         components: Option<String>,
-        /// Where.
-        on: Ranks,
+        /// Ranks concerned.
+        on: RankHosts,
     },
     /// Rules are switched off.
-    Off(Reader, Ranks),
+    Off(Reader, RankHosts),
     /// No rules file is set.
-    NoFile(Reader, Ranks),
+    NoFile(Reader, RankHosts),
     /// Another file is set than the one in question.
     OtherFile {
-        /// Whose file.
+        /// Component that reads the file.
         reader: Reader,
-        /// What is set.
+        /// File that is set.
         set: String,
-        /// Where.
-        on: Ranks,
+        /// Ranks concerned.
+        on: RankHosts,
     },
-    /// The file is named by a relative path, which is looked up from where each rank happens to work.
+    /// The file is named by a relative path, which each rank looks up from its working directory.
     Relative {
-        /// Whose file.
+        /// Component that reads the file.
         reader: Reader,
-        /// What is set.
+        /// File that is set.
         set: String,
-        /// The directories that ranks work in.
+        /// The working directories of ranks.
         directories: BTreeSet<String>,
     },
     /// The file cannot be read.
     Unreadable {
         /// The file.
         file: String,
-        /// Why.
+        /// Reason.
         why: String,
-        /// Where.
-        on: Ranks,
+        /// Ranks concerned.
+        on: RankHosts,
     },
-    /// What ranks read differs from the file as it is here.
+    /// Ranks read other content than the file has here.
     OtherContent {
         /// The file.
         file: String,
-        /// Where.
-        on: Ranks,
+        /// Ranks concerned.
+        on: RankHosts,
+    },
+    /// A parameter of the tuning has another value.
+    OtherValue {
+        /// The parameter; behind `env:`, an environment variable.
+        name: String,
+        /// Value in the tuning.
+        wanted: String,
+        /// Value that ranks have; missing if it is not set or does not exist.
+        found: Option<String>,
+        /// Ranks concerned.
+        on: RankHosts,
     },
     /// An algorithm is forced, which this version prefers to any rule.
     Forced {
@@ -156,14 +168,14 @@ pub enum Obstacle {
 
 /// Ranks, and their hosts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Ranks {
+pub struct RankHosts {
     ranks: Vec<usize>,
     hosts: BTreeSet<String>,
     all: bool,
 }
 
 impl Obstacle {
-    /// The parameter that has to be set otherwise, if it is one.
+    /// The parameter to change, if the obstacle is one.
     pub fn parameter(&self) -> Option<String> {
         match self {
             Self::Absent { components, .. } => components.as_ref().map(|_| COMPONENTS.to_owned()),
@@ -172,12 +184,22 @@ impl Obstacle {
                 Some(reader.file().to_owned())
             }
             Self::Unreadable { .. } | Self::OtherContent { .. } => None,
+            Self::OtherValue { name, .. } => Some(name.clone()).filter(|name| variable(name).is_none()),
             Self::Forced { collective, .. } => Some(format!("coll_tuned_{collective}_algorithm")),
         }
     }
 }
 
-impl fmt::Display for Ranks {
+impl RankHosts {
+    /// The ranks that are affected; none if there are none.
+    fn new(found: &[Circumstances], is_affected: impl Fn(usize) -> bool) -> Option<Self> {
+        let ranks: Vec<usize> = (0..found.len()).filter(|rank| is_affected(*rank)).collect();
+        let hosts = ranks.iter().map(|rank| found[*rank].host.clone()).collect();
+        (!ranks.is_empty()).then_some(Self { all: ranks.len() == found.len(), ranks, hosts })
+    }
+}
+
+impl fmt::Display for RankHosts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let hosts: Vec<&str> = self.hosts.iter().map(String::as_str).collect();
         if self.all {
@@ -196,21 +218,19 @@ impl fmt::Display for Obstacle {
                 let (name, word) = (reader.name(), reader.name().trim_start_matches("coll/"));
                 write!(
                     f,
-                    "{name} is left out {on}: the parameter {COMPONENTS} is `{components}`; take it back, or name {word} \
+                    "{name} is left out {on}: the parameter {COMPONENTS} is `{components}`; reset it, or name {word} \
                      among the components"
                 )
             }
-            Self::Absent { reader, components: None, on } => write!(
-                f,
-                "this Open MPI has no component {} {on}, so that no rules file of it can have an effect",
-                reader.name()
-            ),
+            Self::Absent { reader, components: None, on } => {
+                write!(f, "this Open MPI has no component {} {on}, so a rules file for it has no effect", reader.name())
+            }
             Self::Off(reader, on) => {
                 write!(f, "the rules of {} are switched off {on}; set {} to 1", reader.name(), reader.switch())
             }
             Self::NoFile(reader, on) => write!(
                 f,
-                "no rules file of {} is set {on}; set {} to the absolute path of one",
+                "no rules file for {} is set {on}; set {} to the absolute path of one",
                 reader.name(),
                 reader.file()
             ),
@@ -223,41 +243,43 @@ impl fmt::Display for Obstacle {
                 let directories: Vec<&str> = directories.iter().take(3).map(String::as_str).collect();
                 write!(
                     f,
-                    "`{set}` is a relative path, looked up from wherever a rank works (here {}), and silently ignored \
-                     where it is not found; set {} to an absolute path",
+                    "`{set}` is a relative path, looked up from the working directory of each rank (here {}), and \
+                     silently ignored if it is not found; set {} to an absolute path",
                     directories.join(", "),
                     reader.file()
                 )
             }
             Self::Unreadable { file, why, on } => write!(
                 f,
-                "`{file}` cannot be read {on} ({why}), and Open MPI ignores it there; put it on every node, or where \
-                 all nodes see it"
+                "`{file}` cannot be read {on} ({why}), and Open MPI ignores it there; copy it to every node, or put it \
+                 on a shared file system"
             ),
             Self::OtherContent { file, on } => write!(
                 f,
-                "`{file}` has another content {on} than here; ranks that read different rules can hang: copy the file \
-                 again"
+                "`{file}` has different content {on} than here; ranks that read different rules can hang: copy the \
+                 file again"
             ),
+            Self::OtherValue { name, wanted, found: Some(found), on } => {
+                write!(f, "{name} is {found} {on}; the tuning sets it to {wanted}")
+            }
+            Self::OtherValue { name, wanted, found: None, on } => {
+                write!(f, "{name} is not set {on}; the tuning sets it to {wanted}")
+            }
             Self::Forced { collective, algorithm } => write!(
                 f,
-                "algorithm {algorithm} of {collective} is forced, which this version of Open MPI prefers to any rule; \
-                 remove coll_tuned_{collective}_algorithm"
+                "algorithm {algorithm} of {collective} is forced, which overrides all rules in this version of Open \
+                 MPI; remove coll_tuned_{collective}_algorithm"
             ),
         }
     }
 }
 
-/// What stands in the way of a component reading this file with this content.
+/// Lists the obstacles to a component reading this file with this content.
 pub fn obstacles(found: &[Circumstances], reader: Reader, file: &Path, content: &[u8]) -> Vec<Obstacle> {
     let reading = |rank: &Circumstances| reader.reading(rank).clone();
-    let on = |affected: &dyn Fn(&Reading) -> bool| {
-        let ranks: Vec<usize> = (0..found.len()).filter(|rank| affected(&reading(&found[*rank]))).collect();
-        let hosts = ranks.iter().map(|rank| found[*rank].host.clone()).collect();
-        (!ranks.is_empty()).then_some(Ranks { all: ranks.len() == found.len(), ranks, hosts })
-    };
+    let on = |affected: &dyn Fn(&RulesReading) -> bool| RankHosts::new(found, |rank| affected(&reading(&found[rank])));
     // One obstacle for each value that some ranks have.
-    let by_value = |value: &dyn Fn(&Reading) -> Option<String>| {
+    let by_value = |value: &dyn Fn(&RulesReading) -> Option<String>| {
         let values: BTreeSet<String> = found.iter().filter_map(|rank| value(&reading(rank))).collect();
         values
             .into_iter()
@@ -282,9 +304,9 @@ pub fn obstacles(found: &[Circumstances], reader: Reader, file: &Path, content: 
     }
     // Whether a relative name means another file is not the question.
     let is_other = |set: &String| Path::new(set).is_absolute() && !same_file(Path::new(set), file);
-    let other = |rank: &Reading| rank.file.clone().filter(is_other);
+    let other = |rank: &RulesReading| rank.file.clone().filter(is_other);
     obstacles.extend(by_value(&other).into_iter().map(|(on, set)| Obstacle::OtherFile { reader, set, on }));
-    let unreadable = |rank: &Reading| rank.content.clone()?.err();
+    let unreadable = |rank: &RulesReading| rank.content.clone()?.err();
     for (on, why) in by_value(&unreadable) {
         let mut ranks = found.iter().map(reading).filter(|rank| unreadable(rank).as_ref() == Some(&why));
         let file = ranks.next().and_then(|rank| rank.file).unwrap_or_default();
@@ -292,9 +314,44 @@ pub fn obstacles(found: &[Circumstances], reader: Reader, file: &Path, content: 
     }
     let expected = digest(content);
     let differs =
-        |rank: &Reading| other(rank).is_none() && matches!(rank.content, Some(Ok(digest)) if digest != expected);
+        |rank: &RulesReading| other(rank).is_none() && matches!(rank.content, Some(Ok(digest)) if digest != expected);
     obstacles.extend(on(&differs).map(|on| Obstacle::OtherContent { file: file.to_string_lossy().into_owned(), on }));
     obstacles
+}
+
+/// Lists the parameters of a tuning that ranks have other values of. `values` has those of each rank, by name.
+pub fn other_values(
+    found: &[Circumstances],
+    values: &[BTreeMap<String, String>],
+    wanted: &BTreeMap<String, String>,
+) -> Vec<Obstacle> {
+    let of_parameter = |(name, wanted): (&String, &String)| {
+        let others: BTreeSet<Option<&String>> = values
+            .iter()
+            .map(|rank| rank.get(name))
+            .filter(|value| value.is_none_or(|value| !is_same_value(value, wanted)))
+            .collect();
+        let obstacle = |other: Option<&String>| {
+            let on = RankHosts::new(found, |rank| values.get(rank).is_some_and(|values| values.get(name) == other))?;
+            Some(Obstacle::OtherValue { name: name.clone(), wanted: wanted.clone(), found: other.cloned(), on })
+        };
+        others.into_iter().filter_map(obstacle).collect::<Vec<_>>()
+    };
+    wanted.iter().flat_map(of_parameter).collect()
+}
+
+/// Returns true if two texts are one value of a parameter: `MPI_T` says `true` if `1` was set. A list that leaves out more
+/// components than asked for leaves these out as well.
+pub fn is_same_value(found: &str, wanted: &str) -> bool {
+    let plain = |text: &str| match text {
+        "1" | "yes" | "enabled" => "true".to_owned(),
+        "0" | "no" | "disabled" => "false".to_owned(),
+        other => other.to_owned(),
+    };
+    if let (Some(found), Some(wanted)) = (found.strip_prefix('^'), wanted.strip_prefix('^')) {
+        return wanted.split(',').all(|component| found.split(',').any(|other| other == component));
+    }
+    found == wanted || plain(found) == plain(wanted)
 }
 
 /// The algorithms that are forced for collectives that have rules, where this version of Open MPI prefers them.
@@ -307,7 +364,7 @@ pub fn forced(found: &[Circumstances], ruled: &BTreeSet<Collective>, behaviour: 
     forced.map(|(collective, algorithm)| Obstacle::Forced { collective, algorithm }).collect()
 }
 
-/// Whether two names stand for the same file: the same path, or as far as this host can tell.
+/// Returns true if two names stand for the same file: the same path, or the same file on this host.
 fn same_file(one: &Path, other: &Path) -> bool {
     let resolved = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     one == other || resolved(one) == resolved(other)
@@ -326,7 +383,7 @@ mod tests {
             host: host.to_owned(),
             directory: "/work".to_owned(),
             priority: Some(30),
-            tuned: Reading {
+            tuned: RulesReading {
                 use_rules: Some(true),
                 file: Some("/rules.conf".to_owned()),
                 content: Some(Ok(digest(CONTENT))),
@@ -343,7 +400,7 @@ mod tests {
         all.iter().map(ToString::to_string).collect()
     }
 
-    /// The one obstacle of two ranks, of which the second one differs.
+    /// The only obstacle for two ranks, of which the second differs.
     fn of_second(change: impl Fn(&mut Circumstances)) -> String {
         let mut second = rank("b");
         change(&mut second);
@@ -362,13 +419,13 @@ mod tests {
         let off = of_second(|rank| rank.tuned.use_rules = Some(false));
         assert!(off.starts_with("the rules of coll/tuned are switched off on rank 1 (b); set coll_tuned_use"), "{off}");
         let none = of_second(|rank| (rank.tuned.file, rank.tuned.content) = (None, None));
-        assert!(none.starts_with("no rules file of coll/tuned is set on rank 1 (b)"), "{none}");
+        assert!(none.starts_with("no rules file for coll/tuned is set on rank 1 (b)"), "{none}");
         let other = of_second(|rank| rank.tuned.file = Some("/other".to_owned()));
         assert!(other.contains("on rank 1 (b): `/other`"), "{other}");
         let missing = of_second(|rank| rank.tuned.content = Some(Err("No such file".to_owned())));
         assert!(missing.starts_with("`/rules.conf` cannot be read on rank 1 (b) (No such file)"), "{missing}");
         let content = of_second(|rank| rank.tuned.content = Some(Ok(1)));
-        assert!(content.starts_with("`/rules.conf` has another content on rank 1 (b)"), "{content}");
+        assert!(content.starts_with("`/rules.conf` has different content on rank 1 (b)"), "{content}");
     }
 
     #[test]
@@ -376,12 +433,36 @@ mod tests {
         let without = |rank: Circumstances| Circumstances {
             components: Some("^tuned".to_owned()),
             priority: None,
-            tuned: Reading::default(),
+            tuned: RulesReading::default(),
             ..rank
         };
         let said = said(&[without(rank("a")), without(rank("b"))], Release::V5_0);
         assert_eq!(said.len(), 1, "{said:?}");
         assert!(said[0].starts_with("coll/tuned is left out on all ranks: the parameter coll is `^tuned`"), "{said:?}");
+    }
+
+    #[test]
+    fn a_parameter_with_another_value_is_named_with_its_ranks() {
+        let found = [rank("a"), rank("b")];
+        let of = |pairs: &[(&str, &str)]| -> BTreeMap<String, String> {
+            pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+        };
+        let wanted = of(&[("coll", "^han"), ("env:UCX_TLS", "rc"), ("mpi_leave_pinned", "1"), ("x_limit", "8192")]);
+        let said = |values: &[BTreeMap<String, String>]| -> Vec<String> {
+            other_values(&found, values, &wanted).iter().map(ToString::to_string).collect()
+        };
+        let right =
+            of(&[("coll", "^ucc,han"), ("env:UCX_TLS", "rc"), ("mpi_leave_pinned", "true"), ("x_limit", "8192")]);
+        assert_eq!(said(&[right.clone(), right.clone()]), [""; 0]);
+        let wrong = of(&[("coll", "^ucc"), ("mpi_leave_pinned", "true"), ("x_limit", "4096")]);
+        assert_eq!(
+            said(&[right, wrong]),
+            [
+                "coll is ^ucc on rank 1 (b); the tuning sets it to ^han",
+                "env:UCX_TLS is not set on rank 1 (b); the tuning sets it to rc",
+                "x_limit is 4096 on rank 1 (b); the tuning sets it to 8192",
+            ]
+        );
     }
 
     /// HAN's half of a tuning has its own file, and its own reasons.
@@ -392,15 +473,18 @@ mod tests {
             found.iter().map(ToString::to_string).collect::<Vec<_>>()
         };
         let mut one = rank("a");
-        one.han =
-            Reading { use_rules: Some(true), file: Some("/han.conf".to_owned()), content: Some(Ok(digest(CONTENT))) };
+        one.han = RulesReading {
+            use_rules: Some(true),
+            file: Some("/han.conf".to_owned()),
+            content: Some(Ok(digest(CONTENT))),
+        };
         assert_eq!(said(&one), [""; 0]);
         one.han.use_rules = Some(false);
         one.han.content = Some(Err("No such file".to_owned()));
         let both = said(&one);
         assert!(both[0].contains("coll/han are switched off on all ranks; set coll_han_use_dynamic_file_rules to 1"));
         assert!(both[1].starts_with("`/han.conf` cannot be read"), "{both:?}");
-        one.han = Reading::default();
+        one.han = RulesReading::default();
         one.components = Some("^han".to_owned());
         assert!(said(&one)[0].starts_with("coll/han is left out on all ranks: the parameter coll is `^han`"));
     }
@@ -412,9 +496,9 @@ mod tests {
             rank
         };
         let said = said(&[relative(rank("a")), relative(rank("b"))], Release::V5_0);
-        assert!(
-            said[0].starts_with("`rules.conf` is a relative path, looked up from wherever a rank works (here /work)")
-        );
+        assert!(said[0].starts_with(
+            "`rules.conf` is a relative path, looked up from the working directory of each rank (here /work)"
+        ));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What can go wrong while planning, launching and measuring.
+//! Errors while planning, launching and measuring.
 
 use std::io;
 use std::path::PathBuf;
@@ -9,25 +9,56 @@ use collrules_rules::Collective;
 use collrules_rules::registry::TableMismatch;
 use collrules_rules::release::{BadVersion, UnknownRelease};
 
-/// An error of the runner; the text says what, where, and what to do.
+/// An error of the runner; its text has the problem, the place, and a remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum RunnerError {
-    /// No launcher.
+    /// No launcher was found.
     #[error(
         "no `{0}` found: install Open MPI (Debian and Ubuntu: apt-get install openmpi-bin), load its module, \
          or name it with --mpirun"
     )]
     NoLauncher(String),
-    /// No launcher of the words that were given for one.
+    /// There is no launcher of the given name.
     #[error("`{0}` cannot start jobs: there is no such program; name another with --launcher")]
     NoOtherLauncher(String),
-    /// No worker program.
+    /// A program does not find its libraries next to it.
     #[error(
-        "no `collrules-worker` found beside this program or in PATH: build it (cargo install --path . with the \
-         default feature `mpi`), or name it with --worker"
+        "`{launcher}` does not start, since it finds its libraries neither in the lib directory next to it nor in \
+         LD_LIBRARY_PATH: {missing}. Load its module, or add the directory that has them to LD_LIBRARY_PATH"
     )]
-    NoWorker,
-    /// A command line that starts no job.
+    NoLibraries {
+        /// The launcher.
+        launcher: PathBuf,
+        /// The loader's message.
+        missing: String,
+    },
+    /// No worker program was found.
+    #[error(
+        "no `collrules-worker` found next to this program, in ~/.local/share/collrules or in PATH: build it with \
+         `collrules worker build --for PREFIX`{0}, or name it with --worker"
+    )]
+    NoWorker(String),
+    /// The named worker is not a file.
+    #[error("--worker names `{}`, which is not a file", _0.display())]
+    NoSuchWorker(PathBuf),
+    /// A worker for another binary interface.
+    #[error(
+        "`{}` is built for {library}, and the Open MPI in {} has {interfaces}. Build a worker for it: {remedy}",
+        worker.display(), prefix.display()
+    )]
+    WrongWorker {
+        /// The worker.
+        worker: PathBuf,
+        /// The MPI library that it is linked with.
+        library: Box<str>,
+        /// The directory of the installation.
+        prefix: PathBuf,
+        /// The MPI libraries of the installation.
+        interfaces: Box<str>,
+        /// The command that builds a suitable worker.
+        remedy: Box<str>,
+    },
+    /// A command line that is not an MPI job.
     #[error(
         "`{words}` cannot be run as an MPI job: {why}. Write mpirun or srun and the program after --, such as \
          -- mpirun -np 4 ./app"
@@ -35,7 +66,7 @@ pub enum RunnerError {
     NotAJob {
         /// The command line.
         words: String,
-        /// Why not.
+        /// Reason.
         why: String,
     },
     /// The launcher is not Open MPI's.
@@ -46,18 +77,18 @@ pub enum RunnerError {
         /// The first line of its answer.
         said: String,
     },
-    /// A program could not be started.
+    /// A program cannot be started.
     #[error("cannot start `{program}`: {cause}")]
     CannotStart {
         /// The program.
         program: PathBuf,
-        /// Why.
+        /// Cause.
         cause: io::Error,
     },
-    /// The job ended before the worker said anything.
+    /// The job ended before the worker sent anything.
     #[error("the worker did not start: {status}{}{}", hint(output), quoted(output))]
     WorkerDidNotStart {
-        /// How the launcher ended.
+        /// End of the launcher.
         status: String,
         /// The last lines that the job printed.
         output: String,
@@ -65,37 +96,37 @@ pub enum RunnerError {
     /// The job ended before it was done.
     #[error("the MPI job ended too early ({status}) while {doing}{}", quoted(output))]
     JobDied {
-        /// How the launcher ended.
+        /// End of the launcher.
         status: String,
-        /// What was going on.
+        /// Activity of the job at that time.
         doing: String,
         /// The last lines that the job printed.
         output: String,
-        /// Whether it was ended by a signal that programs do not bring upon themselves.
+        /// True if it was ended by a signal that programs do not cause themselves.
         outside: bool,
     },
-    /// The job said nothing for too long and was ended.
+    /// The job was silent for too long and was ended.
     #[error(
         "the MPI job said nothing for {seconds} s while {doing}, and was ended; if calls really take that long, raise \
          --hang-timeout{}",
         quoted(output)
     )]
     JobHung {
-        /// The patience, in seconds.
+        /// The time limit, in seconds.
         seconds: u64,
-        /// What was going on.
+        /// Activity of the job at that time.
         doing: String,
         /// The last lines that the job printed.
         output: String,
     },
-    /// The job said nothing since it was started, and neither did the one that was started in its place.
+    /// The job was silent since its start, and so was the one that was started in its place.
     #[error(
         "the MPI job hung while starting, twice: it said nothing for {seconds} s and was ended; if starting really \
          takes that long, raise --hang-timeout{}",
         quoted(output)
     )]
     StartHung {
-        /// The patience, in seconds.
+        /// The time limit, in seconds.
         seconds: u64,
         /// The last lines that the job printed.
         output: String,
@@ -103,23 +134,23 @@ pub enum RunnerError {
     /// Too many launches failed.
     #[error("{failures} launches failed; the last one: {last}")]
     GaveUp {
-        /// How many of them were not explained by a candidate.
+        /// Number of failures that were not explained by a candidate.
         failures: u32,
         /// The last failure.
         last: Box<RunnerError>,
     },
-    /// Somebody asked for the end.
+    /// The user stopped it.
     #[error("interrupted")]
     Interrupted,
-    /// The worker gave up, for its own reason.
+    /// The worker stopped, for this reason.
     #[error("the worker had to stop: {0}")]
     WorkerFailed(String),
-    /// Controller and worker do not understand each other.
+    /// Controller and worker have different protocols.
     #[error("the worker speaks protocol {worker}, this program {ours}: they come from different builds")]
     Protocol {
-        /// The worker's.
+        /// Protocol of the worker.
         worker: u32,
-        /// Ours.
+        /// Protocol of this program.
         ours: u32,
     },
     /// An event line that cannot be read.
@@ -127,74 +158,80 @@ pub enum RunnerError {
     BadEvent {
         /// The line, shortened.
         line: String,
-        /// Why.
+        /// Cause.
         cause: String,
     },
     /// Launcher and library belong to different versions.
     #[error(
-        "mpirun is Open MPI {launcher}, but the worker loaded the library of {library}: \
-         put the lib directory of the wanted one first in LD_LIBRARY_PATH"
+        "mpirun is Open MPI {launcher}, but the worker loaded the library of {library}: PATH and LD_LIBRARY_PATH \
+         name different installations{}. Put the lib directory of the Open MPI to tune first in LD_LIBRARY_PATH, or \
+         name the other mpirun with --mpirun",
+        strangers()
     )]
     MixedVersions {
-        /// What `mpirun --version` says.
+        /// Version that `mpirun --version` prints.
         launcher: String,
-        /// What the library says.
+        /// Version of the library.
         library: String,
     },
     /// The library's version text is unreadable.
     #[error("the MPI library is not one that can be tuned: {said}: {cause}")]
     BadLibrary {
-        /// What the library says of itself.
+        /// The library's version text.
         said: String,
-        /// Why.
+        /// Cause.
         cause: BadVersion,
     },
-    /// A version that nobody has looked at.
+    /// A version that was never examined.
     #[error("{0}: its algorithms and its rules reader were never checked, and guessing would do harm")]
     UnknownRelease(#[from] UnknownRelease),
     /// The running library lists other algorithms than its version has.
-    #[error("{0}: this build is not like its release, and guessing would do harm")]
+    #[error("{0}: this build differs from its release, and guessing would do harm")]
     UnknownTable(#[from] TableMismatch),
     /// More ranks than slots.
     #[error(
-        "{wanted} ranks are wanted, but there are {slots} slots: lower --np, give mpirun more hosts \
+        "{wanted} ranks were asked for, but there are {slots} slots: lower --np, give mpirun more hosts \
          (--mpirun-args '--hostfile FILE'), or pass --oversubscribe, which times the operating system's \
          scheduler along with the collectives"
     )]
     TooFewSlots {
-        /// The largest communicator asked for.
+        /// The largest requested communicator.
         wanted: Ranks,
-        /// The slots at hand.
+        /// The available slots.
         slots: Ranks,
     },
-    /// The same in a simulation, which has as many as the user says.
+    /// More ranks than the slots of a simulated cluster, which the user sets.
     #[error(
-        "{wanted} ranks are wanted, but the simulated cluster has {slots} slots: raise --simulated-slots, or lower --np"
+        "{wanted} ranks were asked for, but the simulated cluster has {slots} slots: raise --simulated-slots, or lower \
+         --np"
     )]
     TooFewSimulated {
-        /// The largest communicator asked for.
+        /// The largest requested communicator.
         wanted: Ranks,
         /// The slots of the simulation.
         slots: Ranks,
     },
-    /// Nothing is known of messages that a simulated machine would have to play.
-    #[error("the simulated machine cannot play this: {0}")]
+    /// A simulated machine would have to play unknown messages.
+    #[error("this cannot be simulated: {0}")]
     Unplayable(String),
     /// A model of a machine to be simulated cannot be read.
     #[error("{0}")]
     Model(String),
-    /// There is nothing to communicate with.
+    /// There is only one slot.
     #[error("there is 1 slot, and a collective needs 2 ranks: pass --np 2 --oversubscribe to try it out")]
     OneSlot,
     /// Nothing to measure.
     #[error("nothing to measure: {0}")]
     EmptyGrid(String),
+    /// Calls that cannot be made under a condition.
+    #[error("{0}")]
+    Condition(String),
     /// The rules file cannot be read.
     #[error("cannot read {}: {cause}", path.display())]
     Rules {
         /// The rules file.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         cause: io::Error,
     },
     /// No copy of a rules file can be made for a probe.
@@ -202,38 +239,38 @@ pub enum RunnerError {
     Scratch {
         /// The directory.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         cause: io::Error,
     },
-    /// Another component serves the calls.
+    /// Another component carries out the calls.
     #[error(
-        "{collectives}: not served by coll/tuned on this system, so rules would change nothing. Another component \
-         serves them (hcoll, ucc, a vendor's own), or coll_tuned_priority is too low; `mpirun --mca coll_base_verbose \
-         10` names the component, and --mpirun-args '--mca coll ^NAME' switches it off"
+        "{collectives}: not run by coll/tuned on this system, so rules would change nothing. Another component runs \
+         them (hcoll, ucc, a vendor's own), or coll_tuned_priority is too low; `mpirun --mca coll_base_verbose 10` \
+         names the component, and --mpirun-args '--mca coll ^NAME' switches it off"
     )]
     NotServed {
         /// The collectives concerned.
         collectives: String,
     },
-    /// The library has no algorithms to choose from.
+    /// The library lists no algorithms.
     #[error("the library lists no algorithms for {0}: this Open MPI has no coll/tuned, or it is switched off")]
     NoAlgorithms(Collective),
-    /// The run directory refused.
+    /// An error of the run directory.
     #[error(transparent)]
     Record(#[from] RunDirError),
-    /// Nobody takes the results any more.
+    /// The receiver of the results is gone.
     #[error("cannot write to standard output: {0}")]
     Output(io::Error),
     /// A pipe to the job failed.
     #[error("lost contact with the MPI job: {0}")]
     Io(#[from] io::Error),
-    /// The environment's own arguments are malformed.
+    /// The arguments for mpirun are malformed.
     #[error("--mpirun-args cannot be split into words: {0}")]
     BadArguments(#[from] shell_words::ParseError),
 }
 
 impl RunnerError {
-    /// The same error, with the remedy that helps in a simulation if this is one.
+    /// Returns the error, with the remedy for a simulation if this is one.
     pub fn on(self, simulated: bool) -> Self {
         match self {
             Self::TooFewSlots { wanted, slots } if simulated => Self::TooFewSimulated { wanted, slots },
@@ -242,7 +279,8 @@ impl RunnerError {
         }
     }
 
-    /// Whether the job failed, so that another launch may do better. Otherwise it is the environment, or ourselves.
+    /// Returns true if the job failed, so that another launch may succeed. Otherwise the cause is the environment, or
+    /// collrules itself.
     pub fn is_of_job(&self) -> bool {
         matches!(
             self,
@@ -255,27 +293,40 @@ impl RunnerError {
         )
     }
 
-    /// Whether something outside of the job ended it.
+    /// Returns true if something outside of the job ended it.
     pub fn came_from_outside(&self) -> bool {
         matches!(self, Self::JobDied { outside: true, .. })
     }
 }
 
-/// The job's last words, set off from the message.
+/// Directories of LD_LIBRARY_PATH with an MPI library, as an addition to the message.
+fn strangers() -> String {
+    let path = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
+    let has_mpi = |directory: &PathBuf| {
+        let mut files = std::fs::read_dir(directory).into_iter().flatten().flatten();
+        files.any(|file| file.file_name().to_string_lossy().starts_with("libmpi.so"))
+    };
+    let found = std::env::split_paths(&path).filter(has_mpi);
+    let found: Vec<String> = found.map(|directory| directory.display().to_string()).collect();
+    if found.is_empty() { String::new() } else { format!(" (LD_LIBRARY_PATH has {})", found.join(" and ")) }
+}
+
+/// The job's last output, as an addition to the message.
 fn quoted(output: &str) -> String {
     if output.is_empty() { String::new() } else { format!("\nthe job's last lines were:\n{output}") }
 }
 
-/// What usually helps against a launcher's complaint.
+/// Returns a remedy for an error message of a launcher.
 fn hint(output: &str) -> &'static str {
     if output.contains("as root") || output.contains("AS_ROOT") {
-        "\nOpen MPI refuses to run as root unless told that this is meant: set OMPI_ALLOW_RUN_AS_ROOT=1 and \
+        "\nOpen MPI refuses to run as root unless two variables allow it: set OMPI_ALLOW_RUN_AS_ROOT=1 and \
          OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 (5.0: PRTE_ALLOW_RUN_AS_ROOT=1 and PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1), \
          or run as a user"
     } else if output.contains("not enough slots") {
         "\nthere are fewer slots than ranks: lower --np, or pass --oversubscribe"
     } else if output.contains("shared librar") {
-        "\nthe worker does not find its MPI library: put its directory into LD_LIBRARY_PATH"
+        "\nthe worker does not find its MPI library: if it is on the other hosts as well, put its directory into \
+         LD_LIBRARY_PATH"
     } else {
         ""
     }

@@ -1,60 +1,60 @@
-//! About how long a campaign will take: a short job times the builtin at both ends of the sizes, and every candidate is
-//! taken to need as much.
+//! Estimate of a campaign's duration: a short job times the builtin at the smallest and largest sizes, and every
+//! candidate is assumed to take as long.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::pattern::Shape;
 use collrules_record::plan::{PatternPlan, Schedule};
-use collrules_record::{Bytes, Candidate, Plan, Ranks, Seconds, Subject};
+use collrules_record::{Bytes, Candidate, Launch, Plan, Ranks, Seconds, Subject};
 use collrules_rules::Collective;
 
 use crate::backend::Backend;
 use crate::error::RunnerError;
 use crate::launch::{LaunchCell, LaunchPlan};
-use crate::separate::{self, Start};
-use crate::wire::Event;
+use crate::separate;
+use crate::wire::WorkerEvent;
 
-/// Visits to each cell of the short job: the first call is not like the others.
+/// Visits to each cell of the short job, since first calls take longer.
 const VISITS: u32 = 2;
 
 /// Seconds after which it begins no further cell.
 const LIMIT: f64 = 30.0;
 
-/// How long a campaign is expected to take.
+/// Expected duration of a campaign.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Forecast {
     /// All launches with their starts.
     pub measuring: Seconds,
-    /// What they would take without a budget.
+    /// Duration without a budget.
     pub unbounded: Seconds,
     /// Cells and patterns that were timed for this.
     pub timed: usize,
-    /// Cells and patterns of which nothing is known, and which are left out: the short job ended before it came to any of the same
-    /// collective and communicator size, or the builtin failed there.
+    /// Cells and patterns without an estimate, because the short job ended before it timed any of the same collective
+    /// and communicator size, or because the builtin failed there.
     pub unknown: usize,
 }
 
-/// What a candidate of a cell is taken to cost, in seconds.
+/// Assumed cost of a candidate of a cell, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Cost {
+struct CandidateCost {
     /// Making its communicator and checking it.
     check: f64,
-    /// A call and what belongs to it.
+    /// A call with its overhead.
     turn: f64,
 }
 
-/// Times the builtin in a few cells and foresees the campaign.
+/// Times the builtin in a few cells and estimates the duration of the campaign.
 pub fn forecast(backend: &mut dyn Backend, plan: &Plan) -> Result<Forecast, RunnerError> {
     let short = short_job(plan);
-    let (mut setup, mut found) = (None, BTreeMap::<usize, Cost>::new());
+    let (mut setup, mut found) = (None, BTreeMap::<usize, CandidateCost>::new());
     backend.measure(&short, &mut |event| {
         match event {
-            Event::Opened { cell, seconds, at } => {
+            WorkerEvent::Opened { cell, seconds, at } => {
                 setup.get_or_insert(at - seconds);
                 found.entry(cell).or_default().check = seconds;
             }
             // The last visit stays.
-            Event::Visited { cell, rounds, seconds, .. } if !rounds.is_empty() => {
+            WorkerEvent::Visited { cell, rounds, seconds, .. } if !rounds.is_empty() => {
                 found.entry(cell).or_default().turn = seconds / (rounds.len() as f64 + 1.0);
             }
             _ => {}
@@ -62,7 +62,7 @@ pub fn forecast(backend: &mut dyn Backend, plan: &Plan) -> Result<Forecast, Runn
         Ok(())
     })?;
     found.retain(|_, cost| cost.turn > 0.0);
-    let timed: Vec<(Subject, Cost)> = found.into_iter().map(|(at, cost)| (short.subject(at), cost)).collect();
+    let timed: Vec<(Subject, CandidateCost)> = found.into_iter().map(|(at, cost)| (short.subject(at), cost)).collect();
 
     let Schedule { min_rounds, warmup_rounds, rounds_per_visit, budget, startup, .. } = plan.schedule;
     // One untimed round goes with every visit, where there are any.
@@ -71,8 +71,7 @@ pub fn forecast(backend: &mut dyn Backend, plan: &Plan) -> Result<Forecast, Runn
     let (mut first, mut all, mut unknown) = (0.0, 0.0, 0);
     let times = |apart: bool| f64::from(if apart { plan.separate.series } else { plan.launches });
     let cells = plan.cells.iter().map(|planned| {
-        let apart = |candidate: &Candidate| plan.is_apart(planned.cell.collective, *candidate);
-        (Subject::Cell(planned.cell), planned.candidates.iter().map(apart).collect::<Vec<_>>())
+        (Subject::Cell(planned.cell), vec![plan.is_apart(planned.cell.collective); planned.candidates.len()])
     });
     let patterns =
         plan.patterns.iter().map(|planned| (Subject::Pattern(planned.pattern), vec![false; planned.casts.len()]));
@@ -87,7 +86,7 @@ pub fn forecast(backend: &mut dyn Backend, plan: &Plan) -> Result<Forecast, Runn
     }
     let starts = separate::starts(plan);
     let starting = starts.len() as f64 * (startup.0 + setup.unwrap_or_default().max(0.0));
-    let alone = starts.iter().filter(|start| matches!(start, Start::Alone { .. })).count() as f64 * startup.0;
+    let alone = starts.iter().filter(|start| matches!(start, Launch::Alone { .. })).count() as f64 * startup.0;
     // Every cell gets one visit, whatever the budget, and launches with one candidate start on top of it.
     let within = |whole: Seconds| (starting + first).max(whole.0 + alone);
     let unbounded = starting + all;
@@ -117,11 +116,11 @@ fn short_job(plan: &Plan) -> LaunchPlan {
         limit: Some(Seconds(LIMIT)),
         ..plan.schedule
     };
-    let (ranks, placement) = (plan.ranks, plan.placement.clone());
-    LaunchPlan { ranks, patterns, placement, ..LaunchPlan::new(cells, schedule, plan.seed) }
+    let (ranks, placement, arrivals) = (plan.ranks, plan.placement.clone(), plan.arrivals.clone());
+    LaunchPlan { ranks, patterns, placement, arrivals, ..LaunchPlan::new(cells, schedule, plan.seed) }
 }
 
-/// What subjects have in common whose costs lie on a line over bytes, and their bytes.
+/// Returns the key of the line over bytes on which the costs of a subject lie, and its bytes.
 fn line_of(subject: Subject) -> ((Option<Collective>, Option<Shape>, Ranks), Bytes) {
     match subject {
         Subject::Cell(cell) => ((Some(cell.collective), None, cell.ranks), cell.bytes),
@@ -129,7 +128,7 @@ fn line_of(subject: Subject) -> ((Option<Collective>, Option<Shape>, Ranks), Byt
     }
 }
 
-/// The first and the last of every line.
+/// The first and the last subject of every line.
 fn ends(subjects: impl Iterator<Item = Subject>) -> BTreeSet<Subject> {
     let mut ends: BTreeMap<_, (Subject, Subject)> = BTreeMap::new();
     for subject in subjects {
@@ -139,22 +138,21 @@ fn ends(subjects: impl Iterator<Item = Subject>) -> BTreeSet<Subject> {
     ends.into_values().flat_map(|(first, last)| [first, last]).collect()
 }
 
-/// The cost in a subject: on the straight line, over bytes, between the ends that were timed.
-fn cost_in(timed: &[(Subject, Cost)], subject: Subject) -> Option<Cost> {
+/// The cost of a subject: linear in bytes between the timed ends.
+fn cost_in(timed: &[(Subject, CandidateCost)], subject: Subject) -> Option<CandidateCost> {
     let (line, bytes) = line_of(subject);
     let alike = timed.iter().map(|(known, cost)| (line_of(*known), *cost)).filter(|((other, _), _)| *other == line);
-    let alike: Vec<(Bytes, Cost)> = alike.map(|((_, bytes), cost)| (bytes, cost)).collect();
+    let alike: Vec<(Bytes, CandidateCost)> = alike.map(|((_, bytes), cost)| (bytes, cost)).collect();
     let ((low, first), (high, last)) = (*alike.first()?, *alike.last()?);
     let width = high.0.saturating_sub(low.0).max(1) as f64;
     let share = bytes.0.saturating_sub(low.0) as f64 / width;
     let on_line = |from: f64, to: f64| (from + share * (to - from)).max(0.0);
-    Some(Cost { check: on_line(first.check, last.check), turn: on_line(first.turn, last.turn) })
+    Some(CandidateCost { check: on_line(first.check, last.check), turn: on_line(first.turn, last.turn) })
 }
 
 #[cfg(test)]
 mod tests {
-    use collrules_record::options::{self, Grid};
-    use collrules_record::plan::Repetition;
+    use collrules_record::experiment::Grid;
     use collrules_record::{Cell, Layout};
     use collrules_rules::Release;
 
@@ -162,13 +160,13 @@ mod tests {
     use crate::grid::Planner;
     use crate::schedule::history::History;
     use crate::simulate::{Scenario, Simulation};
-    use crate::wire::Event;
+    use crate::wire::WorkerEvent;
 
     fn plan(cluster: &mut Simulation, budget: Option<f64>) -> Plan {
         let grid = Grid {
             collectives: vec![Collective::Barrier, Collective::Bcast, Collective::Scatter],
             ranks: vec![Ranks(2), Ranks(8)].into(),
-            ..options::read([""; 0]).expect("defaults")
+            ..Grid::default()
         };
         let schedule = Schedule { budget: budget.map(Seconds), ..Schedule::default() };
         let survey = cluster.survey().expect("simulated");
@@ -176,7 +174,7 @@ mod tests {
         planner.plan(2, schedule, 3).expect("a grid")
     }
 
-    /// The clock of the simulation tells what a campaign takes there.
+    /// The duration of a campaign by the clock of the simulation.
     fn reality(cluster: &mut Simulation, plan: &Plan) -> f64 {
         let mut history = History::new(plan);
         let mut total = 0.0;
@@ -185,13 +183,12 @@ mod tests {
             let mut last = 0.0;
             cluster
                 .measure(&launch, &mut |event| {
-                    if let Event::Visited { at, .. } | Event::Opened { at, .. } = event {
+                    if let WorkerEvent::Visited { at, .. } | WorkerEvent::Opened { at, .. } = event {
                         last = at;
                     }
                     history.watch(&event);
-                    let repetition = Repetition::Launch(number);
-                    let of = crate::campaign::Launch { number, repetition, planned: number, plan: &launch };
-                    history.see(&crate::campaign::rows::of(&of, &event));
+                    let of = crate::campaign::CampaignLaunch { number, planned: number, plan: &launch };
+                    history.see(&crate::campaign::rows::list_rows(&of, &event));
                     Ok(())
                 })
                 .expect("there is one");
@@ -218,7 +215,7 @@ mod tests {
     fn costs_lie_on_the_line_between_the_ends() {
         let of = |bytes| Cell { collective: Collective::Bcast, ranks: Ranks(4), bytes: Bytes(bytes) };
         let cell = |bytes| Subject::Cell(of(bytes));
-        let cost = |turn| Cost { check: 2.0 * turn, turn };
+        let cost = |turn| CandidateCost { check: 2.0 * turn, turn };
         let timed = [(cell(100), cost(1.0)), (cell(300), cost(3.0))];
         let turn = |bytes| cost_in(&timed, cell(bytes)).map(|cost| cost.turn);
         assert_eq!([100, 200, 300].map(turn), [Some(1.0), Some(2.0), Some(3.0)]);

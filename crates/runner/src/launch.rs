@@ -1,9 +1,11 @@
-//! What one start of the job measures. Controller and worker hand it to each other; it is stored nowhere.
+//! The measurements of one start of the job. Controller and worker exchange them; they are not stored.
 
 use std::collections::BTreeMap;
 
-use collrules_record::plan::{CellPlan, DeployWay, PatternPlan, Schedule};
-use collrules_record::{Candidate, Cell, Placement, Ranks, Seconds, Subject};
+use collrules_record::arrival::ArrivalPattern;
+use collrules_record::plan::{CellPlan, DeployWay, Deployment, PatternPlan, Schedule};
+use collrules_record::question::Question;
+use collrules_record::{Arguments, Candidate, Cell, Launch, Placement, Ranks, Seconds, Subject};
 use serde::{Deserialize, Serialize};
 
 /// The plan of a launch.
@@ -15,14 +17,23 @@ pub struct LaunchPlan {
     pub patterns: Vec<PatternPlan>,
     /// The number of ranks of the job: those of the largest communicator, or more.
     pub ranks: Ranks,
-    /// How samples are spread over the launch and when they end.
+    /// Distribution of samples over the launch, and the conditions that end them.
     pub schedule: Schedule,
     /// Seed of every random order of this launch.
     pub seed: u64,
-    /// How calls come to be carried out by their candidates.
-    pub kind: LaunchKind,
-    /// Where the ranks of each communicator are, and which component serves them.
+    /// Kind of the launch: the alternatives that take turns in it.
+    pub launch: Launch,
+    /// Method by which a tuning is activated, in launches that have one or are compared with such launches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deployment: Option<Deployment>,
+    /// Placement of the ranks of each communicator, and the component that it uses.
     pub placement: Placement,
+    /// Root and datatype of all calls.
+    #[serde(default, skip_serializing_if = "Arguments::are_usual")]
+    pub arguments: Arguments,
+    /// Arrivals of ranks in a program, for a condition under which ranks are as late.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub arrivals: Vec<ArrivalPattern>,
 }
 
 /// A cell of a launch.
@@ -32,58 +43,57 @@ pub struct LaunchCell {
     pub cell: Cell,
     /// The candidates to time; the builtin first, unless the launch has a single candidate.
     pub candidates: Vec<Candidate>,
-    /// How much of the launch's time the cell is worth.
+    /// The groups in which its candidates race.
+    #[serde(default, skip_serializing_if = "Question::is_empty")]
+    pub question: Question,
+    /// Visits before which precision does not end the cell, as long as there is time.
+    pub least_visits: u32,
+    /// Share of the launch's time for the cell.
     pub effort: Effort,
-    /// What a round of its candidates takes, where earlier launches checked them all and the round is long: then they are
-    /// not checked again.
+    /// Time of a round of its candidates, if earlier launches checked them all and the round is long; they are then not
+    /// checked again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub round: Option<Seconds>,
-    /// What programs spend in its calls: cells with more come first, and have more of the time where calls take seconds.
+    /// Time that programs spend in its calls; cells with more come first, and get more of the time if calls take
+    /// seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weight: Option<Seconds>,
+    /// The time by which a rank is late, or the longest gap between arrivals, if the condition does not say it; it follows
+    /// from the time that the default takes in the launch if it is missing here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lateness: Option<Seconds>,
 }
 
-/// How much of a launch's time a cell is worth, after what earlier launches said.
+/// Share of a launch's time for a cell, according to earlier launches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Effort {
-    /// One visit: it is decided, and a launch that says otherwise would be seen.
+    /// One visit: it is decided, and one visit would reveal a launch that disagrees.
     Least,
     /// A visit in every pass.
     #[default]
     Normal,
-    /// Two visits in every pass: its launches disagree.
+    /// Two visits in every pass: launches disagree about it.
     More,
 }
 
-/// How calls come to be carried out by their candidates.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum LaunchKind {
-    /// All candidates are in the job: the worker switches between them.
-    Together,
-    /// One candidate is: the job loads a file with its one rule, or none for the builtin, and the worker switches nothing.
-    Alone(Candidate),
-    /// The job is started as users start theirs, with a rules file in force or without.
-    Deployed {
-        /// How the settings reach Open MPI.
-        way: DeployWay,
-        /// The settings that put the file in force.
-        settings: BTreeMap<String, String>,
-        /// Whether this launch has them.
-        in_force: bool,
-    },
-}
-
 impl LaunchPlan {
-    /// A launch with these cells together, which nobody looked up components for.
+    /// A launch with all of these cells, without a search for components.
     pub fn new(cells: Vec<LaunchCell>, schedule: Schedule, seed: u64) -> Self {
         let ranks = cells.iter().map(|planned| planned.cell.ranks).max().unwrap_or_default();
-        let (patterns, kind, placement) = (Vec::new(), LaunchKind::Together, Placement::default());
-        Self { cells, patterns, ranks, schedule, seed, kind, placement }
+        let (patterns, launch, placement) = (Vec::new(), Launch::shared(0), Placement::default());
+        let (arguments, arrivals) = (Arguments::default(), Vec::new());
+        Self { cells, patterns, ranks, schedule, seed, launch, deployment: None, placement, arguments, arrivals }
     }
 
-    /// How many subjects there are.
+    /// The active settings of a job that is started as users start theirs, with the way in which they reach Open MPI;
+    /// none for other jobs.
+    pub fn settings(&self) -> Option<(DeployWay, BTreeMap<String, String>)> {
+        let Deployment { way, settings, .. } = self.deployment.clone().filter(|_| self.launch.is_as_users_do())?;
+        Some((way, if self.launch.is_deployed() { settings } else { BTreeMap::new() }))
+    }
+
+    /// Returns the number of subjects.
     pub fn subjects(&self) -> usize {
         self.cells.len() + self.patterns.len()
     }
@@ -96,12 +106,12 @@ impl LaunchPlan {
         }
     }
 
-    /// How many candidates, or casts, the subject with this index has.
+    /// Returns the number of candidates, or casts, of the subject with this index.
     pub fn turns(&self, index: usize) -> usize {
         self.cells.get(index).map_or_else(|| self.pattern(index).casts.len(), |planned| planned.candidates.len())
     }
 
-    /// The name of such a candidate, or the ranks of such a cast.
+    /// The name of this candidate, or the ranks of this cast.
     pub fn turn(&self, index: usize, turn: usize) -> String {
         match self.cells.get(index) {
             Some(planned) => planned.candidates[turn].to_string(),
@@ -109,38 +119,35 @@ impl LaunchPlan {
         }
     }
 
-    /// The pattern with this index, which is beyond those of the cells.
+    /// The pattern with this index; indices of patterns follow those of cells.
     pub fn pattern(&self, index: usize) -> &PatternPlan {
         &self.patterns[index - self.cells.len()]
     }
 
-    /// Whether the job has a single candidate, so that nothing in it can be compared with anything.
+    /// Returns true if the job has a single candidate, so nothing can be compared within it.
     pub fn has_one_candidate(&self) -> bool {
-        match self.kind {
-            LaunchKind::Together => false,
-            LaunchKind::Alone(_) => true,
-            LaunchKind::Deployed { .. } => self.cells.iter().all(|planned| planned.candidates.len() < 2),
-        }
+        matches!(self.launch, Launch::Alone { .. } | Launch::Paired { .. })
     }
 
-    /// What samples call a candidate of the launch: under a rules file the builtin is what serves there.
+    /// Returns a candidate of the launch as samples name it: with a rules file, the builtin is recorded as `rules`.
     pub fn recorded(&self, candidate: Candidate) -> Candidate {
-        match (&self.kind, candidate) {
-            (LaunchKind::Deployed { in_force: true, .. }, Candidate::Builtin) => Candidate::Rules,
-            (_, other) => other,
-        }
+        if self.launch.is_deployed() && candidate == Candidate::Builtin { Candidate::Rules } else { candidate }
     }
 }
 
 impl LaunchCell {
-    /// A cell with these candidates, as much worth as others.
+    /// A cell with these candidates, and normal effort.
     pub fn new(cell: Cell, candidates: Vec<Candidate>) -> Self {
-        Self { cell, candidates, effort: Effort::default(), round: None, weight: None }
+        let question = Question::default();
+        let (least_visits, effort) = (1, Effort::default());
+        Self { cell, candidates, question, least_visits, effort, round: None, weight: None, lateness: None }
     }
 }
 
 impl From<&CellPlan> for LaunchCell {
     fn from(planned: &CellPlan) -> Self {
-        Self { weight: planned.weight, ..Self::new(planned.cell, planned.candidates.clone()) }
+        let question = planned.question.clone();
+        let CellPlan { weight, lateness, .. } = *planned;
+        Self { question, weight, lateness, ..Self::new(planned.cell, planned.candidates.clone()) }
     }
 }

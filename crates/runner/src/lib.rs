@@ -1,27 +1,28 @@
-//! Points to samples: plans the grid, launches the MPI job that measures it, or simulates one.
+//! Measuring: plans the grid, launches the MPI job that measures it, or simulates one.
 //!
-//! The runner never sees the tuner: what it measures goes to the run directory, and that is all that lies between.
-//! It never links MPI either: the job is a program of its own (`collrules-worker`), which it starts with `mpirun`,
-//! hands a [`wire::Job`] on standard input, and listens to for [`wire::Event`]s.
+//! The runner does not depend on the tuner: only the run directory lies between them. It does not link MPI: the job is
+//! a separate program (`collrules-worker`), which it starts with `mpirun`; it writes a [`wire::WorkerRequest`] to its standard
+//! input, and reads [`wire::WorkerEvent`]s.
 //!
 //! | module | job |
 //! |---|---|
-//! | [`grid`] | from a survey and the user's wishes to a plan |
-//! | [`launch`] | what one start of the job measures |
-//! | [`schedule`] | which cell is visited next, and when a point has enough samples |
+//! | [`grid`] | planning: from a survey and the user's options to a plan |
+//! | [`launch`] | the measurements of one start of the job |
+//! | [`schedule`] | the order of visits, and the end of each point |
 //! | [`engine`] | the measuring loop, the same for MPI and simulation |
-//! | [`forecast`] | how long a campaign will take |
-//! | [`wire`] | what controller and worker say to each other |
-//! | [`backend`] | what can survey, measure and probe |
+//! | [`forecast`] | the expected duration of a campaign |
+//! | [`wire`] | messages between controller and worker |
+//! | [`backend`] | the interface of backends: survey, measure, probe |
 //! | [`mpi`] | the backend that launches MPI jobs |
 //! | [`simulate`] | the backend that computes times from a cost model |
 //! | [`separate`] | the launches of a campaign: all candidates together, or one alone |
-//! | [`campaign`] | from events to rows of the run directory, launch after launch, whatever happens to them |
-//! | [`serving`] | which component serves a collective |
-//! | [`circumstances`] | what stands in the way of a rules file |
-//! | [`proof`] | that the Open MPI in use obeys a rules file |
-//! | [`messages`] | that the algorithm that was meant is the one that runs, as far as messages tell |
-//! | [`validation`] | what is measured to compare a rules file with nothing |
+//! | [`campaign`] | conversion of events to rows of the run directory, launch after launch |
+//! | [`serving`] | search for the component that a collective uses |
+//! | [`circumstances`] | obstacles to a rules file |
+//! | [`proof`] | proof that the Open MPI in use obeys a rules file |
+//! | [`selection`] | Open MPI's log of the rules that it selects |
+//! | [`messages`] | check of the intended algorithm by counted messages |
+//! | [`validation`] | measurements for the comparison of a rules file with none |
 
 pub mod backend;
 pub mod campaign;
@@ -36,6 +37,7 @@ pub mod mpi;
 pub mod proof;
 pub mod schedule;
 mod scratch;
+pub mod selection;
 pub mod separate;
 pub mod serving;
 pub mod simulate;

@@ -1,36 +1,36 @@
-//! Whether the algorithm that a rule names is the one that runs, as far as the messages of a call tell.
+//! Check by counted messages that the algorithm named by a rule is the one that runs.
 //!
-//! A call under the rules file is counted message by message, and so is one on a communicator for which `MPI_T` has set the
-//! choice that the file is meant to give. Two calls with the same messages between the same ranks have run the same
-//! algorithm for our purposes; where the builtin sends the same as well, the messages cannot tell who was asked.
+//! The messages of a call under the rules file are counted, and so are those on a communicator for which `MPI_T` has
+//! set the intended choice. Calls with the same messages between the same ranks count as the same algorithm; if the
+//! builtin sends the same too, messages cannot distinguish them.
 
 use std::path::Path;
 
 use collrules_record::plan::Schedule;
-use collrules_record::{Candidate, Cell, Survey};
+use collrules_record::{Candidate, Cell, Launch, Survey};
 use collrules_rules::{Collective, Release, RuleTable, registry};
 
 use crate::error::RunnerError;
-use crate::launch::{LaunchCell, LaunchKind, LaunchPlan};
+use crate::launch::{LaunchCell, LaunchPlan};
 use crate::mpi::{MpiBackend, Traffic};
 
-/// What counting showed.
+/// Result of counting.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Messages {
-    /// Cells whose calls send what the intended choice sends, and not what the builtin would.
+    /// Cells whose calls send the messages of the intended choice, and not those of the builtin.
     pub shown: Vec<Cell>,
-    /// The same, except that the builtin would send the same.
+    /// Cells like those in `shown`, except that the builtin would send the same messages.
     pub alike: Vec<Cell>,
-    /// Cells whose messages Open MPI does not report, or that cannot be compared: it does not let the collective be
-    /// switched, or the algorithm calls other collectives that have rules.
+    /// Cells whose messages Open MPI does not report, or cannot be compared: the collective cannot be switched, or the
+    /// algorithm calls other collectives with rules.
     pub silent: Vec<Cell>,
-    /// Cells whose calls send something else.
+    /// Cells whose calls send other messages.
     pub other: Vec<Cell>,
-    /// Cells whose calls could not be counted, and why.
+    /// Cells whose calls could not be counted, with the reason.
     pub uncounted: Vec<(Cell, String)>,
 }
 
-/// Counts what calls send in those of the cells for which the file, made from `table`, has a choice of its own.
+/// Counts messages in those cells for which the file, made from `table`, has a choice other than the builtin.
 pub fn count(
     backend: &mut MpiBackend,
     rules: &Path,
@@ -51,12 +51,13 @@ pub fn count(
     if counted.is_empty() {
         return Ok(messages);
     }
-    let plan = |candidates: &dyn Fn(&Cell) -> Vec<Candidate>, kind| {
+    let plan = |candidates: &dyn Fn(&Cell) -> Vec<Candidate>, launch| {
         let cells = counted.iter().map(|cell| LaunchCell::new(*cell, candidates(cell))).collect();
-        LaunchPlan { kind, ..LaunchPlan::new(cells, Schedule::default(), 1) }
+        LaunchPlan { launch, ..LaunchPlan::new(cells, Schedule::default(), 1) }
     };
-    let under_rules = plan(&|_| vec![Candidate::Builtin], LaunchKind::Alone(Candidate::Builtin));
-    let intended = plan(&|cell| vec![Candidate::of(choice(cell)), Candidate::Builtin], LaunchKind::Together);
+    let alone = Launch::Alone { series: 0, collective: None, candidate: Candidate::Builtin };
+    let under_rules = plan(&|_| vec![Candidate::Builtin], alone);
+    let intended = plan(&|cell| vec![Candidate::from_choice(choice(cell)), Candidate::Builtin], Launch::shared(0));
     let under_rules = backend.count(&under_rules, Some(rules))?;
     let intended = backend.count(&intended, None)?;
     for ((cell, found), compared) in counted.into_iter().zip(under_rules).zip(intended) {
@@ -69,13 +70,13 @@ pub fn count(
     Ok(messages)
 }
 
-/// Whether an algorithm sends by persistent requests, which Open MPI's monitoring layer does not see.
+/// Returns true if an algorithm sends with persistent requests, which Open MPI's monitoring layer does not see.
 pub fn passes_by(collective: Collective, algorithm: u32) -> bool {
     matches!((collective, algorithm), (Collective::Alltoall | Collective::Alltoallv, 1))
 }
 
-/// Whether an algorithm calls collectives of the same communicator that have rules of their own: under the file those
-/// decide how the inner calls send, and with the algorithm alone the builtin does.
+/// Returns true if an algorithm calls collectives of the same communicator that have rules of their own: these decide
+/// the inner calls under the file, but the builtin does with the algorithm alone.
 fn calls_ruled(release: Release, table: &RuleTable, collective: Collective, algorithm: u32) -> bool {
     let calls = registry::algorithm(release, collective, algorithm).map_or(&[][..], |algorithm| algorithm.calls);
     table.collectives().any(|(ruled, _)| calls.contains(&ruled))

@@ -1,22 +1,24 @@
-//! Showing that the Open MPI in use accepts a rules file and serves each measured cell by the rule meant for it.
+//! Proof that the Open MPI in use accepts a rules file and uses the intended rule for each measured cell.
 //!
-//! Open MPI says nothing of a file that it rejects. But some rules make the calls that they serve fail, and no other
-//! call ([`collrules_rules::probe`]). So a copy of the file, in its own format, is loaded in which the choices alternate
-//! between failing and the builtin, with all boundaries where they are, and calls are made in every measured cell and on
-//! both sides of every boundary: they fail exactly where they should only if the file was accepted and its boundaries
-//! are read as they were meant. One launch does it, or two where collectives call each other. Where HAN has a rules file
-//! too, it is out of the way meanwhile, and launches with that file show who serves. The last launch loads the files
-//! themselves, and makes the measured calls with checked data.
+//! Open MPI says nothing about a file that it rejects. But some rules make exactly the calls that use them fail
+//! ([`collrules_rules::probe`]). So a copy of the file is loaded in which the choices alternate between failing and the
+//! builtin, with unchanged boundaries, and calls are made in every measured cell and on both sides of every boundary.
+//! Exactly the right calls fail only if the file was accepted and its boundaries are read as intended. This takes one
+//! launch, or two if collectives call each other. If HAN has a rules file too, HAN is switched off for this, and
+//! launches with its file show the component that handles its calls. The last launch loads the files themselves, and
+//! makes the measured calls with checked data.
 
 mod handed;
+mod logged;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::Path;
 
-use collrules_record::Cell;
+use collrules_record::tuning::RulesFile;
 use collrules_record::units::{Bytes, Ranks};
-use collrules_rules::emit::TargetFormat;
+use collrules_record::{Cell, Tuning};
+use collrules_rules::emit::{self, Notes, TargetFormat};
 use collrules_rules::file::Format;
 use collrules_rules::metric::{Metric, metric};
 use collrules_rules::probe::{self, Checkerboard};
@@ -30,184 +32,193 @@ use crate::grid::{DEFAULT_MEMORY, obstacle};
 use crate::scratch;
 use crate::wire::CallEnd;
 
-pub use handed::HanFile;
 use handed::sides;
 
-/// A priority at which HAN leaves all communicators to others.
+/// A priority with which HAN leaves all communicators to others.
 const WITHOUT_HAN: (&str, &str) = ("coll_han_priority", "0");
 
-/// Calls on both sides of a boundary are made up to this size of message: the root of a scatter holds as much per rank.
+/// Largest message of calls on both sides of a boundary: the root of a scatter holds as much per rank.
 const MAX_PROBED: Bytes = Bytes(64 << 20);
 
-/// What was shown.
+/// Result of a proof.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Proof {
-    /// Measured cells that were shown to be served by the intended rule: those of collectives with rules.
+    /// Number of measured cells that were shown to use the intended rule, among collectives with rules.
     pub cells: usize,
-    /// Calls made under the copy with alternating choices.
+    /// Number of calls under the copy with alternating choices.
     pub probed: usize,
-    /// Calls of which was shown which component serves them, by HAN's rules file.
+    /// Number of calls whose component was shown, under HAN's rules file.
     pub asked: usize,
-    /// Calls made under the files themselves.
+    /// Number of calls under the files themselves.
     pub used: usize,
-    /// Collectives with rules that no probe can show: in JSON no rule makes their calls fail, at least not on the
-    /// communicators that this job has.
+    /// Number of calls for which Open MPI's own log shows the intended rule.
+    pub logged: usize,
+    /// Collectives with rules that no probe can show: in JSON, no rule makes their calls fail on the communicators of
+    /// this job.
     pub unshown: Vec<Collective>,
-    /// What did not go as it should; empty where the file is obeyed.
-    pub faults: Vec<Fault>,
+    /// Deviations; empty if the file is obeyed.
+    pub faults: Vec<ProofFault>,
 }
 
-/// Something that did not go as it should.
+/// A deviation from the file's meaning.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fault {
-    /// The text of the file does not mean the table that it was made from.
+pub enum ProofFault {
+    /// The text of the file has another meaning than the table that it was made from.
     Misread(String),
-    /// The job itself broke down: ranks that read different rules wait for each other, for instance.
+    /// The job failed, for example because ranks that read different rules wait for each other.
     Broken(String),
     /// No call failed under the copy: the file was not read, or rejected as a whole.
     NotAccepted,
-    /// A call was served by another rule than the one meant for it.
+    /// A call used another rule than the intended one.
     WrongRule {
         /// The call.
         call: Cell,
-        /// How it ended.
+        /// Outcome of the call.
         outcome: CallEnd,
     },
-    /// A call was not served by the component that HAN's file means.
+    /// Open MPI logs that it selects another rule than the intended one for a call.
+    OtherSelection {
+        /// The call.
+        call: Cell,
+        /// The intended and the logged rule.
+        why: String,
+    },
+    /// A call did not use the component that HAN's file names.
     OtherComponent {
         /// The call.
         call: Cell,
-        /// How it ended.
+        /// Outcome of the call.
         outcome: CallEnd,
-        /// Whether the file hands it over to coll/tuned; else HAN shall serve it.
+        /// True if the file delegates it to coll/tuned, false if HAN has to carry it out.
         handed: bool,
     },
     /// A call failed or had a wrong result under the file itself.
     Unusable {
         /// The call.
         call: Cell,
-        /// How it ended.
+        /// Outcome of the call.
         outcome: CallEnd,
     },
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for ProofFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Misread(why) => write!(f, "the file does not say what was decided: {why}"),
+            Self::Misread(why) => write!(f, "the file differs from what was decided: {why}"),
             Self::Broken(why) => write!(
                 f,
                 "{why}\n  (the directory of the rules file has to be visible, with the same content, on all nodes)"
             ),
-            Self::NotAccepted => f.write_str("Open MPI did not load the file: no call was served by any of its rules"),
+            Self::NotAccepted => f.write_str("Open MPI did not load the file: no call used any of its rules"),
             Self::WrongRule { call, outcome } => {
-                write!(f, "{} was not served by the rule meant for it ({outcome:?})", call)
+                write!(f, "{} did not use the intended rule ({outcome:?})", call)
             }
+            Self::OtherSelection { call, why } => write!(f, "{call} uses another rule: {why}"),
             Self::OtherComponent { call, outcome, handed } => {
-                let meant =
-                    if *handed { "was not handed over to coll/tuned by" } else { "did not stay with HAN under" };
+                let meant = if *handed { "was not delegated to coll/tuned by" } else { "did not stay with HAN with" };
                 write!(f, "{} {meant} HAN's rules file ({outcome:?})", call)
             }
-            Self::Unusable { call, outcome } => write!(f, "{} does not work under the file ({outcome:?})", call),
+            Self::Unusable { call, outcome } => write!(f, "{} does not work with the file ({outcome:?})", call),
         }
     }
 }
 
-/// The files of a tuning, and what they were made from.
-#[derive(Clone, Copy, Debug)]
-pub struct Files<'a> {
-    /// The rules file of coll/tuned.
-    pub rules: &'a Path,
-    /// What it was made from.
-    pub table: &'a RuleTable,
-    /// HAN's rules file, if there is one.
-    pub han: Option<HanFile<'a>>,
-}
-
-/// Shows that the files of a tuning are obeyed in `cells`. Copies lie in `scratch` for the moment, which all
-/// nodes have to see.
+/// Proves that a tuning is obeyed in `cells`. Its files are in place; copies are made temporarily in `scratch`, which
+/// all nodes have to see. The caller sets its parameters.
 pub fn prove(
     backend: &mut dyn Backend,
-    files: Files<'_>,
+    tuning: &Tuning,
     scratch: &Path,
     release: Release,
     cells: &[Cell],
 ) -> Result<Proof, RunnerError> {
-    let Files { table, han, .. } = files;
-    let rules = std::path::absolute(files.rules)?;
-    let text = std::fs::read(&rules).map_err(|cause| RunnerError::Rules { path: rules.clone(), cause })?;
     let mut proof = Proof::default();
-    let mut format = TargetFormat::Classic;
-    match load(&text, &Behaviour::latest(release)) {
-        Load::Accepted(file) if file.to_table() == *table => format = format_of(file.format),
-        Load::Accepted(_) => proof.faults.push(Fault::Misread("it reads back as another table".to_owned())),
-        Load::Rejected(rejection) => proof.faults.push(Fault::Misread(rejection.to_string())),
-        Load::Crashes(crash) => proof.faults.push(Fault::Misread(crash.to_string())),
+    let mut read = None;
+    if let Some(file) = &tuning.tuned {
+        match load(&file.text, &Behaviour::latest(release)) {
+            Load::Accepted(accepted) if accepted.to_table() == file.table => read = Some(accepted),
+            Load::Accepted(_) => proof.faults.push(ProofFault::Misread("it reads back as another table".to_owned())),
+            Load::Rejected(rejection) => proof.faults.push(ProofFault::Misread(rejection.to_string())),
+            Load::Crashes(crash) => proof.faults.push(ProofFault::Misread(crash.to_string())),
+        }
     }
-    if let Some(han) = han {
-        proof.faults.extend(han.misread(release)?);
-    }
-    if (table.is_empty() && han.is_none()) || !proof.faults.is_empty() {
+    proof.faults.extend(handed::misread(tuning, release));
+    let has_rules = tuning.tuned.as_ref().is_some_and(RulesFile::has_rules);
+    if (!has_rules && tuning.han.is_none()) || !proof.faults.is_empty() {
         return Ok(proof);
     }
     let before = backend.pin(&BTreeMap::new());
-    let shown = show(backend, &rules, scratch, (&Probed { table, format, release, cells }, han), &mut proof);
+    let shown = show(backend, tuning, scratch, release, cells, &mut proof);
+    // What Open MPI logs says more of a JSON file than calls that fail can, and of rules for one layout all.
+    let shown = shown.and_then(|()| match (&tuning.tuned, &read) {
+        (Some(file), Some(read)) if read.format == Format::Json && proof.faults.is_empty() => {
+            logged::prove(backend, &std::path::absolute(&file.path)?, read, cells, &mut proof)
+        }
+        _ => Ok(()),
+    });
     backend.set_pins(before);
     match shown {
         // A job that breaks down in its calls under a rules file is a finding about the file. One that never began, or
-        // that somebody ended, says nothing about it.
+        // that was ended from outside, says nothing about it.
         Err(broken @ (RunnerError::JobDied { outside: false, .. } | RunnerError::JobHung { .. })) => {
-            proof.faults.push(Fault::Broken(broken.to_string()));
+            proof.faults.push(ProofFault::Broken(broken.to_string()));
             Ok(proof)
         }
         shown => shown.map(|()| proof),
     }
 }
 
-/// Shows one half of the tuning after the other, and then tries both together.
+/// Proves one half of the tuning after the other, and then tries both together.
 fn show(
     backend: &mut dyn Backend,
-    rules: &Path,
+    tuning: &Tuning,
     scratch: &Path,
-    (probed, han): (&Probed<'_>, Option<HanFile<'_>>),
+    release: Release,
+    cells: &[Cell],
     proof: &mut Proof,
 ) -> Result<(), RunnerError> {
     let before = backend.pin(&BTreeMap::new());
-    if han.is_some() {
+    if tuning.han.is_some() {
         // It would take calls, and crash by failing rules while it sets itself up.
         backend.pin(&[WITHOUT_HAN].map(|(name, value)| (name.to_owned(), value.to_owned())).into());
     }
-    if !probed.table.is_empty() {
-        probe(backend, scratch, probed, proof)?;
+    // The format to probe in is that of the file itself, since whether it is read is what is to be shown.
+    if let Some(file) = tuning.tuned.as_ref().filter(|file| !file.table.is_empty()) {
+        let probed = Probed { table: &file.table, format: file.format(), release, cells };
+        probe(backend, scratch, &probed, proof)?;
     }
-    if let Some(han) = han.filter(|_| proof.faults.is_empty()) {
+    if tuning.han.is_some() && proof.faults.is_empty() {
         backend.set_pins(before);
-        backend.pin(&han.settings());
-        han.probe(backend, scratch, probed.release, probed.cells, proof)?;
+        backend.pin(&handed::settings(tuning));
+        handed::probe(backend, scratch, tuning, release, cells, proof)?;
     }
-    if proof.faults.is_empty() { apply(backend, rules, probed.cells, proof) } else { Ok(()) }
+    if proof.faults.is_empty() { apply(backend, tuning, scratch, cells, proof) } else { Ok(()) }
 }
 
 /// Makes the measured calls under the files themselves.
-fn apply(backend: &mut dyn Backend, rules: &Path, cells: &[Cell], proof: &mut Proof) -> Result<(), RunnerError> {
+fn apply(
+    backend: &mut dyn Backend,
+    tuning: &Tuning,
+    scratch: &Path,
+    cells: &[Cell],
+    proof: &mut Proof,
+) -> Result<(), RunnerError> {
     let calls = cells.to_vec();
-    let outcomes = backend.probe(rules, &calls)?;
+    let outcomes = match &tuning.tuned {
+        Some(file) => backend.probe(&std::path::absolute(&file.path)?, &calls)?,
+        None => {
+            let text = emit::classic(&RuleTable::new(), &Notes::default(), |_| true)
+                .map_err(|error| RunnerError::WorkerFailed(error.to_string()))?;
+            backend.probe(scratch::file(scratch, "probe", &text)?.path(), &calls)?
+        }
+    };
     proof.used = calls.len();
     let wrong = calls.into_iter().zip(outcomes).filter(|(_, outcome)| *outcome != CallEnd::Right);
-    proof.faults.extend(wrong.map(|(call, outcome)| Fault::Unusable { call, outcome }));
+    proof.faults.extend(wrong.map(|(call, outcome)| ProofFault::Unusable { call, outcome }));
     Ok(())
 }
 
-/// The format to probe in: that of the file itself, since whether it is read is what is to be shown.
-fn format_of(format: Format) -> TargetFormat {
-    match format {
-        Format::Json => TargetFormat::Json,
-        Format::Classic { header: Some(_) } => TargetFormat::V2,
-        Format::Classic { header: None } => TargetFormat::Classic,
-    }
-}
-
-/// What is to be shown: a table in a format, and the cells that were measured.
+/// A part of the rules of coll/tuned that is probed at once, and its measured cells.
 #[derive(Clone, Copy)]
 struct Probed<'p> {
     table: &'p RuleTable,
@@ -216,8 +227,8 @@ struct Probed<'p> {
     cells: &'p [Cell],
 }
 
-/// Collectives call others of the same communicator, whose failing rules would make them fail as well. So each part of
-/// the table is probed in a file of its own, in which nothing that is called inside has rules.
+/// Some collectives call others on the same communicator, whose failing rules would make them fail too. So each part of
+/// the table is probed in a file of its own, without rules for inner calls.
 fn probe(backend: &mut dyn Backend, scratch: &Path, probed: &Probed<'_>, proof: &mut Proof) -> Result<(), RunnerError> {
     let Probed { table, format, release, cells } = *probed;
     for part in parts(table, release) {
@@ -232,8 +243,8 @@ fn probe(backend: &mut dyn Backend, scratch: &Path, probed: &Probed<'_>, proof: 
     Ok(())
 }
 
-/// Where no rule of the file can be shown, shows at least that its format is read: by a failing rule for a collective
-/// that has one, on the largest communicator.
+/// If no rule of the file can be shown, shows at least that its format is read, with a failing rule for some collective
+/// on the largest communicator.
 fn accepted(
     backend: &mut dyn Backend,
     scratch: &Path,
@@ -248,7 +259,7 @@ fn accepted(
     let call = Cell { collective: Collective::Barrier, ranks, bytes: Bytes(0) };
     let outcomes = try_board(backend, scratch, &board, &[call], proof)?;
     if !matches!(outcomes[..], [CallEnd::Refused(_) | CallEnd::Mixed(_)]) {
-        proof.faults.push(Fault::NotAccepted);
+        proof.faults.push(ProofFault::NotAccepted);
     }
     Ok(())
 }
@@ -268,7 +279,7 @@ fn try_board(
     Ok(outcomes)
 }
 
-/// The table in parts, none of which has both a collective and one that an algorithm of it calls.
+/// The table in parts, none of which has both a collective and another that it calls.
 fn parts(table: &RuleTable, release: Release) -> Vec<RuleTable> {
     let calls = |one, other| registry::algorithms(release, one).any(|algorithm| algorithm.calls.contains(&other));
     let mut parts: Vec<RuleTable> = Vec::new();
@@ -314,7 +325,7 @@ fn probe_part(
     }
     let outcomes = try_board(backend, scratch, &board, &calls, proof)?;
     if !outcomes.iter().any(|outcome| matches!(outcome, CallEnd::Refused(_) | CallEnd::Mixed(_))) {
-        proof.faults.push(Fault::NotAccepted);
+        proof.faults.push(ProofFault::NotAccepted);
         return Ok(());
     }
     for (call, outcome) in calls.into_iter().zip(outcomes) {
@@ -324,21 +335,22 @@ fn probe_part(
             CallEnd::Wrong | CallEnd::Mixed(_) => false,
         };
         if !obeyed {
-            proof.faults.push(Fault::WrongRule { call, outcome });
+            proof.faults.push(ProofFault::WrongRule { call, outcome });
         }
     }
     Ok(())
 }
 
-/// Whether a call must fail under the copy.
+/// Returns true if a call must fail under the copy.
 fn errs(board: &Checkerboard, release: Release, call: &Cell) -> bool {
     board.errs(call.collective, call.ranks.0.into(), call.lookup_bytes(release))
 }
 
-/// The measured cells of the table's collectives, and both sides of every boundary that a job of this size can reach.
+/// The measured cells of the table's collectives, and calls on both sides of every boundary that a job of this size can
+/// reach.
 ///
-/// On both sides of a boundary between communicator sizes, calls are made at the size boundaries of all of them: where
-/// two blocks have the same colour at one size, they differ at another.
+/// On both sides of a boundary between communicator sizes, calls are made at the message boundaries of all of them: if
+/// two blocks fail alike at one size, they differ at another.
 fn calls(board: &Checkerboard, table: &RuleTable, release: Release, cells: &[Cell]) -> Vec<Cell> {
     let largest = cells.iter().map(|cell| cell.ranks.0).max().unwrap_or(2);
     let mut calls = BTreeSet::new();
@@ -369,7 +381,8 @@ fn sizes(release: Release, collective: Collective, ranks: Ranks, edges: &BTreeSe
 
 #[cfg(test)]
 mod tests {
-    use collrules_rules::emit::{self, Notes, Target};
+    use collrules_record::tuning::RulesFile;
+    use collrules_rules::emit::Target;
 
     use super::*;
     use crate::simulate::{Scenario, Simulation};
@@ -397,7 +410,7 @@ mod tests {
         }
     }
 
-    /// A boundary at 1301 lookup bytes lies between messages of 1300 and 1304 where elements have 4 bytes.
+    /// A boundary at 1301 lookup bytes lies between messages of 1300 and 1304 bytes if elements have 4 bytes.
     #[test]
     fn boundaries_are_probed_by_whole_elements() {
         let around = |collective, edge| {
@@ -411,7 +424,7 @@ mod tests {
         assert_eq!(around(Collective::Scan, 16), [0u64; 0], "its lookup does not see the size");
     }
 
-    /// Allgather changes at 4 ranks and at 4 KiB looked up; bcast has one rule.
+    /// A table: allgather changes at 4 ranks and at 4 KiB looked up; bcast has one rule.
     fn table() -> RuleTable {
         let mut sizes = Steps::constant(Choice::BUILTIN);
         sizes.set(4096, None, Choice::plain(4));
@@ -424,9 +437,11 @@ mod tests {
 
     fn proven(table: &RuleTable, written: TargetFormat, obeyed_by: Release) -> Proof {
         let scratch = tempfile::tempdir().expect("a directory");
-        let rules = scratch.path().join("rules");
+        let path = scratch.path().join("rules");
         let text = emit::write(table, &Notes::default(), &Target::all(written)).expect("no hazards");
-        std::fs::write(&rules, text).expect("writes");
+        std::fs::write(&path, &text).expect("writes");
+        let file = RulesFile { path, text: text.into_bytes(), table: table.clone() };
+        let tuning = Tuning { tuned: Some(file), ..Tuning::default() };
         let cells: Vec<Cell> = table
             .collectives()
             .flat_map(|(collective, _)| {
@@ -434,8 +449,7 @@ mod tests {
             })
             .collect();
         let mut backend = Simulation::new(Scenario::Perfect, obeyed_by, 8);
-        let files = Files { rules: &rules, table, han: None };
-        prove(&mut backend, files, scratch.path(), Release::V6_0, &cells).expect("probes")
+        prove(&mut backend, &tuning, scratch.path(), Release::V6_0, &cells).expect("probes")
     }
 
     #[test]
@@ -444,9 +458,9 @@ mod tests {
         assert_eq!((&shown.faults[..], &shown.unshown[..], shown.cells), (&[][..], &[][..], 3));
         assert!(shown.probed > 3, "{shown:?}");
         // A version that reads classic files only does not obey the copy, as little as the file.
-        assert_eq!(proven(&table(), TargetFormat::Json, Release::V5_0).faults, [Fault::NotAccepted]);
+        assert_eq!(proven(&table(), TargetFormat::Json, Release::V5_0).faults, [ProofFault::NotAccepted]);
         assert_eq!(proven(&table(), TargetFormat::Classic, Release::V5_0).faults, []);
-        assert_eq!(proven(&table(), TargetFormat::V2, Release::V4_0).faults, [Fault::NotAccepted]);
+        assert_eq!(proven(&table(), TargetFormat::V2, Release::V4_0).faults, [ProofFault::NotAccepted]);
     }
 
     #[test]
@@ -455,7 +469,7 @@ mod tests {
         bcast.set(Collective::Bcast, Steps::constant(Steps::constant(Choice::plain(3))));
         let shown = proven(&bcast, TargetFormat::Json, Release::V6_0);
         assert_eq!((&shown.faults[..], &shown.unshown[..], shown.cells), (&[][..], &[Collective::Bcast][..], 0));
-        assert_eq!(proven(&bcast, TargetFormat::Json, Release::V5_0).faults, [Fault::NotAccepted]);
+        assert_eq!(proven(&bcast, TargetFormat::Json, Release::V5_0).faults, [ProofFault::NotAccepted]);
         // Among others that can be shown.
         let mut both = table();
         both.set(Collective::Bcast, Steps::constant(Steps::constant(Choice::plain(3))));

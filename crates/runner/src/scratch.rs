@@ -9,7 +9,7 @@ use tempfile::NamedTempFile;
 
 use crate::error::RunnerError;
 
-/// A file that all ranks can read, under whatever user they run; gone when dropped. `about` is a part of its name.
+/// A file that all ranks can read, whichever user they run as; removed when dropped. `about` is a part of its name.
 pub(crate) fn file(directory: &Path, about: &str, text: &str) -> Result<NamedTempFile, RunnerError> {
     let write = || -> io::Result<NamedTempFile> {
         // Ranks have working directories of their own.

@@ -1,16 +1,16 @@
-//! Finding out which component serves a collective, by its effect.
+//! Search for the component that a collective uses, by its effect.
 //!
-//! A rule with an algorithm that does not exist makes the calls fail that `coll/tuned` looks it up for, and no other.
-//! Such rules are loaded for exact message sizes, a different one per communicator size: what other components call
-//! within a collective, or while they set themselves up, has other sizes and works. Each call is then made on
-//! communicators that leave one component after the other out (the info key `ompi_comm_coll_preference` of
-//! `coll_base_comm_select.c`, by which `han` chooses components for its own communicators; 4.1 and 5.0). Where a call begins to
-//! fail when a component is left out, that component serves it.
+//! A rule with an algorithm that does not exist makes exactly the calls fail for which `coll/tuned` looks it up. Such
+//! rules are loaded for exact message sizes, a different one per communicator size, so that inner calls and set-up
+//! calls of other components, which have other sizes, still work. Each call is then made on communicators that exclude
+//! one component after the other (the info key `ompi_comm_coll_preference` of `coll_base_comm_select.c`, by which `han`
+//! chooses components for its own communicators; 4.1 and 5.0). If a call begins to fail when a component is excluded,
+//! that component handles it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use collrules_record::rival::{self, Rival};
+use collrules_record::competitor::{self, Competitor};
 use collrules_record::units::{Bytes, Ranks};
 use collrules_record::{Cell, Component, Placement, Serving};
 use collrules_rules::emit::{self, Notes};
@@ -25,16 +25,16 @@ use crate::error::RunnerError;
 use crate::scratch;
 use crate::wire::CallEnd;
 
-/// The message bytes of the first probed communicator size; multiples of 8, and no size that programs favour.
+/// The message bytes of the first probed communicator size; a multiple of 8, and not a size that programs favour.
 const FIRST_BYTES: u64 = 10_008;
 
-/// What lies between the message bytes of one communicator size and the next.
+/// Difference between the message bytes of one communicator size and the next.
 const STEP_BYTES: u64 = 808;
 
-/// Who serves the cells' collectives on each communicator size. Refuses where it is not `coll/tuned` and no component
-/// is known without which it would.
+/// Finds the component that the cells' collectives use on each communicator size. Fails if it is not `coll/tuned` and
+/// no component is known without which it would be.
 ///
-/// `components` are those that the library has. A file lies in `scratch` for the moment, which all nodes have to see.
+/// `components` are those of the library. A temporary file is made in `scratch`, which all nodes have to see.
 pub fn serving(
     backend: &mut dyn Backend,
     scratch: &Path,
@@ -43,12 +43,13 @@ pub fn serving(
     components: &BTreeMap<Component, i32>,
     placement: &Placement,
 ) -> Result<Vec<Serving>, RunnerError> {
-    let rivals: Vec<Component> = rival::components().filter(|rival| components.contains_key(rival)).collect();
-    // As things are; without each of the rivals; without all of them.
+    let competitors: Vec<Component> =
+        competitor::components().filter(|competitor| components.contains_key(competitor)).collect();
+    // As things are; without each of the competitors; without all of them.
     let mut without = vec![Vec::new()];
-    without.extend(rivals.iter().map(|rival| vec![*rival]));
-    if rivals.len() > 1 {
-        without.push(rivals.clone());
+    without.extend(competitors.iter().map(|competitor| vec![*competitor]));
+    if competitors.len() > 1 {
+        without.push(competitors.clone());
     }
     let mut found = Vec::new();
     let mut unserved = BTreeSet::new();
@@ -80,9 +81,9 @@ pub fn serving(
     Err(RunnerError::NotServed { collectives: names.join(", ") })
 }
 
-/// The calls of each job: one for each collective and communicator size. A collective whose rules don't see the size
-/// fails at any, also where another component calls it on a smaller communicator, and hence has one communicator size
-/// per job where that happens (`nested`).
+/// The calls of each job: one for each collective and communicator size. A collective whose rules do not see the size
+/// fails at any size, even if another component calls it on a smaller communicator. If that happens (`nested`), a job
+/// has one communicator size of it.
 fn jobs(cells: &[Cell], release: Release, nested: bool) -> Vec<Vec<Cell>> {
     let ranks: BTreeSet<Ranks> = cells.iter().map(|cell| cell.ranks).collect();
     let pairs: BTreeSet<(Ranks, Collective)> = cells.iter().map(|cell| (cell.ranks, cell.collective)).collect();
@@ -103,7 +104,7 @@ fn cells_before(cells: &[Cell], ranks: Ranks) -> usize {
     cells.iter().map(|cell| cell.ranks).filter(|smaller| *smaller < ranks).collect::<BTreeSet<_>>().len()
 }
 
-/// Rules by which exactly these calls fail.
+/// Rules that make exactly these calls fail.
 pub(crate) fn exactly(calls: &[Cell], release: Release) -> Result<String, RunnerError> {
     let mut table = RuleTable::new();
     let collectives: BTreeSet<Collective> = calls.iter().map(|call| call.collective).collect();
@@ -127,11 +128,11 @@ pub(crate) fn exactly(calls: &[Cell], release: Release) -> Result<String, Runner
     emit::classic(&table, &Notes::default(), |_| true).map_err(|error| RunnerError::WorkerFailed(error.to_string()))
 }
 
-/// The collectives of which these settings put other components out of the way.
+/// The collectives for which these settings switch other components off.
 pub fn freed(placement: &Placement, pins: &BTreeMap<String, String>) -> BTreeSet<Collective> {
     let displaced = placement.serving.iter().filter(|serving| !serving.without.is_empty());
     let free = displaced.filter(|serving| {
-        serving.without.iter().all(|component| Rival::of(*component).leaves(serving.collective, pins))
+        serving.without.iter().all(|component| Competitor::from_component(*component).leaves(serving.collective, pins))
     });
     free.map(|serving| serving.collective).collect()
 }

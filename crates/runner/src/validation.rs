@@ -1,4 +1,4 @@
-//! What is measured to compare a rules file with nothing: which cells, in how many pairs of launches.
+//! Measurements for the comparison of a rules file with none: the cells, and the number of pairs of launches.
 
 use std::collections::BTreeSet;
 
@@ -13,24 +13,28 @@ use collrules_rules::{Collective, Release, RuleTable};
 
 use crate::grid::{DEFAULT_MEMORY, obstacle};
 
-/// The pairs of launches that doubtful cells get more, and how often.
-pub const FURTHER_PAIRS: u32 = 2;
-/// See [`FURTHER_PAIRS`].
-pub const FURTHER_LOOKS: u32 = 2;
+/// Maximum number of further looks at undecided cells, after further pairs of launches.
+pub const FURTHER_LOOKS: u32 = 6;
 
-/// The share of the time that is kept for further pairs.
-const FURTHER_SHARE: f64 = 0.25;
+/// The number of pairs of launches for undecided cells before a further look, given the first number: half as many more
+/// each time. Look 0 is the first.
+pub fn pairs_before(look: u32, first: u32) -> u32 {
+    (0..look).fold(first, |pairs, _| pairs + pairs.div_ceil(2))
+}
 
-/// The least part of a launch's time that one of doubtful cells gets.
+/// The share of the time that is reserved for further pairs.
+const FURTHER_SHARE: f64 = 0.5;
+
+/// Least part of a launch's time for a launch of undecided cells.
 const LEAST_PART: f64 = 0.25;
 
-/// The most of the time that starting jobs may take.
-const STARTING_SHARE: f64 = 0.5;
+/// Largest share of the time for starting jobs.
+const STARTING_SHARE: f64 = 0.8;
 
-/// Fewer pairs say nothing.
+/// Least number of pairs: fewer show nothing.
 pub(crate) const LEAST_PAIRS: u32 = 2;
 
-/// Where a range of the file has no end, its calls are made up to this many times its beginning.
+/// Multiple of the beginning of an open range up to which calls are made.
 const OPEN_END: u64 = 16;
 
 /// The largest message of such calls.
@@ -38,9 +42,9 @@ const LARGEST: u64 = 4 << 20;
 
 /// The cells of a validation: those that were tuned, and cells between them.
 ///
-/// Between two neighbouring message sizes of which rules serve at least one, the one in the middle (in the logarithm),
-/// which is no power of two between powers of two. Between two communicator sizes the one in the middle, at the smallest, the
-/// middle and the largest of the sizes that rules serve on either.
+/// Between two neighbouring message sizes of which at least one has a rule, the one halfway between them (in the
+/// logarithm), which is no power of two between powers of two. Between two communicator sizes the one in the middle, at
+/// the smallest, the middle and the largest of the sizes that have a rule on either.
 pub fn cells_between(tuned: &[Cell], table: &RuleTable, release: Release) -> Vec<Cell> {
     let ruled =
         |cell: &Cell| !table.lookup(cell.collective, cell.ranks.0.into(), cell.lookup_bytes(release)).is_builtin();
@@ -80,8 +84,8 @@ fn middle(low: u64, high: u64, element: u64) -> Option<u64> {
     (bytes > low && bytes < high).then_some(bytes)
 }
 
-/// The cells in which a file of unknown origin is looked at: for each collective that it rules, on these communicators,
-/// the smallest and the largest message of each of its ranges, and the one in the middle.
+/// The cells for a file of unknown origin: for each collective with rules, on these communicators, the smallest, the
+/// largest and the middle message of each of its ranges.
 pub fn of_table(table: &RuleTable, release: Release, ranks: &[Ranks], sizes: Option<&[Bytes]>) -> Vec<Cell> {
     let mut cells = BTreeSet::new();
     for (collective, steps) in table.collectives() {
@@ -104,9 +108,10 @@ pub fn of_table(table: &RuleTable, release: Release, ranks: &[Ranks], sizes: Opt
     cells.into_iter().filter(|cell| obstacle(*cell, DEFAULT_MEMORY).is_none()).collect()
 }
 
-/// The same for a file of HAN's: its ranges on all levels, each for the collectives that it acts on. Below, the sizes are about
-/// those of the program's message: what HAN passes on is that, or several ranks' blocks.
-pub fn of_han(table: &han::Table, ranks: &[Ranks], sizes: Option<&[Bytes]>) -> Vec<Cell> {
+/// Returns the cells of a HAN file like [`of_table`]: its ranges on all levels, each for the collectives that it
+/// affects. On lower levels, the sizes approximate those of the program's message: HAN passes on that message, or
+/// several ranks' blocks.
+pub fn of_han(table: &han::HanTable, ranks: &[Ranks], sizes: Option<&[Bytes]>) -> Vec<Cell> {
     let mut cells = BTreeSet::new();
     let acting = table.iter().flat_map(|(collective, level, steps)| {
         han::acted_on(collective, level).into_iter().map(move |acted_on| (acted_on, level, steps))
@@ -149,31 +154,30 @@ fn messages(collective: Collective, factor: Option<u64>, start: u64, end: Option
     sizes.into_iter().map(Bytes).collect()
 }
 
-/// How the time of a validation is spent.
+/// Division of the time of a validation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spending {
     /// Pairs of launches of all cells.
     pub pairs: u32,
-    /// For one launch, its start not included; none where it may take what it needs.
+    /// Time for one launch, its start not included; none if unlimited.
     pub launch: Option<Seconds>,
-    /// The same for launches of doubtful cells, at most; there is time for one look at them, and for another if that took
-    /// less.
+    /// Maximum for a launch of undecided cells; none if it may take what it needs.
     pub further: Option<Seconds>,
 }
 
 impl Spending {
-    /// For one launch of so many doubtful cells among all.
-    pub fn of_further(&self, doubtful: usize, all: usize) -> Option<Seconds> {
-        let part = (doubtful as f64 / all.max(1) as f64).max(LEAST_PART);
+    /// Time for one launch with this many undecided cells among all.
+    pub fn of_further(&self, undecided: usize, all: usize) -> Option<Seconds> {
+        let part = (undecided as f64 / all.max(1) as f64).max(LEAST_PART);
         self.launch.zip(self.further).map(|(launch, further)| Seconds((launch.0 * part).min(further.0)))
     }
 
-    /// As little as can be compared: two pairs, with one visit to each cell.
+    /// The least that can be compared: two pairs, with one visit to each cell.
     pub const LEAST: Self = Self { pairs: LEAST_PAIRS, launch: Some(Seconds(0.0)), further: Some(Seconds(0.0)) };
 }
 
-/// Divides a time among launches, which take `startup` each to begin; none where that leaves too little. With less time
-/// there are fewer pairs than wanted.
+/// Divides a time among launches, which take `startup` each to begin; none if that leaves too little. With less time
+/// there are fewer pairs than requested.
 pub fn spending(budget: Option<Seconds>, startup: Seconds, pairs: u32) -> Option<Spending> {
     let Some(Seconds(budget)) = budget else {
         return Some(Spending { pairs: pairs.clamp(LEAST_PAIRS, MOST_PAIRS), launch: None, further: None });
@@ -185,12 +189,12 @@ pub fn spending(budget: Option<Seconds>, startup: Seconds, pairs: u32) -> Option
     let pairs = pairs.clamp(LEAST_PAIRS, affordable);
     let all = 2.0 * f64::from(pairs);
     let launch = (budget * (1.0 - FURTHER_SHARE) - all * startup.0).max(0.0) / all;
-    let launches = 2.0 * f64::from(FURTHER_PAIRS);
+    let launches = 2.0 * f64::from(pairs_before(1, pairs) - pairs);
     let further = (budget * FURTHER_SHARE / launches - startup.0).max(launch * LEAST_PART);
     Some(Spending { pairs, launch: Some(Seconds(launch)), further: Some(Seconds(further)) })
 }
 
-/// The plan of pairs of launches over these cells, in jobs of so many ranks.
+/// The plan of pairs of launches over these cells, in jobs with this many ranks.
 pub fn plan(
     cells: &[Cell],
     ranks: Ranks,
@@ -202,15 +206,9 @@ pub fn plan(
 ) -> Plan {
     let sides = || vec![Candidate::Builtin, Candidate::Rules];
     let planned = cells.iter().map(|cell| CellPlan::new(*cell, sides())).collect();
-    let nodes = cells.iter().map(|cell| (cell.ranks, layout.nodes(&survey.hosts, cell.ranks))).collect();
+    let placement = Placement::new(layout, &survey.hosts, cells.iter().map(|cell| cell.ranks));
     let plan = Plan::new(planned, pairs, schedule, seed);
-    Plan {
-        patterns: Vec::new(),
-        ranks: plan.ranks.max(ranks),
-        deployment: Some(deployment),
-        placement: Placement { layout, nodes, serving: Vec::new() },
-        ..plan
-    }
+    Plan { patterns: Vec::new(), ranks: plan.ranks.max(ranks), deployment: Some(deployment), placement, ..plan }
 }
 
 #[cfg(test)]
@@ -259,9 +257,10 @@ mod tests {
         let seconds = |spending: Option<Spending>| {
             spending.map(|it| (it.pairs, it.launch.map(|it| it.0), it.further.map(|it| it.0)))
         };
-        assert_eq!(seconds(spending(Some(Seconds(80.0)), Seconds(1.0), 4)), Some((4, Some(6.5), Some(4.0))));
-        assert_eq!(seconds(spending(Some(Seconds(12.0)), Seconds(1.0), 4)), Some((3, Some(0.5), Some(0.125))));
-        assert_eq!(spending(Some(Seconds(6.0)), Seconds(1.0), 4), None);
+        assert_eq!(seconds(spending(Some(Seconds(80.0)), Seconds(1.0), 4)), Some((4, Some(4.0), Some(9.0))));
+        assert_eq!(seconds(spending(Some(Seconds(12.0)), Seconds(1.0), 4)), Some((4, Some(0.0), Some(0.5))));
+        assert_eq!(seconds(spending(Some(Seconds(6.0)), Seconds(1.0), 4)), Some((2, Some(0.0), Some(0.5))));
+        assert_eq!(spending(Some(Seconds(4.0)), Seconds(1.0), 4), None);
         assert_eq!(seconds(spending(None, Seconds(1.0), 4)), Some((4, None, None)));
         for budget in [None, Some(Seconds(1e12))] {
             let pairs = spending(budget, Seconds(0.0), u32::MAX).map(|it| it.pairs);

@@ -1,9 +1,9 @@
-//! What controller and worker say to each other: one JSON text per line.
+//! Messages between controller and worker: one JSON text per line.
 //!
-//! The controller writes one [`Job`] to the standard input of the job's rank 0. Rank 0 answers on standard output with
-//! [`Event`]s, each on a line that begins with [`MARK`]; other lines are somebody else's output.
+//! The controller writes one [`WorkerRequest`] to the standard input of the job's rank 0. Rank 0 answers on standard output with
+//! [`WorkerEvent`]s, each on a line that begins with [`MARK`]; other lines are output of something else.
 
-use collrules_record::benchmark::{Benchmark, Length, Line};
+use collrules_record::benchmark::{Benchmark, BenchmarkLine, Length};
 use collrules_record::clock::ClockFact;
 use std::collections::BTreeMap;
 
@@ -13,23 +13,23 @@ use serde::{Deserialize, Serialize};
 use crate::circumstances::Circumstances;
 use crate::launch::LaunchPlan;
 
-/// What every event line begins with.
+/// Beginning of every event line.
 pub const MARK: &str = "@collrules ";
 
-/// The version of this conversation; both sides must agree exactly.
+/// The version of this conversation; both sides must have the same.
 pub const PROTOCOL: u32 = 5;
 
 /// The environment variable with the process number of the controller, for ranks that the launcher starts on its own host.
 pub const CONTROLLER: &str = "COLLRULES_CONTROLLER";
 
-/// What the worker is asked to do.
+/// A request to the worker.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Job {
+pub struct WorkerRequest {
     /// [`PROTOCOL`] of the controller.
     pub protocol: u32,
     /// The task.
     pub task: Task,
-    /// How communicators take their ranks from those of the job.
+    /// Order in which communicators take their ranks from those of the job.
     pub layout: Layout,
 }
 
@@ -43,7 +43,7 @@ pub enum Task {
     Measure(LaunchPlan),
     /// Time calls one after the other.
     Benchmark(Benchmark),
-    /// Call the candidates of a launch cell by cell, in order, and report where, but no times.
+    /// Call the candidates of a launch cell by cell, in order, and report progress, but no times.
     Trial(LaunchPlan),
     /// Make these calls once each and report what they return.
     Probe(Vec<Cell>),
@@ -54,17 +54,19 @@ pub enum Task {
         /// The components to leave out.
         without: Vec<Vec<Component>>,
     },
-    /// Call each point of a launch once and count what it sends.
+    /// Call each point of a launch once and count its messages.
     Count(LaunchPlan),
-    /// Say on every rank which settings decide whether a rules file has an effect.
+    /// Report on every rank the settings that decide whether a rules file has an effect.
     Circumstances,
+    /// Report on every rank the values of these MCA parameters.
+    Parameters(Vec<String>),
 }
 
-/// How a call ended, over all its ranks.
+/// Outcome of a call, over all its ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CallEnd {
-    /// Every rank succeeded and has the right data.
+    /// Every rank succeeded and has the correct data.
     Right,
     /// Every rank succeeded, some with wrong data.
     Wrong,
@@ -77,7 +79,7 @@ pub enum CallEnd {
 /// Messages from one rank to another in one call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sent {
-    /// How many.
+    /// Number of messages.
     pub messages: u64,
     /// Their bytes together.
     pub bytes: u64,
@@ -86,11 +88,11 @@ pub struct Sent {
 /// Maximum, minimum and mean over ranks of one call, in seconds.
 pub type RankTimes = [f64; 3];
 
-/// What the worker reports. Cells and candidates are given by their index in the launch; so are patterns and their casts
-/// (see [`LaunchPlan::subject`]), which the fields call the same.
+/// A report of the worker. Cells and candidates are given by their index in the launch; so are patterns and their casts
+/// (see [`LaunchPlan::subject`]), in the same fields.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Event {
+pub enum WorkerEvent {
     /// The job runs.
     Hello {
         /// [`PROTOCOL`] of the worker.
@@ -100,7 +102,7 @@ pub enum Event {
     },
     /// The answer to [`Task::Survey`].
     Survey(Survey),
-    /// A candidate's first call and check begin: whatever happens next happens to it.
+    /// A candidate's first call and check begin; it is the suspect if the job fails next.
     Checking {
         /// The cell.
         cell: usize,
@@ -113,14 +115,14 @@ pub enum Event {
         cell: usize,
         /// The candidate.
         candidate: usize,
-        /// What went wrong.
+        /// Reason of the failure.
         why: String,
     },
     /// All candidates of a cell are checked.
     Opened {
         /// The cell.
         cell: usize,
-        /// Seconds that it took.
+        /// Duration in seconds.
         seconds: f64,
         /// Seconds since the launch began to measure.
         at: f64,
@@ -140,36 +142,36 @@ pub enum Event {
         candidates: Vec<usize>,
         /// Per round, one timing per candidate.
         rounds: Vec<Vec<RankTimes>>,
-        /// Seconds that it took.
+        /// Duration in seconds.
         seconds: f64,
         /// Seconds since the launch began to measure.
         at: f64,
     },
-    /// Something was found out about clocks and harness.
+    /// A fact about clocks and harness.
     Clock(ClockFact),
-    /// A candidate is not timed any more.
+    /// A candidate is no longer timed.
     Dropped {
         /// The cell.
         cell: usize,
         /// The candidate.
         candidate: usize,
-        /// Why.
+        /// Reason.
         why: String,
     },
-    /// A cell has all the samples that the schedule wants of it in this launch.
+    /// A cell has all the samples that the schedule requires in this launch.
     Finished {
         /// The cell.
         cell: usize,
     },
     /// Measuring is over.
     Measured {
-        /// Why, in a sentence.
+        /// Reason, in a sentence.
         why: String,
     },
     /// A length of [`Task::Benchmark`] begins.
     Benchmarking(Length),
     /// The line of a length.
-    Benchmarked(Line),
+    Benchmarked(BenchmarkLine),
     /// A call of [`Task::Probe`] begins.
     Calling {
         /// Its index.
@@ -179,29 +181,31 @@ pub enum Event {
     Probed(Vec<CallEnd>),
     /// The answer to [`Task::Serving`]: for each call one outcome per list of components.
     Served(Vec<Vec<CallEnd>>),
-    /// What a point of [`Task::Count`] sent.
+    /// Messages that a point of [`Task::Count`] sent.
     Sent {
         /// The cell.
         cell: usize,
         /// The candidate.
         candidate: usize,
-        /// Per rank, what it sent to each other rank.
+        /// For each rank, its messages to each other rank.
         ranks: Vec<BTreeMap<u32, Sent>>,
     },
-    /// A cell of [`Task::Count`] whose calls cannot be counted; nothing more comes of it.
+    /// A cell of [`Task::Count`] whose calls cannot be counted; no further event about it follows.
     Uncounted {
         /// The cell.
         cell: usize,
-        /// Why.
+        /// Reason.
         why: String,
     },
     /// The answer to [`Task::Circumstances`], in rank order.
     Circumstances(Vec<Circumstances>),
-    /// The worker cannot go on.
+    /// The answer to [`Task::Parameters`], in rank order: the existing parameters, with their values.
+    Parameters(Vec<BTreeMap<String, String>>),
+    /// The worker cannot continue.
     Failed {
-        /// What is wrong and what to do.
+        /// Problem and remedy.
         why: String,
     },
-    /// The job did what it was asked and ends.
+    /// The job has finished its task and ends.
     Bye,
 }

@@ -1,25 +1,31 @@
-//! What other assumptions on programs would change, from the same timings.
+//! Rules under other assumptions about programs, from the same timings.
 
 use collrules_record::policy::{Assumption, Assumptions};
 use collrules_record::tree::Alternative;
 use collrules_rules::words::counted;
 
-use crate::build::{Built, build};
-use crate::table::Terms;
+use crate::build::{TableBuild, build};
+use crate::table::EncodingTerms;
 use crate::tree::mean_gain;
-use crate::verdict::{JudgedCell, judged_under};
+use crate::verdict::{JudgedCell, bar_other_bits, judged_under};
 
-/// For each assumption that is not made the rules with it, where they differ.
-pub(crate) fn alternatives(cells: &[JudgedCell], built: &Built, terms: &Terms<'_>) -> Vec<Alternative> {
+/// The rules under each assumption that is not made, if they differ.
+pub(crate) fn alternatives(cells: &[JudgedCell], built: &TableBuild, terms: &EncodingTerms<'_>) -> Vec<Alternative> {
     let missing = Assumption::ALL.into_iter().filter(|assumption| !terms.policy.assumptions.makes(*assumption));
     missing.filter_map(|assumption| with(assumption, cells, built, terms)).collect()
 }
 
-fn with(assumption: Assumption, cells: &[JudgedCell], built: &Built, terms: &Terms<'_>) -> Option<Alternative> {
+fn with(
+    assumption: Assumption,
+    cells: &[JudgedCell],
+    built: &TableBuild,
+    terms: &EncodingTerms<'_>,
+) -> Option<Alternative> {
     let assumptions: Assumptions = terms.policy.assumptions.with(assumption);
     let mut terms = *terms;
     terms.policy.assumptions = assumptions;
-    let judged = judged_under(cells, terms.release, terms.criteria, assumptions);
+    let mut judged = judged_under(cells, terms.release, terms.criteria, assumptions);
+    bar_other_bits(&mut judged, (terms.release, terms.placement), terms.criteria, assumptions);
     let other = build(&judged, &terms);
     let differs = |cell: &&JudgedCell| other.served(terms.release, cell) != built.served(terms.release, cell);
     let changed = judged.iter().filter(differs).count();
@@ -32,21 +38,30 @@ fn with(assumption: Assumption, cells: &[JudgedCell], built: &Built, terms: &Ter
     })
 }
 
-/// What an alternative would gain, in a whole sentence.
+/// Describes the gain of an alternative in a whole sentence.
 pub(crate) fn sentence(other: &Alternative, gain: f64) -> String {
-    let (option, what) = match other.assumption {
-        Assumption::CommutativeOps => ("--assume commutative-ops", "reduction operations commute"),
-        Assumption::ConsistentArguments => {
-            ("--assume consistent-arguments", "all ranks pass the same counts and datatypes to scatter and gather")
+    let promise = match other.assumption {
+        Assumption::CommutativeOps => Some(("--assume commutative-ops", "reduction operations commute")),
+        Assumption::ConsistentArguments => Some((
+            "--assume consistent-arguments",
+            "all ranks pass the same counts and datatypes to scatter and gather",
+        )),
+        Assumption::OtherBits => None,
+        Assumption::UniformDatatypes => {
+            Some(("--safety standard", "all ranks describe the same data with the same datatypes"))
         }
-        Assumption::UniformDatatypes => ("--safety standard", "all ranks describe the same data by the same datatypes"),
     };
-    let (cells, rules) = (counted(other.cells, "cell"), counted(other.rules, "rule"));
+    let (sizes, rules) = (counted(other.cells, "size"), counted(other.rules, "rule"));
     let [with, without] = [other.gain, gain].map(|gain| format!("{gain:.3}x"));
     let gain = if with == without {
-        format!("{with} in geometric mean over all cells, as without it")
+        format!("{with} in geometric mean over all sizes, as without it")
     } else {
-        format!("{with} instead of {without} in geometric mean over all cells")
+        format!("{with} instead of {without} in geometric mean over all sizes")
     };
-    format!("If {what} in all programs, {option} would serve {cells} otherwise, by {rules} in all: {gain}.")
+    match promise {
+        Some((option, what)) => {
+            format!("If {what} in all programs, {option} would change the choice for {sizes} ({rules} in all): {gain}.")
+        }
+        None => format!("Without --keep-bits, the choice would change for {sizes} ({rules} in all): {gain}."),
+    }
 }

@@ -1,27 +1,28 @@
-//! The analysis as a whole.
+//! The analysis of timings, from cells to findings.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use collrules_record::findings::{CellFinding, Criteria, FORMAT, Findings};
+use collrules_record::settings::Settings;
 use collrules_record::{Candidate, Placement, Policy};
-use collrules_rules::{Release, hazard};
+use collrules_rules::{Release, bits, hazard};
 
 use crate::alternatives::{alternatives, sentence};
 use crate::build::build;
 use crate::error::TunerError;
-use crate::layouts::{Judged, together, told};
+use crate::layouts::{LayoutVerdicts, describe_layouts, together};
 use crate::observations::Observations;
 use crate::remarks::{remarks, short_launches};
-use crate::repair::keep_what_was_given_back;
-use crate::table::Terms;
+use crate::repair::keep_reverted;
+use crate::table::EncodingTerms;
 use crate::tree::tree;
-use crate::verdict::{JudgedCell, judge};
+use crate::verdict::{JudgedCell, bar_other_bits, judge};
 use crate::view::{Displaced, View, displaced};
 
-/// Concludes from timings what should replace the builtin, and where.
+/// Finds the calls for which an algorithm should replace the builtin, and the algorithm.
 ///
-/// `source` names what is analysed, for the reader. The same observations give the same findings, in whatever order
-/// their timings are. Without anything that was timed or failed there is nothing to conclude from, which is an error.
+/// `source` names the data, for the reader. The same observations give the same findings, in any order. Without any
+/// timing or failure, the result is an error.
 pub fn analyze(
     observations: &Observations,
     release: Release,
@@ -31,7 +32,7 @@ pub fn analyze(
     analyze_under(observations, release, criteria, Policy::default(), source)
 }
 
-/// The same under a policy of one's own.
+/// Like [`analyze()`], under a given policy.
 pub fn analyze_under(
     observations: &Observations,
     release: Release,
@@ -39,29 +40,29 @@ pub fn analyze_under(
     policy: Policy,
     source: &str,
 ) -> Result<Findings, TunerError> {
-    let terms = Terms {
+    let terms = EncodingTerms {
         statistic: observations.statistic(),
         release,
         criteria,
         policy,
-        given_back: &[],
+        reverted: &[],
+        planned: observations.planned(),
         weights: observations.weights(),
         handable: &BTreeSet::new(),
-        settled: &BTreeMap::new(),
         layouts: &[],
         placement: &Placement::default(),
     };
     analyze_in(observations, &View::default(), &terms, source)
 }
 
-/// The same in a view of the timings.
+/// Analyses a view of the timings under the given terms.
 pub(crate) fn analyze_in(
     observations: &Observations,
     view: &View,
-    terms: &Terms<'_>,
+    terms: &EncodingTerms<'_>,
     source: &str,
 ) -> Result<Findings, TunerError> {
-    let Terms { statistic, release, criteria, policy, given_back, .. } = *terms;
+    let EncodingTerms { statistic, release, criteria, policy, reverted, .. } = *terms;
     check(criteria)?;
     if !(policy.max_regret.is_finite() && policy.max_regret >= 0.0) {
         let wanted = "a share of at least 0, such as 0.03";
@@ -72,7 +73,8 @@ pub(crate) fn analyze_in(
         return Err(TunerError::NoSamples { left_out: observations.left_out() });
     }
     let short = short_launches(&cells, observations.expected_launches());
-    let own = judge(cells, statistic, release, criteria, policy.assumptions);
+    let mut own = judge(cells, statistic, release, criteria, policy.assumptions);
+    bar_other_bits(&mut own, (release, terms.placement), criteria, policy.assumptions);
     let (mut cells, lacking, layouts) = if terms.layouts.is_empty() {
         (own, 0, Vec::new())
     } else {
@@ -80,7 +82,7 @@ pub(crate) fn analyze_in(
         let (cells, lacking) = together(&layouts, criteria, policy);
         (cells, lacking, layouts)
     };
-    keep_what_was_given_back(&mut cells, release, given_back);
+    keep_reverted(&mut cells, release, reverted);
     let built = build(&cells, terms);
     let mut hazards = hazard::check(&built.table);
     hazards.retain(|hazard| !policy.assumptions.accept(hazard));
@@ -88,15 +90,22 @@ pub(crate) fn analyze_in(
         return Err(TunerError::Hazards(hazards));
     }
     let mut tree = tree(&cells, &built, terms);
-    // What other assumptions would allow was not asked of each layout.
+    // Alternatives are not judged layout by layout.
     tree.alternatives = if terms.layouts.is_empty() { alternatives(&cells, &built, terms) } else { Vec::new() };
     let mut remarks = remarks(&cells, &built, statistic, observations.left_out(), release, criteria);
     remarks.splice(0..0, short);
     remarks.extend(tree.alternatives.iter().map(|other| sentence(other, tree.gain)));
-    let laid_out = told(&layouts, policy, |cell| built.served(release, cell));
+    let reduces = cells.iter().any(|cell| cell.cell.collective.reduces());
+    if policy.assumptions.keep_bits.is_some() && reduces && !bits::is_known(release) {
+        remarks.push(format!(
+            "The order in which Open MPI {release} adds up is not known (it is for 4.1 and 5.0), so --keep-bits leaves \
+             reductions without rules of coll/tuned."
+        ));
+    }
+    let laid_out = describe_layouts(&layouts, |cell| built.served(release, cell));
     if lacking > 0 {
-        let cells = if lacking == 1 { "1 cell is".to_owned() } else { format!("{lacking} cells are") };
-        remarks.push(format!("{cells} left out: a layout that has communicators of this size was not measured there."));
+        let sizes = if lacking == 1 { "1 size is".to_owned() } else { format!("{lacking} sizes are") };
+        remarks.push(format!("{sizes} left out: a layout that has communicators of this size was not measured there."));
     }
     let finding = |cell: JudgedCell| {
         let served = built.served(release, &cell);
@@ -120,34 +129,37 @@ pub(crate) fn analyze_in(
         cells,
         crossovers: built.crossovers,
         table: built.table,
-        handover: built.handover,
+        han: built.han,
         tree,
         placement: Placement::default(),
-        pins: BTreeMap::new(),
+        parameters: Settings::new(),
         doubted: BTreeSet::new(),
         layouts: laid_out,
-        apart: Vec::new(),
+        layout_rules: Vec::new(),
+        conduct: Vec::new(),
         remarks,
     })
 }
 
-/// The layout at hand and the others that share its rules, each judged by itself.
+/// The current layout and the others that share its rules, each judged separately.
 fn layouts_in<'a>(
     own: Vec<JudgedCell>,
     view: &View,
-    terms: &Terms<'a>,
+    terms: &EncodingTerms<'a>,
     source: &'a str,
-) -> Result<Vec<Judged<'a>>, TunerError> {
-    let mut layouts = vec![Judged::new(terms.placement, source, own)];
+) -> Result<Vec<LayoutVerdicts<'a>>, TunerError> {
+    let mut layouts = vec![LayoutVerdicts::new(terms.placement, source, own)];
     for laid in terms.layouts {
         let cells = laid.observations.cells_in(&elsewhere(view, laid.placement, terms.release))?;
-        let cells = judge(cells, terms.statistic, terms.release, terms.criteria, terms.policy.assumptions);
-        layouts.push(Judged::new(laid.placement, laid.run, cells));
+        let mut cells = judge(cells, terms.statistic, terms.release, terms.criteria, terms.policy.assumptions);
+        bar_other_bits(&mut cells, (terms.release, laid.placement), terms.criteria, terms.policy.assumptions);
+        layouts.push(LayoutVerdicts::new(laid.placement, laid.run, cells));
     }
     Ok(layouts)
 }
 
-/// What a view of one layout comes to in another: a setting that frees a collective from a component does so everywhere.
+/// Converts a view of one layout to another: a setting that switches a component off for a collective acts in all
+/// layouts.
 fn elsewhere(view: &View, placement: &Placement, release: Release) -> View {
     if view.displaced.is_empty() && view.left.is_empty() {
         return view.clone();
@@ -155,7 +167,7 @@ fn elsewhere(view: &View, placement: &Placement, release: Release) -> View {
     let freed: BTreeSet<_> = view.displaced.keys().map(|(collective, _)| *collective).collect();
     let (displaced, left): (Displaced, Displaced) =
         displaced(placement, release).into_iter().partition(|((collective, _), _)| freed.contains(collective));
-    View { displaced, left: left.into_keys().collect(), rivals: view.rivals }
+    View { displaced, left: left.into_keys().collect(), competitors: view.competitors }
 }
 
 pub(crate) fn check(criteria: Criteria) -> Result<(), TunerError> {

@@ -11,18 +11,18 @@ use collrules_rules::steps::Steps;
 use collrules_rules::table::all_builtin;
 use collrules_rules::{Collective, Release, RuleTable};
 
-/// Why a candidate must not be chosen for a collective and a communicator size.
+/// Reason why a candidate must not be chosen for a collective and a communicator size.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Bar {
-    /// It failed at some message size on that many ranks.
+    /// It failed at some message size on this number of ranks.
     Failed,
     /// Communicators of one process never reach `coll/tuned`.
     Alone,
     /// The release does not have it.
     Unknown(UnknownAlgorithm),
-    /// It is wrong for programs that do not keep to this, which is not assumed.
+    /// It is wrong for programs that violate this assumption, which is not made.
     Lacking(Assumption),
-    /// It is an error on so many ranks.
+    /// It is an error on this number of ranks.
     Ranks(Ranks),
     /// A rule for it would break programs.
     Hazard(Hazard),
@@ -30,10 +30,10 @@ pub(crate) enum Bar {
     Slower(Arrangement),
 }
 
-/// What keeps a candidate from being chosen for a collective on so many ranks, if anything does.
+/// Returns the reason why a candidate must not be chosen for a collective on this number of ranks, if there is one.
 ///
-/// A candidate that failed at one message size is barred at all of them: what went wrong may depend on the size in
-/// other ways than the grid shows.
+/// A candidate that failed at one message size is barred at all of them: the failure may depend on the size in ways
+/// that the grid does not show.
 pub(crate) fn bar(
     release: Release,
     collective: Collective,
@@ -45,7 +45,7 @@ pub(crate) fn bar(
     if failed.contains(&candidate) {
         return Some(Bar::Failed);
     }
-    // No rule of coll/tuned asks for anything else. HAN looks after operations that do not commute by itself.
+    // Rules of coll/tuned choose nothing else. HAN itself takes care of operations that do not commute.
     let Candidate::Tuned(choice) = candidate else { return None };
     if ranks.0 < 2 {
         return Some(Bar::Alone);
@@ -74,15 +74,15 @@ impl fmt::Display for Bar {
             Self::Alone => f.write_str("communicators of one process never reach coll/tuned"),
             Self::Unknown(unknown) => unknown.fmt(f),
             Self::Lacking(Assumption::CommutativeOps) => f.write_str(
-                "it gives wrong results for operations that do not commute, and nothing tests for them once a rule \
-                 decides",
+                "it gives wrong results for operations that do not commute, and a rule applies to these too",
             ),
+            Self::Lacking(Assumption::OtherBits) => f.write_str("sums may have other bits than --keep-bits permits"),
             Self::Lacking(Assumption::UniformDatatypes | Assumption::ConsistentArguments) => {
-                f.write_str("it gives wrong data or hangs where ranks describe the same data by different datatypes")
+                f.write_str("it gives wrong data or hangs if ranks describe the same data with different datatypes")
             }
-            Self::Ranks(ranks) => write!(f, "it is an error on {ranks} ranks"),
+            Self::Ranks(ranks) => write!(f, "it is invalid on {ranks} ranks"),
             Self::Slower(on) => write!(f, "it is slower on {on}"),
-            // A whole sentence, here at the end of another.
+            // A complete sentence, used here as the end of another.
             Self::Hazard(hazard) => f.write_str(hazard.to_string().trim_end_matches('.')),
         }
     }

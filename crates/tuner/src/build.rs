@@ -1,48 +1,49 @@
-//! From verdicts to the rule table, and what has to be said about it.
+//! The rule table from verdicts, with remarks.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::findings::Crossover;
-use collrules_record::handover::HandedSteps;
+use collrules_record::han_rules::HanSteps;
 use collrules_record::policy::Assumptions;
-use collrules_record::{Candidate, Cell, Handed, Handover};
+use collrules_record::{Candidate, Cell, HanRule, HanRules};
 use collrules_rules::metric::metric;
 use collrules_rules::steps::Steps;
 use collrules_rules::table::RankSteps;
 use collrules_rules::{Collective, Release, RuleTable};
 
 use crate::common::Block;
-use crate::table::{Sizes, Terms, encodings, optimal};
+use crate::table::{EncodingTerms, Sizes, encodings, optimal};
 use crate::verdict::JudgedCell;
 
-/// The rules, and how they came about.
+/// The rules, with data on how they were found.
 #[derive(Debug, Default)]
-pub(crate) struct Built {
-    /// Who serves each collective, by communicator size and lookup bytes. What follows are its two halves.
+pub(crate) struct TableBuild {
+    /// Candidate used for the calls of each collective, by communicator size and lookup bytes. The next two fields are
+    /// its two parts.
     serving: BTreeMap<Collective, Steps<Sizes>>,
     pub(crate) table: RuleTable,
-    pub(crate) handover: Handover,
+    pub(crate) han: HanRules,
     pub(crate) crossovers: Vec<Crossover>,
-    /// Collectives and communicator sizes that keep the builtin although verdicts would replace it, because all
-    /// message sizes have to share one choice and none is good enough for all of them.
+    /// Collectives and communicator sizes that keep the builtin against the verdicts: all message sizes must share one
+    /// choice, and none is good enough for all.
     pub(crate) overruled: Vec<Block>,
-    /// Those whose rule for all message sizes rests on a single measured one.
+    /// Collectives and communicator sizes whose rule for all message sizes relies on a single measured one.
     pub(crate) stretched: Vec<Block>,
     /// Logarithm of the time under the rules over that of the best permitted candidate.
     pub(crate) log_regrets: BTreeMap<Cell, f64>,
-    /// What programs were taken to keep to.
+    /// Assumptions about programs.
     pub(crate) assumptions: Assumptions,
 }
 
 /// Builds the rule table from cells in order of collective, communicator size and message size.
-pub(crate) fn build(cells: &[JudgedCell], terms: &Terms<'_>) -> Built {
+pub(crate) fn build(cells: &[JudgedCell], terms: &EncodingTerms<'_>) -> TableBuild {
     let encodings = encodings(cells, terms);
     let (serving, crossovers) = optimal(&encodings, terms);
     let shared: BTreeSet<_> = encodings.iter().filter(|encoding| encoding.shared).map(|it| it.collective).collect();
-    let mut built = Built { crossovers, assumptions: terms.policy.assumptions, ..Built::default() };
+    let mut built = TableBuild { crossovers, assumptions: terms.policy.assumptions, ..TableBuild::default() };
     for (collective, steps) in &serving {
         built.table.set(*collective, choices(steps));
-        built.handover.set(*collective, handed(*collective, steps, terms));
+        built.han.set(*collective, handed(*collective, steps, terms));
     }
     built.serving = serving;
     let of_block = cells.chunk_by(|a, b| (a.cell.collective, a.cell.ranks) == (b.cell.collective, b.cell.ranks));
@@ -68,20 +69,21 @@ pub(crate) fn build(cells: &[JudgedCell], terms: &Terms<'_>) -> Built {
     built
 }
 
-/// The rules of `coll/tuned` in what serves a collective.
+/// Returns the rules of `coll/tuned` among the candidates chosen for a collective.
 fn choices(steps: &Steps<Sizes>) -> RankSteps {
     steps.map(|sizes| sizes.map(|candidate| candidate.served()))
 }
 
-/// What HAN's file says of it: by the size that callers pass, which HAN looks up, rather than by lookup bytes.
-fn handed(collective: Collective, steps: &Steps<Sizes>, terms: &Terms<'_>) -> HandedSteps {
-    let mut handed = Steps::constant(Steps::constant(Handed::Kept));
+/// Returns the choices that HAN's file expresses, by the size that callers pass: HAN looks up that size, not lookup
+/// bytes.
+fn handed(collective: Collective, steps: &Steps<Sizes>, terms: &EncodingTerms<'_>) -> HanSteps {
+    let mut handed = Steps::constant(Steps::constant(HanRule::Default));
     for (_, ranks) in terms.handable.iter().filter(|(other, _)| *other == collective) {
         let factor = metric(terms.release, collective, *ranks).factor();
-        let mut own = Steps::constant(Handed::Kept);
+        let mut own = Steps::constant(HanRule::Default);
         for (start, end, candidate) in steps.get(ranks.0.into()).iter() {
             let bytes = |lookup: u64| lookup.div_ceil(factor);
-            own.set(bytes(start), end.map(bytes), Handed::of(*candidate));
+            own.set(bytes(start), end.map(bytes), HanRule::from_candidate(*candidate));
         }
         let ranks = u64::from(ranks.0);
         handed.set(ranks, Some(ranks + 1), own);
@@ -89,15 +91,15 @@ fn handed(collective: Collective, steps: &Steps<Sizes>, terms: &Terms<'_>) -> Ha
     handed
 }
 
-impl Built {
-    /// Who serves a cell.
+impl TableBuild {
+    /// Returns the candidate that is used for a cell.
     pub(crate) fn served(&self, release: Release, cell: &JudgedCell) -> Candidate {
         let Cell { collective, ranks, .. } = cell.cell;
         let at = cell.cell.lookup_bytes(release);
         self.serving.get(&collective).map_or(Candidate::Builtin, |steps| *steps.get(ranks.0.into()).get(at))
     }
 
-    /// Who serves a collective, by communicator size and lookup bytes.
+    /// Returns the candidates used for a collective, by communicator size and lookup bytes.
     pub(crate) fn serving(&self, collective: Collective) -> Steps<Sizes> {
         let builtin = || Steps::constant(Steps::constant(Candidate::Builtin));
         self.serving.get(&collective).cloned().unwrap_or_else(builtin)

@@ -11,46 +11,46 @@ pub(crate) struct Timing {
     pub(crate) launch: u32,
     pub(crate) visit: u32,
     pub(crate) round: u32,
-    /// Positive.
+    /// Time in seconds, above 0.
     pub(crate) seconds: f64,
 }
 
-/// The timings of one candidate in one cell, in the order in which they were taken.
+/// The timings of one candidate in one cell, in the order of measurement.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Series {
+pub(crate) struct PointTimings {
     pub(crate) candidate: Candidate,
     pub(crate) timings: Vec<Timing>,
 }
 
-/// Two timings that were taken side by side.
+/// Timings of the builtin and a candidate from the same round.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Pair {
+pub(crate) struct TimingPair {
     pub(crate) launch: u32,
     pub(crate) visit: u32,
-    /// Natural logarithm of builtin time over candidate time: positive where the candidate is faster.
+    /// Natural logarithm of builtin time over candidate time: positive if the candidate is faster.
     pub(crate) log_gain: f64,
     /// The seconds of the builtin and of the candidate.
     pub(crate) seconds: (f64, f64),
 }
 
-/// What was timed in one cell.
+/// Timings of one cell.
 #[derive(Clone, Debug)]
 pub(crate) struct CellTimings {
     pub(crate) cell: Cell,
     /// The builtin first, if it was timed, then by candidate.
-    pub(crate) series: Vec<Series>,
+    pub(crate) series: Vec<PointTimings>,
     /// Candidates that failed, with the reason.
     pub(crate) disqualified: Vec<(Candidate, String)>,
     /// Candidates that were clearly beaten in a launch, and hence not timed in later ones.
     pub(crate) dropped: BTreeSet<Candidate>,
 }
 
-/// Points that got no more samples.
+/// Points whose timing ended early.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ends {
-    /// Those that failed, with the first reason.
+    /// Failed points, with the first reason.
     pub(crate) disqualified: BTreeMap<(Cell, Candidate), String>,
-    /// Those that were clearly beaten.
+    /// Points that were clearly slower than others.
     pub(crate) dropped: BTreeSet<(Cell, Candidate)>,
 }
 
@@ -60,9 +60,9 @@ impl Timing {
     }
 }
 
-impl Series {
+impl PointTimings {
     pub(crate) fn new(candidate: Candidate, mut timings: Vec<Timing>) -> Self {
-        // Runs are written in this order, and sorting sorted timings costs next to nothing.
+        // Runs are written in this order, so sorting costs almost nothing.
         timings.sort_by_key(Timing::turn);
         Self { candidate, timings }
     }
@@ -72,12 +72,12 @@ impl Series {
         self.timings.iter().map(|timing| timing.seconds).collect()
     }
 
-    /// The launches in which it was timed.
+    /// The launches that have a timing of the candidate.
     pub(crate) fn launches(&self) -> BTreeSet<u32> {
         self.timings.iter().map(|timing| timing.launch).collect()
     }
 
-    /// The median seconds of each launch: calls of one launch are no replication.
+    /// The median of each launch, in seconds. Calls of one launch are not replications.
     pub(crate) fn launch_medians(&self) -> Vec<(u32, f64)> {
         let launches = self.timings.chunk_by(|a, b| a.launch == b.launch);
         let of_launch = |launch: &[Timing]| {
@@ -87,8 +87,8 @@ impl Series {
         launches.filter_map(of_launch).collect()
     }
 
-    /// Pairs this candidate with the builtin wherever both took a turn in the same round.
-    pub(crate) fn pairs(&self, builtin: &Series) -> Vec<Pair> {
+    /// Pairs the timings of this candidate and the builtin that are from the same round.
+    pub(crate) fn pairs(&self, builtin: &PointTimings) -> Vec<TimingPair> {
         let mut pairs = Vec::with_capacity(self.timings.len());
         let mut reference = builtin.timings.iter().peekable();
         for timing in &self.timings {
@@ -96,7 +96,7 @@ impl Series {
             if let Some(other) = reference.next_if(|other| other.turn() == timing.turn()) {
                 let log_gain = (other.seconds / timing.seconds).ln();
                 let seconds = (other.seconds, timing.seconds);
-                pairs.push(Pair { launch: timing.launch, visit: timing.visit, log_gain, seconds });
+                pairs.push(TimingPair { launch: timing.launch, visit: timing.visit, log_gain, seconds });
             }
         }
         pairs
@@ -105,33 +105,35 @@ impl Series {
 
 impl CellTimings {
     /// The builtin's timings.
-    pub(crate) fn builtin(&self) -> Option<&Series> {
+    pub(crate) fn builtin(&self) -> Option<&PointTimings> {
         self.series.first().filter(|series| series.candidate == Candidate::Builtin)
     }
 
-    /// Whether the builtin itself failed, which leaves nothing to compare with.
+    /// Returns true if the builtin itself failed, which leaves no baseline.
     pub(crate) fn builtin_failed(&self) -> bool {
         self.disqualified.iter().any(|(candidate, _)| *candidate == Candidate::Builtin)
     }
 
-    /// The launches in which anything was timed.
+    /// The launches that have any timing.
     pub(crate) fn launches(&self) -> BTreeSet<u32> {
-        self.series.iter().flat_map(Series::launches).collect()
+        self.series.iter().flat_map(PointTimings::launches).collect()
     }
 
-    /// Whether there is nothing left to time: the builtin failed, or all that was timed beside it was beaten or failed.
+    /// Returns true if nothing is left to time: the builtin failed, or all other timed candidates were beaten or
+    /// failed.
     pub(crate) fn finished(&self) -> bool {
         let ended = |candidate: &Candidate| {
             self.dropped.contains(candidate) || self.disqualified.iter().any(|(failed, _)| failed == candidate)
         };
-        let mut rivals = self.series.iter().map(|series| &series.candidate).filter(|it| **it != Candidate::Builtin);
-        self.builtin_failed() || rivals.all(ended)
+        let mut competitors =
+            self.series.iter().map(|series| &series.candidate).filter(|it| **it != Candidate::Builtin);
+        self.builtin_failed() || competitors.all(ended)
     }
 }
 
-/// Sorts points into cells, by collective, communicator size and message size. Cells in which everything failed before
-/// it was timed are cells as well.
-pub(crate) fn by_cell(points: Vec<(Cell, Series)>, ends: &Ends) -> Vec<CellTimings> {
+/// Sorts points into cells, by collective, communicator size and message size. Cells without timings, in which every
+/// candidate failed, are included.
+pub(crate) fn by_cell(points: Vec<(Cell, PointTimings)>, ends: &Ends) -> Vec<CellTimings> {
     let mut cells: BTreeMap<Cell, CellTimings> = BTreeMap::new();
     let empty = |cell| CellTimings { cell, series: Vec::new(), disqualified: Vec::new(), dropped: BTreeSet::new() };
     for (cell, series) in points {
@@ -141,7 +143,7 @@ pub(crate) fn by_cell(points: Vec<(Cell, Series)>, ends: &Ends) -> Vec<CellTimin
         cells.entry(*cell).or_insert_with(|| empty(*cell)).disqualified.push((*candidate, why.clone()));
     }
     for (cell, candidate) in &ends.dropped {
-        // Without timings it is no cell: nothing is known of it.
+        // A cell without timings gives no information.
         if let Some(timings) = cells.get_mut(cell) {
             timings.dropped.insert(*candidate);
         }
@@ -158,14 +160,14 @@ mod tests {
 
     use super::*;
 
-    fn series(candidate: Candidate, timings: &[(u32, u32, u32, f64)]) -> Series {
+    fn series(candidate: Candidate, timings: &[(u32, u32, u32, f64)]) -> PointTimings {
         let timing = |(launch, visit, round, seconds): &(u32, u32, u32, f64)| Timing {
             launch: *launch,
             visit: *visit,
             round: *round,
             seconds: *seconds,
         };
-        Series::new(candidate, timings.iter().map(timing).collect())
+        PointTimings::new(candidate, timings.iter().map(timing).collect())
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! One choice for all message sizes of a communicator size, where the sizes have to share one.
+//! One choice for all message sizes of a communicator size, for formats and releases that allow only one.
 //!
 //! Such a choice replaces the builtin at every size, so that it is judged over all of them: what convinces at one size
 //! alone does not convince for the others.
@@ -14,13 +14,13 @@ use crate::statistics::{Score, adjust, mean, stratified};
 use crate::verdict::{JudgedCell, JudgedPoint, resolved};
 use crate::weights::Weights;
 
-/// A collective on so many ranks.
+/// A collective on a number of ranks.
 pub(crate) type Block = (Collective, Ranks);
 
-/// Candidates other than the builtin that may serve all sizes of a block.
+/// Candidates other than the builtin that all sizes of a block may use.
 pub(crate) type Convincing = BTreeMap<Block, BTreeSet<Candidate>>;
 
-/// The choices that may serve all sizes, for every block in which sizes have to share one.
+/// Returns the choices that all sizes may use, for each block whose sizes must share one.
 ///
 /// In a single cell they are those that may replace the builtin there, in several cells those that meet the criteria as a
 /// whole. The tests of all blocks make a family of their own for the error rate, since each of them stands for one
@@ -34,21 +34,21 @@ pub(crate) fn convincing_choices(
     weights: Weights<'_>,
 ) -> Convincing {
     let mut convincing = Convincing::new();
-    let mut rivals = Vec::new();
+    let mut competitors = Vec::new();
     let blocks = cells.chunk_by(|a, b| block(a) == block(b));
     for cells in blocks.filter(|cells| assumptions.one_choice(release, cells[0].cell.collective, cells[0].cell.ranks)) {
         let single = cells.iter().filter(|_| cells.len() == 1).flat_map(JudgedCell::qualified);
         convincing.insert(block(&cells[0]), single.map(|finding| finding.candidate).collect());
         if cells.len() > 1 {
-            rivals.extend(rivals_of(cells, criteria, weights));
+            competitors.extend(rivals_of(cells, criteria, weights));
         }
     }
-    let p_values: Vec<f64> = rivals.iter().filter_map(|rival| rival.p_value).collect();
+    let p_values: Vec<f64> = competitors.iter().filter_map(|competitor| competitor.p_value).collect();
     let mut q_values = adjust(&p_values).into_iter();
-    for rival in rivals {
-        let q_value = rival.p_value.and_then(|_| q_values.next());
-        if rival.convinces(q_value, statistic, criteria) {
-            convincing.entry(rival.block).or_default().insert(rival.candidate);
+    for competitor in competitors {
+        let q_value = competitor.p_value.and_then(|_| q_values.next());
+        if competitor.convinces(q_value, statistic, criteria) {
+            convincing.entry(competitor.block).or_default().insert(competitor.candidate);
         }
     }
     convincing
@@ -59,29 +59,29 @@ fn block(cell: &JudgedCell) -> Block {
 }
 
 /// A candidate that was compared with the builtin in every cell of a block, and in every launch.
-struct Rival {
+struct BlockCandidate {
     block: Block,
     candidate: Candidate,
-    /// What is gained over all cells, gains that the clock cannot tell counting as none.
+    /// Gain over all cells; gains below the resolution of the clock count as none.
     gain: f64,
-    /// The mean of the log gains in the launch in which it is smallest.
+    /// Mean of the log gains in the launch with the smallest mean.
     least_launch: f64,
-    /// Of the test over all cells; missing where a cell has too few visits.
+    /// P value of the test over all cells; missing if a cell has too few visits.
     p_value: Option<f64>,
-    /// Whether it is slower than the builtin in a cell.
+    /// True if it is slower than the builtin in a cell.
     slower: bool,
     barred: bool,
 }
 
-/// The rivals of a block.
-fn rivals_of(cells: &[JudgedCell], criteria: Criteria, weights: Weights<'_>) -> Vec<Rival> {
+/// The competitors of a block.
+fn rivals_of(cells: &[JudgedCell], criteria: Criteria, weights: Weights<'_>) -> Vec<BlockCandidate> {
     let candidates = cells[0].points.iter().map(|point| point.finding.candidate);
     let points = |candidate| cells.iter().map(|cell| cell.judged(candidate)).collect::<Option<Vec<_>>>();
-    candidates.filter_map(|candidate| Rival::new(cells, &points(candidate)?, weights, criteria)).collect()
+    candidates.filter_map(|candidate| BlockCandidate::new(cells, &points(candidate)?, weights, criteria)).collect()
 }
 
-impl Rival {
-    /// `points` are those of one candidate, one for each of the cells.
+impl BlockCandidate {
+    /// A competitor from the points of one candidate, one point per cell.
     fn new(cells: &[JudgedCell], points: &[&JudgedPoint], weights: Weights<'_>, criteria: Criteria) -> Option<Self> {
         let first = points.first()?;
         let mut log_gains = Vec::with_capacity(points.len());
@@ -93,7 +93,7 @@ impl Rival {
             let stalls = finding.stalls.is_some() && !criteria.accept_stalls;
             slower |= stalls || is_slower(finding, criteria);
         }
-        // A launch that was cut short has some of the cells only, and still has to agree.
+        // An interrupted launch has only some of the cells, and must still agree.
         let mut launches: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
         for (launch, log_gain) in points.iter().flat_map(|point| &point.basis.launches) {
             launches.entry(*launch).or_default().push(*log_gain);
@@ -107,16 +107,16 @@ impl Rival {
             least_launch: launches.values().map(|gains| mean(gains)).min_by(f64::total_cmp)?,
             p_value: scores.map(|scores| stratified(&scores)),
             slower,
-            // Bars of layouts are of single cells.
+            // A bar of a layout applies to a single cell.
             barred: points.iter().any(|point| point.bar.is_some()),
         })
     }
 
-    /// Whether it may replace the builtin in the whole block.
+    /// Returns true if it may replace the builtin in the whole block.
     ///
-    /// It must neither be slower nor stall anywhere, and what is gained over all cells has to reach the threshold. The test over
-    /// all cells has to say that it is faster, and the mean has to in every launch; for a table of averages without
-    /// enough launches for a test the mean has to reach what is asked for instead in each of them.
+    /// It must neither be slower nor stall anywhere, and the gain over all cells must reach the threshold. The test
+    /// over all cells must show that it is faster, and its mean must be faster in every launch. In a table of averages
+    /// with too few launches for a test, the mean must instead reach `untested_gain` in each of them.
     fn convinces(&self, q_value: Option<f64>, statistic: Statistic, criteria: Criteria) -> bool {
         let shown = match (q_value, statistic) {
             (Some(q_value), _) => q_value <= criteria.error_rate && self.least_launch > 0.0,
@@ -129,7 +129,7 @@ impl Rival {
     }
 }
 
-/// Slower is a gain below the inverse of the threshold, or an interval wholly below 1.
+/// Returns true if the gain is below the inverse of the threshold, or the interval is entirely below 1.
 fn is_slower(finding: &PointFinding, criteria: Criteria) -> bool {
     finding
         .gain

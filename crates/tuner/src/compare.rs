@@ -1,27 +1,26 @@
-//! What changed from one run to a later one: the builtin's times, the choices, and what the earlier rules are worth now.
+//! Changes from one run to a later one: the builtin's times, the choices, and the present gain of the earlier rules.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::comparison::{CellChange, Comparison, FORMAT, OldRules, Side, differences};
 use collrules_record::findings::{CellFinding, Findings};
-use collrules_record::validation::{Criteria, Outcome};
-use collrules_record::{Candidate, Cell, Component, Estimate, Handed, Manifest};
+use collrules_record::validation::{Outcome, ValidationCriteria};
+use collrules_record::{Candidate, Cell, Component, Estimate, HanRule, Manifest};
 use collrules_rules::{Collective, registry};
-use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use crate::error::TunerError;
 use crate::observations::Observations;
-use crate::statistics::{Variance, adjust, mean, student_quantile};
+use crate::statistics::{LogRatio, Variance, adjust, mean};
 use crate::view::View;
 
-/// A run as far as it is known.
+/// A run, with the data that are known of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Run<'a> {
-    /// What was concluded.
+    /// Findings of the run.
     pub findings: &'a Findings,
-    /// Its timings; without them differences cannot be told from chance.
+    /// Its timings; without them differences cannot be tested.
     pub observations: Option<&'a Observations>,
-    /// Where they come from.
+    /// Manifest of the run directory, if there is one.
     pub manifest: Option<&'a Manifest>,
 }
 
@@ -32,11 +31,11 @@ pub struct Run<'a> {
 /// to know it; where a cell's own is larger, it has that.
 pub fn compare(before: Run<'_>, after: Run<'_>) -> Result<Comparison, TunerError> {
     let Findings { criteria, .. } = after.findings;
-    let criteria = Criteria {
+    let criteria = ValidationCriteria {
         min_difference: criteria.min_gain,
         error_rate: criteria.error_rate,
         level: criteria.level,
-        ..Criteria::default()
+        ..ValidationCriteria::default()
     };
     let mut obstacles = Vec::new();
     let cells = comparable(before, after, &mut obstacles);
@@ -47,10 +46,8 @@ pub fn compare(before: Run<'_>, after: Run<'_>) -> Result<Comparison, TunerError
     let (then, now) = (launches(before)?, launches(after)?);
     let spread = spread(&cells, &then, &now);
     if !cells.is_empty() && spread.is_empty() {
-        obstacles.push(
-            "No run has several launches with samples, so that differences of the builtin cannot be told from chance."
-                .to_owned(),
-        );
+        obstacles
+            .push("No run has several launches with samples, so changes of the default cannot be tested.".to_owned());
     }
     let mut changes = Vec::with_capacity(cells.len());
     let mut p_values = Vec::with_capacity(cells.len());
@@ -108,7 +105,8 @@ fn side(run: Run<'_>) -> Side {
     }
 }
 
-/// The cells that both runs have under the same circumstances; what hinders the comparison of others is said.
+/// The cells that both runs measured under the same conditions. Appends a remark on each difference that prevents a
+/// comparison.
 fn comparable<'a>(
     before: Run<'a>,
     after: Run<'a>,
@@ -120,25 +118,24 @@ fn comparable<'a>(
     }
     if old.statistic != new.statistic {
         obstacles
-            .push("The times of the two runs are not the same thing: one is of calls, the other a mean.".to_owned());
+            .push("The two runs measured different quantities: one has times of calls, the other means.".to_owned());
         return Vec::new();
     }
     if let (Some(before), Some(after)) = (before.manifest, after.manifest) {
         if before.backend != after.backend {
             obstacles.push(format!(
-                "One run comes from {}, the other from {}: their times have nothing in common.",
+                "One run comes from {}, the other from {}: their times cannot be compared.",
                 before.backend, after.backend
             ));
             return Vec::new();
         }
         if before.host.get("Processor") != after.host.get("Processor") {
             obstacles.push(
-                "The processors are not the same: what changed is what the machines differ by, and not the library alone."
-                    .to_owned(),
+                "The processors differ: changes may come from the machine, not only from the library.".to_owned(),
             );
         }
         if before.started > after.started {
-            obstacles.push("The run that was given as the earlier one was begun after the other.".to_owned());
+            obstacles.push("The runs may be swapped: the earlier one began after the later one.".to_owned());
         }
     }
     let mut moved = BTreeSet::new();
@@ -158,10 +155,12 @@ fn comparable<'a>(
         })
         .collect();
     for ranks in moved {
-        obstacles.push(format!("The {ranks} ranks were spread over nodes in another way: their cells are left out."));
+        obstacles.push(format!(
+            "Communicators of {ranks} ranks are left out: their ranks were spread over nodes differently."
+        ));
     }
     if pairs.is_empty() {
-        obstacles.push("The runs have no cell in common.".to_owned());
+        obstacles.push("The runs have no size in common.".to_owned());
     }
     pairs
 }
@@ -189,7 +188,7 @@ fn spread(
     for (_, cell) in cells {
         for values in [then.get(&cell.cell), now.get(&cell.cell)].into_iter().flatten() {
             let pooled = spread.entry(cell.cell.collective).or_default();
-            *pooled = pooled.and(Variance::of(values));
+            *pooled = pooled.and(Variance::from_values(values));
         }
     }
     spread.retain(|_, variance| variance.degrees > 0.0);
@@ -215,37 +214,32 @@ fn builtin(
     if a.is_empty() || b.is_empty() {
         return Some((untested, None));
     }
-    let own = Variance::of(a).and(Variance::of(b));
+    let own = Variance::from_values(a).and(Variance::from_values(b));
     let wide = if own.degrees > 0.0 && own.value() > pooled.value() { own } else { *pooled };
     let error = (wide.value() * (1.0 / a.len() as f64 + 1.0 / b.len() as f64)).sqrt();
-    let difference = mean(a) - mean(b);
-    let half = student_quantile(level, wide.degrees) * error;
-    let estimate = Estimate::ratio(difference, half, level, a.len().min(b.len()));
-    let p_value = match StudentsT::new(0.0, 1.0, wide.degrees) {
-        Ok(t) if error > 0.0 => 2.0 * t.sf((difference / error).abs()),
-        // Without any spread there is nothing that chance could explain.
-        _ => f64::from(difference == 0.0),
-    };
-    Some((estimate, Some(p_value)))
+    let change = LogRatio { log: mean(a) - mean(b), error, degrees: wide.degrees, samples: a.len().min(b.len()) };
+    let p_value = (2.0 * change.p_above(0.0).min(change.p_below(0.0))).min(1.0);
+    Some((change.estimate(level), Some(p_value)))
 }
 
-/// What the earlier rules are worth in a cell of the later run; nothing where it has not timed what they give.
+/// Computes the present gain of the earlier rules in a cell of the later run; none if that run has not timed the
+/// candidate that they choose.
 fn worth(before: Run<'_>, after: Run<'_>, cell: &CellFinding) -> Option<OldRules> {
     let (old, new) = (before.findings, after.findings);
     let Cell { collective, ranks, .. } = cell.cell;
-    // The later Open MPI reads the file, and may look up another size.
+    // The later Open MPI reads the file, and may look up another number of bytes.
     let choice = old.table.lookup(collective, ranks.0.into(), cell.cell.lookup_bytes(new.release));
-    // The same number may be another algorithm there.
+    // The number may mean another algorithm in the later release.
     if registry::describe(old.release, collective, choice) != registry::describe(new.release, collective, choice) {
         return None;
     }
     let tuned = Candidate::Component(Component::TUNED);
-    // What HAN keeps, rules do not reach; what it hands over, or settings took from it, `tuned` decides where rules say
-    // nothing.
-    let said = old.handover.says(cell.cell);
-    let handed = said == Handed::Over || !old.pins.is_empty();
+    // Rules have no effect on calls that HAN keeps. Calls that HAN delegates, or that settings move to `tuned`, use
+    // `tuned`'s own decision if no rule matches.
+    let said = old.han.rule(cell.cell);
+    let handed = said == HanRule::Delegate || !old.parameters.is_empty();
     let kept = !handed && !new.placement.without(collective, ranks).is_empty();
-    let gives = match Candidate::of(choice) {
+    let gives = match Candidate::from_choice(choice) {
         _ if kept => said.candidate(),
         Candidate::Builtin if handed && cell.point(tuned).is_some() => tuned,
         candidate => candidate,
@@ -256,7 +250,7 @@ fn worth(before: Run<'_>, after: Run<'_>, cell: &CellFinding) -> Option<OldRules
         return failed.then_some(OldRules { gives, gain: None, regret: None, slower: false, failed });
     };
     let under_new = cell.point(cell.served_candidate()).or_else(|| cell.point(Candidate::Builtin))?;
-    // A candidate that racing dropped early has too few timings for an interval: then the difference has to be large.
+    // A candidate dropped early has too few timings for an interval: then the difference has to be large.
     let slower = point.gain.is_some_and(|gain| match gain.high {
         Some(high) => high < 1.0 && gain.point <= 1.0 / (1.0 + new.criteria.min_gain),
         None => gain.point <= 1.0 / (1.0 + new.criteria.untested_gain),

@@ -1,95 +1,86 @@
-//! Rules where another component than `coll/tuned` serves the calls.
+//! Rules for calls that another component than `coll/tuned` handles.
 //!
-//! HAN can be told call by call to hand over to `coll/tuned`, by a rules file of its own: what `coll/tuned` would do with each
-//! choice, and by its own decision (`component:tuned`), are candidates against HAN in every cell, and the rules of both
-//! files are found together.
+//! HAN has a rules file of its own, which can delegate single calls to `coll/tuned`. So each algorithm of `coll/tuned`,
+//! and its own decision (`component:tuned`), is compared with HAN in every cell, and the rules of both files are found
+//! together.
 //!
-//! Parameters of HAN, which hold for whole jobs, are chosen before that, by what each would leave to be found (`settled`).
-//!
-//! Other components have no such file. Rules have an effect there only with a setting that puts the component out of the
-//! way for a collective. The setting acts on every call of that collective, also where the rules say nothing: what happens there is then not what
-//! happened before, but what `coll/tuned` decides by itself, which is measured as the candidate `component:tuned`. So
-//! the rules are made against `component:tuned`, as it is what a missing rule leaves, and then judged as a whole
-//! against what users have today, per collective.
+//! Other components have no such file. Rules have an effect there only with a setting that switches the component off
+//! for a collective. The setting acts on every call of that collective: calls without a rule then use `coll/tuned`'s
+//! own decision, which is measured as the candidate `component:tuned`. So the rules are found by comparison with
+//! `component:tuned`. Then all rules of a collective together are compared with the component that runs its calls now.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use collrules_record::competitor::{Competitor, ComponentSwitch};
 use collrules_record::estimate::geometric_mean;
 use collrules_record::findings::{CellFinding, Criteria, Findings, Verdict};
-use collrules_record::rival::{Rival, Switch};
-use collrules_record::validation::GivenBack;
+use collrules_record::validation::RevertedRange;
 use collrules_record::{Candidate, Cell, Component, Placement, Policy, Ranks};
+use collrules_rules::words::counted;
 use collrules_rules::{Choice, Collective, Release};
 
 use crate::analysis::analyze_in;
 use crate::error::TunerError;
 use crate::handed;
 use crate::layouts::Laid;
-use crate::settled;
-use crate::table::Terms;
+use crate::table::EncodingTerms;
 use crate::view::{Displaced, View, displaced};
 
-/// The same as [`analyze`](crate::analyze()), for observations of communicators of which some are served by other
-/// components than `coll/tuned`, and with ranges given back to the builtin, since other launches have shown that rules lose
-/// there. The gains are over what users have today; beside the findings stand the collectives whose rules need those
-/// components out of the way. `layouts` share the rules.
+/// Like [`analyze`](crate::analyze()), for communicators whose calls other components than `coll/tuned` may run, and
+/// with reverted ranges.
 pub fn analyze_among(
     own: Laid<'_>,
     layouts: &[Laid<'_>],
     release: Release,
     criteria: Criteria,
     policy: Policy,
-    given_back: &[GivenBack],
+    reverted: &[RevertedRange],
 ) -> Result<(Findings, BTreeSet<Collective>), TunerError> {
     let Laid { observations, placement, run: source } = own;
     let placements = std::iter::once(placement).chain(layouts.iter().map(|laid| laid.placement));
     let handable: BTreeSet<(Collective, Ranks)> =
         placements.flat_map(|placement| placement.handable(release)).collect();
-    let none = BTreeMap::new();
-    let terms = Terms {
+    let terms = EncodingTerms {
         statistic: observations.statistic(),
         release,
         criteria,
         policy,
-        given_back,
+        reverted,
+        planned: observations.planned(),
         weights: observations.weights(),
         handable: &handable,
-        settled: &none,
         layouts,
         placement,
     };
-    let settled = settled::settle(observations, &terms, source)?;
-    let terms = Terms { settled: &settled, ..terms };
     let analyze = |view: &View| analyze_in(observations, view, &terms, source);
     let displaced = displaced(placement, release);
     let mut today = analyze(&View::default())?;
     today.placement = placement.clone();
     today.remarks.extend(handed::remarks(&today, &handable));
-    today.remarks.extend(settled::remarks(&today, &settled));
     if displaced.is_empty() {
         return Ok((today, BTreeSet::new()));
     }
     let tuned = analyze(&View { displaced: displaced.clone(), ..View::default() })?;
     let collectives: BTreeSet<Collective> = displaced.keys().map(|(collective, _)| *collective).collect();
-    let judged: Vec<Judged> =
+    let judged: Vec<ComponentGain> =
         collectives.iter().map(|collective| judge(*collective, &displaced, &today, &tuned, criteria)).collect();
     let bound = bound(placement, &displaced);
-    let in_the_way = |one: &Judged| {
+    let in_the_way = |one: &ComponentGain| {
         let others = judged.iter().filter(|other| bound(one.collective, other.collective) && !other.bears());
         others.map(|other| other.collective.name()).collect::<Vec<_>>()
     };
-    // What one setting takes from a component together has to gain together.
-    let pays = |one: &Judged| {
+    // Collectives that one setting moves must be faster together.
+    let pays = |one: &ComponentGain| {
         let all = || {
             judged.iter().filter(|other| other.collective == one.collective || bound(one.collective, other.collective))
         };
         let gains = geometric_mean(all().flat_map(|judged| judged.gains.iter().copied())).unwrap_or(1.0);
-        all().all(Judged::bears) && all().any(|judged| judged.shown > 0) && gains >= 1.0 + criteria.min_gain
+        all().all(ComponentGain::bears) && all().any(|judged| judged.shown > 0) && gains >= 1.0 + criteria.min_gain
     };
     let freed: BTreeSet<Collective> =
         judged.iter().filter(|judged| pays(judged)).map(|judged| judged.collective).collect();
 
-    // The rules as a whole: in the end a collective is either handed over or left alone.
+    // In the end a collective is either moved to `coll/tuned` or not changed.
     let (over, left): (Displaced, Displaced) = displaced
         .iter()
         .map(|(place, component)| (*place, *component))
@@ -100,7 +91,7 @@ pub fn analyze_among(
     let mut findings = Findings {
         crossovers: combined.crossovers,
         table: combined.table,
-        handover: combined.handover,
+        han: combined.han,
         tree: combined.tree,
         layouts: combined.layouts,
         remarks: combined.remarks,
@@ -112,7 +103,7 @@ pub fn analyze_among(
         if freed.contains(&cell.cell.collective) {
             cell.unruled = Candidate::Component(Component::TUNED);
         } else {
-            cell.verdict = Verdict::Keep { why: format!("{component} serves it") };
+            cell.verdict = Verdict::Keep { why: format!("{component} runs it") };
         }
     }
     findings
@@ -121,13 +112,13 @@ pub fn analyze_among(
     Ok((findings, freed))
 }
 
-/// Whether one setting alone takes two collectives from a component.
+/// Returns a predicate: true if a single setting moves both collectives.
 fn bound<'a>(placement: &'a Placement, displaced: &'a Displaced) -> impl Fn(Collective, Collective) -> bool + 'a {
     let whole = move |collective: Collective| -> BTreeSet<Component> {
         let of = placement.serving.iter().filter(|serving| serving.collective == collective);
         let of = of.filter(|serving| displaced.contains_key(&(collective, serving.ranks)));
         let components = of.flat_map(|serving| serving.without.iter().copied());
-        components.filter(|component| Rival::of(*component).switch == Switch::Whole).collect()
+        components.filter(|component| Competitor::from_component(*component).switch == ComponentSwitch::Whole).collect()
     };
     move |one, other| one != other && !whole(one).is_disjoint(&whole(other))
 }
@@ -136,18 +127,18 @@ fn in_cell<'a>(findings: &'a Findings, cell: &CellFinding) -> Option<&'a CellFin
     findings.cells.iter().find(|other| other.cell == cell.cell)
 }
 
-/// What the rules of a collective are worth against the component that serves it today.
-struct Judged {
+/// Gain of the rules of a collective over the component that runs its calls without them.
+struct ComponentGain {
     collective: Collective,
     component: Component,
     ranks: BTreeSet<Ranks>,
-    /// Time today over time under the rules, for each measured cell of which both are known.
+    /// Time now over time with the rules, for each measured cell with both times.
     gains: Vec<f64>,
-    /// Cells of which one is not known.
+    /// Number of cells with an unknown time.
     unknown: usize,
-    /// Cells in which something of `coll/tuned` was shown to be better than what serves today.
+    /// Number of cells in which an algorithm of `coll/tuned` is significantly faster than the default.
     shown: usize,
-    /// The gain that is asked for, such as 0.03.
+    /// The required gain, such as 0.03.
     min_gain: f64,
 }
 
@@ -157,12 +148,19 @@ fn judge(
     today: &Findings,
     tuned: &Findings,
     criteria: Criteria,
-) -> Judged {
+) -> ComponentGain {
     let sizes = displaced.iter().filter(|((other, _), _)| *other == collective);
     let component = sizes.clone().map(|(_, component)| *component).next().unwrap_or(Component::HAN);
     let ranks: BTreeSet<Ranks> = sizes.map(|((_, ranks), _)| *ranks).collect();
-    let mut judged =
-        Judged { collective, component, ranks, gains: Vec::new(), unknown: 0, shown: 0, min_gain: criteria.min_gain };
+    let mut judged = ComponentGain {
+        collective,
+        component,
+        ranks,
+        gains: Vec::new(),
+        unknown: 0,
+        shown: 0,
+        min_gain: criteria.min_gain,
+    };
     let cells = today.cells.iter().filter(|cell| cell.cell.collective == collective);
     for cell in cells.filter(|cell| judged.ranks.contains(&cell.cell.ranks)).collect::<Vec<_>>() {
         let served = in_cell(tuned, cell).map(|cell| match cell.served {
@@ -179,9 +177,9 @@ fn judge(
     judged
 }
 
-impl Judged {
-    /// Whether handing over costs nothing, with rules or without: nothing is unknown, and no cell gets slower by more than
-    /// the gain that is asked for.
+impl ComponentGain {
+    /// Returns true if moving the collective to `coll/tuned` costs nothing, with or without rules: all times are known,
+    /// and no cell gets slower by more than `min_gain`.
     fn bears(&self) -> bool {
         self.unknown == 0 && self.slower() == 0
     }
@@ -194,48 +192,48 @@ impl Judged {
         geometric_mean(self.gains.iter().copied()).unwrap_or(1.0)
     }
 
-    /// What becomes of the collective, and why: it is freed or not, for these others that the same setting would take.
+    /// Describes the decision on the collective and its reason: moved to `coll/tuned` or not, and the other collectives
+    /// that the setting would move.
     fn remark(&self, freed: bool, in_the_way: &[&str]) -> String {
         let Self { collective, component, .. } = self;
         let sizes: Vec<String> = self.ranks.iter().map(ToString::to_string).collect();
-        let served = format!("On {} ranks, Open MPI's component {component} serves {collective}", sizes.join(", "));
-        let (cells, slower) = (self.gains.len(), self.slower());
+        let served = format!("On {} ranks, Open MPI's component {component} runs {collective}", sizes.join(", "));
+        let (measured, slower) = (counted(self.gains.len(), "size"), self.slower());
         if freed {
-            let others = match Rival::of(*component).switch {
-                Switch::Whole => format!(
-                    " The setting is {component}'s priority, which takes all its other collectives from it as well: those \
-                     that were not measured may get slower.",
+            let others = match Competitor::from_component(*component).switch {
+                ComponentSwitch::Whole => format!(
+                    " The setting is {component}'s priority, so {component} loses all its other collectives as well; \
+                     those that were not measured may get slower.",
                 ),
                 _ => String::new(),
             };
             return format!(
-                "{served}, and gains are over {component}. The settings of this tuning hand {collective} to coll/tuned \
-                 instead, which gains {:.2}x in geometric mean over these {cells} cells. They do so on all communicators \
-                 that {component} would serve, also on those that were not measured. Where no rule serves a call there, \
-                 coll/tuned's builtin does.{others}",
+                "{served}, and gains are relative to {component}. The settings of this tuning delegate {collective} to \
+                 coll/tuned, which gains {:.2}x in geometric mean over {measured}. They apply to all communicators on \
+                 which {component} would run it, measured or not. Calls without a rule use coll/tuned's default \
+                 there.{others}",
                 self.mean(),
             );
         }
         let why = if self.unknown > 0 {
-            format!("nothing shows how fast coll/tuned would be in {} of its cells", self.unknown)
+            format!("it is unknown how fast coll/tuned is for {}", counted(self.unknown, "size"))
         } else if slower > 0 {
             let least = self.gains.iter().copied().fold(f64::INFINITY, f64::min);
             format!(
-                "coll/tuned with the rules found would be slower in {slower} of {cells} cells, by up to {:.2}x ({:.2}x in \
-                 geometric mean over all), and rules cannot hand single sizes back",
+                "coll/tuned with the rules found would be slower for {slower} of {measured}, by up to {:.2}x ({:.2}x \
+                 in geometric mean over all), and {component} cannot keep single sizes",
                 1.0 / least,
                 self.mean(),
             )
         } else if !in_the_way.is_empty() {
             format!(
-                "{component} can only be put out of the way for all its collectives together, and nothing shows that \
-                 {} would not get slower",
+                "{component} can only be switched off for all its collectives together, and {} may get slower",
                 in_the_way.join(", "),
             )
         } else {
             format!("the measurements do not show that coll/tuned is faster ({:.2}x in geometric mean)", self.mean())
         };
-        format!("{served}, and goes on doing so: {why}.")
+        format!("{served}. It stays in use: {why}.")
     }
 }
 
@@ -243,8 +241,8 @@ impl Judged {
 mod tests {
     use super::*;
 
-    fn judged(gains: &[f64], shown: usize, unknown: usize) -> Judged {
-        Judged {
+    fn judged(gains: &[f64], shown: usize, unknown: usize) -> ComponentGain {
+        ComponentGain {
             collective: Collective::Bcast,
             component: Component::HAN,
             ranks: BTreeSet::from([Ranks(4)]),
@@ -261,9 +259,7 @@ mod tests {
         for (gains, unknown) in [(&[1.5, 0.9][..], 0), (&[1.5, 1.5], 1)] {
             assert!(!judged(gains, 1, unknown).bears(), "{gains:?} {unknown}");
         }
-        assert!(judged(&[1.5, 0.5], 1, 0).remark(false, &[]).contains("slower in 1 of 2 cells, by up to 2.00x"));
-        assert!(
-            judged(&[1.5], 1, 0).remark(false, &["reduce"]).contains("nothing shows that reduce would not get slower")
-        );
+        assert!(judged(&[1.5, 0.5], 1, 0).remark(false, &[]).contains("slower for 1 of 2 sizes, by up to 2.00x"));
+        assert!(judged(&[1.5], 1, 0).remark(false, &["reduce"]).contains("and reduce may get slower"));
     }
 }

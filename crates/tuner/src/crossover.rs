@@ -1,50 +1,71 @@
-//! Where, between two measured message sizes, the choice changes.
+//! Message sizes between two measured ones at which the choice changes.
 
 use collrules_record::{Bytes, Candidate};
 
 use crate::verdict::JudgedCell;
 
-/// The message bytes from which on the upper cell's choice is made.
+/// Sizes around a change of choice. If they differ, the default is used between them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Boundary {
+    /// The first size above the range of the lower choice.
+    pub(crate) end: Bytes,
+    /// The first size in the range of the upper choice.
+    pub(crate) start: Bytes,
+}
+
+/// The boundary between two neighbouring measured sizes.
 ///
 /// Between neighbouring sizes of the grid times are taken as affine in the message size (Hockney's model), so that
 /// the difference of two candidates is as well. The boundary is the smallest size beyond the lower one at which the
-/// choice above takes at most as long as the choice below. It is the upper size itself where the medians do not cross
-/// in between, because the verdicts differ by significance alone, or where a median is missing: what was shown for a
-/// measured size is not stretched without a reason.
-pub(crate) fn boundary(lower: &JudgedCell, upper: &JudgedCell, below: Candidate, above: Candidate) -> Bytes {
+/// choice above takes at most as long as the choice below. It is the upper size itself if the medians do not cross
+/// in between, because the verdicts differ by significance alone.
+///
+/// If one of the two was not timed at an end, the choice above begins at its measured size, and the choice below ends where
+/// the default catches up with it. Where that is unknown too, the choice below ends at its own measured size.
+pub(crate) fn boundary(lower: &JudgedCell, upper: &JudgedCell, below: Candidate, above: Candidate) -> Boundary {
     let bracket = (lower.cell.bytes, upper.cell.bytes);
-    let lead = |cell: &JudgedCell| {
+    let lead = |cell: &JudgedCell, below, above| {
         let seconds = |candidate| cell.point(candidate).map(|finding| finding.time.point);
         Some(seconds(above)? - seconds(below)?)
     };
-    lead(lower).zip(lead(upper)).and_then(|leads| crossing(bracket, leads)).unwrap_or(bracket.1)
+    let change = |below, above| {
+        let leads = lead(lower, below, above).zip(lead(upper, below, above))?;
+        Some(crossing(bracket, leads).unwrap_or(bracket.1))
+    };
+    match change(below, above) {
+        Some(at) => Boundary { end: at, start: at },
+        None => {
+            let end = change(below, Candidate::Builtin).unwrap_or(Bytes(bracket.0.0.saturating_add(1)));
+            Boundary { end: end.min(bracket.1), start: bracket.1 }
+        }
+    }
 }
 
-/// The smallest whole size in `(low, high]` at which a difference that is affine in the size, and positive at the low
-/// end, is zero or less; none where it is not.
+/// The smallest integer size in `(low, high]` at which a difference that is affine in the size, and positive at the low
+/// end, is zero or less; none if there is no such size.
 pub(crate) fn crossing((low, high): (Bytes, Bytes), (at_low, at_high): (f64, f64)) -> Option<Bytes> {
     if !(at_low > 0.0 && at_high <= 0.0) {
         return None;
     }
     let span = high.0.checked_sub(low.0).filter(|span| *span > 0)?;
     let exact = span as f64 * (at_low / (at_low - at_high));
-    // A crossing at a whole size is that size, whatever the last bits say.
+    // A crossing at an integer is that integer, despite rounding errors.
     let nearest = exact.round();
     let offset = if (exact - nearest).abs() <= 1e-9 * span as f64 { nearest } else { exact.ceil() };
     Some(Bytes(low.0 + (offset as u64).clamp(1, span)))
 }
 
-/// How many times as long a choice takes as another at one size, as a logarithm with its interval: positive where the choice
-/// below is faster.
+/// Time of the upper choice over that of the lower choice at one size, as a logarithm with its interval: positive if
+/// the lower choice is faster.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lead {
-    /// The logarithm of the size.
+    /// Logarithm of the size.
     pub(crate) size: f64,
     pub(crate) low: f64,
     pub(crate) high: f64,
 }
 
-/// The sizes between which the change may lie.
+/// The interval of sizes that contains the crossover.
 ///
 /// For each measured size the log ratio of the two times has an interval, made of those of the two gains over the builtin
 /// (method of variance estimates recovery, Zou and Donner, Statistics in Medicine 27, 2008; that both gains share the
@@ -56,8 +77,8 @@ pub(crate) fn interval(block: &[JudgedCell], at: Bytes, below: Candidate, above:
     band(block, |cell| cell.cell.bytes, lead, at)
 }
 
-/// The same of anything in order of size. A lead is only asked for as far out as it matters: where the choice changes between
-/// any two of many sizes, to look at all of them each time takes the square of their number.
+/// Like [`interval`], for any items in order of size. Computes leads only as far out as needed: computing all of them
+/// for each crossover would take quadratic time.
 pub(crate) fn band<T>(
     block: &[T],
     size: impl Fn(&T) -> Bytes,
@@ -66,7 +87,7 @@ pub(crate) fn band<T>(
 ) -> Option<(Bytes, Bytes)> {
     let (lower, upper) = block.split_at(block.partition_point(|item| size(item) < at));
     let (below, above) = (lower.last().and_then(&lead), upper.first().and_then(&lead));
-    // The bracket itself has to be known.
+    // Both ends of the gap must be known.
     above.or(below)?;
     let mut low = at;
     let mut inner = above.map(|lead| (lead.size, lead.low));
@@ -91,13 +112,14 @@ pub(crate) fn band<T>(
     Some((low, high))
 }
 
-/// Where a line through two points (logarithm of the size, value) is zero; the second point where it is not in between.
+/// Returns the zero of a line through two points (logarithm of the size, value), or the second point if the zero is not
+/// in between.
 fn zero((x, y): (f64, f64), (other_x, other_y): (f64, f64)) -> Bytes {
     let share = if y * other_y < 0.0 { y / (y - other_y) } else { 1.0 };
     Bytes((x + share * (other_x - x)).exp().round() as u64)
 }
 
-/// Positive where the choice below is faster.
+/// The lead at a cell: positive if the lower choice is faster.
 fn lead(cell: &JudgedCell, below: Candidate, above: Candidate, size: f64) -> Option<Lead> {
     let log_gain = |candidate: Candidate| {
         if candidate == Candidate::Builtin {

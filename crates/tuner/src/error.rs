@@ -1,45 +1,45 @@
-//! What can go wrong between timings and findings.
+//! Errors of an analysis.
 
 use collrules_record::rundir::RunDirError;
 use collrules_rules::hazard::Hazard;
 
-/// Why an analysis has no result. Poor data is no error: it leaves the builtin in place, and remarks say so.
+/// Reason why an analysis has no result. Poor data is no error: it leaves the builtin in place, and remarks say so.
 #[derive(Debug, thiserror::Error)]
 pub enum TunerError {
     /// The samples are of another format, or no samples at all.
     #[error(transparent)]
     Record(#[from] RunDirError),
-    /// The samples are no table, or a cell of the table is not what its column holds.
+    /// The samples are not a table, or a value has not the type of its column.
     #[error("the samples cannot be read: {0}")]
     Samples(String),
-    /// Nothing was timed, and nothing failed either.
+    /// Nothing was timed or failed.
     #[error("there are no timings to decide on{}", of_unusable(*.left_out))]
     NoSamples {
-        /// Timings that could not be used.
+        /// Number of timings that could not be used.
         left_out: usize,
     },
-    /// Nothing was timed that guidelines speak of.
+    /// No mock-up was timed.
     #[error(
         "there are no timings of mock-ups; `collrules guidelines` measures them, and a table names them in a column candidate"
     )]
     NoMockups,
-    /// There is nothing to compare mock-ups with.
-    #[error("there are mock-ups, but no timings of the builtin to compare them with")]
+    /// There is no default to compare mock-ups with.
+    #[error("there are mock-ups, but no timings of the default to compare them with")]
     NoBuiltin,
-    /// A criterion that no analysis can use.
+    /// A criterion with an invalid value.
     #[error("{name} is {value}; it has to be {wanted}")]
     Criteria {
         /// The criterion.
         name: &'static str,
-        /// Its value.
+        /// The value.
         value: f64,
-        /// What would do.
+        /// Values that are accepted.
         wanted: &'static str,
     },
-    /// The launches to replay do not serve.
+    /// The launches cannot be replayed.
     #[error("the launches cannot be replayed: {0}")]
     Launches(String),
-    /// The rules found would break programs. Candidates are chosen so that this cannot happen.
+    /// The rules found would break programs. The choice of candidates should prevent this.
     #[error("collrules made rules that must not be written, please report this: {}", list(.0))]
     Hazards(Vec<Hazard>),
 }

@@ -1,87 +1,90 @@
-//! Whether calls that do the same are faster than the builtin, how much, and what would cure it.
+//! Violations of guidelines: calls that are faster than an equivalent call of the builtin, their severity, and
+//! remedies.
 //!
-//! Mock-ups are judged as candidates are: side by side with the builtin, by visits and launches, with one correction for all
-//! comparisons of the check. They are never in the same analysis as what rules can ask for.
+//! Mock-ups are judged like candidates: in the same rounds as the builtin, by visits and launches, with one correction
+//! for all comparisons of the check. They are analysed separately from candidates that rules can choose.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_guidelines::advice;
 use collrules_record::estimate::median;
 use collrules_record::findings::{Criteria, Statistic};
-use collrules_record::guidelines::{Change, Changed, Checked, CheckedCell, Cure, FORMAT, MockupFinding, Violation};
+use collrules_record::guidelines::{
+    Change, Changed, Checked, CheckedCell, Cure, Doubt, FORMAT, FewLaunches, MockupFinding, Undecided, Violation,
+};
 use collrules_record::policy::{Assumption, Assumptions, Policy};
-use collrules_record::{Candidate, Cell, Estimate, HanChoice, Placement};
+use collrules_record::{Candidate, Cell, Estimate, Mockup, Placement};
 use collrules_rules::Release;
 
 use crate::analysis::check as check_criteria;
 use crate::bars::Bar;
-use crate::build::{Built, build};
-use crate::cells::{CellTimings, Series};
+use crate::build::{TableBuild, build};
+use crate::cells::{CellTimings, PointTimings};
 use crate::error::TunerError;
-use crate::evidence::{Evidence, weigh};
+use crate::evidence::{Evidence, LEAST_VISITS, weigh};
 use crate::launches::widen;
 use crate::observations::Observations;
 use crate::table;
 use crate::verdict::{JudgedCell, JudgedPoint, Shortfall, judge};
-use crate::view::{Rivals, View};
+use crate::view::{Competitors, View};
 use crate::weights::Weights;
 
-/// What is judged, and by what.
+/// Terms of a check.
 #[derive(Clone, Copy, Debug)]
-pub struct Terms<'a> {
+pub struct GuidelineTerms<'a> {
     /// The release whose algorithms are remedies.
     pub release: Release,
-    /// What a mock-up has to show: `min_gain` is the slowdown that is tolerated.
+    /// Criteria for a mock-up: `min_gain` is the tolerated slowdown.
     pub criteria: Criteria,
-    /// What programs are taken to keep to.
+    /// Assumptions about programs.
     pub assumptions: Assumptions,
-    /// Who serves.
+    /// Components that carry out the calls.
     pub placement: &'a Placement,
-    /// What is judged, for the reader.
+    /// Name of the run or table, for the reader.
     pub source: &'a str,
 }
 
 /// Judges the mock-ups of a run or a table.
-pub fn check(observations: &Observations, terms: &Terms<'_>) -> Result<Checked, TunerError> {
-    let Terms { release, criteria, assumptions, .. } = *terms;
+pub fn check(observations: &Observations, terms: &GuidelineTerms<'_>) -> Result<Checked, TunerError> {
+    let GuidelineTerms { release, criteria, assumptions, .. } = *terms;
     let statistic = observations.statistic();
     let judged = judge(observations.cells()?, statistic, release, criteria, assumptions);
     let placement = &Placement::default();
-    let (given_back, handable, settled) = (Vec::new(), BTreeSet::new(), BTreeMap::new());
-    let rules = table::Terms {
+    let (reverted, handable) = (Vec::new(), BTreeSet::new());
+    let rules = table::EncodingTerms {
         statistic,
         release,
         criteria,
         policy: Policy { assumptions, ..Policy::default() },
-        given_back: &given_back,
+        reverted: &reverted,
+        planned: &[],
         weights: Weights(&BTreeMap::new()),
         handable: &handable,
-        settled: &settled,
         layouts: &[],
         placement,
     };
     let remedies = Remedies { built: build(&judged, &rules), cells: &judged, policy: rules.policy, release };
-    against(observations, Rivals::Mockups, Some(&remedies), terms)
+    against(observations, Competitors::Mockups, Some(&remedies), terms)
 }
 
-/// Judges the mock-ups of launches with a rules file in force, against what serves under it. What would cure a violation
-/// was not timed there, nor asked who serves.
-pub fn check_under_rules(observations: &Observations, terms: &Terms<'_>) -> Result<Checked, TunerError> {
-    let mut checked = against(observations, Rivals::MockupsUnderRules, None, terms)?;
+/// Judges the mock-ups of launches with an active rules file against the calls under it. These launches time no
+/// remedies and do not record components.
+pub fn check_under_rules(observations: &Observations, terms: &GuidelineTerms<'_>) -> Result<Checked, TunerError> {
+    let mut checked = against(observations, Competitors::MockupsUnderRules, None, terms)?;
     checked.cells.iter_mut().for_each(|cell| cell.served_by = None);
     Ok(checked)
 }
 
 fn against(
     observations: &Observations,
-    rivals: Rivals,
+    competitors: Competitors,
     remedies: Option<&Remedies<'_>>,
-    terms: &Terms<'_>,
+    terms: &GuidelineTerms<'_>,
 ) -> Result<Checked, TunerError> {
-    let Terms { release, criteria, assumptions, placement, source } = *terms;
+    let GuidelineTerms { release, criteria, assumptions, source, .. } = *terms;
     check_criteria(criteria)?;
     let statistic = observations.statistic();
-    let view = View { rivals, ..View::default() };
+    let view = View { competitors, ..View::default() };
     let mut timings = observations.cells_in(&view)?;
     let has_mockup = |cell: &CellTimings| {
         cell.series.iter().any(|series| series.candidate.is_mockup())
@@ -91,18 +94,25 @@ fn against(
     if timings.is_empty() {
         return Err(TunerError::NoMockups);
     }
-    // Where all mock-ups failed, nothing was timed, and the failures are what was found.
+    // If all mock-ups failed, nothing was timed, and the failures are the result.
     let timed = timings.iter().any(|cell| !cell.series.is_empty());
     if timed && timings.iter().all(|cell| cell.builtin().is_none() && !cell.builtin_failed()) {
         return Err(TunerError::NoBuiltin);
     }
     let severities = severities(&timings, statistic, criteria);
+    let eliminated: Vec<BTreeSet<Candidate>> = timings.iter().map(|cell| cell.dropped.clone()).collect();
     let judged = judge(timings, statistic, release, criteria, assumptions);
     let cells = judged
         .into_iter()
-        .zip(severities)
-        .map(|(cell, severity)| checked(&cell, severity, remedies, criteria, placement));
+        .zip(severities.into_iter().zip(eliminated))
+        .map(|(cell, (severities, eliminated))| checked(&cell, &severities, &eliminated, remedies, terms));
+    let cells: Vec<CheckedCell> = cells.collect();
+    let launches = cells.iter().filter_map(|cell| Some(cell.builtin?.samples)).min();
+    let comparisons = cells.iter().map(|cell| cell.mockups.len()).sum();
+    let few_launches = launches.filter(|_| statistic.is_summary());
+    let few_launches = few_launches.and_then(|few| FewLaunches::find(few, comparisons, criteria.error_rate));
     Ok(Checked {
+        few_launches,
         format: FORMAT,
         source: source.to_owned(),
         simulated: false,
@@ -111,7 +121,7 @@ fn against(
         release,
         statistic,
         criteria,
-        cells: cells.collect(),
+        cells,
         left_out: Vec::new(),
         skipped: Vec::new(),
         under_rules: None,
@@ -120,11 +130,12 @@ fn against(
 
 fn checked(
     cell: &JudgedCell,
-    severity: Option<Estimate>,
+    severities: &Severities,
+    eliminated: &BTreeSet<Candidate>,
     remedies: Option<&Remedies<'_>>,
-    criteria: Criteria,
-    placement: &Placement,
+    terms: &GuidelineTerms<'_>,
 ) -> CheckedCell {
+    let GuidelineTerms { criteria, placement, .. } = *terms;
     let serving = placement
         .serving
         .iter()
@@ -136,12 +147,12 @@ fn checked(
     };
     let gain = |found: &&MockupFinding| found.gain.map_or(0.0, |gain| gain.point);
     let best = mockups.iter().filter(|found| found.violated).max_by(|a, b| gain(a).total_cmp(&gain(b)));
-    // A gain that shrinks below what is tolerated where the best was not picked was luck.
-    let best = best.filter(|_| severity.is_none_or(|severity| severity.point >= criteria.min_gain));
+    // A gain below the tolerated slowdown on visits that did not select the best mock-up was luck.
+    let best = best.filter(|_| severities.best.is_none_or(|severity| severity.point >= criteria.min_gain));
+    let named = best.and_then(|best| severities.by_mockup.get(&best.mockup).copied());
     let violation = best.map(|best| {
         let (advice, memory) = advice(cell.cell, best.mockup, placement.even(cell.cell.ranks));
-        // Where the best was picked, its gain is a little too large.
-        let worth = severity.map_or_else(|| gain(&best), |severity| 1.0 + severity.point);
+        let worth = named.map_or_else(|| gain(&best), |severity| 1.0 + severity.point);
         let remedy = remedies.and_then(|remedies| Some((remedies, remedies.of(cell.cell)?)));
         let cure = remedy.map_or(Cure::Unmeasured, |(remedies, remedy)| remedies.cure(remedy, worth, criteria));
         Violation { best: best.mockup, advice, memory, cure }
@@ -152,8 +163,56 @@ fn checked(
         served_by: serving.map(|serving| serving.by),
         mockups,
         failed: cell.disqualified.iter().filter_map(of_mockup).collect(),
-        severity,
+        severity: named.or(severities.best),
+        undecided: if violation.is_none() { undecided(cell, eliminated, criteria) } else { None },
         violation,
+    }
+}
+
+/// The mock-up with the largest gain among those that may or may not be faster by more than the tolerated slowdown. One
+/// that was eliminated is slower than another mock-up or the builtin.
+fn undecided(cell: &JudgedCell, eliminated: &BTreeSet<Candidate>, criteria: Criteria) -> Option<Undecided> {
+    let mockups = || cell.points.iter().filter(|point| point.finding.candidate.is_mockup());
+    let open = mockups()
+        .filter(|point| !eliminated.contains(&point.finding.candidate))
+        .filter_map(|point| Some((point, doubt(point)?)));
+    let gain = |point: &JudgedPoint| point.finding.gain.map_or(0.0, |gain| gain.point);
+    let Some((point, why)) = open.max_by(|(a, _), (b, _)| gain(a).total_cmp(&gain(b))) else {
+        let is_timed = mockups().next().is_some();
+        return (!is_timed).then_some(Undecided { mockup: None, why: Doubt::NotTimed, times: None });
+    };
+    let mockup = match point.finding.candidate {
+        Candidate::Mockup(mockup) => Some(mockup),
+        _ => None,
+    };
+    let more = point.finding.gain.and_then(|gain| match why {
+        Doubt::FewVisits => Some(LEAST_VISITS as f64 / gain.samples.max(1) as f64),
+        // The interval gets narrower with the root of the number of visits.
+        Doubt::NotSignificant => {
+            let width = gain.point.ln() - gain.low?.ln();
+            Some((width / (gain.point.ln() - 0.5 * criteria.min_gain.ln_1p())).powi(2))
+        }
+        _ => None,
+    });
+    Some(Undecided { mockup, why, times: more.map(|more| more.ceil().max(2.0) as u32) })
+}
+
+/// Returns the reason why it is unknown whether a mock-up is faster by more than is tolerated; nothing if it is known.
+fn doubt(point: &JudgedPoint) -> Option<Doubt> {
+    match point.shortfall.as_ref()? {
+        Shortfall::NoGain => Some(Doubt::NotTimed),
+        // Without a test the true gain may be anything.
+        Shortfall::NotFaster | Shortfall::SmallGain if point.finding.p_value.is_none() => Some(Doubt::FewVisits),
+        Shortfall::FewVisits | Shortfall::Doubtful => Some(Doubt::FewVisits),
+        Shortfall::NotTimedInEveryLaunch => Some(Doubt::MissedLaunches),
+        Shortfall::NotSignificant => Some(Doubt::NotSignificant),
+        Shortfall::NotInEveryLaunch => Some(Doubt::LaunchesDisagree),
+        Shortfall::Unresolved => Some(Doubt::CoarseClock),
+        Shortfall::NotFaster
+        | Shortfall::SmallGain
+        | Shortfall::Stalls(_)
+        | Shortfall::Risk(_)
+        | Shortfall::Barred(_) => None,
     }
 }
 
@@ -170,10 +229,10 @@ fn mockup_finding(point: &JudgedPoint) -> Option<MockupFinding> {
     })
 }
 
-/// What rules can ask for, with those that `tune` would make by the same times.
+/// Judged cells of the candidates that rules can choose, with the rules that `tune` would make from the same times.
 struct Remedies<'a> {
     cells: &'a [JudgedCell],
-    built: Built,
+    built: TableBuild,
     policy: Policy,
     release: Release,
 }
@@ -183,8 +242,8 @@ impl Remedies<'_> {
         self.cells.iter().find(|remedy| remedy.cell == cell)
     }
 
-    /// What brings the call within the tolerated slowdown of a mock-up that is this many times as fast as the builtin. A rule
-    /// is what `tune` would write, where that does.
+    /// Finds a remedy: a choice with which the call is within the tolerated slowdown of a mock-up that is `worth` times
+    /// as fast as the builtin. The rule that `tune` would write is preferred.
     fn cure(&self, cell: &JudgedCell, worth: f64, criteria: Criteria) -> Cure {
         let Cure::Rule { choice, gain, .. } = cure(cell, worth, criteria) else { return cure(cell, worth, criteria) };
         let written = self.built.served(self.release, cell);
@@ -199,8 +258,8 @@ impl Remedies<'_> {
 
     fn why_withheld(&self, Cell { collective, ranks, .. }: Cell) -> String {
         if self.policy.assumptions.one_choice(self.release, collective, ranks) {
-            return "all message sizes of a communicator size share one choice, and over those that were timed another one is \
-                    better, or none is shown to be"
+            return "all message sizes of a communicator size share one algorithm, and over the timed sizes another one \
+                    is better, or none is shown to be"
                 .to_owned();
         }
         format!(
@@ -210,30 +269,28 @@ impl Remedies<'_> {
     }
 }
 
-/// Whether a gain is within the tolerated slowdown of this one.
+/// Returns true if a gain is within the tolerated slowdown of `worth`.
 fn is_near(gain: f64, worth: f64, criteria: Criteria) -> bool {
     worth <= gain * (1.0 + criteria.min_gain)
 }
 
-/// The same by the times of the cell alone.
+/// Like [`Remedies::cure`], from the times of one cell.
 fn cure(cell: &JudgedCell, worth: f64, criteria: Criteria) -> Cure {
-    let rivals = || cell.points.iter().filter(|point| point.finding.candidate != Candidate::Builtin);
-    if rivals().next().is_none() {
+    let competitors = || cell.points.iter().filter(|point| point.finding.candidate != Candidate::Builtin);
+    if competitors().next().is_none() {
         return Cure::Unmeasured;
     }
     let cures = |point: &&JudgedPoint| is_near(point.finding.gain.map_or(0.0, |gain| gain.point), worth, criteria);
     let gain = |point: &JudgedPoint| point.finding.gain.map_or(1.0, |gain| gain.point);
     let best = |wanted: &dyn Fn(&&JudgedPoint) -> bool| {
-        rivals().filter(cures).filter(wanted).max_by(|a, b| gain(a).total_cmp(&gain(b)))
+        competitors().filter(cures).filter(wanted).max_by(|a, b| gain(a).total_cmp(&gain(b)))
     };
     let free = best(&|point| matches!(point.finding.candidate, Candidate::Tuned(_)) && point.shortfall.is_none());
     if let Some((point, choice)) = free.and_then(|point| Some((point, point.finding.candidate.choice()?))) {
         return Cure::Rule { choice, gain: gain(point), withheld: None };
     }
     let by_han = best(&|point| matches!(point.finding.candidate, Candidate::Han(_)) && point.shortfall.is_none());
-    if let Some((Candidate::Han(HanChoice::Algorithm(algorithm)), gain)) =
-        by_han.map(|point| (point.finding.candidate, gain(point)))
-    {
+    if let Some((Candidate::Han(algorithm), gain)) = by_han.map(|point| (point.finding.candidate, gain(point))) {
         return Cure::Han { algorithm, gain };
     }
     let barred = best(&|point| matches!(point.shortfall, Some(Shortfall::Barred(_))));
@@ -264,12 +321,22 @@ fn permitting(bar: &Bar) -> Option<Assumption> {
     }
 }
 
-/// How much slower the builtin of each cell is than the best of its mock-ups, as a share.
+/// Slowdown of the builtin of a cell relative to its mock-ups, as shares.
+#[derive(Clone, Debug, Default)]
+struct Severities {
+    /// Slowdown relative to the best mock-up, without fixing which one that is.
+    best: Option<Estimate>,
+    /// Slowdown relative to each mock-up; the intervals hold for all at once.
+    by_mockup: BTreeMap<Mockup, Estimate>,
+}
+
+/// Computes the slowdown of the builtin of each cell relative to its mock-ups.
 ///
-/// The interval: if every mock-up of the cell is within its own, widened so that this holds for all of them at once
-/// (Bonferroni), then the largest gain lies between the largest lower and the largest upper end. The value: the best is
-/// picked on every other visit and its gain taken on the others, both ways round, since a largest value is too large.
-fn severities(cells: &[CellTimings], statistic: Statistic, criteria: Criteria) -> Vec<Option<Estimate>> {
+/// The interval of the best: if every mock-up of the cell is within its own, widened so that this holds for all of them
+/// at once (Bonferroni), then the largest gain lies between the largest lower and the largest upper end. The value: the
+/// best is selected on every other visit and its gain estimated on the others, in both directions, since a maximum is
+/// biased upwards.
+fn severities(cells: &[CellTimings], statistic: Statistic, criteria: Criteria) -> Vec<Severities> {
     let places: Vec<Cell> = cells.iter().map(|cell| cell.cell).collect();
     let together = |cell: &CellTimings| {
         let mockups = cell.series.iter().filter(|series| series.candidate.is_mockup()).count().max(1);
@@ -278,17 +345,26 @@ fn severities(cells: &[CellTimings], statistic: Statistic, criteria: Criteria) -
     };
     let mut evidence: Vec<Vec<Evidence>> = cells.iter().map(together).collect();
     widen(&places, &mut evidence);
-    cells.iter().zip(evidence).map(|(cell, evidence)| severity(cell, &evidence, criteria.level)).collect()
+    let of_cell = |(cell, evidence): (&CellTimings, Vec<Evidence>)| {
+        let own = evidence.iter().filter_map(|evidence| match evidence.candidate {
+            Candidate::Mockup(mockup) => Some((mockup, evidence.gain?.map(|gain| gain - 1.0))),
+            _ => None,
+        });
+        let level = |own: Estimate| Estimate { level: criteria.level, ..own };
+        let by_mockup = own.map(|(mockup, own)| (mockup, level(own))).collect();
+        Severities { best: severity(cell, &evidence, criteria.level), by_mockup }
+    };
+    cells.iter().zip(evidence).map(of_cell).collect()
 }
 
 fn severity(cell: &CellTimings, evidence: &[Evidence], level: f64) -> Option<Estimate> {
     let gains: Vec<Estimate> = evidence.iter().filter_map(|evidence| evidence.gain).collect();
     let largest = gains.iter().max_by(|a, b| a.point.total_cmp(&b.point))?;
-    // One mock-up that was timed too seldom for an interval says nothing about how large the others are.
+    // A mock-up with too few timings for an interval sets no limit on the gain of the others.
     let low = gains.iter().filter_map(|gain| gain.low).max_by(f64::total_cmp);
-    // What was dropped early, for being clearly slower, has none either, and is no rival for the largest.
-    let rivals = gains.iter().filter(|gain| gain.high.is_some() || low.is_none_or(|low| gain.point > low));
-    let highs: Option<Vec<f64>> = rivals.map(|gain| gain.high).collect();
+    // One that was dropped early as clearly slower has no interval either, and cannot have the largest gain.
+    let competitors = gains.iter().filter(|gain| gain.high.is_some() || low.is_none_or(|low| gain.point > low));
+    let highs: Option<Vec<f64>> = competitors.map(|gain| gain.high).collect();
     let high = highs.and_then(|highs| highs.into_iter().max_by(f64::total_cmp));
     let point = cell.builtin().and_then(|builtin| unpicked(cell, builtin)).unwrap_or(largest.point);
     let within = point.clamp(low.unwrap_or(0.0).min(largest.point), high.unwrap_or(f64::INFINITY).max(largest.point));
@@ -296,9 +372,9 @@ fn severity(cell: &CellTimings, evidence: &[Evidence], level: f64) -> Option<Est
     Some(share.map(|gain| gain - 1.0))
 }
 
-/// The gain of the best mock-up on visits on which it was not picked; none where there are too few.
-fn unpicked(cell: &CellTimings, builtin: &Series) -> Option<f64> {
-    let halves = |series: &Series| {
+/// The gain of the best mock-up on visits that did not select it; none if there are too few.
+fn unpicked(cell: &CellTimings, builtin: &PointTimings) -> Option<f64> {
+    let halves = |series: &PointTimings| {
         let pairs = series.pairs(builtin);
         let visits = pairs.chunk_by(|a, b| (a.launch, a.visit) == (b.launch, b.visit)).map(|visit| {
             let mut gains: Vec<f64> = visit.iter().map(|pair| pair.log_gain).collect();
@@ -318,17 +394,17 @@ fn unpicked(cell: &CellTimings, builtin: &Series) -> Option<f64> {
     Some(f64::midpoint(picked(0)?, picked(1)?).exp())
 }
 
-/// What changed between two checks: of cells in both, whether there is a violation, and, where there is in both, how bad it
-/// is, if the intervals have nothing in common. A violation of a cell that was not measured before is new.
+/// Returns the changes between two checks: new and resolved violations, and, if a cell has a violation in both, a
+/// severity whose intervals do not overlap. A violation of a cell that was not measured before is new.
 pub fn changes(before: &Checked, now: &Checked) -> Vec<Changed> {
     let stays = |changed: &Changed| matches!(changed.how, Change::Stays | Change::Open);
     became(before, now).into_iter().filter(|changed| !stays(changed) && now.cell(changed.cell).is_some()).collect()
 }
 
-/// What became of every violation of a check, and which ones are new.
+/// Returns the later state of every violation of a check, and the new ones.
 ///
-/// One is gone where the later check has a severity below what it tolerates; where it shows no violation, and no such
-/// severity either, that is open.
+/// A violation is gone if the later check has a severity below the one that it tolerates; if the later check shows
+/// neither, its state is open.
 pub fn became(before: &Checked, now: &Checked) -> Vec<Changed> {
     let violated = |checked: Option<&CheckedCell>| checked.is_some_and(|cell| cell.violation.is_some());
     let apart = |a: Estimate, b: Estimate| matches!((a.high, b.low), (Some(high), Some(low)) if high < low);

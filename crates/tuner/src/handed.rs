@@ -1,4 +1,4 @@
-//! What is to be said where HAN serves, and hands calls over to `coll/tuned`.
+//! Remarks about collectives that HAN handles or delegates to `coll/tuned`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,8 +9,8 @@ use collrules_rules::Collective;
 
 use crate::common::Block;
 
-/// For each collective that HAN serves what its file makes of it, in whole sentences; and what the files mean for
-/// communicators that were not measured.
+/// Describes in whole sentences the effect of HAN's file on each collective that HAN handles, and the effect of the
+/// files on communicators that were not measured.
 pub(crate) fn remarks(findings: &Findings, handable: &BTreeSet<Block>) -> Vec<String> {
     let mut sizes: BTreeMap<Collective, Vec<Ranks>> = BTreeMap::new();
     for (collective, ranks) in handable {
@@ -18,7 +18,7 @@ pub(crate) fn remarks(findings: &Findings, handable: &BTreeSet<Block>) -> Vec<St
     }
     let mut remarks: Vec<String> =
         sizes.iter().map(|(collective, ranks)| of_collective(findings, *collective, ranks)).collect();
-    if !findings.handover.is_empty() {
+    if !findings.han.is_empty() {
         remarks.push(elsewhere(findings, handable));
     }
     remarks
@@ -33,34 +33,38 @@ fn of_collective(findings: &Findings, collective: Collective, ranks: &[Ranks]) -
     let sizes: Vec<String> = ranks.iter().map(ToString::to_string).collect();
     let all = cells().count();
     let served = format!(
-        "On {} ranks, Open MPI's component han serves {collective}, and so is the builtin there",
+        "On {} ranks, Open MPI's component han runs {collective}, so the default there is HAN",
         sizes.join(", ")
     );
     if handed.is_empty() {
-        return format!("{served}. It goes on doing so: in none of {all} cells was anything shown to be better.");
+        return format!("{served}. It stays: no alternative is shown to be faster for any of {all} sizes.");
     }
     let gains = handed.iter().filter_map(|cell| cell.served_gain()).map(|gain| gain.point);
     let gain = geometric_mean(gains).unwrap_or(1.0);
     let own = handed.iter().filter(|cell| matches!(cell.served_candidate(), Candidate::Han(_))).count();
-    let parts = [(handed.len() - own, "over to coll/tuned"), (own, "to another algorithm of HAN")];
+    let parts = [(handed.len() - own, "to coll/tuned"), (own, "to another algorithm of HAN")];
     let parts = parts.into_iter().filter(|(cells, _)| *cells > 0);
-    let parts: Vec<String> = parts.map(|(cells, whom)| format!("{cells} of {all} cells {whom}")).collect();
+    let parts: Vec<String> = parts.map(|(cells, target)| format!("{cells} of {all} sizes {target}")).collect();
     let kept = match all - handed.len() {
         0 => String::new(),
         kept => format!("; {kept} stay as they are"),
     };
-    format!("{served}. HAN's rules file hands {}: {gain:.2}x in geometric mean over these{kept}.", parts.join(" and "),)
+    format!(
+        "{served}. HAN's rules file moves {}: expected {gain:.2}x in geometric mean over these{kept}.",
+        parts.join(" and "),
+    )
 }
 
-/// What nobody measured.
+/// Describes the effect of the files on communicators that were not measured.
 fn elsewhere(findings: &Findings, handable: &BTreeSet<Block>) -> String {
     let ranks: BTreeSet<Ranks> =
-        handable.iter().filter(|block| findings.handover.touches(block.0, block.1)).map(|block| block.1).collect();
+        handable.iter().filter(|block| findings.han.touches(block.0, block.1)).map(|block| block.1).collect();
     let ranks: Vec<String> = ranks.iter().map(ToString::to_string).collect();
     format!(
-        "Both files know the number of ranks, not where they are. HAN's file acts on every communicator of {} ranks that \
-         HAN serves, and the rules of coll/tuned act on every one of that size, on a single node as well. Communicators of \
-         other sizes stay with HAN. Rules for as few ranks as a node has act inside HAN too.",
+        "Both files depend on the number of ranks, not on where they are. HAN's file applies to every communicator of \
+         {} ranks that HAN handles. The rules of coll/tuned apply to every communicator of that size, on a single node \
+         as well. Communicators of other sizes stay with HAN. Rules for as few ranks as a node has also apply inside \
+         HAN.",
         ranks.join(", "),
     )
 }

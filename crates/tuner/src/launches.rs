@@ -1,18 +1,18 @@
-//! What stays the same through a launch, and is new in the next.
+//! Noise that is constant in a launch and differs in the next.
 //!
-//! Visits of one launch share it, so that their number alone makes certain what is chance. How much there is of it is too
-//! uncertain from the few launches of one point: all points of a collective are asked together. Intervals are widened
-//! by it.
+//! Visits of one launch share it, so intervals from visits alone would be too narrow. One point has too few launches to
+//! estimate it, so all points of a collective are used together, and intervals are widened by the result.
 
 use collrules_record::Cell;
-use collrules_record::estimate::Estimate;
+use collrules_record::estimate::{Estimate, ratio};
 
 use crate::evidence::Evidence;
 use crate::statistics::student_quantile;
 
-/// Widens the intervals of gains, and their standard errors, by what launches differ, each collective by its own.
+/// Widens the intervals and standard errors of gains by the variance between launches, which is estimated for each
+/// collective.
 ///
-/// The distance from the gain to either end and that of a normal interval for the mean over launches add up as squares.
+/// The half width of an interval and that of a normal interval for the mean over launches are added in quadrature.
 /// Cells are ordered by collective.
 pub(crate) fn widen(cells: &[Cell], evidence: &mut [Vec<Evidence>]) {
     let mut rest = evidence;
@@ -41,7 +41,7 @@ fn widen_one(evidence: &mut Evidence, variance: f64, degrees: f64) {
     if let Some(gain) = &mut evidence.gain {
         let reach = student_quantile(gain.level, degrees) * of_mean.sqrt();
         let point = gain.point.ln();
-        let end = |end: Option<f64>, sign: f64| end.map(|end| (point + sign * (end.ln() - point).hypot(reach)).exp());
+        let end = |end: Option<f64>, sign: f64| end.map(|end| ratio(point + sign * (end.ln() - point).hypot(reach)));
         *gain = Estimate { low: end(gain.low, -1.0), high: end(gain.high, 1.0), ..*gain };
     }
 }

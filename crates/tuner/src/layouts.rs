@@ -1,16 +1,16 @@
-//! One decision for several layouts, where a rules file cannot tell them apart.
+//! One decision for several layouts that a rules file cannot distinguish.
 //!
-//! Each layout is judged by itself, as if there were no other. What a candidate gains is then the weighted mean of its log gains.
-//! It may serve where it is shown to be better in a layout that counts, and does no harm in any: a layout in which it is slower
-//! bars it, and one in which nothing shows that it is not makes it a risk. What is left goes the usual way, through the dynamic
-//! programme over sizes.
+//! Each layout is judged separately. The gain of a candidate is the weighted mean of its log gains. A candidate may be
+//! chosen if it is significantly faster in one layout and harmless in all: a layout in which it is slower bars it, and
+//! one in which it might be slower makes it a risk. The remaining candidates go through the dynamic programme over
+//! sizes as usual.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use collrules_record::estimate::Estimate;
+use collrules_record::estimate::{Estimate, ratio};
 use collrules_record::findings::{Criteria, PointFinding, Verdict};
 use collrules_record::laid_out::{CellInLayout, LaidOut};
-use collrules_record::{Arrangement, Candidate, Cell, Component, Nodes, Placement, Policy, Ranks, Serving, Shares};
+use collrules_record::{Arrangement, Candidate, Cell, Component, Nodes, Placement, Policy, Ranks, Serving};
 use collrules_rules::Collective;
 
 use crate::bars::Bar;
@@ -19,44 +19,44 @@ use crate::observations::Observations;
 use crate::statistics::Score;
 use crate::verdict::{JudgedCell, JudgedPoint, Shortfall, decide, is_harmless};
 
-/// What one layout adds to the number of a launch, so that those of several are told apart: more than there can be.
+/// Offset between the launch numbers of two layouts, larger than any number of launches.
 const LAUNCHES: u32 = 1 << 20;
 
-/// A layout beside the one of a run.
+/// A layout other than that of the run.
 #[derive(Clone, Copy, Debug)]
 pub struct Laid<'a> {
     /// Its timings.
     pub observations: &'a Observations,
-    /// Where the ranks of its communicators are.
+    /// Nodes of the ranks of its communicators.
     pub placement: &'a Placement,
-    /// The run, as the user named it.
+    /// The run, as the user wrote it.
     pub run: &'a str,
 }
 
-/// A layout with its cells, judged by themselves.
-pub(crate) struct Judged<'a> {
+/// A layout with its cells, judged separately.
+pub(crate) struct LayoutVerdicts<'a> {
     pub(crate) placement: &'a Placement,
     pub(crate) run: &'a str,
     pub(crate) cells: BTreeMap<Cell, JudgedCell>,
 }
 
-/// A cell in one layout, with what it counts for.
-struct View<'a> {
-    /// The number of the layout.
+/// A cell in one layout, with its weight.
+struct LayoutView<'a> {
+    /// Number of the layout.
     number: u32,
     cell: &'a JudgedCell,
     arrangement: Arrangement,
     weight: f64,
-    /// Whether `coll/tuned` is the builtin there: what asks HAN for something changes nothing.
+    /// True if `coll/tuned` is the builtin there: then requests to HAN have no effect.
     tuned_serves: bool,
 }
 
-impl<'a> Judged<'a> {
+impl<'a> LayoutVerdicts<'a> {
     pub(crate) fn new(placement: &'a Placement, run: &'a str, cells: Vec<JudgedCell>) -> Self {
         Self { placement, run, cells: cells.into_iter().map(|cell| (cell.cell, cell)).collect() }
     }
 
-    /// Where communicators of this size are. What nothing is known of is taken for the usual.
+    /// Arrangement of communicators of this size; the usual one if it is unknown.
     fn arrangement(&self, ranks: Ranks) -> Arrangement {
         self.placement.nodes.get(&ranks).and_then(Nodes::arrangement).unwrap_or(Arrangement::Full)
     }
@@ -66,52 +66,39 @@ impl<'a> Judged<'a> {
     }
 }
 
-/// The weight of each layout in a cell, all together being 1, and none for those that are left out.
-fn weights(arrangements: &[Arrangement], shares: Shares) -> Vec<Option<f64>> {
-    let unnamed = if shares.is_empty() { 1.0 } else { 0.0 };
+/// Weight of each layout in a cell, 1 in total: layouts with equal arrangements share one weight.
+fn weights(arrangements: &[Arrangement]) -> Vec<f64> {
     let alike = |arrangement| arrangements.iter().filter(|other| **other == arrangement).count() as f64;
-    let own = |arrangement: &Arrangement| shares.of(*arrangement).unwrap_or(unnamed) / alike(*arrangement);
-    let shared: Vec<f64> = arrangements.iter().map(own).collect();
+    let shared: Vec<f64> = arrangements.iter().map(|arrangement| 1.0 / alike(*arrangement)).collect();
     let sum: f64 = shared.iter().sum();
-    let weight = |(arrangement, weight): (&Arrangement, &f64)| {
-        if sum <= 0.0 {
-            // Nothing that counts was measured here: what was counts alike.
-            Some(1.0 / arrangements.len() as f64)
-        } else if shares.of(*arrangement) == Some(0.0) {
-            None
-        } else {
-            Some(weight / sum)
-        }
-    };
-    arrangements.iter().zip(&shared).map(weight).collect()
+    shared.into_iter().map(|weight| weight / sum).collect()
 }
 
-/// The views of a cell: nothing where a layout that has communicators of this size has not this cell.
-fn views<'a>(layouts: &'a [Judged<'_>], cell: Cell, shares: Shares) -> Option<Vec<View<'a>>> {
+/// The views of a cell; none if a layout with communicators of this size lacks the cell.
+fn views<'a>(layouts: &'a [LayoutVerdicts<'_>], cell: Cell) -> Option<Vec<LayoutView<'a>>> {
     let Cell { collective, ranks, .. } = cell;
-    let having: Vec<(u32, &Judged<'_>)> =
+    let having: Vec<(u32, &LayoutVerdicts<'_>)> =
         (0..).zip(layouts).filter(|(_, layout)| layout.has(collective, ranks)).collect();
     let arrangements: Vec<_> = having.iter().map(|(_, layout)| layout.arrangement(ranks)).collect();
-    let weights = weights(&arrangements, shares);
+    let weights = weights(&arrangements);
     let mut views = Vec::new();
     for (((number, layout), arrangement), weight) in having.into_iter().zip(arrangements).zip(weights) {
-        let Some(weight) = weight else { continue };
         let here = |serving: &&Serving| (serving.collective, serving.ranks) == (collective, ranks);
         let serving = layout.placement.serving.iter().find(here);
         let tuned_serves = serving.is_none_or(|serving| serving.by == Component::TUNED);
-        views.push(View { number, cell: layout.cells.get(&cell)?, arrangement, weight, tuned_serves });
+        views.push(LayoutView { number, cell: layout.cells.get(&cell)?, arrangement, weight, tuned_serves });
     }
     Some(views)
 }
 
-/// Decides for all layouts together. Cells that a layout lacks although it has others of the same communicator size are left
-/// out: nobody knows what a rule would do there.
-pub(crate) fn together(layouts: &[Judged<'_>], criteria: Criteria, policy: Policy) -> (Vec<JudgedCell>, usize) {
+/// Decides for all layouts together. A cell is left out if a layout with other cells of its communicator size lacks it:
+/// the effect of a rule there is unknown.
+pub(crate) fn together(layouts: &[LayoutVerdicts<'_>], criteria: Criteria, policy: Policy) -> (Vec<JudgedCell>, usize) {
     let all: BTreeSet<Cell> = layouts.iter().flat_map(|layout| layout.cells.keys().copied()).collect();
     let found: Vec<Option<JudgedCell>> = all
         .iter()
         .map(|cell| {
-            let views = views(layouts, *cell, policy.shares)?;
+            let views = views(layouts, *cell)?;
             match &views[..] {
                 [] => None,
                 [alone] => Some(alone.cell.clone()),
@@ -127,7 +114,7 @@ pub(crate) fn together(layouts: &[Judged<'_>], criteria: Criteria, policy: Polic
     (cells, lacking)
 }
 
-fn of_views(views: &[View<'_>], criteria: Criteria, policy: Policy) -> JudgedCell {
+fn of_views(views: &[LayoutView<'_>], criteria: Criteria, policy: Policy) -> JudgedCell {
     let candidates: BTreeSet<Candidate> =
         views.iter().flat_map(|view| &view.cell.points).map(|point| point.finding.candidate).collect();
     let points = candidates.into_iter().filter_map(|candidate| point(views, candidate, criteria, policy)).collect();
@@ -143,8 +130,8 @@ fn of_views(views: &[View<'_>], criteria: Criteria, policy: Policy) -> JudgedCel
     }
 }
 
-impl View<'_> {
-    /// What a candidate does here: that of another one, where it comes to that.
+impl LayoutView<'_> {
+    /// The candidate that this one is equivalent to here.
     fn stands_for(&self, candidate: Candidate) -> Candidate {
         match candidate {
             Candidate::Component(Component::TUNED) | Candidate::Han(_) if self.tuned_serves => Candidate::Builtin,
@@ -156,19 +143,19 @@ impl View<'_> {
         self.cell.judged(self.stands_for(candidate))
     }
 
-    /// Whether it is the builtin that the candidate comes to.
+    /// Returns true if the candidate is equivalent to the builtin.
     fn is_builtin(&self, candidate: Candidate) -> bool {
         self.stands_for(candidate) == Candidate::Builtin
     }
 }
 
-/// A candidate over all views; nothing where one does not know it.
-fn point(views: &[View<'_>], candidate: Candidate, criteria: Criteria, policy: Policy) -> Option<JudgedPoint> {
-    let points: Option<Vec<(&View<'_>, &JudgedPoint)>> =
+/// Point of a candidate over all views; none if a view lacks it.
+fn point(views: &[LayoutView<'_>], candidate: Candidate, criteria: Criteria, policy: Policy) -> Option<JudgedPoint> {
+    let points: Option<Vec<(&LayoutView<'_>, &JudgedPoint)>> =
         views.iter().map(|view| Some((view, view.point(candidate)?))).collect();
     let points = points?;
     let mean = |value: &dyn Fn(&JudgedPoint) -> Option<f64>, of_builtin: Option<f64>| {
-        let of = |(view, point): &(&View<'_>, &JudgedPoint)| match of_builtin {
+        let of = |(view, point): &(&LayoutView<'_>, &JudgedPoint)| match of_builtin {
             Some(one) if view.is_builtin(candidate) => Some(view.weight * f64::ln(one)),
             _ => Some(view.weight * value(point)?.ln()),
         };
@@ -203,12 +190,11 @@ fn point(views: &[View<'_>], candidate: Candidate, criteria: Criteria, policy: P
     judged.finding.expected = mean(&|point| point.finding.expected, Some(1.0));
     judged.cautious = mean(&|point| point.cautious, Some(1.0));
     judged.basis = basis(&points, candidate);
-    // One test for each layout that counts.
-    let counting = others().filter(|(view, _)| view.weight > 0.0).count() as f64;
+    // One test per layout.
+    let tests = others().count() as f64;
     let least = |value: &dyn Fn(&PointFinding) -> Option<f64>| {
-        let counting_values =
-            others().filter(|(view, _)| view.weight > 0.0).filter_map(|(_, point)| value(&point.finding));
-        counting_values.reduce(f64::min).map(|least| (counting * least).min(1.0))
+        let values = others().filter_map(|(_, point)| value(&point.finding));
+        values.reduce(f64::min).map(|least| (tests * least).min(1.0))
     };
     judged.finding.p_value = least(&|finding| finding.p_value);
     judged.finding.q_value = least(&|finding| finding.q_value);
@@ -223,17 +209,16 @@ fn point(views: &[View<'_>], candidate: Candidate, criteria: Criteria, policy: P
     Some(judged)
 }
 
-/// What keeps it from replacing the builtin in all layouts.
+/// The reason why it does not replace the builtin in all layouts.
 fn shortfall(
     judged: &JudgedPoint,
     risk: Option<Arrangement>,
-    points: &[(&View<'_>, &JudgedPoint)],
+    points: &[(&LayoutView<'_>, &JudgedPoint)],
     criteria: Criteria,
 ) -> Option<Shortfall> {
     let PointFinding { gain, q_value, .. } = judged.finding;
     let Some(gain) = gain else { return Some(Shortfall::NoGain) };
-    let counting = || points.iter().filter(|(view, _)| view.weight > 0.0);
-    let shown = counting().any(|(_, point)| point.shortfall.is_none());
+    let shown = points.iter().any(|(_, point)| point.shortfall.is_none());
     let certain = q_value.is_none_or(|q_value| q_value <= criteria.error_rate);
     if gain.point <= 1.0 {
         Some(Shortfall::NotFaster)
@@ -244,8 +229,8 @@ fn shortfall(
     } else if !judged.basis.every_launch {
         Some(Shortfall::NotTimedInEveryLaunch)
     } else if !shown {
-        // What is nearest in the layout that counts most.
-        let most = counting().max_by(|(one, _), (other, _)| one.weight.total_cmp(&other.weight));
+        // The shortfall in the layout with the largest weight.
+        let most = points.iter().max_by(|(one, _), (other, _)| one.weight.total_cmp(&other.weight));
         most.and_then(|(_, point)| point.shortfall.clone()).or(Some(Shortfall::NotSignificant))
     } else if !certain || gain.low.is_some_and(|low| low <= 1.0) {
         Some(Shortfall::NotSignificant)
@@ -254,31 +239,31 @@ fn shortfall(
     }
 }
 
-/// The weighted geometric mean, with an interval whose half widths add up as squares: the layouts were measured apart.
+/// The weighted geometric mean, with an interval whose half widths are added in quadrature: layouts were measured
+/// independently.
 fn joined(values: impl Iterator<Item = (f64, Option<Estimate>)>) -> Option<Estimate> {
     let values: Vec<(f64, Estimate)> = values.map(|(weight, value)| Some((weight, value?))).collect::<Option<_>>()?;
     let log = values.iter().map(|(weight, value)| weight * value.point.ln()).sum::<f64>();
     let reach = |end: &dyn Fn(&Estimate) -> Option<f64>| {
         let square = |(weight, value): &(f64, Estimate)| Some((weight * (end(value)?.ln() - value.point.ln())).powi(2));
-        let counting = values.iter().filter(|(weight, _)| *weight > 0.0);
-        counting.map(square).sum::<Option<f64>>().map(f64::sqrt)
+        values.iter().map(square).sum::<Option<f64>>().map(f64::sqrt)
     };
     Some(Estimate {
-        point: log.exp(),
-        low: reach(&|value| value.low).map(|reach| (log - reach).exp()),
-        high: reach(&|value| value.high).map(|reach| (log + reach).exp()),
+        point: ratio(log),
+        low: reach(&|value| value.low).map(|reach| ratio(log - reach)),
+        high: reach(&|value| value.high).map(|reach| ratio(log + reach)),
         level: values.first()?.1.level,
         samples: values.iter().map(|(_, value)| value.samples).sum(),
     })
 }
 
-fn basis(points: &[(&View<'_>, &JudgedPoint)], candidate: Candidate) -> Basis {
+fn basis(points: &[(&LayoutView<'_>, &JudgedPoint)], candidate: Candidate) -> Basis {
     let others = || points.iter().filter(|(view, _)| !view.is_builtin(candidate));
     let launches = others().flat_map(|(view, point)| {
         let first = view.number * LAUNCHES;
         point.basis.launches.iter().map(move |(launch, log_gain)| (first + launch, *log_gain))
     });
-    let weight = |view: &View<'_>| view.weight * points.len() as f64;
+    let weight = |view: &LayoutView<'_>| view.weight * points.len() as f64;
     let scores = || others().filter_map(|(view, point)| Some((weight(view), point.basis.score?)));
     let score = Score {
         excess: scores().map(|(weight, score)| weight * score.excess).sum(),
@@ -293,11 +278,14 @@ fn basis(points: &[(&View<'_>, &JudgedPoint)], candidate: Candidate) -> Basis {
     }
 }
 
-/// What the rules mean to each layout. `served` says who serves a cell.
-pub(crate) fn told(layouts: &[Judged<'_>], policy: Policy, served: impl Fn(&JudgedCell) -> Candidate) -> Vec<LaidOut> {
-    let of_layout = |(number, own): (usize, &Judged<'_>)| {
+/// Describes the effect of the rules on each layout. `served` returns the candidate used for a cell.
+pub(crate) fn describe_layouts(
+    layouts: &[LayoutVerdicts<'_>],
+    served: impl Fn(&JudgedCell) -> Candidate,
+) -> Vec<LaidOut> {
+    let of_layout = |(number, own): (usize, &LayoutVerdicts<'_>)| {
         let cells = own.cells.values().filter_map(|cell| {
-            let views = views(layouts, cell.cell, policy.shares)?;
+            let views = views(layouts, cell.cell)?;
             let here = views.iter().find(|view| view.number as usize == number)?;
             let (wanted, served) = (cell.wanted(), served(cell));
             let gain = |candidate| {
@@ -307,7 +295,6 @@ pub(crate) fn told(layouts: &[Judged<'_>], policy: Policy, served: impl Fn(&Judg
             Some(CellInLayout {
                 cell: cell.cell,
                 arrangement: here.arrangement,
-                weight: here.weight,
                 wanted,
                 wanted_gain: gain(wanted),
                 served,

@@ -1,45 +1,46 @@
 //! Samples to estimates, verdicts, crossovers and a rule table.
 //!
-//! The way in is [`Observations`], the way out [`Findings`](collrules_record::findings::Findings). Neither MPI nor the
-//! disk is touched.
+//! The input is [`Observations`], the output [`Findings`](collrules_record::findings::Findings). Uses neither MPI nor
+//! the disk.
 //!
 //! | module | job |
 //! |---|---|
 //! | `observations` | timings as columns: samples files, foreign tables |
-//! | `view` | what counts where another component serves the calls |
+//! | `view` | timings that count if another component handles the calls |
 //! | `cells` | timings by cell and candidate, and the pairs that are compared |
 //! | `statistics` | rank tests and the correction for many of them |
-//! | `evidence` | what a cell's timings say about each candidate |
-//! | `means` | the same by means instead of medians |
+//! | `evidence` | evidence for each candidate in a cell |
+//! | `means` | comparison by means instead of medians |
 //! | `stalls` | rare slow calls, which a median does not show |
-//! | `launches` | what stays the same through a launch, and widens intervals |
-//! | `neighbours` | what neighbouring sizes say about a gain |
+//! | `launches` | noise shared by a launch, which widens intervals |
+//! | `neighbours` | correction of gains by those at neighbouring sizes |
 //! | `bars` | candidates that must not be chosen, however fast |
-//! | `verdict` | what replaces the builtin in a cell, or why nothing does |
-//! | `crossover` | where the choice changes between measured sizes |
-//! | `common` | one choice for all message sizes, where they have to share one |
+//! | `verdict` | the replacement of the builtin in a cell, or the reason for none |
+//! | `crossover` | sizes between measured ones at which the choice changes |
+//! | `common` | one choice for all message sizes that must share one |
 //! | `table` | the rule table as an exact optimisation |
 //! | `build` | from verdicts to the rule table |
 //! | `tree` | the table with its evidence |
-//! | `alternatives` | what other assumptions would change |
-//! | [`mod@refine`] | what to measure next to know crossovers better |
-//! | `remarks` | what the reader has to know, in whole sentences |
+//! | `alternatives` | rules under other assumptions |
+//! | [`mod@refine`] | sizes to measure next |
+//! | `remarks` | remarks for the reader, in whole sentences |
 //! | `analysis` | all of it in order |
-//! | [`mod@guidelines`] | whether mock-ups beat the builtin, and what would cure it |
+//! | [`mod@guidelines`] | mock-ups that are faster than the builtin, and remedies |
 //! | [`study()`] | chosen algorithms compared on a grid |
-//! | `patterns` | what messages and the operation take, by patterns |
-//! | `components` | rules where another component than `coll/tuned` serves the calls |
-//! | [`mod@drift`] | whether points take what they took, and rules still hold |
-//! | [`mod@compare`] | two runs: what changed, and what the earlier rules are worth now |
-//! | `beyond` | what no rule can give: reference algorithms that are faster than all of `coll/tuned` |
+//! | `patterns` | costs of messages and of the operation |
+//! | `components` | rules for calls that another component than `coll/tuned` handles |
+//! | [`mod@drift`] | changes since a run: times, and whether rules still hold |
+//! | [`mod@compare`] | changes between two runs, and the present gain of the earlier rules |
+//! | `reference_gains` | reference algorithms that are faster than all of `coll/tuned` |
 //! | `replay` | decisions on some launches, judged by others |
 //! | [`validation`] | pairs of launches without and with a rules file |
-//! | [`repair`] | what falls back to the builtin where a rules file loses |
+//! | [`mod@settings`] | settings of a whole job: the design of the search, and the guard |
+//! | [`repair`] | ranges to revert because a rules file is slower there |
 
+pub mod ab_test;
 mod alternatives;
 mod analysis;
 mod bars;
-mod beyond;
 mod build;
 mod cells;
 mod common;
@@ -58,29 +59,29 @@ mod neighbours;
 mod observations;
 mod patterns;
 pub mod prospects;
+mod reference_gains;
 pub mod refine;
 mod remarks;
 pub mod repair;
 mod replay;
-mod settled;
+pub mod settings;
 mod stalls;
 mod statistics;
 mod study;
 mod table;
 mod tree;
-pub mod tried;
 pub mod validation;
 mod verdict;
 mod view;
 mod weights;
 
 pub use analysis::{analyze, analyze_under};
-pub use beyond::beyond_rules;
 pub use compare::compare;
 pub use components::analyze_among;
 pub use error::TunerError;
 pub use layouts::Laid;
 pub use observations::Observations;
 pub use patterns::fit_patterns;
-pub use replay::{Replay, Score as ReplayScore, Total as ReplayTotal, replay};
-pub use study::study;
+pub use reference_gains::describe_reference_gains;
+pub use replay::{Replay, ReplayScore, ReplayTotal, replay};
+pub use study::{compare_campaigns, study};

@@ -1,8 +1,8 @@
-//! What neighbouring sizes say about a gain that was measured.
+//! Correction of a measured gain by those at neighbouring sizes.
 //!
-//! A gain that was looked for is partly luck. The same candidate's gains at neighbouring sizes were not looked for, and
-//! show how much of it is. What a whole sweep of message sizes in one job shares, such as where its ranks were placed,
-//! shows along communicator sizes only, which were other jobs; so these are asked first, and message sizes only where
+//! A gain selected as the largest is partly luck. The gains of its candidate at neighbouring sizes were not selected,
+//! and show the size of that luck. Message sizes of one job share noise, such as the placement of ranks; communicator
+//! sizes are measured in different jobs. So neighbouring communicator sizes are used first, and message sizes only if
 //! there is no other communicator size.
 
 use std::collections::BTreeMap;
@@ -13,51 +13,51 @@ use collrules_record::{Candidate, Cell};
 
 use crate::evidence::Evidence;
 
-/// Of an average the most that luck can explain after one launch, as a natural logarithm. Larger surprises are real, such
-/// as a switch of protocol. Fitted to two clusters (RESULTS.md, Single values).
+/// Largest part of the log gain of an average that can be luck after one launch. Larger surprises are real, such as a
+/// switch of protocol. Fitted to two clusters (RESULTS.md, Single values).
 const LARGEST_LUCK: f64 = 0.14;
 
-/// Of samples the most that luck can explain, in standard errors.
+/// Largest part of the gain of samples that can be luck, in standard errors.
 const LARGEST_ERROR: f64 = 2.0;
 
-/// A median distance from the median over the standard deviation, where values are normal.
+/// Median distance from the median over the standard deviation, for normal values.
 const NORMAL_DISTANCE: f64 = 0.674_489_750_196_081_7;
 
-/// What is believed of a candidate after its neighbours had a say.
+/// Gain of a candidate after correction by its neighbours.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Belief {
-    /// The gain to expect, builtin time over candidate time: what a user will see, not the luckiest value.
+    /// Expected gain, builtin time over candidate time: an estimate for users, not the luckiest value.
     pub(crate) expected: f64,
-    /// The smaller one of the gain itself and of its mean with what its neighbours have, which is what single values are
-    /// judged by: neighbours may forbid, but not persuade.
+    /// The smaller of the gain itself and its mean with its neighbours'. Single values are judged by it: neighbours can
+    /// reject a candidate, but not qualify it.
     pub(crate) cautious: f64,
 }
 
 /// A log gain and where it was measured.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Site {
+pub(crate) struct GainSite {
     pub(crate) cell: Cell,
     pub(crate) candidate: Candidate,
     pub(crate) log_gain: f64,
 }
 
-/// Along what neighbours are looked for.
+/// Direction in which neighbours are searched.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Along {
-    /// Communicator sizes, at the same message size.
+pub(crate) enum NeighbourAxis {
+    /// Communicator sizes, for one message size.
     Ranks,
-    /// Message sizes, on the same communicator size.
+    /// Message sizes, for one communicator size.
     Bytes,
 }
 
-/// For each site the mean log gain of the same candidate at the next smaller and the next larger size, or of the one that
-/// there is; nothing where there is none.
-pub(crate) fn around(sites: &[Site], along: Along) -> Vec<Option<f64>> {
-    let key = |site: &Site| {
+/// For each site, the mean log gain of its candidate at the next smaller and next larger size, or at the only one that
+/// exists; none without neighbours.
+pub(crate) fn around(sites: &[GainSite], along: NeighbourAxis) -> Vec<Option<f64>> {
+    let key = |site: &GainSite| {
         let (ranks, bytes) = (u64::from(site.cell.ranks.0), site.cell.bytes.0);
         let (row, size) = match along {
-            Along::Ranks => (bytes, ranks),
-            Along::Bytes => (ranks, bytes),
+            NeighbourAxis::Ranks => (bytes, ranks),
+            NeighbourAxis::Bytes => (ranks, bytes),
         };
         ((site.cell.collective, site.candidate, row), size)
     };
@@ -74,20 +74,20 @@ pub(crate) fn around(sites: &[Site], along: Along) -> Vec<Option<f64>> {
     means
 }
 
-/// Beliefs in the order of the evidence; none where there is no gain. Cells are ordered by collective.
+/// Beliefs in the order of the evidence; none without a gain. Cells are ordered by collective.
 pub(crate) fn beliefs(cells: &[Cell], evidence: &[Vec<Evidence>], statistic: Statistic) -> Vec<Vec<Option<Belief>>> {
     let mut beliefs: Vec<Vec<Option<Belief>>> = evidence.iter().map(|points| vec![None; points.len()]).collect();
     let (mut sites, mut points) = (Vec::new(), Vec::new());
     for (cell, (at, own)) in cells.iter().zip(evidence).enumerate() {
         for (place, evidence) in own.iter().enumerate().filter(|(_, own)| own.candidate != Candidate::Builtin) {
             let Some(gain) = evidence.gain else { continue };
-            sites.push(Site { cell: *at, candidate: evidence.candidate, log_gain: gain.point.ln() });
+            sites.push(GainSite { cell: *at, candidate: evidence.candidate, log_gain: gain.point.ln() });
             points.push((cell, place, evidence));
         }
     }
-    let by_bytes = around(&sites, Along::Bytes);
+    let by_bytes = around(&sites, NeighbourAxis::Bytes);
     let near: Vec<Option<f64>> =
-        around(&sites, Along::Ranks).into_iter().zip(by_bytes).map(|(ranks, bytes)| ranks.or(bytes)).collect();
+        around(&sites, NeighbourAxis::Ranks).into_iter().zip(by_bytes).map(|(ranks, bytes)| ranks.or(bytes)).collect();
     let luck: Vec<f64> = if statistic.is_summary() {
         let launches = points.iter().map(|(.., evidence)| evidence.basis.launches.len());
         sites.iter().zip(&near).zip(launches).map(|((site, near), launches)| luck(site, *near, launches)).collect()
@@ -104,24 +104,26 @@ pub(crate) fn beliefs(cells: &[Cell], evidence: &[Vec<Evidence>], statistic: Sta
     beliefs
 }
 
-/// By how much a log gain exceeds what its neighbours have.
-fn surprise(site: &Site, near: Option<f64>) -> f64 {
+/// Excess of a log gain over that of its neighbours.
+fn surprise(site: &GainSite, near: Option<f64>) -> f64 {
     near.map_or(0.0, |near| (site.log_gain - near).max(0.0))
 }
 
-/// How much of an average's log gain is luck: neighbours count as one launch more, and the limit is shared by launches.
-fn luck(site: &Site, near: Option<f64>, launches: usize) -> f64 {
+/// Estimates the part of an average's log gain that is luck: neighbours count as one launch more, and the limit is
+/// shared by launches.
+fn luck(site: &GainSite, near: Option<f64>, launches: usize) -> f64 {
     let launches = launches.max(1) as f64;
     (surprise(site, near) / (launches + 1.0)).min(LARGEST_LUCK / launches)
 }
 
-/// How much of log gains with known standard errors is luck, each collective by itself.
+/// Estimates the part of log gains with known standard errors that is luck, for each collective separately.
 ///
-/// True gains are taken to be normal about a line through what neighbours have, which counts for as much as it foretells
-/// (empirical Bayes: Efron and Morris, *Journal of the American Statistical Association* 70, 1975). No value is moved by
-/// more than two standard errors, so that a gain that stands out stays (limited translation: the same, 67, 1972).
-fn luck_of_samples(sites: &[Site], near: &[Option<f64>], errors: &[f64]) -> Vec<f64> {
-    // An error that came out small by chance would make a gain look certain: candidates of a cell share theirs.
+/// True gains are assumed to be normal about a line through those of the neighbours, which counts for as much as it
+/// predicts (empirical Bayes: Efron and Morris, *Journal of the American Statistical Association* 70, 1975). No value
+/// is moved by more than two standard errors, so that a gain that stands out stays (limited translation: volume 67,
+/// 1972).
+fn luck_of_samples(sites: &[GainSite], near: &[Option<f64>], errors: &[f64]) -> Vec<f64> {
+    // A standard error that is small by chance would make a gain look certain, so candidates of a cell share theirs.
     let mut of_cell: BTreeMap<Cell, Vec<f64>> = BTreeMap::new();
     for (site, error) in sites.iter().zip(errors) {
         of_cell.entry(site.cell).or_default().push(*error);
@@ -145,8 +147,8 @@ fn luck_of_samples(sites: &[Site], near: &[Option<f64>], errors: &[f64]) -> Vec<
     luck
 }
 
-/// The distance of each log gain from the line through the neighbours' that fits best, about the median of all.
-fn beside_the_line(sites: &[Site], near: &[Option<f64>]) -> Vec<f64> {
+/// The distance of each log gain from the best line through its neighbours', relative to the median distance.
+fn beside_the_line(sites: &[GainSite], near: &[Option<f64>]) -> Vec<f64> {
     let mut values: Vec<f64> = sites.iter().map(|site| site.log_gain).collect();
     let middle = median(&mut values).unwrap_or_default();
     let (mut joint, mut squares) = (0.0, 0.0);
@@ -167,17 +169,17 @@ mod tests {
 
     use super::*;
 
-    fn site(id: u32, ranks: u32, bytes: u64, log_gain: f64) -> Site {
+    fn site(id: u32, ranks: u32, bytes: u64, log_gain: f64) -> GainSite {
         let cell = Cell { collective: Collective::Bcast, ranks: Ranks(ranks), bytes: Bytes(bytes) };
-        Site { cell, candidate: Candidate::of(Choice::plain(id)), log_gain }
+        GainSite { cell, candidate: Candidate::from_choice(Choice::plain(id)), log_gain }
     }
 
     #[test]
     fn neighbours_are_the_nearest_sizes_of_the_same_candidate() {
         let sites =
             [site(1, 16, 8, 4.0), site(1, 2, 8, 1.0), site(1, 4, 8, 2.0), site(2, 4, 8, 9.0), site(1, 4, 16, 7.0)];
-        assert_eq!(around(&sites, Along::Ranks), [Some(2.0), Some(2.0), Some(2.5), None, None]);
-        assert_eq!(around(&sites, Along::Bytes), [None, None, Some(7.0), None, Some(2.0)]);
+        assert_eq!(around(&sites, NeighbourAxis::Ranks), [Some(2.0), Some(2.0), Some(2.5), None, None]);
+        assert_eq!(around(&sites, NeighbourAxis::Bytes), [None, None, Some(7.0), None, Some(2.0)]);
     }
 
     #[test]
@@ -194,7 +196,7 @@ mod tests {
     #[test]
     fn small_surprises_of_samples_are_luck_and_large_ones_are_real() {
         let value = |k: u32| 0.05 * 2f64.sqrt() * f64::from(k * k).sin();
-        let mut sites: Vec<Site> = (1..=200).map(|k| site(k, 4, 8, value(k))).collect();
+        let mut sites: Vec<GainSite> = (1..=200).map(|k| site(k, 4, 8, value(k))).collect();
         sites.push(site(1000, 4, 8, 1.0));
         let near = vec![None; sites.len()];
         let luck = luck_of_samples(&sites, &near, &vec![0.05; sites.len()]);

@@ -7,17 +7,17 @@ use std::sync::Arc;
 
 use collrules_record::findings::Statistic;
 use collrules_record::rundir::check_head;
-use collrules_record::sample::{COLUMNS, Ended, TableTiming};
+use collrules_record::sample::{COLUMNS, EndReason, TableTiming, check_time};
 use collrules_record::{Bytes, Candidate, Cell, Pattern, Ranks, Seconds};
 use collrules_rules::Collective;
 use polars::prelude::*;
 
-use crate::cells::{CellTimings, Ends, Series, Timing, by_cell};
+use crate::cells::{CellTimings, Ends, PointTimings, Timing, by_cell};
 use crate::error::TunerError;
-use crate::view::{Rivals, View};
+use crate::view::{Competitors, View};
 use crate::weights::{Weights, normalized};
 
-/// What an analysis starts from.
+/// Timings that an analysis starts from.
 ///
 /// The frame has the columns collective (id), comm_size, message_bytes, candidate (text, stored once per candidate),
 /// launch, visit, round and seconds, without nulls; every time is positive.
@@ -28,32 +28,35 @@ pub struct Observations {
     statistic: Statistic,
     left_out: usize,
     expected_launches: u32,
+    planned: Vec<Cell>,
     weights: BTreeMap<Cell, f64>,
 }
 
-/// What `coll/tuned` sees of a call, and how it is carried out.
+/// Columns that identify a point: the call as `coll/tuned` sees it, and the candidate.
 const POINT: [&str; 4] = ["collective", "comm_size", "message_bytes", "candidate"];
 
 impl Observations {
     /// Reads a samples file: one call per line, the slowest rank.
     ///
-    /// The text has to consist of whole lines, as [`RunDir::samples`](collrules_record::RunDir::samples) gives them:
-    /// what an interrupted writer left of a last line is parsed as any other. Times that are not positive are left out.
+    /// The text has to consist of whole lines, as [`RunDir::samples`](collrules_record::RunDir::samples) gives them: an
+    /// incomplete last line is parsed like any other. Times that are not positive are left out.
     pub fn from_samples(text: &str) -> Result<Self, TunerError> {
         Self::from_samples_of(text, Statistic::RankMaximum)
     }
 
-    /// Reads a samples file whose times are of this statistic: the mean over ranks, or what there is of the slowest.
+    /// Reads a samples file with times of this statistic: the mean over ranks, or times of the slowest rank.
     pub fn from_samples_of(text: &str, statistic: Statistic) -> Result<Self, TunerError> {
         let time = match statistic {
             Statistic::RankAverage => "mean_s",
             Statistic::RankMaximum | Statistic::SlowestRankSummary => "max_s",
         };
         check_head(Path::new("samples.csv"), text)?;
-        let rows = without_patterns(read_rows(text, time)?)?;
+        let rows = read_rows(text, time)?;
+        check_times(&rows, time, text)?;
+        let rows = without_patterns(rows)?;
         let ended = rows.column("ended")?.is_not_null();
         let ends = ends(&rows.filter(&ended)?)?;
-        // Filtering copies, which a run without ended points is spared.
+        // Filtering copies, so a run without ended points skips it.
         let timings = if ended.any() { rows.filter(&!ended)? } else { rows };
         let collective = collective_ids(timings.column("collective")?)?;
         let seconds = timings.column(time)?.clone().with_name("seconds".into());
@@ -65,7 +68,7 @@ impl Observations {
         Self::new(DataFrame::new(timings.height(), columns)?, ends, statistic)
     }
 
-    /// Takes the timings of a foreign table: one value per launch, over calls and ranks as the statistic says.
+    /// Reads the timings of a foreign table: one value per launch, over calls and ranks as the statistic says.
     pub fn from_timings(timings: &[TableTiming], statistic: Statistic) -> Result<Self, TunerError> {
         let mut texts = HashMap::new();
         for timing in timings {
@@ -91,10 +94,16 @@ impl Observations {
         Self::new(DataFrame::new(timings.len(), columns)?, Ends::default(), statistic)
     }
 
-    /// Says how many launches were to be made, so that a remark tells where some have no timings.
+    /// Sets the planned number of launches, so that a remark can name launches without timings.
     #[must_use]
     pub fn expecting(self, launches: u32) -> Self {
         Self { expected_launches: launches, ..self }
+    }
+
+    /// Sets the planned cells, so that rules do not cover planned sizes without timings.
+    #[must_use]
+    pub fn planning(self, cells: impl IntoIterator<Item = Cell>) -> Self {
+        Self { planned: cells.into_iter().collect(), ..self }
     }
 
     /// The timings of launches without a rules file, and those of launches with one, if there are any.
@@ -115,18 +124,18 @@ impl Observations {
         Ok((without, Some(under)))
     }
 
-    /// Says what programs spend in which cells, so that what is good for them is chosen where cells have to share a choice.
+    /// Sets the times that programs spend in cells, as weights for choices that cells must share.
     #[must_use]
     pub fn weighing(self, times: impl IntoIterator<Item = (Cell, Seconds)>) -> Self {
         Self { weights: normalized(times), ..self }
     }
 
-    /// What each cell counts for; without any, all count alike.
+    /// Returns the weight of each cell; without any, all have the same weight.
     pub(crate) fn weights(&self) -> Weights<'_> {
         Weights(&self.weights)
     }
 
-    /// The timings of these launches, with all points that got no more samples.
+    /// The timings of these launches, with all points that ended early.
     pub fn of_launches(&self, launches: &[u32]) -> Result<Self, TunerError> {
         let wanted: BooleanChunked =
             self.whole("launch")?.iter().map(|launch| Some(launches.contains(launch))).collect();
@@ -140,12 +149,12 @@ impl Observations {
         self.frame.height()
     }
 
-    /// Whether there is no timing at all.
+    /// Returns true if there is no timing at all.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// What one timing is.
+    /// Returns the statistic that each timing holds.
     pub fn statistic(&self) -> Statistic {
         self.statistic
     }
@@ -155,22 +164,27 @@ impl Observations {
         self.left_out
     }
 
-    /// How many launches were to be made; 0 where that is unknown.
+    /// Returns the planned number of launches; 0 if it is unknown.
     pub(crate) fn expected_launches(&self) -> u32 {
         self.expected_launches
     }
 
-    /// The timings by cell, as they were taken, of what rules and settings can ask for.
+    /// Returns the planned cells; empty if they are unknown.
+    pub(crate) fn planned(&self) -> &[Cell] {
+        &self.planned
+    }
+
+    /// The timings of candidates that rules and settings can choose, by cell, in the order of measurement.
     pub(crate) fn cells(&self) -> Result<Vec<CellTimings>, TunerError> {
         self.cells_in(&View::default())
     }
 
-    /// The same with those of reference algorithms.
+    /// Like [`cells`](Self::cells), with the timings of reference algorithms.
     pub(crate) fn cells_with_references(&self) -> Result<Vec<CellTimings>, TunerError> {
-        self.cells_in(&View { rivals: Rivals::WithReferences, ..View::default() })
+        self.cells_in(&View { competitors: Competitors::WithReferences, ..View::default() })
     }
 
-    /// The timings by cell, as far as they count in a view, and as what they count there.
+    /// The timings that count in a view, by cell and by the candidate that they count for.
     pub(crate) fn cells_in(&self, view: &View) -> Result<Vec<CellTimings>, TunerError> {
         let counts = |(cell, candidate): &(Cell, Candidate)| Some((*cell, view.counts_as(*cell, *candidate)?));
         let Ends { disqualified, dropped } = &self.ends;
@@ -182,7 +196,7 @@ impl Observations {
     }
 
     /// The timings of each point, in no particular order of points.
-    pub(crate) fn points(&self, view: &View) -> Result<Vec<(Cell, Series)>, TunerError> {
+    pub(crate) fn points(&self, view: &View) -> Result<Vec<(Cell, PointTimings)>, TunerError> {
         let (collective, ranks) = (self.whole("collective")?, self.whole("comm_size")?);
         let (launch, visit, round) = (self.whole("launch")?, self.whole("visit")?, self.whole("round")?);
         let bytes = self.frame.column("message_bytes")?.u64()?.cont_slice()?;
@@ -207,7 +221,7 @@ impl Observations {
                 GroupsIndicator::Slice([start, count]) => (start..start + count).map(timing).collect(),
             };
             let candidate = view.counts_as(cell, parse(text.unwrap_or_default())?);
-            Ok(candidate.map(|candidate| (cell, Series::new(candidate, timings))))
+            Ok(candidate.map(|candidate| (cell, PointTimings::new(candidate, timings))))
         };
         groups.iter().map(point).filter_map(Result::transpose).collect()
     }
@@ -222,7 +236,15 @@ impl Observations {
         let mut timings = if usable.all() { frame.clone() } else { frame.filter(&usable)? };
         timings.rechunk_mut();
         let left_out = frame.height() - timings.height();
-        Ok(Self { frame: timings, ends, statistic, left_out, weights: BTreeMap::new(), expected_launches: 0 })
+        Ok(Self {
+            frame: timings,
+            ends,
+            statistic,
+            left_out,
+            weights: BTreeMap::new(),
+            expected_launches: 0,
+            planned: Vec::new(),
+        })
     }
 
     fn whole(&self, name: &str) -> Result<&[u32], TunerError> {
@@ -232,13 +254,13 @@ impl Observations {
 
 impl From<PolarsError> for TunerError {
     fn from(error: PolarsError) -> Self {
-        // Further paragraphs are advice on options of polars.
+        // Further paragraphs are advice about options of polars.
         let text = error.to_string();
         Self::Samples(text.split("\n\n").next().unwrap_or_default().to_owned())
     }
 }
 
-/// Text of which every value is stored once: samples repeat a few candidates millions of times.
+/// A text column that stores each value once: samples repeat a few candidates millions of times.
 fn text_once() -> DataType {
     DataType::from_categories(Categories::random("collrules".into(), CategoricalPhysical::U32))
 }
@@ -254,7 +276,7 @@ fn read_rows(text: &str, time: &str) -> Result<DataFrame, TunerError> {
         };
         Field::new(name.into(), kind)
     });
-    // Of the times over ranks only the wanted one is parsed.
+    // Of the time columns, only the needed one is parsed.
     let is_wanted = |name: &&str| *name == time || !matches!(*name, "max_s" | "min_s" | "mean_s");
     let wanted: Arc<[PlSmallStr]> = COLUMNS.into_iter().filter(is_wanted).map(PlSmallStr::from).collect();
     let rows = CsvReadOptions::default()
@@ -268,7 +290,23 @@ fn read_rows(text: &str, time: &str) -> Result<DataFrame, TunerError> {
     Ok(rows)
 }
 
-/// The rows of cells: patterns are no concern of what is decided.
+/// Rejects times that no call can have, with their line. A clock with large steps may time a call as 0: such timings
+/// are left out and counted.
+fn check_times(rows: &DataFrame, time: &str, text: &str) -> Result<(), TunerError> {
+    let (seconds, bytes) = (rows.column(time)?.f64()?, rows.column("message_bytes")?.u64()?);
+    for (row, (seconds, bytes)) in seconds.iter().zip(bytes.iter()).enumerate() {
+        let Some(seconds) = seconds.filter(|seconds| *seconds != 0.0) else { continue };
+        if let Err(why) = check_time(Seconds(seconds), Bytes(bytes.unwrap_or_default())) {
+            let is_row = |(_, line): &(usize, &str)| !line.is_empty() && !line.starts_with('#');
+            // The first line names the columns.
+            let line = text.lines().enumerate().filter(is_row).nth(row + 1).map_or(0, |(place, _)| place + 1);
+            return Err(TunerError::Samples(format!("line {line}: {why}")));
+        }
+    }
+    Ok(())
+}
+
+/// The rows of cells: decisions do not use patterns.
 fn without_patterns(rows: DataFrame) -> Result<DataFrame, TunerError> {
     let names = rows.column("collective")?.cat32()?;
     let is_pattern = |code| names.get_mapping().cat_to_str(code).is_some_and(|name| name.starts_with(Pattern::MARK));
@@ -304,7 +342,7 @@ fn ends(rows: &DataFrame) -> Result<Ends, TunerError> {
     let (ranks, bytes) = (rows.column("comm_size")?.u32()?, rows.column("message_bytes")?.u64()?);
     let mut ends = Ends::default();
     for (row, ended) in rows.column("ended")?.str()?.iter().enumerate() {
-        let ended: Ended = ended.unwrap_or_default().parse().map_err(to_samples_error)?;
+        let ended: EndReason = ended.unwrap_or_default().parse().map_err(to_samples_error)?;
         let name = |column: &Categorical32Chunked| {
             let code = column.physical().get(row);
             code.and_then(|code| column.get_mapping().cat_to_str(code)).unwrap_or_default().to_owned()
@@ -315,10 +353,10 @@ fn ends(rows: &DataFrame) -> Result<Ends, TunerError> {
         let cell = Cell { collective: collective(&name(collectives))?, ranks: Ranks(ranks), bytes: Bytes(bytes) };
         let point = (cell, parse(&name(candidates))?);
         match ended {
-            Ended::Disqualified(why) => {
+            EndReason::Disqualified(why) => {
                 ends.disqualified.entry(point).or_insert(why);
             }
-            Ended::Dropped(_) => {
+            EndReason::Dropped(_) => {
                 ends.dropped.insert(point);
             }
         }

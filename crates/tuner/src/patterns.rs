@@ -1,25 +1,25 @@
-//! From timings of patterns to what messages and the operation take.
+//! Costs of messages and of the operation, from timings of patterns.
 
 use std::collections::BTreeMap;
 
 use collrules_record::Cast;
 use collrules_record::estimate::{Estimate, median};
-use collrules_record::line::{Errors, LEAST, Line, ROUGHNESS, noise, segments};
+use collrules_record::line::{Errors, LEAST, ROUGHNESS, StraightLine, noise, segments};
 use collrules_record::pattern::Shape;
-use collrules_record::pattern_fit::{PatternFit, Regime};
+use collrules_record::pattern_fit::{PatternFit, PatternRegime};
 use collrules_record::sample::PatternSample;
 use collrules_record::units::{Bytes, Ranks};
 
-/// A line that reaches down to fewer bytes than this says what an empty message costs.
+/// A line whose smallest size is below this gives the cost of an empty message.
 const BEGINNING: u64 = 256;
 
-/// The median of each launch, by size.
-type Times = BTreeMap<Bytes, BTreeMap<u32, f64>>;
+/// Median of each launch, by size.
+type LaunchMedians = BTreeMap<Bytes, BTreeMap<u32, f64>>;
 
-/// What was timed, with which ranks.
-type Key = (Shape, Ranks, Cast);
+/// A pattern's shape, communicator size and participants.
+type CastKey = (Shape, Ranks, Cast);
 
-/// A fit for each pattern and cast with times at three sizes or more. `hosts` are those of the job's ranks.
+/// Fits each pattern and cast that was timed at three sizes or more. `hosts` are those of the job's ranks.
 pub fn fit_patterns(samples: &[PatternSample], hosts: &[String], level: f64) -> Vec<PatternFit> {
     let fits = times(samples).into_iter().map(|((shape, ranks, cast), times)| {
         let inside = cast.is_inside(hosts);
@@ -28,18 +28,18 @@ pub fn fit_patterns(samples: &[PatternSample], hosts: &[String], level: f64) -> 
     fits.filter(|fit| !fit.regimes.is_empty()).collect()
 }
 
-fn times(samples: &[PatternSample]) -> BTreeMap<Key, Times> {
-    let mut visits: BTreeMap<(Key, Bytes, u32), BTreeMap<u32, Vec<f64>>> = BTreeMap::new();
+fn times(samples: &[PatternSample]) -> BTreeMap<CastKey, LaunchMedians> {
+    let mut visits: BTreeMap<(CastKey, Bytes, u32), BTreeMap<u32, Vec<f64>>> = BTreeMap::new();
     for sample in samples {
         let PatternSample { launch, visit, pattern, cast, max, .. } = sample;
-        // There and back are two messages.
+        // A round trip is two messages.
         let seconds = if pattern.shape == Shape::PingPong { max.0 / 2.0 } else { max.0 };
         if seconds.is_finite() && seconds > 0.0 {
             let key = ((pattern.shape, pattern.ranks, cast.clone()), pattern.bytes, *launch);
             visits.entry(key).or_default().entry(*visit).or_default().push(seconds);
         }
     }
-    let mut times: BTreeMap<Key, Times> = BTreeMap::new();
+    let mut times: BTreeMap<CastKey, LaunchMedians> = BTreeMap::new();
     for ((key, bytes, launch), visits) in visits {
         let mut medians: Vec<f64> = visits.into_values().filter_map(|mut calls| median(&mut calls)).collect();
         if let Some(seconds) = median(&mut medians) {
@@ -49,20 +49,26 @@ fn times(samples: &[PatternSample]) -> BTreeMap<Key, Times> {
     times
 }
 
-/// Bends are looked for in the medians over launches; between them every launch has a line of its own.
-fn regimes(times: &Times, level: f64) -> Vec<Regime> {
+/// Finds bends in the medians over launches; between bends, each launch has its own line.
+fn regimes(times: &LaunchMedians, level: f64) -> Vec<PatternRegime> {
     let values: Vec<Vec<f64>> = times.values().map(|launches| launches.values().copied().collect()).collect();
     let typical = |(bytes, values): (&Bytes, &Vec<f64>)| Some((bytes.0 as f64, median(&mut values.clone())?));
     let points: Vec<(f64, f64)> = times.keys().zip(&values).filter_map(typical).collect();
     let sizes: Vec<Bytes> = times.keys().copied().collect();
-    // Times are not lines to the last digit.
+    // Times are never exactly linear.
     let noise: Vec<f64> = noise(values.iter().map(Vec::as_slice)).into_iter().map(|own| own.max(ROUGHNESS)).collect();
     let found = segments(&points, &noise, Errors::Relative).into_iter().filter(|row| row.len() >= LEAST);
     let of = |row: std::ops::Range<usize>| regime(times, &sizes[row.clone()], &points[row.clone()], &noise[row], level);
     found.filter_map(of).collect()
 }
 
-fn regime(times: &Times, sizes: &[Bytes], points: &[(f64, f64)], noise: &[f64], level: f64) -> Option<Regime> {
+fn regime(
+    times: &LaunchMedians,
+    sizes: &[Bytes],
+    points: &[(f64, f64)],
+    noise: &[f64],
+    level: f64,
+) -> Option<PatternRegime> {
     let (first, last) = (*sizes.first()?, *sizes.last()?);
     let mut launches: BTreeMap<u32, Vec<(f64, f64)>> = BTreeMap::new();
     for bytes in sizes {
@@ -70,25 +76,25 @@ fn regime(times: &Times, sizes: &[Bytes], points: &[(f64, f64)], noise: &[f64], 
             launches.entry(*launch).or_default().push((bytes.0 as f64, *seconds));
         }
     }
-    // A launch that missed sizes would have a line of other sizes.
+    // A launch without some of the sizes would give a line for other sizes.
     let whole = launches.into_values().filter(|points| points.len() == sizes.len());
-    let lines: Vec<Line> = whole.filter_map(|points| through(&points, noise)).collect();
-    let estimate = |of: fn(&Line) -> f64| Estimate::mean(&lines.iter().map(of).collect::<Vec<_>>(), level);
-    // A byte costs something, though the interval of a small cost may reach below.
+    let lines: Vec<StraightLine> = whole.filter_map(|points| through(&points, noise)).collect();
+    let estimate = |of: fn(&StraightLine) -> f64| Estimate::mean(&lines.iter().map(of).collect::<Vec<_>>(), level);
+    // A byte has a positive cost, though the interval of a small cost may include 0.
     let (start, per_byte) = (estimate(|line| line.start)?, estimate(|line| line.slope)?.map(|cost| cost.max(0.0)));
-    // So does a message without bytes. What longer ones begin with is what their line says: bytes that pass free of the link's
-    // time, as through a token bucket, make it less than nothing.
+    // So has an empty message. For longer messages the start is what the line gives: if bytes pass without using the
+    // link's time, as with a token bucket, it is negative.
     let start = if first.0 < BEGINNING { start.map(|cost| cost.max(0.0)) } else { start };
-    let line = Line { start: start.point, slope: per_byte.point };
+    let line = StraightLine { start: start.point, slope: per_byte.point };
     let misfit = (line.misses(points, Errors::Relative) / points.len() as f64).sqrt();
-    Some(Regime { first, last, start, per_byte, misfit })
+    Some(PatternRegime { first, last, start, per_byte, misfit })
 }
 
-/// The line through the times of a launch. Where the least squares have it fall, it is level.
-fn through(points: &[(f64, f64)], noise: &[f64]) -> Option<Line> {
-    let line = Line::weighing(points, noise, Errors::Relative)?;
+/// The line through the times of a launch, or a level one if the least squares line falls.
+fn through(points: &[(f64, f64)], noise: &[f64]) -> Option<StraightLine> {
+    let line = StraightLine::weighing(points, noise, Errors::Relative)?;
     let sum = |of: fn(f64) -> f64| points.iter().zip(noise).map(|((_, y), own)| of(*y) / (own * own)).sum::<f64>();
-    let level = Line { start: sum(f64::recip) / sum(|y| y.powi(-2)), slope: 0.0 };
+    let level = StraightLine { start: sum(f64::recip) / sum(|y| y.powi(-2)), slope: 0.0 };
     Some(if line.slope < 0.0 { level } else { line })
 }
 

@@ -1,14 +1,14 @@
-//! What a program could gain from a run: its time in each cell, and the gain that was measured there.
+//! Savings that a program can expect from a run: its time in each cell, and the gain that was measured there.
 
 use collrules_record::estimate::Estimate;
 use collrules_record::findings::{CellFinding, Findings, PointFinding};
 use collrules_record::profile::Profile;
-use collrules_record::profile::prospect::{Prospect, Prospects, Shares, own_and_late};
+use collrules_record::profile::prospect::{Prospect, Prospects, TimeShares, own_and_late};
 use collrules_record::profile::weight::Weight;
 use collrules_record::{Candidate, Cell, Nodes, Seconds};
 use collrules_rules::Choice;
 
-/// What a program could gain: from the rules of a run where there is one, at most where there is none.
+/// Computes the savings that a program can expect: from the rules of a run if there is one, else as upper bounds.
 pub fn prospects(profile: &Profile, run: Option<&Findings>) -> Prospects {
     let entries = profile.calls.iter().enumerate().filter_map(|(entry, calls)| {
         let cell = profile.cell(calls)?;
@@ -24,12 +24,12 @@ pub fn prospects(profile: &Profile, run: Option<&Findings>) -> Prospects {
     Prospects {
         run: run.map(|findings| findings.source.clone()),
         entries: entries.collect(),
-        shares: Shares::of(profile),
+        shares: TimeShares::from_profile(profile),
     }
 }
 
-/// What the rules of a run are expected to save of these times; none where it says nothing of any. The second value is the
-/// time of which it says something.
+/// Returns the expected savings of a run's rules in these times; none if the run covers none of them. The second value
+/// is the part of the time that the run covers.
 pub fn saved_of(weights: &[Weight], findings: &Findings) -> Option<(Estimate, Seconds)> {
     let known = weights.iter().filter_map(|weight| {
         let gain = gain(findings, &weight.nodes, weight.cell).ok()?;
@@ -46,13 +46,13 @@ pub fn saved_of(weights: &[Weight], findings: &Findings) -> Option<(Estimate, Se
     Prospects::saved(entries.iter()).map(|saved| (saved, all))
 }
 
-/// Seconds saved in calls that took so long, where they become faster by a gain. Where nothing changes, that is known.
+/// Seconds saved in calls that took this time, with this gain. Without a gain the saving is exactly 0.
 fn saved(gain: Option<Estimate>, time: f64) -> Estimate {
     let none = Estimate { point: 1.0, low: Some(1.0), high: Some(1.0), level: 0.95, samples: 0 };
     gain.unwrap_or(none).map(|gain| time * (1.0 - 1.0 / gain))
 }
 
-/// The gain of the rules in a cell, from the cells measured around it; none where the rules change nothing.
+/// Gain of the rules in a cell, from the measured cells around it; none if the rules do not change it.
 fn gain(findings: &Findings, nodes: &Nodes, cell: Cell) -> Result<Option<Estimate>, String> {
     let of_collective = || findings.cells.iter().filter(|found| found.cell.collective == cell.collective);
     if of_collective().next().is_none() {
@@ -87,7 +87,7 @@ fn gain(findings: &Findings, nodes: &Nodes, cell: Cell) -> Result<Option<Estimat
     Ok(between(low, high, weight))
 }
 
-/// Whether a cell kept the builtin since something that seemed better was timed too seldom for a test.
+/// Returns true if a cell kept the builtin because a candidate that seemed better had too few samples for a test.
 fn is_open(findings: &Findings, found: &CellFinding) -> bool {
     let seems_better = |point: &PointFinding| {
         matches!(point.candidate, Candidate::Tuned(_))
@@ -97,7 +97,7 @@ fn is_open(findings: &Findings, found: &CellFinding) -> bool {
     found.served_candidate() == Candidate::Builtin && found.points.iter().any(seems_better)
 }
 
-/// The gain of a choice in a measured cell; none where it is the builtin's own.
+/// Gain of a choice in a measured cell; none for the builtin's own choice.
 fn at(found: &CellFinding, choice: Choice) -> Option<Estimate> {
     if choice == found.served {
         return found.served_gain().filter(|_| found.served_candidate() != Candidate::Builtin);
@@ -105,10 +105,10 @@ fn at(found: &CellFinding, choice: Choice) -> Option<Estimate> {
     if choice.is_builtin() {
         return None;
     }
-    found.point(Candidate::of(choice)).and_then(|point| point.gain)
+    found.point(Candidate::from_choice(choice)).and_then(|point| point.gain)
 }
 
-/// A gain between two sizes: its logarithm goes with that of the size.
+/// Gain between two sizes, interpolated in the logarithms of gain and size.
 fn between(low: Option<Estimate>, high: Option<Estimate>, weight: f64) -> Option<Estimate> {
     let one = |of: Estimate| Estimate { point: 1.0, low: Some(1.0), high: Some(1.0), ..of };
     let (low, high) = (low.or(high.map(one))?, high.or(low.map(one))?);

@@ -1,24 +1,24 @@
-//! What to measure next, so that crossovers are known better where it is worth the time.
+//! Sizes to measure next, so that crossovers are known more precisely if their sizes matter.
 
 use std::collections::BTreeSet;
 
 use collrules_record::cell::type_size;
-use collrules_record::findings::{CellFinding, Crossover, Findings};
+use collrules_record::findings::{CellFinding, Findings};
 use collrules_record::plan::CellPlan;
 use collrules_record::profile::weight::Weight;
 use collrules_record::{Bytes, Candidate, Cell, Ranks};
 use collrules_rules::metric::{Metric, metric};
 
-/// How well crossovers are to be known.
+/// Required precision of crossovers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Refinement {
-    /// Narrow enough: the upper end of a bracket over its lower end, such as 1.25.
+    /// Sufficient precision: the upper end of a bracket over its lower end, such as 1.25.
     pub width: f64,
-    /// Worth the time: what measuring a gap can be expected to gain, as a share of the time of calls in it, times the
-    /// number of doublings that the gap spans; where programs are known, times what they spend in it instead, over what they
-    /// spend in a cell in the mean.
+    /// Smallest worth of a gap: the expected gain, as a share of the time of its calls, times the number of doublings
+    /// that the gap spans. If programs are known, times the time that they spend in the gap over the mean that they
+    /// spend in a cell.
     pub worth: f64,
-    /// Whether sizes between neighbouring communicator sizes are proposed as well.
+    /// True if sizes between neighbouring communicator sizes are proposed as well.
     pub ranks: bool,
     /// The largest number of proposals; the most valuable ones are kept.
     pub most: usize,
@@ -30,18 +30,18 @@ impl Default for Refinement {
     }
 }
 
-/// A cell that would narrow a crossover.
+/// A cell that would make a crossover more precise.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Proposal {
-    /// The cell, and what to time in it: the builtin and the two choices of the crossover.
+    /// The cell, and its candidates: the builtin and the two choices of the crossover.
     pub plan: CellPlan,
-    /// Of the crossover: the gap that is cut, as message bytes or as communicator sizes.
+    /// The gap that the cell splits, in message bytes or communicator sizes.
     pub gap: Gap,
-    /// Expected gain as a share of the time, times what the gap counts for.
+    /// Expected gain as a share of the time, times the weight of the gap.
     pub worth: f64,
 }
 
-/// The gap that a proposal cuts.
+/// The gap that a proposal splits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gap {
     /// Between neighbouring measured message sizes.
@@ -50,29 +50,27 @@ pub enum Gap {
     Ranks(Ranks, Ranks),
 }
 
-/// The cells to measure next, the most valuable first: each cuts a gap in which the choice changes.
+/// The cells to measure next, the most valuable first: each splits a gap in which the choice changes.
 ///
-/// A gap is worth what a boundary in the wrong place costs: with the crossover anywhere in the gap (in the logarithm of
-/// the size) and the boundary at its best guess, calls on the wrong side lose up to what the two choices differ by at
-/// the ends. For a difference that falls linearly from `d` at one end to `-e` at the other the mean loss of a boundary
-/// that is off by a share `u` of the gap is `u² (d + e) / 2`; for a crossover spread evenly, and the boundary in the
-/// middle, the mean of `u²` is 1/12. Where the choice changes by significance alone, the differences say what is at
-/// stake in the same way.
+/// The worth of a gap is the expected loss from a misplaced boundary. With the crossover anywhere in the gap (in the
+/// logarithm of the size) and the boundary at its best guess, calls on the wrong side lose at most the difference of
+/// the two choices at the ends. For a difference that falls linearly from `d` at one end to `-e` at the other the mean
+/// loss of a boundary that is off by a share `u` of the gap is `u² (d + e) / 2`; for a crossover spread evenly, and the
+/// boundary in the middle, the mean of `u²` is 1/12. The formula also applies if only the significance changes, not the
+/// sign of the difference.
 ///
-/// Where programs are known, the size is cut at which they spend the most time in the gap, and one that they don't call counts for
-/// nothing.
+/// If programs are known, the gap is split at the size with most of their time, and gaps that they do not call have no
+/// worth.
 ///
-/// Where the choice does not depend on the size there is nothing to cut. Nothing is proposed that was measured already,
-/// so that repeated rounds come to an end: gaps halve, in the logarithm of the size.
+/// If the choice does not depend on the size, nothing is proposed, nor are measured sizes: so repeated rounds end, as
+/// each halves gaps in the logarithm of the size.
 pub fn refine(findings: &Findings, programs: &[Weight], wanted: Refinement) -> Vec<Proposal> {
     let measured: BTreeSet<Cell> = findings.cells.iter().map(|cell| cell.cell).collect();
     let mut proposals: Vec<Proposal> = Vec::new();
-    let apart = |crossover: &&Crossover| crossover.sides().0.is_apart() || crossover.sides().1.is_apart();
-    // What has jobs of its own would need as many again.
-    for crossover in findings.crossovers.iter().filter(|crossover| !apart(crossover)) {
+    for crossover in &findings.crossovers {
         let block = |bytes| Cell { collective: crossover.collective, ranks: crossover.ranks, bytes };
         let (low, high) = crossover.bracket;
-        // Calls are made with whole elements.
+        // Calls have whole elements.
         let element = type_size(crossover.collective);
         let Some(middle) = middle(low.0 / element, high.0 / element, wanted.width) else { continue };
         let gap = Gap::Messages(low, high);
@@ -93,7 +91,7 @@ pub fn refine(findings: &Findings, programs: &[Weight], wanted: Refinement) -> V
             });
             for lower in sizes {
                 let at = |ranks| Cell { ranks, ..lower };
-                let choices = (Candidate::of(change.below), Candidate::of(change.above));
+                let choices = (Candidate::from_choice(change.below), Candidate::from_choice(change.above));
                 let gap = Gap::Ranks(low, high);
                 let counts = called(programs, lower, gap).counts;
                 proposals.extend(proposal(findings, at(Ranks(middle)), gap, (lower, at(high)), choices, counts));
@@ -108,15 +106,15 @@ pub fn refine(findings: &Findings, programs: &[Weight], wanted: Refinement) -> V
     proposals
 }
 
-/// What programs call in a gap.
-struct Called<'a> {
-    /// The calls with the most time; none where there are none, or nothing is known of programs.
+/// Calls of programs in a gap.
+struct GapCalls<'a> {
+    /// The calls with the most time; none if there are none, or programs are unknown.
     most: Option<&'a Weight>,
-    /// The time in all of them over what programs spend in a cell in the mean; none where nothing is known of programs.
+    /// Time of all calls over the mean time that programs spend in a cell; none if programs are unknown.
     counts: Option<f64>,
 }
 
-fn called(programs: &[Weight], beside: Cell, gap: Gap) -> Called<'_> {
+fn called(programs: &[Weight], beside: Cell, gap: Gap) -> GapCalls<'_> {
     let within = |weight: &&Weight| {
         let cell = weight.cell;
         cell.collective == beside.collective
@@ -127,13 +125,14 @@ fn called(programs: &[Weight], beside: Cell, gap: Gap) -> Called<'_> {
     };
     let time = |weights: &mut dyn Iterator<Item = &Weight>| weights.map(|weight| weight.time.0).sum::<f64>();
     let mean = time(&mut programs.iter()) / programs.len().max(1) as f64;
-    Called {
+    GapCalls {
         most: programs.iter().filter(within).max_by(|a, b| a.time.0.total_cmp(&b.time.0)),
         counts: (mean > 0.0).then(|| time(&mut programs.iter().filter(within)) / mean),
     }
 }
 
-/// `counts` is what the gap counts for: as many times as sizes double in it, where nobody knows.
+/// Proposes a cell in a gap. `counts` is the weight of the gap; without one, the weight is the number of doublings that
+/// the gap spans.
 fn proposal(
     findings: &Findings,
     cell: Cell,
@@ -155,7 +154,7 @@ fn proposal(
         }
     }
     let difference = |finding: &CellFinding| Some(log_time(finding, above)? - log_time(finding, below)?);
-    // Where one of the two was not timed at an end, the other end says what is at stake.
+    // If one of the two choices was not timed at one end, the difference at the other end is used.
     let (d, e) = match (difference(low), difference(high)) {
         (Some(d), Some(e)) => (d.abs(), e.abs()),
         (Some(one), None) | (None, Some(one)) => (one.abs(), one.abs()),
@@ -174,8 +173,8 @@ fn log_time(finding: &CellFinding, candidate: Candidate) -> Option<f64> {
     finding.point(candidate).map(|point| point.time.point.ln())
 }
 
-/// Where to cut a gap that is wider than wanted: at the power of two nearest its middle in the logarithm, else at the
-/// middle itself; none where no size lies between.
+/// Returns the size at which to cut a gap that is wider than `width`: the power of two nearest its middle in the
+/// logarithm, else the middle itself; none if no size lies between.
 pub fn middle(low: u64, high: u64, width: f64) -> Option<u64> {
     if high.saturating_sub(low) < 2 || high as f64 <= low as f64 * width {
         return None;

@@ -1,4 +1,4 @@
-//! What the reader has to know about the data or the rules, in whole sentences.
+//! Remarks for the reader on the data or the rules, in whole sentences.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,19 +8,19 @@ use collrules_rules::registry::describe;
 use collrules_rules::words::{counted, some};
 use collrules_rules::{Collective, Release};
 
-use crate::build::Built;
+use crate::build::TableBuild;
 use crate::cells::CellTimings;
 use crate::common::Block;
 use crate::evidence::LEAST_VISITS;
-use crate::verdict::{JudgedCell, JudgedPoint, Shortfall, percent, told};
+use crate::verdict::{JudgedCell, JudgedPoint, Shortfall, describe_stalls, percent};
 
-/// How many candidates a remark names.
+/// Largest number of candidates that a remark names.
 const NAMED: usize = 4;
 
 /// Remarks on data, candidates and rules, in this order.
 pub(crate) fn remarks(
     cells: &[JudgedCell],
-    built: &Built,
+    built: &TableBuild,
     statistic: Statistic,
     left_out: usize,
     release: Release,
@@ -30,7 +30,7 @@ pub(crate) fn remarks(
     if left_out > 0 {
         let (were, are) = if left_out == 1 { ("was", "it is") } else { ("were", "they are") };
         let timings = counted(left_out, "timing");
-        remarks.push(format!("{timings} {were} left out because {are} zero, negative or not a number."));
+        remarks.push(format!("{timings} {were} left out because {are} zero by the clock."));
     }
     if statistic == Statistic::RankAverage && !cells.is_empty() {
         remarks.push(
@@ -45,7 +45,7 @@ pub(crate) fn remarks(
     remarks.extend(one_choice_rules(cells, built, release));
     if !built.table.is_empty() {
         remarks.push(
-            "The builtin serves communicator sizes that were not measured, and message sizes beyond the measured \
+            "The default stays for communicator sizes that were not measured, and message sizes beyond the measured \
              ones, unless a remark says otherwise."
                 .to_owned(),
         );
@@ -53,7 +53,7 @@ pub(crate) fn remarks(
     remarks
 }
 
-/// How many points seem faster on too few visits for a test, and what was made of them.
+/// Reports the number of points that seem faster but have too few visits for a test, and the consequence.
 fn untested(cells: &[JudgedCell], statistic: Statistic, criteria: Criteria) -> Option<String> {
     let promising = |point: &&JudgedPoint| point.finding.gain.is_some_and(|gain| gain.point >= 1.0 + criteria.min_gain);
     let compared = || cells.iter().flat_map(|cell| &cell.points).filter(promising);
@@ -61,13 +61,12 @@ fn untested(cells: &[JudgedCell], statistic: Statistic, criteria: Criteria) -> O
     let untested = compared().filter(|point| point.finding.p_value.is_none()).count();
     let one = untested == 1;
     let consequence = match statistic {
-        Statistic::RankMaximum if one => "it keeps the builtin, and more measuring time would tell".to_owned(),
-        Statistic::RankMaximum => "they keep the builtin, and more measuring time would tell".to_owned(),
+        Statistic::RankMaximum => "the default stays there, and more time would decide".to_owned(),
         Statistic::RankAverage | Statistic::SlowestRankSummary => {
             let subject =
-                if one { "it replaces the builtin only if it is" } else { "they replace the builtin only if they are" };
+                if one { "it replaces the default only if it is" } else { "they replace the default only if they are" };
             format!(
-                "{subject} faster by at least {}, and in the mean with neighbouring communicator sizes too",
+                "{subject} faster by at least {}, and on average with neighbouring communicator sizes too",
                 percent(criteria.untested_gain)
             )
         }
@@ -87,8 +86,8 @@ fn untested(cells: &[JudgedCell], statistic: Statistic, criteria: Criteria) -> O
     (untested > 0).then(|| format!("{subject} on fewer than {LEAST_VISITS} {unit}, too few for a test; {consequence}."))
 }
 
-/// Launches without timings, and cells that were measured in fewer launches than others. Cells in which nothing was
-/// left to time are left out of launches on purpose.
+/// Reports launches without timings, and cells with fewer launches than others. Later launches leave out cells with
+/// nothing left to time.
 pub(crate) fn short_launches(cells: &[CellTimings], expected: u32) -> Vec<String> {
     let launches: BTreeSet<u32> = cells.iter().flat_map(CellTimings::launches).collect();
     let unfinished: Vec<usize> =
@@ -97,18 +96,18 @@ pub(crate) fn short_launches(cells: &[CellTimings], expected: u32) -> Vec<String
     if launches.len() < expected as usize && !unfinished.is_empty() {
         let have = if launches.len() == 1 { "has" } else { "have" };
         remarks.push(format!(
-            "Only {} of {} {have} timings, and the verdicts rest on fewer timings than planned.",
+            "Only {} of {} {have} timings, so the verdicts rest on fewer timings than planned.",
             launches.len(),
             counted(expected as usize, "launch"),
         ));
     }
-    // Cells that were added later have launches of their own, as many as the others.
+    // Cells added later have their own launches, as many as the others.
     let usual = if expected == 0 { launches.len() } else { launches.len().min(expected as usize) };
     let short = unfinished.iter().filter(|count| **count < usual).count();
     if short > 0 {
         let were = if short == 1 { "was" } else { "were" };
-        let cells = counted(short, "cell");
-        remarks.push(format!("{cells} {were} measured in fewer launches than others."));
+        let sizes = counted(short, "size");
+        remarks.push(format!("{sizes} {were} measured in fewer launches than others."));
     }
     remarks
 }
@@ -123,10 +122,9 @@ fn without_builtin(cells: &[JudgedCell]) -> Vec<String> {
     for block in cells.chunk_by(|a, b| a.cell.collective == b.cell.collective) {
         let lacking: Vec<&JudgedCell> = block.iter().filter(missing).collect();
         if let Some(first) = lacking.first() {
-            let others = and_others(lacking.len() - 1, "cell");
+            let others = and_others(lacking.len() - 1, "size");
             let cell = first.cell;
-            remarks
-                .push(format!("The builtin was not timed for {cell}{others}, so that nothing can replace it there."));
+            remarks.push(format!("The default was not timed for {cell}{others}, so nothing can replace it there."));
         }
     }
     remarks
@@ -152,19 +150,17 @@ fn failures(cells: &[JudgedCell], release: Release) -> Vec<String> {
             | Candidate::Han(_)
             | Candidate::Rules
             | Candidate::Mockup(_)
-            | Candidate::Reference(_) => "nothing is known of it there".to_owned(),
+            | Candidate::Reference(_) => "its speed there is unknown".to_owned(),
             Candidate::Tuned(_) => format!("it is not chosen for any call on {}", counted(ranks.0 as usize, "rank")),
         };
         let ranks = counted(ranks.0 as usize, "rank");
         let name = name(release, collective, candidate);
-        remarks.push(format!(
-            "The {collective} candidate {name} failed on {ranks}{at}{others} ({why}), so that {consequence}."
-        ));
+        remarks.push(format!("{collective}: {name} failed on {ranks}{at}{others} ({why}), so {consequence}."));
     }
     remarks
 }
 
-/// Candidates that were better than the builtin and must not be chosen for another reason than a failure.
+/// Candidates that were faster than the builtin and must not be chosen for a reason other than a failure.
 fn barred(cells: &[JudgedCell], release: Release) -> Vec<String> {
     let mut barred: BTreeMap<(Collective, String), (BTreeSet<Candidate>, BTreeSet<Cell>)> = BTreeMap::new();
     for cell in cells {
@@ -179,15 +175,14 @@ fn barred(cells: &[JudgedCell], release: Release) -> Vec<String> {
     }
     let remarks = barred.into_iter().map(|((collective, why), (candidates, cells))| {
         let names: Vec<String> = candidates.iter().map(|candidate| name(release, collective, *candidate)).collect();
-        let cells = counted(cells.len(), "cell");
+        let sizes = counted(cells.len(), "size");
         if let [name] = &names[..] {
-            return format!(
-                "The {collective} candidate {name} is better than the builtin in {cells} but is not chosen: {why}."
-            );
+            return format!("{collective}: {name} is faster than the default for {sizes} but is not chosen: {why}.");
         }
         let why = why.strip_prefix("it ").map_or(why.clone(), |why| format!("each {why}"));
         format!(
-            "{} {collective} candidates are better than the builtin, in {cells} in all, but are not chosen ({}): {why}.",
+            "{collective}: {} algorithms are faster than the default, for {sizes} in all, but are not chosen ({}): \
+             {why}.",
             names.len(),
             some(&names, NAMED),
         )
@@ -195,12 +190,12 @@ fn barred(cells: &[JudgedCell], release: Release) -> Vec<String> {
     remarks.collect()
 }
 
-/// Candidates that win by their medians, and whose rare slow calls make them slower on average.
+/// Candidates with the better median whose rare slow calls make them slower on average.
 fn stalling(cells: &[JudgedCell], release: Release, criteria: Criteria) -> Vec<String> {
     let mut found: BTreeMap<_, Vec<(Bytes, Stalling)>> = BTreeMap::new();
     for cell in cells {
         for point in &cell.points {
-            // Others are not chosen in any case.
+            // Others are not chosen anyway.
             let wins = matches!(point.shortfall, None | Some(Shortfall::Stalls(_)));
             if let Some(stalls) = point.finding.stalls.filter(|_| wins) {
                 let key = (cell.cell.collective, cell.cell.ranks, point.finding.candidate);
@@ -213,21 +208,21 @@ fn stalling(cells: &[JudgedCell], release: Release, criteria: Criteria) -> Vec<S
         let at = if collective.has_sizes() { format!(" at {bytes}") } else { String::new() };
         let (others, name) = (and_others(sizes.len() - 1, "message size"), name(release, collective, candidate));
         let what = if criteria.accept_stalls {
-            "--accept-stalls lets it be chosen nevertheless"
+            "it may still be chosen, because of --accept-stalls"
         } else {
-            "it is not chosen there; --accept-stalls would choose it, and --statistic mean decides by means"
+            "it is not chosen there (--accept-stalls would choose it, --statistic mean compares means)"
         };
         format!(
-            "The {collective} candidate {name} is faster than the builtin by the median on {}{at}{others}, but {}: {what}.",
+            "{collective}: the median of {name} is faster than the default's on {}{at}{others}, but {}: {what}.",
             counted(ranks.0 as usize, "rank"),
-            told(&stalls)
+            describe_stalls(&stalls)
         )
     };
     found.into_iter().map(remark).collect()
 }
 
-/// What follows from having one choice per communicator size.
-fn one_choice_rules(cells: &[JudgedCell], built: &Built, release: Release) -> Vec<String> {
+/// Describes the consequences of having one choice per communicator size.
+fn one_choice_rules(cells: &[JudgedCell], built: &TableBuild, release: Release) -> Vec<String> {
     let mut remarks = Vec::new();
     for block in cells.chunk_by(|a, b| a.cell.collective == b.cell.collective) {
         let collective = block[0].cell.collective;
@@ -245,21 +240,21 @@ fn one_choice_rules(cells: &[JudgedCell], built: &Built, release: Release) -> Ve
         }
         if let Some(ranks) = on_ranks(&built.stretched, collective) {
             remarks.push(format!(
-                "On {ranks} a single measured message size decided for {collective} calls of every size."
+                "On {ranks}, a single measured message size decided for {collective} calls of every size."
             ));
         }
         if let Some(ranks) = on_ranks(&built.overruled, collective) {
             remarks.push(format!(
-                "On {ranks} {collective} keeps the builtin although candidates are better at some message sizes: all \
-                 sizes have to share one choice, and no candidate is shown to be better over all of them and slower at \
-                 none."
+                "On {ranks}, {collective} keeps the default although other algorithms are faster at some message \
+                 sizes. All sizes have to share one algorithm, and none is shown to be faster over all sizes and \
+                 slower at none."
             ));
         }
     }
     remarks
 }
 
-/// The communicator sizes of a collective's blocks, as `4, 8 ranks`; none where there are none.
+/// The communicator sizes of a collective's blocks, as `4, 8 ranks`; none without blocks.
 fn on_ranks(blocks: &[Block], collective: Collective) -> Option<String> {
     let sizes: Vec<Ranks> = blocks.iter().filter(|(other, _)| *other == collective).map(|(_, ranks)| *ranks).collect();
     let (last, others) = sizes.split_last()?;
@@ -267,10 +262,10 @@ fn on_ranks(blocks: &[Block], collective: Collective) -> Option<String> {
     Some(others + &counted(last.0 as usize, "rank"))
 }
 
-/// A candidate as people know it, with the exact choice behind it.
+/// A candidate by its name, followed by the exact choice.
 fn name(release: Release, collective: Collective, candidate: Candidate) -> String {
     match candidate {
-        Candidate::Builtin => "builtin".to_owned(),
+        Candidate::Builtin => "default".to_owned(),
         Candidate::Component(component) => format!("the component {component}"),
         Candidate::Rules => "the rules file".to_owned(),
         Candidate::Han(_) | Candidate::Mockup(_) | Candidate::Reference(_) => candidate.to_string(),

@@ -1,15 +1,15 @@
-//! What falls back to the builtin where a validation shows, or suspects, that a rules file loses.
+//! Ranges to revert to the builtin after a validation.
 //!
-//! Never to lose counts for more than to gain a little. So a cell is given back if it was shown to be slower, and also
-//! if all its launches together say so without being enough for a proof. With it goes what lies between it and the
-//! nearest validated cells under the same rule that hold: nobody has seen that it is any better.
+//! Avoiding a loss matters more than a small gain. So a cell is reverted if it is significantly slower, and also if all
+//! its launches together point to a loss without being significant. The range up to the nearest confirmed cells under
+//! its rule is reverted too, since no measurement supports the rule there.
 
 use std::collections::BTreeSet;
 
 use collrules_record::findings::Verdict;
 use collrules_record::policy::Assumptions;
-use collrules_record::validation::{Criteria, GivenBack, Outcome, Round, ValidatedCell};
-use collrules_record::{Candidate, Cell, Handed, Handover, Ranks};
+use collrules_record::validation::{Outcome, RevertedRange, Round, ValidatedCell, ValidationCriteria};
+use collrules_record::{Candidate, Cell, HanRule, HanRules, Ranks};
 use collrules_rules::hazard::RankRange;
 use collrules_rules::metric::metric;
 use collrules_rules::steps::{Steps, earlier, within};
@@ -18,119 +18,113 @@ use collrules_rules::{Choice, Collective, Release, RuleTable};
 
 use crate::verdict::JudgedCell;
 
-/// What a validation makes of a table.
+/// Result of applying a validation to a table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Repair {
-    /// The cells that lose.
+    /// The slower cells.
     pub cells: Vec<Cell>,
-    /// The ranges that fall back to the builtin for it; empty where nothing can be given back.
-    pub ranges: Vec<GivenBack>,
+    /// The ranges that are reverted for them; empty if nothing can be reverted.
+    pub ranges: Vec<RevertedRange>,
 }
 
-/// The table with these ranges left to the builtin.
-#[must_use]
-pub fn without(table: &RuleTable, given_back: &[GivenBack]) -> RuleTable {
-    let mut repaired = RuleTable::new();
-    for (collective, steps) in table.collectives() {
-        let mut steps = steps.clone();
-        leave(&mut steps, collective, given_back, &Choice::BUILTIN);
-        repaired.set(collective, steps);
-    }
-    repaired
-}
-
-/// The same for what is decided on one collective.
-pub(crate) fn leave<V: Clone + PartialEq>(
-    steps: &mut Steps<Steps<V>>,
-    collective: Collective,
-    given_back: &[GivenBack],
-    builtin: &V,
-) {
-    let here = |range: &&GivenBack| range.collective == collective && !range.is_settings();
-    for GivenBack { ranks, lookup, .. } in given_back.iter().filter(here) {
-        for (first, end, sizes) in steps.clone().iter() {
-            let mut sizes = sizes.clone();
-            sizes.set(lookup.0, lookup.1, builtin.clone());
-            // Empty where the two ranges do not meet.
-            steps.set(first.max(ranks.first), earlier(end, ranks.end), sizes);
-        }
-    }
-}
-
-/// Lets cells say that what their timings ask for was given back.
-pub(crate) fn keep_what_was_given_back(cells: &mut [JudgedCell], release: Release, given_back: &[GivenBack]) {
+/// Keeps the builtin in cells whose timings select a reverted choice.
+pub(crate) fn keep_reverted(cells: &mut [JudgedCell], release: Release, reverted: &[RevertedRange]) {
     for cell in cells.iter_mut().filter(|cell| cell.wanted() != Candidate::Builtin) {
         let at = cell.cell.lookup_bytes(release);
-        if given_back.iter().any(|range| covers(range, cell.cell.collective, cell.cell.ranks, at)) {
+        if reverted.iter().any(|range| covers(range, cell.cell.collective, cell.cell.ranks, at)) {
             cell.verdict = Verdict::Keep { why: "validation did not confirm the gain".to_owned() };
         }
     }
 }
 
-/// Whether calls on so many ranks that look up so many bytes were given back.
-pub(crate) fn covers(range: &GivenBack, collective: Collective, ranks: Ranks, at: u64) -> bool {
+/// Returns true if calls with this number of ranks and lookup bytes are reverted.
+pub(crate) fn covers(range: &RevertedRange, collective: Collective, ranks: Ranks, at: u64) -> bool {
     range.collective == collective && range.ranks.holds(ranks) && within(range.lookup.0, range.lookup.1, at)
 }
 
-/// How a tuning reaches calls that no rule of it is for.
+/// Effects of a tuning on calls that it has no rule for.
 pub struct Reach<'a> {
-    /// Collectives that are freed from another component as a whole: only giving back all of one helps where it loses.
+    /// Collectives moved as a whole from another component: if one is slower, all of it must be reverted.
     pub freed: BTreeSet<Collective>,
-    /// Whether the tuning sets parameters of HAN for a cell's collective, or has rules for what HAN calls for the cell.
-    pub settles: &'a dyn Fn(Cell) -> bool,
+    /// Returns true if the tuning has rules for the calls that HAN makes for a cell.
+    pub below: &'a dyn Fn(Cell) -> bool,
     /// The rules that act inside HAN while it carries out a cell's calls, by collective and communicator size.
     pub inside: &'a dyn Fn(Cell) -> Vec<(Collective, Ranks)>,
 }
 
 impl Reach<'_> {
     fn reaches(&self, cell: Cell) -> bool {
-        self.freed.contains(&cell.collective) || (self.settles)(cell) || !(self.inside)(cell).is_empty()
+        self.freed.contains(&cell.collective) || (self.below)(cell) || !(self.inside)(cell).is_empty()
     }
 
-    /// What to give back for a cell that loses although no rule is for it: the nearest cause that there is.
-    fn given_back(&self, cell: Cell) -> Vec<GivenBack> {
+    /// Returns the ranges to revert for a cell that is slower although it has no rule: those of the nearest cause.
+    fn ranges(&self, cell: Cell) -> Vec<RevertedRange> {
         let inside = (self.inside)(cell);
         if !inside.is_empty() {
             let block = |(collective, ranks): (Collective, Ranks)| {
                 let ranks = RankRange { first: ranks.0.into(), end: Some(u64::from(ranks.0) + 1) };
-                GivenBack { collective, ranks, lookup: (0, None) }
+                RevertedRange { collective, ranks, lookup: (0, None) }
             };
             inside.into_iter().map(block).collect()
-        } else if (self.settles)(cell) {
-            vec![GivenBack::settings(cell.collective)]
+        } else if (self.below)(cell) {
+            vec![RevertedRange::settings(cell.collective)]
         } else {
-            vec![GivenBack { collective: cell.collective, ranks: RankRange { first: 0, end: None }, lookup: (0, None) }]
+            vec![RevertedRange {
+                collective: cell.collective,
+                ranks: RankRange { first: 0, end: None },
+                lookup: (0, None),
+            }]
         }
     }
 }
 
-/// The last of these rounds, in which cells without a verdict say what all rounds under the same rule say together, by
-/// their pairs. What a short last look makes of chance is no reason to give back what longer looks found to be faster.
-pub fn all_told(rounds: &[Round]) -> Option<Round> {
+/// Joins the rounds into the last of them. A cell that the last round leaves undecided keeps the result of an earlier
+/// round under its rule, unless the pairs of all rounds together contradict it: a short last round does not revoke the
+/// result of longer ones.
+pub fn join_rounds(rounds: &[Round], criteria: ValidationCriteria) -> Option<Round> {
     let (last, before) = rounds.split_last()?;
-    let mut told = last.clone();
-    for cell in told.cells.iter_mut().filter(|cell| cell.verdict == Outcome::Same) {
+    let mut joined = last.clone();
+    for cell in joined.cells.iter_mut().filter(|cell| cell.verdict == Outcome::Undecided) {
         let of = (cell.cell, cell.served, cell.handed);
-        let same = before.iter().flat_map(|round| &round.cells);
-        let same = same.filter(|other| (other.cell, other.served, other.handed) == of).map(|other| other.speedup);
+        let alike = before.iter().flat_map(|round| &round.cells);
+        let alike: Vec<_> = alike.filter(|other| (other.cell, other.served, other.handed) == of).collect();
         let (mut sum, mut pairs) = (0.0, 0.0);
-        for speedup in same.chain([cell.speedup]) {
+        for speedup in alike.iter().map(|other| other.speedup).chain([cell.speedup]) {
             sum += speedup.point.ln() * speedup.samples as f64;
             pairs += speedup.samples as f64;
         }
         if pairs > 0.0 {
             cell.speedup.point = f64::exp(sum / pairs);
         }
+        let earlier = alike.last().map(|other| other.verdict).filter(|verdict| verdict.holds());
+        let agrees = |verdict: &Outcome| match verdict {
+            Outcome::Faster => cell.speedup.point >= 1.0 + criteria.min_difference,
+            _ => (1.0 / (1.0 + criteria.same_within)..=1.0 + criteria.same_within).contains(&cell.speedup.point),
+        };
+        cell.verdict = earlier.filter(agrees).unwrap_or(Outcome::Undecided);
     }
-    Some(told)
+    Some(joined)
 }
 
-/// What to give back of the rules, and of what HAN's file says, after a round of validation. A call that the rules leave
-/// alone can lose as well where the tuning `reach`es it.
+/// Counts sizes without a difference in one layout as confirmed if another layout that shares the rules confirmed them,
+/// or is still to be compared.
+pub fn share_gains(round: &mut Round, is_awaited: impl Fn(Cell) -> bool, elsewhere: &[Round]) {
+    for cell in round.cells.iter_mut().filter(|cell| cell.verdict == Outcome::Same) {
+        let of = (cell.cell, cell.served, cell.handed);
+        let mut others = elsewhere.iter().flat_map(|round| &round.cells);
+        let is_alike = |other: &ValidatedCell| (other.cell, other.served, other.handed) == of;
+        if is_awaited(cell.cell) || others.any(|other| other.verdict == Outcome::Faster && is_alike(other)) {
+            cell.verdict = Outcome::Faster;
+        }
+    }
+}
+
+/// Finds the ranges of the rules and of HAN's file to revert after a round of validation. A call without a rule can be
+/// slower too if the tuning `reach`es it.
 pub fn repair(
     round: &Round,
-    criteria: Criteria,
-    (table, handover): (&RuleTable, &Handover),
+    criteria: ValidationCriteria,
+    (table, han): (&RuleTable, &HanRules),
     release: Release,
     assumptions: Assumptions,
     reach: &Reach<'_>,
@@ -140,33 +134,43 @@ pub fn repair(
     let failed = |cell: Cell| round.failed.iter().any(|failed| failed.with && failed.cell == cell);
     for block in round.cells.chunk_by(|a, b| of_block(a) == of_block(b)) {
         let (collective, ranks) = of_block(&block[0]);
-        let steps = ruled(table, handover, collective).unwrap_or_else(all_builtin);
-        let shared = assumptions.one_choice(release, collective, ranks);
-        let lost = lost(block, shared, criteria, reach);
-        for cell in block.iter().filter(|cell| lost.contains(&cell.cell)) {
-            repair.cells.push(cell.cell);
-            if !cell.is_ruled() {
-                repair.ranges.extend(reach.given_back(cell.cell));
-                continue;
+        let steps = ruled(table, han, collective).unwrap_or_else(all_builtin);
+        let rank_range = ranks_around(&steps, han, ranks, collective, round);
+        let mut revert = |lookup| repair.ranges.push(RevertedRange { collective, ranks: rank_range, lookup });
+        let ruled: Vec<&ValidatedCell> = block.iter().filter(|cell| cell.is_ruled()).collect();
+        if assumptions.one_choice(release, collective, ranks) {
+            if !ruled.is_empty() && !is_confirmed_for_all(&ruled, criteria) {
+                repair.cells.extend(ruled.iter().map(|cell| cell.cell));
+                revert((0, None));
             }
-            let holds = |other: &&ValidatedCell| !lost.contains(&other.cell) && !failed(other.cell);
-            let lookup = if shared {
-                (0, None)
-            } else {
-                let sizes = sizes(steps.get(ranks.0.into()), handover, (collective, ranks), release);
-                let holding = block.iter().filter(holds).map(|other| other.cell.lookup_bytes(release));
-                around(&sizes, cell.cell.lookup_bytes(release), holding)
+        } else {
+            let sizes = sizes(steps.get(ranks.0.into()), han, (collective, ranks), release);
+            let holding: Vec<(u64, Outcome)> = ruled
+                .iter()
+                .map(|cell| {
+                    (cell.cell.lookup_bytes(release), if failed(cell.cell) { Outcome::Slower } else { cell.verdict })
+                })
+                .collect();
+            let kept = confirmed_sizes(&sizes, &holding);
+            unconfirmed_sizes(&sizes, &kept).into_iter().for_each(&mut revert);
+            let is_lost = |at: u64| {
+                *sizes.get(at) != Default::default() && !kept.iter().any(|(first, end)| within(*first, *end, at))
             };
-            let ranks = ranks_around(&steps, handover, ranks, collective, round);
-            repair.ranges.push(GivenBack { collective, ranks, lookup });
+            repair.cells.extend(ruled.iter().map(|cell| cell.cell).filter(|cell| is_lost(cell.lookup_bytes(release))));
+        }
+        for cell in block.iter().filter(|cell| !cell.is_ruled() && cell.verdict == Outcome::Slower) {
+            if reach.reaches(cell.cell) {
+                repair.cells.push(cell.cell);
+                repair.ranges.extend(reach.ranges(cell.cell));
+            }
         }
     }
     for cell in round.failed.iter().filter(|failed| failed.with).map(|failed| failed.cell) {
-        let Some(steps) = ruled(table, handover, cell.collective) else { continue };
-        let ranks = ranks_around(&steps, handover, cell.ranks, cell.collective, round);
+        let Some(steps) = ruled(table, han, cell.collective) else { continue };
+        let ranks = ranks_around(&steps, han, cell.ranks, cell.collective, round);
         repair.cells.push(cell);
-        // What breaks a call is not given a second chance at other sizes.
-        repair.ranges.push(GivenBack { collective: cell.collective, ranks, lookup: (0, None) });
+        // A choice that makes calls fail is removed at all sizes.
+        repair.ranges.push(RevertedRange { collective: cell.collective, ranks, lookup: (0, None) });
     }
     repair.cells.sort_unstable();
     repair.cells.dedup();
@@ -174,23 +178,37 @@ pub fn repair(
     repair
 }
 
-/// The rules of a collective that has some, or of which HAN hands something over.
-fn ruled(table: &RuleTable, handover: &Handover, collective: Collective) -> Option<RankSteps> {
-    let own = table.collectives().find(|(other, _)| *other == collective).map(|(_, steps)| steps.clone());
-    own.or_else(|| handover.get(collective).map(|_| all_builtin()))
+/// Returns the ranges to revert so that these cells use the default: the range of each around it, for its communicator
+/// size.
+pub fn withdraw(cells: &[Cell], (table, han): (&RuleTable, &HanRules), release: Release) -> Vec<RevertedRange> {
+    let range = |cell: &Cell| {
+        let Cell { collective, ranks, .. } = *cell;
+        let steps = ruled(table, han, collective)?;
+        let at = u64::from(ranks.0);
+        let sizes = sizes(steps.get(at), han, (collective, ranks), release);
+        let lookup = sizes.around(cell.lookup_bytes(release));
+        Some(RevertedRange { collective, ranks: RankRange { first: at, end: Some(at + 1) }, lookup })
+    };
+    cells.iter().filter_map(range).collect()
 }
 
-/// What is decided by lookup bytes on so many ranks: the rule, and whether HAN hands over.
+/// The rules of a collective that has rules, or of which HAN delegates calls.
+fn ruled(table: &RuleTable, han: &HanRules, collective: Collective) -> Option<RankSteps> {
+    let own = table.collectives().find(|(other, _)| *other == collective).map(|(_, steps)| steps.clone());
+    own.or_else(|| han.get(collective).map(|_| all_builtin()))
+}
+
+/// Returns the choices by lookup bytes for a number of ranks: the rule, and whether HAN delegates.
 fn sizes(
     rules: &Steps<Choice>,
-    handover: &Handover,
+    han: &HanRules,
     (collective, ranks): (Collective, Ranks),
     release: Release,
-) -> Steps<(Choice, Handed)> {
+) -> Steps<(Choice, HanRule)> {
     let factor = metric(release, collective, ranks).factor();
-    let mut sizes = rules.map(|choice| (*choice, Handed::Kept));
-    let Some(handed) = handover.get(collective).map(|steps| steps.get(ranks.0.into())) else { return sizes };
-    for (first, end, said) in handed.iter().filter(|(.., handed)| **handed != Handed::Kept) {
+    let mut sizes = rules.map(|choice| (*choice, HanRule::Default));
+    let Some(handed) = han.get(collective).map(|steps| steps.get(ranks.0.into())) else { return sizes };
+    for (first, end, said) in handed.iter().filter(|(.., handed)| **handed != HanRule::Default) {
         let (first, end) = (first.saturating_mul(factor), end.map(|end| end.saturating_mul(factor)));
         for (start, stop, choice) in rules.iter() {
             sizes.set(start.max(first), earlier(stop, end), (*choice, *said));
@@ -199,28 +217,57 @@ fn sizes(
     sizes
 }
 
-/// The cells of a communicator size that lose by what the file says.
-fn lost(block: &[ValidatedCell], shared: bool, criteria: Criteria, reach: &Reach<'_>) -> BTreeSet<Cell> {
-    let least = 1.0 / (1.0 + criteria.min_difference);
-    let slower =
-        |cell: &&ValidatedCell| cell.verdict == Outcome::Slower && (cell.is_ruled() || reach.reaches(cell.cell));
-    let mut lost: BTreeSet<Cell> = block.iter().filter(slower).map(|cell| cell.cell).collect();
-    let ruled = || block.iter().filter(|cell| cell.is_ruled());
-    let below = |cell: &&ValidatedCell| cell.speedup.point <= least && cell.verdict == Outcome::Same;
-    if shared {
-        // One choice for all sizes is judged by all of them.
-        let logs: Vec<f64> = ruled().map(|cell| cell.speedup.point.ln()).collect();
-        let mean = logs.iter().sum::<f64>() / logs.len().max(1) as f64;
-        if mean.exp() <= least {
-            lost.extend(ruled().filter(|cell| cell.speedup.point <= least).map(|cell| cell.cell));
-        }
-    } else {
-        lost.extend(ruled().filter(below).map(|cell| cell.cell));
-    }
-    lost
+/// Returns true if fresh launches confirm one choice for all sizes: it is faster in geometric mean, and no size is
+/// slower. Since sizes share noise, their mean is no more certain than a single one.
+fn is_confirmed_for_all(cells: &[&ValidatedCell], criteria: ValidationCriteria) -> bool {
+    let mean = |value: &dyn Fn(&ValidatedCell) -> f64| {
+        (cells.iter().map(|cell| value(cell).ln()).sum::<f64>() / cells.len() as f64).exp()
+    };
+    let slower = cells.iter().any(|cell| cell.verdict == Outcome::Slower);
+    let faster = cells.iter().all(|cell| cell.verdict == Outcome::Faster);
+    let least = mean(&|cell| cell.speedup.low.unwrap_or(0.0));
+    faster || !slower && least > 1.0 && mean(&|cell| cell.speedup.point) >= 1.0 + criteria.min_difference
 }
 
-/// The range of a step around a point, up to the nearest of these others.
+/// The ranges of lookup bytes in which a rule stays: from one confirmed size to another, if no size between them is
+/// slower. A range without an end keeps none if its largest size is confirmed.
+fn confirmed_sizes<V: Clone + PartialEq + Default>(
+    sizes: &Steps<V>,
+    cells: &[(u64, Outcome)],
+) -> Vec<(u64, Option<u64>)> {
+    let mut kept = Vec::new();
+    for (first, end, _) in sizes.iter().filter(|(.., served)| **served != V::default()) {
+        let inside: Vec<(u64, Outcome)> = cells.iter().copied().filter(|(at, _)| within(first, end, *at)).collect();
+        for run in inside.split(|(_, verdict)| !verdict.holds()) {
+            let faster = |(_, verdict): &&(u64, Outcome)| *verdict == Outcome::Faster;
+            let (Some((low, _)), Some((high, _))) = (run.iter().find(faster), run.iter().rfind(faster)) else {
+                continue;
+            };
+            let is_last = inside.last().is_some_and(|(at, _)| at == high);
+            kept.push((*low, if end.is_none() && is_last { None } else { Some(high + 1) }));
+        }
+    }
+    kept
+}
+
+/// Returns the ranges with rules outside of the kept ones.
+fn unconfirmed_sizes<V: Clone + PartialEq + Default>(
+    sizes: &Steps<V>,
+    kept: &[(u64, Option<u64>)],
+) -> Vec<(u64, Option<u64>)> {
+    let mut left = Vec::new();
+    for (first, end, _) in sizes.iter().filter(|(.., served)| **served != V::default()) {
+        let mut from = Some(first);
+        for (low, high) in kept.iter().filter(|(low, _)| within(first, end, *low)) {
+            left.extend(from.filter(|from| from < low).map(|from| (from, Some(*low))));
+            from = *high;
+        }
+        left.extend(from.filter(|from| end.is_none_or(|end| *from < end)).map(|from| (from, end)));
+    }
+    left
+}
+
+/// The range of a step around a point, up to the nearest of the other points.
 fn around<V: Clone + PartialEq>(steps: &Steps<V>, at: u64, others: impl Iterator<Item = u64>) -> (u64, Option<u64>) {
     let (mut first, mut end) = steps.around(at);
     for other in others {
@@ -233,17 +280,11 @@ fn around<V: Clone + PartialEq>(steps: &Steps<V>, at: u64, others: impl Iterator
     (first, end)
 }
 
-/// The communicator sizes around one that share its rules, up to the nearest that were validated. What HAN hands over is
-/// decided for each communicator size.
-fn ranks_around(
-    steps: &RankSteps,
-    handover: &Handover,
-    ranks: Ranks,
-    collective: Collective,
-    round: &Round,
-) -> RankRange {
+/// The communicator sizes around one that share its rules, up to the nearest that were validated. HAN delegates for
+/// each communicator size separately.
+fn ranks_around(steps: &RankSteps, han: &HanRules, ranks: Ranks, collective: Collective, round: &Round) -> RankRange {
     let at = u64::from(ranks.0);
-    if handover.touches(collective, ranks) {
+    if han.touches(collective, ranks) {
         return RankRange { first: at, end: Some(at + 1) };
     }
     let others = round.cells.iter().filter(|cell| cell.cell.collective == collective);

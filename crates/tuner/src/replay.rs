@@ -1,8 +1,8 @@
-//! Decides on some launches and looks at others: what a method is worth to whoever uses its choices later.
+//! Estimate of a method's worth: it decides on some launches and is judged by the others.
 //!
-//! Cells count in which the builtin and at least one candidate were timed on both sides; candidates count that were. A
-//! time is the median over the launches of a side, each launch being the median of its timings. What would be unsafe
-//! to deploy may be chosen: the question is what the timings are good for.
+//! Includes the candidates that were timed on both sides, and the cells in which these are the builtin and at least one
+//! more. A time is the median over the launches of a side, each launch being the median of its timings. Unsafe choices
+//! are allowed: the question is the worth of the timings.
 
 mod methods;
 mod times;
@@ -13,67 +13,63 @@ use collrules_record::estimate::geometric_mean;
 use collrules_record::findings::{Criteria, Verdict};
 use collrules_record::policy::Assumptions;
 use collrules_record::{Candidate, Cell};
-use collrules_rules::{Collective, Release};
-use serde::Serialize;
+use collrules_rules::Release;
 
 use crate::analysis::check;
 use crate::error::TunerError;
 use crate::observations::Observations;
 use crate::verdict::{judge, lift_bars};
 use methods::{Method, smooth};
-use times::{Times, times};
+use times::{PointSeconds, times};
 
-/// A choice counts as slower than the builtin when it takes more than this many times as long.
+/// A choice counts as slower than the builtin if it takes more than this multiple of its time.
 const SLOWER: f64 = 1.05;
 
-/// What each method reached.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// Results of each method.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Replay {
-    /// The launches that were decided on.
+    /// The launches for decisions.
     pub train: Vec<u32>,
-    /// The launches that were looked at.
+    /// The launches for judgement.
     pub test: Vec<u32>,
     /// The number of cells.
     pub cells: usize,
-    /// The simple methods, then ours.
-    pub scores: Vec<Score>,
-    /// The speedup that ours promised, corrected for the choice of what seemed best, over the cells that it changes.
+    /// Simple methods first, then that of collrules.
+    pub scores: Vec<ReplayScore>,
+    /// Speedup that collrules predicts, corrected for the selection of the best, over the cells that it changes.
     pub promised: Option<f64>,
-    /// The speedup that ours reached over the same cells.
+    /// Speedup of collrules in the launches for judgement, over these cells.
     pub kept: Option<f64>,
 }
 
-/// What one method reached on the launches that it had not seen.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Score {
+/// Result of a method on the launches for judgement.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReplayScore {
     /// The method, in words.
     pub method: String,
     /// Over all cells.
-    #[serde(flatten)]
-    pub total: Total,
-    /// The same for each collective.
-    pub collectives: BTreeMap<String, Total>,
+    pub total: ReplayTotal,
 }
 
 /// Figures over some cells.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Total {
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ReplayTotal {
     /// The number of cells.
     pub cells: usize,
-    /// Builtin time over the time of the choice, geometric mean; 1 where the builtin stays.
+    /// Builtin time over the time of the choice, geometric mean; 1 if the builtin stays.
     pub speedup: f64,
     /// The share of cells in which the choice takes more than 1.05 times as long as the builtin.
     pub slower: f64,
     /// Time of the choice over the time of the best candidate, geometric mean, less 1.
     pub regret: f64,
-    /// Rules that the choices take: ranges of neighbouring message sizes, per communicator size, that share a choice
+    /// Rules that the choices need: ranges of neighbouring message sizes, per communicator size, that share a choice
     /// other than the builtin.
     pub rules: usize,
-    /// The same with those of the builtin.
+    /// Like `rules`, with the ranges of the builtin.
     pub ranges: usize,
 }
 
-/// Decides on the launches `train` and reports on the launches `test`, which must not share any.
+/// Decides on the launches `train` and judges by the launches `test`, which must not share any.
 pub fn replay(
     observations: &Observations,
     train: &[u32],
@@ -110,11 +106,11 @@ pub fn replay(
     }
     let pairs = pairs(&before, &after);
     let smooth = smooth(&before);
-    let mut scores: Vec<Score> = Method::LADDER
+    let mut scores: Vec<ReplayScore> = Method::LADDER
         .iter()
         .map(|method| score(method.to_string(), &pairs, |pair| method.choose(pair.cell, &pair.before, &smooth)))
         .collect();
-    let our_choice = |pair: &Pair| {
+    let our_choice = |pair: &CellPair| {
         ours.get(&pair.cell).copied().filter(|it| pair.after.contains_key(it)).unwrap_or(Candidate::Builtin)
     };
     scores.push(score("collrules".to_owned(), &pairs, our_choice));
@@ -124,44 +120,39 @@ pub fn replay(
     Ok(Replay { train: train.to_vec(), test: test.to_vec(), cells: pairs.len(), scores, promised, kept })
 }
 
-/// A cell on both sides: the candidates that were timed on both.
-struct Pair {
+/// A cell with the candidates that were timed on both sides.
+struct CellPair {
     cell: Cell,
     before: BTreeMap<Candidate, f64>,
     after: BTreeMap<Candidate, f64>,
 }
 
-impl Pair {
-    /// Builtin time over the time of a candidate, on the unseen side.
+impl CellPair {
+    /// Builtin time over the time of a candidate, in the launches for judgement.
     fn gain(&self, choice: Candidate) -> f64 {
         self.after[&Candidate::Builtin] / self.after[&choice]
     }
 }
 
-fn pairs(before: &Times, after: &Times) -> Vec<Pair> {
+fn pairs(before: &PointSeconds, after: &PointSeconds) -> Vec<CellPair> {
     let pair = |(cell, before): (&Cell, &BTreeMap<Candidate, f64>)| {
         let after = after.get(cell)?;
         let both = |side: &BTreeMap<Candidate, f64>| -> BTreeMap<Candidate, f64> {
             let shared = side.iter().filter(|(it, _)| before.contains_key(it) && after.contains_key(it));
             shared.map(|(it, seconds)| (*it, *seconds)).collect()
         };
-        let pair = Pair { cell: *cell, before: both(before), after: both(after) };
+        let pair = CellPair { cell: *cell, before: both(before), after: both(after) };
         (pair.before.contains_key(&Candidate::Builtin) && pair.before.len() >= 2).then_some(pair)
     };
     before.iter().filter_map(pair).collect()
 }
 
-fn score(method: String, pairs: &[Pair], choose: impl Fn(&Pair) -> Candidate) -> Score {
-    let choices: Vec<(&Pair, Candidate)> = pairs.iter().map(|pair| (pair, choose(pair))).collect();
-    let collective = |(pair, _): &(&Pair, Candidate)| pair.cell.collective;
-    let collectives = choices
-        .chunk_by(|a, b| collective(a) == collective(b))
-        .map(|choices| (Collective::name(collective(&choices[0])).to_owned(), total(choices)))
-        .collect();
-    Score { method, total: total(&choices), collectives }
+fn score(method: String, pairs: &[CellPair], choose: impl Fn(&CellPair) -> Candidate) -> ReplayScore {
+    let choices: Vec<(&CellPair, Candidate)> = pairs.iter().map(|pair| (pair, choose(pair))).collect();
+    ReplayScore { method, total: total(&choices) }
 }
 
-fn total(choices: &[(&Pair, Candidate)]) -> Total {
+fn total(choices: &[(&CellPair, Candidate)]) -> ReplayTotal {
     let gains = || choices.iter().map(|(pair, choice)| pair.gain(*choice));
     let slower = gains().filter(|gain| *gain < 1.0 / SLOWER).count();
     let regrets = choices.iter().map(|(pair, choice)| {
@@ -171,7 +162,7 @@ fn total(choices: &[(&Pair, Candidate)]) -> Total {
     let ranges = choices.chunk_by(|(a, chosen), (b, next)| {
         (a.cell.collective, a.cell.ranks, *chosen) == (b.cell.collective, b.cell.ranks, *next)
     });
-    Total {
+    ReplayTotal {
         cells: choices.len(),
         speedup: geometric_mean(gains()).unwrap_or(1.0),
         slower: slower as f64 / choices.len().max(1) as f64,

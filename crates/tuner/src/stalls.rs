@@ -1,4 +1,4 @@
-//! Calls that take several times as long now and then: medians do not show them, and programs wait for them.
+//! Rare calls that take several times as long: medians hide them, and programs wait for them.
 
 use std::collections::BTreeSet;
 
@@ -7,20 +7,21 @@ use collrules_record::findings::Stalling;
 use collrules_record::units::Seconds;
 use statrs::distribution::{DiscreteCDF, Hypergeometric};
 
-use crate::cells::Series;
+use crate::cells::PointTimings;
 use crate::statistics::mean;
 
-/// A call is slow if it takes so many times as long as the builtin usually does.
+/// A call is slow if it takes more than this multiple of the builtin's median.
 const FOLD: f64 = 4.0;
 
-/// So many calls have to be slow, in two visits at least: what disturbs a visit disturbs neighbouring calls.
+/// Smallest number of slow calls, which must be in two visits at least: a disturbance hits neighbouring calls.
 const LEAST: usize = 3;
 
-/// The largest probability of so many slow calls among those of the candidate, if slow calls hit both alike.
+/// Largest probability of the candidate's share of the slow calls, if slow calls are equally likely in both.
 const CHANCE: f64 = 0.01;
 
-/// The slow calls of a candidate, if it has more of them than the builtin, not by chance, and they make it slower on average.
-pub(crate) fn stalling(builtin: &Series, series: &Series) -> Option<Stalling> {
+/// The slow calls of a candidate, if it has significantly more of them than the builtin and they make it slower on
+/// average.
+pub(crate) fn stalling(builtin: &PointTimings, series: &PointTimings) -> Option<Stalling> {
     let (reference, times) = (builtin.seconds(), series.seconds());
     let mean_ratio = mean(&times) / mean(&reference);
     if mean_ratio.is_nan() || mean_ratio <= 1.0 {
@@ -54,12 +55,12 @@ mod tests {
     use crate::cells::Timing;
 
     /// Calls of 10 us, of which every n-th takes 2 ms, six in a visit.
-    fn series(calls: u32, nth: u32) -> Series {
+    fn series(calls: u32, nth: u32) -> PointTimings {
         let timing = |call: u32| {
             let seconds = if nth > 0 && call.is_multiple_of(nth) { 2e-3 } else { 10e-6 };
             Timing { launch: 0, visit: call / 6, round: call % 6, seconds }
         };
-        Series::new(Candidate::Builtin, (0..calls).map(timing).collect())
+        PointTimings::new(Candidate::Builtin, (0..calls).map(timing).collect())
     }
 
     #[test]

@@ -1,25 +1,27 @@
-//! Rank tests and the correction for many of them. Pure functions of numbers: nothing here knows about collectives.
+//! Rank tests, with the correction for multiple tests. Pure functions of numbers, without collectives.
 
 mod mann_whitney;
 mod ranks;
 mod signed_rank;
 mod spread;
 mod stratified;
+mod student;
 
 pub(crate) use collrules_record::estimate::student_quantile;
 pub(crate) use mann_whitney::{mann_whitney, mann_whitney_score};
 pub(crate) use signed_rank::{signed_rank, signed_rank_score};
-pub(crate) use spread::{LaunchVariance, Variance, launch_variance, mean, standard_error, student_p};
+pub(crate) use spread::{LaunchVariance, Variance, launch_variance, mean, standard_error};
 pub(crate) use stratified::{Score, stratified};
+pub(crate) use student::LogRatio;
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
-/// `P(Z <= z)` of the standard normal distribution; 1 where z is not a number because nothing varies.
+/// `P(Z <= z)` of the standard normal distribution; 1 if z is not a number because nothing varies.
 pub(crate) fn normal_cdf(z: f64) -> f64 {
     if z.is_nan() { 1.0 } else { Normal::standard().cdf(z) }
 }
 
-/// Adjusts p values so that accepting all `q <= r` keeps the expected share of wrong ones among the accepted at `r`.
+/// Adjusts p values so that accepting all `q <= r` limits the expected share of wrong ones among the accepted to `r`.
 ///
 /// For p values in ascending order `q(i)` is the minimum over `j >= i` of `p(j) m / j`, at most 1 (Benjamini and
 /// Hochberg, *Journal of the Royal Statistical Society B* 57, 1995). The bound holds for tests that are independent or

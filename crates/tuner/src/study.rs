@@ -1,37 +1,39 @@
-//! Compares chosen algorithms on a grid, all with the builtin, and fits how their times grow.
+//! Comparison of chosen algorithms with the builtin and each other on a grid, with fits of the growth of their times.
 //!
-//! Launches are the unit of replication of times and fits: each launch gives a median, or a fit, and these give the
-//! interval. Comparisons rest on visits, where candidates take turns side by side: a two-sided signed-rank test, corrected
-//! for all comparisons of the study (Benjamini and Hochberg). Two candidates are told apart where the test does so, every
-//! launch agrees, and the interval of the gain, widened by what launches differ, excludes 1.
+//! Launches are the unit of replication of times and fits: each launch gives a median or a fit, and these give the
+//! interval. Comparisons use visits, in which candidates take turns: a two-sided signed-rank test, corrected for all
+//! comparisons of the study (Benjamini and Hochberg). Two candidates differ if the test is significant, every launch
+//! agrees, and the interval of the gain, widened by the variance between launches, excludes 1.
 
+mod competitors;
+mod costs;
 mod curves;
 mod machine;
-mod rivals;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+pub use self::costs::compare_campaigns;
 use collrules_record::estimate::median;
 use collrules_record::findings::Criteria;
-use collrules_record::line::{Errors, Line};
+use collrules_record::line::{Errors, StraightLine};
 use collrules_record::pattern_fit::PatternFit;
 use collrules_record::plan::CellPlan;
-use collrules_record::study::{FORMAT, Growth, LineFit, Overall, Standing, Study, StudyCell, StudyPoint};
+use collrules_record::study::{FORMAT, Growth, LineFit, Overall, Study, StudyCell, StudyPoint, StudyVerdict};
 use collrules_record::{Candidate, Cell, Estimate, Placement};
 use collrules_rules::{Collective, Release};
 
-use crate::cells::{CellTimings, Series};
+use crate::cells::{CellTimings, PointTimings};
 use crate::error::TunerError;
 use crate::evidence::{Evidence, LEAST_VISITS, weigh};
 use crate::launches::widen;
 use crate::observations::Observations;
 use crate::statistics::{adjust, signed_rank};
 
-/// Communicator sizes that a growth, and message sizes less one that a line, is fitted to at least.
+/// Smallest number of communicator sizes for a fit of growth; the fit of a line needs one more message size.
 const LEAST_SIZES: usize = 3;
 
-/// What is known of a candidate in a cell.
-struct Known {
+/// Times and evidence of a candidate in a cell.
+struct CandidateEvidence {
     candidate: Candidate,
     measured_as: Candidate,
     evidence: Evidence,
@@ -40,9 +42,8 @@ struct Known {
     p_value: Option<f64>,
 }
 
-/// Compares what was measured, as far as it is wanted. Candidates that the plan of a cell lets another one stand for get its
-/// times.
-/// Bounds and predictions rest on what patterns took.
+/// Compares the wanted candidates. A candidate that shares the timings of another one gets its times. Bounds and
+/// predictions use the times of patterns.
 pub fn study(
     observations: &Observations,
     patterns: &[PatternFit],
@@ -54,7 +55,7 @@ pub fn study(
 ) -> Result<Study, TunerError> {
     let mut timings = observations.cells_with_references()?;
     timings.retain(|cell| wanted(cell.cell, Candidate::Builtin));
-    let pairs: Vec<Vec<Timed>> = timings.iter().map(|cell| timed(cell, planned, &wanted)).collect();
+    let pairs: Vec<Vec<TimeSource>> = timings.iter().map(|cell| timed(cell, planned, &wanted)).collect();
     for (cell, pairs) in timings.iter_mut().zip(&pairs) {
         cell.series.retain(|series| pairs.iter().any(|pair| pair.by == series.candidate));
         cell.disqualified.retain(|(candidate, _)| wanted(cell.cell, *candidate));
@@ -66,13 +67,13 @@ pub fn study(
     let mut evidence: Vec<Vec<Evidence>> =
         timings.iter().map(|cell| weigh(cell, observations.statistic(), criteria)).collect();
     widen(&ids, &mut evidence);
-    let known: Vec<Vec<Known>> = timings
+    let known: Vec<Vec<CandidateEvidence>> = timings
         .iter()
         .zip(evidence)
         .zip(&pairs)
         .map(|((cell, evidence), pairs)| known(cell, &evidence, pairs))
         .collect();
-    let tested = |known: &&Known| known.candidate == known.measured_as && known.p_value.is_some();
+    let tested = |known: &&CandidateEvidence| known.candidate == known.measured_as && known.p_value.is_some();
     let p_values: Vec<f64> = known.iter().flatten().filter(tested).filter_map(|known| known.p_value).collect();
     let mut corrected = adjust(&p_values).into_iter();
     let cells = timings.iter().zip(&known).map(|(timings, known)| {
@@ -84,15 +85,15 @@ pub fn study(
         StudyCell { cell: timings.cell, points, disqualified: timings.disqualified.clone(), bound: None }
     });
     let mut cells: Vec<StudyCell> = cells.collect();
-    let launches = timings.iter().flat_map(CellTimings::launches).collect::<std::collections::BTreeSet<_>>().len();
+    let launches = timings.iter().flat_map(CellTimings::launches).collect::<BTreeSet<_>>().len();
     let level = criteria.level;
-    let pairs: Vec<(Cell, &Known)> =
+    let pairs: Vec<(Cell, &CandidateEvidence)> =
         ids.iter().zip(&known).flat_map(|(cell, known)| known.iter().map(move |known| (*cell, known))).collect();
-    let numbers = machine::Numbers { fits: patterns, placement };
+    let numbers = machine::MachineNumbers { fits: patterns, placement };
     for cell in &mut cells {
         cell.bound = numbers.bound(cell.cell);
     }
-    let rivalries = rivals::rivalries(&pairs, numbers, level);
+    let rivalries = competitors::rivalries(&pairs, numbers, level);
     Ok(Study {
         format: FORMAT,
         release,
@@ -104,46 +105,46 @@ pub fn study(
         growths: growths(&pairs, level),
         lines: lines(&pairs, level),
         curves: curves::curves(&pairs, level),
-        classes: rivals::classes(&pairs, &rivalries, level),
+        classes: competitors::classes(&pairs, &rivalries, level),
         patterns: patterns.to_vec(),
         rivalries,
     })
 }
 
-/// A candidate whose times are known, perhaps by those of another one that does the same.
-struct Timed {
+/// A candidate with its times, possibly those of an equivalent candidate.
+struct TimeSource {
     candidate: Candidate,
-    /// The candidate of the study that stands for it.
+    /// The candidate of the study that was timed in its place.
     measured_as: Candidate,
-    /// The candidate that was timed, which need not be one of the study.
+    /// The candidate that was timed, which may be outside of the study.
     by: Candidate,
 }
 
-/// The candidates of a cell that are wanted with those that stand for them, the builtin first.
-fn timed(cell: &CellTimings, planned: &[CellPlan], wanted: impl Fn(Cell, Candidate) -> bool) -> Vec<Timed> {
+/// The wanted candidates of a cell with those timed in their place, the builtin first.
+fn timed(cell: &CellTimings, planned: &[CellPlan], wanted: impl Fn(Cell, Candidate) -> bool) -> Vec<TimeSource> {
     let shared = planned.iter().filter(|planned| planned.cell == cell.cell).flat_map(|planned| &planned.shared);
     let own = cell.series.iter().map(|series| (series.candidate, series.candidate));
     let pairs = own.chain(shared.map(|shared| (shared.candidate, shared.measured_as)));
     let mut pairs: Vec<(Candidate, Candidate)> = pairs.filter(|(candidate, _)| wanted(cell.cell, *candidate)).collect();
     pairs.sort_unstable();
-    // Where the one that was timed is not wanted, the first of those that do the same takes its place.
+    // If the timed candidate is not wanted, the first equivalent one that is replaces it.
     let stands =
         |by: Candidate| pairs.iter().find(|pair| **pair == (by, by)).or(pairs.iter().find(|pair| pair.1 == by));
     let one = |(candidate, by): &(Candidate, Candidate)| {
-        Some(Timed { candidate: *candidate, measured_as: stands(*by)?.0, by: *by })
+        Some(TimeSource { candidate: *candidate, measured_as: stands(*by)?.0, by: *by })
     };
     pairs.iter().filter_map(one).collect()
 }
 
-/// What is known of the candidates of a cell.
-fn known(cell: &CellTimings, evidence: &[Evidence], pairs: &[Timed]) -> Vec<Known> {
+/// Collects the times and evidence of the candidates of a cell.
+fn known(cell: &CellTimings, evidence: &[Evidence], pairs: &[TimeSource]) -> Vec<CandidateEvidence> {
     let builtin = cell.builtin();
-    let one = |Timed { candidate, measured_as, by }: &Timed| {
+    let one = |TimeSource { candidate, measured_as, by }: &TimeSource| {
         let evidence = evidence.iter().find(|evidence| evidence.candidate == *by)?.clone();
         let series = cell.series.iter().find(|series| series.candidate == *by)?;
         let p_value = builtin.filter(|_| *by != Candidate::Builtin).and_then(|it| two_sided(series, it));
         let (candidate, measured_as) = (*candidate, *measured_as);
-        Some(Known {
+        Some(CandidateEvidence {
             candidate,
             measured_as,
             evidence,
@@ -155,7 +156,7 @@ fn known(cell: &CellTimings, evidence: &[Evidence], pairs: &[Timed]) -> Vec<Know
 }
 
 /// The p-value of the two-sided signed-rank test on the median log gains of visits.
-fn two_sided(series: &Series, builtin: &Series) -> Option<f64> {
+fn two_sided(series: &PointTimings, builtin: &PointTimings) -> Option<f64> {
     let pairs = series.pairs(builtin);
     let visits = pairs.chunk_by(|a, b| (a.launch, a.visit) == (b.launch, b.visit));
     let gains: Vec<f64> =
@@ -164,25 +165,25 @@ fn two_sided(series: &Series, builtin: &Series) -> Option<f64> {
     (gains.len() >= LEAST_VISITS).then(|| (2.0 * signed_rank(&losses).min(signed_rank(&gains))).min(1.0))
 }
 
-fn point(known: &Known, q_values: &BTreeMap<Candidate, f64>, criteria: Criteria) -> Option<StudyPoint> {
-    let Known { candidate, measured_as, evidence, launches, .. } = known;
+fn point(known: &CandidateEvidence, q_values: &BTreeMap<Candidate, f64>, criteria: Criteria) -> Option<StudyPoint> {
+    let CandidateEvidence { candidate, measured_as, evidence, launches, .. } = known;
     let time = Estimate::median(&launches.values().copied().collect::<Vec<_>>(), criteria.level)?;
     let q_value = q_values.get(measured_as).copied();
     let gains = || evidence.basis.launches.iter().map(|(_, gain)| *gain);
     let shown = q_value.is_some_and(|q_value| q_value <= criteria.error_rate);
     let (low, high) = evidence.gain.map_or((None, None), |gain| (gain.low, gain.high));
     let outcome = match measured_as {
-        Candidate::Builtin => Standing::Reference,
-        _ if shown && gains().all(|gain| gain > 0.0) && low.is_some_and(|low| low > 1.0) => Standing::Faster,
-        _ if shown && gains().all(|gain| gain < 0.0) && high.is_some_and(|high| high < 1.0) => Standing::Slower,
-        _ => Standing::Alike,
+        Candidate::Builtin => StudyVerdict::Reference,
+        _ if shown && gains().all(|gain| gain > 0.0) && low.is_some_and(|low| low > 1.0) => StudyVerdict::Faster,
+        _ if shown && gains().all(|gain| gain < 0.0) && high.is_some_and(|high| high < 1.0) => StudyVerdict::Slower,
+        _ => StudyVerdict::Alike,
     };
     Some(StudyPoint { candidate: *candidate, measured_as: *measured_as, time, gain: evidence.gain, q_value, outcome })
 }
 
-type Point<'a> = (Cell, &'a Known);
+type Point<'a> = (Cell, &'a CandidateEvidence);
 
-/// Points that belong together, in order of the key.
+/// Points grouped by key, in order of the key.
 fn grouped<'a, K: Ord>(points: &[Point<'a>], key: impl Fn(&Point<'a>) -> K) -> BTreeMap<K, Vec<Point<'a>>> {
     let mut groups: BTreeMap<K, Vec<Point<'a>>> = BTreeMap::new();
     for point in points {
@@ -191,10 +192,38 @@ fn grouped<'a, K: Ord>(points: &[Point<'a>], key: impl Fn(&Point<'a>) -> K) -> B
     groups
 }
 
-/// For each launch, the pairs of a value of the cell and the time in that launch, where all cells of the group have one.
+/// Splits a group into parts that were timed together: members that share a launch, directly or through others. Sizes
+/// added between others have their own launches.
+fn campaigns<T: Copy + Ord>(group: &[T], launches: impl Fn(&T) -> BTreeSet<u32>) -> Vec<Vec<T>> {
+    let mut parts: Vec<(BTreeSet<u32>, Vec<T>)> = Vec::new();
+    for member in group {
+        let own = launches(member);
+        let (joined, mut others): (Vec<_>, Vec<_>) = parts.into_iter().partition(|(part, _)| !part.is_disjoint(&own));
+        let mut part = (own, vec![*member]);
+        for (launches, members) in joined {
+            part.0.extend(launches);
+            part.1.extend(members);
+        }
+        part.1.sort_unstable();
+        others.push(part);
+        parts = others;
+    }
+    parts.into_iter().map(|(_, members)| members).collect()
+}
+
+/// The largest part of a group that was timed together: the sizes of the study's definition, without those that were
+/// added later.
+fn largest_campaign<'a>(group: &[Point<'a>]) -> Vec<Point<'a>> {
+    let places: Vec<usize> = (0..group.len()).collect();
+    let parts = campaigns(&places, |place| group[*place].1.launches.keys().copied().collect());
+    let largest = parts.into_iter().max_by_key(Vec::len).unwrap_or_default();
+    largest.into_iter().map(|place| group[place]).collect()
+}
+
+/// For each launch with all cells of the group, the pairs of a value of the cell and its time.
 fn by_launch(group: &[Point<'_>], x: impl Fn(Cell) -> f64) -> Vec<Vec<(f64, f64)>> {
     let launches = group.iter().flat_map(|(_, known)| known.launches.keys().copied());
-    let launches: std::collections::BTreeSet<u32> = launches.collect();
+    let launches: BTreeSet<u32> = launches.collect();
     let of_launch = |launch: u32| -> Option<Vec<(f64, f64)>> {
         group.iter().map(|(cell, known)| Some((x(*cell), *known.launches.get(&launch)?))).collect()
     };
@@ -202,22 +231,23 @@ fn by_launch(group: &[Point<'_>], x: impl Fn(Cell) -> f64) -> Vec<Vec<(f64, f64)
 }
 
 fn overall(points: &[Point<'_>], level: f64) -> Vec<Overall> {
-    let rivals: Vec<Point<'_>> =
+    let competitors: Vec<Point<'_>> =
         points.iter().filter(|(_, known)| known.candidate != Candidate::Builtin).copied().collect();
-    let groups = grouped(&rivals, |(cell, known)| (cell.collective, known.candidate));
+    let groups = grouped(&competitors, |(cell, known)| (cell.collective, known.candidate));
     let one = |((collective, candidate), group): ((Collective, Candidate), Vec<Point<'_>>)| {
+        let group = largest_campaign(&group);
         let mut by_launch: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
         for (launch, gain) in group.iter().flat_map(|(_, known)| known.evidence.basis.launches.iter()) {
             by_launch.entry(*launch).or_default().push(*gain);
         }
-        // A launch that missed cells would give a mean of other cells.
+        // A launch without some of the cells would give the mean of other cells.
         let whole: Vec<Vec<f64>> = by_launch.into_values().filter(|gains| gains.len() == group.len()).collect();
         let mean =
             |gains: &Vec<f64>, of: fn(f64) -> f64| gains.iter().copied().map(of).sum::<f64>() / gains.len() as f64;
         let means: Vec<f64> = whole.iter().map(|gains| mean(gains, |gain| gain)).collect();
         let distances: Vec<f64> = whole.iter().map(|gains| mean(gains, |gain| gain * gain).sqrt()).collect();
-        let gain = Estimate::mean(&means, level)?.map(f64::exp);
-        // No distance is below 0, though the interval of a small one may reach there.
+        let gain = Estimate::mean(&means, level)?.exp();
+        // No distance is negative, though the interval of a small one may include 0.
         let distance = Estimate::mean(&distances, level)?.map(|distance| distance.max(0.0).exp());
         Some(Overall { collective, candidate, gain, distance })
     };
@@ -232,7 +262,7 @@ fn growths(points: &[Point<'_>], level: f64) -> Vec<Growth> {
             .iter()
             .filter(|points| points.len() >= LEAST_SIZES)
             .map(|points| points.iter().map(|(x, time)| (*x, time.ln())).collect::<Vec<_>>())
-            .filter_map(|points| Some(Line::through(&points, Errors::Absolute)?.slope))
+            .filter_map(|points| Some(StraightLine::through(&points, Errors::Absolute)?.slope))
             .collect();
         Some(Growth { collective, bytes, candidate, exponent: Estimate::mean(&slopes, level)? })
     };
@@ -243,9 +273,10 @@ fn lines(points: &[Point<'_>], level: f64) -> Vec<LineFit> {
     let sized: Vec<Point<'_>> = points.iter().filter(|(cell, _)| cell.collective.has_sizes()).copied().collect();
     let groups = grouped(&sized, |(cell, known)| (cell.collective, cell.ranks, known.candidate));
     let one = |((collective, ranks, candidate), group): ((Collective, _, Candidate), Vec<Point<'_>>)| {
-        let launches = by_launch(&group, |cell| cell.bytes.0 as f64);
+        let launches = by_launch(&largest_campaign(&group), |cell| cell.bytes.0 as f64);
         let launches: Vec<_> = launches.into_iter().filter(|points| points.len() > LEAST_SIZES).collect();
-        let fits: Vec<Line> = launches.iter().filter_map(|points| Line::through(points, Errors::Relative)).collect();
+        let fits: Vec<StraightLine> =
+            launches.iter().filter_map(|points| StraightLine::through(points, Errors::Relative)).collect();
         let latency = Estimate::mean(&fits.iter().map(|fit| fit.start).collect::<Vec<_>>(), level)?;
         let per_byte = Estimate::mean(&fits.iter().map(|fit| fit.slope).collect::<Vec<_>>(), level)?;
         let misses = launches.iter().flatten().map(|(x, time)| {

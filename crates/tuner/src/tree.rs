@@ -4,19 +4,19 @@ use std::collections::BTreeMap;
 
 use collrules_record::findings::Verdict;
 use collrules_record::policy::Between;
-use collrules_record::tree::{CollectiveBranch, Evidence, Leaf, LeafGain, RankBranch, RankChange, Tree};
+use collrules_record::tree::{CollectiveBranch, Leaf, LeafEvidence, LeafGain, RankBranch, RankChange, Tree};
 use collrules_record::{Candidate, Ranks};
 use collrules_rules::hazard::RankRange;
 use collrules_rules::registry::describe;
 use collrules_rules::steps::within;
 use collrules_rules::{Collective, Release};
 
-use crate::build::Built;
-use crate::table::{Sizes, Terms, gain};
+use crate::build::TableBuild;
+use crate::table::{EncodingTerms, Sizes, gain};
 use crate::verdict::JudgedCell;
 
-/// The tree of the rules made from these cells. What it says about other assumptions is added later.
-pub(crate) fn tree(cells: &[JudgedCell], built: &Built, terms: &Terms<'_>) -> Tree {
+/// The tree of the rules made from these cells. Texts about other assumptions are added later.
+pub(crate) fn tree(cells: &[JudgedCell], built: &TableBuild, terms: &EncodingTerms<'_>) -> Tree {
     let of_collective = cells.chunk_by(|a, b| a.cell.collective == b.cell.collective);
     Tree {
         policy: terms.policy,
@@ -31,13 +31,13 @@ pub(crate) fn tree(cells: &[JudgedCell], built: &Built, terms: &Terms<'_>) -> Tr
     }
 }
 
-/// Builtin time over the time under a table, over all cells, by the measurements at hand.
-pub(crate) fn mean_gain(cells: &[JudgedCell], built: &Built, terms: &Terms<'_>) -> f64 {
+/// Builtin time over the time with a table, over all cells, according to the measurements.
+pub(crate) fn mean_gain(cells: &[JudgedCell], built: &TableBuild, terms: &EncodingTerms<'_>) -> f64 {
     terms.weights.ratio(cells.iter().map(|cell| (cell.cell, 0.0, -served_log_gain(cell, built, terms))))
 }
 
-/// The time under a table over that of the best permitted candidates, minus one.
-fn regret<'a>(cells: impl Iterator<Item = &'a JudgedCell>, built: &Built, terms: &Terms<'_>) -> f64 {
+/// The time with a table over that of the best permitted candidates, minus one.
+fn regret<'a>(cells: impl Iterator<Item = &'a JudgedCell>, built: &TableBuild, terms: &EncodingTerms<'_>) -> f64 {
     let times = cells.map(|cell| {
         let log_time = -served_log_gain(cell, built, terms);
         (cell.cell, log_time, log_time - built.log_regrets.get(&cell.cell).copied().unwrap_or(0.0))
@@ -45,7 +45,7 @@ fn regret<'a>(cells: impl Iterator<Item = &'a JudgedCell>, built: &Built, terms:
     terms.weights.ratio(times) - 1.0
 }
 
-fn served_log_gain(cell: &JudgedCell, built: &Built, terms: &Terms<'_>) -> f64 {
+fn served_log_gain(cell: &JudgedCell, built: &TableBuild, terms: &EncodingTerms<'_>) -> f64 {
     log_gain(cell, built.served(terms.release, cell)).unwrap_or(0.0)
 }
 
@@ -53,7 +53,7 @@ fn log_gain(cell: &JudgedCell, candidate: Candidate) -> Option<f64> {
     if candidate == Candidate::Builtin { Some(0.0) } else { gain(cell.judged(candidate)?).map(f64::ln) }
 }
 
-fn branch(cells: &[JudgedCell], built: &Built, terms: &Terms<'_>) -> CollectiveBranch {
+fn branch(cells: &[JudgedCell], built: &TableBuild, terms: &EncodingTerms<'_>) -> CollectiveBranch {
     let collective = cells[0].cell.collective;
     let steps = built.serving(collective);
     let range = |(first, end, sizes): (u64, Option<u64>, &Sizes)| {
@@ -61,7 +61,7 @@ fn branch(cells: &[JudgedCell], built: &Built, terms: &Terms<'_>) -> CollectiveB
             cells.iter().filter(|cell| within(first, end, cell.cell.ranks.0.into())).collect();
         let mut measured: Vec<Ranks> = own.iter().map(|cell| cell.cell.ranks).collect();
         measured.dedup();
-        // As many leaves as cells would take the square of their number if each leaf looked through all cells.
+        // Looking through all cells for each leaf would take quadratic time if there are as many leaves.
         let lookup = |cell: &JudgedCell| cell.cell.lookup_bytes(terms.release);
         own.sort_by_key(|cell| lookup(cell));
         let leaf = |(start, stop, candidate): (u64, Option<u64>, &Candidate)| {
@@ -82,16 +82,21 @@ fn branch(cells: &[JudgedCell], built: &Built, terms: &Terms<'_>) -> CollectiveB
     CollectiveBranch { collective, ranges: steps.iter().map(range).collect() }
 }
 
-/// What serves a leaf, in words.
+/// Names the algorithm or component of a leaf, in words.
 fn name(release: Release, collective: Collective, candidate: Candidate) -> String {
     match candidate {
-        Candidate::Component(component) => format!("coll/{component} by its own decision"),
+        Candidate::Component(component) => format!("coll/{component} with its default"),
         Candidate::Han(choice) => format!("coll/han, {choice}"),
         candidate => describe(release, collective, candidate.served()),
     }
 }
 
-fn evidence(cells: &[&JudgedCell], candidate: Candidate, built: &Built, terms: &Terms<'_>) -> Option<Evidence> {
+fn evidence(
+    cells: &[&JudgedCell],
+    candidate: Candidate,
+    built: &TableBuild,
+    terms: &EncodingTerms<'_>,
+) -> Option<LeafEvidence> {
     let bytes = || cells.iter().map(|cell| cell.cell.bytes);
     let (first, last) = (bytes().min()?, bytes().max()?);
     let gains: Vec<f64> = cells.iter().map(|cell| log_gain(cell, candidate).unwrap_or(0.0)).collect();
@@ -112,7 +117,7 @@ fn evidence(cells: &[&JudgedCell], candidate: Candidate, built: &Built, terms: &
         let of = |candidate| cell.point(candidate).map_or(0, |finding| finding.time.samples);
         of(Candidate::Builtin) + if candidate == Candidate::Builtin { 0 } else { of(candidate) }
     };
-    Some(Evidence {
+    Some(LeafEvidence {
         messages: (first, last),
         cells: cells.len(),
         proven: cells.iter().filter(|cell| is_proven(cell, candidate)).count(),
@@ -128,7 +133,7 @@ fn evidence(cells: &[&JudgedCell], candidate: Candidate, built: &Built, terms: &
     })
 }
 
-/// Whether the cell's own timings ask for the choice.
+/// Returns true if the cell's own timings select the choice.
 fn is_proven(cell: &JudgedCell, candidate: Candidate) -> bool {
     if candidate == Candidate::Builtin {
         return cell.qualified().next().is_none();
@@ -139,8 +144,8 @@ fn is_proven(cell: &JudgedCell, candidate: Candidate) -> bool {
 fn why(cells: &[&JudgedCell], candidate: Candidate, measured: &[Ranks], between: Between) -> String {
     if cells.is_empty() {
         return match (candidate == Candidate::Builtin, measured.is_empty(), between) {
-            (true, false, _) => "message sizes that were not measured keep the builtin",
-            (true, true, _) => "communicator sizes that were not measured keep the builtin",
+            (true, false, _) => "message sizes that were not measured keep the default",
+            (true, true, _) => "communicator sizes that were not measured keep the default",
             (false, true, Between::Agree) => "both measured neighbours agree on it",
             (false, true, Between::Lower) => "as on the next smaller measured communicator",
             (false, ..) => "between measured sizes that share it",
@@ -155,9 +160,9 @@ fn why(cells: &[&JudgedCell], candidate: Candidate, measured: &[Ranks], between:
     let faster = if tested { "shown to be faster" } else { "faster by the gain that is required without a test" };
     match cells.len() - proven {
         0 if proven == 1 => faster.to_owned(),
-        0 => format!("{faster} in every cell"),
-        others if proven == 0 => format!("{faster} over all {others} cells together, and slower in none"),
-        others => format!("{faster} in {proven} of {} cells, and slower in none", others + proven),
+        0 => format!("{faster} for every size"),
+        others if proven == 0 => format!("{faster} over all {others} sizes together, and slower for none"),
+        others => format!("{faster} for {proven} of {} sizes, and slower for none", others + proven),
     }
 }
 
@@ -167,7 +172,7 @@ fn why_builtin(cells: &[&JudgedCell]) -> String {
     for cell in cells {
         let reason = match &cell.verdict {
             Verdict::Keep { why } => why.as_str(),
-            Verdict::Replace { .. } => "a rule that other sizes share takes the place of what is faster here",
+            Verdict::Replace { .. } => "another algorithm is faster here, but this size shares a rule with others",
         };
         *reasons.entry(reason).or_default() += 1;
     }
@@ -179,8 +184,9 @@ fn why_builtin(cells: &[&JudgedCell]) -> String {
     reasons.iter().map(|(reason, count)| format!("{reason} ({count})")).collect::<Vec<_>>().join("; ")
 }
 
-/// Where neighbouring communicator sizes are served differently at the same message size, neighbouring sizes joined.
-fn rank_changes(cells: &[JudgedCell], built: &Built, terms: &Terms<'_>) -> Vec<RankChange> {
+/// Lists the message sizes at which neighbouring communicator sizes use different choices, neighbouring message sizes
+/// joined.
+fn rank_changes(cells: &[JudgedCell], built: &TableBuild, terms: &EncodingTerms<'_>) -> Vec<RankChange> {
     let collective: Collective = cells[0].cell.collective;
     let blocks: Vec<&[JudgedCell]> = cells.chunk_by(|a, b| a.cell.ranks == b.cell.ranks).collect();
     let mut changes: Vec<RankChange> = Vec::new();

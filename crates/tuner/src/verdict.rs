@@ -1,12 +1,13 @@
-//! From evidence to a verdict per cell.
+//! The verdict of each cell, from its evidence.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use collrules_record::estimate::Estimate;
 use collrules_record::findings::{Criteria, PointFinding, Stalling, Statistic, Verdict};
-use collrules_record::policy::Assumptions;
-use collrules_record::{Arrangement, Candidate, Cell};
+use collrules_record::policy::{Assumption, Assumptions};
+use collrules_record::{Arrangement, Candidate, Cell, Placement, Serving};
+use collrules_rules::bits::Keep;
 use collrules_rules::{Choice, Release};
 
 use crate::bars::{Bar, bar};
@@ -16,49 +17,50 @@ use crate::launches::widen;
 use crate::neighbours::{Belief, beliefs};
 use crate::statistics::adjust;
 
-/// A reading of the clock is off by up to a step at either end of a call.
+/// Resolution of a time in steps of the clock: a reading is wrong by up to a step at either end of a call.
 const RESOLVED_STEPS: f64 = 2.0;
 
-/// What keeps a candidate from replacing the builtin, in the order in which it is asked: a later one is nearer.
+/// Reason why a candidate does not replace the builtin, in the order of the checks: a later one is nearer to replacing
+/// it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Shortfall {
-    /// It is the builtin, or the two were never timed side by side.
+    /// It is the builtin, or the two were never timed in one round.
     NoGain,
     /// The builtin is at least as fast.
     NotFaster,
     /// The gain is below the threshold.
     SmallGain,
-    /// The times differ by no more than the clock can tell.
+    /// The difference is below the resolution of the clock.
     Unresolved,
-    /// In one of the launches in which the builtin was timed it was not, such as after it was dropped.
+    /// It was not timed in every launch of the builtin, such as after it was dropped.
     NotTimedInEveryLaunch,
-    /// Single calls, and too few of them for a test.
+    /// Too few timings of single calls for a test.
     FewVisits,
-    /// No test is possible, and single values together with their neighbours' gain too little to do without.
+    /// No test is possible, and single values with their neighbours' gain too little without one.
     Doubtful,
-    /// The test or the interval allows that there is no gain.
+    /// The test or the interval is compatible with no gain.
     NotSignificant,
-    /// In one of the launches it is not faster.
+    /// It is not faster in one of the launches.
     NotInEveryLaunch,
     /// Rare slow calls make it slower on average.
     Stalls(Stalling),
-    /// Nothing shows that it does no harm where the ranks are like that.
+    /// Nothing excludes a loss in this arrangement of ranks.
     Risk(Arrangement),
     /// It must not be chosen.
     Barred(Bar),
 }
 
-/// A point with what keeps it from replacing the builtin, if anything does.
+/// A point with the reason why it does not replace the builtin, if there is one.
 #[derive(Clone, Debug)]
 pub(crate) struct JudgedPoint {
     pub(crate) finding: PointFinding,
     pub(crate) shortfall: Option<Shortfall>,
     pub(crate) basis: Basis,
-    /// The gain that neighbours leave of its own; missing where there is no gain.
+    /// Its gain after correction by its neighbours; missing if there is no gain.
     pub(crate) cautious: Option<f64>,
-    /// What forbids to choose it, however fast it is.
+    /// Reason why it must not be chosen, however fast it is.
     pub(crate) bar: Option<Bar>,
-    /// Whether it may be slower than the builtin in one of several layouts, as far as anybody knows.
+    /// True if it may be slower than the builtin in one of several layouts.
     pub(crate) risk: bool,
 }
 
@@ -74,7 +76,7 @@ pub(crate) struct JudgedCell {
 
 /// Judges all cells, which are ordered by collective and communicator size.
 ///
-/// The q values take every test of the analysis into account, those of candidates that are not chosen in the end too.
+/// The q values account for every test of the analysis, including those of candidates that are not chosen.
 pub(crate) fn judge(
     cells: Vec<CellTimings>,
     statistic: Statistic,
@@ -125,12 +127,12 @@ impl Evidence {
     }
 }
 
-/// What keeps a candidate from replacing the builtin.
+/// Returns the reason why a candidate does not replace the builtin, if there is one.
 ///
-/// It has to be timed in every launch in which the builtin was: a launch without it might have spoken against it.
-/// With a test: q within the error rate, the gain at the threshold, its interval above 1, some gain in every launch. A
-/// table of averages without enough launches for a test can convince by a large gain that its neighbours share, and by
-/// some gain in each of its launches; single calls, which scatter far more, cannot.
+/// It must be timed in every launch of the builtin: a launch without it might contradict. With a test: q within the
+/// error rate, the gain at the threshold, its interval above 1, some gain in every launch. A table of averages without
+/// enough launches for a test can convince by a large gain that its neighbours share, and by some gain in each of its
+/// launches; single calls, which scatter far more, cannot.
 fn shortfall(
     evidence: &Evidence,
     q_value: Option<f64>,
@@ -167,7 +169,7 @@ fn shortfall(
             if q_value > criteria.error_rate || gain.low.is_none_or(|low| low <= 1.0) {
                 return Some(Shortfall::NotSignificant);
             }
-            // What stays the same through a launch, such as where a communicator's memory lies, is beyond the test.
+            // The test does not cover effects that last for a whole launch, such as the address of a communicator.
             if least_launch_gain.is_none_or(|least| least <= 1.0) {
                 return Some(Shortfall::NotInEveryLaunch);
             }
@@ -179,15 +181,15 @@ fn shortfall(
     bar.cloned().map(Shortfall::Barred)
 }
 
-/// Whether the clock can tell how much less time a candidate takes than the builtin.
+/// Returns true if the clock can resolve the difference to the builtin.
 pub(crate) fn resolved(time: &Estimate, gain: &Estimate, criteria: Criteria) -> bool {
     time.point * (gain.point - 1.0) > RESOLVED_STEPS * criteria.clock_step.0
 }
 
-/// Whether a candidate that was not shown to be better costs at most this share.
+/// Returns true if a candidate without a significant gain costs at most this share.
 ///
-/// What it might lose against the builtin has to be within the bound: the lower end of its interval. Without an interval
-/// nothing bounds the loss, so that no launch may speak against it at all, and its neighbours may not either.
+/// Its possible loss against the builtin has to be within the bound: the lower end of its interval. Without an interval
+/// the loss has no bound, so no launch and no neighbour may show one.
 pub(crate) fn is_harmless(point: &JudgedPoint, max_regret: f64) -> bool {
     let Some(gain) = point.finding.gain.filter(|_| point.basis.every_launch && !point.risk) else { return false };
     match gain.low {
@@ -199,7 +201,7 @@ pub(crate) fn is_harmless(point: &JudgedPoint, max_regret: f64) -> bool {
     }
 }
 
-/// Gives each cell of one collective and one communicator size its verdict.
+/// Sets the verdict of each cell of one collective and one communicator size.
 pub(crate) fn decide(block: &mut [JudgedCell], criteria: Criteria) {
     let mut cells_won: HashMap<Candidate, usize> = HashMap::new();
     for point in block.iter().flat_map(JudgedCell::qualified) {
@@ -213,8 +215,7 @@ pub(crate) fn decide(block: &mut [JudgedCell], criteria: Criteria) {
     }
 }
 
-/// The same cells judged under other assumptions: nothing is measured or tested again, since a bar is the last thing that
-/// is asked for.
+/// Judges the cells again under other assumptions. Nothing is measured or tested again, since bars are the last check.
 pub(crate) fn judged_under(
     cells: &[JudgedCell],
     release: Release,
@@ -239,7 +240,37 @@ pub(crate) fn judged_under(
     cells
 }
 
-/// Decides again as if nothing were barred but what failed. Cells are ordered by collective and communicator size.
+/// Bars candidates that may change bits that rules must keep. The bits of the default are known if coll/tuned runs it,
+/// or if coll/basic runs calls that coll/tuned does not.
+pub(crate) fn bar_other_bits(
+    cells: &mut [JudgedCell],
+    (release, placement): (Release, &Placement),
+    criteria: Criteria,
+    assumptions: Assumptions,
+) {
+    let Some(keep) = assumptions.keep_bits else { return };
+    let all: Vec<Cell> = cells.iter().map(|cell| cell.cell).collect();
+    for block in cells.chunk_by_mut(|a, b| (a.cell.collective, a.cell.ranks) == (b.cell.collective, b.cell.ranks)) {
+        for JudgedCell { cell, points, .. } in block.iter_mut() {
+            let serves = |serving: &&Serving| (serving.collective, serving.ranks) == (cell.collective, cell.ranks);
+            let by = placement.serving.iter().find(serves).map(|serving| serving.by.to_string());
+            let usual = by.is_none_or(|by| ["tuned", "basic"].contains(&by.as_str()));
+            let unknown = keep == Keep::Default && cell.collective.reduces() && !usual;
+            for point in points.iter_mut().filter(|point| point.finding.candidate != Candidate::Builtin) {
+                let keeps = assumptions.keeps_bits(release, *cell, point.finding.candidate, &all) && !unknown;
+                if !keeps && point.bar.is_none() {
+                    point.bar = Some(Bar::Lacking(Assumption::OtherBits));
+                    if point.shortfall.is_none() {
+                        point.shortfall = point.bar.clone().map(Shortfall::Barred);
+                    }
+                }
+            }
+        }
+        decide(block, criteria);
+    }
+}
+
+/// Decides again with only the bars of failures. Cells are ordered by collective and communicator size.
 pub(crate) fn lift_bars(cells: &mut [JudgedCell], criteria: Criteria) {
     for block in cells.chunk_by_mut(|a, b| (a.cell.collective, a.cell.ranks) == (b.cell.collective, b.cell.ranks)) {
         for point in block.iter_mut().flat_map(|cell| &mut cell.points) {
@@ -257,7 +288,7 @@ impl JudgedCell {
         self.judged(candidate).map(|point| &point.finding)
     }
 
-    /// The same, with what it rests on.
+    /// Returns the point of a candidate with the basis of its judgement, if it was timed.
     pub(crate) fn judged(&self, candidate: Candidate) -> Option<&JudgedPoint> {
         self.points.iter().find(|point| point.finding.candidate == candidate)
     }
@@ -267,7 +298,7 @@ impl JudgedCell {
         self.points.iter().filter(|point| point.shortfall.is_none()).map(|point| &point.finding)
     }
 
-    /// What the verdict asks for.
+    /// Returns the candidate that the verdict selects.
     pub(crate) fn wanted(&self) -> Candidate {
         match &self.verdict {
             Verdict::Replace { candidate, .. } => *candidate,
@@ -277,15 +308,16 @@ impl JudgedCell {
 
     /// The qualified candidate to choose.
     ///
-    /// Candidates whose expected gain cannot be told from the largest one are tied with it: the largest lies in their
-    /// interval, or, where there is no interval, within the gain threshold. Of the tied ones the one that qualifies at the most
-    /// message sizes is chosen, so that neighbouring sizes share a rule, then the one with the smallest parameters.
+    /// Candidates whose expected gain does not differ from the largest one are tied with it: the largest lies in their
+    /// interval, or, where there is no interval, within the gain threshold. Of the tied ones the one that qualifies at
+    /// the most message sizes is chosen, so that neighbouring sizes share a rule, then the one with the smallest
+    /// parameters.
     fn pick(&self, cells_won: &HashMap<Candidate, usize>, criteria: Criteria) -> Option<(Candidate, Estimate)> {
         let qualified =
             || self.qualified().filter_map(|finding| Some((finding.candidate, finding.gain?, finding.expected?)));
         let best = qualified().map(|(.., expected)| expected).max_by(f64::total_cmp)?;
         let tied = |gain: &Estimate, expected: f64| {
-            // Without noise the interval is a point, and the expectation may lie a rounding error beyond it.
+            // Without noise the interval is a point, and the expected gain may exceed it by a rounding error.
             gain.high.unwrap_or(expected * (1.0 + criteria.min_gain)).max(expected) >= best
         };
         let popular = |candidate| cells_won.get(&candidate).copied().unwrap_or(0);
@@ -295,22 +327,22 @@ impl JudgedCell {
             .map(|(candidate, gain, _)| (candidate, gain))
     }
 
-    /// Why the builtin stays: what kept the candidate that came nearest.
+    /// Explains why the builtin stays: the shortfall of the candidate that was nearest to replacing it.
     fn why_kept(&self, criteria: Criteria) -> String {
         if self.disqualified.iter().any(|(candidate, _)| *candidate == Candidate::Builtin) {
-            return "the builtin itself failed".to_owned();
+            return "the default itself failed".to_owned();
         }
         if self.point(Candidate::Builtin).is_none() {
-            return "the builtin was not timed".to_owned();
+            return "the default was not timed".to_owned();
         }
         let others = self.points.iter().filter(|point| point.finding.candidate != Candidate::Builtin);
         let nearest = others.filter_map(|point| point.shortfall.as_ref()).max_by_key(|shortfall| shortfall.nearness());
         match nearest {
-            None => "no candidate was timed".to_owned(),
-            Some(Shortfall::NoGain) => "no candidate was timed side by side with the builtin".to_owned(),
-            Some(Shortfall::NotFaster) => "no candidate is faster".to_owned(),
+            None => "no algorithm was timed".to_owned(),
+            Some(Shortfall::NoGain) => "no algorithm was timed side by side with the default".to_owned(),
+            Some(Shortfall::NotFaster) => "no algorithm is faster".to_owned(),
             Some(Shortfall::SmallGain) => format!("faster by less than {}", percent(criteria.min_gain)),
-            Some(Shortfall::Unresolved) => "faster by less than the clock can tell".to_owned(),
+            Some(Shortfall::Unresolved) => "faster by less than the clock resolves".to_owned(),
             Some(Shortfall::NotTimedInEveryLaunch) => "not timed in every launch".to_owned(),
             Some(Shortfall::FewVisits) => format!("timed in fewer than {LEAST_VISITS} visits"),
             Some(Shortfall::Doubtful) => {
@@ -318,15 +350,15 @@ impl JudgedCell {
             }
             Some(Shortfall::NotSignificant) => "not significant".to_owned(),
             Some(Shortfall::NotInEveryLaunch) => "not faster in every launch".to_owned(),
-            Some(Shortfall::Stalls(stalls)) => format!("the faster candidate stalls: {}", told(stalls)),
-            Some(Shortfall::Risk(on)) => format!("nothing shows that the faster candidate does no harm on {on}"),
-            Some(Shortfall::Barred(bar)) => format!("the faster candidate must not be chosen: {bar}"),
+            Some(Shortfall::Stalls(stalls)) => format!("the faster algorithm stalls: {}", describe_stalls(stalls)),
+            Some(Shortfall::Risk(on)) => format!("the faster algorithm may be slower on {on}"),
+            Some(Shortfall::Barred(bar)) => format!("the faster algorithm must not be chosen: {bar}"),
         }
     }
 }
 
 impl Shortfall {
-    /// Whether only a failure keeps the candidate from replacing the builtin.
+    /// Returns true if only a failure keeps the candidate from replacing the builtin.
     pub(crate) fn is_failure(&self) -> bool {
         *self == Self::Barred(Bar::Failed)
     }
@@ -349,12 +381,12 @@ impl Shortfall {
     }
 }
 
-/// What rare slow calls come to.
-pub(crate) fn told(stalls: &Stalling) -> String {
+/// Describes the effect of rare slow calls.
+pub(crate) fn describe_stalls(stalls: &Stalling) -> String {
     let Stalling { beyond, slow, calls, builtin_slow, builtin_calls, mean_ratio } = stalls;
     format!(
-        "{slow} of {calls} calls take more than {beyond}, against {builtin_slow} of {builtin_calls} of the builtin, so that its \
-         mean is {mean_ratio:.2} times as long"
+        "{slow} of {calls} calls take more than {beyond}, against {builtin_slow} of {builtin_calls} of the default, so \
+         its mean is {mean_ratio:.2} times as long"
     )
 }
 
@@ -363,7 +395,7 @@ pub(crate) fn complexity(choice: Choice) -> (u64, u32, u32, u32) {
     (choice.segsize, choice.faninout, choice.max_requests, choice.algorithm)
 }
 
-/// A share as `3%`, with as many digits as it has.
+/// A share as `3 %`, with all its digits.
 pub(crate) fn percent(share: f64) -> String {
-    format!("{}%", (share * 1e10).round() / 1e8)
+    format!("{} %", (share * 1e10).round() / 1e8)
 }

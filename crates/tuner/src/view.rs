@@ -1,47 +1,49 @@
-//! What counts of the timings, and as what, where another component than `coll/tuned` serves calls.
+//! Views of timings, for calls that a component other than `coll/tuned` runs: the timings that count, and for which
+//! candidates.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::{Candidate, Cell, Component, Placement, Ranks};
 use collrules_rules::{Collective, Release};
 
-/// The communicators on which another component serves a collective, with the component.
+/// The communicators on which another component handles a collective, with the component.
 pub(crate) type Displaced = BTreeMap<(Collective, Ranks), Component>;
 
-/// Those that a placement has, where the component can hand over nothing call by call.
+/// Those of a placement, without components that can delegate single calls.
 pub(crate) fn displaced(placement: &Placement, release: Release) -> Displaced {
     let others =
         placement.serving.iter().filter(|serving| !serving.without.is_empty() && !serving.can_hand_over(release));
     others.map(|serving| ((serving.collective, serving.ranks), serving.by)).collect()
 }
 
-/// What other components are taken to do while the timings are looked at.
+/// Assumptions about other components while the timings are analysed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct View {
-    /// Where they are out of the way: the builtin is what `coll/tuned` decides by itself.
+    /// Communicators on which these components are switched off: the builtin is then the decision of `coll/tuned`
+    /// itself.
     pub(crate) displaced: Displaced,
-    /// Where only the builtin counts, since rules have no effect.
+    /// Communicators on which only the builtin counts, since rules have no effect.
     pub(crate) left: BTreeSet<(Collective, Ranks)>,
-    /// What is compared with the builtin.
-    pub(crate) rivals: Rivals,
+    /// Candidates that are compared with the builtin.
+    pub(crate) competitors: Competitors,
 }
 
-/// What is compared with the builtin.
+/// Candidates that are compared with the builtin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Rivals {
-    /// What rules and settings can ask for. What no rule can give is as if it had never been timed.
+pub(crate) enum Competitors {
+    /// Candidates that rules and settings can choose. All others are ignored, as if they had never been timed.
     #[default]
     Candidates,
-    /// These, and reference algorithms.
+    /// Candidates as above, and reference algorithms.
     WithReferences,
     /// Mock-ups alone.
     Mockups,
-    /// The same in launches with a rules file in force, where the builtin is what serves under it.
+    /// Mock-ups in launches with a rules file, where the builtin is the candidate under that file.
     MockupsUnderRules,
 }
 
-impl Rivals {
-    /// Whether a candidate is one of them, or the builtin.
+impl Competitors {
+    /// Returns true if a candidate is one of them, or the builtin.
     fn have(self, candidate: Candidate) -> bool {
         match candidate {
             Candidate::Builtin => self != Self::MockupsUnderRules,
@@ -56,15 +58,16 @@ impl Rivals {
 }
 
 impl View {
-    /// What a candidate is in this view; none if it is gone with another component, or never counts.
+    /// Returns the candidate that this one counts as in this view; none if it is switched off with another component,
+    /// or never counts.
     pub(crate) fn counts_as(&self, cell: Cell, candidate: Candidate) -> Option<Candidate> {
-        if !self.rivals.have(candidate) {
+        if !self.competitors.have(candidate) {
             return None;
         }
-        if self.rivals == Rivals::MockupsUnderRules && candidate == Candidate::Rules {
+        if self.competitors == Competitors::MockupsUnderRules && candidate == Candidate::Rules {
             return Some(Candidate::Builtin);
         }
-        // What needs no component is not gone with one.
+        // A candidate without a choice is independent of components.
         if candidate.choice().is_none() {
             return Some(candidate);
         }

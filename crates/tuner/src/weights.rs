@@ -1,17 +1,17 @@
-//! What cells count for: alike, or for the time that programs spend in them.
+//! Weights of cells: equal, or the time that programs spend in them.
 //!
-//! Where all count alike, what is good is good in the geometric mean of ratios. Where programs' times are known, seconds are
-//! added up: a ratio of sums, since half the time of a call that takes ten seconds saves more than half of one that takes one.
+//! With equal weights, the measure is the geometric mean of ratios. With times of programs, seconds are added up: a
+//! ratio of sums, since half the time of a call that takes ten seconds saves more than half of one that takes one.
 
 use std::collections::BTreeMap;
 
 use collrules_record::{Cell, Seconds};
 
-/// What a cell counts for in which programs spend no time, beside 1 for the mean of those in which they do: enough to
-/// choose between what is equal otherwise.
+/// Weight of a cell in which programs spend no time, relative to 1 for the mean of those in which they do: enough to
+/// choose between candidates that are equal otherwise.
 const LIGHTEST: f64 = 1e-3;
 
-/// The times of programs under the builtin, over their mean; none where nothing is known of programs.
+/// The times of programs under the builtin, over their mean; none if no programs are known.
 pub(crate) fn normalized(times: impl IntoIterator<Item = (Cell, Seconds)>) -> BTreeMap<Cell, f64> {
     let mut weights: BTreeMap<Cell, f64> = BTreeMap::new();
     for (cell, time) in times {
@@ -26,44 +26,45 @@ pub(crate) fn normalized(times: impl IntoIterator<Item = (Cell, Seconds)>) -> BT
     weights
 }
 
-/// What each cell counts for.
+/// Weight of each cell.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Weights<'a>(pub(crate) &'a BTreeMap<Cell, f64>);
 
 impl Weights<'_> {
-    /// Whether cells count for the time of programs.
+    /// Returns true if the weights are times of programs.
     pub(crate) fn are_times(self) -> bool {
         !self.0.is_empty()
     }
 
-    /// 1 where all count alike.
+    /// Weight of a cell; 1 without times of programs.
     fn of(self, cell: Cell) -> f64 {
         if self.are_times() { self.0.get(&cell).copied().unwrap_or(LIGHTEST) } else { 1.0 }
     }
 
-    /// What a cell counts for under a choice of this gain: the time that its calls then take, or 1.
+    /// Returns the weight of a cell under a choice of this gain: the time that its calls then take, or 1.
     pub(crate) fn under(self, cell: Cell, log_gain: f64) -> f64 {
         if self.are_times() { self.of(cell) * (-log_gain).exp() } else { 1.0 }
     }
 
-    /// What a choice costs beside the best one, both by their gain: the time that is lost, or the logarithm of its share.
+    /// Returns the cost of a choice relative to the best one, given the gains of both: the time that is lost, or the
+    /// logarithm of its share.
     pub(crate) fn cost(self, cell: Cell, log_gain: f64, best: f64) -> f64 {
         let lost = if self.are_times() { self.under(cell, log_gain) - self.under(cell, best) } else { best - log_gain };
         lost.max(0.0)
     }
 
-    /// The cost that this share of the time comes to, where the best choice counts for 1.
+    /// Largest cost for this share of the time, if the best choice has weight 1.
     pub(crate) fn bound(self, share: f64) -> f64 {
         if self.are_times() { share } else { share.ln_1p() }
     }
 
-    /// The logarithm of the time over that of the best choice, where the best counts for `best`.
+    /// Logarithm of the time over that of the best choice, whose weight is `best`.
     pub(crate) fn log_regret(self, cost: f64, best: f64) -> f64 {
         if self.are_times() { (cost / best).ln_1p() } else { cost / best }
     }
 
-    /// How many times as long calls take by the first of two log times as by the second, over all of these cells; both are
-    /// relative to the builtin's. 1 without cells.
+    /// Returns the time of calls with the first of two log times over that with the second, over all of these cells;
+    /// both log times are relative to the builtin's. 1 without cells.
     pub(crate) fn ratio(self, cells: impl Iterator<Item = (Cell, f64, f64)>) -> f64 {
         if !self.are_times() {
             let (sum, count) = cells.fold((0.0, 0.0), |(sum, count), (_, one, other)| (sum + one - other, count + 1.0));
@@ -96,7 +97,7 @@ mod tests {
         assert!((Weights(&BTreeMap::new()).ratio(halves()) - 3.0f64.sqrt()).abs() < 1e-12);
         for weights in [Weights(&times), Weights(&BTreeMap::new())] {
             assert_eq!(weights.ratio(std::iter::empty()), 1.0);
-            // What costs a share costs as much whatever the cell counts for.
+            // A loss of a share costs the same for any weight.
             let (best, own) = (2.0f64.ln(), 2.0f64.ln() - 0.03f64.ln_1p());
             let (cost, unit) = (weights.cost(cell(1), own, best), weights.under(cell(1), best));
             assert!((cost / unit - weights.bound(0.03)).abs() < 1e-12);

@@ -1,34 +1,34 @@
-//! Asking HAN for one of its algorithms, call by call.
+//! Requests to HAN for one of its algorithms, call by call.
 //!
-//! HAN looks at its parameter in every call (`get_algorithm` in `coll_han_dynamic.c`), and lets it be changed while a program
-//! runs, so that its algorithms take turns with everything else. What its rules file asks for comes to the same number.
+//! HAN looks at its parameter in every call (`get_algorithm` in `coll_han_dynamic.c`), and allows changes while a
+//! program runs, so its algorithms can take turns with other candidates. A rule of its rules file sets this number too.
 
 use std::cell::Cell;
 
-use collrules_record::{Candidate, HanAlgorithm, HanChoice};
+use collrules_record::{Candidate, HanAlgorithm};
 use collrules_rules::Collective;
 
 use crate::ffi::{Tools, ToolsError};
 
-/// What HAN is asked for before the calls of each candidate. What was asked for at first is asked for again in the end.
+/// Setting of HAN's algorithm parameter before the calls of each candidate. Dropping it restores the first value.
 pub(crate) struct Asking<'a> {
     tools: &'a Tools,
     parameter: String,
     first: i32,
     now: Cell<i32>,
-    /// The number of each candidate's algorithm; that of the beginning for all that are not of HAN.
+    /// The algorithm number of each candidate; the first value for candidates outside of HAN.
     numbers: Vec<i32>,
 }
 
 impl<'a> Asking<'a> {
-    /// Nothing where none of the candidates is an algorithm of HAN.
-    pub(crate) fn of(
+    /// None if no candidate is an algorithm of HAN.
+    pub(crate) fn new(
         tools: Option<&'a Tools>,
         collective: Collective,
         candidates: &[Candidate],
     ) -> Result<Option<Self>, ToolsError> {
         let algorithm = |candidate: &Candidate| match candidate {
-            Candidate::Han(HanChoice::Algorithm(algorithm)) => Some(*algorithm),
+            Candidate::Han(algorithm) => Some(*algorithm),
             _ => None,
         };
         let Some(tools) = tools.filter(|_| candidates.iter().any(|candidate| algorithm(candidate).is_some())) else {
@@ -47,7 +47,7 @@ impl<'a> Asking<'a> {
         Ok(Some(Self { tools, parameter, first, now: Cell::new(first), numbers }))
     }
 
-    /// Before a call of the candidate at this place.
+    /// Sets the parameter before a call of the candidate at this place.
     pub(crate) fn before(&self, place: usize) -> Result<(), ToolsError> {
         self.ask(self.numbers[place])
     }
@@ -63,7 +63,7 @@ impl<'a> Asking<'a> {
 
 impl Drop for Asking<'_> {
     fn drop(&mut self) {
-        // It was set before; where that does not hold any more, the next call says so.
+        // It was set before; if that fails now, the next call reports it.
         let _ = self.ask(self.first);
     }
 }

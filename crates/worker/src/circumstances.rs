@@ -1,13 +1,13 @@
-//! The settings that decide whether a rules file has an effect, and the file that each rank would read.
+//! The settings on which the effect of a rules file depends, and the file that each rank would read.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::{env, fs};
 
-use collrules_rules::Collective;
+use collrules_rules::{Collective, settings};
 use collrules_runner::circumstances::{
-    COMPONENTS, Circumstances, HAN_FILE, PRIORITY, RULES_FILE, Reading, USE_HAN, USE_RULES, digest,
+    COMPONENTS, Circumstances, HAN_FILE, PRIORITY, RULES_FILE, RulesReading, USE_HAN, USE_RULES, digest,
 };
-use collrules_runner::wire::Event;
+use collrules_runner::wire::WorkerEvent;
 
 use crate::control::Control;
 use crate::error::WorkerError;
@@ -15,18 +15,37 @@ use crate::ffi::{Tools, ToolsError};
 use crate::report::report;
 use crate::switch::variable;
 
-/// Reports what every rank finds.
+/// Reports the settings of every rank.
 pub(crate) fn run(control: &Control, tools: &Tools) -> Result<(), WorkerError> {
-    let all = control.gather(control.ranks(), found(tools)?);
-    report(control, &Event::Circumstances(all));
+    let all = control.gather(control.ranks(), find_circumstances(tools)?);
+    report(control, &WorkerEvent::Circumstances(all));
     Ok(())
 }
 
-/// Makes sure that the rules file of this job can be read on every node: where it is on some only, ranks take different
-/// algorithms, and wait for each other forever.
+/// Reports the values on every rank of these parameters, or environment variables after `env:`.
+pub(crate) fn values(control: &Control, tools: &Tools, names: &[String]) -> Result<(), WorkerError> {
+    let mut mine = BTreeMap::new();
+    for name in names {
+        let value = match settings::variable(name) {
+            Some(variable) => env::var(variable).ok(),
+            None => tools.value(name)?,
+        };
+        if let Some(value) = value {
+            mine.insert(name.clone(), value);
+        }
+    }
+    let all = control.gather(control.ranks(), mine);
+    report(control, &WorkerEvent::Parameters(all));
+    Ok(())
+}
+
+/// Checks that every node can read the rules file of this job. If only some can, ranks use different algorithms and
+/// wait for each other forever.
 pub(crate) fn seen_by_all(control: &Control, tools: &Tools) -> Result<(), WorkerError> {
     let mine = match reading(tools, USE_RULES, RULES_FILE)? {
-        Reading { use_rules: Some(true), file: Some(file), content: Some(Err(cause)) } => Some((host(), file, cause)),
+        RulesReading { use_rules: Some(true), file: Some(file), content: Some(Err(cause)) } => {
+            Some((host(), file, cause))
+        }
         _ => None,
     };
     let all: BTreeSet<(String, String, String)> = control.gather(control.ranks(), mine).into_iter().flatten().collect();
@@ -44,7 +63,7 @@ fn host() -> String {
     mpi::environment::processor_name().unwrap_or_else(|_| "unknown".to_owned())
 }
 
-fn found(tools: &Tools) -> Result<Circumstances, ToolsError> {
+fn find_circumstances(tools: &Tools) -> Result<Circumstances, ToolsError> {
     let mut forced = BTreeMap::new();
     for collective in Collective::ALL {
         if let Some(id) = tools.int(&variable(collective, "algorithm"))?.filter(|id| *id != 0) {
@@ -62,9 +81,9 @@ fn found(tools: &Tools) -> Result<Circumstances, ToolsError> {
     })
 }
 
-/// What a component would read, by the parameters that switch its rules on and name its file.
-fn reading(tools: &Tools, switch: &str, name: &str) -> Result<Reading, ToolsError> {
+/// Reads the file of a component, given its parameters: `switch` turns its rules on, `name` holds the path.
+fn reading(tools: &Tools, switch: &str, name: &str) -> Result<RulesReading, ToolsError> {
     let file = tools.text(name)?;
     let content = file.as_ref().map(|file| fs::read(file).map(|it| digest(&it)).map_err(|cause| cause.to_string()));
-    Ok(Reading { use_rules: tools.flag(switch)?, file, content })
+    Ok(RulesReading { use_rules: tools.flag(switch)?, file, content })
 }

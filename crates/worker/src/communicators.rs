@@ -1,13 +1,13 @@
-//! One communicator per size and candidate, and no more of them than a bound at a time.
+//! Communicators for sizes and candidates, limited in number.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use collrules_record::units::Ranks;
-use collrules_record::{Candidate, Cell, Component, Layout};
+use collrules_record::{Candidate, Cell, Component, Launch, Layout};
 use collrules_rules::Collective;
-use collrules_runner::launch::{LaunchKind, LaunchPlan};
+use collrules_runner::launch::LaunchPlan;
 use collrules_runner::schedule::MOST_COMMUNICATORS;
 use mpi::Rank;
 use mpi::topology::{Communicator, SimpleCommunicator};
@@ -19,7 +19,7 @@ use crate::ffi::{self, Tools};
 use crate::nodes::Parts;
 use crate::switch::Switch;
 
-/// The channel over the same ranks in the order in which communicators of this layout take them. Rank 0 stays rank 0.
+/// The channel over the ranks in the order of this layout's communicators. Rank 0 stays rank 0.
 pub(crate) fn laid_out(control: Control, layout: Layout) -> Control {
     if layout == Layout::Block {
         return control;
@@ -32,28 +32,28 @@ pub(crate) fn laid_out(control: Control, layout: Layout) -> Control {
     Control::new(world.split_by_subgroup(&world.group().include(&order)).expect("every rank is in the order"))
 }
 
-/// A duplicate whose calls none of these components takes.
+/// Duplicates a communicator on which none of these components handles calls.
 pub(crate) fn without(comm: &SimpleCommunicator, components: &[Component]) -> Result<SimpleCommunicator, WorkerError> {
     if components.is_empty() {
         return Ok(comm.duplicate());
     }
-    // As han writes it when it makes communicators of its own (coll_han_subcomms.c).
+    // Format of HAN for its own communicators (coll_han_subcomms.c).
     let names: Vec<String> = components.iter().map(|component| format!("^{component}")).collect();
     ffi::duplicate_with_preference(comm, &names.join(",")).map_err(WorkerError::NoDuplicate)
 }
 
-/// A duplicate for the calls of a candidate, where these components would otherwise take them from `coll/tuned`.
+/// A duplicate for the calls of a candidate, without the components that would handle them in place of `coll/tuned`.
 pub(crate) fn duplicate_for(
     comm: &SimpleCommunicator,
     candidate: Candidate,
     blocking: &[Component],
 ) -> Result<SimpleCommunicator, WorkerError> {
     match candidate {
-        // Under a rules file whatever serves does so by the settings alone, and reference algorithms ask for no collective.
+        // With a rules file only the settings decide, and reference algorithms call no collective.
         Candidate::Builtin | Candidate::Han(_) | Candidate::Rules | Candidate::Mockup(_) | Candidate::Reference(_) => {
             Ok(comm.duplicate())
         }
-        // What a rule asks for, or what happens without one, where coll/tuned is let through.
+        // Choice of a rule, or coll/tuned's own decision if it handles the calls.
         Candidate::Tuned(_) | Candidate::Component(Component::TUNED) => without(comm, blocking),
         Candidate::Component(other) => {
             ffi::duplicate_with_preference(comm, other.name()).map_err(WorkerError::NoDuplicate)
@@ -61,7 +61,7 @@ pub(crate) fn duplicate_for(
     }
 }
 
-/// The first `ranks` ranks of the job as a communicator; none on the ranks that are not among them.
+/// The first `ranks` ranks of the job as a communicator; none on other ranks.
 pub(crate) fn first(control: &Control, ranks: Ranks) -> Result<Option<SimpleCommunicator>, WorkerError> {
     if ranks.0 > control.ranks() {
         return Err(WorkerError::TooFewRanks { has: control.ranks(), wants: ranks.0 });
@@ -70,42 +70,42 @@ pub(crate) fn first(control: &Control, ranks: Ranks) -> Result<Option<SimpleComm
         return Ok(None);
     }
     let members: Vec<Rank> = (0..ranks.0 as Rank).collect();
-    // Made by its members alone: ranks that take no part sleep on.
+    // Only members create it: the other ranks continue to sleep.
     Ok(control.world().split_by_subgroup(&control.world().group().include(&members)))
 }
 
-/// The communicators at hand: one per communicator size for synchronising, and a bounded number for candidates.
+/// The existing communicators: one per communicator size for synchronising, and a limited number for candidates.
 ///
-/// What is not needed for longest is freed first. Freeing is collective like making: all members of a communicator size
-/// see the same cells of that size in the same order, and so each size has a bound and an order of its own.
+/// The least recently used one is freed first. Creating and freeing are collective: all members of a communicator size
+/// see its cells in one order, so each size has its own limit and order.
 pub(crate) struct Communicators<'a> {
     control: &'a Control,
-    /// Missing where nothing is switched.
+    /// Missing if nothing is switched.
     tools: Option<&'a Tools>,
     plan: &'a LaunchPlan,
-    /// How many are kept per communicator size, unless a single cell needs more.
+    /// Maximum number of communicators per communicator size, unless a single cell needs more.
     most_per_size: usize,
     bases: BTreeMap<Ranks, SimpleCommunicator>,
-    /// For mock-ups that make calls on nodes and between them: made once per size, as a program would.
+    /// Communicators of nodes and lanes for mock-ups: created once per size, as in a program.
     parts: BTreeMap<Ranks, Rc<Parts>>,
-    candidates: BTreeMap<Ranks, BTreeMap<Key, Kept>>,
-    /// For patterns, by the ranks that take part in any cast.
+    candidates: BTreeMap<Ranks, BTreeMap<CommunicatorKey, CachedCommunicator>>,
+    /// Communicators for patterns, by the ranks that take part in any cast.
     troupes: BTreeMap<Vec<u32>, SimpleCommunicator>,
-    /// Counts uses.
+    /// Number of uses so far.
     turn: u64,
     made: u64,
     most: usize,
 }
 
-type Key = (Collective, Candidate);
+type CommunicatorKey = (Collective, Candidate);
 
-/// What a candidate's communicator is kept under. A program that makes other calls makes them on the communicator that it
-/// has: mock-ups use that of the builtin.
-fn key(cell: Cell, candidate: Candidate) -> Key {
+/// Returns the key under which a candidate's communicator is kept. Mock-ups use that of the builtin: a program that
+/// makes other calls makes them on the communicator that it has.
+fn key(cell: Cell, candidate: Candidate) -> CommunicatorKey {
     (cell.collective, if candidate.is_mockup() { Candidate::Builtin } else { candidate })
 }
 
-struct Kept {
+struct CachedCommunicator {
     comm: SimpleCommunicator,
     used: u64,
 }
@@ -128,7 +128,7 @@ impl<'a> Communicators<'a> {
         }
     }
 
-    /// Makes what a visit needs, on a member of the cell: a communicator for synchronising, and one per candidate.
+    /// Creates the communicators of a visit on a member of the cell: one for synchronising, and one per candidate.
     pub(crate) fn prepare(&mut self, cell: Cell, candidates: &[Candidate]) -> Result<(), WorkerError> {
         if let Entry::Vacant(vacant) = self.bases.entry(cell.ranks) {
             vacant.insert(first(self.control, cell.ranks)?.expect("only members prepare"));
@@ -138,7 +138,7 @@ impl<'a> Communicators<'a> {
             && let Some(even) = self.plan.placement.even(cell.ranks)
             && let Entry::Vacant(vacant) = self.parts.entry(cell.ranks)
         {
-            vacant.insert(Rc::new(Parts::of(base, even)?));
+            vacant.insert(Rc::new(Parts::split(base, even)?));
             self.made += 2;
         }
         let kept = self.candidates.entry(cell.ranks).or_default();
@@ -156,15 +156,15 @@ impl<'a> Communicators<'a> {
             return Ok(());
         }
         let excess = (kept.len() + missing.len()).saturating_sub(self.most_per_size);
-        let mut old: Vec<(u64, Key)> =
+        let mut old: Vec<(u64, CommunicatorKey)> =
             kept.iter().filter(|(_, kept)| kept.used < self.turn).map(|(key, kept)| (kept.used, *key)).collect();
         old.sort_unstable();
         for (_, key) in old.into_iter().take(excess) {
-            // Freed when dropped, by all members in this order.
+            // Dropping it frees it, on all members in this order.
             kept.remove(&key);
         }
-        // Under a rules file there is nothing to switch, and a forced algorithm might beat the rule.
-        let tools = self.tools.filter(|_| self.plan.kind == LaunchKind::Together);
+        // With a rules file nothing is switched: a forced algorithm might override the rule.
+        let tools = self.tools.filter(|_| matches!(self.plan.launch, Launch::Shared { deployed: false, .. }));
         let switch = tools.map(|tools| Switch::new(tools, cell.collective)).transpose()?;
         let blocking = self.plan.placement.without(cell.collective, cell.ranks);
         for candidate in missing {
@@ -174,7 +174,7 @@ impl<'a> Communicators<'a> {
                 Some(switch) => switch.with(candidate, make)??,
             };
             ffi::return_errors(&comm);
-            kept.insert((cell.collective, candidate), Kept { comm, used: self.turn });
+            kept.insert((cell.collective, candidate), CachedCommunicator { comm, used: self.turn });
             self.made += 1;
         }
         let all = self.candidates.values().map(BTreeMap::len).sum::<usize>() + 2 * self.parts.len();
@@ -182,7 +182,7 @@ impl<'a> Communicators<'a> {
         Ok(())
     }
 
-    /// Makes the communicator of all ranks that take part in a pattern, in ascending order, on one of them.
+    /// Creates the communicator of all ranks that take part in a pattern, in ascending order.
     pub(crate) fn prepare_troupe(&mut self, troupe: &[u32]) -> Result<(), WorkerError> {
         if let Some(beyond) = troupe.last().copied().filter(|last| *last >= self.control.ranks()) {
             return Err(WorkerError::TooFewRanks { has: self.control.ranks(), wants: beyond + 1 });
@@ -197,27 +197,27 @@ impl<'a> Communicators<'a> {
         Ok(())
     }
 
-    /// For synchronising the ranks of a pattern, and for its messages.
+    /// Communicator for the messages of a pattern, and for synchronising its ranks.
     pub(crate) fn troupe(&self, troupe: &[u32]) -> &SimpleCommunicator {
         &self.troupes[troupe]
     }
 
-    /// How many were made for candidates, and the most that there were at a time.
+    /// Returns the number of communicators created for candidates, and the maximum that existed at a time.
     pub(crate) fn counts(&self) -> (u64, u64) {
         (self.made, self.most as u64)
     }
 
-    /// For synchronising and for collecting results; what is tuned plays no part in it.
+    /// Communicator for synchronising and for collecting results, unaffected by candidates.
     pub(crate) fn base(&self, cell: Cell) -> &SimpleCommunicator {
         &self.bases[&cell.ranks]
     }
 
-    /// For calls on nodes and lanes; none where no mock-up makes any.
+    /// Communicators for calls on nodes and lanes; none if no mock-up makes such calls.
     pub(crate) fn parts(&self, cell: Cell) -> Option<&Rc<Parts>> {
         self.parts.get(&cell.ranks)
     }
 
-    /// For calls of a candidate.
+    /// Communicator for calls of a candidate.
     pub(crate) fn candidate(&self, cell: Cell, candidate: Candidate) -> &SimpleCommunicator {
         &self.candidates[&cell.ranks][&key(cell, candidate)].comm
     }

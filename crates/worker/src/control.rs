@@ -1,7 +1,7 @@
 //! Commands and answers between rank 0 and the others.
 //!
-//! Everything here goes point to point: in a probe, the job's own collectives may be the ones that fail. Ranks sleep
-//! while they wait, so that those that take no part in a measurement leave the processors to the others.
+//! All communication is point to point: in a probe, collectives may fail. Ranks sleep while they wait, so that ranks
+//! outside of a measurement leave the processors to the others.
 
 use std::thread;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use serde::de::DeserializeOwned;
 const COMMAND: mpi::Tag = 1;
 const ANSWER: mpi::Tag = 2;
 
-/// Sleeps between two looks for a message: short at first, since most waits are, then long.
+/// Pause between two checks for a message: short at first, as most waits are short.
 const FIRST_SLEEP: Duration = Duration::from_micros(20);
 const LONGEST_SLEEP: Duration = Duration::from_millis(2);
 
@@ -26,7 +26,7 @@ pub(crate) struct Control {
 }
 
 impl Control {
-    /// A channel over all ranks of a communicator that is used for nothing else.
+    /// A channel over all ranks of a communicator that has no other use.
     pub(crate) fn new(world: SimpleCommunicator) -> Self {
         Self { world }
     }
@@ -60,12 +60,12 @@ impl Control {
         value.unwrap_or_else(|| serde_json::from_slice(&text).expect("rank 0 sent the same type"))
     }
 
-    /// Collects one value of each of the first `ranks` ranks on rank 0, in rank order; the others get nothing. It goes along
-    /// the tree of [`Self::broadcast`], so that rank 0 hears from a few ranks, however many there are.
+    /// Collects one value of each of the first `ranks` ranks on rank 0, in rank order; the others get nothing. Uses the
+    /// tree of [`Self::broadcast`], so that rank 0 receives from few ranks only.
     pub(crate) fn gather<T: Serialize + DeserializeOwned>(&self, ranks: u32, value: T) -> Vec<T> {
         let rank = self.world.rank();
         let own = if self.is_root() { Vec::new() } else { serde_json::to_vec(&value).expect("answers are plain data") };
-        // JSON has no line breaks as it is written here, so that they stand between the values.
+        // This JSON has no line breaks, so they can separate the values.
         let texts = children(rank, ranks as Rank).map(|child| self.receive(child, ANSWER));
         if self.is_root() {
             let read = |line: &[u8]| serde_json::from_slice(line).expect("all ranks send the same type");
@@ -94,8 +94,8 @@ impl Control {
     }
 }
 
-/// Whom a rank of so many hands on to in a binomial tree, whose root is rank 0: those that differ from it in one bit below its own
-/// lowest. What hangs below one of them are the ranks up to the next.
+/// Returns the children of a rank in the binomial tree over `size` ranks with rank 0 as the root: the ranks that differ
+/// from it in one bit below its own lowest. The subtree of a child spans the ranks up to the next child.
 fn children(rank: Rank, size: Rank) -> impl DoubleEndedIterator<Item = Rank> {
     let bits = if rank == 0 { Rank::BITS - 1 } else { rank.trailing_zeros() };
     (0..bits).map(move |bit| rank + (1 << bit)).take_while(move |child| *child < size).collect::<Vec<_>>().into_iter()
@@ -105,7 +105,7 @@ fn children(rank: Rank, size: Rank) -> impl DoubleEndedIterator<Item = Rank> {
 mod tests {
     use super::*;
 
-    /// The ranks below one, itself first, each child with all that hangs below it.
+    /// The ranks below one, itself first, each child with its whole subtree.
     fn below(rank: Rank, size: Rank) -> Vec<Rank> {
         std::iter::once(rank).chain(children(rank, size).flat_map(|child| below(child, size))).collect()
     }

@@ -1,30 +1,30 @@
-//! What can end the worker early.
+//! Errors that end the worker early.
 
 use std::convert::Infallible;
 
 use crate::{ffi, nodes, operation};
 
-/// What can end the worker early; the text goes to the controller.
+/// An error that ends the worker early; its text goes to the controller.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum WorkerError {
     #[error("{0}")]
     Tools(#[from] ffi::ToolsError),
     #[error("{0}")]
-    Operation(#[from] operation::Unsupported),
+    Operation(#[from] operation::UnsupportedCall),
     #[error("{candidate} failed with MPI error class {class} while it was timed ({cell}), after its check had passed")]
     TimedCallFailed { candidate: String, cell: String, class: i32 },
     #[error("a communicator cannot be duplicated without some components (MPI error class {0})")]
-    NoDuplicate(ffi::ErrorClass),
+    NoDuplicate(ffi::MpiErrorClass),
     #[error(
-        "what calls send cannot be counted: this Open MPI has no monitoring layer, or its settings leave it out \
+        "messages cannot be counted: this Open MPI has no monitoring layer, or its settings leave it out \
          (pml_monitoring of the point-to-point framework)"
     )]
     NotMonitored,
-    #[error("what calls send cannot be counted among {ranks} ranks, only up to {most}")]
+    #[error("messages cannot be counted among {ranks} ranks, only up to {most}")]
     TooManyToCount { ranks: u32, most: usize },
     #[error("the MPI library is not Open MPI; it calls itself `{0}`")]
     NotOpenMpi(String),
-    #[error("the job has {has} ranks, and a communicator of {wants} is wanted")]
+    #[error("the job has {has} ranks, and a communicator of {wants} is requested")]
     TooFewRanks { has: u32, wants: u32 },
     #[error(
         "`{file}` cannot be read on {hosts} ({cause}): every node has to see the directory of the run; name one on a file \

@@ -1,10 +1,9 @@
-//! Failing on purpose, for tests of what happens then.
+//! Injected faults, for tests.
 //!
 //! `collrules-worker --fault "KIND PHASE COLLECTIVE RANKS BYTES CANDIDATE"`, any number of times: crash, exit, hang or
-//! give a wrong result when a candidate is checked or timed; `skip:N` leaves the call N of a mock-up out, from 0 on, on all
-//! ranks, where it is checked. `*` stands for any value. Rank 1 does it, so that the others
-//! find themselves in a call that never ends. Without the option nothing fails on purpose, and the cost is one look at
-//! an empty list outside of what is timed.
+//! give a wrong result when a candidate is checked or timed; `skip:N` leaves the call N of a mock-up out, from 0 on, on
+//! all ranks, where it is checked. `*` stands for any value. Rank 1 fails, so that the others are left in a call that
+//! never ends. Without the option the cost is one check of an empty list, outside of timed code.
 
 use std::str::FromStr;
 use std::thread;
@@ -15,7 +14,7 @@ use collrules_record::{Candidate, Cast, Cell, Pattern};
 /// The rank that fails.
 const RANK: u32 = 1;
 
-/// When a fault strikes.
+/// Phase in which a fault occurs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
     /// Before the checked call.
@@ -25,19 +24,19 @@ pub(crate) enum Phase {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum FaultKind {
     Crash,
     Exit,
     Hang,
     Wrong,
-    /// Leaves a call of a mock-up out.
+    /// Omits a call of a mock-up.
     Skip(usize),
 }
 
-/// A fault, with what it strikes as text.
+/// A fault, with its target as text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Fault {
-    kind: Kind,
+    kind: FaultKind,
     phase: Phase,
     collective: String,
     ranks: String,
@@ -45,12 +44,12 @@ struct Fault {
     candidate: String,
 }
 
-/// The faults of this worker; none unless somebody asked for them.
+/// The faults of this worker; none without arguments.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Faults(Vec<Fault>);
 
 impl Faults {
-    /// Reads the arguments of the program, which are nothing but faults.
+    /// Reads the arguments of the program, all of which are faults.
     pub(crate) fn of_arguments(mut arguments: impl Iterator<Item = String>) -> Result<Self, String> {
         let mut faults = Vec::new();
         while let Some(argument) = arguments.next() {
@@ -62,13 +61,13 @@ impl Faults {
         Ok(Self(faults))
     }
 
-    /// Fails if a fault is meant for this; returns whether the result of the call is to be taken for wrong.
+    /// Fails if a fault is meant for this call; returns true if its result should be treated as wrong.
     pub(crate) fn strike(&self, phase: Phase, rank: u32, cell: Cell, candidate: Candidate) -> bool {
-        // One look at an empty list, and no text is made, where nothing fails on purpose.
+        // Without faults the cost is one check of an empty list.
         !self.0.is_empty() && self.strike_at(phase, rank, &words_of(cell, candidate))
     }
 
-    /// The same of a cast of a pattern, which faults name as the samples do.
+    /// Like [`Self::strike`], for a cast of a pattern, named as in the samples.
     pub(crate) fn strike_pattern(&self, phase: Phase, rank: u32, pattern: Pattern, cast: &Cast) -> bool {
         let Pattern { shape, ranks, bytes } = pattern;
         let words = [format!("{}{shape}", Pattern::MARK), ranks.0.to_string(), bytes.0.to_string(), cast.to_string()];
@@ -79,21 +78,21 @@ impl Faults {
         let is_meant = |fault: &&Fault| rank == RANK && fault.phase == phase && fault.hits(words);
         let Some(fault) = self.0.iter().find(is_meant) else { return false };
         match fault.kind {
-            Kind::Crash => std::process::abort(),
-            Kind::Exit => std::process::exit(3),
-            Kind::Hang => loop {
+            FaultKind::Crash => std::process::abort(),
+            FaultKind::Exit => std::process::exit(3),
+            FaultKind::Hang => loop {
                 thread::sleep(Duration::from_secs(3600));
             },
-            Kind::Wrong => true,
-            Kind::Skip(_) => false,
+            FaultKind::Wrong => true,
+            FaultKind::Skip(_) => false,
         }
     }
 
-    /// The call of a mock-up that is left out where it is checked, on all ranks: others would wait for one that lacks it.
+    /// The call of a mock-up that all ranks omit in its check: if only one did, the others would wait for it.
     pub(crate) fn skipped(&self, cell: Cell, candidate: Candidate) -> Option<usize> {
         let words = || words_of(cell, candidate);
         self.0.iter().filter(|fault| fault.hits(&words())).find_map(|fault| match fault.kind {
-            Kind::Skip(call) => Some(call),
+            FaultKind::Skip(call) => Some(call),
             _ => None,
         })
     }
@@ -119,13 +118,13 @@ impl FromStr for Fault {
             return Err(format!("`{text}` is no fault; write KIND PHASE COLLECTIVE RANKS BYTES CANDIDATE"));
         };
         let kind = match kind {
-            "crash" => Kind::Crash,
-            "exit" => Kind::Exit,
-            "hang" => Kind::Hang,
-            "wrong" => Kind::Wrong,
+            "crash" => FaultKind::Crash,
+            "exit" => FaultKind::Exit,
+            "hang" => FaultKind::Hang,
+            "wrong" => FaultKind::Wrong,
             skip if skip.starts_with("skip:") => {
                 let call = skip["skip:".len()..].parse().map_err(|_| format!("`{skip}` names no call"))?;
-                Kind::Skip(call)
+                FaultKind::Skip(call)
             }
             other => return Err(format!("`{other}` is none of crash, exit, hang, wrong, skip:CALL")),
         };

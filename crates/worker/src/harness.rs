@@ -1,4 +1,4 @@
-//! What the harness does to a timing, measured at the start of a launch.
+//! Effects of the measuring code on a timing, measured at the start of a launch.
 
 use std::convert::Infallible;
 use std::fs;
@@ -15,17 +15,17 @@ use crate::control::Control;
 use crate::sync::{Began, Begun, dissemination_barrier};
 use crate::turns::turns;
 
-/// Calls of nothing, and how many of them in a row.
+/// Number of batches of empty calls, and of calls in a batch.
 const BATCHES: usize = 100;
 const BATCH: usize = 20;
 
-/// Barriers whose exits are compared.
+/// Number of barriers used to compare the ranks' exits.
 const BARRIERS: usize = 100;
 
-/// The share of barriers that the higher skew is exceeded by.
+/// Share of barriers that exceed the higher skew.
 const HIGH: f64 = 0.05;
 
-/// Measures, all ranks of the job together; the result is complete on rank 0.
+/// Measures with all ranks of the job; the result is complete on rank 0.
 pub(crate) fn measure(control: &Control, clock: &CommonClock) -> Harness {
     let comm = control.world().duplicate();
     let (empty_call, turn) = empty_calls();
@@ -47,10 +47,11 @@ pub(crate) fn measure(control: &Control, clock: &CommonClock) -> Harness {
         clocks: clock.clocks(),
         known_error: clock.known_error().map(Seconds),
         resident: resident.into_iter().flatten().max(),
+        cache: None,
     }
 }
 
-/// Memory of this process that is resident, in bytes; none where the system does not tell.
+/// Resident memory of this process in bytes; none if the system does not report it.
 pub(crate) fn resident_bytes() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
@@ -62,13 +63,14 @@ pub(crate) fn resident_bytes() -> Option<u64> {
 pub(crate) fn smallest_step() -> f64 {
     let step = (0..1000).filter_map(|_| {
         let start = now();
-        // Bounded: a clock that never moves would be found out long before.
+        // Bounded, in case of a clock that never advances.
         (0..10_000).map(|_| now() - start).find(|step| *step > 0)
     });
     seconds(step.min().unwrap_or_default())
 }
 
-/// What timings of nothing show, and what a turn costs, as medians in seconds. The loop is the one that times real calls.
+/// Measures empty calls with the loop that times real calls. Returns the displayed time and the cost of a turn, as
+/// medians in seconds.
 fn empty_calls() -> (f64, f64) {
     let (mut shown, mut costs) = (Vec::with_capacity(BATCHES * BATCH), Vec::with_capacity(BATCHES));
     let mut taken = Vec::with_capacity(BATCH);
@@ -83,18 +85,19 @@ fn empty_calls() -> (f64, f64) {
     (median(&mut shown).unwrap_or_default(), median(&mut costs).unwrap_or_default())
 }
 
-/// A call that the compiler cannot leave out.
+/// A call that the compiler cannot remove.
 fn nothing(place: usize) -> Result<(), Infallible> {
     std::hint::black_box(place);
     Ok(())
 }
 
-/// The median time of a barrier in seconds, and when this rank left each, in nanoseconds of the common clock.
+/// The median time of a barrier in seconds, and the time at which this rank left each, in nanoseconds of the common
+/// clock.
 fn barriers(comm: &SimpleCommunicator, clock: &CommonClock) -> (f64, Vec<i64>) {
     let mut times = Vec::with_capacity(BARRIERS);
     let mut exits = Vec::with_capacity(BARRIERS);
     for _ in 0..BARRIERS {
-        // The first aligns ranks, so that the second takes what a barrier takes and nothing that came before.
+        // The first aligns the ranks, so that the second is timed alone.
         dissemination_barrier(comm);
         let start = now();
         dissemination_barrier(comm);
@@ -105,7 +108,7 @@ fn barriers(comm: &SimpleCommunicator, clock: &CommonClock) -> (f64, Vec<i64>) {
     (median(&mut times).unwrap_or_default(), exits)
 }
 
-/// How far apart ranks were each time, in seconds, sorted; on rank 0.
+/// Returns the spread of the ranks' exits from each barrier in seconds, sorted; empty except on rank 0.
 fn spread(comm: &SimpleCommunicator, exits: &[i64]) -> Vec<f64> {
     let root = comm.process_at_rank(0);
     if comm.rank() != 0 {

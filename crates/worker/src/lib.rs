@@ -1,31 +1,31 @@
 //! The MPI program of collrules.
 //!
-//! Started by `mpirun` on every rank, it takes one [`Job`] from the standard input of rank
-//! 0, does it, and reports [`Event`]s on the standard output of rank 0.
+//! Started by `mpirun` on every rank, it reads one [`WorkerRequest`] from the standard input of rank 0, runs it, and reports
+//! [`WorkerEvent`]s on the standard output of rank 0.
 //!
 //! | module | job |
 //! |---|---|
 //! | `ffi` | the raw MPI calls whose return codes matter, and `MPI_T`; the only unsafe code of collrules |
-//! | `faults` | failing on purpose, for tests of what happens then |
-//! | `error` | what can end the worker early |
+//! | `faults` | faults injected on purpose, for tests |
+//! | `error` | errors that end the worker early |
 //! | `report` | events, on the standard output of rank 0 |
 //! | `control` | commands and answers between rank 0 and the others, asleep while waiting |
 //! | `clock` | a clock that all ranks share |
 //! | `sync` | bringing ranks together before every timed call |
 //! | `turns` | the timed calls themselves |
-//! | `harness` | what the harness does to a timing |
+//! | `harness` | effects of the harness on a timing |
 //! | `operation` | a collective call with its buffers, its known data and its check |
-//! | `switch` | setting a choice so that the next communicator is made with it |
-//! | `asking` | asking HAN for one of its algorithms, call by call |
+//! | `switch` | setting a choice for the next communicator |
+//! | `asking` | requests to HAN for one of its algorithms, call by call |
 //! | `communicators` | one communicator per size and candidate |
-//! | `nodes` | those of nodes and lanes, for mock-ups that make calls there |
-//! | `playing` | what is checked and timed in a visit: candidates, or casts |
-//! | `measure` | checking and timing, as rank 0 says |
-//! | `benchmark` | calls one after the other, as benchmarks make them |
-//! | `probe` | calls whose return codes tell which rule served |
-//! | `traffic` | what a call sends, counted |
-//! | `circumstances` | the settings that decide whether a rules file has an effect |
-//! | `survey` | what library, hosts and algorithms there are |
+//! | `nodes` | communicators of nodes and lanes, for mock-ups that make calls there |
+//! | `playing` | subjects of a visit, checked and timed: candidates, or casts |
+//! | `measure` | checking and timing, directed by rank 0 |
+//! | `benchmark` | consecutive calls, as benchmarks make them |
+//! | `probe` | calls whose return codes show which rule was used |
+//! | `traffic` | messages and bytes sent by a call |
+//! | `circumstances` | the settings on which the effect of a rules file depends |
+//! | `survey` | survey of library, hosts and algorithms |
 
 mod asking;
 mod benchmark;
@@ -55,8 +55,7 @@ use std::os::unix::process::parent_id;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use collrules_runner::launch::LaunchKind;
-use collrules_runner::wire::{CONTROLLER, Event, Job, PROTOCOL, Task};
+use collrules_runner::wire::{CONTROLLER, PROTOCOL, Task, WorkerEvent, WorkerRequest};
 use mpi::topology::Communicator;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -67,7 +66,7 @@ use crate::faults::Faults;
 use crate::ffi::Tools;
 use crate::report::{emit, report};
 
-/// The program. Ends with failure only where MPI cannot be started; other errors are told to the controller.
+/// Runs the program. Fails only if MPI cannot be started; other errors are reported to the controller.
 pub fn run() -> ExitCode {
     let faults = match Faults::of_arguments(std::env::args().skip(1)) {
         Ok(faults) => faults,
@@ -85,13 +84,13 @@ pub fn run() -> ExitCode {
     let world = universe.world();
     let control = Control::new(world.duplicate());
     let job = control.broadcast(control.is_root().then(|| receive_job(control.ranks())));
-    if let Some(Job { task, layout, .. }) = job {
+    if let Some(WorkerRequest { task, layout, .. }) = job {
         let control = communicators::laid_out(control, layout);
         match run_task(&control, task, &faults) {
-            Ok(()) => report(&control, &Event::Bye),
+            Ok(()) => report(&control, &WorkerEvent::Bye),
             Err(error) => {
-                emit(&Event::Failed { why: error.to_string() });
-                // The other ranks may wait for a message that will not come.
+                emit(&WorkerEvent::Failed { why: error.to_string() });
+                // The other ranks may wait for a message that will never come.
                 world.abort(1);
             }
         }
@@ -100,11 +99,11 @@ pub fn run() -> ExitCode {
 }
 
 fn run_task(control: &Control, task: Task, faults: &Faults) -> Result<(), WorkerError> {
-    let way = if matches!(task, Task::Trial(_)) { measure::Way::Trial } else { measure::Way::Timed };
+    let way = if matches!(task, Task::Trial(_)) { measure::PlanUse::Trial } else { measure::PlanUse::Timed };
     if let Task::Measure(plan) | Task::Trial(plan) = &task
-        && matches!(plan.kind, LaunchKind::Deployed { .. })
+        && plan.launch.is_as_users_do()
     {
-        // Programs of users don't open MPI_T either.
+        // Programs of users do not open MPI_T either.
         return measure::run(control, None, plan, faults, way);
     }
     let tools = Tools::start()?;
@@ -119,17 +118,19 @@ fn run_task(control: &Control, task: Task, faults: &Faults) -> Result<(), Worker
         Task::Serving { calls, without } => probe::serving(control, &tools, &calls, &without),
         Task::Count(plan) => traffic::run(control, &tools, &plan),
         Task::Circumstances => circumstances::run(control, &tools),
+        Task::Parameters(names) => circumstances::values(control, &tools, &names),
     }
 }
 
-/// The job that the controller sends to rank 0; none, and a report of why, where it cannot be read.
-fn receive_job(ranks: u32) -> Option<Job> {
+/// The job that the controller sends to rank 0; if it cannot be read, none, with a report of the reason.
+fn receive_job(ranks: u32) -> Option<WorkerRequest> {
     let mut line = String::new();
     let job = io::stdin().lock().read_line(&mut line).map_err(|error| error.to_string()).and_then(|read| {
         if read == 0 {
             return Err(format!("standard input ended before a task came ({})", loaded_library(ranks)));
         }
-        let job: Job = serde_json::from_str(&line).map_err(|error| format!("the task cannot be read: {error}"))?;
+        let job: WorkerRequest =
+            serde_json::from_str(&line).map_err(|error| format!("the task cannot be read: {error}"))?;
         if job.protocol == PROTOCOL {
             Ok(job)
         } else {
@@ -137,13 +138,13 @@ fn receive_job(ranks: u32) -> Option<Job> {
         }
     });
     job.map_err(|why| {
-        emit(&Event::Failed { why: format!("{why}; this program is started by collrules") });
+        emit(&WorkerEvent::Failed { why: format!("{why}; this program is started by collrules") });
     })
     .ok()
 }
 
-/// The MPI library of this process. Under the mpirun of another one, ranks don't find each other: each is alone, takes
-/// itself for rank 0, and all but one have nothing to read.
+/// The MPI library of this process. With the mpirun of another library, each rank starts alone as rank 0, and all but
+/// one receive no input.
 fn loaded_library(ranks: u32) -> String {
     let name = mpi::environment::library_version().unwrap_or_default();
     let name = name.split(',').next().unwrap_or_default().trim_end_matches(['\0', '\n', ' ']).to_owned();
@@ -152,24 +153,24 @@ fn loaded_library(ranks: u32) -> String {
     let mut files = maps.lines().filter_map(|line| line.split_whitespace().nth(5));
     let file = files.find(|file| file.rsplit('/').next().is_some_and(|name| name.starts_with("libmpi.so")));
     format!(
-        "the worker loaded {name} from {} and is one of {ranks} ranks; where mpirun belongs to another Open MPI, build \
+        "the worker loaded {name} from {} and is one of {ranks} ranks; if mpirun belongs to another Open MPI, build \
          collrules-worker against that one",
         file.unwrap_or("an unknown file"),
     )
 }
 
-/// Ends the job when the controller is gone, which closes its end of rank 0's standard input: nobody would ever read the
-/// results. Others have no such pipe. It is watched, not read, so that this holds before there is a job as well: a rank
-/// that never comes would keep the others in `MPI_Init`.
+/// Ends the job when the controller is gone: nothing would read the results. Polls rank 0's standard input, which the
+/// controller closes when it ends. Starts before the job is read, since a missing rank would keep the others in
+/// `MPI_Init`. Other ranks have no such pipe.
 fn leave_with_controller() {
     std::thread::spawn(|| {
         let stdin = io::stdin();
         loop {
-            // A hang-up is told without being asked for; nothing else is of interest.
+            // Poll reports a hang-up without a request; no other event matters.
             let mut watched = [PollFd::new(stdin.as_fd(), PollFlags::empty())];
             match poll(&mut watched, PollTimeout::NONE) {
                 Ok(_) | Err(Errno::EINTR) => {}
-                // Without polling the end of the launcher still ends the rank.
+                // If polling fails, the end of the launcher still ends the rank.
                 Err(_) => return,
             }
             if watched[0].revents().is_some_and(|events| events.contains(PollFlags::POLLHUP)) {
@@ -180,17 +181,17 @@ fn leave_with_controller() {
     });
 }
 
-/// How often a rank looks whether its launcher is still there: seldom enough to cost nothing.
+/// Interval at which a rank checks that its launcher still runs: long enough for a negligible cost.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Ends this rank when the daemon that started it is gone, which shows by another parent. Ranks that wait in a call for
-/// others that are gone would otherwise keep their processors busy forever.
+/// Ends this rank when the daemon that started it is gone, which changes the parent process. Otherwise, ranks in a call
+/// with missing ranks would use their processors forever.
 ///
-/// On the host of the launcher itself, the same when the controller that started the launcher is gone: a launcher of 5.0
-/// that has a stopped rank does not hand the end of the pipe on.
+/// On the host of the launcher itself, also ends this rank when the controller that started the launcher is gone: a
+/// launcher of 5.0 with a stopped rank does not forward the end of the pipe.
 ///
-/// A rank that somebody stopped looks for nothing. The kernel wakes it when its parent ends, or when the thread of it that
-/// started the rank does, for which reason this is no signal that ends a rank by itself.
+/// A stopped rank checks nothing. The kernel wakes it when its parent, or the thread that started the rank, ends. Since
+/// the thread may end early, this signal alone must not end a rank.
 fn leave_with_launcher() {
     #[cfg(target_os = "linux")]
     if let Err(why) = nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGCONT) {

@@ -1,21 +1,25 @@
-//! Checking and timing, as rank 0 says.
+//! Checking and timing, directed by rank 0.
 //!
 //! Rank 0 runs the engine; for each of its steps it sends a command, which all ranks carry out together.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 
-use collrules_record::Candidate;
-use collrules_record::clock::{ClockCheck, ClockFact, Harness, LaunchEnd, SyncMethod};
+use collrules_record::arrival::{find_pattern, shorten_gaps};
+use collrules_record::clock::{Arrivals, ClockCheck, ClockFact, Harness, LaunchEnd};
+use collrules_record::condition::{Arrival, BufferUse};
+use collrules_record::estimate::median;
 use collrules_record::units::{Ranks, Seconds};
-use collrules_runner::engine::{self, Executor, Opened};
+use collrules_record::{Candidate, Subject};
+use collrules_runner::engine::{self, CheckResult, Executor};
 use collrules_runner::launch::{LaunchCell, LaunchPlan};
 use collrules_runner::schedule::Visit;
-use collrules_runner::wire::{Event, RankTimes};
+use collrules_runner::wire::{RankTimes, WorkerEvent};
 use mpi::collective::{CommunicatorCollectives, Root, SystemOperation};
-use mpi::topology::Communicator;
-use rand::SeedableRng;
+use mpi::topology::{Communicator, SimpleCommunicator};
 use rand::seq::SliceRandom;
+use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
@@ -25,58 +29,86 @@ use crate::communicators::Communicators;
 use crate::control::Control;
 use crate::error::WorkerError;
 use crate::faults::{Faults, Phase};
-use crate::ffi::Tools;
+use crate::ffi::{MpiErrorClass, Tools};
 use crate::harness;
+use crate::operation::{Rooms, Supply};
 use crate::playing::{self, Playing};
 use crate::report::emit;
 use crate::sync::{Lateness, Synchroniser, dissemination_barrier, over_ranks};
 use crate::turns::{Turn, turns};
 
-/// A check of a cell that took so many seconds is about as long as a round of its calls.
+/// A check of a cell with at least this many seconds takes about as long as a round of its calls.
 const LONG_CHECK: f64 = 0.25;
 
-/// After so many seconds without, the common clock is checked before the next visit.
+/// After this many seconds without a check, the common clock is checked before the next visit.
 const CHECK_INTERVAL: f64 = 1.0;
 
-/// How many times a call that a rank was late for is made again, at most.
+/// Maximum number of repeats of a call because a rank was late for it.
 const MOST_REPEATS: u32 = 10;
 
-/// What rank 0 asks of all ranks.
+/// Calls of the default that determine the lateness of a rank, and calls before them.
+const LATENESS_CALLS: usize = 5;
+const LATENESS_WARMUP: usize = 2;
+
+/// A command from rank 0 to all ranks.
 #[derive(Serialize, Deserialize)]
-enum Command {
+enum RankCommand {
     /// Check the candidates of a cell.
     Open(usize),
-    /// Time candidates of a cell.
-    Visit { cell: usize, visit: u32, warmup: u32, rounds: u32, candidates: Vec<usize> },
+    /// Time candidates of a cell. With `lead`, each has a train of calls that begins with this number of untimed ones.
+    Visit { visit: Visit, lead: Option<u32> },
     /// Compare the clocks.
     CheckClock,
-    /// Set the clocks anew.
+    /// Set the clocks again.
     SetClock,
     /// Leave.
     Stop,
 }
 
-/// What is done with a plan.
+/// Seconds above which a call with its synchronisation takes turns one by one: the preceding call moves its start by
+/// about the skew of a barrier, which is short in comparison.
+const LONG_CALL: f64 = 100e-6;
+
+/// Seconds that the untimed calls of a train should take, and their smallest and largest number.
+const LEAD_TIME: f64 = 50e-6;
+const LEAST_LEAD: u32 = 4;
+const MOST_LEAD: u32 = 16;
+
+/// The number of untimed calls at the start of a train, for calls of this many seconds; none if they are long.
+fn lead_calls(cost: f64) -> Option<u32> {
+    (cost < LONG_CALL).then(|| ((LEAD_TIME / cost.max(1e-9)) as u32).clamp(LEAST_LEAD, MOST_LEAD))
+}
+
+/// Use of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
-    /// It is measured.
+pub(crate) enum PlanUse {
+    /// Measure it.
     Timed,
-    /// Its candidates are called to see whether the job survives it.
+    /// Call its candidates, to find out which of them end the job.
     Trial,
 }
 
-/// Measures a plan, or tries it.
+/// Measures a plan, or tries its candidates.
 pub(crate) fn run(
     control: &Control,
     tools: Option<&Tools>,
     plan: &LaunchPlan,
     faults: &Faults,
-    way: Way,
+    way: PlanUse,
 ) -> Result<(), WorkerError> {
     let start = now();
     let clock = CommonClock::set_up(control, plan.schedule.separate_clocks);
     let harness = harness::measure(control, &clock);
-    let tolerance = (plan.schedule.clock_bound.0 * 1e9) as i64;
+    let tolerance = nanoseconds(plan.schedule.clock_bound);
+    let (supply, cache) = match plan.schedule.condition.buffers {
+        BufferUse::Reuse => (Supply::Reused, None),
+        BufferUse::InPlace => (Supply::InPlace, None),
+        BufferUse::Rotate => {
+            let rooms = Rooms::new();
+            let cache = rooms.cache();
+            (Supply::Rotated(Arc::new(rooms)), Some(cache))
+        }
+    };
     let mut member = Member {
         plan,
         control,
@@ -86,40 +118,44 @@ pub(crate) fn run(
         communicators: Communicators::new(control, tools, plan),
         synchroniser: Synchroniser::new(plan.schedule.sync, tolerance),
         clock,
-        counts: Counts::default(),
+        supply,
+        lateness: RefCell::default(),
+        arrivals: None,
+        counts: CallCounts::default(),
     };
     if control.is_root() {
-        emit(&Event::Clock(ClockFact::Harness(Harness {
+        emit(&WorkerEvent::Clock(ClockFact::Harness(Harness {
             sync: plan.schedule.sync,
             ranks: Ranks(control.ranks()),
+            cache,
             ..harness
         })));
-        let mut root = RootRank { control, member, start };
-        if plan.schedule.sync == SyncMethod::RoundTime {
+        let mut root = RootRank { control, member, start, call_costs: HashMap::new() };
+        if root.member.uses_common_clock() {
             root.check_clock();
         }
         match way {
-            Way::Timed => engine::run(plan, &mut root, &mut |event| emit(&event))?,
-            Way::Trial => engine::trial(plan, &mut root, &mut |event| emit(&event))?,
+            PlanUse::Timed => engine::run(plan, &mut root, &mut |event| emit(&event))?,
+            PlanUse::Trial => engine::trial(plan, &mut root, &mut |event| emit(&event))?,
         }
-        control.broadcast(Some(Command::Stop));
+        control.broadcast(Some(RankCommand::Stop));
         let end = root.member.end();
-        emit(&Event::Clock(ClockFact::End(end)));
+        emit(&WorkerEvent::Clock(ClockFact::End(end)));
         return Ok(());
     }
     loop {
         match control.broadcast(None) {
-            Command::Open(cell) => {
+            RankCommand::Open(cell) => {
                 member.open(cell, &mut |_| {})?;
             }
-            Command::Visit { cell, visit, warmup, rounds, candidates } => {
-                member.visit(&Visit { cell, visit, warmup, rounds, candidates })?;
+            RankCommand::Visit { visit, lead } => {
+                member.visit(&visit, lead)?;
             }
-            Command::CheckClock => {
+            RankCommand::CheckClock => {
                 member.clock.check(control);
             }
-            Command::SetClock => member.clock.set(),
-            Command::Stop => {
+            RankCommand::SetClock => member.clock.set(),
+            RankCommand::Stop => {
                 member.end();
                 return Ok(());
             }
@@ -127,25 +163,36 @@ pub(crate) fn run(
     }
 }
 
-/// What rank 0 does more than the others: it commands.
+/// Rank 0, which commands the others in addition to taking part.
 struct RootRank<'a> {
     control: &'a Control,
     member: Member<'a>,
     start: i64,
+    /// Seconds of a call of each cell with its synchronisation, averaged over the alternatives.
+    call_costs: HashMap<usize, f64>,
 }
 
 impl RootRank<'_> {
-    /// Compares the clocks, and sets them anew where one is certainly off by more than the bound.
+    /// The number of untimed calls at the start of each alternative's train in a cell; none if alternatives take turns
+    /// call by call. The start times of `--sync roundtime` do not depend on preceding calls.
+    fn lead(&self, visit: &Visit) -> Option<u32> {
+        let alternatives = self.member.plan.cells.get(visit.cell).map_or(0, |_| visit.candidates.len());
+        let cost = self.call_costs.get(&visit.cell)?;
+        (alternatives > 1 && !self.member.synchroniser.is_round_time()).then_some(())?;
+        lead_calls(*cost)
+    }
+
+    /// Compares the clocks, and sets them again if one is certainly off by more than the bound.
     fn check_clock(&mut self) {
-        self.control.broadcast(Some(Command::CheckClock));
+        self.control.broadcast(Some(RankCommand::CheckClock));
         let found = self.member.clock.check(self.control);
         let bound = self.member.plan.schedule.clock_bound;
         let set_anew = found.error > bound.0 + found.uncertainty;
         if set_anew {
-            self.control.broadcast(Some(Command::SetClock));
+            self.control.broadcast(Some(RankCommand::SetClock));
             self.member.clock.set();
         }
-        emit(&Event::Clock(ClockFact::Check(ClockCheck {
+        emit(&WorkerEvent::Clock(ClockFact::Check(ClockCheck {
             at: Seconds(self.elapsed()),
             error: Seconds(found.error),
             bound,
@@ -159,19 +206,29 @@ impl RootRank<'_> {
 impl Executor for RootRank<'_> {
     type Error = WorkerError;
 
-    fn open(&mut self, cell: usize, checking: &mut dyn FnMut(usize)) -> Result<Opened, WorkerError> {
-        self.control.broadcast(Some(Command::Open(cell)));
-        self.member.open(cell, checking)
+    fn open(&mut self, cell: usize, checking: &mut dyn FnMut(usize)) -> Result<CheckResult, WorkerError> {
+        self.control.broadcast(Some(RankCommand::Open(cell)));
+        let mut opened = self.member.open(cell, checking)?;
+        let calls = self.member.plan.turns(cell).saturating_sub(opened.failed.len());
+        let cost = opened.round_cost / calls.max(1) as f64;
+        self.call_costs.insert(cell, cost);
+        if let Some(lead) = lead_calls(cost) {
+            opened.round_cost *= f64::from(1 + lead);
+        }
+        Ok(opened)
     }
 
     fn visit(&mut self, visit: &Visit) -> Result<Vec<Vec<RankTimes>>, WorkerError> {
-        if self.member.synchroniser.is_round_time() && self.member.clock.unchecked() > CHECK_INTERVAL {
+        if self.member.uses_common_clock() && self.member.clock.unchecked() > CHECK_INTERVAL {
             self.check_clock();
         }
-        let Visit { cell, visit: number, warmup, rounds, ref candidates } = *visit;
-        let candidates = candidates.clone();
-        self.control.broadcast(Some(Command::Visit { cell, visit: number, warmup, rounds, candidates }));
-        self.member.visit(visit)
+        let lead = self.lead(visit);
+        self.control.broadcast(Some(RankCommand::Visit { visit: visit.clone(), lead }));
+        let rounds = self.member.visit(visit, lead)?;
+        if let Some(arrivals) = self.member.arrivals.take() {
+            emit(&WorkerEvent::Clock(ClockFact::Arrivals(arrivals)));
+        }
+        Ok(rounds)
     }
 
     fn elapsed(&self) -> f64 {
@@ -179,34 +236,40 @@ impl Executor for RootRank<'_> {
     }
 }
 
-/// What came of the calls of a launch.
+/// Counts of the calls of a launch.
 #[derive(Clone, Copy, Debug, Default)]
-struct Counts {
+struct CallCounts {
     calls: u64,
-    /// Late arrivals, by rank and call, and those among them that a start further ahead would have prevented.
+    /// Late arrivals, by rank and call, and those among them that an earlier agreement on the start would have
+    /// prevented.
     late: u64,
     missed: u64,
     repeated: u64,
     given_up: u64,
 }
 
-/// What every rank does. Ranks outside the cell return at once, with empty results; only rank 0's are used.
+/// A rank that checks and times. Ranks outside the cell return at once, with empty results; only rank 0's are used.
 struct Member<'a> {
     plan: &'a LaunchPlan,
     control: &'a Control,
-    /// Missing where nothing is switched.
+    /// Missing if nothing is switched.
     tools: Option<&'a Tools>,
     rank: u32,
     communicators: Communicators<'a>,
     faults: &'a Faults,
     synchroniser: Synchroniser,
     clock: CommonClock,
-    /// Complete on rank 0, which takes part in everything.
-    counts: Counts,
+    supply: Supply,
+    /// Lateness of a rank for calls of a cell in nanoseconds, if it was determined here.
+    lateness: RefCell<HashMap<usize, i64>>,
+    /// Rank 0's data on the last visit.
+    arrivals: Option<Arrivals>,
+    /// Complete on rank 0, which takes part in every call.
+    counts: CallCounts,
 }
 
 impl Member<'_> {
-    /// Makes the communicators for what has these places in a subject; false on ranks that take no part in it.
+    /// Creates the communicators for these places of a subject; false on ranks that take no part in it.
     fn prepare(&mut self, index: usize, places: &[usize]) -> Result<bool, WorkerError> {
         if let Some(LaunchCell { cell, candidates, .. }) = self.plan.cells.get(index) {
             let takes_part = self.rank < cell.ranks.0;
@@ -224,12 +287,82 @@ impl Member<'_> {
         Ok(takes_part)
     }
 
-    fn open(&mut self, index: usize, checking: &mut dyn FnMut(usize)) -> Result<Opened, WorkerError> {
+    /// Returns true if times of several ranks are compared.
+    fn uses_common_clock(&self) -> bool {
+        self.synchroniser.is_round_time() || self.plan.schedule.condition.arrival != Arrival::None
+    }
+
+    /// By how many nanoseconds a rank is to be late for the calls of a subject, or the longest gap between arrivals of a
+    /// profile: none if ranks arrive together.
+    ///
+    /// If neither the condition nor the controller says so, it follows from what the default takes, which is among what is
+    /// called with these places.
+    fn lateness(&self, playing: &mut Playing<'_>, (index, places): (usize, &[usize])) -> Result<i64, WorkerError> {
+        let condition = self.plan.schedule.condition;
+        let planned = self.plan.cells.get(index).filter(|_| condition.arrival != Arrival::None);
+        let Some(planned) = planned else { return Ok(0) };
+        if let Some(given) = condition.lateness.or(planned.lateness) {
+            return Ok(nanoseconds(given));
+        }
+        if let Some(known) = self.lateness.borrow().get(&index) {
+            return Ok(*known);
+        }
+        let default = places.iter().position(|place| planned.candidates[*place] == Candidate::Builtin);
+        let mut taken = Vec::new();
+        self.round(playing, &[default.unwrap_or(0); LATENESS_WARMUP + LATENESS_CALLS], None, &mut taken)?;
+        let mut calls: Vec<f64> = taken[LATENESS_WARMUP..].iter().map(|turn| turn.seconds).collect();
+        let usual = over_ranks(playing.base, median(&mut calls).unwrap_or_default(), SystemOperation::max());
+        let lateness = nanoseconds(Seconds(condition.lateness_factor() * usual));
+        self.lateness.borrow_mut().insert(index, lateness);
+        Ok(lateness)
+    }
+
+    /// By how many nanoseconds each rank is late in each of so many rounds of a visit: the same for all alternatives of a
+    /// round.
+    fn draw_delays(&self, visit: &Visit, ranks: usize, rounds: usize, lateness: i64) -> Vec<Vec<i64>> {
+        let mut rng = ChaCha8Rng::seed_from_u64(self.plan.seed);
+        // A random stream separate from that of the orders.
+        rng.set_stream(1 << 63 | (visit.cell as u64) << 32 | u64::from(visit.visit));
+        let of_profile = self.delays_of_profile(visit.cell, lateness);
+        let late = |late: usize| (0..ranks).map(|rank| if rank == late { lateness } else { 0 }).collect();
+        let delays = |_| match self.plan.schedule.condition.arrival {
+            Arrival::None => vec![0; ranks],
+            Arrival::First => late(0),
+            Arrival::Last => late(ranks.saturating_sub(1)),
+            Arrival::Random => late(rng.random_range(0..ranks.max(1))),
+            Arrival::Profile if of_profile.is_empty() => vec![0; ranks],
+            Arrival::Profile => of_profile[rng.random_range(0..of_profile.len())].clone(),
+        };
+        (0..rounds).map(delays).collect()
+    }
+
+    /// By how many nanoseconds each rank was late for calls like those of a subject in a profile, without long gaps; nothing if
+    /// the profile has no such calls.
+    fn delays_of_profile(&self, index: usize, longest: i64) -> Vec<Vec<i64>> {
+        let is_late = self.plan.schedule.condition.arrival == Arrival::Profile;
+        let cell = self.plan.cells.get(index).filter(|_| is_late).map(|planned| planned.cell);
+        let pattern = cell.and_then(|cell| find_pattern(&self.plan.arrivals, cell));
+        let longest = Seconds(seconds(longest));
+        let delays = |call: &Vec<Seconds>| shorten_gaps(call, longest).into_iter().map(nanoseconds).collect();
+        pattern.map_or_else(Vec::new, |pattern| pattern.calls.iter().map(delays).collect())
+    }
+
+    /// Seconds by which the last rank is late for a call of a subject, on average.
+    fn mean_wait(&self, index: usize, lateness: i64) -> f64 {
+        if self.plan.schedule.condition.arrival != Arrival::Profile {
+            return seconds(lateness);
+        }
+        let calls = self.delays_of_profile(index, lateness);
+        let last = calls.iter().map(|call| seconds(call.iter().copied().max().unwrap_or_default()));
+        last.sum::<f64>() / calls.len().max(1) as f64
+    }
+
+    fn open(&mut self, index: usize, checking: &mut dyn FnMut(usize)) -> Result<CheckResult, WorkerError> {
         let all: Vec<usize> = (0..self.plan.turns(index)).collect();
         if !self.prepare(index, &all)? {
-            return Ok(Opened::default());
+            return Ok(CheckResult::default());
         }
-        let mut playing = Playing::new(&self.communicators, self.plan, index, &all, self.rank)?;
+        let mut playing = Playing::new(&self.communicators, self.plan, index, &all, (self.rank, &self.supply))?;
         let base = playing.base;
         let asking = playing.asking(self.tools, &all)?;
         let mut failed = Vec::new();
@@ -241,58 +374,81 @@ impl Member<'_> {
             dissemination_barrier(base);
             let called = now();
             let salt = (index as u64) << 32 | place as u64;
-            // Negative: wrong data; zero: right; positive: an MPI error class.
             let spoilt = playing.strike(self.faults, Phase::Check, self.rank, place);
             let mine = playing.checked_call(place, salt, self.faults);
-            let mine = mine.map_or_else(|class| class, |right| -i32::from(!right || spoilt));
-            let least = over_ranks(base, mine, SystemOperation::min());
-            let most = over_ranks(base, mine, SystemOperation::max());
+            let failure = failure(base, mine.map(|right| right && !spoilt));
             checks.push(seconds(now() - called));
-            if most > 0 {
-                failed.push((place, format!("MPI error class {most}")));
-            } else if least < 0 {
-                failed.push((place, "wrong result".to_owned()));
+            if let Some(failure) = failure {
+                failed.push((place, failure));
+                continue;
+            }
+            // Programs also call in place, and rules apply to these calls.
+            dissemination_barrier(base);
+            if let Some(mine) = playing.checked_call_in_place(place, salt).transpose() {
+                failed.extend(failure_in_place(base, mine).map(|failure| (place, failure)));
             }
         }
         let mut round_cost = over_ranks(base, seconds(now() - start), SystemOperation::max());
-        // Checking takes longer than calling. Where it took little, a round of calls tells what they take.
+        let passed: Vec<usize> =
+            all.iter().copied().filter(|place| !failed.iter().any(|(out, _)| out == place)).collect();
+        // Checking takes longer than calling. If it was quick, a round of calls gives their cost.
         if round_cost < LONG_CHECK {
-            let passed = all.into_iter().filter(|place| !failed.iter().any(|(out, _)| out == place));
             let start = now();
-            self.round(&mut playing, &passed.collect::<Vec<_>>(), &mut Vec::new())?;
+            self.round(&mut playing, &passed, None, &mut Vec::new())?;
             round_cost = seconds(now() - start);
         }
-        Ok(Opened { failed, checks, round_cost })
+        if !passed.is_empty() {
+            let lateness = self.lateness(&mut playing, (index, &all))?;
+            round_cost += passed.len() as f64 * self.mean_wait(index, lateness);
+        }
+        Ok(CheckResult { failed, checks, round_cost })
     }
 
-    fn visit(&mut self, visit: &Visit) -> Result<Vec<Vec<RankTimes>>, WorkerError> {
+    fn visit(&mut self, visit: &Visit, lead: Option<u32>) -> Result<Vec<Vec<RankTimes>>, WorkerError> {
         if !self.prepare(visit.cell, &visit.candidates)? {
             return Ok(Vec::new());
         }
-        let mut playing = Playing::new(&self.communicators, self.plan, visit.cell, &visit.candidates, self.rank)?;
+        let (cell, rank) = (visit.cell, self.rank);
+        let mut playing = Playing::new(&self.communicators, self.plan, cell, &visit.candidates, (rank, &self.supply))?;
         let base = playing.base;
+        let lateness = self.lateness(&mut playing, (cell, &visit.candidates))?;
+        let lead = lead.map(|lead| lead.max(visit.warmup) as usize);
+        let rounds = lead.unwrap_or(visit.warmup as usize) + visit.rounds as usize;
+        let has_late = self.plan.cells.get(cell).is_some() && self.plan.schedule.condition.arrival != Arrival::None;
+        let asked = if has_late { self.draw_delays(visit, base.size() as usize, rounds, lateness) } else { Vec::new() };
+        let delays: Vec<i64> =
+            asked.iter().map(|delays| delays.get(rank as usize).copied().unwrap_or_default()).collect();
+        let delays = has_late.then_some(&delays[..]);
         let width = visit.candidates.len();
         let mut order: Vec<usize> = (0..width).collect();
         let mut rng = ChaCha8Rng::seed_from_u64(self.plan.seed);
-        // The same stream on all ranks, another for every visit.
+        // One stream for all ranks, different for every visit.
         rng.set_stream((visit.cell as u64) << 32 | u64::from(visit.visit));
         let mut mine = vec![0.0; visit.rounds as usize * width];
+        let mut entries = vec![0; mine.len()];
         let mut taken = Vec::with_capacity(width);
         let before = self.counts;
         let mut given_up = BTreeSet::new();
-        for round in 0..visit.warmup + visit.rounds {
+        if let Some(lead) = lead {
+            order.shuffle(&mut rng);
+            self.counts.calls += self.trains(&mut playing, (&order, lead, delays), (&mut mine, &mut entries))?;
+        }
+        let in_turns = if lead.is_none() { visit.warmup + visit.rounds } else { 0 };
+        for round in 0..in_turns {
             order.shuffle(&mut rng);
             let timed = round.checked_sub(visit.warmup).map(|round| round as usize);
-            // All at first, then those that somebody was late for: right away, since a round is what is compared.
+            // First all calls, then at once those for which a rank was late, since calls are compared within a round.
             let mut todo = order.clone();
             for repeat in 0..=MOST_REPEATS {
                 taken.clear();
-                self.round(&mut playing, &todo, &mut taken)?;
+                let delays = delays.map(|delays| vec![delays[round as usize]; todo.len()]);
+                self.round(&mut playing, &todo, delays.as_deref(), &mut taken)?;
                 self.counts.calls += todo.len() as u64;
                 self.counts.repeated += if repeat > 0 { todo.len() as u64 } else { 0 };
                 let Some(round) = timed else { break };
                 for (place, turn) in todo.iter().zip(&taken) {
                     mine[round * width + place] = turn.seconds;
+                    entries[round * width + place] = turn.at;
                 }
                 if !self.synchroniser.is_round_time() {
                     break;
@@ -300,7 +456,7 @@ impl Member<'_> {
                 let punctuality: Vec<u64> = taken.iter().map(|turn| turn.began.weight()).collect();
                 let mut all = vec![0u64; punctuality.len()];
                 base.all_reduce_into(&punctuality[..], &mut all[..], SystemOperation::sum());
-                let lateness = all.iter().map(|sum| Lateness::of(*sum)).collect::<Vec<_>>();
+                let lateness = all.iter().map(|sum| Lateness::decode(*sum)).collect::<Vec<_>>();
                 self.counts.late += lateness.iter().map(|late| late.overslept + late.missed).sum::<u64>();
                 self.counts.missed += lateness.iter().map(|late| late.missed).sum::<u64>();
                 todo = todo.iter().zip(&lateness).filter(|(_, late)| late.any()).map(|(place, _)| *place).collect();
@@ -313,17 +469,71 @@ impl Member<'_> {
             }
         }
         self.counts.given_up += given_up.len() as u64;
-        let timings = self.reduced(&playing, width, &mine);
+        let timings = self.reduced(&playing, width, (&mine, has_late.then_some(&entries[..])));
+        if has_late && visit.visit == 0 {
+            let timed = &asked[rounds - visit.rounds as usize..];
+            self.arrivals = self.arrivals(&playing, &entries, timed);
+        }
         self.synchroniser.learn(self.counts.missed - before.missed, self.counts.calls - before.calls);
         let valid = timings.chunks(width).enumerate().filter(|(round, _)| !given_up.contains(round));
         Ok(valid.map(|(_, round)| round.to_vec()).collect())
     }
 
-    /// Maximum, minimum and mean over the ranks whose times count, on rank 0.
-    fn reduced(&self, playing: &Playing<'_>, width: usize, mine: &[f64]) -> Vec<RankTimes> {
+    /// Calls each place repeatedly, and keeps the times after the first `lead` calls. Returns their number.
+    ///
+    /// The rank that finishes a call last leaves the following barrier first. So a call after those of other algorithms
+    /// starts with another skew, and colder caches, than in a program that repeats one call.
+    fn trains(
+        &self,
+        playing: &mut Playing<'_>,
+        (order, lead, delays): (&[usize], usize, Option<&[i64]>),
+        (mine, entries): (&mut [f64], &mut [i64]),
+    ) -> Result<u64, WorkerError> {
+        let (width, mut taken) = (order.len(), Vec::new());
+        let rounds = mine.len() / width;
+        for place in order {
+            taken.clear();
+            self.round(playing, &vec![*place; lead + rounds], delays, &mut taken)?;
+            for (round, turn) in taken[lead..].iter().enumerate() {
+                mine[round * width + place] = turn.seconds;
+                entries[round * width + place] = turn.at;
+            }
+        }
+        Ok((width * (lead + rounds)) as u64)
+    }
+
+    /// Entries into the calls of a visit for which ranks were to be late by these times in each round, on rank 0.
+    fn arrivals(&self, playing: &Playing<'_>, entries: &[i64], asked: &[Vec<i64>]) -> Option<Arrivals> {
+        let Subject::Cell(cell) = playing.subject else { return None };
+        let (first, last) = (earliest(playing.base, entries), latest(playing.base, entries));
+        let spread = |call: usize| last[call] - first[call];
+        let mut calls: Vec<usize> = (0..entries.len()).collect();
+        calls.sort_by_key(|call| spread(*call));
+        let call = *calls.get(calls.len() / 2)?;
+        let of_call = self.control.gather(cell.ranks.0, entries[call]);
+        Some(Arrivals {
+            cell,
+            spread: Seconds(seconds(spread(call))),
+            asked: asked
+                .get(call / (entries.len() / asked.len()).max(1))?
+                .iter()
+                .map(|it| Seconds(seconds(*it)))
+                .collect(),
+            entries: of_call.into_iter().map(|entry| Seconds(seconds(entry - first[call]))).collect(),
+        })
+    }
+
+    /// Maximum, minimum and mean over the timed ranks, on rank 0. With entries, the maximum is the time from the last
+    /// entry into the call to its last end, and the others are times from each rank's own entry.
+    fn reduced(
+        &self,
+        playing: &Playing<'_>,
+        width: usize,
+        (mine, entries): (&[f64], Option<&[i64]>),
+    ) -> Vec<RankTimes> {
         let root = playing.base.process_at_rank(0);
         let counts: Vec<bool> = (0..width).map(|place| playing.counts(place, self.rank)).collect();
-        let reduced = |neutral: f64, operation: SystemOperation| {
+        let reduced = |mine: &[f64], neutral: f64, operation: SystemOperation| {
             let at = |(at, time): (usize, &f64)| if counts[at % width] { *time } else { neutral };
             let mine: Vec<f64> = mine.iter().enumerate().map(at).collect();
             let mut all = vec![0.0; mine.len()];
@@ -334,17 +544,29 @@ impl Member<'_> {
             }
             all
         };
-        let max = reduced(f64::NEG_INFINITY, SystemOperation::max());
-        let min = reduced(f64::INFINITY, SystemOperation::min());
-        let sum = reduced(0.0, SystemOperation::sum());
+        let from_last = entries.map(|entries| {
+            let last = latest(playing.base, entries);
+            let ends = mine.iter().zip(entries.iter().zip(last));
+            ends.map(|(mine, (entry, last))| mine - seconds(last - entry)).collect::<Vec<f64>>()
+        });
+        let max = reduced(from_last.as_deref().unwrap_or(mine), f64::NEG_INFINITY, SystemOperation::max());
+        let min = reduced(mine, f64::INFINITY, SystemOperation::min());
+        let sum = reduced(mine, 0.0, SystemOperation::sum());
         if self.rank != 0 {
             return Vec::new();
         }
         (0..mine.len()).map(|at| [max[at], min[at], sum[at] / playing.timed(at % width) as f64]).collect()
     }
 
-    /// Calls what has these places one after the other and appends what each call took here.
-    fn round(&self, playing: &mut Playing<'_>, places: &[usize], taken: &mut Vec<Turn>) -> Result<(), WorkerError> {
+    /// Calls these places one after the other and appends the time of each call on this rank. With delays in
+    /// nanoseconds, one for each call, this rank enters later by the delay, and times are those of the common clock.
+    fn round(
+        &self,
+        playing: &mut Playing<'_>,
+        places: &[usize],
+        delays: Option<&[i64]>,
+        taken: &mut Vec<Turn>,
+    ) -> Result<(), WorkerError> {
         let base = playing.base;
         for place in places {
             playing.strike(self.faults, Phase::Time, self.rank, *place);
@@ -355,9 +577,15 @@ impl Member<'_> {
             if let Some(Err(error)) = asking.as_ref().map(|asking| asking.before(turn)) {
                 *refused.borrow_mut() = Some(error);
             }
-            self.synchroniser.begin(base, &self.clock)
+            match delays {
+                None => self.synchroniser.begin(base, &self.clock),
+                Some(delays) => self.synchroniser.begin_late(base, &self.clock, delays[turn]),
+            }
         };
-        let end = || self.synchroniser.end(&self.clock);
+        let end = || match delays {
+            None => self.synchroniser.end(&self.clock),
+            Some(_) => self.clock.common(now()),
+        };
         let called = turns(places.len(), begin, |turn| playing.call(places[turn]), end, taken);
         called.map_err(|(turn, class)| WorkerError::TimedCallFailed {
             candidate: playing.name(places[turn]),
@@ -367,12 +595,62 @@ impl Member<'_> {
         refused.into_inner().map_or(Ok(()), |error| Err(error.into()))
     }
 
-    /// What the launch came to, complete on rank 0.
+    /// Returns the totals of the launch, complete on rank 0.
     fn end(&self) -> LaunchEnd {
         let resident = self.control.gather(self.control.ranks(), harness::resident_bytes());
         let (communicators, most_communicators) = self.communicators.counts();
-        let Counts { calls, late, repeated, given_up, .. } = self.counts;
+        let CallCounts { calls, late, repeated, given_up, .. } = self.counts;
         let resident = resident.into_iter().flatten().max();
         LaunchEnd { calls, late, repeated, given_up, communicators, most_communicators, resident }
+    }
+}
+
+/// The reason not to choose a candidate, from its result on this rank: right or wrong data, or an MPI error class; none
+/// if all ranks have right data.
+fn failure(comm: &SimpleCommunicator, mine: Result<bool, MpiErrorClass>) -> Option<String> {
+    // Negative: wrong data; zero: right; positive: an MPI error class.
+    let mine = mine.map_or_else(|class| class, |right| -i32::from(!right));
+    let least = over_ranks(comm, mine, SystemOperation::min());
+    let most = over_ranks(comm, mine, SystemOperation::max());
+    match (least, most) {
+        (_, 1..) => Some(format!("MPI error class {most}")),
+        (..0, _) => Some("wrong result".to_owned()),
+        _ => None,
+    }
+}
+
+fn failure_in_place(comm: &SimpleCommunicator, mine: Result<bool, MpiErrorClass>) -> Option<String> {
+    failure(comm, mine).map(|failure| format!("{failure} in place"))
+}
+
+fn nanoseconds(time: Seconds) -> i64 {
+    (time.0 * 1e9) as i64
+}
+
+/// The maximum over ranks of each call's times, on all ranks.
+fn latest(comm: &SimpleCommunicator, times: &[i64]) -> Vec<i64> {
+    let mut all = vec![0; times.len()];
+    comm.all_reduce_into(times, &mut all[..], SystemOperation::max());
+    all
+}
+
+/// The minimum over ranks of each call's times.
+fn earliest(comm: &SimpleCommunicator, times: &[i64]) -> Vec<i64> {
+    let mut all = vec![0; times.len()];
+    comm.all_reduce_into(times, &mut all[..], SystemOperation::min());
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::lead_calls;
+
+    #[test]
+    fn short_calls_are_led_by_calls_of_the_same_algorithm() {
+        assert_eq!(lead_calls(1e-6), Some(16));
+        assert_eq!(lead_calls(8e-6), Some(6));
+        assert_eq!(lead_calls(99e-6), Some(4));
+        assert_eq!(lead_calls(100e-6), None, "a long call barely feels what precedes it");
+        assert_eq!(lead_calls(0.0), Some(16));
     }
 }

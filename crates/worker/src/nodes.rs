@@ -1,8 +1,8 @@
-//! The communicators of nodes and lanes, for mock-ups that take nodes for what they are.
+//! Communicators of nodes and lanes, for mock-ups that depend on nodes.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use collrules_guidelines::Group;
+use collrules_program::RankGroup;
 use collrules_record::Even;
 use mpi::collective::SystemOperation;
 use mpi::topology::{Color, Communicator, SimpleCommunicator};
@@ -10,7 +10,7 @@ use mpi::topology::{Color, Communicator, SimpleCommunicator};
 use crate::ffi;
 use crate::sync::over_ranks;
 
-/// The ranks are not where they were.
+/// The ranks are on other nodes than planned.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "the ranks of this job are on other nodes than those that the job before had when it was asked: leave out the \
@@ -18,7 +18,7 @@ use crate::sync::over_ranks;
 )]
 pub(crate) struct NotOnNodes;
 
-/// The parts of a communicator, as a program would make them: on each node, and across all of them.
+/// The parts of a communicator, as a program would create them: on each node, and across all nodes.
 pub(crate) struct Parts {
     pub(crate) even: Even,
     node: SimpleCommunicator,
@@ -26,12 +26,12 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
-    /// Splits a communicator whose nodes are these, on all its ranks.
-    pub(crate) fn of(comm: &SimpleCommunicator, even: Even) -> Result<Self, NotOnNodes> {
+    /// Splits a communicator with these nodes, on all its ranks.
+    pub(crate) fn split(comm: &SimpleCommunicator, even: Even) -> Result<Self, NotOnNodes> {
         let (rank, each) = (comm.rank(), even.each as i32);
         let by = |color: i32| comm.split_by_color(Color::with_value(color)).ok_or(NotOnNodes);
         let (node, lane) = (by(rank / each)?, by(rank % each)?);
-        // Where a job with fewer ranks is placed otherwise than the one that was asked for its hosts.
+        // A job with fewer ranks may be placed differently from the one that reported the hosts.
         let mut hasher = DefaultHasher::new();
         mpi::environment::processor_name().unwrap_or_default().hash(&mut hasher);
         let mine = hasher.finish();
@@ -43,12 +43,12 @@ impl Parts {
         Ok(Self { even, node, lane })
     }
 
-    /// The communicator of a call that only a part of the ranks makes together; none for one that all make.
-    pub(crate) fn among(&self, group: Group) -> Option<&SimpleCommunicator> {
+    /// The communicator for calls of a part of the ranks; none for calls of all ranks.
+    pub(crate) fn among(&self, group: RankGroup) -> Option<&SimpleCommunicator> {
         match group {
-            Group::All => None,
-            Group::Node | Group::FirstNode => Some(&self.node),
-            Group::Lane | Group::Leaders => Some(&self.lane),
+            RankGroup::All => None,
+            RankGroup::Node | RankGroup::FirstNode => Some(&self.node),
+            RankGroup::Lane | RankGroup::Leaders => Some(&self.lane),
         }
     }
 }

@@ -1,9 +1,10 @@
-//! What is checked and timed in a visit, on one of the ranks that take part: a cell's candidates, or a pattern's casts.
+//! The subject of a visit on one of the participating ranks, checked and timed: a cell's candidates, or a pattern's
+//! casts.
 
 use std::collections::BTreeSet;
 
 use collrules_record::plan::PatternPlan;
-use collrules_record::{Candidate, Cast, Cell, Pattern, Subject};
+use collrules_record::{Arguments, Candidate, Cast, Cell, Pattern, Subject};
 use collrules_runner::launch::{LaunchCell, LaunchPlan};
 use mpi::topology::SimpleCommunicator;
 
@@ -11,24 +12,24 @@ use crate::asking::Asking;
 use crate::communicators::Communicators;
 use crate::error::WorkerError;
 use crate::faults::{Faults, Phase};
-use crate::ffi::{Called, ErrorClass, Tools, ToolsError};
-use crate::operation::{Means, Operation, Scene, Unsupported};
+use crate::ffi::{CallResult, MpiErrorClass, Tools, ToolsError};
+use crate::operation::{CellOperation, Means, Scene, Supply, UnsupportedCall};
 
-/// What takes turns in a round, ready to be called.
+/// The candidates or casts of a round, ready to be called.
 pub(crate) struct Playing<'a> {
-    /// For synchronising, and for collecting results.
+    /// Communicator for synchronising, and for collecting results.
     pub(crate) base: &'a SimpleCommunicator,
     pub(crate) subject: Subject,
     turns: Turns<'a>,
 }
 
 enum Turns<'a> {
-    Calls { cell: Cell, operation: Box<Operation>, calls: Vec<Call<'a>> },
+    Calls { cell: Cell, operation: Box<CellOperation>, calls: Vec<CandidateCall<'a>> },
     Scene { pattern: Pattern, scene: Scene, casts: Vec<&'a Cast>, comm: &'a SimpleCommunicator },
 }
 
-/// A candidate, with all that is looked up before it is called, since that takes time.
-struct Call<'a> {
+/// A candidate with everything that would take time to look up before a call.
+struct CandidateCall<'a> {
     candidate: Candidate,
     means: Means,
     comm: &'a SimpleCommunicator,
@@ -41,14 +42,14 @@ pub(crate) fn troupe(planned: &PatternPlan) -> Vec<u32> {
 }
 
 impl<'a> Playing<'a> {
-    /// What has these places in a subject of a plan, on a rank of the job that takes part in it. The communicators for it
-    /// are prepared.
+    /// Prepares the candidates or casts at these places of a subject of a plan, on a participating rank of the job. The
+    /// communicators for it exist already.
     pub(crate) fn new(
         communicators: &'a Communicators<'_>,
         plan: &'a LaunchPlan,
         index: usize,
         places: &[usize],
-        rank: u32,
+        (rank, supply): (u32, &Supply),
     ) -> Result<Self, WorkerError> {
         let Some(LaunchCell { cell, candidates, .. }) = plan.cells.get(index) else {
             let planned = plan.pattern(index);
@@ -56,13 +57,21 @@ impl<'a> Playing<'a> {
             return Self::scene(communicators, planned, casts, rank);
         };
         let candidates: Vec<Candidate> = places.iter().map(|place| candidates[*place]).collect();
-        Self::calls(communicators, *cell, &candidates)
+        let other_root = plan.placement.other_root(cell.ranks);
+        let arguments = plan.schedule.condition.change(plan.arguments, cell.collective, other_root);
+        Self::calls(communicators, *cell, &candidates, (arguments, supply))
     }
 
-    fn calls(communicators: &'a Communicators<'_>, cell: Cell, candidates: &[Candidate]) -> Result<Self, WorkerError> {
+    fn calls(
+        communicators: &'a Communicators<'_>,
+        cell: Cell,
+        candidates: &[Candidate],
+        (arguments, supply): (Arguments, &Supply),
+    ) -> Result<Self, WorkerError> {
         let base = communicators.base(cell);
-        let operation = Box::new(Operation::new(cell, base, candidates, communicators.parts(cell))?);
-        let call = |candidate: &Candidate| Call {
+        let parts = communicators.parts(cell);
+        let operation = Box::new(CellOperation::supplied(cell, base, candidates, parts, (arguments, supply))?);
+        let call = |candidate: &Candidate| CandidateCall {
             candidate: *candidate,
             means: operation.means(*candidate),
             comm: communicators.candidate(cell, *candidate),
@@ -80,13 +89,13 @@ impl<'a> Playing<'a> {
         let (pattern, troupe) = (planned.pattern, troupe(planned));
         let place_of = |rank: u32| troupe.partition_point(|other| *other < rank) as u32;
         let scene = Scene::new(pattern, &casts, rank, &place_of);
-        let scene = scene.map_err(|cause| Unsupported::LargeScene { pattern, cause })?;
-        let scene = scene.ok_or(Unsupported::NoScene { pattern })?;
+        let scene = scene.map_err(|cause| UnsupportedCall::LargeScene { pattern, cause })?;
+        let scene = scene.ok_or(UnsupportedCall::NoScene { pattern })?;
         let comm = communicators.troupe(&troupe);
         Ok(Self { base: comm, subject: Subject::Pattern(pattern), turns: Turns::Scene { pattern, scene, casts, comm } })
     }
 
-    /// What people call the one with this place.
+    /// Returns the name of the candidate or cast at this place, for messages.
     pub(crate) fn name(&self, place: usize) -> String {
         match &self.turns {
             Turns::Calls { calls, .. } => calls[place].candidate.to_string(),
@@ -94,7 +103,8 @@ impl<'a> Playing<'a> {
         }
     }
 
-    /// What has to be asked of HAN before those with these places are called.
+    /// Returns the settings of HAN that the candidates at these places need before each call; none if none of them is
+    /// an algorithm of HAN.
     pub(crate) fn asking<'t>(
         &self,
         tools: Option<&'t Tools>,
@@ -102,29 +112,40 @@ impl<'a> Playing<'a> {
     ) -> Result<Option<Asking<'t>>, ToolsError> {
         let Turns::Calls { cell, calls, .. } = &self.turns else { return Ok(None) };
         let candidates: Vec<Candidate> = places.iter().map(|place| calls[*place].candidate).collect();
-        Asking::of(tools, cell.collective, &candidates)
+        Asking::new(tools, cell.collective, &candidates)
     }
 
-    /// Calls the one with this place.
-    pub(crate) fn call(&mut self, place: usize) -> Called {
+    /// Calls the candidate or cast at this place.
+    pub(crate) fn call(&mut self, place: usize) -> CallResult {
         match &mut self.turns {
             Turns::Calls { operation, calls, .. } => operation.call(calls[place].comm, calls[place].means),
             Turns::Scene { scene, comm, .. } => scene.call(place, comm),
         }
     }
 
-    /// Calls it on known data, and says whether this rank has what it should have afterwards.
-    pub(crate) fn checked_call(&mut self, place: usize, salt: u64, faults: &Faults) -> Result<bool, ErrorClass> {
+    /// Calls it with known data; returns true if this rank has the right result.
+    pub(crate) fn checked_call(&mut self, place: usize, salt: u64, faults: &Faults) -> Result<bool, MpiErrorClass> {
         match &mut self.turns {
             Turns::Calls { cell, operation, calls } => {
-                let Call { candidate, means, comm } = calls[place];
+                let CandidateCall { candidate, means, comm } = calls[place];
                 operation.checked_call(comm, means, salt, faults.skipped(*cell, candidate))
             }
             Turns::Scene { scene, comm, .. } => scene.checked_call(place, comm, salt),
         }
     }
 
-    /// Fails if a fault is meant for this; returns whether the result of the call is to be taken for wrong.
+    /// Calls a candidate that rules can choose in place; returns true if this rank has the right result, none if there
+    /// is no such call.
+    pub(crate) fn checked_call_in_place(&mut self, place: usize, salt: u64) -> Result<Option<bool>, MpiErrorClass> {
+        let Turns::Calls { operation, calls, .. } = &mut self.turns else { return Ok(None) };
+        let CandidateCall { candidate, comm, .. } = calls[place];
+        match candidate {
+            Candidate::Tuned(_) | Candidate::Han(_) => operation.checked_call_in_place(comm, salt),
+            _ => Ok(None),
+        }
+    }
+
+    /// Fails if a fault is meant for this call; returns true if its result should be treated as wrong.
     pub(crate) fn strike(&self, faults: &Faults, phase: Phase, rank: u32, place: usize) -> bool {
         match &self.turns {
             Turns::Calls { cell, calls, .. } => faults.strike(phase, rank, *cell, calls[place].candidate),
@@ -132,7 +153,7 @@ impl<'a> Playing<'a> {
         }
     }
 
-    /// Whether the time of this rank of the job is one of those that count.
+    /// Returns true if the time of this rank of the job is included in the timing.
     pub(crate) fn counts(&self, place: usize, rank: u32) -> bool {
         match &self.turns {
             Turns::Calls { .. } => true,
@@ -142,7 +163,7 @@ impl<'a> Playing<'a> {
         }
     }
 
-    /// How many ranks have times that count.
+    /// Returns the number of ranks included in the timing.
     pub(crate) fn timed(&self, place: usize) -> usize {
         match &self.turns {
             Turns::Calls { cell, .. } => cell.ranks.0 as usize,

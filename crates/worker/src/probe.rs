@@ -1,21 +1,21 @@
-//! Calls whose return codes tell which rule served.
+//! Calls whose return codes show which rule was used.
 //!
-//! Under a rules file with algorithm ids that do not exist, a call fails exactly where such a rule serves it.
+//! Under a rules file with algorithm ids that do not exist, a call fails exactly if such a rule applies to it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use collrules_record::{Cell, Component};
-use collrules_runner::wire::{CallEnd, Event};
+use collrules_record::{Arguments, Cell, Component};
+use collrules_runner::wire::{CallEnd, WorkerEvent};
 
 use crate::control::Control;
 use crate::error::WorkerError;
 use crate::ffi::Tools;
-use crate::operation::{Means, Operation};
+use crate::operation::{CellOperation, Means};
 use crate::report::report;
 use crate::switch::variable;
 use crate::{communicators, ffi};
 
-/// Makes each call once and reports how it ended on all its ranks.
+/// Makes each call once and reports its results on all its ranks.
 pub(crate) fn run(control: &Control, calls: &[Cell]) -> Result<(), WorkerError> {
     let mut comms = BTreeMap::new();
     for ranks in calls.iter().map(|call| call.ranks) {
@@ -28,18 +28,23 @@ pub(crate) fn run(control: &Control, calls: &[Cell]) -> Result<(), WorkerError> 
     let mut outcomes = Vec::with_capacity(calls.len());
     for (place, call) in calls.iter().enumerate() {
         let Some(Some(comm)) = comms.get(&call.ranks) else { continue };
-        report(control, &Event::Calling { call: place });
-        let mine = Operation::new(*call, comm, &[], None)?.checked_call(comm, Means::Itself, place as u64, None);
+        report(control, &WorkerEvent::Calling { call: place });
+        let mine = CellOperation::new(*call, comm, &[], None, Arguments::default())?.checked_call(
+            comm,
+            Means::Itself,
+            place as u64,
+            None,
+        );
         let all = control.gather(call.ranks.0, mine);
         if control.is_root() {
             outcomes.push(outcome(&all));
         }
     }
-    report(control, &Event::Probed(outcomes));
+    report(control, &WorkerEvent::Probed(outcomes));
     Ok(())
 }
 
-/// Makes each call once on a communicator without each of the lists of components, and reports how all that ended.
+/// Makes each call once on a communicator without each of the lists of components, and reports the results.
 pub(crate) fn serving(
     control: &Control,
     tools: &Tools,
@@ -47,8 +52,8 @@ pub(crate) fn serving(
     without: &[Vec<Component>],
 ) -> Result<(), WorkerError> {
     for collective in calls.iter().map(|call| call.collective).collect::<BTreeSet<_>>() {
-        // From 5.0 on a forced algorithm beats the rules by which a call has to fail. Where it cannot be taken back, the
-        // answer is that nothing is known to serve the collective by rules, and that is so.
+        // From 5.0 on a forced algorithm overrides the rules by which a call should fail. If it cannot be unset, the
+        // correct answer is that no component is known to use rules for the collective.
         let forced = variable(collective, "algorithm");
         if tools.int(&forced)?.is_some_and(|id| id != 0) {
             let _ = tools.set_int(&forced, 0);
@@ -61,12 +66,17 @@ pub(crate) fn serving(
             vacant.insert(communicators::first(control, call.ranks)?);
         }
         let Some(Some(base)) = comms.get(&call.ranks) else { continue };
-        report(control, &Event::Calling { call: place });
+        report(control, &WorkerEvent::Calling { call: place });
         let mut row = Vec::with_capacity(without.len());
         for components in without {
             let comm = communicators::without(base, components)?;
             ffi::return_errors(&comm);
-            let mine = Operation::new(*call, &comm, &[], None)?.checked_call(&comm, Means::Itself, place as u64, None);
+            let mine = CellOperation::new(*call, &comm, &[], None, Arguments::default())?.checked_call(
+                &comm,
+                Means::Itself,
+                place as u64,
+                None,
+            );
             let all = control.gather(call.ranks.0, mine);
             if control.is_root() {
                 row.push(outcome(&all));
@@ -74,11 +84,11 @@ pub(crate) fn serving(
         }
         outcomes.push(row);
     }
-    report(control, &Event::Served(outcomes));
+    report(control, &WorkerEvent::Served(outcomes));
     Ok(())
 }
 
-fn outcome(all: &[Result<bool, ffi::ErrorClass>]) -> CallEnd {
+fn outcome(all: &[Result<bool, ffi::MpiErrorClass>]) -> CallEnd {
     let class = all.iter().filter_map(|one| one.err()).max();
     match class {
         None if all.iter().all(|one| *one == Ok(true)) => CallEnd::Right,

@@ -2,19 +2,19 @@
 
 use std::io::{self, Write};
 
-use collrules_runner::wire::{Event, MARK};
+use collrules_runner::wire::{MARK, WorkerEvent};
 
 use crate::control::Control;
 
 /// Reports an event if this is rank 0.
-pub(crate) fn report(control: &Control, event: &Event) {
+pub(crate) fn report(control: &Control, event: &WorkerEvent) {
     if control.is_root() {
         emit(event);
     }
 }
 
-/// Writes an event line. Errors are left to `leave_with_controller`: they mean that nobody listens.
-pub(crate) fn emit(event: &Event) {
+/// Writes an event line. Errors are left to `leave_with_controller`: they mean that the controller no longer reads.
+pub(crate) fn emit(event: &WorkerEvent) {
     let mut out = io::stdout().lock();
     if let Ok(text) = serde_json::to_string(event) {
         let _ = writeln!(out, "{MARK}{text}");

@@ -1,14 +1,14 @@
-//! What library, hosts and algorithms there are.
+//! Survey of the library, the hosts and the algorithms.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-use collrules_record::rival;
+use collrules_record::competitor;
 use collrules_record::survey::Binding;
 use collrules_record::units::{Bytes, Seconds};
 use collrules_record::{Component, Survey};
 use collrules_rules::{Collective, Version};
-use collrules_runner::wire::{Event, PROTOCOL};
+use collrules_runner::wire::{PROTOCOL, WorkerEvent};
 
 use crate::control::Control;
 use crate::error::WorkerError;
@@ -19,7 +19,7 @@ use crate::switch::variable;
 
 /// Reports the survey.
 pub(crate) fn run(control: &Control, tools: &Tools) -> Result<(), WorkerError> {
-    report(control, &Event::Hello { protocol: PROTOCOL, ranks: control.ranks() });
+    report(control, &WorkerEvent::Hello { protocol: PROTOCOL, ranks: control.ranks() });
     let host = mpi::environment::processor_name().unwrap_or_else(|_| "unknown".to_owned());
     let hosts = control.gather(control.ranks(), host);
     let places = control.gather(control.ranks(), place());
@@ -41,11 +41,12 @@ pub(crate) fn run(control: &Control, tools: &Tools) -> Result<(), WorkerError> {
         eager: eager(tools),
         clock_step: Seconds(harness::smallest_step()),
     };
-    report(control, &Event::Survey(survey));
+    report(control, &WorkerEvent::Survey(survey));
     Ok(())
 }
 
-/// Where this rank may run, from the files of proc(5) and the kernel's cpufreq; what they don't say stays empty.
+/// Returns the processors that this rank may run on, with limits and frequency governor, from the files of proc(5) and
+/// the kernel's cpufreq; values that these lack stay empty.
 fn place() -> Binding {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let (status, limits) = (read("/proc/self/status"), read("/proc/self/limits"));
@@ -77,7 +78,7 @@ fn algorithms(tools: &Tools) -> BTreeMap<Collective, Vec<(u32, String)>> {
     Collective::ALL.into_iter().filter_map(listed).collect()
 }
 
-/// The collectives with an algorithm that cannot be set, not even to what it is.
+/// The collectives with an algorithm that cannot be set, even to its present value.
 fn not_switchable(tools: &Tools) -> BTreeSet<Collective> {
     let refused = |collective: &Collective| {
         let name = variable(*collective, "algorithm");
@@ -102,11 +103,12 @@ fn preset(tools: &Tools) -> Result<BTreeMap<String, String>, ToolsError> {
     Ok(preset)
 }
 
-/// The components that have a priority of their own, the rivals of `tuned` and those that serve what nobody else does.
+/// Returns the priorities of the components that have one: the competitors of `tuned`, and those that handle calls
+/// without another component.
 fn components(tools: &Tools) -> Result<BTreeMap<Component, i32>, ToolsError> {
     let others = ["tuned", "basic", "libnbc"].into_iter().filter_map(|name| name.parse().ok());
     let mut priorities = BTreeMap::new();
-    for component in rival::components().chain(others) {
+    for component in competitor::components().chain(others) {
         if let Some(priority) = tools.int(&format!("coll_{component}_priority"))? {
             priorities.insert(component, priority);
         }
@@ -114,7 +116,8 @@ fn components(tools: &Tools) -> Result<BTreeMap<Component, i32>, ToolsError> {
     Ok(priorities)
 }
 
-/// The eager limits of what messages may go by; what cannot be read stays unknown, since nothing is measured by it.
+/// The eager limits of the transports that messages may use; unreadable ones stay unknown, since no measurement needs
+/// them.
 fn eager(tools: &Tools) -> BTreeMap<String, Bytes> {
     let limit = |name: &str| {
         let limit = tools.size(&format!("btl_{name}_eager_limit")).ok().flatten()?;

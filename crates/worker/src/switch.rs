@@ -1,14 +1,14 @@
-//! Setting a choice so that the next communicator is made with it.
+//! Setting of a choice for the next communicator.
 //!
-//! Open MPI copies the algorithm of a collective and its parameters into a communicator when it is made, if
-//! `coll_tuned_use_dynamic_rules` is on at that time, which the launcher sees to.
+//! Open MPI copies the algorithm of a collective and its parameters into a communicator when it is created, if
+//! `coll_tuned_use_dynamic_rules` is on at that time. The launcher turns it on.
 
 use collrules_record::Candidate;
 use collrules_rules::Collective;
 
 use crate::ffi::{Tools, ToolsError};
 
-/// The control variables of one collective and the values that they had at first.
+/// The control variables of one collective with their first values.
 pub(crate) struct Switch<'a> {
     tools: &'a Tools,
     collective: Collective,
@@ -28,7 +28,7 @@ pub(crate) fn variable(collective: Collective, parameter: &str) -> String {
 }
 
 impl<'a> Switch<'a> {
-    /// Remembers the values in force.
+    /// Remembers the present values.
     pub(crate) fn new(tools: &'a Tools, collective: Collective) -> Result<Self, ToolsError> {
         let mut defaults = Vec::new();
         for parameter in [ALGORITHM, SEGSIZE, TREE_FANOUT, CHAIN_FANOUT, MAX_REQUESTS] {
@@ -40,9 +40,9 @@ impl<'a> Switch<'a> {
         Ok(Self { tools, collective, defaults })
     }
 
-    /// Sets exactly what a candidate's rule line says, zeros included: what a site has set for forced algorithms has no
-    /// part in a rule. For the builtin everything is as it was, but that no algorithm is forced. `make` makes the
-    /// communicator.
+    /// Sets exactly the values of a candidate's rule line, zeros included: values that a site has set for forced
+    /// algorithms are not part of a rule. For the builtin all values are the first ones, but no algorithm is forced.
+    /// `make` creates the communicator.
     pub(crate) fn with<T>(&self, candidate: Candidate, make: impl FnOnce() -> T) -> Result<T, ToolsError> {
         self.reset()?;
         let made = self.set_all(candidate).map(|()| make());
@@ -54,7 +54,7 @@ impl<'a> Switch<'a> {
         let Candidate::Tuned(choice) = candidate else { return Ok(()) };
         self.set(&[ALGORITHM], u64::from(choice.algorithm))?;
         self.set(&[SEGSIZE], choice.segsize)?;
-        // Which of the two counts depends on the collective; a rule line has but one.
+        // The collective determines which of the two is used; a rule line has only one.
         self.set(&[TREE_FANOUT, CHAIN_FANOUT], u64::from(choice.faninout))?;
         self.set(&[MAX_REQUESTS], u64::from(choice.max_requests))
     }
@@ -75,7 +75,7 @@ impl<'a> Switch<'a> {
         let algorithm = variable(self.collective, ALGORITHM);
         for (name, value) in &self.defaults {
             let wanted = if *name == algorithm { 0 } else { *value };
-            // What cannot be set may well be what it shall be: then the builtin and mock-ups can be timed.
+            // A parameter that cannot be set may have the value already: then the builtin and mock-ups can be timed.
             if self.tools.int(name)? != Some(wanted) {
                 self.tools.set_int(name, wanted)?;
             }

@@ -1,4 +1,4 @@
-//! Bringing ranks together before every timed call.
+//! Synchronisation of ranks before every timed call.
 
 use std::thread;
 
@@ -13,31 +13,31 @@ use crate::clock::now;
 
 const START: mpi::Tag = 14;
 
-/// How far ahead of now rank 0 sets a start, in nanoseconds: at first, at least, at most.
+/// Time in nanoseconds from now to a start that rank 0 sets: initial, minimum, maximum.
 const FIRST_LEAD: i64 = 50_000;
 const LEAST_LEAD: i64 = 5_000;
 const MOST_LEAD: i64 = 10_000_000;
 
-/// A wait of more nanoseconds leaves the processor to others meanwhile.
+/// Nanoseconds above which a wait yields the processor.
 const LONG_WAIT: i64 = 1_000_000;
 
-/// Returns on no rank before every rank has entered: in round k each rank tells the one 2^k after it and hears from
-/// the one 2^k before it (Hensgen, Finkel, Manber 1988). One barrier for all candidates, made of point-to-point
-/// messages, so that none is favoured and the barrier under test never synchronises itself.
+/// A barrier: returns on no rank before every rank has entered. In round k each rank sends to the one 2^k after it and
+/// receives from the one 2^k before it (Hensgen, Finkel, Manber 1988). All candidates use this barrier of
+/// point-to-point messages, so that none is favoured and a timed `MPI_Barrier` never synchronises itself.
 pub(crate) fn dissemination_barrier(comm: &SimpleCommunicator) {
     all_agree(comm, true);
 }
 
-/// What an operation makes of every rank's value, on all ranks. MPI writes elements of the type that was sent, whatever receives
-/// them: one type for both keeps it from writing further than there is room.
+/// Reduces every rank's value with an operation; all ranks get the result. MPI writes elements of the sent type into
+/// any receive buffer: one type for both prevents writing beyond its end.
 pub(crate) fn over_ranks<T: Equivalence + Copy>(comm: &SimpleCommunicator, mine: T, operation: SystemOperation) -> T {
     let mut all = mine;
     comm.all_reduce_into(&mine, &mut all, operation);
     all
 }
 
-/// Whether all ranks say yes. The same exchange: what a rank hears in the end covers every rank at least once. Under a
-/// rules file, collectives of the communicator may be the ones that fail.
+/// Returns true if all ranks pass true. Uses the exchange of [`dissemination_barrier`], after which a rank has received
+/// from every other one, directly or indirectly. It uses no collective, since with a rules file these may fail.
 pub(crate) fn all_agree(comm: &SimpleCommunicator, mine: bool) -> bool {
     let (rank, size) = (comm.rank(), comm.size());
     let mut agreed = u8::from(mine);
@@ -53,34 +53,34 @@ pub(crate) fn all_agree(comm: &SimpleCommunicator, mine: bool) -> bool {
     agreed == 1
 }
 
-/// How the calls of a launch begin, and by which clock they are timed.
+/// Method for starting the calls of a launch, with the clock that times them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Synchroniser {
     method: SyncMethod,
-    /// How late a rank may be, in nanoseconds.
+    /// Maximum delay of a rank's start, in nanoseconds.
     tolerance: i64,
     lead: i64,
 }
 
-/// The beginning of a call.
+/// The start of a call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Begun {
-    /// In nanoseconds of the clock that [`Synchroniser::end`] reads.
+    /// Nanoseconds of the clock that [`Synchroniser::end`] reads.
     pub(crate) at: i64,
     pub(crate) began: Began,
 }
 
-/// Whether a rank began a call in time. Otherwise what the call takes says nothing.
+/// Punctuality of a rank's start of a call. After a late start, the duration of the call is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Began {
     InTime,
-    /// It waited for the start, and the system did not let it go on in time.
+    /// It waited for the start, and the system resumed it too late.
     Overslept,
-    /// The start was over when it heard of it.
+    /// The start was over when it received it.
     Missed,
 }
 
-/// How many ranks were late for a call.
+/// Number of ranks that were late for a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Lateness {
     pub(crate) overslept: u64,
@@ -88,7 +88,7 @@ pub(crate) struct Lateness {
 }
 
 impl Began {
-    /// A number whose sum over ranks tells how many of each kind there are.
+    /// Returns a number whose sum over ranks encodes the count of each kind.
     pub(crate) fn weight(self) -> u64 {
         match self {
             Self::InTime => 0,
@@ -99,8 +99,8 @@ impl Began {
 }
 
 impl Lateness {
-    /// What a sum of weights tells.
-    pub(crate) fn of(sum: u64) -> Self {
+    /// Decodes a sum of weights.
+    pub(crate) fn decode(sum: u64) -> Self {
         Self { overslept: sum & 0xffff_ffff, missed: sum >> 32 }
     }
 
@@ -130,7 +130,18 @@ impl Synchroniser {
         }
     }
 
-    /// The time at which a call ended here.
+    /// Begins a call like `begin`, later by this many nanoseconds on this rank; on the common clock.
+    pub(crate) fn begin_late(&self, comm: &SimpleCommunicator, clock: &CommonClock, delay: i64) -> Begun {
+        let begun = self.begin(comm, clock);
+        let start = if self.is_round_time() { begun.at } else { clock.common(begun.at) };
+        if delay == 0 {
+            return Begun { at: start, ..begun };
+        }
+        wait(start + delay, i64::MAX / 2, clock);
+        Begun { at: clock.common(now()), ..begun }
+    }
+
+    /// The end time of a call on this rank.
     pub(crate) fn end(&self, clock: &CommonClock) -> i64 {
         match self.method {
             SyncMethod::Barrier => now(),
@@ -138,7 +149,7 @@ impl Synchroniser {
         }
     }
 
-    /// Learns from a visit in which starts were missed so many times: rank 0 sets them further ahead, or less far.
+    /// Adapts the lead of starts, on rank 0, to the number of missed starts in a visit.
     pub(crate) fn learn(&mut self, missed: u64, calls: u64) {
         if missed * 20 > calls {
             self.lead = (self.lead * 2).min(MOST_LEAD);
@@ -147,14 +158,14 @@ impl Synchroniser {
         }
     }
 
-    /// The start that rank 0 sets, told along a binomial tree.
+    /// The start that rank 0 sets, sent along a binomial tree.
     fn agree(&self, comm: &SimpleCommunicator, clock: &CommonClock) -> i64 {
         let (rank, size) = (comm.rank(), comm.size());
         let mut at = clock.common(now()) + self.lead;
         if rank != 0 {
             at = comm.process_at_rank(rank & (rank - 1)).receive_with_tag::<i64>(START).0;
         }
-        // A rank tells the ranks that differ from it in one bit below its own lowest.
+        // A rank sends to the ranks that differ from it in one bit below its own lowest.
         let lowest = if rank == 0 { (size as u32).next_power_of_two() as i32 } else { rank & -rank };
         let mut bit = lowest >> 1;
         while bit > 0 {
@@ -174,7 +185,7 @@ fn wait(until: i64, tolerance: i64, clock: &CommonClock) -> Began {
         return Began::Missed;
     }
     while time < until {
-        // Whoever gives the processor away shortly before the start may get it back too late.
+        // A rank that yields the processor shortly before the start may resume too late.
         if until - time > LONG_WAIT {
             thread::yield_now();
         } else {
@@ -192,9 +203,9 @@ mod tests {
     #[test]
     fn sums_of_weights_tell_who_was_late() {
         let ranks = [Began::InTime, Began::Missed, Began::Overslept, Began::Overslept];
-        let late = Lateness::of(ranks.into_iter().map(Began::weight).sum());
+        let late = Lateness::decode(ranks.into_iter().map(Began::weight).sum());
         assert_eq!(late, Lateness { overslept: 2, missed: 1 });
-        assert!(late.any() && !Lateness::of(Began::InTime.weight()).any());
+        assert!(late.any() && !Lateness::decode(Began::InTime.weight()).any());
     }
 
     #[test]

@@ -1,26 +1,26 @@
-//! What a call sends, counted: proof that two ways to ask for an algorithm come to the same.
+//! Count of the messages that a call sends: proof that two requests for an algorithm have one effect.
 //!
-//! Open MPI's monitoring layer reports every message (see `ffi::counter`). Persistent requests, which the first algorithms
-//! of alltoall and alltoallv use, pass by the layer uncounted.
+//! Open MPI's monitoring layer reports every message (see `ffi::counter`). Persistent requests, which the first
+//! algorithms of alltoall and alltoallv use, bypass the layer and are not counted.
 
 use std::collections::BTreeMap;
 
 use collrules_rules::Collective;
 use collrules_runner::launch::LaunchPlan;
-use collrules_runner::wire::{Event, Sent};
+use collrules_runner::wire::{Sent, WorkerEvent};
 
 use crate::asking::Asking;
 use crate::communicators::Communicators;
 use crate::control::Control;
 use crate::error::WorkerError;
 use crate::ffi::{Tools, counter};
-use crate::operation::Operation;
+use crate::operation::CellOperation;
 use crate::report::report;
 use crate::sync::dissemination_barrier;
 
-/// Calls each point of the plan once, with checked data, and reports what every rank sent meanwhile.
+/// Calls each point of the plan once with checked data, and reports the messages that every rank sent.
 pub(crate) fn run(control: &Control, tools: &Tools, plan: &LaunchPlan) -> Result<(), WorkerError> {
-    // The messages that brought the plan here went through the layer, if there is one.
+    // The messages that carried the plan went through the layer, if there is one.
     let fed = control.gather(control.ranks(), counter::is_fed());
     if control.is_root() && fed.contains(&false) {
         return Err(WorkerError::NotMonitored);
@@ -34,22 +34,23 @@ pub(crate) fn run(control: &Control, tools: &Tools, plan: &LaunchPlan) -> Result
         if control.rank() >= cell.ranks.0 {
             continue;
         }
-        // What Open MPI cannot be asked for by MPI_T is found out by all members alike.
+        // A choice that MPI_T cannot set fails on all members.
         if let Err(error) = communicators.prepare(cell, &planned.candidates) {
-            report(control, &Event::Uncounted { cell: place, why: error.to_string() });
+            report(control, &WorkerEvent::Uncounted { cell: place, why: error.to_string() });
             continue;
         }
         let base = communicators.base(cell);
-        let mut operation = Operation::new(cell, base, &planned.candidates, communicators.parts(cell))?;
-        let asking = Asking::of(Some(tools), cell.collective, &planned.candidates)?;
+        let mut operation =
+            CellOperation::new(cell, base, &planned.candidates, communicators.parts(cell), plan.arguments)?;
+        let asking = Asking::new(Some(tools), cell.collective, &planned.candidates)?;
         for (index, candidate) in planned.candidates.iter().enumerate() {
             asking.as_ref().map_or(Ok(()), |asking| asking.before(index))?;
             let comm = communicators.candidate(cell, *candidate);
             let means = operation.means(*candidate);
             dissemination_barrier(base);
-            // Only this rank's own sends are counted here, so that nobody has to wait for anybody.
+            // Counts only the sends of this rank, so no rank has to wait for another.
             let before = counter::sent(control.ranks());
-            // The check of a barrier calls it as often as it takes.
+            // The check of a barrier calls it as often as needed.
             let result = if cell.collective == Collective::Barrier {
                 operation.call(comm, means).map(|()| true)
             } else {
@@ -65,8 +66,8 @@ pub(crate) fn run(control: &Control, tools: &Tools, plan: &LaunchPlan) -> Result
             report(
                 control,
                 &match all {
-                    Ok(ranks) => Event::Sent { cell: place, candidate: index, ranks },
-                    Err(why) => Event::Uncounted { cell: place, why },
+                    Ok(ranks) => WorkerEvent::Sent { cell: place, candidate: index, ranks },
+                    Err(why) => WorkerEvent::Uncounted { cell: place, why },
                 },
             );
         }

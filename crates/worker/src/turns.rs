@@ -1,18 +1,20 @@
-//! The timed calls themselves: the one loop that real calls and the measurement of its own cost go through.
+//! Timed calls, in the one loop that times both real calls and the loop's own cost.
 
 use crate::clock::seconds;
 use crate::sync::{Began, Begun};
 
-/// What one call came to on this rank.
+/// Timing of one call on this rank.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Turn {
+    /// Start in nanoseconds, on the clock that also gives the end.
+    pub(crate) at: i64,
     pub(crate) seconds: f64,
-    /// Whether this rank began in time.
+    /// Punctuality of this rank's start.
     pub(crate) began: Began,
 }
 
-/// Makes so many calls one after the other, each between a beginning and an end, and appends what they took. A failed
-/// call ends it, with its place.
+/// Makes this many calls one after the other, each between a start and an end, and appends their times. A failed call
+/// ends the loop, with its place.
 pub(crate) fn turns<E>(
     count: usize,
     mut begin: impl FnMut(usize) -> Begun,
@@ -23,7 +25,7 @@ pub(crate) fn turns<E>(
     for place in 0..count {
         let Begun { at, began } = begin(place);
         let result = call(place);
-        taken.push(Turn { seconds: seconds(end() - at), began });
+        taken.push(Turn { at, seconds: seconds(end() - at), began });
         result.map_err(|error| (place, error))?;
     }
     Ok(())

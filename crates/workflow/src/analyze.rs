@@ -1,59 +1,62 @@
-//! Samples or a table to findings: what `collrules analyze` and the end of `tune` decide.
+//! Findings from samples or a table: the decisions of `collrules analyze` and the end of `tune`.
 
 use std::path::Path;
 
-use collrules_import::{self as import, Format, Import, Importer};
+use collrules_import::{self as import, Import, ImportFormat, Importer};
+use collrules_record::conduct::list_conducts;
 use collrules_record::findings::{Criteria, Findings};
+use collrules_record::options::TuneOptions;
 use collrules_record::policy::Assumptions;
 use collrules_record::rundir::RunDir;
 use collrules_record::sample::TableTiming;
 use collrules_record::units::Seconds;
-use collrules_record::validation::GivenBack;
+use collrules_record::validation::RevertedRange;
 use collrules_record::{Manifest, Policy};
 use collrules_rules::Release;
 use collrules_rules::words::counted;
 use collrules_runner::grid::known_release;
 use collrules_tuner::{Laid, Observations, TunerError};
 
+use crate::campaign::Measurement;
 use crate::error::WorkflowError;
 use crate::layouts::Other;
 use crate::session::Session;
-use crate::{clock, layouts, remarks, resume, served};
+use crate::{clock, evidence, layouts, remarks, resume, served};
 
-/// The release that foreign timings are taken to come from where nobody says otherwise.
+/// Default release of foreign timings.
 pub const TABLE_RELEASE: Release = Release::V5_0;
 
-/// What there is to decide on.
+/// Timings for decisions, with their origin.
 pub struct Source {
     /// The timings.
     pub observations: Observations,
-    /// Those of launches with a rules file in force, in a check of guidelines that has some.
+    /// Timings of launches with an active rules file, in a check of guidelines.
     pub under_rules: Option<Observations>,
-    /// The release whose algorithms they are of.
+    /// The release that was measured.
     pub release: Release,
-    /// The step of the clock they were read off; 0 where it is unknown.
+    /// Step of the clock that was read; 0 if unknown.
     pub clock_step: Seconds,
-    origin: MeasuredBy,
+    origin: TimingOrigin,
     pub(crate) name: String,
 }
 
-/// Where timings come from.
-enum MeasuredBy {
-    /// We measured them.
+/// Origin of timings.
+enum TimingOrigin {
+    /// A run of collrules.
     Run { run: RunDir, manifest: Box<Manifest> },
-    /// Others did; with what is wrong with their numbers, and what else is to be said of them.
+    /// Other programs; with doubts about their numbers, and further remarks.
     Others { found: Vec<import::Finding>, remarks: Vec<String> },
 }
 
 impl Source {
-    /// A run directory, measured or imported.
+    /// Source from a run directory, measured or imported.
     pub fn of_run(path: &Path, session: &mut Session<'_>) -> Result<(Self, RunDir), WorkflowError> {
         let run = RunDir::open(path)?;
         let name = run.path().display().to_string();
         if let Some((manifest, report)) = import::open(&run)? {
             let observations = Observations::from_samples_of(&run.samples()?.text, manifest.statistic)
                 .map_err(WorkflowError::analysis(&name))?;
-            let origin = MeasuredBy::Others { found: report.findings, remarks: Vec::new() };
+            let origin = TimingOrigin::Others { found: report.findings, remarks: Vec::new() };
             let source = Self {
                 observations,
                 under_rules: None,
@@ -72,18 +75,23 @@ impl Source {
             under_rules,
             release: known_release(&manifest.survey)?,
             clock_step: manifest.survey.clock_step,
-            origin: MeasuredBy::Run { run: run.clone(), manifest: Box::new(manifest) },
+            origin: TimingOrigin::Run { run: run.clone(), manifest: Box::new(manifest) },
             name,
         };
         Ok((source, run))
     }
 
-    /// A timing table, which the options say how to read; `-` is standard input.
+    /// Source from a timing table, read according to the options; `-` is standard input.
     pub fn of_table(path: &Path, options: import::Options, session: &mut Session<'_>) -> Result<Self, WorkflowError> {
         let bytes = import::read_file(path).map_err(|cause| WorkflowError::open(path, cause))?;
         let release = options.release;
-        if let Some(format @ (Format::Osu | Format::Imb | Format::Reprompi | Format::Detail | Format::Best)) =
-            Importer::format(&bytes)
+        if let Some(
+            format @ (ImportFormat::Osu
+            | ImportFormat::Imb
+            | ImportFormat::Reprompi
+            | ImportFormat::Detail
+            | ImportFormat::Best),
+        ) = Importer::format(&bytes)
         {
             return Err(WorkflowError::Input(format!(
                 "{} is {format}, not a table: `collrules import` makes a run directory of it to analyze",
@@ -105,55 +113,57 @@ impl Source {
             under_rules: None,
             release,
             clock_step: Seconds(0.0),
-            origin: MeasuredBy::Others { found, remarks: remarks.into_iter().collect() },
+            origin: TimingOrigin::Others { found, remarks: remarks.into_iter().collect() },
             name,
         })
     }
 
-    /// What the timings are called.
+    /// Returns the name of the timings.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What is to be said of numbers that others measured, in whole sentences.
+    /// Lists doubts about numbers of other programs, in whole sentences.
     pub(crate) fn doubts(&self) -> Vec<String> {
         match &self.origin {
-            MeasuredBy::Run { .. } => Vec::new(),
-            MeasuredBy::Others { found, remarks } => remarks.iter().cloned().chain(import::remarks(found)).collect(),
+            TimingOrigin::Run { .. } => Vec::new(),
+            TimingOrigin::Others { found, remarks } => remarks.iter().cloned().chain(import::remarks(found)).collect(),
         }
     }
 
-    /// The run directory, if we measured.
+    /// The run directory, if collrules measured it.
     pub fn run(&self) -> Option<&RunDir> {
         match &self.origin {
-            MeasuredBy::Run { run, .. } => Some(run),
-            MeasuredBy::Others { .. } => None,
+            TimingOrigin::Run { run, .. } => Some(run),
+            TimingOrigin::Others { .. } => None,
         }
     }
 
-    /// The manifest, if we measured.
+    /// The manifest, if collrules measured it.
     pub fn manifest(&self) -> Option<&Manifest> {
         match &self.origin {
-            MeasuredBy::Run { manifest, .. } => Some(manifest),
-            MeasuredBy::Others { .. } => None,
+            TimingOrigin::Run { manifest, .. } => Some(manifest),
+            TimingOrigin::Others { .. } => None,
         }
     }
 
-    /// What is assumed of programs: what is said, or else what the run assumed. Its race kept what rules may choose under that.
+    /// Returns the assumptions about programs: the given ones, or else those of the run, whose race kept the candidates
+    /// that rules may choose under them.
     pub fn assumptions(&self, said: Option<Assumptions>) -> Assumptions {
         said.or_else(|| Some(self.manifest()?.plan.schedule.assumptions)).unwrap_or_default()
     }
 
-    /// Decides. What a validation of a run gave back to the builtin stays there.
+    /// Decides on the timings. Ranges that a validation of a run reverted to the builtin stay reverted.
     pub fn decide(&self, criteria: Criteria, policy: Policy) -> Result<Findings, WorkflowError> {
         match &self.origin {
-            MeasuredBy::Run { run, manifest } => decide(run, manifest, &self.observations, criteria, policy, &[]),
-            MeasuredBy::Others { found, .. } => {
+            TimingOrigin::Run { run, manifest } => decide(run, manifest, &self.observations, criteria, policy, &[]),
+            TimingOrigin::Others { found, .. } => {
                 let criteria = Criteria { clock_step: self.clock_step, ..criteria };
                 let mut findings =
                     collrules_tuner::analyze_under(&self.observations, self.release, criteria, policy, &self.name)
                         .map_err(WorkflowError::analysis(&self.name))?;
                 findings.doubted = import::doubted(found);
+                findings.conduct = list_conducts(&findings);
                 findings.remarks.extend(self.doubts());
                 findings.remarks.extend(remarks::of_rules(&findings));
                 Ok(findings)
@@ -162,28 +172,27 @@ impl Source {
     }
 }
 
-/// Decides on what a run directory holds. What a validation of the run gave back to the builtin stays there.
-pub(crate) fn of_run(
-    run: &RunDir,
-    manifest: &Manifest,
-    criteria: Criteria,
-    policy: Policy,
+/// Decides on the measurements of a tuning so far. Ranges that a validation of the run reverted to the builtin stay
+/// reverted.
+pub(crate) fn analyze_run(
+    measured: &Measurement,
+    options: &TuneOptions,
     session: &mut Session<'_>,
 ) -> Result<Findings, WorkflowError> {
-    giving_back(run, manifest, criteria, policy, &[], session)
+    analyze_reverting(measured.run(), &measured.manifest, options.criteria.into(), options.policy, &[], session)
 }
 
-/// The same with this left to the builtin as well.
-pub(crate) fn giving_back(
+/// Decides on the measurements of a run directory, with these ranges reverted too.
+pub(crate) fn analyze_reverting(
     run: &RunDir,
     manifest: &Manifest,
     criteria: Criteria,
     policy: Policy,
-    given_back: &[GivenBack],
+    reverted: &[RevertedRange],
     session: &mut Session<'_>,
 ) -> Result<Findings, WorkflowError> {
     let (observations, _) = observations(run, manifest.plan.launches, session)?;
-    decide(run, manifest, &observations, criteria, policy, given_back)
+    decide(run, manifest, &observations, criteria, policy, reverted)
 }
 
 fn decide(
@@ -192,25 +201,28 @@ fn decide(
     observations: &Observations,
     criteria: Criteria,
     policy: Policy,
-    given_back: &[GivenBack],
+    reverted: &[RevertedRange],
 ) -> Result<Findings, WorkflowError> {
     let name = run.path().display().to_string();
-    let others = Other::of(run)?;
-    let mut given_back = given_back.to_vec();
+    let others = Other::list_within(run)?;
+    let (mut reverted, mut left_out) = (reverted.to_vec(), Vec::new());
     for run in std::iter::once(run).chain(others.iter().map(|other| &other.run)) {
-        let before = run.validation()?.map(|validation| validation.given_back).unwrap_or_default();
-        given_back.extend(before.into_iter().filter(|range| !given_back.contains(range)).collect::<Vec<_>>());
+        let (validation, other) = evidence::validation_of(run)?;
+        let before = validation.map(|validation| validation.reverted).unwrap_or_default();
+        left_out.extend(other);
+        reverted.extend(before.into_iter().filter(|range| !reverted.contains(range)).collect::<Vec<_>>());
     }
-    let given_back = &given_back[..];
+    let reverted = &reverted[..];
     let weights = crate::profile::weights(manifest).iter().map(|weight| (weight.cell, weight.time));
-    let observations = &observations.clone().weighing(weights);
+    let planned = manifest.plan.cells.iter().map(|planned| planned.cell);
+    let observations = &observations.clone().weighing(weights).planning(planned);
     let criteria = Criteria { clock_step: manifest.survey.clock_step, ..criteria };
     let release = known_release(&manifest.survey)?;
     let own = Laid { observations, placement: &manifest.plan.placement, run: &name };
     let laid: Vec<Laid<'_>> = others.iter().map(Other::laid).collect();
-    // What a file can tell apart need not share a rule.
+    // Layouts that a file can distinguish need not share rules.
     let analyze = |own: Laid<'_>, others: &[Laid<'_>]| {
-        let analyzed = collrules_tuner::analyze_among(own, others, release, criteria, policy, given_back);
+        let analyzed = collrules_tuner::analyze_among(own, others, release, criteria, policy, reverted);
         analyzed.map_err(|cause| untimed(run, WorkflowError::analysis(own.run)(cause)))
     };
     let (mut findings, freed) = if release.tells_distributions() {
@@ -222,31 +234,37 @@ fn decide(
     } else {
         analyze(own, &laid)?
     };
-    if laid.is_empty() && !policy.shares.is_empty() {
-        findings.remarks.push("--weight has no effect: all was measured in one layout.".to_owned());
-    }
-    findings.pins = served::needed(&findings, &freed);
-    findings.simulated = manifest.backend == "simulation";
-    let beyond = collrules_tuner::beyond_rules(observations, criteria).map_err(WorkflowError::analysis(&name))?;
+    findings.parameters = served::needed(&findings, &freed);
+    findings.simulated = manifest.is_simulated();
+    findings.conduct = list_conducts(&findings);
+    let beyond =
+        collrules_tuner::describe_reference_gains(observations, criteria).map_err(WorkflowError::analysis(&name))?;
     findings.remarks.extend(beyond);
     let missing = manifest.plan.cells.iter().filter(|planned| !findings.cells.iter().any(|c| c.cell == planned.cell));
     let missing = missing.count();
     if missing > 0 {
         findings.remarks.push(format!(
-            "Not all planned cells were measured: {missing} of {} have no timings and keep the builtin.",
+            "Not everything was measured: {missing} of {} planned sizes have no timings and keep the default.",
             manifest.plan.cells.len(),
         ));
     }
     findings.remarks.extend(collrules_report::layouts::sentences(&findings));
-    findings.remarks.extend(remarks::of_validation(given_back));
+    findings.remarks.extend(remarks::of_validation(reverted));
+    findings.remarks.extend(left_out);
     findings.remarks.extend(remarks::of_rules(&findings));
     findings.remarks.extend(remarks::of_run(manifest));
+    if !run.has_digests()? {
+        findings.remarks.push(
+            "The run has no digests, since an earlier collrules made it: changes of its files cannot be detected."
+                .to_owned(),
+        );
+    }
     findings.remarks.extend(clock::under_resolution(&findings));
     findings.remarks.extend(clock::of_clock(&run.clock()?));
     Ok(findings)
 }
 
-/// Says why nothing was timed, if the clock file does.
+/// Replaces the error by the reason why nothing was timed, if the clock file has one.
 fn untimed(run: &RunDir, error: WorkflowError) -> WorkflowError {
     match &error {
         WorkflowError::Analysis { source_name, cause: cause @ TunerError::NoSamples { .. } } => {
@@ -258,7 +276,7 @@ fn untimed(run: &RunDir, error: WorkflowError) -> WorkflowError {
     }
 }
 
-/// The timings of a run, and those of its launches with a rules file in force, which are never compared with others.
+/// The timings of a run, and those of its launches with an active rules file, which are never compared with others.
 fn observations(
     run: &RunDir,
     launches: u32,
@@ -266,7 +284,7 @@ fn observations(
 ) -> Result<(Observations, Option<Observations>), WorkflowError> {
     let samples = run.samples()?;
     if samples.torn {
-        session.say("the last line of the samples is incomplete and left out");
+        session.say("left out the last line of the samples: it is incomplete");
     }
     let failed = |cause| untimed(run, WorkflowError::analysis(run.path().display())(cause));
     let (read, under_rules) =

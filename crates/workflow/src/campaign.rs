@@ -1,63 +1,99 @@
-//! A run directory that is measured into: begun or resumed, one plan after another. The only measuring loop: tuning,
-//! refinement, validation and studies differ in the plans alone.
+//! The run directory of measurements: begun or resumed, one plan after another. This is the only measuring loop:
+//! tuning, refinement, validation and studies differ only in their plans.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use collrules_record::experiment::Experiment;
 use collrules_record::manifest::{self, Manifest};
-use collrules_record::options::{Request, Tuning};
+use collrules_record::options::{Request, SystemOptions, TuneOptions};
 use collrules_record::plan::Skipped;
 use collrules_record::rundir::{self, RunDir, RunLog};
+use collrules_record::settings::Settings;
 use collrules_record::{Cell, Layout, Plan, Seconds, Survey};
-use collrules_runner::campaign::{self, Policy, Tally};
+use collrules_runner::campaign::{self, StopConditions, Tally};
 use collrules_runner::{Backend, RunnerError, separate};
 
 use crate::error::WorkflowError;
-use crate::laps::Laps;
+use crate::phases::Phases;
 use crate::session::{Event, Session};
-use crate::start::{self, Pins, Started};
-use crate::{allotted, plan, publish, resume, served};
+use crate::start::{self, Started};
+use crate::{plan, publish, resume, served, settings, time_budget};
 
-/// Where a campaign begins.
+/// An experiment to measure, with its directory.
 #[derive(Clone, Debug)]
-pub enum Begin {
-    /// In a new directory.
-    New {
-        /// The options.
-        tuning: Tuning,
-        /// The directory.
-        out: PathBuf,
-    },
-    /// In the directory of a run that was begun before.
-    Resume {
-        /// The directory.
-        run: PathBuf,
-        /// The options: those of the run, with what may be changed in them.
-        tuning: Tuning,
-    },
+pub struct Begin {
+    /// Experiment to measure. For a resumed run, it includes the options that may be changed.
+    pub experiment: Experiment,
+    /// Options that the user gave.
+    pub request: Request,
+    /// The directory.
+    pub place: RunPlace,
 }
 
-/// A tuning campaign that is measured.
-pub struct Measured {
-    /// What carried it out.
+/// The directory of an experiment.
+#[derive(Clone, Debug)]
+pub enum RunPlace {
+    /// A new directory.
+    New(PathBuf),
+    /// A new directory, with the layout in which programs spend the most time.
+    NewInBestLayout(PathBuf),
+    /// The directory of a run to resume.
+    Resumed(PathBuf),
+}
+
+impl Begin {
+    /// A tuning in a new directory.
+    pub fn tuning(options: TuneOptions, out: PathBuf) -> Self {
+        Self {
+            experiment: options.experiment(Vec::new()),
+            request: Request::Tune(Box::new(options)),
+            place: RunPlace::New(out),
+        }
+    }
+
+    /// Returns the error with the reason why no rules are made.
+    pub(crate) fn refuse_tuning(&self) -> WorkflowError {
+        let shown = match &self.place {
+            RunPlace::New(path) | RunPlace::NewInBestLayout(path) | RunPlace::Resumed(path) => path.display(),
+        };
+        WorkflowError::Usage(format!(
+            "{shown} is not a tuning: `collrules measure --resume {shown}` resumes measuring, and `collrules analyze \
+             {shown}` makes rules from its samples"
+        ))
+    }
+
+    /// A recorded run, with its experiment as begun.
+    pub fn recorded(directory: &Path) -> Result<Self, WorkflowError> {
+        let run = RunDir::open(directory)?;
+        let manifest = run.manifest()?;
+        resume::refuse_comparison(&run, &manifest)?;
+        let experiment = resume::experiment(&run, &manifest)?;
+        Ok(Self { experiment, request: manifest.request, place: RunPlace::Resumed(directory.to_owned()) })
+    }
+}
+
+/// An experiment in progress, with its run.
+pub struct Measurement {
+    /// Backend that runs it, with its survey.
     pub started: Started,
     /// The manifest.
     pub manifest: Manifest,
-    /// The options in force.
-    pub tuning: Tuning,
-    /// Whether it was begun before.
+    /// Experiment that is timed.
+    pub experiment: Experiment,
+    /// True if the run is resumed.
     pub(crate) resumed: bool,
-    /// Where the time of this process went.
-    pub(crate) laps: Laps,
-    /// The directory, held for this process.
+    /// Time of each part of this process.
+    pub(crate) phases: Phases,
+    /// The directory, locked by this process.
     pub(crate) campaign: Campaign,
 }
 
-impl Measured {
-    /// What is left of so many times the budget; nothing where there is no budget.
+impl Measurement {
+    /// Returns the rest of this multiple of the budget; none without a budget.
     pub(crate) fn left(&self, times: f64) -> Option<Seconds> {
-        let budget = self.tuning.budget?;
-        Some(Seconds((times * budget.0 - self.laps.elapsed()).max(0.0)))
+        let budget = self.experiment.budget?;
+        Some(Seconds((times * budget.0 - self.phases.elapsed()).max(0.0)))
     }
 
     /// The run directory.
@@ -65,17 +101,25 @@ impl Measured {
         &self.campaign.run
     }
 
-    /// Measures all that is left of the grid.
+    /// Measures the grid up to this total number of launches, so that several campaigns can take turns.
+    pub(crate) fn take_turn(&mut self, launches: u32, session: &mut Session<'_>) -> Result<(), WorkflowError> {
+        if launches == 1 {
+            session.tell(Event::Measuring { run: self.run().path(), plan: &self.manifest.plan, resumed: false });
+        }
+        self.campaign.take_turn(&self.manifest.plan, launches, self.started.backend.as_mut(), session)
+    }
+
+    /// Measures the rest of the grid.
     pub(crate) fn grid(&mut self, session: &mut Session<'_>) -> Result<(), WorkflowError> {
         let mut plan = self.manifest.plan.clone();
         if self.resumed {
-            plan::fit(&mut plan, &self.tuning, self.run().progress().spent, self.started.startup);
+            plan::fit(&mut plan, &self.experiment, self.run().progress().spent, self.started.startup);
         }
         session.tell(Event::Measuring { run: self.run().path(), plan: &plan, resumed: self.resumed });
         self.campaign.measure(&plan, self.started.backend.as_mut(), session)?;
         let starts = separate::starts_apart(&plan) as f64 * plan.schedule.startup.0;
-        self.laps.end("measuring", plan.budget().unwrap_or_default().0 + starts);
-        // Who began after us was not there when we looked first.
+        self.phases.end("measuring", plan.budget().unwrap_or_default().0 + starts);
+        // A later job was not visible in the first check.
         if self.started.allocation.is_some() && !self.started.remarks.iter().any(|said| said.starts_with("other steps"))
         {
             start::company().iter().for_each(|remark| session.say(remark));
@@ -83,7 +127,25 @@ impl Measured {
         Ok(())
     }
 
-    /// Gives a run up that began now: the directory may be used again, unless something was measured.
+    /// Measures the rest: of the grid, of the rounds that an earlier session planned, and of other layouts.
+    pub(crate) fn measure(&mut self, session: &mut Session<'_>) -> Result<(), WorkflowError> {
+        self.grid(session)?;
+        self.campaign.measure_kept(self.started.backend.as_mut(), session)?;
+        let others = Instant::now();
+        for layout in self.experiment.also_layout.clone() {
+            let Some(begin) = elsewhere(self, layout, session)? else { continue };
+            measure(&begin, session)?;
+        }
+        self.phases.leave_out(others);
+        Ok(())
+    }
+
+    /// Measures a further round.
+    pub(crate) fn measure_round(&mut self, plan: &Plan, session: &mut Session<'_>) -> Result<(), WorkflowError> {
+        self.campaign.measure_round(plan, self.started.backend.as_mut(), session)
+    }
+
+    /// Discards a new run, so that the directory may be used again, unless it has measurements.
     pub(crate) fn give_up(self) -> Result<(), WorkflowError> {
         let Campaign { run, log, .. } = self.campaign;
         drop(log);
@@ -94,165 +156,220 @@ impl Measured {
     }
 }
 
-/// Begins a run or resumes one, and measures all that is left of its grid.
-pub fn measure(begin: &Begin, session: &mut Session<'_>) -> Result<Measured, WorkflowError> {
+/// Begins a run or resumes one, and measures the rest of it.
+pub fn measure(begin: &Begin, session: &mut Session<'_>) -> Result<Measurement, WorkflowError> {
     let mut measured = prepare(begin, session)?;
-    measured.grid(session)?;
-    let others = Instant::now();
-    for layout in measured.tuning.also_layout.clone() {
-        let Some(begin) = elsewhere(&measured, layout, session)? else { continue };
-        measure(&begin, session)?;
-    }
-    measured.laps.leave_out(others);
+    measured.measure(session)?;
     Ok(measured)
 }
 
-/// Where the campaign of another layout begins, or goes on; nothing where it would be the same, or cannot be measured here.
-fn elsewhere(measured: &Measured, layout: Layout, session: &mut Session<'_>) -> Result<Option<Begin>, WorkflowError> {
-    let path = measured.run().file(&format!("{}{layout}", rundir::LAYOUT));
-    if path.join(rundir::MANIFEST).exists() {
-        let tuning = options_of(&path)?;
-        return Ok(Some(Begin::Resume { run: path, tuning }));
-    }
-    let hosts = &measured.started.survey.hosts;
-    let (own, most) = (measured.tuning.system.layout, layout.most(hosts));
-    let nodes = &measured.manifest.plan.placement.nodes;
-    if nodes.iter().all(|(ranks, nodes)| *ranks > most || layout.nodes(hosts, *ranks) == *nodes) {
-        session.say(&format!("--also-layout {layout} is left out: no communicator lies there otherwise than in {own}"));
-        return Ok(None);
-    }
-    let mut tuning = Tuning { also_layout: Vec::new(), ..measured.tuning.clone() };
-    tuning.system.layout = layout;
-    tuning.grid.ranks.sizes.retain(|ranks| *ranks <= most);
-    session.say(&format!("--also-layout {layout}: measuring in {}", path.display()));
-    Ok(Some(Begin::New { tuning, out: path }))
+/// Surveys a system, before the experiment is known.
+pub(crate) fn survey(system: &SystemOptions, out: &Path, session: &mut Session<'_>) -> Result<Started, WorkflowError> {
+    publish::refuse_unnameable(out)?;
+    let started = session.start(system)?;
+    started.remarks.iter().for_each(|remark| session.say(remark));
+    Ok(started)
 }
 
-/// Begins a run or resumes one; nothing is measured yet.
-pub(crate) fn prepare(begin: &Begin, session: &mut Session<'_>) -> Result<Measured, WorkflowError> {
-    let laps = Laps::begin();
-    let (mut started, manifest, campaign, tuning, resumed) = match begin {
-        Begin::New { tuning, out } => new(tuning, out, session)?,
-        Begin::Resume { run, tuning } => resumed(run, tuning, session)?,
+/// Returns the campaign of another layout, to begin or to resume; none if it places ranks identically, or cannot be
+/// measured here.
+fn elsewhere(
+    measured: &Measurement,
+    layout: Layout,
+    session: &mut Session<'_>,
+) -> Result<Option<Begin>, WorkflowError> {
+    let path = measured.run().file(&format!("{}{layout}", rundir::LAYOUT));
+    if path.join(rundir::MANIFEST).exists() {
+        return Begin::recorded(&path).map(Some);
+    }
+    let hosts = &measured.started.survey.hosts;
+    let (own, most) = (measured.experiment.system.layout, layout.most(hosts));
+    let nodes = &measured.manifest.plan.placement.nodes;
+    if nodes.iter().all(|(ranks, nodes)| *ranks > most || layout.nodes(hosts, *ranks) == *nodes) {
+        session.say(&format!("--also-layout {layout} is left out: it places all communicators as {own} does"));
+        return Ok(None);
+    }
+    let mut experiment = Experiment { also_layout: Vec::new(), ..measured.experiment.clone() };
+    experiment.system.layout = layout;
+    experiment.grid.ranks.sizes.retain(|ranks| *ranks <= most);
+    let mut request = measured.manifest.request.clone();
+    if let Request::Tune(options) = &mut request {
+        (options.also_layout, options.system.layout) = (Vec::new(), layout);
+        options.grid.ranks = experiment.grid.ranks.clone();
+    }
+    session.say(&format!("--also-layout {layout}: measuring in {}", path.display()));
+    Ok(Some(Begin { experiment, request, place: RunPlace::New(path) }))
+}
+
+/// Begins a run or resumes one, without measuring.
+pub(crate) fn prepare(begin: &Begin, session: &mut Session<'_>) -> Result<Measurement, WorkflowError> {
+    let phases = Phases::begin();
+    let opened = match &begin.place {
+        RunPlace::Resumed(run) => resumed(run, &begin.experiment, session)?,
+        RunPlace::New(out) | RunPlace::NewInBestLayout(out) => {
+            let started = survey(&begin.experiment.system, out, session)?;
+            new(started, begin, out, session)?
+        }
     };
+    open(opened, phases, session)
+}
+
+/// Begins a run on a surveyed system, and measures its grid.
+pub(crate) fn measure_on(
+    started: Started,
+    experiment: Experiment,
+    request: Request,
+    out: &Path,
+    session: &mut Session<'_>,
+) -> Result<Measurement, WorkflowError> {
+    let mut measured = prepare_on(started, experiment, request, out, session)?;
+    measured.grid(session)?;
+    Ok(measured)
+}
+
+/// Begins a run on a surveyed system, without measuring.
+pub(crate) fn prepare_on(
+    started: Started,
+    experiment: Experiment,
+    request: Request,
+    out: &Path,
+    session: &mut Session<'_>,
+) -> Result<Measurement, WorkflowError> {
+    let phases = Phases::begin();
+    let begin = Begin { experiment, request, place: RunPlace::New(out.to_owned()) };
+    let opened = new(started, &begin, out, session)?;
+    open(opened, phases, session)
+}
+
+/// Prepares a run for measuring: finds the components that handle the calls.
+fn open(opened: OpenCampaign, phases: Phases, session: &mut Session<'_>) -> Result<Measurement, WorkflowError> {
+    let (mut started, manifest, campaign, experiment, resumed) = opened;
     let Campaign { run, log, .. } = &campaign;
     if !log.is_locked() {
         session.say("this file system has no locks: make sure that no other collrules measures into the directory");
     }
     started.backend.use_scratch(run.path());
     let unmeasured = log.past_samples() == 0;
-    let mut measured = Measured { started, manifest, tuning, resumed, laps, campaign };
-    // With samples this was found out in an earlier session.
+    let mut measured = Measurement { started, manifest, experiment, resumed, phases, campaign };
+    // If there are samples, an earlier session found them.
     if unmeasured {
-        let Measured { started, manifest, tuning, campaign, .. } = &mut measured;
-        if let Err(error) = find_served(started, &campaign.run, manifest, tuning, session) {
+        let Measurement { started, manifest, experiment, campaign, .. } = &mut measured;
+        if let Err(error) = find_served(started, &campaign.run, manifest, experiment, session) {
             measured.give_up()?;
             return Err(error);
         }
     }
-    // The survey, and who serves the calls.
-    measured.laps.end("looking around", 2.0 * measured.started.startup.0);
+    // The survey, and the components that handle the calls.
+    measured.phases.end("looking around", 2.0 * measured.started.startup.0);
     Ok(measured)
 }
 
-type Opened = (Started, Manifest, Campaign, Tuning, bool);
+type OpenCampaign = (Started, Manifest, Campaign, Experiment, bool);
 
-fn new(tuning: &Tuning, out: &Path, session: &mut Session<'_>) -> Result<Opened, WorkflowError> {
-    publish::refuse_unnameable(out)?;
-    let mut started = session.start(&tuning.system)?;
-    started.remarks.iter().for_each(|remark| session.say(remark));
-    let (budget, remark) = allotted::within(tuning.budget, started.allocation.as_ref())?;
-    remark.iter().for_each(|remark| session.say(remark));
-    let layouts = 1.0 + tuning.also_layout.len() as f64;
-    let budget = budget.map(|budget| Seconds(budget.0 / layouts));
-    let mut tuning = Tuning { budget, ..tuning.clone() };
-    if let Some(said) = plan::lay_out(&mut tuning, &mut started) {
-        session.say(&said);
+fn new(
+    mut started: Started,
+    begin: &Begin,
+    out: &Path,
+    session: &mut Session<'_>,
+) -> Result<OpenCampaign, WorkflowError> {
+    // Settings that cannot be set are refused before anything is measured.
+    if let Request::Tune(options) = &begin.request
+        && !options.settings.requests.is_empty()
+    {
+        settings::find(&started, &options.settings.requests)?;
     }
-    let plan = plan::plan(&tuning, &started.survey, started.startup)?;
+    let (budget, remark) = time_budget::within(begin.experiment.budget, started.allocation.as_ref())?;
+    remark.iter().for_each(|remark| session.say(remark));
+    let layouts = 1.0 + begin.experiment.also_layout.len() as f64;
+    let budget = budget.map(|budget| Seconds(budget.0 / layouts));
+    let mut experiment = Experiment { budget, ..begin.experiment.clone() };
+    let mut request = begin.request.clone();
+    if let RunPlace::NewInBestLayout(_) = begin.place {
+        plan::lay_out(&mut experiment, &mut started).iter().for_each(|said| session.say(said));
+    }
+    if let Request::Tune(options) = &mut request {
+        (options.budget, options.system.layout) = (budget, experiment.system.layout);
+    }
+    let plan = plan::plan(&experiment, &started.survey, started.startup)?;
     if plan.schedule.budget.is_some_and(|budget| budget.0 == 0.0) {
         session.say(&format!(
-            "starting jobs alone takes about {}, which is the whole budget: little will be measured",
-            plan::starting(&tuning, started.startup).rounded(),
+            "starting jobs takes about {}, which is the whole budget: little will be measured",
+            plan::starting(&experiment, started.startup).rounded(),
         ));
     }
     remarks_on(&plan).iter().for_each(|line| session.say(line));
-    let manifest = manifest(
-        Request::Tune(Box::new(tuning.clone())),
-        started.backend.as_ref(),
-        &started.survey,
-        &plan,
-        &started.pins,
-        session.command.clone(),
-    );
-    let manifest = Manifest { allocations: started.allocation.iter().cloned().collect(), ..manifest };
+    let backend = started.backend.as_ref();
+    let manifest = manifest(request, backend, &started.survey, &plan, &started.pins, session.command.clone());
+    let allocations = started.allocation.iter().cloned().collect();
+    let manifest = Manifest { allocations, experiment: Some(experiment.clone()), ..manifest };
     let campaign = Campaign::new(RunDir::create(out, &manifest)?)?;
-    Ok((started, manifest, campaign, tuning, false))
+    Ok((started, manifest, campaign, experiment, false))
 }
 
-fn resumed(directory: &Path, tuning: &Tuning, session: &mut Session<'_>) -> Result<Opened, WorkflowError> {
-    // Held before anything is started: two jobs at once would disturb each other.
+fn resumed(
+    directory: &Path,
+    experiment: &Experiment,
+    session: &mut Session<'_>,
+) -> Result<OpenCampaign, WorkflowError> {
+    // Locked before anything is started: two jobs at once would disturb each other.
     let run = RunDir::open(directory)?;
     resume::refuse_merged(&run, &run.manifest()?)?;
     let campaign = Campaign::new(run)?;
     let mut manifest = campaign.run.manifest()?;
     resume::refuse_comparison(&campaign.run, &manifest)?;
-    let started = session.start(&tuning.system)?;
+    let mut started = session.start(&experiment.system)?;
     started.remarks.iter().for_each(|remark| session.say(remark));
+    let left_out = resume::left_out(&manifest, &started);
+    started.backend.leave_out(&left_out);
+    started.pins.extend(left_out);
     resume::refuse_other_system(&campaign.run, &manifest, &started)?.iter().for_each(|remark| session.say(remark));
     if let Some(allocation) = &started.allocation {
         manifest.allocations.push(allocation.clone());
         campaign.run.write_manifest(&manifest)?;
     }
-    // They may be said anew, and plans of formats before 1.2 do not have them.
-    manifest.plan.schedule.assumptions = tuning.policy.assumptions;
-    // This job may be shorter than the one that the run began in.
-    let (budget, remark) = allotted::within(tuning.budget, started.allocation.as_ref())?;
+    // Assumptions may be changed.
+    manifest.plan.schedule.assumptions = experiment.assumptions;
+    manifest.plan.sort_groups();
+    // This job may be shorter than the first one of the run.
+    let (budget, remark) = time_budget::within(experiment.budget, started.allocation.as_ref())?;
     remark.iter().for_each(|remark| session.say(remark));
-    Ok((started, manifest, campaign, Tuning { budget, ..tuning.clone() }, true))
+    Ok((started, manifest, campaign, Experiment { budget, ..experiment.clone() }, true))
 }
 
-/// The options of a run that is to be resumed.
-pub fn options_of(directory: &Path) -> Result<Tuning, WorkflowError> {
-    let run = RunDir::open(directory)?;
-    let manifest = run.manifest()?;
-    resume::refuse_comparison(&run, &manifest)?;
-    resume::options(&run, &manifest)
-}
-
-/// Finds out who serves the calls of the plan, which becomes a part of it.
+/// Finds the components that handle the calls of the plan, and adds them to it.
 fn find_served(
     started: &mut Started,
     run: &RunDir,
     manifest: &mut Manifest,
-    tuning: &Tuning,
+    experiment: &Experiment,
     session: &mut Session<'_>,
 ) -> Result<(), WorkflowError> {
-    // Where algorithms are named, others are not wanted.
-    let with_han = |collective| {
-        tuning.grid.mockups.as_ref().is_none_or(|mockups| mockups.remedies)
-            && tuning.grid.only.iter().all(|(named, _)| *named != collective)
-    };
-    let Started { backend, survey, release, .. } = started;
-    served::find(backend.as_mut(), run, &mut manifest.plan, survey, *release, session)?;
-    served::add_han(&mut manifest.plan, *release, with_han, &tuning.grid.han_settings, session);
+    let grid = &experiment.grid;
+    // If algorithms are named, no others are wanted.
+    let with_han =
+        |collective| grid.alternatives.have_rules() && grid.only.iter().all(|(named, _)| *named != collective);
+    let Started { backend, survey, release, pins, .. } = started;
+    let left_out = served::find(backend.as_mut(), run, &mut manifest.plan, survey, *release, session)?;
+    if !left_out.is_empty() {
+        pins.extend(left_out.clone());
+        manifest.pins.extend(left_out);
+        manifest.launcher = backend.launcher(&manifest.plan);
+    }
+    served::add_han(&mut manifest.plan, *release, with_han);
+    manifest.plan.sort_groups();
     run.write_manifest(manifest)?;
     Ok(())
 }
 
-/// The manifest of a run that begins now.
+/// The manifest of a new run.
 pub(crate) fn manifest(
     request: Request,
     backend: &dyn Backend,
     survey: &Survey,
     plan: &Plan,
-    pins: &Pins,
+    pins: &Settings,
     command: Vec<String>,
 ) -> Manifest {
-    let system = match &request {
-        Request::Tune(tuning) => &tuning.system,
-        Request::Validate(validating) => &validating.system,
-    };
     Manifest {
         merged: Vec::new(),
         format: manifest::FORMAT,
@@ -263,34 +380,35 @@ pub(crate) fn manifest(
         launcher: backend.launcher(plan),
         environment: start::environment(),
         allocations: Vec::new(),
-        host: if system.is_simulated() { Default::default() } else { manifest::host() },
+        host: if backend.name() == "simulation" { Default::default() } else { manifest::host() },
         pins: pins.clone(),
         survey: survey.clone(),
         plan: plan.clone(),
-        request: Some(request),
+        request,
+        experiment: None,
     }
 }
 
-/// What to know about a plan before it is measured.
+/// Lists remarks on a plan before it is measured.
 pub fn remarks_on(plan: &Plan) -> Vec<String> {
     let mut lines = Vec::new();
     for (why, cells) in grouped(&plan.skipped) {
         let more = match cells.len() {
             1 => String::new(),
-            2 => " and 1 more cell like it".to_owned(),
-            all => format!(" and {} more cells like it", all - 1),
+            2 => " and 1 more size".to_owned(),
+            all => format!(" and {} more sizes", all - 1),
         };
         lines.push(format!("left out: {}{more}: {why}", cells[0]));
     }
     if !plan.separate.is_empty() {
         let names: Vec<&str> = plan.separate.collectives.iter().map(|collective| collective.name()).collect();
         lines.push(format!(
-            "{}: each candidate has launches of its own, {} series and {} launches in all{}",
+            "{}: each algorithm has launches of its own, {} series and {} launches in all{}",
             names.join(", "),
             plan.separate.series,
             separate::starts_apart(plan),
             if plan.separate.series < separate::LEAST_SERIES {
-                "; the builtin stays, since a test takes more series: a longer --budget, or more --launches, has them"
+                "; the default stays, since a test needs more series: raise --budget or --launches"
             } else {
                 ""
             },
@@ -299,7 +417,7 @@ pub fn remarks_on(plan: &Plan) -> Vec<String> {
     lines
 }
 
-/// Cells that are left out, by collective and reason.
+/// Skipped cells, by collective and reason.
 fn grouped(skipped: &[Skipped]) -> Vec<(&str, Vec<Cell>)> {
     let mut groups: Vec<(&str, Vec<Cell>)> = Vec::new();
     for Skipped { cell, why } in skipped {
@@ -312,26 +430,28 @@ fn grouped(skipped: &[Skipped]) -> Vec<(&str, Vec<Cell>)> {
     groups
 }
 
-/// A run directory that is measured into, held for this process.
+/// The run directory of a campaign, locked by this process.
 pub(crate) struct Campaign {
     pub(crate) run: RunDir,
     log: RunLog,
     /// Planned launches so far.
     planned: u32,
-    /// When pairs of launches shall be over.
+    /// Further plans so far.
+    rounds: u32,
+    /// Deadline for pairs of launches.
     pub(crate) until: Option<Instant>,
     /// The longest time in which a launch visited every cell once.
     pub(crate) pass: Duration,
 }
 
 impl Campaign {
-    /// Holds the directory.
+    /// Locks the directory.
     pub(crate) fn new(run: RunDir) -> Result<Self, WorkflowError> {
         let log = run.log()?;
-        Ok(Self { run, log, planned: 0, until: None, pass: Duration::ZERO })
+        Ok(Self { run, log, planned: 0, rounds: 0, until: None, pass: Duration::ZERO })
     }
 
-    /// Measures what is left of a plan, whose launches are numbered after those of the plans before.
+    /// Measures the rest of a plan, whose launches are numbered after those of earlier plans.
     pub(crate) fn measure(
         &mut self,
         plan: &Plan,
@@ -340,9 +460,32 @@ impl Campaign {
     ) -> Result<(), WorkflowError> {
         let first = self.planned;
         self.planned += separate::starts(plan).len() as u32;
+        self.carry_out(plan, first, None, backend, session)
+    }
+
+    /// Measures the rest of the first launches of the first plan, up to this number.
+    fn take_turn(
+        &mut self,
+        plan: &Plan,
+        launches: u32,
+        backend: &mut dyn Backend,
+        session: &mut Session<'_>,
+    ) -> Result<(), WorkflowError> {
+        self.planned = separate::starts(plan).len() as u32;
+        self.carry_out(plan, 0, Some(launches), backend, session)
+    }
+
+    fn carry_out(
+        &mut self,
+        plan: &Plan,
+        first: u32,
+        launches: Option<u32>,
+        backend: &mut dyn Backend,
+        session: &mut Session<'_>,
+    ) -> Result<(), WorkflowError> {
         session.tell(Event::Planned { plan, first });
         let mut tally = Tally::default();
-        let policy = Policy { until: self.until, ..session.policy() };
+        let policy = StopConditions { until: self.until, launches, ..session.policy() };
         let result =
             campaign::measure(first, backend, plan, &mut self.log, &policy, &mut tally, &mut |launch, notice| {
                 session.tell(Event::Launch(launch, notice));
@@ -352,26 +495,45 @@ impl Campaign {
         result.map_err(|cause| self.incomplete(cause, &tally, plan))
     }
 
-    /// Measures one further plan after another, until `next` has none: it gets the number of the plan, from 1 on. Each is
-    /// kept in the directory before it is measured, so that a campaign that is resumed measures the same.
+    /// Measures further plans until `next` returns none; its argument is the number of the plan, from 1 on. Each plan
+    /// is stored before it is measured, so that a resumed campaign measures it too.
     pub(crate) fn further(
         &mut self,
         backend: &mut dyn Backend,
         session: &mut Session<'_>,
         mut next: impl FnMut(&RunDir, u32, &mut Session<'_>) -> Result<Option<Plan>, WorkflowError>,
     ) -> Result<(), WorkflowError> {
-        for number in 1.. {
-            let plan = match self.run.refinement(number)? {
-                Some(plan) => plan,
-                None => {
-                    let Some(plan) = next(&self.run, number, session)? else { break };
-                    self.run.write_refinement(number, &plan)?;
-                    plan
-                }
-            };
+        self.measure_kept(backend, session)?;
+        while let Some(plan) = next(&self.run, self.next_round(), session)? {
+            self.measure_round(&plan, backend, session)?;
+        }
+        Ok(())
+    }
+
+    /// Measures the rest of the further plans that an earlier session stored.
+    fn measure_kept(&mut self, backend: &mut dyn Backend, session: &mut Session<'_>) -> Result<(), WorkflowError> {
+        while let Some(plan) = self.run.refinement(self.next_round())? {
+            self.rounds += 1;
             self.measure(&plan, backend, session)?;
         }
         Ok(())
+    }
+
+    /// Stores a further plan, and measures it.
+    fn measure_round(
+        &mut self,
+        plan: &Plan,
+        backend: &mut dyn Backend,
+        session: &mut Session<'_>,
+    ) -> Result<(), WorkflowError> {
+        self.run.write_refinement(self.next_round(), plan)?;
+        self.rounds += 1;
+        self.measure(plan, backend, session)
+    }
+
+    /// The number of the next further plan, from 1 on.
+    pub(crate) fn next_round(&self) -> u32 {
+        self.rounds + 1
     }
 
     fn incomplete(&self, cause: RunnerError, tally: &Tally, plan: &Plan) -> WorkflowError {
@@ -381,7 +543,27 @@ impl Campaign {
             cells: tally.cells,
             planned: plan.cells.len(),
             kept: self.run.file(rundir::SAMPLES).display().to_string(),
-            run: self.run.path().display().to_string(),
+            next: self.next_commands(tally.samples > 0),
+        }
+    }
+
+    /// The commands that continue an interrupted run, according to the command that began it.
+    fn next_commands(&self, has_samples: bool) -> String {
+        let run = self.run.path().display();
+        let resume = format!("`collrules measure --resume {run}` resumes the run");
+        match self.run.manifest().map(|manifest| manifest.request) {
+            Ok(Request::Guidelines) => format!(
+                "`collrules guidelines --resume {run}` resumes the check, and `collrules guidelines {run}` judges these \
+                 samples"
+            ),
+            Ok(Request::Model) => format!("{resume}; then `collrules model {run}` fits the model"),
+            Ok(Request::Irregular) => format!("{resume}; then `collrules irregular {run}` looks for stalls"),
+            Ok(Request::Study) => format!("{resume}; then `collrules study DEFINITION --run {run}` writes the study"),
+            _ if has_samples => format!(
+                "{resume}, `collrules tune --resume {run}` also makes the rules, and `collrules analyze {run}` makes them \
+                 from these samples"
+            ),
+            _ => format!("{resume}, `collrules tune --resume {run}` also makes the rules"),
         }
     }
 }

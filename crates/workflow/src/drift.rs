@@ -1,13 +1,13 @@
-//! Whether a machine behaves as it did when a run was measured, and whether the run's rules still hold: some of its cells
-//! are measured again.
+//! Drift check: measures some cells of a run again, to see if the machine's times have changed, and if the rules are
+//! still faster.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use collrules_record::comparison::differences;
-use collrules_record::drift::{Criteria, DRIFT, Drift, FORMAT};
+use collrules_record::drift::{DRIFT, Drift, DriftCriteria, FORMAT};
 use collrules_record::manifest;
-use collrules_record::options::{Drifting, Request, System, Timing, Tuning};
+use collrules_record::options::{Drifting, Request, SystemOptions, TimingOptions};
 use collrules_record::plan::{CellPlan, Schedule};
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::{Candidate, Cell, Manifest, Placement, Plan, Ranks, Seconds};
@@ -20,24 +20,23 @@ use crate::plan::timed;
 use crate::publish::Published;
 use crate::session::{Event, Session};
 use crate::start::Started;
-use crate::{resume, served};
+use crate::{quality, resume, served};
 
-/// What measuring again showed.
+/// Result of measuring cells of a run again.
 pub struct Repeated {
-    /// What it showed.
+    /// Comparison with the times of the run.
     pub drift: Drift,
-    /// Where samples and result are.
+    /// Directory of samples and result.
     pub home: RunDir,
 }
 
-/// How a run was measured: the default of measuring again.
-pub fn as_measured(run: &Path) -> Result<(System, Tuning), WorkflowError> {
+/// Returns the launch options of a run: the default for measuring it again.
+pub fn as_measured(run: &Path) -> Result<SystemOptions, WorkflowError> {
     let run = RunDir::open(run)?;
-    let tuning = resume::options(&run, &run.manifest()?)?;
-    Ok((tuning.system.clone(), tuning))
+    Ok(resume::experiment(&run, &run.manifest()?)?.system)
 }
 
-/// Measures cells of a run again. Samples go to a directory of their own: `out`, or one in the run.
+/// Measures cells of a run again. Samples go to a separate directory: `out`, or one in the run.
 pub fn drift(
     run: &Path,
     options: &Drifting,
@@ -47,7 +46,7 @@ pub fn drift(
     let Published { run, findings, manifest, .. } = Published::open(run)?;
     let unknown = || {
         WorkflowError::Input(format!(
-            "{} holds no timings of ours: only what collrules measured can be measured again",
+            "{} was not measured by collrules: only runs of collrules can be checked for drift",
             run.path().display()
         ))
     };
@@ -58,37 +57,36 @@ pub fn drift(
     let mut started = session.start(&options.system)?;
     refuse_other(&run, &before, &started)?;
     let mut obstacles = Vec::new();
-    let layout = before.plan.placement.layout;
     let fits = Fits::new(&before, &started, &mut obstacles);
     let given = |cell: Cell, candidate| fits.given(&before.plan, cell, candidate);
     let anchors = anchors(&findings, &then, options.cells as usize, given).map_err(&failed)?;
     if anchors.is_empty() {
         let mut why = vec![format!(
-            "no cell of {} can be measured again here: it takes samples from two launches, of candidates that share a job",
+            "nothing of {} can be measured again here: this needs samples from two launches, of algorithms that share \
+             a job",
             run.path().display()
         )];
         why.append(&mut obstacles);
         return Err(WorkflowError::Input(why.join("\n  ")));
     }
-    let tuning = resume::options(&run, &before)?;
-    let mut plan = plan(&anchors, &before, options, &tuning, &started);
-    let request = Tuning {
-        launches: options.launches,
-        budget: options.budget,
-        seed: options.seed,
-        system: System { layout, ..options.system.clone() },
-        ..tuning
-    };
+    let timing = resume::experiment(&run, &before)?.timing;
+    let mut plan = plan(&anchors, &before, options, timing, &started);
     let backend = started.backend.as_ref();
     let command = session.command.clone();
-    let mut now =
-        campaign::manifest(Request::Tune(Box::new(request)), backend, &started.survey, &plan, &started.pins, command);
+    let mut now = campaign::manifest(Request::Drift, backend, &started.survey, &plan, &started.pins, command);
     let stamped = || rundir::unused(run.path(), &format!("drift-{}", manifest::stamp()));
     let place = out.map_or_else(stamped, Path::to_owned);
     let home = RunDir::create(place, &now)?;
     started.backend.use_scratch(home.path());
-    // Who serves has to be known before anything is displaced, and is a part of what may have changed.
-    served::find(started.backend.as_mut(), &home, &mut plan, &started.survey, started.release, session)?;
+    // The component in use must be known before any is displaced, and may have changed.
+    now.pins.extend(served::find(
+        started.backend.as_mut(),
+        &home,
+        &mut plan,
+        &started.survey,
+        started.release,
+        session,
+    )?);
     for (planned, anchor) in plan.cells.iter_mut().zip(&anchors) {
         let wanted: BTreeSet<Candidate> = anchor.points().map(|(_, candidate)| candidate).collect();
         planned.candidates.retain(|candidate| wanted.contains(candidate));
@@ -99,7 +97,7 @@ pub fn drift(
     session.tell(Event::Measuring { run: home.path(), plan: &plan, resumed: false });
     campaign.measure(&plan, started.backend.as_mut(), session).map_err(only_the_cause)?;
     let today = Observations::from_samples(&home.samples()?.text).map_err(&failed)?;
-    let criteria = Criteria {
+    let criteria = DriftCriteria {
         min_change: options.min_change,
         min_difference: findings.criteria.min_gain,
         error_rate: options.error_rate,
@@ -114,6 +112,7 @@ pub fn drift(
         version: started.survey.version,
         differences: differences(&before, &now),
         obstacles,
+        doubts: doubts(&run, &before, &home, &now),
         criteria,
         points,
         together,
@@ -123,7 +122,15 @@ pub fn drift(
     Ok(Repeated { drift, home })
 }
 
-/// An interrupted check is made again: nothing of it is resumed.
+/// Reasons to doubt the earlier and the new numbers.
+fn doubts(run: &RunDir, before: &Manifest, home: &RunDir, now: &Manifest) -> Vec<String> {
+    let of =
+        |run: &RunDir, manifest: &Manifest| quality::doubts(Some(manifest), &run.clock().unwrap_or_default(), None);
+    let then = of(run, before).into_iter().map(|why| format!("when the run was made, {why}"));
+    then.chain(of(home, now).into_iter().map(|why| format!("now {why}"))).collect()
+}
+
+/// An interrupted check starts again: it cannot be resumed.
 fn only_the_cause(error: WorkflowError) -> WorkflowError {
     match error {
         WorkflowError::Incomplete { cause, .. } => WorkflowError::Runner(*cause),
@@ -131,14 +138,14 @@ fn only_the_cause(error: WorkflowError) -> WorkflowError {
     }
 }
 
-/// Refuses what no time can be compared on.
+/// Refuses a system whose times cannot be compared with the run's.
 fn refuse_other(run: &RunDir, before: &Manifest, started: &Started) -> Result<(), WorkflowError> {
     let (then, now) = (before.survey.version, started.survey.version);
-    let release = collrules_rules::Release::of(then).map_err(collrules_runner::RunnerError::from)?;
+    let release = collrules_rules::Release::from_version(then).map_err(collrules_runner::RunnerError::from)?;
     let difference = if before.backend != started.backend.name() {
         format!("measured by: {} then, {} now", before.backend, started.backend.name())
     } else if release != started.release {
-        format!("Open MPI: {then} then, {now} now, which numbers algorithms otherwise")
+        format!("Open MPI: {then} then, {now} now, which numbers algorithms differently")
     } else {
         return Ok(());
     };
@@ -148,9 +155,9 @@ fn refuse_other(run: &RunDir, before: &Manifest, started: &Started) -> Result<()
     )))
 }
 
-/// Which cells can be measured again here.
+/// Cells that can be measured again here.
 struct Fits {
-    /// Communicators that have their ranks where they had them.
+    /// Communicators with unchanged nodes of their ranks.
     ranks: BTreeSet<Ranks>,
 }
 
@@ -163,11 +170,12 @@ impl Fits {
         for ranks in all {
             let then = before.plan.placement.nodes.get(&ranks);
             if ranks > slots && before.survey.slots() >= ranks {
-                obstacles.push(format!("There are only {slots} slots: cells of {ranks} ranks are left out."));
+                obstacles.push(format!("Communicators of {ranks} ranks are left out: there are only {slots} slots."));
             } else if let Some(then) = then.filter(|then| **then != layout.nodes(hosts, ranks)) {
                 let now = layout.nodes(hosts, ranks);
-                obstacles
-                    .push(format!("{ranks} ranks were on {then} then and are on {now} now: their cells are left out."));
+                obstacles.push(format!(
+                    "Communicators of {ranks} ranks are left out: they were on {then} then, and are on {now} now."
+                ));
             } else {
                 fitting.insert(ranks);
             }
@@ -175,21 +183,20 @@ impl Fits {
         Self { ranks: fitting }
     }
 
-    /// What is measured for what the rules give in a cell; none where the cell is left out.
+    /// Returns the candidate to measure for the rules' choice in a cell; none if the cell is left out.
     fn given(&self, plan: &Plan, cell: Cell, candidate: Candidate) -> Option<Candidate> {
         let measured = plan.measured_as(cell, candidate).unwrap_or(candidate);
-        // What needs launches of its own takes too long.
-        let apart = plan.is_apart(cell.collective, measured) || plan.is_apart(cell.collective, Candidate::Builtin);
-        (self.ranks.contains(&cell.ranks) && !apart).then_some(measured)
+        // Cells with separate launches take too long.
+        (self.ranks.contains(&cell.ranks) && !plan.is_apart(cell.collective)).then_some(measured)
     }
 }
 
-fn plan(anchors: &[Anchor], before: &Manifest, options: &Drifting, tuning: &Tuning, started: &Started) -> Plan {
+fn plan(anchors: &[Anchor], before: &Manifest, options: &Drifting, timing: TimingOptions, started: &Started) -> Plan {
     let cells = anchors
         .iter()
         .map(|anchor| CellPlan::new(anchor.cell, anchor.points().map(|(_, candidate)| candidate).collect()));
     let launches = f64::from(options.launches);
-    // The survey was one start of a job, and finding out who serves is another.
+    // The survey was one start of a job, and finding the component in use is another.
     let starts = started.startup.0 * (2.0 + launches);
     let budget = options.budget.map(|budget| Seconds((budget.0 - starts).max(0.0) / launches));
     let schedule = Schedule {
@@ -198,18 +205,16 @@ fn plan(anchors: &[Anchor], before: &Manifest, options: &Drifting, tuning: &Tuni
         keep_slow: true,
         budget,
         startup: started.startup,
+        condition: before.plan.schedule.condition,
         ..Schedule::default()
     };
-    // How often each is called is up to the check.
-    let schedule = timed(&Timing { calls: None, ..tuning.timing }, schedule);
+    // The check sets the number of calls itself.
+    let schedule = timed(&TimingOptions { calls: None, ..timing }, schedule);
     let mut plan = Plan::new(cells.collect(), options.launches, schedule, options.seed);
     let layout = before.plan.placement.layout;
-    let nodes = anchors.iter().map(|anchor| {
-        let ranks = anchor.cell.ranks;
-        (ranks, layout.nodes(&started.survey.hosts, ranks))
-    });
-    plan.placement = Placement { layout, nodes: nodes.collect(), serving: Vec::new() };
-    // In as large a job as then: the ranks that wait are a part of what is measured.
+    plan.placement = Placement::new(layout, &started.survey.hosts, anchors.iter().map(|anchor| anchor.cell.ranks));
+    plan.arrivals.clone_from(&before.plan.arrivals);
+    // A job as large as the run's: waiting ranks affect the measurement.
     plan.ranks = before.plan.ranks.min(started.survey.slots()).max(plan.ranks);
     plan
 }

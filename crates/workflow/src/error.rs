@@ -1,8 +1,9 @@
-//! Why a workflow ended without its result.
+//! Errors that end a workflow without its result.
 
 use std::path::{Path, PathBuf};
 
 use collrules_record::rundir::RunDirError;
+use collrules_record::tuning::TuningError;
 use collrules_rules::deploy::Inexpressible;
 use collrules_rules::emit::EmitError;
 use collrules_rules::words::first_lines;
@@ -10,20 +11,16 @@ use collrules_runner::RunnerError;
 use collrules_runner::proof::Proof;
 use collrules_tuner::TunerError;
 
-/// Why a workflow ended without its result. Each message says what to do.
+/// Error that ended a workflow without its result. Each message includes a remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkflowError {
     /// Launching or measuring failed.
     #[error(transparent)]
     Runner(#[from] RunnerError),
     /// Measuring ended early.
-    #[error(
-        "{cause}\n{samples} samples of {cells} of {planned} cells are safe in {kept}. `collrules measure --resume {run}` \
-         resumes the run, `collrules tune --resume {run}` makes the rules as well{}",
-        if *samples > 0 { format!(", and `collrules analyze {run}` makes them of what there is") } else { String::new() }
-    )]
+    #[error("{cause}\n{samples} samples of {cells} of {planned} sizes are safe in {kept}. {next}")]
     Incomplete {
-        /// What ended it.
+        /// Error that ended measuring.
         cause: Box<RunnerError>,
         /// Samples so far.
         samples: usize,
@@ -33,95 +30,82 @@ pub enum WorkflowError {
         planned: usize,
         /// The samples file.
         kept: String,
-        /// The run directory.
-        run: String,
-    },
-    /// A check of guidelines ended early.
-    #[error(
-        "{cause}\n{samples} samples are safe in {kept}. `collrules guidelines --resume {run}` resumes the check, and \
-         `collrules guidelines {run}` judges what there is"
-    )]
-    Unchecked {
-        /// What ended it.
-        cause: Box<RunnerError>,
-        /// Samples so far.
-        samples: usize,
-        /// The samples file.
-        kept: String,
-        /// The run directory.
-        run: String,
+        /// Commands that continue, in a sentence.
+        next: String,
     },
     /// A comparison ended early.
     #[error(
-        "{cause}\nThe comparison is not complete: its samples are safe in {kept}, and `collrules validate {arguments}` resumes \
-         it. The rules file {}",
+        "{cause}\nThe comparison is not complete: its samples are safe in {kept}, and `collrules validate {arguments}` \
+         resumes it. The rules file {}",
         match original {
-            Some(original) => format!("was repaired after the previous comparison; the file before that is kept as {}", original.display()),
+            Some(original) => format!("was repaired after the previous comparison; the file before that is kept as \
+                                       {}", original.display()),
             None => "stays as it was".to_owned(),
         }
     )]
     Unvalidated {
-        /// What ended it.
+        /// Error that ended the comparison.
         cause: Box<RunnerError>,
-        /// The directory of the comparison.
+        /// Directory of the comparison.
         kept: String,
-        /// What makes `collrules validate` resume it.
+        /// Arguments with which `collrules validate` resumes it.
         arguments: String,
-        /// What the file was before it was repaired.
+        /// Path of the file's original, before its repair.
         original: Option<PathBuf>,
     },
-    /// Something is slower, and nothing can be given back for it.
+    /// Some sizes are slower, and nothing can be reverted for them.
     #[error(
-        "{rules} is slower than the builtin in some cells, but giving these cells back to the builtin would not \
-         change the file: it stays as it is. `collrules validate {rules}` names the cells"
+        "{rules} is slower than the default for some sizes, but removing their rules would not change the file: it \
+         stays as it is. `collrules validate {rules}` names the sizes"
     )]
     NotRepaired {
         /// The rules file.
         rules: String,
     },
-    /// What comes after measuring failed.
-    #[error("{cause}\nAll samples are safe; `collrules tune --resume {run}` repeats the rest")]
+    /// A step after measuring failed.
+    #[error("{cause}\nAll samples are safe; `collrules tune --resume {run}` continues from there")]
     Unconcluded {
-        /// What failed.
+        /// Error of that step.
         cause: Box<WorkflowError>,
         /// The run directory.
         run: String,
     },
     /// A run cannot be resumed here.
     #[error(
-        "{run} cannot be resumed here, since its samples could not be compared:\n  {}\nResume it where it was begun, \
-         or measure into a new directory with --out",
+        "{run} cannot be resumed here, since new samples would not be comparable:\n  {}\nResume it where it began, or \
+         measure into a new directory with --out",
         differences.join("\n  ")
     )]
     OtherSystem {
         /// The run directory.
         run: String,
-        /// What is different.
+        /// Differences between this system and that of the run.
         differences: Vec<String>,
     },
-    /// A run directory refused.
+    /// A run directory that cannot be used.
     #[error(transparent)]
     Record(#[from] RunDirError),
-    /// A job of which nothing was seen.
+    /// A job without any profile.
     #[error("there is no profile: {why}")]
     NoProfile {
-        /// Why not.
+        /// Reason, with a remedy if there is one.
         why: String,
-        /// The code that the job ended with.
+        /// Exit code of the job.
         code: i32,
     },
     /// No library to preload.
     #[error(
-        "there is no {library} in {}: build it (cargo build --release), copy it into one of these, or name it with --library",
+        "there is no {library} in {}: build it (cargo build --release), copy it into one of these, or name it with \
+         --library",
         list(places)
     )]
     NoLibrary {
         /// Its name.
         library: &'static str,
-        /// Where it was looked for.
+        /// Directories that were searched.
         places: Vec<PathBuf>,
     },
-    /// An input that another command takes, or none.
+    /// An input of another command, or of none.
     #[error("{0}")]
     Input(String),
     /// An input cannot be opened.
@@ -129,15 +113,15 @@ pub enum WorkflowError {
     Open {
         /// The input.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the operating system.
         cause: std::io::Error,
     },
     /// An analysis cannot be made.
     #[error("{source_name}: {cause}")]
     Analysis {
-        /// What was analysed.
+        /// Name of the run or table that was analysed.
         source_name: String,
-        /// What is wrong with it.
+        /// Error of the analysis.
         cause: TunerError,
     },
     /// The rules cannot be written as a file.
@@ -149,18 +133,18 @@ pub enum WorkflowError {
     /// A structure cannot be written as JSON.
     #[error("cannot write as JSON: {0}")]
     Json(#[from] serde_json::Error),
-    /// What would be written is there already.
+    /// The output exists already.
     #[error("{0}")]
     Occupied(String),
-    /// The options contradict each other, or the input.
+    /// Options that contradict each other, or the input.
     #[error("{0}")]
     Usage(String),
-    /// The release in use does not take the file.
+    /// The release in use does not accept the file.
     #[error("Open MPI does not accept {}:\n  {}", path.display(), reasons.join("\n  "))]
     NotInForce {
         /// The file.
         path: PathBuf,
-        /// Why, by version.
+        /// Reasons, by version.
         reasons: Vec<String>,
     },
     /// A file cannot be written.
@@ -168,26 +152,38 @@ pub enum WorkflowError {
     Write {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the operating system.
         cause: std::io::Error,
     },
-    /// Whether the file is obeyed is not known.
-    #[error("whether the rules file is obeyed could not be shown: {cause}")]
+    /// It is unknown whether the file is obeyed.
+    #[error("the check whether Open MPI obeys the rules file failed: {cause}")]
     Unshown {
-        /// What the job did instead.
+        /// Failure of the job that should have shown it.
         cause: RunnerError,
     },
     /// The file is not obeyed.
     #[error("{what}:\n{}", faults.join("\n"))]
     Unproven {
-        /// Which file, and what that means.
+        /// The file, with the consequence.
         what: String,
-        /// What is not obeyed, a line each.
+        /// Faults of the proof, a line each.
         faults: Vec<String>,
     },
 }
 
-/// How many faults of a proof are named.
+impl From<TuningError> for WorkflowError {
+    fn from(error: TuningError) -> Self {
+        match error {
+            TuningError::Open { path, cause } => Self::Open { path, cause },
+            TuningError::Refused { path, reasons } => Self::NotInForce { path, reasons },
+            TuningError::NotOfTuned { .. } => Self::Usage(error.to_string()),
+            TuningError::Emit(cause) => Self::Emit(cause),
+            TuningError::EmitHan(_) => Self::Input(error.to_string()),
+        }
+    }
+}
+
+/// Largest number of faults of a proof that are named.
 const NAMED_FAULTS: usize = 20;
 
 impl WorkflowError {
@@ -201,13 +197,13 @@ impl WorkflowError {
         Self::Write { path: path.to_owned(), cause }
     }
 
-    /// What an analysis of this source ran into.
+    /// Returns a function that wraps an error of an analysis of this source.
     pub fn analysis(source_name: impl ToString) -> impl Fn(TunerError) -> Self {
         let source_name = source_name.to_string();
         move |cause| Self::Analysis { source_name: source_name.clone(), cause }
     }
 
-    /// What a proof ran into. A job that did not do what it was asked shows nothing, neither for the file nor against it.
+    /// Turns the failure of a proof's job into `Unshown`: it is no evidence for or against the file.
     pub(crate) fn unshown(self) -> Self {
         match self {
             Self::Runner(cause) if cause.is_of_job() => Self::Unshown { cause },
@@ -215,7 +211,7 @@ impl WorkflowError {
         }
     }
 
-    /// What is not obeyed, and where.
+    /// Makes the error for a file that is not obeyed, with the faults of its proof.
     pub(crate) fn unproven(what: String, proof: &Proof) -> Self {
         let faults = first_lines(proof.faults.iter().map(ToString::to_string).collect(), NAMED_FAULTS);
         Self::Unproven { what, faults: faults.into_iter().map(|fault| format!("  {fault}")).collect() }

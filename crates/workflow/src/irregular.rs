@@ -1,78 +1,150 @@
-//! Calls that now and then take many times as long: measured, found, and cured.
+//! Calls that sometimes take many times as long: measurement, detection, and remedies.
 
-use std::collections::BTreeSet;
-use std::fs;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use collrules_model::irregular::{distributions, stalls, steps};
-use collrules_record::CandidateName;
-use collrules_record::irregular::{FORMAT, Irregular};
-use collrules_record::mockup::{Mockup, Pattern};
-use collrules_record::options::{self, Irregularity, Mockups, Timing, Tuning};
+use collrules_model::irregular::{distributions, split, stalls, steps};
+use collrules_record::experiment::{Alternatives, Experiment, Grid, Mockups};
+use collrules_record::irregular::{CallTimes, FORMAT, Irregular};
+use collrules_record::mockup::{Mockup, MockupPattern};
+use collrules_record::options::{Irregularity, Request, TimingOptions};
+use collrules_record::placement::Nodes;
+use collrules_record::plan::CellPlan;
 use collrules_record::rundir::{self, RunDir};
+use collrules_record::{Bytes, Candidate, CandidateName, Cell, Manifest, Ranks, Survey};
 use collrules_report::irregular as report;
 use collrules_rules::Collective;
+use collrules_rules::words::counted;
 use collrules_runner::grid::known_release;
 
 use crate::TOOL;
-use crate::campaign::{Begin, measure};
+use crate::campaign::{Measurement, measure_on, survey};
 use crate::error::WorkflowError;
+use crate::refine;
 use crate::session::Session;
 
-/// How often each way is timed per size and launch where nobody says it.
+/// Default number of calls of each alternative, per size and launch.
 const CALLS: u32 = 100;
 
 /// The level of the intervals.
 const LEVEL: f64 = 0.95;
 
-/// What is timed of each collective that has algorithms for it: all messages at once, one after the other on request, and by
-/// way of other ranks.
+/// Algorithms to time for some collectives: all messages at once, one after the other on request, and through other
+/// ranks.
 const WAYS: [(Collective, &[&str]); 3] = [
     (Collective::Gather, &["basic_linear", "binomial", "linear_sync"]),
     (Collective::Scatter, &["basic_linear", "binomial", "linear_nb"]),
     (Collective::Alltoall, &["linear", "pairwise", "linear_sync"]),
 ];
 
-/// Measures calls in all these ways, and says what their distributions show.
+/// Measures calls of all these alternatives, and analyses their distributions.
 pub fn measured(
     options: &Irregularity,
     out: &Path,
     session: &mut Session<'_>,
 ) -> Result<(RunDir, Irregular), WorkflowError> {
-    let slots = session.start(&options.system)?.survey.slots();
-    // What is slow is what is looked for: nothing is given up for it.
-    let mut tuning: Tuning =
-        options::read(["--keep-slow", "--refine=0", "--no-validate"]).map_err(WorkflowError::Usage)?;
-    tuning.grid.collectives.clone_from(&options.collectives);
-    tuning.grid.ranks = if options.ranks.is_empty() { vec![slots] } else { options.ranks.clone() }.into();
-    tuning.grid.sizes.clone_from(&options.sizes);
-    for (collective, names) in WAYS.iter().filter(|(collective, _)| options.collectives.contains(collective)) {
-        tuning.grid.only.extend(names.iter().map(|name| (*collective, CandidateName::read(name))));
-    }
-    // What counts and displacements are for has no algorithms to choose from, and stands beside those that have.
-    let vectors = [Pattern::Gatherv, Pattern::Scatterv].map(Mockup::Pattern);
-    let split = options.pieces.iter().map(|pieces| Mockup::Split { pieces: *pieces, barrier: true });
-    let only = vectors.into_iter().chain(split).collect();
-    let most = tuning.grid.max_memory;
-    tuning.grid.mockups = Some(Box::new(Mockups {
-        only,
-        pieces: options.pieces.clone(),
-        max_extra_memory: most,
-        remedies: true,
-        rules: None,
-    }));
-    let (budget, launches, seed) = (options.budget, options.launches, options.seed);
-    let timing = Timing { calls: options.timing.calls.or(Some(CALLS)), ..options.timing };
-    let tuning = Tuning { budget, launches, seed, timing, system: options.system.clone(), ..tuning };
-    let measured = measure(&Begin::New { tuning, out: out.to_owned() }, session)?;
+    let started = survey(&options.system, out, session)?;
+    let experiment = experiment(options, &started.survey);
+    let mut measured = measure_on(started, experiment, Request::Irregular, out, session)?;
+    time_pieces(&mut measured, session)?;
     let run = measured.run().clone();
-    // What was measured may be measured into again from here on.
+    // Unlocks the run: it may be measured further.
     drop(measured);
     let found = of_run(run.path())?;
     Ok((run, found))
 }
 
-/// What the calls of a run show.
+/// The experiment with all alternatives; slow ones are not dropped, since they are the object of the search.
+fn experiment(options: &Irregularity, survey: &Survey) -> Experiment {
+    let mut ranks = if options.ranks.is_empty() { vec![survey.slots()] } else { options.ranks.clone() };
+    ranks.extend(control(&survey.hosts, &ranks));
+    let mut grid = Grid::new(&options.collectives, &ranks, &options.sizes);
+    for (collective, names) in WAYS.iter().filter(|(collective, _)| options.collectives.contains(collective)) {
+        grid.only.extend(names.iter().map(|name| (*collective, CandidateName::read(name))));
+    }
+    // Collectives with counts and displacements have no algorithms to choose from, and are timed with those that have.
+    let vectors = [MockupPattern::Gatherv, MockupPattern::Scatterv].map(Mockup::Pattern);
+    let split = options.pieces.iter().map(|pieces| Mockup::Split { pieces: *pieces, barrier: true });
+    let only = vectors.into_iter().chain(split).collect();
+    let (pieces, max_extra_memory) = (options.pieces.clone(), grid.max_memory);
+    grid.alternatives = Alternatives::Mockups(Mockups { only, pieces, max_extra_memory, remedies: true });
+    Experiment {
+        budget: options.budget,
+        launches: options.launches,
+        seed: options.seed,
+        keep_slow: true,
+        timing: TimingOptions { calls: options.timing.calls.or(Some(CALLS)), ..options.timing },
+        ..Experiment::new(grid, options.system.clone())
+    }
+}
+
+/// Size of a communicator inside the first host, as a control without network, if all communicators span several hosts.
+fn control(hosts: &[String], ranks: &[Ranks]) -> Option<Ranks> {
+    let first = hosts.first()?;
+    let inside = hosts.iter().take_while(|host| *host == first).count();
+    let inside = Ranks(u32::try_from(inside).ok()?);
+    (inside.0 >= 2 && inside.0 < hosts.len() as u32 && ranks.iter().all(|ranks| *ranks > inside)).then_some(inside)
+}
+
+/// Largest number of timed pieces of a message: the cost of more calls exceeds the stalls that they avoid.
+const MOST_PIECES: u32 = 64;
+
+/// Times the default's calls in pieces, according to the sizes found so far: small enough to stay below the stalls, or
+/// below a jump in time.
+fn time_pieces(measured: &mut Measurement, session: &mut Session<'_>) -> Result<(), WorkflowError> {
+    let Measurement { started, manifest, experiment, campaign, .. } = measured;
+    experiment.refinement.rounds = 1;
+    campaign.further(started.backend.as_mut(), session, |run, round, session| {
+        let cells = if round == 1 { wanted_pieces(&calls(run, manifest)?) } else { Vec::new() };
+        if cells.is_empty() {
+            return Ok(None);
+        }
+        session.say(&format!("timing {} in the pieces that these sizes ask for", counted(cells.len(), "message size")));
+        Ok(Some(refine::plan(&manifest.plan, cells, experiment, round, None)))
+    })
+}
+
+/// Cells in which the default stalls, or that are above a jump in its time, with the pieces to time.
+fn wanted_pieces(points: &[CallTimes]) -> Vec<CellPlan> {
+    let mut wanted: BTreeMap<Cell, BTreeSet<Candidate>> = BTreeMap::new();
+    let cells = || points.iter().filter(|calls| calls.candidate == Candidate::Builtin).map(|calls| calls.cell);
+    let mut want = |cell: Cell, longest: Bytes| match split(cell.bytes, longest) {
+        Some(mockup @ Mockup::Split { pieces, .. }) if pieces <= MOST_PIECES => {
+            wanted.entry(cell).or_default().insert(Candidate::Mockup(mockup));
+        }
+        _ => {}
+    };
+    for range in stalls(points).iter().filter(|range| range.candidate == Candidate::Builtin) {
+        let own = |cell: &Cell| {
+            (cell.collective, cell.ranks) == (range.collective, range.ranks)
+                && (range.first..=range.last).contains(&cell.bytes)
+        };
+        if let Some(longest) = range.quiet_below {
+            cells().filter(own).for_each(|cell| want(cell, longest));
+        }
+    }
+    for step in steps(points).iter().filter(|step| step.candidate == Candidate::Builtin) {
+        let own =
+            |cell: &Cell| (cell.collective, cell.ranks) == (step.collective, step.ranks) && cell.bytes >= step.above;
+        cells().filter(own).for_each(|cell| want(cell, step.below));
+    }
+    let plan = |(cell, pieces): (Cell, BTreeSet<Candidate>)| {
+        CellPlan::new(cell, std::iter::once(Candidate::Builtin).chain(pieces).collect())
+    };
+    wanted.into_iter().map(plan).collect()
+}
+
+/// The distributions of all calls of a run.
+fn calls(run: &RunDir, manifest: &Manifest) -> Result<Vec<CallTimes>, WorkflowError> {
+    let samples = run.samples()?.samples(&run.file(rundir::SAMPLES))?;
+    let nodes = &manifest.plan.placement.nodes;
+    let has_network = nodes.values().any(Nodes::are_several);
+    let is_control = |ranks| has_network && nodes.get(&ranks).is_some_and(|nodes| !nodes.are_several());
+    let cold = manifest.plan.schedule.warmup_rounds == 0;
+    Ok(distributions(&samples, cold, LEVEL, is_control))
+}
+
+/// Analyses the calls of a run.
 pub fn of_run(path: &Path) -> Result<Irregular, WorkflowError> {
     let run = RunDir::open(path)?;
     let manifest = run.manifest()?;
@@ -80,20 +152,20 @@ pub fn of_run(path: &Path) -> Result<Irregular, WorkflowError> {
     if samples.is_empty() {
         return Err(WorkflowError::Input(format!("{}: there are no timings in it", path.display())));
     }
-    let cold = manifest.plan.schedule.warmup_rounds == 0;
-    let points = distributions(&samples, cold, LEVEL);
+    let points = calls(&run, &manifest)?;
     let others: BTreeSet<_> = points.iter().map(|calls| (calls.cell, calls.candidate)).collect();
     let all: BTreeSet<_> = samples.iter().map(|sample| (sample.cell, sample.candidate)).collect();
     if points.is_empty() {
         return Err(WorkflowError::Input(format!(
-            "{}: of every call only the first one of a launch was timed, which says what connections cost; a longer --budget times more",
+            "{}: only the first call of each launch was timed, which includes setting up connections; a longer \
+             --budget times more calls",
             path.display()
         )));
     }
     Ok(Irregular {
         format: FORMAT,
         source: path.display().to_string(),
-        simulated: manifest.backend == "simulation",
+        simulated: manifest.is_simulated(),
         library: manifest.survey.library.clone(),
         release: known_release(&manifest.survey)?,
         level: LEVEL,
@@ -104,15 +176,15 @@ pub fn of_run(path: &Path) -> Result<Irregular, WorkflowError> {
     })
 }
 
-/// Writes what was found, for people and programs.
+/// Writes the results, for people and programs.
 pub fn write(run: &RunDir, found: &Irregular) -> Result<(), WorkflowError> {
     run.write_json(rundir::IRREGULAR, found)?;
     run.write(rundir::IRREGULAR_TEXT, &report::markdown(found))?;
     run.write(rundir::IRREGULAR_PAGE, &report::page(found, TOOL))?;
     match report::header(found) {
         Some(header) => drop(run.write(rundir::HMPI, &header)?),
-        // One with sizes that were found before would be taken for today's.
-        None => drop(fs::remove_file(run.file(rundir::HMPI))),
+        // An earlier file would be taken for a present one.
+        None => run.remove(rundir::HMPI)?,
     }
     Ok(())
 }

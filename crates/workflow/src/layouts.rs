@@ -1,4 +1,4 @@
-//! Runs of other layouts within a run, whose communicators share its rules.
+//! Runs of other layouts within a run, which share its rules.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use collrules_record::laid_out::{CellInLayout, LaidOut};
 use collrules_record::rundir::RunDir;
 use collrules_record::{Arrangement, Manifest, Nodes, Ranks};
 use collrules_rules::table::all_builtin;
-use collrules_rules::{Apart, Collective, Distribution};
+use collrules_rules::{Collective, Distribution, LayoutRules};
 use collrules_tuner::{Laid, Observations};
 
 use crate::error::WorkflowError;
@@ -22,8 +22,8 @@ pub(crate) struct Other {
 }
 
 impl Other {
-    /// Those within a run.
-    pub(crate) fn of(run: &RunDir) -> Result<Vec<Self>, WorkflowError> {
+    /// The layouts within a run.
+    pub(crate) fn list_within(run: &RunDir) -> Result<Vec<Self>, WorkflowError> {
         run.layouts()?.into_iter().map(Self::read).collect()
     }
 
@@ -37,21 +37,21 @@ impl Other {
         Ok(Self { observations: observations.expecting(manifest.plan.launches), run, manifest, name })
     }
 
-    /// For an analysis.
+    /// The layout as an input of an analysis.
     pub(crate) fn laid(&self) -> Laid<'_> {
         Laid { observations: &self.observations, placement: &self.manifest.plan.placement, run: &self.name }
     }
 }
 
-/// Gives each layout the rules that it would have alone, in findings of the first: where communicators of one size lie in several
-/// ways, each has blocks of its own in the file. What 6.0 has no word for, several nodes with several ranks, comes last there, as
-/// the table for any.
+/// Separates the layouts' rules in the findings of the first: if communicators of one size have several arrangements,
+/// each gets its own blocks in the file. The arrangement that 6.0 cannot name, several nodes with several ranks each,
+/// comes last, as the table for any.
 pub(crate) fn keep_apart(findings: &mut Findings, others: &[Findings]) {
     if others.is_empty() {
         return;
     }
     let all: Vec<&Findings> = std::iter::once(&*findings).chain(others).collect();
-    let (mut table, mut apart) = (findings.table.clone(), Vec::new());
+    let (mut table, mut layout_rules) = (findings.table.clone(), Vec::new());
     let blocks: BTreeSet<(Collective, Ranks)> =
         all.iter().flat_map(|one| &one.cells).map(|cell| (cell.cell.collective, cell.cell.ranks)).collect();
     for (collective, ranks) in blocks {
@@ -68,15 +68,16 @@ pub(crate) fn keep_apart(findings: &mut Findings, others: &[Findings]) {
                     steps.set(ranks.0.into(), Some(u64::from(ranks.0) + 1), sizes);
                     table.set(collective, steps);
                 }
-                distribution => apart.push(Apart { collective, ranks, distribution, sizes }),
+                distribution => layout_rules.push(LayoutRules { collective, ranks, distribution, sizes }),
             }
         }
     }
     let layouts = all.iter().map(|one| alone(one)).collect();
-    (findings.table, findings.apart, findings.layouts) = (table, apart, layouts);
+    (findings.table, findings.layout_rules, findings.layouts) = (table, layout_rules, layouts);
     findings.remarks.push(
-        "Open MPI 6.0 tells communicators apart by where their ranks are, so that each layout has rules of its own. That its \
-         files say so is read from its source, and was not run. Of MPI_COMM_WORLD it never knows that it has one rank per node."
+        "Open MPI 6.0 tells communicators apart by the placement of their ranks, so each layout has its own rules. This \
+         comes from reading its source, and was not tested. It never recognizes MPI_COMM_WORLD as having one rank per \
+         node."
             .to_owned(),
     );
 }
@@ -85,14 +86,13 @@ fn arrangement(findings: &Findings, ranks: Ranks) -> Arrangement {
     findings.placement.nodes.get(&ranks).and_then(Nodes::arrangement).unwrap_or(Arrangement::Full)
 }
 
-/// What a layout has where it shares nothing.
+/// Describes a layout that shares no rules with others.
 fn alone(findings: &Findings) -> LaidOut {
     let cell = |cell: &CellFinding| {
         let served = cell.served_candidate();
         CellInLayout {
             cell: cell.cell,
             arrangement: arrangement(findings, cell.cell.ranks),
-            weight: 1.0,
             wanted: served,
             wanted_gain: cell.served_gain(),
             served,

@@ -1,68 +1,78 @@
-//! What the commands of collrules do, as functions: typed options and a session in, files and plain results out.
+//! Commands of collrules, as functions: typed options and a session in, files and plain results out.
 //!
-//! Nothing here prints or parses a command line: what happens on the way is told to the session's watcher as [`Event`]s.
+//! This crate neither prints nor parses a command line: progress is reported to the session's watcher as [`Event`]s.
 //!
 //! | module | job |
 //! |---|---|
-//! | [`session`] | what every workflow gets beside its options, and the events that it tells |
-//! | [`start`] | a backend, and what it finds |
-//! | [`allotted`] | what a job of a batch system leaves for the work |
+//! | [`session`] | inputs of every workflow besides its options, and the events that it reports |
+//! | [`start`] | a backend, with the survey of its system |
+//! | [`time_budget`] | the budget within a job of a batch system |
 //! | [`plan`] | options and survey to a plan, and the shares of the budget |
-//! | [`campaign`] | a run directory that is measured into: begun, resumed, plan after plan |
-//! | [`served`] | which component serves what is measured |
+//! | [`campaign`] | the run directory of measurements: begun or resumed, plan after plan |
+//! | [`served`] | the component that runs the measured calls |
 //! | [`analyze`] | samples or a table to findings, with remarks on clock, run and rules |
+//! | `evidence` | proof and validation of the rules in a directory |
 //! | [`publish`] | the only writer of rules, settings and report, and the reader of what was published |
-//! | [`prove`] | shows that a file is obeyed before it gets its name |
-//! | [`tune`] | all of it |
-//! | [`validate`] | a rules file against the builtin in fresh launches, and its repair |
-//! | [`verify`] | whether the Open MPI in use obeys a file, and what stands in the way |
-//! | [`guidelines`] | whether calls that do the same are faster than the builtin |
+//! | [`prove`] | proof that a tuning is obeyed, before its files get their names |
+//! | [`tune`] | all steps of a tuning |
+//! | [`tuning`] | the tuning that an analysis decided on, or that lies in a directory |
+//! | [`validate`] | a rules file against the default in fresh launches, and its repair |
+//! | [`verify`] | check that the Open MPI in use obeys a file, with the obstacles |
+//! | [`guidelines`] | the default against other calls that do the same |
 //! | [`drift`] | some cells of a run measured again |
-//! | [`install`] | a tuning put where every job of an Open MPI finds it |
-//! | [`irregular`] | calls that stall: measured, found, cured |
-//! | [`merge`] | one run of several |
-//! | [`model`] | communication models: fitted, kept, asked |
-//! | [`profile`] | what a program calls |
-//! | [`tried`] | whether a tuning makes a program faster |
+//! | [`install`] | installation of a tuning for every job of an Open MPI |
+//! | [`irregular`] | calls that stall: measurement, detection, remedies |
+//! | [`merge`] | merge of several runs into one |
+//! | [`model`] | communication models: fits, files, predictions |
+//! | [`profile`] | the calls of a program |
+//! | [`ab_test`] | A/B test of a program, without and with a tuning |
 //! | [`submit`] | jobs of a batch system that tune |
-//! | [`status`] | how far they are |
+//! | [`status`] | progress of jobs and runs |
+//! | [`port`] | adaptation of a tuning to another Open MPI |
+//! | [`worker`] | the program that runs in MPI jobs, built for another Open MPI |
 //! | [`study`] | chosen algorithms compared on a grid |
 
-pub mod allotted;
+pub mod ab_test;
 pub mod analyze;
 pub mod campaign;
 mod clock;
+mod crashing;
 pub mod drift;
 mod error;
+mod evidence;
 pub mod guidelines;
 pub mod install;
 pub mod irregular;
-mod laps;
 mod layouts;
-mod legacy;
 pub mod merge;
 pub mod model;
 mod model_file;
+mod phases;
 pub mod plan;
+pub mod port;
 pub mod profile;
 pub mod prove;
 pub mod publish;
+mod quality;
 mod refine;
 mod remarks;
 mod resume;
 pub mod served;
 pub mod session;
+pub mod settings;
 pub mod start;
 pub mod status;
 pub mod study;
 pub mod submit;
-pub mod tried;
+pub mod time_budget;
 pub mod tune;
+pub mod tuning;
 pub mod validate;
 pub mod verify;
+pub mod worker;
 
 pub use error::WorkflowError;
 pub use session::{Event, Session};
 
-/// How the program calls itself in files.
+/// Name and version of the program, as files have it.
 pub const TOOL: &str = concat!("collrules ", env!("CARGO_PKG_VERSION"));

@@ -1,21 +1,23 @@
-//! One run of several that were measured on the same system, such as an array of jobs over numbers of nodes.
+//! Merge of runs from one system, such as those of an array of jobs over numbers of nodes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::Path;
 
 use collrules_record::comparison::differences;
-use collrules_record::manifest::{self, Part};
+use collrules_record::digest;
+use collrules_record::manifest::{self, SourceRun};
 use collrules_record::options::Merging;
 use collrules_record::plan::CellPlan;
 use collrules_record::rundir::{self, CLOCK, RunDir, SAMPLES, check_head};
 use collrules_record::{Candidate, Cell, Manifest, Placement, Plan};
+use collrules_rules::Collective;
 
 use crate::error::WorkflowError;
 use crate::resume;
 use crate::session::Session;
 
-/// A run that was made of others.
+/// A merged run.
 pub struct Merged {
     /// Its directory.
     pub run: RunDir,
@@ -23,24 +25,28 @@ pub struct Merged {
     pub cells: usize,
     /// Its rows of samples.
     pub samples: usize,
-    /// The runs within it of other layouts, which share its rules.
+    /// Runs of other layouts within it, which share its rules.
     pub layouts: Vec<RunDir>,
 }
 
-/// What the parts of a run may differ in: an array of jobs has other nodes in each, and several layouts share one tuning.
+/// Properties in which the parts of a run may differ: jobs of an array have different nodes, and several layouts share
+/// one tuning.
 const MAY_DIFFER: [&str; 4] = ["slots", "hosts", "collrules", "layout"];
 
 /// Lines of a samples file before its rows.
 const HEAD: usize = 2;
 
-/// Makes one run of several.
+/// The column of a row that names the collective.
+const COLLECTIVE: usize = 3;
+
+/// Merges several runs.
 pub fn merge(options: &Merging, session: &mut Session<'_>) -> Result<Merged, WorkflowError> {
     let mut parts = Vec::new();
     for path in &options.runs {
         let run = RunDir::open(path)?;
         let manifest = run.manifest()?;
         resume::refuse_comparison(&run, &manifest)?;
-        if let Some(known) = parts.iter().find(|(other, _): &&Measured| same(other.path(), path)) {
+        if let Some(known) = parts.iter().find(|(other, _): &&MergeInput| same(other.path(), path)) {
             return Err(WorkflowError::Usage(format!("{} is named twice", known.0.path().display())));
         }
         parts.push((run, manifest));
@@ -48,9 +54,10 @@ pub fn merge(options: &Merging, session: &mut Session<'_>) -> Result<Merged, Wor
     for pair in parts.windows(2) {
         refuse_other_system(&pair[0], &pair[1])?;
     }
+    refuse_copies(&parts)?;
     let mut layouts = by_layout(parts).into_iter();
     let Some(own) = layouts.next() else { return Err(WorkflowError::Usage("no run is named".to_owned())) };
-    let others: Vec<(String, Vec<Measured>)> = layouts.map(|parts| (name(&parts), parts)).collect();
+    let others: Vec<(String, Vec<MergeInput>)> = layouts.map(|parts| (name(&parts), parts)).collect();
     let mut merged = joined(&own, &options.out, session)?;
     for (name, parts) in &others {
         let other = joined(parts, &rundir::unused(&options.out, name), session)?;
@@ -62,15 +69,15 @@ pub fn merge(options: &Merging, session: &mut Session<'_>) -> Result<Merged, Wor
 }
 
 /// A run with its manifest.
-type Measured = (RunDir, Manifest);
+type MergeInput = (RunDir, Manifest);
 
-/// Runs in which communicators of every size lie alike, that of the first run being first.
-fn by_layout(parts: Vec<Measured>) -> Vec<Vec<Measured>> {
-    let mut layouts: Vec<Vec<Measured>> = Vec::new();
+/// Runs grouped so that communicators of each size have one arrangement, the group of the first run first.
+fn by_layout(parts: Vec<MergeInput>) -> Vec<Vec<MergeInput>> {
+    let mut layouts: Vec<Vec<MergeInput>> = Vec::new();
     for part in parts {
-        let nodes = |(_, manifest): &Measured| manifest.plan.placement.nodes.clone();
+        let nodes = |(_, manifest): &MergeInput| manifest.plan.placement.nodes.clone();
         let here = nodes(&part);
-        let alike = |other: &Measured| {
+        let alike = |other: &MergeInput| {
             let same = nodes(other).iter().all(|(ranks, nodes)| here.get(ranks).is_none_or(|it| it == nodes));
             same && other.1.plan.placement.layout == part.1.plan.placement.layout
         };
@@ -82,20 +89,49 @@ fn by_layout(parts: Vec<Measured>) -> Vec<Vec<Measured>> {
     layouts
 }
 
-/// What the directory of a layout is called.
-fn name(parts: &[Measured]) -> String {
+/// Returns the name for the directory of a layout.
+fn name(parts: &[MergeInput]) -> String {
     let layout = parts.first().map(|(_, manifest)| manifest.plan.placement.layout).unwrap_or_default();
     format!("{}{layout}", rundir::LAYOUT)
 }
 
-/// Makes one run of several with the same layout.
-fn joined(parts: &[Measured], out: &Path, session: &mut Session<'_>) -> Result<Merged, WorkflowError> {
-    // What is true of the whole is said of the largest job.
+/// Merges several runs with one layout.
+fn joined(parts: &[MergeInput], out: &Path, session: &mut Session<'_>) -> Result<Merged, WorkflowError> {
+    // Properties of the merged run are those of the largest job.
     let largest = parts.iter().max_by_key(|(_, manifest)| manifest.plan.ranks).map(|(_, manifest)| manifest.clone());
     let Some(largest) = largest else { return Err(WorkflowError::Usage("no run is named".to_owned())) };
+    write_joined(parts, largest, out, session)
+}
+
+/// Makes one run of the collectives of an earlier run that a later one, under another patch level, did not measure again,
+/// and of the later run, whose system, request and experiment it has but for these.
+pub(crate) fn join_upgraded(
+    (earlier, mut old): MergeInput,
+    later: MergeInput,
+    whole: Manifest,
+    out: &Path,
+    session: &mut Session<'_>,
+) -> Result<Merged, WorkflowError> {
+    let again: BTreeSet<Collective> = later.1.plan.cells.iter().map(|planned| planned.cell.collective).collect();
+    old.plan.cells.retain(|planned| !again.contains(&planned.cell.collective));
+    old.plan.placement.serving.retain(|serving| !again.contains(&serving.collective));
+    old.plan.separate.collectives.retain(|collective| !again.contains(collective));
+    old.plan.skipped.retain(|skipped| !again.contains(&skipped.cell.collective));
+    let ranks = old.plan.ranks.max(later.1.plan.ranks);
+    let whole = Manifest { plan: Plan { ranks, ..later.1.plan.clone() }, ..whole };
+    write_joined(&[(earlier, old), later], whole, out, session)
+}
+
+/// Writes one run of several; `whole` has what is not taken from each.
+fn write_joined(
+    parts: &[MergeInput],
+    whole: Manifest,
+    out: &Path,
+    session: &mut Session<'_>,
+) -> Result<Merged, WorkflowError> {
     let repeats = shares_cells(parts);
-    let plan = plan(parts, &largest.plan, repeats)?;
-    let merged = parts.iter().map(|(run, manifest)| Part {
+    let plan = plan(parts, &whole.plan, repeats)?;
+    let merged = parts.iter().map(|(run, manifest)| SourceRun {
         run: run.absolute().to_owned(),
         started: manifest.started.clone(),
         ranks: manifest.plan.ranks,
@@ -107,7 +143,7 @@ fn joined(parts: &[Measured], out: &Path, session: &mut Session<'_>) -> Result<M
         command: session.command.clone(),
         merged: merged.collect(),
         plan,
-        ..largest
+        ..whole
     };
     let (mut clock, mut rows, mut first) = (String::new(), String::new(), 0);
     let mut samples = 0;
@@ -117,18 +153,23 @@ fn joined(parts: &[Measured], out: &Path, session: &mut Session<'_>) -> Result<M
         if read.torn {
             session.say(&format!("the last line of {} is incomplete and left out", run.file(SAMPLES).display()));
         }
-        for row in read.text.lines().skip(HEAD) {
+        let planned: BTreeSet<&str> = part.plan.cells.iter().map(|planned| planned.cell.collective.name()).collect();
+        let left_out = |row: &str| {
+            let name = row.split(',').nth(COLLECTIVE).unwrap_or_default();
+            name.parse::<Collective>().is_ok() && !planned.contains(name)
+        };
+        for row in read.text.lines().skip(HEAD).filter(|row| !left_out(row)) {
             rows += &renumbered(row, first).ok_or_else(|| damaged(run, row))?;
             rows.push('\n');
             samples += 1;
         }
         for mut line in run.clock()? {
-            line.launch += first;
+            line.launch = line.launch.saturating_add(first);
             // Writing to a string cannot fail.
             let _ = writeln!(clock, "{}", serde_json::to_string(&line)?);
         }
         if repeats {
-            first += launches(&read.text, part);
+            first = first.saturating_add(launches(&read.text, part));
         }
     }
     let run = RunDir::create(out, &manifest)?;
@@ -137,6 +178,7 @@ fn joined(parts: &[Measured], out: &Path, session: &mut Session<'_>) -> Result<M
     if !clock.is_empty() {
         run.write(CLOCK, &clock)?;
     }
+    run.seal()?;
     Ok(Merged { cells: manifest.plan.cells.len(), samples, run, layouts: Vec::new() })
 }
 
@@ -148,21 +190,58 @@ fn damaged(run: &RunDir, row: &str) -> WorkflowError {
     WorkflowError::Input(format!("{}: this row has no launch: {row}", run.file(SAMPLES).display()))
 }
 
-/// A row of samples with its launch counted from another one on.
+/// A row of samples with its launch numbered from `first` on.
 fn renumbered(row: &str, first: u32) -> Option<String> {
     let (launch, rest) = row.split_once(',')?;
     let launch: u32 = launch.parse().ok()?;
-    Some(format!("{},{rest}", launch + first))
+    Some(format!("{},{rest}", launch.checked_add(first)?))
 }
 
-/// The launches of a run: those that were planned, and those that its rows have.
+/// The number of launches of a run: planned ones, or more if its rows have more.
 fn launches(samples: &str, manifest: &Manifest) -> u32 {
     let rows = samples.lines().skip(HEAD).filter_map(|row| row.split_once(',')?.0.parse::<u32>().ok());
-    rows.max().map_or(0, |last| last + 1).max(manifest.plan.launches)
+    rows.max().map_or(0, |last| last.saturating_add(1)).max(manifest.plan.launches)
 }
 
-/// Names what hinders comparing the times of two runs.
-fn refuse_other_system((one, before): &Measured, (other, after): &Measured) -> Result<(), WorkflowError> {
+/// Refuses runs with common measurements: they would count as separate launches.
+fn refuse_copies(parts: &[MergeInput]) -> Result<(), WorkflowError> {
+    let mut launches: BTreeMap<String, &Path> = BTreeMap::new();
+    let mut begun: BTreeMap<(String, String, u64, String), &Path> = BTreeMap::new();
+    let refuse = |one: &Path, other: &Path, what: &str| {
+        Err(WorkflowError::Input(format!(
+            "{} and {} {what}: one is a copy of the other, and copies add no launches",
+            one.display(),
+            other.display()
+        )))
+    };
+    for (run, manifest) in parts {
+        let path = run.path();
+        let cells: BTreeSet<Cell> = manifest.plan.cells.iter().map(|planned| planned.cell).collect();
+        let host = manifest.host.get("Host").cloned().unwrap_or_default();
+        for cell in cells {
+            let key = (manifest.started.clone(), host.clone(), manifest.plan.seed, cell.to_string());
+            if let Some(other) = begun.insert(key, path).filter(|other| *other != path) {
+                return refuse(other, path, "were begun at the same time, on the same host, with the same seed");
+            }
+        }
+        let text = run.samples()?.text;
+        let mut rows: BTreeMap<&str, String> = BTreeMap::new();
+        for (launch, row) in text.lines().skip(HEAD).filter_map(|row| row.split_once(',')) {
+            let all = rows.entry(launch).or_default();
+            all.push_str(row);
+            all.push('\n');
+        }
+        for rows in rows.into_values().filter(|rows| rows.lines().nth(1).is_some()) {
+            if let Some(other) = launches.insert(digest(rows.as_bytes()), path) {
+                return refuse(other, path, "hold the same samples of a launch");
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Names the difference that prevents comparing the times of two runs.
+fn refuse_other_system((one, before): &MergeInput, (other, after): &MergeInput) -> Result<(), WorkflowError> {
     let mut found: Vec<String> = differences(before, after)
         .into_iter()
         .filter(|it| !MAY_DIFFER.contains(&it.what.as_str()))
@@ -175,15 +254,16 @@ fn refuse_other_system((one, before): &Measured, (other, after): &Measured) -> R
         return Ok(());
     }
     Err(WorkflowError::Input(format!(
-        "{} and {} cannot become one run, since their times could not be compared:\n  {}",
+        "{} and {} cannot be merged, since their times are not comparable:\n  {}",
         one.path().display(),
         other.path().display(),
         found.join("\n  ")
     )))
 }
 
-/// Whether a cell was measured in several runs, so that their launches have to be told apart.
-fn shares_cells(parts: &[Measured]) -> bool {
+/// Returns true if several runs measured a collective on one number of ranks, so that their launches need different
+/// numbers.
+fn shares_cells(parts: &[MergeInput]) -> bool {
     let mut known = BTreeSet::new();
     let pairs = |manifest: &Manifest| -> BTreeSet<_> {
         manifest.plan.cells.iter().map(|planned| (planned.cell.collective, planned.cell.ranks)).collect()
@@ -196,8 +276,8 @@ fn shares_cells(parts: &[Measured]) -> bool {
     })
 }
 
-/// The plan that would have measured all of it.
-fn plan(parts: &[Measured], largest: &Plan, repeats: bool) -> Result<Plan, WorkflowError> {
+/// The plan that would have measured all parts.
+fn plan(parts: &[MergeInput], largest: &Plan, repeats: bool) -> Result<Plan, WorkflowError> {
     let mut cells: BTreeMap<Cell, CellPlan> = BTreeMap::new();
     let mut plan = Plan { skipped: Vec::new(), patterns: Vec::new(), ..largest.clone() };
     let mut placement = Placement { layout: largest.placement.layout, ..Placement::default() };
@@ -210,6 +290,7 @@ fn plan(parts: &[Measured], largest: &Plan, repeats: bool) -> Result<Plan, Workf
             known.candidates.extend(new);
         }
         placement.nodes.extend(part.placement.nodes.clone());
+        placement.other_roots.extend(part.placement.other_roots.clone());
         for serving in &part.placement.serving {
             let here = (serving.collective, serving.ranks);
             match placement.serving.iter().find(|known| (known.collective, known.ranks) == here) {
@@ -217,7 +298,7 @@ fn plan(parts: &[Measured], largest: &Plan, repeats: bool) -> Result<Plan, Workf
                 Some(known) if known == serving => {}
                 Some(known) => {
                     return Err(WorkflowError::Input(format!(
-                        "{} on {} ranks is served by {} in {} and by {} in another run",
+                        "{} on {} ranks uses the component {} in {} and {} in another run",
                         serving.collective,
                         serving.ranks,
                         serving.by,
@@ -234,9 +315,10 @@ fn plan(parts: &[Measured], largest: &Plan, repeats: bool) -> Result<Plan, Workf
         plan.skipped.extend(part.skipped.iter().filter(|it| !plan.skipped.contains(it)).cloned().collect::<Vec<_>>());
     }
     let counts = parts.iter().map(|(_, manifest)| manifest.plan.launches);
-    plan.launches = if repeats { counts.sum() } else { counts.max().unwrap_or_default() };
+    plan.launches = if repeats { counts.fold(0, u32::saturating_add) } else { counts.max().unwrap_or_default() };
     plan.cells = cells.into_values().collect();
     plan.placement = placement;
+    plan.sort_groups();
     Ok(plan)
 }
 

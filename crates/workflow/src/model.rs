@@ -1,80 +1,94 @@
-//! Communication models: measured, fitted to probes, kept, and asked.
+//! Communication models: measurement, fits to probes, files, and predictions.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use collrules_model::{
-    Call, Limit, Origin, Probes, Terms, Timing, Unsaid, algorithms, fit, known, predict, programs, quality, table,
+    GatherForecast, Limit, PredictedCall, ProbeOrigin, ProbeTiming, Probes, SlowCriteria, Unsaid, algorithms, expected,
+    fit, irregular, known, many_to_one, predict, programs, quality, table,
 };
-use collrules_record::model::{Model, Where};
-use collrules_record::options::{self, Modelling, Tuning};
+use collrules_record::experiment::{Experiment, Grid};
+use collrules_record::model::{ManyToOne, Model, Where};
+use collrules_record::options::{Jobs, Modelling, Request, Scenario};
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::sample::Sample;
-use collrules_record::{CandidateName, Cell, Estimate};
+use collrules_record::{Bytes, CandidateName, Cell, Estimate, Ranks};
 use collrules_report::model as report;
 use collrules_rules::words::counted;
 use collrules_rules::{Choice, Collective, Release, registry};
 use collrules_runner::grid::known_release;
 
 use crate::TOOL;
-use crate::campaign::{Begin, measure};
+use crate::campaign::{measure_on, survey};
 use crate::error::WorkflowError;
 use crate::session::Session;
 
 pub use crate::model_file::open;
 
-/// Algorithms that segment messages are measured with this segment as well.
+/// Segment size of the algorithms that segment messages.
 const SEGMENT: &str = "8192";
 
-/// Measures probes, and collectives beside them, and fits a model.
+/// Measures probes and collectives, and fits a model.
 pub fn measured(
     options: &Modelling,
     out: &Path,
-    terms: Terms,
+    terms: SlowCriteria,
     session: &mut Session<'_>,
 ) -> Result<(RunDir, Model), WorkflowError> {
-    let begin = Begin::New { tuning: tuning(options, session)?, out: out.to_owned() };
-    let measured = measure(&begin, session)?;
+    refuse_unknown(options)?;
+    if matches!(&options.system.jobs, Jobs::Simulation(simulated) if simulated.scenario == Scenario::Planted) {
+        session.say(
+            "--simulate=planted is for `guidelines`, not for models; write `planted` into a model.json and name it \
+             with --simulated-model",
+        );
+    }
+    let started = survey(&options.system, out, session)?;
+    let experiment = experiment(options, started.survey.slots());
+    let measured = measure_on(started, experiment, Request::Model, out, session)?;
     let run = measured.run().clone();
-    // What was measured may be measured into again from here on.
+    // Unlocks the run: it may be measured further.
     drop(measured);
     let model = of_run(run.path(), terms)?;
     Ok((run, model))
 }
 
-/// What is measured for a model.
-fn tuning(options: &Modelling, session: &Session<'_>) -> Result<Tuning, WorkflowError> {
+/// Refuses collectives whose messages are unknown.
+fn refuse_unknown(options: &Modelling) -> Result<(), WorkflowError> {
     let foreign = options.collectives.iter().find(|wanted| known().all(|(collective, _)| collective != **wanted));
-    if let Some(foreign) = foreign {
-        return Err(WorkflowError::Usage(format!(
-            "the messages of {foreign} are not known here; --ops takes alltoall, bcast, gather and scatter"
-        )));
-    }
-    let slots = session.start(&options.system)?.survey.slots();
-    // Nothing is refined, validated, or given up for being slow.
-    let mut tuning: Tuning =
-        options::read(["--keep-slow", "--refine=0", "--no-validate"]).map_err(WorkflowError::Usage)?;
-    tuning.grid.collectives.clone_from(&options.collectives);
-    tuning.grid.ranks = vec![options.ranks.unwrap_or(slots)].into();
-    tuning.grid.sizes.clone_from(&options.sizes);
-    tuning.grid.probes = Some(options.partners);
-    // With two ranks, two_proc is pairwise.
+    foreign.map_or(Ok(()), |foreign| {
+        Err(WorkflowError::Usage(format!(
+            "the model has no messages for {foreign}; --ops accepts alltoall, bcast, gather and scatter"
+        )))
+    })
+}
+
+/// Builds the experiment for a model.
+fn experiment(options: &Modelling, slots: Ranks) -> Experiment {
+    let ranks = [options.ranks.unwrap_or(slots)];
+    let mut grid = Grid { probes: Some(options.partners), ..Grid::new(&options.collectives, &ranks, &options.sizes) };
+    // With two ranks, two_proc is equal to pairwise.
     let named = known().filter(|(collective, name)| options.collectives.contains(collective) && *name != "two_proc");
     for (collective, name) in named {
-        tuning.grid.only.push((collective, CandidateName::read(name)));
+        grid.only.push((collective, CandidateName::read(name)));
         let segmented = registry::id_of(Release::V5_0, collective, name)
             .filter(|_| ["pipeline", "chain", "binary_tree"].contains(&name));
         if let Some(id) = segmented {
             let choice = format!("tuned:{id}/{}/{SEGMENT}/0", if name == "chain" { 4 } else { 0 });
-            tuning.grid.only.push((collective, CandidateName::read(&choice)));
+            grid.only.push((collective, CandidateName::read(&choice)));
         }
     }
-    let (budget, launches, seed) = (options.budget, options.launches, options.seed);
-    Ok(Tuning { budget, launches, seed, timing: options.timing, system: options.system.clone(), ..tuning })
+    Experiment {
+        budget: options.budget,
+        launches: options.launches,
+        seed: options.seed,
+        keep_slow: true,
+        timing: options.timing,
+        ..Experiment::new(grid, options.system.clone())
+    }
 }
 
-/// Fits what a run directory holds of probes, and says how well that predicts its cells.
-pub fn of_run(path: &Path, terms: Terms) -> Result<Model, WorkflowError> {
+/// Fits the probes of a run directory, and computes how well the model predicts its cells.
+pub fn of_run(path: &Path, terms: SlowCriteria) -> Result<Model, WorkflowError> {
     let run = RunDir::open(path)?;
     let manifest = run.manifest()?;
     let (samples, file) = (run.samples()?, run.file(rundir::SAMPLES));
@@ -82,35 +96,38 @@ pub fn of_run(path: &Path, terms: Terms) -> Result<Model, WorkflowError> {
     let hosts = &manifest.survey.hosts;
     let order = manifest.plan.placement.layout.order(hosts);
     let hosts: BTreeMap<u32, String> = (0..).zip(order.iter().map(|rank| hosts[*rank].clone())).collect();
-    let probes = Probes::of(timings.iter().filter_map(Timing::of_pattern), hosts);
+    let probes = Probes::from_timings(timings.iter().filter_map(ProbeTiming::of_pattern), hosts);
     let release = known_release(&manifest.survey)?;
-    let origin = Origin {
+    let origin = ProbeOrigin {
         source: path.display().to_string(),
-        simulated: manifest.backend == "simulation",
+        simulated: manifest.is_simulated(),
         library: Some(manifest.survey.library.clone()),
         release: Some(release),
     };
-    let mut model = fit(&probes, &Limit::of(&manifest.survey.eager), terms, origin).map_err(|unfit| {
+    let mut model = fit(&probes, &Limit::from_reported(&manifest.survey.eager), terms, origin).map_err(|unfit| {
         WorkflowError::Input(format!("{}: {unfit}; `collrules model --out DIR` measures them", path.display()))
     })?;
     let calls = samples.samples(&file)?;
-    // Where no pair is on two hosts, all messages are those inside one.
+    // If no pair is on two hosts, all messages are inside one.
     let place = model.ways.iter().map(|way| way.place).find(|place| *place == Where::Between).unwrap_or(Where::Inside);
     let eager = model.eager.get(&place).copied();
     (model.algorithms, model.concurrent) = algorithms(&probes, release, &calls, eager, terms.level, &mut model.unknown);
     model.quality = quality(&model, release, &calls);
+    let cold = manifest.plan.schedule.warmup_rounds == 0;
+    let points = irregular::distributions(&calls, cold, terms.level, |_| false);
+    model.many_to_one = many_to_one(&model, release, &calls, &points, &irregular::stalls(&points));
     model.unknown.extend(unplayed(release, &calls));
     Ok(model)
 }
 
-/// What is too much to play, and so not among the predictions.
+/// Names the measured calls without a prediction, since they have too many messages to simulate.
 fn unplayed(release: Release, calls: &[Sample]) -> Option<String> {
     let all: BTreeSet<(Cell, Choice)> =
         calls.iter().filter_map(|call| Some((call.cell, call.candidate.choice()?))).collect();
     let why =
         |(cell, choice): &(Cell, Choice)| match programs(release, cell.collective, *choice, cell.ranks.0, cell.bytes.0)
         {
-            Err(unsaid @ Unsaid::Messages { .. }) => Some(format!("{cell} by {choice}: {unsaid}")),
+            Err(unsaid @ Unsaid::Messages { .. }) => Some(format!("{cell} with {choice}: {unsaid}")),
             _ => None,
         };
     let left: Vec<String> = all.iter().filter_map(why).collect();
@@ -122,7 +139,7 @@ fn unplayed(release: Release, calls: &[Sample]) -> Option<String> {
 pub fn of_table(
     path: &Path,
     release: Option<Release>,
-    terms: Terms,
+    terms: SlowCriteria,
     session: &mut Session<'_>,
 ) -> Result<Model, WorkflowError> {
     let shown = path.display();
@@ -130,8 +147,8 @@ pub fn of_table(
     let text = rundir::read_text(path).map_err(|cause| unusable(&cause))?;
     let (probes, faults) = table::read(&text).map_err(|bad| unusable(&bad))?;
     faults.iter().for_each(|fault| session.say(&format!("left out of {shown}: {fault}")));
-    let origin = Origin { source: shown.to_string(), simulated: false, library: None, release };
-    fit(&probes, &Limit::of(&BTreeMap::new()), terms, origin).map_err(|unfit| unusable(&unfit))
+    let origin = ProbeOrigin { source: shown.to_string(), simulated: false, library: None, release };
+    fit(&probes, &Limit::from_reported(&BTreeMap::new()), terms, origin).map_err(|unfit| unusable(&unfit))
 }
 
 /// Writes a model, for people and programs.
@@ -142,14 +159,14 @@ pub fn write(run: &RunDir, model: &Model) -> Result<(), WorkflowError> {
     Ok(())
 }
 
-/// A call, as people ask about it.
+/// A call in a user's words.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Question {
+pub struct CallQuestion {
     /// The collective.
     pub collective: Collective,
     /// The algorithm: its number, its name, or a whole choice.
     pub algorithm: String,
-    /// The segment size and the fan-out, where the algorithm is not a whole choice.
+    /// Segment size, unless `algorithm` is a whole choice.
     pub segment: u64,
     /// The fan-out; 0 is the algorithm's own.
     pub fanout: u32,
@@ -157,14 +174,22 @@ pub struct Question {
     pub ranks: u32,
     /// The message bytes.
     pub bytes: u64,
-    /// The release whose algorithms are meant, instead of that of the model.
+    /// Release of the algorithm, if it is not that of the model.
     pub release: Option<Release>,
 }
 
-/// What a model says of a call: the choice that it was taken for, the time, and whether that is corrected by measured calls.
+/// Predicts a gather with this algorithm by the many-to-one model; none unless calls of it stall at some sizes.
+pub fn ask_many_to_one(model: &Model, question: &CallQuestion, choice: Choice) -> Option<GatherForecast> {
+    let is_asked = question.collective == Collective::Gather && question.release.or(model.release) == model.release;
+    let of_choice = |gather: &&ManyToOne| gather.ranks.0 == question.ranks && gather.choice == Some(choice);
+    let gather = model.many_to_one.iter().find(of_choice).filter(|_| is_asked)?;
+    expected(model, gather, Bytes(question.bytes))
+}
+
+/// Predicts a call: its choice, its time, and true if measured calls correct that time.
 pub fn ask(
     model: &Model,
-    question: &Question,
+    question: &CallQuestion,
     session: &mut Session<'_>,
 ) -> Result<(Choice, Estimate, bool), WorkflowError> {
     let release = question.release.or(model.release).unwrap_or(Release::V5_0);
@@ -185,16 +210,16 @@ pub fn ask(
             Choice::plain(id).with_segsize(question.segment).with_faninout(question.fanout)
         }
     };
-    let call = Call { collective, choice, ranks: question.ranks, bytes: question.bytes };
+    let call = PredictedCall { collective, choice, ranks: question.ranks, bytes: question.bytes };
     let (time, corrected) = predict(model, release, call).map_err(|unsaid| WorkflowError::Usage(unsaid.to_string()))?;
     if let Some(measured) = model.release.filter(|measured| *measured != release) {
         session.say(&format!(
-            "the model was measured under Open MPI {measured}: what a message takes may be otherwise under {release}"
+            "the model was measured under Open MPI {measured}: messages may cost more or less under {release}"
         ));
     }
     let largest = model.ways.iter().flat_map(|way| way.regimes.iter().map(|regime| regime.to)).max();
     if let Some(largest) = largest.filter(|largest| !corrected && question.bytes > largest.0) {
-        session.say(&format!("no message longer than {largest} was timed, and longer ones may take another line"));
+        session.say(&format!("no message longer than {largest} was timed: predictions for longer ones may be off"));
     }
     Ok((choice, time, corrected))
 }

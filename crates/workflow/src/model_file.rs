@@ -1,4 +1,4 @@
-//! Models that were fitted before.
+//! Reading of fitted models.
 
 use std::path::Path;
 

@@ -1,161 +1,256 @@
-//! From options and a survey to a plan, and how the budget is shared.
+//! The plan from an experiment and a survey, with the shares of the budget.
 
-use collrules_record::options::{PAIRS, System, Timing, Tuning};
+use std::collections::BTreeSet;
+
+use collrules_record::arrival::{ArrivalPattern, find_pattern};
+use collrules_record::condition::{Arrival, BufferUse};
+use collrules_record::experiment::Experiment;
+use collrules_record::options::{Jobs, PAIRS, REST, Request, Scenario, Simulated, SystemOptions, TimingOptions};
 use collrules_record::plan::{CellPlan, Schedule};
-use collrules_record::units::Seconds;
-use collrules_record::{Plan, Survey};
+use collrules_record::units::{Ranks, Seconds};
+use collrules_record::{Candidate, Cell, Plan, Survey};
+use collrules_rules::Collective;
+use collrules_rules::words::listed;
 use collrules_runner::grid::Planner;
 use collrules_runner::validation::{Spending, spending};
 use collrules_runner::{RunnerError, separate};
 
+use crate::campaign::{Begin, RunPlace};
 use crate::start::{Started, oversubscribes};
 
-/// Jobs beside the survey that do not measure: before, whether `coll/tuned` serves the calls; afterwards, whether the
-/// file is obeyed, and whether data are right under it.
+/// Number of jobs besides the survey that do not measure: before, one to find out if `coll/tuned` handles the calls;
+/// afterwards, one to show that the file is obeyed, and one to check the data under it.
 pub const PROOF_JOBS: f64 = 3.0;
 
-/// The share of the budget that refinement may take.
+/// Largest share of the budget for refinement.
 const REFINEMENT: f64 = 0.15;
 
-/// The share of the budget that is for validation.
-const VALIDATION: f64 = 0.25;
+/// Share of a budget for settings.
+pub(crate) const SETTINGS: f64 = 0.3;
 
-/// What the first comparison of a validation may take of its share; the rest is for proving and comparing what was
-/// repaired.
+/// Smallest budget for a search for settings, unless some are named.
+const LEAST_BUDGET: f64 = 60.0;
+
+/// Share of the budget for validation.
+const VALIDATION: f64 = 0.4;
+
+/// Share of a validation's time for its first comparison; the rest is for proving and comparing repairs.
 const FIRST_COMPARISON: f64 = 0.6;
 
-/// How the budget of a tuning is spent beside measuring the grid, in seconds.
+/// Seconds of a tuning's budget that are not for the grid.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Shares {
+pub struct BudgetShares {
     /// For refinement.
     pub refinement: f64,
-    /// For validation: none where it would not pay for two pairs of launches.
+    /// Seconds for validation; none if they do not suffice for two pairs of launches.
     pub validation: f64,
 }
 
-impl Shares {
-    /// The shares of a budget; nothing where there is none.
-    pub fn of(tuning: &Tuning, startup: Seconds) -> Self {
-        let Some(Seconds(budget)) = tuning.budget else { return Self { refinement: 0.0, validation: 0.0 } };
-        let validation = if tuning.validate && first_comparison(validation_share(tuning.budget), startup).is_some() {
-            budget * VALIDATION
-        } else {
-            0.0
-        };
-        let refinement = if !refines(tuning) { 0.0 } else { (budget - validation) * REFINEMENT };
+impl BudgetShares {
+    /// The shares of a budget; empty without a budget.
+    pub fn new(experiment: &Experiment, startup: Seconds) -> Self {
+        let Some(Seconds(budget)) = experiment.budget else { return Self { refinement: 0.0, validation: 0.0 } };
+        let validation =
+            if experiment.validate && first_comparison(validation_share(experiment.budget), startup).is_some() {
+                budget * VALIDATION
+            } else {
+                0.0
+            };
+        let refinement = if !refines(experiment) { 0.0 } else { (budget - validation) * REFINEMENT };
         Self { refinement, validation }
     }
 }
 
-/// Whether sizes between those of the grid are measured. What other layouts do there would not be known.
-pub(crate) fn refines(tuning: &Tuning) -> bool {
-    tuning.refinement.rounds > 0 && tuning.also_layout.is_empty()
+/// Reserves a part of the budget for a search for settings, if the options ask for one.
+pub(crate) fn reserve_settings(begin: &Begin) -> Begin {
+    let mut begin = begin.clone();
+    if let RunPlace::Resumed(_) = begin.place {
+        return begin;
+    }
+    let Request::Tune(options) = &mut begin.request else { return begin };
+    let can = match &options.system.jobs {
+        Jobs::Mpi(_) => true,
+        Jobs::Simulation(Simulated { scenario, .. }) => *scenario == Scenario::Settings,
+    };
+    // Without an end there is no share of the time; settings that a user names are tried in any case.
+    let has_time = options.budget.is_some_and(|budget| budget.0 >= LEAST_BUDGET);
+    let is_wanted = has_time || !options.settings.requests.is_empty();
+    // The rest of a job's time is unknown until the batch system is asked.
+    let is_rest = options.budget == Some(REST);
+    if !can || !is_wanted || is_rest || !options.also_layout.is_empty() {
+        options.settings.none = true;
+    }
+    if !options.settings.none {
+        options.budget = options.budget.map(|budget| Seconds(budget.0 * (1.0 - SETTINGS)));
+    }
+    begin.experiment.budget = options.budget;
+    begin
 }
 
-/// The share of a tuning's budget that its validation may take.
+/// Returns true if sizes between those of the grid are measured. With other layouts they are not, since the effect on
+/// those would be unknown.
+pub(crate) fn refines(experiment: &Experiment) -> bool {
+    experiment.refinement.rounds > 0 && experiment.also_layout.is_empty()
+}
+
+/// Largest share of a tuning's budget for its validation.
 pub(crate) fn validation_share(budget: Option<Seconds>) -> Option<Seconds> {
     budget.map(|budget| Seconds(budget.0 * VALIDATION))
 }
 
-/// How the first comparison of a tuning's validation is spent, by the time for all of it; nothing where that does not pay
-/// for two pairs.
+/// The time for the first comparison of a tuning's validation, from the time for all comparisons; none if it is too
+/// short for two pairs.
 pub(crate) fn first_comparison(share: Option<Seconds>, startup: Seconds) -> Option<Spending> {
     spending(share.map(of_first_comparison), startup, PAIRS)
 }
 
-/// The part of a validation's time that its first comparison may take.
+/// The part of a validation's time for its first comparison.
 pub(crate) fn of_first_comparison(share: Seconds) -> Seconds {
     Seconds(share.0 * FIRST_COMPARISON)
 }
 
-/// How many rounds of refinement there is time for, and the most that each launch of one may measure; no limit without a
-/// budget. Starting its launches may take half of a round.
-pub(crate) fn refinement(tuning: &Tuning, startup: Seconds) -> (u32, Option<Seconds>) {
-    let rounds = tuning.refinement.rounds;
-    let Some(budget) = tuning.budget else { return (rounds, None) };
-    let launches = budget.0 * REFINEMENT / f64::from(tuning.launches.max(1));
+/// Returns the number of refinement rounds that fit into the time, and the largest time of each launch of one; no limit
+/// without a budget. Starting its launches may take half of a round.
+pub(crate) fn refinement(experiment: &Experiment, startup: Seconds) -> (u32, Option<Seconds>) {
+    let rounds = experiment.refinement.rounds;
+    let Some(budget) = experiment.budget else { return (rounds, None) };
+    let launches = budget.0 * REFINEMENT / f64::from(experiment.launches.max(1));
     let most = if startup.0 > 0.0 { (launches / (2.0 * startup.0)).min(f64::from(rounds)) as u32 } else { rounds };
     (most, Some(Seconds((launches / f64::from(most.max(1)) - startup.0).max(0.0))))
 }
 
-/// The plan that the options ask for. The budget is for the whole command: starting jobs, of which the survey was one,
-/// measuring, and showing that the file is obeyed, which takes three more jobs.
-pub fn plan(tuning: &Tuning, survey: &Survey, startup: Seconds) -> Result<Plan, RunnerError> {
-    let launches = f64::from(tuning.launches) * halves(tuning);
-    let shares = Shares::of(tuning, startup);
-    let measuring = |refinement| measuring(tuning, startup, refinement).map(|all| Seconds(all / launches));
+/// The plan for these options. The budget is for the whole command: starting jobs, one of which was the survey,
+/// measuring, and the proof, which takes three more jobs.
+pub fn plan(experiment: &Experiment, survey: &Survey, startup: Seconds) -> Result<Plan, RunnerError> {
+    let launches = launches(experiment);
+    let shares = BudgetShares::new(experiment, startup);
+    let measuring = |refinement| measuring(experiment, startup, refinement).map(|all| Seconds(all / launches));
     let schedule = Schedule {
         budget: measuring(shares.refinement),
         startup,
-        min_gain: tuning.criteria.min_gain,
-        assumptions: tuning.policy.assumptions,
-        keep_slow: tuning.keep_slow,
+        min_gain: experiment.min_gain,
+        assumptions: experiment.assumptions,
+        keep_slow: experiment.keep_slow,
         ..Schedule::default()
     };
-    let schedule = timed(&tuning.timing, schedule);
-    let System { layout, oversubscribe, .. } = tuning.system;
-    let planner = Planner { grid: &tuning.grid, layout, oversubscribe: oversubscribes(oversubscribe), survey };
-    let planned = planner.plan(tuning.launches, schedule, tuning.seed);
-    let mut plan = planned.map_err(|error| error.on(tuning.system.is_simulated()))?;
-    if !can_be_refined(&plan, tuning) {
+    let schedule = Schedule { condition: experiment.condition, ..timed(&experiment.timing, schedule) };
+    let SystemOptions { layout, oversubscribe, .. } = experiment.system;
+    let planner = Planner { grid: &experiment.grid, layout, oversubscribe: oversubscribes(oversubscribe), survey };
+    let planned = planner.plan(experiment.launches, schedule, experiment.seed);
+    let mut plan = planned.map_err(|error| error.on(experiment.system.is_simulated()))?;
+    if !can_be_refined(&plan, experiment) {
         plan.schedule.budget = measuring(0.0);
     }
     separate::afford(&mut plan, 0);
+    if experiment.condition.arrival == Arrival::Profile {
+        plan.arrivals.clone_from(&experiment.arrivals);
+        let cells: Vec<Cell> = plan.cells.iter().map(|planned| planned.cell).collect();
+        refuse_missing_arrivals(&cells, &plan.arrivals)?;
+    }
+    refuse_impossible_calls(&plan)?;
     Ok(plan)
 }
 
+/// Refuses cells for which a profile has no arrivals: those on other numbers of ranks than the program's communicators.
+pub(crate) fn refuse_missing_arrivals(cells: &[Cell], arrivals: &[ArrivalPattern]) -> Result<(), RunnerError> {
+    let without = cells.iter().filter(|cell| find_pattern(arrivals, **cell).is_none());
+    let without: BTreeSet<Ranks> = without.map(|cell| cell.ranks).collect();
+    if without.is_empty() {
+        return Ok(());
+    }
+    let known: BTreeSet<Ranks> = arrivals.iter().map(|pattern| pattern.cell.ranks).collect();
+    let list = |ranks: BTreeSet<Ranks>| listed(&ranks.iter().map(ToString::to_string).collect::<Vec<_>>());
+    Err(RunnerError::Condition(format!(
+        "--arrival: the profile has arrivals on {} ranks, and none on {} ranks; name communicator sizes of the program \
+         with --np",
+        list(known),
+        list(without),
+    )))
+}
+
+/// Refuses calls that are impossible under the condition of a plan.
+pub(crate) fn refuse_impossible_calls(plan: &Plan) -> Result<(), RunnerError> {
+    let condition = plan.schedule.condition;
+    let points = || plan.cells.iter().flat_map(|it| it.candidates.iter().map(|candidate| (it.cell, *candidate)));
+    let refused = |why: &str, collectives: BTreeSet<Collective>| match collectives.is_empty() {
+        true => Ok(()),
+        false => {
+            let names: Vec<String> = collectives.iter().map(ToString::to_string).collect();
+            Err(RunnerError::Condition(why.replace("{}", &listed(&names))))
+        }
+    };
+    if condition.buffers == BufferUse::InPlace {
+        let without = plan.cells.iter().map(|planned| planned.cell.collective).filter(|it| !it.has_in_place());
+        refused(
+            "--buffers in-place: no calls of {} in place exist; name other collectives with --ops",
+            without.collect(),
+        )?;
+        let programs = points().filter(|(_, candidate)| matches!(candidate, Candidate::Reference(_)));
+        let why = "--buffers in-place: reference algorithms of {} need two buffers; leave out --reference";
+        refused(why, programs.map(|(cell, _)| cell.collective).collect())?;
+    }
+    if condition.is_relative() && !plan.is_of_pairs() {
+        let apart = points().filter(|(cell, _)| plan.is_apart(cell.collective));
+        let why = "--arrival: algorithms of {} have jobs of their own, in which the time of the default is not known; \
+                   give --lateness";
+        refused(why, apart.map(|(cell, _)| cell.collective).collect())?;
+    }
+    Ok(())
+}
+
 /// Refinement measures between two cells. Programs may call each collective with one size.
-fn can_be_refined(plan: &Plan, tuning: &Tuning) -> bool {
+fn can_be_refined(plan: &Plan, experiment: &Experiment) -> bool {
     let alike = |pair: &[CellPlan]| {
         let (one, other) = (pair[0].cell, pair[1].cell);
-        one.collective == other.collective && (one.ranks == other.ranks || tuning.refinement.ranks)
+        one.collective == other.collective && (one.ranks == other.ranks || experiment.refinement.ranks)
     };
     plan.cells.windows(2).any(alike)
 }
 
-/// What is left of the budget for measuring the grid, in seconds, if so much goes to refinement.
-fn measuring(tuning: &Tuning, startup: Seconds, refinement: f64) -> Option<f64> {
-    let others = Shares::of(tuning, startup).validation + refinement + starting(tuning, startup).0;
-    tuning.budget.map(|budget| (budget.0 - others).max(0.0))
+/// Returns the seconds of the budget for the grid, after this share for refinement.
+fn measuring(experiment: &Experiment, startup: Seconds, refinement: f64) -> Option<f64> {
+    let others = BudgetShares::new(experiment, startup).validation + refinement + starting(experiment, startup).0;
+    experiment.budget.map(|budget| (budget.0 - others).max(0.0))
 }
 
-/// Gives the launches of a plan that is resumed less time, where it has more left than today's budget has for measuring.
-/// `spent` is what measuring took before.
-pub(crate) fn fit(plan: &mut Plan, tuning: &Tuning, spent: Seconds, startup: Seconds) {
-    let refinement = if can_be_refined(plan, tuning) { Shares::of(tuning, startup).refinement } else { 0.0 };
-    let Some(measuring) = measuring(tuning, startup, refinement) else { return };
+/// Shortens the launches of a resumed plan if the present budget has less time for measuring. `spent` is the time of
+/// earlier measurements.
+pub(crate) fn fit(plan: &mut Plan, experiment: &Experiment, spent: Seconds, startup: Seconds) {
+    let refinement =
+        if can_be_refined(plan, experiment) { BudgetShares::new(experiment, startup).refinement } else { 0.0 };
+    let Some(measuring) = measuring(experiment, startup, refinement) else { return };
     let most = (spent.0 + measuring) / f64::from(plan.launches.max(1));
     plan.schedule.budget = Some(plan.schedule.budget.map_or(Seconds(most), |planned| Seconds(planned.0.min(most))));
 }
 
-/// Takes the layout in which programs spend the most time, where none was asked for, and says so where it is not the usual one.
-pub fn lay_out(tuning: &mut Tuning, started: &mut Started) -> Option<String> {
-    if !std::mem::take(&mut tuning.grid.any_layout) || tuning.system.jobs.is_model() {
+/// Selects the layout in which programs spend the most time, and reports it if it is not the usual one.
+pub fn lay_out(experiment: &mut Experiment, started: &mut Started) -> Option<String> {
+    if experiment.system.jobs.is_model() {
         return None;
     }
-    let before = tuning.system.layout;
+    let before = experiment.system.layout;
     let survey = &started.survey;
-    let planner = Planner { grid: &tuning.grid, layout: before, oversubscribe: tuning.system.oversubscribe, survey };
+    let planner =
+        Planner { grid: &experiment.grid, layout: before, oversubscribe: experiment.system.oversubscribe, survey };
     let layout = planner.layout_of_programs();
-    tuning.system.layout = layout;
+    experiment.system.layout = layout;
     started.backend.lay_out(layout);
     (layout != before)
-        .then(|| format!("--layout {layout}: programs spend the most time on communicators that lie like that"))
+        .then(|| format!("--layout {layout}: programs spend the most time on communicators with this layout"))
 }
 
-/// What starting the jobs of a tuning takes in all.
-pub fn starting(tuning: &Tuning, startup: Seconds) -> Seconds {
-    Seconds(startup.0 * (1.0 + PROOF_JOBS + f64::from(tuning.launches) * halves(tuning)))
+/// Returns the time that starting all jobs of a tuning takes.
+pub fn starting(experiment: &Experiment, startup: Seconds) -> Seconds {
+    Seconds(startup.0 * (1.0 + PROOF_JOBS + launches(experiment)))
 }
 
-/// How often all is measured: a check of guidelines is made once more under a rules file.
-fn halves(tuning: &Tuning) -> f64 {
-    let under_rules = tuning.grid.mockups.as_ref().is_some_and(|mockups| mockups.rules.is_some());
-    if under_rules { 2.0 } else { 1.0 }
+/// The launches of all passes.
+fn launches(experiment: &Experiment) -> f64 {
+    f64::from(experiment.launches) * f64::from(experiment.passes.count())
 }
 
-/// This schedule with this way of timing.
-pub(crate) fn timed(timing: &Timing, usual: Schedule) -> Schedule {
+/// The schedule with these timing options.
+pub(crate) fn timed(timing: &TimingOptions, usual: Schedule) -> Schedule {
     let schedule = Schedule {
         sync: timing.sync,
         clock_bound: timing.clock_bound,
@@ -173,31 +268,36 @@ mod tests {
     use std::sync::Arc;
     use std::sync::atomic::AtomicBool;
 
-    use collrules_record::options;
+    use collrules_record::options::{self, TuneOptions};
 
     use super::*;
     use crate::start::start;
 
     #[test]
     fn starting_launches_is_a_part_of_refinement() {
-        let tuning =
-            |budget| options::read(format!("--launches 3 --refine 2 --budget {budget}").split(' ')).expect("reads");
-        assert_eq!(refinement(&tuning("none"), Seconds(1.0)), (2, None));
-        assert_eq!(refinement(&tuning("40s"), Seconds(0.0)), (2, Some(Seconds(1.0))));
-        let (rounds, launch) = refinement(&tuning("40s"), Seconds(0.8));
+        let experiment = |budget| {
+            let words = format!("--launches 3 --refine 2 --budget {budget}");
+            let options: TuneOptions = options::read(words.split(' ')).expect("reads");
+            options.experiment(Vec::new())
+        };
+        assert_eq!(refinement(&experiment("none"), Seconds(1.0)), (2, None));
+        assert_eq!(refinement(&experiment("40s"), Seconds(0.0)), (2, Some(Seconds(1.0))));
+        let (rounds, launch) = refinement(&experiment("40s"), Seconds(0.8));
         assert!(rounds == 1 && launch.is_some_and(|launch| (launch.0 - 1.2).abs() < 1e-9), "{launch:?}");
-        assert_eq!(refinement(&tuning("40s"), Seconds(2.0)).0, 0, "6 s for three starts and their measuring");
+        assert_eq!(refinement(&experiment("40s"), Seconds(2.0)).0, 0, "6 s for three starts and their measuring");
     }
 
     #[test]
     fn a_shorter_job_gets_less_of_what_a_run_has_left() {
-        let tuning: Tuning =
+        let options: TuneOptions =
             options::read("--np 4 --budget 200s --launches 4 --simulate=stale".split(' ')).expect("reads");
-        let started = start(&tuning.system, &Arc::new(AtomicBool::new(false))).expect("is simulated");
-        let begun = plan(&tuning, &started.survey, Seconds(0.0)).expect("is possible");
+        let experiment = options.experiment(Vec::new());
+        let started = start(&experiment.system, &Arc::new(AtomicBool::new(false))).expect("is simulated");
+        let begun = plan(&experiment, &started.survey, Seconds(0.0)).expect("is possible");
         let launch = |spent: f64, budget: f64| {
-            let (mut plan, tuning) = (begun.clone(), Tuning { budget: Some(Seconds(budget)), ..tuning.clone() });
-            fit(&mut plan, &tuning, Seconds(spent), Seconds(0.0));
+            let (mut plan, experiment) =
+                (begun.clone(), Experiment { budget: Some(Seconds(budget)), ..experiment.clone() });
+            fit(&mut plan, &experiment, Seconds(spent), Seconds(0.0));
             plan.schedule.budget.expect("there is one").0
         };
         let planned = begun.schedule.budget.expect("there is one").0;

@@ -1,69 +1,96 @@
-//! Shows that the files of a tuning are obeyed before they get their names.
+//! Proof that a tuning is obeyed, before its files get their names.
 
 use std::path::Path;
 
 use collrules_record::findings::Findings;
 use collrules_record::rundir::{self, RunDir};
-use collrules_record::{Cell, Handover, Survey};
-use collrules_rules::{Release, RuleTable};
+use collrules_record::{Cell, Survey, Tuning};
+use collrules_rules::Release;
 use collrules_runner::Backend;
-use collrules_runner::proof::{self, Files, HanFile, Proof};
+use collrules_runner::proof::{self, Proof};
+use collrules_tuner::prospects::saved_of;
 
+use crate::campaign::Measurement;
 use crate::error::WorkflowError;
+use crate::plan::BudgetShares;
+use crate::publish::Published;
+use crate::session::{Event, Session};
+use crate::{evidence, profile, publish, tuning};
 
-/// Texts that shall become the files of a tuning.
-pub(crate) struct Draft<'a> {
-    pub(crate) text: &'a str,
-    pub(crate) table: &'a RuleTable,
-    /// HAN's half: its text, and what it was made from.
-    pub(crate) han: Option<(String, &'a Handover)>,
-    pub(crate) release: Release,
-    /// The cells that the proof calls.
-    pub(crate) cells: &'a [Cell],
-}
-
-/// Shows in `directory` that a draft is obeyed, and then has it `placed`, and puts HAN's file beside it. Only what is not
-/// obeyed stays there under its own name, to be looked at; `consequence` says what that means.
+/// Proves in `directory` that a tuning is obeyed in `cells`, and then has it `placed`. Files that are not obeyed stay
+/// there under other names, for inspection; `consequence` is the consequence for the user.
 pub(crate) fn prove(
     backend: &mut dyn Backend,
     directory: &RunDir,
-    draft: &Draft<'_>,
+    tuning: &Tuning,
+    (release, cells): (Release, &[Cell]),
     consequence: impl Fn(&Path) -> String,
-    placed: impl FnOnce(&Path) -> Result<(), WorkflowError>,
+    placed: impl FnOnce() -> Result<(), WorkflowError>,
 ) -> Result<Proof, WorkflowError> {
-    let file = directory.write(rundir::UNPROVEN, draft.text)?;
-    let unproven = directory.absolute().join(rundir::HAN_UNPROVEN);
-    if let Some((text, _)) = &draft.han {
-        directory.write(rundir::HAN_UNPROVEN, text)?;
-    }
-    let han = draft.han.as_ref().map(|(_, handover)| HanFile { file: &unproven, handover });
-    let files = Files { rules: &file, table: draft.table, han };
-    let result = proof::prove(backend, files, directory.path(), draft.release, draft.cells)
+    let unproven = tuning.moved(directory.path(), rundir::UNPROVEN, rundir::HAN_UNPROVEN);
+    unproven.store(directory)?;
+    let result = proof::prove(backend, &unproven, directory.path(), release, cells)
         .map_err(|cause| WorkflowError::from(cause).unshown())
         .and_then(|proof| {
             if !proof.faults.is_empty() {
-                return Err(WorkflowError::unproven(consequence(&file), &proof));
+                return Err(WorkflowError::unproven(consequence(unproven.path()), &proof));
             }
-            placed(&file)?;
-            match han {
-                Some(_) => drop(directory.rename(rundir::HAN_UNPROVEN, rundir::HAN)?),
-                // That of an earlier tuning goes with it.
-                None => drop(std::fs::remove_file(directory.file(rundir::HAN))),
-            }
-            Ok(proof)
+            placed().map(|()| proof)
         });
-    if !matches!(result, Err(WorkflowError::Unproven { .. })) {
-        // Where it was given its name, it is gone.
-        let _ = std::fs::remove_file(&file);
-        let _ = std::fs::remove_file(&unproven);
+    if matches!(result, Err(WorkflowError::Unproven { .. })) {
+        return result;
     }
-    result
+    // Files with final names replace these.
+    let removed = [rundir::UNPROVEN, rundir::HAN_UNPROVEN].iter().try_for_each(|name| directory.remove(name));
+    result.and_then(|proof| removed.map(|()| proof).map_err(WorkflowError::from))
 }
 
-/// What a proof showed, in whole sentences.
+/// Proves that the tuning of these findings is obeyed, and puts its files in place.
+pub(crate) fn prove_run(
+    measured: &mut Measurement,
+    findings: Findings,
+    tuning: Tuning,
+    session: &mut Session<'_>,
+) -> Result<Published, WorkflowError> {
+    let run = measured.run().clone();
+    let Measurement { started, experiment, manifest, phases, .. } = measured;
+    phases.end("refinement and deciding", BudgetShares::new(experiment, started.startup).refinement);
+    started.backend.pin(&tuning.parameters);
+    let before = tuning::in_place(&run)?;
+    run.write_findings(&findings)?;
+    let cells: Vec<Cell> = findings.cells.iter().map(|cell| cell.cell).collect();
+    let consequence =
+        |file: &Path| format!("this Open MPI does NOT obey the tuning; {} must not be installed", file.display());
+    let asked = (started.release, &cells[..]);
+    let proof = prove(started.backend.as_mut(), &run, &tuning, asked, consequence, || {
+        run.rename(rundir::UNPROVEN, rundir::RULES)?;
+        name_han(&run, &tuning)?;
+        evidence::carry_over(&run, &before, &tuning, false)
+    })?;
+    let shown = sentences(&findings, &proof, started.backend.name(), &started.survey);
+    let published = publish::place(run, findings, Some(manifest.clone()), tuning, shown, session)?;
+    if let Some((saved, of)) = saved_of(profile::weights(manifest), &published.findings) {
+        session.say(&collrules_report::profile::expected(saved, of));
+    }
+    session.tell(Event::Concluded { run: &published.run, findings: &published.findings, proof: &proof });
+    phases.end("proving the rules", 2.0 * started.startup.0);
+    Ok(published)
+}
+
+/// Gives the proven file of HAN its name in a run directory.
+pub(crate) fn name_han(run: &RunDir, tuning: &Tuning) -> Result<(), WorkflowError> {
+    match tuning.han {
+        Some(_) => run.rename(rundir::HAN_UNPROVEN, rundir::HAN)?,
+        // Removes the file of an earlier tuning.
+        None => run.remove(rundir::HAN)?,
+    }
+    Ok(())
+}
+
+/// Describes the result of a proof, in whole sentences.
 pub(crate) fn sentences(findings: &Findings, proof: &Proof, backend: &str, survey: &Survey) -> Vec<String> {
     if findings.changes_nothing() {
-        return vec!["There is no rule whose effect could be shown.".to_owned()];
+        return vec!["There is no rule to check.".to_owned()];
     }
     let who = if backend == "mpi" {
         format!("Open MPI {}", survey.version)
@@ -74,20 +101,20 @@ pub(crate) fn sentences(findings: &Findings, proof: &Proof, backend: &str, surve
     let mut sentences = Vec::new();
     if !findings.table.is_empty() {
         sentences.push(format!(
-            "{who} accepts the rules file and serves all {} measured cells of {} by the intended rule ({} calls, on both \
-             sides of every boundary within reach).",
+            "{who} accepts the rules file and uses the right rule for all {} measured sizes of {} ({} calls, on both \
+             sides of every threshold within reach).",
             proof.cells,
             ruled.join(", "),
-            proof.probed - proof.asked,
+            proof.probed - proof.asked + proof.logged,
         ));
     }
-    if !findings.handover.is_empty() {
+    if !findings.han.is_empty() {
         sentences.push(format!(
-            "{who} accepts HAN's rules file: {} calls, on both sides of its boundaries, were served by the component that it \
-             means.",
+            "{who} accepts HAN's rules file: {} calls, on both sides of its thresholds, used the component that it \
+             names.",
             proof.asked,
         ));
     }
-    sentences.push(format!("With the tuning in force, {} calls with checked data were right.", proof.used));
+    sentences.push(format!("With the tuning active, all {} checked calls returned correct data.", proof.used));
     sentences
 }

@@ -1,36 +1,44 @@
-//! What an analysis leaves in a directory: written here and nowhere else, and read back here.
+//! Results of an analysis in a directory: the only writer of these files, and their reader.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use collrules_record::findings::{self, Findings};
 use collrules_record::rundir::{self, RunDir};
-use collrules_record::{Manifest, Validation};
-use collrules_report::notes::notes;
-use collrules_report::{Context, markdown, page, tree};
-use collrules_rules::deploy::{self, Tuning};
-use collrules_rules::{emit, han};
+use collrules_record::settings::{Settings, SettingsFindings};
+use collrules_record::{Layout, Manifest, Tuning, Validation};
+use collrules_report::{Context, conduct, markdown, outcome, page, tree};
+use collrules_rules::deploy::{self, JobSettings};
+use collrules_rules::emit::confirmation;
 use collrules_tuner::Observations;
 
 use crate::error::WorkflowError;
+use crate::evidence::{self, RulesEvidence};
 use crate::session::Session;
-use crate::start::Pins;
-use crate::{TOOL, served};
+use crate::{TOOL, quality, tuning};
 
 /// Columns of the tree's text file.
 const TREE_WIDTH: usize = 100;
 
-/// What a directory holds that was analysed.
+/// Contents of an analysed directory.
+#[derive(Clone)]
 pub struct Published {
     /// The directory.
     pub run: RunDir,
     /// The findings.
     pub findings: Findings,
-    /// Where the numbers come from, if we measured them.
+    /// Manifest of the measurements, if collrules made them.
     pub manifest: Option<Manifest>,
-    /// What fresh launches showed, if somebody looked.
+    /// Results of fresh launches, if there were any.
     pub validation: Option<Validation>,
-    /// What was shown about the rules, in whole sentences.
+    /// Result of the proof of the rules, in whole sentences.
     pub proof: Vec<String>,
+    /// Files that are about other rules, in whole sentences.
+    pub left_out: Vec<String>,
+    /// Result of a search for settings, if there was one.
+    pub settings: Option<SettingsFindings>,
+    /// The tuning of the findings, without settings that a search found; none without rules next to the findings.
+    pub tuning: Option<Tuning>,
 }
 
 impl Published {
@@ -48,15 +56,26 @@ impl Published {
     }
 
     fn around(run: RunDir, findings: Findings) -> Result<Self, WorkflowError> {
-        // The directory of a table's findings has no manifest, and that of an import has another one.
+        // The directory of a table's findings has no manifest, and that of an import has a different one.
         let measured = run.file(rundir::MANIFEST).exists() && !run.is_imported()?;
         let manifest = measured.then(|| run.manifest()).transpose()?;
-        let validation = run.validation()?;
-        let proof = run.proof()?.map(|proof| proof.shown).unwrap_or_default();
-        Ok(Self { run, findings, manifest, validation, proof })
+        let simulated = manifest.as_ref().map(Manifest::is_simulated);
+        if simulated.is_some_and(|simulated| simulated != findings.simulated) {
+            return Err(WorkflowError::Input(format!(
+                "{} and {} do not belong together: one of them says that the times are simulated. `collrules analyze \
+                 {}` writes the findings again",
+                run.file(rundir::FINDINGS).display(),
+                run.file(rundir::MANIFEST).display(),
+                run.path().display(),
+            )));
+        }
+        let RulesEvidence { proof, validation, left_out } = RulesEvidence::read(&run)?;
+        let settings = run.settings()?;
+        let tuning = tuning::of_run(&run, &findings, manifest.as_ref())?;
+        Ok(Self { run, findings, manifest, validation, proof, left_out, settings, tuning })
     }
 
-    /// The timings; none where the findings lie in no run.
+    /// The timings; none if the findings are in no run.
     pub fn observations(&self) -> Result<Option<Observations>, WorkflowError> {
         if !self.run.file(rundir::SAMPLES).is_file() {
             return Ok(None);
@@ -65,31 +84,126 @@ impl Published {
         read.map(Some).map_err(WorkflowError::analysis(&self.findings.source))
     }
 
-    /// All that makes programs fast: the files in the directory, the settings of the run and those that its rules need.
-    pub fn tuning(&self) -> Tuning {
-        let of_run = self.manifest.as_ref().map(|manifest| manifest.pins.clone()).unwrap_or_default();
-        tuning(&self.run, &self.findings, served::pins(&of_run, &self.findings))
+    /// The tuning with the settings that a search found.
+    pub fn add_settings(&self, tuning: Tuning) -> Tuning {
+        let Some(chosen) = self.settings.as_ref().and_then(SettingsFindings::chosen) else { return tuning };
+        let mut parameters = tuning.parameters;
+        parameters.extend(chosen.settings.clone());
+        let tuning = Tuning { parameters, ..tuning };
+        if chosen.keeps_rules { tuning } else { Tuning { tuned: None, han: None, ..tuning } }
     }
 
-    /// What reports show beside the findings.
+    /// The settings of the whole tuning: those that name its files, and those that a search found.
+    pub(crate) fn switch(&self) -> JobSettings {
+        self.add_settings(self.tuning.clone().unwrap_or_default()).settings()
+    }
+
+    /// Returns true if the tuning changes nothing for programs.
+    pub fn changes_nothing(&self) -> bool {
+        self.findings.changes_nothing() && self.settings.as_ref().is_none_or(|settings| settings.chosen.is_none())
+    }
+
+    /// Returns the settings that activate the rules, without those that a search found; none without rules.
+    pub(crate) fn rules_settings(&self) -> Settings {
+        match &self.tuning {
+            Some(tuning) if !self.findings.changes_nothing() => tuning.settings().by_name(),
+            _ => Settings::new(),
+        }
+    }
+
+    /// Adds the settings of a search to the tuning.
+    pub(crate) fn install_settings(
+        &mut self,
+        found: SettingsFindings,
+        session: &mut Session<'_>,
+    ) -> Result<(), WorkflowError> {
+        self.run.write_settings(&found)?;
+        self.settings = Some(found);
+        self.write_parameters(session)?;
+        let settings = self.switch();
+        let variables: Vec<&str> = settings.variables().collect();
+        if !variables.is_empty() {
+            session.say(&format!(
+                "{} alone has {}: no parameter file can set it",
+                rundir::ENVIRONMENT,
+                variables.join(", ")
+            ));
+        }
+        Ok(())
+    }
+
+    /// Reads the results of later launches about the rules.
+    pub(crate) fn read_evidence(&mut self) -> Result<(), WorkflowError> {
+        let RulesEvidence { validation, left_out, .. } = RulesEvidence::read(&self.run)?;
+        (self.validation, self.left_out) = (validation, left_out);
+        Ok(())
+    }
+
+    /// Returns true if fresh launches confirmed the rules in every layout that uses them, or there are none.
+    pub fn is_confirmed(&self) -> bool {
+        outcome::is_confirmed(&self.findings, self.validation.as_ref(), &self.open_layouts())
+    }
+
+    /// The other layouts of the run that use its rules without confirmation by fresh launches.
+    fn open_layouts(&self) -> Vec<Layout> {
+        let others = self.run.layouts().unwrap_or_default();
+        let open = others.iter().filter_map(|other| {
+            let plan = other.manifest().ok()?.plan;
+            let is_ruled =
+                plan.cells.iter().any(|planned| self.findings.acts_on(planned.cell.collective, planned.cell.ranks));
+            let evidence = RulesEvidence::read(other).ok();
+            let confirmed = evidence.and_then(|it| it.validation).is_some_and(|validation| validation.is_confirmed());
+            (is_ruled && !confirmed).then_some(plan.placement.layout)
+        });
+        open.collect()
+    }
+
+    /// The command that installs confirmed rules, or compares unconfirmed ones; none if there are no changes to
+    /// activate.
+    pub fn next_command(&self) -> Option<String> {
+        self.next_command_on(self.run.path())
+    }
+
+    fn next_command_on(&self, run: &Path) -> Option<String> {
+        let run = deploy::quoted(&run.display().to_string());
+        let command = if self.is_confirmed() { "install" } else { "validate --repair" };
+        (!self.changes_nothing()).then(|| format!("collrules {command} {run}"))
+    }
+
+    /// The quality of the data, in a sentence.
+    pub fn quality(&self) -> String {
+        let lines = self.run.clock().unwrap_or_default();
+        quality::describe(&quality::doubts(self.manifest.as_ref(), &lines, self.validation.as_ref()))
+    }
+
+    /// Returns the parts of a report other than findings.
     pub fn context(&self) -> Context<'_> {
-        // Only where the rules lie beside the findings.
-        let rules = self.run.file(rundir::RULES).is_file();
         Context {
             manifest: self.manifest.as_ref(),
-            switch_on: if rules { switch_on(&self.run, &self.findings, &self.tuning()) } else { Vec::new() },
-            proof: self.proof.clone(),
+            switch_on: match self.tuning {
+                Some(_) if !self.changes_nothing() => switch_on(&self.run, &self.switch()),
+                _ => Vec::new(),
+            },
+            // The page may be opened from anywhere.
+            next: self.next_command_on(self.run.absolute()),
+            proof: self.proof.iter().chain(&self.left_out).cloned().collect(),
             validation: self.validation.as_ref(),
+            open_layouts: self.open_layouts(),
+            settings: self.settings.as_ref(),
+            quality: if self.manifest.is_some() { self.quality() } else { String::new() },
             tool: TOOL.to_owned(),
         }
     }
 
-    /// Writes findings and report, with all that is known by now.
+    /// Writes the report with all results so far.
     pub fn write(&self) -> Result<(), WorkflowError> {
-        let Self { run, findings, .. } = self;
+        self.mark_rules()?;
+        self.write_proof()?;
+        let (run, findings) = (&self.run, &self.add_trials());
+        if findings.conduct != self.findings.conduct {
+            run.write_findings(findings)?;
+        }
         let context = self.context();
-        run.write_findings(findings)?;
-        run.write_proof(&self.proof)?;
         run.write(rundir::REPORT, &markdown::report(findings, &context))?;
         run.write(rundir::PAGE, &page::page(findings, &context))?;
         run.write(rundir::TREE_TEXT, &tree::text(findings, TREE_WIDTH))?;
@@ -99,41 +213,51 @@ impl Published {
     }
 }
 
-/// Writes the rules file of these findings under a name.
-pub(crate) fn rules(run: &RunDir, findings: &Findings, name: &str) -> Result<(), WorkflowError> {
-    run.write(name, &rules_text(findings)?)?;
-    Ok(())
-}
-
-/// The rules file of these findings.
-pub(crate) fn rules_text(findings: &Findings) -> Result<String, WorkflowError> {
-    let accepted = |hazard: &_| findings.tree.policy.assumptions.accept(hazard);
-    if !findings.apart.is_empty() {
-        return Ok(emit::json_apart(&findings.table, &findings.apart, &notes(findings, TOOL), accepted)?);
+impl Published {
+    fn write_proof(&self) -> Result<(), WorkflowError> {
+        if !self.proof.is_empty() {
+            let digests = self.tuning.as_ref().map(Tuning::digests).unwrap_or_default();
+            self.run.write_proof(&self.proof, digests)?;
+        }
+        Ok(())
     }
-    Ok(emit::classic(&findings.table, &notes(findings, TOOL), accepted)?)
-}
 
-/// HAN's rules file of these findings; none where HAN hands nothing over.
-pub(crate) fn han_text(findings: &Findings) -> Result<Option<String>, WorkflowError> {
-    if findings.handover.is_empty() {
-        return Ok(None);
+    /// Writes the files that activate the tuning.
+    fn write_parameters(&self, session: &mut Session<'_>) -> Result<(), WorkflowError> {
+        let (run, settings) = (&self.run, self.switch());
+        run.write(rundir::MCA_PARAMS, &settings.mca_params()?)?;
+        run.write(rundir::ENVIRONMENT, &settings.environment())?;
+        // Of the three files, only this one cannot hold a path with blanks; the others still work.
+        match settings.tune_file() {
+            Ok(text) => drop(run.write(rundir::TUNE, &text)?),
+            Err(inexpressible) => session.say(&format!("{} is left out: {inexpressible}", rundir::TUNE)),
+        }
+        self.mark_rules()
     }
-    let header = vec![
-        format!("{TOOL}: calls that coll/tuned serves faster than HAN, measured on Open MPI {}", findings.release),
-        format!("{} beside it says how coll/tuned serves them.", rundir::RULES),
-    ];
-    let text = han::write(&findings.handover.to_han(), &header);
-    text.map(Some).map_err(|error| WorkflowError::Input(format!("HAN's rules file cannot be written: {error}")))
-}
 
-/// The tuning that these findings come to in a directory.
-pub(crate) fn tuning(run: &RunDir, findings: &Findings, pins: Pins) -> Tuning {
-    let path = |name: &str| run.absolute().join(name).to_string_lossy().into_owned();
-    let han = !findings.handover.is_empty();
-    // A file without rules switches nothing on that would be worth a setting.
-    let rules = !findings.table.is_empty() || !findings.apart.is_empty() || !han && findings.pins.is_empty();
-    Tuning { rules: rules.then(|| path(rundir::RULES)), han: han.then(|| path(rundir::HAN)), pins }
+    /// The findings with the results of rules in other calls.
+    fn add_trials(&self) -> Findings {
+        let mut findings = self.findings.clone();
+        for conduct in &mut findings.conduct {
+            conduct.trials = self.validation.as_ref().map(|it| conduct.list_trials(it)).unwrap_or_default();
+        }
+        findings
+    }
+
+    /// Writes at the top of the activating files whether the tuning is confirmed, and in the rules file its results in
+    /// programs.
+    fn mark_rules(&self) -> Result<(), WorkflowError> {
+        let in_programs = conduct::comments(&self.add_trials());
+        let is_open = !self.is_confirmed();
+        for (name, in_programs) in [(rundir::RULES, &in_programs[..]), (rundir::MCA_PARAMS, &[])] {
+            let Ok(text) = std::fs::read_to_string(self.run.file(name)) else { continue };
+            let marked = confirmation::mark(&text, is_open, in_programs);
+            if marked != text {
+                self.run.write(name, &marked)?;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// The decision tree for programs.
@@ -147,60 +271,61 @@ pub fn tree_json(findings: &Findings) -> Result<String, WorkflowError> {
     Ok(serde_json::to_string_pretty(&shown)? + "\n")
 }
 
-/// Writes the files that switch the tuning on.
-pub(crate) fn settings(run: &RunDir, tuning: &Tuning, session: &mut Session<'_>) -> Result<(), WorkflowError> {
-    run.write(rundir::MCA_PARAMS, &tuning.mca_params()?)?;
-    run.write(rundir::ENVIRONMENT, &tuning.environment())?;
-    // Of the three this one alone cannot hold a path with blanks in it; the others serve then.
-    match tuning.tune_file() {
-        Ok(text) => drop(run.write(rundir::TUNE, &text)?),
-        Err(inexpressible) => session.say(&format!("{} is left out: {inexpressible}", rundir::TUNE)),
-    }
-    Ok(())
-}
-
-/// Refuses a directory whose rules file could not be named by the settings that switch it on.
+/// Refuses a directory whose path settings cannot contain.
 pub fn refuse_unnameable(directory: &Path) -> Result<(), WorkflowError> {
     let rules = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned()).join(rundir::RULES);
     let Some(rules) = rules.to_str() else {
         let shown = directory.display();
-        return Err(WorkflowError::Usage(format!(
-            "{shown} is not UTF-8, so that no setting can name a rules file in it"
-        )));
+        return Err(WorkflowError::Usage(format!("{shown} is not UTF-8, so no setting can name a rules file in it")));
     };
-    Tuning { rules: Some(rules.to_owned()), ..Tuning::default() }.mca_params()?;
+    JobSettings::new(Some(rules.to_owned()), None, BTreeMap::new()).mca_params()?;
     Ok(())
 }
 
-/// What a user types to switch the rules on: for one mpirun, and for a shell.
-fn switch_on(run: &RunDir, findings: &Findings, tuning: &Tuning) -> Vec<String> {
-    if findings.changes_nothing() {
-        return Vec::new();
-    }
+/// Returns the commands that activate the rules: for one mpirun, and for a shell.
+fn switch_on(run: &RunDir, settings: &JobSettings) -> Vec<String> {
     vec![
-        format!("mpirun {} PROGRAM", tuning.mpirun_line().trim_start_matches("mpirun ")),
+        format!("mpirun {} PROGRAM", settings.mpirun_line().trim_start_matches("mpirun ")),
         format!(". {}", deploy::quoted(&run.absolute().join(rundir::ENVIRONMENT).to_string_lossy())),
     ]
 }
 
-/// Writes what an analysis without launches leaves behind: rules, settings, findings and report.
+/// Writes the results of an analysis without launches: rules, settings, findings and report.
 pub fn unproven(
     run: RunDir,
     findings: Findings,
     manifest: Option<Manifest>,
     session: &mut Session<'_>,
 ) -> Result<Published, WorkflowError> {
-    let proof =
-        vec!["Nothing was run: `collrules verify` shows whether the Open MPI in use obeys the file.".to_owned()];
-    let validation = None;
-    let published = Published { run, findings, manifest, validation, proof };
-    let Published { run, findings, .. } = &published;
-    rules(run, findings, rundir::RULES)?;
-    match han_text(findings)? {
-        Some(text) => drop(run.write(rundir::HAN, &text)?),
-        None => drop(std::fs::remove_file(run.file(rundir::HAN))),
+    let proof = vec!["Not checked: `collrules verify` shows whether the Open MPI in use obeys the file.".to_owned()];
+    let pins = manifest.as_ref().map(|manifest| manifest.pins.clone()).unwrap_or_default();
+    let tuning = tuning::decide(&run, &findings, &pins)?;
+    let before = tuning::in_place(&run)?;
+    tuning.store(&run)?;
+    if tuning.han.is_none() {
+        run.remove(rundir::HAN)?;
     }
-    settings(run, &published.tuning(), session)?;
+    evidence::carry_over(&run, &before, &tuning, false)?;
+    run.write_findings(&findings)?;
+    let published = place(run, findings, manifest, tuning, proof, session)?;
     published.write()?;
+    Ok(published)
+}
+
+/// Completes a tuning whose files are in place, with its proof and the settings that activate it.
+pub(crate) fn place(
+    run: RunDir,
+    findings: Findings,
+    manifest: Option<Manifest>,
+    tuning: Tuning,
+    proof: Vec<String>,
+    session: &mut Session<'_>,
+) -> Result<Published, WorkflowError> {
+    let (settings, tuning) = (run.settings()?, Some(tuning));
+    let (validation, left_out) = (None, Vec::new());
+    let mut published = Published { run, findings, manifest, validation, proof, left_out, settings, tuning };
+    published.write_proof()?;
+    published.read_evidence()?;
+    published.write_parameters(session)?;
     Ok(published)
 }

@@ -1,24 +1,24 @@
-//! What the reader has to know about how a run was measured, and about the rules that came of it.
+//! Remarks on the measurement of a run, and on its rules.
 
 use std::collections::BTreeSet;
 
 use collrules_record::Manifest;
 use collrules_record::findings::Findings;
-use collrules_record::validation::GivenBack;
+use collrules_record::validation::RevertedRange;
 use collrules_rules::registry;
 use collrules_runner::circumstances::RULES_FILE;
 
-/// Whole sentences; they belong to the findings of a run, whenever those are made.
+/// Remarks for the findings of a run, in whole sentences.
 pub(crate) fn of_run(manifest: &Manifest) -> Vec<String> {
     let Manifest { survey, plan, pins, .. } = manifest;
     let mut remarks = Vec::new();
-    if manifest.backend == "simulation" {
-        remarks.push("The times are computed from a cost model; they say nothing about any real machine.".to_owned());
+    if manifest.is_simulated() {
+        remarks.push("The times come from a cost model; they say nothing about any real machine.".to_owned());
     }
     if plan.ranks > survey.slots() {
         remarks.push(format!(
-            "{} ranks ran on {} slots: the times include the operating system's scheduler, and the rules suit \
-             oversubscribed jobs only.",
+            "{} ranks ran on {} slots: the times include the operating system's scheduler, and the rules are good only \
+             for oversubscribed jobs.",
             plan.ranks,
             survey.slots(),
         ));
@@ -26,8 +26,8 @@ pub(crate) fn of_run(manifest: &Manifest) -> Vec<String> {
     for (name, value) in &survey.preset {
         if name == RULES_FILE {
             remarks.push(format!(
-                "A rules file was in force on this system, {value}; nothing was measured under it, and the new settings take \
-                 its place.",
+                "A rules file was active on this system, {value}. Nothing was measured with it, and the new settings \
+                 replace it.",
             ));
             continue;
         }
@@ -39,23 +39,23 @@ pub(crate) fn of_run(manifest: &Manifest) -> Vec<String> {
     if !pins.is_empty() {
         let settings: Vec<String> = pins.iter().map(|(name, value)| format!("{name} = {value}")).collect();
         remarks.push(format!(
-            "All times were taken with {}; the settings that switch the rules on contain this as well.",
+            "All times were taken with {}; the settings of the tuning include this.",
             settings.join(", "),
         ));
     }
     if pins.contains_key("coll_han_priority") {
         remarks.push(
-            "With Open MPI's component han switched off, jobs on several hosts lose it for all collectives: whether \
-             that is a gain was not measured; without --disable-han it is."
+            "Switching off Open MPI's component han affects all collectives of jobs on several hosts. Its effect was \
+             not measured; measure without --disable-han to know it."
                 .to_owned(),
         );
     }
     remarks
 }
 
-/// A whole sentence on what gave way to the builtin because a validation did not confirm it.
-pub(crate) fn of_validation(given_back: &[GivenBack]) -> Option<String> {
-    let mut places: Vec<String> = given_back
+/// Names in a whole sentence the rules that were removed because a validation did not confirm them.
+pub(crate) fn of_validation(reverted: &[RevertedRange]) -> Option<String> {
+    let mut places: Vec<String> = reverted
         .iter()
         .map(|range| {
             let ranks = match (range.ranks.first, range.ranks.end) {
@@ -68,22 +68,22 @@ pub(crate) fn of_validation(given_back: &[GivenBack]) -> Option<String> {
             }
             match range.lookup {
                 (0, None) => ranks,
-                (first, None) => format!("{ranks} from {first}B on"),
-                (first, Some(end)) => format!("{ranks} from {first}B to {}B", end.saturating_sub(1)),
+                (first, None) => format!("{ranks} from {first} B on"),
+                (first, Some(end)) => format!("{ranks} from {first} B to {} B", end.saturating_sub(1)),
             }
         })
         .collect();
     places.dedup();
     (!places.is_empty()).then(|| {
         format!(
-            "Given back to the builtin, because the rules were slower in fresh launches, or suspected of it (sizes as \
-             Open MPI looks them up): {}.",
+            "Rules removed, because they were slower in fresh launches or not confirmed (sizes as Open MPI looks them \
+             up): {}.",
             places.join("; "),
         )
     })
 }
 
-/// Whole sentences on what the chosen algorithms ask of programs.
+/// Requirements of the chosen algorithms on programs, in whole sentences.
 pub(crate) fn of_rules(findings: &Findings) -> Option<String> {
     let ranges = findings.table.collectives().flat_map(|(collective, blocks)| {
         let choices = blocks.iter().flat_map(|(_, _, sizes)| sizes.iter().map(|(_, _, choice)| *choice));
@@ -95,13 +95,13 @@ pub(crate) fn of_rules(findings: &Findings) -> Option<String> {
     });
     let names: BTreeSet<String> = touchy
         .map(|(collective, choice)| {
-            format!("{collective} by {}", registry::describe(findings.release, collective, choice))
+            format!("{collective} with {}", registry::describe(findings.release, collective, choice))
         })
         .collect();
     (!names.is_empty()).then(|| {
         format!(
-            "MPI lets ranks describe the same data by different datatypes and counts. Programs that do so get wrong data, or \
-             hang, under {}. Open MPI's own decision uses some of these algorithms too.",
+            "MPI lets ranks describe the same data with different datatypes and counts. Programs that do so get wrong \
+             data, or hang, under {}. Open MPI's own decision uses some of these algorithms too.",
             names.into_iter().collect::<Vec<_>>().join("; "),
         )
     })

@@ -1,39 +1,52 @@
-//! What can be done with a run that was begun: its options, and what it is not to be used for.
+//! Resumed runs: their options, and the uses for which they are refused.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
 
 use collrules_record::Manifest;
-use collrules_record::options::{Request, Tuning};
+use collrules_record::competitor::COMPETITORS;
+use collrules_record::experiment::Experiment;
+use collrules_record::options::Request;
 use collrules_record::rundir::{self, RunDir};
+use collrules_record::settings::Settings;
 
 use crate::error::WorkflowError;
-use crate::legacy;
 use crate::start::{Started, environment};
 
-/// The options that a run was begun with: those of its manifest or, in runs of format 1.0, those of its command line.
-/// What cannot be read is an error, never a default.
-pub(crate) fn options(run: &RunDir, manifest: &Manifest) -> Result<Tuning, WorkflowError> {
-    match &manifest.request {
-        Some(Request::Tune(tuning)) => Ok(tuning.as_ref().clone()),
-        Some(Request::Validate(_)) => {
-            Err(WorkflowError::Input(format!("{} was made by `collrules validate`", run.path().display())))
-        }
-        None => legacy::tuning(&manifest.command).map_err(|why| {
-            WorkflowError::Input(format!(
-                "{}: the options of this run cannot be read: {why}. Use collrules {}, which began it, or begin a new run",
-                run.file(rundir::MANIFEST).display(),
-                manifest.collrules,
-            ))
-        }),
+/// Settings of a run that switch a component off, although the user's settings switch it on: it was left out because
+/// its calls crashed.
+pub(crate) fn left_out(manifest: &Manifest, started: &Started) -> Settings {
+    let is_on = |name: &str| started.pins.get(name).is_some_and(|value| value != "0");
+    let whole =
+        |name: &str| COMPETITORS.iter().any(|competitor| name == format!("coll_{}_priority", competitor.component));
+    let off = manifest.pins.iter().filter(|(name, value)| *value == "0" && whole(name) && is_on(name));
+    off.map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
+/// The experiment of a run; none for a validation or a check for drift.
+pub(crate) fn experiment(run: &RunDir, manifest: &Manifest) -> Result<Experiment, WorkflowError> {
+    manifest.experiment.clone().ok_or_else(|| {
+        let (shown, name) = (run.path().display(), name(&manifest.request));
+        WorkflowError::Input(format!("{shown} was made by `collrules {name}`"))
+    })
+}
+
+/// The command that began a run.
+fn name(request: &Request) -> &'static str {
+    match request {
+        Request::Tune(_) => "tune",
+        Request::Validate(_) => "validate",
+        Request::Guidelines => "guidelines",
+        Request::Study => "study",
+        Request::Model => "model",
+        Request::Irregular => "irregular",
+        Request::Drift => "drift",
     }
 }
 
 /// Refuses launches of a validation: they have no candidates to choose from.
 pub(crate) fn refuse_comparison(run: &RunDir, manifest: &Manifest) -> Result<(), WorkflowError> {
-    if manifest.plan.deployment.is_none() {
-        return Ok(());
-    }
+    let Request::Validate(_) = manifest.request else { return Ok(()) };
     Err(WorkflowError::Input(format!(
         "{} holds launches without a rules file and with it, made by `collrules validate`; {} says what they showed",
         run.path().display(),
@@ -41,7 +54,7 @@ pub(crate) fn refuse_comparison(run: &RunDir, manifest: &Manifest) -> Result<(),
     )))
 }
 
-/// Refuses to measure into a run that was made of others: it has no journal of its own.
+/// Refuses to measure in a merged run: it has no journal of its own.
 pub(crate) fn refuse_merged(run: &RunDir, manifest: &Manifest) -> Result<(), WorkflowError> {
     let Some(first) = manifest.merged.first() else { return Ok(()) };
     Err(WorkflowError::Input(format!(
@@ -51,8 +64,8 @@ pub(crate) fn refuse_merged(run: &RunDir, manifest: &Manifest) -> Result<(), Wor
     )))
 }
 
-/// Samples of one run are compared with each other, so that they have to come from one system. A batch system may give
-/// other nodes of it to each job, as long as ranks lie on them alike; what to say about that is returned.
+/// Refuses to resume a run on another system, since its samples are compared with each other. A batch system may assign
+/// other nodes to each job, if ranks are placed on them identically; then returns a remark.
 pub(crate) fn refuse_other_system(
     run: &RunDir,
     manifest: &Manifest,
@@ -74,14 +87,14 @@ pub(crate) fn refuse_other_system(
     if moved.is_none() {
         compare("hosts of the ranks", &then.hosts.join(" "), &now.hosts.join(" "));
     }
-    compare("settings that the rules need", &listed(&manifest.pins), &listed(&started.pins));
-    compare("coll_tuned parameters set before", &listed(&then.preset), &listed(&now.preset));
+    compare("settings that the rules need", &list_settings(&manifest.pins), &list_settings(&started.pins));
+    compare("coll_tuned parameters set before", &list_settings(&then.preset), &list_settings(&now.preset));
     compare("options of mpirun", &middle(&manifest.launcher), &middle(&started.backend.launcher(&manifest.plan)));
     let parameters = |all: &BTreeMap<String, String>| {
         let set = all.iter().filter(|(name, _)| name.contains("_MCA_"));
-        listed(&set.map(|(name, value)| (name.clone(), value.clone())).collect())
+        list_settings(&set.map(|(name, value)| (name.clone(), value.clone())).collect())
     };
-    // They concern jobs that are launched.
+    // These properties only concern launched jobs.
     if started.backend.name() != "simulation" {
         compare("MCA parameters in the environment", &parameters(&manifest.environment), &parameters(&environment()));
     }
@@ -94,7 +107,7 @@ pub(crate) fn refuse_other_system(
     Err(WorkflowError::OtherSystem { run: run.path().display().to_string(), differences })
 }
 
-/// What to say where the run is resumed on other nodes than it began on, of the same partition of the same batch system.
+/// Returns a remark if a run is resumed on other nodes of its partition, with ranks placed identically.
 fn moved(manifest: &Manifest, started: &Started) -> Option<String> {
     let (then, now) = (manifest.allocations.last()?, started.allocation.as_ref()?);
     let hosts = (&manifest.survey.hosts, &started.survey.hosts);
@@ -102,13 +115,13 @@ fn moved(manifest: &Manifest, started: &Started) -> Option<String> {
         (then.system, &then.partition) == (now.system, &now.partition) && numbered(hosts.0) == numbered(hosts.1);
     (alike && hosts.0 != hosts.1).then(|| {
         format!(
-            "{} has other nodes than the run began on: how nodes differ is now a part of how launches differ",
+            "{} has other nodes than the run began on: differences between nodes now add to those between launches",
             now.to_string().split(':').next().unwrap_or_default(),
         )
     })
 }
 
-/// The hosts of the ranks, numbered in the order in which they come.
+/// Hosts of the ranks, numbered in order of first appearance.
 fn numbered(hosts: &[String]) -> Vec<usize> {
     let mut known: BTreeMap<&str, usize> = BTreeMap::new();
     hosts
@@ -120,14 +133,14 @@ fn numbered(hosts: &[String]) -> Vec<usize> {
         .collect()
 }
 
-fn listed(settings: &BTreeMap<String, String>) -> String {
+fn list_settings(settings: &BTreeMap<String, String>) -> String {
     if settings.is_empty() {
         return "none".to_owned();
     }
     settings.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
 }
 
-/// A launching command without its two programs, which may lie elsewhere today.
+/// A launch command without its two programs, whose paths may have changed.
 fn middle(command: &[String]) -> String {
     command.get(1..command.len().saturating_sub(1)).unwrap_or_default().join(" ")
 }

@@ -1,104 +1,104 @@
-//! What every workflow gets beside its options, and what it tells.
+//! Inputs of every workflow apart from its options, and the events that it reports.
 
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use collrules_record::findings::Findings;
-use collrules_record::options::System;
+use collrules_record::options::SystemOptions;
 use collrules_record::rundir::RunDir;
 use collrules_record::{Plan, Validation};
 use collrules_runner::RunnerError;
-use collrules_runner::campaign::{Launch, Notice, Policy, Tally};
+use collrules_runner::campaign::{CampaignLaunch, Notice, StopConditions, Tally};
 use collrules_runner::proof::Proof;
 
 use crate::start::Started;
 
-/// What happens on the way.
+/// Event of a workflow.
 #[derive(Debug)]
 pub enum Event<'a> {
-    /// Something worth a sentence.
+    /// A remark in a sentence.
     Note(&'a str),
-    /// A campaign begins, or is resumed.
+    /// A campaign is begun or resumed.
     Measuring {
         /// Its directory.
         run: &'a Path,
         /// Its plan.
         plan: &'a Plan,
-        /// Whether it was begun before.
+        /// True if it is resumed.
         resumed: bool,
     },
-    /// A rules file is about to be compared with the builtin.
+    /// A comparison of a rules file with the builtin begins.
     Comparing {
         /// The directory of the comparison.
         run: &'a Path,
         /// Its plan.
         plan: &'a Plan,
     },
-    /// The launches of a plan follow, numbered from `first` on.
+    /// The launches of a plan begin, numbered from `first` on.
     Planned {
         /// The plan.
         plan: &'a Plan,
         /// The number of its first planned launch.
         first: u32,
     },
-    /// Something happened in a launch.
-    Launch(&'a Launch<'a>, &'a Notice<'a>),
-    /// The launches of a plan are over; with the error that ended them early, if one did.
+    /// An event of a launch.
+    Launch(&'a CampaignLaunch<'a>, &'a Notice<'a>),
+    /// The launches of a plan are over; with the error that ended them early, if there is one.
     Measured(&'a Tally, Option<&'a RunnerError>),
     /// Rules are decided, proven and in place.
     Concluded {
-        /// Where they lie.
+        /// Directory of the rules.
         run: &'a RunDir,
         /// The decisions.
         findings: &'a Findings,
-        /// What was proven.
+        /// Proof that they are obeyed.
         proof: &'a Proof,
     },
-    /// All comparisons of a rules file are made.
+    /// All comparisons of a rules file are complete.
     Compared {
-        /// Where they lie.
+        /// Directory of the comparisons.
         home: &'a RunDir,
-        /// What they showed.
+        /// Result of the comparisons.
         validation: &'a Validation,
     },
 }
 
-/// Starts what carries out the jobs of a system, and surveys it.
-pub type Start<'a> = dyn Fn(&System, &Arc<AtomicBool>) -> Result<Started, RunnerError> + 'a;
+/// Function that creates the backend of a system and surveys it.
+pub type Start<'a> = dyn Fn(&SystemOptions, &Arc<AtomicBool>) -> Result<Started, RunnerError> + 'a;
 
-/// What every workflow gets beside its options.
+/// Inputs of every workflow apart from its options.
 pub struct Session<'a> {
-    /// Ends what is under way once it is set.
+    /// Flag that ends the running work.
     pub stop: Arc<AtomicBool>,
-    /// How many launches may fail for no known reason before measuring is given up.
+    /// Largest number of launches that may fail for no known reason before measuring ends.
     pub failures: u32,
-    /// The words that started the program, for the manifest.
+    /// Command line of the program, for the manifest.
     pub command: Vec<String>,
-    /// Starts what carries out jobs: [`start::start`](crate::start::start), or a double of it.
+    /// Creates the backend: [`start::start`](crate::start::start), or a test double.
     pub start: &'a Start<'a>,
-    /// Gets every event.
+    /// Receives every event.
     pub watch: &'a mut dyn FnMut(Event<'_>),
 }
 
 impl Session<'_> {
-    /// Tells an event.
+    /// Reports an event.
     pub(crate) fn tell(&mut self, event: Event<'_>) {
         (self.watch)(event);
     }
 
-    /// Tells something that is worth a sentence.
+    /// Reports a remark.
     pub fn say(&mut self, sentence: &str) {
         self.tell(Event::Note(sentence));
     }
 
-    /// A backend, and what it finds.
-    pub(crate) fn start(&self, system: &System) -> Result<Started, RunnerError> {
+    /// Creates a backend with its survey.
+    pub(crate) fn start(&self, system: &SystemOptions) -> Result<Started, RunnerError> {
         (self.start)(system, &self.stop)
     }
 
-    /// What may end a campaign early.
-    pub(crate) fn policy(&self) -> Policy {
-        Policy { failures: self.failures, stop: Arc::clone(&self.stop), until: None }
+    /// Returns the conditions that end a campaign early.
+    pub(crate) fn policy(&self) -> StopConditions {
+        StopConditions { failures: self.failures, stop: Arc::clone(&self.stop), ..StopConditions::default() }
     }
 }

@@ -1,4 +1,4 @@
-//! Getting ready to launch jobs: the backend, what it finds, and the settings that it needs.
+//! Preparation for launches: the backend, its survey, and the settings that it needs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
@@ -7,49 +7,47 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use collrules_batch::{Found, Own};
+use collrules_batch::{BatchLauncher, JobFacts};
 use collrules_record::allocation::Allocation;
-use collrules_record::options::{Jobs, Launching, System};
+use collrules_record::options::{Jobs, Launching, SystemOptions};
+use collrules_record::settings::Settings;
 use collrules_record::units::Seconds;
 use collrules_record::{Component, Survey};
 use collrules_rules::Release;
 use collrules_runner::grid::known_release;
-use collrules_runner::mpi::{Launcher, MpiBackend, Wishes};
+use collrules_runner::mpi::{Launcher, LauncherOptions, MpiBackend};
 use collrules_runner::simulate::Simulation;
 use collrules_runner::{Backend, RunnerError};
 
 use crate::model_file;
 
-/// How long nodes get before a job is started once more.
+/// Pause after which a failed first job is started again.
 const SETTLE: Duration = Duration::from_secs(5);
-
-/// MCA settings by name.
-pub type Pins = BTreeMap<String, String>;
 
 /// A backend with the survey of its system.
 pub struct Started<B = Box<dyn Backend>> {
-    /// What carries out jobs.
+    /// Backend that runs jobs.
     pub backend: B,
-    /// What it found.
+    /// Survey of its system.
     pub survey: Survey,
     /// The release that was found.
     pub release: Release,
-    /// MCA settings that are in force in every launch, and that the rules need as well.
-    pub pins: Pins,
-    /// What starting a job takes: none in a simulation.
+    /// MCA settings of every launch, which the rules need as well.
+    pub pins: Settings,
+    /// Time to start a job: 0 in a simulation.
     pub startup: Seconds,
     /// The job of a batch system in which this runs.
     pub allocation: Option<Allocation>,
-    /// What to know about where jobs run, in sentences.
+    /// Remarks on where jobs run, in sentences.
     pub remarks: Vec<String>,
 }
 
-/// Starts what the options name, and surveys it.
-pub fn start(system: &System, stop: &Arc<AtomicBool>) -> Result<Started, RunnerError> {
+/// Creates the backend of these options, and surveys its system.
+pub fn start(system: &SystemOptions, stop: &Arc<AtomicBool>) -> Result<Started, RunnerError> {
     match &system.jobs {
         Jobs::Mpi(launching) => {
-            let System { layout, oversubscribe, .. } = *system;
-            let system = System { layout, oversubscribe, jobs: launching.clone() };
+            let SystemOptions { layout, oversubscribe, .. } = *system;
+            let system = SystemOptions { layout, oversubscribe, jobs: launching.clone() };
             let Started { backend, survey, release, pins, startup, allocation, remarks } = mpi(&system, stop)?;
             Ok(Started { backend: Box::new(backend), survey, release, pins, startup, allocation, remarks })
         }
@@ -66,7 +64,7 @@ pub fn start(system: &System, stop: &Arc<AtomicBool>) -> Result<Started, RunnerE
                 survey: simulation.survey()?,
                 release: simulation.release(),
                 backend: Box::new(simulation),
-                pins: Pins::new(),
+                pins: Settings::new(),
                 startup: Seconds(0.0),
                 allocation: None,
                 remarks: Vec::new(),
@@ -75,16 +73,16 @@ pub fn start(system: &System, stop: &Arc<AtomicBool>) -> Result<Started, RunnerE
     }
 }
 
-/// A backend that launches jobs, with the survey of its system.
-pub fn mpi(system: &System<Launching>, stop: &Arc<AtomicBool>) -> Result<Started<MpiBackend>, RunnerError> {
+/// A launching backend with the survey of its system.
+pub fn mpi(system: &SystemOptions<Launching>, stop: &Arc<AtomicBool>) -> Result<Started<MpiBackend>, RunnerError> {
     let mut begin = Instant::now();
-    let found = collrules_batch::found(&collrules_batch::System);
+    let found = collrules_batch::find_job(&collrules_batch::System);
     let launcher = launcher_in(found.as_ref(), system, stop)?;
     let template = launcher.template();
     let mut pins = settings_in_force(&launcher);
     let mut backend = MpiBackend::new(launcher, system.layout);
     let (survey, failed) = match backend.survey() {
-        // A node that came back a moment ago may not take processes yet, and the job of a batch system is there once.
+        // A node that has just rebooted may not accept processes yet, and the batch job exists only once.
         Err(failed @ RunnerError::WorkerDidNotStart { .. }) if found.is_some() => {
             thread::sleep(SETTLE);
             begin = Instant::now();
@@ -95,7 +93,7 @@ pub fn mpi(system: &System<Launching>, stop: &Arc<AtomicBool>) -> Result<Started
     let release = known_release(&survey)?;
     let has_han = survey.components.get(&Component::HAN) >= survey.components.get(&Component::TUNED);
     if system.jobs.disable_han && has_han && survey.hosts.iter().any(|host| *host != survey.hosts[0]) {
-        let off = Pins::from([("coll_han_priority".to_owned(), "0".to_owned())]);
+        let off = Settings::from([("coll_han_priority".to_owned(), "0".to_owned())]);
         backend.pin(&off);
         pins.extend(off);
     }
@@ -103,19 +101,24 @@ pub fn mpi(system: &System<Launching>, stop: &Arc<AtomicBool>) -> Result<Started
         found.as_ref().map(|found| remarks(found, &survey, template.as_deref(), system)).unwrap_or_default();
     remarks.extend(failed.map(|failed| {
         let said = failed.to_string();
-        format!("the first job failed, and a second one did not: {}", said.lines().next().unwrap_or_default())
+        format!("the first job failed, a second one worked: {}", said.lines().next().unwrap_or_default())
     }));
     let allocation = found.map(|found| found.allocation);
     let startup = Seconds(begin.elapsed().as_secs_f64());
     Ok(Started { backend, survey, release, pins, startup, allocation, remarks })
 }
 
-/// What to know about the job of a batch system in which jobs run.
-fn remarks(found: &Found, survey: &Survey, template: Option<&str>, system: &System<Launching>) -> Vec<String> {
+/// Lists remarks on the job of a batch system in which jobs run.
+fn remarks(
+    found: &JobFacts,
+    survey: &Survey,
+    template: Option<&str>,
+    system: &SystemOptions<Launching>,
+) -> Vec<String> {
     let by = match (template, &found.own) {
         (None, _) => "mpirun starts the jobs".to_owned(),
-        (Some(template), Some(Own { preferred: Some(why), .. })) if system.jobs.launcher.is_none() => {
-            format!("`{template}` starts the jobs, since {why}; --launcher mpirun would do otherwise")
+        (Some(template), Some(BatchLauncher { preferred: Some(why), .. })) if system.jobs.launcher.is_none() => {
+            format!("`{template}` starts the jobs, since {why}; --launcher mpirun overrides this")
         }
         (Some(template), _) => format!("`{template}` starts the jobs"),
     };
@@ -124,51 +127,51 @@ fn remarks(found: &Found, survey: &Survey, template: Option<&str>, system: &Syst
     let hosts: BTreeSet<&String> = survey.hosts.iter().collect();
     if (hosts.len() as u32) < nodes {
         remarks.push(format!(
-            "jobs reach {} of these {nodes} nodes: this Open MPI may have been built without support for {}; --launcher \
-             or --mpirun-args '--hostfile FILE' names all",
+            "jobs reach {} of these {nodes} nodes: this Open MPI may have been built without support for {}; \
+             --launcher or --mpirun-args '--hostfile FILE' names all",
             hosts.len(),
             found.allocation.system,
         ));
     } else if slots.0 > 0 && survey.slots() != slots {
-        remarks.push(format!("jobs have {} slots, of the {slots} that the batch system speaks of", survey.slots()));
+        remarks.push(format!("jobs have {} of the {slots} slots that the batch system reports", survey.slots()));
     }
     remarks.extend(company_of(found));
     remarks
 }
 
-/// What to know about other steps of the job in which this runs, where none of ours runs now.
+/// Returns a remark if other steps run in this batch job while none of collrules does.
 pub(crate) fn company() -> Option<String> {
-    company_of(&collrules_batch::found(&collrules_batch::System)?)
+    company_of(&collrules_batch::find_job(&collrules_batch::System)?)
 }
 
-fn company_of(found: &Found) -> Option<String> {
+fn company_of(found: &JobFacts) -> Option<String> {
     (!found.others.is_empty()).then(|| {
         format!(
-            "other steps run in this job ({}): what they do to processors and network is in the times",
+            "other steps run in this job ({}): the times include their load on processors and network",
             found.others.join(", "),
         )
     })
 }
 
-/// A backend that launches jobs, without looking at its system.
-pub fn launching(system: &System<Launching>, stop: &Arc<AtomicBool>) -> Result<MpiBackend, RunnerError> {
+/// A launching backend, without a survey.
+pub fn launching(system: &SystemOptions<Launching>, stop: &Arc<AtomicBool>) -> Result<MpiBackend, RunnerError> {
     Ok(MpiBackend::new(launcher(system, stop)?, system.layout))
 }
 
-/// How the options start jobs, here.
-pub fn launcher(system: &System<Launching>, stop: &Arc<AtomicBool>) -> Result<Launcher, RunnerError> {
-    launcher_in(collrules_batch::found(&collrules_batch::System).as_ref(), system, stop)
+/// Finds the launcher for these options on this system.
+pub fn launcher(system: &SystemOptions<Launching>, stop: &Arc<AtomicBool>) -> Result<Launcher, RunnerError> {
+    launcher_in(collrules_batch::find_job(&collrules_batch::System).as_ref(), system, stop)
 }
 
-/// The same in a job of a batch system.
+/// Like [`launcher`], in a known batch job.
 fn launcher_in(
-    found: Option<&Found>,
-    system: &System<Launching>,
+    found: Option<&JobFacts>,
+    system: &SystemOptions<Launching>,
     stop: &Arc<AtomicBool>,
 ) -> Result<Launcher, RunnerError> {
     let launching = &system.jobs;
     let own = found.and_then(|found| found.own.as_ref());
-    let mut wishes = Wishes {
+    let mut wishes = LauncherOptions {
         mpirun: launching.mpirun.clone(),
         template: template(launching, own)?,
         environment: found.map(|found| found.environment.clone()).unwrap_or_default(),
@@ -178,18 +181,18 @@ fn launcher_in(
         patience: Duration::from_secs_f64(launching.hang_timeout.0.clamp(1.0, 1e9)),
         stop: Arc::clone(stop),
     };
-    // What the user says about hosts is stronger.
+    // Options about hosts override the environment.
     wishes.environment.retain(|name, _| !name.contains("_MCA_") || env::var_os(name).is_none());
     match (Launcher::find(&wishes), own) {
         (Err(RunnerError::NoLauncher(_)), Some(own)) if launching.launcher.is_none() && launching.mpirun.is_none() => {
-            Launcher::find(&Wishes { template: Some(own.words.join(" ")), ..wishes })
+            Launcher::find(&LauncherOptions { template: Some(own.words.join(" ")), ..wishes })
         }
         (found, _) => found,
     }
 }
 
-/// The command line that starts jobs in place of mpirun, if one does.
-fn template(launching: &Launching, own: Option<&Own>) -> Result<Option<String>, RunnerError> {
+/// The command line that starts jobs in place of mpirun, if there is one.
+fn template(launching: &Launching, own: Option<&BatchLauncher>) -> Result<Option<String>, RunnerError> {
     let about_mpirun = launching.mpirun.is_some() || !launching.arguments.is_empty();
     let own = own.map(|own| (own.words.join(" "), own.preferred.is_some()));
     match launching.launcher.as_deref() {
@@ -203,7 +206,7 @@ fn template(launching: &Launching, own: Option<&Own>) -> Result<Option<String>, 
     }
 }
 
-/// Whether more ranks than slots are meant: said in the options, or to Open MPI itself.
+/// Returns true if options, or settings of Open MPI, allow more ranks than slots.
 pub fn oversubscribes(said: bool) -> bool {
     let set = |name: &str| env::var(name).unwrap_or_default().to_ascii_lowercase();
     said || matches!(set("OMPI_MCA_rmaps_base_oversubscribe").as_str(), "1" | "true" | "yes")
@@ -219,13 +222,13 @@ pub(crate) fn environment() -> BTreeMap<String, String> {
     all.filter(|(name, _)| of_open_mpi(name)).collect()
 }
 
-/// Settings that the user gives to Open MPI about which component serves collectives, and how: what is measured under
-/// them holds under them only. Those about algorithms of `coll/tuned` have no part in it.
-fn settings_in_force(launcher: &Launcher) -> Pins {
+/// Settings of the user that select or configure components for collectives: measurements are valid only with them.
+/// Does not include settings for algorithms of `coll/tuned`.
+fn settings_in_force(launcher: &Launcher) -> Settings {
     let environment =
         environment().into_iter().filter_map(|(name, value)| Some((name.strip_prefix("OMPI_MCA_")?.to_owned(), value)));
-    // Options of mpirun are stronger than the environment.
-    let mut settings: Pins = environment.chain(launcher.user_settings()).collect();
+    // Options of mpirun override the environment.
+    let mut settings: Settings = environment.chain(launcher.user_settings()).collect();
     settings.retain(|name, _| {
         let about_components =
             name.starts_with("coll_") && !name.starts_with("coll_tuned_") && name != "coll_base_verbose";

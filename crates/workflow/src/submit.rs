@@ -1,4 +1,4 @@
-//! Jobs of a batch system that tune: the script, and its way there.
+//! Batch jobs that tune: their scripts and submission.
 
 use std::fs;
 use std::io::Write;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use collrules_batch::System;
-use collrules_batch::job::{Dialect, Job, Queue, Unsupported};
+use collrules_batch::job::{Dialect, Job, Queue, UnsupportedRequest};
 use collrules_batch::script::{self, dialect};
 use collrules_record::allocation::BatchSystem;
 use collrules_record::manifest;
@@ -17,29 +17,29 @@ use collrules_rules::deploy;
 
 use crate::error::WorkflowError;
 
-/// A job that waits for nodes, or one that would.
+/// A submitted job, or one of a dry run.
 #[derive(Clone, Debug)]
 pub struct Submitted {
-    /// The directory of the run; with an array, that which holds those of its jobs.
+    /// The directory of the run; for an array, the parent of those of its jobs.
     pub directory: PathBuf,
     /// The script.
     pub script: String,
-    /// What the batch system calls the job; nothing where nothing was submitted.
+    /// Identifier of the job in the batch system; none if nothing was submitted.
     pub job: Option<String>,
-    /// How many runs the directory will hold, where the job is an array.
+    /// Number of runs that the directory will hold, if the job is an array.
     pub array: Option<u32>,
 }
 
-/// All jobs that were asked for.
+/// All requested jobs.
 #[derive(Clone, Debug)]
 pub struct All {
-    /// Whose jobs they are.
+    /// Batch system of the jobs.
     pub system: BatchSystem,
     /// A job for each number of nodes.
     pub jobs: Vec<Submitted>,
 }
 
-/// Writes the scripts and submits them, or only says what they would be. `program` is this program.
+/// Writes the scripts and submits them, or only returns them in a dry run. `program` is the path of collrules.
 pub fn submit(options: &Submitting, program: &Path) -> Result<All, WorkflowError> {
     let command = command(options)?;
     let system = system(options)?;
@@ -76,8 +76,11 @@ fn command(options: &Submitting) -> Result<Vec<String>, WorkflowError> {
     let given = |option: &str| words.iter().any(|word| word == option || word.starts_with(&format!("{option}=")));
     if let Some(option) = ["--out", "--resume", "--dry-run"].into_iter().find(|option| given(option)) {
         return usage(format!(
-            "the script decides on {option}: leave it out after {name}, and name the directory with --out before --"
+            "the script sets {option}: leave it out after {name}, and name the directory with --out before --"
         ));
+    }
+    if let Some(word) = words.iter().find(|word| word.contains(char::is_control)) {
+        return usage(format!("the word {word:?} after -- holds a line break or another control character"));
     }
     let mut words = words.to_vec();
     if !given("--budget") {
@@ -86,7 +89,7 @@ fn command(options: &Submitting) -> Result<Vec<String>, WorkflowError> {
     Ok(words)
 }
 
-/// The batch system: the one that was named, or whose commands are here.
+/// The batch system: the one in the options, or the one whose commands exist here.
 fn system(options: &Submitting) -> Result<BatchSystem, WorkflowError> {
     if let Some(system) = options.system {
         return Ok(system);
@@ -143,6 +146,10 @@ fn script(
     };
     let lines = [
         String::new(),
+        format!(
+            "# The log goes to {}, which has to be there before the job starts.",
+            deploy::quoted(&directory.to_string_lossy())
+        ),
         format!("run={run}"),
         "# Resumes what an earlier job left: one that ran out of time, was requeued, or is submitted again.".to_owned(),
         "if [ -e \"$run/manifest.json\" ]; then".to_owned(),
@@ -150,15 +157,15 @@ fn script(
         "fi".to_owned(),
         format!("exec {program} {}{seed} --out \"$run\"", words.join(" ")),
     ];
-    script::script(system, &job, &lines).map_err(|Unsupported(why)| WorkflowError::Usage(why))
+    script::script(system, &job, &lines).map_err(|UnsupportedRequest(why)| WorkflowError::Usage(why))
 }
 
-/// Whether a directive lets a job wait for another one, in the words of any batch system.
+/// Returns true if a directive makes a job wait for another one, in any batch system.
 fn waits(directive: &str) -> bool {
     ["depend", "-hold_jid", "-w "].iter().any(|word| directive.contains(word))
 }
 
-/// A second job would find the run held by the first.
+/// Refuses a second job: the first one would lock the run.
 fn refuse_another(before: Option<&Submission>, directory: &Path) -> Result<(), WorkflowError> {
     let Some((system, last)) = before.and_then(|before| Some((before.system, before.jobs.last()?))) else {
         return Ok(());
@@ -166,8 +173,8 @@ fn refuse_another(before: Option<&Submission>, directory: &Path) -> Result<(), W
     let Dialect { state, cancel, .. } = dialect(system);
     match state(&System, &last.job) {
         Queue::Has(state) => Err(WorkflowError::Occupied(format!(
-            "{system} job {0}, handed in at {1}, tunes into {2} and is still in the queue ({state}): wait for it, end it with \
-             `{cancel} {0}`, or choose another directory with --out",
+            "{system} job {0}, submitted at {1}, tunes into {2} and is still in the queue ({state}): wait for it, end \
+             it with `{cancel} {0}`, or choose another directory with --out",
             last.job,
             last.at,
             directory.display(),
@@ -176,7 +183,7 @@ fn refuse_another(before: Option<&Submission>, directory: &Path) -> Result<(), W
     }
 }
 
-/// Puts the script into the directory, submits it, and writes down what became of it.
+/// Writes the script into the directory, submits it, and records the result.
 fn hand_in(
     submitted: &Submitted,
     home: &RunDir,
@@ -187,7 +194,7 @@ fn hand_in(
     let file = home.write(submission::SCRIPT, script)?;
     let Dialect { submit, by_input, job, .. } = dialect(system);
     let failed =
-        |why: String| WorkflowError::Input(format!("`{}` did not take {}: {why}", submit.join(" "), file.display()));
+        |why: String| WorkflowError::Input(format!("`{}` rejected {}: {why}", submit.join(" "), file.display()));
     let mut command = Command::new(submit[0]);
     command.args(&submit[1..]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     if by_input {
@@ -197,17 +204,17 @@ fn hand_in(
     }
     let mut child = command.spawn().map_err(|cause| failed(cause.to_string()))?;
     if let Some(mut input) = child.stdin.take() {
-        // Who does not read it says so by failing.
+        // A program that does not read it fails.
         let _ = input.write_all(script.as_bytes());
     }
     let output = child.wait_with_output().map_err(|cause| failed(cause.to_string()))?;
     let said = String::from_utf8_lossy(&output.stdout);
     let job = job(&said).filter(|_| output.status.success());
     let job = job.ok_or_else(|| failed(String::from_utf8_lossy(&output.stderr).trim().to_owned()))?;
-    // What was handed in before stays written down.
-    let mut all = before.unwrap_or_else(|| Submission::of(system, *array));
+    // Earlier submissions stay recorded.
+    let mut all = before.unwrap_or_else(|| Submission::new(system, *array));
     (all.system, all.array) = (system, *array);
-    all.jobs.push(submission::Handed { job: job.clone(), at: manifest::now() });
+    all.jobs.push(submission::SubmittedJob { job: job.clone(), at: manifest::now() });
     home.write_json(submission::SUBMISSION, &all)?;
     Ok(job)
 }

@@ -8,27 +8,32 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use collrules_record::options::{self, Request, System, Tuning, Validating};
+use collrules_record::findings::Criteria;
+use collrules_record::options::{self, Request, SystemOptions, TuneOptions, Validating};
 use collrules_record::rundir::{self, RunDir};
+use collrules_record::tuning::revert_table;
 use collrules_record::units::{Bytes, Ranks, Seconds};
-use collrules_record::validation::Outcome;
-use collrules_record::{Cell, Component, HanAlgorithm, Handed, Handover, Plan, Survey};
+use collrules_record::validation::{Outcome, RevertedRange, ValidatedCell};
+use collrules_record::{Cell, Component, HanAlgorithm, HanRule, HanRules, Plan, Policy, Survey, Validation};
 use collrules_rules::deploy::{HAN_FILE, RULES_FILE};
+use collrules_rules::hazard::RankRange;
 use collrules_rules::{Behaviour, Collective, Release, han};
 use collrules_runner::launch::LaunchPlan;
-use collrules_runner::wire::{CallEnd, Event as Reported};
+use collrules_runner::wire::{CallEnd, WorkerEvent};
 use collrules_runner::{Backend, RunnerError};
-use collrules_workflow::campaign::{Begin, options_of};
+use collrules_workflow::analyze::Source;
+use collrules_workflow::campaign::{Begin, RunPlace};
+use collrules_workflow::publish::{self, Published};
 use collrules_workflow::start::{Started, start};
 use collrules_workflow::validate::Validated;
-use collrules_workflow::{Event, Session, WorkflowError, tune, validate};
+use collrules_workflow::{Event, Session, WorkflowError, tune, tuning, validate};
 
 /// A cluster whose measuring jobs die after so many events, as long as there are lives to lose.
 struct Mortal {
     cluster: Box<dyn Backend>,
     lives: Rc<Counter<u32>>,
     events: u32,
-    /// What a launch takes to start.
+    /// Time that a launch takes to start.
     pause: Duration,
     launches: Rc<Counter<u32>>,
 }
@@ -49,7 +54,7 @@ impl Backend for Mortal {
     fn measure(
         &mut self,
         plan: &LaunchPlan,
-        report: &mut dyn FnMut(Reported) -> Result<(), RunnerError>,
+        report: &mut dyn FnMut(WorkerEvent) -> Result<(), RunnerError>,
     ) -> Result<(), RunnerError> {
         self.launches.set(self.launches.get() + 1);
         std::thread::sleep(self.pause);
@@ -74,7 +79,7 @@ impl Backend for Mortal {
     fn trial(
         &mut self,
         plan: &LaunchPlan,
-        report: &mut dyn FnMut(Reported) -> Result<(), RunnerError>,
+        report: &mut dyn FnMut(WorkerEvent) -> Result<(), RunnerError>,
     ) -> Result<(), RunnerError> {
         self.cluster.trial(plan, report)
     }
@@ -101,7 +106,7 @@ impl Backend for Mortal {
     }
 }
 
-/// Where a test works, and what happened there.
+/// Directory of a test, and what happened in it.
 struct Stage {
     directory: tempfile::TempDir,
     notes: Vec<String>,
@@ -126,7 +131,7 @@ impl Stage {
     fn play<T>(&mut self, deaths: u32, failures: u32, workflow: impl FnOnce(&mut Session<'_>) -> T) -> T {
         let lives = Rc::new(Counter::new(deaths));
         let (pause, launches) = (self.pause, Rc::clone(&self.launches));
-        let mortal = move |system: &System, stop: &Arc<AtomicBool>| {
+        let mortal = move |system: &SystemOptions, stop: &Arc<AtomicBool>| {
             let started = start(system, stop)?;
             let (lives, launches) = (Rc::clone(&lives), Rc::clone(&launches));
             let backend = Box::new(Mortal { cluster: started.backend, lives, events: 60, pause, launches });
@@ -149,14 +154,14 @@ impl Stage {
     }
 }
 
-fn tuning(scenario: &str) -> Tuning {
-    let words =
-        "--ops bcast --np 8 --sizes 8,8192,1M --segments 8K --fanouts 4 --budget none --refine 1 --refine-width 2";
+fn tuning(scenario: &str) -> TuneOptions {
+    let words = "--ops bcast --np 8 --sizes 8,8192,1M --segments 8K --fanouts 4 --budget none --refine 1 \
+                 --refine-width 2 --no-settings";
     options::read(words.split(' ').chain([format!("--simulate={scenario}").as_str()])).expect("reads")
 }
 
 fn begin(stage: &Stage, scenario: &str) -> Begin {
-    Begin::New { tuning: tuning(scenario), out: stage.run() }
+    Begin::tuning(tuning(scenario), stage.run())
 }
 
 #[test]
@@ -173,7 +178,7 @@ fn tuning_leaves_proven_and_compared_rules_and_its_options() {
     assert!(!published.run.file(rundir::UNPROVEN).exists());
     let run = RunDir::open(stage.run()).expect("a run");
     let request = run.manifest().expect("a manifest").request;
-    assert_eq!(request, Some(Request::Tune(Box::new(tuning("stale")))));
+    assert_eq!(request, Request::Tune(Box::new(tuning("stale"))));
 }
 
 #[test]
@@ -187,17 +192,90 @@ fn a_perfect_builtin_keeps_its_calls() {
 }
 
 #[test]
-fn rules_that_do_not_hold_in_fresh_launches_are_given_back() {
+fn rules_that_do_not_hold_in_fresh_launches_are_reverted() {
     let mut stage = Stage::new();
     let begin = begin(&stage, "deceptive");
     let published = stage.play(0, 20, |session| tune::tune(&begin, session)).expect("tunes");
     let validation = published.validation.expect("was compared");
-    assert!(!validation.given_back.is_empty() && !validation.loses());
-    assert!(stage.notes.iter().any(|note| note.contains("given back to the builtin")), "{:?}", stage.notes);
+    assert!(!validation.reverted.is_empty() && !validation.loses());
+    assert!(stage.notes.iter().any(|note| note.contains("that fresh launches did not confirm")), "{:?}", stage.notes);
     let kept = published.run.file("rules.conf.before-repair");
     assert!(kept.is_file(), "what the file was is kept");
     let written = std::fs::read_to_string(published.run.file(rundir::REPORT)).expect("a report");
-    assert!(written.contains("Given back to the builtin"), "the report says what was repaired");
+    assert!(written.contains("Rules removed, because"), "the report says what was repaired");
+}
+
+/// Analyzes a run again, in its directory.
+fn analyze_again(stage: &mut Stage, min_gain: f64) -> Published {
+    let run = stage.run();
+    stage.play(0, 20, |session| {
+        let (source, run) = Source::of_run(&run, session).expect("a run");
+        let criteria = Criteria { min_gain, ..Criteria::default() };
+        let findings = source.decide(criteria, Policy::default()).expect("decides");
+        publish::unproven(run, findings, source.manifest().cloned(), session).expect("is written")
+    })
+}
+
+#[test]
+fn what_was_reverted_stays_reverted_in_later_analyses() {
+    let mut stage = Stage::new();
+    let begin = begin(&stage, "deceptive");
+    let published = stage.play(0, 20, |session| tune::tune(&begin, session)).expect("tunes");
+    let reverted = published.validation.expect("was compared").reverted;
+    assert!(!reverted.is_empty());
+    // Other criteria make other rules, which have another digest.
+    let mut table = published.findings.table;
+    for min_gain in [0.03, 0.9, 0.03] {
+        let again = analyze_again(&mut stage, min_gain);
+        let kept = again.run.validation().expect("reads").expect("is there");
+        assert_eq!(kept.reverted, reverted, "{min_gain}");
+        assert!(kept.is_about(&again.tuning.as_ref().expect("has rules").digests()), "{min_gain}");
+        assert_eq!(revert_table(&again.findings.table, &reverted), again.findings.table, "{min_gain}");
+        assert_eq!(again.validation.is_some(), kept.last().is_some(), "{min_gain}");
+        assert!(again.findings.table == table || kept.last().is_none(), "{min_gain}: other rules were compared");
+        table = again.findings.table;
+    }
+}
+
+#[test]
+fn a_validation_of_other_rules_changes_no_decision() {
+    let mut stage = Stage::new();
+    let begin = Begin::tuning(TuneOptions { validate: false, ..tuning("stale") }, stage.run());
+    let published = stage.play(0, 20, |session| tune::tune(&begin, session)).expect("tunes");
+    assert!(!published.findings.table.is_empty());
+    let mut other = Stage::new();
+    let deceptive = self::begin(&other, "deceptive");
+    other.play(0, 20, |session| tune::tune(&deceptive, session)).expect("tunes");
+    let foreign = RunDir::open(other.run()).expect("a run").validation().expect("reads").expect("was compared");
+    let all =
+        RevertedRange { collective: Collective::Bcast, ranks: RankRange { first: 0, end: None }, lookup: (0, None) };
+    published.run.write_validation(&Validation { reverted: vec![all], ..foreign }).expect("is written");
+    let again = analyze_again(&mut stage, 0.03);
+    assert_eq!(again.findings.table, published.findings.table);
+    assert!(again.validation.is_none());
+    let said = |text: &String| text.contains("validation.json is left out, since it is about other rules");
+    assert!(again.findings.remarks.iter().any(said), "{:?}", again.findings.remarks);
+}
+
+#[test]
+fn rules_that_were_changed_are_neither_proven_nor_compared() {
+    let mut stage = Stage::new();
+    let begin = begin(&stage, "stale");
+    let published = stage.play(0, 20, |session| tune::tune(&begin, session)).expect("tunes");
+    let intact = Published::open(&stage.run()).expect("opens");
+    assert!(intact.validation.is_some() && intact.left_out.is_empty());
+    assert_eq!(intact.proof, published.proof);
+    std::fs::write(published.run.file(rundir::RULES), "0\n").expect("is emptied");
+    let changed = Published::open(&stage.run()).expect("opens");
+    assert!(changed.validation.is_none() && changed.proof.is_empty());
+    assert_eq!(changed.left_out.len(), 2, "{:?}", changed.left_out);
+    assert!(
+        changed
+            .context()
+            .proof
+            .iter()
+            .any(|said| said.contains("proof.json is left out, since it is about other rules"))
+    );
 }
 
 #[test]
@@ -209,7 +287,7 @@ fn jobs_that_die_cost_no_result() {
     let begin = begin(&stage, "stale");
     let published = stage.play(4, 20, |session| tune::tune(&begin, session)).expect("tunes all the same");
     assert_eq!(published.findings.table.collectives().count(), expected.findings.table.collectives().count());
-    let cells = |published: &collrules_workflow::publish::Published| published.findings.cells.len();
+    let cells = |published: &Published| published.findings.cells.len();
     assert_eq!(cells(&published), cells(&expected));
 }
 
@@ -220,13 +298,15 @@ fn a_run_that_was_given_up_is_resumed_with_its_own_options() {
     let error = stage.play(u32::MAX, 0, |session| tune::tune(&begin, session)).map(drop).expect_err("is given up");
     let WorkflowError::Incomplete { samples, .. } = error else { panic!("{error}") };
     assert!(samples > 0, "what was measured is kept");
-    let resumed = options_of(&stage.run()).expect("options");
-    assert_eq!(resumed, tuning("stale"));
-    let resume = Begin::Resume { run: stage.run(), tuning: resumed };
+    let resume = Begin::recorded(&stage.run()).expect("a run");
+    let Begin { experiment, request, place } = &resume;
+    assert_eq!(*request, Request::Tune(Box::new(tuning("stale"))));
+    assert_eq!(*experiment, tuning("stale").experiment(Vec::new()));
+    assert!(matches!(place, RunPlace::Resumed(_)));
     let published = stage.play(0, 20, |session| tune::tune(&resume, session)).expect("is resumed");
     assert!(!published.findings.table.is_empty());
     assert_eq!(
-        published.findings.remarks.iter().filter(|remark| remark.contains("planned cells were measured")).count(),
+        published.findings.remarks.iter().filter(|remark| remark.contains("planned sizes have no timings")).count(),
         0
     );
 }
@@ -238,54 +318,49 @@ fn validating(scenario: &str) -> Validating {
 #[test]
 fn a_comparison_that_was_given_up_is_resumed_and_repairs_a_run() {
     let mut stage = Stage::new();
-    let begin = Begin::New { tuning: Tuning { validate: false, ..tuning("deceptive") }, out: stage.run() };
+    let begin = Begin::tuning(TuneOptions { validate: false, ..tuning("deceptive") }, stage.run());
     stage.play(0, 20, |session| tune::tune(&begin, session)).expect("tunes");
-    let opened = || validate::open(&stage.run(), None).expect("a run");
+    let opened = || tuning::open(&stage.run(), None).expect("a run");
     let first = opened();
     let (second, third) = (opened(), opened());
     assert_eq!(
-        validate::as_measured(&first).expect("reads"),
-        Some((tuning("deceptive").system, tuning("deceptive").timing))
+        validate::as_measured(&first).expect("reads").map(|it| (it.system, it.timing, it.condition)),
+        Some((tuning("deceptive").system, tuning("deceptive").timing, tuning("deceptive").condition))
     );
     let interrupted = stage
-        .play(u32::MAX, 0, |session| validate::validate(first, &validating("deceptive"), None, session))
+        .play(u32::MAX, 0, |session| validate::validate(first, (&validating("deceptive"), Vec::new()), None, session))
         .map(drop)
         .expect_err("is given up");
     assert!(matches!(interrupted, WorkflowError::Unvalidated { .. }), "{interrupted}");
     let validated = stage
-        .play(0, 20, |session| validate::validate(second, &validating("deceptive"), None, session))
+        .play(0, 20, |session| validate::validate(second, (&validating("deceptive"), Vec::new()), None, session))
         .expect("is resumed");
     assert!(stage.notes.iter().any(|note| note.starts_with("resuming the comparison")), "{:?}", stage.notes);
-    assert!(!validated.validation.given_back.is_empty() && !validated.validation.loses());
+    assert!(!validated.validation.reverted.is_empty() && !validated.validation.loses());
     // The file is another one by now than the one that was opened first.
     let again = stage.play(0, 20, |session| {
-        validate::validate(third, &Validating { repair: false, ..validating("deceptive") }, None, session)
+        validate::validate(third, (&Validating { repair: false, ..validating("deceptive") }, Vec::new()), None, session)
     });
     assert!(again.is_ok_and(|again| !again.validation.loses()));
 }
 
 #[test]
-fn a_validation_keeps_to_its_time_and_says_what_it_did_not_compare_again() {
+fn a_validation_keeps_to_its_time_and_leaves_nothing_unconfirmed() {
     let mut stage = Stage::new();
-    let begin = Begin::New { tuning: Tuning { validate: false, ..tuning("deceptive") }, out: stage.run() };
+    let begin = Begin::tuning(TuneOptions { validate: false, ..tuning("deceptive") }, stage.run());
     stage.play(0, 20, |session| tune::tune(&begin, session)).expect("tunes");
-    let opened = validate::open(&stage.run(), None).expect("a run");
+    let opened = tuning::open(&stage.run(), None).expect("a run");
     stage.launches.set(0);
     stage.pause = Duration::from_millis(200);
     let options = Validating { budget: Some(Seconds(2.0)), ..validating("deceptive") };
-    let validated = stage.play(0, 20, |session| validate::validate(opened, &options, None, session)).expect("compares");
+    let validated = stage
+        .play(0, 20, |session| validate::validate(opened, (&options, Vec::new()), None, session))
+        .expect("compares");
     assert!(stage.launches.get() <= 11, "{} launches of 0.2 seconds", stage.launches.get());
     let validation = validated.validation;
-    let left = validation.not_again.as_ref().expect("the time is spent");
-    assert!(left.cells > 0 && !validation.given_back.is_empty() && !validation.loses(), "{validation:?}");
+    assert_eq!(validation.not_again, None, "what there was no time to compare is left out");
+    assert!(validation.unconfirmed().is_empty() && !validation.reverted.is_empty() && !validation.loses());
     assert_eq!(validated.home.validation().expect("reads").as_ref(), Some(&validation));
-    let page = std::fs::read_to_string(stage.run().join(rundir::REPORT)).expect("a report");
-    assert!(page.contains("not compared again"), "{page}");
-    // With time all of it is compared again.
-    stage.pause = Duration::ZERO;
-    let opened = validate::open(&stage.run(), None).expect("a run");
-    let again = stage.play(0, 20, |session| validate::validate(opened, &validating("deceptive"), None, session));
-    assert_eq!(again.expect("compares").validation.not_again, None);
 }
 
 #[test]
@@ -295,10 +370,11 @@ fn a_foreign_file_that_is_slower_is_told_and_rewritten() {
     std::fs::write(&file, "1\n7\n1\n2\n1\n0 1 0 0\n").expect("written");
     let out = stage.directory.path().join("out");
     let options = Validating { ranks: vec![Ranks(8)], sizes: Some(vec![Bytes(1 << 20)]), ..validating("perfect") };
-    let opened = validate::open(&file, None).expect("opens");
+    let opened = tuning::open(&file, None).expect("opens");
     assert_eq!(validate::as_measured(&opened).expect("reads"), None);
-    let validated =
-        stage.play(0, 20, |session| validate::validate(opened, &options, Some(&out), session)).expect("compares");
+    let validated = stage
+        .play(0, 20, |session| validate::validate(opened, (&options, Vec::new()), Some(&out), session))
+        .expect("compares");
     assert_eq!(validated.validation.rounds[0].repaired.len(), 1);
     assert!(file.with_file_name("site.conf.before-repair").is_file());
 }
@@ -308,14 +384,14 @@ fn calls_are_handed_over_from_han_and_compared_so() {
     let mut stage = Stage::new();
     let words = "--ops bcast,reduce --np 2,8 --sizes 8,64K,4M --segments 8K --fanouts 4 --budget none --refine 0 \
                  --simulate=han";
-    let tuning: Tuning = options::read(words.split_whitespace()).expect("reads");
-    let begin = Begin::New { tuning, out: stage.run() };
+    let tuning: TuneOptions = options::read(words.split_whitespace()).expect("reads");
+    let begin = Begin::tuning(tuning, stage.run());
     let published = stage.play(0, 20, |session| tune::tune(&begin, session)).expect("tunes");
     let findings = &published.findings;
     let bcast = |ranks, bytes| Cell { collective: Collective::Bcast, ranks: Ranks(ranks), bytes: Bytes(bytes) };
-    assert_eq!(findings.handover.says(bcast(8, 8)), Handed::By(HanAlgorithm::Simple), "{:?}", findings.handover);
-    assert_eq!(findings.handover.says(bcast(8, 4 << 20)), Handed::Over);
-    assert!(!findings.handover.touches(Collective::Bcast, Ranks(2)), "one host");
+    assert_eq!(findings.han.rule(bcast(8, 8)), HanRule::Algorithm(HanAlgorithm::Simple), "{:?}", findings.han);
+    assert_eq!(findings.han.rule(bcast(8, 4 << 20)), HanRule::Delegate);
+    assert!(!findings.han.touches(Collective::Bcast, Ranks(2)), "one host");
     assert!(!findings.table.lookup(Collective::Bcast, 8, 4 << 20).is_builtin(), "segments beat the binomial tree");
     let text = std::fs::read(published.run.file(rundir::HAN)).expect("HAN's file");
     assert!(han::is_han(&text));
@@ -325,12 +401,17 @@ fn calls_are_handed_over_from_han_and_compared_so() {
     let long = round.cells.iter().find(|cell| cell.cell == bcast(8, 4 << 20)).expect("was compared");
     assert!(long.handed && long.verdict == Outcome::Faster, "{long:?}");
     let report = std::fs::read_to_string(published.run.file(rundir::REPORT)).expect("a report");
-    assert!(report.contains("accepts HAN's rules file") && report.contains("HAN, by its algorithm simple"), "{report}");
+    assert!(
+        report.contains("accepts HAN's rules file") && report.contains("HAN, with its algorithm simple"),
+        "{report}"
+    );
     // The tuning is whole, or it is none.
     std::fs::write(published.run.file(rundir::HAN), "1 bcast 1 2 1 1 1 0 tuned\n").expect("writes");
-    let opened = validate::open(&stage.run(), None).expect("a run");
-    let error = stage.play(0, 20, |session| validate::validate(opened, &validating("han"), None, session)).map(drop);
-    assert!(error.expect_err("is another").to_string().contains("does not say what the findings beside it say"));
+    let opened = tuning::open(&stage.run(), None).expect("a run");
+    let error = stage
+        .play(0, 20, |session| validate::validate(opened, (&validating("han"), Vec::new()), None, session))
+        .map(drop);
+    assert!(error.expect_err("is another").to_string().contains("and the findings next to it disagree"));
 }
 
 /// A file of HAN's from elsewhere, with what comes of its validation on 8 ranks of 4 hosts.
@@ -347,13 +428,14 @@ fn from_elsewhere(
     let opened = match rules {
         Some(rules) => {
             std::fs::write(&beside, rules).expect("written");
-            validate::open(&beside, Some(&file))
+            tuning::open(&beside, Some(&file))
         }
-        None => validate::open(&file, None),
+        None => tuning::open(&file, None),
     };
     let out = stage.directory.path().join("out");
     let opened = opened.expect("opens");
-    let validated = stage.play(0, 20, |session| validate::validate(opened, &options, Some(&out), session));
+    let validated =
+        stage.play(0, 20, |session| validate::validate(opened, (&options, Vec::new()), Some(&out), session));
     (stage, file, validated)
 }
 
@@ -362,18 +444,22 @@ fn a_file_of_hans_from_elsewhere_is_compared_and_repaired() {
     for rules in [None, Some("1\n7\n1\n8\n1\n0 6 0 0\n")] {
         let (_stage, file, validated) = from_elsewhere("han", "1 bcast 1 2 1 1 1 0 tuned\n", rules);
         let validation = validated.expect("compares").validation;
-        assert!(!validation.loses() && !validation.given_back.is_empty(), "{validation:?}");
+        assert!(!validation.loses() && !validation.reverted.is_empty(), "{validation:?}");
         assert_eq!(validation.settings.contains_key(RULES_FILE), rules.is_some());
         let first = &validation.rounds[0];
-        assert!(first.cells.iter().all(|cell| cell.handed && cell.cell.collective == Collective::Bcast));
+        let is_bcast = |cell: &ValidatedCell| cell.cell.collective == Collective::Bcast;
+        assert!(first.cells.iter().all(|cell| cell.handed == is_bcast(cell)), "{:?}", first.cells);
+        // HAN carries out other collectives with broadcasts, on which rules act as well.
+        assert_eq!(first.cells.iter().any(|cell| !is_bcast(cell)), rules.is_some());
         assert!(file.with_file_name("han-of-site.conf.before-repair").is_file());
         let text = std::fs::read(&file).expect("the repaired file");
         let behaviour = Behaviour::latest(Release::V5_0);
-        let han::Load::Accepted(read) = han::load(&text, &behaviour) else {
+        let han::HanLoad::Accepted(read) = han::load(&text, &behaviour) else {
             panic!("{}", String::from_utf8_lossy(&text))
         };
-        let says = |bytes| Handover::of_han(&read.to_table()).says(Cell { bytes: Bytes(bytes), ..first.cells[0].cell });
-        assert_eq!((says(1), says(1 << 20)), (Handed::Over, Handed::Kept), "long messages are faster by HAN");
+        let bcast = |bytes| Cell { collective: Collective::Bcast, ranks: Ranks(8), bytes: Bytes(bytes) };
+        let says = |bytes| HanRules::of_han(&read.to_table()).rule(bcast(bytes));
+        assert_eq!((says(1), says(1 << 20)), (HanRule::Delegate, HanRule::Default), "long messages are faster by HAN");
     }
 }
 
@@ -389,7 +475,7 @@ fn what_stands_in_the_way_of_a_file_of_hans_is_named() {
         "{error}"
     );
     let error = refused("stale", "1 bcast 1 2 1 1 1 0 tuned\n");
-    assert!(error.contains("is for HAN, which serves communicators over several hosts"), "{error}");
+    assert!(error.contains("is for HAN, which runs only on communicators over several hosts"), "{error}");
     let (_, _, confused) = from_elsewhere("han", "1\n7\n1\n8\n1\n0 6 0 0\n", Some("1\n7\n1\n8\n1\n0 6 0 0\n"));
     assert!(confused.map(drop).expect_err("is refused").to_string().contains("this is a rules file for coll/tuned"));
     let circle = "1 bcast 2 1 1 1 1 0 han 2 1 1 1 0 tuned\n";
@@ -398,6 +484,6 @@ fn what_stands_in_the_way_of_a_file_of_hans_is_named() {
     assert!(stage.notes.iter().any(|note| note.contains("bcast on inter_node cannot go to han")), "{:?}", stage.notes);
     let rules = stage.directory.path().join("site.conf");
     std::fs::write(&rules, "1\n7\n1\n8\n1\n0 6 0 0\n").expect("written");
-    let missing = validate::open(&rules, Some(Path::new("nowhere.conf"))).map(drop);
+    let missing = tuning::open(&rules, Some(Path::new("nowhere.conf"))).map(drop);
     assert!(missing.expect_err("is missing").to_string().contains("nowhere.conf"));
 }

@@ -1,55 +1,55 @@
-//! One thing that was looked at.
+//! A finding of the doctor.
 
 use collrules_rules::words::counted;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::screen::{Ink, paint, wrapped};
+use crate::screen::{TextStyle, paint, wrapped};
 
-/// How bad it is.
+/// Severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum State {
-    /// As it should be.
+pub(super) enum FindingState {
+    /// A good state.
     Ok,
-    /// Worth knowing.
+    /// For information.
     Note,
-    /// Numbers will suffer.
+    /// The numbers will be less precise.
     Warning,
     /// Nothing can be measured.
     Problem,
 }
 
-/// What was found, and what to do about it.
+/// A finding and its remedy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(super) struct Finding {
-    /// What was looked at, in a word.
+pub(super) struct DoctorFinding {
+    /// Subject of the check, in a word.
     pub(super) subject: &'static str,
-    pub(super) state: State,
+    pub(super) state: FindingState,
     pub(super) what: String,
-    /// Missing where there is nothing to do, or `what` says it.
+    /// Missing if there is nothing to do, or if `what` contains it.
     pub(super) remedy: Option<String>,
 }
 
-impl Finding {
-    fn new(subject: &'static str, state: State, what: impl Into<String>) -> Self {
+impl DoctorFinding {
+    fn new(subject: &'static str, state: FindingState, what: impl Into<String>) -> Self {
         Self { subject, state, what: what.into(), remedy: None }
     }
 
     pub(super) fn ok(subject: &'static str, what: impl Into<String>) -> Self {
-        Self::new(subject, State::Ok, what)
+        Self::new(subject, FindingState::Ok, what)
     }
 
     pub(super) fn note(subject: &'static str, what: impl Into<String>) -> Self {
-        Self::new(subject, State::Note, what)
+        Self::new(subject, FindingState::Note, what)
     }
 
     pub(super) fn warning(subject: &'static str, what: impl Into<String>) -> Self {
-        Self::new(subject, State::Warning, what)
+        Self::new(subject, FindingState::Warning, what)
     }
 
     pub(super) fn problem(subject: &'static str, what: impl Into<String>) -> Self {
-        Self::new(subject, State::Problem, what)
+        Self::new(subject, FindingState::Problem, what)
     }
 
     pub(super) fn remedy(mut self, remedy: impl Into<String>) -> Self {
@@ -58,7 +58,7 @@ impl Finding {
     }
 }
 
-impl State {
+impl FindingState {
     fn name(self) -> &'static str {
         match self {
             Self::Ok => "ok",
@@ -69,27 +69,27 @@ impl State {
     }
 }
 
-impl State {
-    fn ink(self) -> Ink {
+impl FindingState {
+    fn ink(self) -> TextStyle {
         match self {
-            Self::Ok => Ink::Good,
-            Self::Note => Ink::Note,
-            Self::Warning => Ink::Warning,
-            Self::Problem => Ink::Bad,
+            Self::Ok => TextStyle::Good,
+            Self::Note => TextStyle::Note,
+            Self::Warning => TextStyle::Warning,
+            Self::Problem => TextStyle::Bad,
         }
     }
 }
 
-/// The answer for programs.
-pub(super) fn json(findings: &[Finding], able: bool) -> Value {
+/// Findings as JSON, for programs.
+pub(super) fn json(findings: &[DoctorFinding], able: bool) -> Value {
     json!({ "able": able, "findings": findings })
 }
 
-/// The answer for people. Quoted commands and paths are left whole, to be copied.
-pub(super) fn lines(findings: &[Finding], able: bool) -> Vec<String> {
+/// Findings as lines, for people. Quoted commands and paths are not broken, so that they can be copied.
+pub(super) fn lines(findings: &[DoctorFinding], able: bool) -> Vec<String> {
     let mut lines = Vec::new();
-    for Finding { subject, state, what, remedy } in findings {
-        // Escape codes take no columns: they come on top of lines that are wrapped without them.
+    for DoctorFinding { subject, state, what, remedy } in findings {
+        // Escape codes take no columns: lines are wrapped without them.
         let (name, indent) = (format!("{:8}", state.name()), " ".repeat(21));
         let mut said = what.lines();
         let first = wrapped(said.next().unwrap_or_default(), &format!("{name} {subject:11} "), &indent);
@@ -100,10 +100,10 @@ pub(super) fn lines(findings: &[Finding], able: bool) -> Vec<String> {
     let count = |state| findings.iter().filter(|finding| finding.state == state).count();
     lines.push(String::new());
     lines.push(if able {
-        let (warnings, notes) = (count(State::Warning), count(State::Note));
+        let (warnings, notes) = (count(FindingState::Warning), count(FindingState::Note));
         format!("collrules can measure here; {}, {}.", counted(warnings, "warning"), counted(notes, "note"))
     } else {
-        format!("collrules cannot measure here: {} to fix first.", count(State::Problem))
+        format!("collrules cannot measure here: {} to fix first.", count(FindingState::Problem))
     });
     lines
 }

@@ -1,4 +1,4 @@
-//! What a trial job on all slots tells.
+//! Findings from a trial job on all slots.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,29 +6,29 @@ use collrules_record::Survey;
 use collrules_record::survey::Binding;
 use collrules_rules::words::{counted, some};
 
-use super::finding::Finding;
+use super::finding::DoctorFinding;
 
-pub(super) fn examine(survey: &Survey) -> Vec<Finding> {
+pub(super) fn examine(survey: &Survey) -> Vec<DoctorFinding> {
     let mut findings = vec![slots(survey)];
     findings.extend(binding(survey));
     findings.extend(memory(survey));
     findings.extend(governor(survey));
     findings.extend(survey.preset.iter().map(|(name, value)| {
-        Finding::warning("settings", format!("{name} is {value} in a job, before collrules sets anything"))
-            .remedy("it competes with a rules file; remove it if the rules are to decide")
+        DoctorFinding::warning("settings", format!("{name} is {value} in a job, before collrules sets anything"))
+            .remedy("it competes with a rules file; remove it if the rules should decide")
     }));
     let mut components: Vec<_> = survey.components.iter().collect();
     components.sort_by_key(|(_, priority)| std::cmp::Reverse(**priority));
     let components: Vec<String> = components.into_iter().map(|(name, priority)| format!("{name} {priority}")).collect();
-    findings.push(Finding::ok("components", format!("by priority: {}", components.join(", "))));
+    findings.push(DoctorFinding::ok("components", format!("by priority: {}", components.join(", "))));
     findings
 }
 
-fn slots(survey: &Survey) -> Finding {
+fn slots(survey: &Survey) -> DoctorFinding {
     let hosts = per_host(survey);
     let what = format!("{} on {}", counted(survey.hosts.len(), "slot"), counted(hosts.len(), "host"));
     if survey.slots().0 < 2 {
-        return Finding::problem("slots", format!("{what}; a collective needs 2"))
+        return DoctorFinding::problem("slots", format!("{what}; a collective needs 2"))
             .remedy("give mpirun more (--mpirun-args '--hostfile FILE', or --host NAME:4), or pass --oversubscribe");
     }
     let crowded: Vec<String> = hosts
@@ -40,18 +40,18 @@ fn slots(survey: &Survey) -> Finding {
         .map(|(host, _)| (*host).to_owned())
         .collect();
     if crowded.is_empty() {
-        Finding::ok("slots", what)
+        DoctorFinding::ok("slots", what)
     } else {
-        Finding::warning("slots", format!("{what}; more ranks than processors on {}", some(&crowded, 1)))
+        DoctorFinding::warning("slots", format!("{what}; more ranks than processors on {}", some(&crowded, 1)))
             .remedy("lower the slots of these hosts: times would include the operating system's scheduler")
     }
 }
 
-/// Whether ranks are bound, and not to the same processors.
-fn binding(survey: &Survey) -> Option<Finding> {
+/// Checks that ranks are bound, and not to the same processors.
+fn binding(survey: &Survey) -> Option<DoctorFinding> {
     let hosts = per_host(survey);
     if survey.places.is_empty() {
-        return Some(Finding::note("binding", "unknown: the worker does not report it"));
+        return Some(DoctorFinding::note("binding", "unknown: the worker does not report it"));
     }
     let shared: Vec<String> = hosts
         .iter()
@@ -64,44 +64,50 @@ fn binding(survey: &Survey) -> Option<Finding> {
         .collect();
     if !shared.is_empty() {
         return Some(
-            Finding::warning("binding", format!("several ranks are bound to one processor on {}", some(&shared, 1)))
-                .remedy("--mpirun-args '--bind-to core', or fewer slots"),
+            DoctorFinding::warning(
+                "binding",
+                format!("several ranks are bound to one processor on {}", some(&shared, 1)),
+            )
+            .remedy("--mpirun-args '--bind-to core', or fewer slots"),
         );
     }
     let free = survey.places.iter().filter(|place| processors(&place.processors).len() as u32 >= place.online).count();
     Some(if free == 0 {
-        Finding::ok("binding", "every rank is bound to a part of its host")
+        DoctorFinding::ok("binding", "every rank is bound to a part of its host")
     } else if survey.places.iter().all(|place| place.online == 1) {
-        Finding::ok("binding", "hosts have one processor")
+        DoctorFinding::ok("binding", "hosts have one processor")
     } else {
-        Finding::note("binding", format!("{free} of {} ranks may run anywhere on their host", survey.places.len()))
-            .remedy("bind them as your programs are: --mpirun-args '--bind-to core'")
+        DoctorFinding::note(
+            "binding",
+            format!("{free} of {} ranks may run anywhere on their host", survey.places.len()),
+        )
+        .remedy("bind them as your programs are: --mpirun-args '--bind-to core'")
     })
 }
 
 /// Networks that register memory need it unlimited.
-fn memory(survey: &Survey) -> Option<Finding> {
+fn memory(survey: &Survey) -> Option<DoctorFinding> {
     let least = survey.places.iter().filter_map(|place| place.lockable).min()?;
     let what = format!("some ranks may lock only {} KiB of memory", least / 1024);
     (per_host(survey).len() > 1).then(|| {
-        Finding::note("memory", what).remedy(
-            "InfiniBand and its kin need it unlimited: `ulimit -l unlimited`, or memlock in /etc/security/limits.conf; \
-             over TCP it does not matter",
+        DoctorFinding::note("memory", what).remedy(
+            "InfiniBand and similar networks need it unlimited: `ulimit -l unlimited`, or memlock in \
+             /etc/security/limits.conf; over TCP it does not matter",
         )
     })
 }
 
 /// Processors that change their speed change the times.
-fn governor(survey: &Survey) -> Option<Finding> {
+fn governor(survey: &Survey) -> Option<DoctorFinding> {
     let named: BTreeSet<&str> = survey.places.iter().filter_map(|place| place.governor.as_deref()).collect();
     let others: Vec<&str> = named.iter().copied().filter(|name| *name != "performance").collect();
     if named.is_empty() {
         return None;
     }
     Some(if others.is_empty() {
-        Finding::ok("frequency", "the governor of every processor is performance")
+        DoctorFinding::ok("frequency", "the governor of every processor is performance")
     } else {
-        Finding::note("frequency", format!("processors are governed by {}", others.join(", ")))
+        DoctorFinding::note("frequency", format!("processors are governed by {}", others.join(", ")))
             .remedy("cpupower frequency-set -g performance (as root), for times that repeat better")
     })
 }
@@ -128,7 +134,7 @@ fn processors(list: &str) -> BTreeSet<u32> {
 mod tests {
     use collrules_record::units::Seconds;
 
-    use super::super::finding::State;
+    use super::super::finding::FindingState;
     use super::*;
 
     /// Ranks by host and processors, on hosts with 4 processors.
@@ -156,11 +162,11 @@ mod tests {
     #[test]
     fn slots_and_binding_are_judged() {
         for (ranks, slots_state, binding_state) in [
-            (&[("a", "0"), ("a", "1"), ("b", "0")][..], State::Ok, State::Ok),
-            (&[("a", "0"), ("a", "0")], State::Warning, State::Warning),
-            (&[("a", "0-3"), ("a", "0-3")], State::Ok, State::Note),
-            (&[("a", "0-1"), ("a", "0-1"), ("a", "0,1")], State::Warning, State::Ok),
-            (&[("a", "0-3")], State::Problem, State::Note),
+            (&[("a", "0"), ("a", "1"), ("b", "0")][..], FindingState::Ok, FindingState::Ok),
+            (&[("a", "0"), ("a", "0")], FindingState::Warning, FindingState::Warning),
+            (&[("a", "0-3"), ("a", "0-3")], FindingState::Ok, FindingState::Note),
+            (&[("a", "0-1"), ("a", "0-1"), ("a", "0,1")], FindingState::Warning, FindingState::Ok),
+            (&[("a", "0-3")], FindingState::Problem, FindingState::Note),
         ] {
             let survey = survey(ranks);
             assert_eq!(slots(&survey).state, slots_state, "{ranks:?}");
@@ -168,7 +174,7 @@ mod tests {
         }
         assert!(memory(&survey(&[("a", "0"), ("a", "1")])).is_none(), "one host needs no network");
         assert!(memory(&survey(&[("a", "0"), ("b", "1")])).is_some());
-        assert_eq!(governor(&survey(&[("a", "0")])).expect("known").state, State::Note);
+        assert_eq!(governor(&survey(&[("a", "0")])).expect("known").state, FindingState::Note);
     }
 
     #[test]

@@ -1,13 +1,13 @@
-//! What this machine and its files say, without starting anything.
+//! Findings on this machine and its files, without starting anything.
 
 use std::env;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::finding::Finding;
+use super::finding::DoctorFinding;
 
-/// Open MPI refuses to run as root unless it is told twice; 5.0 and later read other names.
+/// Variables that let Open MPI run as root, which needs both; 5.0 and later read other names.
 const ROOT_PERMISSIONS: [&str; 4] = [
     "OMPI_ALLOW_RUN_AS_ROOT",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM",
@@ -15,63 +15,63 @@ const ROOT_PERMISSIONS: [&str; 4] = [
     "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM",
 ];
 
-pub(super) fn user() -> Finding {
+pub(super) fn user() -> DoctorFinding {
     let root = fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0);
     let missing: Vec<&str> = ROOT_PERMISSIONS.into_iter().filter(|name| env::var_os(name).is_none()).collect();
     if !root {
-        return Finding::ok("user", "not root");
+        return DoctorFinding::ok("user", "not root");
     }
     if missing.is_empty() {
-        return Finding::ok("user", "root, and Open MPI is told to allow it");
+        return DoctorFinding::ok("user", "root, and variables allow it for Open MPI");
     }
     let exports: Vec<String> = missing.iter().map(|name| format!("{name}=1")).collect();
-    Finding::warning("user", "root, and Open MPI refuses to start as root unless two variables allow it")
+    DoctorFinding::warning("user", "root, and Open MPI refuses to start as root unless two variables allow it")
         .remedy(format!("run as a user, or: export {}", exports.join(" ")))
 }
 
-/// Where mpirun takes its hosts from.
-pub(super) fn allocation() -> Option<Finding> {
-    let job = collrules_batch::found(&collrules_batch::System);
+/// Reports the source of mpirun's hosts.
+pub(super) fn allocation() -> Option<DoctorFinding> {
+    let job = collrules_batch::find_job(&collrules_batch::System);
     let hostfile = ["OMPI_MCA_orte_default_hostfile", "PRTE_MCA_prte_default_hostfile"]
         .into_iter()
         .find_map(|name| Some((name, env::var(name).ok()?)));
     Some(match (job, hostfile) {
-        (Some(job), _) if job.others.is_empty() => Finding::ok("allocation", job.allocation.to_string()),
-        (Some(job), _) => Finding::warning(
+        (Some(job), _) if job.others.is_empty() => DoctorFinding::ok("allocation", job.allocation.to_string()),
+        (Some(job), _) => DoctorFinding::warning(
             "allocation",
             format!("{}, where other steps run: {}", job.allocation, job.others.join(", ")),
         )
         .remedy("measure when nothing else runs in the job"),
         (None, Some((name, file))) if !Path::new(&file).is_file() => {
-            Finding::problem("allocation", format!("{name} names {file}, which does not exist"))
+            DoctorFinding::problem("allocation", format!("{name} names {file}, which does not exist"))
                 .remedy("name a file that exists, or unset the variable")
         }
-        (None, Some((name, file))) => Finding::ok("allocation", format!("hosts from {file} ({name})")),
+        (None, Some((name, file))) => DoctorFinding::ok("allocation", format!("hosts from {file} ({name})")),
         (None, None) => {
-            Finding::note("allocation", "no job of a batch system and no default hostfile: this host alone")
+            DoctorFinding::note("allocation", "no job of a batch system and no default hostfile: this host alone")
                 .remedy("run within an allocation, or name hosts: --mpirun-args '--hostfile FILE'")
         }
     })
 }
 
-/// Whether others compute here now.
-pub(super) fn load() -> Finding {
+/// Checks that no other programs use the processors now.
+pub(super) fn load() -> DoctorFinding {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let Some(load) = text.split(' ').next().and_then(|load| load.parse::<f64>().ok()) else {
-        return Finding::note("load", "unknown: /proc/loadavg cannot be read");
+        return DoctorFinding::note("load", "unknown: /proc/loadavg cannot be read");
     };
     let what = format!("{load:.2} on {processors} processors of this host");
     if load > 0.5 * processors as f64 {
-        Finding::warning("load", what)
+        DoctorFinding::warning("load", what)
             .remedy("measure when nothing else runs, on nodes of your own (Slurm: --exclusive)")
     } else {
-        Finding::ok("load", what)
+        DoctorFinding::ok("load", what)
     }
 }
 
-/// Parameter files and variables that set something of the coll framework, line by line.
-pub(super) fn settings(mpirun: Option<&Path>) -> Vec<Finding> {
+/// Parameter files and variables that set parameters of the coll framework, line by line.
+pub(super) fn settings(mpirun: Option<&Path>) -> Vec<DoctorFinding> {
     let mut findings = Vec::new();
     for file in parameter_files(mpirun) {
         let Ok(text) = fs::read_to_string(&file) else { continue };
@@ -83,25 +83,25 @@ pub(super) fn settings(mpirun: Option<&Path>) -> Vec<Finding> {
         findings.push(setting(parameter, &value, "the environment"));
     }
     if findings.is_empty() {
-        findings.push(Finding::ok("settings", "no parameter file and no variable sets anything of coll"));
+        findings.push(DoctorFinding::ok("settings", "no parameter file and no variable sets anything of coll"));
     }
     findings
 }
 
-fn setting(name: &str, value: &str, place: &str) -> Finding {
+fn setting(name: &str, value: &str, place: &str) -> DoctorFinding {
     let what = format!("{place} sets {name} = {value}");
     let competes = name.starts_with("coll_tuned_") && (name.ends_with("_algorithm") || name.ends_with("_filename"));
     if competes {
-        Finding::warning("settings", what).remedy(
-            "it competes with a rules file (from 5.0 on a forced algorithm beats it); remove it if the rules are to \
+        DoctorFinding::warning("settings", what).remedy(
+            "it competes with a rules file (from 5.0 on a forced algorithm beats it); remove it if the rules should \
              decide",
         )
     } else {
-        Finding::note("settings", what).remedy("measured times, and the rules, hold with it only")
+        DoctorFinding::note("settings", what).remedy("measured times and rules are valid only with it")
     }
 }
 
-/// Those of the user and of the installation; Debian keeps the latter's in /etc.
+/// Parameter files of the user and of the installation; Debian keeps the latter's in /etc.
 fn parameter_files(mpirun: Option<&Path>) -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> =
         env::home_dir().map(|home| home.join(".openmpi/mca-params.conf")).into_iter().collect();
@@ -128,7 +128,7 @@ fn is_coll(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::finding::State;
+    use super::super::finding::FindingState;
     use super::*;
 
     #[test]
@@ -140,8 +140,8 @@ mod tests {
             [("coll_tuned_bcast_algorithm", "3"), ("coll", "^han,hcoll")]
                 .map(|(name, value)| (name.to_owned(), value.to_owned()))
         );
-        assert_eq!(setting("coll_tuned_bcast_algorithm", "3", "x").state, State::Warning);
-        assert_eq!(setting("coll_tuned_dynamic_rules_filename", "/x", "x").state, State::Warning);
-        assert_eq!(setting("coll_han_priority", "0", "x").state, State::Note);
+        assert_eq!(setting("coll_tuned_bcast_algorithm", "3", "x").state, FindingState::Warning);
+        assert_eq!(setting("coll_tuned_dynamic_rules_filename", "/x", "x").state, FindingState::Warning);
+        assert_eq!(setting("coll_han_priority", "0", "x").state, FindingState::Note);
     }
 }

@@ -1,4 +1,4 @@
-//! `collrules doctor`: what is installed, what would serve, what is in the way, and the remedy for each.
+//! `collrules doctor`: reports installation, components used, obstacles, and the remedy for each problem.
 
 mod finding;
 mod job;
@@ -15,7 +15,7 @@ use collrules_runner::{Backend, serving};
 
 use collrules_workflow::start;
 
-use self::finding::{Finding, State};
+use self::finding::{DoctorFinding, FindingState};
 use crate::args::Doctor;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -24,7 +24,7 @@ use crate::screen;
 
 pub(crate) fn run(args: &Doctor) -> Result<Exit, Failure> {
     let findings = examine(args);
-    let able = !findings.iter().any(|finding| finding.state == State::Problem);
+    let able = !findings.iter().any(|finding| finding.state == FindingState::Problem);
     screen::print(&if args.json {
         serde_json::to_string_pretty(&finding::json(&findings, able))?
     } else {
@@ -33,47 +33,47 @@ pub(crate) fn run(args: &Doctor) -> Result<Exit, Failure> {
     Ok(if able { Exit::Done } else { Exit::Environment })
 }
 
-/// All findings, in the order in which things depend on each other; what a failure makes pointless is left out.
-fn examine(args: &Doctor) -> Vec<Finding> {
+/// All findings, in order of dependence; checks that a failure makes pointless are left out.
+fn examine(args: &Doctor) -> Vec<DoctorFinding> {
     let mut findings = vec![local::user()];
     findings.extend(local::allocation());
     findings.push(local::load());
     let launcher = match start::launcher(&args.system, &interrupt::flag()) {
         Ok(launcher) => launcher,
         Err(error) => {
-            findings.push(Finding::problem("launcher", error.to_string()));
+            findings.push(DoctorFinding::problem("launcher", error.to_string()));
             return findings;
         }
     };
     if let Some(template) = launcher.template() {
-        findings.push(Finding::ok("launcher", template));
+        findings.push(DoctorFinding::ok("launcher", template));
     }
     if let Some((mpirun, version)) = launcher.mpirun() {
-        findings.push(Finding::ok("launcher", format!("Open MPI {version}: {}", mpirun.display())));
+        findings.push(DoctorFinding::ok("launcher", format!("Open MPI {version}: {}", mpirun.display())));
     }
-    findings.push(Finding::ok("worker", launcher.worker().display().to_string()));
+    findings.push(DoctorFinding::ok("worker", launcher.worker().display().to_string()));
     findings.extend(local::settings(launcher.mpirun().map(|(mpirun, _)| mpirun)));
     let mut backend = MpiBackend::new(launcher, args.system.layout);
     let survey = match backend.survey() {
         Ok(survey) => survey,
         Err(error) => {
-            findings.push(Finding::problem("job", format!("a trial job fails: {error}")));
+            findings.push(DoctorFinding::problem("job", format!("a trial job fails: {error}")));
             return findings;
         }
     };
     findings.extend(job::examine(&survey));
     match known_release(&survey) {
-        Err(error) => findings.push(Finding::problem("release", error.to_string())),
+        Err(error) => findings.push(DoctorFinding::problem("release", error.to_string())),
         Ok(release) => {
-            findings.push(Finding::ok("release", format!("{}, of the known release {release}", survey.library)));
+            findings.push(DoctorFinding::ok("release", format!("{}, of the known release {release}", survey.library)));
             findings.extend(serve(args, &mut backend, &survey, release));
         }
     }
     findings
 }
 
-/// Which component serves the collectives on all slots.
-fn serve(args: &Doctor, backend: &mut MpiBackend, survey: &Survey, release: Release) -> Vec<Finding> {
+/// Reports the component that each collective uses on all slots.
+fn serve(args: &Doctor, backend: &mut MpiBackend, survey: &Survey, release: Release) -> Vec<DoctorFinding> {
     let ranks = args.system.layout.most(&survey.hosts);
     if ranks.0 < 2 {
         return Vec::new();
@@ -92,26 +92,50 @@ fn serve(args: &Doctor, backend: &mut MpiBackend, survey: &Survey, release: Rele
         Err(error) => {
             let remedy = "look for coll and coll_..._priority among the settings above, in OMPI_MCA_ variables and in \
                           --mpirun-args, and remove them";
-            return vec![Finding::problem("serving", error.to_string()).remedy(remedy)];
+            return vec![DoctorFinding::problem("serving", error.to_string()).remedy(remedy)];
         }
     };
+    let mut disagreements = BTreeMap::new();
+    if ranks == survey.slots() {
+        // Missing output is no finding: the calls give more information.
+        let listed = backend.list_serving().unwrap_or_default();
+        for serving in &found {
+            let by = serving.by.to_string();
+            if let Some(listed) = listed.get(&serving.collective).filter(|listed| **listed != by) {
+                disagreements.entry((listed.clone(), by)).or_insert_with(Vec::new).push(serving.collective.name());
+            }
+        }
+    }
     let mut by = BTreeMap::new();
     for serving in found {
         by.entry((serving.by, serving.without)).or_insert_with(Vec::new).push(serving.collective.name());
     }
     let finding = |((component, without), collectives): ((_, Vec<_>), Vec<&str>)| {
-        let what = format!("{component} serves {} on {ranks} ranks, {place}", collectives.join(", "));
+        let what = format!("{component} runs {} on {ranks} ranks, {place}", collectives.join(", "));
         if without.is_empty() {
-            return Finding::ok("serving", what);
+            return DoctorFinding::ok("serving", what);
         }
-        let remedy = "rules alone change nothing there; tune measures it beside the algorithms of coll/tuned, and \
-                      writes the settings that are needed beside the rules";
-        Finding::note("serving", what).remedy(remedy)
+        let remedy = "rules alone change nothing there; tune also measures it, and writes the settings that the rules \
+                      need";
+        DoctorFinding::note("serving", what).remedy(remedy)
     };
-    let mut findings: Vec<Finding> = by.into_iter().map(finding).collect();
+    let mut findings: Vec<DoctorFinding> = by.into_iter().map(finding).collect();
+    findings.extend(disagreements.into_iter().map(|((listed, by), collectives)| {
+        DoctorFinding::note(
+            "serving",
+            format!(
+                "coll_base_verbose lists {listed} for {}, but their calls go to {by}. The calls count: a component may \
+                 step back at the first one, as HAN does in alltoall and alltoallv without XPMEM, and coll/tuned runs \
+                 scan and exscan once a file has rules for them",
+                collectives.join(", ")
+            ),
+        )
+    }));
     if several && survey.hosts.len() > ranks.0 as usize {
-        findings
-            .push(Finding::note("layout", format!("{ranks} of {} slots are used by this layout", survey.hosts.len())));
+        findings.push(DoctorFinding::note(
+            "layout",
+            format!("{ranks} of {} slots are used by this layout", survey.hosts.len()),
+        ));
     }
     findings
 }

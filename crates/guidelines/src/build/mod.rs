@@ -18,9 +18,10 @@ use collrules_record::Mockup;
 use collrules_rules::Collective;
 
 pub(crate) use self::parts::most_pieces;
-use crate::program::{Call, NOTHING, Part, Program, Reducing, Seat};
+use collrules_program::{BufferPart, CollectiveCall, NOTHING, Program, Reducing, Seat};
 
-/// What a rank does instead of the collective; nothing where the mock-up is none of this collective and message.
+/// Returns the program of a rank that replaces the collective; none if the mock-up does not apply to this collective
+/// and message.
 pub fn program(mockup: Mockup, seat: Seat) -> Option<Program> {
     match mockup {
         Mockup::Pattern(pattern) if pattern.needs_nodes() => nodes::program(pattern, seat),
@@ -31,35 +32,35 @@ pub fn program(mockup: Mockup, seat: Seat) -> Option<Program> {
     }
 }
 
-/// The call of the collective itself. A bcast has one buffer, which it takes for both.
-fn own(seat: Seat, from: Part, to: Part) -> (Call, Part, Part) {
+/// The call of the collective itself. A bcast has one buffer, which is both.
+fn own(seat: Seat, from: BufferPart, to: BufferPart) -> (CollectiveCall, BufferPart, BufferPart) {
     let equal = || vec![seat.bytes; seat.ranks];
     let call = match seat.collective {
-        Collective::Allgather => Call::Allgather,
-        Collective::Allgatherv => Call::Allgatherv(equal()),
-        Collective::Allreduce => Call::Allreduce(Reducing::Sum),
-        Collective::Alltoall => Call::Alltoall,
-        Collective::Alltoallv => Call::Alltoallv(equal()),
-        Collective::Barrier => return (Call::Barrier, NOTHING, NOTHING),
-        Collective::Bcast => return (Call::Bcast, to, to),
-        Collective::Exscan => Call::Exscan,
-        Collective::Gather => Call::Gather,
-        Collective::Reduce => Call::Reduce(Reducing::Sum),
-        Collective::ReduceScatter => Call::ReduceScatter(seat.shares()),
-        Collective::ReduceScatterBlock => Call::ReduceScatterBlock,
-        Collective::Scan => Call::Scan,
-        Collective::Scatter => Call::Scatter,
+        Collective::Allgather => CollectiveCall::Allgather,
+        Collective::Allgatherv => CollectiveCall::Allgatherv(equal()),
+        Collective::Allreduce => CollectiveCall::Allreduce(Reducing::Sum),
+        Collective::Alltoall => CollectiveCall::Alltoall,
+        Collective::Alltoallv => CollectiveCall::Alltoallv(equal()),
+        Collective::Barrier => return (CollectiveCall::Barrier, NOTHING, NOTHING),
+        Collective::Bcast => return (CollectiveCall::Bcast, to, to),
+        Collective::Exscan => CollectiveCall::Exscan,
+        Collective::Gather => CollectiveCall::Gather,
+        Collective::Reduce => CollectiveCall::Reduce(Reducing::Sum),
+        Collective::ReduceScatter => CollectiveCall::ReduceScatter(seat.shares()),
+        Collective::ReduceScatterBlock => CollectiveCall::ReduceScatterBlock,
+        Collective::Scan => CollectiveCall::Scan,
+        Collective::Scatter => CollectiveCall::Scatter,
     };
     (call, from, to)
 }
 
-/// A message rounded up so that every rank gets as many elements, and the block of one.
+/// A message rounded up to equal blocks for all ranks, and one such block.
 fn padded(seat: Seat) -> (usize, usize) {
     let whole = seat.bytes.next_multiple_of(seat.ranks * seat.element());
     (whole, whole / seat.ranks)
 }
 
-/// Blocks of whole chunks of four elements, dealt out evenly; what is left over goes behind the last rank that got one more.
+/// Blocks of whole chunks of four elements, dealt out evenly; the rest goes to the next rank.
 fn chunked(seat: Seat) -> Vec<usize> {
     const CHUNK: usize = 4;
     let (element, elements) = (seat.element(), seat.bytes / seat.element());
@@ -71,7 +72,7 @@ fn chunked(seat: Seat) -> Vec<usize> {
     (0..seat.ranks).map(block).collect()
 }
 
-/// Where a rank's block begins.
+/// Returns the beginning of a rank's block.
 fn first(blocks: &[usize], rank: usize) -> usize {
     blocks[..rank].iter().sum()
 }

@@ -1,42 +1,56 @@
 //! Mock-ups of collectives that move data, and of barrier.
 
-use collrules_record::mockup::Pattern;
+use collrules_record::mockup::MockupPattern;
 use collrules_rules::Collective;
 
 use super::padded;
-use crate::program::{Call, NOTHING, Part, Program, Reducing, Seat};
+use collrules_program::{BufferPart, CollectiveCall, NOTHING, Program, Reducing, Seat};
 
-pub(super) fn program(pattern: Pattern, seat: Seat) -> Option<Program> {
+pub(super) fn program(pattern: MockupPattern, seat: Seat) -> Option<Program> {
     let mut made = Program::default();
     let (send, receive) = (seat.send(), seat.receive());
     let (bytes, all) = (seat.bytes, seat.bytes * seat.ranks);
     let equal = || vec![bytes; seat.ranks];
-    let own = |part: Part| part.cut(seat.rank * bytes, bytes);
+    let own = |part: BufferPart| part.cut(seat.rank * bytes, bytes);
     match (seat.collective, pattern) {
-        (Collective::Allgather, Pattern::Allgatherv) => made.call(Call::Allgatherv(equal()), send, receive),
-        (Collective::Allgather | Collective::Allgatherv, Pattern::Allreduce) => {
+        (Collective::Allgather, MockupPattern::Allgatherv) => {
+            made.call(CollectiveCall::Allgatherv(equal()), send, receive)
+        }
+        (Collective::Allgather | Collective::Allgatherv, MockupPattern::Allreduce) => {
             let blocks = made.extra(all);
             made.copy(send, own(blocks));
-            made.call(Call::Allreduce(Reducing::Or), blocks, receive);
+            made.call(CollectiveCall::Allreduce(Reducing::Or), blocks, receive);
         }
-        (Collective::Allgather, Pattern::Alltoall) | (Collective::Allgatherv, Pattern::Alltoallv) => {
+        (Collective::Allgather, MockupPattern::Alltoall) | (Collective::Allgatherv, MockupPattern::Alltoallv) => {
             let blocks = made.extra(all);
             (0..seat.ranks).for_each(|to| made.copy(send, blocks.cut(to * bytes, bytes)));
-            let call = if pattern == Pattern::Alltoall { Call::Alltoall } else { Call::Alltoallv(equal()) };
+            let call = if pattern == MockupPattern::Alltoall {
+                CollectiveCall::Alltoall
+            } else {
+                CollectiveCall::Alltoallv(equal())
+            };
             made.call(call, blocks, receive);
         }
-        (Collective::Allgather, Pattern::GatherBcast) | (Collective::Allgatherv, Pattern::GathervBcast) => {
-            let call = if pattern == Pattern::GatherBcast { Call::Gather } else { Call::Gatherv(equal()) };
+        (Collective::Allgather, MockupPattern::GatherBcast) | (Collective::Allgatherv, MockupPattern::GathervBcast) => {
+            let call = if pattern == MockupPattern::GatherBcast {
+                CollectiveCall::Gather
+            } else {
+                CollectiveCall::Gatherv(equal())
+            };
             made.call(call, send, if seat.is_root() { receive } else { NOTHING });
-            made.call(Call::Bcast, receive, receive);
+            made.call(CollectiveCall::Bcast, receive, receive);
         }
-        (Collective::Alltoall, Pattern::Alltoallv) => made.call(Call::Alltoallv(equal()), send, receive),
-        (Collective::Alltoallv, Pattern::Alltoallw) => made.call(Call::Alltoallw(equal()), send, receive),
-        (Collective::Bcast, Pattern::Allgatherv) => {
+        (Collective::Alltoall, MockupPattern::Alltoallv) => {
+            made.call(CollectiveCall::Alltoallv(equal()), send, receive)
+        }
+        (Collective::Alltoallv, MockupPattern::Alltoallw) => {
+            made.call(CollectiveCall::Alltoallw(equal()), send, receive)
+        }
+        (Collective::Bcast, MockupPattern::Allgatherv) => {
             let counts = (0..seat.ranks).map(|rank| if rank == 0 { bytes } else { 0 }).collect();
-            made.call(Call::AllgathervInPlace(counts), NOTHING, receive);
+            made.call(CollectiveCall::AllgathervInPlace(counts), NOTHING, receive);
         }
-        (Collective::Bcast, Pattern::ScatterAllgather) => {
+        (Collective::Bcast, MockupPattern::ScatterAllgather) => {
             let (whole, block) = padded(seat);
             let share = made.extra(block);
             // Where all ranks get as much, the caller's buffer does.
@@ -44,46 +58,46 @@ pub(super) fn program(pattern: Pattern, seat: Seat) -> Option<Program> {
             if seat.is_root() && buffer != receive {
                 made.copy(receive, buffer.cut(0, bytes));
             }
-            made.call(Call::Scatter, if seat.is_root() { buffer } else { NOTHING }, share);
-            made.call(Call::Allgather, share, buffer);
+            made.call(CollectiveCall::Scatter, if seat.is_root() { buffer } else { NOTHING }, share);
+            made.call(CollectiveCall::Allgather, share, buffer);
             if !seat.is_root() && buffer != receive {
                 made.copy(buffer, receive);
             }
         }
-        (Collective::Bcast, Pattern::ScattervAllgatherv) => {
-            made.call(Call::ScattervInPlace(seat.shares()), NOTHING, receive);
-            made.call(Call::AllgathervInPlace(seat.shares()), NOTHING, receive);
+        (Collective::Bcast, MockupPattern::ScattervAllgatherv) => {
+            made.call(CollectiveCall::ScattervInPlace(seat.shares()), NOTHING, receive);
+            made.call(CollectiveCall::AllgathervInPlace(seat.shares()), NOTHING, receive);
         }
-        (Collective::Gather, Pattern::Allgather) => {
+        (Collective::Gather, MockupPattern::Allgather) => {
             let to = if seat.is_root() { receive } else { made.extra(all) };
-            made.call(Call::Allgather, send, to);
+            made.call(CollectiveCall::Allgather, send, to);
         }
-        (Collective::Gather, Pattern::Gatherv) => made.call(Call::Gatherv(equal()), send, receive),
-        (Collective::Gather, Pattern::Reduce) => {
+        (Collective::Gather, MockupPattern::Gatherv) => made.call(CollectiveCall::Gatherv(equal()), send, receive),
+        (Collective::Gather, MockupPattern::Reduce) => {
             let blocks = made.extra(all);
             made.copy(send, own(blocks));
-            made.call(Call::Reduce(Reducing::Or), blocks, receive);
+            made.call(CollectiveCall::Reduce(Reducing::Or), blocks, receive);
         }
-        (Collective::Scatter, Pattern::Bcast) => {
+        (Collective::Scatter, MockupPattern::Bcast) => {
             let buffer = if seat.is_root() { send } else { made.extra(all) };
-            made.call(Call::Bcast, buffer, buffer);
+            made.call(CollectiveCall::Bcast, buffer, buffer);
             made.copy(own(buffer), receive);
         }
-        (Collective::Scatter, Pattern::Scatterv) => made.call(Call::Scatterv(equal()), send, receive),
-        (Collective::Barrier, Pattern::Allreduce) => {
+        (Collective::Scatter, MockupPattern::Scatterv) => made.call(CollectiveCall::Scatterv(equal()), send, receive),
+        (Collective::Barrier, MockupPattern::Allreduce) => {
             let (from, to) = (made.extra(4), made.extra(4));
-            made.call(Call::Allreduce(Reducing::Sum), from, to);
+            made.call(CollectiveCall::Allreduce(Reducing::Sum), from, to);
         }
-        (Collective::Barrier, Pattern::GatherBcast) => {
+        (Collective::Barrier, MockupPattern::GatherBcast) => {
             let token = made.extra(1);
             let all = if seat.is_root() { made.extra(seat.ranks) } else { NOTHING };
-            // The other way round nobody would wait for anybody but the root.
-            made.call(Call::Gather, token, all);
-            made.call(Call::Bcast, token, token);
+            // In the other order ranks would wait for the root alone.
+            made.call(CollectiveCall::Gather, token, all);
+            made.call(CollectiveCall::Bcast, token, token);
         }
-        (Collective::Barrier, Pattern::Allgather) => {
+        (Collective::Barrier, MockupPattern::Allgather) => {
             let (token, all) = (made.extra(1), made.extra(seat.ranks));
-            made.call(Call::Allgather, token, all);
+            made.call(CollectiveCall::Allgather, token, all);
         }
         _ => return None,
     }

@@ -1,23 +1,23 @@
-//! Mock-ups that take nodes for what they are. `hier`: on each node to its first rank, its leader, then among the leaders,
-//! then back. `lane`: each rank of a node speaks for its part with the ranks in the same place on other nodes, so that all
-//! of them use the network at once.
+//! Mock-ups that use the division of ranks into nodes. `hier`: on each node to its first rank (the leader), then among
+//! the leaders, then back. `lane`: each rank of a node exchanges its part with the ranks in the same place on other
+//! nodes, so all of them use the network at once.
 //!
 //! Ranks are consecutive on nodes, so that reductions go in rank order.
 
-use collrules_record::mockup::Pattern;
+use collrules_record::mockup::MockupPattern;
 use collrules_rules::Collective;
 
 use super::first;
-use crate::program::{Call, Group, NOTHING, Part, Program, Reducing, Seat};
+use collrules_program::{BufferPart, CollectiveCall, NOTHING, Program, RankGroup, Reducing, Seat};
 
 const SUM: Reducing = Reducing::Sum;
 
-/// What a rank does; nothing where the nodes do not have equally many ranks, several each.
-pub(super) fn program(pattern: Pattern, seat: Seat) -> Option<Program> {
+/// Returns the program of a rank; none unless there are several nodes with equally many ranks, several each.
+pub(super) fn program(pattern: MockupPattern, seat: Seat) -> Option<Program> {
     seat.even?;
     match pattern {
-        Pattern::Hier => hier(seat),
-        Pattern::Lane => lane(seat),
+        MockupPattern::Hier => hier(seat),
+        MockupPattern::Lane => lane(seat),
         _ => None,
     }
 }
@@ -29,71 +29,76 @@ fn hier(seat: Seat) -> Option<Program> {
     let leads = place == 0;
     match seat.collective {
         Collective::Barrier => {
-            made.call_on(Group::Node, Call::Barrier, NOTHING, NOTHING);
-            made.call_on(Group::Leaders, Call::Barrier, NOTHING, NOTHING);
-            made.call_on(Group::Node, Call::Barrier, NOTHING, NOTHING);
+            made.call_on(RankGroup::Node, CollectiveCall::Barrier, NOTHING, NOTHING);
+            made.call_on(RankGroup::Leaders, CollectiveCall::Barrier, NOTHING, NOTHING);
+            made.call_on(RankGroup::Node, CollectiveCall::Barrier, NOTHING, NOTHING);
         }
         Collective::Bcast => {
-            made.call_on(Group::Leaders, Call::Bcast, receive, receive);
-            made.call_on(Group::Node, Call::Bcast, receive, receive);
+            made.call_on(RankGroup::Leaders, CollectiveCall::Bcast, receive, receive);
+            made.call_on(RankGroup::Node, CollectiveCall::Bcast, receive, receive);
         }
         Collective::Allreduce => {
             let sum = if leads { made.extra(bytes) } else { NOTHING };
-            made.call_on(Group::Node, Call::Reduce(SUM), send, sum);
-            made.call_on(Group::Leaders, Call::Allreduce(SUM), sum, receive);
-            made.call_on(Group::Node, Call::Bcast, receive, receive);
+            made.call_on(RankGroup::Node, CollectiveCall::Reduce(SUM), send, sum);
+            made.call_on(RankGroup::Leaders, CollectiveCall::Allreduce(SUM), sum, receive);
+            made.call_on(RankGroup::Node, CollectiveCall::Bcast, receive, receive);
         }
         Collective::Reduce => {
             let sum = if leads { made.extra(bytes) } else { NOTHING };
-            made.call_on(Group::Node, Call::Reduce(SUM), send, sum);
-            made.call_on(Group::Leaders, Call::Reduce(SUM), sum, if seat.is_root() { receive } else { NOTHING });
+            made.call_on(RankGroup::Node, CollectiveCall::Reduce(SUM), send, sum);
+            made.call_on(
+                RankGroup::Leaders,
+                CollectiveCall::Reduce(SUM),
+                sum,
+                if seat.is_root() { receive } else { NOTHING },
+            );
         }
         Collective::Scan => {
             let before = made.extra(bytes);
             let sum = if leads { made.extra(bytes) } else { NOTHING };
-            made.call_on(Group::Node, Call::Scan, send, receive);
-            made.call_on(Group::Node, Call::Reduce(SUM), send, sum);
+            made.call_on(RankGroup::Node, CollectiveCall::Scan, send, receive);
+            made.call_on(RankGroup::Node, CollectiveCall::Reduce(SUM), send, sum);
             // What it leaves on the first node is undefined, and not used.
-            made.call_on(Group::Leaders, Call::Exscan, sum, before);
-            made.call_on(Group::Node, Call::Bcast, before, before);
+            made.call_on(RankGroup::Leaders, CollectiveCall::Exscan, sum, before);
+            made.call_on(RankGroup::Node, CollectiveCall::Bcast, before, before);
             if node > 0 {
-                made.combine(before, receive);
+                made.reduce(before, receive);
             }
         }
         Collective::Allgather => {
             let blocks = if leads { made.extra(each * bytes) } else { NOTHING };
-            made.call_on(Group::Node, Call::Gather, send, blocks);
-            made.call_on(Group::Leaders, Call::Allgather, blocks, receive);
-            made.call_on(Group::Node, Call::Bcast, receive, receive);
+            made.call_on(RankGroup::Node, CollectiveCall::Gather, send, blocks);
+            made.call_on(RankGroup::Leaders, CollectiveCall::Allgather, blocks, receive);
+            made.call_on(RankGroup::Node, CollectiveCall::Bcast, receive, receive);
         }
         Collective::Gather => {
             let blocks = if leads { made.extra(each * bytes) } else { NOTHING };
-            made.call_on(Group::Node, Call::Gather, send, blocks);
-            made.call_on(Group::Leaders, Call::Gather, blocks, receive);
+            made.call_on(RankGroup::Node, CollectiveCall::Gather, send, blocks);
+            made.call_on(RankGroup::Leaders, CollectiveCall::Gather, blocks, receive);
         }
         Collective::Scatter => {
             let blocks = if leads { made.extra(each * bytes) } else { NOTHING };
-            made.call_on(Group::Leaders, Call::Scatter, send, blocks);
-            made.call_on(Group::Node, Call::Scatter, blocks, receive);
+            made.call_on(RankGroup::Leaders, CollectiveCall::Scatter, send, blocks);
+            made.call_on(RankGroup::Node, CollectiveCall::Scatter, blocks, receive);
         }
         Collective::Alltoall => {
             let all = each * seat.ranks * bytes;
             let [one, other] = if leads { [made.extra(all), made.extra(all)] } else { [NOTHING, NOTHING] };
-            made.call_on(Group::Node, Call::Gather, send, one);
+            made.call_on(RankGroup::Node, CollectiveCall::Gather, send, one);
             if leads {
                 let run = each * bytes;
                 for (to, from) in (0..nodes).flat_map(|to| (0..each).map(move |from| (to, from))) {
                     made.copy(one.cut((from * nodes + to) * run, run), other.cut((to * each + from) * run, run));
                 }
             }
-            made.call_on(Group::Leaders, Call::Alltoall, other, one);
+            made.call_on(RankGroup::Leaders, CollectiveCall::Alltoall, other, one);
             if leads {
                 for (from, to) in (0..seat.ranks).flat_map(|from| (0..each).map(move |to| (from, to))) {
                     let block = one.cut((from * each + to) * bytes, bytes);
                     made.copy(block, other.cut((to * seat.ranks + from) * bytes, bytes));
                 }
             }
-            made.call_on(Group::Node, Call::Scatter, other, receive);
+            made.call_on(RankGroup::Node, CollectiveCall::Scatter, other, receive);
         }
         _ => return None,
     }
@@ -106,49 +111,49 @@ fn lane(seat: Seat) -> Option<Program> {
     let ((nodes, each), (node, place)) = (seat.shape(), seat.place());
     let (strip, all) = (nodes * bytes, seat.ranks * bytes);
     let shares = seat.shares_among(each);
-    let own = |vector: Part| vector.cut(first(&shares, place), shares[place]);
+    let own = |vector: BufferPart| vector.cut(first(&shares, place), shares[place]);
     match seat.collective {
         Collective::Bcast => {
-            made.call_on(Group::FirstNode, Call::ScattervInPlace(shares.clone()), NOTHING, receive);
-            made.call_on(Group::Lane, Call::Bcast, own(receive), own(receive));
-            made.call_on(Group::Node, Call::AllgathervInPlace(shares.clone()), NOTHING, receive);
+            made.call_on(RankGroup::FirstNode, CollectiveCall::ScattervInPlace(shares.clone()), NOTHING, receive);
+            made.call_on(RankGroup::Lane, CollectiveCall::Bcast, own(receive), own(receive));
+            made.call_on(RankGroup::Node, CollectiveCall::AllgathervInPlace(shares.clone()), NOTHING, receive);
         }
         Collective::Allreduce => {
             let share = made.extra(shares[place]);
-            made.call_on(Group::Node, Call::ReduceScatter(shares.clone()), send, share);
-            made.call_on(Group::Lane, Call::Allreduce(SUM), share, own(receive));
-            made.call_on(Group::Node, Call::AllgathervInPlace(shares.clone()), NOTHING, receive);
+            made.call_on(RankGroup::Node, CollectiveCall::ReduceScatter(shares.clone()), send, share);
+            made.call_on(RankGroup::Lane, CollectiveCall::Allreduce(SUM), share, own(receive));
+            made.call_on(RankGroup::Node, CollectiveCall::AllgathervInPlace(shares.clone()), NOTHING, receive);
         }
         Collective::Reduce => {
             let share = made.extra(shares[place]);
             let sum = if node == 0 { made.extra(shares[place]) } else { NOTHING };
-            made.call_on(Group::Node, Call::ReduceScatter(shares.clone()), send, share);
-            made.call_on(Group::Lane, Call::Reduce(SUM), share, sum);
-            made.call_on(Group::FirstNode, Call::Gatherv(shares.clone()), sum, receive);
+            made.call_on(RankGroup::Node, CollectiveCall::ReduceScatter(shares.clone()), send, share);
+            made.call_on(RankGroup::Lane, CollectiveCall::Reduce(SUM), share, sum);
+            made.call_on(RankGroup::FirstNode, CollectiveCall::Gatherv(shares.clone()), sum, receive);
         }
         Collective::Scan => {
             let share = made.extra(shares[place]);
             let before = made.extra(bytes);
-            made.call_on(Group::Node, Call::Scan, send, receive);
-            made.call_on(Group::Node, Call::ReduceScatter(shares.clone()), send, share);
+            made.call_on(RankGroup::Node, CollectiveCall::Scan, send, receive);
+            made.call_on(RankGroup::Node, CollectiveCall::ReduceScatter(shares.clone()), send, share);
             // What it leaves on the first node is undefined, and not used.
-            made.call_on(Group::Lane, Call::Exscan, share, own(before));
-            made.call_on(Group::Node, Call::AllgathervInPlace(shares.clone()), NOTHING, before);
+            made.call_on(RankGroup::Lane, CollectiveCall::Exscan, share, own(before));
+            made.call_on(RankGroup::Node, CollectiveCall::AllgathervInPlace(shares.clone()), NOTHING, before);
             if node > 0 {
-                made.combine(before, receive);
+                made.reduce(before, receive);
             }
         }
         Collective::Allgather => {
             let (mine, blocks) = (made.extra(strip), made.extra(all));
-            made.call_on(Group::Lane, Call::Allgather, send, mine);
-            made.call_on(Group::Node, Call::Allgather, mine, blocks);
+            made.call_on(RankGroup::Lane, CollectiveCall::Allgather, send, mine);
+            made.call_on(RankGroup::Node, CollectiveCall::Allgather, mine, blocks);
             reordered(&mut made, seat, blocks, receive, false);
         }
         Collective::Gather => {
             let mine = if node == 0 { made.extra(strip) } else { NOTHING };
             let blocks = if seat.is_root() { made.extra(all) } else { NOTHING };
-            made.call_on(Group::Lane, Call::Gather, send, mine);
-            made.call_on(Group::FirstNode, Call::Gather, mine, blocks);
+            made.call_on(RankGroup::Lane, CollectiveCall::Gather, send, mine);
+            made.call_on(RankGroup::FirstNode, CollectiveCall::Gather, mine, blocks);
             if seat.is_root() {
                 reordered(&mut made, seat, blocks, receive, false);
             }
@@ -159,15 +164,15 @@ fn lane(seat: Seat) -> Option<Program> {
             if seat.is_root() {
                 reordered(&mut made, seat, send, blocks, true);
             }
-            made.call_on(Group::FirstNode, Call::Scatter, blocks, mine);
-            made.call_on(Group::Lane, Call::Scatter, mine, receive);
+            made.call_on(RankGroup::FirstNode, CollectiveCall::Scatter, blocks, mine);
+            made.call_on(RankGroup::Lane, CollectiveCall::Scatter, mine, receive);
         }
         Collective::Alltoall => {
             let (one, other) = (made.extra(all), made.extra(all));
             reordered(&mut made, seat, send, one, true);
-            made.call_on(Group::Node, Call::Alltoall, one, other);
+            made.call_on(RankGroup::Node, CollectiveCall::Alltoall, one, other);
             reordered(&mut made, seat, other, one, false);
-            made.call_on(Group::Lane, Call::Alltoall, one, receive);
+            made.call_on(RankGroup::Lane, CollectiveCall::Alltoall, one, receive);
         }
         _ => return None,
     }
@@ -175,7 +180,7 @@ fn lane(seat: Seat) -> Option<Program> {
 }
 
 /// Copies the blocks of all ranks from rank order, node after node, into the order of lanes, lane after lane; or back.
-fn reordered(made: &mut Program, seat: Seat, from: Part, to: Part, into_lanes: bool) {
+fn reordered(made: &mut Program, seat: Seat, from: BufferPart, to: BufferPart, into_lanes: bool) {
     let (nodes, each) = seat.shape();
     for rank in 0..seat.ranks {
         let (node, place) = (rank / each, rank % each);

@@ -1,33 +1,33 @@
-//! Mock-ups by the collective itself: on parts of the data, or on more than all of it.
+//! Mock-ups made of the collective itself: on parts of the data, or on padded data.
 
 use collrules_rules::Collective;
 
 use super::{first, own};
-use crate::program::{Call, NOTHING, Part, Program, Seat};
+use collrules_program::{BufferPart, CollectiveCall, NOTHING, Program, Seat};
 
-/// How the message bytes of a collective lie in its buffers.
+/// Layout of a collective's message bytes in its buffers.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Shape {
+enum BufferShape {
     /// The message is the whole buffer.
     Vector,
-    /// It is the block of a rank, of which there is one for each in this buffer.
+    /// It is the block of one rank; this buffer holds one for each.
     Blocks { send: bool, receive: bool },
-    /// It is a vector of which each rank gets its share.
+    /// It is a vector of which each rank gets a share.
     Shares,
 }
 
-fn shape(collective: Collective) -> Option<Shape> {
+fn shape(collective: Collective) -> Option<BufferShape> {
     Some(match collective {
         Collective::Barrier => return None,
         Collective::Bcast | Collective::Reduce | Collective::Allreduce | Collective::Scan | Collective::Exscan => {
-            Shape::Vector
+            BufferShape::Vector
         }
         Collective::Gather | Collective::Allgather | Collective::Allgatherv => {
-            Shape::Blocks { send: false, receive: true }
+            BufferShape::Blocks { send: false, receive: true }
         }
-        Collective::Scatter | Collective::ReduceScatterBlock => Shape::Blocks { send: true, receive: false },
-        Collective::Alltoall | Collective::Alltoallv => Shape::Blocks { send: true, receive: true },
-        Collective::ReduceScatter => Shape::Shares,
+        Collective::Scatter | Collective::ReduceScatterBlock => BufferShape::Blocks { send: true, receive: false },
+        Collective::Alltoall | Collective::Alltoallv => BufferShape::Blocks { send: true, receive: true },
+        Collective::ReduceScatter => BufferShape::Shares,
     })
 }
 
@@ -37,16 +37,16 @@ fn piece(elements: usize, pieces: usize, number: usize) -> (usize, usize) {
     (number * each + number.min(more), each + usize::from(number < more))
 }
 
-/// The most pieces, so that each has something for every rank.
+/// The largest number of pieces of which each has data for every rank.
 pub(crate) fn most_pieces(seat: Seat) -> usize {
     match shape(seat.collective) {
         None => 0,
-        Some(Shape::Shares) => seat.bytes / seat.element() / seat.ranks,
+        Some(BufferShape::Shares) => seat.bytes / seat.element() / seat.ranks,
         Some(_) => seat.bytes / seat.element(),
     }
 }
 
-/// So many calls, each on its part.
+/// A call for each piece of the data.
 pub(super) fn split(seat: Seat, pieces: usize, barrier: bool) -> Option<Program> {
     let shape = shape(seat.collective)?;
     if pieces < 2 || pieces > most_pieces(seat) {
@@ -61,23 +61,23 @@ pub(super) fn split(seat: Seat, pieces: usize, barrier: bool) -> Option<Program>
     let (send, receive) = (seat.send(), seat.receive());
     let largest = seat.with_bytes(match shape {
         // The first piece has the most of every share.
-        Shape::Shares => seat.shares().iter().map(|share| cut(*share, 0).1).sum(),
+        BufferShape::Shares => seat.shares().iter().map(|share| cut(*share, 0).1).sum(),
         _ => cut(seat.bytes, 0).1,
     });
     let packed = match shape {
-        Shape::Blocks { send: true, .. } if send.len > 0 => Some(made.extra(largest.send().len)),
-        Shape::Shares => Some(made.extra(largest.bytes)),
+        BufferShape::Blocks { send: true, .. } if send.len > 0 => Some(made.extra(largest.send().len)),
+        BufferShape::Shares => Some(made.extra(largest.bytes)),
         _ => None,
     };
     let staged = match shape {
-        Shape::Blocks { receive: true, .. } if receive.len > 0 => Some(made.extra(largest.receive().len)),
+        BufferShape::Blocks { receive: true, .. } if receive.len > 0 => Some(made.extra(largest.receive().len)),
         _ => None,
     };
     for number in 0..pieces {
         if barrier && number > 0 {
-            made.call(Call::Barrier, NOTHING, NOTHING);
+            made.call(CollectiveCall::Barrier, NOTHING, NOTHING);
         }
-        if shape == Shape::Shares {
+        if shape == BufferShape::Shares {
             let (shares, parts): (Vec<usize>, Vec<(usize, usize)>) =
                 seat.shares().into_iter().map(|share| (share, cut(share, number))).unzip();
             let counts: Vec<usize> = parts.iter().map(|(_, len)| *len).collect();
@@ -87,12 +87,12 @@ pub(super) fn split(seat: Seat, pieces: usize, barrier: bool) -> Option<Program>
             }
             let (begin, len) = parts[seat.rank];
             let total = counts.iter().sum();
-            made.call(Call::ReduceScatter(counts), from.cut(0, total), receive.cut(begin, len));
+            made.call(CollectiveCall::ReduceScatter(counts), from.cut(0, total), receive.cut(begin, len));
             continue;
         }
         let (begin, len) = cut(seat.bytes, number);
         let part = seat.with_bytes(len);
-        let blocks = |whole: Part, rank: usize| whole.cut(rank * seat.bytes + begin, len);
+        let blocks = |whole: BufferPart, rank: usize| whole.cut(rank * seat.bytes + begin, len);
         let from = match packed {
             Some(packed) => {
                 let packed = packed.cut(0, len * seat.ranks);
@@ -125,7 +125,7 @@ pub(super) fn pad(seat: Seat, bytes: usize) -> Option<Program> {
         if seat.is_root() {
             made.copy(receive, buffer.cut(0, seat.bytes));
         }
-        made.call(Call::Bcast, buffer, buffer);
+        made.call(CollectiveCall::Bcast, buffer, buffer);
         if !seat.is_root() {
             made.copy(buffer, receive);
         }
@@ -134,10 +134,10 @@ pub(super) fn pad(seat: Seat, bytes: usize) -> Option<Program> {
     let (from, to) = (made.extra(larger.send().len), made.extra(larger.receive().len));
     if send.len > 0 {
         match shape {
-            Shape::Blocks { send: true, .. } => (0..seat.ranks).for_each(|rank| {
+            BufferShape::Blocks { send: true, .. } => (0..seat.ranks).for_each(|rank| {
                 made.copy(send.cut(rank * seat.bytes, seat.bytes), from.cut(rank * bytes, seat.bytes));
             }),
-            Shape::Shares => {
+            BufferShape::Shares => {
                 let (small, large) = (seat.shares(), larger.shares());
                 for rank in 0..seat.ranks {
                     made.copy(send.cut(first(&small, rank), small[rank]), from.cut(first(&large, rank), small[rank]));
@@ -150,7 +150,7 @@ pub(super) fn pad(seat: Seat, bytes: usize) -> Option<Program> {
     made.call(call, from, to);
     if receive.len > 0 {
         match shape {
-            Shape::Blocks { receive: true, .. } => (0..seat.ranks).for_each(|rank| {
+            BufferShape::Blocks { receive: true, .. } => (0..seat.ranks).for_each(|rank| {
                 made.copy(to.cut(rank * bytes, seat.bytes), receive.cut(rank * seat.bytes, seat.bytes));
             }),
             _ => made.copy(to, receive),

@@ -1,4 +1,4 @@
-//! Programs carried out without MPI, all ranks side by side: results, memory, and that ranks agree about their calls.
+//! Programs carried out without MPI, all ranks together: tests of results, memory, and agreement of the ranks' calls.
 
 use collrules_record::cell::type_size;
 use collrules_record::{Bytes, Cell, Even, Mockup, Ranks};
@@ -6,18 +6,18 @@ use collrules_record::{Bytes, Cell, Even, Mockup, Ranks};
 use super::*;
 use crate::catalogue::CATALOGUE;
 use crate::memory::Term;
-use crate::program::{Buffer, Group, Step};
 use crate::select::{Wishes, select};
+use collrules_program::{Buffer, RankGroup, Step};
 
 /// The buffers of a rank: sent, received, and extra ones.
-struct Rank {
+struct TestRank {
     send: Vec<u8>,
     receive: Vec<u8>,
     extra: Vec<Vec<u8>>,
     steps: std::vec::IntoIter<Step>,
 }
 
-impl Rank {
+impl TestRank {
     fn new(seat: Seat, program: &Program) -> Self {
         let known = |place: usize| if seat.element() == 1 { (seat.rank * 41 + place * 7 + 1) as u8 } else { 0 };
         let mut send: Vec<u8> = (0..seat.send().len).map(known).collect();
@@ -34,7 +34,7 @@ impl Rank {
         Self { send, receive, extra, steps: program.steps.clone().into_iter() }
     }
 
-    fn read(&self, part: Part) -> Vec<u8> {
+    fn read(&self, part: BufferPart) -> Vec<u8> {
         let buffer = match part.place {
             Buffer::Send => &self.send,
             Buffer::Receive => &self.receive,
@@ -43,7 +43,7 @@ impl Rank {
         buffer[part.first..part.first + part.len].to_vec()
     }
 
-    fn write(&mut self, part: Part, bytes: &[u8]) {
+    fn write(&mut self, part: BufferPart, bytes: &[u8]) {
         assert_eq!(part.len, bytes.len(), "a result fits");
         if bytes.is_empty() {
             return;
@@ -56,19 +56,20 @@ impl Rank {
         buffer[part.first..part.first + part.len].copy_from_slice(bytes);
     }
 
-    /// Up to the next call.
-    fn next(&mut self) -> Option<(Group, Call, Part, Part)> {
+    /// Carries out steps up to the next call.
+    fn next(&mut self) -> Option<(RankGroup, CollectiveCall, BufferPart, BufferPart)> {
         while let Some(step) = self.steps.next() {
             match step {
                 Step::Copy { from, to } => {
                     let bytes = self.read(from);
                     self.write(to, &bytes);
                 }
-                Step::Combine { from, to } => {
+                Step::Reduce { from, to } => {
                     let sum = combined(&[self.read(from), self.read(to)], Reducing::Sum);
                     self.write(to, &sum);
                 }
                 Step::Call { on, call, from, to } => return Some((on, call, from, to)),
+                step => panic!("mock-ups send nothing by themselves: {step:?}"),
             }
         }
         None
@@ -93,7 +94,7 @@ fn combined(all: &[Vec<u8>], how: Reducing) -> Vec<u8> {
 }
 
 /// One call of all ranks of a communicator, as MPI defines it.
-fn carry_out(ranks: &mut [&mut Rank], calls: &[(Call, Part, Part)]) {
+fn carry_out(ranks: &mut [&mut TestRank], calls: &[(CollectiveCall, BufferPart, BufferPart)]) {
     let p = ranks.len();
     let sent: Vec<Vec<u8>> = ranks.iter().zip(calls).map(|(rank, (_, from, _))| rank.read(*from)).collect();
     let root = |rank: usize, bytes: Vec<u8>| (rank == 0).then_some(bytes);
@@ -106,34 +107,34 @@ fn carry_out(ranks: &mut [&mut Rank], calls: &[(Call, Part, Part)]) {
         let (call, _, to) = &calls[rank];
         assert_eq!(call, &calls[0].0, "all ranks make the same call");
         let result = match call {
-            Call::Barrier => None,
-            Call::Allgather | Call::Allgatherv(_) => Some(sent.concat()),
-            Call::AllgathervInPlace(counts) => {
+            CollectiveCall::Barrier => None,
+            CollectiveCall::Allgather | CollectiveCall::Allgatherv(_) => Some(sent.concat()),
+            CollectiveCall::AllgathervInPlace(counts) => {
                 let blocks: Vec<_> = (0..p).map(|other| placed(&held[other], counts, other)).collect();
                 Some(blocks.concat())
             }
-            Call::Allreduce(how) => Some(combined(&sent, *how)),
-            Call::Alltoall | Call::Alltoallv(_) | Call::Alltoallw(_) => {
+            CollectiveCall::Allreduce(how) => Some(combined(&sent, *how)),
+            CollectiveCall::Alltoall | CollectiveCall::Alltoallv(_) | CollectiveCall::Alltoallw(_) => {
                 let blocks: Vec<_> = sent.iter().map(|bytes| block(bytes, rank)).collect();
                 Some(blocks.concat())
             }
-            Call::Bcast => (rank > 0).then(|| sent[0].clone()),
-            Call::Exscan => (rank > 0).then(|| combined(&sent[..rank], Reducing::Sum)),
-            Call::Scan => Some(combined(&sent[..=rank], Reducing::Sum)),
-            Call::Gather | Call::Gatherv(_) => root(rank, sent.concat()),
-            Call::Reduce(how) => root(rank, combined(&sent, *how)),
-            Call::ReduceScatter(counts) => Some(placed(&combined(&sent, Reducing::Sum), counts, rank)),
-            Call::ReduceScatterBlock => Some(block(&combined(&sent, Reducing::Sum), rank)),
-            Call::Scatter => Some(block(&sent[0], rank)),
-            Call::Scatterv(counts) => Some(placed(&sent[0], counts, rank)),
-            Call::ScattervInPlace(counts) => {
+            CollectiveCall::Bcast => (rank > 0).then(|| sent[0].clone()),
+            CollectiveCall::Exscan => (rank > 0).then(|| combined(&sent[..rank], Reducing::Sum)),
+            CollectiveCall::Scan => Some(combined(&sent[..=rank], Reducing::Sum)),
+            CollectiveCall::Gather | CollectiveCall::Gatherv(_) => root(rank, sent.concat()),
+            CollectiveCall::Reduce(how) => root(rank, combined(&sent, *how)),
+            CollectiveCall::ReduceScatter(counts) => Some(placed(&combined(&sent, Reducing::Sum), counts, rank)),
+            CollectiveCall::ReduceScatterBlock => Some(block(&combined(&sent, Reducing::Sum), rank)),
+            CollectiveCall::Scatter => Some(block(&sent[0], rank)),
+            CollectiveCall::Scatterv(counts) => Some(placed(&sent[0], counts, rank)),
+            CollectiveCall::ScattervInPlace(counts) => {
                 let mine = placed(&held[0], counts, rank);
                 let begin = first(counts, rank);
                 let mut whole = held[rank].clone();
                 whole[begin..begin + mine.len()].copy_from_slice(&mine);
                 Some(whole)
             }
-            Call::Shift => (rank > 0).then(|| sent[rank - 1].clone()),
+            CollectiveCall::Shift => (rank > 0).then(|| sent[rank - 1].clone()),
         };
         if let Some(result) = result {
             ranks[rank].write(*to, &result);
@@ -141,22 +142,22 @@ fn carry_out(ranks: &mut [&mut Rank], calls: &[(Call, Part, Part)]) {
     }
 }
 
-/// Those who make a call with a rank: its communicator.
-fn circle(seat: Seat, on: Group) -> usize {
+/// Number of the communicator in which a rank makes a call.
+fn circle(seat: Seat, on: RankGroup) -> usize {
     let (node, place) = seat.place();
     match on {
-        Group::All => 0,
-        Group::Node | Group::FirstNode => node,
-        Group::Lane | Group::Leaders => place,
+        RankGroup::All => 0,
+        RankGroup::Node | RankGroup::FirstNode => node,
+        RankGroup::Lane | RankGroup::Leaders => place,
     }
 }
 
-/// What all ranks have in the end.
+/// Runs the programs and returns the final result of all ranks.
 fn outcome(cell: Cell, even: Option<Even>, program: impl Fn(Seat) -> Program) -> Vec<Vec<u8>> {
-    let seats: Vec<Seat> = (0..cell.ranks.0 as usize).map(|rank| Seat::of(cell, rank, even)).collect();
-    let mut ranks: Vec<Rank> = seats.iter().map(|seat| Rank::new(*seat, &program(*seat))).collect();
+    let seats: Vec<Seat> = (0..cell.ranks.0 as usize).map(|rank| cell.seat(rank, even)).collect();
+    let mut ranks: Vec<TestRank> = seats.iter().map(|seat| TestRank::new(*seat, &program(*seat))).collect();
     loop {
-        let calls: Vec<_> = ranks.iter_mut().filter_map(Rank::next).collect();
+        let calls: Vec<_> = ranks.iter_mut().filter_map(TestRank::next).collect();
         if calls.is_empty() {
             break;
         }
@@ -200,7 +201,7 @@ fn all(cell: Cell, even: Option<Even>) -> Vec<Mockup> {
     select(cell, &Wishes { only: &[], pieces: &[2, 3, 5], sizes: &sizes, memory, even }).mockups
 }
 
-/// Ways to have so many ranks on nodes.
+/// All distributions of this many ranks over nodes.
 fn nodes(ranks: u32) -> Vec<Option<Even>> {
     let even = (2..ranks).filter(|each| ranks.is_multiple_of(*each)).map(|each| Even { nodes: ranks / each, each });
     std::iter::once(None).chain(even.map(Some)).collect()
@@ -242,7 +243,7 @@ fn formulas_bound_what_programs_need_and_are_reached() {
                 let cell = Cell { collective: guideline.collective, ranks: Ranks(ranks), bytes: Bytes(bytes) };
                 let ways = nodes(ranks).into_iter().filter(|even| even.is_some() == guideline.pattern.needs_nodes());
                 for (even, rank) in ways.flat_map(|even| (0..ranks as usize).map(move |rank| (even, rank))) {
-                    let seat = Seat::of(cell, rank, even);
+                    let seat = cell.seat(rank, even);
                     let made = program(Mockup::Pattern(guideline.pattern), seat).expect("is in the catalogue");
                     let formula = if rank == 0 { guideline.root } else { guideline.others };
                     let (needed, bound) = (made.memory(seat) as u64, formula.bytes(cell, even));
@@ -269,7 +270,7 @@ fn the_catalogue_has_each_guideline_once() {
     pairs.sort_unstable();
     pairs.dedup();
     assert_eq!(pairs.len(), CATALOGUE.len());
-    for pattern in collrules_record::mockup::Pattern::ALL {
+    for pattern in collrules_record::mockup::MockupPattern::ALL {
         assert!(pairs.iter().any(|(_, known)| known == pattern), "{}", pattern.name());
     }
 }
@@ -278,19 +279,19 @@ fn the_catalogue_has_each_guideline_once() {
 fn what_does_not_fit_is_left_out_with_its_reason() {
     let cell = Cell { collective: Collective::Allgather, ranks: Ranks(4), bytes: Bytes(3) };
     let split = |pieces| Mockup::Split { pieces, barrier: false };
-    let only = [split(4), Mockup::Pad(Bytes(3)), Mockup::Pattern(collrules_record::mockup::Pattern::Alltoall)];
+    let only = [split(4), Mockup::Pad(Bytes(3)), Mockup::Pattern(collrules_record::mockup::MockupPattern::Alltoall)];
     let even = Err("all its ranks are on one node".to_owned());
     let wishes = Wishes { only: &only, pieces: &[], sizes: &[], memory: Bytes(11), even };
     let selected = select(cell, &wishes);
     let whys: Vec<&str> = selected.left_out.iter().map(|left| left.why.as_str()).collect();
     assert_eq!(selected.mockups, []);
     assert_eq!(whys[0], "4 pieces are more than the 3 elements of a rank");
-    assert_eq!(whys[1], "3B is not above the message of 3B");
-    assert!(whys[2].starts_with("it needs 12B on a rank") && whys[2].ends_with("allows 11B"), "{}", whys[2]);
+    assert_eq!(whys[1], "3 B is not above the message of 3 B");
+    assert!(whys[2].starts_with("it needs 12 B per rank") && whys[2].ends_with("allows 11 B"), "{}", whys[2]);
     let huge = Cell { bytes: Bytes(1 << 30), ..cell };
     let why = &select(huge, &Wishes { memory: Bytes(u64::MAX), ..wishes.clone() }).left_out[2].why;
     assert!(why.ends_with("exceed a C int"), "{why}");
-    let lane = [Mockup::Pattern(collrules_record::mockup::Pattern::Lane)];
+    let lane = [Mockup::Pattern(collrules_record::mockup::MockupPattern::Lane)];
     let alone = select(cell, &Wishes { only: &lane, ..wishes.clone() });
     assert!(alone.left_out[0].why.starts_with("all its ranks are on one node; it takes two nodes"), "{alone:?}");
     let even = Ok(Even { nodes: 2, each: 2 });

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::{Limits, PointValue, Suspicion, through_one_process};
-use crate::finding::Code;
+use crate::finding::FindingCode;
 
-/// Less than this may stay in the caches of a core, where copies are faster than any memory or link.
+/// Smaller messages may stay in a core's caches, where copies are faster than any memory or link.
 const LEAST_BYTES: f64 = 1024.0 * 1024.0;
 
-/// One doubt per candidate, at its fastest point.
+/// One suspicion per candidate, at its fastest point.
 pub(super) fn check(points: &[PointValue], limits: Limits) -> Vec<Suspicion> {
     let mut columns: BTreeMap<_, Vec<(f64, &PointValue)>> = BTreeMap::new();
     for point in points {
@@ -25,12 +25,12 @@ fn doubt(beyond: &[(f64, &PointValue)], limits: Limits) -> Option<Suspicion> {
     let (speed, worst) = beyond.iter().max_by(|a, b| a.0.total_cmp(&b.0))?;
     let others = match beyond.len() - 1 {
         0 => String::new(),
-        1 => "; one other point of this candidate is as fast".to_owned(),
-        count => format!("; {count} other points of this candidate are beyond that as well"),
+        1 => "; one other size of this algorithm exceeds that too".to_owned(),
+        count => format!("; {count} other sizes of this algorithm exceed that too"),
     };
     let what = format!(
-        "{} in {} by {} would be {:.1} GB/s through one process, more than the {:.0} GB/s that a process can send or \
-         receive (--process-bandwidth){others}",
+        "{} in {} with {} would be {:.1} GB/s through one process, more than the {:.0} GB/s that a process can send \
+         or receive (--process-bandwidth){others}",
         worst.time(),
         worst.cell,
         worst.candidate,
@@ -38,5 +38,5 @@ fn doubt(beyond: &[(f64, &PointValue)], limits: Limits) -> Option<Suspicion> {
         limits.process_bandwidth / 1e9,
     );
     let timings = beyond.iter().flat_map(|(_, point)| point.timings.clone()).collect();
-    Some(Suspicion { timings, ..worst.suspicion(Code::Bandwidth, what) })
+    Some(Suspicion { timings, ..worst.suspicion(FindingCode::Bandwidth, what) })
 }

@@ -1,22 +1,23 @@
-//! Times whose digits are those of the message size: a value that went into the wrong column.
+//! Times whose digits are those of the message size, as if from the wrong column.
 
 use std::collections::HashMap;
 
 use super::Suspicion;
-use crate::finding::Code;
+use crate::finding::FindingCode;
 use crate::imported::Imported;
 use crate::raw::Digits;
 
-/// So many digits do not agree by chance: once in a million values.
+/// Significant digits from here on agree by chance once in a million values.
 const CERTAIN: u64 = 100_000;
-/// So many do so once in some thousand, and need another sign: more or fewer decimals than the file usually has.
+/// Significant digits from here on agree by chance once in some thousand values, and need another sign: more or fewer
+/// decimals than the file usually has.
 const LIKELY: u64 = 1_000;
 
 pub(super) fn check(timings: &[Imported]) -> Vec<Suspicion> {
     let usual = usual_decimals(timings);
     let slips = timings.iter().enumerate().filter_map(|(place, timing)| {
         let written = timing.digits?;
-        let size = Digits::of(timing.cell.bytes.0.to_string().as_bytes())?;
+        let size = Digits::parse(timing.cell.bytes.0.to_string().as_bytes())?;
         let unusual = usual.get(&timing.source).is_some_and(|usual| *usual != written.decimals);
         let same = written.significant == size.significant;
         if !same || !(size.significant >= CERTAIN || size.significant >= LIKELY && unusual) {
@@ -24,10 +25,10 @@ pub(super) fn check(timings: &[Imported]) -> Vec<Suspicion> {
         }
         let time = timing.times.mean.or(timing.times.max)?;
         let what = format!(
-            "{time} in {} by {} has the digits of the message size, {} bytes: perhaps it was put into the wrong place",
+            "{time} in {} with {} has the digits of the message size, {} bytes: perhaps columns were mixed up",
             timing.cell, timing.candidate, timing.cell.bytes.0,
         );
-        Some(Suspicion { place, code: Code::DigitSlip, what, timings: vec![place] })
+        Some(Suspicion { place, code: FindingCode::DigitSlip, what, timings: vec![place] })
     });
     slips.collect()
 }

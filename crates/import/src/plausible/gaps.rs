@@ -1,18 +1,18 @@
-//! Sizes that other candidates of the same communicator have.
+//! Message sizes that other candidates have on the same communicator.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{PointValue, Suspicion};
-use crate::finding::Code;
+use crate::finding::FindingCode;
 use collrules_record::Candidate;
 use collrules_record::Cell;
 use collrules_record::units::Bytes;
 use collrules_rules::words::some;
 
-/// How many sizes a message names.
+/// Largest number of sizes that a message names.
 const NAMED: usize = 4;
 
-/// One doubt per candidate and communicator, but for points that are known to be lost.
+/// One suspicion per candidate and communicator, except for points that are known to be lost.
 pub(super) fn check(points: &[PointValue], lost: &BTreeSet<(Cell, Candidate)>) -> Vec<Suspicion> {
     let mut blocks: BTreeMap<_, BTreeMap<Candidate, Vec<&PointValue>>> = BTreeMap::new();
     for point in points {
@@ -39,7 +39,7 @@ pub(super) fn check(points: &[PointValue], lost: &BTreeSet<(Cell, Candidate)>) -
                 first.cell.ranks,
                 some(&gaps, NAMED),
             );
-            doubts.push(Suspicion { timings: Vec::new(), ..first.suspicion(Code::Gap, what) });
+            doubts.push(Suspicion { timings: Vec::new(), ..first.suspicion(FindingCode::Gap, what) });
         }
     }
     doubts

@@ -1,7 +1,7 @@
-//! Numbers that cannot be, or hardly can be: said, and never repaired.
+//! Implausible numbers: reported, never repaired.
 //!
-//! Each check looks at all timings together and knows nothing of files. Its thresholds are stated where it is, with the
-//! rate of false alarms that they allow.
+//! Each check looks at all timings together and knows nothing of files. Its thresholds are stated next to it, with
+//! their rate of false alarms.
 
 mod bandwidth;
 mod digits;
@@ -15,7 +15,7 @@ use std::ops::Range;
 
 use collrules_rules::{Collective, Release};
 
-use super::finding::Code;
+use super::finding::FindingCode;
 use super::imported::Imported;
 use collrules_record::Candidate;
 use collrules_record::Cell;
@@ -23,7 +23,7 @@ use collrules_record::estimate::median;
 use collrules_record::findings::Statistic;
 use collrules_record::units::Seconds;
 
-/// What is possible on the machine that was measured.
+/// Limits of the machine that was measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
     /// Bytes per second that one process can send or receive at most.
@@ -38,13 +38,13 @@ impl Default for Limits {
     }
 }
 
-/// A doubt about timings.
+/// A suspicion about timings.
 pub(super) struct Suspicion {
-    /// The timing that it is reported at.
+    /// The timing at which it is reported.
     pub(super) place: usize,
-    pub(super) code: Code,
+    pub(super) code: FindingCode,
     pub(super) what: String,
-    /// All timings that it is about.
+    /// All timings that it concerns.
     pub(super) timings: Vec<usize>,
 }
 
@@ -55,7 +55,7 @@ pub(super) struct PointValue {
     pub(super) launch: u32,
     /// Natural logarithm of the time in seconds.
     pub(super) log: f64,
-    /// The timings behind it.
+    /// The timings of these calls.
     pub(super) timings: Range<usize>,
 }
 
@@ -64,13 +64,13 @@ impl PointValue {
         Seconds(self.log.exp())
     }
 
-    fn suspicion(&self, code: Code, what: String) -> Suspicion {
+    fn suspicion(&self, code: FindingCode, what: String) -> Suspicion {
         Suspicion { place: self.timings.start, code, what, timings: self.timings.clone().collect() }
     }
 }
 
-/// All doubts about timings, which have to be ordered by cell, candidate, launch and round. `lost` are points of which
-/// it is already said that their value cannot be used.
+/// All suspicions about timings, which have to be ordered by cell, candidate, launch and round. `lost` are points that
+/// are already reported as unusable.
 pub(super) fn check(
     timings: &[Imported],
     statistic: Statistic,
@@ -106,8 +106,8 @@ fn points(timings: &[Imported], statistic: Statistic) -> Vec<PointValue> {
     points
 }
 
-/// The logarithm of each point over the median of the other candidates of its cell and launch, where there are at least
-/// two others.
+/// The logarithm of each point's time over the median of the other candidates in its cell and launch; none with fewer
+/// than two others.
 fn beside_others(points: &[PointValue]) -> Vec<Option<f64>> {
     let mut cells: HashMap<(Cell, u32), Vec<usize>> = HashMap::new();
     for (place, point) in points.iter().enumerate() {

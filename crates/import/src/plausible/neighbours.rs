@@ -1,10 +1,10 @@
-//! Values far off all their neighbours.
+//! Values far from those of all their neighbours.
 //!
 //! A value has up to four neighbours: the same candidate at the next smaller and larger message size, and on the next
 //! smaller and larger communicator. They are compared on logarithmic scales, as they are and relative to the other
 //! candidates of the cell, since a switch of protocol makes a step in all of them. That gives up to four deviations:
-//! two directions, absolute and relative. The value's own deviation is the smallest of them, or none if they disagree in
-//! sign or if the value lies between its neighbours in one of them: whatever one direction explains is no slip.
+//! two directions, absolute and relative. The value's own deviation is the smallest of them, or none if they disagree
+//! in sign or if the value lies between its neighbours in one of them: a value that one direction explains is no slip.
 //!
 //! The scale is the median size of all single deviations, so that slips do not widen it. Timing errors have heavy tails,
 //! so they are taken to fall off exponentially (Laplace) rather than as a normal distribution: beyond `k` times the
@@ -15,36 +15,36 @@ use std::collections::HashMap;
 use std::hash::Hash;
 
 use super::{PointValue, Suspicion, factor};
-use crate::finding::Code;
+use crate::finding::FindingCode;
 use collrules_record::estimate::median;
 use collrules_record::units::Seconds;
 use collrules_record::{Candidate, Cell};
 
 /// Expected number of false alarms in a table: one table in ten has one.
 const FALSE_ALARMS: f64 = 0.1;
-/// Less than a factor of two is nobody's slip.
+/// Smallest deviation of a slip: a factor of two.
 const LEAST: f64 = std::f64::consts::LN_2;
-/// With fewer values there is no scale to judge by.
+/// Least number of values that define a scale.
 const LEAST_VALUES: usize = 20;
 /// Units differ by powers of a thousand; neighbours tell the factor within one of three.
 const THOUSAND: f64 = 6.907_755_278_982_137;
 const ABOUT: f64 = 1.098_612_288_668_109_8;
 
-/// What the neighbours say about a value.
+/// Evidence of the neighbours about a value.
 #[derive(Clone, Copy)]
-struct Evidence {
+struct NeighbourEvidence {
     deviations: u32,
     least: f64,
     sum: f64,
-    /// Whether it lies beyond its neighbours on the same side in every respect.
+    /// True if the value deviates from all neighbours to the same side.
     agreed: bool,
-    /// Whether there are two neighbours in a direction at least once.
+    /// True if the value has two neighbours in at least one direction.
     between: bool,
 }
 
 pub(super) fn check(points: &[PointValue], beside: &[Option<f64>]) -> Vec<Suspicion> {
     let mut evidence =
-        vec![Evidence { deviations: 0, least: 0.0, sum: 0.0, agreed: true, between: false }; points.len()];
+        vec![NeighbourEvidence { deviations: 0, least: 0.0, sum: 0.0, agreed: true, between: false }; points.len()];
     let mut sizes = Vec::new();
     let by_size = chains(points, |p| (p.cell.collective, p.candidate, p.launch, p.cell.ranks.0), |p| p.cell.bytes.0);
     let by_ranks =
@@ -68,7 +68,7 @@ pub(super) fn check(points: &[PointValue], beside: &[Option<f64>]) -> Vec<Suspic
     far.map(|(point, evidence)| doubt(point, evidence)).collect()
 }
 
-impl Evidence {
+impl NeighbourEvidence {
     fn add(&mut self, deviation: f64, beyond: bool) {
         self.agreed &= beyond && (self.deviations == 0 || self.least.signum() == deviation.signum());
         if self.deviations == 0 || deviation.abs() < self.least.abs() {
@@ -83,7 +83,7 @@ impl Evidence {
     }
 }
 
-/// Points that differ in one respect alone, ordered by it.
+/// Points that differ in a single respect, ordered by it.
 fn chains<K: Hash + Eq>(
     points: &[PointValue],
     key: impl Fn(&PointValue) -> K,
@@ -101,8 +101,8 @@ fn chains<K: Hash + Eq>(
     chains.into_values().map(ordered).collect()
 }
 
-/// The deviation as it is and the one beside the other candidates, each with whether the value lies beyond both
-/// neighbours. At the end of a chain only the second can be told: times grow with the size, relations hardly.
+/// The absolute deviation and the one relative to the other candidates, each with a flag that is true if the value is
+/// beyond both neighbours. At the end of a chain only the second exists: times grow with the size, ratios hardly.
 fn deviations(
     chain: &[(f64, usize)],
     at: usize,
@@ -132,18 +132,18 @@ fn deviations(
     }
 }
 
-type Launches = HashMap<(Cell, Candidate), Vec<usize>>;
+type PointLaunches = HashMap<(Cell, Candidate), Vec<usize>>;
 
-fn launches(points: &[PointValue]) -> Launches {
-    let mut launches = Launches::new();
+fn launches(points: &[PointValue]) -> PointLaunches {
+    let mut launches = PointLaunches::new();
     for (place, point) in points.iter().enumerate() {
         launches.entry((point.cell, point.candidate)).or_default().push(place);
     }
     launches
 }
 
-/// Whether another launch gave much the same value: then it is no slip, whatever else it is.
-fn repeated(point: &PointValue, points: &[PointValue], launches: &Launches) -> bool {
+/// Returns true if another launch gave about the same value, so that it is no slip.
+fn repeated(point: &PointValue, points: &[PointValue], launches: &PointLaunches) -> bool {
     launches.get(&(point.cell, point.candidate)).is_some_and(|places| {
         places.iter().any(|place| {
             let other = &points[*place];
@@ -152,12 +152,12 @@ fn repeated(point: &PointValue, points: &[PointValue], launches: &Launches) -> b
     })
 }
 
-fn doubt(point: &PointValue, evidence: &Evidence) -> Suspicion {
+fn doubt(point: &PointValue, evidence: &NeighbourEvidence) -> Suspicion {
     let mean = evidence.sum / f64::from(evidence.deviations);
     let expected = Seconds((point.log - mean).exp());
     let much = if mean > 0.0 { "longer" } else { "shorter" };
     let mut what = format!(
-        "{} in {} by {} is far off its neighbours, which suggest about {expected}: {} times {much}",
+        "{} in {} with {} does not fit its neighbours, which suggest about {expected}: {} times {much}",
         point.time(),
         point.cell,
         point.candidate,
@@ -166,7 +166,7 @@ fn doubt(point: &PointValue, evidence: &Evidence) -> Suspicion {
     let thousands = (mean.abs() / THOUSAND).round();
     if thousands >= 1.0 && (mean.abs() - thousands * THOUSAND).abs() < ABOUT {
         what += "; perhaps it is in another unit";
-        return point.suspicion(Code::UnitSlip, what);
+        return point.suspicion(FindingCode::UnitSlip, what);
     }
-    point.suspicion(Code::Outlier, what)
+    point.suspicion(FindingCode::Outlier, what)
 }

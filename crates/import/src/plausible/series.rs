@@ -1,17 +1,17 @@
-//! Series in another unit than the rest: all sizes of a candidate on a communicator a thousand times too long or short.
+//! Series in another unit: all sizes of a candidate on a communicator are a thousand times too long or short.
 
 use std::collections::BTreeMap;
 
 use super::{PointValue, Suspicion, factor};
-use crate::finding::Code;
+use crate::finding::FindingCode;
 use collrules_record::estimate::median;
 
 /// Units differ by a factor of a thousand.
 const THOUSAND: f64 = 6.907_755_278_982_137;
-/// How well the other candidates tell the factor: within one of three. Real algorithms differ by up to some hundred
-/// times, but not by as much as that between one communicator and the next.
+/// Tolerance of the factor relative to the other candidates, as a logarithm: a factor of three. Real algorithms differ
+/// by up to some hundred times, but not by that much between one communicator and the next.
 const ABOUT: f64 = 1.098_612_288_668_109_8;
-/// Fewer sizes do not make a series.
+/// Least number of sizes of a series.
 const LEAST_SIZES: usize = 3;
 
 pub(super) fn check(points: &[PointValue], beside: &[Option<f64>]) -> Vec<Suspicion> {
@@ -61,12 +61,12 @@ fn doubt(places: &[usize], off: f64, points: &[PointValue]) -> Option<Suspicion>
     };
     let much = if off > 0.0 { "longer" } else { "shorter" };
     let what = format!(
-        "{} {ranks} by {} takes {} times {much} at all sizes than the other candidates and communicators suggest; \
+        "{} {ranks} with {} takes {} times {much} at all sizes than the other algorithms and communicators suggest; \
          perhaps it is in another unit",
         first.cell.collective,
         first.candidate,
         factor(off),
     );
     let timings = places.iter().flat_map(|place| points[*place].timings.clone()).collect();
-    Some(Suspicion { timings, ..first.suspicion(Code::UnitSlip, what) })
+    Some(Suspicion { timings, ..first.suspicion(FindingCode::UnitSlip, what) })
 }

@@ -1,32 +1,32 @@
-//! Columns that equal those of another collective: the benchmark of one was run for the other, as where a job script
-//! forces an algorithm of scatter and starts the benchmark of bcast.
+//! Columns that equal those of another collective: the benchmark of one was run instead of the other, for example by a
+//! job script that forces an algorithm of scatter but starts the benchmark of bcast.
 //!
-//! Compared are collectives of which one has to move as many times the data through a process as there are other ranks:
-//! on four ranks and more, and with a MiB or more to move, they cannot take the same time, whatever the algorithms.
-//! Linear algorithms of the smaller one are left out of it: they send as much from the root.
+//! Pairs of collectives are compared if one has to move its data through a process once for every other rank: with four
+//! ranks or more and a MiB or more to move, they cannot take the same time, whatever the algorithms. Linear algorithms
+//! of the cheaper one are excluded, since they send as much from the root.
 
 use std::collections::{BTreeMap, HashMap};
 
 use collrules_rules::{Collective, Release, registry};
 
 use super::{PointValue, Suspicion, through_one_process};
-use crate::finding::Code;
+use crate::finding::FindingCode;
 use collrules_record::Candidate;
 use collrules_record::estimate::median;
 
 /// Launches of the same measurement differ by less than this in nine cells of ten (ORNL's tables: by 1.22 and 1.39).
 const SAME: f64 = 0.405_465_108_108_164_4;
 const SHARE: f64 = 0.9;
-/// Half of the cells agree as well as that: launches differ by 1.02 to 1.06 in the median of the same tables.
+/// Largest difference of half of the cells: launches differ by 1.02 to 1.06 in the median of the same tables.
 const TYPICAL: f64 = 0.139_761_942_375_158_84;
 const LEAST_CELLS: usize = 12;
 const LEAST_RANKS: u32 = 4;
 const LEAST_BYTES: f64 = 1024.0 * 1024.0;
 
-type Column<'a> = HashMap<(u32, u64, u32), &'a PointValue>;
+type CandidateTimes<'a> = HashMap<(u32, u64, u32), &'a PointValue>;
 
 pub(super) fn check(points: &[PointValue], release: Release) -> Vec<Suspicion> {
-    let mut columns: BTreeMap<(Collective, Candidate), Column> = BTreeMap::new();
+    let mut columns: BTreeMap<(Collective, Candidate), CandidateTimes> = BTreeMap::new();
     for point in points.iter().filter(|point| point.cell.ranks.0 >= LEAST_RANKS) {
         let column = columns.entry((point.cell.collective, point.candidate)).or_default();
         column.insert((point.cell.ranks.0, point.cell.bytes.0, point.launch), point);
@@ -43,8 +43,8 @@ pub(super) fn check(points: &[PointValue], release: Release) -> Vec<Suspicion> {
         let Some((_, (other, model))) = twin else { continue };
         let Some(first) = column.values().min_by_key(|point| point.timings.start) else { continue };
         let what = format!(
-            "{collective} by {candidate} takes the same times as {other} by {model}, although it has to move as many times \
-             the data as there are other ranks: perhaps {other} was measured for both",
+            "{collective} with {candidate} takes as long as {other} with {model}, although it has to move a block to \
+             or from every other rank: perhaps {other} was measured for both",
         );
         let mut timings: Vec<usize> = points
             .iter()
@@ -52,12 +52,12 @@ pub(super) fn check(points: &[PointValue], release: Release) -> Vec<Suspicion> {
             .flat_map(|point| point.timings.clone())
             .collect();
         timings.sort_unstable();
-        doubts.push(Suspicion { timings, ..first.suspicion(Code::TwinColumn, what) });
+        doubts.push(Suspicion { timings, ..first.suspicion(FindingCode::TwinColumn, what) });
     }
     doubts
 }
 
-/// Each rank has a block of its own.
+/// Returns true if each rank has a block of its own.
 fn moves_blocks(collective: Collective) -> bool {
     matches!(
         collective,
@@ -70,7 +70,7 @@ fn moves_blocks(collective: Collective) -> bool {
     )
 }
 
-/// All ranks have to do with the same vector.
+/// Returns true if all ranks work on the same vector.
 fn moves_vectors(collective: Collective) -> bool {
     matches!(
         collective,
@@ -84,8 +84,8 @@ fn is_linear(release: Release, collective: Collective, candidate: Candidate) -> 
     algorithm.is_ok_and(|algorithm| algorithm.name.contains("linear"))
 }
 
-/// The median size of the logarithm of the ratio, where the columns are twins.
-fn difference(column: &Column, model: &Column) -> Option<f64> {
+/// The median size of the logarithm of the ratio, if the columns are twins.
+fn difference(column: &CandidateTimes, model: &CandidateTimes) -> Option<f64> {
     let mut sizes: Vec<f64> = column
         .iter()
         .filter(|(_, point)| through_one_process(point.cell) >= LEAST_BYTES)

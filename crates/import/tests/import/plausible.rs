@@ -1,22 +1,22 @@
-//! What is flagged, and what is not.
+//! Tests of values that are flagged, and of values that are not.
 
-use collrules_import::{Code, Import, Options};
-use collrules_rules::Release;
+use collrules_import::{FindingCode, Import, Options};
+use collrules_rules::{Bytes, Release};
 
 use crate::support::{data, found, import, import_with, shared};
 
 /// The lines and faults that the description of the table names, and nothing else.
-const ORFEO: [(Code, Option<u64>); 5] = [
+const ORFEO: [(FindingCode, Option<u64>); 5] = [
     // bcast, default, 128 ranks, 16 KiB: 207.38 us.
-    (Code::Outlier, Some(144)),
+    (FindingCode::Outlier, Some(144)),
     // bcast, binary tree, 128 ranks, 1 MiB: no value.
-    (Code::EmptyValue, Some(504)),
+    (FindingCode::EmptyValue, Some(504)),
     // scatter, default: the job script ran osu_bcast for it.
-    (Code::TwinColumn, Some(675)),
+    (FindingCode::TwinColumn, Some(675)),
     // scatter, default, 16 ranks, 1 MiB: 1048.576 us.
-    (Code::DigitSlip, Some(757)),
+    (FindingCode::DigitSlip, Some(757)),
     // scatter, default, 256 ranks, 1 MiB: 4068.63 us.
-    (Code::Bandwidth, Some(841)),
+    (FindingCode::Bandwidth, Some(841)),
 ];
 
 fn line(text: &str, line: u64) -> &str {
@@ -27,7 +27,7 @@ fn line(text: &str, line: u64) -> &str {
 fn the_orfeo_table_has_exactly_its_known_faults() {
     let bytes = data("epyc-two-nodes-osu.csv");
     for release in [Release::V4_1, Release::V5_0] {
-        let import = import_with(Options::of(release), &[("epyc.csv", &bytes)]).unwrap();
+        let import = import_with(Options::new(release), &[("epyc.csv", &bytes)]).unwrap();
         assert_eq!(found(&import), ORFEO, "{:#?}", import.findings);
         assert_eq!(import.timings.len(), 1343, "flagged timings are kept");
     }
@@ -41,7 +41,7 @@ fn the_orfeo_table_has_exactly_its_known_faults() {
 
 #[test]
 fn flagged_timings_are_left_out_if_that_is_wanted() {
-    let options = Options { leave_out_flagged: true, ..Options::of(Release::V5_0) };
+    let options = Options { leave_out_flagged: true, ..Options::new(Release::V5_0) };
     let import = import_with(options, &[("epyc.csv", &data("epyc-two-nodes-osu.csv"))]).unwrap();
     assert_eq!(found(&import), ORFEO);
     assert!(import.findings.iter().all(|finding| finding.left_out));
@@ -59,10 +59,16 @@ fn the_barrier_table_has_none() {
 fn the_summit_table_has_a_short_list() {
     let Some(bytes) = shared("summit-osu.csv.gz") else { return };
     let import = import("summit.csv.gz", bytes);
-    let count = |code: Code| import.findings.iter().filter(|finding| finding.code == code).count();
-    let gather = import.findings.iter().filter(|finding| finding.message.contains("gather on 2048 ranks"));
-    assert_eq!(gather.filter(|finding| finding.code == Code::Bandwidth).count(), 3, "{:#?}", import.findings);
-    assert_eq!((count(Code::TwinColumn), count(Code::UnitSlip), count(Code::DigitSlip)), (0, 0, 0));
+    let count = |code: FindingCode| import.findings.iter().filter(|finding| finding.code == code).count();
+    let gather = import
+        .findings
+        .iter()
+        .filter(|finding| finding.message.contains("gather of") && finding.message.contains("on 2048 ranks"));
+    assert_eq!(gather.filter(|finding| finding.code == FindingCode::Bandwidth).count(), 3, "{:#?}", import.findings);
+    assert_eq!(
+        (count(FindingCode::TwinColumn), count(FindingCode::UnitSlip), count(FindingCode::DigitSlip)),
+        (0, 0, 0)
+    );
     assert!(import.findings.len() <= 15, "{:#?}", import.findings);
     assert_eq!(import.timings.len(), 24_880);
 }
@@ -97,21 +103,21 @@ fn smooth_and_noisy_tables_raise_no_alarm() {
 #[test]
 fn slips_are_found_wherever_there_are_neighbours() {
     for (factor, code) in [
-        (1000.0, Code::UnitSlip),
-        (0.001, Code::UnitSlip),
-        (1e6, Code::UnitSlip),
-        (10.0, Code::Outlier),
-        (0.1, Code::Outlier),
-        (4.0, Code::Outlier),
+        (1000.0, FindingCode::UnitSlip),
+        (0.001, FindingCode::UnitSlip),
+        (1e6, FindingCode::UnitSlip),
+        (10.0, FindingCode::Outlier),
+        (0.1, FindingCode::Outlier),
+        (4.0, FindingCode::Outlier),
     ] {
         for (ranks, bytes) in [(4, 2), (8, 1024), (16, 65536), (2, 16384), (32, 4096), (8, 131_072)] {
             let import = smooth(0.05, |algorithm, r, b, time| {
                 let time = 100.0 * time;
                 Some(if (algorithm, r, b) == (5, ranks, bytes) { time * factor } else { time })
             });
-            let codes: Vec<Code> = import.findings.iter().map(|finding| finding.code).collect();
+            let codes: Vec<FindingCode> = import.findings.iter().map(|finding| finding.code).collect();
             assert_eq!(codes, [code], "{factor} at {ranks} x {bytes}: {:#?}", import.findings);
-            let place = format!("bcast on {ranks} ranks");
+            let place = format!("bcast of {} on {ranks} ranks", Bytes(bytes));
             assert!(import.findings[0].message.contains(&place), "{}", import.findings[0]);
         }
     }
@@ -122,10 +128,10 @@ fn slips_are_found_wherever_there_are_neighbours() {
 fn series_in_another_unit_are_found() {
     let one =
         smooth(0.05, |algorithm, ranks, _, time| Some(if (algorithm, ranks) == (5, 8) { time * 1000.0 } else { time }));
-    assert_eq!(one.findings.iter().map(|finding| finding.code).collect::<Vec<_>>(), [Code::UnitSlip]);
+    assert_eq!(one.findings.iter().map(|finding| finding.code).collect::<Vec<_>>(), [FindingCode::UnitSlip]);
     assert_eq!(one.findings[0].timings, 18, "{:#?}", one.findings);
     let all = smooth(0.05, |algorithm, _, _, time| Some(if algorithm == 5 { time * 1000.0 } else { time }));
-    assert_eq!(all.findings.iter().map(|finding| finding.code).collect::<Vec<_>>(), [Code::UnitSlip]);
+    assert_eq!(all.findings.iter().map(|finding| finding.code).collect::<Vec<_>>(), [FindingCode::UnitSlip]);
     assert_eq!(all.findings[0].timings, 90, "{:#?}", all.findings);
 }
 
@@ -134,11 +140,11 @@ fn sizes_that_only_others_have_are_gaps() {
     let import = smooth(0.05, |algorithm, ranks, bytes, time| {
         ((algorithm, ranks) != (1, 16) || ![8, 64].contains(&bytes)).then_some(time)
     });
-    assert_eq!(import.findings.iter().map(|finding| finding.code).collect::<Vec<_>>(), [Code::Gap]);
-    assert!(import.findings[0].message.ends_with("lacks sizes that other candidates have: 8B and 64B"));
+    assert_eq!(import.findings.iter().map(|finding| finding.code).collect::<Vec<_>>(), [FindingCode::Gap]);
+    assert!(import.findings[0].message.ends_with("lacks sizes that other candidates have: 8 B and 64 B"));
 }
 
-/// What two launches agree on is no slip.
+// A value on which two launches agree is no slip.
 #[test]
 fn a_value_that_another_launch_repeats_is_none() {
     let table = |second: f64| {
@@ -152,6 +158,6 @@ fn a_value_that_another_launch_repeats_is_none() {
         }
         import("launches.csv", text)
     };
-    assert_eq!(table(1.0).findings.iter().map(|finding| finding.code).collect::<Vec<_>>(), [Code::Outlier]);
+    assert_eq!(table(1.0).findings.iter().map(|finding| finding.code).collect::<Vec<_>>(), [FindingCode::Outlier]);
     assert_eq!(found(&table(20.0)), []);
 }

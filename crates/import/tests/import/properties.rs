@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use crate::support::{import_with, options};
 
-/// What the readers look at, in any order.
+/// Words that the readers look for, in any order.
 const WORDS: [&str; 44] = [
     "# OSU MPI Broadcast Latency Test v7.4\n",
     "# OSU MPI ",

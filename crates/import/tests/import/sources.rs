@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use collrules_import::{Code, Importer, add_all};
+use collrules_import::{FindingCode, Importer, add_all};
 
 use crate::support::{data, found, import_with, options, timings};
 
@@ -16,10 +16,10 @@ fn files_of_the_same_thing_are_launches() {
     // A copy is none.
     let files = [("x/bcast-np4-a0.txt", first.as_bytes()), ("y/bcast-np4-a0.txt", first.as_bytes())];
     let import = import_with(options(), &files).unwrap();
-    assert_eq!((import.timings.len(), found(&import)), (1, vec![(Code::Duplicate, None)]));
+    assert_eq!((import.timings.len(), found(&import)), (1, vec![(FindingCode::Duplicate, None)]));
     // Under a name that says something else it is doubtful, unless it is short.
     let long = format!("{first}2  1.10\n4  1.30\n");
-    for (text, codes) in [(&long, vec![(Code::SameContent, None)]), (&first, vec![])] {
+    for (text, codes) in [(&long, vec![(FindingCode::SameContent, None)]), (&first, vec![])] {
         let files = [("bcast-np4-a0.txt", text.as_bytes()), ("bcast-np8-a0.txt", text.as_bytes())];
         let import = import_with(options(), &files).unwrap();
         assert_eq!((import.sources.len(), found(&import)), (2, codes));
@@ -27,7 +27,7 @@ fn files_of_the_same_thing_are_launches() {
     // Names that give both the same number contradict each other.
     let files = [("x/bcast-np4-a0-run3.txt", first.as_bytes()), ("y/bcast-np4-a0-run3.txt", second.as_bytes())];
     let error = import_with(options(), &files).unwrap_err().to_string();
-    assert!(error.contains("contradict each other about bcast on 4 ranks at 1B"), "{error}");
+    assert!(error.contains("contradict each other about bcast of 1 B on 4 ranks"), "{error}");
 }
 
 #[test]
@@ -75,8 +75,8 @@ fn the_predecessor_s_directories() {
             "scatter 16 8 tuned:2/0/0/0 1.0 3.51 -",
         ]
     );
-    let codes: Vec<Code> = import.findings.iter().map(|finding| finding.code).collect();
-    assert_eq!(codes, [Code::PassedOver; 3], "{:#?}", import.findings);
+    let codes: Vec<FindingCode> = import.findings.iter().map(|finding| finding.code).collect();
+    assert_eq!(codes, [FindingCode::PassedOver; 3], "{:#?}", import.findings);
     // Without the raw outputs the table counts, and without that the winners do.
     for entry in fs::read_dir(&scatter).unwrap() {
         let path = entry.unwrap().path();
@@ -91,7 +91,7 @@ fn the_predecessor_s_directories() {
 
 const TABLE: &str = "collective,algorithm_id,comm_size,message_bytes,avg_latency_us\nbcast,0,4,1,1\n";
 
-/// What is in the way in a directory is named and skipped: a named pipe once made the import wait for ever.
+// Unreadable entries of a directory are named and skipped: a named pipe once made the import wait for ever.
 #[test]
 fn what_cannot_be_read_is_passed_over() {
     let scratch = tempfile::tempdir().unwrap();
@@ -116,7 +116,7 @@ fn what_cannot_be_read_is_passed_over() {
         .findings
         .iter()
         .map(|finding| {
-            assert_eq!(finding.code, Code::PassedOver);
+            assert_eq!(finding.code, FindingCode::PassedOver);
             (finding.file.strip_prefix(&root.display().to_string()).unwrap(), finding.message.as_str())
         })
         .collect();

@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use collrules_import::{Code, Import, ImportError, Importer, Options};
+use collrules_import::{FindingCode, Import, ImportError, Importer, Options};
 use collrules_rules::Release;
 
 pub(crate) fn options() -> Options {
-    Options::of(Release::V5_0)
+    Options::new(Release::V5_0)
 }
 
 /// Imports files given by path and content.
@@ -24,7 +24,7 @@ pub(crate) fn import(path: &str, text: impl AsRef<[u8]>) -> Import {
 }
 
 /// Code and line of each finding.
-pub(crate) fn found(import: &Import) -> Vec<(Code, Option<u64>)> {
+pub(crate) fn found(import: &Import) -> Vec<(FindingCode, Option<u64>)> {
     import.findings.iter().map(|finding| (finding.code, finding.line)).collect()
 }
 
@@ -49,7 +49,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// What one timing is worth to a test: collective, ranks, bytes, candidate, launch, mean and maximum in microseconds.
+/// Formats each timing for comparison: collective, ranks, bytes, candidate, launch, mean and maximum in microseconds.
 pub(crate) fn timings(import: &Import) -> Vec<String> {
     let us =
         |time: Option<collrules_record::Seconds>| time.map_or("-".to_owned(), |time| format!("{:.2}", time.0 * 1e6));

@@ -1,4 +1,4 @@
-//! From a call to the recorder, and when recording begins and ends.
+//! Connects calls with the recorder; begins and ends recording.
 
 use std::env;
 use std::ffi::{CStr, c_int, c_void};
@@ -15,23 +15,23 @@ use super::Comm;
 use super::mpi::{Mpi, number_of};
 use super::next;
 use super::passed::Passed;
-use crate::communicators::Known;
-use crate::leave::{RecordFile, leave_foreign};
-use crate::recorder::{Beside, Process, Recorder, Seen, inside, is_inside};
-use crate::table::{ANY_GROUP, Key};
+use crate::communicators::LiveCommunicator;
+use crate::leave::{RecordFile, leave_foreign, leave_session};
+use crate::recorder::{Beside, CallFacts, ProcessFacts, Recorder, inside, is_inside};
+use crate::table::{ANY_GROUP, CallKey};
 
-/// Everything behind the definitions.
+/// State behind the definitions.
 struct Hook {
     mpi: Mpi,
     recorder: Recorder,
     place: RecordFile,
-    /// The key of the numbers kept with communicators.
+    /// The attribute key of the numbers stored with communicators.
     key: Option<c_int>,
 }
 
 static HOOK: OnceLock<Hook> = OnceLock::new();
 
-/// Whether calls are counted: between init and finalize.
+/// True if calls are counted: between init and finalize.
 static COUNTING: AtomicBool = AtomicBool::new(false);
 
 #[inline]
@@ -39,13 +39,13 @@ fn hook() -> Option<&'static Hook> {
     if COUNTING.load(Acquire) { HOOK.get() } else { None }
 }
 
-/// Calls a collective, counted if calls are counted here and now.
+/// Calls a collective, and counts it if counting is on.
 #[inline]
 pub(super) fn collective(
     operation: Operation,
     mode: Mode,
     comm: Comm,
-    passed: impl FnOnce(&Mpi, &Known) -> Passed,
+    passed: impl FnOnce(&Mpi, &LiveCommunicator) -> Passed,
     call: impl FnOnce() -> c_int,
 ) -> c_int {
     match hook() {
@@ -56,7 +56,7 @@ pub(super) fn collective(
     }
 }
 
-/// Calls something else, counted if calls are counted here and now.
+/// Makes any other call, and counts it if counting is on.
 #[inline]
 pub(super) fn beside(what: Beside, call: impl FnOnce() -> c_int) -> c_int {
     match hook() {
@@ -71,7 +71,7 @@ impl Hook {
         operation: Operation,
         mode: Mode,
         comm: Comm,
-        passed: impl FnOnce(&Mpi, &Known) -> Passed,
+        passed: impl FnOnce(&Mpi, &LiveCommunicator) -> Passed,
         call: impl FnOnce() -> c_int,
     ) -> c_int {
         let handle = comm.addr() as u64;
@@ -79,14 +79,15 @@ impl Hook {
         // What a communicator between two groups passes depends on the side, and rules don't act on it.
         let passed =
             known.filter(|known| !known.is_between_groups()).map_or(Passed::NOTHING, |known| passed(&self.mpi, known));
-        let key = Key { group: known.map_or(ANY_GROUP, Known::group), operation, mode, flags: passed.flags };
-        let seen = Seen { key, bytes: passed.bytes, root: passed.root, passed: passed.mixed };
+        let key =
+            CallKey { group: known.map_or(ANY_GROUP, LiveCommunicator::group), operation, mode, flags: passed.flags };
+        let seen = CallFacts { key, bytes: passed.bytes, root: passed.root, passed: passed.mixed };
         self.recorder.collective(known, seen, || self.mpi.barrier(comm), call)
     }
 
-    /// A communicator that is not in the cache.
+    /// Registers a communicator that is not in the cache.
     #[cold]
-    fn meet(&self, comm: Comm) -> Option<&Known> {
+    fn meet(&self, comm: Comm) -> Option<&LiveCommunicator> {
         let (handle, communicators) = (comm.addr() as u64, &self.recorder.communicators);
         let key = self.key?;
         if let Some(number) = self.mpi.kept(comm, key) {
@@ -98,7 +99,7 @@ impl Hook {
     }
 }
 
-/// MPI frees a communicator with a number of ours.
+/// Called when MPI frees a communicator with a number of ours.
 unsafe extern "C" fn freed(_: Comm, _: c_int, value: *mut c_void, _: *mut c_void) -> c_int {
     if let (Some(hook), Some(number)) = (HOOK.get(), number_of(value)) {
         hook.recorder.communicators.forget(number);
@@ -106,7 +107,14 @@ unsafe extern "C" fn freed(_: Comm, _: c_int, value: *mut c_void, _: *mut c_void
     0
 }
 
-/// MPI was initialized: calls are counted from now on, where `collrules profile` asks for it.
+/// Notes an MPI session: without `MPI_COMM_WORLD`, its communicators cannot be distinguished.
+pub(super) fn begin_session() {
+    if let Some(directory) = env::var_os(DIRECTORY).map(PathBuf::from) {
+        leave_session(&directory);
+    }
+}
+
+/// Starts counting after MPI was initialized, if `collrules profile` asks for it.
 pub(super) fn begin() {
     let Some(directory) = env::var_os(DIRECTORY).map(PathBuf::from) else { return };
     let Some(mpi) = Mpi::find() else {
@@ -115,7 +123,15 @@ pub(super) fn begin() {
     };
     let Some((ranks, rank)) = mpi.size_and_rank(mpi.world()) else { return };
     let imbalance = env::var(IMBALANCE).ok().and_then(|every| every.parse().ok()).filter(|every| *every > 0);
-    let process = Process {
+    let spawned = mpi.is_spawned();
+    // Both launchers of Open MPI name the job; without a name the process tells spawned ones apart.
+    let named =
+        ["PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", "SLURM_STEP_ID"].into_iter().find_map(|name| env::var(name).ok());
+    let unnamed = || if spawned { format!("{}-{}", mpi.host(), std::process::id()) } else { String::new() };
+    let job = named.unwrap_or_else(unnamed);
+    let process = ProcessFacts {
+        job,
+        spawned,
         program: env::args_os().next().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
         library: mpi.library(),
         host: mpi.host(),
@@ -123,7 +139,7 @@ pub(super) fn begin() {
         ranks,
         imbalance,
     };
-    let place = RecordFile::new(&directory, process.rank);
+    let place = RecordFile::new(&directory, &process.job, process.rank);
     let key = mpi.key(freed);
     let hook = HOOK.get_or_init(|| Hook { mpi, recorder: Recorder::new(process), place, key });
     COUNTING.store(true, Release);
@@ -131,7 +147,7 @@ pub(super) fn begin() {
     keep_leaving(hook);
 }
 
-/// Starts the thread that writes from time to time, with all signals left to the program's own threads.
+/// Starts the thread that writes from time to time; it blocks all signals.
 fn keep_leaving(hook: &'static Hook) {
     // SAFETY: signal sets are plain numbers, for which zero is a value.
     let (mut all, mut before) = unsafe { (std::mem::zeroed::<libc::sigset_t>(), std::mem::zeroed::<libc::sigset_t>()) };
@@ -148,7 +164,16 @@ fn keep_leaving(hook: &'static Hook) {
     unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut()) };
 }
 
-/// The program is about to finalize MPI.
+/// Counts the processes that a communicator started, on its root alone.
+pub(super) fn started(comm: Comm, root: c_int, processes: impl Iterator<Item = c_int>) {
+    if let Some(hook) = hook()
+        && hook.mpi.size_and_rank(comm).is_some_and(|(_, rank)| rank == root)
+    {
+        hook.recorder.start(processes.filter_map(|count| u64::try_from(count).ok()).sum());
+    }
+}
+
+/// Notes that the program is about to finalize MPI.
 pub(super) fn finalize() {
     if let Some(hook) = hook() {
         COUNTING.store(false, Relaxed);
@@ -157,14 +182,14 @@ pub(super) fn finalize() {
     }
 }
 
-/// The program is about to end without having finalized MPI, or aborts.
+/// Writes the record of a program that ends without finalizing MPI, or aborts.
 pub(super) fn end() {
     if let Some(hook) = hook() {
         let _ = hook.place.leave(&hook.recorder, false);
     }
 }
 
-/// What an MPI other than Open MPI calls itself.
+/// Returns the version string of an MPI other than Open MPI.
 fn other_library() -> String {
     let function = next::function(c"PMPI_Get_library_version");
     if function.is_null() {
@@ -181,7 +206,7 @@ fn other_library() -> String {
     CStr::from_bytes_until_nul(&text).map(|text| text.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// What the loader calls when the process ends.
+/// Runs at the end of the process, called by the loader.
 extern "C" fn at_exit() {
     end();
 }

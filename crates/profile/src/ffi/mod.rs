@@ -1,13 +1,13 @@
-//! The definitions of MPI's functions, and what is asked of MPI: the only unsafe code.
+//! The definitions of MPI's functions, and queries of MPI: the only unsafe code.
 //!
 //! | module | job |
 //! |---|---|
 //! | `next` | the definition of a function that would be called without this library |
-//! | `mpi` | what is asked of MPI about communicators, datatypes and operations |
-//! | `passed` | the arguments of a call: how much it moves, and how |
-//! | `hook` | from a call to the recorder, and when recording begins and ends |
+//! | `mpi` | queries of MPI about communicators, datatypes and operations |
+//! | `passed` | the arguments of a call: message size and flags |
+//! | `hook` | connects calls with the recorder; begins and ends recording |
 //! | `collectives` | the definitions of collectives |
-//! | `others` | the definitions of what begins and ends MPI, and of messages from rank to rank |
+//! | `others` | the definitions of functions that begin and end MPI, and of messages from rank to rank |
 
 #![allow(unsafe_code)]
 
@@ -20,7 +20,7 @@ mod passed;
 
 use std::ffi::{c_int, c_void};
 
-/// A buffer, a place for a request, or whatever else is handed on unseen.
+/// A buffer, a place for a request, or anything else that is passed on unread.
 type Ptr = *const c_void;
 /// Counts, or displacements.
 type Counts = *const c_int;

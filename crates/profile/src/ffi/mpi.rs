@@ -1,4 +1,4 @@
-//! What is asked of MPI about communicators, datatypes and operations.
+//! Queries of MPI about communicators, datatypes and operations.
 
 use std::ffi::{c_char, c_int, c_void};
 use std::{mem, ptr};
@@ -13,7 +13,7 @@ const LONGEST: usize = 1024;
 type CopyAttribute = unsafe extern "C" fn(Comm, c_int, *mut c_void, *mut c_void, *mut c_void, *mut c_int) -> c_int;
 type DeleteAttribute = unsafe extern "C" fn(Comm, c_int, *mut c_void, *mut c_void) -> c_int;
 
-/// Declares the functions that are asked, and finds them.
+/// Declares the queried functions, and looks them up.
 macro_rules! asked {
     ($($field:ident $symbol:literal: ($($type:ty),*);)+) => {
         /// Open MPI's functions and constants.
@@ -26,7 +26,7 @@ macro_rules! asked {
         }
 
         impl Mpi {
-            /// Those of the Open MPI in this process; none where it is another MPI.
+            /// Those of the Open MPI in this process; none if it is another MPI.
             pub(super) fn find() -> Option<Self> {
                 let known = |found: *mut c_void| Some(found).filter(|found| !found.is_null());
                 Some(Self {
@@ -46,6 +46,7 @@ asked! {
     comm_size c"PMPI_Comm_size": (Comm, *mut c_int);
     comm_rank c"PMPI_Comm_rank": (Comm, *mut c_int);
     comm_test_inter c"PMPI_Comm_test_inter": (Comm, *mut c_int);
+    comm_get_parent c"PMPI_Comm_get_parent": (*mut Comm);
     comm_get_name c"PMPI_Comm_get_name": (Comm, *mut c_char, *mut c_int);
     comm_group c"PMPI_Comm_group": (Comm, *mut *mut c_void);
     comm_create_keyval c"PMPI_Comm_create_keyval": (CopyAttribute, DeleteAttribute, *mut c_int, *mut c_void);
@@ -66,7 +67,7 @@ unsafe impl Send for Mpi {}
 // SAFETY: as above.
 unsafe impl Sync for Mpi {}
 
-/// Nothing of ours is handed on to a duplicate.
+/// Keeps our number from being copied to a duplicate.
 unsafe extern "C" fn not_copied(
     _: Comm,
     _: c_int,
@@ -86,19 +87,27 @@ impl Mpi {
         self.world
     }
 
-    /// Whether this is a communicator at all.
+    /// Returns true if a program started this process with `MPI_Comm_spawn`.
+    pub(super) fn is_spawned(&self) -> bool {
+        let mut parent = self.no_communicator;
+        // SAFETY: a place for the answer.
+        let code = unsafe { (self.comm_get_parent)(&raw mut parent) };
+        code == 0 && self.is_communicator(parent)
+    }
+
+    /// Returns true if this is a valid communicator.
     #[inline]
     pub(super) fn is_communicator(&self, comm: Comm) -> bool {
         !comm.is_null() && comm != self.no_communicator
     }
 
-    /// The number that an `MPI_*` function writes.
+    /// The number that an `MPI_*` function returns through a pointer.
     fn number(&self, ask: impl FnOnce(*mut c_int) -> c_int) -> Option<c_int> {
         let mut answer = 0;
         (ask(&raw mut answer) == 0).then_some(answer)
     }
 
-    /// The text that an `MPI_*` function writes.
+    /// The text that an `MPI_*` function returns through a pointer.
     fn text(&self, ask: impl FnOnce(*mut c_char, *mut c_int) -> c_int) -> String {
         let mut text = [0 as c_char; LONGEST];
         let mut length = 0;
@@ -118,7 +127,7 @@ impl Mpi {
         Some((u32::try_from(size).ok()?, rank))
     }
 
-    /// What a communicator is.
+    /// Describes a communicator.
     pub(super) fn describe(&self, comm: Comm) -> Option<Described> {
         let (size, rank) = self.size_and_rank(comm)?;
         // SAFETY: a valid communicator, and a place for the answer.
@@ -153,7 +162,7 @@ impl Mpi {
         translated.then_some(members)
     }
 
-    /// A key for numbers to keep with communicators; `deleted` is told when one is freed.
+    /// Creates an attribute key for numbers of communicators; MPI calls `deleted` when one is freed.
     pub(super) fn key(&self, deleted: DeleteAttribute) -> Option<c_int> {
         self.number(|answer| {
             // SAFETY: both functions are of the types that MPI asks for, and live as long as the process.
@@ -161,13 +170,13 @@ impl Mpi {
         })
     }
 
-    /// Keeps a number with a communicator.
+    /// Stores a number with a communicator.
     pub(super) fn keep(&self, comm: Comm, key: c_int, number: u16) {
         // SAFETY: a valid communicator and key; the value is a number and never followed.
         unsafe { (self.comm_set_attr)(comm, key, ptr::without_provenance_mut(usize::from(number) + 1)) };
     }
 
-    /// The number that is kept with a communicator.
+    /// The number that is stored with a communicator.
     pub(super) fn kept(&self, comm: Comm, key: c_int) -> Option<u16> {
         let mut value: *mut c_void = ptr::null_mut();
         // SAFETY: a valid communicator and key, and places for both answers.
@@ -176,7 +185,7 @@ impl Mpi {
         if found == 0 { None } else { number_of(value) }
     }
 
-    /// The size of a datatype in bytes, and whether it is not a predefined one.
+    /// The size of a datatype in bytes; true if it is not a predefined one.
     #[inline]
     pub(super) fn datatype(&self, datatype: Type) -> (u64, bool) {
         if datatype.is_null() || datatype == self.no_type {
@@ -194,7 +203,7 @@ impl Mpi {
         (size.and_then(|size| u64::try_from(size).ok()).unwrap_or(0), combiner.is_some_and(|combiner| combiner != 0))
     }
 
-    /// Whether an operation commutes.
+    /// Returns true if an operation commutes.
     #[inline]
     pub(super) fn commutes(&self, operation: Op) -> bool {
         if operation.is_null() || operation == self.no_operation {
@@ -210,20 +219,20 @@ impl Mpi {
         unsafe { (self.barrier)(comm) };
     }
 
-    /// What MPI calls itself.
+    /// Returns MPI's version string.
     pub(super) fn library(&self) -> String {
         // SAFETY: room for the longest name.
         self.text(|text, length| unsafe { (self.library_version)(text, length) })
     }
 
-    /// What the host calls itself.
+    /// Returns the name of the host.
     pub(super) fn host(&self) -> String {
         // SAFETY: room for the longest name.
         self.text(|text, length| unsafe { (self.processor_name)(text, length) })
     }
 }
 
-/// The number behind the value of an attribute.
+/// The number in the value of an attribute.
 pub(super) fn number_of(value: *mut c_void) -> Option<u16> {
     value.addr().checked_sub(1).and_then(|number| u16::try_from(number).ok())
 }

@@ -5,18 +5,18 @@ use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
 /// A function by its name, looked up once.
-pub(super) struct Next {
+pub(super) struct NextFunction {
     name: &'static str,
     found: AtomicPtr<c_void>,
 }
 
-impl Next {
-    /// A function whose name ends with a zero.
-    pub(super) const fn named(name: &'static str) -> Self {
+impl NextFunction {
+    /// A function; the name ends with a zero.
+    pub(super) const fn new(name: &'static str) -> Self {
         Self { name, found: AtomicPtr::new(ptr::null_mut()) }
     }
 
-    /// Its address; null where nobody defines it.
+    /// Its address; null if no library defines it.
     #[inline]
     pub(super) fn get(&self) -> *mut c_void {
         let found = self.found.load(Relaxed);
@@ -29,12 +29,12 @@ impl Next {
     }
 }
 
-/// The address of a function, found behind this library.
+/// The address of a function in the libraries after this one.
 pub(super) fn function(name: &CStr) -> *mut c_void {
     find(libc::RTLD_NEXT, name.as_ptr())
 }
 
-/// The address of a constant, such as `ompi_mpi_comm_world`: a program has its own copy, which counts for all.
+/// The address of a constant, such as `ompi_mpi_comm_world`: the program's own copy, if there is one, is used by all.
 pub(super) fn constant(name: &CStr) -> *mut c_void {
     find(libc::RTLD_DEFAULT, name.as_ptr())
 }

@@ -1,27 +1,27 @@
-//! The definitions of what begins and ends MPI, of messages from rank to rank, and of waiting for requests.
+//! The definitions of functions that begin and end MPI, of messages from rank to rank, and of waiting for requests.
 
 use std::ffi::{c_int, c_void};
 use std::mem;
 
-use super::next::Next;
-use super::{Comm, Ptr, Type, hook};
+use super::next::NextFunction;
+use super::{Comm, Counts, Ptr, Type, hook};
 use crate::recorder::Beside;
 
 /// `MPI_ERR_OTHER`, for functions that the MPI in this process does not have.
 const UNKNOWN: c_int = 16;
 
-/// Defines functions, with what is done around handing a call on.
+/// Defines functions that do something around the call that they pass on.
 macro_rules! define {
     ($arguments:tt, $around:expr; $($name:ident)+) => { $(define! { one $name $arguments $around })+ };
     (one $name:ident ($($argument:ident: $type:ty),*) $around:expr) => {
-        /// Handed on.
+        /// Passes the call on.
         ///
         /// # Safety
         ///
-        /// As MPI demands of the arguments.
+        /// The arguments are as MPI requires.
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name($($argument: $type),*) -> c_int {
-            static NEXT: Next = Next::named(concat!(stringify!($name), "\0"));
+            static NEXT: NextFunction = NextFunction::new(concat!(stringify!($name), "\0"));
             let next = NEXT.get();
             if next.is_null() {
                 return UNKNOWN;
@@ -35,7 +35,7 @@ macro_rules! define {
     };
 }
 
-/// What is done around a call.
+/// Makes a call through a wrapper.
 fn around(how: fn(&mut dyn FnMut() -> c_int) -> c_int, call: &mut dyn FnMut() -> c_int) -> c_int {
     how(call)
 }
@@ -46,6 +46,11 @@ fn initializing(call: &mut dyn FnMut() -> c_int) -> c_int {
         hook::begin();
     }
     code
+}
+
+fn in_session(call: &mut dyn FnMut() -> c_int) -> c_int {
+    hook::begin_session();
+    call()
 }
 
 fn finalizing(call: &mut dyn FnMut() -> c_int) -> c_int {
@@ -68,6 +73,7 @@ fn waiting(call: &mut dyn FnMut() -> c_int) -> c_int {
 
 define! { (a: Ptr, b: Ptr), initializing; MPI_Init PMPI_Init }
 define! { (a: Ptr, b: Ptr, c: c_int, d: Ptr), initializing; MPI_Init_thread PMPI_Init_thread }
+define! { (a: Ptr, b: Ptr, c: Ptr), in_session; MPI_Session_init PMPI_Session_init }
 define! { (), finalizing; MPI_Finalize PMPI_Finalize }
 define! { (a: Comm, b: c_int), aborting; MPI_Abort PMPI_Abort }
 
@@ -89,6 +95,39 @@ define! { (a: c_int, b: c_int, c: Comm, d: Ptr), messages; MPI_Probe PMPI_Probe 
 define! { (a: c_int, b: c_int, c: Comm, d: Ptr, e: Ptr), messages; MPI_Iprobe PMPI_Iprobe }
 define! { (a: c_int, b: c_int, c: Comm, d: Ptr, e: Ptr), messages; MPI_Mprobe PMPI_Mprobe }
 define! { (a: c_int, b: c_int, c: Comm, d: Ptr, e: Ptr, f: Ptr), messages; MPI_Improbe PMPI_Improbe }
+
+/// Defines functions that start processes; `$counts` is their number.
+macro_rules! define_start {
+    ($name:ident ($($argument:ident: $type:ty),*) $root:ident $comm:ident $counts:expr) => {
+        /// Passes the call on, and counts its processes.
+        ///
+        /// # Safety
+        ///
+        /// The arguments are as MPI requires.
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name($($argument: $type),*) -> c_int {
+            static NEXT: NextFunction = NextFunction::new(concat!(stringify!($name), "\0"));
+            let next = NEXT.get();
+            if next.is_null() {
+                return UNKNOWN;
+            }
+            // SAFETY: a function of this name has this type.
+            let next = unsafe { mem::transmute::<*mut c_void, unsafe extern "C" fn($($type),*) -> c_int>(next) };
+            // SAFETY: the caller's own arguments, handed on as they are.
+            let code = unsafe { next($($argument),*) };
+            if code == 0 {
+                hook::started($comm, $root, $counts);
+            }
+            code
+        }
+    };
+}
+
+define_start! { MPI_Comm_spawn (a: Ptr, b: Ptr, count: c_int, d: Ptr, root: c_int, comm: Comm, g: Ptr, h: Ptr) root comm std::iter::once(count) }
+define_start! { MPI_Comm_spawn_multiple (count: c_int, b: Ptr, c: Ptr, counts: Counts, e: Ptr, root: c_int, comm: Comm, h: Ptr, i: Ptr) root comm {
+    // SAFETY: at the root, as many counts as there are programs; elsewhere none is looked at.
+    (0..usize::try_from(count).unwrap_or(0)).map(move |place| unsafe { *counts.add(place) })
+} }
 
 define! { (a: Ptr, b: Ptr), waiting; MPI_Wait PMPI_Wait }
 define! { (a: c_int, b: Ptr, c: Ptr), waiting; MPI_Waitall PMPI_Waitall }

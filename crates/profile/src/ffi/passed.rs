@@ -1,26 +1,26 @@
-//! The arguments of a call: how much it moves, and how.
+//! The arguments of a call: message size and flags.
 
 use std::ffi::c_int;
 
 use super::mpi::Mpi;
 use super::{Counts, Op, Ptr, Type, Types};
-use crate::communicators::Known;
+use crate::communicators::LiveCommunicator;
 use crate::table::{DERIVED, IGNORED_DIFFER, IN_PLACE, NO_ROOT, NOT_COMMUTATIVE, UNEQUAL};
 
-/// What a call passes.
+/// Arguments of a call that are recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Passed {
     /// Its message bytes.
     pub(super) bytes: u64,
-    /// Tells calls with other counts and datatypes apart.
+    /// Hash that distinguishes calls with other counts and datatypes.
     pub(super) mixed: u64,
     /// Its root, or [`NO_ROOT`].
     pub(super) root: c_int,
-    /// The constants of [`crate::table`].
+    /// Flags: the constants of [`crate::table`].
     pub(super) flags: u8,
 }
 
-/// `MPI_IN_PLACE`, which Fortran's bindings hand on as C's.
+/// Returns true for `MPI_IN_PLACE`, which Fortran's bindings pass on as C's.
 pub(super) fn is_in_place(buffer: Ptr) -> bool {
     buffer.addr() == 1
 }
@@ -33,7 +33,7 @@ impl Passed {
     /// A call without data.
     pub(super) const NOTHING: Self = Self { bytes: 0, mixed: 0, root: NO_ROOT, flags: 0 };
 
-    /// A call of so many elements.
+    /// A call of this many elements.
     #[inline]
     pub(super) fn elements(mpi: &Mpi, count: u64, datatype: Type) -> Self {
         let (size, derived) = mpi.datatype(datatype);
@@ -45,7 +45,7 @@ impl Passed {
         }
     }
 
-    /// The same with a C count, which is no less than 0 in a valid call.
+    /// Like `elements`, for a C count, which is not negative in a valid call.
     #[inline]
     pub(super) fn block(mpi: &Mpi, count: c_int, datatype: Type) -> Self {
         Self::elements(mpi, u64::try_from(count).unwrap_or(0), datatype)
@@ -66,17 +66,17 @@ impl Passed {
         self
     }
 
-    /// Blocks that each rank has one of: with arguments of the other side, which MPI ignores on this rank or which describe
-    /// the same.
+    /// Blocks of which each rank has one. `other` are the arguments of the other side, which MPI ignores on this rank
+    /// or which describe the same data.
     fn beside(mut self, own: (c_int, Type), other: (c_int, Type)) -> Self {
         self.flags |= set(IGNORED_DIFFER, own != other);
         self
     }
 
-    /// Gather, where `root` is this rank or not.
+    /// Arguments of a gather, on the root or elsewhere.
     pub(super) fn gathered(
         mpi: &Mpi,
-        known: &Known,
+        known: &LiveCommunicator,
         root: c_int,
         (buffer, send): (Ptr, (c_int, Type)),
         receive: (c_int, Type),
@@ -92,10 +92,10 @@ impl Passed {
         Self::block(mpi, own.0, own.1).beside(own, other).root(root).in_place(buffer)
     }
 
-    /// Scatter, where `root` is this rank or not.
+    /// Arguments of a scatter, on the root or elsewhere.
     pub(super) fn scattered(
         mpi: &Mpi,
-        known: &Known,
+        known: &LiveCommunicator,
         root: c_int,
         send: (c_int, Type),
         (buffer, receive): (Ptr, (c_int, Type)),
@@ -114,11 +114,11 @@ impl Passed {
         if is_root { passed.in_place(buffer) } else { passed }
     }
 
-    /// Blocks of different sizes, one for each rank: their mean, and whether they differ.
+    /// Blocks of different sizes, one per rank: their mean, and a flag if they differ.
     ///
     /// # Safety
     ///
-    /// There must be a count for each of `ranks`.
+    /// `counts` must have a count for each of `ranks`.
     pub(super) unsafe fn blocks(mpi: &Mpi, ranks: u32, counts: Counts, datatype: Type) -> Self {
         // SAFETY: as the caller says.
         let (sum, unequal) = unsafe { sum(ranks, counts) };
@@ -128,11 +128,11 @@ impl Passed {
         passed
     }
 
-    /// A vector in parts of different sizes, one for each rank: the whole of it, and whether they differ.
+    /// A vector in parts of different sizes, one per rank: its size, and a flag if the parts differ.
     ///
     /// # Safety
     ///
-    /// There must be a count for each of `ranks`.
+    /// `counts` must have a count for each of `ranks`.
     pub(super) unsafe fn parts(mpi: &Mpi, ranks: u32, counts: Counts, datatype: Type) -> Self {
         // SAFETY: as the caller says.
         let (sum, unequal) = unsafe { sum(ranks, counts) };
@@ -140,11 +140,11 @@ impl Passed {
         Self { flags: passed.flags | set(UNEQUAL, unequal), ..passed }
     }
 
-    /// Blocks of different sizes and types, one for each rank: their mean, and whether they differ.
+    /// Blocks of different sizes and types, one per rank: their mean, and a flag if they differ.
     ///
     /// # Safety
     ///
-    /// There must be a count and a datatype for each of `ranks`.
+    /// Counts and datatypes must have an entry for each of `ranks`.
     pub(super) unsafe fn typed_blocks(mpi: &Mpi, ranks: u32, counts: Counts, datatypes: Types) -> Self {
         let mut all = Self::NOTHING;
         let mut first = None;
@@ -161,11 +161,11 @@ impl Passed {
     }
 }
 
-/// The sum of counts, and whether they differ.
+/// The sum of counts; true if they differ.
 ///
 /// # Safety
 ///
-/// There must be a count for each of `ranks`.
+/// `counts` must have a count for each of `ranks`.
 unsafe fn sum(ranks: u32, counts: Counts) -> (u64, bool) {
     if ranks == 0 {
         return (0, false);

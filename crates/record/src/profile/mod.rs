@@ -1,12 +1,12 @@
-//! What a program calls, as plain data: `profile.json`.
+//! Calls of a program, as plain data: `profile.json`.
 //!
 //! | module | job |
 //! |---|---|
 //! | here | the profile of a job |
-//! | [`rank`] | what one rank leaves behind, of which a profile is made |
+//! | [`rank`] | the record of one rank, from which a profile is made |
 //! | [`sizes`] | message sizes in steps finer than powers of two |
-//! | [`weight`] | what programs spend in calls, as weights for tuning |
-//! | [`prospect`] | what a program could gain |
+//! | [`weight`] | time that programs spend in calls, as weights for tuning |
+//! | [`prospect`] | expected saving of a program |
 
 pub mod prospect;
 pub mod rank;
@@ -24,13 +24,13 @@ use crate::units::{Bytes, Ranks, Seconds};
 /// The name of the file.
 pub const FILE: &str = "profile.json";
 
-/// The same as a page.
+/// Profile as a page.
 pub const PAGE: &str = "profile.html";
 
 /// The version of `profile.json` that this version writes.
 pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
 
-/// How a collective was called.
+/// Mode of a collective call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
@@ -38,7 +38,7 @@ pub enum Mode {
     Blocking,
     /// The call returns at once (`MPI_Ibcast`); the time is that of the call, without waiting for it.
     NonBlocking,
-    /// The call makes a request to be started again and again (`MPI_Bcast_init`).
+    /// The call makes a request that is started again and again (`MPI_Bcast_init`).
     Persistent,
 }
 
@@ -48,47 +48,69 @@ names!(Mode {
     Persistent "persistent",
 });
 
-/// What a program called, on all ranks.
+/// Calls of a program, on all ranks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Profile {
     /// The format of this structure.
     pub format: FormatVersion,
     /// The words that started the job.
     pub command: Vec<String>,
-    /// What the program calls itself.
+    /// Name by which the program was started.
     pub program: String,
-    /// What `MPI_Get_library_version` says.
+    /// Text of `MPI_Get_library_version`.
     pub library: String,
     /// When the job was started.
     pub started: String,
     /// The size of `MPI_COMM_WORLD`.
     pub ranks: Ranks,
-    /// How many of its ranks each node had, in the order of the nodes' first ranks.
+    /// Number of its ranks on each node, in the order of the nodes' first ranks.
     pub nodes: Nodes,
     /// Time between the end of `MPI_Init` and the beginning of `MPI_Finalize`.
     pub wall: Spread,
     /// Ranks that left nothing.
     pub missing: Vec<u32>,
-    /// Ranks that did not reach `MPI_Finalize`: what they did since they last wrote is not known.
+    /// The worlds that the program started by `MPI_Comm_spawn`. Their ranks are numbered after those of
+    /// `MPI_COMM_WORLD`, and their calls count like all others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub spawned: Vec<Spawned>,
+    /// Number of processes that the program started by `MPI_Comm_spawn`.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub started_processes: u64,
+    /// Ranks that did not reach `MPI_Finalize`; calls after their last record are missing.
     pub unfinished: Vec<u32>,
     /// The code that the launcher exited with.
     pub exit_code: Option<i32>,
-    /// Every n-th call of a communicator had a barrier before it.
+    /// Interval, in calls of a communicator, between those with a barrier before them.
     pub imbalance: Option<u32>,
-    /// The communicators that collectives were called on: those of equal size and layout are one.
+    /// The communicators of the collectives; those of equal size and layout are joined.
     pub communicators: Vec<Communicator>,
     /// The calls, by communicator, operation, mode and size.
     pub calls: Vec<Calls>,
     /// Messages from rank to rank.
     pub messages: Activity,
-    /// Waiting for requests, and looking after them.
+    /// Waiting for requests, and testing them.
     pub waiting: Activity,
+}
+
+fn is_none(count: &u64) -> bool {
+    *count == 0
+}
+
+/// A world of processes that a program started.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spawned {
+    /// The number that its first rank has in the profile.
+    pub first: u32,
+    /// The size of its `MPI_COMM_WORLD`.
+    pub ranks: Ranks,
+    /// Number of them that left a record.
+    pub seen: u32,
 }
 
 /// A time on several ranks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Spread {
-    /// How many ranks.
+    /// Number of ranks.
     pub ranks: u32,
     /// The sum over the ranks.
     pub total: Seconds,
@@ -98,7 +120,23 @@ pub struct Spread {
     pub slowest: Seconds,
 }
 
+/// The most threads of a rank that call MPI at the same time.
+const THREADS: f64 = 1024.0;
+
+/// The longest time of a job: 30 years.
+const LONGEST: f64 = 1e9;
+
 impl Spread {
+    /// Returns true if these are possible times of ranks.
+    pub fn is_possible(&self) -> bool {
+        let (total, fastest, slowest) = (self.total.0, self.fastest.0, self.slowest.0);
+        let ranks = f64::from(self.ranks);
+        // The sum has an error of rounding.
+        (0.0..=slowest).contains(&fastest)
+            && slowest <= LONGEST
+            && (0.0..=slowest * ranks * (1.0 + 1e-6) + 1e-9).contains(&total)
+    }
+
     /// Adds a rank.
     pub fn add(&mut self, time: Seconds) {
         self.fastest = if self.ranks == 0 { time } else { Seconds(self.fastest.0.min(time.0)) };
@@ -116,28 +154,28 @@ impl Spread {
 /// Communicators of a size and a layout.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Communicator {
-    /// Their size; 0 where that was not kept.
+    /// Their size; 0 if it was not recorded.
     pub ranks: Ranks,
-    /// Their ranks on each node; empty where that is not known.
+    /// Their ranks on each node; empty if unknown.
     pub nodes: Nodes,
-    /// Whether they are between two groups: rules don't act on these.
+    /// True if they are intercommunicators: rules don't act on these.
     pub between_groups: bool,
-    /// Those of the program, by their members.
-    pub groups: Vec<Group>,
+    /// The groups of processes of these communicators.
+    pub groups: Vec<CommunicatorGroup>,
     /// Operations of which all ranks passed the same counts and datatypes in every blocking call.
     pub agree: Vec<Operation>,
-    /// Operations of which some ranks passed other counts or datatypes; what is in neither list is not known.
+    /// Operations of which some ranks passed other counts or datatypes; those in neither list are unknown.
     pub disagree: Vec<Operation>,
 }
 
 /// Members of communicators.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Group {
-    /// The name of the first communicator, where it has one.
+pub struct CommunicatorGroup {
+    /// The name of the first communicator, if it has one.
     pub name: String,
-    /// How many communicators were made of it.
+    /// Number of communicators of these members.
     pub communicators: u64,
-    /// The members as ranks in `MPI_COMM_WORLD`: first, step, count; missing where they are not known.
+    /// The members as ranks in `MPI_COMM_WORLD`: first, step, count; missing if unknown.
     pub ranks: Option<Vec<(u32, u32, u32)>>,
 }
 
@@ -148,11 +186,11 @@ pub struct Calls {
     pub communicator: usize,
     /// The operation.
     pub operation: Operation,
-    /// How it was called.
+    /// Mode of the calls.
     pub mode: Mode,
-    /// The message bytes of a call, as cells have them; the smallest, where several sizes share an entry.
+    /// The message bytes of a call, as cells have them; the smallest if several sizes share an entry.
     pub bytes: Bytes,
-    /// The largest; missing where it is the same.
+    /// The largest; missing if it is the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub up_to: Option<Bytes>,
     /// The message bytes of all calls of all ranks.
@@ -167,27 +205,30 @@ pub struct Calls {
     pub derived: u64,
     /// Of these, calls with unequal counts for the ranks.
     pub unequal: u64,
-    /// Of these, calls with other values in arguments that MPI ignores than in those that it looks at.
+    /// Of these, calls in which ignored arguments differ from those that MPI uses.
     pub ignored_differ: u64,
-    /// Whether all calls had the same root; missing without a root.
+    /// True if all calls had the same root; missing without a root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub same_root: Option<bool>,
     /// The time in them on the ranks that called.
     pub time: Spread,
     /// The longest call.
     pub longest: Seconds,
-    /// Calls of which all ranks kept the time.
+    /// Calls whose time all ranks recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub each: Option<Each>,
-    /// What calls with a barrier before them showed.
+    /// Times of the calls that had a barrier before them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sampled: Option<Sampled>,
+    /// For some calls that had a barrier before them, the time of each rank's arrival after that of the first one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub arrivals: Vec<Vec<Seconds>>,
 }
 
-/// Calls of which all ranks of the communicator kept the time.
+/// Calls whose time all ranks of the communicator recorded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Each {
-    /// How many.
+    /// Number of calls.
     pub calls: u64,
     /// The sum over them of the time on the rank that was slowest in each.
     pub slowest: Seconds,
@@ -195,10 +236,10 @@ pub struct Each {
     pub mean: Seconds,
 }
 
-/// Calls with a barrier before them, on all ranks.
+/// Calls that the profiler timed after a barrier, summed over ranks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sampled {
-    /// How many.
+    /// Number of calls, of all ranks.
     pub rank_calls: u64,
     /// The time in the barrier: waiting for late ranks.
     pub waiting: Seconds,
@@ -207,14 +248,14 @@ pub struct Sampled {
 }
 
 impl Sampled {
-    /// The share of the call itself in both.
+    /// The share of the call itself in the sum of both.
     pub fn share(&self) -> Option<f64> {
         let both = self.waiting.0 + self.own.0;
         (both > 0.0).then(|| self.own.0 / both)
     }
 }
 
-/// How often something was done, and for how long.
+/// Number and time of calls that are no collectives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Activity {
     /// Calls of all ranks.
@@ -244,11 +285,12 @@ impl Calls {
             longest: Seconds(0.0),
             each: None,
             sampled: None,
+            arrivals: Vec::new(),
         }
     }
 
-    /// The time in all calls on the rank that was slowest in each, as far as times were kept; else that of the rank with the
-    /// largest sum.
+    /// The sum over all calls of the time on the slowest rank, estimated from recorded calls; otherwise the time of the
+    /// rank with the largest sum.
     pub fn slowest(&self) -> Seconds {
         let kept = self.each.filter(|each| each.mean.0 > 0.0);
         kept.map_or(self.time.slowest, |each| Seconds(self.time.mean().0 * each.slowest.0 / each.mean.0))
@@ -259,19 +301,19 @@ impl Calls {
         Bytes(self.sum.checked_div(self.rank_calls).unwrap_or(self.bytes.0))
     }
 
-    /// Calls of a communicator: those of all ranks by its size.
+    /// Number of calls of a communicator: those of all ranks divided by its size.
     pub fn calls(&self, communicator: &Communicator) -> f64 {
         self.rank_calls as f64 / f64::from(communicator.ranks.0.max(1))
     }
 }
 
 impl Profile {
-    /// Whether all ranks left all that they did.
+    /// Returns true if all ranks left a complete record.
     pub fn is_complete(&self) -> bool {
         self.missing.is_empty() && self.unfinished.is_empty()
     }
 
-    /// What a time of all ranks is by the clock on the wall, were it spread evenly.
+    /// Converts a time summed over all ranks to wall time, as if it were spread evenly.
     pub fn wall_of(&self, total: Seconds) -> Seconds {
         Seconds(total.0 / f64::from(self.wall.ranks.max(1)))
     }
@@ -281,18 +323,33 @@ impl Profile {
         &self.communicators[calls.communicator]
     }
 
-    /// The cell of calls, where rules can act on them: tunable, blocking, on a communicator of several ranks.
+    /// The cell of calls, if rules can act on them: tunable, blocking, on a communicator of several ranks.
     pub fn cell(&self, calls: &Calls) -> Option<Cell> {
         let communicator = self.communicator(calls);
-        let collective = Collective::of(calls.operation)?;
+        let collective = Collective::from_operation(calls.operation)?;
         let acts = calls.mode == Mode::Blocking && !communicator.between_groups && communicator.ranks.0 > 1;
         let bytes = if collective.has_sizes() { calls.mean_bytes() } else { Bytes(0) };
         acts.then_some(Cell { collective, ranks: communicator.ranks, bytes })
     }
 
-    /// Whether every place that one part of the profile names in another is there.
+    /// Returns true if all references between parts of the profile are valid, and its times are possible.
     pub fn is_consistent(&self) -> bool {
-        self.calls.iter().all(|calls| calls.communicator < self.communicators.len())
+        let times = [self.wall, self.messages.time, self.waiting.time];
+        // Threads call side by side, and a call may go on while the record is written.
+        let most = THREADS * self.wall.slowest.0 + 1.0;
+        let arrive = |calls: &Calls, ranks: Ranks| {
+            let is_possible = |time: &Seconds| (0.0..=most).contains(&time.0);
+            calls.arrivals.iter().all(|call| call.len() == ranks.0 as usize && call.iter().all(is_possible))
+        };
+        let fits = |calls: &Calls| {
+            let counts = [calls.in_place, calls.not_commutative, calls.derived, calls.unequal, calls.ignored_differ];
+            self.communicators.get(calls.communicator).is_some_and(|communicator| arrive(calls, communicator.ranks))
+                && calls.time.is_possible()
+                && calls.time.slowest.0 <= most
+                && (0.0..=most).contains(&calls.longest.0)
+                && counts.iter().all(|count| *count <= calls.rank_calls)
+        };
+        times.iter().all(Spread::is_possible) && self.calls.iter().all(fits)
     }
 }
 

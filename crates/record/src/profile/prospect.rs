@@ -1,4 +1,4 @@
-//! What a program could gain from a tuning, as plain data.
+//! Possible gain of a program from a tuning, as plain data.
 
 use collrules_rules::Collective;
 use serde::{Deserialize, Serialize};
@@ -7,44 +7,43 @@ use super::{Mode, Profile};
 use crate::estimate::Estimate;
 use crate::units::Seconds;
 
-/// What a program could gain.
+/// Possible gain of a program.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Prospects {
-    /// The run that was looked at; none where there was no run, so that only bounds are known.
+    /// The run that was used; none if there was none, so that only bounds are known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,
-    /// By entry of the profile, in its order: those on which rules can act.
+    /// The entries of the profile on which rules can act, in its order.
     pub entries: Vec<Prospect>,
-    /// Where the time went.
-    pub shares: Shares,
+    /// Shares of the time by kind of call.
+    pub shares: TimeShares,
 }
 
-/// What could be gained in the calls of an entry. Times are those of the mean rank, so that they can be compared with
-/// the wall time.
+/// Possible gain in the calls of an entry. Times are those of the mean rank, comparable to the wall time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Prospect {
     /// The place of the entry in the profile.
     pub entry: usize,
     /// The collective.
     pub collective: Collective,
-    /// The time in the calls, without what is known or taken to be waiting for late ranks: no tuning can save more.
+    /// The time in the calls, without known or estimated waiting for late ranks: no tuning can save more.
     pub time: Seconds,
-    /// What the rules of the run are expected to save, in seconds.
+    /// Expected saving with the rules of the run, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub saved: Option<Estimate>,
-    /// Why that is not known.
+    /// Reason why it is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unknown: Option<String>,
 }
 
-/// Where the time of the mean rank went, between init and finalize.
+/// Time of the mean rank between init and finalize, by kind of call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Shares {
+pub struct TimeShares {
     /// All of it.
     pub wall: Seconds,
     /// Blocking collectives on which rules can act.
     pub tunable: Seconds,
-    /// Of these, waiting for late ranks, as far as it was looked for.
+    /// Of these, waiting for late ranks, if it was measured.
     pub late: Seconds,
     /// Blocking collectives that coll/tuned has no algorithms for.
     pub untunable: Seconds,
@@ -58,9 +57,9 @@ pub struct Shares {
     pub waiting: Seconds,
 }
 
-impl Shares {
-    /// Where the time of a profile went.
-    pub fn of(profile: &Profile) -> Self {
+impl TimeShares {
+    /// Sums up the times of a profile by kind of call.
+    pub fn from_profile(profile: &Profile) -> Self {
         let mut shares = Self {
             wall: profile.wall.mean(),
             messages: profile.wall_of(profile.messages.time.total),
@@ -75,7 +74,9 @@ impl Shares {
                     shares.late.0 += late.0;
                     &mut shares.tunable
                 }
-                (None, Mode::Blocking) if Collective::of(calls.operation).is_none() => &mut shares.untunable,
+                (None, Mode::Blocking) if Collective::from_operation(calls.operation).is_none() => {
+                    &mut shares.untunable
+                }
                 (None, Mode::Blocking) => &mut shares.elsewhere,
                 (None, _) => &mut shares.not_blocking,
             };
@@ -84,15 +85,16 @@ impl Shares {
         shares
     }
 
-    /// What is left: the program's own work, and what of MPI is not looked at.
+    /// Returns the rest of the time: the program's own work, and parts of MPI that are not profiled.
     pub fn rest(&self) -> Seconds {
         let known = [self.tunable, self.untunable, self.elsewhere, self.not_blocking, self.messages, self.waiting];
         Seconds((self.wall.0 - known.iter().map(|part| part.0).sum::<f64>()).max(0.0))
     }
 }
 
-/// What calls take of the mean rank themselves, and what waiting for late ranks takes: nothing where nobody looked. Of calls
-/// with a barrier before them both are known, the others are taken to be alike.
+/// Splits the time of calls on the mean rank into the calls themselves and waiting for late ranks; no waiting is
+/// assumed if it was not measured. Both are known for calls with a barrier before them; the others are assumed to be
+/// alike.
 pub fn own_and_late(profile: &Profile, calls: &super::Calls) -> (Seconds, Seconds) {
     let sampled = calls.sampled.unwrap_or_default();
     let rest = (calls.time.total.0 - sampled.own.0).max(0.0);
@@ -100,7 +102,7 @@ pub fn own_and_late(profile: &Profile, calls: &super::Calls) -> (Seconds, Second
     (profile.wall_of(Seconds(sampled.own.0 + own)), profile.wall_of(Seconds(sampled.waiting.0 + rest - own)))
 }
 
-/// The share of calls that is not waiting for late ranks: 1 where nobody looked.
+/// The share of calls that is not waiting for late ranks: 1 if no calls were sampled.
 fn own_share(profile: &Profile, calls: &super::Calls) -> f64 {
     // Calls of few samples take the share of all calls of the operation on that communicator.
     let alike = || {
@@ -118,7 +120,7 @@ fn own_share(profile: &Profile, calls: &super::Calls) -> f64 {
 }
 
 impl Prospects {
-    /// What is expected to be saved in all calls, with the ends of the interval where each has one; none where nothing is
+    /// Sums up the expected savings of all calls, with the ends of the interval if each has one; none if no saving is
     /// known.
     pub fn saved<'a>(entries: impl Iterator<Item = &'a Prospect>) -> Option<Estimate> {
         let known = entries.filter_map(|prospect| prospect.saved);
@@ -136,7 +138,7 @@ impl Prospects {
         Seconds(self.entries.iter().map(|prospect| prospect.time.0).sum())
     }
 
-    /// The time in calls of which the run says nothing.
+    /// The time in calls that the run did not measure.
     pub fn unknown(&self) -> Seconds {
         let unknown = self.entries.iter().filter(|prospect| prospect.saved.is_none());
         Seconds(unknown.map(|prospect| prospect.time.0).sum())
@@ -169,6 +171,8 @@ mod tests {
             nodes: Nodes(vec![2]),
             wall: spread(10.0),
             missing: Vec::new(),
+            spawned: Vec::new(),
+            started_processes: 0,
             unfinished: Vec::new(),
             exit_code: None,
             imbalance: Some(2),
@@ -195,7 +199,7 @@ mod tests {
         // Sampled: 1 s of both ranks in the calls and 3 s before them. The others took 3 s, three quarters of it waiting.
         let (own, late) = own_and_late(&profile, &profile.calls[0]);
         assert_eq!((own, late), (Seconds((1.0 + 0.75) / 2.0), Seconds((3.0 + 2.25) / 2.0)));
-        let shares = Shares::of(&profile);
+        let shares = TimeShares::from_profile(&profile);
         assert_eq!((shares.tunable, shares.late), (Seconds(3.5), Seconds(2.625)));
         assert_eq!(shares.rest(), Seconds(6.5));
     }

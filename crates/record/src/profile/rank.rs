@@ -1,7 +1,7 @@
-//! What the profiling library saw on one rank: a file per rank, written anew from time to time and merged later.
+//! Record of the profiling library on one rank: a file per rank, rewritten from time to time and merged later.
 //!
-//! A file per rank, and no reduction in `MPI_Finalize`: it outlives a program that aborts, is killed or never finalizes,
-//! and adds no communication to the program.
+//! Files instead of a reduction in `MPI_Finalize`: they outlive a program that aborts, is killed or never finalizes,
+//! and add no communication to the program.
 
 use collrules_rules::Operation;
 use serde::{Deserialize, Serialize};
@@ -24,66 +24,81 @@ pub const ENDING: &str = "rank.json";
 /// The ending of the note that a process of another MPI leaves.
 pub const FOREIGN: &str = "foreign";
 
-/// What one rank did.
+/// The ending of the note that a process leaves that begins an MPI session.
+pub const SESSION: &str = "session";
+
+/// Calls of one rank.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RankRecord {
     /// The format of this structure.
     pub format: FormatVersion,
-    /// The program's name for itself.
+    /// The program's name, as it sees it.
     pub program: String,
-    /// What `MPI_Get_library_version` says.
+    /// Text of `MPI_Get_library_version`.
     pub library: String,
     /// The rank in `MPI_COMM_WORLD`.
     pub rank: u32,
     /// The size of `MPI_COMM_WORLD`.
     pub ranks: u32,
-    /// What the host calls itself.
+    /// The job of the rank: that of mpirun, or one of spawned processes.
+    #[serde(default)]
+    pub job: String,
+    /// True if a program started it with `MPI_Comm_spawn`.
+    #[serde(default)]
+    pub spawned: bool,
+    /// Number of processes it started, as the root of `MPI_Comm_spawn`.
+    #[serde(default)]
+    pub started: u64,
+    /// Name of the host, as MPI returns it.
     pub host: String,
-    /// Whether the program reached `MPI_Finalize`.
+    /// True if the program reached `MPI_Finalize`.
     pub finalized: bool,
     /// Nanoseconds from the end of `MPI_Init` to the beginning of `MPI_Finalize`, or to the time of writing.
     pub wall: u64,
-    /// Every n-th call of a communicator had a barrier before it.
+    /// Interval, in calls of a communicator, between those with a barrier before them.
     pub imbalance: Option<u32>,
-    /// The groups of processes that communicators of this rank were made of.
-    pub groups: Vec<Group>,
-    /// Calls, by group, operation, mode, size and what the calls had in common.
+    /// The groups of processes of this rank's communicators.
+    pub groups: Vec<ProcessGroup>,
+    /// Calls, by group, operation, mode, size and flags.
     pub calls: Vec<RankCalls>,
     /// The times of some calls, the same ones on all ranks.
     #[serde(default)]
-    pub kept: Kept,
+    pub kept: KeptCalls,
+    /// The times in the barriers before some calls, the same ones on all ranks.
+    #[serde(default)]
+    pub waits: KeptCalls,
     /// Messages from rank to rank.
-    pub messages: Activity,
-    /// Waiting for requests, and looking after them.
-    pub waiting: Activity,
+    pub messages: RankActivity,
+    /// Waiting for requests, and testing them.
+    pub waiting: RankActivity,
 }
 
-/// Blocking calls of which the time was kept.
+/// Blocking calls whose time was recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Kept {
-    /// Every n-th call of a group, from its first one on, as far as there was room.
+pub struct KeptCalls {
+    /// Interval between recorded calls of a group, from its first one on, as far as there was room.
     pub every: u32,
     /// The calls.
     pub calls: Vec<KeptCall>,
 }
 
-/// A call of which the time was kept.
+/// A call whose time was recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "KeptWords", from = "KeptWords")]
 pub struct KeptCall {
     /// The place of the group.
     pub group: usize,
-    /// The blocking calls of the group before it.
+    /// The number of blocking calls of the group before it.
     pub turn: u32,
     /// The operation.
     pub operation: Operation,
     /// The message bytes.
     pub bytes: u64,
-    /// Nanoseconds in it.
+    /// Nanoseconds in it, or in the barrier before it.
     pub time: u64,
 }
 
-/// The same without names, since there are a thousand of them.
+/// Recorded call without field names, since a file has a thousand of them.
 type KeptWords = (usize, u32, Operation, u64, u64);
 
 impl From<KeptCall> for KeptWords {
@@ -98,48 +113,47 @@ impl From<KeptWords> for KeptCall {
     }
 }
 
-/// Processes in an order, of which communicators were made.
+/// An ordered group of processes from which communicators were made.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Group {
-    /// Tells groups of other processes, or of another order, apart; the same on all ranks. 0 where groups were too many
-    /// to be told apart.
+pub struct ProcessGroup {
+    /// Hash of the members and their order, the same on all ranks; 0 if there were too many groups to distinguish.
     pub members: u64,
-    /// How many processes there are; 0 where that was not kept either.
+    /// Number of processes; 0 if that was not recorded either.
     pub size: u32,
-    /// Whether the communicator was one between two groups.
+    /// True if the communicator was an intercommunicator.
     pub between_groups: bool,
-    /// The name of the first communicator, where the program or MPI gave it one.
+    /// The name of the first communicator, if the program or MPI gave it one.
     pub name: String,
-    /// How many communicators were made of it.
+    /// Number of communicators of these members.
     pub communicators: u64,
-    /// The members as ranks in `MPI_COMM_WORLD`: first, step, count. Its first process alone writes them down.
+    /// The members as ranks in `MPI_COMM_WORLD`: first, step, count. Only its first process records them.
     pub ranks: Option<Vec<(u32, u32, u32)>>,
-    /// What calls of an operation passed, mixed over the calls in their order: the same on two ranks that passed the same.
+    /// Hash of the arguments of an operation's calls, in order; equal on ranks that passed the same.
     pub passed: Vec<(Operation, u64)>,
 }
 
-/// Calls that had much in common.
+/// Calls with common properties.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RankCalls {
     /// The place of the group.
     pub group: usize,
     /// The operation.
     pub operation: Operation,
-    /// How it was called.
+    /// Mode of the calls.
     pub mode: Mode,
-    /// The smallest and the largest message bytes that belong here; the same where sizes are told apart.
+    /// The smallest and the largest message bytes; the same if sizes are distinguished.
     pub bytes: (u64, u64),
-    /// Whether the send buffer was the receive buffer.
+    /// True if the send buffer was the receive buffer.
     pub in_place: bool,
-    /// Whether the reduction operation commutes.
+    /// True if the reduction operation commutes.
     pub commutative: bool,
-    /// Whether a datatype was not a predefined one.
+    /// True if a datatype was not a predefined one.
     pub derived: bool,
-    /// Whether the counts for the ranks differed.
+    /// True if the counts for the ranks differed.
     pub unequal: bool,
-    /// Whether arguments of scatter or gather that MPI ignores differed from those that it looks at.
+    /// True if arguments of scatter or gather that MPI ignores differed from those that it uses.
     pub ignored_differ: bool,
-    /// How many calls.
+    /// Number of calls.
     pub calls: u64,
     /// Nanoseconds in them.
     pub time: u64,
@@ -147,17 +161,17 @@ pub struct RankCalls {
     pub longest: u64,
     /// The message bytes of all calls.
     pub sum: u64,
-    /// The root of the first call, and whether a later call had another.
+    /// The root of the first call, and true if a later call had another one.
     pub root: Option<(i32, bool)>,
-    /// Of calls with a barrier before them: how many, nanoseconds in the barrier, nanoseconds in the call.
+    /// Calls with a barrier before them: their number, nanoseconds in the barrier, nanoseconds in the call.
     pub sampled: (u64, u64, u64),
 }
 
-/// How often something was done, and for how long.
+/// Number and time of calls that are no collectives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Activity {
-    /// How often.
+pub struct RankActivity {
+    /// Number of calls.
     pub calls: u64,
-    /// For how many nanoseconds.
+    /// Nanoseconds in it.
     pub time: u64,
 }

@@ -1,9 +1,9 @@
 //! Message sizes in steps finer than powers of two.
 
-/// The steps of a doubling, as a power of two.
+/// Steps per doubling, as a power of two.
 const STEPS: u32 = 3;
 
-/// The largest size not above this one that has at most four leading binary digits: eight steps per doubling.
+/// The largest size that is not above this one and has at most four leading binary digits: eight steps per doubling.
 pub fn step(bytes: u64) -> u64 {
     match bytes.checked_ilog2() {
         Some(power) if power > STEPS => bytes >> (power - STEPS) << (power - STEPS),

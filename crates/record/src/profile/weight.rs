@@ -1,4 +1,4 @@
-//! What programs spend in calls, as weights for tuning.
+//! Time that programs spend in calls, as weights for tuning.
 
 use std::collections::BTreeMap;
 
@@ -13,21 +13,21 @@ use crate::placement::Nodes;
 use crate::policy::Assumption;
 use crate::units::{Bytes, Ranks, Seconds};
 
-/// The share of the time that is measured; the rest is in calls of many cells with little time each.
+/// The share of the time that is measured; the rest is spread over many cells with little time each.
 pub const COVERED: f64 = 0.95;
 
-/// What programs spend in the calls of a cell.
+/// Time that programs spend in the calls of a cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Weight {
     /// The cell.
     pub cell: Cell,
-    /// Where the ranks of its communicators are; empty where that is not known.
+    /// Ranks of its communicators on each node; empty if unknown.
     pub nodes: Nodes,
-    /// The time of the mean rank in its calls, waiting for late ranks left out where it is known.
+    /// The time of the mean rank in its calls, without waiting for late ranks if that is known.
     pub time: Seconds,
 }
 
-/// What cells have in common that are measured as one: all but the size, of which the step.
+/// Key of cells that are measured as one: their common properties, with a step instead of the size.
 type Near = (Collective, Ranks, Vec<u32>, u64);
 
 /// The weights of programs, each with a factor, the most time first. Sizes that are at most an eighth apart are measured as
@@ -57,8 +57,7 @@ pub fn weights(profiles: &[(Profile, f64)]) -> Vec<Weight> {
     all
 }
 
-/// The size at which a cell is measured: whole elements of the datatype that calls are made with. Calls without data reach
-/// no algorithm.
+/// The size at which a cell is measured: a multiple of the datatype's size. Calls without data run no algorithm.
 fn measurable(cell: Cell) -> Option<Bytes> {
     if !cell.collective.has_sizes() {
         return Some(Bytes(0));
@@ -67,7 +66,7 @@ fn measurable(cell: Cell) -> Option<Bytes> {
     (cell.bytes.0 > 0).then(|| Bytes(cell.bytes.0.div_ceil(element) * element))
 }
 
-/// What all of these programs were seen to keep to. It says nothing of others.
+/// Lists the assumptions that all of these programs met in their profiles. Other programs may violate them.
 pub fn kept_to(profiles: &[(Profile, f64)]) -> Vec<Assumption> {
     let blocking = || {
         profiles.iter().flat_map(|(profile, _)| {
@@ -75,7 +74,7 @@ pub fn kept_to(profiles: &[(Profile, f64)]) -> Vec<Assumption> {
         })
     };
     let complete = profiles.iter().all(|(profile, _)| profile.is_complete());
-    let reduces = |operation: Operation| Collective::of(operation).is_some_and(Collective::reduces);
+    let reduces = |operation: Operation| Collective::from_operation(operation).is_some_and(Collective::reduces);
     let rooted = |operation: Operation| matches!(operation, Operation::Gather | Operation::Scatter);
     let holds = |concerns: &dyn Fn(Operation) -> bool, keeps: &dyn Fn(&Profile, &super::Calls) -> bool| {
         let mut concerned = blocking().filter(|(_, calls)| concerns(calls.operation)).peekable();

@@ -1,4 +1,4 @@
-//! Reading files that should be small, without filling the memory with one that is not.
+//! Reading files that should be small, without filling the memory if one is not.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -6,21 +6,21 @@ use std::path::Path;
 
 use crate::memory::available;
 
-/// The largest file that is read whole, but for samples: findings of ten thousand cells take 30 MB.
+/// The largest file that is read whole, except samples: findings of ten thousand cells take 30 MB.
 const MOST_BYTES: u64 = 256 << 20;
 
-/// What a file holds; an error where that is more than any file of its kind.
+/// Reads a file; fails if it is larger than any file of its kind.
 pub fn read_whole(path: &Path) -> io::Result<Vec<u8>> {
     read_up_to(path, MOST_BYTES)
 }
 
-/// The same of text.
+/// Reads a text file; fails if it is larger than any file of its kind, or not UTF-8.
 pub fn read_text(path: &Path) -> io::Result<String> {
     String::from_utf8(read_whole(path)?).map_err(|cause| io::Error::new(io::ErrorKind::InvalidData, cause.utf8_error()))
 }
 
-/// Samples may be as large as a campaign makes them, but not larger than what can be worked with here: their analysis takes
-/// about twice their size of memory, and a resumed campaign three times.
+/// Reads samples, which may be large, but not too large for the memory of this host: analysis takes about twice their
+/// size, a resumed campaign three times.
 pub(super) fn read_samples(path: &Path) -> io::Result<Vec<u8>> {
     read_samples_within(path, available().map(|left| left / 3))
 }
@@ -36,8 +36,8 @@ fn read_samples_within(path: &Path, most: Option<u64>) -> io::Result<Vec<u8>> {
         }
     }
     let why = format!(
-        "it has more than {} MiB, and to work with it takes three times its size of memory, which this host does not have left; \
-         take a host with more",
+        "it has more than {} MiB, and reading it takes three times its size of memory, which this host does not have \
+         left; use a host with more",
         most >> 20
     );
     Err(io::Error::new(io::ErrorKind::FileTooLarge, why))

@@ -1,13 +1,13 @@
-//! What can be wrong with a run directory.
+//! Errors of run directories.
 
 use std::path::{Path, PathBuf};
 
 use crate::format::FormatVersion;
 
-/// Why a run directory cannot be made, read or written. Each message names the path.
+/// Reason why a run directory cannot be created, read or written. Each message names the path.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RunDirError {
-    /// It already holds files of ours, which are never overwritten.
+    /// It already holds files of collrules, which are never overwritten.
     #[error("{} already holds {}; choose another --out", path.display(), found.join(", "))]
     Occupied {
         /// The directory.
@@ -15,10 +15,10 @@ pub enum RunDirError {
         /// The files found in it.
         found: Vec<&'static str>,
     },
-    /// Something else has that name.
+    /// Something other than a directory has that name.
     #[error("{} is not a directory; choose another --out", path.display())]
     NotADirectory {
-        /// What was to be the directory.
+        /// Path of the directory to make.
         path: PathBuf,
     },
     /// The directory cannot be made, or nothing can be written in it.
@@ -26,7 +26,7 @@ pub enum RunDirError {
     Create {
         /// The directory.
         path: PathBuf,
-        /// What the system says.
+        /// Message of the system.
         cause: String,
     },
     /// It holds no manifest.
@@ -35,7 +35,7 @@ pub enum RunDirError {
         /// The directory.
         path: PathBuf,
     },
-    /// It holds what was measured elsewhere, so that nothing is known of the system.
+    /// It holds imported timings, so nothing is known about the system.
     #[error("{} holds imported timings, which only `collrules analyze` can use", path.display())]
     Imported {
         /// The directory.
@@ -46,7 +46,7 @@ pub enum RunDirError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// Message of the system.
         cause: String,
     },
     /// A file cannot be written.
@@ -54,7 +54,7 @@ pub enum RunDirError {
     Write {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// Message of the system.
         cause: String,
     },
     /// Samples cannot be added.
@@ -62,7 +62,7 @@ pub enum RunDirError {
     Append {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// Message of the system.
         cause: String,
     },
     /// Another process writes to it.
@@ -71,27 +71,27 @@ pub enum RunDirError {
         /// The samples file.
         path: PathBuf,
     },
-    /// Journal and samples tell of different launches.
+    /// Journal, plans and samples were not written together.
     #[error(
-        "{} cannot be resumed: launches.jsonl and samples.csv do not belong together, since {why}. Put back the file that \
-         was changed, or measure into a new directory with --out. `collrules analyze` takes the samples that are there",
+        "the files of {} do not belong together, since {why}. Put back the file that was changed, or measure into a new \
+         directory with --out",
         path.display()
     )]
     Unaccounted {
         /// The directory.
         path: PathBuf,
-        /// What is missing, in a clause.
+        /// Mismatch that was found, in a clause.
         why: String,
     },
-    /// A file does not say what it should.
+    /// A file has unexpected content.
     #[error("{} is damaged, or was not written by collrules: {cause}", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong, and where.
+        /// Error and its place.
         cause: String,
     },
-    /// Another version of collrules wrote it, in a way that this one would misread.
+    /// Another version of collrules wrote it, in a format that this one would misread.
     #[error(
         "{} has format {}.{}, and this collrules reads {known}.x; use the collrules that wrote it or another that \
          reads its format",
@@ -107,7 +107,7 @@ pub enum RunDirError {
     },
 }
 
-/// Majors must agree; a newer minor only adds what can be ignored.
+/// Majors must agree; a newer minor only adds fields that can be ignored.
 pub(super) fn check_format(path: &Path, found: FormatVersion, known: FormatVersion) -> Result<(), RunDirError> {
     if found.major == known.major {
         Ok(())

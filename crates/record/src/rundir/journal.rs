@@ -1,7 +1,7 @@
-//! The journal of launches: what the samples do not say, and a resumed campaign has to know.
+//! The journal of launches: facts for a resumed campaign that samples do not contain.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -11,45 +11,53 @@ use super::bounded::read_whole;
 use super::error::{self, RunDirError};
 use super::samples::{settle, whole_lines};
 use crate::cell::Cell;
+use crate::digest::Growing;
 use crate::format::FormatVersion;
 use crate::pattern::Pattern;
 
 /// The format of the journal that this version writes.
-const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 1 };
+const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 2 };
 
-/// In the lines that begin and end a launch: how many bytes of samples there were.
-const SAMPLES_BYTES: &str = "samples_bytes";
+/// The first minor format in which each line has a digest of everything before it.
+const SUMMED: u32 = 2;
 
-/// A line of the journal, in the order in which things happened.
+/// Text before the digest at the end of a line; the next constant is the number of its digits.
+const SUM: &str = ",\"sum\":\"";
+const SUM_DIGITS: usize = 16;
+
+/// The largest number of a planned launch that is accepted.
+const MOST_PLANNED: u32 = 1 << 24;
+
+/// A line of the journal, in the order of events.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Entry {
-    /// The first line.
+pub enum JournalEntry {
+    /// The first line, and one before each change of the plans.
     Format(FormatVersion),
-    /// A launch is about to start; its number is taken from now on.
+    /// A launch is about to start; its number is in use from now on.
     Begun {
         /// Its number, from 0, as in the samples.
         launch: u32,
         /// The planned launch that it carries out, or resumes.
         planned: u32,
-        /// When, in UTC, as in RFC 3339.
+        /// Time of the installation, in UTC, as in RFC 3339.
         at: String,
     },
-    /// A cell got all the samples in this launch that the schedule wants.
+    /// A cell has all samples in this launch that the schedule requires.
     Finished {
         /// The launch.
         launch: u32,
         /// The cell.
         cell: Cell,
     },
-    /// The same of a pattern.
+    /// Like `Finished`, for a pattern.
     FinishedPattern {
         /// The launch.
         launch: u32,
         /// The pattern.
         pattern: Pattern,
     },
-    /// So much time was spent on measuring in this launch.
+    /// Time spent on measuring in this launch so far.
     Spent {
         /// The launch.
         launch: u32,
@@ -60,63 +68,109 @@ pub enum Entry {
     Ended {
         /// The launch.
         launch: u32,
-        /// Whether the planned launch is done; otherwise another launch continues it.
+        /// True if the planned launch is done; otherwise another launch continues it.
         complete: bool,
-        /// Why it ended, in a sentence.
+        /// Reason why it ended, in a sentence.
         why: String,
     },
 }
 
-/// An entry, and the length of the samples file when it was written.
+/// State of the run's files when an entry was written: in the first entry, in those that begin or end a launch, and
+/// before a change of the plans.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct FilesState {
+    /// The length of the samples file; from format 1.1 on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) samples_bytes: Option<u64>,
+    /// The digest of this length of the samples file; from format 1.2 on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) samples_sha256: Option<String>,
+    /// The digest of manifest and refinements; from format 1.2 on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) plans_sha256: Option<String>,
+}
+
+/// Content of a journal.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct JournalText {
+    pub(super) lines: Vec<JournalLine>,
+    /// True if it holds digests of itself, of the plans and of the samples.
+    pub(super) has_digests: bool,
+    /// The first line with a wrong digest.
+    pub(super) altered: Option<usize>,
+}
+
+/// An entry, and the state of the files when it was written.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct JournalLine {
-    pub(super) entry: Entry,
-    /// In entries that begin or end a launch, from format 1.1 on.
-    pub(super) samples_bytes: Option<u64>,
+    pub(super) entry: JournalEntry,
+    pub(super) mark: FilesState,
 }
 
 impl JournalLine {
-    /// The launch that it begins.
+    /// The launch that it begins, if any.
     pub(super) fn begun(&self) -> Option<u32> {
         match self.entry {
-            Entry::Begun { launch, .. } => Some(launch),
+            JournalEntry::Begun { launch, .. } => Some(launch),
             _ => None,
         }
     }
 
-    /// The launch that it is about.
+    /// The launch that it concerns, if any.
     pub(super) fn launch(&self) -> Option<u32> {
         match self.entry {
-            Entry::Format(_) => None,
-            Entry::Begun { launch, .. }
-            | Entry::Finished { launch, .. }
-            | Entry::FinishedPattern { launch, .. }
-            | Entry::Spent { launch, .. }
-            | Entry::Ended { launch, .. } => Some(launch),
+            JournalEntry::Format(_) => None,
+            JournalEntry::Begun { launch, .. }
+            | JournalEntry::Finished { launch, .. }
+            | JournalEntry::FinishedPattern { launch, .. }
+            | JournalEntry::Spent { launch, .. }
+            | JournalEntry::Ended { launch, .. } => Some(launch),
         }
     }
 
     fn read(line: &[u8]) -> serde_json::Result<Self> {
         let value: Value = serde_json::from_slice(line)?;
         let fields = value.as_object().and_then(|entry| entry.values().next());
-        let samples_bytes = fields.and_then(|fields| fields.get(SAMPLES_BYTES)?.as_u64());
-        Ok(Self { entry: serde_json::from_value(value)?, samples_bytes })
+        let mark = fields.map(|fields| serde_json::from_value(fields.clone())).transpose()?.unwrap_or_default();
+        Ok(Self { entry: serde_json::from_value(value)?, mark })
     }
 
-    /// One line of JSON. An older version passes the length over.
-    fn text(entry: &Entry, samples_bytes: u64) -> serde_json::Result<String> {
+    /// One line of JSON. Older versions ignore the mark.
+    fn text(entry: &JournalEntry, mark: Option<&FilesState>) -> serde_json::Result<String> {
         let mut value = serde_json::to_value(entry)?;
-        if let (Entry::Begun { .. } | Entry::Ended { .. }, Some(fields)) =
-            (entry, value.as_object_mut().and_then(|entry| entry.values_mut().next()?.as_object_mut()))
-        {
-            fields.insert(SAMPLES_BYTES.to_owned(), samples_bytes.into());
+        if let (Some(Value::Object(marks)), Some(fields)) = (
+            mark.map(serde_json::to_value).transpose()?,
+            value.as_object_mut().and_then(|entry| entry.values_mut().next()?.as_object_mut()),
+        ) {
+            fields.extend(marks);
         }
         serde_json::to_string(&value)
     }
 }
 
-/// What a journal says; nothing where there is none. An unfinished last line is left out.
-pub(super) fn read(path: &Path) -> Result<Option<Vec<JournalLine>>, RunDirError> {
+/// A line with a digest of everything before it and of itself.
+fn summed(line: &str, before: &Growing) -> String {
+    let sum = sum(line.as_bytes(), before);
+    format!("{}{SUM}{sum}\"}}}}", line.strip_suffix("}}").unwrap_or(line))
+}
+
+fn sum(line: &[u8], before: &Growing) -> String {
+    let mut all = before.clone();
+    all.add(line);
+    let mut sum = all.digest();
+    sum.truncate(SUM_DIGITS);
+    sum
+}
+
+/// A line without its digest, and the digest.
+fn unsummed(line: &[u8]) -> Option<(Vec<u8>, &[u8])> {
+    let place = line.len().checked_sub(SUM.len() + SUM_DIGITS + 3)?;
+    let found = line[place..].strip_prefix(SUM.as_bytes())?.strip_suffix(b"\"}}")?;
+    Some(([&line[..place], b"}}"].concat(), found))
+}
+
+/// Reads a journal; none if there is no file. An unfinished last line is left out.
+pub(super) fn read(path: &Path) -> Result<Option<JournalText>, RunDirError> {
     match read_whole(path) {
         Ok(bytes) => lines(path, &bytes[..whole_lines(&bytes)]).map(Some),
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -124,21 +178,37 @@ pub(super) fn read(path: &Path) -> Result<Option<Vec<JournalLine>>, RunDirError>
     }
 }
 
-fn lines(path: &Path, bytes: &[u8]) -> Result<Vec<JournalLine>, RunDirError> {
+fn lines(path: &Path, bytes: &[u8]) -> Result<JournalText, RunDirError> {
     let bad = |line: usize, cause: String| RunDirError::Damaged {
         path: path.to_owned(),
         cause: format!("line {line}: {cause}"),
     };
-    let mut lines = Vec::new();
-    for (number, line) in bytes.split(|byte| *byte == b'\n').enumerate().filter(|(_, line)| !line.is_empty()) {
-        let line = JournalLine::read(line).map_err(|cause| bad(number + 1, cause.to_string()))?;
+    let (mut lines, mut has_digests, mut altered, mut before) = (Vec::new(), false, None, Growing::default());
+    for (number, text) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate().filter(|(_, line)| *line != b"\n") {
+        let trimmed = text.trim_ascii_end();
+        let line = JournalLine::read(trimmed).map_err(|cause| bad(number + 1, cause.to_string()))?;
         match (number, &line.entry) {
-            (0, Entry::Format(found)) => error::check_format(path, *found, FORMAT)?,
+            (0, JournalEntry::Format(found)) => {
+                error::check_format(path, *found, FORMAT)?;
+                has_digests = found.minor >= SUMMED;
+            }
             (0, _) => return Err(bad(1, "it lacks the line with the format".to_owned())),
-            _ => lines.push(line),
+            (_, JournalEntry::Begun { planned, .. }) if *planned > MOST_PLANNED => {
+                return Err(bad(number + 1, format!("there is no planned launch {planned}")));
+            }
+            _ => {}
         }
+        let is_whole = match unsummed(trimmed) {
+            Some((line, found)) => sum(&line, &before).as_bytes() == found,
+            None => !has_digests,
+        };
+        if !is_whole {
+            altered.get_or_insert(number + 1);
+        }
+        before.add(text);
+        lines.push(line);
     }
-    Ok(lines)
+    Ok(JournalText { lines, has_digests, altered })
 }
 
 /// Appends to a journal.
@@ -147,11 +217,13 @@ pub(super) struct Journal {
     file: File,
     path: PathBuf,
     length: u64,
+    /// The digest so far.
+    digest: Growing,
 }
 
 impl Journal {
     /// Opens a journal, or begins one. An unfinished last line is cut off.
-    pub(super) fn open(path: PathBuf) -> Result<Self, RunDirError> {
+    pub(super) fn open(path: PathBuf, mark: &FilesState) -> Result<Self, RunDirError> {
         let failed = |cause: io::Error| RunDirError::Append { path: path.clone(), cause: cause.to_string() };
         let mut file = OpenOptions::new().read(true).append(true).create(true).open(&path).map_err(failed)?;
         let mut bytes = Vec::new();
@@ -160,19 +232,40 @@ impl Journal {
         if length < bytes.len() {
             file.set_len(length as u64).map_err(failed)?;
         }
-        let mut journal = Self { file, path, length: length as u64 };
+        let mut digest = Growing::default();
+        digest.add(&bytes[..length]);
+        let mut journal = Self { file, path, length: length as u64, digest };
         if length == 0 {
-            journal.append(&Entry::Format(FORMAT), 0)?;
+            journal.seal(mark)?;
         }
         Ok(journal)
     }
 
-    /// Adds a line, where the samples file has so many bytes.
-    pub(super) fn append(&mut self, entry: &Entry, samples_bytes: u64) -> Result<(), RunDirError> {
-        let added = JournalLine::text(entry, samples_bytes).map_err(io::Error::other).and_then(|line| {
-            self.file.write_all((line.clone() + "\n").as_bytes())?;
-            Ok(line.len() + 1)
+    /// Adds a line with the present or coming state of the files.
+    pub(super) fn seal(&mut self, mark: &FilesState) -> Result<(), RunDirError> {
+        self.append(&JournalEntry::Format(FORMAT), Some(mark))
+    }
+
+    /// Adds a line.
+    pub(super) fn append(&mut self, entry: &JournalEntry, mark: Option<&FilesState>) -> Result<(), RunDirError> {
+        let added = self.catch_up().and_then(|()| {
+            let line = summed(&JournalLine::text(entry, mark)?, &self.digest) + "\n";
+            self.file.write_all(line.as_bytes())?;
+            self.digest.add(line.as_bytes());
+            Ok(line.len())
         });
         settle(&self.file, &self.path, &mut self.length, added)
+    }
+
+    /// Reads what this process appended through another handle.
+    fn catch_up(&mut self) -> io::Result<()> {
+        if self.file.metadata()?.len() > self.length {
+            let mut further = Vec::new();
+            self.file.seek(SeekFrom::Start(self.length))?;
+            self.file.read_to_end(&mut further)?;
+            self.digest.add(&further);
+            self.length += further.len() as u64;
+        }
+        Ok(())
     }
 }

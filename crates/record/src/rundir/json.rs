@@ -1,32 +1,35 @@
-//! JSON files of a run directory. There is one way in, which looks at the format before anything else, and one way out,
-//! which puts files in place whole.
+//! JSON files of a run directory. One function reads them and checks the format first; one writes them, whole or not at
+//! all.
 
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+use serde::de::{self, DeserializeOwned, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::bounded::read_text;
 use super::error::{RunDirError, check_format};
-use super::{FINDINGS, MANIFEST, PROOF, RunDir, VALIDATION, refinement};
+use super::{FINDINGS, MANIFEST, PROOF, RunDir, SETTINGS, VALIDATION, refinement};
 use crate::findings::{self, Findings};
-use crate::manifest::{self, FormatVersion, IMPORTED, Manifest};
+use crate::manifest::{self, FormatVersion, IMPORTED, MEASURED, Manifest, SIMULATED};
 use crate::plan::Plan;
 use crate::proof::{self, ShownProof};
+use crate::settings::{self, SettingsFindings};
+use crate::tuning::Digests;
 use crate::validation::{self, Validation};
 
-/// What every file says first: it decides whether the rest means what it seems to.
+/// Head of every file: its format tells if the rest can be read.
 #[derive(Deserialize)]
 struct Head {
     #[serde(default = "first_format")]
     format: FormatVersion,
-    /// In manifests.
+    /// The backend; only in manifests.
     #[serde(default)]
     backend: String,
 }
 
-/// Refinements had no format before they got one.
+/// The format of refinements that state none.
 fn first_format() -> FormatVersion {
     FormatVersion { major: 1, minor: 0 }
 }
@@ -37,66 +40,95 @@ impl RunDir {
         if self.is_imported()? {
             return Err(RunDirError::Imported { path: self.path().to_owned() });
         }
-        self.read_json(MANIFEST, manifest::FORMAT)
+        let manifest: Manifest = self.read_json(MANIFEST, manifest::FORMAT)?;
+        manifest.plan.check().map_err(|cause| RunDirError::Damaged { path: self.file(MANIFEST), cause })?;
+        Ok(manifest)
     }
 
-    /// Whether the timings were imported, so that nothing is known of the system.
+    /// Returns true if the timings were imported, so that the system is unknown. Refuses an unknown backend: its times
+    /// may be real or not.
     pub fn is_imported(&self) -> Result<bool, RunDirError> {
         let path = self.file(MANIFEST);
-        Ok(head(&path, &text_of(&path)?, manifest::FORMAT)?.backend == IMPORTED)
+        let backend = head(&path, &text_of(&path)?, manifest::FORMAT)?.backend;
+        if [IMPORTED, MEASURED, SIMULATED].contains(&backend.as_str()) {
+            return Ok(backend == IMPORTED);
+        }
+        let backend = backend.escape_debug().to_string();
+        let cause = format!("its backend `{backend}` is none of {MEASURED}, {SIMULATED} and {IMPORTED}");
+        Err(RunDirError::Damaged { path, cause })
     }
 
     /// Replaces the manifest.
     pub fn write_manifest(&self, manifest: &Manifest) -> Result<(), RunDirError> {
-        self.write_json(MANIFEST, manifest)
+        self.write_plan(MANIFEST, manifest)
     }
 
-    /// Reads what the analysis concluded.
+    /// Replaces a file with a plan, after the journal has announced it.
+    fn write_plan(&self, name: &str, content: &impl Serialize) -> Result<(), RunDirError> {
+        let text = serde_json::to_string_pretty(content)
+            .map_err(|cause| RunDirError::Write { path: self.file(name), cause: cause.to_string() })?;
+        self.announce(name, &(text + "\n"))?;
+        self.write_json(name, content)
+    }
+
+    /// Reads the conclusions of the analysis.
     pub fn findings(&self) -> Result<Findings, RunDirError> {
         read_json_file(&self.file(FINDINGS), findings::FORMAT)
     }
 
-    /// Writes what the analysis concluded.
+    /// Writes the conclusions of the analysis.
     pub fn write_findings(&self, findings: &Findings) -> Result<(), RunDirError> {
         self.write_json(FINDINGS, findings)
     }
 
-    /// What was shown about the rules; none where nothing was written down.
+    /// Reads the results of the proof; none if none were stored.
     pub fn proof(&self) -> Result<Option<ShownProof>, RunDirError> {
         optional(&self.file(PROOF), proof::FORMAT)
     }
 
-    /// Writes what was shown about the rules, in whole sentences.
-    pub fn write_proof(&self, shown: &[String]) -> Result<(), RunDirError> {
-        self.write_json(PROOF, &ShownProof { format: proof::FORMAT, shown: shown.to_vec() })
+    /// Writes the results of a proof of the rules files with these digests, in whole sentences.
+    pub fn write_proof(&self, shown: &[String], digests: Digests) -> Result<(), RunDirError> {
+        self.write_json(PROOF, &ShownProof { format: proof::FORMAT, shown: shown.to_vec(), digests })
     }
 
-    /// What fresh launches without and with the rules showed; none where nobody looked.
+    /// Reads the comparison of fresh launches without and with the rules; none if there was none.
     pub fn validation(&self) -> Result<Option<Validation>, RunDirError> {
-        let read: Option<Validation> = optional(&self.file(VALIDATION), validation::FORMAT)?;
-        Ok(read.map(Validation::completed))
+        optional(&self.file(VALIDATION), validation::FORMAT)
     }
 
-    /// Writes what fresh launches without and with the rules showed.
+    /// Writes the results of fresh launches without and with the rules.
     pub fn write_validation(&self, validation: &Validation) -> Result<(), RunDirError> {
         self.write_json(VALIDATION, validation)
     }
 
-    /// What a round of refinement measures, from 1 on; none where the round was not begun.
-    pub fn refinement(&self, round: u32) -> Result<Option<Plan>, RunDirError> {
-        optional(&self.file(&refinement(round)), manifest::FORMAT)
+    /// Reads the result of a search for settings; none if there was none.
+    pub fn settings(&self) -> Result<Option<SettingsFindings>, RunDirError> {
+        optional(&self.file(SETTINGS), settings::FORMAT)
     }
 
-    /// Writes what a round of refinement measures.
+    /// Writes the result of a search for settings.
+    pub fn write_settings(&self, found: &SettingsFindings) -> Result<(), RunDirError> {
+        self.write_json(SETTINGS, found)
+    }
+
+    /// Reads the plan of a round of refinement, from 1 on; none if the round was not begun.
+    pub fn refinement(&self, round: u32) -> Result<Option<Plan>, RunDirError> {
+        let path = self.file(&refinement(round));
+        let plan: Option<Plan> = optional(&path, manifest::FORMAT)?;
+        plan.iter().try_for_each(Plan::check).map_err(|cause| RunDirError::Damaged { path, cause })?;
+        Ok(plan)
+    }
+
+    /// Writes the plan of a round of refinement.
     pub fn write_refinement(&self, round: u32, plan: &Plan) -> Result<(), RunDirError> {
-        /// A plan with the format that a manifest gives it otherwise.
+        /// A plan with a format of its own, outside of a manifest.
         #[derive(Serialize)]
-        struct Refinement<'a> {
+        struct RefinementFile<'a> {
             format: FormatVersion,
             #[serde(flatten)]
             plan: &'a Plan,
         }
-        self.write_json(&refinement(round), &Refinement { format: manifest::FORMAT, plan })
+        self.write_plan(&refinement(round), &RefinementFile { format: manifest::FORMAT, plan })
     }
 
     /// Reads a file of a known format, or of a newer minor one.
@@ -109,7 +141,7 @@ impl RunDir {
         let text = serde_json::to_string_pretty(content)
             .map_err(|cause| RunDirError::Write { path: self.file(name), cause: cause.to_string() })?;
         let path = self.file(name);
-        // What a later collrules found out stays: nobody could make it again here.
+        // Results of a later collrules stay: they could not be made again here.
         if let (Ok(ours), Ok(there)) = (head_of(&text), text_of(&path).map(|text| head_of(&text))) {
             there.map_or(Ok(()), |there| check_format(&path, there, ours))?;
         }
@@ -117,7 +149,7 @@ impl RunDir {
     }
 }
 
-/// The file that is meant: the one of this name, where its directory is named.
+/// The file itself, or the file of this name in a directory.
 pub fn within(path: &Path, name: &str) -> PathBuf {
     if path.is_dir() { path.join(name) } else { path.to_owned() }
 }
@@ -129,11 +161,66 @@ fn optional<T: DeserializeOwned>(path: &Path, known: FormatVersion) -> Result<Op
     }
 }
 
-/// Reads a file, wherever it lies.
+/// Reads a file anywhere.
 pub fn read_json_file<T: DeserializeOwned>(path: &Path, known: FormatVersion) -> Result<T, RunDirError> {
     let text = text_of(path)?;
     head(path, &text, known)?;
+    serde_json::from_str::<Numbers>(&text).map_err(|cause| damaged(path, &cause))?;
     serde_json::from_str(&text).map_err(|cause| damaged(path, &cause))
+}
+
+/// More than any time, rate, ratio or fraction in a file.
+const MOST: f64 = 1e15;
+
+/// Any JSON, if none of its numbers with a fraction or an exponent is larger than collrules ever writes.
+struct Numbers;
+
+impl<'de> Deserialize<'de> for Numbers {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Numbers)
+    }
+}
+
+impl<'de> Visitor<'de> for Numbers {
+    type Value = Self;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any JSON")
+    }
+
+    fn visit_f64<E: de::Error>(self, number: f64) -> Result<Self, E> {
+        if number.abs() <= MOST { Ok(self) } else { Err(E::custom(format!("{number:.0e} is out of range"))) }
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_unit<E>(self) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self, A::Error> {
+        while list.next_element::<Self>()?.is_some() {}
+        Ok(self)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self, A::Error> {
+        while map.next_entry::<de::IgnoredAny, Self>()?.is_some() {}
+        Ok(self)
+    }
 }
 
 fn head(path: &Path, text: &str, known: FormatVersion) -> Result<Head, RunDirError> {

@@ -4,8 +4,8 @@ use std::fmt::{Display, Write};
 
 use crate::cell::Cell;
 use crate::pattern::{Pattern, Subject};
-use crate::sample::{COLUMNS, Ended, EndedCast, EndedPoint, PatternSample, Row, Sample, TimedRow};
-use crate::units::Seconds;
+use crate::sample::{COLUMNS, EndReason, EndedCast, EndedPoint, PatternSample, Row, Sample, TimedRow, check_time};
+use crate::units::{Bytes, Seconds};
 
 /// The line of a row, with its line end.
 pub(super) fn line_of(row: &Row) -> String {
@@ -29,16 +29,16 @@ pub(super) fn line_of(row: &Row) -> String {
     }
 }
 
-/// What is before a cast, where candidates stand as well.
+/// Prefix of a cast, in the column where candidates are allowed too.
 const CAST: &str = "ranks:";
 
-fn quoted(ended: &Ended) -> String {
+fn quoted(ended: &EndReason) -> String {
     // No value holds a line break, so that every line break ends a row.
     let why = ended.to_string().replace("\r\n", " ").replace(['\n', '\r'], " ");
     if why.contains([',', '"']) { format!("\"{}\"", why.replace('"', "\"\"")) } else { why }
 }
 
-/// The same of a timing of which some times may be missing.
+/// Formats a timing of which some times may be missing.
 pub(super) fn line_of_timed(row: &TimedRow) -> String {
     let TimedRow { launch, round, cell, candidate, max, min, mean } = *row;
     line(launch, Some((0, round)), Subject::Cell(cell), &candidate, [max, min, mean], "")
@@ -90,8 +90,13 @@ pub(super) fn row_of(line: &str) -> Result<Row, String> {
     let bad = |what: &dyn Display| format!("`{line}`: {what}");
     let whole = |text: &str| text.parse::<u32>().map_err(|error| bad(&error));
     let seconds = |text: &str| text.parse().map(Seconds).map_err(|error| bad(&error));
+    // A clock with large steps may say that a call took no time.
+    let slowest = |text: &str, bytes: Bytes| {
+        let time = seconds(text)?;
+        if time.0 == 0.0 { Ok(time) } else { check_time(time, bytes).map(|()| time).map_err(|why| bad(&why)) }
+    };
     let ended = Some(unquoted(ended)).filter(|ended| !ended.is_empty());
-    let ended: Option<Ended> = ended.map(|ended| ended.parse()).transpose().map_err(|error| bad(&error))?;
+    let ended: Option<EndReason> = ended.map(|ended| ended.parse()).transpose().map_err(|error| bad(&error))?;
     let launch = whole(launch)?;
     let (ranks, bytes) = (ranks.parse().map_err(|error| bad(&error))?, bytes.parse().map_err(|error| bad(&error))?);
     if let Some(shape) = collective.strip_prefix(Pattern::MARK) {
@@ -101,7 +106,7 @@ pub(super) fn row_of(line: &str) -> Result<Row, String> {
             return Ok(Row::EndedCast(EndedCast { launch, pattern, cast, ended }));
         }
         let (visit, round) = (whole(visit)?, whole(round)?);
-        let (max, min, mean) = (seconds(max)?, seconds(min)?, seconds(mean)?);
+        let (max, min, mean) = (slowest(max, bytes)?, seconds(min)?, seconds(mean)?);
         return Ok(Row::Pattern(PatternSample { launch, visit, round, pattern, cast, max, min, mean }));
     }
     let cell = Cell { collective: collective.parse().map_err(|error| bad(&error))?, ranks, bytes };
@@ -110,7 +115,7 @@ pub(super) fn row_of(line: &str) -> Result<Row, String> {
         return Ok(Row::Ended(EndedPoint { launch, cell, candidate, ended }));
     }
     let (visit, round) = (whole(visit)?, whole(round)?);
-    let (max, min, mean) = (seconds(max)?, seconds(min)?, seconds(mean)?);
+    let (max, min, mean) = (slowest(max, bytes)?, seconds(min)?, seconds(mean)?);
     Ok(Row::Sample(Sample { launch, visit, round, cell, candidate, max, min, mean }))
 }
 

@@ -1,4 +1,4 @@
-//! Keeping others from a run without writing to it.
+//! Locks that keep other processes out of a run without writing to it.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
@@ -8,16 +8,27 @@ use std::time::{Duration, Instant};
 
 use super::{MANIFEST, RunDir, RunDirError, SAMPLES};
 
-/// A run directory that is kept from other processes, as long as this lives. The system gives it free when the process
-/// is gone, however it ended.
+/// A run directory that other processes cannot use while this value lives. The system releases the lock when the
+/// process ends, however it ends.
 #[derive(Debug)]
-pub struct Held(#[expect(dead_code, reason = "the lock goes with the handle")] File);
+pub struct RunLock(#[expect(dead_code, reason = "the lock goes with the handle")] File);
 
 impl RunDir {
-    /// Keeps out whoever else wants to measure into the run, and makes no file: samples that are lost stay lost. The lock
-    /// is that of [`Self::log`], or on the manifest where there are no samples. Some shared file systems have no locks;
-    /// then nobody is kept out.
-    pub fn hold(&self) -> Result<Held, RunDirError> {
+    /// Returns true if another process measures into the run, or continues a command on it; none if the file system has
+    /// no locks.
+    pub fn is_held(&self) -> Option<bool> {
+        let file = File::open(self.file(SAMPLES)).ok()?;
+        match file.try_lock_shared() {
+            Ok(()) => Some(false),
+            Err(TryLockError::WouldBlock) => Some(true),
+            Err(TryLockError::Error(_)) => None,
+        }
+    }
+
+    /// Keeps other processes from measuring into the run, without creating files, so that missing samples stay missing.
+    /// The lock is that of [`Self::log`], or on the manifest if there are no samples. On file systems without locks,
+    /// it has no effect.
+    pub fn hold(&self) -> Result<RunLock, RunDirError> {
         let open = |name: &str| OpenOptions::new().read(true).append(true).open(self.file(name));
         let (file, path) = match open(SAMPLES) {
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => (open(MANIFEST), self.file(MANIFEST)),
@@ -26,12 +37,12 @@ impl RunDir {
         let file = file.map_err(|cause| RunDirError::Append { path: path.clone(), cause: cause.to_string() })?;
         lock(&file, &path)?;
         self.sweep();
-        Ok(Held(file))
+        Ok(RunLock(file))
     }
 }
 
-/// Locks a file, and says whether its file system has locks: some shared ones have none. A process that is just being
-/// started holds the locks of the one that starts it for a moment, so that a lock that was given free may seem taken.
+/// Locks a file; false if its file system has no locks. A process that is just being started holds the locks of its
+/// parent for a moment, so a released lock may seem taken.
 pub(super) fn lock(file: &File, path: &Path) -> Result<bool, RunDirError> {
     let until = Instant::now() + Duration::from_millis(500);
     loop {

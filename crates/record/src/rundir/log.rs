@@ -1,17 +1,17 @@
-//! What a campaign writes while it measures, held by one process at a time.
+//! Log of a measuring campaign, held by one process at a time.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 
 use super::bounded::read_text;
 use super::error::RunDirError;
-use super::journal::{self, Entry, Journal};
-use super::{CLOCK, LAUNCHES, RunDir, SampleWriter};
+use super::journal::{self, Journal, JournalEntry};
+use super::{CLOCK, LAUNCHES, RunDir, SampleWriter, SamplesText};
 use crate::clock::{ClockFact, ClockLine};
 use crate::sample::Row;
 
 /// The samples and the journal of a run directory, open for appending. No other process can open them meanwhile; the
-/// system gives them free when this one is gone, however it ended.
+/// system releases them when this one ends, however it ends.
 #[derive(Debug)]
 pub struct RunLog {
     samples: SampleWriter,
@@ -21,27 +21,30 @@ pub struct RunLog {
 }
 
 impl RunLog {
-    /// Opens what was seen to belong together.
+    /// Opens files that were checked to belong together.
     pub(super) fn open(run: &RunDir, past_samples: usize) -> Result<Self, RunDirError> {
         // The samples first: they carry the lock.
         let samples = run.appender()?;
-        let journal = Journal::open(run.file(LAUNCHES))?;
+        let journal = Journal::open(run.file(LAUNCHES), &run.mark(&samples)?)?;
         run.sweep();
         Ok(Self { samples, journal, run: run.clone(), past_samples })
     }
 
-    /// What the journal says so far, and the rows there are.
-    pub fn past(&self) -> Result<(Vec<Entry>, Vec<Row>), RunDirError> {
-        let lines = journal::read(&self.run.file(LAUNCHES))?.unwrap_or_default();
-        Ok((lines.into_iter().map(|line| line.entry).collect(), self.run.samples()?.rows(&self.samples.path)?))
+    /// Reads the entries of the journal so far, and the rows of the samples.
+    pub fn past(&self) -> Result<(Vec<JournalEntry>, Vec<Row>), RunDirError> {
+        let lines = journal::read(&self.run.file(LAUNCHES))?.map(|journal| journal.lines).unwrap_or_default();
+        Ok((
+            lines.into_iter().map(|line| line.entry).collect(),
+            SamplesText::read(&self.samples.path)?.rows(&self.samples.path)?,
+        ))
     }
 
-    /// How many rows there were when the log was opened.
+    /// Returns the number of rows when the log was opened.
     pub fn past_samples(&self) -> usize {
         self.past_samples
     }
 
-    /// Adds what is known about the clock of a launch.
+    /// Adds a fact about the clock of a launch.
     pub fn note_clock(&self, launch: u32, fact: &ClockFact) -> Result<(), RunDirError> {
         let path = self.run.file(CLOCK);
         let line = ClockLine { launch, fact: fact.clone() };
@@ -59,19 +62,21 @@ impl RunLog {
     }
 
     /// Adds a line to the journal.
-    pub fn note(&mut self, entry: &Entry) -> Result<(), RunDirError> {
-        self.journal.append(entry, self.samples.length)
+    pub fn note(&mut self, entry: &JournalEntry) -> Result<(), RunDirError> {
+        let is_mark = matches!(entry, JournalEntry::Begun { .. } | JournalEntry::Ended { .. });
+        let mark = is_mark.then(|| self.run.mark(&self.samples)).transpose()?;
+        self.journal.append(entry, mark.as_ref())
     }
 
-    /// Whether the file system keeps other processes out; some cannot.
+    /// Returns true if the file system has locks that keep other processes out.
     pub fn is_locked(&self) -> bool {
         self.samples.locked
     }
 }
 
 impl RunDir {
-    /// What is known about clocks and harness, launch by launch; nothing where the file is missing, as in runs of a
-    /// simulation. Lines that cannot be read are left out: an unfinished one, or one of a newer version.
+    /// Reads the facts about clocks and harness, launch by launch; none if the file is missing, as in simulated runs.
+    /// Unreadable lines are skipped: unfinished ones, or those of a newer version.
     pub fn clock(&self) -> Result<Vec<ClockLine>, RunDirError> {
         let path = self.file(CLOCK);
         match read_text(&path) {

@@ -1,4 +1,4 @@
-//! The run directory: created once, appended to while measuring, read back, and given its derived files.
+//! The run directory: created once, appended to while measuring, and then completed by derived files.
 
 mod account;
 mod bounded;
@@ -18,34 +18,37 @@ use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 
+use crate::digest::{Growing, digest};
 use crate::manifest::Manifest;
+use crate::plan::{Plan, Schedule};
+use journal::{FilesState, Journal, JournalText};
 
 pub use bounded::{read_text, read_whole};
 pub use error::RunDirError;
-pub use journal::Entry;
+pub use journal::JournalEntry;
 pub use json::{read_json_file, within};
-pub use lock::Held;
+pub use lock::RunLock;
 pub use log::RunLog;
 pub use progress::Progress;
 pub use samples::{SampleWriter, SamplesText, check_head, samples_text};
 
-/// Where the numbers come from.
+/// Provenance of the numbers.
 pub const MANIFEST: &str = "manifest.json";
 /// The timings.
 pub const SAMPLES: &str = "samples.csv";
-/// What is known about clocks and harness.
+/// Facts about clocks and harness.
 pub const CLOCK: &str = "clock.jsonl";
-/// What the samples do not say of the launches.
+/// Journal of the launches.
 pub const LAUNCHES: &str = "launches.jsonl";
-/// What the analysis concluded.
+/// Conclusions of the analysis.
 pub const FINDINGS: &str = "findings.json";
 /// The rules that Open MPI reads.
 pub const RULES: &str = "rules.conf";
-/// The same rules before it was shown, or where it is not so, that Open MPI obeys them.
+/// Rules without a successful proof that Open MPI obeys them.
 pub const UNPROVEN: &str = "rules.conf.unproven";
 /// HAN's rules file.
 pub const HAN: &str = "han.conf";
-/// HAN's rules file that was not yet shown to be obeyed.
+/// HAN's rules file without a successful proof that HAN obeys it.
 pub const HAN_UNPROVEN: &str = "han.conf.unproven";
 /// Switches the rules on: a parameter file of Open MPI.
 pub const MCA_PARAMS: &str = "mca-params.conf";
@@ -55,42 +58,46 @@ pub const ENVIRONMENT: &str = "env.sh";
 pub const TUNE: &str = "tune.conf";
 /// The findings for people.
 pub const REPORT: &str = "report.md";
-/// The same as a page.
+/// Findings as a page.
 pub const PAGE: &str = "report.html";
-/// What was shown about the rules and the Open MPI in use.
+/// Results of the proof of the rules in the Open MPI in use.
 pub const PROOF: &str = "proof.json";
-/// What fresh launches without and with the rules showed.
+/// Comparison of fresh launches without and with the rules.
 pub const VALIDATION: &str = "validation.json";
-/// What a check of performance guidelines found.
+/// Result of a check of performance guidelines.
 pub const GUIDELINES: &str = "guidelines.json";
-/// The same for people, as a page, as text, and as a table.
+/// Result of the check of guidelines as a page.
 pub const GUIDELINES_PAGE: &str = "guidelines.html";
-/// The same as text.
+/// Result of the check of guidelines as text.
 pub const GUIDELINES_TEXT: &str = "guidelines.md";
-/// The same as a table.
+/// Result of the check of guidelines as a table.
 pub const GUIDELINES_TABLE: &str = "guidelines.csv";
 /// Calls that stall, with their distributions.
 pub const IRREGULAR: &str = "irregular.json";
-/// The same as text.
+/// Stalls as text.
 pub const IRREGULAR_TEXT: &str = "irregular.md";
-/// The same as a page.
+/// Stalls as a page.
 pub const IRREGULAR_PAGE: &str = "irregular.html";
 /// Gathers and scatters in pieces for programs in C, with the sizes that were found.
 pub const HMPI: &str = "hmpi.h";
 /// The communication model.
 pub const MODEL: &str = "model.json";
-/// The same as text.
+/// Communication model as text.
 pub const MODEL_TEXT: &str = "model.md";
-/// The same as a page.
+/// Communication model as a page.
 pub const MODEL_PAGE: &str = "model.html";
-/// What an importer noticed.
+/// Result of a search for settings.
+pub const SETTINGS: &str = "settings.json";
+/// Journal of that search.
+pub const SETTINGS_LOG: &str = "settings.jsonl";
+/// Findings of an importer.
 pub const IMPORT: &str = "import.json";
 
 /// The decision tree with its evidence, as text.
 pub const TREE_TEXT: &str = "tree.txt";
-/// The same for programs.
+/// Decision tree as JSON, for programs.
 pub const TREE_JSON: &str = "tree.json";
-/// The same as a drawing.
+/// Decision tree as a drawing.
 pub const TREE_SVG: &str = "tree.svg";
 
 /// The run directory with the launches of a comparison without and with the rules, from 1 on.
@@ -98,16 +105,18 @@ pub fn comparison(number: u32) -> String {
     format!("validation-{number}")
 }
 
-/// What a round of refinement measured, from 1 on: a plan.
+/// Returns the name of the plan of a round of refinement, from 1 on.
 pub fn refinement(round: u32) -> String {
     format!("refinement-{round}.json")
 }
 
-/// What begins the name of a directory in a run that holds the run of another layout, which shares its rules.
+/// Prefix of the name of a directory in a run that holds the run of another layout, which shares its rules.
 pub const LAYOUT: &str = "layout-";
 
-/// All files of a run directory that have one name.
-pub const FILES: [&str; 20] = [
+/// All files of a run directory with fixed names.
+pub const FILES: [&str; 22] = [
+    SETTINGS,
+    SETTINGS_LOG,
     MANIFEST,
     SAMPLES,
     CLOCK,
@@ -130,17 +139,17 @@ pub const FILES: [&str; 20] = [
     TREE_SVG,
 ];
 
-/// A directory with one campaign, or with what was derived from a foreign table.
+/// A directory with one campaign, or with results derived from a foreign table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunDir {
     path: PathBuf,
     absolute: PathBuf,
 }
 
-/// This name in a directory, with a number where it is taken.
+/// This name in a directory, with a number if it is taken.
 pub fn unused(directory: &Path, name: &str) -> PathBuf {
     let (mut path, mut number) = (directory.join(name), 1);
-    // A link that leads nowhere is somebody's as well.
+    // A link that leads nowhere takes the name as well.
     while path.symlink_metadata().is_ok() {
         number += 1;
         path = directory.join(format!("{name}-{number}"));
@@ -149,11 +158,12 @@ pub fn unused(directory: &Path, name: &str) -> PathBuf {
 }
 
 impl RunDir {
-    /// Makes the directory of a new campaign, with its manifest and without samples.
+    /// Creates the directory of a new campaign, with its manifest and without samples.
     ///
-    /// Never touches a directory that already holds a file of ours.
+    /// Never touches a directory that already holds a file of collrules.
     pub fn create(path: impl Into<PathBuf>, manifest: &Manifest) -> Result<Self, RunDirError> {
         let run = Self::prepare_derived(path)?;
+        manifest.plan.check().map_err(|cause| RunDirError::Write { path: run.file(MANIFEST), cause })?;
         let failed =
             |name: &str, cause: io::Error| RunDirError::Write { path: run.file(name), cause: cause_of(&cause) };
         let text = serde_json::to_string_pretty(manifest).map_err(|error| failed(MANIFEST, error.into()))? + "\n";
@@ -183,7 +193,7 @@ impl RunDir {
         Ok(found)
     }
 
-    /// Makes a directory that will hold derived files only. Refuses what [`Self::create`] refuses.
+    /// Creates a directory for derived files only. Fails like [`Self::create`].
     pub fn prepare_derived(path: impl Into<PathBuf>) -> Result<Self, RunDirError> {
         let run = Self::at(path.into())?;
         match fs::metadata(&run.path) {
@@ -192,7 +202,7 @@ impl RunDir {
             Err(_) => fs::create_dir_all(&run.path)
                 .map_err(|cause| RunDirError::Create { path: run.path.clone(), cause: cause_of(&cause) })?,
         }
-        // A dangling link counts as well: somebody wants that name.
+        // A dangling link counts as well: its name is taken.
         let found: Vec<_> = FILES.into_iter().filter(|name| run.file(name).symlink_metadata().is_ok()).collect();
         if !found.is_empty() {
             return Err(run.occupied(found));
@@ -215,7 +225,7 @@ impl RunDir {
         }
     }
 
-    /// Names a directory that is there, whatever it holds: what was derived from foreign tables has no manifest.
+    /// Opens an existing directory, whatever it holds: results derived from foreign tables have no manifest.
     pub fn derived(path: impl Into<PathBuf>) -> Result<Self, RunDirError> {
         let run = Self::at(path.into())?;
         if run.path.is_dir() { Ok(run) } else { Err(RunDirError::NotARun { path: run.path }) }
@@ -238,7 +248,7 @@ impl RunDir {
         &self.path
     }
 
-    /// The directory from the root on, for files that others read from elsewhere.
+    /// The absolute path of the directory, for files that are read from elsewhere.
     pub fn absolute(&self) -> &Path {
         &self.absolute
     }
@@ -248,18 +258,135 @@ impl RunDir {
         self.path.join(name)
     }
 
-    /// Reads the samples, of this format or a newer minor one.
+    /// Reads the samples, of this format or a newer minor one. Fails if they do not belong to journal and manifest.
     pub fn samples(&self) -> Result<SamplesText, RunDirError> {
-        SamplesText::read(&self.file(SAMPLES))
+        self.agreeing(|| {
+            // The journal first: what is measured meanwhile is behind its last line.
+            let journal = journal::read(&self.file(LAUNCHES))?;
+            let samples = SamplesText::read(&self.file(SAMPLES))?;
+            let why = self.mismatch(journal.as_ref(), &samples)?;
+            Ok((samples, why))
+        })
     }
 
-    /// Opens the samples to append more. A line that an interrupted writer left unfinished is cut off.
+    /// Returns true if the journal holds digests, which reveal a change of plans and samples; runs of earlier versions
+    /// have none.
+    pub fn has_digests(&self) -> Result<bool, RunDirError> {
+        Ok(journal::read(&self.file(LAUNCHES))?.is_some_and(|journal| journal.has_digests))
+    }
+
+    /// Fails if manifest or refinements were changed.
+    pub fn check_plans(&self) -> Result<(), RunDirError> {
+        self.agreeing(|| {
+            let journal = journal::read(&self.file(LAUNCHES))?;
+            let plans = self.plans_digest(None)?;
+            Ok(((), journal.and_then(|journal| account::alteration(&journal, None, &plans))))
+        })
+    }
+
+    /// Records digests of manifest, refinements and samples, so that changes are detected: for runs that were not
+    /// measured in place.
+    pub fn seal(&self) -> Result<(), RunDirError> {
+        let mark = self.mark_of(&SamplesText::read_or_empty(&self.file(SAMPLES))?.text, self.plans_digest(None)?);
+        // Opening seals what has no journal yet.
+        let is_new = !self.file(LAUNCHES).exists();
+        let mut journal = Journal::open(self.file(LAUNCHES), &mark)?;
+        if is_new { Ok(()) } else { journal.seal(&mark) }
+    }
+
+    /// Retries reading while another process may be writing.
+    fn agreeing<T>(
+        &self,
+        mut read: impl FnMut() -> Result<(T, Option<String>), RunDirError>,
+    ) -> Result<T, RunDirError> {
+        for _ in 0..2 {
+            if let (read, None) = read()? {
+                return Ok(read);
+            }
+        }
+        match read()? {
+            (read, None) => Ok(read),
+            (_, Some(why)) => Err(RunDirError::Unaccounted { path: self.path.clone(), why }),
+        }
+    }
+
+    /// Returns the reason why samples do not belong to journal and manifest; none if they do.
+    fn mismatch(&self, journal: Option<&JournalText>, samples: &SamplesText) -> Result<Option<String>, RunDirError> {
+        if !self.file(MANIFEST).exists() {
+            return Ok(None);
+        }
+        let path = self.file(SAMPLES);
+        let is_measured = !self.is_imported()?;
+        let Some(journal) = journal else {
+            // Runs that were made of others had no journal before digests.
+            let is_alone = is_measured && self.manifest()?.merged.is_empty();
+            let is_missing = is_alone && !samples.rows(&path)?.is_empty();
+            return Ok(is_missing.then(|| format!("{LAUNCHES} is missing")));
+        };
+        let plan = || {
+            if is_measured {
+                self.manifest().map(|manifest| manifest.plan)
+            } else {
+                Ok(Plan::new(Vec::new(), 0, Schedule::default(), 0))
+            }
+        };
+        if journal.has_digests {
+            let altered = account::alteration(journal, Some(&samples.text), &self.plans_digest(None)?);
+            return Ok(altered.or(account::unmarked(journal, &samples.text, &plan()?)));
+        }
+        let disagreement = account::disagreement(journal, &samples.text, &samples.rows(&path)?, &plan()?);
+        Ok(disagreement.or(account::alteration(journal, None, "")))
+    }
+
+    /// Returns the current state of the files, with length and digest from the writer of the samples.
+    fn mark(&self, samples: &SampleWriter) -> Result<FilesState, RunDirError> {
+        Ok(FilesState {
+            samples_bytes: Some(samples.length),
+            samples_sha256: Some(samples.digest.digest()),
+            plans_sha256: Some(self.plans_digest(None)?),
+        })
+    }
+
+    fn mark_of(&self, samples: &str, plans: String) -> FilesState {
+        let (samples_bytes, samples_sha256) = (Some(samples.len() as u64), Some(digest(samples.as_bytes())));
+        FilesState { samples_bytes, samples_sha256, plans_sha256: Some(plans) }
+    }
+
+    /// The digest of manifest and refinements, as they are or with one of them replaced.
+    fn plans_digest(&self, replaced: Option<(&str, &[u8])>) -> Result<String, RunDirError> {
+        let mut digest = Growing::default();
+        let names = std::iter::once(MANIFEST.to_owned()).chain((1..).map(refinement));
+        for name in names {
+            let path = self.file(&name);
+            match replaced {
+                Some((other, text)) if other == name => digest.add(text),
+                _ => match read_whole(&path) {
+                    Ok(bytes) => digest.add(&bytes),
+                    Err(cause) if cause.kind() == io::ErrorKind::NotFound => break,
+                    Err(cause) => return Err(RunDirError::Read { path, cause: cause.to_string() }),
+                },
+            }
+        }
+        Ok(digest.digest())
+    }
+
+    /// Announces a change of a plan in the journal, if there is one.
+    fn announce(&self, name: &str, text: &str) -> Result<(), RunDirError> {
+        if !self.file(LAUNCHES).exists() {
+            return Ok(());
+        }
+        let plans = self.plans_digest(Some((name, text.as_bytes())))?;
+        let mark = self.mark_of(&SamplesText::read_or_empty(&self.file(SAMPLES))?.text, plans);
+        Journal::open(self.file(LAUNCHES), &mark)?.seal(&mark)
+    }
+
+    /// Opens the samples to append more. An unfinished last line is cut off.
     pub fn appender(&self) -> Result<SampleWriter, RunDirError> {
         SampleWriter::open(self.file(SAMPLES))
     }
 
-    /// Opens what a campaign writes, for this process alone, to begin or to resume. Makes what an interruption kept from
-    /// being made. Refuses journal and samples that do not belong together, and then changes nothing.
+    /// Opens the files that a campaign writes, for this process alone, to begin or to resume. Creates files that an
+    /// interruption left out. Fails without changes if journal and samples do not belong together.
     pub fn log(&self) -> Result<RunLog, RunDirError> {
         let held = self.hold()?;
         let past_samples = self.accounted()?;
@@ -281,7 +408,11 @@ impl RunDir {
         let samples = SamplesText::read_or_empty(&path)?;
         let rows = samples.rows(&path)?;
         let why = match journal::read(&self.file(LAUNCHES))? {
-            Some(journal) => account::disagreement(&journal, &samples.text, &rows, &self.manifest()?.plan),
+            Some(journal) => {
+                let (plan, plans) = (self.manifest()?.plan, self.plans_digest(None)?);
+                let disagreement = account::disagreement(&journal, &samples.text, &rows, &plan);
+                disagreement.or(account::alteration(&journal, Some(&samples.text), &plans))
+            }
             None => (!rows.is_empty()).then(|| format!("{LAUNCHES} is missing")),
         };
         match why {
@@ -290,7 +421,7 @@ impl RunDir {
         }
     }
 
-    /// Removes temporary files that a killed process left behind. Only for who holds the log.
+    /// Removes temporary files of a killed process. The caller must hold the lock.
     fn sweep(&self) {
         let entries = fs::read_dir(&self.path).into_iter().flatten().flatten();
         for entry in entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(TEMPORARY)) {
@@ -299,12 +430,12 @@ impl RunDir {
         }
     }
 
-    /// Writes a derived file, or replaces it, whole or not at all.
+    /// Writes or replaces a derived file, whole or not at all.
     pub fn write(&self, name: &str, text: &str) -> Result<PathBuf, RunDirError> {
         self.write_bytes(name, text.as_bytes())
     }
 
-    /// The same with what may be no text.
+    /// Writes a file of bytes that need not be text.
     pub fn write_bytes(&self, name: &str, content: &[u8]) -> Result<PathBuf, RunDirError> {
         let path = self.file(name);
         match whole_file(&self.path, content).and_then(|written| Ok(written.persist(&path)?)) {
@@ -313,35 +444,39 @@ impl RunDir {
         }
     }
 
-    /// Gives a file of the directory another name, in place of what has that name.
+    /// Renames a file of the directory, replacing any file of that name.
     pub fn rename(&self, from: &str, to: &str) -> Result<(), RunDirError> {
         let path = self.file(to);
         fs::rename(self.file(from), &path).map_err(|cause| RunDirError::Write { path, cause: cause_of(&cause) })
     }
 
-    /// Removes the directory of a campaign that took no samples, so that its name is free again. What else is in the
-    /// directory stays, and then the directory does too.
+    /// Removes a file of the directory, if there is one.
+    pub fn remove(&self, name: &str) -> Result<(), RunDirError> {
+        let path = self.file(name);
+        match fs::remove_file(&path) {
+            Err(cause) if cause.kind() != io::ErrorKind::NotFound => {
+                Err(RunDirError::Write { path, cause: cause_of(&cause) })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Removes the directory of a campaign without samples, so that its name is free again. If it holds other files,
+    /// these and the directory stay.
     pub fn discard(self) -> Result<(), RunDirError> {
-        let samples = self.samples()?;
+        let samples = SamplesText::read(&self.file(SAMPLES))?;
         if samples.text.lines().count() > samples::HEAD_LINES {
             return Ok(());
         }
-        for path in [SAMPLES, LAUNCHES, MANIFEST].map(|name| self.file(name)) {
-            match fs::remove_file(&path) {
-                Err(cause) if cause.kind() != io::ErrorKind::NotFound => {
-                    return Err(RunDirError::Write { path, cause: cause_of(&cause) });
-                }
-                _ => {}
-            }
-        }
+        [SAMPLES, LAUNCHES, MANIFEST].iter().try_for_each(|name| self.remove(name))?;
         // Fails where something else is in it.
         let _ = fs::remove_dir(&self.path);
         Ok(())
     }
 }
 
-/// Puts a text in place of what a file holds, whole or not at all. Where the file is a link, what it leads to gets the
-/// text. Its permission bits stay, and so does its owner where the system allows it.
+/// Replaces the content of a file, whole or not at all. If the file is a link, its target gets the text. Permission
+/// bits stay, and so does the owner if the system allows it.
 pub fn replace(path: &Path, text: impl AsRef<[u8]>) -> io::Result<()> {
     replaced(path, text.as_ref()).map_err(by_cause)
 }
@@ -358,8 +493,8 @@ fn replaced(path: &Path, text: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes a text under a name that a user chose, whole or not at all, in place of what has that name. Pipes and devices
-/// are written to as they are.
+/// Writes a text to a path that a user chose, whole or not at all, replacing any file of that name. Pipes and devices
+/// are written to directly.
 pub fn put(path: &Path, text: &str) -> io::Result<()> {
     match fs::metadata(path) {
         Ok(found) if found.is_file() => replace(path, text),
@@ -373,7 +508,7 @@ pub fn put(path: &Path, text: &str) -> io::Result<()> {
     }
 }
 
-/// The same under a name that must not exist yet.
+/// Writes a text, whole or not at all, under a name that must not exist yet.
 pub fn put_new(path: &Path, text: impl AsRef<[u8]>) -> io::Result<()> {
     let written = whole_file(parent(path), text.as_ref()).and_then(|written| Ok(written.persist_noclobber(path)?));
     written.map(drop).map_err(by_cause)
@@ -384,10 +519,10 @@ fn parent(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// What the names of our temporary files begin with.
+/// Prefix of the names of our temporary files.
 const TEMPORARY: &str = ".collrules-";
 
-/// A complete file in a directory that has no name of its own yet.
+/// A complete temporary file in a directory, not renamed yet.
 fn whole_file(directory: &Path, content: &[u8]) -> io::Result<tempfile::NamedTempFile> {
     // Others read these files too, on a cluster everybody: what the umask allows, not the private mode of a
     // temporary file.
@@ -398,8 +533,8 @@ fn whole_file(directory: &Path, content: &[u8]) -> io::Result<tempfile::NamedTem
     Ok(file)
 }
 
-/// What the system says. `tempfile` adds the name of its file, which tells nobody anything.
-/// The same error without the name of a temporary file, which says nothing to users.
+/// Removes from an error the name of a temporary file, which means nothing to users. `tempfile` adds it to the message
+/// of the system.
 fn by_cause(error: io::Error) -> io::Error {
     io::Error::new(error.kind(), cause_of(&error))
 }

@@ -1,50 +1,53 @@
-//! How far a campaign is, read by anybody while it is written: without a lock, and whatever is half there.
+//! Progress of a campaign, for readers without a lock, even while it is written or if parts are missing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::time::SystemTime;
 
 use super::bounded::read_samples;
-use super::journal::Entry;
+use super::journal::JournalEntry;
 use super::samples::whole_lines;
 use super::{LAUNCHES, RunDir, SAMPLES};
 use crate::units::Seconds;
 
-/// How far a campaign is.
+/// Progress of a campaign.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Progress {
-    /// Launches that ended with all that they were to do.
+    /// When each launch began, in UTC, as in RFC 3339.
+    pub begun: Vec<String>,
+    /// Launches that were completed.
     pub complete: u32,
     /// Launches that ended early.
     pub failed: u32,
-    /// Why the last one that failed did.
+    /// Reason of the last launch that failed.
     pub why: Option<String>,
     /// Seconds that launches spent on measuring.
     pub spent: Seconds,
-    /// Timings.
+    /// Number of timings.
     pub samples: usize,
-    /// Cells with a timing.
+    /// Number of cells with a timing.
     pub cells: usize,
-    /// How long ago anything was written, by the clock of the file system; 0 where that clock is ahead of ours.
+    /// Time since the last write, by the clock of the file system; 0 if that clock is ahead of ours.
     pub silent: Option<Seconds>,
-    /// How far it is ahead, if it is.
+    /// Lead of the file system's clock over ours, if it is ahead.
     pub ahead: Option<Seconds>,
 }
 
 impl RunDir {
-    /// How far the campaign is. What is missing counts as not there yet, and what cannot be read as not written yet: files on
-    /// other hosts come late, and in pieces.
+    /// Reads the progress of the campaign. Missing files and unreadable lines count as not written yet: files from
+    /// other hosts arrive late and in pieces.
     pub fn progress(&self) -> Progress {
         let mut progress = Progress::default();
         let journal = fs::read(self.file(LAUNCHES)).unwrap_or_default();
         let mut spent = BTreeMap::new();
         for line in journal[..whole_lines(&journal)].split(|byte| *byte == b'\n') {
             match serde_json::from_slice(line) {
-                Ok(Entry::Ended { complete: true, .. }) => progress.complete += 1,
-                Ok(Entry::Ended { why, .. }) => {
+                Ok(JournalEntry::Begun { at, .. }) => progress.begun.push(at),
+                Ok(JournalEntry::Ended { complete: true, .. }) => progress.complete += 1,
+                Ok(JournalEntry::Ended { why, .. }) => {
                     (progress.failed, progress.why) = (progress.failed + 1, Some(why));
                 }
-                Ok(Entry::Spent { launch, seconds }) => drop(spent.insert(launch, seconds)),
+                Ok(JournalEntry::Spent { launch, seconds }) => drop(spent.insert(launch, seconds)),
                 _ => {}
             }
         }
@@ -91,7 +94,7 @@ mod tests {
                        {\"ended\":{\"launch\":0,\"complete\":false,\"why\":\"a node died\"}}\n\
                        \0\0\0\n{\"begun\":{\"launch\":1,\"planned\":0,\"at\":\"x\"}}\n{\"ended\":{\"lau";
         fs::write(run.file(LAUNCHES), journal).expect("writes");
-        let samples = "# collrules samples 1.1\nlaunch,visit,round,collective\n0,0,0,bcast,4,8,builtin,1,1,1,\n\
+        let samples = "# collrules samples 1.0\nlaunch,visit,round,collective\n0,0,0,bcast,4,8,builtin,1,1,1,\n\
                        0,0,1,bcast,4,8,builtin,1,1,1,\n0,,,bcast,4,8,tuned:1/0/0/0,,,,dropped: x\n0,0,0,scatter,4,8,b";
         fs::write(run.file(SAMPLES), samples).expect("writes");
         let progress = run.progress();

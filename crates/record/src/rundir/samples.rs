@@ -9,26 +9,20 @@ use super::bounded::read_samples;
 use super::error::{self, RunDirError};
 use super::lines::{line_of, line_of_timed, row_of};
 use super::lock::lock;
+use crate::digest::Growing;
 use crate::format::FormatVersion;
 use crate::pattern::Pattern;
-use crate::sample::{COLUMNS, Ended, EndedPoint, FORMAT, PatternSample, Row, Sample, TimedRow};
+use crate::sample::{COLUMNS, EndReason, EndedPoint, FORMAT, PatternSample, Row, Sample, TimedRow};
 
-/// The line of the format and the line of the columns.
+/// Lines before the rows: the format and the columns.
 pub(super) const HEAD_LINES: usize = 2;
 
-/// What the first line begins with; the format follows.
+/// Prefix of the first line; the format follows.
 const MARK: &str = "# collrules samples ";
 
-/// What a samples file begins with: a line with its format, a line with its columns.
+/// Returns the beginning of a samples file: a line with its format, a line with its columns.
 pub(super) fn head() -> String {
-    head_of(FORMAT)
-}
-
-/// The format of files without patterns. It has the same columns, so that rows of plans of its time may be added.
-const FIRST: FormatVersion = FormatVersion { major: 1, minor: 0 };
-
-fn head_of(format: FormatVersion) -> String {
-    format!("{MARK}{}.{}\n{}\n", format.major, format.minor, COLUMNS.join(","))
+    format!("{MARK}{}.{}\n{}\n", FORMAT.major, FORMAT.minor, COLUMNS.join(","))
 }
 
 /// The content of a samples file.
@@ -36,7 +30,7 @@ fn head_of(format: FormatVersion) -> String {
 pub struct SamplesText {
     /// All complete lines, with the line of the format and the line of the columns.
     pub text: String,
-    /// Whether an incomplete last line was cut off: the writer was interrupted within it.
+    /// True if an incomplete last line was cut off, because the writer was interrupted.
     pub torn: bool,
 }
 
@@ -44,13 +38,13 @@ impl SamplesText {
     pub(super) fn read(path: &Path) -> Result<Self, RunDirError> {
         let bytes = read_samples(path)
             .map_err(|cause| RunDirError::Read { path: path.to_owned(), cause: cause.to_string() })?;
-        Self::of(path, bytes)
+        Self::new(path, bytes)
     }
 
-    /// The same, where an interruption may have kept the file from being made.
+    /// Reads a samples file like `read`, or returns an empty one if an interruption kept the file from being made.
     pub(super) fn read_or_empty(path: &Path) -> Result<Self, RunDirError> {
         match read_samples(path) {
-            Ok(bytes) if whole_lines(&bytes) > 0 => Self::of(path, bytes),
+            Ok(bytes) if whole_lines(&bytes) > 0 => Self::new(path, bytes),
             Err(cause) if cause.kind() != io::ErrorKind::NotFound => {
                 Err(RunDirError::Read { path: path.to_owned(), cause: cause.to_string() })
             }
@@ -72,7 +66,7 @@ impl SamplesText {
         for row in self.rows(path)? {
             match row {
                 Row::Sample(sample) => samples.push(sample),
-                Row::Ended(EndedPoint { cell, candidate, ended: Ended::Disqualified(_), .. }) => {
+                Row::Ended(EndedPoint { cell, candidate, ended: EndReason::Disqualified(_), .. }) => {
                     failed.insert((cell, candidate));
                 }
                 Row::Ended(_) | Row::Pattern(_) | Row::EndedCast(_) => {}
@@ -99,7 +93,7 @@ impl SamplesText {
         Ok(samples)
     }
 
-    fn of(path: &Path, mut bytes: Vec<u8>) -> Result<Self, RunDirError> {
+    fn new(path: &Path, mut bytes: Vec<u8>) -> Result<Self, RunDirError> {
         let whole = whole_lines(&bytes);
         let torn = whole < bytes.len();
         bytes.truncate(whole);
@@ -110,8 +104,7 @@ impl SamplesText {
     }
 }
 
-/// Refuses samples that this version would misread: the only check of their format, whoever reads them. `path` is named
-/// in errors.
+/// Fails if this version would misread the samples: the only check of their format. `path` is named in errors.
 pub fn check_head(path: &Path, text: &str) -> Result<(), RunDirError> {
     let bad = |cause: &str| RunDirError::Damaged { path: path.to_owned(), cause: cause.to_owned() };
     let mut lines = text.lines();
@@ -130,8 +123,8 @@ fn format_of(line: &str) -> Option<FormatVersion> {
     Some(FormatVersion { major: major.parse().ok()?, minor: minor.parse().ok()? })
 }
 
-/// Counts the bytes that were added. A full disk may have taken half a line, which must not run into the next one: it is cut off,
-/// and if even this fails, readers do so.
+/// Updates the length after a write. A full disk may have cut a line in half, which must not run into the next one: it
+/// is cut off, or, if that fails, skipped by readers.
 pub(super) fn settle(file: &File, path: &Path, length: &mut u64, added: io::Result<usize>) -> Result<(), RunDirError> {
     let added = added.map_err(|cause| {
         let _ = file.set_len(*length);
@@ -151,9 +144,11 @@ pub(super) fn whole_lines(bytes: &[u8]) -> usize {
 pub struct SampleWriter {
     pub(super) file: File,
     pub(super) path: PathBuf,
-    /// The length of what is safe.
+    /// The length that is known to be complete.
     pub(super) length: u64,
-    /// Whether the file system keeps other writers out.
+    /// The digest so far.
+    pub(super) digest: Growing,
+    /// True if the file system keeps other writers out.
     pub(super) locked: bool,
 }
 
@@ -169,28 +164,33 @@ impl SampleWriter {
         if length < bytes.len() {
             file.set_len(length as u64).map_err(failed)?;
         }
+        let mut digest = Growing::default();
+        digest.add(&bytes[..length]);
         let head = head();
         if length == 0 {
             // Interrupted in the very first line.
             file.write_all(head.as_bytes()).map_err(failed)?;
+            digest.add(head.as_bytes());
             length = head.len();
-        } else if !bytes.starts_with(head.as_bytes()) && !bytes.starts_with(head_of(FIRST).as_bytes()) {
-            SamplesText::of(&path, bytes)?;
+        } else if !bytes.starts_with(head.as_bytes()) {
+            SamplesText::new(&path, bytes)?;
             let cause = "another version of collrules wrote it; measure into a new directory".to_owned();
             return Err(RunDirError::Append { path, cause });
         }
-        Ok(Self { file, path, length: length as u64, locked })
+        Ok(Self { file, path, length: length as u64, digest, locked })
     }
 
-    /// Adds rows, all at once, so that an interruption tears at most the last of them.
+    /// Adds rows, all at once, so that an interruption cuts at most the last one.
     pub fn append(&mut self, rows: &[Row]) -> Result<(), RunDirError> {
         let lines: String = rows.iter().map(line_of).collect();
         let added = self.file.write_all(lines.as_bytes()).and_then(|()| self.file.flush()).map(|()| lines.len());
-        settle(&self.file, &self.path, &mut self.length, added)
+        settle(&self.file, &self.path, &mut self.length, added)?;
+        self.digest.add(lines.as_bytes());
+        Ok(())
     }
 }
 
-/// A whole samples file of timings of which some times may be missing.
+/// A complete samples file of timings in which some times may be missing.
 pub fn samples_text(rows: impl Iterator<Item = TimedRow>) -> String {
     head() + &rows.map(|row| line_of_timed(&row)).collect::<String>()
 }

@@ -1,4 +1,4 @@
-//! Directories made, refused, appended to, interrupted.
+//! Tests that create, refuse, extend and interrupt run directories.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,7 +12,7 @@ use crate::cell::Cell;
 use crate::pattern::{Pattern, Shape};
 use crate::placement::Placement;
 use crate::plan::{Plan, Schedule, Separate};
-use crate::sample::{Ended, EndedCast, EndedPoint, PatternSample, Row, Sample};
+use crate::sample::{EndReason, EndedCast, EndedPoint, PatternSample, Row, Sample};
 use crate::survey::Survey;
 use crate::units::{Bytes, Ranks, Seconds};
 
@@ -24,7 +24,8 @@ fn manifest() -> Manifest {
         started: "2024-05-01T12:00:00Z".to_owned(),
         backend: "simulation".to_owned(),
         command: vec!["collrules".to_owned(), "tune".to_owned()],
-        request: None,
+        request: crate::options::Request::Study,
+        experiment: None,
         launcher: Vec::new(),
         environment: BTreeMap::from([("OMPI_MCA_btl".to_owned(), "self,sm".to_owned())]),
         host: BTreeMap::new(),
@@ -32,7 +33,7 @@ fn manifest() -> Manifest {
         pins: BTreeMap::new(),
         survey: Survey {
             library: "Open MPI v5.0.11".to_owned(),
-            version: Version { major: 5, minor: 0, patch: 11 },
+            version: "5.0.11".parse::<Version>().expect("a version"),
             hosts: vec!["n1".to_owned(); 4],
             algorithms: BTreeMap::from([(Collective::Bcast, vec![(1, "basic_linear".to_owned())])]),
             not_switchable: Default::default(),
@@ -53,6 +54,8 @@ fn manifest() -> Manifest {
             skipped: Vec::new(),
             deployment: None,
             placement: Placement::default(),
+            arguments: crate::Arguments::default(),
+            arrivals: Vec::new(),
         },
     }
 }
@@ -73,7 +76,7 @@ fn sample(round: u32) -> Row {
 }
 
 fn ended(why: &str) -> Row {
-    let ended = Ended::Disqualified(why.to_owned());
+    let ended = EndReason::Disqualified(why.to_owned());
     Row::Ended(EndedPoint { launch: 1, cell: CELL, candidate: Candidate::Builtin, ended })
 }
 
@@ -83,7 +86,7 @@ fn new_run() -> (TempDir, RunDir) {
     (scratch, run)
 }
 
-const HEAD: &str = "# collrules samples 1.1\n\
+const HEAD: &str = "# collrules samples 1.0\n\
                     launch,visit,round,collective,comm_size,message_bytes,candidate,max_s,min_s,mean_s,ended\n";
 const SAMPLE: &str = "0,2,5,bcast,4,8192,tuned:3/0/8192/0,0.0000125,0.30000000000000004,1,\n";
 
@@ -105,7 +108,7 @@ fn pattern_rows() -> [Row; 2] {
     let cast = |text: &str| text.parse().expect("names ranks");
     let (max, min, mean) = (Seconds(2e-6), Seconds(2e-6), Seconds(2e-6));
     let timed = PatternSample { launch: 0, visit: 1, round: 2, pattern, cast: cast("0+4"), max, min, mean };
-    let ended = Ended::Disqualified("wrong, or so".to_owned());
+    let ended = EndReason::Disqualified("wrong, or so".to_owned());
     [Row::Pattern(timed), Row::EndedCast(EndedCast { launch: 0, pattern, cast: cast("0+1"), ended })]
 }
 
@@ -114,10 +117,10 @@ fn patterns_stand_among_the_samples() {
     let (_scratch, run) = new_run();
     let mut log = run.log().expect("opens");
     let rows = pattern_rows();
-    log.note(&Entry::Begun { launch: 0, planned: 0, at: String::new() }).expect("notes");
+    log.note(&JournalEntry::Begun { launch: 0, planned: 0, at: String::new() }).expect("notes");
     log.append(&[sample(1), rows[0].clone(), rows[1].clone()]).expect("appends");
     drop(log);
-    let text = run.samples().expect("reads");
+    let text = SamplesText::read(&run.file(SAMPLES)).expect("reads");
     let lines: Vec<&str> = text.text.lines().skip(3).collect();
     assert_eq!(
         lines,
@@ -139,7 +142,7 @@ fn rows_are_added_to_files_without_patterns() {
     let first = HEAD.replace("samples 1.1", "samples 1.0");
     fs::write(&path, &first).expect("writes");
     run.log().expect("opens").append(&[sample(5)]).expect("appends");
-    let text = run.samples().expect("reads").text;
+    let text = SamplesText::read(&run.file(SAMPLES)).expect("reads").text;
     assert!(text.starts_with(&first) && text.lines().count() == 3, "{text}");
 }
 
@@ -159,14 +162,14 @@ fn rows_are_appended_as_they_come() {
     let (_scratch, run) = new_run();
     let mut writer = run.appender().expect("opens");
     writer.append(&[sample(5)]).expect("appends");
-    assert_eq!(run.samples().expect("reads").text, format!("{HEAD}{SAMPLE}"));
+    assert_eq!(SamplesText::read(&run.file(SAMPLES)).expect("reads").text, format!("{HEAD}{SAMPLE}"));
     writer.append(&[]).expect("appends nothing");
     writer.append(&[ended("rank 2 said \"no\", then\r\nleft\n")]).expect("appends");
     drop(writer);
     run.appender().expect("opens again").append(&[sample(5)]).expect("appends");
     let ended = "1,,,bcast,4,8192,builtin,,,,\"disqualified: rank 2 said \"\"no\"\", then left \"\n";
     let expected = SamplesText { text: format!("{HEAD}{SAMPLE}{ended}{SAMPLE}"), torn: false };
-    assert_eq!(run.samples().expect("reads"), expected);
+    assert_eq!(SamplesText::read(&run.file(SAMPLES)).expect("reads"), expected);
 }
 
 #[test]
@@ -176,17 +179,23 @@ fn a_torn_last_line_is_cut_off() {
     let whole = fs::read(run.file(SAMPLES)).expect("reads");
     fs::write(run.file(SAMPLES), &whole[..whole.len() - 1]).expect("writes");
     let expected = SamplesText { text: format!("{HEAD}{SAMPLE}"), torn: true };
-    assert_eq!(run.samples().expect("reads"), expected);
+    assert_eq!(SamplesText::read(&run.file(SAMPLES)).expect("reads"), expected);
     // Half of a character is no reason to give up the lines before it.
     fs::write(run.file(SAMPLES), [HEAD.as_bytes(), SAMPLE.as_bytes(), b"0,\xc3"].concat()).expect("writes");
-    assert_eq!(run.samples().expect("reads"), expected);
+    assert_eq!(SamplesText::read(&run.file(SAMPLES)).expect("reads"), expected);
     // What is appended later begins on a line of its own.
     run.appender().expect("opens").append(&[sample(5)]).expect("appends");
-    assert_eq!(run.samples().expect("reads"), SamplesText { text: format!("{HEAD}{SAMPLE}{SAMPLE}"), torn: false });
+    assert_eq!(
+        SamplesText::read(&run.file(SAMPLES)).expect("reads"),
+        SamplesText { text: format!("{HEAD}{SAMPLE}{SAMPLE}"), torn: false }
+    );
     // Interrupted before the first line was whole.
     fs::write(run.file(SAMPLES), &HEAD[..12]).expect("writes");
     run.appender().expect("opens").append(&[sample(5)]).expect("appends");
-    assert_eq!(run.samples().expect("reads"), SamplesText { text: format!("{HEAD}{SAMPLE}"), torn: false });
+    assert_eq!(
+        SamplesText::read(&run.file(SAMPLES)).expect("reads"),
+        SamplesText { text: format!("{HEAD}{SAMPLE}"), torn: false }
+    );
 }
 
 #[test]
@@ -229,7 +238,7 @@ fn places_where_nothing_can_be_written_are_named() {
     let error = RunDir::create(file.join("run"), &manifest()).expect_err("is below a file").to_string();
     assert!(error.starts_with("cannot write results to ") && error.contains("file/run: Not a directory"), "{error}");
     assert!(RunDir::create("", &manifest()).is_err());
-    // Nobody makes files there, and the name of a temporary one would not help.
+    // No file can be made there, and the name of a temporary one would not help.
     #[cfg(target_os = "linux")]
     {
         let error = RunDir::prepare_derived("/proc").expect_err("takes no files").to_string();
@@ -249,10 +258,13 @@ fn samples_before_a_failed_write_are_safe() {
     // Writing to a file that was opened for reading fails as a full disk does.
     let file = File::open(run.file(SAMPLES)).expect("opens");
     let length = file.metadata().expect("is there").len();
-    let mut writer = SampleWriter { file, path: run.file(SAMPLES), length, locked: false };
+    let mut writer = SampleWriter { file, path: run.file(SAMPLES), length, digest: Growing::default(), locked: false };
     let error = writer.append(&[sample(6)]).expect_err("fails").to_string();
     assert!(error.contains("samples.csv: ") && error.ends_with("; the samples written before are safe"), "{error}");
-    assert_eq!(run.samples().expect("reads"), SamplesText { text: format!("{HEAD}{SAMPLE}"), torn: false });
+    assert_eq!(
+        SamplesText::read(&run.file(SAMPLES)).expect("reads"),
+        SamplesText { text: format!("{HEAD}{SAMPLE}"), torn: false }
+    );
 }
 
 #[test]
@@ -280,26 +292,27 @@ fn newer_minors_are_read_and_newer_majors_refused() {
     let error = run.manifest().expect_err("is newer").to_string();
     assert!(error.contains("manifest.json has format 2.0, and this collrules reads 1.x"), "{error}");
 
-    fs::write(run.file(SAMPLES), HEAD.replace("1.1", "1.7").replace(",ended", ",ended,added")).expect("writes");
-    assert!(run.samples().is_ok());
+    fs::write(run.file(SAMPLES), HEAD.replace("1.0", "1.7").replace(",ended", ",ended,added")).expect("writes");
+    assert!(SamplesText::read(&run.file(SAMPLES)).is_ok());
     assert!(matches!(run.appender(), Err(RunDirError::Append { .. })), "rows would lack a column");
-    fs::write(run.file(SAMPLES), HEAD.replace("1.1", "2.0")).expect("writes");
-    assert!(matches!(run.samples(), Err(RunDirError::Format { known: 1, .. })));
+    fs::write(run.file(SAMPLES), HEAD.replace("1.0", "2.0")).expect("writes");
+    assert!(matches!(SamplesText::read(&run.file(SAMPLES)), Err(RunDirError::Format { known: 1, .. })));
     assert!(matches!(run.appender(), Err(RunDirError::Format { known: 1, .. })));
 }
 
 #[test]
 fn damaged_files_are_named_with_the_cause() {
     let (_scratch, run) = new_run();
-    fs::write(run.file(MANIFEST), "{ \"format\": { \"major\": 1, \"minor\": 0 } }").expect("writes");
+    fs::write(run.file(MANIFEST), "{ \"format\": { \"major\": 1, \"minor\": 0 }, \"backend\": \"mpi\" }")
+        .expect("writes");
     let error = run.manifest().expect_err("lacks nearly everything").to_string();
     assert!(error.contains("manifest.json is damaged") && error.contains("missing field `collrules`"), "{error}");
-    for bad in ["", "# collrules samples 1.1", "launch,visit\n", "# collrules samples 1.1\nlaunch,visit\n"] {
+    for bad in ["", "# collrules samples 1.0", "launch,visit\n", "# collrules samples 1.0\nlaunch,visit\n"] {
         fs::write(run.file(SAMPLES), bad).expect("writes");
-        assert!(matches!(run.samples(), Err(RunDirError::Damaged { .. })), "{bad}");
+        assert!(matches!(SamplesText::read(&run.file(SAMPLES)), Err(RunDirError::Damaged { .. })), "{bad}");
     }
     fs::remove_file(run.file(SAMPLES)).expect("removes");
-    assert!(matches!(run.samples(), Err(RunDirError::Read { .. })));
+    assert!(matches!(SamplesText::read(&run.file(SAMPLES)), Err(RunDirError::Read { .. })));
     assert!(matches!(run.appender(), Err(RunDirError::Append { .. })));
 }
 

@@ -1,4 +1,4 @@
-//! What changed, as Markdown.
+//! Changes since an earlier run, as Markdown.
 
 use collrules_record::comparison::Comparison;
 
@@ -17,8 +17,8 @@ pub fn markdown(comparison: &Comparison) -> String {
     let differences = table(&["what", "before", "after"], &[], differences);
     for (title, some, table) in [
         ("What differs", !comparison.differences.is_empty(), differences),
-        ("The builtin changed", !changed(comparison).is_empty(), table(&CHANGED, &[1], changed(comparison))),
-        ("Served otherwise", !reserved(comparison).is_empty(), table(&RESERVED, &[1, 5], reserved(comparison))),
+        ("The default changed", !changed(comparison).is_empty(), table(&CHANGED, &[1], changed(comparison))),
+        ("The choice changed", !reserved(comparison).is_empty(), table(&RESERVED, &[1, 5], reserved(comparison))),
     ] {
         if some {
             out += &format!("\n## {title}\n\n{table}");

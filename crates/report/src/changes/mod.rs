@@ -1,8 +1,8 @@
-//! What changed from one run to a later one, and whether it is time to tune again.
+//! Changes from one run to a later one, and advice on tuning again.
 //!
 //! | module | job |
 //! |---|---|
-//! | `sentences` | the answer, and what it follows from |
+//! | `sentences` | the advice, with its reasons |
 //! | `tables` | rows, and CSV |
 //! | `text`, `markdown`, `page` | for a terminal, a file, a browser |
 
@@ -21,18 +21,18 @@ pub use text::text;
 mod tests {
     use collrules_record::comparison::{Advice, CellChange, Comparison, FORMAT, OldRules, Side};
     use collrules_record::units::{Bytes, Ranks};
-    use collrules_record::validation::{Criteria, Outcome};
+    use collrules_record::validation::{Outcome, ValidationCriteria};
     use collrules_record::{Candidate, Cell, Estimate};
     use collrules_rules::{Choice, Collective, Release};
 
     use super::sentences::answer;
     use super::*;
 
-    /// How many times as fast the builtin is, the verdict on that, and what the earlier rules lose and whether they harm.
-    type Change = (f64, Outcome, Option<(f64, bool)>);
+    /// Speedup of the builtin over the earlier one, its verdict, and the loss of the earlier rules (true if they harm).
+    type TestCell = (f64, Outcome, Option<(f64, bool)>);
 
-    /// Bcast on 4 ranks, the builtin this many times as fast as before, the earlier rules losing so much.
-    fn comparison(cells: &[Change]) -> Comparison {
+    /// A comparison of bcast on 4 ranks with these changes.
+    fn comparison(cells: &[TestCell]) -> Comparison {
         let side = |source: &str, rules| Side {
             source: source.to_owned(),
             release: Release::V5_0,
@@ -41,7 +41,7 @@ mod tests {
             rules,
             simulated: false,
         };
-        let cell = |(place, (ratio, change, old)): (usize, &Change)| CellChange {
+        let cell = |(place, (ratio, change, old)): (usize, &TestCell)| CellChange {
             cell: Cell { collective: Collective::Bcast, ranks: Ranks(4), bytes: Bytes(1 << place) },
             builtin: Estimate { point: *ratio, low: None, high: None, level: 0.95, samples: 3 },
             q_value: None,
@@ -61,7 +61,7 @@ mod tests {
             after: side("<later>", 2),
             differences: Vec::new(),
             obstacles: Vec::new(),
-            criteria: Criteria::default(),
+            criteria: ValidationCriteria::default(),
             cells: cells.iter().enumerate().map(cell).collect(),
             left_out: (0, 1),
         }
@@ -72,22 +72,22 @@ mod tests {
         let same = Outcome::Same;
         let keep = comparison(&[(1.0, same, Some((0.0, false))), (1.0, same, Some((-0.0004, false)))]);
         assert_eq!(keep.advice(), Advice::Keep);
-        assert!(answer(&keep).contains("no need") && answer(&keep).contains(" 0.0 % longer"), "{}", answer(&keep));
+        assert!(answer(&keep).contains("No need") && answer(&keep).contains(" 0.0 % slower"), "{}", answer(&keep));
         let wins = answer(&comparison(&[(1.0, same, Some((-0.0014, false)))]));
-        assert!(wins.contains("Over 1 cell the earlier rules take 0.1 % less time than the new ones"), "{wins}");
+        assert!(wins.contains("Over 1 size, the earlier rules are 0.1 % faster than the new ones"), "{wins}");
         let loses = comparison(&[(1.0, same, Some((0.05, false))), (1.0, same, Some((0.03, false)))]);
         assert!(
-            answer(&loses).contains("take 4.0 % longer than the new ones. Install the new ones."),
+            answer(&loses).contains("are 4.0 % slower than the new ones. Install the new rules."),
             "{}",
             answer(&loses)
         );
         let harms = comparison(&[(1.0, same, Some((0.0, true))), (1.0, same, Some((0.0, false)))]);
-        assert!(answer(&harms).contains("In 1 cell of 2"), "{}", answer(&harms));
+        assert!(answer(&harms).contains("For 1 size of 2"), "{}", answer(&harms));
         let mut nothing_left = harms.clone();
         nothing_left.after.rules = 0;
-        assert!(answer(&nothing_left).contains("Switch the earlier ones off"), "{}", answer(&nothing_left));
+        assert!(answer(&nothing_left).contains("Switch the earlier rules off"), "{}", answer(&nothing_left));
         let unknown = comparison(&[(1.0, same, None)]);
-        assert!(answer(&unknown).contains("It is unknown whether"), "{}", answer(&unknown));
+        assert!(answer(&unknown).contains("Undecided: the later run"), "{}", answer(&unknown));
     }
 
     #[test]
@@ -99,15 +99,15 @@ mod tests {
             (1.0, Outcome::Same, Some((0.5, false))),
         ]);
         let text = text(&found, 120);
-        assert!(text.contains("4.00x (2.00x to 8.00x by cell)") && text.contains("1B to 2B"), "{text}");
-        assert!(text.contains("50.0 %, slower than the builtin") && text.contains("1 of the later one"), "{text}");
+        assert!(text.contains("4.00x (2.00 to 8.00 by size)") && text.contains("1 B to 2 B"), "{text}");
+        assert!(text.contains("50.0 %, slower than the default") && text.contains("1 of the later one"), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");
         let mut hostile = found.clone();
         hostile.after.rules = 1;
         hostile.after.source = "x\n# y\u{1b}[2J<b>".to_owned();
         assert!(markdown(&hostile).contains("- After: x # y [2J&lt;b> (Open MPI 5.0, 1 rule)\n"));
         let markdown = markdown(&found);
-        assert!(markdown.contains("| bcast | 4 | 1B to 4B | binomial | builtin | 50.0 %"), "{markdown}");
+        assert!(markdown.contains("| bcast | 4 | 1 B to 4 B | binomial | default | 50.0 %"), "{markdown}");
         let page = page(&found, "collrules");
         assert!(page.contains("&#60;later&#62;") || page.contains("&lt;later&gt;"), "escaped");
         assert_eq!(csv(&found).expect("in memory").lines().count(), 4);

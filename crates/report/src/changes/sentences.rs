@@ -1,4 +1,4 @@
-//! Whether it was time to tune again, and what that follows from, in whole sentences.
+//! Advice on tuning again, and its reasons, in whole sentences.
 
 use collrules_record::comparison::{Advice, Comparison, Side};
 use collrules_record::validation::Outcome;
@@ -8,67 +8,67 @@ use crate::facts::SIMULATED;
 use crate::plain;
 use crate::words::{percent, tenths};
 
-/// The sentence that answers whether it is time to tune again.
+/// The sentence with the advice on tuning again.
 pub(super) fn answer(comparison: &Comparison) -> String {
     let judged = comparison.judged().count();
     let regret = comparison.regret();
     let harmed = comparison.harmed();
     let loss = slower_by(regret);
     let remedy = if comparison.after.rules == 0 {
-        "Switch the earlier ones off: nothing beats today's builtin."
+        "Switch the earlier rules off: the new tuning found nothing faster than today's default."
     } else {
-        "Install the new ones."
+        "Install the new rules."
     };
     match comparison.advice() {
         Advice::Unknown => {
-            "It is unknown whether the earlier rules still suit: the later run timed none of their choices.".to_owned()
+            "Undecided: the later run timed none of the algorithms that the earlier rules choose.".to_owned()
         }
         Advice::Replace if harmed > 0 => format!(
-            "It was time to tune again. In {} of {judged} the earlier rules are slower than today's builtin, or fail. Over \
-             all cells they take {loss} than the new rules. {remedy}",
-            counted(harmed, "cell"),
+            "Retuning is worthwhile. For {} of {judged}, the earlier rules fail or are slower than today's default. \
+             Over all sizes, they are {loss} than the new rules. {remedy}",
+            counted(harmed, "size"),
         ),
         Advice::Replace => format!(
-            "It was time to tune again. Over {} the earlier rules take {loss} than the new ones. {remedy}",
-            counted(judged, "cell"),
+            "Retuning is worthwhile. Over {}, the earlier rules are {loss} than the new ones. {remedy}",
+            counted(judged, "size"),
         ),
         Advice::Keep => format!(
-            "There was no need to tune again. Over {} the earlier rules take {loss} than the new ones; only {} or more \
-             would count. In no cell are they shown to be slower than today's builtin.",
-            counted(judged, "cell"),
+            "No need to retune. Over {}, the earlier rules are {loss} than the new ones; the threshold is {}. They are \
+             not shown to be slower than today's default for any size.",
+            counted(judged, "size"),
             percent(comparison.criteria.min_difference),
         ),
     }
 }
 
-/// A regret in words: `4.0 % longer`, `0.1 % less time`.
+/// A regret in words: `4.0 % slower`, `0.1 % faster`.
 fn slower_by(regret: f64) -> String {
     let said = tenths(regret.abs());
     // What rounds to nothing is no gain.
-    if regret < 0.0 && said != tenths(0.0) { format!("{said} less time") } else { format!("{said} longer") }
+    if regret < 0.0 && said != tenths(0.0) { format!("{said} faster") } else { format!("{said} slower") }
 }
 
-/// What happened to the builtin and to the choices, in whole sentences.
+/// Describes the changes of the builtin and of the choices, in whole sentences.
 pub(super) fn sentences(comparison: &Comparison) -> Vec<String> {
     let mut said = Vec::new();
     let all = comparison.cells.len();
     if all > 0 {
         let [faster, same, slower] = [Outcome::Faster, Outcome::Same, Outcome::Slower].map(|it| comparison.count(it));
         said.push(format!(
-            "Today's builtin is {:.3}x as fast as the earlier one in geometric mean over {} that both runs have. \
-             {faster} became faster, {slower} became slower, and {same} show no change.",
+            "Today's default is {:.3}x as fast as the earlier one (geometric mean of {} in both runs). {faster} became \
+             faster, {slower} became slower, and {same} did not change.",
             comparison.builtin(),
-            counted(all, "cell"),
+            counted(all, "size"),
         ));
         said.push(format!(
-            "The new rules serve {} differently from the earlier ones.",
-            counted(comparison.reserved().count(), "cell")
+            "The new rules differ from the earlier ones for {}.",
+            counted(comparison.reserved().count(), "size")
         ));
         let unjudged = all - comparison.judged().count();
         if unjudged > 0 {
             said.push(format!(
-                "In {} the later run did not time what the earlier rules choose.",
-                counted(unjudged, "cell")
+                "For {}, the later run did not time the algorithm of the earlier rules.",
+                counted(unjudged, "size")
             ));
         }
     }
@@ -76,12 +76,12 @@ pub(super) fn sentences(comparison: &Comparison) -> Vec<String> {
     if before + after > 0 {
         said.push(format!(
             "Not compared: {} of the earlier run and {after} of the later one.",
-            counted(before, "cell")
+            counted(before, "size")
         ));
     }
     said.push(format!(
-        "A change counts if it is {} or more, at a false discovery rate of {} over all cells. Intervals have a confidence \
-         of {} and come from the differences between launches.",
+        "A change counts if it is {} or more, at a false discovery rate of {} over all sizes. Intervals have a \
+         confidence of {} and come from differences between launches.",
         percent(comparison.criteria.min_difference),
         percent(comparison.criteria.error_rate),
         percent(comparison.criteria.level),
@@ -89,7 +89,7 @@ pub(super) fn sentences(comparison: &Comparison) -> Vec<String> {
     said
 }
 
-/// What the reader has to know first.
+/// Returns the warning that comes first, if any.
 pub(super) fn warning(comparison: &Comparison) -> Option<&'static str> {
     (comparison.before.simulated || comparison.after.simulated).then_some(SIMULATED)
 }

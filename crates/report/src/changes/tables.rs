@@ -7,9 +7,9 @@ use collrules_record::estimate::geometric_mean;
 use collrules_record::validation::Outcome;
 use serde::Serialize;
 
-use crate::facts::named;
+use crate::facts::name_candidate;
 use crate::summary::sizes;
-use crate::words::{ratio, tenths, times};
+use crate::words::{number, ratio, tenths, times};
 
 /// The sizes of neighbouring cells in words.
 fn span(cells: &[CellChange]) -> String {
@@ -26,9 +26,9 @@ pub(super) const CHANGED: [&str; 5] = ["collective", "ranks", "message sizes", "
 
 /// The heads of [`reserved`].
 pub(super) const RESERVED: [&str; 6] =
-    ["collective", "ranks", "message sizes", "before", "after", "the earlier rules lose"];
+    ["collective", "ranks", "message sizes", "before", "after", "loss of the earlier rules"];
 
-/// Where the builtin changed, neighbouring sizes on one line.
+/// Lists the changes of the builtin, neighbouring sizes on one line.
 pub(super) fn changed(comparison: &Comparison) -> Vec<[String; 5]> {
     let alike = |a: &CellChange, b: &CellChange| neighbours(a, b) && a.change == b.change;
     let runs = comparison.cells.chunk_by(alike).filter(|cells| cells[0].change != Outcome::Same);
@@ -41,10 +41,10 @@ pub(super) fn changed(comparison: &Comparison) -> Vec<[String; 5]> {
                 let (least, most) =
                     ratios.clone().fold((f64::INFINITY, 0.0f64), |(low, high), it| (low.min(it), high.max(it)));
                 format!(
-                    "{} ({} to {} by cell)",
+                    "{} ({} to {} by size)",
                     times(geometric_mean(ratios).unwrap_or(1.0)),
-                    times(least),
-                    times(most)
+                    number(least),
+                    number(most)
                 )
             }
         };
@@ -54,7 +54,7 @@ pub(super) fn changed(comparison: &Comparison) -> Vec<[String; 5]> {
     runs.map(row).collect()
 }
 
-/// Where the rules give something else, neighbouring sizes on one line.
+/// Lists the changes of the choice, neighbouring sizes on one line.
 pub(super) fn reserved(comparison: &Comparison) -> Vec<[String; 6]> {
     let alike = |a: &CellChange, b: &CellChange| neighbours(a, b) && a.served == b.served;
     let runs = comparison.cells.chunk_by(alike).filter(|cells| cells[0].served.0 != cells[0].served.1);
@@ -65,15 +65,15 @@ pub(super) fn reserved(comparison: &Comparison) -> Vec<[String; 6]> {
             cell.collective.to_string(),
             cell.ranks.to_string(),
             span(cells),
-            named(comparison.before.release, cell.collective, before),
-            named(comparison.after.release, cell.collective, after),
+            name_candidate(comparison.before.release, cell.collective, before),
+            name_candidate(comparison.after.release, cell.collective, after),
             loss(cells),
         ]
     };
     runs.map(row).collect()
 }
 
-/// What the earlier rules lose on these cells.
+/// Describes the loss of the earlier rules on these cells.
 fn loss(cells: &[CellChange]) -> String {
     let judged = || cells.iter().filter_map(|cell| cell.old_rules);
     if judged().any(|old| old.failed) {
@@ -83,11 +83,11 @@ fn loss(cells: &[CellChange]) -> String {
     if regrets.clone().next().is_none() {
         return "not timed".to_owned();
     }
-    let slower = if judged().any(|old| old.slower) { ", slower than the builtin" } else { "" };
+    let slower = if judged().any(|old| old.slower) { ", slower than the default" } else { "" };
     tenths(geometric_mean(regrets).unwrap_or(1.0) - 1.0) + slower
 }
 
-/// One cell. Times ratios are those of the builtin before over now.
+/// One cell. The ratio of times is the builtin's earlier time over its present one.
 #[derive(Serialize)]
 struct CellRecord {
     collective: String,

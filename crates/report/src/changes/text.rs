@@ -1,4 +1,4 @@
-//! What changed, for a terminal.
+//! Changes since an earlier run, for a terminal.
 
 use collrules_record::comparison::Comparison;
 
@@ -28,13 +28,13 @@ pub fn text(comparison: &Comparison, width: usize) -> String {
     }
     let changed = changed(comparison);
     if !changed.is_empty() {
-        lines.extend([String::new(), "The builtin changed:".to_owned()]);
+        lines.extend([String::new(), "The default changed:".to_owned()]);
         let rows = changed.into_iter().map(Vec::from);
         lines.push(aligned(width, &CHANGED, rows, &[1]));
     }
     let reserved = reserved(comparison);
     if !reserved.is_empty() {
-        lines.extend([String::new(), "Served otherwise:".to_owned()]);
+        lines.extend([String::new(), "The choice changed:".to_owned()]);
         lines.push(aligned(width, &RESERVED, reserved.into_iter().map(Vec::from), &[1, 5]));
     }
     lines.join("\n") + "\n"

@@ -37,7 +37,7 @@ pub fn list() -> String {
     lines.join("\n") + "\n"
 }
 
-/// The same for programs.
+/// Like [`list`], for programs.
 pub fn list_json() -> serde_json::Result<String> {
     let entry = |it: &collrules_guidelines::Guideline| {
         serde_json::json!({

@@ -1,8 +1,8 @@
-//! What a check of performance guidelines found, for people and programs.
+//! Result of a check of performance guidelines, for people and programs.
 //!
 //! | module | job |
 //! |---|---|
-//! | `sentences` | the answer, and each violation with what to do |
+//! | `sentences` | the result, and each violation with a remedy |
 //! | `tables` | the heatmap as text, rows, and CSV |
 //! | `catalogue` | the list of guidelines |
 //! | `text`, `markdown`, `page` | for a terminal, a file, a browser |
@@ -21,10 +21,10 @@ pub use tables::csv;
 
 use crate::words::wrapped;
 
-/// How many violations are told in sentences.
+/// Maximum number of violations described in sentences.
 const TOLD: usize = 10;
 
-/// The check for a terminal of so many columns.
+/// The check for a terminal with this many columns.
 pub fn text(checked: &Checked, width: usize) -> String {
     let mut lines = Vec::new();
     let after = checked.under_file();
@@ -33,7 +33,7 @@ pub fn text(checked: &Checked, width: usize) -> String {
     }
     lines.extend(tables::maps(checked, width));
     if let Some(after) = &after {
-        lines.push("Under it:".to_owned());
+        lines.push("With it:".to_owned());
         lines.extend(tables::maps(after, width));
     }
     lines.extend(wrapped(width, tables::KEY, "", ""));
@@ -68,7 +68,7 @@ pub fn markdown(checked: &Checked) -> String {
     text += &format!("\n```\n\n{}\n\n", tables::KEY);
     if let (Some((answer, changes)), Some(after)) = (sentences::under_rules(checked), checked.under_file()) {
         text +=
-            &format!("## Under the rules file\n\n{answer}\n\n```\n{}\n```\n\n", tables::maps(&after, 100).join("\n"));
+            &format!("## With the rules file\n\n{answer}\n\n```\n{}\n```\n\n", tables::maps(&after, 100).join("\n"));
         changes.iter().for_each(|change| text += &format!("- {change}\n"));
         text += "\n";
     }

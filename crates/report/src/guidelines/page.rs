@@ -1,36 +1,36 @@
 //! The check as a page.
 
 use askama::Template;
-use collrules_record::guidelines::Checked;
+use collrules_record::guidelines::{Checked, GuidelineVerdict};
 use collrules_record::units::Seconds;
 use collrules_record::{Cell, Ranks};
 
 use super::sentences;
 use super::tables::{collectives, label, mark, sizes};
-use crate::page::{Frame, rendered};
-use crate::plot::{Entry, Fill, Heatmap, Tile, levels};
+use crate::page::{Frame, filters, rendered};
+use crate::plot::{Fill, Heatmap, Map, Tile};
 
 #[derive(Template)]
 #[template(path = "guidelines.html")]
 struct Page {
     frame: Frame,
     origin: String,
+    verdict: String,
     violated: bool,
     answer: Vec<String>,
-    maps: Vec<(Ranks, String)>,
-    /// Under a rules file: what became of violations, and the maps there.
+    maps: Vec<(Ranks, Map)>,
+    /// Results under a rules file: changes of violations, and the maps.
     under: Option<Under>,
-    levels: Vec<Entry>,
     violations: Vec<String>,
     upstream: Vec<String>,
     left_out: Vec<String>,
 }
 
-/// What there is to show of launches with a rules file in force.
+/// Result of launches with an active rules file.
 struct Under {
     answer: String,
     changes: Vec<String>,
-    maps: Vec<(Ranks, String)>,
+    maps: Vec<(Ranks, Map)>,
 }
 
 /// The check as a page of HTML that needs no other file. `tool` names the program and its version.
@@ -38,6 +38,7 @@ pub fn page(checked: &Checked, tool: &str) -> String {
     rendered(&Page {
         frame: Frame::new("collrules: performance guidelines".to_owned(), tool, checked.simulated),
         origin: sentences::origin(checked),
+        verdict: sentences::headline(checked),
         violated: !checked.violations().is_empty(),
         answer: sentences::answer(checked),
         maps: maps(checked),
@@ -46,45 +47,47 @@ pub fn page(checked: &Checked, tool: &str) -> String {
             changes,
             maps: maps(&after),
         }),
-        levels: levels(),
         violations: sentences::violations(checked),
         upstream: sentences::upstream(checked),
         left_out: sentences::left_out(checked),
     })
 }
 
-fn maps(checked: &Checked) -> Vec<(Ranks, String)> {
+fn maps(checked: &Checked) -> Vec<(Ranks, Map)> {
     checked.ranks().into_iter().map(|ranks| (ranks, map(checked, ranks))).collect()
 }
 
 /// Collectives in rows, message sizes in columns.
-fn map(checked: &Checked, ranks: Ranks) -> String {
-    let (rows, columns) = (collectives(checked), sizes(checked));
+fn map(checked: &Checked, ranks: Ranks) -> Map {
+    let mut rows = collectives(checked);
+    rows.retain(|collective| {
+        checked.cells.iter().any(|cell| (cell.cell.collective, cell.cell.ranks) == (*collective, ranks))
+    });
+    let columns = sizes(checked);
     let places = rows.iter().enumerate().flat_map(|(row, collective)| {
         columns
             .iter()
             .enumerate()
             .map(move |(column, bytes)| ((row, column), Cell { collective: *collective, ranks, bytes: *bytes }))
     });
-    let tolerated = checked.criteria.min_gain;
     let tiles = places.filter_map(|(at, cell)| {
         let checked = checked.cell(cell)?;
-        let ratio = 1.0 / (1.0 + checked.slowdown());
         Some(Tile {
             at,
-            fill: Fill::Ratio(ratio),
-            text: vec![mark(Some(checked), tolerated), String::new()],
+            fill: Fill::Slowness(1.0 + checked.slowdown()),
+            text: vec![mark(Some(checked)), String::new()],
             note: note(checked),
         })
     });
     let heatmap = Heatmap {
-        description: format!("How much slower collectives on {ranks} ranks are than calls that do the same."),
+        description: format!("Slowdown of collectives on {ranks} ranks against equivalent calls."),
         columns: columns.iter().map(|bytes| label(*bytes)).collect(),
         rows: rows.iter().map(|collective| collective.name().to_owned()).collect(),
         tiles: tiles.collect(),
         join: false,
     };
-    heatmap.picture().fragment()
+    let slowdown = |ratio: f64| format!("{:+.0} %", (ratio - 1.0) * 100.0);
+    Map { legend: heatmap.slownesses(slowdown), svg: heatmap.picture().fragment() }
 }
 
 fn note(cell: &collrules_record::guidelines::CheckedCell) -> String {
@@ -94,6 +97,10 @@ fn note(cell: &collrules_record::guidelines::CheckedCell) -> String {
     });
     let builtin = cell.builtin.map_or("-".to_owned(), |time| Seconds(time.point).to_string());
     let severity = cell.severity.map_or(String::new(), |it| format!("; slower by {}", sentences::slowdown(it)));
-    let verdict = if cell.violation.is_some() { "violated" } else { "not shown to be violated" };
-    format!("{}: builtin {builtin}, {best}{severity}; {verdict}", cell.cell)
+    let verdict = match cell.verdict() {
+        GuidelineVerdict::Violated(_) => "violated",
+        GuidelineVerdict::Undecided(_) => "undecided",
+        GuidelineVerdict::Kept => "kept",
+    };
+    format!("{}: default {builtin}, {best}{severity}; {verdict}", cell.cell)
 }

@@ -1,8 +1,11 @@
-//! The answer, and each violation with what to do.
+//! The result, and each violation with a remedy.
 
 use std::collections::BTreeMap;
 
-use collrules_record::guidelines::{Change, Changed, Checked, CheckedCell, Cure, MockupFinding, Violation};
+use collrules_record::guidelines::{
+    Change, Changed, Checked, CheckedCell, Cure, Doubt, FewLaunches, GuidelineVerdict, MockupFinding, Undecided,
+    Violation,
+};
 use collrules_record::units::Seconds;
 use collrules_record::{Component, Estimate};
 use collrules_rules::registry;
@@ -11,59 +14,112 @@ use collrules_rules::words::counted;
 use crate::plain;
 use crate::words::percent;
 
-/// Where the numbers come from.
+/// Describes the origin of the numbers.
 pub(super) fn origin(checked: &Checked) -> String {
-    let library = checked.library.as_deref().unwrap_or("times that others measured");
+    let library = plain::markdown(checked.library.as_deref().unwrap_or("times that others measured"));
     let simulated =
         if checked.simulated { " A cost model gave these times: they say nothing about any machine." } else { "" };
     format!("Judged: {} ({library}).{simulated}", plain::markdown(&checked.source))
 }
 
-/// What it comes to.
+/// The verdict in a few words.
+pub(super) fn headline(checked: &Checked) -> String {
+    let undecided =
+        checked.cells.iter().filter(|cell| matches!(cell.verdict(), GuidelineVerdict::Undecided(_))).count();
+    match (checked.violations().len(), undecided) {
+        (0, 0) => "No guideline is violated".to_owned(),
+        (0, undecided) => format!("No violation is shown; undecided for {}", counted(undecided, "size")),
+        (violated, _) => format!("Slower than equivalent calls for {}", counted(violated, "size")),
+    }
+}
+
+/// Describes the result of the check.
 pub(super) fn answer(checked: &Checked) -> Vec<String> {
-    let cells = counted(checked.cells.len(), "cell");
+    let sizes = counted(checked.cells.len(), "size");
     let comparisons: usize = checked.cells.iter().map(|cell| cell.mockups.len()).sum();
     let tolerated = percent(checked.criteria.min_gain);
     let violations = checked.violations();
     let mut sentences = vec![if violations.is_empty() {
         format!(
-            "In none of {cells} is the builtin shown to be slower by more than {tolerated} than calls that do the same."
+            "No violation in {sizes}: the default is not shown to be more than {tolerated} slower than equivalent \
+             calls."
         )
     } else {
         format!(
-            "In {} of {cells} the builtin is slower by more than {tolerated} than calls that do the same.",
+            "For {} of {sizes}, the default is more than {tolerated} slower than equivalent calls.",
             violations.len(),
         )
     }];
     sentences.push(format!(
-        "Tested together: {}; of the violations at most {} are expected to be wrong.",
+        "{} tested together; at most {} of the violations are expected to be wrong.",
         counted(comparisons, "mock-up"),
         percent(checked.criteria.error_rate),
     ));
+    sentences.extend(checked.few_launches.map(describe_few_launches));
+    sentences.extend(count_undecided(checked));
     let mut cures: BTreeMap<&str, usize> = BTreeMap::new();
     for (_, violation) in &violations {
         let kind = match violation.cure {
-            Cure::Rule { withheld: None, .. } => "a rule cures them",
-            Cure::Rule { .. } => "only a rule would that `collrules tune` does not write",
-            Cure::Han { .. } => "another algorithm of HAN does",
-            Cure::Barred { .. } => "only a rule that must not be written would",
-            Cure::Component { .. } => "another component does",
-            Cure::Unproven { .. } => "a candidate that was timed too little may",
-            Cure::Nothing => "nothing in Open MPI that was timed does",
-            Cure::Unmeasured => "no remedy was timed",
+            Cure::Rule { withheld: None, .. } => "a rule",
+            Cure::Rule { .. } => "only a rule that `collrules tune` does not write",
+            Cure::Han { .. } => "another algorithm of HAN",
+            Cure::Barred { .. } => "only a rule that must not be written",
+            Cure::Component { .. } => "another component",
+            Cure::Unproven { .. } => "perhaps an algorithm that was timed too little",
+            Cure::Nothing => "nothing that was timed in Open MPI",
+            Cure::Unmeasured => "unknown, since no remedy was timed",
         };
         *cures.entry(kind).or_default() += 1;
     }
     if !cures.is_empty() {
         let parts: Vec<String> =
-            cures.iter().map(|(kind, count)| format!("{kind} in {}", counted(*count, "cell"))).collect();
-        sentences.push(format!("What cures them: {}.", parts.join("; ")));
+            cures.iter().map(|(kind, count)| format!("{kind} ({})", counted(*count, "size"))).collect();
+        sentences.push(format!("What helps: {}.", parts.join("; ")));
     }
     let han = violations.iter().filter(|(cell, _)| cell.served_by == Some(Component::HAN)).count();
     if han > 0 {
-        sentences.push(format!("In {} of them the calls are served by han, not by coll/tuned.", counted(han, "cell")));
+        sentences.push(format!("For {} of them, han runs the calls, not coll/tuned.", counted(han, "size")));
     }
     sentences
+}
+
+/// Describes the limits of too few launches.
+fn describe_few_launches(few: FewLaunches) -> String {
+    format!(
+        "With only {}, violations can be missed; those shown are certain enough. The smallest possible p value is \
+         1/{:.0}; one violation among so many comparisons needs 1/{:.0}, which takes {}.",
+        counted(few.launches, "launch"),
+        1.0 / few.least_p,
+        1.0 / few.wanted_p,
+        counted(few.needed, "launch"),
+    )
+}
+
+/// Describes the number of undecided cells, the reasons, and the time that would decide them.
+fn count_undecided(checked: &Checked) -> Option<String> {
+    let mut groups: BTreeMap<Doubt, Vec<&Undecided>> = BTreeMap::new();
+    for cell in &checked.cells {
+        if let GuidelineVerdict::Undecided(undecided) = cell.verdict() {
+            groups.entry(undecided.why).or_default().push(undecided);
+        }
+    }
+    let all: usize = groups.values().map(Vec::len).sum();
+    let part = |(why, cells): (&Doubt, &Vec<&Undecided>)| {
+        let most = cells.iter().filter_map(|undecided| undecided.times).max();
+        let time = most.map_or(String::new(), |times| format!("; about {times}x the time would decide"));
+        let reason = match why {
+            Doubt::NotTimed => "no mock-up was timed",
+            Doubt::FewVisits if checked.statistic.is_summary() => "too few launches for a test (6 needed)",
+            Doubt::FewVisits => "too few visits for a test (6 needed)",
+            Doubt::MissedLaunches => "a faster mock-up was not timed in every launch",
+            Doubt::NotSignificant => "the difference is not significant",
+            Doubt::LaunchesDisagree => "launches disagree, and only more --launches can decide",
+            Doubt::CoarseClock => "the clock is too coarse",
+        };
+        format!("{reason} ({}{time})", cells.len())
+    };
+    let parts: Vec<String> = groups.iter().map(part).collect();
+    (all > 0).then(|| format!("Undecided for {}: {}.", counted(all, "size"), parts.join("; ")))
 }
 
 /// A slowdown such as `52 % (95 % interval 48 % to 57 %)`.
@@ -89,15 +145,15 @@ pub(super) fn best<'a>(cell: &'a CheckedCell, violation: &Violation) -> Option<&
 
 /// The violations in sentences, the worst first.
 pub(super) fn violations(checked: &Checked) -> Vec<String> {
-    checked.violations().into_iter().map(|(cell, violation)| told(checked, cell, violation)).collect()
+    checked.violations().into_iter().map(|(cell, violation)| describe_violation(checked, cell, violation)).collect()
 }
 
-fn told(checked: &Checked, cell: &CheckedCell, violation: &Violation) -> String {
+fn describe_violation(checked: &Checked, cell: &CheckedCell, violation: &Violation) -> String {
     let time = |estimate: Option<Estimate>| estimate.map_or("-".to_owned(), |it| Seconds(it.point).to_string());
-    let by = cell.served_by.map_or(String::new(), |component| format!(" (served by {component})"));
+    let by = cell.served_by.map_or(String::new(), |component| format!(" (run by {component})"));
     let severity = cell.severity.map_or(String::new(), |severity| format!(", slower by {}", slowdown(severity)));
     format!(
-        "{}{by}: {} against {} for {}{severity}. {}",
+        "{}{by}: {} instead of {} with {}{severity}. {}",
         cell.cell,
         time(cell.builtin),
         time(best(cell, violation).map(|found| found.time)),
@@ -108,7 +164,8 @@ fn told(checked: &Checked, cell: &CheckedCell, violation: &Violation) -> String 
 
 fn cure(checked: &Checked, cell: &CheckedCell, violation: &Violation) -> String {
     let named = |choice| registry::describe(checked.release, cell.cell.collective, choice);
-    let needs = violation.memory.map_or(String::new(), |memory| format!("; that needs {memory} beside their buffers"));
+    let needs =
+        violation.memory.map_or(String::new(), |memory| format!("; that needs {memory} in addition to their buffers"));
     let instead = format!("Programs can make {}{needs}.", violation.advice);
     match &violation.cure {
         Cure::Rule { choice, gain, withheld: None } => {
@@ -120,38 +177,42 @@ fn cure(checked: &Checked, cell: &CheckedCell, violation: &Violation) -> String 
         }
         Cure::Han { algorithm, gain } => {
             format!(
-                "HAN's own algorithm {algorithm} cures it ({gain:.2}x): `collrules tune` asks for it in HAN's rules file."
+                "HAN's own algorithm {algorithm} cures it ({gain:.2}x): `collrules tune` writes it into HAN's rules \
+                 file."
             )
         }
         Cure::Barred { choice, gain, why, assumption } => {
             let permits = assumption.map_or(String::new(), |assumption| {
-                format!(" `collrules tune --assume {}` permits it where programs keep to that.", assumption.name())
+                format!(" `collrules tune --assume {}` permits it if your programs keep to that.", assumption.name())
             });
             let named = named(*choice);
             format!("{named} would cure it ({gain:.2}x), but must not be chosen: {why}.{permits} {instead}")
         }
         Cure::Component { component, gain } => {
-            format!("The component {component} would cure it ({gain:.2}x), which settings can ask for. {instead}")
+            format!("The component {component} would cure it ({gain:.2}x), and settings can select it. {instead}")
         }
         Cure::Unproven { candidate, gain } => {
-            let name = crate::facts::named(checked.release, cell.cell.collective, *candidate);
-            format!("{name} may cure it ({gain:.2}x), but longer measuring has to show it. {instead}")
+            let name = crate::facts::name_candidate(checked.release, cell.cell.collective, *candidate);
+            format!("{name} may cure it ({gain:.2}x), but more measurements are needed to show it. {instead}")
         }
-        Cure::Nothing => format!("No candidate of Open MPI comes near. {instead}"),
+        Cure::Nothing => {
+            let tolerated = percent(checked.criteria.min_gain);
+            format!("No algorithm of Open MPI that was timed is within {tolerated} of it. {instead}")
+        }
         Cure::Unmeasured => format!("Remedies were not timed here. {instead}"),
     }
 }
 
-/// A paragraph for each violation that nothing in Open MPI cures.
+/// A paragraph for each violation without a remedy in Open MPI.
 pub(super) fn upstream(checked: &Checked) -> Vec<String> {
     let uncured = |violation: &Violation| matches!(violation.cure, Cure::Nothing | Cure::Component { .. });
     let paragraph = |(cell, violation): (&CheckedCell, &Violation)| {
         let found = best(cell, violation)?;
         let by = cell.served_by.map_or("coll/tuned".to_owned(), |component| format!("component {component}"));
         Some(format!(
-            "{}: {}, served by {by}, takes {} in the median, while {} on the same communicator takes {} ({} slower; {} \
+            "{}: {}, run by {by}, takes {} in the median, while {} on the same communicator takes {} ({} slower; {} \
              visits, alternating calls). No forced algorithm comes within {} of it. Measured with: `{}`",
-            checked.library.as_deref().unwrap_or("Open MPI"),
+            plain::markdown(checked.library.as_deref().unwrap_or("Open MPI")),
             cell.cell,
             Seconds(cell.builtin?.point),
             violation.advice,
@@ -159,23 +220,27 @@ pub(super) fn upstream(checked: &Checked) -> Vec<String> {
             slowdown(cell.severity?),
             found.gain?.samples,
             percent(checked.criteria.min_gain),
-            checked.command.join(" "),
+            plain::markdown(&checked.command.join(" ")),
         ))
     };
     checked.violations().into_iter().filter(|(_, violation)| uncured(violation)).filter_map(paragraph).collect()
 }
 
-/// How much was not measured, for where there is no room to say why.
+/// Counts cells and mock-ups that were not measured, for output without room for the reasons.
 pub(super) fn count_of_left_out(checked: &Checked) -> Option<String> {
     let under = checked.under_rules.iter().flat_map(|under| &under.cells);
     let failed: usize = checked.cells.iter().chain(under).map(|cell| cell.failed.len()).sum();
-    let (mockups, cells) = (checked.left_out.len(), checked.skipped.len());
-    (failed + mockups + cells > 0).then(|| {
-        format!("Not measured: {cells} cells, and {mockups} mock-ups of others; {failed} mock-ups failed. guidelines.md says why.")
+    let (mockups, sizes) = (checked.left_out.len(), checked.skipped.len());
+    (failed + mockups + sizes > 0).then(|| {
+        format!(
+            "Not measured: {}, and {} of other sizes. {failed} failed. guidelines.md gives the reasons.",
+            counted(sizes, "size"),
+            counted(mockups, "mock-up"),
+        )
     })
 }
 
-/// What was not measured, grouped by reason.
+/// Lists what was not measured, grouped by reason.
 pub(super) fn left_out(checked: &Checked) -> Vec<String> {
     let mut groups: BTreeMap<(String, String), usize> = BTreeMap::new();
     for left in &checked.left_out {
@@ -185,7 +250,7 @@ pub(super) fn left_out(checked: &Checked) -> Vec<String> {
         *groups.entry((skipped.cell.collective.to_string(), skipped.why.clone())).or_default() += 1;
     }
     let under = checked.under_rules.as_ref().map_or(&[][..], |under| &under.cells);
-    for (cells, where_from) in [(&checked.cells[..], ""), (under, " under the file")] {
+    for (cells, where_from) in [(&checked.cells[..], ""), (under, " with the file")] {
         for cell in cells {
             for (mockup, why) in &cell.failed {
                 let what = format!("{mockup} of {} failed{where_from}", cell.cell.collective);
@@ -194,7 +259,7 @@ pub(super) fn left_out(checked: &Checked) -> Vec<String> {
         }
     }
     let line = |((what, why), count): ((String, String), usize)| {
-        format!("Left out in {}: {what}: {why}.", counted(count, "cell"))
+        format!("Left out for {}: {}: {}.", counted(count, "size"), plain::markdown(&what), plain::markdown(&why))
     };
     groups.into_iter().map(line).collect()
 }
@@ -208,29 +273,27 @@ pub fn change(changed: &Changed) -> String {
             // Intervals that meet leave it open whether anything changed.
             let met = matches!((changed.before.and_then(|it| it.high), changed.now.and_then(|it| it.low)),
                 (Some(high), Some(low)) if high >= low);
-            let doubt = if met { " It may have been there before: the intervals meet." } else { "" };
-            format!("New: {} is slower by {now} than calls that do the same; before: {before}.{doubt}", changed.cell)
+            let doubt = if met { " The intervals overlap: it may not be new." } else { "" };
+            format!("New: {} is slower by {now} than equivalent calls; before: {before}.{doubt}", changed.cell)
         }
         Change::Worse => format!("Worse: {} is slower by {now}; before: {before}.", changed.cell),
         Change::Better => format!("Better: {} is slower by {now}; before: {before}.", changed.cell),
         Change::Gone => format!("Gone: {}; before it was slower by {before}.", changed.cell),
         Change::Stays => format!("Stays: {} is slower by {now}; before: {before}.", changed.cell),
-        Change::Open => format!(
-            "Open: {} was slower by {before}; now it is not shown to be, nor that it keeps up: {now}.",
-            changed.cell
-        ),
+        Change::Open => format!("Undecided: {} was slower by {before}; now: {now}.", changed.cell),
     }
 }
 
-/// What a rules file made of the guidelines: a sentence, and one for each violation without it or under it.
+/// Describes the effect of a rules file on the guidelines: a summary, and a sentence for each violation with or without
+/// it.
 pub(super) fn under_rules(checked: &Checked) -> Option<(String, Vec<String>)> {
     let under = checked.under_rules.as_ref()?;
     let before = checked.violations().len();
     let stay = [Change::Stays, Change::Better, Change::Worse].map(|how| under.count(how)).iter().sum::<usize>();
     let open = under.count(Change::Open);
-    let undecided = if open > 0 { format!(", {open} not decided") } else { String::new() };
+    let undecided = if open > 0 { format!(", {open} undecided") } else { String::new() };
     let answer = format!(
-        "Under {}: of {}, {} gone, {stay} still there{undecided}; {} new.",
+        "With {}: of {}, {} gone, {stay} still there{undecided}; {} new.",
         under.file(),
         counted(before, "violation"),
         under.count(Change::Gone),

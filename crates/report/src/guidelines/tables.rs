@@ -3,20 +3,20 @@
 use std::collections::BTreeSet;
 use std::io;
 
-use collrules_record::guidelines::{Checked, CheckedCell, MockupFinding};
+use collrules_record::guidelines::{Checked, CheckedCell, GuidelineVerdict};
 use collrules_record::{Bytes, Cell, Ranks};
 use collrules_rules::Collective;
 
-/// What the marks of the map mean.
-pub(super) const KEY: &str = "Each mark is a message size: +52% is slower by that than the best mock-up, ok is a kept \
-                              guideline, ? is not decided for lack of data, and a dot was not measured.";
+/// Meaning of the marks of the map.
+pub(super) const KEY: &str = "Each mark is a message size: +52 % is slower than the best mock-up by 52 %, ok is a kept \
+                              guideline, ? is undecided, and a dot was not measured.";
 
 /// Columns of the names of collectives, the longest of which is reduce_scatter_block.
 const NAMES: usize = 21;
 /// Columns of a mark.
 const MARK: usize = 7;
 
-/// The message sizes of a check. Collectives without sizes have one of 0 bytes.
+/// The message sizes of a check; 0 bytes for collectives without sizes.
 pub(super) fn sizes(checked: &Checked) -> Vec<Bytes> {
     let sizes: BTreeSet<Bytes> = checked.cells.iter().map(|cell| cell.cell.bytes).collect();
     sizes.into_iter().collect()
@@ -34,27 +34,19 @@ pub(super) fn label(bytes: Bytes) -> String {
 }
 
 /// The mark of a cell.
-pub(super) fn mark(cell: Option<&CheckedCell>, tolerated: f64) -> String {
-    match cell {
-        None => ".".to_owned(),
-        Some(cell) if cell.violation.is_some() => {
+pub(super) fn mark(cell: Option<&CheckedCell>) -> String {
+    let Some(cell) = cell else { return ".".to_owned() };
+    match cell.verdict() {
+        GuidelineVerdict::Violated(_) => {
             let percent = cell.slowdown() * 100.0;
-            if percent < 1000.0 { format!("+{percent:.0}%") } else { format!("{:.0}x", 1.0 + cell.slowdown()) }
+            if percent < 1000.0 { format!("+{percent:.0} %") } else { format!("{:.0}x", 1.0 + cell.slowdown()) }
         }
-        Some(cell) if is_open(cell, tolerated) => "?".to_owned(),
-        Some(_) => "ok".to_owned(),
+        GuidelineVerdict::Undecided(_) => "?".to_owned(),
+        GuidelineVerdict::Kept => "ok".to_owned(),
     }
 }
 
-/// Whether too little is known: nothing was timed side by side, or what looks faster was timed too seldom for a test. What is
-/// clearly slower is dropped early, and needs none.
-fn is_open(cell: &CheckedCell, tolerated: f64) -> bool {
-    let untested =
-        |found: &MockupFinding| found.p_value.is_none() && found.gain.is_some_and(|gain| gain.point >= 1.0 + tolerated);
-    cell.mockups.iter().all(|found| found.gain.is_none()) || cell.mockups.iter().any(untested)
-}
-
-/// A map for each communicator size, in blocks of as many columns as there is room for.
+/// A map for each communicator size, in blocks of as many columns as fit.
 pub(super) fn maps(checked: &Checked, width: usize) -> Vec<String> {
     let room = (width.saturating_sub(NAMES) / MARK).max(1);
     let (sizes, collectives) = (sizes(checked), collectives(checked));
@@ -72,8 +64,7 @@ pub(super) fn maps(checked: &Checked, width: usize) -> Vec<String> {
 
 fn row(checked: &Checked, collective: Collective, ranks: Ranks, sizes: &[Bytes]) -> String {
     let cell = |bytes: &Bytes| checked.cell(Cell { collective, ranks, bytes: *bytes });
-    let marks: String =
-        sizes.iter().map(|bytes| format!("{:>MARK$}", mark(cell(bytes), checked.criteria.min_gain))).collect();
+    let marks: String = sizes.iter().map(|bytes| format!("{:>MARK$}", mark(cell(bytes)))).collect();
     format!("{:<NAMES$}{marks}", collective.name())
 }
 

@@ -1,43 +1,52 @@
 //! Gathers and scatters in pieces, for programs in C, with the sizes that were found.
 
-use collrules_record::irregular::Irregular;
+use collrules_record::irregular::{Irregular, Jump, Stalls};
 use collrules_record::{Bytes, Candidate, Ranks};
 use collrules_rules::Collective;
 
 /// The functions, which take their sizes from three macros.
 const FUNCTIONS: &str = include_str!("../../templates/hmpi.h");
 
-/// What stands for a size that no message reaches.
+/// A size larger than any message, used if there is no limit.
 const NONE: u64 = i32::MAX as u64;
 
-/// The functions with the sizes of the builtin on the largest communicator; none where its gathers do not stall beyond a size that
-/// does not, and its scatters do not leap.
+/// The functions with the sizes of the default on the largest communicator; none if calls in these pieces were not
+/// timed, or do not help.
 pub fn header(found: &Irregular) -> Option<String> {
+    // The largest is the job; a smaller one may be the control inside one host.
     let largest = found.points.iter().map(|calls| calls.cell.ranks).max()?;
-    let is_builtin = |of: (Collective, Ranks, Candidate), collective| of == (collective, largest, Candidate::Builtin);
-    let gather =
-        found.stalls.iter().filter(|it| is_builtin((it.collective, it.ranks, it.candidate), Collective::Gather));
-    let (quiet, last) = gather.filter_map(|it| Some((it.quiet_below?.0, it.last.0))).next().unwrap_or((NONE, NONE));
-    let scatter =
-        found.steps.iter().find(|it| is_builtin((it.collective, it.ranks, it.candidate), Collective::Scatter));
-    let leap = scatter.map_or(NONE, |step| step.below.0);
-    let said = |what: &str, size: u64| {
-        if size == NONE { format!("{what}: none") } else { format!("{what} {}", Bytes(size)) }
+    let is_default = |of: (Collective, Ranks, Candidate), collective| of == (collective, largest, Candidate::Builtin);
+    let gathers =
+        found.stalls.iter().filter(|it| is_default((it.collective, it.ranks, it.candidate), Collective::Gather));
+    let cured = |it: &Stalls| it.cures.iter().any(|cure| cure.longest.is_some());
+    let sizes = |it: &Stalls| Some((it.quiet_below?.0, it.last.0));
+    let (quiet, last) = gathers.filter(|it| cured(it)).filter_map(sizes).next().unwrap_or((NONE, NONE));
+    let scatters: Vec<&Jump> = found
+        .steps
+        .iter()
+        .filter(|it| is_default((it.collective, it.ranks, it.candidate), Collective::Scatter))
+        .collect();
+    let leap = scatters.iter().find_map(|step| Some((step.below.0, step.cured?.last.0)));
+    let (leap, leap_last) = leap.unwrap_or((NONE, NONE));
+    let ends = |what: &str, from: u64, to: u64| match from {
+        NONE => format!("{what} go in one call"),
+        _ => format!("{what} above {} and up to {} go in pieces", Bytes(from), Bytes(to)),
     };
+    let leaps: Vec<String> = scatters.iter().map(|step| step.below.to_string()).collect();
+    let leaps = if leaps.is_empty() { String::new() } else { format!("; scatters jump above {}", leaps.join(", ")) };
     (quiet != NONE || leap != NONE).then(|| {
         format!(
-            "/* Made from {} ({}), {largest} ranks: {}, {}, {}. */\n#ifndef HMPI_M1\n#define HMPI_M1 {quiet}\n#define HMPI_M2 {last}\n\
-             #define HMPI_S {leap}\n#endif\n\n{FUNCTIONS}",
+            "/* Made from {} ({}), {largest} ranks: {}, {}{leaps}. */\n#ifndef HMPI_M1\n#define HMPI_M1 {quiet}\n#define HMPI_M2 {last}\n\
+             #define HMPI_S {leap}\n#define HMPI_S2 {leap_last}\n#endif\n\n{FUNCTIONS}",
             one_line(&found.source),
             one_line(&found.library),
-            said("gathers stall above", quiet),
-            said("and up to", last),
-            said("scatters leap above", leap),
+            ends("gathers", quiet, last),
+            ends("scatters", leap, leap_last),
         )
     })
 }
 
-/// A text that does not end a comment.
+/// A text without line breaks that does not end a comment.
 fn one_line(text: &str) -> String {
     text.replace("*/", "* /").replace(['\n', '\r'], " ")
 }
@@ -51,7 +60,7 @@ mod tests {
         assert_eq!(one_line("a */ int x;\n/* b"), "a * / int x; /* b");
     }
 
-    /// The example is what a run gave, with the functions of today.
+    /// The example comes from a run, with today's functions.
     #[test]
     fn the_example_is_made_from_a_run() {
         let example = include_str!("../../../../examples/hmpi/hmpi.h");

@@ -1,4 +1,4 @@
-//! Calls that now and then take many times as long, for people.
+//! Rare calls that take many times as long, for people.
 //!
 //! | module | job |
 //! |---|---|
@@ -9,7 +9,7 @@ mod header;
 mod page;
 
 use collrules_record::estimate::median;
-use collrules_record::irregular::{Calls, Cure, Irregular, Level, Stalls, Step};
+use collrules_record::irregular::{CallTimes, Irregular, Jump, StallCure, StallLevel, Stalls};
 use collrules_record::{Bytes, Candidate, Estimate, Mockup};
 use collrules_rules::words::{counted, listed, some};
 use collrules_rules::{Collective, registry};
@@ -20,7 +20,7 @@ pub use page::page;
 use crate::plain;
 use crate::words::{times, wrapped};
 
-/// For a terminal of so many columns.
+/// For a terminal with this many columns.
 pub fn text(found: &Irregular, width: usize) -> String {
     let lines: Vec<String> = sentences(found).iter().flat_map(|sentence| wrapped(width, sentence, "", "  ")).collect();
     lines.join("\n") + "\n"
@@ -37,15 +37,15 @@ pub fn markdown(found: &Irregular) -> String {
 fn origin(found: &Irregular) -> String {
     let simulated =
         if found.simulated { " A simulation gave these times: they say nothing about any machine." } else { "" };
-    format!("Measured: {} ({}).{simulated}", found.source, found.library)
+    format!("Measured: {} ({}).{simulated}", plain::line(&found.source), plain::line(&found.library))
 }
 
-/// What the columns of [`row`] are.
+/// Column titles of [`row`].
 const HEADS: [&str; 10] =
-    ["cell", "by", "calls", "usual", "median", "mean", "99 %", "longest", "first calls", "stalls"];
+    ["call", "algorithm", "calls", "usual", "median", "mean", "99 %", "longest", "first calls", "stalls"];
 
 /// The distribution of a point.
-fn row(found: &Irregular, calls: &Calls) -> Vec<String> {
+fn row(found: &Irregular, calls: &CallTimes) -> Vec<String> {
     let levels: Vec<String> = calls.levels.iter().map(level).collect();
     let first = calls.first.map_or("-".to_owned(), |first| match first.calls {
         1 => first.median.to_string(),
@@ -53,7 +53,7 @@ fn row(found: &Irregular, calls: &Calls) -> Vec<String> {
     });
     vec![
         calls.cell.to_string(),
-        named(found, calls.cell.collective, calls.candidate),
+        name_candidate(found, calls.cell.collective, calls.candidate),
         calls.calls.to_string(),
         calls.usual.to_string(),
         calls.median.to_string(),
@@ -65,93 +65,136 @@ fn row(found: &Irregular, calls: &Calls) -> Vec<String> {
     ]
 }
 
-/// How much less is worth a word.
+/// Returns true if only a rule or calls in pieces give programs the candidate.
+fn is_alternative(candidate: Candidate) -> bool {
+    !matches!(candidate, Candidate::Builtin | Candidate::Mockup(Mockup::Pattern(_)))
+}
+
+/// Smallest ratio of times that is mentioned.
 const WORTH: f64 = 1.03;
 
 fn sentences(found: &Irregular) -> Vec<String> {
     let mut said = Vec::new();
-    for stalls in &found.stalls {
+    // What programs call, then what a rule would choose.
+    let (others, called): (Vec<&Stalls>, Vec<&Stalls>) =
+        found.stalls.iter().partition(|stalls| is_alternative(stalls.candidate));
+    for stalls in called {
         said.push(stall(found, stalls));
         said.push(cured(found, stalls));
     }
-    if found.stalls.is_empty() {
+    let others: Vec<String> = others
+        .iter()
+        .filter(|stalls| !matches!(stalls.candidate, Candidate::Mockup(_)))
+        .map(|stalls| {
+            let Stalls { collective, ranks, candidate, first, last, .. } = stalls;
+            format!(
+                "{collective} with {} on {ranks} ranks ({first} to {last})",
+                name_candidate(found, *collective, *candidate)
+            )
+        })
+        .collect();
+    said.extend((!others.is_empty()).then(|| format!("Other algorithms that stall: {}.", some(&others, NAMED))));
+    if found.stalls.is_empty() && found.points.iter().all(|calls| calls.levels.is_empty()) {
         let calls = found.points.iter().map(|calls| calls.calls).min().unwrap_or(0);
         said.push(format!(
-            "No call stalls: no level of much longer calls is shown in {} of {} calls or more each.",
+            "No call stalls: no group of much longer calls is found in {} of {} calls or more each.",
             counted(found.points.len(), "distribution"),
             calls
         ));
     }
-    said.extend(found.steps.iter().map(|step| leap(found, *step)));
+    said.extend(leaps(found));
+    said.extend(delays(found));
     said.extend(firsts(found));
     said.extend(only_first(found));
     said
 }
 
-/// How many of what is left out are named.
+/// Long calls that the network is not shown to cause.
+fn delays(found: &Irregular) -> Option<String> {
+    let others: Vec<(&CallTimes, &StallLevel)> = found
+        .points
+        .iter()
+        .flat_map(|calls| calls.levels.iter().map(move |level| (calls, level)))
+        .filter(|(_, level)| !level.is_network())
+        .collect();
+    let shortest = others.iter().min_by(|a, b| a.1.more.0.total_cmp(&b.1.more.0))?.1.more;
+    let longest = others.iter().max_by(|a, b| a.1.more.0.total_cmp(&b.1.more.0))?.1.more;
+    let ends = if shortest == longest { shortest.to_string() } else { format!("{shortest} to {longest}") };
+    let inside = others.iter().filter(|(_, level)| level.in_control == Some(true)).count();
+    let control = match inside {
+        0 => "No calls inside one host were timed to compare with.".to_owned(),
+        _ => format!("{inside} of them also occur in calls inside one host."),
+    };
+    Some(format!(
+        "Delays, not counted as stalls: {} of {ends}, not at TCP's timeouts. {control} The operating system's \
+         scheduler may cause them: leave a processor free, or use a quiet machine.",
+        counted(others.len(), "level")
+    ))
+}
+
+/// Maximum number of names in a list of points left out.
 const NAMED: usize = 5;
 
-/// What only first calls were timed of.
+/// Describes the points of which only first calls were timed.
 fn only_first(found: &Irregular) -> Option<String> {
-    let left: Vec<String> =
-        found.only_first.iter().map(|(cell, by)| format!("{cell} by {}", named(found, cell.collective, *by))).collect();
+    let left: Vec<String> = found
+        .only_first
+        .iter()
+        .map(|(cell, by)| format!("{cell} with {}", name_candidate(found, cell.collective, *by)))
+        .collect();
     (!left.is_empty()).then(|| {
         format!(
-            "Only the first call of each launch was timed of {}, which says what connections cost. They are left out.",
+            "Left out: {}, of which only the first call of each launch was timed. Such a call includes setting up \
+             connections.",
             some(&left, NAMED)
         )
     })
 }
 
-/// What the first call of a launch takes, which is not among the others.
+/// Describes the duration of the first calls of launches, which are counted apart.
 fn firsts(found: &Irregular) -> Option<String> {
-    let over = |calls: &Calls| Some((calls.first?, calls.first?.median.0 / calls.usual.0));
+    let over = |calls: &CallTimes| Some((calls.first?, calls.first?.median.0 / calls.usual.0));
     let mut ratios: Vec<f64> = found.points.iter().filter_map(|calls| Some(over(calls)?.1)).collect();
     let middle = median(&mut ratios)?;
     let worst = found.points.iter().max_by(|a, b| {
-        let ratio = |calls: &Calls| over(calls).map_or(0.0, |(_, ratio)| ratio);
+        let ratio = |calls: &CallTimes| over(calls).map_or(0.0, |(_, ratio)| ratio);
         ratio(a).total_cmp(&ratio(b))
     })?;
     let (first, ratio) = over(worst)?;
     Some(format!(
-        "The first timed call of a launch, which is not among the others, takes {} as long as usual in the median, and {} for {} by \
-         {} ({} instead of {}).",
+        "The first timed call of a launch, which is not among the others, takes {} as long as usual in the median. The \
+         largest factor is {}, for {} with {} ({} instead of {}).",
         times(middle),
         times(ratio),
         worst.cell,
-        named(found, worst.cell.collective, worst.candidate),
+        name_candidate(found, worst.cell.collective, worst.candidate),
         first.median,
         worst.usual
     ))
 }
 
+/// Describes a range of stalls, with its worst size. The table has the others.
 fn stall(found: &Irregular, stalls: &Stalls) -> String {
     let Stalls { collective, ranks, candidate, first, last, quiet_below, .. } = stalls;
-    let of_range = |calls: &&Calls| {
+    let of_range = |calls: &&CallTimes| {
         let cell = calls.cell;
         (cell.collective, cell.ranks, calls.candidate) == (*collective, *ranks, *candidate)
             && (*first..=*last).contains(&cell.bytes)
     };
-    let told: Vec<String> = found
-        .points
-        .iter()
-        .filter(of_range)
-        .filter(|calls| !calls.levels.is_empty())
-        .map(|calls| {
-            let levels: Vec<String> = calls.levels.iter().map(level).collect();
-            format!("with {} (usually {}) by {}", calls.cell.bytes, calls.usual, listed(&levels))
-        })
-        .collect();
-    let quiet = quiet_below.map_or("no smaller size was timed".to_owned(), |bytes| format!("up to {bytes} none"));
+    let worst = found.points.iter().filter(of_range).max_by(|a, b| a.mean.0.total_cmp(&b.mean.0));
+    let worst = worst.map_or(String::new(), |calls| {
+        let levels: Vec<String> = calls.levels.iter().filter(|level| level.is_network()).map(level).collect();
+        format!(" Worst at {} (usually {}): {}.", calls.cell.bytes, calls.usual, listed(&levels))
+    });
+    let quiet = quiet_below.map_or("no smaller size was timed".to_owned(), |bytes| format!("none up to {bytes}"));
     format!(
-        "{collective} by {} on {ranks} ranks stalls from {first} to {last} ({quiet}): {}.",
-        named(found, *collective, *candidate),
-        told.join("; ")
+        "{collective} with {} on {ranks} ranks stalls from {first} to {last} ({quiet}).{worst}",
+        name_candidate(found, *collective, *candidate),
     )
 }
 
-/// How long, and how often.
-fn level(level: &Level) -> String {
+/// Describes a level: delay and share of calls.
+fn level(level: &StallLevel) -> String {
     let timeout = if level.is_timeout { ", TCP's timeout," } else { "" };
     let Estimate { point, low, high, .. } = level.probability;
     let percent = |share: f64| format!("{:.0}", share * 100.0);
@@ -161,7 +204,7 @@ fn level(level: &Level) -> String {
 
 fn cured(found: &Irregular, stalls: &Stalls) -> String {
     let Some(best) = stalls.cures.first() else {
-        return "Nothing that was timed helps.".to_owned();
+        return "No alternative that was timed helps.".to_owned();
     };
     let instead = match stalls.candidate {
         Candidate::Mockup(Mockup::Pattern(pattern)) => format!(
@@ -171,37 +214,50 @@ fn cured(found: &Irregular, stalls: &Stalls) -> String {
         ),
         _ => String::new(),
     };
-    let Cure { candidate, mean, p99 } = best;
-    let gathers = stalls.collective == Collective::Gather;
-    let how = match candidate {
-        Candidate::Mockup(_) => {
-            let advice = "programs may call it in pieces; no rule can";
-            match stalls.quiet_below.filter(|_| gathers) {
-                Some(quiet) => format!(
-                    "{}: {advice} (for M bytes, M / {} calls, rounded up, with barriers between them; {} for {})",
-                    named(found, stalls.collective, *candidate),
-                    quiet.0,
-                    stalls.pieces.unwrap_or(1),
-                    stalls.last
-                ),
-                None => format!("{}: {advice}", named(found, stalls.collective, *candidate)),
-            }
+    let StallCure { candidate, longest, mean, p99 } = best;
+    let name = name_candidate(found, stalls.collective, *candidate);
+    let how = match (candidate, longest) {
+        (_, Some(longest)) => format!(
+            "calls of at most {longest} each, with barriers between them ({} for {}); programs can do that, no rule \
+             can",
+            stalls.pieces.unwrap_or(1),
+            stalls.last
+        ),
+        (Candidate::Mockup(Mockup::Split { pieces, .. }), None) => {
+            format!("{pieces} calls of a part each, with barriers between them; programs can do that, no rule can")
         }
-        Candidate::Tuned(choice)
-            if matches!(stalls.collective, Collective::Gather | Collective::Scatter | Collective::Alltoall) =>
-        {
-            format!("{}: a rule for {choice}", named(found, stalls.collective, *candidate))
-        }
-        other => named(found, stalls.collective, *other),
+        (Candidate::Mockup(_), None) => format!("{name}: programs can call it instead, no rule can choose it"),
+        (Candidate::Tuned(choice), None) => format!("{name}: a rule for {choice}"),
+        _ => name,
     };
     format!(
-        "What helps best is {how}. Means go from {} to {}, the 99th percentile from {} to {}.{instead}",
+        "Best remedy: {how}. The mean changes from {} to {}, the 99th percentile from {} to {}.{instead}",
         mean.0, mean.1, p99.0, p99.1
     )
 }
 
-fn leap(found: &Irregular, step: Step) -> String {
-    let at_leap: Vec<&Calls> = found
+/// Maximum number of jumps described; the table has all.
+const LEAPS: usize = 3;
+
+/// The jumps of the default first, then the highest of others.
+fn leaps(found: &Irregular) -> Vec<String> {
+    let mut all: Vec<Jump> = found.steps.clone();
+    all.sort_by(|a, b| {
+        let key = |step: &Jump| step.candidate != Candidate::Builtin;
+        key(a).cmp(&key(b)).then(b.height.0.total_cmp(&a.height.0))
+    });
+    let of_default = all.iter().filter(|step| step.candidate == Candidate::Builtin).count();
+    let shown = of_default.max(LEAPS).min(all.len());
+    let mut said: Vec<String> = all[..shown].iter().map(|step| leap(found, *step)).collect();
+    let left = all.len() - shown;
+    said.extend(
+        (left > 0).then(|| format!("{} of other algorithms in irregular.json.", counted(left, "further leap"))),
+    );
+    said
+}
+
+fn leap(found: &Irregular, step: Jump) -> String {
+    let at_leap: Vec<&CallTimes> = found
         .points
         .iter()
         .filter(|calls| {
@@ -211,21 +267,24 @@ fn leap(found: &Irregular, step: Step) -> String {
         .collect();
     let own = at_leap.iter().find(|calls| calls.candidate == step.candidate);
     let best = at_leap.iter().min_by(|a, b| a.mean.0.total_cmp(&b.mean.0));
-    let instead = match own.zip(best) {
-        Some((own, best)) if best.mean.0 * WORTH < own.mean.0 => format!(
-            " On average {} takes least there: {} instead of {}.",
-            named(found, step.collective, best.candidate),
+    let instead = match (own.zip(best), step.cured) {
+        (_, Some(cured)) => format!(
+            " Calls of at most {} each are faster up to {}: {} instead of {} on average.",
+            step.below, cured.last, cured.mean.1, cured.mean.0
+        ),
+        (Some((own, best)), None) if best.mean.0 * WORTH < own.mean.0 => format!(
+            " On average, {} is fastest there: {} instead of {}.",
+            name_candidate(found, step.collective, best.candidate),
             best.mean,
             own.mean
         ),
-        _ => " Nothing that was timed takes less there.".to_owned(),
+        _ => " Nothing that was timed is faster there.".to_owned(),
     };
     format!(
-        "{} by {} on {} ranks leaps above {}: with {} it takes {} ({:.0} %) more than smaller sizes let expect.{instead}",
+        "{} with {} on {} ranks jumps at {}: {} ({:.0} %) above the trend of smaller sizes.{instead}",
         step.collective,
-        named(found, step.collective, step.candidate),
+        name_candidate(found, step.collective, step.candidate),
         step.ranks,
-        size(step.below),
         size(step.above),
         step.height,
         step.share * 100.0
@@ -237,9 +296,9 @@ fn size(bytes: Bytes) -> String {
 }
 
 /// A candidate with the name of its algorithm.
-fn named(found: &Irregular, collective: Collective, candidate: Candidate) -> String {
+fn name_candidate(found: &Irregular, collective: Collective, candidate: Candidate) -> String {
     match candidate {
-        Candidate::Builtin => "the builtin".to_owned(),
+        Candidate::Builtin => "the default".to_owned(),
         Candidate::Tuned(choice) => registry::describe(found.release, collective, choice),
         Candidate::Mockup(Mockup::Pattern(pattern)) => pattern.name().to_owned(),
         other => other.to_string(),

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use askama::Template;
-use collrules_record::irregular::{Calls, Irregular};
+use collrules_record::irregular::{CallTimes, Irregular};
 use collrules_record::{Candidate, Estimate, Ranks, Seconds};
 use collrules_rules::Collective;
 
-use super::{HEADS, named, origin, row, sentences};
-use crate::page::{Frame, rendered};
+use super::{HEADS, name_candidate, origin, row, sentences};
+use crate::page::{Frame, filters, rendered};
 use crate::plot::{Curves, Entry, Line, Reading, Stroke, X};
 
 #[derive(Template)]
@@ -35,10 +35,10 @@ struct Plot {
     svg: String,
 }
 
-/// What is drawn of the calls of a size.
-type Part = (&'static str, fn(&Calls) -> Seconds);
+/// A quantity of the calls of a size, drawn as a figure.
+type Part = (&'static str, fn(&CallTimes) -> Seconds);
 
-/// What a median says, what calls cost, and how bad it gets.
+/// Median, mean (the cost of the calls), and 99th percentile (how bad it gets).
 const PARTS: [Part; 3] =
     [("Median", |calls| calls.median), ("Mean", |calls| calls.mean), ("99th percentile", |calls| calls.p99)];
 
@@ -58,16 +58,17 @@ pub fn page(found: &Irregular, tool: &str) -> String {
 }
 
 fn figure(found: &Irregular, collective: Collective, ranks: Ranks) -> Figure {
-    let own: Vec<&Calls> =
+    let own: Vec<&CallTimes> =
         found.points.iter().filter(|calls| (calls.cell.collective, calls.cell.ranks) == (collective, ranks)).collect();
     let candidates: BTreeSet<Candidate> = own.iter().map(|calls| calls.candidate).collect();
     // One axis of times for all three, so that they can be compared.
     let all = || own.iter().flat_map(|calls| PARTS.map(|(_, of)| of(calls).0));
     let times = (all().fold(f64::INFINITY, f64::min), all().fold(0.0, f64::max));
-    let lines = |of: fn(&Calls) -> Seconds| -> Vec<Line> {
+    let lines = |of: fn(&CallTimes) -> Seconds| -> Vec<Line> {
         let mut series = 0..;
         let line = |candidate: &Candidate| {
-            let reading = |calls: &&&Calls| Reading { x: calls.cell.bytes.0, time: plain(of(calls).0, found.level) };
+            let reading =
+                |calls: &&&CallTimes| Reading { x: calls.cell.bytes.0, time: plain(of(calls).0, found.level) };
             let stroke = match candidate {
                 Candidate::Builtin => Stroke::Builtin,
                 _ => Stroke::Series(series.next().unwrap_or_default()),
@@ -75,14 +76,14 @@ fn figure(found: &Irregular, collective: Collective, ranks: Ranks) -> Figure {
             let mut points: Vec<Reading> =
                 own.iter().filter(|calls| calls.candidate == *candidate).map(|calls| reading(&calls)).collect();
             points.sort_by_key(|point| point.x);
-            Line { name: named(found, collective, *candidate), stroke, points }
+            Line { name: name_candidate(found, collective, *candidate), stroke, points }
         };
         candidates.iter().map(line).collect()
     };
     let mut legend = Vec::new();
     let plots = PARTS.map(|(caption, of)| {
         let description =
-            format!("{caption} of {collective} on {ranks} ranks over the message size, one line per way.");
+            format!("{caption} of {collective} on {ranks} ranks over the message size, one line per alternative.");
         let curves = Curves { lines: lines(of), times: Some(times), ..Curves::new(&description, X::MessageBytes) };
         let picture = curves.picture();
         legend.clone_from(&picture.legend);

@@ -7,12 +7,16 @@ use collrules_record::findings::Findings;
 
 use crate::Context;
 use crate::cells::{CellRow, cell_row};
+use crate::conduct;
 use crate::facts::{self, SIMULATED, candidate_name};
+use crate::gains::Gains;
 use crate::layouts;
+use crate::outcome;
 use crate::plain::{self, bullets, table};
+use crate::settings;
 use crate::summary::{by_collective, sentences, stretches};
 use crate::tree;
-use crate::words::times;
+use crate::words::ratio;
 
 /// The report as Markdown.
 pub fn report(findings: &Findings, context: &Context<'_>) -> String {
@@ -20,19 +24,41 @@ pub fn report(findings: &Findings, context: &Context<'_>) -> String {
     if findings.simulated {
         out += &format!("\n**{SIMULATED}**\n");
     }
+    out += &format!("\n**{}**\n", outcome::tuning_verdict(findings, context.validation, &context.open_layouts));
+    if !context.quality.is_empty() {
+        out += &format!("\nData: {}.\n", plain::markdown(&context.quality));
+    }
     out += &format!("\nSource: {}. Release: Open MPI {}.\n", plain::markdown(&findings.source), findings.release);
-    section(&mut out, "What to expect", &bullets(sentences(findings)));
+    if let Some(found) = context.settings {
+        section(&mut out, "Settings", &bullets(settings::sentences(found)));
+    }
+    let gains = Gains::new(findings, context.validation);
+    match gains.round {
+        Some(_) => section(&mut out, "Speedup in fresh launches", &bullets(outcome::describe_gains(&gains))),
+        None => section(&mut out, "What to expect", &bullets(sentences(findings))),
+    }
     if !context.switch_on.is_empty() {
         let lines: String = context.switch_on.iter().map(|line| plain::line(line) + "\n").collect();
         section(&mut out, "How to switch it on", &format!("```sh\n{lines}```\n"));
     }
-    section(&mut out, "What was shown", &bullets(&context.proof));
+    section(&mut out, "Checks with Open MPI", &bullets(&context.proof));
     if let Some(validation) = context.validation {
-        section(&mut out, "What fresh launches showed", &validation::section(findings, validation));
+        section(&mut out, "Validation in fresh launches", &validation::section(findings, validation));
     }
-    section(&mut out, "What to know", &bullets(&findings.remarks));
-    section(&mut out, "What is assumed", &bullets(facts::assumptions(findings)));
-    section(&mut out, "Decisions", &decisions(findings));
+    if let Some(found) = context.settings {
+        section(&mut out, "Effects of settings", &table(&settings::EFFECTS, &[], settings::effects(found)));
+        let guards = settings::guards(found);
+        if !guards.is_empty() {
+            section(&mut out, "Losses caused by settings", &table(&settings::GUARDS, &[], guards));
+        }
+    }
+    section(&mut out, "Remarks", &bullets(&findings.remarks));
+    section(&mut out, "Assumptions", &bullets(facts::assumptions(findings)));
+    section(&mut out, "Decisions", &decisions(findings, &gains));
+    let conduct = conduct::rows(findings);
+    if !conduct.is_empty() {
+        section(&mut out, conduct::TITLE, &table(&conduct::COLUMNS, &[1], conduct));
+    }
     let laid_out = layouts::rows(findings);
     if !laid_out.is_empty() {
         let rows = table(&layouts::COLUMNS, &[], laid_out);
@@ -40,8 +66,8 @@ pub fn report(findings: &Findings, context: &Context<'_>) -> String {
     }
     let handover = facts::handover(findings);
     if !handover.is_empty() {
-        let rows = table(&["collective", "ranks", "message sizes", "carried out by"], &[], handover);
-        section(&mut out, "What HAN's rules file says", &format!("{}\n\n{rows}", facts::HANDOVER));
+        let rows = table(&["collective", "ranks", "message sizes", "runs in"], &[], handover);
+        section(&mut out, "HAN's rules file", &format!("{}\n\n{rows}", facts::HANDOVER));
     }
     if !findings.crossovers.is_empty() {
         let rows = findings.crossovers.iter().map(|crossover| facts::crossover_row(findings, crossover));
@@ -57,18 +83,18 @@ pub fn report(findings: &Findings, context: &Context<'_>) -> String {
             let CellRow { ranks, size, builtin, best, time, gain, verdict } = cell_row(findings, cell);
             [ranks, size, builtin, best, time, gain, verdict]
         });
-        let heads = ["ranks", "size", "builtin", "best candidate", "its time", "its gain", "verdict"];
-        section(&mut out, &format!("Cells of {}", group[0].cell.collective), &table(&heads, &[0, 1, 2, 4], rows));
+        let heads = ["ranks", "size", "default", "best algorithm", "its time", "its gain", "verdict"];
+        section(&mut out, &format!("Sizes of {}", group[0].cell.collective), &table(&heads, &[0, 1, 2, 4], rows));
     }
     let disqualified = facts::disqualified(findings);
     if !disqualified.is_empty() {
-        section(&mut out, "Disqualified candidates", &table(&["candidate", "cells", "why"], &[], disqualified));
+        section(&mut out, "Excluded algorithms", &table(&["algorithm", "sizes", "why"], &[], disqualified));
     }
     section(&mut out, "How it was decided", &(facts::method(findings).join("\n\n") + "\n"));
     let placement = facts::placement(findings);
     if !placement.is_empty() {
         let title = format!("Where the ranks were (layout: {})", findings.placement.layout);
-        section(&mut out, &title, &table(&["ranks", "nodes", "served by"], &[0], placement));
+        section(&mut out, &title, &table(&["ranks", "nodes", "component"], &[0], placement));
     }
     if let Some(manifest) = context.manifest {
         section(&mut out, "Where the numbers come from", &provenance(manifest));
@@ -76,21 +102,20 @@ pub fn report(findings: &Findings, context: &Context<'_>) -> String {
     out
 }
 
-/// Adds a section; one without anything in it is left out.
+/// Adds a section, unless it is empty.
 fn section(out: &mut String, title: &str, content: &str) {
     if !content.is_empty() {
         *out += &format!("\n## {title}\n\n{content}");
     }
 }
 
-fn decisions(findings: &Findings) -> String {
+fn decisions(findings: &Findings, gains: &Gains<'_>) -> String {
     let rows = stretches(findings).into_iter().map(|stretch| {
-        let gain = stretch.gain.map_or(String::new(), |gain| times(gain.mean));
-        let low = stretch.gain.and_then(|gain| gain.cautious).map_or(String::new(), times);
-        let served_by = candidate_name(findings, stretch.collective, stretch.by);
-        [stretch.collective.to_string(), stretch.ranks.to_string(), stretch.sizes(), served_by, gain, low]
+        let speedup = gains.mean(|cell| stretch.holds(cell)).map_or(String::new(), ratio);
+        let algorithm = candidate_name(findings, stretch.collective, stretch.by);
+        [stretch.collective.to_string(), stretch.ranks.to_string(), stretch.sizes(), algorithm, speedup]
     });
-    table(&["collective", "ranks", "message sizes", "served by", "gain", "at lower ends"], &[1, 4, 5], rows)
+    table(&["collective", "ranks", "message sizes", "algorithm", "speedup"], &[1], rows)
 }
 
 fn provenance(manifest: &Manifest) -> String {
@@ -147,8 +172,8 @@ mod tests {
             };
             report(&findings, &Context::default())
         };
-        assert!(with_step(1e-6).contains("| under resolution (2.000µs) |"));
-        assert!(with_step(1e-8).contains("| 1.500µs |"));
+        assert!(with_step(1e-6).contains("| under resolution (2 µs) |"));
+        assert!(with_step(1e-8).contains("| 1.5 µs |"));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The section on what fresh launches showed.
+//! The section on results of fresh launches.
 
 use collrules_record::findings::Findings;
 use collrules_record::validation::Validation;
@@ -13,14 +13,14 @@ pub(super) fn section(findings: &Findings, validation: &Validation) -> String {
         [name].into_iter().chain(counts).chain([mean, worst])
     });
     let heads =
-        ["file", "pairs of launches", "cells", "faster", "same", "slower", "failed", "geometric mean", "worst cell"];
+        ["file", "pairs of launches", "sizes", "faster", "same", "slower", "failed", "geometric mean", "worst size"];
     let rounds = table(&heads, &[1, 2, 3, 4, 5, 6, 7], rounds);
     let mut text = format!("{}\n{rounds}", bullets(rows::paragraphs(validation)));
     let telling = rows::telling(findings, validation);
     if !telling.is_empty() {
-        let heads = ["file", "cell", "rule", "without", "with", "speedup", "verdict"];
+        let heads = ["file", "size", "rule", "without", "with", "speedup", "verdict"];
         let telling = table(&heads, &[3, 4], telling);
-        text += &format!("\nCells that were slower, failed, or were given back to the builtin:\n\n{telling}");
+        text += &format!("\nSizes that were slower, failed, or lost their rule:\n\n{telling}");
     }
     text
 }

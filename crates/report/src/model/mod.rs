@@ -2,7 +2,7 @@
 //!
 //! | module | job |
 //! |---|---|
-//! | `sentences` | what stands out, the lines, how well it predicts |
+//! | `sentences` | slow nodes and pairs, the lines, quality of predictions |
 //! | `tables` | nodes, pairs, gaps, predictions |
 //! | `page` | the page, with a map of pairs |
 
@@ -10,15 +10,15 @@ mod page;
 mod sentences;
 mod tables;
 
-use collrules_record::Estimate;
 use collrules_record::model::Model;
+use collrules_record::{Estimate, Seconds};
 
 pub use page::page;
 
 use crate::plain;
 use crate::words::{self, wrapped};
 
-/// The model for a terminal of so many columns.
+/// The model for a terminal with this many columns.
 pub fn text(model: &Model, width: usize) -> String {
     let mut lines = Vec::new();
     let said = [
@@ -26,6 +26,7 @@ pub fn text(model: &Model, width: usize) -> String {
         sentences::quality(model),
         sentences::lines(model),
         sentences::algorithms(model),
+        sentences::many_to_one(model),
         model.unknown.clone(),
     ];
     for sentence in said.iter().flatten() {
@@ -42,14 +43,34 @@ pub fn markdown(model: &Model) -> String {
             text += &format!("{}\n\n", plain::markdown(&paragraph.join(" ")));
         }
     }
-    text += &plain::bullets(sentences::lines(model).into_iter().chain(sentences::algorithms(model)));
+    text += &plain::bullets(
+        [sentences::lines(model), sentences::algorithms(model), sentences::many_to_one(model)].concat(),
+    );
     if !model.unknown.is_empty() {
-        text += &format!("\n## What the probes cannot tell\n\n{}", plain::bullets(&model.unknown));
+        text += &format!("\n## Unknown after the probes\n\n{}", plain::bullets(&model.unknown));
     }
     for table in tables::all(model) {
         text += &format!("\n## {}\n\n{}", table.title, plain::table(&table.heads, &[], table.rows));
     }
     text
+}
+
+/// Describes the prediction of the many-to-one model for calls that may stall: their mean, the share that stalls, and
+/// quantiles.
+pub fn many_to_one(mean: f64, stalling: f64, quantiles: &[(f64, f64)]) -> String {
+    let mean = Seconds(mean);
+    if stalling <= 0.0 {
+        return format!("The many-to-one model predicts {mean}, and no stalls.");
+    }
+    let quantiles: Vec<String> = quantiles
+        .iter()
+        .map(|(share, time)| format!("{:.0} % of calls take at most {}", 100.0 * share, Seconds(*time)))
+        .collect();
+    format!(
+        "The many-to-one model predicts {mean} on average: {:.0} % of calls stall; {}.",
+        100.0 * stalling,
+        quantiles.join(", ")
+    )
 }
 
 /// A prediction with its interval.

@@ -5,8 +5,8 @@ use collrules_record::model::Model;
 
 use super::sentences;
 use super::tables::{self, Table};
-use crate::page::{Frame, rendered};
-use crate::plot::{Entry, Fill, Heatmap, Tile, levels};
+use crate::page::{Frame, filters, rendered};
+use crate::plot::{Fill, Heatmap, Map, Tile};
 
 #[derive(Template)]
 #[template(path = "model.html")]
@@ -15,31 +15,30 @@ struct Page {
     origin: String,
     slow: bool,
     answer: Vec<String>,
+    quality: Vec<String>,
     lines: Vec<String>,
     unknown: Vec<String>,
-    map: Option<String>,
-    levels: Vec<Entry>,
+    map: Option<Map>,
     tables: Vec<Table>,
 }
 
 /// The model as a page of HTML that needs no other file. `tool` names the program and its version.
 pub fn page(model: &Model, tool: &str) -> String {
-    let answer = [sentences::slow(model), sentences::quality(model)].concat();
     rendered(&Page {
         frame: Frame::new("collrules: communication model".to_owned(), tool, model.simulated),
         origin: sentences::origin(model),
         slow: model.names_slow(),
-        answer,
-        lines: [sentences::lines(model), sentences::algorithms(model)].concat(),
+        answer: sentences::slow(model),
+        quality: sentences::quality(model),
+        lines: [sentences::lines(model), sentences::algorithms(model), sentences::many_to_one(model)].concat(),
         unknown: model.unknown.clone(),
         map: map(model),
-        levels: levels(),
         tables: tables::all(model),
     })
 }
 
-/// Ranks in rows and columns, the time of each pair over that of a usual one.
-fn map(model: &Model) -> Option<String> {
+/// Ranks in rows and columns; the time of each pair over that of a usual one.
+fn map(model: &Model) -> Option<Map> {
     let pairs = &model.slow.map;
     if pairs.is_empty() {
         return None;
@@ -50,7 +49,7 @@ fn map(model: &Model) -> Option<String> {
     let tiles = pairs.iter().filter_map(|((a, b), factor)| Some((place(*a)?, place(*b)?, *a, *b, *factor)));
     let tile = |at: (usize, usize), a: u32, b: u32, factor: f64| Tile {
         at,
-        fill: Fill::Ratio(1.0 / factor),
+        fill: Fill::Slowness(factor),
         text: vec![format!("{factor:.2}"), String::new()],
         note: format!("ranks {a} and {b}: {factor:.2} times the usual"),
     };
@@ -63,5 +62,5 @@ fn map(model: &Model) -> Option<String> {
             .collect(),
         join: false,
     };
-    Some(heatmap.picture().fragment())
+    Some(Map { legend: heatmap.slownesses(|ratio| format!("{ratio}x")), svg: heatmap.picture().fragment() })
 }

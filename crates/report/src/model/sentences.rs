@@ -1,27 +1,28 @@
-//! What a model comes to, in sentences.
+//! Result of a model, in sentences.
 
 use collrules_record::Estimate;
-use collrules_record::model::{Concurrent, Model, Way, Where};
+use collrules_record::irregular::StallLevel;
+use collrules_record::model::{Concurrent, ManyToOne, Model, PathModel, Where};
 use collrules_rules::words::{counted, listed};
 
 use crate::plain;
 use crate::words::{ends, percent, ratio, time};
 
-/// Where the numbers come from.
+/// Describes the origin of the numbers.
 pub(super) fn origin(model: &Model) -> String {
-    let library = model.library.as_deref().map_or(String::new(), |library| format!(" ({})", plain::line(library)));
+    let library = model.library.as_deref().map_or(String::new(), |library| format!(" ({})", plain::markdown(library)));
     let simulated =
         if model.simulated { " A simulation gave these times: they say nothing about any machine." } else { "" };
     format!(
         "Fitted: {}{library}, {} with {}; intervals of {} come from differences between launches.{simulated}",
-        plain::line(&model.source),
+        plain::markdown(&model.source),
         counted(model.ranks.len(), "rank"),
         counted(model.launches, "launch"),
         percent(model.level)
     )
 }
 
-/// What stands out, first of all.
+/// Describes slow nodes and pairs, the first part of the result.
 pub(super) fn slow(model: &Model) -> Vec<String> {
     let slow = &model.slow;
     let mut said: Vec<String> = slow
@@ -48,7 +49,7 @@ pub(super) fn slow(model: &Model) -> Vec<String> {
     }
     let tested = counted(slow.tested, "node and pair").replace("node and pairs", "nodes and pairs");
     said.push(format!(
-        "{} stands out by more than {} ({tested} tested; where none is slow, one is named in at most {} of such checks).",
+        "{} stands out by more than {} ({tested} tested; if none is slow, at most {} of such checks name one).",
         if said.is_empty() { "No node and no pair" } else { "Nothing else" },
         percent(slow.tolerate),
         percent(slow.error_rate)
@@ -56,7 +57,7 @@ pub(super) fn slow(model: &Model) -> Vec<String> {
     said
 }
 
-/// How well it predicts.
+/// Describes the errors of the predictions.
 pub(super) fn quality(model: &Model) -> Vec<String> {
     if model.quality.is_empty() {
         return Vec::new();
@@ -73,7 +74,7 @@ pub(super) fn quality(model: &Model) -> Vec<String> {
                 "{name} is off by {:.0} % in the median and {:.0} % at worst ({})",
                 middle * 100.0,
                 worst * 100.0,
-                counted(count, "cell")
+                counted(count, "size")
             )
         })
     };
@@ -81,16 +82,16 @@ pub(super) fn quality(model: &Model) -> Vec<String> {
     let corrected = error(&|cell| cell.corrected);
     // What `predict` answers for these algorithms at other sizes.
     let answered = corrected.or(model_error);
-    let rivals = [
+    let competitors = [
         ("the time of the neighbouring size", error(&|cell| cell.neighbour)),
         ("a line through both neighbours", error(&|cell| cell.line)),
     ];
     let mut said = Vec::new();
-    for (name, found) in rivals {
-        if let (Some(rival), Some(own)) = (found, answered)
-            && rival.0 < own.0
+    for (name, found) in competitors {
+        if let (Some(competitor), Some(own)) = (found, answered)
+            && competitor.0 < own.0
         {
-            said.push(format!("Where neighbouring sizes are measured, {name} predicts better than the model."));
+            said.push(format!("If neighbouring sizes are measured, {name} predicts better than the model."));
         }
     }
     let own = [
@@ -98,7 +99,7 @@ pub(super) fn quality(model: &Model) -> Vec<String> {
         told("the model, corrected by the other sizes of the same algorithm,", corrected),
     ];
     let parts: Vec<String> =
-        own.into_iter().chain(rivals.into_iter().map(|(name, found)| told(name, found))).flatten().collect();
+        own.into_iter().chain(competitors.into_iter().map(|(name, found)| told(name, found))).flatten().collect();
     said.push(format!("Predicted against measured: {}.", parts.join("; ")));
     said
 }
@@ -112,9 +113,10 @@ pub(super) fn lines(model: &Model) -> Vec<String> {
             Where::Between => "Between hosts",
         };
         for regime in &way.regimes {
-            let begins = regime.begins_at.as_ref().map_or(String::new(), |limit| format!(", behind {limit}"));
+            let begins = regime.begins_at.as_ref().map_or(String::new(), |limit| format!(", above {limit}"));
             said.push(format!(
-                "{place} a message of {} to {}{begins} takes {} and {} for each byte ({}); measured sizes are within {:.1} %.",
+                "{place}, a message of {} to {}{begins} takes {} plus {} per byte ({}), within {:.1} % of the measured \
+                 times.",
                 regime.from,
                 regime.to,
                 time(regime.alpha),
@@ -133,7 +135,7 @@ pub(super) fn lines(model: &Model) -> Vec<String> {
             said.push(match beyond {
                 true => format!("{place}, no change is seen at {limit}, {whose}."),
                 false => format!(
-                    "{place}, no message beyond {limit} was timed, {whose}: what longer ones take is not known."
+                    "{place}, no message beyond {limit} was timed, {whose}: the times of longer ones are unknown."
                 ),
             });
         }
@@ -156,18 +158,18 @@ pub(super) fn lines(model: &Model) -> Vec<String> {
     said
 }
 
-/// Whether no line of them begins at a limit.
-fn is_unseen(way: &Way) -> bool {
+/// Returns true if there are lines, and none of them begins at a limit.
+fn is_unseen(way: &PathModel) -> bool {
     !way.regimes.is_empty() && way.regimes.iter().all(|regime| regime.begins_at.is_none())
 }
 
-/// What each algorithm says of its messages.
+/// Describes the messages of each algorithm.
 pub(super) fn algorithms(model: &Model) -> Vec<String> {
     let Some(Concurrent { collective, name, ranks, bytes, share }) = &model.concurrent else { return Vec::new() };
     let least = 1.0 / f64::from(ranks.0.max(2) - 1);
     vec![format!(
-        "Messages of {bytes} to {} ranks at once take {} of what they would take one after the other ({collective} by {name}); \
-         it would be 1 if they shared one link, and {least:.2} if they shared none.",
+        "Messages of {bytes} to {} ranks at once take {} of the time of sending them one after the other ({collective} \
+         with {name}); 1 means that they share one link, {least:.2} that they share none.",
         ranks.0.saturating_sub(1),
         of(*share)
     )]
@@ -178,13 +180,13 @@ fn of(share: Estimate) -> String {
     format!("{:.2}{}", share.point, ends(share, |value| format!("{value:.2}")))
 }
 
-/// The same for a byte: nanoseconds, with as many digits as they need.
+/// Formats the time of a byte in nanoseconds, with three decimals and the interval.
 pub(super) fn per_byte(estimate: Estimate) -> String {
     let say = |value: f64| format!("{:.3}", value * 1e9);
     format!("{}ns{}", say(estimate.point), ends(estimate, say))
 }
 
-/// A rate, in bits as networks have it.
+/// A rate in bits, as usual for networks.
 pub(super) fn rate(bytes_per_second: f64) -> String {
     let bits = 8.0 * bytes_per_second;
     match bits {
@@ -192,4 +194,33 @@ pub(super) fn rate(bytes_per_second: f64) -> String {
         large if large >= 1e9 => format!("{:.2} Gbit/s", bits / 1e9),
         small => format!("{:.1} Mbit/s", small / 1e6),
     }
+}
+
+/// Gathers that stall, by the formulas of Lastovetsky, O'Flynn and Rychkov.
+pub(super) fn many_to_one(model: &Model) -> Vec<String> {
+    let byte = |estimate: Option<Estimate>| estimate.map_or("unknown".to_owned(), |it| time(it) + " per byte");
+    let fixed = |estimate: Option<Estimate>| estimate.map_or("unknown".to_owned(), time);
+    let one = |gather: &ManyToOne| {
+        let levels = gather.medium.iter().filter(|medium| !medium.levels.is_empty()).map(|medium| {
+            let level = |level: &StallLevel| format!("{} in {}", level.more, percent(level.probability.point));
+            format!("at {} by {}", medium.bytes, listed(&medium.levels.iter().map(level).collect::<Vec<_>>()))
+        });
+        format!(
+            "gather with {} on {} ranks stalls above {} and up to {} (many-to-one model of Lastovetsky, O'Flynn and \
+             Rychkov, 2007). Up to {} it takes n (C0 + t0 M) + max(Ci + ti M + M / beta_i0) + kappa1 M with kappa1 = \
+             {}; above {} it takes C0 + t0 M + sum(Ci + ti M + M / beta_i0) + kappa2 + kappa3 M with kappa2 = {} and \
+             kappa3 = {}. In between, calls take longer: {}.",
+            gather.name,
+            gather.ranks,
+            gather.quiet_below,
+            gather.last,
+            gather.quiet_below,
+            byte(gather.kappa1),
+            gather.last,
+            fixed(gather.kappa2),
+            byte(gather.kappa3),
+            levels.collect::<Vec<_>>().join("; "),
+        )
+    };
+    model.many_to_one.iter().map(one).collect()
 }

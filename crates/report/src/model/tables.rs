@@ -1,6 +1,6 @@
 //! A model as rows.
 
-use collrules_record::model::{Algorithm, Model, Predicted};
+use collrules_record::model::{AlgorithmModel, Model, Predicted};
 use collrules_record::units::{Bytes, Seconds};
 use collrules_rules::Choice;
 
@@ -23,7 +23,7 @@ pub(super) fn all(model: &Model) -> Vec<Table> {
 
 fn nodes(model: &Model) -> Table {
     let or_none = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
-    let row = |node: &collrules_record::model::Node| {
+    let row = |node: &collrules_record::model::NodeModel| {
         let host = model.ranks.get(&node.rank).and_then(Option::as_deref).map_or("-".to_owned(), plain::line);
         vec![
             node.rank.to_string(),
@@ -36,13 +36,13 @@ fn nodes(model: &Model) -> Table {
     };
     Table {
         title: "Nodes",
-        heads: vec!["rank", "host", "C, for a message", "t, for a byte", "link", "disagreement of C"],
+        heads: vec!["rank", "host", "C per message", "t per byte", "link", "disagreement of C"],
         rows: model.nodes.iter().flat_map(|nodes| nodes.nodes.iter().map(row)).collect(),
     }
 }
 
 fn pairs(model: &Model) -> Table {
-    let row = |pair: &collrules_record::model::Pair| {
+    let row = |pair: &collrules_record::model::PairModel| {
         let slower = model.slow.map.iter().find(|(ranks, _)| *ranks == pair.ranks);
         vec![
             format!("{} and {}", pair.ranks.0, pair.ranks.1),
@@ -54,7 +54,7 @@ fn pairs(model: &Model) -> Table {
     };
     Table {
         title: "Pairs",
-        heads: vec!["ranks", "where", "L, latency", "beta, rate", "time over the usual"],
+        heads: vec!["ranks", "where", "L, latency", "beta, rate", "time relative to usual"],
         rows: model.nodes.iter().flat_map(|nodes| nodes.pairs.iter().map(row)).collect(),
     }
 }
@@ -67,7 +67,7 @@ fn gaps(model: &Model) -> Table {
 }
 
 fn algorithms(model: &Model) -> Table {
-    let row = |found: &Algorithm| {
+    let row = |found: &AlgorithmModel| {
         vec![
             found.collective.to_string(),
             described(&found.name, found.choice),
@@ -80,7 +80,7 @@ fn algorithms(model: &Model) -> Table {
     };
     Table {
         title: "Alpha and beta of each algorithm",
-        heads: vec!["collective", "algorithm", "ranks", "sizes", "alpha", "beta, for a byte", "off by at most"],
+        heads: vec!["collective", "algorithm", "ranks", "sizes", "alpha", "beta per byte", "largest error"],
         rows: model.algorithms.iter().map(row).collect(),
     }
 }
@@ -113,7 +113,7 @@ fn quality(model: &Model) -> Table {
             "algorithm",
             "measured",
             "model",
-            "off by",
+            "error",
             "corrected",
             "neighbouring size",
             "line through neighbours",

@@ -1,4 +1,4 @@
-//! The section of one collective: pictures and tables.
+//! The section of one collective: a strip, and folded below it pictures and tables.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,40 +8,44 @@ use collrules_record::{Candidate, Estimate};
 use collrules_rules::Collective;
 use collrules_rules::words::counted;
 
+use super::overview;
 use super::palette::Palette;
+use super::strip::{self, Axis, Row};
 use crate::cells::{CellRow, cell_row};
 use crate::facts::{self, candidate_name};
-use crate::plot::{Curves, Entry, Fill, Line, Mark, Places, Reading, Stroke, Tile, X, levels};
-use crate::reasons::{self, Because, overruled, reasons, winner};
-use crate::summary::{Gain, stretches};
-use crate::tree::{Panel, panel};
-use crate::words::{number, ratio};
+use crate::gains::{Fate, Gains};
+use crate::outcome::is_open;
+use crate::plot::{Curves, Entry, Fill, Heatmap, Line, Map, Mark, Places, Reading, Stroke, Tile, X};
+use crate::reasons::{self, Because, reasons};
+use crate::summary::stretches;
 
 /// Everything about a collective.
 pub(super) struct CollectiveView {
     pub(super) name: String,
-    pub(super) open: bool,
+    /// The speedup over the sizes with a rule, with its interval; empty if no size has one.
+    pub(super) speedup: String,
+    /// The point of it, to sort by.
+    pub(super) mean: Option<f64>,
+    /// The strips; empty if no size has a rule.
+    pub(super) rows: Vec<Row>,
     pub(super) in_short: String,
     pub(super) has_sizes: bool,
-    /// Who serves the cells, and why.
+    /// Choices of the cells, with the reasons.
     pub(super) reasons: Vec<Because>,
-    /// Whether some tile bears the mark of a cell that the rules overrule.
-    pub(super) marked: bool,
     /// Message sizes that heatmaps leave out, in words.
     pub(super) between: Option<String>,
     pub(super) decisions: Vec<Decision>,
-    pub(super) winners: String,
-    pub(super) speedups: String,
-    pub(super) levels: Vec<Entry>,
+    /// The maps; none if no size has a rule.
+    pub(super) algorithms: Option<Map>,
+    pub(super) speedups: Option<Map>,
     pub(super) legend: Vec<Key>,
-    /// What lines and dots are.
+    /// Meaning of lines and dots.
     pub(super) times_are: String,
     /// Candidates that are drawn pale.
     pub(super) pale: usize,
     pub(super) over_sizes: Vec<Plot>,
     pub(super) over_ranks: Vec<Plot>,
     pub(super) crossovers: Vec<[String; 7]>,
-    pub(super) tree: Panel,
     pub(super) cells: Vec<CellRow>,
 }
 
@@ -49,9 +53,7 @@ pub(super) struct CollectiveView {
 pub(super) struct Key {
     pub(super) class: String,
     pub(super) name: String,
-    /// The algorithm's number, which stands on tiles that have no room for the name.
-    pub(super) number: String,
-    /// Whether it wins nowhere, and is drawn pale.
+    /// True if it wins nowhere, and is drawn pale.
     pub(super) pale: bool,
 }
 
@@ -61,66 +63,61 @@ pub(super) struct Plot {
     pub(super) svg: String,
 }
 
-/// Sizes that are served alike.
+/// Sizes that use the same candidate.
 pub(super) struct Decision {
     pub(super) ranks: String,
     pub(super) sizes: String,
     pub(super) class: String,
     pub(super) by: String,
-    pub(super) gain: String,
-    pub(super) cautious: String,
+    pub(super) speedup: String,
 }
 
-/// How many message sizes have a plot over communicator sizes.
+/// Maximum number of message sizes with a plot over communicator sizes.
 const CHOSEN_SIZES: usize = 6;
-
-/// What a tile bears where the rules give something else than what won.
-const MARK: &str = " *";
 
 /// Width and height of plots in pixels: three in a row.
 const SIZE: (u32, u32) = (360, 245);
 
 impl CollectiveView {
     /// The section of these cells, which are all of the collective.
-    pub(super) fn new(findings: &Findings, cells: &[CellFinding], open: bool) -> Self {
+    pub(super) fn new(findings: &Findings, cells: &[CellFinding], gains: &Gains<'_>, axis: Option<&Axis>) -> Self {
         let collective = cells[0].cell.collective;
-        let palette = Palette::of(cells);
-        let places = Places::of(cells.iter().map(|cell| cell.cell));
-        let drawn = Drawn { findings, collective, cells, palette: &palette, places: &places };
-        let branch = findings.tree.collectives.iter().find(|branch| branch.collective == collective);
-        let class = |choice| palette.fill(Candidate::of(choice)).class();
-        let tree = branch.map_or_else(Panel::default, |branch| panel(branch, findings.release, &class));
+        let palette = Palette::from_cells(cells);
+        let places = Places::from_cells(cells.iter().map(|cell| cell.cell));
+        let drawn = Drawn { findings, collective, cells, gains, palette: &palette, places: &places };
         let (legend, pale) = drawn.legend();
         let crossovers = findings.crossovers.iter().filter(|crossover| crossover.collective == collective);
+        let is_ruled = gains.of_collective(collective).any(|(_, gain)| gain.fate != Fate::Default);
+        let mean = gains.mean(|cell| cell.collective == collective);
         Self {
             name: collective.to_string(),
-            open,
+            speedup: mean.map(overview::ratio).unwrap_or_default(),
+            mean: is_ruled.then(|| mean.map_or(0.0, |mean| mean.point)),
+            rows: if is_ruled { strip::rows(gains, axis, collective) } else { Vec::new() },
             in_short: drawn.in_short(),
             has_sizes: collective.has_sizes(),
             reasons: reasons(findings, cells),
-            marked: cells.iter().any(|cell| overruled(cell) && places.at(cell.cell).is_some()),
             between: (places.left_out > 0).then(|| counted(places.left_out, "message size")),
             decisions: drawn.decisions(),
-            winners: drawn.winners(),
-            speedups: drawn.speedups(),
-            levels: levels(),
+            algorithms: is_ruled.then(|| drawn.algorithms()),
+            speedups: is_ruled.then(|| drawn.speedups()),
             legend,
             times_are: drawn.times_are(),
             pale,
             over_sizes: drawn.over_sizes(),
             over_ranks: drawn.over_ranks(),
             crossovers: crossovers.map(|crossover| facts::crossover_row(findings, crossover)).collect(),
-            tree,
             cells: cells.iter().map(|cell| cell_row(findings, cell)).collect(),
         }
     }
 }
 
-/// What pictures are made of.
+/// Data behind the pictures.
 struct Drawn<'a> {
     findings: &'a Findings,
     collective: Collective,
     cells: &'a [CellFinding],
+    gains: &'a Gains<'a>,
     palette: &'a Palette,
     places: &'a Places,
 }
@@ -130,97 +127,125 @@ impl Drawn<'_> {
         candidate_name(self.findings, self.collective, candidate)
     }
 
+    /// Sizes by fate in a phrase; without rules, the most frequent reason.
     fn in_short(&self) -> String {
-        let served = self.cells.iter().filter(|cell| cell.served_candidate() != Candidate::Builtin).count();
-        let cells = self.cells.len();
-        match served {
-            0 => format!("the builtin serves all {}", counted(cells, "cell")),
-            all if all == cells => format!("rules serve all {}", counted(cells, "cell")),
-            _ => format!("rules serve {served} of {cells} cells, the builtin {}", cells - served),
+        let all: Vec<Fate> = self.gains.of_collective(self.collective).map(|(_, gain)| gain.fate).collect();
+        let count = |fate: Fate| all.iter().filter(|other| **other == fate).count();
+        if count(Fate::Default) == all.len() {
+            let open = self.cells.iter().filter(|cell| is_open(cell, self.findings.criteria.min_gain)).count();
+            if open > 0 {
+                let all = counted(all.len(), "size");
+                return format!("undecided; {open} of {all} need more time, and the default stays");
+            }
+            let reasons = reasons(self.findings, self.cells);
+            let others = if reasons.len() > 1 { " for most" } else { "" };
+            let why = reasons.first().map_or(String::new(), |because| format!("{}{others}", because.why));
+            return format!("no gain; the default stays for {}: {why}", every(all.len()));
         }
+        let parts = [
+            (Fate::Confirmed, "faster"),
+            (Fate::Level, "with a rule and no difference"),
+            (Fate::Open, "with a rule that is not confirmed"),
+        ];
+        let parts = parts.into_iter().filter(|(fate, _)| count(*fate) > 0);
+        let mut parts = parts.map(|(fate, what)| (count(fate), what));
+        let (first, what) = parts.next().unwrap_or_default();
+        let rest: String = parts.map(|(count, what)| format!(", {count} {what}")).collect();
+        format!("{first} of {} {what}{rest}", counted(all.len(), "size"))
     }
 
     fn times_are(&self) -> String {
         let time = facts::timing(self.findings.statistic);
         let intervals = self.cells.iter().flat_map(|cell| &cell.points).any(|point| point.time.low.is_some());
-        let dots = if intervals { "a dot is as long as the interval" } else { "there are too few for intervals" };
+        let dots = if intervals { "the height of a dot is its interval" } else { "there are too few for intervals" };
         format!("{time} Lines go through medians; {dots}.")
     }
 
     fn decisions(&self) -> Vec<Decision> {
         let own = stretches(self.findings).into_iter().filter(|stretch| stretch.collective == self.collective);
-        own.map(|stretch| Decision {
-            ranks: stretch.ranks.to_string(),
-            sizes: stretch.sizes(),
-            class: self.palette.fill(stretch.by).class(),
-            by: self.name(stretch.by),
-            gain: stretch.gain.map_or(String::new(), |Gain { mean, .. }| number(mean) + "\u{d7}"),
-            cautious: stretch.gain.and_then(|gain| gain.cautious).map_or(String::new(), |low| number(low) + "\u{d7}"),
+        own.map(|stretch| {
+            let speedup = self.gains.mean(|cell| stretch.holds(cell));
+            Decision {
+                ranks: stretch.ranks.to_string(),
+                sizes: stretch.sizes(),
+                class: self.palette.fill(stretch.by).class(),
+                by: self.name(stretch.by),
+                speedup: speedup.map(overview::ratio).unwrap_or_default(),
+            }
         })
         .collect()
     }
 
-    /// One tile per cell: its colour, what is written on it, and what is said first at the pointer.
-    fn tiles(&self, tile: impl Fn(&CellFinding) -> (Fill, Vec<String>, String)) -> impl Iterator<Item = Tile> {
-        self.cells.iter().filter_map(move |cell| {
+    /// A map with one tile per cell: its colour, what is written on it, and what is said first at the pointer.
+    fn map(
+        &self,
+        description: &str,
+        join: bool,
+        tile: impl Fn(&CellFinding) -> (Fill, Vec<String>, String),
+    ) -> Heatmap {
+        let tiles = self.cells.iter().filter_map(|cell| {
             let at = self.places.at(cell.cell)?;
             let (fill, text, first) = tile(cell);
             Some(Tile { at, fill, text, note: format!("{}: {first}{}", cell.cell, self.times(cell)) })
-        })
-    }
-
-    fn winners(&self) -> String {
-        let description = format!(
-            "Which candidate wins {} at each communicator size and message size; the table of cells below has the same.",
-            self.collective
-        );
-        let tiles = self.tiles(|cell| {
-            let winner = winner(cell);
-            let (name, number) =
-                (self.name(winner), winner.choice().map_or(String::new(), |choice| choice.algorithm.to_string()));
-            let short = name.split(',').next().unwrap_or_default().to_owned();
-            let number = if winner == Candidate::Builtin { String::new() } else { number };
-            let mark = if overruled(cell) { MARK } else { "" };
-            let mut texts = vec![name, short, number];
-            texts.dedup();
-            texts.iter_mut().for_each(|text| text.push_str(mark));
-            (self.palette.fill(winner), texts, reasons::verdict(self.findings, cell))
         });
-        let mut map = self.places.heatmap(description, tiles);
-        map.join = true;
-        map.picture().fragment()
-    }
-
-    fn speedups(&self) -> String {
         let description = format!(
-            "How much faster {} is under the rules at each communicator size and message size; the table of cells below has \
-             the same.",
+            "{description} of {} for each communicator size and message size; the table of sizes below has the same \
+             data.",
             self.collective
         );
-        let tiles = self.tiles(|cell| {
+        let mut map = self.places.heatmap(description, tiles);
+        map.join = join;
+        map
+    }
+
+    /// The algorithm of each cell under the rules, by name; its legend has all that occur.
+    fn algorithms(&self) -> Map {
+        let map = self.map("Algorithm", true, |cell| {
             let served = cell.served_candidate();
+            let name = self.name(served);
+            let short = name.split(',').next().unwrap_or_default().to_owned();
+            (self.palette.fill(served), vec![name, short], reasons::verdict(self.findings, cell))
+        });
+        let names: BTreeMap<String, String> = self
+            .cells
+            .iter()
+            .map(|cell| cell.served_candidate())
+            .map(|by| (self.palette.fill(by).class(), self.name(by)))
+            .collect();
+        let entries = names.into_iter().map(|(class, name)| Entry { class, name }).collect();
+        Map { legend: map.legend(entries), svg: map.picture().fragment() }
+    }
+
+    fn speedups(&self) -> Map {
+        let map = self.map("Speedup with the rules", false, |cell| {
+            let gain = self.gains.get(cell.cell);
             let why = reasons::reason(self.findings, cell);
-            match cell.served_gain().filter(|_| served != Candidate::Builtin) {
-                Some(_) if self.findings.doubts(cell) => {
-                    let note = format!("times that can hardly be true, by {}: {why}", self.name(served));
-                    (Fill::Ratio(1.0), vec!["?".to_owned()], note)
+            let by = self.name(cell.served_candidate());
+            match gain.speedup {
+                _ if gain.fate == Fate::Default => {
+                    (Fill::Builtin, vec![String::new()], format!("the default stays: {why}"))
                 }
-                Some(gain) => {
-                    let digits = if gain.point >= 9.95 { format!("{:.0}", gain.point) } else { number(gain.point) };
-                    (Fill::Ratio(gain.point), vec![digits], format!("{} by {}: {why}", ratio(gain), self.name(served)))
+                None if self.findings.doubts(cell) => {
+                    (Fill::Builtin, vec!["?".to_owned()], format!("implausible times with {by}: {why}"))
                 }
-                None => (Fill::Ratio(1.0), vec!["1".to_owned()], format!("the builtin serves: {why}")),
+                None => (Fill::Builtin, vec!["?".to_owned()], format!("{by}, not compared: {why}")),
+                Some(speedup) => {
+                    let point = speedup.point;
+                    let digits = if point >= 9.95 { format!("{point:.0}") } else { format!("{point:.2}") };
+                    (Fill::Ratio(point), vec![digits], format!("{} with {by}: {why}", overview::ratio(speedup)))
+                }
             }
         });
-        self.places.heatmap(description, tiles).picture().fragment()
+        Map { legend: map.ratios(|ratio| format!("{ratio}\u{d7}")), svg: map.picture().fragment() }
     }
 
     /// The times of the builtin and of the best other.
     fn times(&self, cell: &CellFinding) -> String {
         let say = |time: Estimate| Seconds(time.point).to_string();
-        let builtin =
-            cell.point(Candidate::Builtin).map_or(String::new(), |point| format!("; builtin {}", say(point.time)));
-        let best = facts::best_rival(cell).map_or(String::new(), |point| {
+        let builtin = cell
+            .point(Candidate::Builtin)
+            .map_or(String::new(), |point| format!("; timed for tuning: default {}", say(point.time)));
+        let best = facts::best_alternative(cell).map_or(String::new(), |point| {
             format!(", fastest other {} {}", self.name(point.candidate), say(point.time))
         });
         builtin + &best
@@ -245,13 +270,9 @@ impl Drawn<'_> {
                     usize::MAX
                 }
             };
-            let number = match candidate {
-                Candidate::Tuned(choice) => choice.algorithm.to_string(),
-                _ => String::new(),
-            };
             entries.push((
                 place,
-                Key { class: stroke.class(), name: self.name(candidate), number, pale: stroke == Stroke::Muted },
+                Key { class: stroke.class(), name: self.name(candidate), pale: stroke == Stroke::Muted },
             ));
         }
         entries.sort_by(|a, b| (a.0, &a.1.name).cmp(&(b.0, &b.1.name)));
@@ -282,21 +303,18 @@ impl Drawn<'_> {
         lines
     }
 
-    /// The times that all plots of the collective show, so that they can be compared.
-    fn times_shown(&self) -> Option<(f64, f64)> {
-        let points = self.cells.iter().flat_map(|cell| &cell.points).map(|point| point.time.point);
-        let times = points.filter(|time| *time > 0.0 && time.is_finite());
-        let (low, high) = times.fold((f64::INFINITY, 0.0f64), |(low, high), time| (low.min(time), high.max(time)));
-        (low <= high).then_some((low, high))
-    }
-
     fn over_sizes(&self) -> Vec<Plot> {
         let sizes: BTreeSet<_> = self.cells.iter().map(|cell| cell.cell.bytes).collect();
         if !self.collective.has_sizes() || sizes.len() < 2 {
             return Vec::new();
         }
+        let lines_on = |ranks: &Ranks| self.lines(|cell| (cell.cell.ranks == *ranks).then_some(cell.cell.bytes.0));
+        // One axis of times for all, so that they can be compared.
+        let all: Vec<Line> = self.places.ranks.iter().flat_map(lines_on).collect();
+        let usual = || all.iter().flat_map(Line::usual_times).filter(|time| *time > 0.0 && time.is_finite());
+        let times = usual().reduce(f64::min).zip(usual().reduce(f64::max));
         let figure = |ranks: &Ranks| {
-            let lines = self.lines(|cell| (cell.cell.ranks == *ranks).then_some(cell.cell.bytes.0));
+            let lines = lines_on(ranks);
             let crossovers = self
                 .findings
                 .crossovers
@@ -313,11 +331,11 @@ impl Drawn<'_> {
             });
             let caption = format!("{ranks} ranks{}", self.place(*ranks));
             let description =
-                format!("Time of {} on {caption} over message size, one line per candidate.", self.collective);
+                format!("Time of {} on {caption} over message size, one line per algorithm.", self.collective);
             let curves = Curves {
                 lines,
                 marks: marks.collect(),
-                times: self.times_shown(),
+                times,
                 size: SIZE,
                 ..Curves::new(&description, X::MessageBytes)
             };
@@ -344,16 +362,18 @@ impl Drawn<'_> {
         let figure = |place: usize| {
             let bytes = sizes[place];
             let lines = self.lines(|cell| (cell.cell.bytes == bytes).then_some(u64::from(cell.cell.ranks.0)));
-            let caption = if self.collective.has_sizes() {
-                X::MessageBytes.value(bytes.0)
-            } else {
-                "all communicator sizes".to_owned()
-            };
+            let caption =
+                if self.collective.has_sizes() { X::MessageBytes.value(bytes.0) } else { self.collective.to_string() };
             let description =
-                format!("Time of {} at {caption} over communicator size, one line per candidate.", self.collective);
+                format!("Time of {} at {caption} over communicator size, one line per algorithm.", self.collective);
             let curves = Curves { lines, size: SIZE, ..Curves::new(&description, X::Ranks) };
             Plot { caption, svg: curves.picture().fragment() }
         };
         chosen.into_iter().map(figure).collect()
     }
+}
+
+/// `all 22 sizes`, `the one size`.
+fn every(sizes: usize) -> String {
+    if sizes == 1 { "the one size".to_owned() } else { format!("all {sizes} sizes") }
 }

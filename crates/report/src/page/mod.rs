@@ -1,35 +1,42 @@
 //! The report as one page: everything in it, nothing fetched.
 //!
-//! Pictures and tables are complete without the script; it adds numbers at the pointer, highlights candidates, and opens
-//! folded parts for printing where the browser does not. Numbers of curves are read back from their paths, so that no
-//! number is in the page twice. Collectives are folded, and a browser lays out what is unfolded only.
+//! It opens with the verdict, the confirmed speedup, a strip for each collective, the quality of the data and the command
+//! that installs the tuning; all else is folded. Pictures and tables are complete without the script; it adds numbers at
+//! the pointer, highlights algorithms, and opens folded parts for printing where the browser does not. Numbers of curves
+//! are read back from their paths, so that no number is in the page twice.
 
 mod collective;
 mod overview;
 mod palette;
+mod settings;
+mod strip;
 mod validation;
 
 use askama::Template;
 use collrules_record::findings::Findings;
 
 use crate::Context;
+use crate::conduct;
 use crate::facts;
+use crate::gains::Gains;
 use crate::layouts;
 use crate::plain;
-use crate::plot;
+use crate::plot::{self, Entry};
 use crate::summary::by_collective;
 use collective::CollectiveView;
-use overview::{Card, GainRow};
+use overview::Opening;
+use settings::SettingsView;
+use strip::{Axis, Tick};
 use validation::ValidationView;
 
 /// Filters of the templates.
 #[allow(unreachable_pub, reason = "what the macro makes is public")]
-mod filters {
+pub(crate) mod filters {
     use askama::filters::Safe;
 
     /// A sentence; what stands between backquotes is code.
     #[askama::filter_fn]
-    pub(super) fn prose(text: &str, _: &dyn askama::Values) -> askama::Result<Safe<String>> {
+    pub(crate) fn prose(text: &str, _: &dyn askama::Values) -> askama::Result<Safe<String>> {
         Ok(Safe(super::prose(text)))
     }
 }
@@ -54,16 +61,25 @@ fn prose(text: &str) -> String {
 struct Page<'a> {
     frame: Frame,
     findings: &'a Findings,
-    headline: String,
-    cards: Vec<Card>,
-    gains: Vec<GainRow>,
+    subject: String,
+    opening: Opening,
+    /// Labels of the axis of message sizes.
+    ticks: Vec<Tick>,
+    /// Legend of the strips; empty if there are none.
+    strip_legend: Vec<Entry>,
+    /// Origin of the speedups, in a phrase.
+    speedups_are: &'static str,
+    settings: Option<SettingsView>,
     switch_on: &'a [String],
     proof: &'a [String],
     validation: Option<ValidationView>,
     assumptions: Vec<String>,
     collectives: Vec<CollectiveView>,
-    layouts: Vec<[String; 9]>,
-    layout_columns: [&'static str; 9],
+    conduct: Vec<[String; 6]>,
+    conduct_columns: [&'static str; 6],
+    conduct_title: &'static str,
+    layouts: Vec<[String; 8]>,
+    layout_columns: [&'static str; 8],
     layout_words: [&'static str; 2],
     handover: Vec<[String; 4]>,
     elsewhere: &'static str,
@@ -73,11 +89,11 @@ struct Page<'a> {
     provenance: Vec<(String, String)>,
 }
 
-/// What every page has.
+/// Parts that every page has.
 pub(crate) struct Frame {
     pub(crate) title: String,
     pub(crate) tool: String,
-    /// What to say first, on every page of paper too.
+    /// Warning that comes first, on every page of paper too.
     pub(crate) warning: Option<&'static str>,
     pub(crate) style: &'static str,
     pub(crate) plot_style: &'static str,
@@ -98,26 +114,38 @@ impl Frame {
     }
 }
 
-/// How many collectives are unfolded from the start.
-const UNFOLDED: usize = 3;
-
 /// The report as a page of HTML that needs no other file.
 pub fn page(findings: &Findings, context: &Context<'_>) -> String {
-    let few = by_collective(findings).count() <= UNFOLDED;
+    let gains = Gains::new(findings, context.validation);
+    let axis = Axis::new(&gains);
+    let mut collectives: Vec<CollectiveView> =
+        by_collective(findings).map(|cells| CollectiveView::new(findings, cells, &gains, axis.as_ref())).collect();
+    // The largest gains first, then what has no rule.
+    collectives.sort_by(|a, b| b.mean.unwrap_or(f64::MIN).total_cmp(&a.mean.unwrap_or(f64::MIN)));
     let page = Page {
-        frame: Frame::new(format!("collrules: {}", findings.source), &context.tool, findings.simulated),
+        frame: Frame::new(overview::title(findings, context), &context.tool, findings.simulated),
         findings,
-        headline: overview::headline(findings),
-        cards: overview::cards(findings, context),
-        gains: overview::gains(findings),
+        subject: overview::subject(findings),
+        opening: Opening::new(findings, context, &gains),
+        ticks: axis.map_or_else(Vec::new, |axis| axis.ticks),
+        strip_legend: if collectives.iter().any(|one| !one.rows.is_empty()) {
+            strip::legend(&gains)
+        } else {
+            Vec::new()
+        },
+        speedups_are: match gains.round {
+            Some(_) => "in fresh launches without and with the rules",
+            None => "expected from the timings for tuning, not confirmed",
+        },
+        settings: context.settings.map(SettingsView::new),
         switch_on: &context.switch_on,
         proof: &context.proof,
         validation: context.validation.map(|validation| ValidationView::new(findings, validation)),
         assumptions: facts::assumptions(findings),
-        collectives: by_collective(findings)
-            .enumerate()
-            .map(|(n, cells)| CollectiveView::new(findings, cells, few || n == 0))
-            .collect(),
+        collectives,
+        conduct: conduct::rows(findings),
+        conduct_columns: conduct::COLUMNS,
+        conduct_title: conduct::TITLE,
         layouts: layouts::rows(findings),
         layout_columns: layouts::COLUMNS,
         layout_words: [layouts::TITLE, layouts::about(findings)],

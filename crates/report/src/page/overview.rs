@@ -1,160 +1,206 @@
-//! What stands first: what is gained, where, and how sure that is.
+//! First part of the page: the verdict, the speedup, and what comes next.
 
+use collrules_record::Estimate;
 use collrules_record::findings::Findings;
-use collrules_record::validation::{Outcome, Validation};
-use collrules_rules::words::{counted, listed, plural};
+use collrules_record::settings::SettingsFindings;
+use collrules_record::validation::{Fates, Validation};
+use collrules_rules::words::{counted, listed};
 
 use crate::Context;
-use crate::summary::{Expectation, expectations};
-use crate::words::{number, percent};
+use crate::gains::{Fate, Gains};
+use crate::outcome;
+use crate::settings;
+use crate::words::{ends, number};
 
-/// A number that stands out.
-pub(super) struct Card {
-    pub(super) value: String,
-    pub(super) label: String,
-    pub(super) note: String,
+/// First part of the page.
+pub(super) struct Opening {
+    /// The verdict in a word or two.
+    pub(super) verdict: &'static str,
+    /// Class of its colour.
+    pub(super) class: &'static str,
+    /// The confirmed speedup with its interval; empty if there is none.
+    pub(super) speedup: String,
+    /// The verdict in full, what the speedup is over, and what keeps the default.
+    pub(super) sentences: Vec<String>,
+    /// The quality of the data, as a sentence; empty if nothing is known about it.
+    pub(super) quality: String,
+    /// Purpose of the command that comes next.
+    pub(super) next_is: &'static str,
+    /// The command that installs or compares the tuning.
+    pub(super) next: Option<String>,
 }
 
-/// A line of the table of gains.
-pub(super) struct GainRow {
-    pub(super) collective: String,
-    pub(super) mean: String,
-    /// The length of the bar, in percent.
-    pub(super) bar: f64,
-    pub(super) cautious: String,
-    pub(super) improved: usize,
-    pub(super) cells: usize,
-    pub(super) most: String,
-    pub(super) best: String,
-}
+const FASTER: &str = "Faster";
+const NO_DIFFERENCE: &str = "No difference";
+const UNDECIDED: &str = "Undecided";
+const NOT_CONFIRMED: &str = "NOT CONFIRMED";
 
 /// A ratio with a sign for times.
-fn times(ratio: f64) -> String {
+pub(super) fn times(ratio: f64) -> String {
     number(ratio) + "\u{d7}"
 }
 
-/// Geometric mean of expected gains over all cells whose times are believed.
-fn overall(expected: &[Expectation]) -> f64 {
-    let sound = |one: &Expectation| (one.cells - one.doubted) as f64;
-    let sum: f64 = expected.iter().map(|one| one.overall.mean.ln() * sound(one)).sum();
-    (sum / expected.iter().map(sound).sum::<f64>().max(1.0)).exp()
+/// A ratio with its interval: `1.25× (1.21 to 1.30)`.
+pub(super) fn ratio(estimate: Estimate) -> String {
+    times(estimate.point) + &ends(estimate, number)
 }
 
-/// The sentence that says it all.
-pub(super) fn headline(findings: &Findings) -> String {
-    if findings.cells.is_empty() {
-        return "Nothing was measured.".to_owned();
-    }
-    let expected = expectations(findings);
-    let gaining: Vec<&Expectation> = expected.iter().filter(|one| one.improved > 0).collect();
-    if gaining.is_empty() {
-        return "Nothing beats the builtin here: leave Open MPI as it is.".to_owned();
-    }
-    let (collectives, run) = match gaining.as_slice() {
-        [one] => (one.collective.to_string(), "runs"),
-        [one, other] => (format!("{} and {}", one.collective, other.collective), "run"),
-        several => (format!("{} collectives", several.len()), "run"),
-    };
-    let mean = times(overall(&expected));
-    format!("With these rules {collectives} {run} faster: {mean} in geometric mean over all measured cells.")
-}
-
-pub(super) fn cards(findings: &Findings, context: &Context<'_>) -> Vec<Card> {
-    let expected = expectations(findings);
-    let sum = |count: fn(&Expectation) -> usize| expected.iter().map(count).sum::<usize>();
-    let (cells, doubted) = (sum(|one| one.cells), sum(|one| one.doubted));
-    let card = |value: String, label: &str, note: String| Card { value, label: label.to_owned(), note };
-    let not_counted = match doubted {
-        0 => String::new(),
-        _ => format!("; not counted: {} whose times can hardly be true", counted(doubted, "cell")),
-    };
-    let rest = [
-        (sum(|one| one.kept), "keeps", "keep", "the builtin"),
-        (sum(|one| one.level), "gains", "gain", "nothing under a rule"),
-        (doubted, "has", "have", "times that can hardly be true"),
-    ];
-    let say = |(count, one, several, what): (usize, &str, &str, &str)| {
-        format!("{count} {} {what}", if count == 1 { one } else { several })
-    };
-    let rest: Vec<String> = rest.into_iter().filter(|(count, ..)| *count > 0).map(say).collect();
-    let mut cards = vec![
-        card(
-            times(overall(&expected)),
-            "as fast as the builtin",
-            format!("geometric mean over all measured cells; cells that keep the builtin count as 1{not_counted}"),
-        ),
-        card(format!("{} of {cells}", sum(|one| one.improved)), "cells get faster", listed(&rest)),
-    ];
-    let most = expected.iter().filter(|one| one.improved > 0);
-    let most = most.max_by(|a, b| a.overall.most.total_cmp(&b.overall.most));
-    if let Some((most, best)) = most.and_then(|one| Some((one.overall.most, one.best.as_ref()?))) {
-        cards.push(card(times(most), "at best", best.clone()));
-    }
-    cards.push(card(
-        findings.table.rules().to_string(),
-        &plural(findings.table.rules(), "rule"),
-        // The worst cell says little where all sizes have to share one choice.
-        format!(
-            "sharing rules costs {} of the time {}",
-            percent((findings.tree.regret * 1e4).round() / 1e4),
-            if findings.tree.by_time { "that programs spend in these calls" } else { "in geometric mean" },
-        ),
-    ));
-    cards.push(sureness(context.validation));
-    cards
-}
-
-/// How sure it is that nothing became slower.
-fn sureness(validation: Option<&Validation>) -> Card {
-    if let Some(left) = validation.and_then(|validation| validation.not_again.as_ref()) {
-        return Card {
-            value: left.cells.to_string(),
-            label: "cells not compared again".to_owned(),
-            note: "the time of the validation was spent after its last repair".to_owned(),
+impl Opening {
+    pub(super) fn new(findings: &Findings, context: &Context<'_>, gains: &Gains<'_>) -> Self {
+        let said = outcome::tuning_verdict(findings, context.validation, &context.open_layouts);
+        let is_confirmed = outcome::is_confirmed(findings, context.validation, &context.open_layouts);
+        let chosen = context.settings.and_then(SettingsFindings::chosen);
+        let verdict = if findings.cells.is_empty() && chosen.is_none() {
+            UNDECIDED
+        } else if !is_confirmed {
+            NOT_CONFIRMED
+        } else if chosen.is_some() || gains.count(Fate::Confirmed) > 0 {
+            FASTER
+        } else if said.starts_with(UNDECIDED) {
+            UNDECIDED
+        } else {
+            NO_DIFFERENCE
         };
-    }
-    match validation.and_then(Validation::last) {
-        // Nothing is left that could be compared.
-        Some(last) if !last.repaired.is_empty() => Card {
-            value: "0".to_owned(),
-            label: "rules withstood validation".to_owned(),
-            note: "all were given back to the builtin".to_owned(),
-        },
-        Some(last) => {
-            let tuned = last.cells.iter().filter(|cell| cell.tuned).count();
-            let between = match last.cells.len() - tuned {
-                0 => String::new(),
-                between => format!("; {tuned} of the cells were measured for tuning, {between} lie between these"),
-            };
-            Card {
-                value: format!("{} of {}", last.count(Outcome::Slower), last.cells.len()),
-                label: "slower in validation".to_owned(),
-                note: format!(
-                    "{} of fresh launches, without and with the file{between}",
-                    counted(last.pairs as usize, "pair")
-                ),
-            }
+        let rules = gains.mean(|_| true);
+        let both = chosen.map(|chosen| chosen.with_rules.filter(|_| chosen.keeps_rules).unwrap_or(chosen.speedup));
+        let mut sentences: Vec<String> = Vec::new();
+        if let Some(found) = context.settings.filter(|found| found.chosen.is_some()) {
+            // The settings and the rules on top of them; the rest is folded.
+            sentences.extend(settings::sentences(found).into_iter().take(2));
         }
-        None => Card {
-            value: "\u{2013}".to_owned(),
-            label: "not validated".to_owned(),
-            note: "`collrules validate` compares the file with the builtin in fresh launches".to_owned(),
-        },
+        if findings.cells.is_empty() {
+            sentences.push("Nothing was measured.".to_owned());
+        } else {
+            let rest = said.strip_prefix(verdict).map_or(said.as_str(), |rest| rest.trim_start_matches([':', ' ']));
+            // Settings make it faster even if rules do not.
+            let is_odd = verdict == FASTER && !said.starts_with("CONFIRMED");
+            sentences.push(if is_odd { format!("Rules: {said}") } else { capitalised(rest) });
+            sentences
+                .extend(rules.map(|speedup| over(gains, is_confirmed, speedup, verdict == FASTER && both.is_none())));
+            sentences.extend(context.validation.and_then(left));
+        }
+        Self {
+            verdict,
+            class: match verdict {
+                FASTER => "faster",
+                NOT_CONFIRMED => "open",
+                _ => "level",
+            },
+            speedup: both.or(rules).filter(|_| verdict == FASTER).map(ratio).unwrap_or_default(),
+            sentences,
+            quality: context.quality.clone(),
+            next_is: match verdict {
+                NOT_CONFIRMED => "Compare it with the default in fresh launches:",
+                _ => "Install it:",
+            },
+            next: context.next.clone(),
+        }
     }
 }
 
-pub(super) fn gains(findings: &Findings) -> Vec<GainRow> {
-    let expected = expectations(findings);
-    let longest = expected.iter().map(|one| one.overall.mean.ln()).fold(2f64.ln(), f64::max);
-    let row = |one: &Expectation| GainRow {
-        collective: one.collective.to_string(),
-        mean: times(one.overall.mean),
-        bar: (one.overall.mean.ln() / longest * 100.0).clamp(0.0, 100.0),
-        cautious: one.overall.cautious.map_or("\u{2013}".to_owned(), times),
-        improved: one.improved,
-        cells: one.cells,
-        most: if one.improved > 0 { times(one.overall.most) } else { "\u{2013}".to_owned() },
-        best: one.best.clone().unwrap_or_else(|| "the builtin stays".to_owned()),
+/// The sizes that a speedup is the mean of; the speedup itself unless the headline has it.
+fn over(gains: &Gains<'_>, is_confirmed: bool, speedup: Estimate, is_in_headline: bool) -> String {
+    let (counted_in, kept) = (gains.counted(), gains.count(Fate::Default));
+    let missing = gains.len() - kept - counted_in;
+    let kept = match kept {
+        0 => String::new(),
+        1 => "; 1 other keeps the default".to_owned(),
+        kept => format!("; {kept} others keep the default"),
     };
-    expected.iter().map(row).collect()
+    let missing = match (missing, gains.round) {
+        (0, _) => String::new(),
+        (missing, Some(_)) => format!(" Not counted, since they were not compared: {}.", counted(missing, "size")),
+        (missing, None) => format!(" Not counted, since their times are implausible: {}.", counted(missing, "size")),
+    };
+    let over = format!("geometric mean over {} with a rule{kept}.{missing}", counted(counted_in, "size"));
+    match (is_in_headline, is_confirmed, gains.round) {
+        (true, ..) => format!("The speedup is the {over}"),
+        (false, true, _) => format!("Rules alone: {}, {over}", ratio(speedup)),
+        (false, false, Some(_)) => format!("In fresh launches so far: {}, {over}", ratio(speedup)),
+        (false, false, None) => format!("Expected from the timings for tuning: {}, {over}", ratio(speedup)),
+    }
+}
+
+/// Sizes whose rules fresh launches did not confirm.
+fn left(validation: &Validation) -> Option<String> {
+    let Fates { dropped, undecided, .. } = validation.fates();
+    (dropped + undecided > 0).then(|| format!("Left to the default: {dropped} dropped, {undecided} undecided."))
+}
+
+fn capitalised(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
+}
+
+/// The title of the page, without time stamps: runs are named by them.
+pub(super) fn title(findings: &Findings, context: &Context<'_>) -> String {
+    let is_confirmed = outcome::is_confirmed(findings, context.validation, &context.open_layouts);
+    let mark = if is_confirmed { "" } else { "NOT CONFIRMED: " };
+    format!("{mark}{}", subject(findings))
+}
+
+/// The collectives, communicator sizes and release that a tuning is for.
+pub(super) fn subject(findings: &Findings) -> String {
+    let mut collectives: Vec<String> = findings.cells.iter().map(|cell| cell.cell.collective.to_string()).collect();
+    collectives.dedup();
+    let ranks = || findings.cells.iter().map(|cell| cell.cell.ranks.0);
+    let ranks = match (ranks().min(), ranks().max()) {
+        (Some(fewest), Some(most)) if fewest < most => format!(" on {fewest} to {most} ranks"),
+        (Some(fewest), _) => format!(" on {}", counted(fewest, "rank")),
+        _ => String::new(),
+    };
+    let all = if collectives.is_empty() { String::new() } else { format!(" of {}", listed(&collectives)) };
+    format!("Tuning{all}{ranks}, Open MPI {}", findings.release)
+}
+
+#[cfg(test)]
+mod tests {
+    use collrules_record::Candidate;
+    use collrules_record::findings::{CellFinding, Verdict};
+    use collrules_record::validation::{NotAgain, Outcome};
+    use collrules_rules::{Choice, Release};
+
+    use super::*;
+    use crate::validation::fixture::validation;
+
+    /// The opening of a tuning of one size, with these fresh launches or none.
+    fn opening(validation: Option<&Validation>, is_ruled: bool) -> Opening {
+        let cell = CellFinding {
+            cell: crate::validation::fixture::validation(Outcome::Faster, 2.0).rounds[0].cells[0].cell,
+            points: Vec::new(),
+            disqualified: Vec::new(),
+            verdict: Verdict::Keep { why: "no algorithm is faster".to_owned() },
+            served: Choice::BUILTIN,
+            unruled: Candidate::Builtin,
+        };
+        let mut findings = Findings { cells: vec![cell], ..Findings::empty("run-2026-11-23", Release::V5_0) };
+        if is_ruled {
+            findings.parameters.insert("coll_han_priority".to_owned(), "0".to_owned());
+        }
+        let context = Context { validation, quality: "good".to_owned(), ..Context::default() };
+        assert!(!title(&findings, &context).contains("2026"), "titles have no time stamps");
+        Opening::new(&findings, &context, &Gains::new(&findings, validation))
+    }
+
+    #[test]
+    fn the_verdict_is_that_of_fresh_launches() {
+        let confirmed = opening(Some(&validation(Outcome::Faster, 2.0)), true);
+        assert_eq!((confirmed.verdict, confirmed.speedup.as_str()), (FASTER, "2.00\u{d7} (1.80 to 2.20)"));
+        assert_eq!(confirmed.sentences[1], "The speedup is the geometric mean over 1 size with a rule.");
+        let open = opening(Some(&validation(Outcome::Undecided, 1.1)), true);
+        assert_eq!((open.verdict, open.speedup.as_str()), (NOT_CONFIRMED, ""));
+        assert!(open.sentences[1].starts_with("In fresh launches so far: 1.10\u{d7}"), "{:?}", open.sentences);
+        assert!(open.next_is.starts_with("Compare"), "{}", open.next_is);
+        assert_eq!(opening(None, true).verdict, NOT_CONFIRMED);
+        assert_eq!(opening(None, false).verdict, NO_DIFFERENCE);
+    }
+
+    #[test]
+    fn rules_that_were_changed_after_the_comparison_have_no_speedup() {
+        let mut changed = validation(Outcome::Faster, 2.0);
+        changed.not_again = Some(NotAgain { cells: 1, otherwise: vec![changed.rounds[0].cells[0].cell] });
+        let opening = opening(Some(&changed), true);
+        assert_eq!(opening.verdict, NOT_CONFIRMED);
+        assert!(!opening.sentences.iter().any(|line| line.contains("2.00")), "{:?}", opening.sentences);
+    }
 }

@@ -19,14 +19,14 @@ var sec=function(y){return Math.pow(10,Y[2]+(Y[3]-Y[2])*(y-Y[0])/(Y[1]-Y[0]))};
 var at=xs.map(function(v){return X[0]+(X[1]-X[0])*(Math.log(Math.max(v,.5))/Math.LN2-X[2])/(X[3]-X[2])});
 svg.lines=all('g.l',svg).map(function(g){var p=all('path',g),iv=p[1]?points(p[1].getAttribute('d')):[];
 return{g:g,name:g.name,p:p[0]?points(p[0].getAttribute('d')).map(function(q,i){var k=0;at.forEach(function(a,j){if(Math.abs(a-q[0])<Math.abs(at[k]-q[0]))k=j});
-var lo=iv[2*i],hi=iv[2*i+1],w=lo&&hi&&hi[1]!==lo[1];return{x:q[0],y:q[1],v:xs[k],t:sec(q[1]),lo:w?sec(Math.max(lo[1],hi[1])):0,hi:w?sec(Math.min(lo[1],hi[1])):0}}):[]}});
+var lo=iv[2*i],hi=iv[2*i+1],w=lo&&hi&&hi[1]!==lo[1]&&Math.max(lo[1],hi[1])<Y[0]&&Math.min(lo[1],hi[1])>Y[1];return{x:q[0],y:q[1],v:xs[k],t:sec(q[1]),lo:w?sec(Math.max(lo[1],hi[1])):0,hi:w?sec(Math.min(lo[1],hi[1])):0}}):[]}});
 svg.base=svg.lines.filter(function(l){return l.g.classList.contains('lb')})[0]}
 function tell(svg,l,p){if(svg.near)svg.near.classList.remove('near');svg.near=l.g;l.g.classList.add('near');
 var b=svg.base&&svg.base!==l&&svg.base.p.filter(function(q){return q.v===p.v})[0],box=svg.getBoundingClientRect(),k=box.width/svg.viewBox.baseVal.width;
 var lines=[l.name,(svg.dataset.kind==='ranks'?p.v+' ranks':bytes(p.v))+': '+time(p.t)+(p.hi?' ('+time(p.lo)+' to '+time(p.hi)+')':'')];
-if(b)lines.push((b.t/p.t).toFixed(2)+'\u00d7 as fast as the builtin ('+time(b.t)+')');
+if(b)lines.push('default: '+time(b.t));
 show(lines,box.left+p.x*k,box.top+p.y*k)}
-function seen(svg){var c=svg.closest('.collective'),on=c&&c.classList.contains('pick');return svg.lines.filter(function(l){return l.p.length&&(!on||l.g.classList.contains('on'))})}
+function seen(svg){var on=svg.closest('.pick');return svg.lines.filter(function(l){return l.p.length&&(!on||l.g.classList.contains('on'))})}
 all('svg[data-xs]').forEach(function(svg){svg.tabIndex=0;
 var move=function(e){read(svg);var box=svg.getBoundingClientRect(),k=svg.viewBox.baseVal.width/box.width,x=(e.clientX-box.left)*k,y=(e.clientY-box.top)*k,best=null,d=1600*1600;
 seen(svg).forEach(function(l){l.p.forEach(function(p,i){var n=(p.x-x)*(p.x-x)+(p.y-y)*(p.y-y);if(n<=d){d=n;best=[l,p,i]}})});
@@ -51,7 +51,7 @@ svg.addEventListener('keydown',function(e){if(e.key==='Escape')return hide(svg);
 var i=svg.near?t.indexOf(svg.near):-1,n=t[i<0?0:Math.max(0,Math.min(t.length-1,i+(d||0)))];
 if(i>=0&&v){var a=t[i].getBoundingClientRect(),near=1e9;t.forEach(function(g){var b=g.getBoundingClientRect(),dy=(b.top-a.top)*v,c=Math.abs(b.left-a.left)+dy*3;if(dy>1&&c<near){near=c;n=g}})}
 at(n)})});
-all('.legend').forEach(function(list){var sec=list.closest('.collective');list.addEventListener('click',function(e){var b=e.target.closest('button');if(!b)return;
+all('.legend').forEach(function(list){var sec=list.closest('details');list.addEventListener('click',function(e){var b=e.target.closest('button');if(!b)return;
 b.setAttribute('aria-pressed',b.getAttribute('aria-pressed')!=='true');
 var on=all('button[aria-pressed=true]',list).map(function(x){return x.dataset.name});sec.classList.toggle('pick',on.length>0);
 all('.plots svg',sec).forEach(function(svg){names(svg);all('g.l',svg).forEach(function(g){g.classList.toggle('on',on.indexOf(g.name)>=0)})})})});
@@ -60,5 +60,7 @@ function reach(){var e=location.hash&&document.getElementById(decodeURIComponent
 addEventListener('hashchange',reach);reach();
 var folded=[];addEventListener('beforeprint',function(){folded=all('details:not([open])');folded.forEach(function(d){d.open=true})});
 addEventListener('afterprint',function(){folded.forEach(function(d){d.open=false})});
+function wide(){all('.scroll').forEach(function(e){e.toggleAttribute('data-more',e.scrollWidth>e.clientWidth+1)})}
+wide();addEventListener('resize',wide);addEventListener('toggle',wide,true);
 addEventListener('scroll',function(){hide()},{passive:true});
 })();

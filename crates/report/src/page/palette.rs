@@ -11,18 +11,18 @@ use crate::reasons::winner;
 /// The colours of a collective's candidates.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Palette {
-    /// Those with a colour, the one that serves most cells first.
+    /// Candidates with a colour, the one that most cells use first.
     coloured: Vec<Candidate>,
 }
 
-/// How many candidates that win nowhere get a colour as well, so that few lines are pale.
+/// Maximum number of candidates that win nowhere and still get a colour, so that few lines are pale.
 const RUNNERS_UP: usize = 3;
 
 impl Palette {
-    /// Candidates that serve, or were found better, have colours, twice as many as there are at most; so have the next best
-    /// while there are few.
-    pub(super) fn of(cells: &[CellFinding]) -> Self {
-        // Cells served, cells won, cells in which it is the fastest.
+    /// Gives a colour to candidates that are used, or were found better, twice as many as there are colours at most;
+    /// also to the next best while there are few.
+    pub(super) fn from_cells(cells: &[CellFinding]) -> Self {
+        // Cells that use it, cells won, cells in which it is the fastest.
         let mut merits: BTreeMap<Candidate, (usize, usize, usize)> = BTreeMap::new();
         for cell in cells {
             merits.entry(cell.served_candidate()).or_default().0 += 1;
@@ -44,7 +44,7 @@ impl Palette {
         self.coloured.iter().position(|known| *known == candidate)
     }
 
-    /// How its line is drawn.
+    /// Returns the stroke of the candidate's line.
     pub(super) fn stroke(&self, candidate: Candidate) -> Stroke {
         match candidate {
             Candidate::Builtin => Stroke::Builtin,

@@ -1,4 +1,4 @@
-//! What fresh launches showed, before and after the repair.
+//! Result of fresh launches, before and after the repair.
 
 use collrules_record::findings::Findings;
 use collrules_record::validation::Validation;

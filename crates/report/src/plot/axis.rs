@@ -5,7 +5,7 @@ use std::ops::Range;
 use collrules_record::units::{Bytes, Seconds};
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 
-/// What lies along the horizontal axis.
+/// Quantity along the horizontal axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum X {
     /// Message bytes.
@@ -79,7 +79,7 @@ impl X {
             Self::Ranks if values.len() <= room && apart(positions(), (range.1 - range.0) / room as f64) => {
                 positions().collect()
             }
-            _ => powers(range, room),
+            _ => with_ends((low, high), powers(range, room), 0.75 * (range.1 - range.0) / room as f64),
         };
         Axis { range, ticks, fine: Vec::new() }
     }
@@ -93,7 +93,15 @@ fn powers(range: (f64, f64), room: usize) -> Vec<f64> {
     (first..=last).filter(|power| power % step == 0).map(f64::from).collect()
 }
 
-/// Whether ascending positions are this far from each other.
+/// Ticks that name both ends, and of the others those that are this far from them.
+fn with_ends(ends: (f64, f64), inner: Vec<f64>, distance: f64) -> Vec<f64> {
+    let mut ticks = vec![ends.0];
+    ticks.extend(inner.into_iter().filter(|tick| *tick - ends.0 >= distance && ends.1 - *tick >= distance));
+    ticks.extend((ends.1 - ends.0 >= distance.min(1.0) * 0.5).then_some(ends.1));
+    ticks
+}
+
+/// Returns true if ascending positions are at least this far from each other.
 fn apart(positions: impl Iterator<Item = f64>, distance: f64) -> bool {
     let positions: Vec<f64> = positions.collect();
     positions.windows(2).all(|pair| pair[1] - pair[0] >= distance)
@@ -109,43 +117,52 @@ pub(super) fn time_position(seconds: f64) -> Option<f64> {
     (seconds > 0.0 && seconds.is_finite()).then(|| seconds.log10())
 }
 
-/// An axis over times in seconds.
+/// The steps of a decade at which axes of times end and have labels.
+const STEPS: [&[f64]; 3] = [&[1.0], &[1.0, 2.0, 5.0], &[1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0]];
+
+/// The share of a time axis that a label needs.
+const LABEL: f64 = 0.075;
+
+/// An axis over times in seconds. It begins and ends with a labelled round time.
 pub(super) fn time_axis(seconds: impl Iterator<Item = f64>) -> Axis {
     let (low, high) = span(seconds.filter_map(time_position));
-    let margin = ((high - low) * 0.05).max(0.05);
-    let range = (low - margin, high + margin);
-    let decades = (range.0.floor() as i32)..=(range.1.ceil() as i32);
+    let decades = (low.floor() as i32 - 1)..=(high.ceil() as i32 + 1);
     let at = |digits: &'static [f64]| {
-        let within = |position: &f64| (range.0..=range.1).contains(position);
-        decades
-            .clone()
-            .flat_map(move |decade| digits.iter().map(move |digit| f64::from(decade) + digit.log10()))
-            .filter(within)
+        decades.clone().flat_map(move |decade| digits.iter().map(move |digit| f64::from(decade) + digit.log10()))
     };
-    let few = at(&[1.0]).count() < 3;
-    let (ticks, fine): (Vec<f64>, Vec<f64>) = match (few, at(&[1.0, 2.0, 5.0]).count() < 3) {
-        (false, _) => (at(&[1.0]).collect(), Vec::new()),
-        (true, false) => (at(&[1.0, 2.0, 5.0]).collect(), Vec::new()),
-        (true, true) => (at(&[1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0]).collect(), Vec::new()),
+    // Times are rarely as round as their logarithms' last digits.
+    const NEAR: f64 = 1e-9;
+    let ends = |digits: &'static [f64]| {
+        let below = at(digits).take_while(|tick| *tick <= low + NEAR).last().unwrap_or(low);
+        let above = at(digits).find(|tick| *tick >= high - NEAR && *tick > below + NEAR).unwrap_or(high);
+        (below, above)
     };
-    let fine = if few { fine } else { at(&[2.0, 5.0]).collect() };
-    Axis { range, ticks, fine }
+    let inner = |digits: &'static [f64], (below, above): (f64, f64)| -> Vec<f64> {
+        at(digits).filter(|tick| *tick > below + NEAR && *tick < above - NEAR).collect()
+    };
+    let wide = ends(STEPS[1]);
+    let (ends, step) = match inner(STEPS[0], wide).len() {
+        0 if inner(STEPS[1], wide).is_empty() => (ends(STEPS[2]), 2),
+        0 | 1 => (wide, 1),
+        _ => (wide, 0),
+    };
+    let room = LABEL * (ends.1 - ends.0);
+    let margin = 0.02 * (ends.1 - ends.0);
+    Axis {
+        range: (ends.0 - margin, ends.1 + margin),
+        ticks: with_ends(ends, inner(STEPS[step], ends), room),
+        fine: if step == 0 { inner(&[2.0, 5.0], ends) } else { Vec::new() },
+    }
 }
 
 /// The label of a time at a position of a tick.
 pub(super) fn time_label(position: f64) -> String {
-    let seconds = Seconds(10f64.powf(position)).to_string();
-    // As `1.000µs`: zeros behind the point say nothing on an axis.
-    let digits = seconds.trim_end_matches(char::is_alphabetic);
-    let unit = &seconds[digits.len()..];
-    let digits = if digits.contains('.') { digits.trim_end_matches('0').trim_end_matches('.') } else { digits };
-    format!("{digits}\u{202f}{unit}")
+    spaced(&Seconds(10f64.powf(position)).to_string())
 }
 
 /// A size or time with a narrow space before its unit.
 pub(super) fn spaced(text: &str) -> String {
-    let digits = text.trim_end_matches(char::is_alphabetic);
-    format!("{digits}\u{202f}{}", &text[digits.len()..])
+    text.replace(' ', "\u{202f}")
 }
 
 #[cfg(test)]
@@ -167,13 +184,30 @@ mod tests {
     }
 
     #[test]
+    fn ends_are_named_where_they_are_no_step_of_the_ticks() {
+        let labels = |sizes: &[u64]| {
+            let axis = X::MessageBytes.axis(sizes, 420);
+            axis.ticks.iter().map(|tick| X::MessageBytes.label(*tick).replace('\u{202f}', " ")).collect::<Vec<_>>()
+        };
+        assert_eq!(labels(&[2, 64, 4096, 1 << 23]), ["2 B", "16 B", "256 B", "4 KiB", "64 KiB", "1 MiB", "8 MiB"]);
+        assert_eq!(labels(&[1000]), ["1000 B"]);
+        assert_eq!(labels(&[0, 8]).first().map(String::as_str), Some("0"));
+        assert_eq!(labels(&[]).len(), 2);
+        assert_eq!(
+            X::Ranks.axis(&(1..=100).collect::<Vec<_>>(), 420).ticks.last().map(|tick| X::Ranks.label(*tick)),
+            Some("100".to_owned())
+        );
+    }
+
+    #[test]
     fn times_have_few_ticks_whatever_their_range() {
         let labels = |seconds: &[f64]| {
             let axis = time_axis(seconds.iter().copied());
             axis.ticks.iter().map(|tick| time_label(*tick).replace('\u{202f}', " ")).collect::<Vec<_>>()
         };
-        assert_eq!(labels(&[1.5e-6, 2e-3]), ["10 µs", "100 µs", "1 ms"]);
-        assert_eq!(labels(&[1.5e-6, 3e-5]), ["2 µs", "5 µs", "10 µs", "20 µs"]);
+        assert_eq!(labels(&[1.5e-6, 2e-3]), ["1 µs", "10 µs", "100 µs", "1 ms", "2 ms"]);
+        assert_eq!(labels(&[1.5e-6, 3e-5]), ["1 µs", "2 µs", "5 µs", "10 µs", "20 µs", "50 µs"]);
+        assert_eq!(labels(&[1.1e-6, 1.4e-6]), ["1 µs", "1.5 µs"]);
         assert!((2..9).contains(&labels(&[1.0e-6, 1.9e-6]).len()), "{:?}", labels(&[1.0e-6, 1.9e-6]));
         for seconds in [vec![], vec![0.0], vec![1e-9], vec![1e-9, 1e4]] {
             assert!(time_axis(seconds.iter().copied()).ticks.len() < 15, "{seconds:?}");

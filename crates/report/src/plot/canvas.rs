@@ -1,4 +1,4 @@
-//! What plotters draws on: elements of SVG, with classes for colours and few bytes for paths.
+//! Canvas for plotters: elements of SVG, with classes for colours and few bytes for paths.
 
 use std::cell::RefCell;
 use std::convert::Infallible;
@@ -10,6 +10,7 @@ use plotters_backend::{
     BackendColor, BackendCoord, BackendStyle, BackendTextStyle, DrawingBackend, DrawingErrorKind as Failure,
 };
 
+use super::colours::{area_attributes, path_attributes, text_colour};
 use super::ink::Ink;
 use crate::plain::markup;
 
@@ -33,6 +34,8 @@ struct Sheet {
     text: String,
     /// The path that is not closed yet, and where its pen is.
     path: Option<(Ink, BackendCoord)>,
+    /// The classes of the groups that are open.
+    groups: Vec<String>,
 }
 
 impl Canvas {
@@ -45,11 +48,13 @@ impl Canvas {
     pub(crate) fn open(&self, class: &str, hint: &str) {
         let title = if hint.is_empty() { String::new() } else { format!("<title>{}</title>", markup(hint)) };
         self.add(&format!("<g class=\"{}\">{title}", markup(class)));
+        self.sheet.borrow_mut().groups.push(class.to_owned());
     }
 
     /// Ends the group that began last.
     pub(crate) fn close(&self) {
         self.add("</g>");
+        self.sheet.borrow_mut().groups.pop();
     }
 
     /// A line through these points.
@@ -64,7 +69,8 @@ impl Canvas {
     /// A rectangle between two corners.
     pub(crate) fn area(&self, a: BackendCoord, b: BackendCoord) {
         let (x, y, width, height) = (a.0.min(b.0), a.1.min(b.1), (a.0 - b.0).abs(), (a.1 - b.1).abs());
-        self.add(&format!("<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\"/>"));
+        let colour = area_attributes(self.sheet.borrow().class());
+        self.add(&format!("<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\"{colour}/>"));
     }
 
     /// A text on the base line that begins, or is centred, or ends here.
@@ -74,7 +80,8 @@ impl Canvas {
             HPos::Center => " text-anchor=\"middle\"",
             HPos::Right => " text-anchor=\"end\"",
         };
-        self.add(&format!("<text x=\"{}\" y=\"{}\"{anchor}>{}</text>", at.0, at.1, markup(text)));
+        let colour = text_colour(self.sheet.borrow().class());
+        self.add(&format!("<text x=\"{}\" y=\"{}\"{anchor} fill=\"{colour}\">{}</text>", at.0, at.1, markup(text)));
     }
 
     fn add(&self, element: &str) {
@@ -92,6 +99,11 @@ impl Canvas {
 }
 
 impl Sheet {
+    /// The class of the group that elements are in.
+    fn class(&self) -> &str {
+        self.groups.last().map_or("", String::as_str)
+    }
+
     fn close(&mut self) {
         if self.path.take().is_some() {
             self.text.push_str("\"/>");
@@ -108,8 +120,9 @@ impl Sheet {
             _ => {
                 self.close();
                 let class = ink.class().map_or(String::new(), |class| format!(" class=\"{class}\""));
+                let plain = path_attributes(self.class(), ink);
                 // Writing to a string cannot fail.
-                let _ = write!(self.text, "<path{class} d=\"M");
+                let _ = write!(self.text, "<path{class}{plain} d=\"M");
                 self.pair(to.0, to.1);
             }
         }
@@ -162,7 +175,7 @@ impl DrawingBackend for Canvas {
     }
 
     fn draw_path<S: BackendStyle, I: IntoIterator<Item = BackendCoord>>(&mut self, path: I, style: &S) -> Drawn {
-        self.stroke(Ink::of(style.color()), path);
+        self.stroke(Ink::from_colour(style.color()), path);
         Ok(())
     }
 
@@ -207,7 +220,9 @@ mod tests {
         canvas.open("g", "");
         assert_eq!(
             canvas.finish(),
-            "<path class=\"grid\" d=\"M1 2v7m4-4l10-3h5\"/><path class=\"iv\" d=\"M0 0h0\"/><g class=\"g\">"
+            "<path class=\"grid\" fill=\"none\" stroke=\"#d9dce0\" stroke-width=\"100\" d=\"M1 2v7m4-4l10-3h5\"/>\
+             <path class=\"iv\" fill=\"none\" stroke=\"#5d626a\" stroke-width=\"340\" stroke-linecap=\"round\" d=\"M0 0h0\"/>\
+             <g class=\"g\">"
         );
     }
 }

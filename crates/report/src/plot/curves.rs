@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use collrules_record::Estimate;
 use plotters::prelude::*;
+use plotters_backend::text_anchor::HPos;
 
 use super::axis::{self, Axis, X, time_position};
 use super::canvas::{Canvas, FONT, SCALE};
@@ -13,9 +14,9 @@ use super::picture::{Entry, Picture};
 /// Times of several candidates along one axis of sizes; both axes are logarithmic.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Curves {
-    /// What it is, for readers who cannot see it.
+    /// Description for readers who cannot see the plot.
     pub(crate) description: String,
-    /// What lies along the horizontal axis.
+    /// Quantity along the horizontal axis.
     pub(crate) x: X,
     /// The lines; later ones lie over earlier ones.
     pub(crate) lines: Vec<Line>,
@@ -32,7 +33,7 @@ pub(crate) struct Curves {
 pub(crate) struct Line {
     /// Its name.
     pub(crate) name: String,
-    /// How it is drawn.
+    /// Stroke of the line.
     pub(crate) stroke: Stroke,
     /// Its points, by ascending size. Times that are not positive are not drawn.
     pub(crate) points: Vec<Reading>,
@@ -47,7 +48,7 @@ pub(crate) struct Reading {
     pub(crate) time: Estimate,
 }
 
-/// How a line is drawn.
+/// Stroke of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stroke {
     /// The builtin: in the colour of the text, and broad.
@@ -63,10 +64,30 @@ pub(crate) enum Stroke {
 pub(crate) struct Mark {
     /// Message bytes or ranks.
     pub(crate) at: u64,
-    /// Where it lies for certain, as far as that is known.
+    /// Interval that certainly contains it, as far as that is known.
     pub(crate) interval: Option<(u64, u64)>,
-    /// What changes, in words.
+    /// Description of the change.
     pub(crate) note: String,
+}
+
+/// A point that takes so many times as long as its neighbours, and longer than their sizes explain, is a spike.
+const SPIKE: f64 = 5.0;
+
+impl Line {
+    /// The times without spikes, which set the axis.
+    pub(crate) fn usual_times(&self) -> impl Iterator<Item = f64> {
+        let usual = (0..self.points.len()).filter(|place| !self.is_spike(*place));
+        usual.map(|place| self.points[place].time.point)
+    }
+
+    fn is_spike(&self, place: usize) -> bool {
+        let point = self.points[place];
+        let beside = [place.checked_sub(1), Some(place + 1)].into_iter().flatten();
+        let mut neighbours = beside.filter_map(|place| self.points.get(place)).peekable();
+        let growth = |other: &Reading| (point.x as f64 / other.x.max(1) as f64).max(1.0);
+        neighbours.peek().is_some()
+            && neighbours.all(|other| point.time.point > SPIKE * growth(other) * other.time.point)
+    }
 }
 
 impl Stroke {
@@ -112,16 +133,15 @@ impl Curves {
             self.lines.iter().filter(|line| line.stroke == Stroke::Muted).map(|line| line.name.as_str()).collect();
         if !muted.is_empty() {
             let names = muted.join(", ");
-            let name = if names.len() <= 60 { names } else { format!("{} other candidates", muted.len()) };
+            let name = if names.len() <= 60 { names } else { format!("{} other algorithms", muted.len()) };
             legend.push(Entry { class: Stroke::Muted.class(), name });
         }
         Picture { description: self.description.clone(), attributes, size, content: canvas.finish(), legend }
     }
 
-    /// All times that are to be seen, interval ends included.
+    /// The times that the axis has to show. Spikes and the ends of intervals do not set it.
     fn seconds(&self) -> impl Iterator<Item = f64> {
-        let of = |point: &Reading| [Some(point.time.point), point.time.low, point.time.high];
-        let drawn = self.lines.iter().flat_map(|line| &line.points).flat_map(of).flatten();
+        let drawn = self.lines.iter().flat_map(Line::usual_times);
         drawn.chain(self.times.into_iter().flat_map(|(low, high)| [low, high]))
     }
 
@@ -135,7 +155,7 @@ impl Curves {
         let area = canvas.clone().into_drawing_area();
         let mut chart = ChartBuilder::on(&area)
             .margin_top(8 * SCALE)
-            .margin_right(10 * SCALE)
+            .margin_right(22 * SCALE)
             .x_label_area_size(24 * SCALE)
             .y_label_area_size(52 * SCALE)
             .build_cartesian_2d(x.clone(), y.clone())?;
@@ -165,14 +185,27 @@ impl Curves {
         }
         for line in &self.lines {
             canvas.open(&line.stroke.class(), &line.name);
-            let position = |point: &Reading| Some((self.x.position(point.x as f64), time_position(point.time.point)?));
-            let points: Vec<(f64, f64)> = line.points.iter().filter_map(position).collect();
-            area.draw(&PathElement::new(points, Ink::Group.colour()))?;
+            let place = |point: &Reading| Some((self.x.position(point.x as f64), time_position(point.time.point)?));
+            let is_inside = |(_, time): &(f64, f64)| (y.range.0..=y.range.1).contains(time);
+            for run in line
+                .points
+                .chunk_by(|a, b| place(a).is_some_and(|at| is_inside(&at)) == place(b).is_some_and(|at| is_inside(&at)))
+            {
+                let points: Vec<(f64, f64)> = run.iter().filter_map(place).filter(is_inside).collect();
+                area.draw(&PathElement::new(points, Ink::Group.colour()))?;
+            }
             for point in &line.points {
-                let Some((x, middle)) = position(point) else { continue };
-                let end = |end: Option<f64>| end.and_then(time_position).unwrap_or(middle);
+                let Some((x, middle)) = place(point).filter(is_inside) else { continue };
+                let end = |end: Option<f64>| {
+                    end.and_then(time_position).map_or(middle, |end| end.clamp(y.range.0, y.range.1))
+                };
                 let interval = vec![(x, end(point.time.low)), (x, end(point.time.high))];
                 area.draw(&PathElement::new(interval, Ink::Interval.colour()))?;
+            }
+            for (x, time) in line.points.iter().filter_map(place).filter(|at| !is_inside(at)) {
+                // Whatever lies beyond the axis has its time as text at the edge.
+                let (x, _) = area.map_coordinate(&(x, y.range.1));
+                canvas.label(&format!("\u{2191}{}", axis::time_label(time)), (x, top + FONT), HPos::Center);
             }
             canvas.close();
         }
@@ -196,7 +229,7 @@ mod tests {
         Curves { lines: vec![line], marks: vec![mark], ..Curves::new("of \"it\"", X::MessageBytes) }
     }
 
-    /// What a script does to show numbers: undo the axes, and the whole units of the path.
+    /// Reads numbers as the script of the page does: undoes the axes, and the whole units of the path.
     #[test]
     fn numbers_can_be_read_back_from_the_drawing() {
         let points = [(1, 1.234e-6), (1 << 10, 2.5e-5), (1 << 20, 0.012)];
@@ -206,7 +239,8 @@ mod tests {
             text.split('"').next().unwrap().split(' ').map(|number| number.parse().unwrap()).collect()
         };
         let y = axis("data-y");
-        let path = picture.content.split("</title><path d=\"M").last().unwrap().split('"').next().unwrap();
+        let path = picture.content.split("</title>").last().unwrap().split(" d=\"M").nth(1).unwrap();
+        let path = path.split('"').next().unwrap();
         let steps: Vec<&str> = path.split('l').collect();
         let pair = |text: &str| -> (f64, f64) {
             let cut = text[1..].find([' ', '-']).unwrap() + 1;
@@ -222,6 +256,19 @@ mod tests {
             assert!((read / seconds - 1.0).abs() < 1e-3, "{read} {seconds}");
         }
         assert_eq!(axis("data-xs"), [1.0, 1024.0, 1048576.0]);
+    }
+
+    #[test]
+    fn a_spike_does_not_set_the_axis_and_has_its_time_as_text() {
+        let times = [1e-5, 1.2e-5, 0.2, 2e-5, 3e-5, 6e-4];
+        let points: Vec<(u64, f64)> = times.iter().enumerate().map(|(place, time)| (1 << place, *time)).collect();
+        let picture = curves(&points).picture();
+        assert!(picture.content.contains("\u{2191}200\u{202f}ms"), "{}", picture.content);
+        let drawn = &curves(&points).lines[0];
+        assert_eq!(drawn.usual_times().collect::<Vec<_>>(), [1e-5, 1.2e-5, 2e-5, 3e-5]);
+        let grows: Vec<(u64, f64)> =
+            [1e-5, 1.6e-4, 2.5e-3].iter().enumerate().map(|(n, it)| (16 << (4 * n), *it)).collect();
+        assert_eq!(curves(&grows).lines[0].usual_times().count(), 3, "large steps of sizes are no spikes");
     }
 
     #[test]

@@ -1,9 +1,10 @@
-//! What is drawn with what: a meaning that style sheets give a colour.
+//! Inks of a drawing: meanings to which style sheets assign a colour.
 
 use plotters::style::RGBColor;
 use plotters_backend::BackendColor;
 
-/// How many candidates have a colour of their own; further ones repeat the colours with dashed lines and lighter tiles.
+/// Number of candidates with a colour of their own; further ones repeat the colours with dashed lines and lighter
+/// tiles.
 pub(crate) const COLOURS: usize = 7;
 
 /// The meaning of a stroke, an area or a text. Plotters passes colours through; each stands for an ink.
@@ -35,7 +36,7 @@ impl Ink {
     }
 
     /// The ink that a colour stands for.
-    pub(crate) fn of(colour: BackendColor) -> Self {
+    pub(crate) fn from_colour(colour: BackendColor) -> Self {
         INKS.get(usize::from(colour.rgb.0)).copied().unwrap_or(Self::Text)
     }
 

@@ -1,4 +1,5 @@
-//! Drawings as SVG that takes its colours from style sheets: it follows the light or dark scheme of its reader.
+//! Drawings as SVG that takes its colours from style sheets, and so follows the light or dark scheme of its reader. Readers
+//! that know no style sheets have plain attributes in the colours of the light scheme.
 //!
 //! | item | what it is |
 //! |---|---|
@@ -9,6 +10,7 @@
 
 mod axis;
 mod canvas;
+mod colours;
 mod curves;
 mod heatmap;
 mod ink;
@@ -19,8 +21,8 @@ mod style;
 pub(crate) use axis::X;
 pub(crate) use canvas::{Canvas, SCALE};
 pub(crate) use curves::{Curves, Line, Mark, Reading, Stroke};
-pub(crate) use heatmap::{Fill, Heatmap, Tile, levels};
+pub(crate) use heatmap::{Fill, Heatmap, Tile};
 pub(crate) use ink::{COLOURS, Ink};
-pub(crate) use picture::{Entry, Picture};
+pub(crate) use picture::{Entry, Map, Picture};
 pub(crate) use places::Places;
 pub(crate) use style::STYLE;

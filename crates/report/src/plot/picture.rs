@@ -3,14 +3,16 @@
 use plotters_backend::text_anchor::HPos;
 
 use super::canvas::{Canvas, FONT, SCALE};
+use super::colours::plain_colour;
 use super::ink::Ink;
 use super::style::STYLE;
 use crate::plain::markup;
+use crate::words::wrapped;
 
 /// A finished drawing.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Picture {
-    /// What it is, for readers who cannot see it.
+    /// Description for readers who cannot see the picture.
     pub(crate) description: String,
     /// Further attributes of the `svg` element.
     pub(crate) attributes: String,
@@ -18,17 +20,23 @@ pub(crate) struct Picture {
     pub(crate) size: (u32, u32),
     /// The elements.
     pub(crate) content: String,
-    /// What the colours mean.
+    /// Legend of the colours.
     pub(crate) legend: Vec<Entry>,
 }
 
-/// What a colour means.
+/// Entry of a legend: a colour and its meaning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
     /// The classes of a line or tile of that kind.
     pub(crate) class: String,
-    /// What it stands for.
+    /// Meaning of the colour.
     pub(crate) name: String,
+}
+
+/// A map as part of a page, with the legend of its colours.
+pub(crate) struct Map {
+    pub(crate) svg: String,
+    pub(crate) legend: Vec<Entry>,
 }
 
 impl Picture {
@@ -37,7 +45,7 @@ impl Picture {
     pub(crate) fn fragment(&self) -> String {
         let (width, height) = self.size;
         format!(
-            "<svg class=\"plot\" viewBox=\"0 0 {width} {height}\" style=\"--w:{}px\" font-size=\"{FONT}\" role=\"img\" \
+            "<svg class=\"plot\" viewBox=\"0 0 {width} {height}\" style=\"--w:{}px\" font-size=\"{FONT}\" font-family=\"sans-serif\" role=\"img\" \
              aria-label=\"{}\"{}>{}</svg>",
             width / SCALE as u32,
             markup(&self.description),
@@ -51,7 +59,17 @@ impl Picture {
         let (wide, high) = self.size;
         let (width, height) = (wide / SCALE as u32, high / SCALE as u32);
         let (legend, rows) = legend(&self.legend, f64::from(width));
-        let top = 30;
+        let lines = wrapped(((f64::from(width) - 24.0) / HEADING) as usize, heading, "", "");
+        let top = 12 + 18 * lines.len() as u32;
+        let line = |(place, text): (usize, &String)| {
+            format!(
+                "<text class=\"heading\" x=\"12\" y=\"{}\" font-size=\"14\" font-weight=\"600\" fill=\"{}\">{}</text>",
+                20 + 18 * place,
+                plain_colour("text"),
+                markup(text),
+            )
+        };
+        let lines: String = lines.iter().enumerate().map(line).collect();
         let (below, total) = (top + height, top + height + rows);
         let part = |class: &str, y: u32, height: u32, content: &str| {
             format!(
@@ -62,18 +80,22 @@ impl Picture {
         };
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {total}\" width=\"{width}\" \
-             height=\"{total}\" role=\"img\" aria-label=\"{}\"><style>{STYLE}{DOCUMENT}</style>\
-             <rect class=\"page\" width=\"{width}\" height=\"{total}\"/>\
-             <text class=\"heading\" x=\"12\" y=\"20\">{}</text>{}{}</svg>\n",
+             height=\"{total}\" font-family=\"sans-serif\" role=\"img\" aria-label=\"{}\">\
+             <style>@supports (color:var(--a)){{{STYLE}{DOCUMENT}}}</style>\
+             <rect class=\"page\" width=\"{width}\" height=\"{total}\" fill=\"{}\"/>\
+             {lines}{}{}</svg>\n",
             markup(&self.description),
-            markup(heading),
+            plain_colour("paper"),
             part("", top, height, &self.content),
             part("legend", below, rows, &legend),
         )
     }
 }
 
-/// What only a document needs.
+/// Width of a character of a heading on average; wide, since fonts differ.
+const HEADING: f64 = 8.0;
+
+/// Styles that only a document needs.
 const DOCUMENT: &str = "\
 svg{font-family:system-ui,-apple-system,'Segoe UI',Roboto,'Liberation Sans',sans-serif}\
 .page{fill:var(--paper)}.heading{font-size:14px;font-weight:600;fill:var(--text)}";
@@ -90,8 +112,10 @@ fn legend(entries: &[Entry], width: f64) -> (String, u32) {
         }
         let at = |right: f64, down: i32| (((x + right) * f64::from(SCALE)) as i32, (y + down) * SCALE);
         canvas.open(&entry.class, "");
-        canvas.stroke(Ink::Group, [at(0.0, 8), at(18.0, 8)]);
-        canvas.area(at(3.0, 2), at(15.0, 14));
+        match entry.class.starts_with("l ") {
+            true => canvas.stroke(Ink::Group, [at(0.0, 8), at(18.0, 8)]),
+            false => canvas.area(at(3.0, 2), at(15.0, 14)),
+        }
         canvas.close();
         canvas.label(&entry.name, at(24.0, 12), HPos::Left);
         x += wide;

@@ -1,4 +1,4 @@
-//! Where the cells of a collective lie in a heatmap: communicator sizes in rows, message sizes in columns.
+//! Places of the cells of a collective in a heatmap: communicator sizes in rows, message sizes in columns.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ pub(crate) struct Places {
     pub(crate) ranks: Vec<Ranks>,
     /// The columns; a collective without message sizes has one, of 0 bytes.
     pub(crate) sizes: Vec<Bytes>,
-    /// What is written below the columns.
+    /// Labels below the columns.
     labels: Vec<String>,
     /// Message sizes that have no column.
     pub(crate) left_out: usize,
@@ -22,7 +22,7 @@ pub(crate) struct Places {
 
 impl Places {
     /// Of all cells of a collective.
-    pub(crate) fn of(cells: impl Iterator<Item = Cell>) -> Self {
+    pub(crate) fn from_cells(cells: impl Iterator<Item = Cell>) -> Self {
         let cells: BTreeSet<Cell> = cells.collect();
         let sizes = regular_sizes(&cells);
         let has_sizes = cells.first().is_some_and(|cell| cell.collective.has_sizes());

@@ -1,10 +1,10 @@
-//! What a program calls and what it could gain, for people.
+//! Calls of a program and its possible gains, for people.
 //!
 //! | module | job |
 //! |---|---|
 //! | here | for a terminal |
-//! | `rows` | the numbers, as both have them |
-//! | `sentences` | the answer |
+//! | `rows` | the numbers, for both |
+//! | `sentences` | the result |
 //! | `page` | for a browser |
 
 mod page;
@@ -19,7 +19,7 @@ use crate::words::wrapped;
 
 pub use page::page;
 
-/// The profile for a terminal of so many columns.
+/// The profile for a terminal with this many columns.
 pub fn text(profile: &Profile, prospects: &Prospects, width: usize) -> String {
     let mut lines = wrapped(width, &sentences::origin(profile), "", "");
     lines.push(String::new());
@@ -45,7 +45,7 @@ pub fn text(profile: &Profile, prospects: &Prospects, width: usize) -> String {
     lines.join("\n") + "\n"
 }
 
-/// What programs are expected to save of the time that they spend in what was measured.
+/// Describes the time that programs are expected to save in the measured calls.
 pub fn expected(saved: Estimate, of: Seconds) -> String {
     format!(
         "the programs are expected to save {} of the {of} that they spend in the measured calls",
@@ -61,8 +61,8 @@ pub fn json(profile: &Profile, prospects: &Prospects) -> serde_json::Result<Stri
 
 #[cfg(test)]
 mod tests {
-    use collrules_record::profile::prospect::{Prospect, Shares};
-    use collrules_record::profile::{Activity, Calls, Communicator, FORMAT, Group, Mode, Spread};
+    use collrules_record::profile::prospect::{Prospect, TimeShares};
+    use collrules_record::profile::{Activity, Calls, Communicator, CommunicatorGroup, FORMAT, Mode, Spread};
     use collrules_record::{Bytes, Nodes, Ranks, Seconds};
     use collrules_rules::{Collective, Operation};
 
@@ -93,6 +93,8 @@ mod tests {
             nodes: Nodes(vec![2, 2]),
             wall: spread(4, 10.0),
             missing: Vec::new(),
+            spawned: Vec::new(),
+            started_processes: 0,
             unfinished: Vec::new(),
             exit_code: Some(0),
             imbalance: None,
@@ -100,7 +102,7 @@ mod tests {
                 ranks: Ranks(4),
                 nodes: Nodes(vec![2, 2]),
                 between_groups: false,
-                groups: vec![Group {
+                groups: vec![CommunicatorGroup {
                     name: "MPI_COMM_WORLD".to_owned(),
                     communicators: 1,
                     ranks: Some(vec![(0, 1, 4)]),
@@ -120,14 +122,26 @@ mod tests {
             let time = profile.wall_of(calls.time.total);
             Some(Prospect { entry, collective: cell.collective, time, saved: None, unknown: None })
         });
-        Prospects { run: None, entries: entries.collect(), shares: Shares::of(profile) }
+        Prospects { run: None, entries: entries.collect(), shares: TimeShares::from_profile(profile) }
+    }
+
+    #[test]
+    fn the_rank_that_comes_last_is_named() {
+        let mut profile = profile(&[(Operation::Bcast, Mode::Blocking, 3.0)]);
+        assert!(!text(&profile, &bounds(&profile), 200).contains("arrives"), "nothing was seen");
+        let calls = [[0.0, 1e-3, 0.0, 3e-3], [0.0, 2e-3, 0.0, 3e-3], [1e-3, 6e-3, 0.0, 0.0]];
+        profile.calls[0].arrivals = calls.map(|call| call.map(Seconds).to_vec()).to_vec();
+        let text = text(&profile, &bounds(&profile), 200);
+        let said =
+            "On 4 ranks the last one arrives 4 ms after the first one (mean of 3 calls); rank 3 is the last in 66.7 %.";
+        assert!(text.contains(said), "{text}");
     }
 
     #[test]
     fn a_program_without_collectives_gets_an_honest_answer() {
         let profile = profile(&[]);
         let text = text(&profile, &bounds(&profile), 80);
-        assert!(text.contains("Nothing here can be helped by rules"), "{text}");
+        assert!(text.contains("Rules cannot help here"), "{text}");
         assert!(text.contains("messages from rank to rank"), "{text}");
     }
 
@@ -142,7 +156,7 @@ mod tests {
         assert_eq!((prospects.bound(), prospects.entries.len()), (Seconds(2.0), 1));
         assert_eq!(prospects.entries[0].collective, Collective::Bcast);
         let text = text(&profile, &prospects, 80);
-        for said in ["non-blocking", "gatherv", "no rule", "at most 2.000s", "20.0 %"] {
+        for said in ["non-blocking", "gatherv", "no rule", "at most 2 s", "20.0 %"] {
             assert!(text.contains(said), "`{said}` is not in\n{text}");
         }
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");

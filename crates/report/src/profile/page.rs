@@ -8,18 +8,20 @@ use collrules_record::profile::{Calls, Mode, Profile};
 use collrules_record::{Bytes, Seconds};
 
 use super::{rows, sentences};
-use crate::page::{Frame, rendered};
-use crate::plot::{Fill, Heatmap, Tile};
+use crate::page::{Frame, filters, rendered};
+use crate::plot::{Fill, Heatmap, Map, Tile};
+use crate::words::percent;
 
 #[derive(Template)]
 #[template(path = "profile.html")]
 struct Page {
     frame: Frame,
+    verdict: String,
     origin: String,
     command: String,
     answer: Vec<String>,
     shares: Vec<Vec<String>>,
-    maps: Vec<(String, String)>,
+    maps: Vec<(String, Map)>,
     header: [&'static str; 7],
     calls: Vec<Vec<String>>,
     communicators: Vec<String>,
@@ -32,7 +34,8 @@ pub fn page(profile: &Profile, prospects: &Prospects, tool: &str) -> String {
         ("Calls by collective and message size", map(profile, count)),
     ];
     rendered(&Page {
-        frame: Frame::new("collrules: what a program calls".to_owned(), tool, false),
+        frame: Frame::new("collrules: calls of a program".to_owned(), tool, false),
+        verdict: sentences::headline(prospects),
         origin: sentences::origin(profile),
         command: profile.command.join(" "),
         answer: sentences::answer(profile, prospects),
@@ -48,7 +51,7 @@ pub fn page(profile: &Profile, prospects: &Prospects, tool: &str) -> String {
     })
 }
 
-/// What a tile adds up: a number, and how it is written.
+/// Quantity that a tile sums over calls.
 type Quantity = fn(&Profile, &Calls) -> f64;
 
 fn time(profile: &Profile, calls: &Calls) -> f64 {
@@ -59,9 +62,12 @@ fn count(profile: &Profile, calls: &Calls) -> f64 {
     calls.calls(profile.communicator(calls))
 }
 
-/// Collectives and communicators in rows, powers of two of the message size in columns. The darker, the larger a share of
-/// the whole.
-fn map(profile: &Profile, quantity: Quantity) -> String {
+/// Factor by which a share of the whole moves a colour away from the neutral one.
+const CONTRAST: f64 = 4.0;
+
+/// Collectives and communicators in rows, powers of two of the message size in columns. Darker tiles have a larger
+/// share of the whole.
+fn map(profile: &Profile, quantity: Quantity) -> Map {
     let is_time = std::ptr::fn_addr_eq(quantity, time as Quantity);
     let power = |calls: &Calls| calls.mean_bytes().0.checked_ilog2().map_or(0, |power| power + 1);
     let mut sums: BTreeMap<(String, u32), f64> = BTreeMap::new();
@@ -81,7 +87,7 @@ fn map(profile: &Profile, quantity: Quantity) -> String {
         let said = if is_time { Seconds(*sum).to_string() } else { format!("{sum:.0}") };
         Some(Tile {
             at,
-            fill: Fill::Ratio(1.0 + 4.0 * share),
+            fill: Fill::Ratio(1.0 + CONTRAST * share),
             text: vec![said.clone(), String::new()],
             note: format!("{row}, {}: {said}, {:.1} %", size(*column), share * 100.0),
         })
@@ -93,10 +99,11 @@ fn map(profile: &Profile, quantity: Quantity) -> String {
         rows,
         join: false,
     };
-    heatmap.picture().fragment()
+    let share = |ratio: f64| percent((ratio - 1.0).max(0.0) / CONTRAST);
+    Map { legend: heatmap.ratios(share), svg: heatmap.picture().fragment() }
 }
 
-/// The sizes from a power of two on.
+/// The sizes from a power of two to the next, as a label.
 fn size(power: u32) -> String {
     if power == 0 { "0".to_owned() } else { Bytes(1 << (power - 1)).to_string() }
 }

@@ -8,13 +8,13 @@ use collrules_rules::words::counted;
 use crate::plain;
 use crate::words::tenths;
 
-/// How many rows of calls a terminal gets.
+/// Maximum number of rows of calls on a terminal.
 const MOST: usize = 25;
 
 /// The heads of the columns.
 pub(super) const HEADER: [&str; 7] = ["calls of", "ranks", "bytes", "calls", "mean rank", "slowest", "rules save"];
 
-/// Those that are aligned to the right.
+/// The columns that are aligned to the right.
 pub(super) const RIGHT: [usize; 5] = [1, 2, 3, 4, 5];
 
 /// A share of the wall time.
@@ -22,7 +22,7 @@ pub(super) fn share(part: Seconds, wall: Seconds) -> String {
     tenths(if wall.0 > 0.0 { part.0 / wall.0 } else { 0.0 })
 }
 
-/// Where the time went: what, how long, which share.
+/// Returns the shares of the time: activity, time, share.
 pub(super) fn shares(prospects: &Prospects) -> Vec<Vec<String>> {
     let shares = &prospects.shares;
     let mut rows = vec![("between MPI_Init and MPI_Finalize", shares.wall)];
@@ -41,7 +41,7 @@ pub(super) fn shares(prospects: &Prospects) -> Vec<Vec<String>> {
     rows.into_iter().map(row).collect()
 }
 
-/// The operation, and how it is called where that is not the usual way.
+/// The operation, and its mode if it is unusual.
 pub(super) fn operation(calls: &Calls) -> String {
     match calls.mode {
         Mode::Blocking => calls.operation.to_string(),
@@ -57,13 +57,13 @@ pub(super) fn bytes(calls: &Calls) -> String {
     }
 }
 
-/// The number of calls of a communicator; of collectives whose size differs from rank to rank, a mean.
+/// The number of calls of a communicator; a mean if the size differs from rank to rank.
 pub(super) fn count(calls: &Calls, communicator: &Communicator) -> String {
     let count = calls.calls(communicator);
     if count.fract() == 0.0 { format!("{count}") } else { format!("{count:.1}") }
 }
 
-/// What is saved, with its interval.
+/// Formats a saved time with its interval.
 pub(super) fn saved(estimate: Estimate) -> String {
     let seconds = |value: f64| Seconds(value).to_string();
     match (estimate.low, estimate.high) {
@@ -74,13 +74,13 @@ pub(super) fn saved(estimate: Estimate) -> String {
     }
 }
 
-/// What rules do about calls.
+/// Describes the effect of rules on calls.
 pub(super) fn prospect(calls: &Calls, prospect: Option<&Prospect>) -> String {
     match prospect {
         None if calls.mode != Mode::Blocking => "no rule acts on it".to_owned(),
         None => "no rule for it".to_owned(),
         Some(Prospect { saved: Some(estimate), .. }) => saved(*estimate),
-        Some(Prospect { unknown: Some(why), .. }) => format!("not known: {why}"),
+        Some(Prospect { unknown: Some(why), .. }) => format!("unknown: {why}"),
         Some(Prospect { time, .. }) => format!("at most {time}"),
     }
 }
@@ -92,7 +92,7 @@ pub(super) fn by_time(profile: &Profile) -> Vec<usize> {
     order
 }
 
-/// One row per entry, the longest first, and a sentence about those for which there is no room.
+/// One row per entry, the longest first, and a sentence about omitted ones.
 pub(super) fn calls(profile: &Profile, prospects: &Prospects) -> (Vec<Vec<String>>, Option<String>) {
     let order = by_time(profile);
     let rows = order.iter().take(MOST).map(|place| row(profile, prospects, *place)).collect();
@@ -130,7 +130,7 @@ pub(super) fn communicators(profile: &Profile) -> Vec<String> {
     let told = |communicator: &Communicator| {
         let all: u64 = communicator.groups.iter().map(|group| group.communicators).sum();
         let names = communicator.groups.iter().take(NAMED).map(|group| {
-            let ranks = group.ranks.as_deref().map_or("ranks not known".to_owned(), members);
+            let ranks = group.ranks.as_deref().map_or("ranks unknown".to_owned(), members);
             if group.name.is_empty() { ranks } else { format!("{} ({ranks})", plain::line(&group.name)) }
         });
         let mut names: Vec<String> = names.collect();
@@ -138,7 +138,7 @@ pub(super) fn communicators(profile: &Profile) -> Vec<String> {
             names.push("...".to_owned());
         }
         let nodes =
-            if communicator.nodes.0.is_empty() { "nodes not known".to_owned() } else { communicator.nodes.to_string() };
+            if communicator.nodes.0.is_empty() { "nodes unknown".to_owned() } else { communicator.nodes.to_string() };
         let between = if communicator.between_groups { ", between two groups" } else { "" };
         let size = if communicator.ranks.0 == 0 {
             "several sizes".to_owned()

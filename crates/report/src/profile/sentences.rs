@@ -1,4 +1,4 @@
-//! What a profile comes to, in sentences.
+//! Result of a profile, in sentences.
 
 use std::collections::BTreeMap;
 
@@ -10,11 +10,12 @@ use collrules_rules::words::{counted, listed};
 
 use super::rows::{saved, share};
 use crate::plain;
+use crate::words::percent;
 
-/// A share of the wall time below which nothing is worth a rule.
+/// Share of the wall time below which no rule is worthwhile.
 const WORTH: f64 = 0.01;
 
-/// What was profiled.
+/// Describes the program and the job that were profiled.
 pub(super) fn origin(profile: &Profile) -> String {
     let library = profile.library.split(',').next().unwrap_or_default();
     let ended = match profile.exit_code {
@@ -25,7 +26,7 @@ pub(super) fn origin(profile: &Profile) -> String {
         String::new()
     } else {
         let incomplete = profile.missing.len() + profile.unfinished.len();
-        format!(" The profile is not complete: {} did not leave all that they did.", counted(incomplete, "rank"))
+        format!(" The profile is incomplete: records of {} are missing or cut short.", counted(incomplete, "rank"))
     };
     format!(
         "{} on {} ({}), {}, {}.{ended}{whole}",
@@ -37,7 +38,18 @@ pub(super) fn origin(profile: &Profile) -> String {
     )
 }
 
-/// What could be gained, and by what; or that there is nothing, and why.
+/// The verdict in a few words.
+pub(super) fn headline(prospects: &Prospects) -> String {
+    let (bound, wall) = (prospects.bound(), prospects.shares.wall);
+    match (&prospects.run, Prospects::saved(prospects.entries.iter())) {
+        _ if bound.0 <= WORTH * wall.0 => "Rules cannot help here".to_owned(),
+        (Some(_), Some(all)) => format!("Expected saving: {}", saved(all)),
+        (Some(_), None) => "Saving unknown: the run has not timed these calls".to_owned(),
+        (None, _) => format!("Rules can save at most {} of the time", share(bound, wall)),
+    }
+}
+
+/// Describes the possible gains and how to get them, or why there are none.
 pub(super) fn answer(profile: &Profile, prospects: &Prospects) -> Vec<String> {
     let (bound, wall) = (prospects.bound(), prospects.shares.wall);
     if bound.0 <= WORTH * wall.0 {
@@ -46,45 +58,69 @@ pub(super) fn answer(profile: &Profile, prospects: &Prospects) -> Vec<String> {
     let mut said = Vec::new();
     match (&prospects.run, Prospects::saved(prospects.entries.iter())) {
         (Some(run), Some(all)) => {
-            said.push(format!(
-                "With the rules of {} this program is expected to take {} less, of {wall}.",
-                plain::line(run),
-                saved(all)
-            ));
+            said.push(format!("Expected saving with the rules of {}: {}, of {wall}.", plain::line(run), saved(all)));
             said.extend(by_collective(prospects));
             let unknown = prospects.unknown();
             if unknown.0 > 0.0 {
                 said.push(format!(
-                    "{unknown} are spent in calls of which the run says nothing. `collrules tune --profile FILE` measures \
-                     what this program calls."
+                    "{unknown} are spent in calls that the run did not measure. `collrules tune --profile FILE` \
+                     measures what this program calls."
                 ));
             }
             if all.point <= WORTH * wall.0 {
-                said.push(format!("That is {} of its time: the builtin serves these calls well.", share(Seconds(all.point), wall)));
+                said.push(format!(
+                    "That is {} of its time: the default is good for these calls.",
+                    share(Seconds(all.point), wall)
+                ));
             }
         }
         (Some(run), None) => said.push(format!(
-            "{} says nothing of what this program calls; the table says why. `collrules tune --profile FILE` measures it, and \
-             a longer --budget helps where it was timed too seldom.",
+            "{} has no usable timings of the calls of this program; the table gives the reasons. `collrules tune \
+             --profile FILE` measures them. If calls were timed too seldom, raise --budget.",
             plain::line(run)
         )),
         (None, _) => said.push(format!(
-            "Rules can save at most {bound}, which is {} of the time; how much they do, `collrules tune --profile FILE` \
-             measures.",
+            "Rules can save at most {bound}, which is {} of the time. `collrules tune --profile FILE` measures how \
+             much.",
             share(bound, wall)
         )),
     }
     if profile.imbalance.is_none() {
         said.push(
-            "Time in a collective includes waiting for ranks that come late, which no rule shortens. `collrules profile \
-             --imbalance` tells the two apart."
+            "Time in a collective includes waiting for late ranks, which no rule shortens. `collrules profile \
+             --imbalance` separates the two."
                 .to_owned(),
         );
     }
+    said.extend(describe_lateness(profile));
     said
 }
 
-/// What each collective is expected to save.
+/// How late ranks came to calls of the largest communicators, as far as it was seen.
+fn describe_lateness(profile: &Profile) -> Option<String> {
+    let arrivals = |ranks| {
+        let here = profile.calls.iter().filter(move |calls| profile.communicator(calls).ranks == ranks);
+        here.flat_map(|calls| &calls.arrivals).filter(|call| !call.is_empty())
+    };
+    let seen = profile.calls.iter().filter(|calls| !calls.arrivals.is_empty());
+    let ranks = seen.map(|calls| profile.communicator(calls).ranks).max()?;
+    let (mut times_last, mut sum) = (vec![0u32; ranks.0 as usize], 0.0);
+    for call in arrivals(ranks) {
+        let (last, late) = call.iter().enumerate().max_by(|a, b| a.1.0.total_cmp(&b.1.0))?;
+        times_last[last] += 1;
+        sum += late.0;
+    }
+    let calls = arrivals(ranks).count();
+    let (rank, times) = times_last.into_iter().enumerate().max_by_key(|(_, times)| *times)?;
+    Some(format!(
+        "On {ranks} ranks the last one arrives {} after the first one (mean of {}); rank {rank} is the last in {}.",
+        Seconds(sum / calls as f64),
+        counted(calls, "call"),
+        percent(f64::from(times) / calls as f64),
+    ))
+}
+
+/// Describes the time that each collective is expected to save.
 fn by_collective(prospects: &Prospects) -> Vec<String> {
     let mut groups: BTreeMap<Collective, Vec<&Prospect>> = BTreeMap::new();
     for prospect in &prospects.entries {
@@ -92,13 +128,13 @@ fn by_collective(prospects: &Prospects) -> Vec<String> {
     }
     let told = |(collective, entries): (Collective, Vec<&Prospect>)| {
         let time = Seconds(entries.iter().map(|prospect| prospect.time.0).sum());
-        let saves = Prospects::saved(entries.into_iter()).map_or("not known".to_owned(), saved);
+        let saves = Prospects::saved(entries.into_iter()).map_or("unknown".to_owned(), saved);
         format!("  {collective}: {saves}, of {time}")
     };
     groups.into_iter().map(told).collect()
 }
 
-/// That nothing can be gained, and where the time is instead.
+/// States that nothing can be gained, and where the time is spent.
 fn nothing(profile: &Profile, prospects: &Prospects) -> String {
     let shares = &prospects.shares;
     let late = Seconds(shares.late.0);
@@ -120,5 +156,5 @@ fn nothing(profile: &Profile, prospects: &Prospects) -> String {
         format!("blocking collectives that rules act on take {} of the time", share(prospects.bound(), shares.wall))
     };
     let places = if places.is_empty() { String::new() } else { format!(" The time is in {}.", listed(&places)) };
-    format!("Nothing here can be helped by rules: {calls}.{places}")
+    format!("Rules cannot help here: {calls}.{places}")
 }

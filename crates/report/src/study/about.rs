@@ -1,4 +1,4 @@
-//! What a study is about.
+//! Subject of a study.
 
 use std::collections::BTreeMap;
 
@@ -7,32 +7,32 @@ use collrules_record::units::{Bytes, Ranks};
 use collrules_record::{Candidate, Manifest};
 use collrules_rules::Collective;
 
-/// Who measured.
+/// Origin of the measurements.
 #[derive(Clone, Debug)]
 pub enum MeasuredBy<'a> {
-    /// We did, or simulated.
+    /// Measured or simulated by collrules.
     Measured(&'a Manifest),
-    /// Others did, and a table has their times.
+    /// Measured by others: a table of times.
     Others {
-        /// What the table is called.
+        /// Name of the table.
         name: String,
-        /// What one of its times is.
+        /// Statistic of one of its times.
         statistic: Statistic,
     },
 }
 
-/// What a study is about, and what of it is drawn.
+/// Subject of a study, and the figures to draw.
 #[derive(Clone, Debug)]
 pub struct About<'a> {
     /// The heading.
     pub title: String,
-    /// What is asked, in a paragraph.
+    /// The question, in a paragraph.
     pub question: String,
-    /// Where the numbers come from.
+    /// Origin of the numbers.
     pub origin: MeasuredBy<'a>,
-    /// What else to know about the measurements, such as what was left out, in whole sentences.
+    /// Remarks on the measurements, such as what was left out, in whole sentences.
     pub remarks: Vec<String>,
-    /// How to make it again.
+    /// Command that repeats the study.
     pub command: String,
     /// Message sizes for which times are drawn over communicator sizes.
     pub over_ranks: Vec<Bytes>,
@@ -40,12 +40,12 @@ pub struct About<'a> {
     pub over_sizes: Vec<Ranks>,
     /// Draw the builtin's times over message sizes, a line per communicator size.
     pub builtin: bool,
-    /// What others found to be the best of the builtin and the reference algorithms.
+    /// Best of the builtin and the reference algorithms according to others.
     pub claims: BTreeMap<Collective, Vec<Candidate>>,
 }
 
 impl About<'_> {
-    /// Communicator sizes above this had more ranks than slots, as far as that is known.
+    /// Number of slots; larger communicators were oversubscribed. A very large number if unknown.
     pub(super) fn slots(&self) -> Ranks {
         match &self.origin {
             MeasuredBy::Measured(manifest) => manifest.survey.slots(),
@@ -53,8 +53,8 @@ impl About<'_> {
         }
     }
 
-    /// Whether a cost model gave the times.
+    /// Returns true if a cost model produced the times.
     pub(super) fn is_simulated(&self) -> bool {
-        matches!(&self.origin, MeasuredBy::Measured(manifest) if manifest.backend == "simulation")
+        matches!(&self.origin, MeasuredBy::Measured(manifest) if manifest.is_simulated())
     }
 }

@@ -1,9 +1,9 @@
-//! What the numbers of a study come to, in whole sentences: every word follows from a number.
+//! Conclusion of a study, in whole sentences: every word follows from a number.
 
 use std::collections::BTreeSet;
 
 use collrules_record::estimate::geometric_mean;
-use collrules_record::study::{LineFit, Overall, Standing, Study, StudyCell, StudyPoint};
+use collrules_record::study::{LineFit, Overall, Study, StudyCell, StudyPoint, StudyVerdict};
 use collrules_record::units::{Bytes, Ranks};
 use collrules_record::{Candidate, Cell, Estimate};
 use collrules_rules::words::{counted, listed};
@@ -11,12 +11,13 @@ use collrules_rules::{Collective, registry};
 
 use super::about::{About, MeasuredBy};
 use super::names::{candidates, collectives, name, place};
-use crate::words::{ends, interval, time};
+use crate::plain;
+use crate::words::{ends, folded, interval, time};
 
-/// A line that misses the times by more than this, as a share, does not describe them.
+/// Largest misfit, as a share, of a line that describes the times.
 const MISFIT: f64 = 0.25;
 
-/// A paragraph for each collective, and one on what they are good for.
+/// A paragraph for each collective, and one on the scope of the conclusion.
 pub fn conclusion(study: &Study, about: &About<'_>) -> Vec<String> {
     let mut paragraphs: Vec<String> =
         collectives(study).into_iter().map(|collective| of_collective(study, about, collective)).collect();
@@ -27,30 +28,54 @@ pub fn conclusion(study: &Study, about: &About<'_>) -> Vec<String> {
 fn of_collective(study: &Study, about: &About<'_>, collective: Collective) -> String {
     let cells: Vec<&StudyCell> = study.cells.iter().filter(|cell| cell.cell.collective == collective).collect();
     let mut sentences = vec![against_builtin(study, collective, &cells)];
-    sentences.extend(study.overall.iter().filter(|overall| overall.collective == collective).map(|overall| {
-        let counts = counts(&cells, overall.candidate);
-        verdicts(study, overall, counts)
-    }));
     sentences.extend(closest(study, collective));
-    sentences.extend(scaling(study, about, collective, &cells));
-    sentences.extend(size(study, about, collective, &cells));
+    if cells.iter().any(|cell| cell.cell.ranks > about.slots()) {
+        let slots = about.slots();
+        sentences
+            .push(format!("Runs on more than {slots} ranks were oversubscribed: their times do not show scaling."));
+    }
     format!("**{collective}.** {}", sentences.join(" "))
 }
 
-/// Whether the builtin is the best of what was compared.
+/// The numbers behind the conclusion: verdicts by algorithm, and growth of times.
+pub(super) fn numbers(study: &Study, about: &About<'_>) -> String {
+    let mut rows = Vec::new();
+    let mut growths = Vec::new();
+    for collective in collectives(study) {
+        let cells: Vec<&StudyCell> = study.cells.iter().filter(|cell| cell.cell.collective == collective).collect();
+        rows.extend(study.overall.iter().filter(|overall| overall.collective == collective).map(|overall| {
+            let counts = counts(&cells, overall.candidate).map(|count| count.to_string());
+            let [faster, slower, alike] = counts;
+            let algorithm = name(study, collective, overall.candidate);
+            [collective.to_string(), algorithm, faster, slower, alike, interval(overall.gain, 2)]
+        }));
+        let said: Vec<String> = scaling(study, about, collective, &cells)
+            .into_iter()
+            .chain(size(study, about, collective, &cells))
+            .collect();
+        growths.extend((!said.is_empty()).then(|| format!("{collective}: {}", said.join(" "))));
+    }
+    if rows.is_empty() && growths.is_empty() {
+        return String::new();
+    }
+    let heads = ["collective", "algorithm", "faster", "slower", "no difference", "speedup"];
+    let table = if rows.is_empty() { String::new() } else { plain::table(&heads, &[2, 3, 4, 5], rows) + "\n" };
+    let what = "Number of sizes for which each algorithm is shown to be faster or slower than the default, and its \
+                speedup in geometric mean over all sizes, with the interval from differences between launches.";
+    format!("## In numbers\n\n{}\n\n{table}{}\n", folded(what), plain::bullets(growths))
+}
+
+/// Compares the builtin with the other algorithms of the study.
 fn against_builtin(study: &Study, collective: Collective, cells: &[&StudyCell]) -> String {
     let beaten: Vec<(&StudyCell, &StudyPoint)> = cells
         .iter()
         .filter_map(|cell| {
-            let faster = cell.points.iter().filter(|point| point.outcome == Standing::Faster);
+            let faster = cell.points.iter().filter(|point| point.outcome == StudyVerdict::Faster);
             Some((*cell, faster.max_by(|a, b| gain(a).total_cmp(&gain(b)))?))
         })
         .collect();
-    let all = counted(cells.len(), "cell");
-    let none = || match cells.len() {
-        1 => "In the one cell none of the algorithms compared was shown to be faster than the builtin.".to_owned(),
-        _ => format!("In none of the {all} was any of the algorithms compared shown to be faster than the builtin."),
-    };
+    let all = counted(cells.len(), "size");
+    let none = || format!("No algorithm of the study is shown to be faster than the default ({all}).");
     if cells.iter().flat_map(|cell| &cell.points).all(|point| point.q_value.is_none()) {
         return as_they_stand(study, collective, cells);
     }
@@ -58,8 +83,8 @@ fn against_builtin(study: &Study, collective: Collective, cells: &[&StudyCell]) 
         return none();
     };
     format!(
-        "The builtin is not always the best: in {} of {all} at least one of the algorithms compared is shown to be faster. \
-         It is beaten most on {}, by {}: {}.",
+        "The default is not always the best: for {} of {all}, another algorithm is shown to be faster. The largest \
+         difference is on {}, with {}: {}.",
         beaten.len(),
         place(cell.cell),
         name(study, collective, point.candidate),
@@ -67,7 +92,7 @@ fn against_builtin(study: &Study, collective: Collective, cells: &[&StudyCell]) 
     )
 }
 
-/// What times say that are too few for a test.
+/// Describes times without a test, if there are too few.
 fn as_they_stand(study: &Study, collective: Collective, cells: &[&StudyCell]) -> String {
     let compared = |cell: &&StudyCell| -> Option<(Cell, Candidate, f64)> {
         let builtin = cell.points.iter().find(|point| point.candidate == Candidate::Builtin)?;
@@ -76,22 +101,22 @@ fn as_they_stand(study: &Study, collective: Collective, cells: &[&StudyCell]) ->
     };
     let compared: Vec<(Cell, Candidate, f64)> = cells.iter().filter_map(compared).collect();
     let Some((cell, candidate, most)) = compared.iter().max_by(|a, b| a.2.total_cmp(&b.2)) else {
-        return "There are no times of the builtin to compare with.".to_owned();
+        return "There are no times of the default to compare with.".to_owned();
     };
     let first = compared.iter().filter(|(_, candidate, _)| *candidate == Candidate::Builtin).count();
     let mean = geometric_mean(compared.iter().map(|(_, _, gain)| *gain)).unwrap_or(1.0);
     let lead = match candidate {
         Candidate::Builtin => String::new(),
         _ => format!(
-            " The fastest algorithm of each cell is {mean:.2} times as fast as the builtin in the geometric mean, which luck \
-             makes larger, and up to {most:.2} times on {}, where it is {}.",
+            " The fastest algorithm for each size is {mean:.2} times as fast as the default in geometric mean, which \
+             chance makes larger, and up to {most:.2} times on {}, where it is {}.",
             place(*cell),
             name(study, collective, *candidate),
         ),
     };
     format!(
-        "Taken as they stand, since there are too few for a test, the times have the builtin ahead in {first} of {}.{lead}",
-        counted(compared.len(), "cell"),
+        "There are too few times for a test. As they are, the default is the fastest for {first} of {}.{lead}",
+        counted(compared.len(), "size"),
     )
 }
 
@@ -104,32 +129,14 @@ fn times_as_fast(gain: Estimate) -> String {
     format!("{:.2} times as fast{}", gain.point, ends(gain, |value| format!("{value:.2}")))
 }
 
-/// Cells in which a candidate is faster, slower, and not told apart.
+/// Numbers of cells in which a candidate is faster, slower, or not significantly different.
 fn counts(cells: &[&StudyCell], candidate: Candidate) -> [usize; 3] {
     let points = || cells.iter().flat_map(|cell| &cell.points).filter(|point| point.candidate == candidate);
-    [Standing::Faster, Standing::Slower, Standing::Alike].map(|wanted| points().filter(|p| p.outcome == wanted).count())
+    [StudyVerdict::Faster, StudyVerdict::Slower, StudyVerdict::Alike]
+        .map(|wanted| points().filter(|p| p.outcome == wanted).count())
 }
 
-fn verdicts(study: &Study, overall: &Overall, [faster, slower, alike]: [usize; 3]) -> String {
-    let name = name(study, overall.collective, overall.candidate);
-    let total = faster + slower + alike;
-    let told = match (faster, slower, alike) {
-        (0, 0, 1) => "cannot be told apart from the builtin in its one cell".to_owned(),
-        (0, 0, _) => format!("cannot be told apart from the builtin in any of {}", counted(total, "cell")),
-        _ => format!("is faster in {faster}, slower in {slower}, and cannot be told apart in {alike}"),
-    };
-    let gain = overall.gain;
-    let mean = match (gain.low, gain.high) {
-        (Some(low), Some(high)) if low <= 1.0 && 1.0 <= high => format!(
-            "on the geometric mean over cells no difference is shown: {} the builtin's speed",
-            interval(gain, 2)
-        ),
-        _ => format!("on the geometric mean over cells it has {} times the builtin's speed", interval(gain, 2)),
-    };
-    format!("*{name}* {told}; {mean}.")
-}
-
-/// Which candidate is like the builtin, if there are several to choose from, and whether that is sure.
+/// The candidate that is closest to the builtin, if there are several, and whether that is certain.
 fn closest(study: &Study, collective: Collective) -> Option<String> {
     let mut all: Vec<&Overall> = study.overall.iter().filter(|overall| overall.collective == collective).collect();
     all.sort_by(|a, b| a.distance.point.total_cmp(&b.distance.point));
@@ -140,18 +147,18 @@ fn closest(study: &Study, collective: Collective) -> Option<String> {
     let next = format!("{} by {}", name(second), interval(second.distance, 2));
     Some(if sure {
         format!(
-            "Closest to the builtin is {nearest}, whose times differ from it by a factor of {by} in the root mean square \
-             over cells; next is {next}."
+            "Closest to the default is {nearest}: its times differ by a factor of {by} in the root mean square over \
+             sizes. Next is {next}."
         )
     } else {
         format!(
-            "Which one is closest to the builtin is not sure: {nearest} differs from it by a factor of {by} in the root mean \
-             square over cells, {next}."
+            "Undecided which one is closest to the default: {nearest} differs from it by a factor of {by} in the root \
+             mean square over sizes, {next}."
         )
     })
 }
 
-/// How times grow with the communicator, or why nothing can be said.
+/// Describes the growth of times with the communicator, or the reason why it is unknown.
 fn scaling(study: &Study, about: &About<'_>, collective: Collective, cells: &[&StudyCell]) -> Option<String> {
     let mut ranks: Vec<Ranks> = cells.iter().map(|cell| cell.cell.ranks).collect();
     ranks.sort_unstable();
@@ -161,10 +168,10 @@ fn scaling(study: &Study, about: &About<'_>, collective: Collective, cells: &[&S
     let growths = |bytes: Bytes| -> Vec<String> {
         let of = study.growths.iter().filter(|growth| (growth.collective, growth.bytes) == (collective, bytes));
         let by = |candidate| match candidate {
-            Candidate::Builtin => "the builtin".to_owned(),
+            Candidate::Builtin => "the default".to_owned(),
             _ => name(study, collective, candidate),
         };
-        of.map(|growth| format!("{} by {}", interval(growth.exponent, 2), by(growth.candidate))).collect()
+        of.map(|growth| format!("{} with {}", interval(growth.exponent, 2), by(growth.candidate))).collect()
     };
     let told: Vec<String> = sizes
         .iter()
@@ -177,27 +184,27 @@ fn scaling(study: &Study, about: &About<'_>, collective: Collective, cells: &[&S
     let slots = about.slots();
     Some(match told.is_empty() {
         true => format!(
-            "With communicators of {} ranks alone, these numbers say nothing about scaling.",
+            "Scaling is unknown: only communicators of {} ranks were measured.",
             listed(&ranks.iter().map(ToString::to_string).collect::<Vec<_>>()),
         ),
         false => {
             let doubt = if *last > slots {
                 format!(
-                    " Above {slots} ranks there were more ranks than slots: what grows there is the time to get a \
-                     processor, and no scaling of the algorithms."
+                    " Runs on more than {slots} ranks were oversubscribed: what grows there is the wait for a \
+                     processor, not the time of the algorithms."
                 )
             } else {
                 String::new()
             };
             format!(
-                "From {first} to {last} ranks, time grows as a power of the number of ranks, which is {}.{doubt}",
+                "From {first} to {last} ranks, time grows with the number of ranks, to the power of {}.{doubt}",
                 told.join("; "),
             )
         }
     })
 }
 
-/// How times grow with the message, on the largest communicator.
+/// Describes the growth of times with the message, on the largest communicator.
 fn size(study: &Study, about: &About<'_>, collective: Collective, cells: &[&StudyCell]) -> Option<String> {
     let largest = cells.iter().map(|cell| cell.cell.ranks).filter(|ranks| *ranks <= about.slots()).max();
     let largest = largest.or_else(|| cells.iter().map(|cell| cell.cell.ranks).max())?;
@@ -209,27 +216,28 @@ fn size(study: &Study, about: &About<'_>, collective: Collective, cells: &[&Stud
         .collect();
     let fit = fits.first()?;
     let doubles = doubling(cells, largest);
-    let doubles = doubles
-        .map_or(String::new(), |(bytes, least)| format!(" Its time stays within twice that of {least} up to {bytes}."));
+    let doubles = doubles.map_or(String::new(), |(bytes, least)| {
+        format!(" Up to {bytes}, it takes at most twice as long as for {least}.")
+    });
     let line = if fit.misfit <= MISFIT && fit.per_byte.point > 0.0 {
         format!(
-            "On {largest} ranks the builtin's time is about {} plus {} for each KiB; the line misses the times by {:.0} % \
-             in the root mean square.",
+            "On {largest} ranks, the default takes about {} plus {} per KiB; the line is off by {:.0} % in the root \
+             mean square.",
             time(fit.latency),
             time(fit.per_byte.map(|seconds| 1024.0 * seconds)),
             100.0 * (fit.misfit.exp() - 1.0),
         )
     } else {
         format!(
-            "On {largest} ranks no line of a latency and a time per byte describes the builtin's times: the best one misses \
-             them by a factor of {:.2} in the root mean square, as changes of algorithm and protocol make them.",
+            "On {largest} ranks, a latency and a time per byte do not describe the default's times: the best line is \
+             off by a factor of {:.2} in the root mean square. Changes of algorithm and protocol have this effect.",
             fit.misfit.exp(),
         )
     };
     Some(line + &doubles)
 }
 
-/// The largest size up to which the builtin's median takes at most twice that of the smallest, which is named too.
+/// The largest size up to which the builtin takes at most twice as long as for the smallest size, which is named too.
 fn doubling(cells: &[&StudyCell], ranks: Ranks) -> Option<(Bytes, Bytes)> {
     let of = |cell: &&&StudyCell| cell.cell.ranks == ranks;
     let times: Vec<(Bytes, f64)> =
@@ -239,7 +247,7 @@ fn doubling(cells: &[&StudyCell], ranks: Ranks) -> Option<(Bytes, Bytes)> {
     (within.0 < times.last()?.0).then_some((within.0, least))
 }
 
-/// What all of this holds for.
+/// Describes the scope of the conclusion.
 fn reach(study: &Study, about: &About<'_>) -> String {
     let mut varied = false;
     let mut compared = |collective: Collective| {
@@ -271,8 +279,8 @@ fn reach(study: &Study, about: &About<'_>) -> String {
         "they hold for this machine, this release and this placement of ranks".to_owned()
     };
     format!(
-        "These are statements about {}, {how}: whether another one, or other \
-         segments, would be better was not asked here, and `collrules tune` asks it. As all measurements, {where_from}.",
+        "The study compares {}, {how}. It does not say whether another algorithm or other segments would be better; \
+         `collrules tune` does. As all measurements, {where_from}.",
         listed(&compared),
     )
 }

@@ -1,8 +1,8 @@
-//! Where times are highest and where their curves bend, in sentences.
+//! Peaks and bends of the curves of times, in sentences.
 
 use std::fmt::Write;
 
-use collrules_record::study::{Along, Bend, Curve, Peak, Stretch, Study};
+use collrules_record::study::{Bend, Curve, CurveAxis, CurveSection, Peak, Study};
 use collrules_record::units::Bytes;
 use collrules_record::{Candidate, Estimate};
 
@@ -10,16 +10,16 @@ use super::about::About;
 use super::names::name;
 use crate::words::{folded, interval};
 
-/// The section; nothing where the study draws no curve that is long enough.
+/// The section; none if no curve of the study is long enough.
 pub(super) fn markdown(study: &Study, about: &About<'_>) -> String {
     let sentences = sentences(study, about);
     if sentences.is_empty() {
         return String::new();
     }
-    let what = "Where the curves of the figures are highest, and where they bend: there the time goes with another power of the \
-                number of ranks, or of the message size, than before. Powers are lines through logarithms, as many as lower \
-                Bayes' criterion, each through three points at least. The places between which single launches have a bend are \
-                given; with one launch the next measured ones.";
+    let what = "Peaks and bends of the curves in the figures. At a bend, the time starts to grow with another power of \
+                the number of ranks, or of the message size. Powers are lines through logarithms: as many as lower \
+                Bayes' criterion, each through at least three points. Each bend has the range in which single launches \
+                have it; with one launch, the next measured points.";
     let mut text = format!("## Peaks and bends\n\n{}\n\n", folded(what));
     for sentence in sentences {
         // Writing to a string cannot fail.
@@ -28,11 +28,11 @@ pub(super) fn markdown(study: &Study, about: &About<'_>) -> String {
     text
 }
 
-/// A paragraph for each collective and what its curves run over.
+/// A paragraph for each collective and variable of its curves.
 fn sentences(study: &Study, about: &About<'_>) -> Vec<String> {
     let drawn = |curve: &&Curve| match curve.along {
-        Along::Ranks(bytes) => !curve.collective.has_sizes() || about.over_ranks.contains(&bytes),
-        Along::Messages(ranks) => about.over_sizes.contains(&ranks),
+        CurveAxis::Ranks(bytes) => !curve.collective.has_sizes() || about.over_ranks.contains(&bytes),
+        CurveAxis::Messages(ranks) => about.over_sizes.contains(&ranks),
     };
     let mut curves: Vec<&Curve> = study.curves.iter().filter(drawn).collect();
     curves.sort_by_key(|curve| (curve.collective, curve.along, curve.candidate));
@@ -40,9 +40,9 @@ fn sentences(study: &Study, about: &About<'_>) -> Vec<String> {
     let paragraph = |curves: &[&Curve]| {
         let Curve { collective, along, .. } = curves[0];
         let place = match along {
-            Along::Ranks(Bytes(0)) => "over the number of ranks".to_owned(),
-            Along::Ranks(bytes) => format!("at {bytes}, over the number of ranks"),
-            Along::Messages(ranks) => format!("on {ranks} ranks, over the message size"),
+            CurveAxis::Ranks(Bytes(0)) => "over the number of ranks".to_owned(),
+            CurveAxis::Ranks(bytes) => format!("at {bytes}, over the number of ranks"),
+            CurveAxis::Messages(ranks) => format!("on {ranks} ranks, over the message size"),
         };
         let told: Vec<String> = curves.iter().map(|curve| sentence(study, curve)).collect();
         format!("**{collective} {place}.** {}", told.join(" "))
@@ -52,22 +52,22 @@ fn sentences(study: &Study, about: &About<'_>) -> Vec<String> {
 
 fn sentence(study: &Study, curve: &Curve) -> String {
     let who = match curve.candidate {
-        Candidate::Builtin => "The builtin".to_owned(),
+        Candidate::Builtin => "The default".to_owned(),
         candidate => format!("*{}*", name(study, curve.collective, candidate)),
     };
     format!("{who} {}; {}.", peak(curve), bends(curve))
 }
 
 /// A place on a curve.
-fn place(along: Along, at: u64) -> String {
+fn place(along: CurveAxis, at: u64) -> String {
     match along {
-        Along::Ranks(_) => at.to_string(),
-        Along::Messages(_) => Bytes(at).to_string(),
+        CurveAxis::Ranks(_) => at.to_string(),
+        CurveAxis::Messages(_) => Bytes(at).to_string(),
     }
 }
 
-fn unit(along: Along) -> &'static str {
-    if matches!(along, Along::Ranks(_)) { " ranks" } else { "" }
+fn unit(along: CurveAxis) -> &'static str {
+    if matches!(along, CurveAxis::Ranks(_)) { " ranks" } else { "" }
 }
 
 fn peak(curve: &Curve) -> String {
@@ -85,7 +85,7 @@ fn peak(curve: &Curve) -> String {
     let sure = match end {
         Estimate { high: Some(high), .. } if high < 1.0 => "",
         Estimate { high: None, .. } => ", in the one launch that there is",
-        _ => ", which need not be a fall",
+        _ => ", which may not be a decrease",
     };
     format!(
         "is highest at {}{unit}{spread} and at {} takes {} times as long as there{sure}",
@@ -96,7 +96,7 @@ fn peak(curve: &Curve) -> String {
 }
 
 fn bends(curve: &Curve) -> String {
-    let stretch = |pair: &[Stretch]| {
+    let stretch = |pair: &[CurveSection]| {
         let Bend { between: (low, high), found, launches } = pair[1].begins?;
         let doubt = match (launches, found) {
             (1, _) => String::new(),
@@ -114,7 +114,7 @@ fn bends(curve: &Curve) -> String {
     };
     let found: Vec<String> = curve.stretches.windows(2).filter_map(stretch).collect();
     match (found.is_empty(), curve.stretches.as_slice()) {
-        (true, [one, ..]) => format!("no bend is shown: it goes with the power {}", interval(one.exponent, 2)),
+        (true, [one, ..]) => format!("no bend is shown: the power is {}", interval(one.exponent, 2)),
         _ => format!("it bends {}", found.join("; ")),
     }
 }

@@ -1,6 +1,6 @@
 //! The figures of a study.
 
-use collrules_record::study::{Standing, Study, StudyCell};
+use collrules_record::study::{Study, StudyCell, StudyVerdict};
 use collrules_record::units::{Bytes, Ranks};
 use collrules_record::{Candidate, Cell};
 use collrules_rules::Collective;
@@ -12,17 +12,17 @@ use crate::plot::{Curves, Line, Reading, Stroke, X};
 
 /// A drawing with its file name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Figure {
+pub struct StudyFigure {
     /// A name that ends in `.svg`.
     pub file: String,
-    /// What it shows.
+    /// Description of the contents.
     pub caption: String,
     /// The drawing.
     pub svg: String,
 }
 
-/// The figures that a study asks for, as far as there are two points to draw a line between.
-pub fn figures(study: &Study, about: &About<'_>) -> Vec<Figure> {
+/// The requested figures that have at least two points to draw a line between.
+pub fn figures(study: &Study, about: &About<'_>) -> Vec<StudyFigure> {
     let mut all = Vec::new();
     for collective in collectives(study) {
         let sizes = if collective.has_sizes() { about.over_ranks.clone() } else { vec![Bytes(0)] };
@@ -35,7 +35,7 @@ pub fn figures(study: &Study, about: &About<'_>) -> Vec<Figure> {
     all
 }
 
-/// What is asked for and cannot be drawn, and why, in whole sentences.
+/// Lists the requested figures that cannot be drawn, with the reason, in whole sentences.
 pub fn undrawn(study: &Study, about: &About<'_>) -> Vec<String> {
     let (mut ranks, mut sizes) = (Vec::new(), Vec::new());
     for collective in collectives(study) {
@@ -48,31 +48,31 @@ pub fn undrawn(study: &Study, about: &About<'_>) -> Vec<String> {
         let missing = about.over_sizes.iter().filter(|ranks| over_sizes(study, collective, **ranks).is_none());
         sizes.extend(missing.map(|ranks| format!("{collective} on {ranks} ranks")));
         let missing = about.builtin && builtin(study, collective).is_none();
-        sizes.extend(missing.then(|| format!("the builtin of {collective}")));
+        sizes.extend(missing.then(|| format!("the default of {collective}")));
     }
     let sentence = |what: &[String], over: &str, two: &str| {
         (!what.is_empty()).then(|| {
-            format!("There is no figure of {} over the {over}: a line takes times of two {two} at least.", listed(what))
+            format!("There is no figure of {} over the {over}: a line needs times of at least two {two}.", listed(what))
         })
     };
     let ranks = sentence(&ranks, "number of ranks", "communicator sizes");
     ranks.into_iter().chain(sentence(&sizes, "message size", "message sizes")).collect()
 }
 
-fn over_ranks(study: &Study, collective: Collective, bytes: Bytes) -> Option<Figure> {
+fn over_ranks(study: &Study, collective: Collective, bytes: Bytes) -> Option<StudyFigure> {
     let size = if collective.has_sizes() { format!(" at {bytes}") } else { String::new() };
     let caption = format!("{collective}{size}: time over the number of ranks, by algorithm");
     let lines = by_candidate(study, collective, |cell| {
         (cell.collective == collective && cell.bytes == bytes).then_some(u64::from(cell.ranks.0))
     });
     let file = match collective.has_sizes() {
-        true => format!("{collective}-over-ranks-{bytes}.svg"),
+        true => format!("{collective}-over-ranks-{bytes:#}.svg"),
         false => format!("{collective}-over-ranks.svg"),
     };
     figure(file, caption, X::Ranks, lines)
 }
 
-fn over_sizes(study: &Study, collective: Collective, ranks: Ranks) -> Option<Figure> {
+fn over_sizes(study: &Study, collective: Collective, ranks: Ranks) -> Option<StudyFigure> {
     let caption = format!("{collective} on {ranks} ranks: time over the message size, by algorithm");
     let mut lines = by_candidate(study, collective, |cell| {
         (cell.collective == collective && cell.ranks == ranks).then_some(cell.bytes.0)
@@ -86,8 +86,8 @@ fn over_sizes(study: &Study, collective: Collective, ranks: Ranks) -> Option<Fig
     figure(format!("{collective}-over-sizes-{ranks}.svg"), caption, X::MessageBytes, lines)
 }
 
-fn builtin(study: &Study, collective: Collective) -> Option<Figure> {
-    let caption = format!("{collective} by the builtin: time over the message size, by number of ranks");
+fn builtin(study: &Study, collective: Collective) -> Option<StudyFigure> {
+    let caption = format!("{collective} by the default: time over the message size, by number of ranks");
     let mut ranks: Vec<Ranks> = study
         .cells
         .iter()
@@ -104,10 +104,10 @@ fn builtin(study: &Study, collective: Collective) -> Option<Figure> {
     figure(format!("{collective}-builtin.svg"), caption, X::MessageBytes, ranks.iter().enumerate().map(line).collect())
 }
 
-fn figure(file: String, caption: String, x: X, lines: Vec<Line>) -> Option<Figure> {
+fn figure(file: String, caption: String, x: X, lines: Vec<Line>) -> Option<StudyFigure> {
     lines.iter().any(|line| line.points.len() > 1).then(|| {
         let curves = Curves { lines, size: (640, 360), ..Curves::new(&caption, x) };
-        Figure { svg: curves.picture().document(&caption), file, caption }
+        StudyFigure { svg: curves.picture().document(&caption), file, caption }
     })
 }
 
@@ -135,7 +135,8 @@ fn points<'a>(
 ) -> Vec<Reading> {
     let point = |cell: &StudyCell| {
         let found = cell.points.iter().find(|point| {
-            point.candidate == candidate && (candidate != Candidate::Builtin || point.outcome == Standing::Reference)
+            point.candidate == candidate
+                && (candidate != Candidate::Builtin || point.outcome == StudyVerdict::Reference)
         })?;
         Some(Reading { x: x(cell.cell)?, time: found.time })
     };

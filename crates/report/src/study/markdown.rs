@@ -7,14 +7,14 @@ use collrules_record::study::Study;
 use collrules_rules::words::counted;
 
 use super::about::{About, MeasuredBy};
-use super::conclusion::conclusion;
+use super::conclusion::{conclusion, numbers};
 use super::figures::{figures, undrawn};
 use super::{curves, references, tables};
 use crate::facts::SIMULATED;
 use crate::plain;
 use crate::words::folded;
 
-/// The study as Markdown; figures are looked for beside it.
+/// The study as Markdown; figures are in the same directory.
 pub fn markdown(study: &Study, about: &About<'_>) -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.
@@ -27,6 +27,7 @@ pub fn markdown(study: &Study, about: &About<'_>) -> String {
     for paragraph in conclusion(study, about) {
         let _ = write!(text, "{}\n\n", folded(&paragraph));
     }
+    text += &numbers(study, about);
     let _ = write!(text, "## How it was measured\n\n{}\n\n", folded(&measured(study, about)));
     for sentence in &about.remarks {
         let _ = write!(text, "{}\n\n", folded(&plain::markdown(sentence)));
@@ -34,8 +35,8 @@ pub fn markdown(study: &Study, about: &About<'_>) -> String {
     let _ = write!(text, "```sh\n{}\n```\n\n", plain::line(&about.command));
     let drawn = figures(study, about);
     if !drawn.is_empty() {
-        let explained = "Points are medians over launches, bars their intervals; both axes are logarithmic. The builtin is drawn \
-                         in the colour of the text.";
+        let explained = "Points are medians over launches, bars their intervals; both axes are logarithmic. The \
+                         default is drawn in the colour of the text.";
         let _ = write!(text, "## Figures\n\n{}\n\n", folded(explained));
     }
     for sentence in undrawn(study, about) {
@@ -66,10 +67,10 @@ fn measured(study: &Study, about: &About<'_>) -> String {
             };
             let started = plain::markdown(manifest.started.split(['T', ' ']).next().unwrap_or_default());
             let who = format!(
-                "{who}, in {launches} (begun {started}). A time is that of the slowest rank. Each launch gives the median of \
-                 its calls"
+                "{who}, in {launches} (begun {started}). A time is that of the slowest rank. Each launch gives the \
+                 median of its calls"
             );
-            let candidates = "All candidates of a cell take turns side by side. The result of each one is checked on real data \
+            let candidates = "All algorithms for a size take turns. The result of each one is checked on real data \
                               before its time counts.";
             (who, candidates)
         }
@@ -79,26 +80,27 @@ fn measured(study: &Study, about: &About<'_>) -> String {
                 _ => "those of the slowest rank",
             };
             let who = format!(
-                "Others measured, and {} has their times, of {launches}: {what}. Algorithm numbers are read as those of Open \
-                 MPI {}",
+                "The times of {} were measured by others, in {launches}: {what}. Algorithm numbers are read as those \
+                 of Open MPI {}",
                 plain::markdown(name),
                 study.release,
             );
-            (who, "Whether anything was checked, proven or taken side by side is not known.")
+            (who, "It is unknown whether results were checked, or algorithms took turns.")
         }
     };
     let level = 100.0 * study.level;
     let intervals = match study.launches {
-        1 => "the tables show them as they are: one launch has no interval, and nothing is told apart by it".to_owned(),
+        1 => "the tables show them as they are: one launch gives no intervals and no verdicts".to_owned(),
         _ => format!(
             "the tables show the median of the launches, with an interval that covers it with at least {level:.0} %"
         ),
     };
     let told = match tests {
-        0 => "There are too few timings for a test, so that no two candidates are said to differ.".to_owned(),
+        0 => "There are too few timings for a test, so there are no verdicts.".to_owned(),
         _ => format!(
-            "Two candidates differ where three things hold: a two-sided signed-rank test says so, after correction for all {} \
-             (false discovery rate {:.0} %); every launch agrees; and the interval of the ratio excludes 1.",
+            "Two algorithms differ if three conditions hold: a two-sided signed-rank test is significant after \
+             correction for all {} (false discovery rate {:.0} %); every launch agrees; and the interval of the ratio \
+             excludes 1.",
             counted(tests, "comparison"),
             100.0 * study.error_rate,
         ),

@@ -1,17 +1,17 @@
-//! A study as people read it: a conclusion drawn from the numbers, figures, and tables.
+//! A study for people: a conclusion from the numbers, figures, and tables.
 //!
 //! | module | job |
 //! |---|---|
-//! | `about` | what is asked |
-//! | `conclusion` | what the numbers come to, in whole sentences |
-//! | `curves` | where times are highest, and where their curves bend |
+//! | `about` | subject and origin of a study |
+//! | `conclusion` | the conclusion from the numbers, in whole sentences |
+//! | `curves` | peaks and bends of curves |
 //! | `figures` | times over communicator and message sizes, as SVG |
 //! | `tables` | all times, for people and as CSV |
-//! | `markdown` | all of it in one document |
+//! | `markdown` | the whole study as one document |
 //! | `references` | reference algorithms: the best class, crossovers, times over the bound |
-//! | `placements` | a study on several placements, in one page |
-//! | `osu_files` | its times as OSU's benchmarks print theirs |
-//! | `names` | what the parts of a study are called |
+//! | `variants` | several variants of a study, on one page |
+//! | `osu_files` | its times in files like those of OSU's benchmarks |
+//! | `names` | names of the parts of a study |
 
 mod about;
 mod conclusion;
@@ -20,15 +20,15 @@ mod figures;
 mod markdown;
 mod names;
 mod osu_files;
-mod placements;
 mod references;
 mod tables;
+mod variants;
 
 pub use about::{About, MeasuredBy};
 pub use conclusion::conclusion;
-pub use figures::{Figure, figures, undrawn};
+pub use figures::{StudyFigure, figures, undrawn};
 pub use markdown::markdown;
 pub use names::candidate_name;
 pub use osu_files::osu_files;
-pub use placements::{Placed, Placements, placements};
 pub use tables::csv;
+pub use variants::{StudyVariant, Variants, Varying, answers, variants};

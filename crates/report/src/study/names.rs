@@ -1,17 +1,17 @@
-//! What the parts of a study are called, and in which order they come.
+//! Names of the parts of a study, and their order.
 
 use collrules_record::study::Study;
 use collrules_record::{Candidate, Cell};
 use collrules_rules::{Collective, Release};
 
-use crate::facts::named;
+use crate::facts::name_candidate;
 
-/// The name of a candidate in a release, a component by its own and a reference algorithm by its short one.
+/// The name of a candidate in a release; components have their own name, reference algorithms a short one.
 pub fn candidate_name(release: Release, collective: Collective, candidate: Candidate) -> String {
     match candidate {
         Candidate::Component(component) => component.to_string(),
         Candidate::Reference(_) => candidate.to_string(),
-        _ => named(release, collective, candidate),
+        _ => name_candidate(release, collective, candidate),
     }
 }
 
@@ -20,7 +20,7 @@ pub(super) fn name(study: &Study, collective: Collective, candidate: Candidate) 
     candidate_name(study.release, collective, candidate)
 }
 
-/// A cell without its collective, which the paragraph names.
+/// A cell in words, without its collective.
 pub(super) fn place(cell: Cell) -> String {
     let size = if cell.collective.has_sizes() { format!(" at {}", cell.bytes) } else { String::new() };
     format!("{} ranks{size}", cell.ranks)

@@ -1,12 +1,12 @@
-//! What a study says about reference algorithms: who is best, where one gives way to another, and how far all of them are from
-//! what the network allows.
+//! Reference algorithms in a study: the best of them, the crossovers between them, and their distance from the lower
+//! bounds of the network.
 
 use std::fmt::Write;
 
 use collrules_record::pattern::Shape;
-use collrules_record::pattern_fit::Regime;
+use collrules_record::pattern_fit::PatternRegime;
 use collrules_record::study::{ClassVerdict, Rivalry, Study, StudyCell};
-use collrules_record::units::{Bytes, Ranks};
+use collrules_record::units::{Bytes, Ranks, Seconds};
 use collrules_record::{Candidate, Cell, Estimate};
 use collrules_rules::Collective;
 
@@ -15,7 +15,7 @@ use super::names::name;
 use crate::plain;
 use crate::words::{folded, interval, time};
 
-/// The sections; nothing where no reference algorithm was compared.
+/// The sections; none if no reference algorithm was compared.
 pub(super) fn markdown(study: &Study, about: &About<'_>) -> String {
     let mut text = String::new();
     if study.rivalries.is_empty() {
@@ -32,9 +32,10 @@ fn vector(collective: Collective, ranks: Ranks, bytes: Bytes) -> Bytes {
 }
 
 fn classes(text: &mut String, study: &Study, about: &About<'_>) {
-    let what = "The best of the builtin and the two reference algorithms by the geometric mean of times over message sizes, with \
-                those that cannot be told apart from it; over all sizes, and below and above where short gives way to long. \
-                Vectors are whole ones: for scatter, gather, allgather and reduce_scatter_block the message times the ranks.";
+    let what = "The best of the default and the two reference algorithms by the geometric mean of times over message \
+                sizes, with those that do not differ from it significantly: over all sizes, and below and above the \
+                crossover from short to long. Vectors are whole ones: for scatter, gather, allgather and \
+                reduce_scatter_block the message times the ranks.";
     let row = |verdict: &ClassVerdict| {
         let ClassVerdict { collective, ranks, sizes: (first, last), best } = verdict;
         let [first, last] = [first, last].map(|bytes| vector(*collective, *ranks, *bytes));
@@ -43,41 +44,41 @@ fn classes(text: &mut String, study: &Study, about: &About<'_>) {
             collective.to_string(),
             ranks.to_string(),
             format!("{first} to {last}"),
-            listed(study, *collective, best),
-            claim.map_or("-".to_owned(), |claim| listed(study, *collective, claim)),
+            list_candidates(study, *collective, best),
+            claim.map_or("-".to_owned(), |claim| list_candidates(study, *collective, claim)),
             claim.map_or("-", |claim| answer(claim, best)).to_owned(),
         ]
     };
-    let heads = ["collective", "ranks", "vector", "best", "claimed", "so it is here"];
+    let heads = ["collective", "ranks", "vector", "best", "claimed", "as claimed"];
     let table = plain::table(&heads, &[1], study.classes.iter().map(row));
     let _ = write!(text, "## Best class\n\n{}\n\n{table}\n", folded(what));
 }
 
-pub(super) fn listed(study: &Study, collective: Collective, candidates: &[Candidate]) -> String {
+pub(super) fn list_candidates(study: &Study, collective: Collective, candidates: &[Candidate]) -> String {
     candidates.iter().map(|candidate| name(study, collective, *candidate)).collect::<Vec<_>>().join(" / ")
 }
 
-/// Whether what is best is what was claimed to be.
+/// Compares the best candidates with the claim.
 pub(super) fn answer(claim: &[Candidate], best: &[Candidate]) -> &'static str {
     if best.iter().all(|candidate| claim.contains(candidate)) {
         "yes"
     } else if best.iter().any(|candidate| claim.contains(candidate)) {
-        "cannot tell"
+        "undecided"
     } else {
         "no"
     }
 }
 
 fn crossovers(text: &mut String, study: &Study) {
-    let what = "Where the faster of two changes, in bytes of the message, with the sizes between which it may lie. Only sizes at \
-                which the two are told apart count: the interval that launches give for the ratio of their times excludes 1. \
-                The model is the lines of the next section, played step by step.";
+    let what = "Message size at which the faster of two changes, in bytes, with the sizes between which it may lie. \
+                Only sizes at which the two differ significantly count: the interval for the ratio of their times \
+                excludes 1. The model simulates the algorithms step by step, with the lines of the next section.";
     let row = |rivalry: &Rivalry| {
         let Rivalry { collective, ranks, one, other, first, crossings, predicted } = rivalry;
         let name = |candidate: Candidate| name(study, *collective, candidate);
         let at = match (first, crossings.as_slice()) {
-            (None, _) => "cannot be told apart at any size".to_owned(),
-            (Some(first), []) => format!("never within the sizes measured: {} is faster", name(*first)),
+            (None, _) => "no significant difference at any size".to_owned(),
+            (Some(first), []) => format!("none within the measured sizes: {} is faster", name(*first)),
             (_, crossings) => {
                 let told = crossings.iter().map(|crossing| {
                     let (low, high) = crossing.interval;
@@ -96,7 +97,7 @@ fn crossovers(text: &mut String, study: &Study) {
         };
         [collective.to_string(), ranks.to_string(), format!("{} and {}", name(*one), name(*other)), at, predicted]
     };
-    let heads = ["collective", "ranks", "between", "at", "by the model"];
+    let heads = ["collective", "ranks", "between", "at", "model"];
     let table = plain::table(&heads, &[1], study.rivalries.iter().map(row));
     let _ = write!(text, "## Crossovers\n\n{}\n\n{table}\n", folded(what));
 }
@@ -104,15 +105,15 @@ fn crossovers(text: &mut String, study: &Study) {
 fn bounds(text: &mut String, study: &Study) {
     let _ = write!(text, "## Against the bound\n\n");
     if study.patterns.is_empty() {
-        let why = "Bounds are left out, and what a model predicts: the run has no times of patterns, by which is found what a \
-                   message takes. Measure it again with --patterns, or with --reference.";
+        let why = "No lower bounds and no predictions: the run has no timed probes, which show the cost of a message. \
+                   Measure again with --patterns or --reference.";
         let _ = write!(text, "{}\n\n", folded(why));
         return;
     }
     machine(text, study);
-    let what = "The bound is that of Chan et al. with these numbers: a rank sends one message and receives one at a time. Each \
-                entry is a time over the bound. Below 1 the assumption does not hold there: several messages were on their way \
-                at once, or messages of that size cost less than the line says.";
+    let what = "The lower bound is that of Chan et al. with these numbers, if a rank sends one message and receives \
+                one at a time. Each entry is a time divided by the bound. Below 1, this assumption does not hold: \
+                several messages were on their way at once, or messages of that size cost less than the line says.";
     let _ = write!(text, "{}\n\n", folded(what));
     for block in study.cells.chunk_by(|a, b| (a.cell.collective, a.cell.ranks) == (b.cell.collective, b.cell.ranks)) {
         if block.iter().all(|cell| cell.bound.is_none()) {
@@ -135,22 +136,22 @@ fn bounds(text: &mut String, study: &Study) {
     }
 }
 
-/// What messages and the operation take.
+/// Writes the times of messages and of the operation.
 fn machine(text: &mut String, study: &Study) {
-    let what = "What a message and the operation of reductions take, by patterns that were timed in the same launches: half of a \
-                round trip between two ranks, and the operation on all ranks at once. Each launch has a line of its own, and \
-                their mean and interval are shown. Where one line misses, there are several, each for a range of sizes: there \
-                the library changes its protocol, or the data leaves a cache. Bounds and predictions take the lines between \
-                nodes for communicators on several nodes and those inside a node for others, and of them the one for the size \
-                of their messages. A line that begins with less than nothing is one of long messages: a part of each passes free of the \
-                link's time, as through a token bucket.";
+    let what = "Cost of a message and of a reduction operation, from probes in the same launches: half of a round trip \
+                between two ranks, and the operation on all ranks at once. Each launch has a line of its own; their \
+                mean and interval are shown. If one line does not fit, there are several, each for a range of sizes: \
+                there the library changes its protocol, or the data leaves a cache. Bounds and predictions use the \
+                lines between nodes for communicators on several nodes and those inside a node for others, and of them \
+                the one for the size of their messages. A line with a negative start is one of long messages: a part \
+                of each does not use the link's time, as with a token bucket.";
     let rows = study.patterns.iter().flat_map(|fit| {
         let place = match (fit.shape, fit.inside) {
             (Shape::ReduceLocal, _) => "on each",
             (_, true) => "inside a node",
             (_, false) => "between nodes",
         };
-        fit.regimes.iter().map(move |Regime { first, last, start, per_byte, misfit }| {
+        fit.regimes.iter().map(move |PatternRegime { first, last, start, per_byte, misfit }| {
             [
                 fit.shape.to_string(),
                 fit.cast.to_string(),
@@ -162,8 +163,46 @@ fn machine(text: &mut String, study: &Study) {
             ]
         })
     });
-    let heads = ["pattern", "ranks", "where", "sizes", "to begin", "each KiB", "missed by"];
+    let heads = ["pattern", "ranks", "where", "sizes", "start", "per KiB", "error"];
     let _ = write!(text, "{}\n\n{}\n", folded(what), plain::table(&heads, &[4, 5, 6], rows));
+    rotations(text, study);
+}
+
+/// Rotations over their bound: each rank sends one block and receives one.
+fn rotations(text: &mut String, study: &Study) {
+    let rows = study.patterns.iter().filter(|fit| fit.shape == Shape::Rotation).flat_map(|fit| {
+        let link = study.patterns.iter().find(|link| link.shape == Shape::PingPong && link.inside == fit.inside);
+        let mut sizes: Vec<Bytes> = fit.regimes.iter().flat_map(|regime| [regime.first, regime.last]).collect();
+        sizes.dedup();
+        sizes.into_iter().filter_map(move |block| {
+            let bytes = block.0 as f64;
+            let (seconds, bound) = (fit.seconds(bytes), link?.seconds(bytes));
+            (bound > 0.0).then(|| {
+                [
+                    fit.ranks.to_string(),
+                    if fit.inside { "inside a node" } else { "between nodes" }.to_owned(),
+                    Bytes(block.0 * u64::from(fit.ranks.0)).to_string(),
+                    Seconds(seconds).to_string(),
+                    Seconds(bound).to_string(),
+                    format!("{:.2}", seconds / bound),
+                ]
+            })
+        })
+    });
+    let rows: Vec<_> = rows.collect();
+    if rows.is_empty() {
+        return;
+    }
+    let what = "Rotation: every rank passes its n/p of a vector of n to the next. No algorithm takes less than alpha + \
+                (n/p) beta with one message sent and one received at a time; alpha and beta are those of a message \
+                between two ranks.";
+    let heads = ["ranks", "where", "vector", "time", "bound", "over the bound"];
+    let _ = write!(
+        text,
+        "### Rotation\n\n{}\n\n{}\n",
+        folded(what),
+        plain::table(&heads, &[0, 2, 3, 4, 5], rows.into_iter())
+    );
 }
 
 fn over(cell: &StudyCell, candidate: Candidate, bound: Estimate) -> String {

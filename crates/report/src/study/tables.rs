@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::iter;
 
 use collrules_record::Candidate;
-use collrules_record::study::{Standing, Study, StudyCell, StudyPoint};
+use collrules_record::study::{Study, StudyCell, StudyPoint, StudyVerdict};
 use collrules_record::units::{Bytes, Ranks};
 use collrules_rules::Collective;
 
@@ -21,8 +21,9 @@ const MICRO: f64 = 1e6;
 /// Every cell, a table for each collective and communicator size.
 pub(super) fn markdown(study: &Study, about: &About<'_>) -> String {
     let mut text = String::from("## Tables\n\n");
-    let legend = "Times in microseconds, with their intervals. + is faster than the builtin, - slower, = not told apart; an \
-                  algorithm that sends the same messages as another one there is not timed, and names it.";
+    let legend = "Times in microseconds, with their intervals. + is faster than the default, - slower, = not \
+                  significantly different. An algorithm that sends the same messages as another one is not timed, and \
+                  names it.";
     let _ = write!(text, "{}\n\n", folded(legend));
     for collective in collectives(study) {
         let cells: Vec<&StudyCell> = study.cells.iter().filter(|cell| cell.cell.collective == collective).collect();
@@ -41,7 +42,8 @@ pub(super) fn markdown(study: &Study, about: &About<'_>) -> String {
     text
 }
 
-/// A table for each algorithm, with a column for each number of ranks: how its times grow. Only where there are several.
+/// A table for each algorithm, with a column for each number of ranks, which shows how times grow; none for a single
+/// number of ranks.
 fn by_algorithm(text: &mut String, study: &Study) {
     for collective in collectives(study).into_iter().filter(|collective| collective.has_sizes()) {
         let cells: Vec<&StudyCell> = study.cells.iter().filter(|cell| cell.cell.collective == collective).collect();
@@ -61,7 +63,7 @@ fn by_algorithm(text: &mut String, study: &Study) {
                 iter::once(bytes.to_string()).chain(ranks.iter().map(entry)).collect::<Vec<_>>()
             };
             let table = plain::numbers(&heads, sizes.iter().map(row));
-            let _ = write!(text, "### {collective} by {}\n\n{table}\n", name(study, collective, candidate));
+            let _ = write!(text, "### {collective} with {}\n\n{table}\n", name(study, collective, candidate));
         }
     }
 }
@@ -99,10 +101,10 @@ fn column(study: &Study, cell: &StudyCell, candidate: Candidate) -> String {
     }
     let StudyPoint { time, outcome, .. } = point;
     let mark = match outcome {
-        Standing::Reference => "",
-        Standing::Faster => " +",
-        Standing::Slower => " -",
-        Standing::Alike => " =",
+        StudyVerdict::Reference => "",
+        StudyVerdict::Faster => " +",
+        StudyVerdict::Slower => " -",
+        StudyVerdict::Alike => " =",
     };
     let micros = time.map(|seconds| MICRO * seconds);
     interval(micros, if micros.point < 9.995 { 2 } else { 1 }) + mark
@@ -113,8 +115,8 @@ fn fits(text: &mut String, study: &Study) {
     if study.lines.is_empty() {
         return;
     }
-    let what = "The line time = latency + bytes / bandwidth, fitted to each launch with errors relative to the time; intervals are \
-                those that launches give. Misfit is how far times lie from the line, in the root mean square.";
+    let what = "The line time = latency + bytes / bandwidth, fitted to each launch with errors relative to the time; \
+                intervals come from differences between launches. Misfit is the root mean square error of the line.";
     let rows = study.lines.iter().map(|line| {
         [
             line.collective.to_string(),
@@ -141,10 +143,10 @@ pub fn csv(study: &Study) -> String {
         for point in &cell.points {
             let collrules_record::Cell { collective, ranks, bytes } = cell.cell;
             let outcome = match point.outcome {
-                Standing::Reference => "reference",
-                Standing::Faster => "faster",
-                Standing::Slower => "slower",
-                Standing::Alike => "alike",
+                StudyVerdict::Reference => "reference",
+                StudyVerdict::Faster => "faster",
+                StudyVerdict::Slower => "slower",
+                StudyVerdict::Alike => "alike",
             };
             // Names hold commas where parameters are said.
             let algorithm = name(study, collective, point.candidate);

@@ -1,7 +1,7 @@
 //! The decision tree as a drawing.
 //!
-//! One panel per collective: communicator sizes branch off to the left, and their leaves lie along a logarithmic axis of
-//! message sizes. Leaves are numbered; the list below each panel says what they rest on.
+//! One panel per collective: communicator sizes branch off to the left, and their leaves lie along a logarithmic axis
+//! of message sizes. Leaves are numbered; the list below each panel has their evidence.
 
 use collrules_record::findings::Findings;
 use collrules_record::tree::{CollectiveBranch, Leaf, RankBranch};
@@ -14,30 +14,23 @@ use super::leaf::{evidence, heading, sizes, summary, tells};
 use crate::plot::{Canvas, Fill, Ink, Picture, SCALE, X};
 use crate::words::{times, wrapped};
 
-/// All lengths are pixels.
+/// Width of the drawing; all lengths are pixels.
 const WIDTH: f64 = 1060.0;
 const MARGIN: f64 = 20.0;
-/// Where the axis of message sizes begins and ends.
+/// Left and right end of the axis of message sizes.
 const AXIS: (f64, f64) = (210.0, WIDTH - MARGIN);
 const ROW: f64 = 30.0;
 const BAR: f64 = 22.0;
 const LINE: f64 = 17.0;
-/// Width of a character on average; wide, since fonts differ.
+/// Average width of a character; generous, since fonts differ.
 const CHARACTER: f64 = 6.4;
-/// Where notes on leaves begin.
+/// Left end of notes on leaves.
 const NOTE: f64 = MARGIN + 42.0;
-
-/// A collective as part of a page, and what its numbered leaves rest on.
-#[derive(Default)]
-pub(crate) struct Panel {
-    pub(crate) svg: String,
-    pub(crate) notes: Vec<String>,
-}
 
 /// The tree as an SVG document that needs no other file, and follows the light or dark scheme of its reader.
 pub fn svg(findings: &Findings) -> String {
     let canvas = Canvas::new((0, 0));
-    let what = "Sizes are message bytes. What is not shown keeps the builtin.";
+    let what = "Sizes are message bytes. What is not shown keeps the default.";
     let mut bottom = 0.0;
     for line in lines(&format!("{} {what}", summary(&findings.tree)), MARGIN) {
         bottom += LINE;
@@ -48,7 +41,7 @@ pub fn svg(findings: &Findings) -> String {
         canvas.open("name", "");
         canvas.label(branch.collective.name(), at(MARGIN, top + 22.0), HPos::Left);
         canvas.close();
-        let (end, notes) = draw(&canvas, branch, findings.release, top, &|choice| by_number(choice).class());
+        let (end, notes) = draw(&canvas, branch, findings.release, top);
         bottom = end + 6.0;
         for (number, note) in notes.iter().enumerate() {
             label(&canvas, MARGIN + 12.0, bottom + LINE, &(number + 1).to_string());
@@ -59,14 +52,6 @@ pub fn svg(findings: &Findings) -> String {
         }
     }
     picture(&canvas, "Decision tree".to_owned(), bottom + MARGIN).document(&heading(findings))
-}
-
-/// A collective as an `svg` element for a page that has [`crate::plot::STYLE`]. `class` gives the class of a choice.
-pub(crate) fn panel(branch: &CollectiveBranch, release: Release, class: &dyn Fn(Choice) -> String) -> Panel {
-    let canvas = Canvas::new((0, 0));
-    let (bottom, notes) = draw(&canvas, branch, release, -22.0, class);
-    let description = format!("Decision tree of {}; the list below says the same.", branch.collective);
-    Panel { svg: picture(&canvas, description, bottom + 4.0).fragment(), notes }
 }
 
 fn picture(canvas: &Canvas, description: String, height: f64) -> Picture {
@@ -80,12 +65,12 @@ fn picture(canvas: &Canvas, description: String, height: f64) -> Picture {
     }
 }
 
-/// The colour of a choice where no palette is at hand.
+/// The colour of a choice without a palette.
 fn by_number(choice: Choice) -> Fill {
     if choice.is_builtin() { Fill::Builtin } else { Fill::Series(choice.algorithm as usize - 1) }
 }
 
-/// A text from here to the right margin, in lines.
+/// A text wrapped to lines between here and the right margin.
 fn lines(text: &str, left: f64) -> Vec<String> {
     wrapped(((WIDTH - MARGIN - left) / CHARACTER) as usize, text, "", "")
 }
@@ -108,7 +93,7 @@ struct SizeAxis {
 }
 
 impl SizeAxis {
-    fn of(branch: &CollectiveBranch) -> Self {
+    fn new(branch: &CollectiveBranch) -> Self {
         let evidence =
             || branch.ranges.iter().flat_map(|range| &range.leaves).filter_map(|leaf| leaf.evidence.as_ref());
         let log = |bytes: Bytes| (bytes.0.max(1) as f64).log2();
@@ -125,15 +110,9 @@ impl SizeAxis {
     }
 }
 
-/// Draws the ranges and leaves of a collective; gives where they end, and what the numbered leaves rest on.
-fn draw(
-    canvas: &Canvas,
-    branch: &CollectiveBranch,
-    release: Release,
-    top: f64,
-    class: &dyn Fn(Choice) -> String,
-) -> (f64, Vec<String>) {
-    let axis = SizeAxis::of(branch);
+/// Draws the ranges and leaves of a collective; returns where they end, and the evidence for the numbered leaves.
+fn draw(canvas: &Canvas, branch: &CollectiveBranch, release: Release, top: f64) -> (f64, Vec<String>) {
+    let axis = SizeAxis::new(branch);
     let told: Vec<&RankBranch> = branch.ranges.iter().filter(|range| tells(range)).collect();
     let rows = top + 44.0;
     let bottom = rows + ROW * told.len() as f64;
@@ -152,7 +131,7 @@ fn draw(
             let shown = leaf.evidence.is_some() || (range.measured.is_empty() && !leaf.choice.is_builtin());
             if let Some(ends) = span(branch.collective, release, range, leaf, axis).filter(|_| shown) {
                 notes.push(note(branch.collective, range, leaf));
-                canvas.open(&class(leaf.choice), &notes[notes.len() - 1]);
+                canvas.open(&by_number(leaf.choice).class(), &notes[notes.len() - 1]);
                 bar(canvas, leaf, notes.len(), ends, y);
                 canvas.close();
             }
@@ -176,7 +155,7 @@ fn ticks(canvas: &Canvas, axis: SizeAxis, top: f64, bottom: f64) {
     }
 }
 
-/// Where a leaf lies on the axis; none where it lies beyond the measured sizes.
+/// Returns the span of a leaf on the axis; none if it lies outside the measured sizes.
 fn span(
     collective: Collective,
     release: Release,

@@ -1,6 +1,6 @@
-//! What a leaf says, and what it rests on, in words.
+//! Contents of a leaf and its evidence, in words.
 
-use collrules_record::tree::{Evidence, Leaf, RankBranch, Tree};
+use collrules_record::tree::{Leaf, LeafEvidence, RankBranch, Tree};
 use collrules_record::units::Bytes;
 use collrules_rules::Collective;
 use collrules_rules::words::counted;
@@ -8,15 +8,15 @@ use collrules_rules::words::counted;
 use crate::plain;
 use crate::words::{number, times};
 
-/// What the tree comes to.
+/// Describes the size, gain and cost of the tree.
 pub(super) fn summary(tree: &Tree) -> String {
     let over = if tree.by_time {
-        "over the time that programs spend in measured cells"
+        "over the time that programs spend in calls of the measured sizes"
     } else {
-        "in geometric mean over measured cells"
+        "in geometric mean over measured sizes"
     };
     format!(
-        "{}; {:.3}x as fast as the builtin {over}. Sharing rules costs {:.2} % in the mean and {:.2} % at most.",
+        "{}; {:.3}x as fast as the default {over}. Sharing rules costs {:.2} % in the mean and {:.2} % at most.",
         counted(tree.rules, "rule"),
         tree.gain,
         tree.regret * 100.0,
@@ -24,14 +24,14 @@ pub(super) fn summary(tree: &Tree) -> String {
     )
 }
 
-/// Who is meant, as a heading.
+/// Returns the heading: source and release.
 pub(super) fn heading(findings: &collrules_record::findings::Findings) -> String {
     let simulated = if findings.simulated { "SIMULATED: " } else { "" };
     let source = plain::line(&findings.source);
     format!("{simulated}Decision tree of {source}, for Open MPI {}", findings.release)
 }
 
-/// Whether a branch says more than that nothing was measured there and the builtin stays.
+/// Returns true if a branch was measured, or has a choice other than the builtin.
 pub(super) fn tells(branch: &RankBranch) -> bool {
     !branch.measured.is_empty() || branch.leaves.iter().any(|leaf| !leaf.choice.is_builtin())
 }
@@ -47,10 +47,10 @@ pub(super) fn sizes(leaf: &Leaf) -> String {
     }
 }
 
-/// What a leaf rests on, in words; nothing where nothing was measured.
+/// Describes the evidence of a leaf; none if nothing was measured.
 pub(super) fn evidence(collective: Collective, leaf: &Leaf) -> Option<String> {
-    let Evidence { messages: (first, last), cells, samples, gain, q_value, regret, .. } = leaf.evidence.as_ref()?;
-    let mut parts = vec![counted(*cells, "cell")];
+    let LeafEvidence { messages: (first, last), cells, samples, gain, q_value, regret, .. } = leaf.evidence.as_ref()?;
+    let mut parts = vec![counted(*cells, "size")];
     if collective.has_sizes() {
         parts[0] += &if first == last { format!(" of {first}") } else { format!(" of {first} to {last}") };
     }
@@ -60,9 +60,9 @@ pub(super) fn evidence(collective: Collective, leaf: &Leaf) -> Option<String> {
             gain.interval.map_or(String::new(), |(low, high)| format!(" ({} to {})", number(low), number(high)));
         let spread = match cells {
             0 | 1 => String::new(),
-            _ => format!(", {} to {} by cell", times(gain.least), times(gain.most)),
+            _ => format!(", {} to {} by size", times(gain.least), times(gain.most)),
         };
-        parts.push(format!("{} as fast as the builtin{interval}{spread}", times(gain.mean)));
+        parts.push(format!("{} as fast as the default{interval}{spread}", times(gain.mean)));
         if let Some(q_value) = q_value {
             parts.push(if *q_value >= 0.001 {
                 format!("q at most {q_value:.3}")

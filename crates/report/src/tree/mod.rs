@@ -5,5 +5,4 @@ mod leaf;
 mod text;
 
 pub use drawing::svg;
-pub(crate) use drawing::{Panel, panel};
 pub use text::text;

@@ -9,16 +9,16 @@ use super::leaf::{evidence, heading, sizes, summary, tells};
 use crate::plain;
 use crate::words;
 
-/// The tree as text, with a line for what each leaf rests on.
+/// The tree as text, with a line of evidence for each leaf.
 ///
-/// Communicator sizes without measurements are shown only where they have a rule; all others keep the builtin. Lines
-/// have at most `width` columns.
+/// Communicator sizes without measurements are shown only if they have a rule; all others keep the builtin. Lines have
+/// at most `width` columns.
 pub fn text(findings: &Findings, width: usize) -> String {
     let tree = &findings.tree;
     let mut text = String::new();
     // Writing to a string cannot fail.
     let _ = writeln!(text, "{}", heading(findings));
-    let what = "Sizes are what Open MPI looks up, in bytes. What is not listed keeps the builtin.";
+    let what = "Sizes are what Open MPI looks up, in bytes. What is not listed keeps the default.";
     for sentence in [summary(tree).as_str(), what] {
         wrapped(&mut text, width, sentence, "", "");
     }
@@ -47,7 +47,7 @@ fn collective(branch: &CollectiveBranch, width: usize, text: &mut String) {
     }
 }
 
-/// Names and reasons are those of the findings, which may come from elsewhere.
+/// Names and reasons come from the findings, which may be from elsewhere.
 fn wrapped(text: &mut String, width: usize, sentence: &str, first: &str, rest: &str) {
     for line in words::wrapped(width, &plain::line(sentence), first, rest) {
         let _ = writeln!(text, "{line}");

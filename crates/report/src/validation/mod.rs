@@ -1,8 +1,8 @@
-//! What a comparison without and with a rules file showed.
+//! Result of a comparison without and with a rules file.
 //!
 //! | module | job |
 //! |---|---|
-//! | `sentences` | what it comes to |
+//! | `sentences` | the result |
 //! | `terminal` | each cell of the last comparison, for a terminal of 80 columns |
 //! | `rows` | tables of all formats |
 
@@ -10,19 +10,19 @@ pub(crate) mod rows;
 mod sentences;
 mod terminal;
 
-pub use sentences::sentences;
+pub use sentences::{sentences, verdict};
 pub use terminal::text;
 
 #[cfg(test)]
-mod fixture {
+pub(crate) mod fixture {
     use std::collections::BTreeMap;
 
     use collrules_record::Estimate;
-    use collrules_record::validation::{Criteria, FORMAT, Outcome, Round, ValidatedCell, Validation};
+    use collrules_record::validation::{FORMAT, Outcome, Round, ValidatedCell, Validation, ValidationCriteria};
     use collrules_record::{Bytes, Cell, Ranks};
     use collrules_rules::{Choice, Collective};
 
-    /// One cell, not tuned, with this verdict.
+    /// A validation of one cell, not tuned, with this verdict.
     pub(crate) fn validation(verdict: Outcome, speedup: f64) -> Validation {
         let estimate =
             |point: f64| Estimate { point, low: Some(point * 0.9), high: Some(point * 1.1), level: 0.95, samples: 4 };
@@ -43,10 +43,12 @@ mod fixture {
             rules: "rules.conf".to_owned(),
             version: "5.0.11".parse().expect("a version"),
             settings: BTreeMap::new(),
-            criteria: Criteria::default(),
+            digests: Default::default(),
+            criteria: ValidationCriteria::default(),
             rounds: vec![Round { pairs: 4, cells: vec![cell], ..Round::default() }],
-            given_back: Vec::new(),
+            reverted: Vec::new(),
             not_again: None,
+            checks: Vec::new(),
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::words::{percent, ratio, times};
 /// A comparison in words.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct RoundRow {
-    /// Which file it is about.
+    /// The compared file, in words.
     pub(crate) name: String,
     pub(crate) pairs: u32,
     pub(crate) cells: usize,
@@ -40,7 +40,7 @@ fn row(number: usize, round: &Round) -> RoundRow {
         same: round.count(Outcome::Same),
         slower: round.count(Outcome::Slower),
         failed: round.failed.len(),
-        mean: format!("{:.3}x", round.geometric_mean()),
+        mean: times(round.speedup.map_or_else(|| round.geometric_mean(), |speedup| speedup.point)),
         worst: round.worst().map_or("-".to_owned(), |cell| format!("{} ({})", cell.cell, times(cell.speedup.point))),
         repaired: round.repaired.len(),
     }
@@ -54,13 +54,13 @@ fn round_name(number: usize) -> String {
     }
 }
 
-/// What it comes to in whole sentences, and what counted.
+/// Describes the result in whole sentences, and the criteria.
 pub(crate) fn paragraphs(validation: &Validation) -> Vec<String> {
     let mut said = sentences(validation);
     let criteria = validation.criteria;
     said.push(format!(
-        "A cell counts as faster or slower if the {} of its calls differ by {} or more, at a false discovery rate of {}. \
-         Intervals have a confidence of {}.",
+        "A size counts as faster or slower if the {} of its calls differ by {} or more, at a false discovery rate of \
+         {}. Intervals have a confidence of {}.",
         match criteria.middle {
             Middle::Median => "medians",
             Middle::Mean => "means",
@@ -72,8 +72,7 @@ pub(crate) fn paragraphs(validation: &Validation) -> Vec<String> {
     said
 }
 
-/// Cells that were slower, failed, or were given back: file, cell, rule, without, with,
-/// speedup, verdict.
+/// Cells that were slower, failed, or were reverted: file, cell, rule, times without and with it, speedup, verdict.
 pub(crate) fn telling(findings: &Findings, validation: &Validation) -> Vec<[String; 7]> {
     let mut rows = Vec::new();
     for (number, round) in validation.rounds.iter().enumerate() {
@@ -82,7 +81,7 @@ pub(crate) fn telling(findings: &Findings, validation: &Validation) -> Vec<[Stri
         rows.extend(round.failed.iter().map(|failed| {
             let side = if failed.with { "with" } else { "without" };
             let blank = || "-".to_owned();
-            let repaired = given_back(round, failed.cell);
+            let repaired = revert_note(round, failed.cell);
             let why = format!("failed {side} the file: {}{repaired}", failed.why);
             [round_name(number), failed.cell.to_string(), blank(), blank(), blank(), blank(), why]
         }));
@@ -90,19 +89,20 @@ pub(crate) fn telling(findings: &Findings, validation: &Validation) -> Vec<[Stri
     rows
 }
 
-/// What to add where a cell was given back.
-fn given_back(round: &Round, cell: Cell) -> &'static str {
-    if round.repaired.contains(&cell) { ", given back to the builtin" } else { "" }
+/// Returns the note for a reverted cell.
+fn revert_note(round: &Round, cell: Cell) -> &'static str {
+    if round.repaired.contains(&cell) { ", rule removed" } else { "" }
 }
 
-/// A cell in words: file, cell, rule, without, with, speedup, verdict.
+/// A cell in words: file, cell, rule, times without and with it, speedup, verdict.
 pub(crate) fn cell_row(findings: &Findings, number: usize, round: &Round, cell: &ValidatedCell) -> [String; 7] {
     let verdict = match cell.verdict {
         Outcome::Faster => "faster",
         Outcome::Same => "same",
         Outcome::Slower => "slower",
+        Outcome::Undecided => "undecided",
     };
-    let repaired = given_back(round, cell.cell);
+    let repaired = revert_note(round, cell.cell);
     let between = if cell.tuned { "" } else { ", not tuned" };
     [
         round_name(number),

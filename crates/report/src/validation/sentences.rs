@@ -1,76 +1,140 @@
-//! What a comparison comes to, in whole sentences.
+//! Result of a comparison, in whole sentences.
 
+use collrules_record::Cell;
 use collrules_record::estimate::median;
-use collrules_record::validation::{FailedCell, NotAgain, Outcome, Round, ValidatedCell, Validation};
-use collrules_rules::words::counted;
+use collrules_record::validation::{Check, FailedCell, Fates, NotAgain, Outcome, Round, ValidatedCell, Validation};
+use collrules_rules::words::{counted, listed};
 
+use crate::gains::mean_speedup;
 use crate::words::{percent, ratio, times};
 
-/// What it comes to, in whole sentences, to be wrapped.
+/// The outcome in whole sentences, the verdict first.
 pub fn sentences(validation: &Validation) -> Vec<String> {
-    let mut sentences = Vec::new();
-    for (place, round) in validation.rounds.iter().enumerate() {
-        if place + 1 < validation.rounds.len() || !round.repaired.is_empty() {
-            sentences.push(given_back(round));
-        }
-    }
-    let Some(round) = validation.last() else { return sentences };
-    match &validation.not_again {
-        Some(left) => sentences.push(not_again(left)),
-        None if !round.repaired.is_empty() => {
-            sentences.push("No rule is left to compare: the builtin serves all calls again.".to_owned());
-            return sentences;
-        }
-        None => {}
-    }
+    let Some(round) = validation.last() else { return Vec::new() };
+    let mut sentences = vec![verdict(validation)];
+    sentences.extend(validation.rounds.iter().filter(|round| !round.repaired.is_empty()).map(removed));
+    sentences.extend(validation.not_again.as_ref().map(not_again));
+    sentences.extend(describe_checks(&validation.checks));
     sentences.push(compared(validation, round));
-    let count = |outcome| round.count(outcome);
-    sentences.push(format!(
-        "With the file {} faster, {} the same, {} slower ({}). The speedup is {} in geometric mean.",
-        cells_are(count(Outcome::Faster)),
-        are(count(Outcome::Same)),
-        are(count(Outcome::Slower)),
-        percent((round.share_slower() * 1e3).round() / 1e3),
-        round.speedup.map_or_else(|| times(round.geometric_mean()), ratio),
-    ));
+    sentences.push(counts(validation, round));
     if round.unreached > 0 {
-        sentences.push(format!("The time was too short for {}.", counted(round.unreached, "more cell")));
+        sentences.push(format!("Not compared, for lack of time: {}.", counted(round.unreached, "more size")));
     }
-    sentences.extend(untold(round));
-    let controls = round.cells.iter().filter(|cell| cell.verdict == Outcome::Slower && cell.control);
-    match controls.count() {
-        0 => {}
-        1 => sentences.push(
-            "1 of the slower cells has no rule. The file cannot be the cause there: something else differed between \
-             the launches, or it is chance."
-                .to_owned(),
-        ),
-        controls => sentences.push(format!(
-            "{controls} of the slower cells have no rule. The file cannot be the cause there: something else differed \
+    sentences.extend(resolution(round));
+    let controls = round.cells.iter().filter(|cell| cell.verdict == Outcome::Slower && cell.control).count();
+    if controls > 0 {
+        sentences.push(format!(
+            "{controls} of the slower sizes {} no rule. The file cannot be the cause there: something else differed \
              between the launches, or it is chance.",
-        )),
+            if controls == 1 { "has" } else { "have" },
+        ));
     }
-    if let Some(worst) = round.worst() {
+    let left = round.cells.iter().filter(|cell| !cell.control && !round.repaired.contains(&cell.cell));
+    if let Some(worst) = left.min_by(|a, b| a.speedup.point.total_cmp(&b.speedup.point)) {
         sentences.push(format!("The lowest speedup under a rule: {} for {}.", ratio(worst.speedup), worst.cell));
     }
     sentences.extend(failures(&round.failed));
     sentences
 }
 
-/// What nobody looked at after the last repair.
+/// The comparisons under other conditions: rules that hold, were removed, are slower, or were not compared.
+fn describe_checks(checks: &[Check]) -> Vec<String> {
+    let counts: Vec<CheckCounts> = checks.iter().map(CheckCounts::new).collect();
+    let list = |count: fn(&CheckCounts) -> usize, worst: fn(&Check) -> String| {
+        let parts = checks.iter().zip(&counts).filter(|(_, counts)| count(counts) > 0);
+        let parts = parts
+            .map(|(check, counts)| format!("{} ({}{})", check.condition, counted(count(counts), "size"), worst(check)));
+        Some(listed(&parts.collect::<Vec<_>>())).filter(|list| !list.is_empty())
+    };
+    let most = checks.first().map_or_else(String::new, |check| percent(check.max_loss));
+    let said = [
+        list(|it| if it.lost + it.gone == 0 { it.tried } else { 0 }, |_| String::new())
+            .map(|when| format!("No rule is shown to lose {most} or more {when}.")),
+        list(|it| it.gone, describe_worst).map(|when| format!("Removed rules that are slower {when}.")),
+        list(|it| it.lost, describe_worst).map(|when| format!("Rules are SLOWER {when}.")),
+        list(|it| it.untried, |_| String::new()).map(|when| format!("Not compared for lack of time: rules {when}.")),
+    ];
+    said.into_iter().flatten().collect()
+}
+
+/// The rule that loses most under a condition.
+fn describe_worst(check: &Check) -> String {
+    let lost: Vec<Cell> = check.losses().collect();
+    let is_lost = |cell: &&ValidatedCell| lost.contains(&cell.cell) || check.round.repaired.contains(&cell.cell);
+    let worst = check.round.cells.iter().filter(is_lost).min_by(|a, b| a.speedup.point.total_cmp(&b.speedup.point));
+    worst.map_or_else(String::new, |cell| format!(", at worst {} for {}", times(cell.speedup.point), cell.cell))
+}
+
+/// Numbers of sizes in a comparison under another condition, by their fate.
+struct CheckCounts {
+    tried: usize,
+    gone: usize,
+    lost: usize,
+    untried: usize,
+}
+
+impl CheckCounts {
+    fn new(check: &Check) -> Self {
+        Self {
+            tried: check.round.cells.len(),
+            gone: check.round.repaired.len(),
+            lost: check.losses().count(),
+            untried: check.untried.len(),
+        }
+    }
+}
+
+/// Describes in a sentence whether the rules are confirmed.
+pub fn verdict(validation: &Validation) -> String {
+    let Fates { confirmed, dropped, undecided } = validation.fates();
+    let open = validation.unconfirmed().len();
+    let unreached = validation.last().map_or(0, |round| round.unreached);
+    match (validation.is_confirmed(), confirmed) {
+        (true, 0) if dropped + undecided == 0 => "No size that was compared has a rule.".to_owned(),
+        (true, 0) if undecided > 0 => format!(
+            "Undecided: more time is needed for {}; no rule is left, and the default stays for all calls.",
+            counted(undecided, "size")
+        ),
+        (true, 0) => "No rule was confirmed, and the default stays for all calls.".to_owned(),
+        (true, _) => format!("CONFIRMED in fresh launches: the rules for {}.", counted(confirmed, "size")),
+        (false, _) if validation.loses() => "NOT CONFIRMED: the file makes calls slower, or they fail.".to_owned(),
+        (false, _) if open == 0 => format!("NOT CONFIRMED: {} not compared.", sizes_were(unreached)),
+        (false, _) => format!("NOT CONFIRMED: the rules for {} are undecided.", counted(open, "size")),
+    }
+}
+
+fn counts(validation: &Validation, round: &Round) -> String {
+    let count = |outcome| round.count(outcome);
+    let acts = |cell: &&ValidatedCell| !cell.control && !validation.is_removed(cell.cell);
+    let left: Vec<&ValidatedCell> = round.cells.iter().filter(acts).collect();
+    let speedup = mean_speedup(Some(round), left.iter().map(|cell| cell.speedup)).map_or(String::new(), |speedup| {
+        let over = if left.len() == 1 { "this size".to_owned() } else { format!("{} sizes", left.len()) };
+        format!(" The speedup with the final file is {} in geometric mean over {over}.", ratio(speedup))
+    });
+    format!(
+        "With the file {} faster, {} slower, {} the same within {}, {} undecided.{speedup}",
+        sizes_are(count(Outcome::Faster)),
+        are(count(Outcome::Slower)),
+        are(count(Outcome::Same)),
+        percent(validation.criteria.same_within.max(validation.criteria.min_difference)),
+        are(count(Outcome::Undecided)),
+    )
+}
+
+/// Describes the changes of the last repair that were not compared again.
 fn not_again(left: &NotAgain) -> String {
     let otherwise = match &left.otherwise[..] {
-        [] => "all of them as in the comparison before".to_owned(),
-        [cell] => format!("{cell} by another rule than in the comparison before, the others as there"),
+        [] => "all unchanged since the comparison".to_owned(),
+        [cell] => format!("of which the rule for {cell} changed since the comparison"),
         [first, others @ ..] => format!(
-            "{first} and {} by other rules than in the comparison before, the rest as there",
-            counted(others.len(), "other cell"),
+            "of which the rules for {first} and {} changed since the comparison",
+            counted(others.len(), "other size"),
         ),
     };
     format!(
-        "The time was spent then, and what is left was not compared again: it serves {}, {otherwise}. What follows is \
-         about the file before that repair; `collrules validate` compares what is left.",
-        counted(left.cells, "cell"),
+        "Time ran out: the final file was not tested again. It has rules for {}, {otherwise}; `collrules validate` \
+         compares it.",
+        counted(left.cells, "size"),
     )
 }
 
@@ -86,51 +150,56 @@ fn compared(validation: &Validation, round: &Round) -> String {
         validation.version,
         counted(round.pairs as usize, "pair"),
         match round.cells.len() {
-            1 => "1 cell was".to_owned(),
-            cells => format!("{cells} cells were"),
+            1 => "1 size was".to_owned(),
+            cells => format!("{cells} sizes were"),
         },
     )
 }
 
-fn cells_are(count: usize) -> String {
-    if count == 1 { "1 cell is".to_owned() } else { format!("{count} cells are") }
+fn sizes_are(count: usize) -> String {
+    if count == 1 { "1 size is".to_owned() } else { format!("{count} sizes are") }
+}
+
+fn sizes_were(count: usize) -> String {
+    if count == 1 { "1 size was".to_owned() } else { format!("{count} sizes were") }
 }
 
 fn are(count: usize) -> String {
     if count == 1 { "1 is".to_owned() } else { format!("{count} are") }
 }
 
-fn given_back(round: &Round) -> String {
-    let shown = |cell: &&collrules_record::Cell| {
+/// The rules that a repair removed, with the reason.
+fn removed(round: &Round) -> String {
+    let slower = |cell: &&Cell| {
         round.cells.iter().any(|other| other.cell == **cell && other.verdict == Outcome::Slower)
             || round.failed.iter().any(|failed| failed.cell == **cell)
     };
-    let shown = round.repaired.iter().filter(shown).count();
-    let suspected = round.repaired.len() - shown;
-    let what = match (shown, suspected) {
-        (_, 0) => "shown to be slower".to_owned(),
-        (0, _) => "suspected to be slower, though not shown to be".to_owned(),
-        _ => format!("{shown} shown to be slower and {suspected} suspected of it"),
-    };
+    let open =
+        |cell: &&Cell| round.cells.iter().any(|other| other.cell == **cell && other.verdict == Outcome::Undecided);
+    let (slower, open) = (round.repaired.iter().filter(slower).count(), round.repaired.iter().filter(open).count());
+    let level = round.repaired.len() - slower - open;
+    let parts = [(slower, "slower"), (level, "without a confirmed gain"), (open, "undecided")];
+    let parts: Vec<String> =
+        parts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
     format!(
-        "The rules of {} gave way to the builtin: {what} in {} of fresh launches.",
-        counted(round.repaired.len(), "cell"),
+        "Removed the rules for {}: {}, in {} of fresh launches.",
+        counted(round.repaired.len(), "size"),
+        parts.join(", "),
         counted(round.pairs as usize, "pair"),
     )
 }
 
-/// Differences that it would be a pity not to be told.
+/// The smallest resolution that is mentioned.
 const NOTABLE: f64 = 1.1;
 
-/// What could not be told, where that is a good deal: half the width of the interval in the middle cell.
-fn untold(round: &Round) -> Option<String> {
+/// The smallest visible difference, if it is large: half the width of the median cell's interval.
+fn resolution(round: &Round) -> Option<String> {
     let width = |cell: &ValidatedCell| Some((cell.speedup.high? / cell.speedup.low?).sqrt());
     let mut widths: Vec<f64> = round.cells.iter().filter_map(width).filter(|width| width.is_finite()).collect();
     let width = median(&mut widths).filter(|width| *width >= NOTABLE)?;
     Some(format!(
-        "Launches differ much here: in half of the cells this comparison cannot see differences below {}. Quieter \
-         processors, more --pairs or more time help.",
-        times(width),
+        "Too noisy: for half of the sizes, differences below {} cannot be seen. An idle machine or more time helps.",
+        percent(width - 1.0),
     ))
 }
 
@@ -138,7 +207,7 @@ fn failures(failed: &[FailedCell]) -> Option<String> {
     let first = failed.first()?;
     let others = match failed.len() - 1 {
         0 => String::new(),
-        others => format!(" Calls failed in {} too.", counted(others, "other cell")),
+        others => format!(" Calls failed in {} too.", counted(others, "other size")),
     };
     let side = if first.with { "with" } else { "without" };
     Some(format!("Calls failed {side} the file in {}: {}.{others}", first.cell, first.why.trim_end_matches('.')))
@@ -150,36 +219,44 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_add_up() {
-        let said = sentences(&validation(Outcome::Slower, 0.5)).join(" ");
-        assert!(said.contains("1 cell was compared."), "{said}");
-        assert!(said.contains("With the file 0 cells are faster, 0 are the same, 1 is slower (100 %)."), "{said}");
+    fn the_verdict_comes_first_and_counts_add_up() {
+        let said = sentences(&validation(Outcome::Slower, 0.5));
+        assert!(said[0].starts_with("NOT CONFIRMED: the file makes calls slower"), "{said:?}");
+        let said = said.join(" ");
+        assert!(said.contains("1 size was compared."), "{said}");
+        assert!(said.contains("0 sizes are faster, 1 is slower, 0 are the same within 5 %, 0 are undecided"), "{said}");
         assert!(said.contains("0.50x (0.45 to 0.55)"), "{said}");
     }
 
     #[test]
-    fn what_was_not_compared_again_is_told() {
+    fn what_cannot_be_resolved_is_never_called_the_same() {
+        let said = sentences(&validation(Outcome::Undecided, 0.85));
+        assert!(said[0].contains("NOT CONFIRMED: the rules for 1 size are undecided"), "{said:?}");
+        assert!(said.join(" ").contains("0 are the same within 5 %, 1 is undecided"), "{said:?}");
+    }
+
+    #[test]
+    fn rules_that_were_changed_without_another_comparison_are_not_confirmed() {
         let mut validation = validation(Outcome::Slower, 0.5);
         let cell = validation.rounds[0].cells[0].cell;
         validation.rounds[0].repaired.push(cell);
         validation.not_again = Some(NotAgain { cells: 3, otherwise: vec![cell, cell] });
         let said = sentences(&validation).join(" ");
         assert!(
-            said.contains("not compared again: it serves 3 cells, reduce_scatter_block on 1024 ranks at"),
+            said.contains("NOT CONFIRMED") && said.contains("and 1 other size changed since the comparison"),
             "{said}"
         );
-        assert!(said.contains("and 1 other cell by other rules") && said.contains("1 cell was compared."), "{said}");
         validation.not_again = None;
-        assert!(sentences(&validation).join(" ").contains("No rule is left"));
+        assert!(sentences(&validation)[0].contains("the default stays for all calls"), "{said}");
     }
 
     #[test]
-    fn what_was_given_back_on_suspicion_is_called_so() {
-        let mut validation = validation(Outcome::Same, 0.9);
+    fn rules_are_removed_with_the_reason() {
+        let mut validation = validation(Outcome::Undecided, 0.9);
         let cell = validation.rounds[0].cells[0].cell;
         validation.rounds[0].repaired.push(cell);
-        let said = sentences(&validation).join(" ");
-        assert!(said.contains("The rules of 1 cell gave way to the builtin: suspected to be slower"), "{said}");
-        assert!(said.contains("the builtin serves all calls again"), "{said}");
+        let said = sentences(&validation);
+        assert!(said[0].starts_with("Undecided: more time is needed for 1 size"), "{said:?}");
+        assert!(said[1].contains("Removed the rules for 1 size: 1 undecided, in 4 pairs"), "{said:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! Each cell of the last comparison, then what they come to, for a terminal of 80 columns.
+//! Each cell of the last comparison, then the result, for a terminal of 80 columns.
 
 use collrules_record::validation::{ValidatedCell, Validation};
 use collrules_rules::Release;
@@ -8,10 +8,10 @@ use super::sentences::sentences;
 use crate::terminal::{side_by_side, side_by_side_head};
 use crate::words::wrapped;
 
-/// The width of a terminal that nobody has widened.
+/// Default width of a terminal.
 const WIDTH: usize = 80;
 
-/// Everything: each cell of the last comparison, then what they come to.
+/// Each cell of the last comparison, then the result.
 pub fn text(validation: &Validation, release: Release) -> String {
     let mut lines = Vec::new();
     if let Some(round) = validation.last() {

@@ -1,4 +1,4 @@
-//! What a source says that its meaning, or the format that it is written in, does not.
+//! Contents of a source file that are missing from its meaning, or that the target format cannot express.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -10,25 +10,25 @@ use crate::choice::Choice;
 use crate::collective::{Collective, json_name};
 use crate::emit::TargetFormat;
 use crate::file::{CollectiveRules, Format, Loaded, Rule, RuleState};
-use crate::json::{Document, Value};
+use crate::json::{Document, JsonValue};
 use crate::lines::Lines;
 use crate::span::Span;
 use crate::{reach, registry};
 
-/// Something of the source that the result does not have.
+/// Content of the source that the result lacks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Loss {
     /// The line in the source, counted from 1.
     pub line: usize,
-    /// What it is.
+    /// Kind of loss, with details.
     pub lost: Lost,
 }
 
-/// What is lost.
+/// Content of a source file that a conversion loses.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Lost {
-    /// Rules for communicators that lie on nodes in some way, which are not written.
+    /// Rules for communicators with one arrangement on nodes, which are not written.
     Distribution {
         /// The collective.
         collective: Collective,
@@ -41,7 +41,7 @@ pub enum Lost {
         collective: Collective,
         /// The bound.
         requests: u32,
-        /// Whether the algorithm heeds it.
+        /// True if the algorithm uses the bound.
         heeded: bool,
     },
     /// A rule that is dropped, since its algorithm does not exist.
@@ -56,12 +56,12 @@ pub enum Lost {
         /// The id.
         algorithm: u32,
     },
-    /// A rule that serves no call.
+    /// A rule that applies to no call.
     DeadRule {
         /// The collective.
         collective: Collective,
     },
-    /// A communicator rule that serves no call.
+    /// A communicator rule that applies to no call.
     DeadCommRule {
         /// The collective.
         collective: Collective,
@@ -78,14 +78,14 @@ pub enum Lost {
     },
     /// Comments.
     Comments {
-        /// On how many lines.
+        /// Number of lines.
         count: usize,
     },
     /// Members that Open MPI does not read.
     Members {
         /// Their name.
         key: String,
-        /// How many there are.
+        /// Number of these members.
         count: usize,
     },
 }
@@ -128,9 +128,9 @@ impl fmt::Display for Lost {
 
 /// All losses, by line.
 ///
-/// A rule is dead if it serves no call in any of the versions that read the source alike: where sizes of communicators
-/// are listed twice, each release has a use for another half of them.
-pub(super) fn of(
+/// A rule is dead if it applies to no call in any of the versions that read the source alike: if communicator sizes are
+/// listed twice, each release uses another half of them.
+pub(super) fn list_losses(
     bytes: &[u8],
     lines: &Lines<'_>,
     source: &Loaded,
@@ -169,7 +169,7 @@ fn of_rules(
         let rules_nothing = || comm_rule.rules.iter().all(|rule| rule.choice.is_builtin());
         if !live.contains(&comm_rule.span) {
             if rules_nothing() {
-                // Calls that there are not, left to the builtin: nobody misses that.
+                // Calls that there are not, left to the builtin: nothing is lost.
                 continue;
             }
             found.push((comm_rule.span, Lost::DeadCommRule { collective }));
@@ -182,7 +182,7 @@ fn of_rules(
     }
 }
 
-/// What of a rule is lost.
+/// Returns the loss of a rule, if the rule cannot be kept in full.
 fn lost(collective: Collective, rule: &Rule, live: &BTreeSet<Span>, format: TargetFormat) -> Option<Lost> {
     let Choice { algorithm, max_requests: requests, .. } = rule.choice;
     let known = registry::in_any_release(collective, algorithm);
@@ -203,7 +203,7 @@ fn lost(collective: Collective, rule: &Rule, live: &BTreeSet<Span>, format: Targ
     }
 }
 
-/// Adds the communicator rules and rules that serve a call.
+/// Adds the communicator rules and rules that apply to a call.
 fn serving(loaded: &Loaded, live: &mut BTreeSet<Span>) {
     for reached in reach::reached(loaded).iter().flat_map(|reached| &reached.comm_rules) {
         live.insert(reached.comm_rule.span);
@@ -225,7 +225,7 @@ fn comments(bytes: &[u8], found: &mut Vec<(Span, Lost)>) {
     found.extend(first.map(|span| (span, Lost::Comments { count })));
 }
 
-/// What Open MPI reads, or wants to see, at each level.
+/// Keys that Open MPI reads or expects, for each level of a JSON file.
 const KNOWN: [&[&str]; 4] = [
     &["collectives", "rule_file_version", "module", "$schema"],
     &[],
@@ -236,7 +236,7 @@ const KNOWN: [&[&str]; 4] = [
 fn members(bytes: &[u8], found: &mut Vec<(Span, Lost)>) {
     let Ok(document) = Document::parse(bytes) else { return };
     let mut unread: BTreeMap<String, (Span, usize)> = BTreeMap::new();
-    let mut look = |value: Value<'_>, level: usize| {
+    let mut look = |value: JsonValue<'_>, level: usize| {
         for member in value.members() {
             let key = String::from_utf8_lossy(member.key);
             if !KNOWN[level].contains(&key.as_ref()) {
@@ -247,10 +247,10 @@ fn members(bytes: &[u8], found: &mut Vec<(Span, Lost)>) {
     let root = document.root();
     look(root, 0);
     let collectives = root.get("collectives").map(|member| member.value);
-    for comm_rule in collectives.into_iter().flat_map(Value::members).flat_map(|member| member.value.items()) {
+    for comm_rule in collectives.into_iter().flat_map(JsonValue::members).flat_map(|member| member.value.items()) {
         look(comm_rule, 2);
         let rules = comm_rule.get("rules").map(|member| member.value);
-        rules.into_iter().flat_map(Value::items).for_each(|rule| look(rule, 3));
+        rules.into_iter().flat_map(JsonValue::items).for_each(|rule| look(rule, 3));
     }
     found.extend(unread.into_iter().map(|(key, (span, count))| (span, Lost::Members { key, count })));
 }

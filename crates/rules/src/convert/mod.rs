@@ -1,4 +1,4 @@
-//! From a file to another format, by its meaning, and what that loses.
+//! Conversion of a file to another format, by its meaning, with a list of losses.
 
 mod losses;
 
@@ -11,10 +11,10 @@ use crate::collective::Collective;
 use crate::diff::{self, Difference, FileDifference};
 use crate::emit::{self, Target, TargetFormat};
 use crate::emit::{EmitError, Notes};
-use crate::explain::{self, Group, said};
+use crate::explain::{self, VersionGroup, said};
 use crate::file::{Load, Loaded, load};
 use crate::hazard::{self, Hazard};
-use crate::json::{Document, Kind};
+use crate::json::{Document, ValueKind};
 use crate::lines::Lines;
 use crate::metric;
 use crate::registry::{self, UnknownAlgorithm};
@@ -30,24 +30,24 @@ pub struct Conversion {
     pub text: String,
     /// The version whose reading of the source it means.
     pub meaning: Behaviour,
-    /// The versions that it is for.
+    /// The versions that it is written for.
     pub versions: Vec<Behaviour>,
     /// The versions that read the format but lack an algorithm.
     pub lacking: Vec<(Behaviour, UnknownAlgorithm)>,
-    /// What the source says and the result does not, by line.
+    /// Contents of the source that the result lacks, by line.
     pub losses: Vec<Loss>,
-    /// Calls that versions serve otherwise by the result (right) than the meaning has it (left).
-    pub changes: Vec<Group<Vec<FileDifference>>>,
-    /// Versions that look up other sizes for the calls of a collective than the version whose reading is the meaning.
+    /// Calls for which versions choose differently with the result (right) than with the meaning (left).
+    pub changes: Vec<VersionGroup<Vec<FileDifference>>>,
+    /// Versions with other lookup sizes for a collective than the version whose reading is the meaning.
     pub metrics: Vec<(Collective, Behaviour)>,
-    /// What the rules do to programs, as they did before.
+    /// Hazards of the rules for programs, which the source file already had.
     pub hazards: Vec<Hazard>,
 }
 
-/// Why a file is not converted.
+/// Reason why a file is not converted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConvertError {
-    /// No version has it in force.
+    /// No version accepts it.
     #[error("Open MPI does not accept it: {}", .0.join("; "))]
     Unreadable(Vec<String>),
     /// Versions read it differently.
@@ -58,14 +58,14 @@ pub enum ConvertError {
     Emit(#[from] EmitError),
 }
 
-/// A call that two versions serve differently by the same file.
+/// A call for which two versions choose differently with the same file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct Ambiguity {
     /// One version.
     pub older: Behaviour,
     /// The other.
     pub newer: Behaviour,
-    /// What they decide differently, older to the left.
+    /// A call for which they differ, with the older version on the left.
     pub example: FileDifference,
 }
 
@@ -77,21 +77,23 @@ impl fmt::Display for Ambiguity {
             .map(|(version, choice)| said(version.release, collective, choice));
         write!(
             f,
-            "releases read it differently: {collective} on {ranks} ranks, looked up as {}B, gets {left} in Open MPI {}, \
+            "releases read it differently: {collective} on {ranks} ranks, looked up as {} B, gets {left} in Open MPI {}, \
              and {right} in {}",
             sizes.first, self.older, self.newer
         )
     }
 }
 
-/// Whether a version that reads no JSON is given JSON. It may still take the digits in it for a classic file.
+/// Returns true if the bytes are JSON and the version reads no JSON. It may still read the digits in them as a classic
+/// file.
 pub fn is_foreign(bytes: &[u8], version: &Behaviour) -> bool {
-    let object = |document: Document<'_>| matches!(document.root().kind(), Kind::Object);
+    let object = |document: Document<'_>| matches!(document.root().kind(), ValueKind::Object);
     !version.reads_json && Document::parse(bytes).is_ok_and(object)
 }
 
-/// What the file means: to the version given, or to the newest that has it in force, provided that all others that have
-/// it in force read it alike. JSON means nothing to a version that does not know it, unless that version is given.
+/// Reads the meaning of a file for the given version. Without one, reads it for the newest version that accepts the
+/// file, and requires that all others that accept it read it alike; versions that read no JSON then count as
+/// rejecting it.
 pub fn meaning(bytes: &[u8], version: Option<Behaviour>) -> Result<Loaded, ConvertError> {
     let versions = version.map_or_else(Behaviour::distinct, |version| vec![version]);
     let foreign = |of: &Behaviour| version.is_none() && is_foreign(bytes, of);
@@ -107,7 +109,7 @@ pub fn meaning(bytes: &[u8], version: Option<Behaviour>) -> Result<Loaded, Conve
     }
     let Some(newest) = accepted.pop() else {
         let groups = explain::group(refused);
-        let reason = |group: &Group<String>| format!("{}: {}", group.label(), group.answer);
+        let reason = |group: &VersionGroup<String>| format!("{}: {}", group.label(), group.answer);
         return Err(ConvertError::Unreadable(groups.iter().map(reason).collect()));
     };
     for other in accepted.iter().rev() {
@@ -119,7 +121,7 @@ pub fn meaning(bytes: &[u8], version: Option<Behaviour>) -> Result<Loaded, Conve
     Ok(newest)
 }
 
-/// The first thing that two readings of a file decide differently, to the last parameter.
+/// The first difference between two readings of a file, down to the last parameter.
 fn unlike(older: &Loaded, newer: &Loaded) -> Option<FileDifference> {
     Distribution::ALL.into_iter().find_map(|distribution| {
         let found = diff::tables(&older.to_table_for(distribution), &newer.to_table_for(distribution));
@@ -137,7 +139,7 @@ pub fn convert(bytes: &[u8], source: &Loaded, format: TargetFormat, notes: &Note
     let lacking: Vec<_> = readers.iter().filter_map(|version| Some((*version, lacks(version)?))).collect();
     let mut versions = readers.clone();
     versions.retain(|version| lacking.iter().all(|(other, _)| other != version));
-    // Algorithms that nobody has are written too: no version is then asked whether it has them.
+    // Algorithms that no version has are written too: none is then asked for them.
     let strange = versions.iter().any(|version| !missing(&table, version).is_empty());
     let asked = if strange { Vec::new() } else { versions.clone() };
     let text = emit::write_accepting(&table, notes, &Target::new(format, asked), |_| true)?;
@@ -154,7 +156,7 @@ pub fn convert(bytes: &[u8], source: &Loaded, format: TargetFormat, notes: &Note
         changes: explain::group(changes),
         metrics: metrics(source, &alike, &table, &versions),
         hazards: hazard::check(&emit::portable(&table)),
-        losses: losses::of(bytes, &lines, source, &alike, format),
+        losses: losses::list_losses(bytes, &lines, source, &alike, format),
         meaning: source.behaviour,
         text,
         versions,
@@ -162,8 +164,8 @@ pub fn convert(bytes: &[u8], source: &Loaded, format: TargetFormat, notes: &Note
     })
 }
 
-/// The table as far as a format can say it at all: without bounds on requests in version 1, and in JSON without
-/// algorithms that nobody has, since a rule for one is dropped there.
+/// The part of a table that a format can express: without bounds on requests in version 1, and without algorithms that
+/// no version has in JSON, since a rule for one is dropped there.
 fn writable(table: &RuleTable, format: TargetFormat, readers: &[Behaviour]) -> RuleTable {
     table.map(|collective, choice| match format {
         TargetFormat::Classic => Choice { max_requests: 0, ..choice },
@@ -185,13 +187,13 @@ fn missing(table: &RuleTable, version: &Behaviour) -> Vec<UnknownAlgorithm> {
     choices.filter_map(unknown).collect()
 }
 
-/// Whether another version has it.
+/// Returns true if one of these versions has the algorithm.
 fn known(unknown: &UnknownAlgorithm, versions: &[Behaviour]) -> bool {
     versions.iter().any(|version| registry::algorithm(version.release, unknown.collective, unknown.id).is_ok())
 }
 
-/// Versions that look up other sizes than the one whose reading is the meaning, where sizes matter. Not those that read
-/// the source alike: to them nothing changes.
+/// Versions with other lookup sizes than the one whose reading is the meaning, if sizes matter; except those that read
+/// the source alike, for which nothing changes.
 fn metrics(
     source: &Loaded,
     alike: &[Loaded],

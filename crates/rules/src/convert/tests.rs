@@ -19,7 +19,8 @@ fn lost(conversion: &Conversion) -> Vec<(usize, String)> {
 #[test]
 fn a_file_that_releases_read_alike_loses_nothing() {
     let text = "1\n7\n4\n4 1\n0 1 0 0\n8 1\n0 1 0 0\n8 2\n0 6 0 0\n1024 3 0 512\n8 1\n0 2 4 0\n";
-    // Up to 5.0 the second and the third size serve nothing, in 6.0 the first two alike and not the third.
+    // Up to 5.0 the second and the third size apply to nothing, in 6.0 the first two apply alike and the third does
+    // not.
     let dead = Loss { line: 8, lost: Lost::DeadCommRule { collective: Collective::Bcast } };
     assert_eq!(converted(text, None, TargetFormat::Json).losses, [dead]);
     let text = "1\n7\n2\n8 1\n0 1 0 0\n8 2\n0 6 0 0\n1024 3 0 512\n";
@@ -44,7 +45,7 @@ fn a_file_that_releases_read_differently_needs_one_named() {
     let Err(ConvertError::Ambiguous(ambiguity)) = meaning(text.as_bytes(), None) else { panic!("not ambiguous") };
     assert_eq!(
         ambiguity.to_string(),
-        "releases read it differently: bcast on 2 ranks, looked up as 0B, gets basic_linear in Open MPI 5.0.7 and later, \
+        "releases read it differently: bcast on 2 ranks, looked up as 0 B, gets basic_linear in Open MPI 5.0.7 and later, \
          and binomial in 6.0"
     );
     for (by, algorithm) in [("5.0", 1), ("6.0", 6)] {
@@ -94,7 +95,7 @@ fn losses_name_their_lines() {
 fn algorithms_of_some_releases_leave_the_others_out() {
     let conversion = converted("1 15 1 0 1 0 3 0 0", Some("5.0"), TargetFormat::Classic);
     assert_eq!(conversion.lacking.iter().map(|(version, _)| version.name()).collect::<Vec<_>>(), ["4.0"]);
-    // An algorithm that nobody has fails in the call; JSON cannot say that.
+    // An algorithm that no version has fails in the call; JSON cannot say that.
     let text = "1\n7\n1\n0 1\n0 99 0 0\n";
     assert_eq!(converted(text, None, TargetFormat::V2).changes, []);
     let conversion = converted(text, None, TargetFormat::Json);
@@ -105,7 +106,7 @@ fn algorithms_of_some_releases_leave_the_others_out() {
 #[test]
 fn a_loop_without_end_is_not_carried_over_silently() {
     let conversion = converted("1 0 1 0 1 0 2 0 0", None, TargetFormat::Classic);
-    let versions: Vec<_> = conversion.changes.iter().map(Group::label).collect();
+    let versions: Vec<_> = conversion.changes.iter().map(VersionGroup::label).collect();
     assert_eq!(versions, ["Open MPI 6.0"]);
 }
 

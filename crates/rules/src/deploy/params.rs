@@ -1,7 +1,7 @@
-//! A parameter file of Open MPI with a block of ours in it: put in, found again, taken out without a trace.
+//! A parameter file of Open MPI with a block of collrules: adding it, finding it, and removing it without a trace.
 //!
-//! The last line that sets a parameter wins within a file: `ompi_info` of 4.1.4 and of 5.0.11 names it as the source. So
-//! the block goes to the end. What others wrote stays byte for byte, whatever its encoding.
+//! The last line that sets a parameter wins within a file: `ompi_info` of 4.1.4 and of 5.0.11 names it as the source.
+//! So the block goes to the end. All other lines stay byte for byte, whatever their encoding.
 
 use std::ops::Range;
 
@@ -10,34 +10,34 @@ pub const BEGIN: &str = "# >>> written by `collrules install`; `collrules instal
 /// Its last line.
 pub const END: &str = "# <<< written by `collrules install` <<<";
 
-/// Said in a block that made its file.
+/// Line in a block of a file that did not exist before.
 const NO_FILE: &str = "# There was no such file before.";
-/// Said in a block whose file did not end in a line break.
+/// Line in a block of a file that did not end in a line break.
 const NO_BREAK: &str = "# The line above had no line break.";
 
 /// A line that gives a parameter a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line {
+pub struct ParameterLine {
     /// Its number, from 1.
     pub number: usize,
     /// The parameter.
     pub name: String,
     /// The value.
     pub value: String,
-    /// Whether it stands in the block.
+    /// True if the line is in the block.
     pub ours: bool,
 }
 
-/// A block that cannot be told from what others wrote.
+/// A block that cannot be distinguished from other lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line} begins or ends a block of `collrules install` without its other end: mend or remove it by hand")]
 pub struct Damaged {
-    /// The marker without its other end.
+    /// The line of the marker without its other end.
     pub line: usize,
 }
 
 /// All lines that give a parameter a value, as Open MPI reads the file.
-pub fn lines(file: &[u8]) -> Result<Vec<Line>, Damaged> {
+pub fn lines(file: &[u8]) -> Result<Vec<ParameterLine>, Damaged> {
     let block = block(file)?.unwrap_or_default();
     let mut at = 0;
     let mut found = Vec::new();
@@ -49,12 +49,12 @@ pub fn lines(file: &[u8]) -> Result<Vec<Line>, Damaged> {
         let is_comment = text.starts_with('#') || text.starts_with("//");
         let Some((name, value)) = text.split_once('=').filter(|_| !is_comment) else { continue };
         let (name, value) = (name.trim().to_owned(), value.trim().to_owned());
-        found.push(Line { number: place + 1, name, value, ours });
+        found.push(ParameterLine { number: place + 1, name, value, ours });
     }
     Ok(found)
 }
 
-/// The file with a block of these lines at its end, instead of the one that it has. `None` is no file.
+/// The file with a block of these lines at its end, replacing any earlier one. `None` means no file.
 pub fn with_block(file: Option<&[u8]>, block: &[String]) -> Result<Vec<u8>, Damaged> {
     let before = match file {
         Some(file) => without_block(file)?,
@@ -77,7 +77,7 @@ pub fn with_block(file: Option<&[u8]>, block: &[String]) -> Result<Vec<u8>, Dama
     Ok(text)
 }
 
-/// The file without the block, as it was before; none where there was no file, and nothing else was written into it since.
+/// The file without the block, as it was before; none if there was no file, and nothing else was added since.
 pub fn without_block(file: &[u8]) -> Result<Option<Vec<u8>>, Damaged> {
     let Some(block) = block(file)? else { return Ok(Some(file.to_vec())) };
     let said = |remark: &str| split(&file[block.clone()]).nth(1).is_some_and(|line| is(line, remark));
@@ -89,7 +89,7 @@ pub fn without_block(file: &[u8]) -> Result<Option<Vec<u8>>, Damaged> {
     Ok((!text.is_empty() || !said(NO_FILE)).then_some(text))
 }
 
-/// Where the block is.
+/// Finds the range of bytes of the block.
 fn block(file: &[u8]) -> Result<Option<Range<usize>>, Damaged> {
     let (mut at, mut open, mut found) = (0, None, None);
     for (place, line) in split(file).enumerate() {
@@ -136,7 +136,7 @@ mod tests {
         assert_eq!(without_block(text.as_bytes()), Ok(Some(b"a = 1\nmtl = ^ofi".to_vec())));
         assert_eq!(without_block(put(None, &["x = 2"]).as_bytes()), Ok(None));
         assert_eq!(without_block(put(Some(""), &["x = 2"]).as_bytes()), Ok(Some(Vec::new())));
-        // Somebody wrote behind it since: that stays, on a line of its own.
+        // A line was added behind it since: that stays, on a line of its own.
         let text = put(Some("a = 1"), &["x = 2"]) + "b = 3\n";
         assert_eq!(without_block(text.as_bytes()), Ok(Some(b"a = 1\nb = 3\n".to_vec())));
         let text = put(None, &["x = 2"]) + "b = 3\n";

@@ -13,7 +13,7 @@ fn choice(text: &str) -> Choice {
     text.parse().expect("a choice")
 }
 
-/// What a choice comes to: `algorithm/faninout/segsize/max_requests`.
+/// Returns the effective choice as `algorithm/faninout/segsize/max_requests`.
 fn runs(release: Release, text: &str, call: &Call) -> String {
     let effective = effective(release, call.collective, choice(text), call);
     assert!(matches!(effective.algorithm, Runs(algorithm) if algorithm.id == effective.choice.algorithm));
@@ -21,7 +21,7 @@ fn runs(release: Release, text: &str, call: &Call) -> String {
     effective.choice.to_string()
 }
 
-/// The same for an algorithm with every parameter 0: the id alone.
+/// Returns the id of the algorithm that runs for this one with every parameter 0.
 fn id(release: Release, algorithm: u32, call: &Call) -> u32 {
     let effective = effective(release, call.collective, Choice::plain(algorithm), call);
     match effective.algorithm {
@@ -152,8 +152,8 @@ fn messages_go_in_segments_where_these_are_smaller() {
     }
     let reasons = |text, call: &Call| effective(Release::V5_0, call.collective, choice(text), call).reasons;
     let small = call(Collective::Bcast, 8, 16);
-    assert_eq!(reasons("3/0/8192/0", &small), ["segments of 8KiB hold all of 64B: it goes in one piece"]);
-    assert_eq!(reasons("3/0/2/0", &small), ["segments of 2B hold no element of 4B: it goes in one piece"]);
+    assert_eq!(reasons("3/0/8192/0", &small), ["segments of 8 KiB hold all of 64 B: it goes in one piece"]);
+    assert_eq!(reasons("3/0/2/0", &small), ["segments of 2 B hold no element of 4 B: it goes in one piece"]);
     assert_eq!(reasons("1/0/8192/0", &small), ["basic_linear has no segments: it goes in one piece"]);
     // Gather: the first segment of a block.
     assert_eq!(runs(Release::V5_0, "3/0/1024/0", &call(Collective::Gather, 8, 1024)), "3/0/1024/0");

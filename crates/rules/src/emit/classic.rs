@@ -9,24 +9,24 @@ use crate::hazard::RankRange;
 use crate::registry;
 use crate::table::{RankSteps, RuleTable, SizeSteps};
 
-/// How a classic file is written.
+/// Variant of the classic format.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Style {
-    /// Whether it has a version line and a fifth column.
+    /// True if the file has a version line and a fifth column.
     pub(super) version_2: bool,
-    /// Whether boundaries between communicator sizes are listed twice, for 6.0.
+    /// True if boundaries between communicator sizes are listed twice, for 6.0.
     pub(super) doubled: bool,
 }
 
-/// A communicator rule: the size that is listed, comments above, and the message rules.
-struct CommRule {
+/// A communicator rule: the listed size, the comments above it, and the message rules.
+struct CommRuleText {
     size: u64,
     notes: Vec<String>,
-    rules: Vec<Rule>,
+    rules: Vec<RuleText>,
 }
 
 /// A message rule: its numbers and its comment.
-struct Rule {
+struct RuleText {
     numbers: Vec<u64>,
     comment: String,
 }
@@ -35,7 +35,7 @@ struct Rule {
 ///
 /// Every file has a comment: a lone `0` would be JSON to Open MPI 6.0.
 pub(super) fn text(table: &RuleTable, notes: &Notes, style: Style) -> String {
-    let collectives: Vec<(Collective, Vec<CommRule>)> = table
+    let collectives: Vec<(Collective, Vec<CommRuleText>)> = table
         .collectives()
         .map(|(collective, blocks)| (collective, comm_rules(collective, blocks, notes, style)))
         .collect();
@@ -46,13 +46,13 @@ pub(super) fn text(table: &RuleTable, notes: &Notes, style: Style) -> String {
             *width = (*width).max(number.to_string().len());
         }
     }
-    let aligned = |rule: &Rule| {
+    let aligned = |rule: &RuleText| {
         let widths = columns.into_iter().chain([1]);
         let columns: Vec<String> =
             rule.numbers.iter().zip(widths).map(|(number, width)| format!("{number:>width$}")).collect();
         columns.join(" ")
     };
-    let opening = |comm_rule: &CommRule| format!("{} {}", comm_rule.size, comm_rule.rules.len());
+    let opening = |comm_rule: &CommRuleText| format!("{} {}", comm_rule.size, comm_rule.rules.len());
     let lines = every_comm_rule()
         .flat_map(|comm_rule| comm_rule.rules.iter().map(aligned).chain([opening(comm_rule)]))
         .map(|line| line.len());
@@ -106,15 +106,15 @@ fn header(notes: &Notes, style: Style) -> Vec<String> {
 /// The communicator rules: with blocks b0 b1 .. that begin at 0 s1 s2 .., the list 0:b0 s1:b1 s2:b2 .., or doubled
 /// s1:b0 s1:b1 s2:b1 s2:b2 ..
 ///
-/// Up to 5.0 a rule holds from its size on, and of two with the same size the later counts; below the first size the
-/// first rule holds. In 6.0 a rule holds up to its size, and at a repeated size the later has an empty range.
-fn comm_rules(collective: Collective, blocks: &RankSteps, notes: &Notes, style: Style) -> Vec<CommRule> {
+/// Up to 5.0 a rule applies from its size on, of two with the same size the later counts, and below the first size the
+/// first rule applies. In 6.0 a rule applies up to its size, and at a repeated size the later one has an empty range.
+fn comm_rules(collective: Collective, blocks: &RankSteps, notes: &Notes, style: Style) -> Vec<CommRuleText> {
     let blocks: Vec<_> = blocks.iter().collect();
     let rule = |size: u64, (first, end, sizes): &(u64, Option<u64>, &SizeSteps), again: bool| {
         let ranks = RankRange { first: *first, end: *end };
         let words = if again { format!("{ranks}, repeated for Open MPI 6.0") } else { ranks.to_string() };
         let own = notes.blocks.get(&(collective, *first)).filter(|_| !again);
-        CommRule {
+        CommRuleText {
             size,
             notes: std::iter::once(words).chain(own.into_iter().flatten().cloned()).collect(),
             rules: sizes
@@ -133,7 +133,7 @@ fn comm_rules(collective: Collective, blocks: &RankSteps, notes: &Notes, style: 
     pairs.flat_map(|(index, pair)| [rule(pair[1].0, &pair[0], index > 0), rule(pair[1].0, &pair[1], false)]).collect()
 }
 
-fn message_rule(collective: Collective, size: u64, choice: Choice, note: Option<&String>, style: Style) -> Rule {
+fn message_rule(collective: Collective, size: u64, choice: Choice, note: Option<&String>, style: Style) -> RuleText {
     let Choice { algorithm, faninout, segsize, max_requests } =
         if choice.is_builtin() { Choice::BUILTIN } else { choice };
     let mut numbers = vec![size, algorithm.into(), faninout.into(), segsize];
@@ -143,5 +143,5 @@ fn message_rule(collective: Collective, size: u64, choice: Choice, note: Option<
     let known = registry::in_any_release(collective, algorithm);
     let words = registry::words(known, Choice { algorithm, faninout, segsize, max_requests });
     let note = note.map(|note| format!("; {}", harmless(note))).unwrap_or_default();
-    Rule { numbers, comment: words + &note }
+    RuleText { numbers, comment: words + &note }
 }

@@ -1,4 +1,4 @@
-//! Why a table is not written.
+//! Reasons for refusing to write a table.
 
 use crate::behaviour::Behaviour;
 use crate::choice::Choice;
@@ -7,27 +7,27 @@ use crate::hazard::{self, Hazard, RankRange};
 use crate::registry::{self, UnknownAlgorithm};
 use crate::table::RuleTable;
 
-/// Why a table is not written.
+/// Reason for refusing to write a table.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EmitError {
     /// It would break programs.
     #[error("the rules are not safe to use: {}", sentences(.0))]
     Hazards(Vec<Hazard>),
-    /// A version that the file is for does not read its format.
+    /// One of its versions does not read the format.
     #[error("Open MPI {version} does not read {format} rules files; {remedy}")]
     Unreadable {
         /// The versions.
         version: &'static str,
         /// The format.
         format: &'static str,
-        /// What to do instead.
+        /// Advice for the user.
         remedy: &'static str,
     },
-    /// A version that the file is for does not have an algorithm, and would fail in the call.
+    /// One of its versions lacks an algorithm and would fail in the call.
     #[error("{0}")]
     UnknownAlgorithm(UnknownAlgorithm),
-    /// Version 1 has no column for it.
-    #[error("{collective} {choice} for {ranks} bounds its requests, which a classic file of version 1 cannot say")]
+    /// A bound on requests, for which version 1 has no column.
+    #[error("{collective} {choice} for {ranks} bounds its requests, which a classic file of version 1 cannot express")]
     MaxRequests {
         /// The collective.
         collective: Collective,
@@ -43,7 +43,7 @@ pub enum EmitError {
         collective: Collective,
         /// The communicator sizes.
         ranks: RankRange,
-        /// What the number counts.
+        /// Quantity that is too large.
         what: &'static str,
         /// The number.
         value: u64,
@@ -60,7 +60,7 @@ fn sentences(hazards: &[Hazard]) -> String {
 /// The largest C `int`, which holds communicator sizes, algorithms, fan-outs, and segment sizes on their way to use.
 pub(crate) const INT_MAX: u64 = i32::MAX as u64;
 
-/// The largest C `long`, which message sizes are read as.
+/// The largest C `long`, the type of message sizes.
 pub(crate) const LONG_MAX: u64 = i64::MAX as u64;
 
 /// Refuses a table with hazards that are not accepted.
@@ -79,7 +79,7 @@ pub(super) fn refuse_unknown(table: &RuleTable, versions: &[Behaviour]) -> Resul
     Ok(())
 }
 
-/// Refuses numbers that Open MPI would truncate, and bounds on requests where the format has no field for `requests`.
+/// Refuses numbers that Open MPI would truncate, and bounds on requests unless the format has a field for `requests`.
 pub(super) fn refuse_inexpressible(table: &RuleTable, requests: bool) -> Result<(), EmitError> {
     for (collective, (first, end), start, choice) in table.choices() {
         let ranks = RankRange { first, end };

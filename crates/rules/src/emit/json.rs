@@ -1,23 +1,23 @@
-//! The text of a JSON file. Open MPI ignores members that it does not know, so that comments can be said.
+//! The text of a JSON file. Open MPI ignores unknown members, so comments are possible.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use super::notes::{Notes, harmless};
-use crate::apart::Apart;
 use crate::call::Distribution;
 use crate::choice::Choice;
 use crate::collective::Collective;
 use crate::hazard::RankRange;
+use crate::layout_rules::LayoutRules;
 use crate::registry;
 use crate::release::Release;
 use crate::table::{RuleTable, SizeSteps};
 
-/// What no key of Open MPI's is.
+/// Key of comments, which Open MPI does not know.
 const COMMENT: &str = "\"comment\": ";
 
-/// The text: integers only, ranges without gaps, no largest size where there is none, and one rule per line.
-pub(super) fn text(table: &RuleTable, apart: &[Apart], notes: &Notes) -> String {
+/// The text: integers only, ranges without gaps, no largest size if there is none, and one rule per line.
+pub(super) fn text(table: &RuleTable, layout_rules: &[LayoutRules], notes: &Notes) -> String {
     let mut text = String::from("{\n  \"rule_file_version\": 3,\n  \"module\": \"tuned\",\n");
     // The minus is the first thing that a reader of classic files sees behind the version: it rejects any negative number.
     let fixed = [
@@ -30,10 +30,10 @@ pub(super) fn text(table: &RuleTable, apart: &[Apart], notes: &Notes) -> String 
     text.push_str("  \"collectives\": {");
     let nothing = Notes::default();
     let named: BTreeSet<Collective> =
-        table.collectives().map(|(own, _)| own).chain(apart.iter().map(|block| block.collective)).collect();
+        table.collectives().map(|(own, _)| own).chain(layout_rules.iter().map(|block| block.collective)).collect();
     separated(&mut text, "\n", named.into_iter(), |text, collective| {
         let _ = write!(text, "    \"{collective}\": [");
-        let first = apart.iter().filter(|block| block.collective == collective).map(|block| {
+        let first = layout_rules.iter().filter(|block| block.collective == collective).map(|block| {
             let ranks = RankRange { first: block.ranks.0.into(), end: Some(u64::from(block.ranks.0) + 1) };
             (block.distribution, ranks, &block.sizes, &nothing)
         });
@@ -87,7 +87,7 @@ fn block(
     text.push_str("\n        ]\n      }");
 }
 
-/// Elements with commas between them, each behind this.
+/// Elements separated by commas, each after this text.
 fn separated<T>(text: &mut String, before: &str, items: impl Iterator<Item = T>, write: impl Fn(&mut String, T)) {
     for (place, item) in items.enumerate() {
         text.push_str(if place > 0 { "," } else { "" });

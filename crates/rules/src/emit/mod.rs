@@ -1,6 +1,7 @@
-//! From a rule table to a file that every version it is for reads alike.
+//! Writing a rule table as a file that every version it is for reads alike.
 
 mod classic;
+pub mod confirmation;
 mod error;
 mod json;
 mod notes;
@@ -9,12 +10,12 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::apart::{Apart, table_of};
 use crate::behaviour::Behaviour;
 use crate::call::Distribution;
 use crate::choice::Choice;
 use crate::collective::Collective;
 use crate::hazard::Hazard;
+use crate::layout_rules::{LayoutRules, table_of};
 use crate::names;
 use crate::names::UnknownName;
 use crate::table::RuleTable;
@@ -38,12 +39,12 @@ pub enum TargetFormat {
     Json,
 }
 
-/// What a file is written for.
+/// Format of a file, and its versions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
     /// Its format.
     pub format: TargetFormat,
-    /// The versions that shall read it.
+    /// The versions that will read it.
     pub versions: Vec<Behaviour>,
 }
 
@@ -54,7 +55,7 @@ names!(TargetFormat {
 });
 
 impl TargetFormat {
-    /// Whether a version reads it.
+    /// Returns true if a version reads the format.
     pub fn is_read_by(self, version: &Behaviour) -> bool {
         match self {
             Self::Classic => true,
@@ -86,13 +87,13 @@ impl Target {
     }
 }
 
-/// The text of a file that means [`portable`] of this table to every version that it is for. Tables with hazards are
-/// refused; hazards are judged for all releases, since a file outlives the Open MPI that it was made for.
+/// The text of a file that means [`portable`] of this table to every version of the target. Tables with hazards are
+/// refused; hazards are judged for all releases, since a file may outlive its Open MPI.
 pub fn write(table: &RuleTable, notes: &Notes, target: &Target) -> Result<String, EmitError> {
     write_accepting(table, notes, target, |_| false)
 }
 
-/// The same, but hazards that the caller accepts are written.
+/// Like [`write()`], but also writes tables whose hazards the caller accepts.
 pub fn write_accepting(
     table: &RuleTable,
     notes: &Notes,
@@ -121,46 +122,46 @@ fn text(table: &RuleTable, notes: &Notes, format: TargetFormat, doubled: bool) -
     })
 }
 
-/// Whether a choice bounds its requests, so that only versions that know `rule-file-version-2` read the file.
+/// Returns true if any choice bounds its requests, so that only versions that know `rule-file-version-2` read the file.
 pub fn bounds_requests(table: &RuleTable) -> bool {
     table.choices().any(|(.., choice)| choice.max_requests > 0 && !choice.is_builtin())
 }
 
-/// The text of a classic file that means exactly this table to every release: of version 1, which all of them read,
-/// unless a choice bounds its requests, which only version 2 can say.
+/// The text of a classic file that means exactly this table to every release: version 1, which all of them read, or
+/// version 2 if a choice bounds its requests.
 pub fn classic(table: &RuleTable, notes: &Notes, accepted: impl Fn(&Hazard) -> bool) -> Result<String, EmitError> {
     refuse_hazards(table, accepted)?;
     let format = if bounds_requests(table) { TargetFormat::V2 } else { TargetFormat::Classic };
     text(table, notes, format, true)
 }
 
-/// The text of a JSON file that means this table, but on communicators that lie as one of these says what that one says: first
-/// match wins, so that these come first.
-pub fn json_apart(
+/// The text of a JSON file that means this table, except on communicators with one of these arrangements. Their rules
+/// come first, since the first match wins.
+pub fn json_with_layouts(
     table: &RuleTable,
-    apart: &[Apart],
+    layout_rules: &[LayoutRules],
     notes: &Notes,
     accepted: impl Fn(&Hazard) -> bool,
 ) -> Result<String, EmitError> {
     let table = portable(table);
     let mut tables = vec![table.clone()];
-    tables.extend(Distribution::ALL.into_iter().map(|distribution| portable(&table_of(apart, distribution))));
+    tables.extend(Distribution::ALL.into_iter().map(|distribution| portable(&table_of(layout_rules, distribution))));
     for table in &tables {
         refuse_hazards(table, &accepted)?;
         refuse_unknown(table, &Target::all(TargetFormat::Json).versions)?;
         refuse_inexpressible(table, true)?;
     }
-    let portable = |block: &Apart| {
+    let portable = |block: &LayoutRules| {
         let sizes = block.sizes.map(|choice| portable_choice(block.collective, *choice));
-        Apart { sizes, ..block.clone() }
+        LayoutRules { sizes, ..block.clone() }
     };
-    let apart: Vec<Apart> =
-        apart.iter().filter(|block| block.distribution != Distribution::Any).map(portable).collect();
-    Ok(json::text(&table, &apart, notes))
+    let layout_rules: Vec<LayoutRules> =
+        layout_rules.iter().filter(|block| block.distribution != Distribution::Any).map(portable).collect();
+    Ok(json::text(&table, &layout_rules, notes))
 }
 
-/// The table as it is written: allgather's Bruck gets a fan-out of 2 at least, which up to 5.0 ignores and with which
-/// 6.0 does the same; below 2 it would never end there. Beside algorithm 0 nothing is said.
+/// The table as it is written: allgather's Bruck gets a fan-out of at least 2, which releases up to 5.0 ignore; 6.0
+/// then runs the same algorithm, while a smaller one would never end. Algorithm 0 has no parameters.
 pub fn portable(table: &RuleTable) -> RuleTable {
     table.map(portable_choice)
 }

@@ -11,11 +11,11 @@ pub struct Notes {
     pub header: Vec<String>,
     /// Lines above a communicator rule, by the first of its communicator sizes.
     pub blocks: BTreeMap<(Collective, u64), Vec<String>>,
-    /// Comment behind a message rule, by the first communicator size and the first lookup byte that it serves.
+    /// Comment after a message rule, by the first communicator size and first lookup byte that use it.
     pub rules: BTreeMap<(Collective, u64, u64), String>,
 }
 
-/// The text as one line of printable ASCII, which a reader skips to the end of the line whatever it says.
+/// The text as one line of printable ASCII, which readers of the format skip.
 pub(crate) fn harmless(text: &str) -> String {
     let harmless = |c: char| match c {
         ' '..='~' => c,

@@ -1,4 +1,4 @@
-//! What is written reads back, in every format, on every version that it is for.
+//! Tests that written files read back, in every format, with every version of the target.
 
 use proptest::prelude::*;
 
@@ -18,7 +18,7 @@ fn always(collective: Collective, choice: &str) -> RuleTable {
     table_of(collective, Steps::constant(Steps::constant(choice.parse().expect("a choice"))))
 }
 
-/// Bcast: builtin below 4 ranks, two ranges for 4 to 7, one choice from 8 on.
+/// Rules for bcast: builtin below 4 ranks, two ranges for 4 to 7, one choice from 8 on.
 fn example() -> (RuleTable, Notes) {
     let mut four = Steps::constant(Choice::plain(1));
     four.set(65536, None, Choice::plain(3).with_segsize(8192));
@@ -58,16 +58,16 @@ fn a_file_of_version_1_looks_like_this() {
 4               # communicator sizes
 # fewer than 4 ranks
 4 1             # communicator size, message sizes
-    0 0 0    0  # builtin
+    0 0 0    0  # default
 # 4 to 7 ranks
 # 2 nodes x 2
 4 2             # communicator size, message sizes
     0 1 0    0  # basic_linear
-65536 3 0 8192  # pipeline, 8KiB segments; saves 41 %
+65536 3 0 8192  # pipeline, 8 KiB segments; saves 41 %
 # 4 to 7 ranks, repeated for Open MPI 6.0
 8 2             # communicator size, message sizes
     0 1 0    0  # basic_linear
-65536 3 0 8192  # pipeline, 8KiB segments
+65536 3 0 8192  # pipeline, 8 KiB segments
 # 8 ranks and more
 8 1             # communicator size, message sizes
     0 2 4    0  # chain, fan-out 4
@@ -81,7 +81,7 @@ fn a_file_of_version_2_looks_like_this() {
     let text = write(&table, &notes, &Target::all(TargetFormat::V2)).expect("no hazards");
     assert!(text.starts_with("rule-file-version-2\n# tuned on a \"cluster\"\n#\n# Rules for"), "{text}");
     assert!(text.contains("\n    0 4 0    0 8  # linear_sync, at most 8 requests\n"), "{text}");
-    assert!(text.contains("\n65536 3 0 8192    # pipeline, 8KiB segments; saves 41 %\n"), "{text}");
+    assert!(text.contains("\n65536 3 0 8192    # pipeline, 8 KiB segments; saves 41 %\n"), "{text}");
     for version in &Target::all(TargetFormat::V2).versions {
         assert_eq!(means(&text, version), table, "{version}");
     }
@@ -117,7 +117,7 @@ fn a_json_file_looks_like_this() {
         "comment": "fewer than 4 ranks",
         "comm_size_min": 0, "comm_size_max": 3,
         "rules": [
-          { "msg_size_min": 0, "alg": 0, "comment": "builtin" }
+          { "msg_size_min": 0, "alg": 0, "comment": "default" }
         ]
       },
       {
@@ -128,7 +128,7 @@ fn a_json_file_looks_like_this() {
         "comm_size_min": 4, "comm_size_max": 7,
         "rules": [
           { "msg_size_min": 0, "msg_size_max": 65535, "alg": 1, "faninout": 0, "seg_size": 0, "reqs": 0, "comment": "basic_linear" },
-          { "msg_size_min": 65536, "alg": 3, "faninout": 0, "seg_size": 8192, "reqs": 0, "comment": "pipeline, 8KiB segments; saves 41 %" }
+          { "msg_size_min": 65536, "alg": 3, "faninout": 0, "seg_size": 8192, "reqs": 0, "comment": "pipeline, 8 KiB segments; saves 41 %" }
         ]
       },
       {
@@ -251,7 +251,7 @@ fn an_empty_table_is_a_legal_file() {
     assert!(classic(&RuleTable::new(), &Notes::default(), |_| false).expect("no hazards").contains('#'));
 }
 
-/// Any choice that files can say.
+/// Any choice that files can express.
 fn choice() -> impl Strategy<Value = Choice> {
     let segsize = prop::sample::select(vec![0u64, 1024, 8192, i32::MAX as u64]);
     (0u32..6, 0u32..5, segsize, prop::sample::select(vec![0u32, 1, 8, i32::MAX as u32])).prop_map(
@@ -326,21 +326,21 @@ proptest! {
     }
 }
 
-/// What is for one distribution comes first, and also where it leaves the decision to Open MPI.
+// Blocks of one distribution come first, even if they leave the decision to Open MPI.
 #[test]
 fn blocks_of_one_distribution_read_back_apart() {
     let (table, notes) = example();
-    let apart = |ranks, distribution, sizes| {
+    let rules = |ranks, distribution, sizes| {
         let ranks = crate::units::Ranks(ranks);
-        Apart { collective: Collective::Bcast, ranks, distribution, sizes }
+        LayoutRules { collective: Collective::Bcast, ranks, distribution, sizes }
     };
     let binomial = Steps::constant(Choice::plain(6));
     let blocks = [
-        apart(4, Distribution::OnePerNode, binomial.clone()),
-        apart(5, Distribution::SingleNode, Steps::constant(Choice::BUILTIN)),
+        rules(4, Distribution::OnePerNode, binomial.clone()),
+        rules(5, Distribution::SingleNode, Steps::constant(Choice::BUILTIN)),
     ];
-    let text = json_apart(&table, &blocks, &notes, |_| true).expect("can be written");
-    let version = Behaviour::of("6.0.0".parse().expect("a version")).expect("known");
+    let text = json_with_layouts(&table, &blocks, &notes, |_| true).expect("can be written");
+    let version = Behaviour::from_version("6.0.0".parse().expect("a version")).expect("known");
     let Load::Accepted(file) = load(text.as_bytes(), &version) else { panic!("{text}") };
     assert_eq!(file.to_table(), portable(&table));
     let on = |distribution, ranks| {

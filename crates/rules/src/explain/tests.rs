@@ -2,7 +2,7 @@ use super::*;
 use crate::file::load;
 use crate::units::Bytes;
 
-fn explained(text: &str, call_: &Call) -> Vec<Group<Answer<Served>>> {
+fn explained(text: &str, call_: &Call) -> Vec<VersionGroup<Answer<Explanation>>> {
     let lines = Lines::new(text.as_bytes());
     group(
         Behaviour::distinct()
@@ -15,12 +15,12 @@ fn explained(text: &str, call_: &Call) -> Vec<Group<Answer<Served>>> {
 fn equal_answers_are_one_group() {
     let text = "1 7 3\n2 1\n0 1 0 0\n4 1\n0 6 0 0 # binomial\n8 1\n0 3 0 0\n";
     let groups = explained(text, &Call::new(Collective::Bcast, Ranks(2), Bytes(8)));
-    let labels: Vec<_> = groups.iter().map(Group::label).collect();
+    let labels: Vec<_> = groups.iter().map(VersionGroup::label).collect();
     assert_eq!(labels, ["Open MPI 4.0, 4.1, 5.0", "Open MPI 6.0"]);
     let Answer::Accepted(served) = &groups[1].answer else { panic!("{groups:?}") };
     let place = Excerpt { line: 5, text: "0 6 0 0 # binomial".to_owned() };
     assert_eq!((served.place.as_ref(), served.runs.as_str()), (Some(&place), "binomial"));
-    // The last size serves alike, by another line of thought.
+    // The last size has the same effect, by another line of thought.
     assert_eq!(explained(text, &Call::new(Collective::Bcast, Ranks(9), Bytes(8))).len(), 1);
 }
 
@@ -29,7 +29,7 @@ fn errors_and_endless_loops_are_outcomes() {
     let ends = |text, ranks| {
         let collective = Collective::Allgather;
         let groups = explained(text, &Call::new(collective, Ranks(ranks), Bytes(8)));
-        let end = |group: &Group<Answer<Served>>| match &group.answer {
+        let end = |group: &VersionGroup<Answer<Explanation>>| match &group.answer {
             Answer::Accepted(served) => served.end,
             other => panic!("{other:?}"),
         };

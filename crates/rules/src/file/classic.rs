@@ -1,6 +1,6 @@
 //! The classic format, field by field.
 
-use super::index::{Index, Search};
+use super::index::{Index, SearchMethod};
 use super::model::{CollectiveRules, CommRule, Rule, RuleState};
 use super::rejection::{ClassicFault, Field};
 use crate::call::Distribution;
@@ -9,49 +9,49 @@ use crate::collective::Collective;
 use crate::span::Span;
 use crate::tokens::{HEADER, Number, Tokens};
 
-/// Why a text is no classic file, and where.
+/// Error that makes a text an invalid classic file, with its place.
 #[derive(Debug)]
-pub(crate) struct Fault {
+pub(crate) struct ClassicRejection {
     pub(crate) span: Span,
     pub(crate) rejection: ClassicFault,
-    /// Whether memory is overwritten before the text is found out.
+    /// True if memory is overwritten before the error is noticed.
     pub(crate) overwrites: bool,
 }
 
-impl Fault {
+impl ClassicRejection {
     fn new(span: Span, rejection: ClassicFault) -> Self {
         Self { span, rejection, overwrites: false }
     }
 }
 
-/// Reads a classic file: the number of its version line, if it is read and there, and its collectives.
+/// Reads a classic file: the number of its version line, if the version reads it, and its collectives.
 ///
-/// `inherited` is the `max_requests` of rules that do not say it. Takes time and memory linear in the length, whatever
-/// the counts say.
+/// `inherited` is the `max_requests` of rules without one. Takes time and memory linear in the length, whatever the
+/// counts say.
 pub(crate) fn read(
     bytes: &[u8],
     reads_header: bool,
     shifts_sizes: bool,
     inherited: u32,
-) -> Result<(Option<i64>, Vec<CollectiveRules>), Fault> {
+) -> Result<(Option<i64>, Vec<CollectiveRules>), ClassicRejection> {
     let mut tokens = Tokens::new(bytes);
     // `fscanf("rule-file-version-%d")` at the very beginning; what it matched before it failed stays consumed.
     let header = if reads_header && tokens.skip_prefix(HEADER) { tokens.scan_decimal() } else { None };
     let requests = header.is_some_and(|version| version > 1);
-    let mut fields = Fields { tokens, bytes, requests, shifts_sizes, inherited };
+    let mut fields = FieldReader { tokens, bytes, requests, shifts_sizes, inherited };
     let count = fields.next(Field::Collectives)?;
     if count.value > u64::from(Collective::ID_COUNT) {
         let rejection = ClassicFault::TooManyCollectives { line: count.span.line(bytes), count: count.value };
-        return Err(Fault::new(count.span, rejection));
+        return Err(ClassicRejection::new(count.span, rejection));
     }
     let collectives = (0..count.value).map(|_| fields.collective()).collect::<Result<_, _>>()?;
     Ok((header, collectives))
 }
 
-struct Fields<'t> {
+struct FieldReader<'t> {
     tokens: Tokens<'t>,
     bytes: &'t [u8],
-    /// Whether rules may have a fifth column.
+    /// True if rules may have a fifth column.
     requests: bool,
     shifts_sizes: bool,
     inherited: u32,
@@ -70,21 +70,23 @@ impl Got {
     }
 }
 
-impl Fields<'_> {
-    fn next(&mut self, field: Field) -> Result<Got, Fault> {
+impl FieldReader<'_> {
+    fn next(&mut self, field: Field) -> Result<Got, ClassicRejection> {
         let Some(Number { value, span }) = self.tokens.next() else {
             let span = Span::at(self.bytes.len());
-            return Err(Fault::new(span, ClassicFault::End { line: span.line(self.bytes), field }));
+            return Err(ClassicRejection::new(span, ClassicFault::End { line: span.line(self.bytes), field }));
         };
         match u64::try_from(value) {
             Ok(value) => Ok(Got { value, span }),
-            Err(_) => Err(Fault::new(span, ClassicFault::Negative { line: span.line(self.bytes), field, value })),
+            Err(_) => {
+                Err(ClassicRejection::new(span, ClassicFault::Negative { line: span.line(self.bytes), field, value }))
+            }
         }
     }
 
-    /// For how many entries Open MPI makes room: it keeps the count in a C `int` for that, but reads as many entries as
-    /// the whole `long` says. Seen on 5.0.11: a count of 2^32 corrupts memory, and `MPI_Init` aborts.
-    fn room(&self, count: &Got, field: Field) -> Result<u64, Fault> {
+    /// The number of entries that Open MPI allocates: it truncates the count to a C `int` for that, but reads as many
+    /// entries as the whole `long` says. Seen on 5.0.11: a count of 2^32 corrupts memory, and `MPI_Init` aborts.
+    fn room(&self, count: &Got, field: Field) -> Result<u64, ClassicRejection> {
         match i32::try_from(count.value) {
             Ok(_) => Ok(count.value),
             // A negative number of entries is refused by the allocator.
@@ -93,15 +95,18 @@ impl Fields<'_> {
         }
     }
 
-    fn too_many(&self, count: &Got, field: Field) -> Fault {
-        Fault::new(count.span, ClassicFault::TooMany { line: count.span.line(self.bytes), field, count: count.value })
+    fn too_many(&self, count: &Got, field: Field) -> ClassicRejection {
+        ClassicRejection::new(
+            count.span,
+            ClassicFault::TooMany { line: count.span.line(self.bytes), field, count: count.value },
+        )
     }
 
-    fn collective(&mut self) -> Result<CollectiveRules, Fault> {
+    fn collective(&mut self) -> Result<CollectiveRules, ClassicRejection> {
         let name = self.next(Field::CollectiveId)?;
         let Some(id) = u32::try_from(name.value).ok().filter(|id| *id < Collective::ID_COUNT) else {
             let rejection = ClassicFault::NoSuchCollective { line: name.span.line(self.bytes), id: name.value };
-            return Err(Fault::new(name.span, rejection));
+            return Err(ClassicRejection::new(name.span, rejection));
         };
         let count = self.next(Field::CommRules)?;
         let room = self.room(&count, Field::CommRules)?;
@@ -110,7 +115,7 @@ impl Fields<'_> {
         for place in 0..count.value {
             let mut comm_rule = self.comm_rule()?;
             if place >= room {
-                return Err(Fault { overwrites: true, ..self.too_many(&count, Field::CommRules) });
+                return Err(ClassicRejection { overwrites: true, ..self.too_many(&count, Field::CommRules) });
             }
             if self.shifts_sizes {
                 let last = place + 1 == count.value;
@@ -124,18 +129,18 @@ impl Fields<'_> {
         Ok(CollectiveRules { id, collective, span, name: name.span, replaced: false, comm_rules, index: Vec::new() })
     }
 
-    fn comm_rule(&mut self) -> Result<CommRule, Fault> {
+    fn comm_rule(&mut self) -> Result<CommRule, ClassicRejection> {
         let size = self.next(Field::CommSize)?;
         let count = self.next(Field::MessageRules)?;
-        let search = if self.shifts_sizes { Search::FirstMatch } else { Search::Walk };
+        let search = if self.shifts_sizes { SearchMethod::FirstMatch } else { SearchMethod::Walk };
         let room = self.room(&count, Field::MessageRules)?;
         let mut rules: Vec<Rule> = Vec::new();
         for place in 0..count.value {
             let rule = self.rule(rules.is_empty())?;
             if place >= room {
-                return Err(Fault { overwrites: true, ..self.too_many(&count, Field::MessageRules) });
+                return Err(ClassicRejection { overwrites: true, ..self.too_many(&count, Field::MessageRules) });
             }
-            if let Some(before) = rules.last_mut().filter(|_| search == Search::FirstMatch) {
+            if let Some(before) = rules.last_mut().filter(|_| search == SearchMethod::FirstMatch) {
                 // A size 0 wraps to the largest number, in `size_t`.
                 before.max = rule.min.wrapping_sub(1);
             }
@@ -156,7 +161,7 @@ impl Fields<'_> {
         Ok(comm_rule)
     }
 
-    fn rule(&mut self, first: bool) -> Result<Rule, Fault> {
+    fn rule(&mut self, first: bool) -> Result<Rule, ClassicRejection> {
         let size = self.next(Field::MessageSize)?;
         let algorithm = self.next(Field::Algorithm)?.int();
         let faninout = self.next(Field::Faninout)?.int();
@@ -164,7 +169,7 @@ impl Fields<'_> {
         let said = if self.requests && self.tokens.digit_follows() { self.tokens.next() } else { None };
         if first && size.value != 0 {
             let rejection = ClassicFault::FirstSize { line: size.span.line(self.bytes), size: size.value };
-            return Err(Fault::new(size.span, rejection));
+            return Err(ClassicRejection::new(size.span, rejection));
         }
         let max_requests = said.map_or(self.inherited, |number| number.value as u32);
         Ok(Rule {

@@ -1,29 +1,29 @@
-//! Which entry of a list serves a size, in logarithmic time whatever the order of the list.
+//! Search for the entry of a list that applies to a size, in logarithmic time for any order of the list.
 
-/// A range of sizes, both ends included; empty where the end lies before the beginning.
+/// A range of sizes, both ends included; empty if the end lies before the beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Range {
+pub(super) struct SizeRange {
     pub(super) min: u64,
     pub(super) max: u64,
 }
 
-/// How a list of ranges is searched.
+/// Method by which Open MPI searches a list of ranges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Search {
-    /// Up to 5.0: step on while an entry's `min` is not larger than the size, and keep the last; where not even the
-    /// first passes, keep that. The ends play no part.
+pub(super) enum SearchMethod {
+    /// Up to 5.0: advance while an entry's `min` is not larger than the size, and use the last one; if even the first
+    /// is larger, use that. The ends do not matter.
     Walk,
     /// From 6.0 on: the first range that holds the size.
     FirstMatch,
 }
 
-/// What a list comes to.
+/// Search index of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Index {
-    /// The list ascends (without overlaps, where the first match counts): it is its own index. Long ones have their
-    /// starts beside them, since entries are wide and each step of a search would miss the cache.
+    /// The list ascends (without overlaps for first match), so it is its own index. Long lists have a separate list of
+    /// starts, since entries are wide and each step of a search would miss the cache.
     Sorted(Option<Box<Starts>>),
-    /// Starts of the steps from 0 on, and the entry that serves each; for lists that are out of order.
+    /// Starts of the steps from 0 on, with the entry that applies in each; for unordered lists.
     Steps(Vec<(u64, Option<u32>)>),
 }
 
@@ -37,8 +37,8 @@ pub(super) struct Starts {
 const STRIDE: usize = 32;
 
 impl Starts {
-    /// The starts of a list that is long enough to need them.
-    fn new(ranges: impl ExactSizeIterator<Item = Range>) -> Option<Box<Self>> {
+    /// The starts of a list, if it is long enough to need them.
+    fn new(ranges: impl ExactSizeIterator<Item = SizeRange>) -> Option<Box<Self>> {
         if ranges.len() <= 2 * STRIDE {
             return None;
         }
@@ -47,7 +47,7 @@ impl Starts {
         Some(Box::new(Self { all, coarse }))
     }
 
-    /// How many are not larger than a size.
+    /// Counts the starts that are not larger than a size.
     fn passed(&self, size: u64) -> usize {
         let coarse = self.coarse.partition_point(|start| *start <= size);
         let Some(begin) = coarse.checked_sub(1).map(|coarse| coarse * STRIDE) else { return 0 };
@@ -57,18 +57,26 @@ impl Starts {
 }
 
 impl Index {
-    /// The index of a list, in time linear in its length where it is in order, and `n log n` where it is not.
-    pub(super) fn new(search: Search, ranges: impl ExactSizeIterator<Item = Range> + Clone) -> Self {
+    /// The index of a list, in time linear in its length if it is ordered, else `n log n`.
+    pub(super) fn new(search: SearchMethod, ranges: impl ExactSizeIterator<Item = SizeRange> + Clone) -> Self {
         match search {
-            Search::Walk if ranges.clone().is_sorted_by_key(|range| range.min) => Self::Sorted(Starts::new(ranges)),
-            Search::Walk => Self::Steps(walk(ranges)),
-            Search::FirstMatch if disjoint(ranges.clone()) => Self::Sorted(Starts::new(ranges)),
-            Search::FirstMatch => Self::Steps(first_match(&ranges.collect::<Vec<_>>())),
+            SearchMethod::Walk if ranges.clone().is_sorted_by_key(|range| range.min) => {
+                Self::Sorted(Starts::new(ranges))
+            }
+            SearchMethod::Walk => Self::Steps(walk(ranges)),
+            SearchMethod::FirstMatch if disjoint(ranges.clone()) => Self::Sorted(Starts::new(ranges)),
+            SearchMethod::FirstMatch => Self::Steps(first_match(&ranges.collect::<Vec<_>>())),
         }
     }
 
-    /// The entry of a list that serves a size; `range` gives the list that the index was made of.
-    pub(super) fn find<T>(&self, search: Search, list: &[T], range: impl Fn(&T) -> Range, size: u64) -> Option<usize> {
+    /// Finds the entry of a list that applies to a size; `range` gives the range of an entry.
+    pub(super) fn find<T>(
+        &self,
+        search: SearchMethod,
+        list: &[T],
+        range: impl Fn(&T) -> SizeRange,
+        size: u64,
+    ) -> Option<usize> {
         match self {
             Self::Sorted(starts) => {
                 let passed = match starts {
@@ -76,9 +84,9 @@ impl Index {
                     None => list.partition_point(|entry| range(entry).min <= size),
                 };
                 match search {
-                    Search::Walk if list.is_empty() => None,
-                    Search::Walk => Some(passed.saturating_sub(1)),
-                    Search::FirstMatch => passed.checked_sub(1).filter(|place| size <= range(&list[*place]).max),
+                    SearchMethod::Walk if list.is_empty() => None,
+                    SearchMethod::Walk => Some(passed.saturating_sub(1)),
+                    SearchMethod::FirstMatch => passed.checked_sub(1).filter(|place| size <= range(&list[*place]).max),
                 }
             }
             Self::Steps(steps) => {
@@ -88,12 +96,12 @@ impl Index {
         }
     }
 
-    /// The steps that the list comes to: starts that ascend strictly from 0 on, and the entry that serves from there.
+    /// Returns the list as steps: strictly ascending starts from 0 on, with the entry that applies from there.
     pub(super) fn steps<T>(
         &self,
-        search: Search,
+        search: SearchMethod,
         list: &[T],
-        range: impl Fn(&T) -> Range,
+        range: impl Fn(&T) -> SizeRange,
     ) -> Vec<(u64, Option<usize>)> {
         let mut steps = vec![(0, None)];
         let mut set = |start: u64, entry: Option<usize>| match steps.last_mut() {
@@ -104,9 +112,9 @@ impl Index {
             Self::Steps(own) => own.iter().for_each(|(start, entry)| set(*start, entry.map(|entry| entry as usize))),
             Self::Sorted(_) => {
                 for (entry, range) in list.iter().map(range).enumerate() {
-                    let below_first = search == Search::Walk && entry == 0;
+                    let below_first = search == SearchMethod::Walk && entry == 0;
                     set(if below_first { 0 } else { range.min }, Some(entry));
-                    if search == Search::FirstMatch && range.max < u64::MAX {
+                    if search == SearchMethod::FirstMatch && range.max < u64::MAX {
                         set(range.max + 1, None);
                     }
                 }
@@ -116,8 +124,8 @@ impl Index {
     }
 }
 
-/// Whether no range is empty and each begins behind the one before.
-fn disjoint(mut ranges: impl Iterator<Item = Range>) -> bool {
+/// Returns true if no range is empty and each begins after the one before.
+fn disjoint(mut ranges: impl Iterator<Item = SizeRange>) -> bool {
     let mut free = Some(0);
     ranges.all(|range| {
         let good = free.is_some_and(|free| range.min >= free) && range.min <= range.max;
@@ -126,8 +134,8 @@ fn disjoint(mut ranges: impl Iterator<Item = Range>) -> bool {
     })
 }
 
-/// The walk stops at the first entry that is too large, so that what counts is the largest entry so far.
-fn walk(ranges: impl Iterator<Item = Range>) -> Vec<(u64, Option<u32>)> {
+/// The walk stops at the first entry that is too large, so the largest entry so far counts.
+fn walk(ranges: impl Iterator<Item = SizeRange>) -> Vec<(u64, Option<u32>)> {
     let mut steps: Vec<(u64, Option<u32>)> = Vec::new();
     let mut largest = 0;
     for (place, range) in (0u32..).zip(ranges) {
@@ -141,9 +149,9 @@ fn walk(ranges: impl Iterator<Item = Range>) -> Vec<(u64, Option<u32>)> {
     steps
 }
 
-/// Paints the ranges in their order over what earlier ones left free.
-fn first_match(ranges: &[Range]) -> Vec<(u64, Option<u32>)> {
-    let edges = |range: &Range| [Some(range.min), range.max.checked_add(1)];
+/// Paints each range over the sizes that earlier ones left free.
+fn first_match(ranges: &[SizeRange]) -> Vec<(u64, Option<u32>)> {
+    let edges = |range: &SizeRange| [Some(range.min), range.max.checked_add(1)];
     let mut starts: Vec<u64> = ranges.iter().flat_map(edges).flatten().chain([0]).collect();
     starts.sort_unstable();
     starts.dedup();
@@ -161,7 +169,7 @@ fn first_match(ranges: &[Range]) -> Vec<(u64, Option<u32>)> {
     steps
 }
 
-/// The first free step from here on; halves the paths on its way.
+/// The first free step from here on, with path halving.
 fn next_free(free: &mut [u32], mut at: usize) -> usize {
     while free[at] as usize != at {
         free[at] = free[free[at] as usize];
@@ -177,10 +185,10 @@ mod tests {
     use super::*;
 
     /// The lookups as Open MPI does them, step by step.
-    fn slowly(search: Search, ranges: &[Range], size: u64) -> Option<usize> {
+    fn slowly(search: SearchMethod, ranges: &[SizeRange], size: u64) -> Option<usize> {
         match search {
-            Search::FirstMatch => ranges.iter().position(|range| (range.min..=range.max).contains(&size)),
-            Search::Walk => {
+            SearchMethod::FirstMatch => ranges.iter().position(|range| (range.min..=range.max).contains(&size)),
+            SearchMethod::Walk => {
                 let mut best = if ranges.is_empty() { None } else { Some(0) };
                 for (place, range) in ranges.iter().enumerate() {
                     if range.min > size {
@@ -193,13 +201,13 @@ mod tests {
         }
     }
 
-    fn ranges() -> impl Strategy<Value = Vec<Range>> {
+    fn ranges() -> impl Strategy<Value = Vec<SizeRange>> {
         let edge = || prop_oneof![8 => 0u64..20, 1 => Just(u64::MAX), 1 => u64::MAX - 2..u64::MAX];
-        let random = prop::collection::vec((edge(), edge()).prop_map(|(min, max)| Range { min, max }), 0..12);
+        let random = prop::collection::vec((edge(), edge()).prop_map(|(min, max)| SizeRange { min, max }), 0..12);
         let sorted = prop::collection::vec(0u64..300, 0..200).prop_map(|mut starts| {
             starts.sort_unstable();
             let ends = starts.clone().into_iter().skip(1).map(|next| next.saturating_sub(1)).chain([u64::MAX]);
-            starts.iter().zip(ends).map(|(min, max)| Range { min: *min, max }).collect()
+            starts.iter().zip(ends).map(|(min, max)| SizeRange { min: *min, max }).collect()
         });
         prop_oneof![random, sorted]
     }
@@ -207,7 +215,7 @@ mod tests {
     proptest! {
         #[test]
         fn every_list_is_searched_as_open_mpi_does(ranges in ranges(), size in 0u64..310) {
-            for search in [Search::Walk, Search::FirstMatch] {
+            for search in [SearchMethod::Walk, SearchMethod::FirstMatch] {
                 let index = Index::new(search, ranges.iter().copied());
                 let steps = index.steps(search, &ranges, |range| *range);
                 prop_assert!(steps[0].0 == 0 && steps.windows(2).all(|pair| pair[0].0 < pair[1].0));
@@ -223,15 +231,15 @@ mod tests {
 
     #[test]
     fn lists_in_order_need_no_index() {
-        let list = |pairs: &[(u64, u64)]| -> Vec<Range> {
-            pairs.iter().map(|(min, max)| Range { min: *min, max: *max }).collect()
+        let list = |pairs: &[(u64, u64)]| -> Vec<SizeRange> {
+            pairs.iter().map(|(min, max)| SizeRange { min: *min, max: *max }).collect()
         };
         let gaps = list(&[(2, 3), (4, 4), (8, u64::MAX)]);
-        for search in [Search::Walk, Search::FirstMatch] {
+        for search in [SearchMethod::Walk, SearchMethod::FirstMatch] {
             assert_eq!(Index::new(search, gaps.iter().copied()), Index::Sorted(None));
         }
         let repeated = list(&[(2, 3), (2, 3)]);
-        assert_eq!(Index::new(Search::Walk, repeated.iter().copied()), Index::Sorted(None));
-        assert!(matches!(Index::new(Search::FirstMatch, repeated.iter().copied()), Index::Steps(_)));
+        assert_eq!(Index::new(SearchMethod::Walk, repeated.iter().copied()), Index::Sorted(None));
+        assert!(matches!(Index::new(SearchMethod::FirstMatch, repeated.iter().copied()), Index::Steps(_)));
     }
 }

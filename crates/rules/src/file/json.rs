@@ -1,73 +1,73 @@
-//! The JSON format, in the order in which Open MPI 6.0 goes through it (`coll_tuned_dynamic_file.c`).
+//! The JSON format, in the order in which Open MPI 6.0 reads it (`coll_tuned_dynamic_file.c`).
 //!
-//! The order matters: its error path frees the last communicator rule and its `rules`, also where they were freed
-//! before, so that one and the same fault is a mere rejection in first place and a crash behind a good rule.
+//! The order matters: the error path frees the last communicator rule and its `rules` even if they were freed before,
+//! so the same fault is a rejection at first, but a crash after a valid rule.
 
-use super::index::{Index, Search};
+use super::index::{Index, SearchMethod};
 use super::load::{Crash, CrashCause, JsonFault, Load, Rejection, RejectionCause};
 use super::model::{CollectiveRules, CommRule, Format, Loaded, Rule, RuleState, SIZE_INF};
 use crate::behaviour::Behaviour;
 use crate::call::Distribution;
 use crate::choice::Choice;
 use crate::collective::{self, Collective};
-use crate::json::{Document, Kind, Member, Value, c_str};
+use crate::json::{Document, JsonMember, JsonValue, ValueKind, c_str};
 use crate::lines::plain;
 use crate::registry;
 use crate::release::Release;
 use crate::span::Span;
 use crate::tokens::is_space;
 
-/// Why reading ends early.
-enum Stop {
-    /// A fault that finds nothing freed before, wherever it stands.
+/// Reason why reading ends early.
+enum JsonStop {
+    /// A fault without a double free, wherever it is.
     Reject(Span, JsonFault),
-    /// A fault whose error path frees again what an earlier communicator rule left behind.
+    /// A fault whose error path frees an earlier communicator rule again.
     Cleanup(Span, JsonFault),
     Crash(Span, CrashCause),
 }
 
 pub(super) fn load(document: &Document<'_>, behaviour: &Behaviour) -> Load {
-    let mut reader = Reader { release: behaviour.release, finished_rule: false };
+    let mut reader = JsonReader { release: behaviour.release, finished_rule: false };
     let stop = match reader.file(document.root()) {
         Ok(collectives) => return Load::Accepted(Loaded::new(*behaviour, Format::Json, collectives)),
         Err(stop) => stop,
     };
     match stop {
-        Stop::Crash(span, cause) => Load::Crashes(Crash { span, cause }),
-        Stop::Cleanup(span, fault) if reader.finished_rule => {
+        JsonStop::Crash(span, cause) => Load::Crashes(Crash { span, cause }),
+        JsonStop::Cleanup(span, fault) if reader.finished_rule => {
             Load::Crashes(Crash { span, cause: CrashCause::AfterGoodRule(fault) })
         }
-        Stop::Reject(span, fault) | Stop::Cleanup(span, fault) => {
+        JsonStop::Reject(span, fault) | JsonStop::Cleanup(span, fault) => {
             Load::Rejected(Rejection { span, cause: RejectionCause::Json(fault), not_json: None })
         }
     }
 }
 
-struct Reader {
+struct JsonReader {
     release: Release,
-    /// Whether a communicator rule was read to its end, of any collective.
+    /// True if a communicator rule of any collective was read to its end.
     finished_rule: bool,
 }
 
-impl Reader {
-    fn file(&mut self, root: Value<'_>) -> Result<Vec<CollectiveRules>, Stop> {
+impl JsonReader {
+    fn file(&mut self, root: JsonValue<'_>) -> Result<Vec<CollectiveRules>, JsonStop> {
         let Some(collectives) = root.get("collectives") else {
-            return Err(Stop::Reject(root.span(), JsonFault::NoCollectives));
+            return Err(JsonStop::Reject(root.span(), JsonFault::NoCollectives));
         };
-        if !matches!(collectives.value.kind(), Kind::Object) {
-            return Err(Stop::Reject(collectives.value.span(), JsonFault::CollectivesNotObject));
+        if !matches!(collectives.value.kind(), ValueKind::Object) {
+            return Err(JsonStop::Reject(collectives.value.span(), JsonFault::CollectivesNotObject));
         }
         collectives.value.members().map(|member| self.collective(member)).collect()
     }
 
-    fn collective(&mut self, member: Member<'_>) -> Result<CollectiveRules, Stop> {
+    fn collective(&mut self, member: JsonMember<'_>) -> Result<CollectiveRules, JsonStop> {
         let name = c_str(member.key);
         let text = || plain(&String::from_utf8_lossy(name));
         let Some(id) = collective::id_by_name(name) else {
-            return Err(Stop::Cleanup(member.key_span, JsonFault::UnknownCollective { name: text() }));
+            return Err(JsonStop::Cleanup(member.key_span, JsonFault::UnknownCollective { name: text() }));
         };
-        if !matches!(member.value.kind(), Kind::Array) {
-            return Err(Stop::Cleanup(member.value.span(), JsonFault::NotAnArray { name: text() }));
+        if !matches!(member.value.kind(), ValueKind::Array) {
+            return Err(JsonStop::Cleanup(member.value.span(), JsonFault::NotAnArray { name: text() }));
         }
         let mut comm_rules = Vec::new();
         for value in member.value.items() {
@@ -85,18 +85,18 @@ impl Reader {
         })
     }
 
-    fn comm_rule(&self, value: Value<'_>, id: u32) -> Result<CommRule, Stop> {
+    fn comm_rule(&self, value: JsonValue<'_>, id: u32) -> Result<CommRule, JsonStop> {
         let [min, max, distribution, rules] =
             value.pick(["comm_size_min", "comm_size_max", "comm_rank_distribution", "rules"]);
         let size = |member, key, absent: i32| match integer(member, key) {
             // Narrowed to a C `int`, so that "inf" becomes -1.
             Ok(size) => Ok(size.map_or(absent, |size| size as i32)),
-            Err((span, fault)) => Err(Stop::Cleanup(span, fault)),
+            Err((span, fault)) => Err(JsonStop::Cleanup(span, fault)),
         };
         let (from, to) = (size(min, "comm_size_min", 0)?, size(max, "comm_size_max", i32::MAX)?);
         let distribution = match distribution.map(|member| (member.value, member.value.as_bytes())) {
             None => Distribution::Any,
-            Some((value, None)) => return Err(Stop::Cleanup(value.span(), JsonFault::DistributionNotString)),
+            Some((value, None)) => return Err(JsonStop::Cleanup(value.span(), JsonFault::DistributionNotString)),
             Some((_, Some(text))) => {
                 let named = |distribution: &Distribution| distribution.name().as_bytes() == c_str(text);
                 // Any other text is any distribution.
@@ -104,14 +104,14 @@ impl Reader {
             }
         };
         let Some(list) = rules.map(|member| member.value) else {
-            return Err(Stop::Cleanup(value.span(), JsonFault::NoRules));
+            return Err(JsonStop::Cleanup(value.span(), JsonFault::NoRules));
         };
         match list.kind() {
-            Kind::Array => {}
-            Kind::Object if list.members().next().is_none() => {}
-            Kind::Object => return Err(Stop::Crash(list.span(), CrashCause::RulesAreObject)),
+            ValueKind::Array => {}
+            ValueKind::Object if list.members().next().is_none() => {}
+            ValueKind::Object => return Err(JsonStop::Crash(list.span(), CrashCause::RulesAreObject)),
             // What was freed before has been replaced by now.
-            _ => return Err(Stop::Reject(list.span(), JsonFault::RulesNotArray)),
+            _ => return Err(JsonStop::Reject(list.span(), JsonFault::RulesNotArray)),
         }
         let mut comm_rule = CommRule {
             span: value.span(),
@@ -123,16 +123,16 @@ impl Reader {
             rules: list.items().map(|value| self.rule(value, id)).collect::<Result<_, _>>()?,
             index: Index::Sorted(None),
         };
-        comm_rule.finish(Search::FirstMatch);
+        comm_rule.finish(SearchMethod::FirstMatch);
         Ok(comm_rule)
     }
 
-    fn rule(&self, value: Value<'_>, id: u32) -> Result<Rule, Stop> {
+    fn rule(&self, value: JsonValue<'_>, id: u32) -> Result<Rule, JsonStop> {
         let [min, max, faninout, segsize, requests, alg] =
             value.pick(["msg_size_min", "msg_size_max", "faninout", "seg_size", "reqs", "alg"]);
         let field = |member, key, absent: u64| match integer(member, key) {
             Ok(number) => Ok(number.map_or(absent, |number| number as u64)),
-            Err((span, fault)) => Err(Stop::Reject(span, fault)),
+            Err((span, fault)) => Err(JsonStop::Reject(span, fault)),
         };
         let mut rule = Rule {
             span: value.span(),
@@ -147,12 +147,13 @@ impl Reader {
             state: RuleState::NoAlgorithm,
             says_requests: requests.is_some(),
         };
-        let Some(alg) = alg.filter(|alg| matches!(alg.value.kind(), Kind::String(_) | Kind::Integer(_))) else {
+        let Some(alg) = alg.filter(|alg| matches!(alg.value.kind(), ValueKind::String(_) | ValueKind::Integer(_)))
+        else {
             return Ok(rule);
         };
         let Some(collective) = Collective::from_id(id) else {
             let name = collective::json_name(id);
-            return Err(Stop::Crash(alg.key_span.to(alg.value.span()), CrashCause::AlgorithmOfUntuned { name }));
+            return Err(JsonStop::Crash(alg.key_span.to(alg.value.span()), CrashCause::AlgorithmOfUntuned { name }));
         };
         match self.algorithm(collective, alg.value) {
             Some(algorithm) => {
@@ -166,7 +167,7 @@ impl Reader {
     }
 
     /// The algorithm that a value names, 0 included.
-    fn algorithm(&self, collective: Collective, value: Value<'_>) -> Option<u32> {
+    fn algorithm(&self, collective: Collective, value: JsonValue<'_>) -> Option<u32> {
         let exists = |id: u32| id == 0 || registry::algorithm(self.release, collective, id).is_ok();
         // Narrowed to a C `int` before it is looked for.
         let by_id = |id: i64| Some(id as i32 as u32).filter(|id| exists(*id));
@@ -183,18 +184,18 @@ impl Reader {
 }
 
 /// The integer that a member must be if it is there; texts that begin with "inf" are the largest.
-fn integer(member: Option<Member<'_>>, key: &'static str) -> Result<Option<i64>, (Span, JsonFault)> {
-    let Some(Member { value, .. }) = member else { return Ok(None) };
+fn integer(member: Option<JsonMember<'_>>, key: &'static str) -> Result<Option<i64>, (Span, JsonFault)> {
+    let Some(JsonMember { value, .. }) = member else { return Ok(None) };
     match value.kind() {
-        Kind::Integer(number) => Ok(Some(*number)),
-        Kind::String(text) if [&b"inf"[..], b"Inf", b"INF"].iter().any(|inf| text.starts_with(inf)) => {
+        ValueKind::Integer(number) => Ok(Some(*number)),
+        ValueKind::String(text) if [&b"inf"[..], b"Inf", b"INF"].iter().any(|inf| text.starts_with(inf)) => {
             Ok(Some(SIZE_INF as i64))
         }
         _ => Err((value.span(), JsonFault::NotAnInteger { key })),
     }
 }
 
-/// The number that a text consists of, as C's `strtol` with base 0 reads it; an empty text is 0.
+/// The number in a text, as C's `strtol` with base 0 reads it; an empty text is 0.
 fn strtol(text: &[u8]) -> Option<i64> {
     if text.is_empty() {
         return Some(0);

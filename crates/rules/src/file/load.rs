@@ -1,14 +1,14 @@
-//! What comes of reading a file.
+//! Results of reading a file.
 
 use super::model::Loaded;
 use super::rejection::ClassicFault;
 use crate::json::SyntaxError;
 use crate::span::Span;
 
-/// What a version does with a file.
+/// Result of a version reading a file.
 #[derive(Clone, Debug)]
 pub enum Load {
-    /// Its rules are in force.
+    /// Its rules are active.
     Accepted(Loaded),
     /// All of it is ignored, without a message at default verbosity.
     Rejected(Rejection),
@@ -16,36 +16,36 @@ pub enum Load {
     Crashes(Crash),
 }
 
-/// Why a file is ignored as a whole.
+/// Reason why a file is ignored as a whole.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{cause}")]
 pub struct Rejection {
-    /// Where.
+    /// Place of the fault.
     pub span: Span,
-    /// What stands against it.
+    /// The fault.
     pub cause: RejectionCause,
-    /// Why a version that tries JSON first did not take it for that.
+    /// Syntax error that made a version that tries JSON first read the file as classic.
     pub not_json: Option<SyntaxError>,
 }
 
-/// What stands against a file, by the format that it was taken for.
+/// Fault of a rejected file, by the format it was read as.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RejectionCause {
-    /// It is no classic file.
+    /// It is an invalid classic file.
     #[error("{0}")]
     Classic(ClassicFault),
-    /// It is JSON, but no rules file, and then the classic reader is not tried.
+    /// It is JSON but no rules file, and the classic reader is not tried.
     #[error("{0}")]
     Json(JsonFault),
 }
 
-/// What a JSON file has wrong so that all of it is ignored, if nothing worse.
+/// Fault that makes Open MPI ignore a JSON file as a whole, or crash.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum JsonFault {
     /// The root has no `collectives`, or is no object.
     #[error("the file is JSON without the member `collectives`")]
     NoCollectives,
-    /// `collectives` is something else.
+    /// `collectives` has another type.
     #[error("`collectives` must be an object")]
     CollectivesNotObject,
     /// A name that is no collective.
@@ -54,49 +54,49 @@ pub enum JsonFault {
         /// The name.
         name: String,
     },
-    /// A collective whose value is something else.
+    /// A collective whose value has another type.
     #[error("the value of `{name}` must be an array of communicator rules")]
     NotAnArray {
         /// The collective.
         name: String,
     },
-    /// A number that is something else: a float, a number in quotes, or too large.
+    /// A number of another type: a float, a number in quotes, or too large.
     #[error("`{key}` must be an integer of 64 bits")]
     NotAnInteger {
         /// Its key.
         key: &'static str,
     },
-    /// A distribution that is no string.
+    /// A distribution of another type than string.
     #[error("`comm_rank_distribution` must be a string")]
     DistributionNotString,
-    /// A communicator rule without `rules`, or something else in its place.
+    /// A communicator rule without `rules`, or with `rules` of another type.
     #[error("a communicator rule needs the member `rules`")]
     NoRules,
-    /// `rules` that hold nothing.
+    /// `rules` without elements, of another type.
     #[error("`rules` must be an array")]
     RulesNotArray,
 }
 
-/// Why `MPI_Init` crashes.
+/// A crash in `MPI_Init`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("MPI_Init of Open MPI 6.0 crashes: {cause}")]
 pub struct Crash {
-    /// Where.
+    /// Place of the cause.
     pub span: Span,
-    /// What leads to it.
+    /// The cause.
     pub cause: CrashCause,
 }
 
-/// What leads to a crash.
+/// Cause of a crash.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CrashCause {
-    /// Classic: Open MPI makes room for fewer entries than it then reads, and overwrites memory.
+    /// Classic: Open MPI allocates fewer entries than it then reads, and overwrites memory.
     #[error("{0}; what it reads beyond that overwrites memory")]
     Overwrites(ClassicFault),
-    /// A fault behind a communicator rule that was read to its end: the error path frees that one again.
+    /// A fault after a valid communicator rule: the error path frees that one again.
     #[error("{0}; after a valid communicator rule Open MPI does not ignore this, it crashes")]
     AfterGoodRule(JsonFault),
-    /// An algorithm for a collective that has none: their table is missing and used nonetheless.
+    /// An algorithm for a collective that has none: the missing table is used nonetheless.
     #[error("`{name}` has no tuned algorithms, and so no rule for it may have the member `alg`, whatever its value")]
     AlgorithmOfUntuned {
         /// The collective.
@@ -108,7 +108,7 @@ pub enum CrashCause {
 }
 
 impl Load {
-    /// The rules, if they are in force.
+    /// The rules, if they are active.
     pub fn accepted(&self) -> Option<&Loaded> {
         match self {
             Self::Accepted(loaded) => Some(loaded),
@@ -116,7 +116,7 @@ impl Load {
         }
     }
 
-    /// The rules, if they are in force.
+    /// The rules, if they are active.
     pub fn into_accepted(self) -> Option<Loaded> {
         match self {
             Self::Accepted(loaded) => Some(loaded),

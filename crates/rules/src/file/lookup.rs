@@ -1,4 +1,4 @@
-//! Which rule serves a call, and what a whole file means.
+//! Lookup of the rule for a call, and the meaning of a whole file.
 
 use std::fmt;
 
@@ -24,34 +24,35 @@ pub struct RuleRef {
     pub span: Span,
 }
 
-/// What serves a call.
+/// Result of looking up a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lookup {
     /// The size that was looked up.
     pub lookup_bytes: u64,
-    /// The rule that serves; none where the builtin decides for want of one.
+    /// The rule that applies; none if there is none and the builtin decides.
     pub rule: Option<RuleRef>,
-    /// What is chosen; [`Choice::BUILTIN`] without a rule, and whatever else a rule with algorithm 0 says.
+    /// Choice of the rule; [`Choice::BUILTIN`] without a rule, and for a rule with algorithm 0, regardless of
+    /// its other fields.
     pub choice: Choice,
-    /// Why.
+    /// Reason for the result.
     pub reason: Reason,
 }
 
-/// Why a call is served as it is.
+/// Reason why a rule decides a call, or none does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// The file has no communicator rules for the collective.
     NoRules,
     /// No communicator rule fits (6.0).
     NoCommRule,
-    /// The communicator rule that serves has no message rules.
+    /// The communicator rule that applies has no message rules.
     EmptyCommRule {
         /// Its place among the communicator rules of the collective.
         comm_rule: usize,
         /// Its place in the source.
         span: Span,
     },
-    /// The communicator rule that serves has no message rule that fits, and no other is tried (6.0).
+    /// The communicator rule that applies has no matching message rule, and no other is tried (6.0).
     NoSize {
         /// Its place among the communicator rules of the collective.
         comm_rule: usize,
@@ -62,7 +63,7 @@ pub enum Reason {
     Rule,
     /// A rule fits and leaves the decision to the builtin.
     RuleBuiltin,
-    /// A rule serves, although the communicator is smaller than the first size listed (up to 5.0).
+    /// A rule applies, although the communicator is smaller than the first size listed (up to 5.0).
     BelowFirst,
 }
 
@@ -77,19 +78,22 @@ impl fmt::Display for Reason {
             }
             Self::Rule => "the rule fits",
             Self::RuleBuiltin => "the rule says algorithm 0, which leaves the decision to Open MPI",
-            Self::BelowFirst => "the communicator is smaller than the first size listed, which serves it nonetheless",
+            Self::BelowFirst => {
+                "the communicator is smaller than the first size listed, which applies to it nonetheless"
+            }
         })
     }
 }
 
 impl Loaded {
-    /// What serves a call. Takes logarithmic time, whatever the order of the rules, and allocates nothing.
+    /// Looks up the rule and choice for a call. Takes logarithmic time, whatever the order of the rules, and allocates
+    /// nothing.
     pub fn lookup(&self, call: &Call) -> Lookup {
         let lookup_bytes = call.lookup_bytes(self.behaviour.release);
         self.serve(call.collective, call.ranks, lookup_bytes, call.distribution)
     }
 
-    /// The same by the size that is looked up.
+    /// Like [`lookup`](Self::lookup), given the size that is looked up.
     pub fn serve(&self, collective: Collective, ranks: Ranks, lookup_bytes: u64, distribution: Distribution) -> Lookup {
         let builtin = |reason| Lookup { lookup_bytes, rule: None, choice: Choice::BUILTIN, reason };
         let Some((place, rules)) = self.rules_for(collective).filter(|(_, rules)| !rules.comm_rules.is_empty()) else {
@@ -116,16 +120,22 @@ impl Loaded {
         Lookup { lookup_bytes, rule: Some(rule), choice, reason }
     }
 
-    /// What the file means to its version, for communicators of no particular distribution. Sizes that no call can
-    /// have are filled from below.
+    /// Returns the meaning of the file to its version, for communicators of no particular distribution. Impossible
+    /// sizes get the choice below them.
     pub fn to_table(&self) -> RuleTable {
         self.to_table_for(Distribution::Any)
     }
 
-    /// What the file means for communicators that lie on nodes like this.
+    /// Returns true if some rules apply to one distribution over nodes only.
+    pub fn names_layouts(&self) -> bool {
+        let rules = Collective::ALL.into_iter().filter_map(|collective| self.rules_for(collective));
+        rules.into_iter().any(|(_, rules)| rules.distributions().len() > 1)
+    }
+
+    /// Returns the meaning of the file for communicators with this distribution over nodes.
     ///
-    /// Takes time and memory in proportion to the table, which repeats the sizes of a communicator rule for every range of
-    /// communicator sizes that it serves: one, unless JSON communicator rules overlap.
+    /// Takes time and memory in proportion to the table, which repeats the sizes of a communicator rule for every range
+    /// of communicator sizes that uses it (one, unless JSON rules overlap).
     pub fn to_table_for(&self, distribution: Distribution) -> RuleTable {
         let mut table = RuleTable::new();
         for collective in Collective::ALL {
@@ -148,7 +158,7 @@ impl Loaded {
         Steps::ascending(self.rule_steps(comm_rule).into_iter().map(|(start, rule)| (start, choice(rule))))
     }
 
-    /// Which communicator rule serves which communicator sizes: each start, and who serves from there on.
+    /// Returns the communicator rules by communicator size: each start, and the rule that applies from there on.
     pub(crate) fn comm_rule_steps(
         &self,
         rules: &CollectiveRules,
@@ -157,14 +167,15 @@ impl Loaded {
         rules.steps(self.search(), distribution)
     }
 
-    /// The same of the rules of a communicator rule, by lookup bytes.
+    /// Maps lookup bytes to the message rules of a communicator rule: each start, and the rule that decides from there
+    /// on.
     pub(crate) fn rule_steps(&self, comm_rule: &CommRule) -> Vec<(u64, Option<usize>)> {
         comm_rule.index.steps(self.search(), &comm_rule.rules, Rule::range)
     }
 }
 
 impl Rule {
-    /// What it comes to: what a rule for the builtin says beside the 0 is ignored.
+    /// Returns the effective choice: in a rule for the builtin, all other fields are ignored.
     pub fn effect(&self) -> Choice {
         if self.choice.is_builtin() { Choice::BUILTIN } else { self.choice }
     }

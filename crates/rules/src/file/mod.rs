@@ -1,8 +1,8 @@
-//! What a rules file means to a version of Open MPI, whatever its format.
+//! Meaning of a rules file to a version of Open MPI, whatever its format.
 //!
-//! Reading is Open MPI's own, quirk for quirk: what a version accepts is accepted, what it rejects is rejected with the
-//! reason, and what makes it crash is said to. Any bytes can be read, in time linear in their number but for sizes that
-//! are out of order (`n log n`).
+//! Reads exactly as Open MPI does: accepts what a version accepts, rejects what it rejects, with the reason, and
+//! reports what makes it crash. Any bytes can be read, in time linear in their number, except that sizes out of order
+//! take `n log n`.
 
 mod classic;
 mod index;
@@ -25,8 +25,8 @@ pub fn load(bytes: &[u8], behaviour: &Behaviour) -> Load {
     load_inheriting(bytes, behaviour, 0)
 }
 
-/// The same with another value of `coll_tuned_alltoall_algorithm_max_requests`, which newer versions give to classic
-/// rules without the fifth column.
+/// Like [`load()`], with another value of `coll_tuned_alltoall_algorithm_max_requests`, which newer versions use for
+/// classic rules without the fifth column.
 pub fn load_inheriting(bytes: &[u8], behaviour: &Behaviour, max_requests: u32) -> Load {
     if !behaviour.reads_json {
         return load_classic(None, bytes, behaviour, max_requests);

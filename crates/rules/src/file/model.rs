@@ -1,8 +1,8 @@
-//! What a file holds, as one version of Open MPI keeps it.
+//! Contents of a file, as stored by one version of Open MPI.
 
 use serde::Serialize;
 
-use super::index::{Index, Range, Search};
+use super::index::{Index, SearchMethod, SizeRange};
 use crate::behaviour::Behaviour;
 use crate::call::Distribution;
 use crate::choice::Choice;
@@ -10,34 +10,34 @@ use crate::collective::Collective;
 use crate::json::SyntaxError;
 use crate::span::Span;
 
-/// The format that a version took a file for.
+/// The format in which a version reads a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Format {
     /// The classic format.
     Classic {
-        /// The number of its `rule-file-version-` line, where the version reads one; beyond 1 the fifth column counts.
+        /// The number of its `rule-file-version-` line, if the version reads one; above 1, the fifth column counts.
         header: Option<i64>,
     },
     /// JSON.
     Json,
 }
 
-/// A file that a version accepts, with everything in it, even what never serves.
+/// A file that a version accepts, including rules that never apply.
 #[derive(Clone, Debug)]
 pub struct Loaded {
     /// The version that read it.
     pub behaviour: Behaviour,
-    /// The format that it was taken for.
+    /// The format in which it was read.
     pub format: Format,
-    /// Why a version that tries JSON first did not take it for that.
+    /// Syntax error that made a version that tries JSON first read the file as classic.
     pub not_json: Option<SyntaxError>,
     /// The collectives, in the order of the file.
     pub collectives: Vec<CollectiveRules>,
-    /// For each collective id the place of the rules that count.
+    /// The index of the effective rules for each collective id.
     pub(super) serving: [Option<u32>; Collective::ID_COUNT as usize],
 }
 
-/// The rules of a collective: one communicator rule of a classic file, one member of `collectives` in JSON.
+/// The rules of a collective: an entry of a classic file, or a member of `collectives` in JSON.
 #[derive(Clone, Debug)]
 pub struct CollectiveRules {
     /// Open MPI's id.
@@ -48,7 +48,7 @@ pub struct CollectiveRules {
     pub span: Span,
     /// Its id or name.
     pub name: Span,
-    /// Whether later rules for the same collective replace these.
+    /// True if later rules for the same collective replace these.
     pub replaced: bool,
     /// Its communicator rules, in the order of the file.
     pub comm_rules: Vec<CommRule>,
@@ -58,12 +58,12 @@ pub struct CollectiveRules {
 
 /// A communicator rule: the message rules for some communicator sizes.
 ///
-/// Up to 5.0 only `min` plays a part. In 6.0 the first communicator rule with `min <= ranks <= max` serves.
+/// Up to 5.0 only `min` matters. In 6.0 the first communicator rule with `min <= ranks <= max` applies.
 #[derive(Clone, Debug)]
 pub struct CommRule {
     /// All of it.
     pub span: Span,
-    /// Where its size is said; in JSON its smallest size if that is there, else the whole.
+    /// Place of its communicator size; in JSON of the smallest size if there is one, else of the whole rule.
     pub size: Span,
     /// The size as a classic file lists it, kept in a C `int`.
     pub listed: Option<i32>,
@@ -80,84 +80,86 @@ pub struct CommRule {
 
 /// A message rule.
 ///
-/// Up to 5.0 only `min` plays a part. In 6.0 the first rule with `min <= lookup bytes <= max` serves.
+/// Up to 5.0 only `min` matters. In 6.0 the first rule with `min <= lookup bytes <= max` applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rule {
     /// All of it.
     pub span: Span,
     /// The smallest lookup bytes.
     pub min: u64,
-    /// The largest lookup bytes; `u64::MAX` where only the walk's next rule ends it.
+    /// The largest lookup bytes; `u64::MAX` if only the next rule ends it.
     pub max: u64,
-    /// What it says. Numbers are kept as Open MPI keeps them: the bits of a C `int`, and of a `long` for segments.
+    /// Choice of the rule. Numbers are kept as Open MPI keeps them: the bits of a C `int`, and of a `long` for
+    /// segments.
     pub choice: Choice,
-    /// What became of its algorithm.
+    /// Validity of its algorithm.
     pub state: RuleState,
-    /// Whether it says `max_requests` itself.
+    /// True if it sets `max_requests` itself.
     pub says_requests: bool,
 }
 
-/// What became of a rule's algorithm.
+/// Validity of a rule's algorithm, and the consequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum RuleState {
-    /// It is used as it stands. Classic files are not checked, so that it may not exist.
+    /// It is used as it is. Classic files are not checked, so it may not exist.
     Plain,
     /// JSON: there is none, or it is neither a string nor an integer; the rule leaves the decision to the builtin.
     NoAlgorithm,
-    /// JSON: the version has no such algorithm; the rule is dropped, and its sizes are those of the next that matches.
+    /// JSON: the version has no such algorithm; the rule is dropped, and its sizes use the next matching rule.
     Disabled,
 }
 
-/// The largest message that Open MPI can count, `SSIZE_MAX`: what "inf" stands for.
+/// The largest message that Open MPI can count, `SSIZE_MAX`, the value of "inf".
 pub(super) const SIZE_INF: u64 = i64::MAX as u64;
 
 impl Rule {
-    /// The lookup bytes that it can serve. Ends that no call reaches are open.
-    pub(super) fn range(&self) -> Range {
+    /// Returns the lookup bytes to which it can apply. Ends beyond all calls are open.
+    pub(super) fn range(&self) -> SizeRange {
         if self.min > SIZE_INF {
-            return Range { min: 1, max: 0 };
+            return SizeRange { min: 1, max: 0 };
         }
-        Range { min: self.min, max: if self.max >= SIZE_INF { u64::MAX } else { self.max } }
+        SizeRange { min: self.min, max: if self.max >= SIZE_INF { u64::MAX } else { self.max } }
     }
 }
 
 impl CommRule {
-    /// The communicator sizes that it can serve. Negative numbers, as C sees large ones, lie below every size.
-    pub(super) fn range(&self) -> Range {
+    /// Returns the communicator sizes to which it can apply. Negative numbers, as C sees large ones, lie below every
+    /// size.
+    pub(super) fn range(&self) -> SizeRange {
         let size = |int: i32| u64::try_from(int).ok();
         match size(self.max) {
-            None => Range { min: 1, max: 0 },
+            None => SizeRange { min: 1, max: 0 },
             Some(max) => {
                 let max = if self.max == i32::MAX { u64::MAX } else { max };
-                Range { min: size(self.min).unwrap_or(0), max }
+                SizeRange { min: size(self.min).unwrap_or(0), max }
             }
         }
     }
 
-    /// The range for communicators that lie on nodes like this.
-    fn range_for(&self, communicator: Distribution) -> Range {
-        if self.distribution.serves(communicator) { self.range() } else { Range { min: 1, max: 0 } }
+    /// The range for communicators with this arrangement on nodes.
+    fn range_for(&self, communicator: Distribution) -> SizeRange {
+        if self.distribution.serves(communicator) { self.range() } else { SizeRange { min: 1, max: 0 } }
     }
 
-    /// Makes the index; to be called when all rules are there.
-    pub(super) fn finish(&mut self, search: Search) {
+    /// Builds the index, once all rules are present.
+    pub(super) fn finish(&mut self, search: SearchMethod) {
         self.index = Index::new(search, self.rules.iter().map(Rule::range));
     }
 
-    pub(super) fn find(&self, search: Search, lookup_bytes: u64) -> Option<usize> {
+    pub(super) fn find(&self, search: SearchMethod, lookup_bytes: u64) -> Option<usize> {
         self.index.find(search, &self.rules, Rule::range, lookup_bytes)
     }
 }
 
 impl CollectiveRules {
-    /// The distributions that its communicator rules tell apart.
+    /// The distributions that its communicator rules distinguish.
     pub fn distributions(&self) -> &'static [Distribution] {
         let alike = self.comm_rules.iter().all(|comm_rule| comm_rule.distribution == Distribution::Any);
         if alike { &Distribution::ALL[..1] } else { &Distribution::ALL }
     }
 
-    /// Makes the index; to be called when all communicator rules are there.
-    pub(super) fn finish(&mut self, search: Search) {
+    /// Builds the index, once all communicator rules are present.
+    pub(super) fn finish(&mut self, search: SearchMethod) {
         let index = |communicator: &Distribution| {
             Index::new(search, self.comm_rules.iter().map(|comm_rule| comm_rule.range_for(*communicator)))
         };
@@ -165,24 +167,24 @@ impl CollectiveRules {
     }
 
     fn index_for(&self, communicator: Distribution) -> &Index {
-        // One index serves all where no communicator rule asks for a distribution.
+        // One index is enough if no communicator rule asks for a distribution.
         self.index.get(communicator as usize).unwrap_or(&self.index[0])
     }
 
-    pub(super) fn find(&self, search: Search, communicator: Distribution, ranks: u32) -> Option<usize> {
+    pub(super) fn find(&self, search: SearchMethod, communicator: Distribution, ranks: u32) -> Option<usize> {
         let range = |comm_rule: &CommRule| comm_rule.range_for(communicator);
         self.index_for(communicator).find(search, &self.comm_rules, range, ranks.into())
     }
 
-    pub(super) fn steps(&self, search: Search, communicator: Distribution) -> Vec<(u64, Option<usize>)> {
+    pub(super) fn steps(&self, search: SearchMethod, communicator: Distribution) -> Vec<(u64, Option<usize>)> {
         self.index_for(communicator).steps(search, &self.comm_rules, |comm_rule| comm_rule.range_for(communicator))
     }
 }
 
 impl Loaded {
-    /// Puts a file together: of several rules for a collective the last count.
+    /// Assembles a file: of several rules for a collective the last count.
     pub(super) fn new(behaviour: Behaviour, format: Format, mut collectives: Vec<CollectiveRules>) -> Self {
-        let search = if behaviour.first_match { Search::FirstMatch } else { Search::Walk };
+        let search = if behaviour.first_match { SearchMethod::FirstMatch } else { SearchMethod::Walk };
         let mut serving = [None; Collective::ID_COUNT as usize];
         for place in 0..collectives.len() {
             collectives[place].finish(search);
@@ -194,11 +196,11 @@ impl Loaded {
         Self { behaviour, format, not_json: None, collectives, serving }
     }
 
-    pub(super) fn search(&self) -> Search {
-        if self.behaviour.first_match { Search::FirstMatch } else { Search::Walk }
+    pub(super) fn search(&self) -> SearchMethod {
+        if self.behaviour.first_match { SearchMethod::FirstMatch } else { SearchMethod::Walk }
     }
 
-    /// The rules that count for a collective, and their place in the file.
+    /// The effective rules for a collective, and their place in the file.
     pub fn rules_for(&self, collective: Collective) -> Option<(usize, &CollectiveRules)> {
         let place = self.serving[collective.id() as usize]? as usize;
         Some((place, &self.collectives[place]))

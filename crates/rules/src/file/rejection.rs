@@ -1,4 +1,4 @@
-//! Why Open MPI rejects a classic file.
+//! Faults that make Open MPI reject a classic file.
 
 use std::fmt;
 
@@ -7,17 +7,17 @@ use crate::collective::Collective;
 /// A field of a classic file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Field {
-    /// How many collectives follow.
+    /// Number of collectives that follow.
     Collectives,
     /// The id of a collective.
     CollectiveId,
-    /// How many communicator rules follow.
+    /// Number of communicator rules that follow.
     CommRules,
     /// The size of a communicator.
     CommSize,
-    /// How many message rules follow.
+    /// Number of message rules that follow.
     MessageRules,
-    /// The lookup bytes from which on a rule holds.
+    /// The first lookup bytes of a rule.
     MessageSize,
     /// The algorithm id.
     Algorithm,
@@ -27,10 +27,10 @@ pub enum Field {
     Segsize,
 }
 
-/// Why Open MPI rejects a classic file, always as a whole and without a message.
+/// Fault that makes Open MPI reject a classic file, always as a whole and without a message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ClassicFault {
-    /// The file ends before a field that was announced.
+    /// The file ends before an announced field.
     #[error("line {line}: the file ends where {field} should follow")]
     End {
         /// The line where the file ends.
@@ -38,7 +38,7 @@ pub enum ClassicFault {
         /// The missing field.
         field: Field,
     },
-    /// A negative number; a minus sign or dash right before a digit makes one, outside comments.
+    /// A negative number; outside comments, a minus sign or dash right before a digit makes one.
     #[error("line {line}: {field} is {value}, and no number may be negative")]
     Negative {
         /// The line of the number.
@@ -53,12 +53,12 @@ pub enum ClassicFault {
     TooMany {
         /// The line of the count.
         line: usize,
-        /// What is counted.
+        /// Quantity that is counted.
         field: Field,
         /// The count.
         count: u64,
     },
-    /// More collectives than there are.
+    /// More collectives than exist.
     #[error("line {line}: {count} collectives are announced, but there are only {}", Collective::ID_COUNT)]
     TooManyCollectives {
         /// The line of the count.

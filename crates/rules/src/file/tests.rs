@@ -1,4 +1,4 @@
-//! The tables of the specification as fixtures, and the properties of all files.
+//! Tests with tables of the specification as fixtures, and properties of all files.
 
 mod classic;
 mod json;
@@ -14,7 +14,7 @@ fn version(text: &str) -> Behaviour {
     text.parse().expect("a known version")
 }
 
-/// What a version makes of a text that it must accept.
+/// Reads a text as a version that must accept it.
 fn accepted(text: impl AsRef<[u8]>, by: &str) -> Loaded {
     match load(text.as_ref(), &version(by)) {
         Load::Accepted(loaded) => loaded,
@@ -36,12 +36,12 @@ fn crashes(text: impl AsRef<[u8]>) -> Crash {
     }
 }
 
-/// What serves a number of ranks and lookup bytes.
+/// Looks up the rule for a collective, a number of ranks and lookup bytes.
 fn serving(loaded: &Loaded, collective: Collective, ranks: u32, bytes: u64) -> Lookup {
     loaded.serve(collective, Ranks(ranks), bytes, Distribution::Any)
 }
 
-/// The algorithm that serves, by number; none for want of a rule.
+/// Returns the algorithm of the rule that applies, by number; none without a rule.
 fn algorithm(loaded: &Loaded, ranks: u32, bytes: u64) -> Option<u32> {
     let lookup = serving(loaded, Collective::Bcast, ranks, bytes);
     lookup.rule.map(|_| lookup.choice.algorithm)
@@ -49,7 +49,7 @@ fn algorithm(loaded: &Loaded, ranks: u32, bytes: u64) -> Option<u32> {
 
 const OLD: [&str; 5] = ["4.0.7", "4.1.7", "4.1.8", "5.0.6", "5.0.11"];
 
-/// Seen on 5.0.11: a count of 2^32, for which room is made as for 0, lets `MPI_Init` abort with a corrupted heap.
+/// Seen on 5.0.11: a count of 2^32, for which nothing is allocated, lets `MPI_Init` abort with a corrupted heap.
 #[test]
 fn a_count_beyond_an_int_overwrites_memory() {
     let five = Behaviour::latest(Release::V5_0);

@@ -1,4 +1,4 @@
-//! What each version makes of a HAN file, for people.
+//! Explains, for people, how each version reads a HAN file.
 
 use serde::Serialize;
 
@@ -8,113 +8,121 @@ use crate::explain::Answer;
 use crate::hazard::RankRange;
 use crate::lines::{Excerpt, Lines};
 
-use super::model::Loaded;
-use super::read::Load;
-use super::table::{Table, all_parameters};
-use super::vocabulary::{Choice, Component, Level, Service, lookup_bytes, service};
+use super::model::HanFile;
+use super::read::HanLoad;
+use super::table::{HanTable, all_parameters};
+use super::vocabulary::{ComponentChoice, HanComponent, Level, Service, lookup_bytes, service};
 
-/// How a call is served.
+/// The rule that decides a call, and the component that carries it out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Served {
+pub struct HanExplanation {
     /// The size that HAN looks up, in bytes.
     pub lookup_bytes: u64,
-    /// The rule that decides, or where one was looked for.
+    /// The rule that decides, or the place that was searched.
     pub place: Option<Excerpt>,
-    /// Why that.
+    /// Reason why this rule decides, or none does.
     pub because: &'static str,
-    /// What it says; none where HAN's parameters decide.
-    pub choice: Option<Choice>,
-    /// Who carries out the call, in words.
+    /// Choice of the rule; none if HAN's parameters decide.
+    pub choice: Option<ComponentChoice>,
+    /// Component that carries out the call, in words.
     pub runs: String,
 }
 
-/// What a file decides for a range of calls; none where HAN's parameters decide.
+/// Choice of a file for a range of calls; none if HAN's parameters decide.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Decided {
+pub struct HanChoiceRange {
     /// The collective.
     pub collective: Collective,
-    /// Whose calls.
+    /// Topology level of the calls.
     pub level: Level,
     /// The sizes of the level's communicator.
     pub ranks: RankRange,
     /// The message sizes, as HAN looks them up.
     pub sizes: ByteRange,
-    /// What is chosen.
-    pub choice: Option<Choice>,
+    /// The choice.
+    pub choice: Option<ComponentChoice>,
 }
 
-/// What two files decide differently.
+/// Difference between the choices of two files.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Difference {
-    /// What the left file decides.
+pub struct HanDifference {
+    /// Calls and choice of the left file.
     #[serde(flatten)]
-    pub left: Decided,
-    /// What the right file chooses for the same calls.
-    pub right: Option<Choice>,
+    pub left: HanChoiceRange,
+    /// Choice of the right file for the same calls.
+    pub right: Option<ComponentChoice>,
 }
 
-/// A choice in words; HAN's parameters where there is none.
-pub fn words(collective: Collective, choice: Option<Choice>) -> String {
+/// A choice in words, or HAN's parameters if there is none.
+pub fn words(collective: Collective, choice: Option<ComponentChoice>) -> String {
     choice.map_or_else(|| "HAN's parameters".to_owned(), |choice| choice.words(collective))
 }
 
-/// What a version makes of a file; the other way round, why it is not in force.
-pub fn answer<T>(load: &Load, lines: &Lines<'_>, accepted: impl FnOnce(&Loaded) -> T) -> Answer<T> {
+/// Returns the answer of a version that accepts the file, or the reason why it does not use it.
+pub fn answer<T>(load: &HanLoad, lines: &Lines<'_>, accepted: impl FnOnce(&HanFile) -> T) -> Answer<T> {
     match load {
-        Load::Accepted(loaded) => Answer::Accepted(accepted(loaded)),
-        Load::Rejected(rejection) => Answer::Rejected { at: lines.excerpt(rejection.span), why: rejection.to_string() },
-        Load::Crashes(crash) => Answer::Crashes { at: lines.excerpt(crash.span), why: crash.to_string() },
-        Load::NoHan => {
+        HanLoad::Accepted(loaded) => Answer::Accepted(accepted(loaded)),
+        HanLoad::Rejected(rejection) => {
+            Answer::Rejected { at: lines.excerpt(rejection.span), why: rejection.to_string() }
+        }
+        HanLoad::Crashes(crash) => Answer::Crashes { at: lines.excerpt(crash.span), why: crash.to_string() },
+        HanLoad::NoHan => {
             let nothing = Excerpt { line: 1, text: String::new() };
             Answer::Rejected { at: nothing, why: "this version has no HAN".to_owned() }
         }
     }
 }
 
-/// How a call of so many bytes, as the caller passes them, is served.
+/// Explains which rule decides a call of this many bytes, as the caller passes them, and which component carries it
+/// out.
 pub fn call(
-    load: &Load,
+    load: &HanLoad,
     lines: &Lines<'_>,
     collective: Collective,
     level: Level,
     ranks: u32,
     message: u64,
-) -> Answer<Served> {
+) -> Answer<HanExplanation> {
     let lookup_bytes = lookup_bytes(collective, message);
     answer(load, lines, |loaded| {
         let (choice, reason) = loaded.lookup(collective, level, ranks, lookup_bytes);
         let runs = match choice {
             None => "what HAN's parameters say: han for programs' communicators, tuned below".to_owned(),
-            Some(choice) => match service(collective, level, choice.component) {
-                Service::Named(Component::Tuned) => "tuned, by its own rules file where there is one".to_owned(),
+            Some(choice) => match service(collective.id(), level, choice.component) {
+                Service::Named(HanComponent::Tuned) => "tuned, by its own rules file where there is one".to_owned(),
                 Service::Named(_) => choice.words(collective),
+                Service::IfRaised(component) => {
+                    format!("{component} if coll_{component}_priority is above 0 (default: 0), else tuned")
+                }
                 Service::Next => {
-                    format!("the component with the next lower priority, as {choice} cannot", choice = choice.component)
+                    format!(
+                        "the component with the next lower priority, since {choice} cannot run it",
+                        choice = choice.component
+                    )
                 }
             },
         };
         let place = reason.span().map(|span| lines.excerpt(span));
-        Served { lookup_bytes, place, because: reason.words(), choice, runs }
+        HanExplanation { lookup_bytes, place, because: reason.words(), choice, runs }
     })
 }
 
-/// What a whole file decides, by collective, level, communicator size and message size.
-pub fn contents(load: &Load, lines: &Lines<'_>) -> Answer<Vec<Decided>> {
+/// Lists the choices of a whole file by collective, level, communicator size and message size.
+pub fn contents(load: &HanLoad, lines: &Lines<'_>) -> Answer<Vec<HanChoiceRange>> {
     answer(load, lines, |loaded| {
-        let ranges = ranges(&loaded.to_table(), &Table::default());
+        let ranges = ranges(&loaded.to_table(), &HanTable::default());
         ranges.into_iter().map(|(decided, _)| decided).collect()
     })
 }
 
-/// What two files decide differently.
-pub fn differences(left: &Table, right: &Table) -> Vec<Difference> {
+/// Lists the differences between two tables.
+pub fn differences(left: &HanTable, right: &HanTable) -> Vec<HanDifference> {
     let found = ranges(left, right).into_iter().filter(|(decided, right)| decided.choice != *right);
-    found.map(|(left, right)| Difference { left, right }).collect()
+    found.map(|(left, right)| HanDifference { left, right }).collect()
 }
 
-/// The ranges on which both tables are constant, for each collective and level of either: what the left one decides, and
-/// the right one's choice.
-fn ranges(left: &Table, right: &Table) -> Vec<(Decided, Option<Choice>)> {
+/// The ranges on which both tables are constant, for each collective and level of either, with the choices of both.
+fn ranges(left: &HanTable, right: &HanTable) -> Vec<(HanChoiceRange, Option<ComponentChoice>)> {
     let parameters = all_parameters();
     let mut list = Vec::new();
     for (collective, level) in Collective::ALL.into_iter().flat_map(|one| Level::ALL.map(|level| (one, level))) {
@@ -129,7 +137,7 @@ fn ranges(left: &Table, right: &Table) -> Vec<(Decided, Option<Choice>)> {
             for (first, end, choice, other) in both(left, right) {
                 if collective.has_sizes() || first == 0 {
                     let sizes = ByteRange { first, end };
-                    list.push((Decided { collective, level, ranks, sizes, choice: *choice }, *other));
+                    list.push((HanChoiceRange { collective, level, ranks, sizes, choice: *choice }, *other));
                 }
             }
         }

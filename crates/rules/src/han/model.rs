@@ -1,29 +1,29 @@
-//! What a HAN rules file holds, as one release keeps it.
+//! Contents of a HAN rules file, as stored by one release.
 
 use crate::behaviour::Behaviour;
 use crate::span::Span;
 
-use super::vocabulary::{Choice, Level};
+use super::vocabulary::{ComponentChoice, Level};
 
-/// A file that a version accepts, with everything in it, even what never serves.
+/// A file that a version accepts, including rules that never apply.
 #[derive(Clone, Debug)]
-pub struct Loaded {
+pub struct HanFile {
     /// The version that read it.
     pub behaviour: Behaviour,
     /// Its collectives, in the order of the file.
-    pub collectives: Vec<CollectiveRules>,
+    pub collectives: Vec<HanCollectiveRules>,
     /// Lists of segment lengths, which are read and ignored.
     pub segments: Vec<Span>,
-    /// A number behind everything that was announced.
+    /// A number after everything that was announced.
     pub trailing: Option<Span>,
 }
 
 /// The rules of a collective. Of several for one collective the last counts.
 #[derive(Clone, Debug)]
-pub struct CollectiveRules {
+pub struct HanCollectiveRules {
     /// Open MPI's id.
     pub id: u32,
-    /// Where it is named.
+    /// Place of its name.
     pub span: Span,
     /// Its levels, in the order of the file.
     pub levels: Vec<LevelRules>,
@@ -34,7 +34,7 @@ pub struct CollectiveRules {
 pub struct LevelRules {
     /// The level.
     pub level: Level,
-    /// Where it is named.
+    /// Place of its name.
     pub span: Span,
     /// Its configurations, in the order of the file.
     pub configurations: Vec<Configuration>,
@@ -45,19 +45,19 @@ pub struct LevelRules {
 pub struct Configuration {
     /// The smallest communicator, kept in a C `int`.
     pub size: i32,
-    /// Where the size stands.
+    /// Place of the size.
     pub span: Span,
     /// Its message rules, in the order of the file.
-    pub rules: Vec<Rule>,
+    pub rules: Vec<HanFileRule>,
 }
 
 /// The choice from a message size on. Of several that fit the last in the file counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rule {
+pub struct HanFileRule {
     /// The smallest message in bytes, as HAN looks it up.
     pub size: u64,
-    /// What it says.
-    pub choice: Choice,
+    /// Choice of the rule.
+    pub choice: ComponentChoice,
     /// All of it.
     pub span: Span,
 }

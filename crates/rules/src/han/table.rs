@@ -1,4 +1,4 @@
-//! What a HAN file means, independent of how it is written, and which rule serves a call.
+//! Meaning of a HAN file, independent of how it is written, and the lookup of the rule for a call.
 
 use std::collections::BTreeMap;
 
@@ -6,24 +6,24 @@ use crate::collective::Collective;
 use crate::span::Span;
 use crate::steps::Steps;
 
-use super::model::{CollectiveRules, Configuration, Loaded, Rule};
-use super::vocabulary::{Choice, Level};
+use super::model::{Configuration, HanCollectiveRules, HanFile, HanFileRule};
+use super::vocabulary::{ComponentChoice, Level};
 
-/// Choices over the message sizes that HAN looks up; none where its parameters decide.
-pub type SizeSteps = Steps<Option<Choice>>;
+/// Choices over the message sizes that HAN looks up; none if its parameters decide.
+pub type HanSizeSteps = Steps<Option<ComponentChoice>>;
 
 /// Per communicator size of a level, choices over message sizes.
-pub type RankSteps = Steps<SizeSteps>;
+pub type HanRankSteps = Steps<HanSizeSteps>;
 
-/// What is chosen, by collective and level. Canonical: tables that choose alike are equal.
+/// Choices by collective and level. Canonical: tables with equal choices are equal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Table {
-    rules: BTreeMap<(Collective, Level), RankSteps>,
+pub struct HanTable {
+    rules: BTreeMap<(Collective, Level), HanRankSteps>,
 }
 
-impl Table {
-    /// Replaces what is chosen for a collective on a level.
-    pub fn set(&mut self, collective: Collective, level: Level, ranks: RankSteps) {
+impl HanTable {
+    /// Replaces the choices for a collective on a level.
+    pub fn set(&mut self, collective: Collective, level: Level, ranks: HanRankSteps) {
         if ranks == all_parameters() {
             self.rules.remove(&(collective, level));
         } else {
@@ -31,44 +31,44 @@ impl Table {
         }
     }
 
-    /// What is chosen for a collective on a level.
-    pub fn get(&self, collective: Collective, level: Level) -> Option<&RankSteps> {
+    /// Returns the choices for a collective on a level.
+    pub fn get(&self, collective: Collective, level: Level) -> Option<&HanRankSteps> {
         self.rules.get(&(collective, level))
     }
 
-    /// What is chosen for a call; none where HAN's parameters decide.
-    pub fn lookup(&self, collective: Collective, level: Level, ranks: u64, bytes: u64) -> Option<Choice> {
+    /// Returns the choice for a call; none if HAN's parameters decide.
+    pub fn lookup(&self, collective: Collective, level: Level, ranks: u64, bytes: u64) -> Option<ComponentChoice> {
         self.get(collective, level).and_then(|steps| *steps.get(ranks).get(bytes))
     }
 
     /// All rules, by collective and level.
-    pub fn iter(&self) -> impl Iterator<Item = (Collective, Level, &RankSteps)> {
+    pub fn iter(&self) -> impl Iterator<Item = (Collective, Level, &HanRankSteps)> {
         self.rules.iter().map(|((collective, level), ranks)| (*collective, *level, ranks))
     }
 }
 
 /// Steps that leave everything to HAN's parameters.
-pub fn all_parameters() -> RankSteps {
+pub fn all_parameters() -> HanRankSteps {
     Steps::constant(Steps::constant(None))
 }
 
-/// Why a call is served as it is.
+/// Reason why a rule decides a call, or none does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reason {
+pub enum HanReason {
     /// The file has no rules for the collective.
     NoRules,
     /// The file has no rules for the collective on this level.
     NoLevel,
     /// No configuration fits.
     NoConfiguration,
-    /// The configuration that serves has no message size that fits.
+    /// The configuration that applies has no matching message size.
     NoSize(Span),
     /// A rule fits.
     Rule(Span),
 }
 
-impl Reason {
-    /// Where the rule is, or the configuration in which one was looked for.
+impl HanReason {
+    /// Returns the place of the rule, or of the configuration that was searched for one.
     pub fn span(self) -> Option<Span> {
         match self {
             Self::NoSize(span) | Self::Rule(span) => Some(span),
@@ -88,31 +88,37 @@ impl Reason {
     }
 }
 
-impl Loaded {
-    /// What the file chooses for a call, given the ranks of the level's communicator and the size that HAN looks up.
-    pub fn lookup(&self, collective: Collective, level: Level, ranks: u32, bytes: u64) -> (Option<Choice>, Reason) {
-        let Some(rules) = self.rules_for(collective.id()) else { return (None, Reason::NoRules) };
+impl HanFile {
+    /// Looks up the choice for a call, given the ranks of the level's communicator and the size that HAN looks up.
+    pub fn lookup(
+        &self,
+        collective: Collective,
+        level: Level,
+        ranks: u32,
+        bytes: u64,
+    ) -> (Option<ComponentChoice>, HanReason) {
+        let Some(rules) = self.rules_for(collective.id()) else { return (None, HanReason::NoRules) };
         let Some(level) = rules.levels.iter().rfind(|rules| rules.level == level) else {
-            return (None, Reason::NoLevel);
+            return (None, HanReason::NoLevel);
         };
         let fits = |configuration: &&Configuration| i64::from(configuration.size) <= i64::from(ranks);
         let Some(configuration) = level.configurations.iter().rfind(fits) else {
-            return (None, Reason::NoConfiguration);
+            return (None, HanReason::NoConfiguration);
         };
         match configuration.rules.iter().rfind(|rule| rule.size <= bytes) {
-            Some(rule) => (Some(rule.choice), Reason::Rule(rule.span)),
-            None => (None, Reason::NoSize(configuration.span)),
+            Some(rule) => (Some(rule.choice), HanReason::Rule(rule.span)),
+            None => (None, HanReason::NoSize(configuration.span)),
         }
     }
 
     /// The rules that count for a collective.
-    pub fn rules_for(&self, id: u32) -> Option<&CollectiveRules> {
+    pub fn rules_for(&self, id: u32) -> Option<&HanCollectiveRules> {
         self.collectives.iter().rfind(|rules| rules.id == id)
     }
 
-    /// What the file means, for the collectives that are known here. Takes time `n log n`.
-    pub fn to_table(&self) -> Table {
-        let mut table = Table::default();
+    /// Returns the meaning of the file, for known collectives. Takes time `n log n`.
+    pub fn to_table(&self) -> HanTable {
+        let mut table = HanTable::default();
         for collective in Collective::ALL {
             let Some(rules) = self.rules_for(collective.id()) else { continue };
             for level in Level::ALL {
@@ -132,12 +138,12 @@ impl Loaded {
     }
 }
 
-fn size_steps(rules: &[Rule]) -> SizeSteps {
+fn size_steps(rules: &[HanFileRule]) -> HanSizeSteps {
     let starts = last_that_fits(rules.iter().map(|rule| rule.size));
     Steps::ascending(starts.into_iter().map(|(start, place)| (start, place.map(|place| rules[place].choice))))
 }
 
-/// For lower bounds in the order of the file, the steps from 0 on and the place of the last bound that fits.
+/// For lower bounds in file order: the steps from 0 on, each with the place of the last bound that fits.
 pub(crate) fn last_that_fits(bounds: impl Iterator<Item = u64>) -> Vec<(u64, Option<usize>)> {
     let mut bounds: Vec<(u64, usize)> = bounds.zip(0..).collect();
     bounds.sort_unstable();

@@ -1,4 +1,4 @@
-//! The reader, quirk by quirk, and what holds for every file.
+//! Tests of the reader, fault by fault, and of properties of all files.
 
 use proptest::prelude::*;
 
@@ -6,7 +6,7 @@ use super::*;
 use crate::behaviour::Behaviour;
 use crate::collective::Collective;
 
-/// What was seen to work on 5.0.11, with a tuned rules file beside it.
+/// File that worked on 5.0.11, together with a tuned rules file.
 const SEEN: &str = "2\nbcast\n1 # one level\n2\n3\n1 1\n0 han\n8 3\n0 han\n2048 tuned\n12000 tuned\n9 1\n0 han\n\
                     allreduce\n1\nglobal_communicator\n3\n1 1\n0 han\n8 1\n0 tuned\n9 1\n0 han\n";
 
@@ -14,21 +14,21 @@ fn version(text: &str) -> Behaviour {
     text.parse().expect("a known version")
 }
 
-fn accepted(text: impl AsRef<[u8]>, by: &str) -> Loaded {
+fn accepted(text: impl AsRef<[u8]>, by: &str) -> HanFile {
     match load(text.as_ref(), &version(by)) {
-        Load::Accepted(loaded) => loaded,
+        HanLoad::Accepted(loaded) => loaded,
         other => panic!("{by} on {}: {other:?}", text.as_ref().escape_ascii()),
     }
 }
 
-fn fault(text: &str, by: &str) -> Fault {
+fn fault(text: &str, by: &str) -> HanFault {
     match load(text.as_bytes(), &version(by)) {
-        Load::Rejected(rejection) => rejection.fault,
+        HanLoad::Rejected(rejection) => rejection.fault,
         other => panic!("{by} on {text}: {other:?}"),
     }
 }
 
-fn served(loaded: &Loaded, ranks: u32, bytes: u64) -> Option<Component> {
+fn served(loaded: &HanFile, ranks: u32, bytes: u64) -> Option<HanComponent> {
     let (choice, _) = loaded.lookup(Collective::Bcast, Level::GlobalCommunicator, ranks, bytes);
     choice.map(|choice| choice.component)
 }
@@ -37,17 +37,19 @@ fn served(loaded: &Loaded, ranks: u32, bytes: u64) -> Option<Component> {
 fn the_last_that_fits_serves() {
     let loaded = accepted(SEEN, "5.0.11");
     let found = [(2, 1 << 20), (8, 2047), (8, 2048), (9, 2048)].map(|(ranks, bytes)| served(&loaded, ranks, bytes));
-    use Component::{Han, Tuned};
+    use HanComponent::{Han, Tuned};
     assert_eq!(found, [Han, Han, Tuned, Han].map(Some));
     let (choice, reason) = loaded.lookup(Collective::Reduce, Level::GlobalCommunicator, 8, 0);
-    assert_eq!((choice, reason), (None, Reason::NoRules));
-    assert_eq!(loaded.lookup(Collective::Bcast, Level::IntraNode, 8, 0).1, Reason::NoLevel);
-    let Reason::Rule(span) = loaded.lookup(Collective::Bcast, Level::GlobalCommunicator, 8, 4096).1 else { panic!() };
+    assert_eq!((choice, reason), (None, HanReason::NoRules));
+    assert_eq!(loaded.lookup(Collective::Bcast, Level::IntraNode, 8, 0).1, HanReason::NoLevel);
+    let HanReason::Rule(span) = loaded.lookup(Collective::Bcast, Level::GlobalCommunicator, 8, 4096).1 else {
+        panic!()
+    };
     assert_eq!(span.of(SEEN.as_bytes()), b"2048 tuned");
     // Out of order, the last in the file that fits hides what fits better.
     let unsorted = accepted("1 7 1 2 1 1 3 0 han 4096 tuned 64 basic", "5.0");
     assert_eq!(
-        [0, 64, 4096].map(|bytes| served(&unsorted, 4, bytes).map(Component::name)),
+        [0, 64, 4096].map(|bytes| served(&unsorted, 4, bytes).map(HanComponent::name)),
         [Some("han"), Some("basic"), Some("basic")]
     );
 }
@@ -56,45 +58,45 @@ fn the_last_that_fits_serves() {
 fn of_collectives_and_levels_that_come_twice_the_last_counts() {
     let loaded = accepted("2 bcast 1 2 1 1 1 0 tuned bcast 2 2 1 1 1 0 basic 2 0", "5.0");
     let (choice, reason) = loaded.lookup(Collective::Bcast, Level::GlobalCommunicator, 4, 0);
-    assert_eq!((choice, reason), (None, Reason::NoConfiguration));
-    assert_eq!(loaded.to_table(), Table::default());
+    assert_eq!((choice, reason), (None, HanReason::NoConfiguration));
+    assert_eq!(loaded.to_table(), HanTable::default());
 }
 
 #[test]
 fn a_configuration_without_rules_leaves_its_sizes_to_parameters() {
     let loaded = accepted("1 7 1 2 2 1 1 0 tuned 4 0", "5.0");
-    assert_eq!([3, 4].map(|ranks| served(&loaded, ranks, 0)), [Some(Component::Tuned), None]);
+    assert_eq!([3, 4].map(|ranks| served(&loaded, ranks, 0)), [Some(HanComponent::Tuned), None]);
     // A first size of 1 passes.
     let loaded = accepted("1 7 1 2 1 1 1 1 tuned", "5.0");
-    assert_eq!([0, 1].map(|bytes| served(&loaded, 4, bytes)), [None, Some(Component::Tuned)]);
+    assert_eq!([0, 1].map(|bytes| served(&loaded, 4, bytes)), [None, Some(HanComponent::Tuned)]);
 }
 
 #[test]
 fn every_slip_rejects_the_whole_file() {
-    let end = Fault::End;
+    let end = HanFault::End;
     for (text, expected) in [
-        ("", end(Field::Collectives)),
-        ("0", Fault::Count { field: Field::Collectives, value: 0 }),
-        ("1", end(Field::Collective)),
-        ("1 Bcast 0", Fault::NoCollective("Bcast".to_owned())),
-        ("1 22 0", Fault::NoCollective("22".to_owned())),
-        ("1 bcast", end(Field::Levels)),
-        ("1 bcast -1", Fault::Count { field: Field::Levels, value: -1 }),
-        ("1 bcast 1 3", Fault::NoLevel("3".to_owned())),
-        ("1 bcast 1 node", Fault::NoLevel("node".to_owned())),
-        ("1 bcast 1 2", end(Field::Configurations)),
-        ("1 bcast 1 2 1 2", Fault::ConfigurationSize(2)),
-        ("1 bcast 1 2 2 1 0 0", Fault::ConfigurationSize(0)),
-        ("1 bcast 1 2 1 1", end(Field::MessageSizes)),
-        ("1 bcast 1 2 1 1 1 8 tuned", Fault::FirstSize(8)),
-        ("1 bcast 1 2 1 1 1 0", end(Field::Component)),
-        ("1 bcast 1 2 1 1 1 0 3", Fault::NoComponent("3".to_owned())),
-        ("1 bcast 1 2 1 1 1 0 xhc", Fault::NoComponent("xhc".to_owned())),
-        ("1 bcast 1 2 1 1 1 0 han@simple", Fault::NoComponent("han@simple".to_owned())),
-        ("1 bcast 1 2 1 1 1 0 han @", end(Field::Algorithm)),
-        ("1 bcast 1 2 1 1 1 0 han @3", Fault::NoAlgorithm { name: "3".to_owned(), collective: "bcast" }),
-        ("1 bcast 1 2 1 1 1 0 han [8", end(Field::Segment)),
-        ("1 bcast 9999999999999", Fault::TooMany { field: Field::Levels, value: 9_999_999_999_999 }),
+        ("", end(HanField::Collectives)),
+        ("0", HanFault::Count { field: HanField::Collectives, value: 0 }),
+        ("1", end(HanField::Collective)),
+        ("1 Bcast 0", HanFault::NoCollective("Bcast".to_owned())),
+        ("1 22 0", HanFault::NoCollective("22".to_owned())),
+        ("1 bcast", end(HanField::Levels)),
+        ("1 bcast -1", HanFault::Count { field: HanField::Levels, value: -1 }),
+        ("1 bcast 1 3", HanFault::NoLevel("3".to_owned())),
+        ("1 bcast 1 node", HanFault::NoLevel("node".to_owned())),
+        ("1 bcast 1 2", end(HanField::Configurations)),
+        ("1 bcast 1 2 1 2", HanFault::ConfigurationSize(2)),
+        ("1 bcast 1 2 2 1 0 0", HanFault::ConfigurationSize(0)),
+        ("1 bcast 1 2 1 1", end(HanField::MessageSizes)),
+        ("1 bcast 1 2 1 1 1 8 tuned", HanFault::FirstSize(8)),
+        ("1 bcast 1 2 1 1 1 0", end(HanField::Component)),
+        ("1 bcast 1 2 1 1 1 0 3", HanFault::NoComponent("3".to_owned())),
+        ("1 bcast 1 2 1 1 1 0 xhc", HanFault::NoComponent("xhc".to_owned())),
+        ("1 bcast 1 2 1 1 1 0 han@simple", HanFault::NoComponent("han@simple".to_owned())),
+        ("1 bcast 1 2 1 1 1 0 han @", end(HanField::Algorithm)),
+        ("1 bcast 1 2 1 1 1 0 han @3", HanFault::NoAlgorithm { name: "3".to_owned(), collective: "bcast" }),
+        ("1 bcast 1 2 1 1 1 0 han [8", end(HanField::Segment)),
+        ("1 bcast 9999999999999", HanFault::TooMany { field: HanField::Levels, value: 9_999_999_999_999 }),
     ] {
         if text.ends_with("[8") {
             // At the end of the file the closing bracket is not missed.
@@ -103,7 +105,7 @@ fn every_slip_rejects_the_whole_file() {
         }
         assert_eq!(fault(text, "5.0.11"), expected, "{text}");
     }
-    assert!(matches!(load(b"1 bcast 0", &version("4.0")), Load::NoHan));
+    assert!(matches!(load(b"1 bcast 0", &version("4.0")), HanLoad::NoHan));
 }
 
 #[test]
@@ -113,28 +115,51 @@ fn algorithms_are_read_from_5_0_on_and_crash_where_there_are_none() {
     assert_eq!(choice(text, "5.0").algorithm, 3);
     assert_eq!(choice("1 11 1 2 1 1 1 0 han @ 2", "5.0").algorithm, 2);
     assert_eq!(choice("1 1 1 2 1 1 1 0 han @default", "5.0").algorithm, 0);
-    assert!(matches!(load(b"1 allgatherv 1 2 1 1 1 0 han @simple", &version("5.0")), Load::Crashes(_)));
+    assert!(matches!(load(b"1 allgatherv 1 2 1 1 1 0 han @simple", &version("5.0")), HanLoad::Crashes(_)));
     // 4.1 skips what it does not know on its way to the next number.
     assert_eq!(choice(text, "4.1").algorithm, 0);
-    assert_eq!(served(&accepted("1 bcast 1 2 1 1 2 0 han @simple 8 tuned", "4.1"), 4, 8), Some(Component::Tuned));
+    assert_eq!(served(&accepted("1 bcast 1 2 1 1 2 0 han @simple 8 tuned", "4.1"), 4, 8), Some(HanComponent::Tuned));
 }
 
 #[test]
 fn names_of_levels_are_read_from_5_0_on() {
     let text = "1 bcast 1 global_communicator 1 1 1 0 tuned";
-    assert_eq!(served(&accepted(text, "5.0"), 4, 0), Some(Component::Tuned));
+    assert_eq!(served(&accepted(text, "5.0"), 4, 0), Some(HanComponent::Tuned));
     // 4.1 skips the name, and takes the number behind it for the level.
     let misread = accepted(text, "4.1");
-    assert_eq!((misread.collectives[0].levels[0].level, misread.to_table()), (Level::InterNode, Table::default()));
-    assert!(matches!(load(b"1 bcast 1 2 1 1 1 0 xhc", &version("6.0")), Load::Accepted(_)));
-    assert!(matches!(load(b"1 bcast 1 2 1 1 1 0 sm", &version("6.0")), Load::Rejected(_)));
+    assert_eq!((misread.collectives[0].levels[0].level, misread.to_table()), (Level::InterNode, HanTable::default()));
+    assert!(matches!(load(b"1 bcast 1 2 1 1 1 0 xhc", &version("6.0")), HanLoad::Accepted(_)));
+}
+
+/// Words that were once wrong: accepted and refused by a build of the 6.0 branch.
+#[test]
+fn the_vocabulary_of_6_0_is_that_of_its_source() {
+    for text in ["1 bcast 1 2 1 1 1 0 sm", "1 alltoallv 1 2 1 1 1 0 han @smsc", "1 alltoall 1 2 1 1 1 0 han @smsc"] {
+        assert!(matches!(load(text.as_bytes(), &version("6.0")), HanLoad::Accepted(_)), "{text}");
+    }
+    let disqualify = "1 alltoall 1 2 1 1 1 0 han @disqualify";
+    assert_eq!(
+        fault(disqualify, "6.0"),
+        HanFault::NoAlgorithm { name: "disqualify".to_owned(), collective: "alltoall" }
+    );
+    let bcast = Collective::Bcast.id();
+    let served = |id, level| service(id, level, HanComponent::Xhc);
+    assert_eq!(served(bcast, Level::GlobalCommunicator), Service::Next, "it serves single nodes alone");
+    assert_eq!(served(bcast, Level::InterNode), Service::Next);
+    assert_eq!(served(bcast, Level::IntraNode), Service::IfRaised(HanComponent::Xhc));
+    assert_eq!(served(Collective::Gather.id(), Level::IntraNode), Service::Next);
+    // gatherv and scatterv.
+    for id in [10, 16] {
+        assert_eq!(service(id, Level::GlobalCommunicator, HanComponent::Tuned), Service::Next);
+        assert_eq!(service(id, Level::GlobalCommunicator, HanComponent::Han), Service::Named(HanComponent::Han));
+    }
 }
 
 #[test]
 fn numbers_wrap_and_names_end_as_in_c() {
     // 2^32 + 7 is bcast to 5.0, and a zero byte ends a name.
     assert_eq!(accepted("1 4294967303 0", "5.0").collectives[0].id, 7);
-    assert_eq!(fault("1 4294967303 0", "4.1"), Fault::NoCollective("4294967303".to_owned()));
+    assert_eq!(fault("1 4294967303 0", "4.1"), HanFault::NoCollective("4294967303".to_owned()));
     assert_eq!(accepted(b"1 bcast\0x 0", "5.0").collectives[0].id, 7);
     assert_eq!(accepted(b"1 \0 0", "5.0").collectives[0].id, 0);
     assert_eq!(accepted("1 gatherv_x 0", "5.0").collectives[0].id, 10);
@@ -161,12 +186,12 @@ fn a_written_file_looks_like_this() {
          bcast\n1  # topology levels\n2  # global_communicator\n3  # configurations\n\
          1 1  # fewer than 8 ranks\n  0 han\n8 2  # 8 ranks\n  0 han\n  2048 tuned\n9 1  # 9 ranks and more\n  0 han\n"
     );
-    assert_eq!(write(&Table::default(), &[]), Err(WriteError::Nothing));
+    assert_eq!(write(&HanTable::default(), &[]), Err(WriteError::Nothing));
     let mut gap = all_parameters();
     let mut sizes = crate::steps::Steps::constant(None);
-    sizes.set(64, None, Some(Choice::of(Component::Tuned)));
+    sizes.set(64, None, Some(ComponentChoice::from_component(HanComponent::Tuned)));
     gap.set(4, None, sizes);
-    let mut table = Table::default();
+    let mut table = HanTable::default();
     table.set(Collective::Bcast, Level::GlobalCommunicator, gap);
     assert!(matches!(write(&table, &[]), Err(WriteError::Gap { .. })));
 }
@@ -220,7 +245,7 @@ proptest! {
     #[test]
     fn any_bytes_are_judged(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
         for behaviour in Behaviour::distinct() {
-            if let Load::Rejected(rejection) | Load::Crashes(rejection) = load(&bytes, &behaviour) {
+            if let HanLoad::Rejected(rejection) | HanLoad::Crashes(rejection) = load(&bytes, &behaviour) {
                 prop_assert!(rejection.span.end <= bytes.len());
             }
         }
@@ -232,7 +257,7 @@ proptest! {
         let at = at.index(bytes.len());
         bytes[at] = byte;
         for behaviour in Behaviour::distinct() {
-            if let Load::Accepted(loaded) = load(&bytes, &behaviour) {
+            if let HanLoad::Accepted(loaded) = load(&bytes, &behaviour) {
                 let _ = loaded.to_table();
             }
         }

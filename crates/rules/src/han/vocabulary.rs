@@ -1,7 +1,7 @@
-//! What HAN's rules files speak of: topology levels, components, algorithms.
+//! Vocabulary of HAN's rules files: topology levels, components, algorithms.
 //!
-//! From `ompi/mca/coll/han/coll_han_dynamic.h`, `coll_han_component.c` and `coll_han_algorithms.c`. Tried on 5.0.11; 4.1
-//! and 6.0 are read from source only.
+//! From `ompi/mca/coll/han/coll_han_dynamic.h`, `coll_han_component.c` and `coll_han_algorithms.c`. Tested on 5.0.11;
+//! 4.1 is read from source only, 6.0 from that of its branch at bb1c85d203.
 
 use std::str::FromStr;
 
@@ -11,7 +11,7 @@ use crate::collective::Collective;
 use crate::names;
 use crate::release::Release;
 
-/// Which communicator a rule is about.
+/// The communicator that a rule is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
@@ -54,7 +54,7 @@ impl FromStr for Level {
 /// A component that a rule may name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Component {
+pub enum HanComponent {
     /// Communicators of one rank.
     #[serde(rename = "self")]
     Own,
@@ -64,7 +64,7 @@ pub enum Component {
     Libnbc,
     /// coll/tuned, with its rules.
     Tuned,
-    /// Shared memory, up to 5.0.
+    /// Shared memory; 6.0 still knows the name, but has no such component.
     Sm,
     /// Event-driven bcast and reduce; HAN uses it below.
     Adapt,
@@ -74,7 +74,7 @@ pub enum Component {
     Xhc,
 }
 
-names!(Component {
+names!(HanComponent {
     Own "self",
     Basic "basic",
     Libnbc "libnbc",
@@ -85,41 +85,41 @@ names!(Component {
     Xhc "xhc",
 });
 
-impl Component {
+impl HanComponent {
     /// The components that files of a release may name.
     pub fn known(release: Release) -> impl Iterator<Item = Self> {
-        let absent = if release >= Release::V6_0 { Self::Sm } else { Self::Xhc };
-        Self::ALL.into_iter().filter(move |component| *component != absent)
+        Self::ALL.into_iter().filter(move |component| *component != Self::Xhc || release >= Release::V6_0)
     }
 
     /// The component of a name, as a release compares it.
-    pub fn named(release: Release, name: &[u8]) -> Option<Self> {
+    pub fn from_name(release: Release, name: &[u8]) -> Option<Self> {
         Self::known(release).find(|component| component.name().as_bytes() == name)
     }
 
-    /// Whether some release knows a component of this name, whatever its case, perhaps with an algorithm stuck to it.
+    /// Returns true if some release knows a component of this name, in any case, and also if an algorithm is attached
+    /// to it.
     pub(crate) fn is_name(name: &[u8]) -> bool {
         let name = name.split(|byte| *byte == b'@').next().unwrap_or(name);
         Self::ALL.iter().any(|component| component.name().as_bytes().eq_ignore_ascii_case(name))
     }
 }
 
-/// What a rule says: a component, and for `han` one of its algorithms.
+/// Choice of a rule: a component, and for `han` one of its algorithms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-pub struct Choice {
+pub struct ComponentChoice {
     /// The component.
-    pub component: Component,
+    pub component: HanComponent,
     /// The algorithm of `han`, by its place in [`algorithms`] counted from 1; 0 is its default.
     pub algorithm: u32,
 }
 
-impl Choice {
+impl ComponentChoice {
     /// A component, `han` with its default.
-    pub fn of(component: Component) -> Self {
+    pub fn from_component(component: HanComponent) -> Self {
         Self { component, algorithm: 0 }
     }
 
-    /// As a file says it: `tuned`, or `han @simple`.
+    /// As in a file: `tuned`, or `han @simple`.
     pub fn words(self, collective: Collective) -> String {
         let algorithm = (self.algorithm as usize).checked_sub(1);
         // Names are the same wherever there are any.
@@ -131,7 +131,7 @@ impl Choice {
     }
 }
 
-/// HAN's algorithms for a collective, without its default; nothing where it has none or the release reads none.
+/// HAN's algorithms for a collective, without its default; empty if it has none or the release reads none.
 pub fn algorithms(release: Release, id: u32) -> &'static [&'static str] {
     match (release, Collective::from_id(id)) {
         (Release::V4_0 | Release::V4_1, _) => &[],
@@ -140,14 +140,14 @@ pub fn algorithms(release: Release, id: u32) -> &'static [&'static str] {
             &["intra", "simple"]
         }
         (_, Some(Collective::Reduce | Collective::Allreduce)) => &["intra", "simple", "reproducible"],
-        (Release::V6_0, Some(Collective::Alltoall)) => &["smsc", "disqualify"],
+        (Release::V6_0, Some(Collective::Alltoall | Collective::Alltoallv)) => &["smsc"],
         // gatherv and scatterv.
         (Release::V6_0, None) if matches!(id, 10 | 16) => &["intra"],
         _ => &[],
     }
 }
 
-/// Whether HAN looks rules up for a collective at all (`mca_coll_han_is_coll_dynamic_implemented`).
+/// Returns true if HAN looks up rules for a collective at all (`mca_coll_han_is_coll_dynamic_implemented`).
 pub fn is_ruled(release: Release, id: u32) -> bool {
     let since_6_0 = || matches!(id, 3 | 4 | 10 | 16);
     match release {
@@ -157,32 +157,44 @@ pub fn is_ruled(release: Release, id: u32) -> bool {
     }
 }
 
-/// Who carries out a call that a rule gives to a component.
+/// Component that carries out a call for which a rule names a component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Service {
     /// The component itself.
-    Named(Component),
-    /// The component cannot: HAN passes the call to the component of the next lower priority, as a rule `tuned`.
+    Named(HanComponent),
+    /// The component itself if its priority is raised above 0; it is off by default, which means [`Service::Next`].
+    IfRaised(HanComponent),
+    /// The component cannot: HAN passes the call to the component with the next lower priority, usually `tuned`.
     Next,
 }
 
-/// Who carries out a call of a collective on a level, where a rule names this component.
-pub fn service(collective: Collective, level: Level, component: Component) -> Service {
+/// Returns the component that carries out a call of a collective, by its id, on a level, if a rule names this
+/// component.
+pub fn service(id: u32, level: Level, component: HanComponent) -> Service {
+    let collective = Collective::from_id(id);
     let serves = match component {
         // It keeps itself out of its own communicators, so that nothing goes in circles.
-        Component::Han => level == Level::GlobalCommunicator && collective != Collective::Allgatherv,
+        HanComponent::Han => level == Level::GlobalCommunicator && collective != Some(Collective::Allgatherv),
         // adapt stands back from communicators of its own accord, sm is off, and the others have no blocking collectives
         // for several ranks: seen on 5.0.11.
-        Component::Adapt | Component::Own | Component::Libnbc | Component::Sm => false,
-        Component::Basic | Component::Tuned | Component::Xhc => true,
+        HanComponent::Adapt | HanComponent::Own | HanComponent::Libnbc | HanComponent::Sm => false,
+        // It handles communicators within a node, and these collectives (`coll_xhc_module.c`).
+        HanComponent::Xhc => {
+            use Collective::{Allreduce, Barrier, Bcast, Reduce};
+            let has = matches!(collective, Some(Allreduce | Barrier | Bcast | Reduce));
+            return if has && level == Level::IntraNode { Service::IfRaised(component) } else { Service::Next };
+        }
+        // It has no gatherv and no scatterv.
+        HanComponent::Tuned => collective.is_some(),
+        HanComponent::Basic => true,
     };
     if serves { Service::Named(component) } else { Service::Next }
 }
 
-/// What HAN calls on communicators of its own to carry out a collective: on those of the ranks of a node, and on those of one
-/// rank per node. coll/tuned serves these calls by its rules for as many ranks (`coll_han_subcomms.c`, and each collective's
-/// file; between nodes coll/libnbc serves what is not blocking).
+/// Returns the collectives that HAN calls on its own communicators to carry out a collective: on those of the ranks of
+/// a node, and on those of one rank per node. coll/tuned carries out these calls with its rules for these numbers of
+/// ranks (`coll_han_subcomms.c`, and each collective's file; between nodes coll/libnbc carries out nonblocking ones).
 pub fn inner(collective: Collective) -> &'static [(Level, Collective)] {
     use Collective::{Allgather, Allreduce, Barrier, Bcast, Gather, Reduce, Scatter};
     use Level::{InterNode, IntraNode};
@@ -198,7 +210,7 @@ pub fn inner(collective: Collective) -> &'static [(Level, Collective)] {
     }
 }
 
-/// The collectives of programs that rules for a collective on a level act on: itself, or those for which HAN calls it.
+/// The collectives of programs that rules for a collective on a level affect: itself, or those for which HAN calls it.
 pub fn acted_on(collective: Collective, level: Level) -> Vec<Collective> {
     if level == Level::GlobalCommunicator {
         return vec![collective];
@@ -206,7 +218,7 @@ pub fn acted_on(collective: Collective, level: Level) -> Vec<Collective> {
     Collective::ALL.into_iter().filter(|outer| inner(*outer).contains(&(level, collective))).collect()
 }
 
-/// The size that HAN looks up: what the caller passes. Unlike coll/tuned it does not multiply blocks by ranks.
+/// The size that HAN looks up: that of the caller. Unlike coll/tuned, it does not multiply blocks by ranks.
 pub fn lookup_bytes(collective: Collective, message: u64) -> u64 {
     if collective == Collective::Barrier { 0 } else { message }
 }

@@ -1,4 +1,4 @@
-//! From a table to a file that every release with HAN reads alike.
+//! Writing a table as a file that every release with HAN reads alike.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -7,17 +7,17 @@ use crate::collective::Collective;
 use crate::emit::{INT_MAX, harmless};
 use crate::hazard::RankRange;
 
-use super::table::{RankSteps, SizeSteps, Table};
-use super::vocabulary::{Choice, Component, Level};
+use super::table::{HanRankSteps, HanSizeSteps, HanTable};
+use super::vocabulary::{ComponentChoice, HanComponent, Level};
 
-/// Why a table is not written.
+/// Reason for refusing to write a table.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WriteError {
-    /// A file that leaves everything to the parameters is one that HAN rejects.
+    /// The file would leave everything to the parameters, and HAN rejects such a file.
     #[error("there are no rules to write, and HAN rejects a file without any")]
     Nothing,
-    /// Between rules a file cannot leave sizes to the parameters.
-    #[error("{collective} on {level} for {ranks} leaves some sizes to HAN's parameters, which its file cannot say")]
+    /// Sizes between rules would be left to the parameters, which a file cannot express.
+    #[error("{collective} on {level} for {ranks} leaves some sizes to HAN's parameters, which its file cannot express")]
     Gap {
         /// The collective.
         collective: Collective,
@@ -38,9 +38,9 @@ pub enum WriteError {
     },
 }
 
-/// The canonical text of a table: ascending sizes, one rule per line. Comment lines go to the top.
-pub fn write(table: &Table, header: &[String]) -> Result<String, WriteError> {
-    let mut collectives: BTreeMap<Collective, Vec<(Level, &RankSteps)>> = BTreeMap::new();
+/// The canonical text of a table: ascending sizes, one rule per line. Comments come first.
+pub fn write(table: &HanTable, header: &[String]) -> Result<String, WriteError> {
+    let mut collectives: BTreeMap<Collective, Vec<(Level, &HanRankSteps)>> = BTreeMap::new();
     for (collective, level, ranks) in table.iter() {
         collectives.entry(collective).or_default().push((level, ranks));
     }
@@ -78,10 +78,10 @@ pub fn write(table: &Table, header: &[String]) -> Result<String, WriteError> {
     Ok(text)
 }
 
-/// A configuration; nothing where a file cannot say it: only all sizes, or size 0 alone, may be left to parameters.
-fn configuration(text: &mut String, collective: Collective, ranks: RankRange, sizes: &SizeSteps) -> Option<()> {
+/// A configuration; none if a file cannot express it: only all sizes, or size 0 alone, may be left to parameters.
+fn configuration(text: &mut String, collective: Collective, ranks: RankRange, sizes: &HanSizeSteps) -> Option<()> {
     let parameters_below = sizes.get(0).is_none();
-    let rules: Vec<(u64, Choice)> =
+    let rules: Vec<(u64, ComponentChoice)> =
         sizes.iter().filter_map(|(start, _, choice)| choice.map(|choice| (start, choice))).collect();
     let left_out = sizes.count() - rules.len();
     let sayable = match rules.first() {
@@ -94,11 +94,11 @@ fn configuration(text: &mut String, collective: Collective, ranks: RankRange, si
     }
     let _ = writeln!(text, "{} {}  # {ranks}", ranks.first.max(1), rules.len());
     for (start, choice) in rules {
-        let _ = writeln!(text, "  {start} {}", said(collective, choice));
+        let _ = writeln!(text, "  {start} {}", describe_choice(collective, choice));
     }
     Some(())
 }
 
-fn said(collective: Collective, choice: Choice) -> String {
-    if choice.component == Component::Han { choice.words(collective) } else { choice.component.to_string() }
+fn describe_choice(collective: Collective, choice: ComponentChoice) -> String {
+    if choice.component == HanComponent::Han { choice.words(collective) } else { choice.component.to_string() }
 }

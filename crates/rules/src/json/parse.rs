@@ -1,24 +1,24 @@
-//! From text to tree, in one pass without recursion.
+//! Parsing a text to a tree, in one pass without recursion.
 
 use std::borrow::Cow;
 
-use super::value::{Document, Kind, Node, Text};
+use super::value::{Document, JsonString, Node, ValueKind};
 use crate::span::Span;
 
-/// Why a text is no JSON to Open MPI, which then reads it as a classic file.
+/// Syntax error that makes Open MPI read a text as a classic file instead of JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{fault}")]
 pub struct SyntaxError {
-    /// Where it was noticed.
+    /// Place at which it was noticed.
     pub span: Span,
-    /// What is wrong.
+    /// The fault.
     pub fault: SyntaxFault,
 }
 
-/// What is wrong with a JSON text.
+/// Fault in the syntax of a JSON text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SyntaxFault {
-    /// Something else where a value must stand.
+    /// Something else in place of a value.
     #[error("a value was expected")]
     ExpectedValue,
     /// Two elements or members without a comma.
@@ -27,7 +27,7 @@ pub enum SyntaxFault {
     /// A name without its colon.
     #[error("a colon was expected")]
     ExpectedColon,
-    /// Something else where a member or the end of an object must stand.
+    /// Something else in place of a member or the end of an object.
     #[error("a name in quotes or a closing brace was expected")]
     ExpectedMember,
     /// A slash: JSON has no comments.
@@ -36,16 +36,16 @@ pub enum SyntaxFault {
     /// A number such as `01`, `1.`, or `1e`.
     #[error("not a number that JSON knows")]
     BadNumber,
-    /// A `\u` without four hexadecimal digits, or half a pair of them.
+    /// A `\u` without four hexadecimal digits, or one half of a surrogate pair.
     #[error("an escape needs four hexadecimal digits, and a surrogate needs its other half")]
     BadEscape,
-    /// A string that does not end, or has a zero byte in it.
+    /// A string that does not end, or contains a zero byte.
     #[error("the string does not end")]
     OpenString,
     /// The text ends inside an array or an object, or before any value.
     #[error("the text ends too early")]
     UnexpectedEnd,
-    /// Something behind the value.
+    /// Something after the value.
     #[error("nothing may follow the value")]
     Trailing,
 }
@@ -54,10 +54,10 @@ struct Parser<'s> {
     bytes: &'s [u8],
     at: usize,
     nodes: Vec<Node<'s>>,
-    /// The arrays and objects that are still open.
+    /// The open arrays and objects.
     open: Vec<usize>,
-    /// The name of the value to come.
-    key: Option<Text<'s>>,
+    /// The name of the next value.
+    key: Option<JsonString<'s>>,
 }
 
 impl<'s> Document<'s> {
@@ -71,7 +71,7 @@ impl<'s> Document<'s> {
 }
 
 impl<'s> Parser<'s> {
-    /// The next byte; at the end 0, as json-parser sees it.
+    /// The next byte; at the end 0, as for json-parser.
     fn peek(&self) -> u8 {
         self.bytes.get(self.at).copied().unwrap_or(0)
     }
@@ -82,7 +82,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// An error at the next byte, which explains itself where it is a slash or the end.
+    /// An error at the next byte; a slash or the end have faults of their own.
     fn wrong(&self, fault: SyntaxFault) -> SyntaxError {
         if self.at >= self.bytes.len() {
             return SyntaxError { span: Span::at(self.bytes.len()), fault: SyntaxFault::UnexpectedEnd };
@@ -95,7 +95,7 @@ impl<'s> Parser<'s> {
         self.skip_blanks();
         self.value()?;
         while let Some(open) = self.open.last() {
-            let (object, empty) = (self.nodes[*open].kind == Kind::Object, self.nodes.len() == open + 1);
+            let (object, empty) = (self.nodes[*open].kind == ValueKind::Object, self.nodes.len() == open + 1);
             self.skip_blanks();
             if self.closes(object) {
                 continue;
@@ -120,7 +120,7 @@ impl<'s> Parser<'s> {
         if self.peek() == 0 { Ok(()) } else { Err(self.wrong(SyntaxFault::Trailing)) }
     }
 
-    /// Closes the innermost array or object if its bracket comes next.
+    /// Closes the innermost array or object if its closing bracket is next.
     fn closes(&mut self, object: bool) -> bool {
         if self.peek() != if object { b'}' } else { b']' } {
             return false;
@@ -133,7 +133,7 @@ impl<'s> Parser<'s> {
         true
     }
 
-    /// A name, its colon, and the blanks behind it.
+    /// A name, its colon, and the blanks after it.
     fn name(&mut self) -> Result<(), SyntaxError> {
         if self.peek() != b'"' {
             return Err(self.wrong(SyntaxFault::ExpectedMember));
@@ -151,12 +151,12 @@ impl<'s> Parser<'s> {
     fn value(&mut self) -> Result<(), SyntaxError> {
         let start = self.at;
         let kind = match self.peek() {
-            b'{' => self.opens(Kind::Object),
-            b'[' => self.opens(Kind::Array),
-            b'"' => Kind::String(self.string()?.text),
-            b't' => self.word(b"true", Kind::Bool(true))?,
-            b'f' => self.word(b"false", Kind::Bool(false))?,
-            b'n' => self.word(b"null", Kind::Null)?,
+            b'{' => self.opens(ValueKind::Object),
+            b'[' => self.opens(ValueKind::Array),
+            b'"' => ValueKind::String(self.string()?.text),
+            b't' => self.word(b"true", ValueKind::Bool(true))?,
+            b'f' => self.word(b"false", ValueKind::Bool(false))?,
+            b'n' => self.word(b"null", ValueKind::Null)?,
             b'-' | b'0'..=b'9' => self.number()?,
             _ => return Err(self.wrong(SyntaxFault::ExpectedValue)),
         };
@@ -165,13 +165,13 @@ impl<'s> Parser<'s> {
         Ok(())
     }
 
-    fn opens(&mut self, kind: Kind<'s>) -> Kind<'s> {
+    fn opens(&mut self, kind: ValueKind<'s>) -> ValueKind<'s> {
         self.open.push(self.nodes.len());
         self.at += 1;
         kind
     }
 
-    fn word(&mut self, word: &[u8], kind: Kind<'s>) -> Result<Kind<'s>, SyntaxError> {
+    fn word(&mut self, word: &[u8], kind: ValueKind<'s>) -> Result<ValueKind<'s>, SyntaxError> {
         if !self.bytes[self.at..].starts_with(word) {
             return Err(self.wrong(SyntaxFault::ExpectedValue));
         }
@@ -180,7 +180,7 @@ impl<'s> Parser<'s> {
     }
 
     /// A number. A minus sign alone is 0 to json-parser.
-    fn number(&mut self) -> Result<Kind<'s>, SyntaxError> {
+    fn number(&mut self) -> Result<ValueKind<'s>, SyntaxError> {
         let start = self.at;
         let bad = |parser: &Self| SyntaxError {
             span: Span::new(start, (parser.at + 1).min(parser.bytes.len())),
@@ -217,10 +217,10 @@ impl<'s> Parser<'s> {
             }
             integer = None;
         }
-        Ok(integer.map_or(Kind::Float, |value| Kind::Integer(if negative { -value } else { value })))
+        Ok(integer.map_or(ValueKind::Float, |value| ValueKind::Integer(if negative { -value } else { value })))
     }
 
-    /// Takes digits and counts them.
+    /// Reads digits and counts them.
     fn digits(&mut self) -> usize {
         let start = self.at;
         while self.peek().is_ascii_digit() {
@@ -229,7 +229,7 @@ impl<'s> Parser<'s> {
         self.at - start
     }
 
-    fn string(&mut self) -> Result<Text<'s>, SyntaxError> {
+    fn string(&mut self) -> Result<JsonString<'s>, SyntaxError> {
         let start = self.at;
         self.at += 1;
         let plain = |byte: &u8| !matches!(byte, b'"' | b'\\' | 0);
@@ -255,11 +255,11 @@ impl<'s> Parser<'s> {
             }
         }
         self.at += 1;
-        Ok(Text { span: Span::new(start, self.at), text })
+        Ok(JsonString { span: Span::new(start, self.at), text })
     }
 }
 
-/// Resolves an escape, and says how long it is.
+/// Resolves an escape, and returns its length.
 fn escape(escape: &[u8], text: &mut Vec<u8>) -> Result<usize, SyntaxFault> {
     let byte = match escape.get(1) {
         None | Some(0) => return Err(SyntaxFault::OpenString),

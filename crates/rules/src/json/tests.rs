@@ -1,27 +1,27 @@
-//! What is taken, what is refused, and where everything stands.
+//! Tests of accepted and rejected texts, and of the places of values.
 
 use proptest::prelude::*;
 
 use super::*;
 use crate::span::Span;
 
-/// The value in the notation of Rust, which shows keys in their order.
-fn shape(value: Value<'_>) -> String {
+/// The value in Rust's notation, with keys in order.
+fn shape(value: JsonValue<'_>) -> String {
     match value.kind() {
-        Kind::Array => {
+        ValueKind::Array => {
             let items: Vec<_> = value.items().map(shape).collect();
             format!("[{}]", items.join(" "))
         }
-        Kind::Object => {
-            let member = |member: Member<'_>| format!("{}:{}", member.key.escape_ascii(), shape(member.value));
+        ValueKind::Object => {
+            let member = |member: JsonMember<'_>| format!("{}:{}", member.key.escape_ascii(), shape(member.value));
             let members: Vec<_> = value.members().map(member).collect();
             format!("{{{}}}", members.join(" "))
         }
-        Kind::String(text) => format!("'{}'", text.escape_ascii()),
-        Kind::Null => "null".to_owned(),
-        Kind::Bool(value) => value.to_string(),
-        Kind::Integer(value) => value.to_string(),
-        Kind::Float => "float".to_owned(),
+        ValueKind::String(text) => format!("'{}'", text.escape_ascii()),
+        ValueKind::Null => "null".to_owned(),
+        ValueKind::Bool(value) => value.to_string(),
+        ValueKind::Integer(value) => value.to_string(),
+        ValueKind::Float => "float".to_owned(),
     }
 }
 
@@ -171,7 +171,7 @@ fn depth_costs_nothing() {
     let deep = 1_000_000;
     let text = format!("{}{}", "[".repeat(deep), "]".repeat(deep));
     let document = Document::parse(text.as_bytes()).expect("JSON");
-    assert_eq!(*document.root().kind(), Kind::Array);
+    assert_eq!(*document.root().kind(), ValueKind::Array);
     assert_eq!(refused("[{\"a\":".repeat(deep)), SyntaxFault::UnexpectedEnd);
 }
 
@@ -181,7 +181,7 @@ proptest! {
         let _ = Document::parse(&bytes);
     }
 
-    /// Bytes of which JSON is made: what the standard takes is taken, and means the same.
+    /// Texts made of JSON's characters: those that the standard accepts are accepted, with the same meaning.
     #[test]
     fn what_the_standard_takes_is_taken(
         text in prop_oneof![

@@ -1,5 +1,5 @@
-//! The tree of a JSON text. Its values lie in one list in their order, each with the place behind it, so that depth costs
-//! nothing.
+//! The tree of a JSON text. Its values are in one list, in order, each with the index after it, so depth needs no
+//! recursion.
 
 use std::borrow::Cow;
 
@@ -15,30 +15,30 @@ pub struct Document<'s> {
 #[derive(Clone, Debug)]
 pub(super) struct Node<'s> {
     pub(super) span: Span,
-    /// Its name, in an object.
-    pub(super) key: Option<Text<'s>>,
-    pub(super) kind: Kind<'s>,
-    /// The first node that is not within it.
+    /// Its name, if it is in an object.
+    pub(super) key: Option<JsonString<'s>>,
+    pub(super) kind: ValueKind<'s>,
+    /// The index of the first node after it.
     pub(super) after: usize,
 }
 
-/// A string without its escapes, and its place with the quotes around it.
+/// A string without its escapes, and its place, quotes included.
 #[derive(Clone, Debug)]
-pub(super) struct Text<'s> {
+pub(super) struct JsonString<'s> {
     pub(super) span: Span,
     pub(super) text: Cow<'s, [u8]>,
 }
 
 /// A value with its document.
 #[derive(Clone, Copy, Debug)]
-pub struct Value<'d> {
+pub struct JsonValue<'d> {
     nodes: &'d [Node<'d>],
     place: usize,
 }
 
-/// What a value is.
+/// Type of a value, with its content.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Kind<'s> {
+pub enum ValueKind<'s> {
     /// `null`
     Null,
     /// `true` or `false`
@@ -57,28 +57,28 @@ pub enum Kind<'s> {
 
 /// A named value in an object.
 #[derive(Clone, Copy, Debug)]
-pub struct Member<'d> {
+pub struct JsonMember<'d> {
     /// The name, without escapes.
     pub key: &'d [u8],
     /// The place of the name, quotes included.
     pub key_span: Span,
     /// The value.
-    pub value: Value<'d>,
+    pub value: JsonValue<'d>,
 }
 
-/// What C sees of a string: all before the first zero byte.
+/// Returns the string as C reads it: all bytes before the first zero byte.
 pub fn c_str(text: &[u8]) -> &[u8] {
     text.iter().position(|byte| *byte == 0).map_or(text, |end| &text[..end])
 }
 
 impl Document<'_> {
-    /// The value that the text consists of.
-    pub fn root(&self) -> Value<'_> {
-        Value { nodes: &self.nodes, place: 0 }
+    /// The value of the text.
+    pub fn root(&self) -> JsonValue<'_> {
+        JsonValue { nodes: &self.nodes, place: 0 }
     }
 }
 
-impl<'d> Value<'d> {
+impl<'d> JsonValue<'d> {
     fn node(self) -> &'d Node<'d> {
         &self.nodes[self.place]
     }
@@ -88,53 +88,53 @@ impl<'d> Value<'d> {
         self.node().span
     }
 
-    /// What it is.
-    pub fn kind(self) -> &'d Kind<'d> {
+    /// Returns the type of the value, with its content.
+    pub fn kind(self) -> &'d ValueKind<'d> {
         &self.node().kind
     }
 
-    /// The integer that it is.
+    /// The integer; none for other types.
     pub fn as_integer(self) -> Option<i64> {
         match self.kind() {
-            Kind::Integer(value) => Some(*value),
+            ValueKind::Integer(value) => Some(*value),
             _ => None,
         }
     }
 
-    /// The string that it is.
+    /// The string; none for other types.
     pub fn as_bytes(self) -> Option<&'d [u8]> {
         match self.kind() {
-            Kind::String(text) => Some(text),
+            ValueKind::String(text) => Some(text),
             _ => None,
         }
     }
 
-    /// The elements of an array; nothing for other values.
-    pub fn items(self) -> impl Iterator<Item = Value<'d>> {
-        self.within().filter(move |_| *self.kind() == Kind::Array)
+    /// The elements of an array; none for other values.
+    pub fn items(self) -> impl Iterator<Item = JsonValue<'d>> {
+        self.within().filter(move |_| *self.kind() == ValueKind::Array)
     }
 
-    /// The members of an object in their order, repeated ones included; nothing for other values.
-    pub fn members(self) -> impl Iterator<Item = Member<'d>> {
+    /// The members of an object in order, repeated ones included; none for other values.
+    pub fn members(self) -> impl Iterator<Item = JsonMember<'d>> {
         self.within().filter_map(|value| {
-            let Text { span, text } = value.node().key.as_ref()?;
-            Some(Member { key: text, key_span: *span, value })
+            let JsonString { span, text } = value.node().key.as_ref()?;
+            Some(JsonMember { key: text, key_span: *span, value })
         })
     }
 
     /// The values of an array or object, in their order.
-    fn within(self) -> impl Iterator<Item = Value<'d>> {
-        let at = move |place: usize| (place < self.node().after).then_some(Value { place, ..self });
+    fn within(self) -> impl Iterator<Item = JsonValue<'d>> {
+        let at = move |place: usize| (place < self.node().after).then_some(JsonValue { place, ..self });
         std::iter::successors(at(self.place + 1), move |value| at(value.node().after))
     }
 
     /// The first member of this name, as C compares names.
-    pub fn get(self, name: &str) -> Option<Member<'d>> {
+    pub fn get(self, name: &str) -> Option<JsonMember<'d>> {
         self.members().find(|member| c_str(member.key) == name.as_bytes())
     }
 
     /// The first member of each of these names, in one pass.
-    pub fn pick<const N: usize>(self, names: [&str; N]) -> [Option<Member<'d>>; N] {
+    pub fn pick<const N: usize>(self, names: [&str; N]) -> [Option<JsonMember<'d>>; N] {
         let mut picked = [None; N];
         for member in self.members() {
             let key = c_str(member.key);

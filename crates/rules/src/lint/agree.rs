@@ -1,4 +1,4 @@
-//! Versions that serve the same call differently.
+//! Versions that choose differently for the same call.
 
 use super::code::Code;
 use super::collect::Collector;
@@ -8,10 +8,15 @@ use crate::diff::{self, Difference};
 use crate::file::Loaded;
 use crate::registry;
 
-/// Reports each collective for which the versions do not choose alike, with an example.
-pub(super) fn check(meant: &[&Loaded], problems: &mut Collector) {
+/// Reports each collective for which the versions differ, with an example. If only releases are checked that
+/// shift communicator sizes, the file as `earlier` releases read it shows what they shift.
+pub(super) fn check(meant: &[&Loaded], earlier: Option<&Loaded>, problems: &mut Collector) {
     // All versions that read JSON read it alike.
-    let [first, others @ ..] = meant else { return };
+    let (first, others) = match (earlier, meant) {
+        (Some(earlier), all) => (earlier, all),
+        (None, [first, others @ ..]) => (*first, others),
+        (None, []) => return,
+    };
     let reference = first.to_table();
     let differences: Vec<(&Loaded, Vec<Difference>)> =
         others.iter().map(|loaded| (*loaded, diff::tables(&reference, &loaded.to_table()))).collect();
@@ -32,6 +37,9 @@ pub(super) fn check(meant: &[&Loaded], problems: &mut Collector) {
         let shifted = versions.iter().all(|version| version.shifts_sizes) && !first.behaviour.shifts_sizes;
         // A list of one communicator size has nothing to be shifted.
         let shifted = shifted && rules.comm_rules.len() > 1;
+        if earlier.is_some() && !shifted {
+            continue;
+        }
         let code = if shifted { Code::ShiftedSizes } else { Code::Disagreement };
         let words = |loaded: &Loaded, choice| registry::describe(loaded.behaviour.release, collective, choice);
         let message = format!(

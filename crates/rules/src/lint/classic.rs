@@ -1,25 +1,23 @@
-//! The strict reading of a classic file: what the text says to people, and where Open MPI would stumble over it.
+//! The strict reading of a classic file: its meaning to people, and places that Open MPI reads differently.
 
 use super::code::Code;
 use super::collect::Collector;
-use super::edit::Edit;
-use super::listing::{self, Collective, CommRule, Listing};
+use super::listing::{self, CollectiveListing, CommRuleListing, Listing};
 use super::problem::Problem;
 use super::words::Strict;
-use super::words::{self, Number, Words};
+use super::words::{self, NumberWord, Words};
 use crate::behaviour::Behaviour;
-use crate::collective::{self, Collective as Known};
+use crate::collective::{self, Collective};
 use crate::span::Span;
-use crate::tokens::HEADER;
 use crate::words::counted;
 
-/// Reads a file and reports all that is wrong with its text.
+/// Reads a file and reports all problems of its text.
 pub(super) fn read(source: &[u8], versions: &[Behaviour], problems: &mut Collector) -> Strict {
     let mut strict = Strict::default();
     let words = words::split(source, versions, &mut strict, problems);
-    let mut reader = Reader { source, versions, words: &words, strict: &mut strict, problems };
+    let mut reader = ClassicLinter { source, versions, words: &words, strict: &mut strict, problems };
     if reader.several_rules_on_a_line() {
-        // Which number belongs to what is anybody's guess.
+        // The places of the numbers cannot be known.
         return strict;
     }
     let listing = listing::read(&words);
@@ -27,7 +25,7 @@ pub(super) fn read(source: &[u8], versions: &[Behaviour], problems: &mut Collect
     strict
 }
 
-struct Reader<'r> {
+struct ClassicLinter<'r> {
     source: &'r [u8],
     versions: &'r [Behaviour],
     words: &'r Words,
@@ -35,7 +33,7 @@ struct Reader<'r> {
     problems: &'r mut Collector,
 }
 
-impl Reader<'_> {
+impl ClassicLinter<'_> {
     fn several_rules_on_a_line(&mut self) -> bool {
         if !self.words.has_requests() {
             return false;
@@ -61,7 +59,7 @@ impl Reader<'_> {
             self.add(Code::EndsEarly, Span::at(self.source.len()), "there is no number in the file");
             return;
         };
-        if count.value > u64::from(Known::ID_COUNT) {
+        if count.value > u64::from(Collective::ID_COUNT) {
             self.add(Code::TooManyCollectives, count.span, format!("{} collectives are announced", count.value));
         }
         if listing.ends_early {
@@ -75,15 +73,15 @@ impl Reader<'_> {
             let end = self.words.numbers.last().map_or(trailing.span, |last| last.span);
             self.add(Code::Trailing, trailing.span.to(end), "numbers that nothing announces");
         }
-        let mut seen: [Option<Number>; Known::ID_COUNT as usize] = [None; Known::ID_COUNT as usize];
+        let mut seen: [Option<NumberWord>; Collective::ID_COUNT as usize] = [None; Collective::ID_COUNT as usize];
         for collective in &listing.collectives {
             self.collective(collective, listing, &mut seen);
         }
         self.fifth_columns(listing);
     }
 
-    /// Reports a count that is not the number of what follows.
-    fn counts(&mut self, count: Number, found: usize, what: &str, last: Option<Number>) {
+    /// Reports a count that differs from the number of entries that follow.
+    fn counts(&mut self, count: NumberWord, found: usize, what: &str, last: Option<NumberWord>) {
         if count.value == found as u64 {
             return;
         }
@@ -91,7 +89,6 @@ impl Reader<'_> {
         let message = format!("{said} announced, but {seen} follow{}", if seen == 1 { "s" } else { "" });
         let problem = self.add(Code::WrongCount, count.span, message);
         problem.remedy = format!("Write {seen} here, or correct the lines below.").into();
-        problem.edits = vec![Edit::replace(count.span, seen.to_string())];
         if let Some(last) = last {
             problem.points_to(last.span, format!("the last {what}"));
         }
@@ -100,23 +97,22 @@ impl Reader<'_> {
 
     fn collective(
         &mut self,
-        collective: &Collective<'_>,
+        collective: &CollectiveListing<'_>,
         listing: &Listing<'_>,
-        seen: &mut [Option<Number>; Known::ID_COUNT as usize],
+        seen: &mut [Option<NumberWord>; Collective::ID_COUNT as usize],
     ) {
-        let Collective { id, count, comm_rules } = collective;
+        let CollectiveListing { id, count, comm_rules } = collective;
         let ends_early = listing.ends_early;
-        match u32::try_from(id.value).ok().filter(|id| *id < Known::ID_COUNT) {
+        match u32::try_from(id.value).ok().filter(|id| *id < Collective::ID_COUNT) {
             None => {
-                let message = format!("there is no collective {}", words::shown(id.span.of(self.source)));
+                let message = format!("there is no collective {}", words::printable(id.span.of(self.source)));
                 self.add(Code::NoSuchId, id.span, message);
             }
             Some(known) => {
-                if Known::from_id(known).is_none() {
+                if Collective::from_id(known).is_none() {
                     let message =
                         format!("collective {known} is {}, which cannot be tuned", collective::json_name(known));
-                    let edits = self.comment_out(collective, listing);
-                    self.problems.add(Code::Untuned, id.span, self.versions, message).edits = edits;
+                    self.problems.add(Code::Untuned, id.span, self.versions, message);
                 }
                 if let Some(earlier) = seen[known as usize].replace(*id) {
                     let message = format!("these rules for {} replace earlier ones", collective::json_name(known));
@@ -132,7 +128,7 @@ impl Reader<'_> {
                 comm_rules.last().map(|comm_rule| comm_rule.size),
             );
         }
-        let mut before: Option<Number> = None;
+        let mut before: Option<NumberWord> = None;
         for comm_rule in comm_rules {
             self.fits_int(comm_rule.size, "communicator size");
             if let Some(before) = before.filter(|before| before.value > comm_rule.size.value) {
@@ -143,27 +139,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Makes comments of the lines of a collective, if it has them to itself.
-    fn comment_out(&self, collective: &Collective<'_>, listing: &Listing<'_>) -> Vec<Edit> {
-        let announced = listing.count.filter(|count| count.value == listing.collectives.len() as u64);
-        let Some(announced) = announced.filter(|_| !listing.ends_early) else { return Vec::new() };
-        let last_comm_rule = collective.comm_rules.last();
-        let last = last_comm_rule.and_then(|comm_rule| comm_rule.rules.last()).and_then(|rule| rule.last());
-        let last = last.or(last_comm_rule.map(|comm_rule| &comm_rule.count)).unwrap_or(&collective.count);
-        let lines: Vec<&[Number]> = self.words.lines().collect();
-        let first = lines.partition_point(|line| line[0].span.start < collective.id.span.start);
-        let end = lines.partition_point(|line| line[0].span.start <= last.span.start);
-        let starts = lines.get(first).is_some_and(|line| line[0].span == collective.id.span);
-        let ends = lines.get(end.wrapping_sub(1)).and_then(|line| line.last()).is_some_and(|number| number == last);
-        if !starts || !ends {
-            return Vec::new();
-        }
-        let comments = lines[first..end].iter().map(|line| Edit::insert(line[0].span.start, "# "));
-        let count = Edit::replace(announced.span, (announced.value - 1).to_string());
-        std::iter::once(count).chain(comments).collect()
-    }
-
-    fn comm_rule(&mut self, comm_rule: &CommRule<'_>, ends_early: bool) {
+    fn comm_rule(&mut self, comm_rule: &CommRuleListing<'_>, ends_early: bool) {
         if !ends_early {
             self.counts(
                 comm_rule.count,
@@ -172,20 +148,12 @@ impl Reader<'_> {
                 comm_rule.rules.last().map(|rule| rule[0]),
             );
         }
-        let mut before: Option<Number> = None;
+        let mut before: Option<NumberWord> = None;
         for (place, rule) in comm_rule.rules.iter().enumerate() {
             let size = rule[0];
             if place == 0 && size.value != 0 {
                 let message = format!("the rules for {} ranks begin at size {}", comm_rule.size.value, size.value);
-                let problem = self.problems.add(Code::FirstSize, size.span, self.versions, message);
-                // The count comes first, if it is wrong.
-                if comm_rule.count.value == comm_rule.rules.len() as u64 {
-                    let indent = indent(self.source, size.span.start);
-                    problem.edits = vec![
-                        Edit::replace(comm_rule.count.span, (comm_rule.rules.len() + 1).to_string()),
-                        Edit::insert(size.span.start, format!("0 0 0 0\n{indent}")),
-                    ];
-                }
+                self.problems.add(Code::FirstSize, size.span, self.versions, message);
             }
             match before {
                 Some(before) if before.value > size.value => self.unsorted("message size", size, before),
@@ -208,13 +176,13 @@ impl Reader<'_> {
         }
     }
 
-    fn unsorted(&mut self, what: &str, size: Number, before: Number) {
+    fn unsorted(&mut self, what: &str, size: NumberWord, before: NumberWord) {
         let message = format!("{what} {} comes after {}", size.value, before.value);
         self.add(Code::Unsorted, size.span, message).points_to(before.span, "the larger one");
         self.strict.flagged.extend([before.span.start, size.span.start]);
     }
 
-    fn fits_int(&mut self, number: Number, what: &str) {
+    fn fits_int(&mut self, number: NumberWord, what: &str) {
         if number.value > i32::MAX as u64 {
             let kept = i64::try_from(number.value).unwrap_or(i64::MAX) as i32;
             self.add(Code::HugeNumber, number.span, format!("this {what} becomes {kept}"));
@@ -232,18 +200,7 @@ impl Reader<'_> {
             .flat_map(|comm_rule| &comm_rule.rules);
         let spans: Vec<Span> = rules.filter_map(|rule| rule.get(4)).map(|number| number.span).collect();
         let message = || "a fifth number on the line of a rule".to_owned();
-        if let Some(problem) = self.problems.add_many(Code::FifthColumn, &spans, 0, self.versions, message) {
-            problem.edits = vec![Edit::insert(0, format!("{}2\n", String::from_utf8_lossy(HEADER)))];
-        }
+        self.problems.add_many(Code::FifthColumn, &spans, 0, self.versions, message);
         self.strict.garbage.extend(&spans);
-    }
-}
-
-/// What stands before a place on its line, if that is only blank.
-fn indent(source: &[u8], at: usize) -> String {
-    let blank = source[..at].iter().rev().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
-    match at == blank || source[at - blank - 1] == b'\n' {
-        true => source[at - blank..at].iter().map(|byte| char::from(*byte)).collect(),
-        false => " ".to_owned(),
     }
 }

@@ -1,4 +1,4 @@
-//! The codes of all problems, with what is always true of them. Numbers do not change and are not used again.
+//! The codes of all problems, with fixed texts. Numbers are never changed or reused.
 
 use std::fmt;
 
@@ -6,13 +6,13 @@ use serde::{Serialize, Serializer};
 
 use Severity::{Error, Note, Warning};
 
-/// How bad a problem is.
+/// Severity of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// Worth knowing.
+    /// For information.
     Note,
-    /// Probably not what was meant, or harmful to some programs.
+    /// Probably unintended, or harmful to some programs.
     Warning,
     /// Ignored, misread, or fatal.
     Error,
@@ -20,7 +20,7 @@ pub enum Severity {
 
 macro_rules! codes {
     ($($name:ident $number:literal $severity:ident $title:literal, $explanation:literal, $remedy:literal;)*) => {
-        /// Which problem it is.
+        /// Code of a problem.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Code {
             $(#[doc = $title] $name,)*
@@ -35,46 +35,27 @@ macro_rules! codes {
                 match self { $(Self::$name => $number,)* }
             }
 
-            /// What it is about, in a few words.
+            /// Returns the subject of the problem in a few words.
             pub fn title(self) -> &'static str {
                 match self { $(Self::$name => $title,)* }
             }
 
-            /// How bad it is, unless the case says otherwise.
+            /// Returns the usual severity; single cases may have another.
             pub fn severity(self) -> Severity {
                 match self { $(Self::$name => $severity,)* }
             }
 
-            /// Why it is a problem.
+            /// Returns the reason why it is a problem.
             pub fn explanation(self) -> &'static str {
                 match self { $(Self::$name => $explanation,)* }
             }
 
-            /// What to do about it.
+            /// Returns advice for fixing it.
             pub fn remedy(self) -> &'static str {
                 match self { $(Self::$name => $remedy,)* }
             }
         }
     };
-}
-
-impl Code {
-    /// Whether Open MPI reads other rules than the text shows, or skips a part of them.
-    pub(super) fn is_misreading(self) -> bool {
-        use Code as C;
-        matches!(
-            self,
-            C::Misread
-                | C::BrokenNumber
-                | C::DigitsInText
-                | C::WrongCount
-                | C::FifthColumn
-                | C::RulesOnALine
-                | C::Trailing
-                | C::MisspeltKey
-                | C::HanTrailing
-        )
-    }
 }
 
 codes! {
@@ -159,7 +140,7 @@ codes! {
          sizes. Sizes out of order hide rules, and not the same everywhere.",
         "Sort the sizes in ascending order.";
     Duplicate 116 Warning "size repeated",
-        "Of rules for the same message size the last serves, and the earlier ones never do.",
+        "If several rules have one message size, Open MPI uses only the last of them.",
         "Remove one of them.";
     NoSuchId 117 Error "no such collective",
         "There are ids from 0 to 21. A larger one rejects the whole file; it often means that a count above is \
@@ -290,13 +271,25 @@ codes! {
     IgnoredParameter 408 Note "parameter is ignored",
         "The algorithm does not use this parameter.",
         "Write 0.";
-    SometimesInstead 409 Note "another algorithm runs for some communicators",
-        "The algorithm cannot serve some of these communicators; Open MPI runs another for them without a message.",
+    SometimesInstead 409 Note "another algorithm runs for some calls",
+        "The algorithm cannot serve some of these calls; Open MPI runs another for them without a message.",
         "Nothing, if this is intended.";
+    CountOverflow 410 Warning "long calls are looked up as others",
+        "Up to 5.0 the elements of these calls are counted in a C int. From 2^31 on the count turns negative or small, and \
+         another rule decides.",
+        "Use one algorithm for all message sizes of this communicator size.";
+    ActsInsideHan 411 Note "acts inside HAN as well",
+        "HAN makes communicators of one rank per node for its own calls between nodes. Rules for one rank per node serve \
+         these calls too, and make collectives of all ranks on several nodes faster or slower.",
+        "Compare these collectives on full nodes as well: `collrules validate` in their layout.";
+    OrderOfSums 412 Note "may change the last bits of sums",
+        "The last bits of floating-point sums depend on the order of additions. Programs that compare results bit by bit see \
+         the difference. Rules for reductions without this note keep the order of the default.",
+        "Nothing, if programs accept such differences; `collrules tune --keep-bits default` makes rules without them.";
 
     HanRejected 501 Error "HAN ignores the whole file",
         "One slip drops all rules, and HAN's parameters decide. It says so from coll_base_verbose 5 on.",
-        "Mend this place.";
+        "Correct this place.";
     HanCrashes 502 Error "crashes MPI_Init",
         "HAN has no algorithms for this collective and looks for the name in a table that is not there: every program \
          ends with a segmentation fault in MPI_Init.",
@@ -308,7 +301,7 @@ codes! {
     HanCannotServe 504 Warning "component cannot serve",
         "This component has no function for such calls, or is not there. HAN passes them to the component with the \
          next lower priority, which is tuned.",
-        "Name the component that shall serve.";
+        "Name the component that should handle the calls.";
     HanUnsorted 505 Warning "sizes out of order",
         "HAN takes the last entry of the file whose size is not larger. A smaller size after a larger one hides it.",
         "Sort the sizes in ascending order.";
@@ -335,7 +328,7 @@ codes! {
     HanDisagreement 512 Warning "versions read other rules",
         "4.1 knows no names of levels and no algorithms. It skips words on its way to the next number, and takes that \
          for what should have stood there.",
-        "Write the ids of levels, and no algorithms, for files that 4.1 shall read as well.";
+        "If 4.1 should read the file too, write levels as ids, and no algorithms.";
 }
 
 impl fmt::Display for Code {

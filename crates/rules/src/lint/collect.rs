@@ -1,4 +1,4 @@
-//! Gathers problems; what several versions have in common becomes one.
+//! Collects problems, and joins those that several versions have in common.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -8,16 +8,16 @@ use super::problem::{Problem, Related};
 use crate::behaviour::Behaviour;
 use crate::span::Span;
 
-/// At most so many other places are named with a problem.
+/// Largest number of other places named with a problem.
 const MOST_RELATED: usize = 6;
 
 /// The problems so far.
 #[derive(Debug, Default)]
 pub(super) struct Collector {
     problems: Vec<Problem>,
-    /// The places of problems by code, span and what else tells them apart.
+    /// The indices of problems by code, span and kind.
     places: HashMap<(Code, Span, u64), usize>,
-    /// Other places beyond those that are named.
+    /// Numbers of further places that are not named.
     unnamed: HashMap<usize, usize>,
 }
 
@@ -33,8 +33,8 @@ impl Collector {
         self.merge(code, span, u64::MAX, versions, || message.into())
     }
 
-    /// The same, unless it is there already: then it concerns these versions as well. `kind` tells apart problems with
-    /// the same code and place.
+    /// Adds a problem of these versions, or adds the versions to an existing problem. `kind` distinguishes problems
+    /// with the same code and place.
     pub(super) fn merge(
         &mut self,
         code: Code,
@@ -54,7 +54,6 @@ impl Collector {
                 explanation: Cow::Borrowed(code.explanation()),
                 remedy: Cow::Borrowed(code.remedy()),
                 related: Vec::new(),
-                edits: Vec::new(),
             });
             problems.len() - 1
         });
@@ -67,7 +66,7 @@ impl Collector {
         problem
     }
 
-    /// Adds a problem with all its places, of which the first is where it is.
+    /// Adds a problem with all its places; the first one is the main place.
     pub(super) fn add_many(
         &mut self,
         code: Code,
@@ -91,7 +90,7 @@ impl Collector {
         self.problems.get_mut(place)
     }
 
-    /// Adds what others gathered, as far as it is wanted.
+    /// Adds the problems of another collector, as far as they are requested.
     pub(super) fn extend(&mut self, others: Self, wanted: impl Fn(&Problem) -> bool) {
         self.problems.extend(others.finish().into_iter().filter(wanted));
     }

@@ -1,9 +1,9 @@
-//! What becomes of a file as a whole, version by version.
+//! Treatment of a file as a whole, version by version.
 
 use super::code::Code;
 use super::code::Severity;
 use super::collect::Collector;
-use super::problem::{Fate, Reading};
+use super::problem::{FileFate, VersionReading};
 use super::words;
 use super::words::Strict;
 use crate::behaviour::Behaviour;
@@ -20,7 +20,7 @@ pub(super) enum Intent {
 }
 
 impl Intent {
-    pub(super) fn of(source: &[u8]) -> Self {
+    pub(super) fn detect(source: &[u8]) -> Self {
         let text = source.strip_prefix(b"\xef\xbb\xbf").unwrap_or(source);
         match text.iter().find(|byte| !byte.is_ascii_whitespace()) {
             Some(b'{' | b'[') => Self::Json,
@@ -29,8 +29,8 @@ impl Intent {
     }
 }
 
-/// Says what each version does, and reports what is wrong with that. `named` tells whether somebody asked for exactly
-/// these versions.
+/// Describes how each version treats the file, and reports problems of that. `named` is true if the user asked for
+/// exactly these versions.
 pub(super) fn judge(
     source: &[u8],
     intent: Intent,
@@ -38,16 +38,16 @@ pub(super) fn judge(
     strict: &Strict,
     named: bool,
     problems: &mut Collector,
-) -> Vec<Reading> {
-    let readings: Vec<Reading> = loads
+) -> Vec<VersionReading> {
+    let readings: Vec<VersionReading> = loads
         .iter()
         .map(|(version, load)| {
             let fate = match load {
-                Load::Accepted(_) => Fate::Accepted,
-                Load::Rejected(_) => Fate::Rejected,
-                Load::Crashes(_) => Fate::Crashes,
+                Load::Accepted(_) => FileFate::Accepted,
+                Load::Rejected(_) => FileFate::Rejected,
+                Load::Crashes(_) => FileFate::Crashes,
             };
-            Reading { version: *version, fate }
+            VersionReading { version: *version, fate }
         })
         .collect();
     let fits = |version: &Behaviour| match intent {
@@ -124,7 +124,7 @@ fn crashes_verbose(loaded: &Loaded, problems: &mut Collector) {
     }
 }
 
-/// Reports a file that is accepted although a number, a count or a line is not what it seems to be.
+/// Reports a file that is accepted although a number, a count or a line is misread.
 fn misread(source: &[u8], loaded: &Loaded, strict: &Strict, problems: &mut Collector) {
     let Some(first) = strict.garbage.iter().min() else { return };
     let rules = || loaded.collectives.iter().flat_map(|rules| &rules.comm_rules).flat_map(|comm_rule| &comm_rule.rules);
@@ -133,7 +133,7 @@ fn misread(source: &[u8], loaded: &Loaded, strict: &Strict, problems: &mut Colle
         Some(rule) => format!(
             "Open MPI accepts the file and reads a rule of `{}`: from {} bytes on, algorithm {}, fan-out {}, segments \
              of {}",
-            words::shown(rule.span.of(source)).trim(),
+            words::printable(rule.span.of(source)).trim(),
             rule.min,
             rule.choice.algorithm,
             rule.choice.faninout,

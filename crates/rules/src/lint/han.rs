@@ -1,59 +1,57 @@
-//! What is wrong with a rules file of coll/han, or might surprise.
+//! Problems and surprises in a rules file of coll/han.
 //!
-//! HAN's reader is strict and stops at the first slip, so that there is nothing to recover: what it accepts is looked
-//! at for what its rules do.
+//! HAN's reader is strict and stops at the first error, so nothing is recovered; if it accepts a file, the effects of
+//! the rules are checked.
 
 use super::code::Code;
 use super::code::Severity;
 use super::collect::Collector;
-use super::edit::Edit;
-use super::problem::{Fate, Kind, Reading, Report};
+use super::problem::{FileFate, FileKind, LintReport, VersionReading};
 use crate::behaviour::Behaviour;
 use crate::collective::{Collective, json_name};
 use crate::han::{
-    Component, Fault, Level, LevelRules, Load, Loaded, Rejection, Service, Table, algorithms, is_ruled, last_that_fits,
-    load, service,
+    HanComponent, HanFault, HanFile, HanLoad, HanRejection, HanTable, Level, LevelRules, Service, algorithms, is_ruled,
+    last_that_fits, load, service,
 };
 use crate::release::Release;
 use crate::span::Span;
 
-/// Checks a file. `named` tells whether somebody asked for exactly these versions.
-pub(super) fn check(source: &[u8], versions: &[Behaviour], named: bool) -> Report {
+/// Checks a file. `named` is true if the user asked for exactly these versions.
+pub(super) fn check(source: &[u8], versions: &[Behaviour], named: bool) -> LintReport {
     let mut problems = Collector::default();
     let mut readings = Vec::new();
     let latest = versions.last().map(|version| load(source, version));
     for version in versions {
         let load = load(source, version);
         let fate = match &load {
-            Load::Accepted(_) => Fate::Accepted,
-            Load::Rejected(_) | Load::NoHan => Fate::Rejected,
-            Load::Crashes(_) => Fate::Crashes,
+            HanLoad::Accepted(_) => FileFate::Accepted,
+            HanLoad::Rejected(_) | HanLoad::NoHan => FileFate::Rejected,
+            HanLoad::Crashes(_) => FileFate::Crashes,
         };
-        readings.push(Reading { version: *version, fate });
+        readings.push(VersionReading { version: *version, fate });
         match load {
-            Load::Accepted(loaded) => match &latest {
-                Some(Load::Accepted(latest)) if meant(latest, version) != loaded.to_table() => {
+            HanLoad::Accepted(loaded) => match &latest {
+                Some(HanLoad::Accepted(latest)) if meant(latest, version) != loaded.to_table() => {
                     let message = || format!("{} reads other rules than {}", version.name(), latest.behaviour.name());
                     problems.merge(Code::HanDisagreement, Span::at(0), 0, &[*version], message);
                 }
-                _ => accepted(source, &loaded, &mut problems),
+                _ => accepted(&loaded, &mut problems),
             },
-            Load::Rejected(rejection) => rejected(source, &rejection, version, named, &mut problems),
-            Load::Crashes(crash) => {
-                let problem = problems.merge(Code::HanCrashes, crash.span, 0, &[*version], || crash.to_string());
-                problem.edits = without_algorithm(source, crash.span);
+            HanLoad::Rejected(rejection) => rejected(source, &rejection, version, named, &mut problems),
+            HanLoad::Crashes(crash) => {
+                problems.merge(Code::HanCrashes, crash.span, 0, &[*version], || crash.to_string());
             }
-            Load::NoHan => {
-                let message = || "no version that was checked reads this file".to_owned();
+            HanLoad::NoHan => {
+                let message = || format!("{} has no HAN, and does not read this file", version.name());
                 problems.merge(Code::HanAbsent, Span::at(0), 0, &[*version], message);
             }
         }
     }
-    Report { kind: Kind::Han, readings, problems: problems.finish() }
+    LintReport { kind: FileKind::Han, readings, problems: problems.finish() }
 }
 
-/// What a file means, as far as a version knows algorithms.
-fn meant(loaded: &Loaded, version: &Behaviour) -> Table {
+/// Returns the meaning of a file, without the algorithms if the version does not know them.
+fn meant(loaded: &HanFile, version: &Behaviour) -> HanTable {
     let mut loaded = loaded.clone();
     if version.release < Release::V5_0 {
         let levels = loaded.collectives.iter_mut().flat_map(|rules| &mut rules.levels);
@@ -63,91 +61,42 @@ fn meant(loaded: &Loaded, version: &Behaviour) -> Table {
     loaded.to_table()
 }
 
-fn rejected(source: &[u8], rejection: &Rejection, version: &Behaviour, named: bool, problems: &mut Collector) {
+fn rejected(source: &[u8], rejection: &HanRejection, version: &Behaviour, named: bool, problems: &mut Collector) {
     // The end of the file is where the last line is.
     let span = rejection.span.within(source);
     let problem = problems.merge(Code::HanRejected, span, 0, &[*version], || rejection.to_string());
     problem.remedy = remedy(&rejection.fault, version.release).into();
-    problem.edits = correction(&rejection.fault, version.release)
-        .map(|text| Edit::replace(rejection.span, text))
-        .into_iter()
-        .collect();
     // 4.1 knows no names of levels and no algorithms, and HAN is off there by default.
     if version.release == Release::V4_1 && !named {
         problem.severity = Severity::Note;
     }
 }
 
-fn remedy(fault: &Fault, release: Release) -> String {
+fn remedy(fault: &HanFault, release: Release) -> String {
     match fault {
-        Fault::End(_) => "Correct the counts, or add what is missing.".to_owned(),
-        Fault::Count { .. } | Fault::TooMany { .. } => "Correct the count.".to_owned(),
-        Fault::NoCollective(_) => "Write a name in lower case with underscores, or an id from 0 to 21.".to_owned(),
-        Fault::NoLevel(_) if release == Release::V4_1 => {
+        HanFault::End(_) => "Correct the counts, or add what is missing.".to_owned(),
+        HanFault::Count { .. } | HanFault::TooMany { .. } => "Correct the count.".to_owned(),
+        HanFault::NoCollective(_) => "Write a name in lower case with underscores, or an id from 0 to 21.".to_owned(),
+        HanFault::NoLevel(_) if release == Release::V4_1 => {
             "Write 0 for intra_node, 1 for inter_node, 2 for global_communicator.".to_owned()
         }
-        Fault::NoLevel(_) => "Write intra_node, inter_node or global_communicator, or 0, 1, 2.".to_owned(),
-        Fault::ConfigurationSize(_) => "Begin with a configuration of size 1.".to_owned(),
-        Fault::FirstSize(_) => "Begin with message size 0.".to_owned(),
-        Fault::NoComponent(_) => {
-            let known: Vec<&str> = Component::known(release).map(Component::name).collect();
+        HanFault::NoLevel(_) => "Write intra_node, inter_node or global_communicator, or 0, 1, 2.".to_owned(),
+        HanFault::ConfigurationSize(_) => "Begin with a configuration of size 1.".to_owned(),
+        HanFault::FirstSize(_) => "Begin with message size 0.".to_owned(),
+        HanFault::NoComponent(_) => {
+            let known: Vec<&str> = HanComponent::known(release).map(HanComponent::name).collect();
             let at = if release > Release::V4_1 { " An algorithm stands apart: `han @simple`." } else { "" };
             format!("Write the name of a component, not its number: {}.{at}", known.join(", "))
         }
-        Fault::NoAlgorithm { collective, .. } => {
+        HanFault::NoAlgorithm { collective, .. } => {
             let known = collective.parse::<Collective>().map_or(&[][..], |known| algorithms(release, known.id()));
             format!("Write one of default, {}, or the number of one.", known.join(", "))
         }
-        Fault::NoTable(_) => Code::HanCrashes.remedy().to_owned(),
+        HanFault::NoTable(_) => Code::HanCrashes.remedy().to_owned(),
     }
 }
 
-/// What a word stands for that is only spelt in another way.
-fn correction(fault: &Fault, release: Release) -> Option<String> {
-    let plain = |name: &str| name.to_ascii_lowercase().replace(['_', '-'], "");
-    let same = |one: &str, other: &str| plain(one) == plain(other);
-    match fault {
-        Fault::NoCollective(name) => {
-            let name = name.strip_prefix("MPI_").unwrap_or(name);
-            (0..Collective::ID_COUNT).map(json_name).find(|known| same(name, known)).map(str::to_owned)
-        }
-        Fault::NoLevel(name) if release > Release::V4_1 => {
-            Level::ALL.into_iter().map(Level::name).find(|known| same(name, known)).map(str::to_owned)
-        }
-        Fault::NoComponent(name) => {
-            let (name, algorithm) = name.split_once('@').map_or((&name[..], None), |(name, rest)| (name, Some(rest)));
-            let known = Component::known(release).map(Component::name).find(|known| same(name, known))?;
-            match algorithm {
-                None => Some(known.to_owned()),
-                Some(algorithm) if release > Release::V4_1 => Some(format!("{known} @{algorithm}")),
-                Some(_) => None,
-            }
-        }
-        _ => None,
-    }
-}
-
-/// Takes an algorithm out, with the `@` before it.
-fn without_algorithm(source: &[u8], name: Span) -> Vec<Edit> {
-    let before = source[..name.start].trim_ascii_end();
-    let Some(before) = before.strip_suffix(b"@") else { return Vec::new() };
-    vec![Edit::remove(Span::new(before.trim_ascii_end().len(), name.end))]
-}
-
-/// Takes a list of segments out, with its brackets.
-fn without_segments(source: &[u8], segments: Span) -> Vec<Edit> {
-    let blank = |at: usize| at + source[at..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
-    let mut end = blank(segments.end);
-    if segments.is_empty() && source.get(end) == Some(&b'[') {
-        end = blank(end + 1);
-    }
-    match source.get(end) {
-        Some(b']') => vec![Edit::remove(Span::new(segments.start, end + 1))],
-        _ => Vec::new(),
-    }
-}
-
-fn accepted(source: &[u8], loaded: &Loaded, problems: &mut Collector) {
+fn accepted(loaded: &HanFile, problems: &mut Collector) {
     let versions = [loaded.behaviour];
     for (place, rules) in loaded.collectives.iter().enumerate() {
         let name = json_name(rules.id);
@@ -173,7 +122,7 @@ fn accepted(source: &[u8], loaded: &Loaded, problems: &mut Collector) {
     }
     for segments in &loaded.segments {
         let message = || "these segment lengths do nothing".to_owned();
-        problems.merge(Code::HanSegments, *segments, 0, &versions, message).edits = without_segments(source, *segments);
+        problems.merge(Code::HanSegments, *segments, 0, &versions, message);
     }
     if let Some(trailing) = loaded.trailing {
         let message = || "a number that nothing announces".to_owned();
@@ -181,7 +130,7 @@ fn accepted(source: &[u8], loaded: &Loaded, problems: &mut Collector) {
     }
 }
 
-fn check_level(loaded: &Loaded, id: u32, rules: &LevelRules, problems: &mut Collector) {
+fn check_level(loaded: &HanFile, id: u32, rules: &LevelRules, problems: &mut Collector) {
     let versions = [loaded.behaviour];
     let (name, level, list) = (json_name(id), rules.level, &rules.configurations);
     let sizes: Vec<(u64, Span)> = list.iter().map(|one| (u64::try_from(one.size).unwrap_or(0), one.span)).collect();
@@ -199,13 +148,20 @@ fn check_level(loaded: &Loaded, id: u32, rules: &LevelRules, problems: &mut Coll
         }
         let sizes: Vec<(u64, Span)> = rules.iter().map(|rule| (rule.size, rule.span)).collect();
         order(&sizes, &format!("{name} rules from {} ranks on", configuration.size), &versions, problems);
-        let Some(collective) = Collective::from_id(id) else { continue };
         for rule in rules {
             let component = rule.choice.component;
-            if service(collective, level, component) != Service::Next {
-                continue;
+            match service(id, level, component) {
+                Service::Named(_) => continue,
+                Service::IfRaised(_) => {
+                    let message =
+                        || format!("{component} is off by default, and then does not serve {name} on {level}");
+                    let problem = problems.merge(Code::HanCannotServe, rule.span, 0, &versions, message);
+                    problem.remedy = format!("Set coll_{component}_priority above 0 along with this file.").into();
+                    continue;
+                }
+                Service::Next => {}
             }
-            if component == Component::Han && level != Level::GlobalCommunicator {
+            if component == HanComponent::Han && level != Level::GlobalCommunicator {
                 let message = || format!("{name} on {level} cannot go to han, which made this communicator");
                 problems.merge(Code::HanCircle, rule.span, 0, &versions, message);
             } else {

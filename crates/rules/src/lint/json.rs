@@ -1,15 +1,14 @@
-//! The strict reading of a JSON file: everything that Open MPI 6.0 ignores, takes for something else, or rejects.
+//! The strict reading of a JSON file: everything that Open MPI 6.0 ignores, misreads, or rejects.
 
 use super::code::Code;
 use super::code::Severity;
 use super::collect::Collector;
-use super::edit::Edit;
 use super::problem::Problem;
-use super::words::shown;
+use super::words::printable;
 use crate::behaviour::Behaviour;
 use crate::call::Distribution;
 use crate::collective::{self, Collective};
-use crate::json::{Document, Kind, Member, SyntaxError, Value, c_str};
+use crate::json::{Document, JsonMember, JsonValue, SyntaxError, ValueKind, c_str};
 use crate::names::distance;
 use crate::registry;
 use crate::release::Release;
@@ -19,7 +18,7 @@ const ROOT: [&str; 4] = ["rule_file_version", "module", "collectives", "$schema"
 const COMM_RULE: [&str; 4] = ["comm_size_min", "comm_size_max", "comm_rank_distribution", "rules"];
 const RULE: [&str; 6] = ["msg_size_min", "msg_size_max", "alg", "faninout", "seg_size", "reqs"];
 
-/// Keys that other programs write, and what was meant.
+/// Keys that other programs write, and the ones that were meant.
 const ALIASES: [(&str, &str); 7] = [
     ("segsize", "seg_size"),
     ("segment_size", "seg_size"),
@@ -30,7 +29,7 @@ const ALIASES: [(&str, &str); 7] = [
     ("requests", "reqs"),
 ];
 
-/// Reports a text that was meant to be JSON and is not.
+/// Reports a text that was meant to be JSON but is not.
 pub(super) fn not_json(error: &SyntaxError, source: &[u8], versions: &[Behaviour], problems: &mut Collector) {
     problems.add(
         Code::NotJson,
@@ -42,38 +41,35 @@ pub(super) fn not_json(error: &SyntaxError, source: &[u8], versions: &[Behaviour
 
 fn readers(versions: &[Behaviour]) -> Vec<Behaviour> {
     let readers: Vec<Behaviour> = versions.iter().copied().filter(|version| version.reads_json).collect();
-    // Where nobody reads it, the text is judged all the same.
+    // If no version reads it, the text is judged all the same.
     if readers.is_empty() { vec![Behaviour::latest(Release::V6_0)] } else { readers }
 }
 
-/// Reads a file and reports all that is wrong with its text.
+/// Reads a file and reports all problems of its text.
 pub(super) fn read(document: &Document<'_>, source: &[u8], versions: &[Behaviour], problems: &mut Collector) {
     let readers = readers(versions);
     let release = readers.iter().map(|version| version.release).max().unwrap_or(Release::V6_0);
-    let mut reader = Reader { release, versions: readers, source, problems };
+    let mut reader = JsonLinter { release, versions: readers, source, problems };
     reader.commas();
     reader.file(document.root());
 }
 
-struct Reader<'r> {
+struct JsonLinter<'r> {
     release: Release,
     versions: Vec<Behaviour>,
     source: &'r [u8],
     problems: &'r mut Collector,
 }
 
-impl Reader<'_> {
+impl JsonLinter<'_> {
     fn add(&mut self, code: Code, span: Span, message: impl Into<String>) -> &mut Problem {
         self.problems.add(code, span, &self.versions, message)
     }
 
-    fn wrong_type(&mut self, value: Value<'_>, what: &str, wanted: &str) {
+    fn wrong_type(&mut self, value: JsonValue<'_>, what: &str, wanted: &str) {
         let found = kind(value.kind());
         let message = format!("{what} must be {wanted}, not {found}");
-        let problem = self.problems.add(Code::WrongType, short(value), &self.versions, message);
-        if let Some(number) = whole(value, self.source).filter(|_| wanted.starts_with("an integer")) {
-            problem.edits = vec![Edit::replace(value.span(), number.to_string())];
-        }
+        self.problems.add(Code::WrongType, short(value), &self.versions, message);
     }
 
     /// Commas in front of closing brackets.
@@ -95,8 +91,7 @@ impl Reader<'_> {
                     if let Some(comma) = comma.take() {
                         let span = Span::new(comma, comma + 1);
                         let message = "a comma in front of a closing bracket";
-                        self.problems.add(Code::TrailingComma, span, &self.versions, message).edits =
-                            vec![Edit::remove(span)];
+                        self.problems.add(Code::TrailingComma, span, &self.versions, message);
                     }
                 }
                 b' ' | b'\t' | b'\r' | b'\n' => {}
@@ -108,8 +103,8 @@ impl Reader<'_> {
         }
     }
 
-    fn file(&mut self, root: Value<'_>) {
-        if !matches!(root.kind(), Kind::Object) {
+    fn file(&mut self, root: JsonValue<'_>) {
+        if !matches!(root.kind(), ValueKind::Object) {
             self.wrong_type(root, "the file", "an object");
             return;
         }
@@ -119,18 +114,18 @@ impl Reader<'_> {
             self.add(Code::MissingMember, span, "the file has no `collectives`");
             return;
         };
-        if !matches!(collectives.value.kind(), Kind::Object) {
+        if !matches!(collectives.value.kind(), ValueKind::Object) {
             self.wrong_type(collectives.value, "`collectives`", "an object");
             return;
         }
         let mut seen: [Option<Span>; Collective::ID_COUNT as usize] = [None; Collective::ID_COUNT as usize];
         for member in collectives.value.members() {
-            self.collective(collectives.value, member, &mut seen);
+            self.collective(member, &mut seen);
         }
     }
 
-    /// Reports members that are not read: unknown ones, and repetitions.
-    fn keys(&mut self, object: Value<'_>, known: &[&'static str], place: &str) {
+    /// Reports members that are not read: unknown and repeated ones.
+    fn keys(&mut self, object: JsonValue<'_>, known: &[&'static str], place: &str) {
         let mut seen: [Option<Span>; 8] = [None; 8];
         for member in object.members() {
             let key = c_str(member.key);
@@ -141,13 +136,13 @@ impl Reader<'_> {
                         self.add(Code::RepeatedKey, member.key_span, message).points_to(first, "the first");
                     }
                 }
-                None => self.unknown_key(object, member, known, place),
+                None => self.unknown_key(member, known, place),
             }
         }
     }
 
-    fn unknown_key(&mut self, object: Value<'_>, member: Member<'_>, known: &[&'static str], place: &str) {
-        let name = shown(member.key);
+    fn unknown_key(&mut self, member: JsonMember<'_>, known: &[&'static str], place: &str) {
+        let name = printable(member.key);
         // JSON has no comments, so that people, and our own writer, make members of them.
         if matches!(&name[..], "comment" | "comments" | "description") || name.starts_with(['_', '$', '/', '#']) {
             return;
@@ -160,9 +155,6 @@ impl Reader<'_> {
                 let message = format!("`{name}` is ignored: the member is called `{meant}`");
                 let problem = self.add(Code::MisspeltKey, member.key_span, message);
                 problem.remedy = format!("Write \"{meant}\".").into();
-                if (alias.is_some() || plain(&name) == plain(meant)) && object.get(meant).is_none() {
-                    problem.edits = vec![Edit::replace(member.key_span, format!("\"{meant}\""))];
-                }
             }
             None => {
                 let message = format!("`{name}` means nothing to Open MPI here");
@@ -172,14 +164,9 @@ impl Reader<'_> {
         }
     }
 
-    fn collective(
-        &mut self,
-        all: Value<'_>,
-        member: Member<'_>,
-        seen: &mut [Option<Span>; Collective::ID_COUNT as usize],
-    ) {
+    fn collective(&mut self, member: JsonMember<'_>, seen: &mut [Option<Span>; Collective::ID_COUNT as usize]) {
         let text = c_str(member.key);
-        let name = shown(text);
+        let name = printable(text);
         let Some(id) = collective::id_by_name(text) else {
             let mut known = Collective::ALL.into_iter().map(Collective::name);
             let same = known.clone().find(|known| plain(known) == plain(&name).trim_start_matches("mpi"));
@@ -190,9 +177,6 @@ impl Reader<'_> {
                 Some(meant) => format!("Write \"{meant}\".").into(),
                 None => format!("Write one of {}.", Collective::ALL.map(Collective::name).join(", ")).into(),
             };
-            if let Some(same) = same.filter(|same| all.get(same).is_none()) {
-                problem.edits = vec![Edit::replace(member.key_span, format!("\"{same}\""))];
-            }
             self.comm_rules(member.value, None, &name);
             return;
         };
@@ -204,7 +188,6 @@ impl Reader<'_> {
         if collective.is_none() {
             let message = format!("`{name}` has no tuned algorithms");
             let problem = self.problems.add(Code::UntunedAlgorithm, member.key_span, &self.versions, message);
-            problem.edits = vec![Edit::remove(with_comma(self.source, member))];
             let rules = member
                 .value
                 .items()
@@ -217,13 +200,13 @@ impl Reader<'_> {
         self.comm_rules(member.value, collective, &name);
     }
 
-    fn comm_rules(&mut self, list: Value<'_>, collective: Option<Collective>, name: &str) {
-        if !matches!(list.kind(), Kind::Array) {
+    fn comm_rules(&mut self, list: JsonValue<'_>, collective: Option<Collective>, name: &str) {
+        if !matches!(list.kind(), ValueKind::Array) {
             self.wrong_type(list, &format!("`{name}`"), "an array of communicator rules");
             return;
         }
         for comm_rule in list.items() {
-            if !matches!(comm_rule.kind(), Kind::Object) {
+            if !matches!(comm_rule.kind(), ValueKind::Object) {
                 self.wrong_type(comm_rule, "a communicator rule", "an object");
                 continue;
             }
@@ -232,25 +215,25 @@ impl Reader<'_> {
             for member in [min, max].into_iter().flatten() {
                 self.ranks(member);
             }
-            if let Some(Member { value, .. }) = distribution {
+            if let Some(JsonMember { value, .. }) = distribution {
                 match value.as_bytes() {
                     None => self.wrong_type(value, "`comm_rank_distribution`", "a string"),
                     Some(text) if Distribution::ALL.iter().all(|known| known.name().as_bytes() != c_str(text)) => {
                         self.add(
                             Code::UnknownDistribution,
                             value.span(),
-                            format!("`{}` counts as \"any\"", shown(text)),
+                            format!("`{}` counts as \"any\"", printable(text)),
                         );
                     }
                     Some(_) => {}
                 }
             }
-            let Some(Member { value: rules, .. }) = rules else {
+            let Some(JsonMember { value: rules, .. }) = rules else {
                 let span = Span::new(comm_rule.span().start, comm_rule.span().start + 1);
                 self.add(Code::MissingMember, span, "the communicator rule has no `rules`");
                 continue;
             };
-            if !matches!(rules.kind(), Kind::Array) {
+            if !matches!(rules.kind(), ValueKind::Array) {
                 self.wrong_type(rules, "`rules`", "an array");
                 continue;
             }
@@ -260,8 +243,8 @@ impl Reader<'_> {
         }
     }
 
-    fn ranks(&mut self, member: Member<'_>) {
-        let key = shown(member.key);
+    fn ranks(&mut self, member: JsonMember<'_>) {
+        let key = printable(member.key);
         if member.value.as_bytes().is_some_and(is_inf) {
             self.add(Code::InfiniteRanks, member.value.span(), format!("`{key}` becomes -1"));
         } else {
@@ -270,22 +253,22 @@ impl Reader<'_> {
     }
 
     /// A number that is kept in a C `int`.
-    fn int(&mut self, member: Member<'_>, key: &str) {
+    fn int(&mut self, member: JsonMember<'_>, key: &str) {
         match member.value.kind() {
-            Kind::Integer(value) if i32::try_from(*value).is_ok_and(|value| value >= 0) => {}
-            Kind::Integer(value) => {
+            ValueKind::Integer(value) if i32::try_from(*value).is_ok_and(|value| value >= 0) => {}
+            ValueKind::Integer(value) => {
                 let message = format!("`{key}` becomes {}", *value as i32);
                 self.add(Code::NumberRange, member.value.span(), message);
             }
-            Kind::String(text) if is_inf(text) => {
+            ValueKind::String(text) if is_inf(text) => {
                 self.add(Code::NumberRange, member.value.span(), format!("`{key}` becomes -1"));
             }
             _ => self.wrong_type(member.value, &format!("`{key}`"), "an integer"),
         }
     }
 
-    fn rule(&mut self, rule: Value<'_>, collective: Option<Collective>) {
-        if !matches!(rule.kind(), Kind::Object) {
+    fn rule(&mut self, rule: JsonValue<'_>, collective: Option<Collective>) {
+        if !matches!(rule.kind(), ValueKind::Object) {
             self.wrong_type(rule, "a message rule", "an object");
             return;
         }
@@ -294,11 +277,11 @@ impl Reader<'_> {
         for (member, key) in [(min, "msg_size_min"), (max, "msg_size_max")] {
             let Some(member) = member else { continue };
             match member.value.kind() {
-                Kind::Integer(size) if *size >= 0 => {}
-                Kind::Integer(size) => {
+                ValueKind::Integer(size) if *size >= 0 => {}
+                ValueKind::Integer(size) => {
                     self.add(Code::NumberRange, member.value.span(), format!("`{key}` is {size}"));
                 }
-                Kind::String(text) if is_inf(text) => {}
+                ValueKind::String(text) if is_inf(text) => {}
                 _ => self.wrong_type(member.value, &format!("`{key}`"), "an integer or \"inf\""),
             }
         }
@@ -316,7 +299,7 @@ impl Reader<'_> {
         }
     }
 
-    fn algorithm(&mut self, value: Value<'_>, collective: Option<Collective>) {
+    fn algorithm(&mut self, value: JsonValue<'_>, collective: Option<Collective>) {
         let Some(collective) = collective else { return };
         let known = |id: i64| {
             let id = u32::try_from(id).ok();
@@ -324,13 +307,13 @@ impl Reader<'_> {
         };
         let text;
         let exists = match value.kind() {
-            Kind::Integer(id) => {
+            ValueKind::Integer(id) => {
                 text = id.to_string();
                 known(*id)
             }
-            Kind::String(name) => {
+            ValueKind::String(name) => {
                 let name = c_str(name);
-                text = shown(name);
+                text = printable(name);
                 let named = str::from_utf8(name).ok();
                 let number = named.and_then(|name| name.trim().parse::<i64>().ok());
                 let id = named.and_then(|name| registry::id_of(self.release, collective, name));
@@ -356,59 +339,33 @@ fn is_inf(text: &[u8]) -> bool {
     [&b"inf"[..], b"Inf", b"INF"].iter().any(|inf| text.starts_with(inf))
 }
 
-fn kind(kind: &Kind<'_>) -> &'static str {
+fn kind(kind: &ValueKind<'_>) -> &'static str {
     match kind {
-        Kind::Null => "null",
-        Kind::Bool(_) => "a truth value",
-        Kind::Integer(_) => "an integer",
-        Kind::Float => "a number with fraction, exponent or too many digits",
-        Kind::String(_) => "a string",
-        Kind::Array => "an array",
-        Kind::Object => "an object",
+        ValueKind::Null => "null",
+        ValueKind::Bool(_) => "a truth value",
+        ValueKind::Integer(_) => "an integer",
+        ValueKind::Float => "a number with fraction, exponent or too many digits",
+        ValueKind::String(_) => "a string",
+        ValueKind::Array => "an array",
+        ValueKind::Object => "an object",
     }
 }
 
-/// A value, or the bracket that opens it.
-fn short(value: Value<'_>) -> Span {
+/// The span of a value, or of its opening bracket.
+fn short(value: JsonValue<'_>) -> Span {
     let span = value.span();
     match value.kind() {
-        Kind::Array | Kind::Object => Span::new(span.start, span.start + 1),
+        ValueKind::Array | ValueKind::Object => Span::new(span.start, span.start + 1),
         _ => span,
     }
 }
 
-/// A member with the comma that sets it off from its neighbours, and what is blank around it.
-fn with_comma(source: &[u8], member: Member<'_>) -> Span {
-    let (start, end) = (member.key_span.start, member.value.span().end);
-    let blank = |bytes: &mut dyn Iterator<Item = &u8>| bytes.take_while(|byte| byte.is_ascii_whitespace()).count();
-    let behind = end + blank(&mut source[end..].iter());
-    let before = start - blank(&mut source[..start].iter().rev());
-    match (source.get(behind), before.checked_sub(1).map(|comma| source[comma])) {
-        (Some(b','), _) => Span::new(start, behind + 1 + blank(&mut source[behind + 1..].iter())),
-        (_, Some(b',')) => Span::new(before - 1, end),
-        _ => Span::new(start, end),
-    }
-}
-
-/// The integer that a number with fraction or exponent is, or that a string holds.
-fn whole(value: Value<'_>, source: &[u8]) -> Option<i64> {
-    let text = match value.kind() {
-        Kind::Float => str::from_utf8(value.span().of(source)).ok()?,
-        Kind::String(text) => str::from_utf8(text).ok()?,
-        _ => return None,
-    };
-    let exact = |number: f64| number.fract() == 0.0 && number.abs() < 9e15;
-    let number =
-        text.parse().ok().or_else(|| text.parse().ok().filter(|number| exact(*number)).map(|number| number as i64));
-    number.filter(|number| *number >= 0)
-}
-
-/// A name without what people write differently.
+/// A name without differences in spelling.
 fn plain(name: &str) -> String {
     name.to_ascii_lowercase().replace(['_', '-', ' '], "")
 }
 
-/// Whether a name differs from a known one by no more than two letters, or by case and underscores only.
+/// Returns true if a name differs from a known one by no more than two letters, or by case and underscores only.
 fn close(name: &str, known: &str) -> bool {
     if plain(name) == plain(known) {
         return true;

@@ -1,37 +1,37 @@
-//! What a classic file holds, by its counts and by its lines.
+//! Contents of a classic file, by its counts and by its lines.
 //!
-//! Counts are believed as Open MPI does, unless that makes a rule cross the end of a line or leaves numbers over, in a
-//! file that has a line for each rule. Then lines of four or five numbers are the rules, and what stands between them
-//! says which collective and which communicator size they belong to.
+//! As in Open MPI, counts decide, unless a rule would then cross the end of a line or numbers would be left over in a
+//! file with a line for each rule. In that case, lines of four or five numbers are the rules, and the numbers between
+//! them are collectives and communicator sizes.
 
-use super::words::{Number, Words};
+use super::words::{NumberWord, Words};
 
 /// A rule: message size, algorithm, fan-out, segment size, and perhaps the bound on requests.
-pub(super) type Fields<'w> = &'w [Number];
+pub(super) type RuleFields<'w> = &'w [NumberWord];
 
 #[derive(Debug)]
-pub(super) struct CommRule<'w> {
-    pub(super) size: Number,
-    pub(super) count: Number,
-    pub(super) rules: Vec<Fields<'w>>,
+pub(super) struct CommRuleListing<'w> {
+    pub(super) size: NumberWord,
+    pub(super) count: NumberWord,
+    pub(super) rules: Vec<RuleFields<'w>>,
 }
 
 #[derive(Debug)]
-pub(super) struct Collective<'w> {
-    pub(super) id: Number,
-    pub(super) count: Number,
-    pub(super) comm_rules: Vec<CommRule<'w>>,
+pub(super) struct CollectiveListing<'w> {
+    pub(super) id: NumberWord,
+    pub(super) count: NumberWord,
+    pub(super) comm_rules: Vec<CommRuleListing<'w>>,
 }
 
 /// A whole file.
 #[derive(Debug, Default)]
 pub(super) struct Listing<'w> {
     /// The number of collectives, the first field.
-    pub(super) count: Option<Number>,
-    pub(super) collectives: Vec<Collective<'w>>,
-    /// The first number behind everything that was announced.
-    pub(super) trailing: Option<Number>,
-    /// Whether the numbers end before everything that was announced is there.
+    pub(super) count: Option<NumberWord>,
+    pub(super) collectives: Vec<CollectiveListing<'w>>,
+    /// The first number after everything that was announced.
+    pub(super) trailing: Option<NumberWord>,
+    /// True if the numbers end before all announced entries.
     pub(super) ends_early: bool,
 }
 
@@ -44,22 +44,22 @@ pub(super) fn read(words: &Words) -> Listing<'_> {
     if doubtful { by_line(words).unwrap_or(counted) } else { counted }
 }
 
-fn is_rule(line: &[Number]) -> bool {
+fn is_rule(line: &[NumberWord]) -> bool {
     matches!(line.len(), 4 | 5)
 }
 
-/// Reads what the counts say.
+/// Reads a file by its counts.
 struct Counting<'w> {
     words: &'w Words,
     at: usize,
     /// The line of the next number.
     line: usize,
-    /// Whether a rule went across the end of a line.
+    /// True if a rule crossed the end of a line.
     crossed: bool,
 }
 
 impl<'w> Counting<'w> {
-    fn next(&mut self) -> Option<Number> {
+    fn next(&mut self) -> Option<NumberWord> {
         let number = *self.words.numbers.get(self.at)?;
         self.advance(1);
         Some(number)
@@ -84,11 +84,11 @@ impl<'w> Counting<'w> {
     fn collectives(&mut self, listing: &mut Listing<'w>) -> Option<()> {
         for _ in 0..listing.count?.value {
             let (id, count) = (self.next()?, self.next()?);
-            listing.collectives.push(Collective { id, count, comm_rules: Vec::new() });
+            listing.collectives.push(CollectiveListing { id, count, comm_rules: Vec::new() });
             let comm_rules = &mut listing.collectives.last_mut()?.comm_rules;
             for _ in 0..count.value {
                 let (size, count) = (self.next()?, self.next()?);
-                comm_rules.push(CommRule { size, count, rules: Vec::new() });
+                comm_rules.push(CommRuleListing { size, count, rules: Vec::new() });
                 let rules = &mut comm_rules.last_mut()?.rules;
                 for _ in 0..count.value {
                     rules.push(self.rule()?);
@@ -98,7 +98,7 @@ impl<'w> Counting<'w> {
         Some(())
     }
 
-    fn rule(&mut self) -> Option<Fields<'w>> {
+    fn rule(&mut self) -> Option<RuleFields<'w>> {
         let (start, line) = (self.at, self.line);
         self.words.numbers.get(start + 3)?;
         self.advance(3);
@@ -113,19 +113,19 @@ impl<'w> Counting<'w> {
     }
 }
 
-/// What lies between two runs of rules, and the second of them.
-struct Group<'w> {
-    head: Vec<Number>,
-    rules: Vec<Fields<'w>>,
+/// Numbers between two runs of rules, and the second of these runs.
+struct RuleGroup<'w> {
+    head: Vec<NumberWord>,
+    rules: Vec<RuleFields<'w>>,
 }
 
-/// Reads by lines; nothing where they do not show what is what.
+/// Reads by lines; none if the lines do not reveal the structure.
 fn by_line(words: &Words) -> Option<Listing<'_>> {
     let groups = groups(words)?;
     let mut listing = Listing::default();
     // How many communicator sizes the collective has yet to come.
     let mut awaited = 0;
-    for (place, Group { head, rules }) in groups.into_iter().enumerate() {
+    for (place, RuleGroup { head, rules }) in groups.into_iter().enumerate() {
         let mut head = &head[..];
         if place == 0 {
             let (count, rest) = head.split_first()?;
@@ -143,10 +143,10 @@ fn by_line(words: &Words) -> Option<Listing<'_>> {
                 _ => awaited == 0,
             };
             if begins {
-                listing.collectives.push(Collective { id: *first, count: *second, comm_rules: Vec::new() });
+                listing.collectives.push(CollectiveListing { id: *first, count: *second, comm_rules: Vec::new() });
                 awaited = second.value;
             } else {
-                let comm_rule = CommRule { size: *first, count: *second, rules: Vec::new() };
+                let comm_rule = CommRuleListing { size: *first, count: *second, rules: Vec::new() };
                 listing.collectives.last_mut()?.comm_rules.push(comm_rule);
                 awaited = awaited.saturating_sub(1);
             }
@@ -162,9 +162,9 @@ fn by_line(words: &Words) -> Option<Listing<'_>> {
     Some(listing)
 }
 
-fn groups(words: &Words) -> Option<Vec<Group<'_>>> {
-    let mut groups: Vec<Group<'_>> = Vec::new();
-    let lines: Vec<&[Number]> = words.lines().collect();
+fn groups(words: &Words) -> Option<Vec<RuleGroup<'_>>> {
+    let mut groups: Vec<RuleGroup<'_>> = Vec::new();
+    let lines: Vec<&[NumberWord]> = words.lines().collect();
     // For each line, the number of rules in a row from there on.
     let mut runs = vec![0u64; lines.len() + 1];
     for (place, line) in lines.iter().enumerate().rev() {
@@ -177,7 +177,7 @@ fn groups(words: &Words) -> Option<Vec<Group<'_>>> {
         if head {
             match groups.last_mut().filter(|group| group.rules.is_empty()) {
                 Some(group) => group.head.extend_from_slice(line),
-                None => groups.push(Group { head: line.to_vec(), rules: Vec::new() }),
+                None => groups.push(RuleGroup { head: line.to_vec(), rules: Vec::new() }),
             }
         } else if is_rule(line) {
             groups.last_mut()?.rules.push(line);

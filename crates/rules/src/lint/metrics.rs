@@ -1,4 +1,4 @@
-//! Rules whose message sizes mean something else than they seem to.
+//! Rules whose message sizes have another meaning than they seem to.
 
 use super::code::Code;
 use super::collect::Collector;
@@ -8,15 +8,15 @@ use crate::collective::Collective;
 use crate::file::{Loaded, Rule};
 use crate::hazard::{self, Hazard};
 use crate::metric::{Metric, metric};
-use crate::reach::{Reached, ReachedCommRule, View};
+use crate::reach::{FileView, Reached, ReachedCommRule};
 use crate::release::Release;
 use crate::span::Span;
 use crate::steps::Steps;
 use crate::table::{RuleTable, all_builtin};
 use crate::units::Ranks;
 
-/// Reports communicator rules whose choice depends on the message size where it should not, or not like this.
-pub(super) fn check(view: &View<'_>, problems: &mut Collector) {
+/// Reports communicator rules whose choice should not depend on the message size, or not in this way.
+pub(super) fn check(view: &FileView<'_>, problems: &mut Collector) {
     let loaded = view.loaded;
     for served in &view.collectives {
         for comm_rule in &served.comm_rules {
@@ -101,8 +101,8 @@ fn other_metric(loaded: &Loaded, served: &Reached<'_>, at: Span, problems: &mut 
     problems.merge(Code::OtherMetric, at, 0, &[loaded.behaviour], message);
 }
 
-/// Totals of messages that are not empty are multiples of the number of ranks. Powers of two that are not, or that are
-/// smaller than the number of ranks, were most likely meant as bytes per rank.
+/// Lookup totals of non-empty messages are multiples of the number of ranks. Powers of two that are no multiples, or
+/// are smaller than the number of ranks, were probably meant as bytes per rank.
 fn per_rank(
     loaded: &Loaded,
     served: &Reached<'_>,
@@ -111,7 +111,7 @@ fn per_rank(
     at: Span,
     problems: &mut Collector,
 ) {
-    // What the list says, rather than what it serves below that.
+    // The size in the list, rather than smaller ones to which it applies as well.
     let listed =
         comm_rule.comm_rule.listed.filter(|_| !loaded.behaviour.shifts_sizes).and_then(|size| u64::try_from(size).ok());
     let count = listed.map_or(comm_rule.first(), |size| size.max(comm_rule.first()));

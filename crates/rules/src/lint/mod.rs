@@ -1,30 +1,25 @@
-//! All that is wrong with a rules file, or might surprise its users, for the versions that shall read it.
+//! Errors and surprises in a rules file, for the versions that will read it.
 //!
-//! Two readings are laid side by side: a strict one, which recovers and says what the text looks as if it meant
-//! (`words`, `layout`, `classic`, `json`), and Open MPI's own, version by version, through [`crate::file`] (`outcome`,
-//! `reach`, `rules`, `agree`).
+//! Two readings are compared: a strict one, which recovers and finds the apparent meaning of the text (`words`,
+//! `layout`, `classic`, `json`), and Open MPI's own, version by version, through [`crate::file`] (`outcome`, `reach`,
+//! `rules`, `agree`).
 //!
 //! | codes | about |
 //! |---|---|
-//! | CR0xx | what becomes of the file as a whole |
+//! | CR0xx | treatment of the file as a whole |
 //! | CR1xx | the text of a classic file |
 //! | CR2xx | the text of a JSON file |
-//! | CR3xx | which calls the rules serve |
-//! | CR4xx | what the rules do to those calls |
+//! | CR3xx | the calls to which the rules apply |
+//! | CR4xx | the effects of the rules on those calls |
 //! | CR5xx | rules files of coll/han |
 //!
-//! A problem whose remedy takes no decision comes with its edits (`edit`), and `fix` carries out those that leave the
-//! meaning of the file alone.
-//!
-//! Takes time `n log n` in the length of the file and never fails, whatever the bytes.
+//! Takes time `n log n` in the length of the file and accepts any bytes.
 
 mod agree;
 mod classic;
 mod code;
 mod collect;
-mod edit;
 mod fate;
-mod fix;
 mod han;
 mod json;
 mod listing;
@@ -32,33 +27,40 @@ mod metrics;
 mod problem;
 mod reach;
 mod rules;
+mod scale;
 mod words;
 
 use crate::behaviour::Behaviour;
+use crate::bits;
 use crate::file::{Load, Loaded, load};
 use crate::json::Document;
-use crate::reach::View;
+use crate::reach::FileView;
+use crate::release::Release;
+use crate::units::Ranks;
 
 pub use code::{Code, Severity};
-pub use edit::Edit;
-pub use fix::{Fixed, fix};
-pub use problem::{Fate, Kind, Problem, Reading, Related, Report};
+pub use problem::{FileFate, FileKind, LintReport, Problem, Related, VersionReading};
 
 use collect::Collector;
 use fate::Intent;
 use words::Strict;
 
-/// Checks a file for these versions; for all that behave differently where there are none.
+/// Checks a file for these versions; for all distinct ones if none are given.
 ///
-/// A file that one of them rejects is an error. Where none is named, that older versions cannot read its format is no
-/// more than a warning, since no file of that format could do better.
-pub fn check(source: &[u8], versions: &[Behaviour]) -> Report {
+/// A file that one of them rejects is an error. If none is given, older versions that cannot read its format are only a
+/// warning, since this applies to every file of that format.
+pub fn check(source: &[u8], versions: &[Behaviour]) -> LintReport {
+    check_on(source, versions, None)
+}
+
+/// Checks a file like [`check`]; with a number of ranks, only for communicators of that size.
+pub fn check_on(source: &[u8], versions: &[Behaviour], ranks: Option<Ranks>) -> LintReport {
     let named = !versions.is_empty();
     let kept = versions_or_all(versions);
     if crate::han::is_han(source) {
         return han::check(source, &kept, named);
     }
-    let intent = Intent::of(source);
+    let intent = Intent::detect(source);
     let mut problems = Collector::default();
     let strict = match intent {
         Intent::Classic => classic::read(source, &kept, &mut problems),
@@ -75,27 +77,40 @@ pub fn check(source: &[u8], versions: &[Behaviour]) -> Report {
     };
     let loads: Vec<(Behaviour, Load)> = kept.iter().map(|version| (*version, load(source, version))).collect();
     let readings = fate::judge(source, intent, &loads, &strict, named, &mut problems);
-    // What a version makes of a format that it takes for another is beside the point.
+    // Results of a version that mistakes the format for another are irrelevant.
     let reads = |version: &Behaviour| intent == Intent::Classic || version.reads_json;
     let meant: Vec<&Loaded> =
         loads.iter().filter(|(version, _)| reads(version)).filter_map(|(_, load)| load.accepted()).collect();
     let mut meanings = Collector::default();
-    let views: Vec<View<'_>> = meant.iter().map(|loaded| View::new(loaded)).collect();
+    let views: Vec<FileView<'_>> = meant.iter().map(|loaded| FileView::new(loaded)).collect();
     reach::check(source, &views, &strict, &mut meanings);
-    for view in &views {
-        rules::check(view, &mut meanings);
-        metrics::check(view, &mut meanings);
+    // Silent about releases whose orders of sums are unknown, if there are others.
+    let knows_sums = kept.iter().any(|version| bits::is_known(version.release));
+    for view in views {
+        let view = match ranks {
+            Some(ranks) => scale::narrow(view, ranks),
+            None => view,
+        };
+        rules::check(&view, knows_sums, &mut meanings);
+        metrics::check(&view, &mut meanings);
+        scale::check(&view, &mut meanings);
+        if let Some(ranks) = ranks {
+            scale::few_elements(&view, ranks, &mut meanings);
+        }
     }
     if strict.garbage.is_empty() {
-        agree::check(&meant, &mut meanings);
+        // A file for earlier releases may be checked for 6.0 alone.
+        let shifts = intent == Intent::Classic && kept.iter().all(|version| version.shifts_sizes);
+        let earlier = shifts.then(|| load(source, &Behaviour::latest(Release::V5_0)));
+        agree::check(&meant, earlier.as_ref().and_then(Load::accepted), &mut meanings);
     }
     // Behind the first place that is misread rules are not what they seem to be.
     let sound = strict.garbage.iter().map(|span| span.start).min().unwrap_or(usize::MAX);
     problems.extend(meanings, |problem| problem.span.end <= sound);
-    Report { kind: Kind::Tuned, readings, problems: problems.finish() }
+    LintReport { kind: FileKind::Tuned, readings, problems: problems.finish() }
 }
 
-/// These versions, each once; all that behave differently where there are none.
+/// These versions, each once; all distinct ones if none are given.
 fn versions_or_all(versions: &[Behaviour]) -> Vec<Behaviour> {
     let mut kept: Vec<Behaviour> = Vec::new();
     for version in if versions.is_empty() { Behaviour::distinct() } else { versions.to_vec() } {

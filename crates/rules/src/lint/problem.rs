@@ -1,72 +1,69 @@
-//! What a check reports.
+//! Results of a check.
 
 use std::borrow::Cow;
 
 use serde::Serialize;
 
 use super::code::{Code, Severity};
-use super::edit::Edit;
 use crate::behaviour::Behaviour;
 use crate::span::Span;
 
-/// Another place that a problem is about.
+/// Another place that a problem concerns.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Related {
     /// The place.
     pub span: Span,
-    /// What is there.
+    /// Remark on that place.
     pub message: String,
 }
 
 /// One problem of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Problem {
-    /// Which problem it is.
+    /// Code of a problem.
     pub code: Code,
-    /// How bad it is.
+    /// Severity of the problem.
     pub severity: Severity,
-    /// Where it is.
+    /// Place of the problem.
     pub span: Span,
     /// The versions that it concerns.
     pub versions: Vec<Behaviour>,
-    /// What is wrong here.
+    /// Description of the problem in this file.
     pub message: String,
-    /// Why that is a problem.
+    /// Reason why it is a problem.
     pub explanation: Cow<'static, str>,
-    /// What to do about it.
+    /// Advice for fixing it.
     pub remedy: Cow<'static, str>,
-    /// Other places that it is about, some of them where there are many.
+    /// Other places that it concerns, or some of them if there are many.
     pub related: Vec<Related>,
-    /// The changes of the text that mend it, all of them together; none where somebody has to decide.
-    pub edits: Vec<Edit>,
 }
 
-/// What a version does with the file as a whole.
+/// Treatment of the file as a whole by a version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Fate {
-    /// Its rules are in force.
+pub enum FileFate {
+    /// Its rules are active.
     Accepted,
-    /// All of it is ignored, silently.
+    /// The whole file is silently ignored.
     Rejected,
     /// `MPI_Init` crashes.
     Crashes,
 }
 
-/// A version and what it does with the file.
+/// A version, and its treatment of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Reading {
+pub struct VersionReading {
     /// The version.
     pub version: Behaviour,
-    /// What it does.
+    /// Treatment of the file by the version.
     #[serde(rename = "verdict")]
-    pub fate: Fate,
+    pub fate: FileFate,
 }
 
 /// The component that a rules file is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum FileKind {
     /// coll/tuned.
     Tuned,
     /// coll/han.
@@ -75,30 +72,30 @@ pub enum Kind {
 
 /// Everything about a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Report {
-    /// Which component the file is for.
-    pub kind: Kind,
-    /// What each version does with it as a whole.
+pub struct LintReport {
+    /// The component that the file is for.
+    pub kind: FileKind,
+    /// Treatment of the file as a whole by each version.
     #[serde(rename = "outcomes")]
-    pub readings: Vec<Reading>,
+    pub readings: Vec<VersionReading>,
     /// The problems, in the order of the file.
     pub problems: Vec<Problem>,
 }
 
 impl Problem {
-    /// Points to another place that it has to do with.
+    /// Adds a related place.
     pub(super) fn points_to(&mut self, span: Span, message: impl Into<String>) {
         self.related = vec![Related { span, message: message.into() }];
     }
 }
 
-impl Report {
-    /// How many problems are exactly this bad.
+impl LintReport {
+    /// Counts the problems of exactly this severity.
     pub fn count(&self, severity: Severity) -> usize {
         self.problems.iter().filter(|problem| problem.severity == severity).count()
     }
 
-    /// How bad the worst problem is.
+    /// Returns the severity of the worst problem.
     pub fn worst(&self) -> Option<Severity> {
         self.problems.iter().map(|problem| problem.severity).max()
     }

@@ -1,4 +1,4 @@
-//! Rules that serve no call, and those that serve more than they seem to.
+//! Rules that apply to no call, and rules that apply to more calls than they seem to.
 
 use std::collections::HashSet;
 
@@ -7,17 +7,17 @@ use super::collect::Collector;
 use super::words::Strict;
 use crate::behaviour::Behaviour;
 use crate::file::{Format, Loaded, RuleState, load};
-use crate::reach::{FIRST, Reached, View};
+use crate::reach::{FIRST, FileView, Reached};
 
-/// An entry of a file, by where it begins.
+/// The beginning of an entry of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Entry {
+enum FileEntry {
     CommRule(usize),
     Rule(usize),
 }
 
-/// Reports rules that never serve, in any version that there is, and those that serve more than they seem to.
-pub(super) fn check(source: &[u8], views: &[View<'_>], strict: &Strict, problems: &mut Collector) {
+/// Reports rules that never apply in any version, and those that apply to more calls than they seem to.
+pub(super) fn check(source: &[u8], views: &[FileView<'_>], strict: &Strict, problems: &mut Collector) {
     if views.is_empty() {
         return;
     }
@@ -29,25 +29,25 @@ pub(super) fn check(source: &[u8], views: &[View<'_>], strict: &Strict, problems
         .filter(|version| !json || version.reads_json)
         .filter_map(|version| load(source, version).into_accepted())
         .collect();
-    let others: Vec<View<'_>> = others.iter().map(View::new).collect();
-    let mut live: HashSet<Entry> = HashSet::new();
+    let others: Vec<FileView<'_>> = others.iter().map(FileView::new).collect();
+    let mut live: HashSet<FileEntry> = HashSet::new();
     for view in views.iter().chain(&others) {
         for served in &view.collectives {
             for comm_rule in &served.comm_rules {
-                live.insert(Entry::CommRule(comm_rule.comm_rule.span.start));
+                live.insert(FileEntry::CommRule(comm_rule.comm_rule.span.start));
                 let rules = comm_rule.steps.iter().filter_map(|(_, rule)| *rule);
-                live.extend(rules.map(|rule| Entry::Rule(comm_rule.comm_rule.rules[rule].span.start)));
+                live.extend(rules.map(|rule| FileEntry::Rule(comm_rule.comm_rule.rules[rule].span.start)));
             }
         }
     }
-    for View { loaded, collectives } in views {
+    for FileView { loaded, collectives } in views {
         let versions = [loaded.behaviour];
         for served in collectives {
             let name = served.collective.name();
             for comm_rule in &served.rules.comm_rules {
                 let said =
                     strict.flagged.contains(&comm_rule.span.start) || comm_rule.listed.is_none() && comm_rule.max < 0;
-                if !live.contains(&Entry::CommRule(comm_rule.span.start)) {
+                if !live.contains(&FileEntry::CommRule(comm_rule.span.start)) {
                     // What leaves the decision to Open MPI is a guard, and may be one too many.
                     if !said && !comm_rule.rules.iter().all(|rule| rule.choice.is_builtin()) {
                         let message = || format!("these {name} rules serve no communicator");
@@ -57,7 +57,7 @@ pub(super) fn check(source: &[u8], views: &[View<'_>], strict: &Strict, problems
                 }
                 for rule in &comm_rule.rules {
                     let said = strict.flagged.contains(&rule.span.start) || rule.state == RuleState::Disabled;
-                    if !said && !rule.choice.is_builtin() && !live.contains(&Entry::Rule(rule.span.start)) {
+                    if !said && !rule.choice.is_builtin() && !live.contains(&FileEntry::Rule(rule.span.start)) {
                         let why =
                             if rule.min > rule.max { "its sizes end before they begin" } else { "others come first" };
                         let message = || format!("this {name} rule serves no message: {why}");

@@ -1,28 +1,35 @@
-//! What the rules do to the calls that they serve: failures, wrong results, other algorithms than named.
+//! Effects of the rules on the calls that use them: failures, wrong results, other algorithms than named.
 
 use std::collections::BTreeMap;
 
 use super::code::Code;
 use super::collect::Collector;
+use crate::bits::{self, Effect};
+use crate::call::Distribution;
 use crate::choice::Choice;
 use crate::collective::Collective;
 use crate::file::{Loaded, Rule};
+use crate::han::{Level, acted_on};
 use crate::hazard::RankRange;
-use crate::reach::{Reached, ReachedCommRule, View};
+use crate::reach::{FileView, Reached, ReachedCommRule};
 use crate::registry::{self, Algorithm, MixedTypes, RankNeed, Uses, When};
 use crate::release::Release;
 use crate::span::Span;
 
-/// Places of the same problem with the same algorithm: code, collective, algorithm, what else tells them apart.
+/// Places of the same problem with the same algorithm: code, collective, algorithm, kind.
 type Groups = BTreeMap<(Code, Collective, u32, u64), (Vec<Span>, String)>;
 
-/// Reports what one version does with the rules that serve anybody.
-pub(super) fn check(view: &View<'_>, problems: &mut Collector) {
+/// Reports effects of the rules that apply to some call in one version. `knows_sums` says if the order of sums is known
+/// for some of the versions.
+pub(super) fn check(view: &FileView<'_>, knows_sums: bool, problems: &mut Collector) {
     let loaded = view.loaded;
     let mut groups = Groups::new();
     for served in &view.collectives {
         for comm_rule in &served.comm_rules {
             check_comm_rule(loaded, served, comm_rule, &mut groups, problems);
+            if bits::is_known(loaded.behaviour.release) || !knows_sums {
+                check_sums(loaded, served.collective, comm_rule, &mut groups);
+            }
         }
     }
     for ((code, _, _, kind), (mut spans, message)) in groups {
@@ -41,6 +48,7 @@ fn check_comm_rule(
 ) {
     let (release, collective) = (loaded.behaviour.release, served.collective);
     let name = collective.name();
+    inside_han(loaded, collective, comm_rule, problems);
     for (_, end, rule) in comm_rule.ranges() {
         let Some(rule) = rule.map(|rule| &comm_rule.comm_rule.rules[rule]).filter(|rule| !rule.choice.is_builtin())
         else {
@@ -84,13 +92,46 @@ fn check_comm_rule(
     }
 }
 
+/// Reports rules that add up in another order than the default, or in an unknown one.
+fn check_sums(loaded: &Loaded, collective: Collective, comm_rule: &ReachedCommRule<'_>, groups: &mut Groups) {
+    let release = loaded.behaviour.release;
+    for (start, end, rule) in comm_rule.ranges() {
+        let Some(rule) = rule.map(|rule| &comm_rule.comm_rule.rules[rule]) else { continue };
+        let Ok(algorithm) = registry::algorithm(release, collective, rule.choice.algorithm) else { continue };
+        let said = match bits::effect_of_rule(release, collective, rule.effect(), &comm_rule.ranks, (start, end)) {
+            Effect::None | Effect::Same => continue,
+            Effect::Unknown => "adds up in an order that is not known",
+            Effect::Other | Effect::Nodes => "adds up in another order than the default",
+        };
+        let message = || format!("{} {} {said}", collective.name(), algorithm.name);
+        let key = (Code::OrderOfSums, collective, rule.choice.algorithm, said.len() as u64);
+        groups.entry(key).or_insert_with(|| (Vec::new(), message())).0.push(rule.span);
+    }
+}
+
+/// Reports rules for one rank per node, which act on HAN's communicators between nodes as well.
+fn inside_han(loaded: &Loaded, collective: Collective, comm_rule: &ReachedCommRule<'_>, problems: &mut Collector) {
+    let acted_on = acted_on(collective, Level::InterNode);
+    let chooses = comm_rule.comm_rule.rules.iter().any(|rule| !rule.choice.is_builtin());
+    if comm_rule.comm_rule.distribution != Distribution::OnePerNode || acted_on.is_empty() || !chooses {
+        return;
+    }
+    let message = || {
+        let ranks: Vec<String> = comm_rule.ranks.iter().take(3).map(RankRange::to_string).collect();
+        let outer: Vec<&str> = acted_on.iter().map(|outer| outer.name()).collect();
+        let (name, ranks) = (collective.name(), ranks.join(", "));
+        format!("these {name} rules for {ranks} also serve HAN's {} between nodes", outer.join(", "))
+    };
+    problems.merge(Code::ActsInsideHan, comm_rule.comm_rule.size, 0, &[loaded.behaviour], message);
+}
+
 fn others_than_two(ranks: &[RankRange]) -> String {
     let others = ranks.iter().filter(|range| **range != RankRange { first: 2, end: Some(3) });
     let ranges: Vec<String> = others.take(3).map(RankRange::to_string).collect();
     ranges.join(", ")
 }
 
-/// The parameters of a rule that no release heeds, each with a number.
+/// The parameters of a rule that no release uses, each with a number.
 fn ignored(collective: Collective, rule: &Rule) -> impl Iterator<Item = (u64, &'static str)> {
     let Choice { algorithm, faninout, segsize, max_requests } = rule.choice;
     let mut uses = Uses::default();
@@ -109,7 +150,7 @@ fn ignored(collective: Collective, rule: &Rule) -> impl Iterator<Item = (u64, &'
     (0..).zip(said).filter(|(_, (ignored, _))| *ignored).map(|(place, (_, what))| (place, what))
 }
 
-/// Reports a rule whose algorithm gives way to another, always or for some communicators.
+/// Reports a rule whose algorithm falls back to another, always or for some communicators.
 fn instead(
     loaded: &Loaded,
     collective: Collective,
@@ -139,8 +180,8 @@ fn instead(
     }
 }
 
-/// Whether an algorithm gives way for all calls that a rule serves, and for all sizes of some communicators; and what
-/// it needs.
+/// Returns true if an algorithm falls back for all calls that use a rule, true if it does so for every message size on
+/// some communicators, and its requirement.
 fn gives_way(when: When, comm_rule: &ReachedCommRule<'_>, rule: &Rule, end: Option<u64>) -> (bool, bool, &'static str) {
     let all = |holds: &dyn Fn(RankRange) -> bool| comm_rule.ranks.iter().all(|range| holds(*range));
     let single = |range: RankRange| range.end == Some(range.first + 1);

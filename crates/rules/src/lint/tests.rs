@@ -1,4 +1,4 @@
-//! A fixture for each code, files without problems, and any bytes.
+//! Tests with a fixture for each code, files without problems, and any bytes.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use crate::emit::{self, Notes, Target, TargetFormat};
 use crate::steps::Steps;
 use crate::table::{RuleTable, all_builtin};
 
-/// For each code a file and the text that is marked; the version that shall read it, if not all.
+/// For each code a file and the marked text, with the version that reads it if not all do.
 const FIXTURES: &[(Code, &str, &str, &str)] = &[
     (Code::Rejected, "1\n7 1\n4 1\n 8 1 0 0\n", "8", ""),
     (Code::Crashes, r#"{"collectives": {"bcast": [{"rules": []}], "Scatter": []}}"#, "\"Scatter\"", ""),
@@ -85,6 +85,7 @@ const FIXTURES: &[(Code, &str, &str, &str)] = &[
     (Code::BelowFirst, "1\n7 2\n4 1\n 0 1 0 0\n8 1\n 0 6 0 0\n", "4", "5.0"),
     (Code::LoneSize, "1\n7 1\n64 1\n 0 1 0 0\n", "64", ""),
     (Code::ShiftedSizes, "1\n7 2\n0 1\n 0 1 0 0\n8 1\n 0 6 0 0\n", "7", ""),
+    (Code::ShiftedSizes, "1\n7 2\n0 1\n 0 1 0 0\n8 1\n 0 6 0 0\n", "7", "6.0"),
     (Code::Disagreement, "1\n7 1\n0 3\n 0 1 0 0\n 64 6 0 0\n 0 5 0 0\n", "7", "5.0 6.0"),
     (Code::OtherMetric, "1\n1 1\n0 2\n 0 1 0 0\n 64 3 0 0\n", "64 3 0 0", "4.0"),
     (Code::SizeUnseen, "1\n14 1\n0 2\n 0 1 0 0\n 64 2 0 0\n", "64 2 0 0", ""),
@@ -105,11 +106,24 @@ const FIXTURES: &[(Code, &str, &str, &str)] = &[
     (Code::UnknownAlgorithm, "1\n7 1\n0 1\n 0 99 0 0\n", "0 99 0 0", ""),
     (Code::IgnoredParameter, "1\n7 1\n0 1\n 0 6 4 0\n", "0 6 4 0", ""),
     (Code::SometimesInstead, "1\n0 1\n0 1\n 0 5 0 0\n", "0 5 0 0", ""),
+    (Code::CountOverflow, "1\n13 3\n0 1\n0 0 0 0\n64 2\n 0 1 0 0\n 64 2 0 0\n65 1\n0 0 0 0\n", "64", "5.0"),
+    (
+        Code::ActsInsideHan,
+        r#"{"collectives": {"bcast": [{"comm_size_min": 4, "comm_rank_distribution": "one-per-node", "rules": [{"alg": 6}]}]}}"#,
+        "4",
+        "6.0",
+    ),
     (Code::HanRejected, "1 bcast\n1 2\n1\n2 1\n 0 tuned\n", "2", "5.0"),
     (Code::HanRejected, "1 bcast\n1 2\n1\n1 2\n 0 tuned\n 8 3\n", "3", ""),
     (Code::HanCrashes, "1 allgatherv\n1 2\n1\n1 1\n 0 han @simple\n", "simple", "5.0"),
     (Code::HanCircle, "1 bcast\n1 0\n1\n1 1\n 0 han\n", "0 han", "5.0"),
     (Code::HanCannotServe, "1 bcast\n1 2\n1\n1 1\n 0 libnbc\n", "0 libnbc", ""),
+    (Code::OrderOfSums, "1\n2\n1\n8\n1\n0 4 0 0\n", "0 4 0 0", "5.0"),
+    (Code::OrderOfSums, "1\n2\n1\n8\n1\n0 3 0 0\n", "0 3 0 0", "4.0"),
+    (Code::HanCannotServe, "1 gatherv\n1 2\n1\n1 1\n 0 tuned\n", "0 tuned", "6.0"),
+    (Code::HanCannotServe, "1 bcast\n1 2\n1\n1 1\n 0 xhc\n", "0 xhc", "6.0"),
+    (Code::HanCannotServe, "1 bcast\n1 0\n1\n1 1\n 0 xhc\n", "0 xhc", "6.0"),
+    (Code::HanRejected, "1 alltoall\n1 2\n1\n1 1\n 0 han @disqualify\n", "disqualify", "6.0"),
     (Code::HanUnsorted, "1 bcast\n1 2\n1\n1 3\n 0 han\n 64 tuned\n 32 han\n", "32 han", ""),
     (Code::HanDead, "1 bcast\n1 2\n1\n1 2\n 0 han\n 0 tuned\n", "0 han", ""),
     (Code::HanDead, "2 bcast 0\n7\n1 2\n1\n1 1\n 0 tuned\n", "bcast", ""),
@@ -174,7 +188,7 @@ fn table() -> RuleTable {
     table
 }
 
-fn above_notes(report: &Report) -> Vec<String> {
+fn above_notes(report: &LintReport) -> Vec<String> {
     let bad = report.problems.iter().filter(|problem| problem.severity > Severity::Note);
     bad.map(|problem| format!("{} {}", problem.code, problem.message)).collect()
 }
@@ -249,7 +263,7 @@ proptest! {
     fn any_numbers_are_judged(text in "(rule-file-version-[0-9]\n)?([0-9]{1,2}[ \n]|[-x#.K]|[0-9] [0-9] 0 0\n){0,40}") {
         let report = check(text.as_bytes(), &[]);
         // What no version takes is explained.
-        let taken = report.readings.iter().any(|reading| reading.fate == Fate::Accepted);
+        let taken = report.readings.iter().any(|reading| reading.fate == FileFate::Accepted);
         prop_assert!(taken || report.worst() == Some(Severity::Error), "{text}");
     }
 

@@ -1,4 +1,4 @@
-//! What is known of an algorithm.
+//! Properties of an algorithm.
 
 use crate::collective::Collective;
 use crate::units::Ranks;
@@ -10,24 +10,24 @@ pub struct Algorithm {
     pub id: u32,
     /// The string of Open MPI's MCA enumerator, exactly.
     pub name: &'static str,
-    /// What it does, in one line.
+    /// Description in one line.
     pub about: &'static str,
-    /// Which parameters of a rule it heeds.
+    /// The parameters of a rule that it uses.
     pub uses: Uses,
-    /// Whether the fan-out is the radix of its tree: below 2 it never comes to an end.
+    /// True if the fan-out is the radix of its tree: below 2 the call never ends.
     pub radix: bool,
-    /// Which communicator sizes it takes.
+    /// The communicator sizes that it accepts.
     pub ranks: RankNeed,
-    /// What runs instead of it, in the order of the tests.
+    /// Algorithms that run instead of it, in the order of their conditions.
     pub fallbacks: &'static [Fallback],
-    /// What becomes of operations that do not commute.
+    /// Treatment of operations that do not commute.
     pub noncommutative: NonCommutative,
-    /// What becomes of ranks that describe the same data by different counts and datatypes.
+    /// Result if ranks describe the same data with different counts and datatypes.
     pub mixed_types: MixedTypes,
-    /// What becomes of `MPI_IN_PLACE`.
+    /// Treatment of `MPI_IN_PLACE`.
     pub in_place: InPlace,
-    /// The collectives of the same communicator that it calls, each by its own rules; gatherv and scatterv, which can
-    /// have none, are left out.
+    /// The collectives of the same communicator that it calls, each with its own rules; gatherv and scatterv, which
+    /// have no rules, are left out.
     pub calls: &'static [Collective],
 }
 
@@ -36,13 +36,13 @@ pub struct Algorithm {
 pub struct Fallback {
     /// The condition.
     pub when: When,
-    /// The id of what runs then, which may fall back in its turn.
+    /// The id of the algorithm that runs, which may fall back in turn.
     pub runs: u32,
-    /// The fan-out or radix that it gets; none for the one of the rule.
+    /// Its fan-out or radix; none for that of the rule.
     pub faninout: Option<u32>,
 }
 
-/// When an algorithm gives way to another. Elements are those of the message in the caller's datatype.
+/// Condition under which an algorithm falls back to another. Elements are counted in the caller's datatype.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
     /// The number of ranks is odd.
@@ -53,7 +53,7 @@ pub enum When {
     FewerThanRanks,
     /// There are fewer elements than the largest power of two that is not larger than the number of ranks.
     FewerThanPowerOfTwo,
-    /// There are fewer elements than one segment for every rank; always so without segments.
+    /// There are fewer elements than one segment for every rank; always true without segments.
     FewerThanSegments,
     /// There are fewer than two elements, or half of them are less than a segment.
     TooSmallToSplit,
@@ -61,32 +61,32 @@ pub enum When {
     NonCommutativeOperation,
 }
 
-/// What becomes of ranks that describe the same data by different counts and datatypes, which MPI allows: 5000 x int
-/// on one side, 1 x 5000 int on the other.
+/// Result if ranks describe the same data with different counts and datatypes, which MPI allows: 5000 x int on one
+/// side, 1 x 5000 int on the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MixedTypes {
-    /// Right results were seen.
+    /// Correct results were seen.
     Safe,
-    /// Wrong data or a hang with segments, right results without.
+    /// Wrong data or a hang with segments, correct results without.
     FailSegmented,
     /// Wrong data or a hang.
     Fail,
-    /// Not tested, or no datatypes to mix.
+    /// Not tested, or the collective has no datatypes to mix.
     Untested,
 }
 
-/// What an algorithm does with `MPI_IN_PLACE`.
+/// Treatment of `MPI_IN_PLACE` by an algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InPlace {
-    /// The same, or the collective has no such argument.
+    /// As out of place, or the collective has no such argument.
     Plain,
-    /// Something else runs, whatever the algorithm.
+    /// Another algorithm runs, whatever the choice.
     Instead(&'static str),
-    /// The ignored count and datatype are handed on to an inner gather, whose rules must then not depend on sizes.
+    /// The ignored count and datatype are passed on to an inner gather, whose rules must not depend on sizes.
     PassedOn,
 }
 
-/// The parameters of a choice that an algorithm heeds; it ignores the others.
+/// The parameters of a choice that an algorithm uses; it ignores the others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Uses {
     /// Fan-in and fan-out, or the radix.
@@ -97,36 +97,37 @@ pub struct Uses {
     pub max_requests: bool,
 }
 
-/// The communicator sizes that an algorithm takes.
+/// The communicator sizes that an algorithm accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RankNeed {
-    /// Any size, if only by running something else (see [`Fallback`]).
+    /// Any size, perhaps by falling back (see [`Fallback`]).
     Any,
     /// Two ranks; any other size is an error on every rank (`MPI_ERR_UNSUPPORTED_OPERATION`).
     ExactlyTwo,
 }
 
-/// What becomes of user-defined operations that do not commute. `coll/tuned` does not test for them when a rule or
-/// a forced algorithm decides.
+/// Result with user-defined operations that do not commute. `coll/tuned` does not test for them if a rule or a forced
+/// algorithm decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NonCommutative {
     /// The collective has no operation.
     NotApplicable,
-    /// Right results.
+    /// Correct results.
     Safe,
-    /// It calls another collective of the communicator, and all depends on what that one runs.
+    /// It calls another collective of the communicator, whose algorithm decides.
     Depends,
     /// Wrong results, silently.
     Unsafe,
 }
 
 impl Algorithm {
-    /// Whether it gives wrong results with operations that do not commute.
+    /// Returns true if it gives wrong results with operations that do not commute.
     pub fn reorders(&self) -> bool {
         self.noncommutative == NonCommutative::Unsafe
     }
 
-    /// Whether it fails where ranks describe the same data by different datatypes, with segments of this size.
+    /// Returns true if, with segments of this size, it fails when ranks describe the same data with different
+    /// datatypes.
     pub fn wants_one_datatype(&self, segsize: u64) -> bool {
         match self.mixed_types {
             MixedTypes::Fail => true,
@@ -137,7 +138,7 @@ impl Algorithm {
 }
 
 impl RankNeed {
-    /// Whether a call on a communicator of this size succeeds, if only by running something else.
+    /// Returns true if a call on a communicator of this size succeeds, perhaps with another algorithm.
     pub fn admits(self, ranks: Ranks) -> bool {
         match self {
             Self::ExactlyTwo => ranks.0 == 2,

@@ -12,17 +12,17 @@ use crate::collective::Collective;
 use crate::release::Release;
 
 /// An algorithm and the releases that have it.
-pub(super) struct Entry {
+pub(super) struct AlgorithmEntry {
     /// The first release with this algorithm under this name.
     pub(super) since: Release,
-    /// The last such release; none where the newest known still has it.
+    /// The last such release; none if the newest known one has it.
     pub(super) until: Option<Release>,
     /// The algorithm.
     pub(super) algorithm: Algorithm,
 }
 
-impl Entry {
-    /// Whether this release has it.
+impl AlgorithmEntry {
+    /// Returns true if this release has the algorithm.
     pub(super) fn covers(&self, release: Release) -> bool {
         self.since <= release && self.until.is_none_or(|until| release <= until)
     }
@@ -71,12 +71,12 @@ impl Entry {
     }
 }
 
-/// Another algorithm by its id, with the fan-out of the rule.
+/// A fallback to an algorithm, with the fan-out of the rule.
 const fn to(when: When, runs: u32) -> Fallback {
     Fallback { when, runs, faninout: None }
 }
 
-/// Another algorithm by its id, with a fan-out of its own.
+/// A fallback to an algorithm, with a fan-out of its own.
 const fn to_with(when: When, runs: u32, faninout: u32) -> Fallback {
     Fallback { when, runs, faninout: Some(faninout) }
 }
@@ -93,7 +93,7 @@ const NON_COMMUTATIVE_TO_LINEAR: &[Fallback] = &[to(NonCommutativeOperation, 1)]
 const TO_ONE_CHAIN: &[Fallback] = &[to_with(TooSmallToSplit, 2, 1)];
 const FEW_TO_LINEAR: &[Fallback] = &[to(FewerThanRanks, 1)];
 
-/// What all alltoall and alltoallv algorithms run in place.
+/// In-place algorithm that all alltoall and alltoallv algorithms share.
 const EXCHANGE: InPlace = InPlace::Instead("the pairwise exchange that all algorithms share in place");
 
 // What is used: F the fan-in and fan-out, S the segment size, R the bound on requests.
@@ -105,12 +105,12 @@ const S_R: Uses = Uses { faninout: false, segsize: true, max_requests: true };
 const F_S_R: Uses = Uses { faninout: true, segsize: true, max_requests: true };
 
 /// An algorithm that moves data or only synchronises, in every release.
-const fn moves(id: u32, name: &'static str, about: &'static str) -> Entry {
+const fn moves(id: u32, name: &'static str, about: &'static str) -> AlgorithmEntry {
     reduces(id, name, NotApplicable, about)
 }
 
 /// An algorithm that applies an operation, in every release.
-const fn reduces(id: u32, name: &'static str, noncommutative: NonCommutative, about: &'static str) -> Entry {
+const fn reduces(id: u32, name: &'static str, noncommutative: NonCommutative, about: &'static str) -> AlgorithmEntry {
     let uses = Uses { faninout: false, segsize: false, max_requests: false };
     let algorithm = Algorithm {
         id,
@@ -125,11 +125,11 @@ const fn reduces(id: u32, name: &'static str, noncommutative: NonCommutative, ab
         in_place: InPlace::Plain,
         calls: &[],
     };
-    Entry { since: Release::V4_0, until: None, algorithm }
+    AlgorithmEntry { since: Release::V4_0, until: None, algorithm }
 }
 
 /// Ids and names as in Open MPI's enumerators (`ompi/mca/coll/tuned/coll_tuned_*_decision.c`).
-pub(super) fn entries(collective: Collective) -> &'static [Entry] {
+pub(super) fn entries(collective: Collective) -> &'static [AlgorithmEntry] {
     match collective {
         Collective::Allgather => &ALLGATHER,
         Collective::Allgatherv => &ALLGATHERV,
@@ -148,7 +148,7 @@ pub(super) fn entries(collective: Collective) -> &'static [Entry] {
     }
 }
 
-static ALLGATHER: [Entry; 10] = [
+static ALLGATHER: [AlgorithmEntry; 10] = [
     moves(1, "linear", "gather and bcast of the same communicator, by their own rules")
         .calls(&[Collective::Gather, Collective::Bcast])
         .in_place(InPlace::PassedOn)
@@ -173,7 +173,7 @@ static ALLGATHER: [Entry; 10] = [
     moves(8, "direct-messaging", "every rank sends to every other").since(Release::V6_0),
 ];
 
-static ALLGATHERV: [Entry; 6] = [
+static ALLGATHERV: [AlgorithmEntry; 6] = [
     moves(1, "default", "gatherv and bcast of the same communicator").calls(&[Collective::Bcast]),
     moves(2, "bruck", "doubling distances, any number of ranks"),
     moves(3, "ring", "blocks travel around a ring"),
@@ -182,7 +182,7 @@ static ALLGATHERV: [Entry; 6] = [
     moves(6, "sparbit", "striped binomial trees at halving distances").since(Release::V5_0),
 ];
 
-static ALLREDUCE: [Entry; 7] = [
+static ALLREDUCE: [AlgorithmEntry; 7] = [
     reduces(1, "basic_linear", Safe, "linear reduce to rank 0, then linear bcast"),
     reduces(2, "nonoverlapping", Depends, "reduce and bcast of the same communicator, by their own rules")
         .calls(&[Collective::Reduce, Collective::Bcast]),
@@ -197,7 +197,7 @@ static ALLREDUCE: [Entry; 7] = [
         .calls(&[Collective::Allgather]),
 ];
 
-static ALLTOALL: [Entry; 5] = [
+static ALLTOALL: [AlgorithmEntry; 5] = [
     moves(1, "linear", "everything posted at once").in_place(EXCHANGE).mixed(Sound),
     moves(2, "pairwise", "one partner after the other").in_place(EXCHANGE).mixed(Sound),
     moves(3, "modified_bruck", "doubling distances with blocks packed together").in_place(EXCHANGE).mixed(Sound),
@@ -205,12 +205,12 @@ static ALLTOALL: [Entry; 5] = [
     moves(5, "two_proc", "one exchange between two ranks").ranks(ExactlyTwo).in_place(EXCHANGE),
 ];
 
-static ALLTOALLV: [Entry; 2] = [
+static ALLTOALLV: [AlgorithmEntry; 2] = [
     moves(1, "basic_linear", "everything posted at once").in_place(EXCHANGE),
     moves(2, "pairwise", "one partner after the other").in_place(EXCHANGE),
 ];
 
-static BARRIER: [Entry; 6] = [
+static BARRIER: [AlgorithmEntry; 6] = [
     moves(1, "linear", "everybody reports to rank 0 and hears back"),
     moves(2, "double_ring", "a token goes around twice"),
     moves(3, "recursive_doubling", "pairwise exchange at doubling distances"),
@@ -219,7 +219,7 @@ static BARRIER: [Entry; 6] = [
     moves(6, "tree", "up and down a binomial tree"),
 ];
 
-static BCAST: [Entry; 9] = [
+static BCAST: [AlgorithmEntry; 9] = [
     moves(1, "basic_linear", "the root sends to every rank").mixed(Sound),
     moves(2, "chain", "as many chains as the fan-out says, in segments").uses(F_S).mixed(FailSegmented),
     moves(3, "pipeline", "one chain, in segments").uses(S).mixed(FailSegmented),
@@ -240,18 +240,18 @@ static BCAST: [Entry; 9] = [
         .mixed(Fail),
 ];
 
-static EXSCAN: [Entry; 2] = [
+static EXSCAN: [AlgorithmEntry; 2] = [
     reduces(1, "linear", Safe, "one rank after the other"),
     reduces(2, "recursive_doubling", Safe, "partial results at doubling distances"),
 ];
 
-static GATHER: [Entry; 3] = [
+static GATHER: [AlgorithmEntry; 3] = [
     moves(1, "basic_linear", "every rank sends to the root").mixed(Sound),
     moves(2, "binomial", "up a binomial tree").mixed(Sound),
     moves(3, "linear_sync", "linear, the root asks; the segment is what goes first").uses(S).mixed(FailSegmented),
 ];
 
-static REDUCE: [Entry; 8] = [
+static REDUCE: [AlgorithmEntry; 8] = [
     reduces(1, "linear", Safe, "the root receives from every rank"),
     reduces(2, "chain", Unsafe, "as many chains as the fan-out says, in segments").uses(F_S_R),
     reduces(3, "pipeline", Unsafe, "one chain, in segments").uses(S_R),
@@ -265,7 +265,7 @@ static REDUCE: [Entry; 8] = [
         .radix(),
 ];
 
-static REDUCE_SCATTER: [Entry; 4] = [
+static REDUCE_SCATTER: [AlgorithmEntry; 4] = [
     reduces(1, "non-overlapping", Depends, "reduce and scatterv of the same communicator, by their own rules")
         .calls(&[Collective::Reduce]),
     reduces(2, "recursive_halving", Unsafe, "halves exchanged at halving distances"),
@@ -273,7 +273,7 @@ static REDUCE_SCATTER: [Entry; 4] = [
     reduces(4, "butterfly", Safe, "butterfly exchange"),
 ];
 
-static REDUCE_SCATTER_BLOCK: [Entry; 4] = [
+static REDUCE_SCATTER_BLOCK: [AlgorithmEntry; 4] = [
     reduces(1, "basic_linear", Depends, "reduce and scatter of the same communicator, by their own rules")
         .calls(&[Collective::Reduce, Collective::Scatter]),
     reduces(2, "recursive_doubling", Safe, "whole vectors at doubling distances"),
@@ -282,12 +282,12 @@ static REDUCE_SCATTER_BLOCK: [Entry; 4] = [
     reduces(4, "butterfly", Safe, "butterfly exchange"),
 ];
 
-static SCAN: [Entry; 2] = [
+static SCAN: [AlgorithmEntry; 2] = [
     reduces(1, "linear", Safe, "one rank after the other"),
     reduces(2, "recursive_doubling", Safe, "partial results at doubling distances"),
 ];
 
-static SCATTER: [Entry; 3] = [
+static SCATTER: [AlgorithmEntry; 3] = [
     moves(1, "basic_linear", "the root sends to every rank"),
     moves(2, "binomial", "down a binomial tree"),
     moves(3, "linear_nb", "the root sends to every rank without waiting").since(Release::V4_1),

@@ -1,4 +1,4 @@
-//! The algorithms of each release: ids, names, what they use of a rule line, and what they need.
+//! The algorithms of each release: ids, names, the parameters that they use, and their requirements.
 
 mod algorithm;
 mod entries;
@@ -17,9 +17,9 @@ use entries::entries;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("Open MPI {release} has no {collective} algorithm {id}; known are {known}")]
 pub struct UnknownAlgorithm {
-    /// The release that was asked.
+    /// The release.
     pub release: Release,
-    /// The collective that was asked.
+    /// The collective.
     pub collective: Collective,
     /// The id as given.
     pub id: u32,
@@ -27,15 +27,15 @@ pub struct UnknownAlgorithm {
     pub known: String,
 }
 
-/// The running library lists other algorithms than its release should have.
+/// Error: the running library lists other algorithms than its release should have.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the library's {collective} algorithms are not those of Open MPI {release}: {}", differences.join("; "))]
 pub struct TableMismatch {
-    /// The release that was expected.
+    /// The expected release.
     pub release: Release,
-    /// The collective that was compared.
+    /// The compared collective.
     pub collective: Collective,
-    /// What differs, one phrase each.
+    /// Differences, one phrase each.
     pub differences: Vec<String>,
 }
 
@@ -44,7 +44,7 @@ pub fn algorithms(release: Release, collective: Collective) -> impl Iterator<Ite
     entries(collective).iter().filter(move |entry| entry.covers(release)).map(|entry| &entry.algorithm)
 }
 
-/// The algorithm with this id. Id 0, the builtin, is no algorithm.
+/// The algorithm with this id. Id 0 is the builtin, not an algorithm.
 pub fn algorithm(release: Release, collective: Collective, id: u32) -> Result<&'static Algorithm, UnknownAlgorithm> {
     algorithms(release, collective).find(|algorithm| algorithm.id == id).ok_or_else(|| {
         let known: Vec<_> =
@@ -53,7 +53,7 @@ pub fn algorithm(release: Release, collective: Collective, id: u32) -> Result<&'
     })
 }
 
-/// The id that an enumerator of the release gives this name, in any case; `ignore` is 0.
+/// The id of this name in an enumerator of the release, in any case; `ignore` is 0.
 pub fn id_of(release: Release, collective: Collective, name: &str) -> Option<u32> {
     let named = |algorithm: &&Algorithm| algorithm.name.eq_ignore_ascii_case(name);
     let id = || algorithms(release, collective).find(named).map(|algorithm| algorithm.id);
@@ -65,7 +65,7 @@ pub fn in_any_release(collective: Collective, id: u32) -> Option<&'static Algori
     entries(collective).iter().map(|entry| &entry.algorithm).find(|algorithm| algorithm.id == id)
 }
 
-/// Compares ids and names that the running library enumerates, with or without `(0, "ignore")`, with the registry.
+/// Compares the ids and names of the running library, with or without `(0, "ignore")`, with the registry.
 pub fn compare(release: Release, collective: Collective, listed: &[(u32, String)]) -> Result<(), TableMismatch> {
     let listed = || listed.iter().filter(|(id, name)| (*id, name.as_str()) != (0, "ignore"));
     let mut differences = Vec::new();
@@ -84,15 +84,15 @@ pub fn compare(release: Release, collective: Collective, listed: &[(u32, String)
     if differences.is_empty() { Ok(()) } else { Err(TableMismatch { release, collective, differences }) }
 }
 
-/// A choice in words: `builtin`, `pipeline, 8KiB segments`. Parameters that the algorithm ignores are left out.
+/// A choice in words: `default`, `pipeline, 8 KiB segments`. Parameters that the algorithm ignores are left out.
 pub fn describe(release: Release, collective: Collective, choice: Choice) -> String {
     words(algorithm(release, collective, choice.algorithm).ok(), choice)
 }
 
-/// A choice in words, given its algorithm where that is known.
+/// A choice in words, with its algorithm if that is known.
 pub(crate) fn words(algorithm: Option<&Algorithm>, choice: Choice) -> String {
     if choice.is_builtin() {
-        return "builtin".to_owned();
+        return "default".to_owned();
     }
     let everything = Uses { faninout: true, segsize: true, max_requests: true };
     let (mut text, uses) = match algorithm {
@@ -112,7 +112,7 @@ pub(crate) fn words(algorithm: Option<&Algorithm>, choice: Choice) -> String {
     text
 }
 
-/// The complete choice that `coll_tuned_COLLECTIVE_algorithm=id` alone amounts to; id 0 forces nothing.
+/// The complete choice of `coll_tuned_COLLECTIVE_algorithm=id` alone; id 0 forces nothing.
 pub fn forced(release: Release, collective: Collective, id: u32) -> Result<Choice, UnknownAlgorithm> {
     if id == 0 {
         return Ok(Choice::BUILTIN);

@@ -1,4 +1,4 @@
-//! The registry against the enumerators of real releases.
+//! Tests of the registry against the enumerators of real releases.
 
 use super::*;
 use crate::units::Ranks;
@@ -84,10 +84,10 @@ fn comparing_says_precisely_what_differs() {
 fn choices_are_described_by_what_they_use() {
     let say = |release, collective, choice: &str| describe(release, collective, choice.parse().expect("a choice"));
     let new = Release::V6_0;
-    assert_eq!(say(new, Collective::Bcast, "0/4/8192/1"), "builtin");
+    assert_eq!(say(new, Collective::Bcast, "0/4/8192/1"), "default");
     assert_eq!(say(new, Collective::Bcast, "3/0/0/0"), "pipeline");
-    assert_eq!(say(new, Collective::Bcast, "3/4/8192/2"), "pipeline, 8KiB segments");
-    assert_eq!(say(new, Collective::Bcast, "2/4/65536/0"), "chain, fan-out 4, 64KiB segments");
+    assert_eq!(say(new, Collective::Bcast, "3/4/8192/2"), "pipeline, 8 KiB segments");
+    assert_eq!(say(new, Collective::Bcast, "2/4/65536/0"), "chain, fan-out 4, 64 KiB segments");
     assert_eq!(say(new, Collective::Alltoall, "4/0/0/8"), "linear_sync, at most 8 requests");
     assert_eq!(say(new, Collective::Bcast, "42/0/0/0"), "algorithm 42");
     assert_eq!(say(new, Collective::Allgather, "2/4/0/0"), "bruck-k-fanout, fan-out 4");

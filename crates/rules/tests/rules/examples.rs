@@ -6,7 +6,8 @@ use std::path::Path;
 use collrules_rules::emit::TargetFormat;
 use collrules_rules::{Behaviour, Choice, Collective, Load, RuleTable, han, hazard, load};
 
-/// What an example means to every version that reads its format; the others reject it.
+/// Reads the meaning of an example, which must be equal in every version that reads its format; the others must reject
+/// it.
 fn meaning(name: &str, format: TargetFormat) -> RuleTable {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/rules").join(name);
     let bytes = fs::read(path).expect("the example is there");
@@ -49,11 +50,12 @@ fn the_example_for_han_is_what_we_write() {
     let text = fs::read_to_string(path).expect("the example is there");
     let about = text.lines().next().and_then(|line| line.strip_prefix("# ")).expect("a first line");
     for version in ["4.1", "5.0", "6.0"].map(|version| version.parse().expect("known")) {
-        let han::Load::Accepted(loaded) = han::load(text.as_bytes(), &version) else { panic!("{version}") };
+        let han::HanLoad::Accepted(loaded) = han::load(text.as_bytes(), &version) else { panic!("{version}") };
         let table = loaded.to_table();
         assert_eq!(han::write(&table, &[about.to_owned()]).expect("it can be said"), text);
         let served = |ranks, bytes| table.lookup(Collective::Bcast, han::Level::GlobalCommunicator, ranks, bytes);
-        let [han, tuned] = [han::Component::Han, han::Component::Tuned].map(|one| Some(han::Choice::of(one)));
+        let [han, tuned] = [han::HanComponent::Han, han::HanComponent::Tuned]
+            .map(|one| Some(han::ComponentChoice::from_component(one)));
         assert_eq!([served(8, 2047), served(8, 2048), served(9, 2048)], [han, tuned, han]);
     }
 }

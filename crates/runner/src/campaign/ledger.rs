@@ -1,44 +1,44 @@
-//! What is done, and what the next launch has to do. The same whether it was done now or by an earlier command.
+//! The state of a campaign: finished work, from this and earlier commands, and the rest for the next launch.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use collrules_record::plan::{PatternPlan, Plan, Repetition};
-use collrules_record::rundir::Entry;
-use collrules_record::sample::{Ended, EndedPoint, Row, Sample};
+use collrules_record::plan::{PatternPlan, Plan};
+use collrules_record::rundir::JournalEntry;
+use collrules_record::sample::{EndReason, EndedPoint, Row, Sample};
 use collrules_record::units::{Ranks, Seconds};
-use collrules_record::{Candidate, Cast, Cell, Pattern, Subject};
+use collrules_record::{Candidate, Cast, Cell, Launch, Pattern, Subject};
 use collrules_rules::Collective;
 
-use super::notice::Launch;
+use super::notice::CampaignLaunch;
 use crate::launch::LaunchPlan;
 use crate::schedule::history::History;
-use crate::separate::{self, Start};
-use crate::wire::Event;
+use crate::separate;
+use crate::wire::WorkerEvent;
 
-/// What series of launches with one candidate may take of their budget before no further one begins.
+/// Multiple of their budget after which no further series of launches with one candidate begins.
 const EXCESS: f64 = 1.1;
 
 /// A planned launch, carried out by one launch, or by several if some were cut short.
 #[derive(Clone, Debug, Default)]
 struct Planned {
     complete: bool,
-    /// Rounds timed, for subjects with timings.
+    /// Timed rounds of each subject.
     visited: BTreeMap<Subject, u32>,
-    /// Subjects with all the timings that the schedule wants.
+    /// Subjects with all the timings that the schedule requires.
     finished: BTreeSet<Subject>,
 }
 
-/// The books of a campaign.
+/// The state of a campaign.
 pub(super) struct Ledger {
     plan: Plan,
-    /// The number of the first planned launch.
+    /// Number of the first planned launch of this plan.
     first: u32,
-    starts: Vec<Start>,
+    starts: Vec<Launch>,
     planned: Vec<Planned>,
-    /// What launches with all candidates say.
+    /// Results of launches with all candidates.
     history: History,
-    /// The planned launch of each launch so far, also of other plans of the run.
+    /// The planned launch of each launch so far, including other plans of the run.
     launches: BTreeMap<u32, u32>,
     dropped: BTreeSet<(Cell, Candidate)>,
     /// Candidates that failed somewhere on communicators of a size.
@@ -50,25 +50,24 @@ pub(super) struct Ledger {
     strikes: BTreeMap<Subject, u32>,
     samples: usize,
     cells: BTreeSet<Cell>,
-    /// Seconds that launches with all candidates took in all sessions: their starts, and what they spent on measuring. What
-    /// hangs, fails to start or tries out suspects is not charged.
+    /// Seconds that launches with all candidates took in all sessions, for starting and measuring. Hangs, failed starts
+    /// and trials are not included.
     used: f64,
-    /// The same of launches with one candidate, and what they may take together.
+    /// Seconds that launches with one candidate took; their budget is `budget_apart`.
     used_apart: f64,
     budget_apart: Option<Seconds>,
 }
 
-/// A launch to be made.
-pub(super) struct Next {
+/// A launch to carry out.
+pub(super) struct NextLaunch {
     pub(super) number: u32,
-    pub(super) repetition: Repetition,
     pub(super) planned: u32,
     pub(super) plan: LaunchPlan,
 }
 
 impl Ledger {
-    /// The books after what the journal and the samples say; the planned launches of this plan count from `first` on.
-    pub(super) fn new(plan: &Plan, first: u32, entries: &[Entry], rows: &[Row]) -> Self {
+    /// The state according to journal and samples; the planned launches of this plan are numbered from `first` on.
+    pub(super) fn new(plan: &Plan, first: u32, entries: &[JournalEntry], rows: &[Row]) -> Self {
         let starts = separate::starts(plan);
         let mut ledger = Self {
             plan: plan.clone(),
@@ -92,20 +91,20 @@ impl Ledger {
         let mut spent: BTreeMap<u32, f64> = BTreeMap::new();
         for entry in entries {
             match entry {
-                Entry::Format(_) => {}
-                Entry::Begun { launch, planned, .. } => drop(ledger.launches.insert(*launch, *planned)),
-                Entry::Finished { launch, cell } => {
+                JournalEntry::Format(_) => {}
+                JournalEntry::Begun { launch, planned, .. } => drop(ledger.launches.insert(*launch, *planned)),
+                JournalEntry::Finished { launch, cell } => {
                     if let Some(planned) = ledger.launches.get(launch).copied() {
                         ledger.finish(planned, Subject::Cell(*cell));
                     }
                 }
-                Entry::FinishedPattern { launch, pattern } => {
+                JournalEntry::FinishedPattern { launch, pattern } => {
                     if let Some(planned) = ledger.launches.get(launch).copied() {
                         ledger.finish(planned, Subject::Pattern(*pattern));
                     }
                 }
-                Entry::Spent { launch, seconds } => drop(spent.insert(*launch, *seconds)),
-                Entry::Ended { launch, complete, .. } => {
+                JournalEntry::Spent { launch, seconds } => drop(spent.insert(*launch, *seconds)),
+                JournalEntry::Ended { launch, complete, .. } => {
                     if let Some(planned) = ledger.launches.get(launch).copied().filter(|_| *complete) {
                         ledger.at(planned, |planned| planned.complete = true);
                     }
@@ -123,16 +122,16 @@ impl Ledger {
         ledger
     }
 
-    /// Takes in the rows of earlier sessions, launch by launch.
+    /// Adds the rows of earlier sessions, launch by launch.
     fn replay(&mut self, rows: &[Row]) {
         let plan = self.plan.clone();
-        for rows in rows.chunk_by(|a, b| a.repetition(&plan) == b.repetition(&plan)) {
+        for rows in rows.chunk_by(|a, b| a.launch_in(&plan) == b.launch_in(&plan)) {
             rows.iter().for_each(|row| self.take(row));
-            let Repetition::Launch(number) = rows[0].repetition(&plan) else { continue };
+            let Launch::Shared { number, .. } = rows[0].launch_in(&plan) else { continue };
             let planned = self.launches.get(&number).copied();
             let Some(planned) = planned.filter(|planned| self.is_together(*planned)) else { continue };
             if self.local(planned).is_some_and(|local| self.planned[local].complete) {
-                // Whom it finds beaten has a row already.
+                // A candidate that it finds beaten has a row already.
                 self.history.close(number);
             }
         }
@@ -143,10 +142,10 @@ impl Ledger {
     }
 
     fn is_together(&self, planned: u32) -> bool {
-        self.local(planned).is_some_and(|local| matches!(self.starts[local], Start::Together { .. }))
+        self.local(planned).is_some_and(|local| matches!(self.starts[local], Launch::Shared { .. }))
     }
 
-    /// A row as launches of this plan name its candidate: under a rules file, what serves is their builtin.
+    /// A row with its candidate as launches of this plan name it: with a rules file, `rules` is their builtin.
     fn named_here<'a>(&self, row: &'a Row) -> Cow<'a, Row> {
         let is_theirs = |candidate| self.plan.is_under_rules() && candidate == Candidate::Rules;
         match row {
@@ -160,13 +159,13 @@ impl Ledger {
         }
     }
 
-    /// Whether a launch belongs to another plan of the run.
+    /// Returns true if a launch belongs to another plan of the run.
     fn is_of_another_plan(&self, collective: Collective, candidate: Candidate, launch: u32) -> bool {
-        let Repetition::Launch(number) = self.plan.repetition(collective, candidate, launch) else { return false };
+        let Launch::Shared { number, .. } = self.plan.launch(collective, candidate, launch) else { return false };
         self.launches.get(&number).is_some_and(|planned| self.local(*planned).is_none())
     }
 
-    /// Takes note of a row.
+    /// Adds a row.
     pub(super) fn take(&mut self, row: &Row) {
         let row = self.named_here(row);
         let row = row.as_ref();
@@ -177,8 +176,8 @@ impl Ledger {
                 // What got through is not at fault.
                 self.strikes.remove(&Subject::Cell(sample.cell));
                 let (collective, candidate) = (sample.cell.collective, sample.candidate);
-                let start = match self.plan.repetition(collective, candidate, sample.launch) {
-                    Repetition::Launch(number) => {
+                let start = match self.plan.launch(collective, candidate, sample.launch) {
+                    Launch::Shared { number, .. } => {
                         let Some(planned) = self.launches.get(&number).copied() else { return };
                         // The builtin is in every round.
                         let rounds = u32::from(candidate == Candidate::Builtin);
@@ -188,11 +187,7 @@ impl Ledger {
                         }
                         return;
                     }
-                    Repetition::Series(series) => {
-                        let is_separate = self.plan.separate.collectives.contains(&collective);
-                        Start::Alone { series, collective: is_separate.then_some(collective), candidate }
-                    }
-                    Repetition::Pair(pair) => Start::Deployed { pair, candidate },
+                    start @ (Launch::Alone { .. } | Launch::Paired { .. }) => start,
                 };
                 if let Some(local) = self.starts.iter().position(|known| *known == start) {
                     *self.planned[local].visited.entry(row.subject()).or_default() += 1;
@@ -211,13 +206,14 @@ impl Ledger {
             Row::Ended(point) => {
                 let (cell, candidate) = (point.cell, point.candidate);
                 match (&point.ended, candidate) {
-                    (Ended::Disqualified(_), Candidate::Builtin) => drop(self.given_up.insert(cell)),
-                    (Ended::Disqualified(_), _) => {
+                    (EndReason::Disqualified(_), Candidate::Builtin) => drop(self.given_up.insert(cell)),
+                    (EndReason::Disqualified(_), _) => {
                         self.quarantined.insert((cell.collective, cell.ranks, candidate));
                     }
                     // What is beaten without a rules file may not be under it.
-                    (Ended::Dropped(_), _) if self.is_of_another_plan(cell.collective, candidate, point.launch) => {}
-                    (Ended::Dropped(_), _) => drop(self.dropped.insert((cell, candidate))),
+                    (EndReason::Dropped(_), _) if self.is_of_another_plan(cell.collective, candidate, point.launch) => {
+                    }
+                    (EndReason::Dropped(_), _) => drop(self.dropped.insert((cell, candidate))),
                 }
             }
         }
@@ -227,14 +223,14 @@ impl Ledger {
         self.at(planned, |planned| planned.finished.insert(subject));
     }
 
-    /// Takes note of the time that a launch says it takes.
-    pub(super) fn follow(&mut self, planned: u32, event: &Event) {
+    /// Adds the time that a launch reports.
+    pub(super) fn follow(&mut self, planned: u32, event: &WorkerEvent) {
         if self.is_together(planned) {
             self.history.watch(event);
         }
     }
 
-    /// Takes note that a launch is over, for whatever reason, after so many seconds from its start to its last event.
+    /// Adds the end of a launch, for whatever reason, and its seconds from start to last event.
     pub(super) fn spend(&mut self, planned: u32, seconds: f64) {
         if self.is_together(planned) {
             self.used += seconds;
@@ -243,16 +239,16 @@ impl Ledger {
         }
     }
 
-    /// The series of a start with one candidate.
+    /// The series of a launch, if it has only one candidate.
     fn series(&self, local: usize) -> Option<u32> {
         match self.starts[local] {
-            Start::Alone { series, .. } => Some(series),
-            Start::Together { .. } | Start::Deployed { .. } => None,
+            Launch::Alone { series, .. } => Some(series),
+            Launch::Shared { .. } | Launch::Paired { .. } => None,
         }
     }
 
-    /// Whether a series of launches has no time left: it would take as long as those before, and was not begun. The first
-    /// one is made in any case: without it there is nothing to say.
+    /// Returns true if no time is left for a series of launches that was not begun, given the earlier ones. The first
+    /// one is made in any case, since there would be no result without it.
     fn is_too_late(&self, series: u32) -> bool {
         let begun = |number: u32| {
             let of_series = |planned: &u32| self.local(*planned).and_then(|local| self.series(local)) == Some(number);
@@ -265,22 +261,22 @@ impl Ledger {
             && self.budget_apart.is_some_and(|budget| self.used_apart + one > EXCESS * budget.0)
     }
 
-    /// Takes note that a launch did all that it was to do, and returns the points that it shows to be beaten.
-    pub(super) fn close(&mut self, launch: &Launch<'_>) -> Vec<EndedPoint> {
+    /// Records that a launch is complete, and returns the points that it shows to be beaten.
+    pub(super) fn close(&mut self, launch: &CampaignLaunch<'_>) -> Vec<EndedPoint> {
         self.at(launch.planned, |planned| planned.complete = true);
         let beaten = if self.is_together(launch.planned) { self.history.close(launch.number) } else { Vec::new() };
         self.dropped.extend(beaten.iter().map(|point| (point.cell, point.candidate)));
         beaten
     }
 
-    /// Takes note that a launch was cut short.
+    /// Records that a launch was cut short.
     pub(super) fn cut(&mut self, planned: u32) {
         if self.is_together(planned) {
             self.history.cut();
         }
     }
 
-    /// Counts a failure in a subject for which nobody is to blame.
+    /// Counts a failure of a subject without a known cause.
     pub(super) fn strike(&mut self, subject: Subject) -> u32 {
         let strikes = self.strikes.entry(subject).or_default();
         *strikes += 1;
@@ -293,42 +289,40 @@ impl Ledger {
         }
     }
 
-    /// Whether a launch has timed each of its subjects.
-    pub(super) fn has_visited_all(&self, launch: &Launch<'_>) -> bool {
+    /// Returns true if a launch has timed each of its subjects.
+    pub(super) fn has_visited_all(&self, launch: &CampaignLaunch<'_>) -> bool {
         let Some(local) = self.local(launch.planned) else { return false };
         let visited = &self.planned[local].visited;
         visited.len() >= launch.plan.subjects()
             && (0..launch.plan.subjects()).all(|at| visited.contains_key(&launch.plan.subject(at)))
     }
 
-    /// Timings so far.
+    /// Number of timings so far.
     pub(super) fn samples(&self) -> usize {
         self.samples
     }
 
-    /// Cells with timings.
+    /// Number of cells with timings.
     pub(super) fn cells(&self) -> usize {
         self.cells.len()
     }
 
-    /// The next launch. From now on its number is taken.
-    pub(super) fn next(&mut self) -> Option<Next> {
+    /// The next launch; its number is in use from now on.
+    pub(super) fn next(&mut self) -> Option<NextLaunch> {
         let number = self.launches.last_key_value().map_or(0, |(last, _)| last + 1);
         for local in 0..self.starts.len() {
-            let Some(plan) = self.left(local) else { continue };
+            let Some(mut plan) = self.left(local) else { continue };
             let planned = self.first + local as u32;
-            let repetition = match self.starts[local] {
-                Start::Together { .. } => Repetition::Launch(number),
-                Start::Alone { series, .. } => Repetition::Series(series),
-                Start::Deployed { pair, .. } => Repetition::Pair(pair),
-            };
+            if let Launch::Shared { number: in_journal, .. } = &mut plan.launch {
+                *in_journal = number;
+            }
             self.launches.insert(number, planned);
-            return Some(Next { number, repetition, planned, plan });
+            return Some(NextLaunch { number, planned, plan });
         }
         None
     }
 
-    /// What is left of a planned launch. Cells without timings get their visit in any case.
+    /// Returns the rest of a planned launch. Cells without timings get their visit in any case.
     fn left(&self, local: usize) -> Option<LaunchPlan> {
         let done = &self.planned[local];
         if done.complete || self.series(local).is_some_and(|series| self.is_too_late(series)) {
@@ -340,15 +334,15 @@ impl Ledger {
                 && !self.quarantined.contains(&(cell.collective, cell.ranks, candidate))
         };
         let mut plan = match self.starts[local] {
-            Start::Together { launch } => {
+            Launch::Shared { number: launch, .. } => {
                 let planned = self.first + local as u32;
                 let begun = self.launches.values().any(|other| *other == planned);
                 self.history.next(launch, Seconds(self.used), begun, wanted)?
             }
-            Start::Alone { series, collective, candidate } => {
+            Launch::Alone { series, collective, candidate } => {
                 separate::alone(&self.plan, series, collective, candidate, wanted)?
             }
-            Start::Deployed { pair, candidate } => separate::deployed(&self.plan, pair, candidate, wanted)?,
+            Launch::Paired { pair, deployed } => separate::paired(&self.plan, pair, deployed, wanted)?,
         };
         let most = plan.schedule.max_rounds;
         let has_time = plan.schedule.budget.is_none_or(|budget| budget.0 > 0.0);

@@ -1,12 +1,12 @@
-//! From events to rows of the run directory, launch after launch, whatever happens to the launches.
+//! Conversion of events to rows of the run directory, launch after launch, also if launches fail.
 //!
 //! | module | job |
 //! |---|---|
-//! | `notice` | what it tells while it goes on, and what may end it |
-//! | `ledger` | what is done, and what the next launch has to do |
-//! | `pace` | how pairs of launches keep to an end |
-//! | `rows` | from events to rows |
-//! | `suspects` | which candidate a failed launch is to be blamed on |
+//! | `notice` | notices while it goes on, and conditions that end it |
+//! | `ledger` | finished work, and the rest for the next launch |
+//! | `pace` | division of time among pairs of launches |
+//! | `rows` | conversion of events to rows |
+//! | `suspects` | search for the candidate that made a launch fail |
 
 mod ledger;
 mod notice;
@@ -20,44 +20,45 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use collrules_record::plan::Plan;
-use collrules_record::rundir::{Entry, RunLog};
-use collrules_record::sample::{Ended, EndedCast, EndedPoint, Row};
+use collrules_record::rundir::{JournalEntry, RunLog};
+use collrules_record::sample::{EndReason, EndedCast, EndedPoint, Row};
 use collrules_record::{Candidate, Subject, manifest};
 
 use crate::backend::Backend;
 use crate::error::RunnerError;
-use crate::wire::Event;
+use crate::wire::WorkerEvent;
 
-use ledger::{Ledger, Next};
-pub use notice::{Launch, Notice, Policy, Tally};
+use ledger::{Ledger, NextLaunch};
+pub use notice::{CampaignLaunch, Notice, StopConditions, Tally};
 use pace::Pace;
-use suspects::{Found, Whereabouts};
+use suspects::{FailureCause, Whereabouts};
 
-/// How many launches in a row may fail without bringing anything before it is taken for the system's fault.
+/// Number of launches in a row that may fail without any timing before the system is considered the cause.
 const FRUITLESS: u32 = 3;
 
-/// How often a cell may fail without a candidate to blame before it is left alone.
+/// Number of failures of a cell or pattern without a known culprit before it is no longer measured.
 const STRIKES: u32 = 3;
 
-/// How long measuring goes on, in seconds, before the journal hears of it: at most so much is charged wrongly.
+/// Seconds of measuring between two entries in the journal: the largest error of the recorded time.
 const SPENT_STEP: f64 = 1.0;
 
-/// Measures what is left of a plan, launch after launch, and appends every row to the run directory before the next
-/// event is looked at, so that whatever happens costs no more than the visit under way. What was clearly beaten in a
-/// launch is not measured in later ones, and what failed not on any communicator of that size.
+/// Measures the rest of a plan, launch after launch, and appends every row to the run directory before it reads the
+/// next event, so that an interruption loses at most the current visit. Clearly beaten candidates are not measured in
+/// later launches, and failed ones not on any communicator of that size.
 ///
-/// A launch that fails is continued in another one, which has a number of its own. A candidate that makes launches
-/// fail is found out in trials, recorded as a row, and left out from then on. `watch` sees what happens.
+/// A launch that fails is continued in another one, which has a number of its own. A candidate that makes launches fail
+/// is found in trials, recorded as a row, and left out from then on. `watch` gets all notices.
 ///
-/// The tally counts what the run directory holds, also where an error is returned. The plan may add to a run whose other plans have `first` planned launches in all.
+/// The tally counts the content of the run directory, even if an error is returned. The plan may extend a run whose
+/// other plans have `first` planned launches.
 pub fn measure(
     first: u32,
     backend: &mut dyn Backend,
     plan: &Plan,
     log: &mut RunLog,
-    policy: &Policy,
+    policy: &StopConditions,
     tally: &mut Tally,
-    watch: &mut dyn FnMut(&Launch<'_>, &Notice<'_>),
+    watch: &mut dyn FnMut(&CampaignLaunch<'_>, &Notice<'_>),
 ) -> Result<(), RunnerError> {
     let (entries, past) = log.past()?;
     let mut ledger = Ledger::new(plan, first, &entries, &past);
@@ -66,15 +67,16 @@ pub fn measure(
     tally.cells = ledger.cells();
     let (mut failures, mut fruitless) = (0, 0);
     let mut pace = Pace::new(plan, policy.until);
-    while let Some(Next { number, repetition, planned, mut plan }) = ledger.next() {
-        if !pace.grant(planned - first, &mut plan.schedule) {
+    while let Some(NextLaunch { number, planned, mut plan }) = ledger.next() {
+        let is_others_turn = policy.launches.is_some_and(|most| planned - first >= most);
+        if is_others_turn || !pace.grant(planned - first, &mut plan.schedule) {
             break;
         }
-        let launch = Launch { number, repetition, planned, plan: &plan };
-        log.note(&Entry::Begun { launch: number, planned, at: manifest::now() })?;
+        let launch = CampaignLaunch { number, planned, plan: &plan };
+        log.note(&JournalEntry::Begun { launch: number, planned, at: manifest::now() })?;
         watch(&launch, &Notice::Launching);
         let begun = Instant::now();
-        let mut session = Session {
+        let mut session = LaunchSession {
             log,
             ledger: &mut ledger,
             tally,
@@ -92,9 +94,9 @@ pub fn measure(
         let over = |complete, why: String| {
             // The first line says it; the job's own words follow.
             let why = why.lines().next().unwrap_or_default().to_owned();
-            Entry::Ended { launch: number, complete, why }
+            JournalEntry::Ended { launch: number, complete, why }
         };
-        log.note(&Entry::Spent { launch: number, seconds: spent })?;
+        log.note(&JournalEntry::Spent { launch: number, seconds: spent })?;
         let error = match outcome {
             Ok(()) => {
                 let beaten: Vec<Row> = ledger.close(&launch).into_iter().map(Row::Ended).collect();
@@ -116,39 +118,41 @@ pub fn measure(
         failures += 1;
         fruitless = if rows > 0 { 0 } else { fruitless + 1 };
         match suspects::find(backend, &launch, &place, &error, policy, watch)? {
-            Found::Culprit { cell, candidate, why } => {
-                let (candidate, ended) = (launch.plan.recorded(candidate), Ended::Disqualified(why));
-                let point = EndedPoint { launch: repetition.number(), cell, candidate, ended };
+            FailureCause::Culprit { cell, candidate, why } => {
+                let (candidate, ended) = (launch.plan.recorded(candidate), EndReason::Disqualified(why));
+                let point = EndedPoint { launch: plan.launch.number(), cell, candidate, ended };
                 ledger.take(&Row::Ended(point.clone()));
                 log.append(&[Row::Ended(point.clone())])?;
                 watch(&launch, &Notice::Quarantined(&point));
                 // Something was learnt, and there are only so many candidates.
                 (failures, fruitless) = (failures - 1, 0);
             }
-            Found::Nobody { subject: Some(Subject::Pattern(pattern)) }
+            FailureCause::Nobody { subject: Some(Subject::Pattern(pattern)) }
                 if ledger.strike(Subject::Pattern(pattern)) >= STRIKES =>
             {
                 let casts = plan.patterns.iter().find(|planned| planned.pattern == pattern);
                 for cast in casts.map_or(&[][..], |planned| &planned.casts) {
                     let why = format!("{STRIKES} launches failed in this pattern: {error}");
-                    let (cast, ended) = (cast.clone(), Ended::Disqualified(why));
-                    let ended = EndedCast { launch: repetition.number(), pattern, cast, ended };
+                    let (cast, ended) = (cast.clone(), EndReason::Disqualified(why));
+                    let ended = EndedCast { launch: plan.launch.number(), pattern, cast, ended };
                     ledger.take(&Row::EndedCast(ended.clone()));
                     log.append(&[Row::EndedCast(ended.clone())])?;
                     watch(&launch, &Notice::EndedCast(&ended));
                 }
                 fruitless = 0;
             }
-            Found::Nobody { subject: Some(Subject::Cell(cell)) } if ledger.strike(Subject::Cell(cell)) >= STRIKES => {
-                let why = format!("{STRIKES} launches failed in this cell, and no candidate is to blame: {error}");
-                let (candidate, ended) = (launch.plan.recorded(Candidate::Builtin), Ended::Disqualified(why));
-                let point = EndedPoint { launch: repetition.number(), cell, candidate, ended };
+            FailureCause::Nobody { subject: Some(Subject::Cell(cell)) }
+                if ledger.strike(Subject::Cell(cell)) >= STRIKES =>
+            {
+                let why = format!("{STRIKES} launches failed for this size, and no algorithm is the cause: {error}");
+                let (candidate, ended) = (launch.plan.recorded(Candidate::Builtin), EndReason::Disqualified(why));
+                let point = EndedPoint { launch: plan.launch.number(), cell, candidate, ended };
                 ledger.take(&Row::Ended(point.clone()));
                 log.append(&[Row::Ended(point.clone())])?;
                 watch(&launch, &Notice::Quarantined(&point));
                 fruitless = 0;
             }
-            Found::Nobody { .. } => {}
+            FailureCause::Nobody { .. } => {}
         }
         if fruitless >= FRUITLESS || failures > policy.failures {
             return Err(RunnerError::GaveUp { failures, last: Box::new(error) });
@@ -158,33 +162,33 @@ pub fn measure(
 }
 
 /// A launch under way, as the controller sees it.
-struct Session<'a> {
+struct LaunchSession<'a> {
     log: &'a mut RunLog,
     ledger: &'a mut Ledger,
     tally: &'a mut Tally,
-    /// Where the job is.
+    /// Activity of the job.
     place: Whereabouts,
     rows: usize,
-    /// The first event, the last one, and how much the journal knows of.
+    /// The first event, the last one, and the seconds in the journal.
     clock: Option<(Instant, Instant, f64)>,
-    /// When every cell had had a visit.
+    /// Time at which every cell had had a visit.
     pass: Option<Instant>,
 }
 
-impl Session<'_> {
+impl LaunchSession<'_> {
     fn take(
         &mut self,
-        launch: &Launch<'_>,
-        event: &Event,
-        policy: &Policy,
-        watch: &mut dyn FnMut(&Launch<'_>, &Notice<'_>),
+        launch: &CampaignLaunch<'_>,
+        event: &WorkerEvent,
+        policy: &StopConditions,
+        watch: &mut dyn FnMut(&CampaignLaunch<'_>, &Notice<'_>),
     ) -> Result<(), RunnerError> {
         self.place.follow(event);
         self.ledger.follow(launch.planned, event);
-        if let Event::Clock(fact) = event {
+        if let WorkerEvent::Clock(fact) = event {
             self.log.note_clock(launch.number, fact)?;
         }
-        let rows = rows::of(launch, event);
+        let rows = rows::list_rows(launch, event);
         if !rows.is_empty() {
             self.log.append(&rows)?;
             self.rows += rows.len();
@@ -195,12 +199,12 @@ impl Session<'_> {
                 self.pass = Some(Instant::now());
             }
         }
-        if let Event::Finished { cell } = event {
+        if let WorkerEvent::Finished { cell } = event {
             let subject = launch.plan.subject(*cell);
-            let Launch { number: launch, planned, .. } = *launch;
+            let CampaignLaunch { number: launch, planned, .. } = *launch;
             self.log.note(&match subject {
-                Subject::Cell(cell) => Entry::Finished { launch, cell },
-                Subject::Pattern(pattern) => Entry::FinishedPattern { launch, pattern },
+                Subject::Cell(cell) => JournalEntry::Finished { launch, cell },
+                Subject::Pattern(pattern) => JournalEntry::FinishedPattern { launch, pattern },
             })?;
             self.ledger.finish(planned, subject);
         }
@@ -210,13 +214,13 @@ impl Session<'_> {
         if self.spent() - known >= SPENT_STEP {
             let seconds = self.spent();
             self.clock = Some((first, now, seconds));
-            self.log.note(&Entry::Spent { launch: launch.number, seconds })?;
+            self.log.note(&JournalEntry::Spent { launch: launch.number, seconds })?;
         }
         watch(launch, &Notice::Event(event));
         if policy.stop.load(Ordering::Relaxed) { Err(RunnerError::Interrupted) } else { Ok(()) }
     }
 
-    /// Seconds from the first event to the last. Starting is not measuring, and neither is the silence before an end.
+    /// Seconds from the first event to the last; starting, and the silence before an end, do not count.
     fn spent(&self) -> f64 {
         self.clock.map_or(0.0, |(first, last, _)| (last - first).as_secs_f64())
     }

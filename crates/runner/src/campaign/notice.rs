@@ -1,74 +1,73 @@
-//! What a campaign tells while it goes on, and what may end it.
+//! Notices of a running campaign, and conditions that end it.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use collrules_record::Cell;
-use collrules_record::plan::Repetition;
 use collrules_record::sample::{EndedCast, EndedPoint};
 
 use crate::error::RunnerError;
 use crate::launch::LaunchPlan;
-use crate::wire::Event;
+use crate::wire::WorkerEvent;
 
-/// What a campaign came to.
+/// Result of a campaign.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Timings in the run directory, those of earlier sessions included.
+    /// Number of timings in the run directory, including earlier sessions.
     pub samples: usize,
-    /// Cells with at least one timing.
+    /// Number of cells with at least one timing.
     pub cells: usize,
-    /// The longest time that a launch took from its start until every cell had a visit, or to its end where some had none;
-    /// earlier launches of a resumed run are left out.
+    /// The longest time from the start of a launch until every cell had a visit (or to its end, if some had none),
+    /// without earlier launches of a resumed run.
     pub pass: Duration,
 }
 
-/// What may end a campaign before its time.
+/// Conditions that end a campaign before its time.
 #[derive(Clone, Debug)]
-pub struct Policy {
-    /// How many launches may fail before the campaign is given up.
+pub struct StopConditions {
+    /// Maximum number of failed launches after which the campaign stops.
     pub failures: u32,
-    /// Somebody wants the campaign to end.
+    /// True once the campaign has to end.
     pub stop: Arc<AtomicBool>,
-    /// When pairs of launches shall be over; others keep to the time of their schedule alone.
+    /// Time at which pairs of launches shall be over; other launches keep to their schedule alone.
     pub until: Option<Instant>,
+    /// The number of planned launches after which the campaign pauses, so that others can take turns; none for all.
+    pub launches: Option<u32>,
 }
 
-impl Default for Policy {
+impl Default for StopConditions {
     fn default() -> Self {
-        Self { failures: 20, stop: Arc::default(), until: None }
+        Self { failures: 20, stop: Arc::default(), until: None, launches: None }
     }
 }
 
-/// What a campaign tells while it goes on.
+/// A notice of a running campaign.
 #[derive(Debug)]
 pub enum Notice<'a> {
     /// A launch begins.
     Launching,
     /// It reported an event; the rows of the event are written.
-    Event(&'a Event),
-    /// It failed; another one will measure what is left.
+    Event(&'a WorkerEvent),
+    /// It failed; another one will measure the rest.
     Failed(&'a RunnerError),
-    /// One cell is called again, candidate by candidate, to find the one to blame.
+    /// One cell is called again, candidate by candidate, to find the cause.
     Trying(Cell),
     /// The trial passed: the failure came from elsewhere.
     Acquitted(Cell),
-    /// A cast does not carry out a pattern any more; its row is written.
+    /// A cast fails to carry out a pattern and is left out; its row is written.
     EndedCast(&'a EndedCast),
-    /// A candidate is not measured any more on communicators of this size; its row is written.
+    /// A candidate is left out on communicators of this size; its row is written.
     Quarantined(&'a EndedPoint),
 }
 
-/// A launch of a campaign.
+/// A running launch of a campaign.
 #[derive(Clone, Copy, Debug)]
-pub struct Launch<'a> {
+pub struct CampaignLaunch<'a> {
     /// Its number in the journal, from 0.
     pub number: u32,
-    /// The repetition that its timings belong to, whose number the samples carry.
-    pub repetition: Repetition,
     /// The planned launch that it carries out or resumes, from 0.
     pub planned: u32,
-    /// What it measures; events refer to the cells and candidates of this plan.
+    /// The plan of the launch; events refer to its cells and candidates.
     pub plan: &'a LaunchPlan,
 }

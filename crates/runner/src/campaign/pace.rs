@@ -1,4 +1,4 @@
-//! How pairs of launches keep to an end: they share the time until then, and stop early where it is spent.
+//! Pace of pairs of launches: they share the time until an end, and stop if it runs out.
 
 use std::time::{Duration, Instant};
 
@@ -11,20 +11,21 @@ use crate::validation::LEAST_PAIRS;
 /// The time of a plan's pairs.
 pub(super) struct Pace {
     until: Option<Instant>,
-    /// The launches that are made in any case: less say nothing.
+    /// The least number of launches; fewer give no result.
     least: u32,
     longest: Duration,
 }
 
 impl Pace {
-    /// Pairs that shall be over by then. Those of a first plan are compared with each other alone, others add to them.
+    /// The pace of a plan's pairs until an end. Pairs of a first plan are compared among themselves; later ones add to
+    /// them.
     pub(super) fn new(plan: &Plan, until: Option<Instant>) -> Self {
-        let adds = plan.deployment.as_ref().is_some_and(|deployment| deployment.first_pair > 0);
+        let adds = plan.first_pair().is_some_and(|first| first > 0);
         let until = until.filter(|_| plan.is_of_pairs());
         Self { until, least: if adds { 0 } else { 2 * LEAST_PAIRS }, longest: Duration::ZERO }
     }
 
-    /// Gives a launch its part of the time that is left; false where another pair would take too long.
+    /// Gives a launch its part of the remaining time; false if another pair would take too long.
     pub(super) fn grant(&self, launch: u32, schedule: &mut Schedule) -> bool {
         let Some(until) = self.until else { return true };
         let left = until.saturating_duration_since(Instant::now());
@@ -40,7 +41,7 @@ impl Pace {
         true
     }
 
-    /// Takes note of what a launch took, its start included.
+    /// Records the duration of a launch, its start included.
     pub(super) fn took(&mut self, time: Duration) {
         self.longest = self.longest.max(time);
     }
@@ -48,13 +49,13 @@ impl Pace {
 
 #[cfg(test)]
 mod tests {
-    use collrules_record::plan::{Deployment, Launched};
+    use collrules_record::plan::{DeployedLaunches, Deployment};
 
     use super::*;
 
-    fn plan(first_pair: u32) -> Plan {
-        let deployment =
-            Deployment { way: Default::default(), settings: Default::default(), first_pair, launched: Launched::Pairs };
+    fn plan(first: u32) -> Plan {
+        let launches = DeployedLaunches::Paired { first };
+        let deployment = Deployment { way: Default::default(), settings: Default::default(), launches };
         Plan { deployment: Some(deployment), ..Plan::new(Vec::new(), 4, Schedule::default(), 1) }
     }
 

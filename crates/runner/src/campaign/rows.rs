@@ -1,18 +1,18 @@
-//! From events to rows.
+//! Conversion of events to rows.
 
 use collrules_record::plan::PatternPlan;
-use collrules_record::sample::{Ended, EndedCast, EndedPoint, PatternSample, Row, Sample};
+use collrules_record::sample::{EndReason, EndedCast, EndedPoint, PatternSample, Row, Sample};
 use collrules_record::units::Seconds;
 
-use super::notice::Launch;
+use super::notice::CampaignLaunch;
 use crate::launch::LaunchCell;
-use crate::wire::Event;
+use crate::wire::WorkerEvent;
 
-/// The rows that an event of a launch stands for.
-pub(crate) fn of(launch: &Launch<'_>, event: &Event) -> Vec<Row> {
-    let Launch { repetition, plan, .. } = *launch;
-    let launch = repetition.number();
-    let ended = |cell: usize, candidate: usize, ended: Ended| {
+/// The rows for an event of a launch.
+pub(crate) fn list_rows(launch: &CampaignLaunch<'_>, event: &WorkerEvent) -> Vec<Row> {
+    let plan = launch.plan;
+    let launch = plan.launch.number();
+    let ended = |cell: usize, candidate: usize, ended: EndReason| {
         vec![match plan.cells.get(cell) {
             Some(LaunchCell { cell, candidates, .. }) => {
                 let candidate = plan.recorded(candidates[candidate]);
@@ -25,7 +25,7 @@ pub(crate) fn of(launch: &Launch<'_>, event: &Event) -> Vec<Row> {
         }]
     };
     match event {
-        Event::Visited { cell, visit, candidates, rounds, .. } => {
+        WorkerEvent::Visited { cell, visit, candidates, rounds, .. } => {
             // A launch with one candidate is compared as a whole, so that it counts as one visit.
             let alone = plan.has_one_candidate();
             let first = if alone { visit * plan.schedule.rounds_per_visit } else { 0 };
@@ -49,8 +49,10 @@ pub(crate) fn of(launch: &Launch<'_>, event: &Event) -> Vec<Row> {
             });
             timings.map(row).collect()
         }
-        Event::Disqualified { cell, candidate, why } => ended(*cell, *candidate, Ended::Disqualified(why.clone())),
-        Event::Dropped { cell, candidate, why } => ended(*cell, *candidate, Ended::Dropped(why.clone())),
+        WorkerEvent::Disqualified { cell, candidate, why } => {
+            ended(*cell, *candidate, EndReason::Disqualified(why.clone()))
+        }
+        WorkerEvent::Dropped { cell, candidate, why } => ended(*cell, *candidate, EndReason::Dropped(why.clone())),
         _ => Vec::new(),
     }
 }

@@ -1,21 +1,21 @@
-//! Which candidate a failed launch is to be blamed on.
+//! Search for the candidate that made a launch fail.
 //!
-//! The last event of the job names a candidate that was being checked, or a cell whose candidates were being timed. That
-//! is a suspicion only: jobs are also ended by administrators, by lack of memory, by nodes that vanish. A trial is a job
-//! that calls the builtin alone, and then the suspects in turn, each beside the builtin. A candidate is to blame if it
-//! was suspected, or found in a trial of the whole cell, and then hangs in a trial of its own, or ends two of them.
+//! The last event of the job names a candidate that was being checked, or a cell whose candidates were being timed.
+//! This is only a suspicion: administrators, lack of memory and vanishing nodes end jobs too. A trial is a job that
+//! calls the builtin alone, then the suspects in turn, each next to the builtin. A candidate is the cause if it was
+//! suspected, or found in a trial of the whole cell, and then hangs in a separate trial, or ends two of them.
 
 use std::sync::atomic::Ordering;
 
 use collrules_record::{Candidate, Cell, Subject};
 
-use super::notice::{Launch, Notice, Policy};
+use super::notice::{CampaignLaunch, Notice, StopConditions};
 use crate::backend::Backend;
 use crate::error::RunnerError;
 use crate::launch::{LaunchCell, LaunchPlan};
-use crate::wire::Event;
+use crate::wire::WorkerEvent;
 
-/// Where a job is. Cells and candidates are indices of its plan.
+/// Activity of a job. Cells and candidates are indices of its plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Whereabouts {
     /// Between cells.
@@ -27,46 +27,46 @@ pub(super) enum Whereabouts {
 }
 
 impl Whereabouts {
-    /// Goes where an event says that the job is.
-    pub(super) fn follow(&mut self, event: &Event) {
+    /// Updates the activity with an event.
+    pub(super) fn follow(&mut self, event: &WorkerEvent) {
         match event {
-            Event::Checking { cell, candidate } => {
+            WorkerEvent::Checking { cell, candidate } => {
                 *self = Self::Candidate { cell: *cell, candidate: *candidate };
             }
-            Event::Visiting { cell } => *self = Self::Cell(*cell),
-            Event::Visited { .. } | Event::Measured { .. } => *self = Self::Elsewhere,
+            WorkerEvent::Visiting { cell } => *self = Self::Cell(*cell),
+            WorkerEvent::Visited { .. } | WorkerEvent::Measured { .. } => *self = Self::Elsewhere,
             _ => {}
         }
     }
 }
 
-/// What came of looking for somebody to blame.
-pub(super) enum Found {
-    /// A candidate fails again and again.
+/// Result of the search for a candidate that makes launches fail.
+pub(super) enum FailureCause {
+    /// A candidate fails repeatedly.
     Culprit { cell: Cell, candidate: Candidate, why: String },
-    /// Nobody could be found; the subject in which the launch failed, unless something outside ended it.
+    /// No candidate was found; the subject of the failed launch, unless something outside ended it.
     Nobody { subject: Option<Subject> },
 }
 
 /// Looks for the candidate that made a launch fail.
 pub(super) fn find(
     backend: &mut dyn Backend,
-    launch: &Launch<'_>,
+    launch: &CampaignLaunch<'_>,
     place: &Whereabouts,
     error: &RunnerError,
-    policy: &Policy,
-    watch: &mut dyn FnMut(&Launch<'_>, &Notice<'_>),
-) -> Result<Found, RunnerError> {
+    policy: &StopConditions,
+    watch: &mut dyn FnMut(&CampaignLaunch<'_>, &Notice<'_>),
+) -> Result<FailureCause, RunnerError> {
     let index = match place {
-        Whereabouts::Elsewhere => return Ok(Found::Nobody { subject: None }),
+        Whereabouts::Elsewhere => return Ok(FailureCause::Nobody { subject: None }),
         Whereabouts::Candidate { cell, .. } | Whereabouts::Cell(cell) => *cell,
     };
     if error.came_from_outside() {
-        return Ok(Found::Nobody { subject: None });
+        return Ok(FailureCause::Nobody { subject: None });
     }
     let Some(LaunchCell { cell, candidates, .. }) = launch.plan.cells.get(index).cloned() else {
         // The casts of a pattern all do the same: it fails, or it does not.
-        return Ok(Found::Nobody { subject: Some(launch.plan.subject(index)) });
+        return Ok(FailureCause::Nobody { subject: Some(launch.plan.subject(index)) });
     };
     watch(launch, &Notice::Trying(cell));
     let mut try_out = |suspects: &[Candidate]| trial(backend, launch.plan, index, suspects, policy);
@@ -85,24 +85,24 @@ pub(super) fn find(
         failed = try_out(&[suspect])?.filter(|(failed, _)| *failed == suspect);
     }
     if let Some((candidate, error)) = failed {
-        return Ok(Found::Culprit { cell, candidate, why: accusation(&error) });
+        return Ok(FailureCause::Culprit { cell, candidate, why: accusation(&error) });
     }
     watch(launch, &Notice::Acquitted(cell));
-    Ok(Found::Nobody { subject: Some(Subject::Cell(cell)) })
+    Ok(FailureCause::Nobody { subject: Some(Subject::Cell(cell)) })
 }
 
-/// Tries suspects of a cell in a job of their own, and returns the one that it failed with.
+/// Calls suspects of a cell in a separate job, and returns the one with which it failed.
 fn trial(
     backend: &mut dyn Backend,
     plan: &LaunchPlan,
     cell: usize,
     suspects: &[Candidate],
-    policy: &Policy,
+    policy: &StopConditions,
 ) -> Result<Option<(Candidate, RunnerError)>, RunnerError> {
     let with = |candidates| LaunchCell { candidates, ..plan.cells[cell].clone() };
     let mut cells = Vec::new();
     if plan.has_one_candidate() {
-        // There is nothing beside the one candidate in such a job.
+        // Such a job has no other candidate.
         cells.push(with(suspects.to_vec()));
     } else {
         cells.push(with(vec![Candidate::Builtin]));
@@ -124,7 +124,7 @@ fn trial(
     }
 }
 
-/// Why a candidate is left out, in a sentence without the job's own words.
+/// Describes why a candidate is left out, in a sentence without output of the job.
 fn accusation(error: &RunnerError) -> String {
     match error {
         RunnerError::JobHung { seconds, .. } => {

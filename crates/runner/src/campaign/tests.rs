@@ -1,15 +1,15 @@
-//! Campaigns whose launches fail, on the simulated cluster.
+//! Tests of campaigns whose launches fail, on the simulated cluster.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
+use collrules_record::experiment::Grid;
 use collrules_record::manifest::{self, Manifest};
-use collrules_record::options::{self, Grid};
 use collrules_record::pattern::Shape;
 use collrules_record::plan::Schedule;
 use collrules_record::rundir::RunDir;
-use collrules_record::sample::{Ended, Row};
+use collrules_record::sample::{EndReason, Row};
 use collrules_record::units::{Bytes, Ranks};
 use collrules_record::{Candidate, Cell, Layout, Pattern, Subject, Survey};
 use collrules_rules::{Choice, Collective, Release};
@@ -20,16 +20,16 @@ use crate::launch::LaunchPlan;
 use crate::simulate::{BYTE_TIME, LATENCY, Scenario, Simulation};
 use crate::wire::CallEnd;
 
-/// A cluster on which things go wrong.
+/// A cluster with faults.
 struct Faulty {
     cluster: Simulation,
-    /// Jobs die when they visit a cell with one of these, in any cell that the size fits.
+    /// Jobs die when they visit a cell with one of these candidates, if the size matches.
     deadly: Vec<(Candidate, Option<Bytes>)>,
     /// Jobs die when they visit this pattern.
     deadly_pattern: Option<Pattern>,
-    /// Jobs die, by no fault of theirs, after so many events; counted down over all jobs.
+    /// Jobs die by no fault of their own after this many events, counted down over all jobs.
     after: Vec<usize>,
-    /// Measuring jobs started.
+    /// Number of measuring jobs started.
     jobs: u32,
 }
 
@@ -38,7 +38,7 @@ impl Faulty {
         &mut self,
         plan: &LaunchPlan,
         is_trial: bool,
-        report: &mut dyn FnMut(Event) -> Result<(), RunnerError>,
+        report: &mut dyn FnMut(WorkerEvent) -> Result<(), RunnerError>,
     ) -> Result<(), RunnerError> {
         let died = |outside| RunnerError::JobDied {
             status: "a rank was ended".to_owned(),
@@ -48,14 +48,14 @@ impl Faulty {
         };
         let mut left = if is_trial { None } else { self.after.pop() };
         let deadly = self.deadly.clone();
-        let mut take = |event: Event| {
-            if let Event::Visiting { cell } = &event
+        let mut take = |event: WorkerEvent| {
+            if let WorkerEvent::Visiting { cell } = &event
                 && self.deadly_pattern.is_some_and(|pattern| plan.subject(*cell) == Subject::Pattern(pattern))
             {
                 report(event)?;
                 return Err(died(false));
             }
-            if let Event::Visiting { cell } = &event
+            if let WorkerEvent::Visiting { cell } = &event
                 && let Some(planned) = plan.cells.get(*cell)
             {
                 let is_deadly = |(candidate, bytes): &(Candidate, Option<Bytes>)| {
@@ -93,7 +93,7 @@ impl Backend for Faulty {
     fn measure(
         &mut self,
         plan: &LaunchPlan,
-        report: &mut dyn FnMut(Event) -> Result<(), RunnerError>,
+        report: &mut dyn FnMut(WorkerEvent) -> Result<(), RunnerError>,
     ) -> Result<(), RunnerError> {
         self.jobs += 1;
         self.run(plan, false, report)
@@ -102,7 +102,7 @@ impl Backend for Faulty {
     fn trial(
         &mut self,
         plan: &LaunchPlan,
-        report: &mut dyn FnMut(Event) -> Result<(), RunnerError>,
+        report: &mut dyn FnMut(WorkerEvent) -> Result<(), RunnerError>,
     ) -> Result<(), RunnerError> {
         self.run(plan, true, report)
     }
@@ -135,7 +135,7 @@ fn begin_with(scratch: &Path, backend: &mut Faulty, patterns: bool) -> (RunDir, 
         segments: Vec::new(),
         fanouts: Vec::new(),
         patterns,
-        ..options::read([""; 0]).expect("defaults")
+        ..Grid::default()
     };
     let schedule = Schedule { min_rounds: 12, max_rounds: 30, ..Schedule::default() };
     let planner = Planner { grid: &grid, layout: Layout::Block, oversubscribe: false, survey: &survey };
@@ -145,9 +145,10 @@ fn begin_with(scratch: &Path, backend: &mut Faulty, patterns: bool) -> (RunDir, 
         format: manifest::FORMAT,
         collrules: String::new(),
         started: String::new(),
-        backend: backend.name().to_owned(),
+        backend: manifest::SIMULATED.to_owned(),
         command: Vec::new(),
-        request: None,
+        request: collrules_record::options::Request::Study,
+        experiment: None,
         launcher: Vec::new(),
         environment: Default::default(),
         host: Default::default(),
@@ -159,8 +160,13 @@ fn begin_with(scratch: &Path, backend: &mut Faulty, patterns: bool) -> (RunDir, 
     (RunDir::create(scratch.join("run"), &manifest).expect("creates"), plan)
 }
 
-/// What a session came to: its outcome, and what it told.
-fn session(backend: &mut Faulty, run: &RunDir, plan: &Plan, policy: &Policy) -> (Result<(), RunnerError>, Vec<String>) {
+/// Runs a session and returns its outcome and its notices.
+fn session(
+    backend: &mut Faulty,
+    run: &RunDir,
+    plan: &Plan,
+    policy: &StopConditions,
+) -> (Result<(), RunnerError>, Vec<String>) {
     let mut told = Vec::new();
     let mut log = run.log().expect("opens");
     let outcome = measure(0, backend, plan, &mut log, policy, &mut Tally::default(), &mut |_, notice| match notice {
@@ -174,7 +180,7 @@ fn session(backend: &mut Faulty, run: &RunDir, plan: &Plan, policy: &Policy) -> 
     (outcome, told)
 }
 
-/// Fails if a timing is there twice; returns the rows.
+/// Fails if a timing is repeated; returns the rows.
 fn rows(run: &RunDir) -> Vec<Row> {
     let (_, rows) = run.log().expect("opens").past().expect("reads");
     let mut seen = BTreeSet::new();
@@ -197,7 +203,7 @@ fn a_deadly_candidate_is_found_and_left_out_and_the_rest_is_measured() {
     let mut backend = faulty();
     let (run, plan) = begin(scratch.path(), &mut backend);
     backend.deadly = vec![(third(), None)];
-    let (outcome, told) = session(&mut backend, &run, &plan, &Policy::default());
+    let (outcome, told) = session(&mut backend, &run, &plan, &StopConditions::default());
     assert!(outcome.is_ok(), "{outcome:?}");
     assert_eq!((told[0].as_str(), told[1].as_str(), told.len()), ("failed", "trying", 3), "{told:?}");
     assert_eq!(backend.jobs, 3, "one failed, two planned");
@@ -205,7 +211,7 @@ fn a_deadly_candidate_is_found_and_left_out_and_the_rest_is_measured() {
     let ended: Vec<_> = rows
         .iter()
         .filter_map(|row| match row {
-            Row::Ended(point) if matches!(point.ended, Ended::Disqualified(_)) => Some(point),
+            Row::Ended(point) if matches!(point.ended, EndReason::Disqualified(_)) => Some(point),
             _ => None,
         })
         .collect();
@@ -225,16 +231,16 @@ fn a_deadly_candidate_is_found_and_left_out_and_the_rest_is_measured() {
     }
 }
 
-/// With the builtin every comparison fails in that cell, and only there.
+/// If the builtin fails, every comparison in that cell fails, and only there.
 #[test]
 fn a_deadly_builtin_costs_its_cell() {
     let scratch = tempfile::tempdir().expect("a directory");
     let mut backend = faulty();
     let (run, plan) = begin(scratch.path(), &mut backend);
     backend.deadly = vec![(Candidate::Builtin, Some(Bytes(1024)))];
-    let (outcome, told) = session(&mut backend, &run, &plan, &Policy::default());
+    let (outcome, told) = session(&mut backend, &run, &plan, &StopConditions::default());
     assert!(outcome.is_ok(), "{outcome:?}");
-    assert_eq!(told.last().expect("something"), "out: builtin bcast on 4 ranks at 1KiB");
+    assert_eq!(told.last().expect("something"), "out: builtin bcast of 1 KiB on 4 ranks");
     let timed: BTreeSet<u64> = rows(&run)
         .iter()
         .filter_map(|row| match row {
@@ -251,11 +257,13 @@ fn what_comes_from_outside_is_nobodys_fault() {
     let mut backend = faulty();
     let (run, plan) = begin(scratch.path(), &mut backend);
     backend.after = vec![40, 60, 30];
-    let (outcome, told) = session(&mut backend, &run, &plan, &Policy::default());
+    let (outcome, told) = session(&mut backend, &run, &plan, &StopConditions::default());
     assert!(outcome.is_ok(), "{outcome:?}");
     assert_eq!(told, ["failed"; 3]);
     assert!(
-        !rows(&run).iter().any(|row| matches!(row, Row::Ended(point) if matches!(point.ended, Ended::Disqualified(_))))
+        !rows(&run)
+            .iter()
+            .any(|row| matches!(row, Row::Ended(point) if matches!(point.ended, EndReason::Disqualified(_))))
     );
 }
 
@@ -265,18 +273,17 @@ fn a_system_on_which_nothing_runs_is_given_up() {
     let mut backend = faulty();
     let (run, plan) = begin(scratch.path(), &mut backend);
     backend.after = vec![0; 100];
-    let (outcome, _) = session(&mut backend, &run, &plan, &Policy::default());
+    let (outcome, _) = session(&mut backend, &run, &plan, &StopConditions::default());
     let error = outcome.expect_err("nothing runs");
     assert!(matches!(error, RunnerError::GaveUp { failures: FRUITLESS, .. }), "{error}");
     // Launches that bring something each time may fail more often, but not forever.
     backend.after = vec![25; 100];
-    let policy = Policy { failures: 2, ..Policy::default() };
+    let policy = StopConditions { failures: 2, ..StopConditions::default() };
     let (outcome, _) = session(&mut backend, &run, &plan, &policy);
     assert!(matches!(outcome, Err(RunnerError::GaveUp { failures: 3, .. })), "{outcome:?}");
 }
 
-/// However often it is interrupted, and wherever: what was written stays, and in the end every planned launch has every
-/// cell.
+/// However often and wherever it is interrupted, written rows stay, and in the end every planned launch has every cell.
 #[test]
 fn interrupted_campaigns_are_gone_on_with_until_they_are_complete() {
     let scratch = tempfile::tempdir().expect("a directory");
@@ -288,7 +295,7 @@ fn interrupted_campaigns_are_gone_on_with_until_they_are_complete() {
         sessions += 1;
         assert!(sessions < 200, "it never ends");
         let mut log = run.log().expect("opens");
-        let policy = Policy::default();
+        let policy = StopConditions::default();
         let mut events = 0;
         let outcome = measure(0, &mut backend, &plan, &mut log, &policy, &mut Tally::default(), &mut |_, notice| {
             if let Notice::Event(_) = notice {
@@ -316,7 +323,7 @@ fn interrupted_campaigns_are_gone_on_with_until_they_are_complete() {
         let launches: BTreeSet<u32> = entries
             .iter()
             .filter_map(|entry| match entry {
-                Entry::Begun { launch, planned: of, .. } if *of == planned => Some(*launch),
+                JournalEntry::Begun { launch, planned: of, .. } if *of == planned => Some(*launch),
                 _ => None,
             })
             .collect();
@@ -340,7 +347,7 @@ fn two_at_once_are_one_too_many() {
     run.log().expect("is free again");
 }
 
-/// Timings of each pattern, whoever carried it out.
+/// Timings of each pattern, by any cast.
 fn patterns(run: &RunDir) -> BTreeSet<Pattern> {
     run.samples().expect("reads").patterns(run.path()).expect("reads").iter().map(|sample| sample.pattern).collect()
 }
@@ -350,7 +357,7 @@ fn patterns_are_timed_in_the_launches_of_the_cells() {
     let scratch = tempfile::tempdir().expect("a temporary directory");
     let mut backend = faulty();
     let (run, plan) = begin_with(scratch.path(), &mut backend, true);
-    let (outcome, told) = session(&mut backend, &run, &plan, &Policy::default());
+    let (outcome, told) = session(&mut backend, &run, &plan, &StopConditions::default());
     assert!(outcome.is_ok() && told.is_empty(), "{outcome:?} {told:?}");
     assert_eq!(backend.jobs, 2, "none beside those of the cells");
     assert_eq!(patterns(&run), plan.patterns.iter().map(|planned| planned.pattern).collect());
@@ -362,7 +369,7 @@ fn patterns_are_timed_in_the_launches_of_the_cells() {
             assert!((sample.max.0 / exact).ln().abs() < 0.4, "{sample:?}, {exact}");
         }
     }
-    let (again, _) = session(&mut backend, &run, &plan, &Policy::default());
+    let (again, _) = session(&mut backend, &run, &plan, &StopConditions::default());
     assert!(again.is_ok() && backend.jobs == 2, "nothing is left to do");
 }
 
@@ -372,12 +379,12 @@ fn a_pattern_that_ends_jobs_is_given_up_and_the_rest_goes_on() {
     let deadly = Pattern { shape: Shape::Rotation, ranks: Ranks(4), bytes: Bytes(1024) };
     let mut backend = Faulty { deadly_pattern: Some(deadly), ..faulty() };
     let (run, plan) = begin_with(scratch.path(), &mut backend, true);
-    let (outcome, told) = session(&mut backend, &run, &plan, &Policy::default());
+    let (outcome, told) = session(&mut backend, &run, &plan, &StopConditions::default());
     assert!(outcome.is_ok(), "{outcome:?}");
     assert_eq!(told.iter().filter(|told| told.starts_with("out")).collect::<Vec<_>>().len(), 1, "{told:?}");
-    assert!(told.contains(&"out: rotation on 4 ranks at 1KiB by 0-3".to_owned()), "{told:?}");
+    assert!(told.contains(&"out: rotation of 1 KiB on 4 ranks by 0-3".to_owned()), "{told:?}");
     let timed = patterns(&run);
     assert!(!timed.contains(&deadly) && timed.len() == plan.patterns.len() - 1, "{timed:?}");
-    let (again, told) = session(&mut backend, &run, &plan, &Policy::default());
+    let (again, told) = session(&mut backend, &run, &plan, &StopConditions::default());
     assert!(again.is_ok() && told.is_empty(), "{told:?}");
 }

@@ -1,4 +1,4 @@
-//! The choices that are tried for an algorithm.
+//! The choices to try for an algorithm.
 
 use collrules_record::Cell;
 use collrules_rules::registry::Algorithm;
@@ -6,13 +6,13 @@ use collrules_rules::{Choice, Collective};
 
 use super::Planner;
 
-/// The largest fan-out of a chain; Open MPI takes larger ones for this (`ompi_coll_base_topo_build_chain`).
+/// The largest fan-out of a chain; Open MPI uses it for larger ones (`ompi_coll_base_topo_build_chain`).
 const MAX_FANOUT: u32 = 32;
 
 impl Planner<'_> {
-    /// Every complete choice of an algorithm in a cell: all values of what it uses, 0 for what it does not use.
+    /// Every complete choice of an algorithm in a cell: all values of the parameters that it uses, 0 for others.
     ///
-    /// Bounds on requests are tried where they bind and a rules file can carry them (`with_requests`).
+    /// Bounds on requests are tried if they have an effect and a rules file can express them (`with_requests`).
     pub(super) fn choices(&self, cell: Cell, algorithm: &Algorithm, with_requests: bool) -> Vec<Choice> {
         let mut segments = vec![0];
         if algorithm.uses.segsize {
@@ -34,7 +34,7 @@ impl Planner<'_> {
         choices
     }
 
-    /// Fan-outs, as Open MPI takes them.
+    /// Fan-outs, as limited by Open MPI.
     fn fanouts(&self, cell: Cell, algorithm: &Algorithm) -> Vec<u32> {
         if (cell.collective, algorithm.id) == (Collective::Allgather, 2) && !algorithm.radix {
             // Ignored up to 5.0; 6.0 takes it for the radix, and never comes to an end below 2.
@@ -53,7 +53,7 @@ impl Planner<'_> {
     }
 }
 
-/// Whether a bound on requests is smaller than what there is to bound: the partners of an alltoall, the segments of a
+/// Returns true if a bound on requests is below the number of requests: the partners of an alltoall, the segments of a
 /// reduce (`ompi_coll_base_alltoall_intra_linear_sync`, `ompi_coll_base_reduce_generic`).
 fn binds(cell: Cell, segsize: u64, bound: u32) -> bool {
     let requests = match cell.collective {

@@ -1,40 +1,45 @@
-//! Candidates that cannot differ: measured once, and shared.
+//! Candidates that cannot differ, of which one is measured for all.
 //!
-//! Two choices do the same where the same algorithm runs with the same parameters in the end, by the fallbacks and
-//! clamps of the registry (`collrules_rules::effective`), or where two algorithms come to the same calls of the same
-//! send and receive functions. The latter holds for a few algorithms on 2 ranks, where every tree is one edge, and
-//! for a single chain, which is what a pipeline is; it was read in `ompi/mca/coll/base/coll_base_*.c` of 4.1 and 5.0, and
-//! `tests/cli/traffic.rs` shows that what is shared here sends the same messages. Algorithms that send the same messages
-//! but copy or compute otherwise, such as Bruck's on 2 ranks, are left apart.
+//! Two choices are equivalent if the same algorithm runs with the same parameters in the end, after the fallbacks and
+//! limits of the registry (`collrules_rules::effective`), or if two algorithms make the same calls of the same send and
+//! receive functions. The latter applies to a few algorithms on 2 ranks, where every tree is one edge, and to a single
+//! chain, which is a pipeline. This was read in `ompi/mca/coll/base/coll_base_*.c` of 4.1 and 5.0, and
+//! `tests/cli/traffic.rs` shows that equivalent choices send the same messages. Algorithms that send the same messages
+//! but copy or compute differently, such as Bruck's on 2 ranks, are not equivalent.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use collrules_record::cell::type_size;
+use collrules_program::Reference;
 use collrules_record::plan::Shared;
-use collrules_record::{Candidate, Cell};
-use collrules_reference::Reference;
+use collrules_record::{Arguments, Candidate, Cell};
 use collrules_rules::call::Call;
 use collrules_rules::effective::{EffectiveAlgorithm, effective};
 use collrules_rules::registry::{self, Algorithm};
 use collrules_rules::{Choice, Collective, Release};
 
-/// What a choice comes to in a cell.
-struct Meaning {
+/// Effect of a choice in a cell.
+struct ChoiceMeaning {
     choice: Choice,
-    /// What it comes to; equal for choices that do the same.
+    /// The effective choice, equal for equivalent choices.
     same_as: Choice,
-    /// Why it is not what it says.
+    /// Reasons why it differs from the choice.
     why: Vec<String>,
 }
 
-/// The choices to measure, in their order, and those that need not be.
+/// The choices to measure, in order, and the equivalent ones.
 ///
-/// Of choices that do the same the plainest is measured: one that is safe for operations that do not commute and does
-/// not give way to another algorithm, if there is one, then the one with the smallest parameters and the lowest id.
-pub(super) fn share(release: Release, cell: Cell, choices: &[Choice]) -> (Vec<Candidate>, Vec<Shared>) {
-    let outcomes: Vec<Meaning> = choices.iter().filter_map(|choice| outcome(release, cell, *choice)).collect();
-    let mut measured: BTreeMap<Choice, &Meaning> = BTreeMap::new();
+/// Of equivalent choices the plainest is measured: preferably one that is safe for operations that do not commute and
+/// does not fall back, then the one with the smallest parameters and the lowest id.
+pub(super) fn share(
+    release: Release,
+    cell: Cell,
+    choices: &[Choice],
+    arguments: Arguments,
+) -> (Vec<Candidate>, Vec<Shared>) {
+    let outcomes: Vec<ChoiceMeaning> =
+        choices.iter().filter_map(|choice| outcome(release, cell, *choice, arguments)).collect();
+    let mut measured: BTreeMap<Choice, &ChoiceMeaning> = BTreeMap::new();
     for outcome in &outcomes {
         measured
             .entry(outcome.same_as)
@@ -64,11 +69,18 @@ pub(super) fn share(release: Release, cell: Cell, choices: &[Choice]) -> (Vec<Ca
     (candidates, shared)
 }
 
-/// The reference algorithms to measure, and the one that need not be: on 2 ranks some send the same messages.
-pub(super) fn share_references(cell: Cell, references: &[Reference]) -> (Vec<Candidate>, Vec<Shared>) {
+/// The reference algorithms to measure, and an equivalent one: on 2 ranks some send the same messages.
+pub(super) fn share_references(
+    cell: Cell,
+    references: &[Reference],
+    arguments: Arguments,
+) -> (Vec<Candidate>, Vec<Shared>) {
     let all = || references.iter().copied().map(Candidate::Reference);
     let same = match references {
-        [one, other] => cell.script(*one).zip(cell.script(*other)).is_some_and(|(one, other)| one.is_same_as(&other)),
+        [one, other] => {
+            let algorithm = |reference: &Reference| cell.reference_with(*reference, arguments);
+            algorithm(one).zip(algorithm(other)).is_some_and(|(one, other)| one.is_same_as(&other))
+        }
         _ => false,
     };
     let why = "its messages are the same there";
@@ -77,21 +89,23 @@ pub(super) fn share_references(cell: Cell, references: &[Reference]) -> (Vec<Can
     (measured, all().skip(1).zip(all()).filter(|_| same).map(shared).collect())
 }
 
-/// What a choice comes to; none where no algorithm runs, so that there is nothing to measure.
-fn outcome(release: Release, cell: Cell, choice: Choice) -> Option<Meaning> {
-    let call = Call::new(cell.collective, cell.ranks, cell.bytes).with_type_size(type_size(cell.collective));
+/// Returns the effect of a choice; none if no algorithm runs.
+fn outcome(release: Release, cell: Cell, choice: Choice, arguments: Arguments) -> Option<ChoiceMeaning> {
+    let element = arguments.type_size(cell.collective);
+    let call = Call::new(cell.collective, cell.ranks, cell.bytes).with_type_size(element);
     let effective = effective(release, cell.collective, choice, &call);
     let EffectiveAlgorithm::Algorithm(_) = effective.algorithm else { return None };
     let mut why = effective.reasons;
     let mut same_as = effective.choice;
-    if let Some((other, reason)) = same_calls(cell, same_as) {
+    // With another root, some algorithms bring blocks into order that others need not.
+    if let Some((other, reason)) = same_calls(cell, same_as).filter(|_| arguments.root == 0) {
         same_as = other;
         why.push(reason.to_owned());
     }
-    Some(Meaning { choice, same_as, why })
+    Some(ChoiceMeaning { choice, same_as, why })
 }
 
-/// The choice whose calls of send and receive functions are those of this one, if it is another.
+/// Another choice that makes the same calls of send and receive functions, if there is one.
 fn same_calls(cell: Cell, choice: Choice) -> Option<(Choice, &'static str)> {
     use Collective::{Allgather, Allgatherv, Alltoall, Barrier, Bcast, Gather, Reduce, Scatter};
     const PIPELINE: u32 = 3;
@@ -111,8 +125,8 @@ fn same_calls(cell: Cell, choice: Choice) -> Option<(Choice, &'static str)> {
     Some((same, why))
 }
 
-/// Orders choices that do the same: the least is measured.
-fn plainness(release: Release, cell: Cell, outcome: &Meaning) -> impl Ord {
+/// Orders equivalent choices: the least is measured.
+fn plainness(release: Release, cell: Cell, outcome: &ChoiceMeaning) -> impl Ord {
     let choice = outcome.choice;
     let algorithm = registry::algorithm(release, cell.collective, choice.algorithm);
     let reorders = algorithm.is_ok_and(Algorithm::reorders);
@@ -126,11 +140,11 @@ mod tests {
 
     use super::*;
 
-    /// What is measured for each choice.
+    /// Returns the choice that is measured for each choice.
     fn measured(collective: Collective, ranks: u32, bytes: u64, choices: &[&str]) -> Vec<String> {
         let cell = Cell { collective, ranks: Ranks(ranks), bytes: Bytes(bytes) };
         let choices: Vec<Choice> = choices.iter().map(|choice| choice.parse().expect("a choice")).collect();
-        let (candidates, shared) = share(Release::V5_0, cell, &choices);
+        let (candidates, shared) = share(Release::V5_0, cell, &choices, Arguments::default());
         assert_eq!(candidates.len() + shared.len(), choices.len());
         assert!(shared.iter().all(|shared| !shared.why.is_empty()), "{shared:?}");
         let stands_for = |choice: &Choice| {

@@ -1,12 +1,12 @@
-//! From a survey and the user's wishes to a plan.
+//! Planning: from a survey and the user's options to a plan.
 //!
 //! | module | job |
 //! |---|---|
-//! | `sizes` | message and communicator sizes, and which of them can be measured |
-//! | `candidates` | the choices that are tried for an algorithm |
-//! | `equivalent` | which of them cannot differ |
-//! | `patterns` | what is timed to know the machine |
-//! | `probes` | what is timed to know each node and pair of it |
+//! | `sizes` | message and communicator sizes, and reasons why some cannot be measured |
+//! | `candidates` | the choices to try for an algorithm |
+//! | `equivalent` | candidates that cannot differ |
+//! | `patterns` | messages timed to know the machine |
+//! | `probes` | messages timed to know its nodes and pairs |
 
 mod candidates;
 mod equivalent;
@@ -17,13 +17,13 @@ mod sizes;
 use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_guidelines::{Selected, Wishes, select};
+use collrules_program::Reference;
 use collrules_record::CandidateName;
 use collrules_record::candidate_name::WITH_REFERENCE;
-use collrules_record::options::Grid;
+use collrules_record::experiment::{Alternatives, Grid};
 use collrules_record::plan::{CellPlan, Schedule, Separate, Skipped};
 use collrules_record::profile::weight::{COVERED, Weight};
 use collrules_record::{Candidate, Cell, Layout, Placement, Plan, Seconds, Survey};
-use collrules_reference::Reference;
 use collrules_rules::registry;
 use collrules_rules::{Behaviour, Choice, Collective, Release};
 
@@ -34,37 +34,37 @@ pub use sizes::{DEFAULT_MEMORY, communicator_sizes, full_nodes, obstacle};
 pub const MEASURABLE: [Collective; 14] = Collective::ALL;
 
 /// The collectives whose algorithm `MPI_T` cannot set in any known release: the scope of their parameters is "constant"
-/// (`ompi/mca/coll/tuned/coll_tuned_allgatherv_decision.c`). A survey of a real library finds out by itself.
+/// (`ompi/mca/coll/tuned/coll_tuned_allgatherv_decision.c`). A survey of a real library determines them itself.
 pub const NOT_SWITCHABLE: [Collective; 1] = [Collective::Allgatherv];
 
-/// Series of launches for collectives that cannot be switched. Each gives one value per point, and fewer than this many
-/// could hardly be significant beside all other comparisons.
+/// Series of launches for collectives that cannot be switched. Each gives one value per point, and fewer could hardly
+/// be significant among all comparisons.
 pub const SERIES: u32 = 8;
 
-/// What is planned from: what the user wants measured, and on what.
+/// Inputs of planning: the user's request, and the system.
 #[derive(Clone, Copy, Debug)]
 pub struct Planner<'a> {
-    /// Which cells, and which candidates in them.
+    /// The cells, and the candidates in them.
     pub grid: &'a Grid,
-    /// How communicators take their ranks from those of the job.
+    /// Order in which communicators take their ranks from those of the job.
     pub layout: Layout,
-    /// More ranks than slots are meant.
+    /// True if more ranks than slots are intended.
     pub oversubscribe: bool,
-    /// What there is.
+    /// The system.
     pub survey: &'a Survey,
 }
 
 /// The release of the surveyed library, if its version and every algorithm table that it lists are known.
 pub fn known_release(survey: &Survey) -> Result<Release, RunnerError> {
-    let release = Release::of(survey.version)?;
+    let release = Release::from_version(survey.version)?;
     for (collective, listed) in &survey.algorithms {
         registry::compare(release, *collective, listed)?;
     }
     Ok(release)
 }
 
-/// The candidates that algorithms named by people come to, each once and in their order; the builtin, which is measured in
-/// any case, is none of them. Fails where there is no such algorithm, and where nothing but the builtin is named.
+/// The candidates for algorithms named by people, each once and in order, without the builtin, which is always
+/// measured. Fails if an algorithm does not exist, or if only the builtin is named.
 pub fn named_candidates(
     release: Release,
     collective: Collective,
@@ -84,7 +84,9 @@ pub fn named_candidates(
         }
     }
     if candidates.is_empty() {
-        return Err(format!("no algorithm of {collective} is named beside the builtin, which is measured in any case"));
+        return Err(format!(
+            "no algorithm of {collective} is named in addition to the default, which is always measured"
+        ));
     }
     Ok(candidates)
 }
@@ -97,7 +99,7 @@ impl Planner<'_> {
         }
         let (cells, skipped) = self.of_programs();
         if cells.is_empty() {
-            let why = skipped.first().map_or("the programs call nothing that rules act on".to_owned(), |skipped| {
+            let why = skipped.first().map_or("the programs make no calls that rules act on".to_owned(), |skipped| {
                 format!("{}: {}", skipped.cell, skipped.why)
             });
             return Err(RunnerError::EmptyGrid(why));
@@ -120,7 +122,7 @@ impl Planner<'_> {
         Ok(plan)
     }
 
-    /// The layout in which programs spend the most time, of those that there can be here.
+    /// The layout in which programs spend the most time, of those that are possible here.
     pub fn layout_of_programs(&self) -> Layout {
         let time = |layout: Layout| -> f64 {
             self.grid.weights.iter().filter(|weight| self.lies(layout, weight)).map(|weight| weight.time.0).sum()
@@ -129,25 +131,25 @@ impl Planner<'_> {
         Layout::ALL.into_iter().fold(self.layout, better)
     }
 
-    /// Whether communicators of this layout lie as those of the programs do, as far as that is known.
+    /// Returns true if communicators of this layout are placed like those of the programs, as far as known.
     fn lies(&self, layout: Layout, weight: &Weight) -> bool {
         let (hosts, ranks) = (&self.survey.hosts, weight.cell.ranks);
         ranks <= layout.most(hosts) && (weight.nodes.0.is_empty() || layout.nodes(hosts, ranks) == weight.nodes)
     }
 
-    /// Why the calls of programs cannot be measured in the layout at hand.
+    /// Describes why the calls of programs cannot be measured in the current layout.
     fn why_not(&self, weight: &Weight) -> String {
         let (slots, ranks) = (self.layout.most(&self.survey.hosts), weight.cell.ranks);
         if ranks > slots {
             format!("there are {slots} slots")
         } else {
             let here = self.layout.nodes(&self.survey.hosts, ranks);
-            format!("the programs call it on {}, and here it would be {here}", weight.nodes)
+            format!("the programs call it on {}, but here it would be on {here}", weight.nodes)
         }
     }
 
-    /// The cells that programs spend their time in, the most time first, until enough of it is covered; and those that
-    /// cannot be measured here, with the share of the time in all that are left out for the same reason.
+    /// The cells in which programs spend their time, the most time first, until enough is covered; and those that
+    /// cannot be measured here, with the share of the time that is left out for each reason.
     fn of_programs(&self) -> (BTreeSet<Cell>, Vec<Skipped>) {
         let weights = &self.grid.weights;
         let all: f64 = weights.iter().map(|weight| weight.time.0).sum();
@@ -187,7 +189,7 @@ impl Planner<'_> {
         only_these: Option<&BTreeSet<Cell>>,
     ) -> Result<Plan, RunnerError> {
         let release = known_release(self.survey)?;
-        let with_requests = Behaviour::of(self.survey.version)?.reads_header;
+        let with_requests = Behaviour::from_version(self.survey.version)?.reads_header;
         let most = self.layout.most(&self.survey.hosts);
         let fits = most.0 >= 2 && self.grid.ranks.sizes.iter().all(|ranks| *ranks <= most);
         if self.layout == Layout::OnePerNode && !fits {
@@ -220,7 +222,7 @@ impl Planner<'_> {
                         continue;
                     }
                     let with_reference = self.references(cell, only.as_deref()).next().is_some();
-                    match sizes::obstacle_with(cell, with_reference, self.grid.max_memory) {
+                    match sizes::obstacle_with(cell, with_reference, self.grid.arguments.data, self.grid.max_memory) {
                         Some(why) => skipped.push(Skipped { cell, why }),
                         None => cells.push(self.cell_plan(release, cell, &algorithms, only.as_deref(), with_requests)),
                     }
@@ -230,11 +232,11 @@ impl Planner<'_> {
             let mut own = cells.iter().filter(|planned: &&CellPlan| planned.cell.collective == *collective).peekable();
             if only.is_some() && own.peek().is_some() && own.all(|planned| planned.candidates.len() < 2) {
                 return Err(RunnerError::EmptyGrid(format!(
-                    "none of the algorithms named for {collective} serves communicators of these sizes"
+                    "none of the algorithms named for {collective} works on communicators of these sizes"
                 )));
             }
         }
-        if self.grid.mockups.is_some() {
+        if let Alternatives::Mockups(_) = self.grid.alternatives {
             // What has nothing to be compared with shows nothing.
             let (compared, alone): (Vec<_>, Vec<_>) = cells
                 .into_iter()
@@ -256,8 +258,7 @@ impl Planner<'_> {
             )));
         }
         let largest = ranks.last().copied().unwrap_or_default();
-        let nodes = ranks.iter().map(|ranks| (*ranks, self.layout.nodes(&self.survey.hosts, *ranks))).collect();
-        let placement = Placement { layout: self.layout, nodes, serving: Vec::new() };
+        let placement = Placement::new(self.layout, &self.survey.hosts, ranks.iter().copied());
         let separate = self.separate(&cells, launches);
         let mut patterns = self.patterns(&ranks);
         patterns.extend(
@@ -267,10 +268,25 @@ impl Planner<'_> {
                 .unwrap_or_default(),
         );
         let deployment = None;
-        Ok(Plan { cells, patterns, ranks: largest, launches, schedule, seed, separate, skipped, deployment, placement })
+        let mut plan = Plan {
+            cells,
+            patterns,
+            ranks: largest,
+            launches,
+            schedule,
+            seed,
+            separate,
+            skipped,
+            deployment,
+            placement,
+            arguments: self.grid.arguments,
+            arrivals: Vec::new(),
+        };
+        plan.sort_groups();
+        Ok(plan)
     }
 
-    /// The candidates that a collective is restricted to, if it is.
+    /// The candidates that a collective is restricted to, if any.
     fn only(&self, release: Release, collective: Collective) -> Result<Option<Vec<Candidate>>, RunnerError> {
         let named = self.grid.only.iter().filter(|(of, _)| *of == collective).map(|(_, name)| name.clone());
         let named: Vec<CandidateName> = named.collect();
@@ -280,7 +296,7 @@ impl Planner<'_> {
         named_candidates(release, collective, &named).map(Some).map_err(RunnerError::EmptyGrid)
     }
 
-    /// The reference algorithms that are wanted in a cell.
+    /// The requested reference algorithms for a cell.
     fn references(&self, cell: Cell, only: Option<&[Candidate]>) -> impl Iterator<Item = Reference> {
         let named = |reference: Reference| {
             only.map_or(self.grid.reference, |only| only.contains(&Candidate::Reference(reference)))
@@ -311,21 +327,27 @@ impl Planner<'_> {
         };
         // An algorithm of its own needs a launch of its own where it cannot be switched: no round would have both.
         let switchable = !self.survey.not_switchable.contains(&cell.collective);
-        let remedies = self.grid.mockups.as_ref().is_none_or(|mockups| mockups.remedies && switchable);
-        let (tuned, mut shared) =
-            if remedies { equivalent::share(release, cell, &choices) } else { (Vec::new(), Vec::new()) };
+        let is_tried = match &self.grid.alternatives {
+            Alternatives::Rules => true,
+            Alternatives::Mockups(mockups) => mockups.remedies && switchable,
+        };
+        let (tuned, mut shared) = if is_tried {
+            equivalent::share(release, cell, &choices, self.grid.arguments)
+        } else {
+            (Vec::new(), Vec::new())
+        };
         let references: Vec<Reference> = self.references(cell, only).collect();
-        let (references, same) = equivalent::share_references(cell, &references);
+        let (references, same) = equivalent::share_references(cell, &references, self.grid.arguments);
         shared.extend(same);
         let Selected { mockups, left_out } = self.mockups_of(cell);
         let mockups = mockups.into_iter().map(Candidate::Mockup);
         let candidates = std::iter::once(Candidate::Builtin).chain(tuned).chain(references).chain(mockups).collect();
-        CellPlan { cell, candidates, shared, left_out, weight: None }
+        CellPlan { shared, left_out, ..CellPlan::new(cell, candidates) }
     }
 
-    /// The mock-ups that a cell gets, and those that it cannot have.
+    /// The mock-ups of a cell, and those that it cannot have.
     fn mockups_of(&self, cell: Cell) -> Selected {
-        let Some(mockups) = &self.grid.mockups else { return Selected::default() };
+        let Alternatives::Mockups(mockups) = &self.grid.alternatives else { return Selected::default() };
         let mut sizes = self.grid.sizes.clone();
         sizes.sort_unstable();
         let wishes = Wishes {
@@ -339,7 +361,7 @@ impl Planner<'_> {
     }
 
     fn separate(&self, cells: &[CellPlan], launches: u32) -> Separate {
-        if self.grid.mockups.is_some() {
+        if let Alternatives::Mockups(_) = self.grid.alternatives {
             return Separate::default();
         }
         let all: BTreeSet<Collective> = cells.iter().map(|planned| planned.cell.collective).collect();

@@ -1,4 +1,4 @@
-//! The patterns of a plan: what the machine's numbers are found by, at the sizes of its messages.
+//! The patterns of a plan, for the parameters of the machine at its message sizes.
 
 use collrules_record::pattern::Shape;
 use collrules_record::plan::PatternPlan;
@@ -8,9 +8,9 @@ use collrules_record::{Cast, Pattern};
 use super::Planner;
 
 impl Planner<'_> {
-    /// Messages between the first rank and another one of its host, and between it and one of another host, as far as there
-    /// are such; rotations of each communicator size; the operation on all ranks at once, as reductions apply it. Those whose
-    /// buffers exceed the memory are left out, as the cells of that size are.
+    /// Messages between the first rank and one on its host, and between it and one on another host, if they exist;
+    /// rotations on each communicator size; and the operation on all ranks at once, as in reductions. Patterns whose
+    /// buffers exceed the memory are left out, as for cells.
     pub(super) fn patterns(&self, ranks: &[Ranks]) -> Vec<PatternPlan> {
         let Some(largest) = ranks.last().copied().filter(|_| self.grid.patterns || self.grid.reference) else {
             return Vec::new();
@@ -41,7 +41,7 @@ impl Planner<'_> {
         plans
     }
 
-    /// The first rank with the first other one of its host, and with the first one of another host.
+    /// The first rank with another one on its host, and with the first one on another host.
     fn pairs(&self, ranks: Ranks) -> Vec<Cast> {
         let order = self.layout.order(&self.survey.hosts);
         let hosts: Vec<&String> =
@@ -52,7 +52,7 @@ impl Planner<'_> {
     }
 }
 
-/// What the vectors of a rank take.
+/// Returns the size of a rank's vectors.
 fn memory(pattern: Pattern) -> Bytes {
     Bytes(match pattern.shape {
         Shape::PingPong

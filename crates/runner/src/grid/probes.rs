@@ -5,17 +5,17 @@ use collrules_record::plan::PatternPlan;
 use collrules_record::units::{Bytes, Ranks};
 use collrules_record::{Cast, Pattern};
 
-/// The size from which messages to two are: below the eager limit of btl/tcp, and long enough to see what a byte takes.
+/// Least size of messages to two ranks: below the eager limit of btl/tcp, and long enough to show the time of a byte.
 const LONG: Bytes = Bytes(32 << 10);
 
-/// How many pairs are timed while a rank is busy.
+/// Number of pairs that are timed while a rank is busy.
 const BUSY: usize = 4;
 
-/// With how many pairs of partners a rank sends to two.
+/// Number of pairs of partners to which a rank sends.
 const TRIPLETS: u32 = 6;
 
-/// The probes of ranks, each with at most so many partners, at these sizes and with empty messages. What exceeds the memory of a
-/// rank is left out.
+/// The probes of ranks, each with at most this many partners, at these sizes and with empty messages. Probes that
+/// exceed the memory of a rank are left out.
 pub(super) fn plans(ranks: u32, sizes: &[Bytes], memory: Bytes, partners: u32) -> Vec<PatternPlan> {
     let mut sizes: Vec<Bytes> = sizes.iter().copied().filter(|bytes| 2 * bytes.0 <= memory.0).collect();
     sizes.push(Bytes(0));
@@ -53,7 +53,7 @@ pub(super) fn plans(ranks: u32, sizes: &[Bytes], memory: Bytes, partners: u32) -
     plans
 }
 
-/// All pairs; where a rank would have too many partners, those at growing distances around the ring of ranks.
+/// All pairs; if a rank would have too many partners, pairs at growing distances around the ring of ranks.
 fn pairs(ranks: u32, partners: u32) -> Vec<Cast> {
     // A distance gives each rank two partners, but for half of the ring.
     let distances = (1..=ranks / 2).take((partners / 2).max(1) as usize);
@@ -72,7 +72,7 @@ fn pairs(ranks: u32, partners: u32) -> Vec<Cast> {
     casts
 }
 
-/// Each rank with pairs of near partners, of which round trips are timed.
+/// Each rank with pairs of near partners, whose round trips are timed too.
 fn triplets(ranks: u32) -> Vec<Cast> {
     let mut casts = Vec::new();
     if ranks < 3 {

@@ -1,16 +1,15 @@
-//! Message sizes and communicator sizes, and which of them can be measured.
+//! Message sizes and communicator sizes, and reasons why some cannot be measured.
 
-use collrules_record::cell::type_size;
 use collrules_record::units::{Bytes, MAX_BYTES, Ranks};
-use collrules_record::{Cell, Layout};
+use collrules_record::{Arguments, Cell, DataType, Layout};
 use collrules_rules::Collective;
 
 use crate::error::RunnerError;
 
-/// What the buffers of one rank may take unless the user says otherwise; OSU's benchmarks have the same bound.
+/// Default limit for the buffers of one rank; OSU's benchmarks have the same one.
 pub const DEFAULT_MEMORY: Bytes = Bytes(512 << 20);
 
-/// The communicator sizes to use: those that are wanted, or else the powers of two up to the slots at hand, and the
+/// The communicator sizes to use: the requested ones, or else the powers of two up to the available slots, and the
 /// slots themselves.
 pub fn communicator_sizes(wanted: &[Ranks], slots: Ranks, oversubscribe: bool) -> Result<Vec<Ranks>, RunnerError> {
     let mut ranks = wanted.to_vec();
@@ -25,7 +24,7 @@ pub fn communicator_sizes(wanted: &[Ranks], slots: Ranks, oversubscribe: bool) -
     ranks.dedup();
     match (ranks.first(), ranks.last()) {
         (Some(Ranks(0 | 1)), _) => {
-            Err(RunnerError::EmptyGrid("on 1 rank coll/tuned has nothing to choose; --np begins at 2".to_owned()))
+            Err(RunnerError::EmptyGrid("on 1 rank there is no algorithm to choose; --np begins at 2".to_owned()))
         }
         (_, Some(largest)) if *largest > slots && !oversubscribe => {
             Err(RunnerError::TooFewSlots { wanted: *largest, slots })
@@ -34,8 +33,8 @@ pub fn communicator_sizes(wanted: &[Ranks], slots: Ranks, oversubscribe: bool) -
     }
 }
 
-/// The communicators that fill one node, two nodes, four and so on, where all nodes have as many slots. Programs use these
-/// most, and powers of two miss them on nodes of 48 slots.
+/// The communicators that fill one node, two nodes, four and so on, if all nodes have equally many slots. Programs use
+/// these most, and powers of two miss them on nodes of 48 slots.
 pub fn full_nodes(layout: Layout, hosts: &[String]) -> Vec<Ranks> {
     let most = layout.most(hosts);
     let counts = layout.nodes(hosts, most).0;
@@ -48,8 +47,8 @@ pub fn full_nodes(layout: Layout, hosts: &[String]) -> Vec<Ranks> {
     }
 }
 
-/// What the buffers of a cell take on the rank that needs the most; reference algorithms need a vector of their own, and
-/// where they reduce a second one.
+/// Returns the memory of a cell's buffers on the rank that needs the most; reference algorithms need another vector,
+/// and two if they reduce.
 fn buffers(cell: Cell, with_reference: bool) -> Bytes {
     let own = match (with_reference, cell.collective) {
         (false, _) => 0,
@@ -63,7 +62,7 @@ fn buffers(cell: Cell, with_reference: bool) -> Bytes {
     Bytes(own.saturating_add(call_buffers(cell)))
 }
 
-/// What is handed to the call itself.
+/// Returns the memory of the buffers that the call itself gets.
 fn call_buffers(cell: Cell) -> u64 {
     let (message, ranks) = (cell.bytes.0, u64::from(cell.ranks.0));
     let all = message.saturating_mul(ranks);
@@ -84,18 +83,19 @@ fn call_buffers(cell: Cell) -> u64 {
     }
 }
 
-/// Why a cell is not measured, if it is not: its message is no whole number of elements, its buffers take more than
-/// `memory` on a rank, or an offset into them exceeds a C int.
+/// Returns the reason why a cell is not measured, if any: its message is not a whole number of elements, its buffers
+/// exceed `memory` on a rank, or an offset into them exceeds a C int.
 pub fn obstacle(cell: Cell, memory: Bytes) -> Option<String> {
-    obstacle_with(cell, false, memory)
+    obstacle_with(cell, false, DataType::default(), memory)
 }
 
-/// The same of a cell that may have reference algorithms among its candidates.
-pub(super) fn obstacle_with(cell: Cell, with_reference: bool, memory: Bytes) -> Option<String> {
-    let element = type_size(cell.collective);
+/// Like `obstacle`, for a cell that may have reference algorithms, and for reductions of this datatype.
+pub(super) fn obstacle_with(cell: Cell, with_reference: bool, data: DataType, memory: Bytes) -> Option<String> {
+    let element = Arguments { data, ..Arguments::default() }.type_size(cell.collective);
     let buffers = buffers(cell, with_reference);
     if !cell.bytes.0.is_multiple_of(element) {
-        Some(format!("the message is no multiple of the {element} B of MPI_INT, which reductions are called with"))
+        let data = data.mpi();
+        Some(format!("the message is no multiple of the {element} B of {data}, which reductions are called with"))
     } else if buffers > memory {
         Some(format!("the buffers would take {buffers} on a rank; --max-memory allows {memory}"))
     } else if buffers > MAX_BYTES {
@@ -138,11 +138,19 @@ mod tests {
     }
 
     #[test]
+    fn doubles_have_sizes_of_their_own() {
+        let refused =
+            |bytes| obstacle_with(cell(Collective::Allreduce, 4, bytes), false, DataType::Double, DEFAULT_MEMORY);
+        assert!(refused(12).is_some_and(|why| why.contains("8 B of MPI_DOUBLE")));
+        assert_eq!(refused(16), None);
+    }
+
+    #[test]
     fn buffers_are_bounded() {
         assert_eq!(buffers(cell(Collective::Alltoall, 64, 1 << 20), false), Bytes(128 << 20));
         assert_eq!(obstacle(cell(Collective::Alltoall, 64, 1 << 20), DEFAULT_MEMORY), None);
         let why = obstacle(cell(Collective::Alltoall, 64, 8 << 20), DEFAULT_MEMORY).expect("a gibibyte");
-        assert_eq!(why, "the buffers would take 1GiB on a rank; --max-memory allows 512MiB");
+        assert_eq!(why, "the buffers would take 1 GiB on a rank; --max-memory allows 512 MiB");
         assert!(obstacle(cell(Collective::Allgather, 4096, 1 << 20), Bytes(u64::MAX)).is_some(), "beyond a C int");
         // A vector to sum up in, and one for what arrives.
         assert_eq!(buffers(cell(Collective::Allreduce, 4, 1 << 20), true), Bytes(4 << 20));

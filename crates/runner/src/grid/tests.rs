@@ -1,19 +1,15 @@
-//! Grids of simulated clusters, whose survey lists every algorithm of a release.
+//! Tests of grids on simulated clusters, whose survey lists every algorithm of a release.
 
 use collrules_record::plan::PatternPlan;
 use collrules_record::units::{Bytes, Ranks, Seconds};
-use collrules_record::{Nodes, Pattern, options};
+use collrules_record::{Nodes, Pattern};
 
 use super::*;
 use crate::Backend;
 use crate::simulate::{Scenario, Simulation};
 
 fn grid(collectives: &[Collective]) -> Grid {
-    Grid {
-        collectives: collectives.to_vec(),
-        ranks: vec![Ranks(2), Ranks(3), Ranks(4)].into(),
-        ..options::read([""; 0]).expect("defaults")
-    }
+    Grid { collectives: collectives.to_vec(), ranks: vec![Ranks(2), Ranks(3), Ranks(4)].into(), ..Grid::default() }
 }
 
 fn of_bcast(name: &str) -> (Collective, CandidateName) {
@@ -32,8 +28,8 @@ fn planned(grid: &Grid, layout: Layout, survey: &Survey) -> Result<Plan, RunnerE
     Planner { grid, layout, oversubscribe: true, survey }.plan(3, Schedule::default(), 1)
 }
 
-/// A named algorithm runs as Open MPI runs it when it is forced: a chain with its fan-out of 4. On 2 ranks all send the
-/// same message, and scatter keeps everything.
+/// A named algorithm runs as when Open MPI is forced to use it: a chain with its fan-out of 4. On 2 ranks all send the
+/// same message, and scatter keeps all algorithms.
 #[test]
 fn algorithms_can_be_chosen() {
     let only = ["basic_linear", "chain", "6"].map(of_bcast).to_vec();
@@ -76,7 +72,7 @@ fn no_algorithm_is_forgotten() {
     }
 }
 
-/// What is shared stands for something that is measured in the same cell, and nothing is both.
+/// Shared choices refer to a measured one of the same cell, and no choice is both.
 #[test]
 fn what_is_shared_is_measured() {
     for release in Release::ALL {
@@ -92,7 +88,7 @@ fn what_is_shared_is_measured() {
     }
 }
 
-/// Everything planned can be written to a rules file of that release without breaking programs of that size.
+/// Every planned candidate can be written to a rules file of that release without breaking programs of that size.
 #[test]
 fn candidates_never_fail_or_hang() {
     use collrules_rules::call::Call;
@@ -141,7 +137,7 @@ fn what_is_left_out_is_named() {
     assert!(error.to_string().contains("no multiple of the 4 B of MPI_INT"), "{error}");
 }
 
-/// On request, or by name; where both send the same, one is measured.
+/// Reference algorithms are measured on request, or by name; if both send the same, one is measured.
 #[test]
 fn reference_algorithms_are_measured_on_request() {
     let both = [Collective::Bcast, Collective::Scatter, Collective::Alltoall];
@@ -208,7 +204,8 @@ fn patterns_are_planned_inside_a_host_and_between_hosts() {
     assert_eq!(of(&Grid { patterns: false, ..both }, Layout::Block), [""; 0]);
 }
 
-/// Two hosts of two slots; programs spend 6 s on pairs of one rank of each, 3 s on a host's two, 1 s on more ranks than there are.
+/// Two hosts of two slots; programs spend 6 s on pairs with one rank of each host, 3 s on two ranks of one host, 1 s on
+/// more ranks than exist.
 #[test]
 fn the_layout_of_programs_is_the_one_with_the_most_time() {
     let mut survey = survey(Release::V4_1);

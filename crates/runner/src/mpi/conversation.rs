@@ -1,4 +1,4 @@
-//! One MPI job from start to end: the task goes in, events come out, and a job that falls silent is ended.
+//! One MPI job from start to end: it gets a task and sends events, and is ended if it falls silent.
 
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -10,33 +10,34 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::processes;
-use super::running::{GRACE, Running, came_from_outside, described};
+use super::running::{GRACE, JobGuard, came_from_outside, described};
 use crate::error::RunnerError;
-use crate::wire::{Event, Job, MARK};
+use crate::wire::{MARK, WorkerEvent, WorkerRequest};
 
-/// How often a silent job is looked after.
+/// Interval between two checks of a silent job.
 const LOOK: Duration = Duration::from_millis(250);
 
-/// How long to wait for a sign of life beyond all patience: whoever was stopped and continued finds its time over
-/// before it has read what came meanwhile.
+/// Additional time to wait for a sign of life: a controller that was stopped and continued finds its time over before
+/// it has read the lines in between.
 const SECOND_LOOK: Duration = Duration::from_secs(1);
 
-/// How many of the job's own last lines go with an error.
+/// Number of the job's own last lines in an error.
 const KEPT_LINES: usize = 12;
 
-enum Line {
+enum OutputLine {
     Out(String),
     Err(String),
 }
 
-/// Runs the job. `react` sees each event and says what the job is doing now; its errors end the job, and so does `stop`.
-/// However this ends, no process of the job is left on this host.
+/// Runs the job. `react` gets each event and returns the job's activity; its errors end the job, and so does `stop`.
+/// `hear` gets all other lines that the job prints. However this ends, no process of the job is left on this host.
 pub(super) fn hold(
     mut command: Command,
-    job: &Job,
+    job: &WorkerRequest,
     patience: Duration,
     stop: &AtomicBool,
-    react: &mut dyn FnMut(Event) -> Result<String, RunnerError>,
+    hear: &mut dyn FnMut(&str),
+    react: &mut dyn FnMut(WorkerEvent) -> Result<String, RunnerError>,
 ) -> Result<(), RunnerError> {
     let job = serde_json::to_string(job).map_err(std::io::Error::other)?;
     let program = command.get_program().into();
@@ -44,15 +45,15 @@ pub(super) fn hold(
     // A group of its own: what a terminal sends on Ctrl-C comes here alone, and the job is ended in order.
     command.process_group(0);
     let child = command.spawn().map_err(|cause| RunnerError::CannotStart { program, cause })?;
-    let mut running = Running::new(child);
+    let mut running = JobGuard::new(child);
 
     let (lines, received) = mpsc::channel();
     let (stdout, stderr) = (running.child.stdout.take(), running.child.stderr.take());
-    stdout.into_iter().for_each(|pipe| listen(pipe, lines.clone(), Line::Out));
-    stderr.into_iter().for_each(|pipe| listen(pipe, lines.clone(), Line::Err));
+    stdout.into_iter().for_each(|pipe| listen(pipe, lines.clone(), OutputLine::Out));
+    stderr.into_iter().for_each(|pipe| listen(pipe, lines.clone(), OutputLine::Err));
     drop(lines);
-    // The pipe stays open until the job is over: its end tells the worker that nobody listens any more. A job that
-    // does not read is noticed by its silence, so that a failed write needs no handling of its own.
+    // The pipe stays open until the job is over: its end tells the worker that the controller is gone. A job that does
+    // not read is noticed by its silence, so that a failed write needs no handling of its own.
     let mut stdin = running.child.stdin.take();
     let writer = thread::spawn(move || {
         if let Some(pipe) = &mut stdin {
@@ -72,9 +73,10 @@ pub(super) fn hold(
             return Err(RunnerError::Interrupted);
         }
         let line = match received.recv_timeout(LOOK) {
-            Ok(Line::Out(line)) => line,
-            Ok(Line::Err(line)) => {
+            Ok(OutputLine::Out(line)) => line,
+            Ok(OutputLine::Err(line)) => {
                 silence = Silence::begins();
+                hear(&line);
                 keep(&mut tail, line);
                 continue;
             }
@@ -98,23 +100,24 @@ pub(super) fn hold(
         silence = Silence::begins();
         // Other output of the job may stand before the mark on the same line.
         let Some((before, text)) = line.split_once(MARK) else {
+            hear(&line);
             keep(&mut tail, line);
             continue;
         };
         if !before.is_empty() {
             keep(&mut tail, before.to_owned());
         }
-        let event: Event = serde_json::from_str(text).map_err(|error| RunnerError::BadEvent {
+        let event: WorkerEvent = serde_json::from_str(text).map_err(|error| RunnerError::BadEvent {
             line: text.chars().take(200).collect(),
             cause: error.to_string(),
         })?;
         if running.ranks.is_empty() {
-            // All ranks run before the first event. If mpirun dies, nobody will know any more whose they were.
+            // All ranks run before the first event. If mpirun dies, their origin cannot be found out any more.
             running.ranks = processes::descendants(running.pid());
         }
         match event {
-            Event::Failed { why } => failed = failed.or(Some(why)),
-            Event::Bye => done = true,
+            WorkerEvent::Failed { why } => failed = failed.or(Some(why)),
+            WorkerEvent::Bye => done = true,
             event => doing = Some(react(event)?),
         }
     }
@@ -136,10 +139,10 @@ pub(super) fn hold(
     }
 }
 
-/// How long a job has said nothing.
+/// Duration of a job's silence.
 struct Silence {
     since: Instant,
-    /// When patience was found to be over.
+    /// Time at which patience was found to be over.
     over: Option<Instant>,
 }
 
@@ -153,7 +156,7 @@ impl Silence {
     }
 }
 
-fn listen(pipe: impl Read + Send + 'static, lines: Sender<Line>, wrap: fn(String) -> Line) {
+fn listen(pipe: impl Read + Send + 'static, lines: Sender<OutputLine>, wrap: fn(String) -> OutputLine) {
     thread::spawn(move || {
         let mut reader = BufReader::new(pipe);
         let mut line = Vec::new();

@@ -1,4 +1,4 @@
-//! Launches as users start theirs: with a rules file put in force, or without anything of ours.
+//! Launches as users start theirs: with an active rules file, or without any settings of collrules.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -6,17 +6,18 @@ use std::env;
 use collrules_record::plan::DeployWay;
 use collrules_record::units::Ranks;
 use collrules_rules::deploy::{HAN_FILE, RULES_FILE};
+use collrules_rules::settings::{environment_name, variable};
 
 use super::launcher::Launcher;
 
-/// What Open MPI reads an MCA parameter from.
+/// Prefix of the variables from which Open MPI reads MCA parameters.
 const PREFIX: &str = "OMPI_MCA_";
 
-/// What a launch changes in the environment (a variable without a value is removed), and its command.
+/// Returns the changes of a launch to the environment (a variable without a value is removed), and its command.
 ///
-/// Without the file nothing is set, not even what every measuring launch has (`coll_tuned_use_dynamic_rules`), so that
-/// whichever component would serve the user serves. Both mpirun of 4.1 and that of 5.0 hand variables of this prefix on
-/// to ranks on other hosts (`tests/cli/virtual_cluster.rs`).
+/// Without the file nothing is set, not even the setting of every measuring launch (`coll_tuned_use_dynamic_rules`), so
+/// that calls use the component that the user would get. mpirun of 4.1 and of 5.0 pass variables with this prefix on to
+/// ranks on other hosts (`tests/cli/virtual_cluster.rs`).
 pub(super) fn start(
     launcher: &Launcher,
     way: DeployWay,
@@ -26,22 +27,25 @@ pub(super) fn start(
 ) -> (BTreeMap<String, Option<String>>, Vec<String>) {
     let changes = environment(settings, in_force && way == DeployWay::Environment);
     let mut options = Vec::new();
-    if in_force && way == DeployWay::CommandLine {
-        options.extend(settings.iter().map(|(name, value)| (name.clone(), value.clone())));
+    if in_force {
+        // mpirun hands no variables but its own on to other hosts.
+        let by_option = |name: &str| way == DeployWay::CommandLine || variable(name).is_some();
+        let named = settings.iter().filter(|(name, _)| by_option(name));
+        options.extend(named.map(|(name, value)| (name.clone(), value.clone())));
     }
     (changes, launcher.command(Some(ranks), &options))
 }
 
-/// What a launch changes in the environment so that settings are in force, or are not even where they are otherwise.
+/// Returns the changes to the environment that activate settings, or make sure that they are not active.
 pub fn environment(settings: &BTreeMap<String, String>, in_force: bool) -> BTreeMap<String, Option<String>> {
     let mut changes = switched_off(settings, |name| env::var(name).ok());
     if in_force {
-        changes.extend(settings.iter().map(|(name, value)| (format!("{PREFIX}{name}"), Some(value.clone()))));
+        changes.extend(settings.iter().map(|(name, value)| (environment_name(name), Some(value.clone()))));
     }
     changes
 }
 
-/// The variables to remove where the file is in force already in the environment of collrules: somebody has read env.sh.
+/// The variables to remove if the file is already active in the environment of collrules, such as by env.sh.
 fn switched_off(
     settings: &BTreeMap<String, String>,
     variable: impl Fn(&str) -> Option<String>,
@@ -52,7 +56,7 @@ fn switched_off(
     if ![RULES_FILE, HAN_FILE].into_iter().any(in_force) {
         return BTreeMap::new();
     }
-    let ours = settings.iter().map(|(name, value)| (format!("{PREFIX}{name}"), value));
+    let ours = settings.iter().map(|(name, value)| (environment_name(name), value));
     ours.filter(|(name, value)| variable(name).as_ref() == Some(*value)).map(|(name, _)| (name, None)).collect()
 }
 

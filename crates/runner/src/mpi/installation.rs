@@ -1,12 +1,13 @@
-//! Finding an Open MPI on this host, and where its parameter files are. Its own `ompi_info` is asked, since packagers put
-//! them where they like.
+//! Finding an Open MPI on this host and its parameter files, with its own `ompi_info`, since packagers choose their
+//! place.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use collrules_record::installed::Installation;
+use collrules_rules::settings::parameters::Parameters;
 
-use super::launcher::{in_path, open_mpi_version, own_libraries, with_libraries};
+use super::host::{in_path, open_mpi_version, own_libraries, with_libraries};
 use crate::error::RunnerError;
 
 /// The installation that a directory or an mpirun names; without one, that of the first mpirun in PATH.
@@ -20,15 +21,37 @@ pub fn find(named: Option<&Path>) -> Result<Installation, RunnerError> {
     let version = open_mpi_version(&mpirun)?;
     let found = std::path::absolute(&mpirun)?;
     let prefix = found.parent().and_then(Path::parent).unwrap_or(Path::new("/")).to_owned();
-    let ask = |what: &str, moved: bool| ask(&mpirun, &prefix, what, moved);
-    // One that was moved since it was built is told where it is, as its users have to.
-    let built = ask("prefix", false)?;
-    let same = |path: &Path| path.canonicalize().ok();
-    let moved = same(&built) != same(&prefix);
-    Ok(Installation { configuration: ask("sysconfdir", moved)?, prefix, version })
+    // A relocated installation needs its path, as it does for its users.
+    let moved = was_moved(&mpirun, &prefix)?;
+    Ok(Installation { configuration: ask(&mpirun, &prefix, "sysconfdir", moved)?, prefix, version })
 }
 
-/// What `ompi_info` beside mpirun says of one of its directories.
+/// A command that runs a program of this installation, even if it was moved.
+pub fn tool(openmpi: &Installation, program: &Path) -> Result<Command, RunnerError> {
+    let mpirun = openmpi.prefix.join("bin/mpirun");
+    let mut command = Command::new(program);
+    with_libraries(own_libraries(&mpirun).as_deref(), &mut command);
+    if was_moved(&mpirun, &openmpi.prefix)? {
+        command.env("OPAL_PREFIX", &openmpi.prefix);
+    }
+    Ok(command)
+}
+
+/// Reads the parameters that an installation has.
+pub fn parameters(openmpi: &Installation) -> Result<Parameters, RunnerError> {
+    let program = openmpi.prefix.join("bin/ompi_info");
+    let output = tool(openmpi, &program)?.args(["--all", "--parsable"]).output();
+    let output = output.map_err(|cause| RunnerError::CannotStart { program, cause })?;
+    Ok(Parameters::read(&String::from_utf8_lossy(&output.stdout), ""))
+}
+
+/// Returns true if an installation is not in the place that it was built for.
+fn was_moved(mpirun: &Path, prefix: &Path) -> Result<bool, RunnerError> {
+    let same = |path: &Path| path.canonicalize().ok();
+    Ok(same(&ask(mpirun, prefix, "prefix", false)?) != same(prefix))
+}
+
+/// Asks `ompi_info` next to mpirun for one of its directories.
 fn ask(mpirun: &Path, prefix: &Path, what: &str, moved: bool) -> Result<PathBuf, RunnerError> {
     let program = mpirun.with_file_name("ompi_info");
     let mut command = Command::new(&program);

@@ -2,72 +2,103 @@
 
 mod conversation;
 pub mod deployed;
+mod elf;
+mod host;
 pub mod installation;
 mod launcher;
 mod processes;
 pub mod program;
 mod running;
+pub mod worker;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use collrules_record::benchmark::{Benchmark, Line};
-use collrules_record::plan::Deployment;
+use collrules_record::benchmark::{Benchmark, BenchmarkLine};
+use collrules_record::plan::{DeployWay, Deployment};
 use collrules_record::units::Ranks;
-use collrules_record::{Candidate, Cell, Component, HanChoice, Layout, Plan, Survey, rival};
-use collrules_rules::RuleTable;
+use collrules_record::{Candidate, Cell, Component, Layout, Plan, Survey, competitor};
 use collrules_rules::emit::{self, Notes};
+use collrules_rules::settings::parameters::Parameters;
 use collrules_rules::steps::Steps;
+use collrules_rules::{Collective, Distribution, RuleTable};
 
-pub use launcher::{Launcher, Wishes};
+pub use launcher::{Launcher, LauncherOptions};
 
 use crate::backend::Backend;
 use crate::circumstances::{Circumstances, RULES_FILE, USE_RULES};
 use crate::error::RunnerError;
-use crate::launch::{LaunchKind, LaunchPlan};
+use crate::launch::LaunchPlan;
 use crate::scratch;
-use crate::wire::{CallEnd, Event, Job, PROTOCOL, Sent, Task};
+use crate::selection::{self, Log};
+use crate::wire::{CallEnd, PROTOCOL, Sent, Task, WorkerEvent, WorkerRequest};
 
-/// What each rank sent to each other in one call.
+/// Messages that each rank sent to each other in one call.
 pub type Traffic = Vec<BTreeMap<u32, Sent>>;
 
-/// What the calls of a cell's candidates sent, or why they cannot be counted.
+/// Messages of the calls of a cell's candidates, or the reason why they cannot be counted.
 pub type Counted = Result<Vec<Traffic>, String>;
 
 /// Launches `collrules-worker` under Open MPI's mpirun.
 #[derive(Debug)]
 pub struct MpiBackend {
     launcher: Launcher,
-    /// MCA settings of every launch after the survey, and of the files that switch the rules on.
+    /// MCA settings of every launch after the survey, and of the tuning's parameter files.
     pins: BTreeMap<String, String>,
-    /// Where rules files of single launches lie.
+    /// Those of them that leave out components whose calls end jobs, for launches without anything of ours as well.
+    left_out: BTreeMap<String, String>,
+    /// Directory for rules files of single launches.
     scratch: PathBuf,
     layout: Layout,
-    /// The slots at hand, once they are known.
+    /// The available slots, once they are known.
     slots: Ranks,
-    /// Whether the user's own settings switch rules on.
+    /// The host of each slot, once they are known.
+    hosts: Vec<String>,
+    /// True if the user's own settings switch rules on.
     deployed: bool,
 }
 
 impl MpiBackend {
-    /// A backend with this launcher, whose communicators take their ranks by this layout.
+    /// A backend with this launcher and this layout of communicators.
     pub fn new(launcher: Launcher, layout: Layout) -> Self {
-        Self { launcher, pins: BTreeMap::new(), scratch: PathBuf::from("."), layout, slots: Ranks(0), deployed: false }
+        Self {
+            launcher,
+            pins: BTreeMap::new(),
+            left_out: BTreeMap::new(),
+            scratch: PathBuf::from("."),
+            layout,
+            slots: Ranks(0),
+            hosts: Vec::new(),
+            deployed: false,
+        }
     }
 
-    /// The same with launches that add nothing to the user's own settings but the name of another rules file.
+    /// Returns the components that handle the collectives of all slots according to Open MPI's log, which names them
+    /// from 6.0 on. A component may still be replaced at its first call: only calls show the component that they use
+    /// ([`crate::serving`]).
+    pub fn list_serving(&self) -> Result<BTreeMap<Collective, String>, RunnerError> {
+        let command = self.launcher.command(None, &[("coll_base_verbose".to_owned(), "20".to_owned())]);
+        let mut listed = BTreeMap::new();
+        let mut hear = |line: &str| listed.extend(listed_component(line));
+        let mut react = |_| Ok("looking at the system".to_owned());
+        self.launcher.converse_hearing(&BTreeMap::new(), &command, &self.job(Task::Survey), &mut hear, &mut react)?;
+        Ok(listed)
+    }
+
+    /// Changes the backend so that launches change the user's own settings only by the name of a rules file.
     #[must_use]
     pub fn as_deployed(self) -> Self {
         Self { deployed: true, ..self }
     }
 
-    /// Where a parameter gets its value from, as far as `ompi_info` tells: a file with its line, or the environment.
+    /// Returns the source of a parameter's value according to `ompi_info`: a file with its line, or the environment.
     pub fn source_of(&self, parameter: &str) -> Option<String> {
         self.launcher.source_of(parameter)
     }
 
-    /// What every rank of a job that fills the slots finds when it is told to read this rules file; without one, what the
-    /// user's own settings come to.
+    /// Returns the settings on every rank of a job that fills the slots, with this rules file; without one, with the
+    /// user's settings.
     pub fn circumstances(&self, rules: Option<&Path>) -> Result<Vec<Circumstances>, RunnerError> {
         let settings = rules.map_or_else(Vec::new, |rules| self.settings(&rules.to_string_lossy()));
         let mut found = Vec::new();
@@ -75,30 +106,30 @@ impl MpiBackend {
             &self.launcher.command(None, &settings),
             &self.job(Task::Circumstances),
             &mut |event| {
-                if let Event::Circumstances(all) = event {
+                if let WorkerEvent::Circumstances(all) = event {
                     found = all;
                 }
                 Ok("looking at the settings of every rank".to_owned())
             },
         )?;
         if found.is_empty() {
-            return Err(RunnerError::WorkerFailed("it did not say what its settings are".to_owned()));
+            return Err(RunnerError::WorkerFailed("it did not report its settings".to_owned()));
         }
         Ok(found)
     }
 
-    /// The ranks to start for communicators of up to this size. mpirun fills the first hosts first, so that where all
-    /// hosts are wanted, all slots have to be filled.
+    /// The ranks to start for communicators of up to this size. mpirun fills the first hosts first, so all slots have
+    /// to be filled to get ranks on all hosts.
     fn job_ranks(&self, largest: Ranks) -> Ranks {
         if self.layout == Layout::Block { largest } else { largest.max(self.slots) }
     }
 
-    fn job(&self, task: Task) -> Job {
-        Job { protocol: PROTOCOL, task, layout: self.layout }
+    fn job(&self, task: Task) -> WorkerRequest {
+        WorkerRequest { protocol: PROTOCOL, task, layout: self.layout }
     }
 
-    /// Calls each point of a launch once, under a rules file if one is given, and returns what it sent: per cell and candidate, per rank, per receiver. The job runs with Open MPI's monitoring layer, and
-    /// fails where there is none.
+    /// Calls each point of a launch once, under a rules file if one is given, and returns its messages by cell and
+    /// candidate, rank, and receiver. The job needs Open MPI's monitoring layer.
     pub fn count(&mut self, plan: &LaunchPlan, rules: Option<&Path>) -> Result<Vec<Counted>, RunnerError> {
         let rules = rules.unwrap_or(Path::new("/dev/null")).to_string_lossy();
         let mut settings = self.settings(&rules);
@@ -108,14 +139,14 @@ impl MpiBackend {
         let mut doing = "starting to count".to_owned();
         self.launcher.converse(&command, &self.job(Task::Count(plan.clone())), &mut |event| {
             match event {
-                Event::Sent { cell, candidate, ranks } => {
+                WorkerEvent::Sent { cell, candidate, ranks } => {
                     let planned = &plan.cells[cell];
                     doing = format!("counting after {} in {}", planned.candidates[candidate], planned.cell);
                     if let Ok(counted) = &mut counted[cell] {
                         counted.push(ranks);
                     }
                 }
-                Event::Uncounted { cell, why } => counted[cell] = Err(why),
+                WorkerEvent::Uncounted { cell, why } => counted[cell] = Err(why),
                 _ => {}
             }
             Ok(doing.clone())
@@ -123,38 +154,31 @@ impl MpiBackend {
         Ok(counted)
     }
 
-    /// The MCA settings of a launch that reads a rules file, and no other.
+    /// The MCA settings of a launch that reads this rules file and no other.
     fn settings(&self, rules: &str) -> Vec<(String, String)> {
-        let mut settings: Vec<(String, String)> =
-            self.pins.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
+        // mpirun of 4.1 refuses a parameter that is listed twice.
+        let mut settings = self.pins.clone();
         if !self.deployed {
-            settings.push((USE_RULES.to_owned(), "1".to_owned()));
+            settings.insert(USE_RULES.to_owned(), "1".to_owned());
         }
-        settings.push((RULES_FILE.to_owned(), rules.to_owned()));
-        settings
+        settings.insert(RULES_FILE.to_owned(), rules.to_owned());
+        settings.into_iter().collect()
     }
 
-    fn measuring_command(
-        &self,
-        ranks: Ranks,
-        rules: Option<&Path>,
-        parameters: BTreeMap<String, String>,
-    ) -> Vec<String> {
+    fn measuring_command(&self, ranks: Ranks, rules: Option<&Path>) -> Vec<String> {
         // An empty file is no rules file: one that the site has set up would compete with the choices under test.
         let rules = rules.unwrap_or(Path::new("/dev/null"));
-        let mut settings = self.settings(&rules.to_string_lossy());
-        settings.retain(|(name, _)| !parameters.contains_key(name));
-        settings.extend(parameters);
+        let settings = self.settings(&rules.to_string_lossy());
         self.launcher.command(Some(self.job_ranks(ranks)), &settings)
     }
 
-    /// Runs a benchmark in one launch, with this rules file in force if there is one. `report` is given each line as it
+    /// Runs a benchmark in one launch, with this rules file active if there is one. `report` gets each line as it
     /// comes; an error from it ends the launch.
     pub fn benchmark(
         &self,
         benchmark: &Benchmark,
         rules: Option<&Path>,
-        report: &mut dyn FnMut(Line) -> Result<(), RunnerError>,
+        report: &mut dyn FnMut(BenchmarkLine) -> Result<(), RunnerError>,
     ) -> Result<(), RunnerError> {
         let settings = match (rules, benchmark.candidate) {
             (Some(rules), _) => self.settings(&rules.to_string_lossy()),
@@ -162,16 +186,12 @@ impl MpiBackend {
             (None, Candidate::Builtin) => Vec::new(),
             (None, _) => self.settings("/dev/null"),
         };
-        let mut settings = settings;
-        if let Candidate::Han(HanChoice::Settings(parameters)) = benchmark.candidate {
-            settings.extend(parameters.pins(benchmark.collective));
-        }
         let command = self.launcher.command(Some(benchmark.ranks), &settings);
         let mut doing = "starting the benchmark".to_owned();
         self.launcher.converse(&command, &self.job(Task::Benchmark(benchmark.clone())), &mut |event| {
             match event {
-                Event::Benchmarking(length) => doing = format!("calling {}", benchmark.cell(length)),
-                Event::Benchmarked(line) => report(line)?,
+                WorkerEvent::Benchmarking(length) => doing = format!("calling {}", benchmark.cell(length)),
+                WorkerEvent::Benchmarked(line) => report(line)?,
                 _ => {}
             }
             Ok(doing.clone())
@@ -183,25 +203,30 @@ impl MpiBackend {
         &self,
         plan: &LaunchPlan,
         task: Task,
-        report: &mut dyn FnMut(Event) -> Result<(), RunnerError>,
+        report: &mut dyn FnMut(WorkerEvent) -> Result<(), RunnerError>,
     ) -> Result<(), RunnerError> {
         let rules = one_rule(plan)?.map(|text| scratch::file(&self.scratch, "rule", &text)).transpose()?;
-        let (changes, command) = match &plan.kind {
-            LaunchKind::Deployed { way, settings, in_force } => {
-                deployed::start(&self.launcher, *way, settings, *in_force, self.job_ranks(plan.ranks))
+        let deployment = plan.deployment.as_ref().filter(|_| plan.launch.is_as_users_do());
+        let (changes, command) = match deployment {
+            Some(Deployment { way, settings, .. }) => {
+                let in_force = plan.launch.is_deployed();
+                let (mut changes, command) =
+                    deployed::start(&self.launcher, *way, settings, in_force, self.job_ranks(plan.ranks));
+                changes.extend(deployed::environment(&self.left_out, true));
+                (changes, command)
             }
-            LaunchKind::Together | LaunchKind::Alone(_) => {
+            None => {
                 let rules = rules.as_ref().map(|file| file.path());
-                (BTreeMap::new(), self.measuring_command(plan.ranks, rules, parameters(plan)))
+                (BTreeMap::new(), self.measuring_command(plan.ranks, rules))
             }
         };
         let mut doing = "starting to measure".to_owned();
         self.launcher.converse_in(&changes, &command, &self.job(task), &mut |event| {
             match &event {
-                Event::Checking { cell, candidate } => {
+                WorkerEvent::Checking { cell, candidate } => {
                     doing = format!("checking {} in {}", plan.turn(*cell, *candidate), plan.subject(*cell));
                 }
-                Event::Visiting { cell } => doing = format!("timing {}", plan.subject(*cell)),
+                WorkerEvent::Visiting { cell } => doing = format!("timing {}", plan.subject(*cell)),
                 _ => {}
             }
             report(event)?;
@@ -210,17 +235,18 @@ impl MpiBackend {
     }
 }
 
-/// The MCA settings of a launch whose candidate is made of them.
-fn parameters(plan: &LaunchPlan) -> BTreeMap<String, String> {
-    let LaunchKind::Alone(Candidate::Han(HanChoice::Settings(settings))) = plan.kind else { return BTreeMap::new() };
-    let collectives = plan.cells.iter().map(|planned| planned.cell.collective);
-    collectives.flat_map(|collective| settings.pins(collective)).collect()
+/// The component in a line of the log, such as `coll:base:comm_select: communicator MPI_COMM_WORLD rank 0 bcast -> han`
+/// (`coll_base_comm_select.c` of 6.0).
+fn listed_component(line: &str) -> Option<(Collective, String)> {
+    let (_, rest) = line.split_once("coll:base:comm_select: communicator MPI_COMM_WORLD rank 0 ")?;
+    let (collective, component) = rest.split_once(" -> ")?;
+    Some((collective.trim().parse().ok()?, component.trim().to_owned()))
 }
 
-/// The text of a file whose one rule serves every call of a launch's collectives; none where nothing, or the builtin,
-/// shall rule.
+/// Returns the text of a file whose one rule applies to every call of a launch's collectives; none if the launch is not
+/// for one choice of coll/tuned.
 fn one_rule(plan: &LaunchPlan) -> Result<Option<String>, RunnerError> {
-    let LaunchKind::Alone(Candidate::Tuned(choice)) = plan.kind else { return Ok(None) };
+    let Some(Candidate::Tuned(choice)) = plan.launch.alone() else { return Ok(None) };
     let mut table = RuleTable::new();
     for planned in &plan.cells {
         table.set(planned.cell.collective, Steps::constant(Steps::constant(choice)));
@@ -245,10 +271,10 @@ impl Backend for MpiBackend {
         let mut found = None;
         self.launcher.converse(&command, &self.job(Task::Survey), &mut |event| {
             match event {
-                Event::Hello { protocol, .. } if protocol != PROTOCOL => {
+                WorkerEvent::Hello { protocol, .. } if protocol != PROTOCOL => {
                     return Err(RunnerError::Protocol { worker: protocol, ours: PROTOCOL });
                 }
-                Event::Survey(survey) => found = Some(survey),
+                WorkerEvent::Survey(survey) => found = Some(survey),
                 _ => {}
             }
             Ok("looking at the system".to_owned())
@@ -262,6 +288,7 @@ impl Backend for MpiBackend {
             });
         }
         self.slots = survey.slots();
+        self.hosts.clone_from(&survey.hosts);
         Ok(survey)
     }
 
@@ -270,7 +297,7 @@ impl Backend for MpiBackend {
             let Deployment { way, settings, .. } = deployment;
             return deployed::start(&self.launcher, *way, settings, true, self.job_ranks(plan.ranks)).1;
         }
-        self.measuring_command(plan.ranks, None, BTreeMap::new())
+        self.measuring_command(plan.ranks, None)
     }
 
     fn use_scratch(&mut self, directory: &Path) {
@@ -280,7 +307,7 @@ impl Backend for MpiBackend {
     fn measure(
         &mut self,
         plan: &LaunchPlan,
-        report: &mut dyn FnMut(Event) -> Result<(), RunnerError>,
+        report: &mut dyn FnMut(WorkerEvent) -> Result<(), RunnerError>,
     ) -> Result<(), RunnerError> {
         self.run_plan(plan, Task::Measure(plan.clone()), report)
     }
@@ -288,7 +315,7 @@ impl Backend for MpiBackend {
     fn trial(
         &mut self,
         plan: &LaunchPlan,
-        report: &mut dyn FnMut(Event) -> Result<(), RunnerError>,
+        report: &mut dyn FnMut(WorkerEvent) -> Result<(), RunnerError>,
     ) -> Result<(), RunnerError> {
         self.run_plan(plan, Task::Trial(plan.clone()), report)
     }
@@ -300,8 +327,8 @@ impl Backend for MpiBackend {
         let mut doing = format!("loading {}", rules.display());
         self.launcher.converse(&command, &self.job(Task::Probe(calls.to_vec())), &mut |event| {
             match event {
-                Event::Calling { call } => doing = format!("calling {} under {}", calls[call], rules.display()),
-                Event::Probed(probed) => outcomes = Some(probed),
+                WorkerEvent::Calling { call } => doing = format!("calling {} with {}", calls[call], rules.display()),
+                WorkerEvent::Probed(probed) => outcomes = Some(probed),
                 _ => {}
             }
             Ok(doing.clone())
@@ -327,11 +354,11 @@ impl Backend for MpiBackend {
         let command = self.launcher.command(Some(self.job_ranks(ranks)), &self.settings(&rules.to_string_lossy()));
         let job = self.job(Task::Serving { calls: calls.to_vec(), without: without.to_vec() });
         let mut outcomes = Vec::new();
-        let mut doing = "asking which component serves".to_owned();
+        let mut doing = "asking which component runs".to_owned();
         self.launcher.converse(&command, &job, &mut |event| {
             match event {
-                Event::Calling { call } => doing = format!("asking which component serves {}", calls[call]),
-                Event::Served(served) => outcomes = served,
+                WorkerEvent::Calling { call } => doing = format!("asking which component runs {}", calls[call]),
+                WorkerEvent::Served(served) => outcomes = served,
                 _ => {}
             }
             Ok(doing.clone())
@@ -339,16 +366,93 @@ impl Backend for MpiBackend {
         if outcomes.len() == calls.len() && outcomes.iter().all(|row| row.len() == without.len()) {
             Ok(outcomes)
         } else {
-            Err(RunnerError::WorkerFailed("it did not say which component serves every call".to_owned()))
+            Err(RunnerError::WorkerFailed("it did not report which component runs every call".to_owned()))
+        }
+    }
+
+    fn parameters(&self) -> Result<Parameters, RunnerError> {
+        self.launcher.parameters()
+    }
+
+    fn values(
+        &mut self,
+        settings: &BTreeMap<String, String>,
+        names: &[String],
+    ) -> Result<Vec<BTreeMap<String, String>>, RunnerError> {
+        let (changes, command) = deployed::start(&self.launcher, DeployWay::Environment, settings, true, self.slots);
+        let mut found = Vec::new();
+        self.launcher.converse_in(&changes, &command, &self.job(Task::Parameters(names.to_vec())), &mut |event| {
+            if let WorkerEvent::Parameters(all) = event {
+                found = all;
+            }
+            Ok("reading parameters on every rank".to_owned())
+        })?;
+        if found.is_empty() {
+            return Err(RunnerError::WorkerFailed("it did not report the values of parameters".to_owned()));
+        }
+        Ok(found)
+    }
+
+    fn limit_silence(&mut self, patience: Duration) -> Option<Duration> {
+        self.launcher.limit_silence(patience)
+    }
+
+    fn log_selections(&mut self, rules: &Path, calls: &[Cell]) -> Result<Option<Log>, RunnerError> {
+        let ranks = calls.iter().map(|call| call.ranks).max().unwrap_or(Ranks(2));
+        let mut settings = self.settings(&rules.to_string_lossy());
+        settings.push((selection::LOG.0.to_owned(), selection::LOG.1.to_owned()));
+        let command = self.launcher.command(Some(self.job_ranks(ranks)), &settings);
+        let mut log = Log::default();
+        let mut doing = format!("loading {}", rules.display());
+        let mut react = |event| {
+            if let WorkerEvent::Calling { call } = event {
+                doing = format!("calling {} with {}", calls[call], rules.display());
+            }
+            Ok(doing.clone())
+        };
+        let job = self.job(Task::Probe(calls.to_vec()));
+        self.launcher.converse_hearing(&BTreeMap::new(), &command, &job, &mut |line| log.hear(line), &mut react)?;
+        Ok(Some(log))
+    }
+
+    fn distribution(&self, ranks: Ranks) -> Distribution {
+        match self.layout.nodes(&self.hosts, ranks) {
+            nodes if !nodes.are_several() => Distribution::SingleNode,
+            nodes if nodes.share() => Distribution::Any,
+            _ => Distribution::OnePerNode,
         }
     }
 
     fn pin(&mut self, pins: &BTreeMap<String, String>) -> BTreeMap<String, String> {
-        let all = rival::beside(&self.pins, pins);
+        let all = competitor::beside(&self.pins, pins);
         std::mem::replace(&mut self.pins, all)
+    }
+
+    fn leave_out(&mut self, pins: &BTreeMap<String, String>) {
+        self.left_out.extend(pins.clone());
+        self.pin(pins);
     }
 
     fn set_pins(&mut self, pins: BTreeMap<String, String>) {
         self.pins = pins;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_the_log_name_components() {
+        let line = "[vm:7] coll:base:comm_select: communicator MPI_COMM_WORLD rank 0 reduce_scatter_block -> tuned";
+        assert_eq!(listed_component(line), Some((Collective::ReduceScatterBlock, "tuned".to_owned())));
+        for other in [
+            "[vm:7] coll:base:comm_select: communicator MPI_COMM_WORLD rank 1 bcast -> tuned",
+            "[vm:7] coll:base:comm_select: communicator MPI_COMM_SELF rank 0 bcast -> self",
+            "[vm:7] coll:base:comm_select: communicator MPI_COMM_WORLD rank 0 ibcast -> libnbc",
+            "[vm:7] coll:base:comm_select: selecting  tuned, priority  30, Enabled",
+        ] {
+            assert_eq!(listed_component(other), None, "{other}");
+        }
     }
 }

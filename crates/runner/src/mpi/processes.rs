@@ -1,5 +1,5 @@
-//! The processes of a job on this host, so that none of them stays behind. Those of other hosts are in the care of Open
-//! MPI's daemons there, which end them when mpirun is gone.
+//! The processes of a job on this host, so that none of them is left. Those on other hosts are ended by Open MPI's
+//! daemons when mpirun is gone.
 
 use std::fs;
 use std::thread;
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-/// A process. The time of its start tells it from a later one with the same number.
+/// A process. The time of its start distinguishes it from a later one with the same number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Process {
     pid: i32,
@@ -27,7 +27,7 @@ struct Stat {
     start: u64,
 }
 
-/// What Linux says of a process (proc(5), `/proc/pid/stat`); nothing on other systems.
+/// Reads the state of a process on Linux (proc(5), `/proc/pid/stat`); none on other systems.
 fn stat(pid: i32) -> Option<Stat> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name stands in parentheses and may hold anything; the fields after it count from 3.
@@ -38,7 +38,7 @@ fn stat(pid: i32) -> Option<Stat> {
     Some(Stat { state, parent, start })
 }
 
-/// All processes that descend from one, without itself.
+/// All descendants of a process, without itself.
 pub(super) fn descendants(ancestor: i32) -> Vec<Process> {
     let numbers = fs::read_dir("/proc").into_iter().flatten().flatten();
     let all: Vec<(Process, i32)> = numbers
@@ -56,7 +56,7 @@ pub(super) fn descendants(ancestor: i32) -> Vec<Process> {
     found
 }
 
-/// Gives processes some time to end by themselves, and kills those that don't.
+/// Gives processes some time to end by themselves, and then kills the rest.
 pub(super) fn see_off(processes: &[Process], grace: Duration) {
     let deadline = Instant::now() + grace;
     while processes.iter().any(|process| process.is_alive()) && Instant::now() < deadline {

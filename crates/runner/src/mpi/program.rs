@@ -1,4 +1,4 @@
-//! A user's own job: a command line of mpirun or srun, which is carried out as it is, with variables for its ranks.
+//! A user's own job: a command line of mpirun or srun, run unchanged, with variables for its ranks.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -13,34 +13,35 @@ use std::time::{Duration, Instant};
 
 use collrules_record::Seconds;
 
-use super::launcher::{in_path, open_mpi_version};
-use super::running::Running;
+use super::elf::is_static;
+use super::host::{in_path, open_mpi_version};
+use super::running::JobGuard;
 use crate::error::RunnerError;
 
-/// The variable that names libraries for the loader to load first.
+/// The variable with libraries that the loader loads first.
 pub const PRELOAD: &str = "LD_PRELOAD";
 
 /// Names of Open MPI's launcher.
 const MPIRUN: [&str; 6] = ["mpirun", "mpiexec", "orterun", "prterun", "mpirun.openmpi", "mpiexec.openmpi"];
 
-/// The variable that says the same as srun's `--export`.
+/// The variable with the same effect as srun's `--export`.
 const SRUN_EXPORT: &str = "SLURM_EXPORT_ENV";
 
-/// How often to look whether a job is over.
+/// Interval between two checks that a job is over.
 const LOOK: Duration = Duration::from_millis(2);
 
 /// A user's own job.
 #[derive(Clone, Debug)]
-pub struct Program {
+pub struct UserJob {
     words: Vec<String>,
-    /// Whether mpirun starts it, and not srun.
+    /// True if mpirun starts it, false if srun does.
     by_mpirun: bool,
 }
 
-/// A list of variables that srun hands on.
+/// A list of variables that srun passes on.
 struct Export {
     list: String,
-    /// Its place among the words, and what stands before it there; none where it is a variable.
+    /// Its place among the words, with the text before it; none if it is a variable.
     place: Option<(usize, &'static str)>,
 }
 
@@ -50,23 +51,23 @@ impl Export {
     }
 }
 
-/// How a job ended.
+/// End of a job.
 #[derive(Clone, Copy, Debug)]
-pub struct Ended {
-    /// What the launcher left.
+pub struct JobEnd {
+    /// Exit status of the launcher.
     pub status: ExitStatus,
-    /// How long it took, starting included.
+    /// Duration, starting included.
     pub took: Seconds,
 }
 
-impl Ended {
-    /// The code for whoever waits, as shells make it: 128 and the number of the signal, where a signal ended the job.
+impl JobEnd {
+    /// The exit code, as shells define it: 128 plus the number of the signal if a signal ended the job.
     pub fn code(&self) -> i32 {
         self.status.code().unwrap_or_else(|| 128 + self.status.signal().unwrap_or(0))
     }
 }
 
-impl Program {
+impl UserJob {
     /// A command line that starts an Open MPI job.
     pub fn new(words: &[String]) -> Result<Self, RunnerError> {
         let not = |why: &str| Err(RunnerError::NotAJob { words: words.join(" "), why: why.to_owned() });
@@ -94,7 +95,7 @@ impl Program {
         Ok(program)
     }
 
-    /// What srun hands on to the ranks instead of its whole environment.
+    /// Returns the list of variables that srun passes on to the ranks instead of its whole environment.
     fn export(&self) -> Option<Export> {
         if self.by_mpirun {
             return None;
@@ -122,11 +123,11 @@ impl Program {
         &self.words
     }
 
-    /// The command with these variables for the ranks, and these in the environment of the launcher, which hands on what
-    /// Open MPI reads itself.
+    /// The command with these variables for the ranks, and these in the environment of the launcher, which passes on
+    /// those that Open MPI reads.
     ///
-    /// mpirun gets `-x`, so that it is not preloaded into itself; in each part of a command line of several programs. srun
-    /// hands its environment on, or what `--export` names, to which these are added.
+    /// mpirun gets `-x` in each part of its command line, so that nothing is preloaded into mpirun itself. srun passes
+    /// its environment on, or the variables in `--export`, to which these are added.
     pub fn command(&self, ranks: &BTreeMap<String, String>, own: &BTreeMap<String, Option<String>>) -> Command {
         let mut words = self.words.clone();
         let mut command = Command::new(&words[0]);
@@ -171,7 +172,7 @@ impl Program {
         command
     }
 
-    /// The first program of the command line that is linked statically, so that nothing can be preloaded into it.
+    /// The first statically linked program of the command line, into which nothing can be preloaded.
     pub fn static_program(&self) -> Option<PathBuf> {
         self.words[1..].iter().filter_map(|word| in_path(Path::new(word))).find(|file| is_static(file))
     }
@@ -183,7 +184,7 @@ fn export(command: &mut Command, variables: &[(&String, &String)]) {
     }
 }
 
-/// Takes what the user preloads into the ranks out of the command line.
+/// Removes the user's own preloaded libraries from the command line, and returns them.
 fn take_preload(words: &mut Vec<String>) -> Option<String> {
     let mut found = None;
     while let Some(place) = words.windows(2).position(|pair| {
@@ -195,35 +196,17 @@ fn take_preload(words: &mut Vec<String>) -> Option<String> {
     found
 }
 
-/// Whether a file is a program without a loader: an ELF executable without an interpreter.
-fn is_static(file: &Path) -> bool {
-    let Ok(bytes) = fs::read(file) else { return false };
-    // 64-bit, little endian; types 2 and 3 are programs. Libraries have no interpreter either, but nobody starts them.
-    if bytes.len() < 64 || !bytes.starts_with(b"\x7fELF\x02\x01") || !matches!(bytes[16], 2 | 3) {
-        return false;
-    }
-    let number = |at: usize, size: usize| {
-        let field = bytes.get(at..at + size)?;
-        Some(field.iter().rev().fold(0u64, |number, byte| number << 8 | u64::from(*byte)) as usize)
-    };
-    let headers = || Some((number(32, 8)?, number(54, 2)?, number(56, 2)?));
-    let Some((first, size, count)) = headers() else { return false };
-    let kinds: Option<Vec<usize>> = (0..count).map(|place| number(first.checked_add(place * size)?, 4)).collect();
-    // PT_INTERP is 3.
-    kinds.is_some_and(|kinds| !kinds.contains(&3))
-}
-
-/// Runs a job to its end, with the input and output that the command has. Ends it where `stop` is set, or after `limit`,
-/// and then there is no result.
-pub fn run(command: &mut Command, stop: &AtomicBool, limit: Option<Duration>) -> Result<Option<Ended>, RunnerError> {
+/// Runs a job to its end, with the input and output that the command has. Ends it, without a result, if `stop` is set
+/// or after `limit`.
+pub fn run(command: &mut Command, stop: &AtomicBool, limit: Option<Duration>) -> Result<Option<JobEnd>, RunnerError> {
     let program = PathBuf::from(command.get_program());
     let begin = Instant::now();
     let child = command.spawn().map_err(|cause| RunnerError::CannotStart { program, cause })?;
-    let mut running = Running::new(child);
+    let mut running = JobGuard::new(child);
     loop {
         if let Some(status) = running.child.try_wait()? {
             running.left = true;
-            return Ok(Some(Ended { status, took: Seconds(begin.elapsed().as_secs_f64()) }));
+            return Ok(Some(JobEnd { status, took: Seconds(begin.elapsed().as_secs_f64()) }));
         }
         if stop.load(Ordering::Relaxed) {
             running.end();
@@ -237,7 +220,7 @@ pub fn run(command: &mut Command, stop: &AtomicBool, limit: Option<Duration>) ->
     }
 }
 
-/// Lets a command write into files and read nothing.
+/// Redirects a command's output to files and its input from nothing.
 pub fn kept_apart(command: &mut Command, stdout: &Path, stderr: &Path) -> io::Result<()> {
     use std::os::unix::process::CommandExt;
     command.stdin(Stdio::null()).stdout(fs::File::create(stdout)?).stderr(fs::File::create(stderr)?);
@@ -250,11 +233,11 @@ pub fn kept_apart(command: &mut Command, stdout: &Path, stderr: &Path) -> io::Re
 mod tests {
     use super::*;
 
-    fn program(words: &str) -> Program {
-        Program { words: words.split(' ').map(str::to_owned).collect(), by_mpirun: !words.starts_with("srun") }
+    fn program(words: &str) -> UserJob {
+        UserJob { words: words.split(' ').map(str::to_owned).collect(), by_mpirun: !words.starts_with("srun") }
     }
 
-    fn line(program: &Program, ranks: &[(&str, &str)]) -> String {
+    fn line(program: &UserJob, ranks: &[(&str, &str)]) -> String {
         let ranks = ranks.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         let command = program.command(&ranks, &BTreeMap::new());
         let words = std::iter::once(command.get_program()).chain(command.get_args());
@@ -271,7 +254,7 @@ mod tests {
         assert!(command.get_envs().any(|(name, value)| name == "A" && value.is_some_and(|value| value == "1")));
     }
 
-    /// Where srun hands on what is named alone, what is set for the ranks is named as well.
+    /// If srun passes on only named variables, those set for the ranks are added.
     #[test]
     fn what_srun_hands_on_by_name_includes_what_is_set_here() {
         let said = |words: &str| {
@@ -297,16 +280,10 @@ mod tests {
     fn only_launchers_are_launchers() {
         for (words, why) in [("ls -l", "neither mpirun nor srun"), ("mpirun", "names no program"), ("", "neither")] {
             let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
-            let error = Program::new(&words).expect_err("no job").to_string();
+            let error = UserJob::new(&words).expect_err("no job").to_string();
             assert!(error.contains(why), "{error}");
         }
-        assert!(Program::new(&[]).expect_err("no job").to_string().contains("empty"));
-    }
-
-    #[test]
-    fn programs_with_a_loader_are_not_static() {
-        assert!(!is_static(&env::current_exe().expect("this test")));
-        assert!(!is_static(Path::new("/etc/hostname")) && !is_static(Path::new("/nonexistent")));
+        assert!(UserJob::new(&[]).expect_err("no job").to_string().contains("empty"));
     }
 
     #[test]

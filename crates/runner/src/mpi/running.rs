@@ -10,22 +10,22 @@ use nix::unistd::Pid;
 
 use super::processes::{self, Process};
 
-/// How long a job may take to end after it was done, or was told to end.
+/// Maximum time for a job to end after it was done or asked to end.
 pub(super) const GRACE: Duration = Duration::from_secs(15);
 
-/// How long ranks may outlive their mpirun.
+/// Maximum time that ranks may outlive their mpirun.
 const RANKS_GRACE: Duration = Duration::from_secs(3);
 
-/// A job that is ended when nobody waits for it any more, whatever happens here.
-pub(super) struct Running {
+/// A job that is ended when this value is dropped.
+pub(super) struct JobGuard {
     pub(super) child: Child,
     /// The other processes of the job on this host, as far as known.
     pub(super) ranks: Vec<Process>,
-    /// Whether it did all it was asked and ended by itself.
+    /// True if it finished its task and ended by itself.
     pub(super) left: bool,
 }
 
-impl Running {
+impl JobGuard {
     pub(super) fn new(child: Child) -> Self {
         Self { child, ranks: Vec::new(), left: false }
     }
@@ -38,7 +38,7 @@ impl Running {
         !matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// Waits for the end, and brings it about where it does not come.
+    /// Waits for the end, and enforces it after a time.
     pub(super) fn wait(&mut self) -> std::io::Result<Option<ExitStatus>> {
         let deadline = Instant::now() + GRACE;
         while Instant::now() < deadline {
@@ -51,7 +51,7 @@ impl Running {
         Ok(None)
     }
 
-    /// Asks mpirun to end its job, which takes the ranks along; kills it, and them, where it does not listen.
+    /// Asks mpirun to end its job with all ranks; kills them all if it does not.
     pub(super) fn end(&mut self) {
         if !self.is_over() {
             self.ranks.extend(processes::descendants(self.pid()));
@@ -60,7 +60,7 @@ impl Running {
                 let _ = kill(Pid::from_raw(self.pid()), signal);
             };
             tell(Signal::SIGTERM);
-            // Somebody may have stopped it, and then it hears nothing before it goes on.
+            // It may have been stopped, and then it gets no other signal before it continues.
             tell(Signal::SIGCONT);
         }
         let deadline = Instant::now() + GRACE;
@@ -76,7 +76,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for JobGuard {
     fn drop(&mut self) {
         if !self.left {
             self.end();
@@ -84,15 +84,15 @@ impl Drop for Running {
     }
 }
 
-/// Whether a signal ended mpirun itself, or a rank by the hand of somebody: calls don't bring SIGHUP, SIGINT or SIGTERM
-/// upon themselves. SIGKILL may come from a system that is out of memory, for which a call may be to blame. mpirun exits
-/// with 128 and the number of the signal that ended a rank.
+/// Returns true if a signal ended mpirun itself, or an external signal ended a rank: calls do not cause SIGHUP, SIGINT
+/// or SIGTERM. SIGKILL may come from a system that is out of memory, which a call may have caused. mpirun exits with
+/// 128 and the number of the signal that ended a rank.
 pub(super) fn came_from_outside(status: Option<ExitStatus>) -> bool {
     let by_hand = [Signal::SIGHUP, Signal::SIGINT, Signal::SIGTERM].map(|signal| 128 + signal as i32);
     status.is_some_and(|status| status.signal().is_some() || status.code().is_some_and(|code| by_hand.contains(&code)))
 }
 
-/// How mpirun ended, for people.
+/// Describes the end of mpirun, for people.
 pub(super) fn described(status: Option<ExitStatus>) -> String {
     let Some(status) = status else { return "it had to be killed".to_owned() };
     match status.code().map(|code| Signal::try_from(code - 128)) {

@@ -1,7 +1,7 @@
-//! When a cell is precise, and which of its candidates rest or are dropped.
+//! State of a cell: its precision, and which of its candidates rest or are dropped.
 //!
-//! The visit is the unit: rounds of one visit repeat whatever stays through it. What is kept of a visit is the median
-//! of its rounds per candidate, so that memory is bounded by the number of visits.
+//! The visit is the unit of replication, since rounds of one visit share its disturbances. Only the median of its
+//! rounds per candidate is kept, so memory is bounded by the number of visits.
 
 use std::collections::BTreeSet;
 
@@ -9,85 +9,85 @@ use collrules_record::Candidate;
 use collrules_record::Estimate;
 use collrules_record::estimate::median;
 use collrules_record::plan::Schedule;
-use collrules_record::policy::Assumptions;
-use collrules_rules::Choice;
+use collrules_record::question::{Group, TEST_VISITS};
 
-use super::standing::Standing;
 use super::visit::{LEVEL, Visit};
 use crate::launch::{Effort, LaunchCell};
 use crate::wire::RankTimes;
 
-/// With fewer visits no interval of the median has its level, and the extremes of the calls stand for it.
-pub(super) const LEAST_VISITS: usize = 6;
+/// Least number of visits for an interval; with fewer, the extremes of the calls are used instead.
+pub(super) const LEAST_VISITS: usize = TEST_VISITS as usize;
 
-/// How many times the slowest call of the best the fastest call of a candidate has to take to be dropped on few visits.
+/// Ratio of a candidate's fastest call to the best one's slowest call above which it is dropped on few visits.
 const EARLY_FACTOR: f64 = 2.0;
 
-/// The same on a single call, which says something only where calls take longer than any hiccup of the system.
+/// Like [`EARLY_FACTOR`], for a single call, which counts only if calls take longer than any hiccup of the system.
 const SINGLE_FACTOR: f64 = 4.0;
 
-/// Calls of so many seconds are long.
+/// Least duration of long calls, in seconds.
 const LONG_CALL: f64 = 5e-3;
 
-/// By so many seconds a check has to be longer than the best one's to say anything: on processors that others use as well,
-/// whatever goes on may keep a short call waiting for tens of milliseconds.
+/// Least difference between a check and the best one that counts, in seconds: on shared processors, a short call may
+/// wait for tens of milliseconds.
 const HICCUP: f64 = 50e-3;
 
-/// How many times the best one's check one of that length has to take for a candidate to be dropped.
+/// Ratio of a check to the best one of the group above which a candidate is dropped, if it is longer by more than
+/// chance ([`HICCUP`], or [`SECONDS`] if connections were not set up before).
 const CHECK_FACTOR: f64 = 3.0;
 
-/// Calls of so many seconds are so much longer than what setting up connections takes that the first one says as much as any
-/// other, and so long that a budget pays for few.
+/// Duration, in seconds, above which connection set-up is negligible, so the first call is a valid sample, and above
+/// which a budget pays for few calls.
 pub(super) const SECONDS: f64 = 0.5;
 
-/// Where calls take seconds, the time that is left has to pay for so many visits: six make a test, and more a sure one.
+/// Number of visits that the remaining time has to allow if calls take seconds: a test needs six, and is surer with
+/// more.
 const PAID_VISITS: f64 = 10.0;
 
-/// So many rivals of the builtin stay whatever they take.
+/// Number of the builtin's competitors that stay in any case.
 const LEAST_RIVALS: usize = 2;
 
-/// What certainly takes so many times the time of the best is dropped for good: between launches of one job on one
-/// machine, medians differ by less in 99 of 100 cells (measured on Summit and PEAK, public data of ORNL).
+/// Certain ratio to the time of the best above which a candidate is dropped for good: between launches on one machine,
+/// medians differ by less in 99 of 100 cells (measured on Summit and PEAK, public data of ORNL).
 const FINAL_FACTOR: f64 = 2.0;
 
-/// What needs an assumption that is not made is dropped if it takes so many times the time of a candidate that does not, on whatever
-/// evidence: the run chooses it in no case.
+/// Ratio to the time of a permitted candidate above which one that needs an assumption is dropped, on any evidence: the
+/// run never chooses it.
 const NEEDLESS_FACTOR: f64 = 1.1;
 
-/// What is known about a cell in a launch.
+/// State of a cell in a launch.
 #[derive(Clone, Debug)]
 pub(super) struct CellState {
-    /// Seconds that one round of all candidates took at last.
+    /// Seconds of the last round of all candidates.
     pub(super) round_cost: f64,
     pub(super) visits: u32,
-    /// Rounds done, those without result included.
+    /// Number of rounds, including those without a result.
     pub(super) rounds: u32,
     pub(super) effort: Effort,
-    /// Candidates still timed. They were timed in the same visits.
+    /// Candidates that are still timed, all in the same visits.
     pub(super) active: Vec<usize>,
-    /// How many of them it takes to learn something: two to compare, or the only one that there is.
+    /// Number of them that is needed: two to compare, or the only one.
     pub(super) needed: usize,
-    /// Whether earlier launches checked all candidates, so that no check has to tell what a round takes.
+    /// True if earlier launches checked all candidates, so no check is needed to estimate a round.
     pub(super) is_known: bool,
-    /// Whether earlier launches showed that calls take seconds.
+    /// True if earlier launches showed that calls take seconds.
     pub(super) takes_seconds: bool,
-    /// Whether candidates are compared, beginning with the builtin; the casts of a pattern are timed each for itself.
+    /// True if candidates are compared, beginning with the builtin; the casts of a pattern are not compared.
     pub(super) is_compared: bool,
-    /// Candidates that stay whatever they take: the builtin, and what is left of it when another component is out of
-    /// the way. All others are compared with them.
-    references: Vec<usize>,
-    standings: Vec<Standing>,
-    /// Candidates that a file may ask for: only of these may all that is known be that they are slow.
+    /// The group in which each candidate races.
+    groups: Vec<Group>,
+    /// Number of visits before precision can end the cell.
+    least_visits: u32,
+    /// Candidates that a file may choose; only these may be dropped merely for being slow.
     choices: Vec<usize>,
     points: Vec<PointState>,
 }
 
-/// What is known about a candidate: rank maxima in seconds.
+/// State of a candidate: rank maxima in seconds.
 #[derive(Clone, Debug, Default)]
 struct PointState {
     /// The median of each visit.
     medians: Vec<f64>,
-    /// Calls that were timed, and the check if it was long.
+    /// Number of timed calls, with the check if it was long.
     calls: usize,
     fastest: f64,
     slowest: f64,
@@ -102,13 +102,9 @@ impl PointState {
 }
 
 impl CellState {
-    pub(super) fn new(planned: &LaunchCell, assumptions: Assumptions) -> Self {
+    pub(super) fn new(planned: &LaunchCell) -> Self {
         let candidates = planned.candidates.len();
-        let is_reference = |place: &usize| {
-            let candidate = planned.candidates[*place];
-            candidate.choice() == Some(Choice::BUILTIN) && !matches!(candidate, Candidate::Han(_))
-        };
-        let standing = |one: &Candidate| Standing::of(planned.cell.collective, *one, assumptions);
+        let group = |one: &Candidate| planned.question.group(planned.cell.collective, *one);
         let is_choice = |place: &usize| matches!(planned.candidates[*place], Candidate::Tuned(_) | Candidate::Han(_));
         Self {
             round_cost: planned.round.map_or(0.0, |round| round.0),
@@ -120,14 +116,14 @@ impl CellState {
             active: (0..candidates).collect(),
             needed: candidates.min(2),
             is_compared: true,
-            references: (0..candidates).filter(is_reference).collect(),
-            standings: planned.candidates.iter().map(standing).collect(),
+            groups: planned.candidates.iter().map(group).collect(),
+            least_visits: planned.least_visits,
             choices: (0..candidates).filter(is_choice).collect(),
             points: vec![PointState { fastest: f64::INFINITY, ..PointState::default() }; candidates],
         }
     }
 
-    /// What is known about a pattern that so many casts carry out.
+    /// Returns the state of a pattern with this many casts.
     pub(super) fn of_casts(casts: usize) -> Self {
         Self {
             round_cost: 0.0,
@@ -139,19 +135,19 @@ impl CellState {
             active: (0..casts).collect(),
             needed: 1,
             is_compared: false,
-            references: Vec::new(),
-            standings: vec![Standing::Any; casts],
+            groups: vec![Group::Permitted; casts],
+            least_visits: 1,
             choices: Vec::new(),
             points: vec![PointState { fastest: f64::INFINITY, ..PointState::default() }; casts],
         }
     }
 
-    /// Whether something can be learnt: nothing can be compared where the builtin or everything else failed.
+    /// Returns true if timing is useful: nothing can be compared if the builtin or everything else failed.
     pub(super) fn is_worth_timing(&self) -> bool {
         (!self.is_compared || self.active.first() == Some(&0)) && self.active.len() >= self.needed
     }
 
-    /// Takes in a visit.
+    /// Adds a visit.
     pub(super) fn note(&mut self, visit: &Visit, rounds: &[Vec<RankTimes>]) {
         self.visits += 1;
         // Rounds that were planned and gave no result count too: nothing may go on forever.
@@ -164,16 +160,16 @@ impl CellState {
         }
     }
 
-    /// Takes in what checks took, and removes candidates that took so much longer than the best that timing their calls,
-    /// which would take most of the launch, would be a waste. Only those that are `familiar`, or take seconds more, can be
-    /// judged by it, and the fastest stays in any case, so that there is something to compare.
+    /// Adds the durations of checks, and removes candidates whose checks took much longer than the best, since timing
+    /// them would take most of the launch. Only candidates that are `familiar`, or take seconds longer, are judged in
+    /// this way. The fastest one always stays, so that there is something to compare.
     pub(super) fn drop_hopeless(&mut self, checks: &[f64], familiar: impl Fn(usize) -> bool) -> Vec<(usize, String)> {
         let took = |place: usize| checks.get(place).copied().unwrap_or_default();
         let by_check = |a: &usize, b: &usize| took(*a).total_cmp(&took(*b));
-        let stays = self.rivals().min_by(by_check);
-        // How many times the best of a standing it took, where the best took so much less that this was no chance.
-        let times = |place: usize, standing: Standing| {
-            let best = took(self.best(standing, |other| Some(took(other)))?);
+        let stays = self.competitors().min_by(by_check);
+        // How many times the leader of a group it took, where the leader took so much less that this was no chance.
+        let times = |place: usize, group: Group| {
+            let best = took(self.leader(group, |other| Some(took(other)))?);
             let chance = if familiar(place) { HICCUP } else { SECONDS };
             (best > LONG_CALL && took(place) > best + chance).then(|| took(place) / best)
         };
@@ -181,17 +177,17 @@ impl CellState {
             .active
             .iter()
             .filter_map(|place| {
-                let own = self.standings[*place];
-                let needless = || times(*place, Standing::Any).is_some_and(|factor| factor > NEEDLESS_FACTOR);
+                let own = if *place == 0 { Group::Permitted } else { self.groups[*place] };
+                let needless = || times(*place, Group::Permitted).is_some_and(|factor| factor > NEEDLESS_FACTOR);
                 let factor = times(*place, own)?;
-                Some((*place, factor, factor > CHECK_FACTOR || own == Standing::Assuming && needless()))
+                Some((*place, factor, factor > CHECK_FACTOR || own == Group::NeedsAssumption && needless()))
             })
             .collect();
         let mut beaten = Vec::new();
         for (place, factor, is_out) in longer {
-            let is_rival = self.choices.contains(&place) && !self.references.contains(&place) && Some(place) != stays;
+            let is_rival = self.choices.contains(&place) && Some(place) != stays;
             if is_rival && is_out {
-                beaten.push((place, format!("its check took {factor:.2} times that of the best")));
+                beaten.push((place, format!("its check took {factor:.2} times as long as that of the best")));
             } else {
                 self.points[place].note(took(place));
             }
@@ -200,28 +196,30 @@ impl CellState {
         beaten
     }
 
-    /// Where calls take seconds, removes the slowest by their checks until `left` seconds pay for enough visits to what stays:
-    /// a visit to each of them all would leave no time for a second one, and one shows nothing.
+    /// If calls take seconds, removes the slowest by their checks until `left` seconds allow enough visits to the rest:
+    /// a visit to all of them would leave no time for a second one, and one visit shows nothing.
     pub(super) fn drop_unpaid(&mut self, checks: &[f64], left: f64) -> Vec<(usize, String)> {
         let took = |place: usize| checks.get(place).copied().unwrap_or_default();
-        let mut rivals: Vec<usize> = self.rivals().filter(|place| self.choices.contains(place)).collect();
-        rivals.sort_by(|a, b| took(*a).total_cmp(&took(*b)));
-        let Some(best) = rivals.first().map(|place| took(*place)).filter(|best| *best > SECONDS) else {
+        let mut competitors: Vec<usize> = self.competitors().filter(|place| self.choices.contains(place)).collect();
+        competitors.sort_by(|a, b| took(*a).total_cmp(&took(*b)));
+        let Some(best) = competitors.first().map(|place| took(*place)).filter(|best| *best > SECONDS) else {
             return Vec::new();
         };
-        let others: f64 = self.active.iter().filter(|place| !rivals.contains(place)).map(|place| took(*place)).sum();
+        let others: f64 =
+            self.active.iter().filter(|place| !competitors.contains(place)).map(|place| took(*place)).sum();
         let mut spare = left / PAID_VISITS - others;
         let mut unpaid = Vec::new();
-        // The fastest of each standing come first.
+        // The fastest of each group come first.
         let mut seen = BTreeSet::new();
         let (first, rest): (Vec<usize>, Vec<usize>) =
-            rivals.into_iter().partition(|place| seen.insert(self.standings[*place]));
+            competitors.into_iter().partition(|place| seen.insert(self.groups[*place]));
         for (rank, place) in first.into_iter().chain(rest).enumerate() {
             spare -= took(place);
             if spare < 0.0 && rank >= LEAST_RIVALS {
                 let factor = took(place) / best;
-                let why =
-                    format!("its check took {factor:.2} times that of the best, and the time pays for no more calls");
+                let why = format!(
+                    "its check took {factor:.2} times as long as that of the best, and there is no time for more calls"
+                );
                 unpaid.push((place, why));
             }
         }
@@ -229,54 +227,55 @@ impl CellState {
         unpaid
     }
 
-    /// Removes candidates that are so much slower than the best that no later launch has to ask; the builtin, which all
-    /// are compared with, stays.
+    /// Removes candidates that are so much slower than the leader of their group that later launches need not time
+    /// them; the builtin stays.
     pub(super) fn drop_beaten(&mut self) -> Vec<(usize, String)> {
         let medians = self.medians();
-        let fastest = |standing: Standing| self.best(standing, |other| medians[other]);
+        let fastest = |group: Group| self.leader(group, |other| medians[other]);
         let times_the_best = |candidate: usize| {
-            let (low, factor) = self.certain_ratio(candidate, fastest(self.standings[candidate])?)?;
+            let (low, factor) = self.certain_ratio(candidate, fastest(self.groups[candidate])?)?;
             (low > factor).then_some(low)
         };
         let times_a_safe_one = |candidate: usize| {
-            let needs_more = self.standings[candidate] == Standing::Assuming;
-            let (low, _) = self.certain_ratio(candidate, fastest(Standing::Any).filter(|_| needs_more)?)?;
+            let needs_more = self.groups[candidate] == Group::NeedsAssumption;
+            let (low, _) = self.certain_ratio(candidate, fastest(Group::Permitted).filter(|_| needs_more)?)?;
             (low > NEEDLESS_FACTOR).then_some(low)
         };
         let beaten: Vec<(usize, String)> = self
-            .rivals()
+            .competitors()
             .filter_map(|candidate| {
                 let low = times_the_best(candidate).or_else(|| times_a_safe_one(candidate))?;
                 let calls = self.points[candidate].calls;
-                Some((candidate, format!("at least {low:.2} times the best after {calls} calls")))
+                Some((candidate, format!("it takes at least {low:.2} times as long as the best, after {calls} calls")))
             })
             .collect();
         self.active.retain(|candidate| !beaten.iter().any(|(out, _)| out == candidate));
         beaten
     }
 
-    /// Lets candidates rest for this launch that are certainly this many times as slow as the best.
+    /// Lets candidates rest for this launch if they are certainly slower than the leader of their group by this factor.
     pub(super) fn rest(&mut self, factor: f64) {
         let medians = self.medians();
         let low = |candidate: usize| {
-            let best = self.best(self.standings[candidate], |other| medians[other])?;
+            let best = self.leader(self.groups[candidate], |other| medians[other])?;
             self.ratio(candidate, best)?.low
         };
         let resting: Vec<usize> =
-            self.rivals().filter(|candidate| low(*candidate).is_some_and(|low| low > factor.ln())).collect();
+            self.competitors().filter(|candidate| low(*candidate).is_some_and(|low| low > factor.ln())).collect();
         self.active.retain(|candidate| !resting.contains(candidate));
     }
 
-    /// Whether the cell needs no more visits in this launch.
+    /// Returns true if the cell needs no more visits in this launch.
     pub(super) fn is_finished(&self, settings: &Schedule) -> bool {
+        let is_enough = (self.effort == Effort::Least && self.visits > 0)
+            || (self.rounds >= settings.min_rounds && self.is_precise(settings.precision));
         self.rounds >= settings.max_rounds
             || self.active.len() < self.needed
-            || (self.effort == Effort::Least && self.visits > 0)
-            || (self.rounds >= settings.min_rounds && self.is_precise(settings.precision))
+            || (is_enough && self.visits >= self.least_visits)
     }
 
-    /// Whether the intervals are narrow: those of all times, or those of all gains over the builtin, which are narrower
-    /// where something disturbs all candidates alike.
+    /// Returns true if all intervals of times, or all of gains over the builtin, are narrow. Those of gains are
+    /// narrower if a disturbance affects all candidates alike.
     fn is_precise(&self, precision: f64) -> bool {
         let time = |candidate: usize| Estimate::median(&self.points[candidate].medians, LEVEL)?.relative_half_width();
         let gain = |candidate: usize| {
@@ -284,28 +283,28 @@ impl CellState {
             Some((ratio.high? - ratio.low?) / 2.0)
         };
         let narrow = |width: Option<f64>| width.is_some_and(|width| width <= precision);
-        self.is_compared && self.rivals().all(|candidate| narrow(gain(candidate)))
+        self.is_compared && self.competitors().all(|candidate| narrow(gain(candidate)))
             || self.active.iter().all(|candidate| narrow(time(*candidate)))
     }
 
-    fn rivals(&self) -> impl Iterator<Item = usize> {
-        self.active.iter().copied().filter(|candidate| !self.references.contains(candidate))
+    fn competitors(&self) -> impl Iterator<Item = usize> {
+        let stays = |candidate: &usize| matches!(self.groups[*candidate], Group::Default | Group::Fallback);
+        self.active.iter().copied().filter(move |candidate| !stays(candidate))
     }
 
-    /// By candidate, the median over its visits.
+    /// For each candidate, the median over its visits.
     fn medians(&self) -> Vec<Option<f64>> {
         self.points.iter().map(|point| median(&mut point.medians.clone())).collect()
     }
 
-    /// The active candidate with the smallest time of those for whose sake one of this standing may be dropped.
-    fn best(&self, own: Standing, time: impl Fn(usize) -> Option<f64>) -> Option<usize> {
-        let timed = self.active.iter().filter(|other| self.standings[**other].outdoes(own));
+    /// The fastest active candidate of those that may eliminate one of this group.
+    fn leader(&self, group: Group, time: impl Fn(usize) -> Option<f64>) -> Option<usize> {
+        let timed = self.active.iter().filter(|other| self.groups[**other].may_eliminate(group));
         let timed = timed.filter_map(|other| Some((*other, time(*other)?)));
         timed.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(other, _)| other)
     }
 
-    /// How many times the best a candidate takes at least, and how much that has to be for it to be dropped on such
-    /// evidence.
+    /// Returns the certain ratio of a candidate to the best, and the ratio above which it is dropped on such evidence.
     fn certain_ratio(&self, candidate: usize, best: usize) -> Option<(f64, f64)> {
         if let Some(low) = self.ratio(candidate, best).and_then(|ratio| ratio.low) {
             return Some((low.exp(), FINAL_FACTOR));
@@ -321,7 +320,7 @@ impl CellState {
     }
 
     /// The median over visits of the logarithm of a candidate's time over another's; the interval's ends are missing
-    /// where the visits are too few.
+    /// with too few visits.
     fn ratio(&self, candidate: usize, other: usize) -> Option<Estimate> {
         let (mine, others) = (&self.points[candidate].medians, &self.points[other].medians);
         let logs: Vec<f64> = mine.iter().zip(others).map(|(mine, other)| (mine / other).ln()).collect();

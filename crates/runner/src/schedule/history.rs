@@ -1,48 +1,48 @@
-//! What the launches so far say, and where the next one spends its time.
+//! Results of the launches so far, and the division of the next one's time.
 //!
-//! Whatever stays the same through a launch (placement, memory, connections) is sampled once per launch, so that more
-//! calls in one launch cannot average it out. After each launch, cells are sorted: those that are decided get one visit
-//! in the next launch, which would show a launch that says otherwise; those whose launches disagree get more than
-//! others; and candidates that every launch shows to be beaten are not timed any more.
+//! Properties of a launch (placement, memory, connections) are sampled once per launch, so more calls in one launch
+//! cannot average them out. After each launch, decided cells get one visit in the next one, which would reveal a
+//! disagreement; cells whose launches disagree get more visits; and candidates that every launch shows to be beaten are
+//! no longer timed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::estimate::median;
-use collrules_record::plan::{Plan, Schedule};
-use collrules_record::sample::{Ended, EndedPoint, Row};
+use collrules_record::plan::{CellPlan, Plan, Schedule};
+use collrules_record::question::{Group, Question};
+use collrules_record::sample::{EndReason, EndedPoint, Row};
 use collrules_record::{Candidate, Cell, Estimate, Seconds};
 
 use super::cell::LEAST_VISITS;
 use super::first_share;
-use super::standing::Standing;
 use super::visit::LEVEL;
-use crate::launch::{Effort, LaunchCell, LaunchKind, LaunchPlan};
-use crate::wire::Event;
+use crate::launch::{Effort, LaunchCell, LaunchPlan};
+use crate::wire::WorkerEvent;
 
-/// After a single launch a gain, or a loss, has to be this much to count as decided: in nine of ten cells launches
-/// differ by less (public data of Summit, 1.22).
+/// Least gain or loss that counts as decided after a single launch: in nine of ten cells launches differ by less
+/// (public data of Summit, 1.22).
 const ONE_LAUNCH_MARGIN: f64 = 1.2;
 
-/// How many deviations between launches a decision keeps from the threshold.
+/// Least distance of a decision from the threshold, in deviations between launches.
 const DECISIVE_DEVIATIONS: f64 = 2.0;
 
-/// What takes so many times the time of the best in each of two launches or more may be beaten ...
+/// Ratio to the time of the best above which, in each of two launches or more, a candidate may be beaten ...
 const BEATEN_IN_EACH: f64 = 1.25;
 
-/// ... and is if that is also so many deviations between launches: by chance alone, less than one launch in 40, and
-/// it takes two.
+/// ... and is, if the distance also exceeds this many deviations between launches. By chance this happens in less than
+/// one launch of 40, and it takes two.
 const BEATEN_DEVIATIONS: f64 = 2.5;
 
-/// Two candidates within this factor are as good as each other.
+/// Largest factor between equally good candidates.
 const ALIKE: f64 = 1.03;
 
-/// What was measured so far in a campaign, and what is to be measured next.
+/// Measurements of a campaign so far, from which the next launch is planned.
 #[derive(Clone, Debug)]
 pub(crate) struct History {
     plan: Plan,
     cells: BTreeMap<Cell, CellHistory>,
     ended: BTreeSet<(Cell, Candidate)>,
-    /// Seconds that finished launches and the one under way took by their own account.
+    /// Seconds that finished launches and the current one report.
     past: f64,
     current: f64,
     launches: u32,
@@ -55,12 +55,12 @@ pub(crate) struct History {
 struct CellHistory {
     /// The medians of finished visits, with their launch.
     visits: Vec<(u32, BTreeMap<Candidate, f64>)>,
-    /// The visit under way: launch, number, calls.
+    /// The current visit: launch, number, calls.
     current: Option<(u32, u32, BTreeMap<Candidate, Vec<f64>>)>,
 }
 
 impl History {
-    /// Of a campaign that has measured nothing yet, and in which all is measured together.
+    /// The history of a campaign without measurements, in which all candidates are measured together.
     pub(crate) fn new(plan: &Plan) -> Self {
         let (cells, ended) = (BTreeMap::new(), BTreeSet::new());
         Self { plan: plan.clone(), cells, ended, past: 0.0, current: 0.0, launches: 0, spread: None }
@@ -85,31 +85,31 @@ impl History {
                 Row::Ended(point) => {
                     self.ended.insert((point.cell, point.candidate));
                 }
-                // Nobody decides by them where to spend time.
+                // No decision about spending time uses them.
                 Row::Pattern(_) | Row::EndedCast(_) => {}
             }
         }
     }
 
-    /// Takes note that a launch was cut short: its time is spent, and another will continue it.
+    /// Records that a launch was cut short: its time is spent, and another will continue it.
     pub(crate) fn cut(&mut self) {
         self.past += std::mem::take(&mut self.current);
     }
 
-    /// Takes note of seconds that launches of an earlier session took by their own account.
+    /// Adds the seconds that launches of an earlier session report.
     pub(crate) fn charge(&mut self, seconds: f64) {
         self.past += seconds;
     }
 
-    /// Takes note of the time that a launch has taken.
-    pub(crate) fn watch(&mut self, event: &Event) {
-        if let Event::Visited { at, .. } | Event::Opened { at, .. } = event {
+    /// Adds the time that a launch has taken.
+    pub(crate) fn watch(&mut self, event: &WorkerEvent) {
+        if let WorkerEvent::Visited { at, .. } | WorkerEvent::Opened { at, .. } = event {
             self.current = *at;
         }
     }
 
-    /// Ends a launch: closes its visits, and returns the points that are beaten in every launch so far, to be recorded
-    /// under its number.
+    /// Ends a launch: closes its visits, and returns the points beaten in every launch so far, to be recorded under its
+    /// number.
     pub(crate) fn close(&mut self, launch: u32) -> Vec<EndedPoint> {
         self.past += self.current;
         self.current = 0.0;
@@ -120,17 +120,18 @@ impl History {
         let mut beaten = Vec::new();
         for (cell, history) in self.cells.iter().filter(|_| !self.plan.schedule.keep_slow) {
             for (candidate, factor, launches) in history.beaten(&self.ranking(*cell), least) {
-                let why = format!("{factor:.2} times the best or more in each of {launches} launches");
-                beaten.push(EndedPoint { launch, cell: *cell, candidate, ended: Ended::Dropped(why) });
+                let why =
+                    format!("it takes at least {factor:.2} times as long as the best in each of {launches} launches");
+                beaten.push(EndedPoint { launch, cell: *cell, candidate, ended: EndReason::Dropped(why) });
             }
         }
         self.ended.extend(beaten.iter().map(|point| (point.cell, point.candidate)));
         beaten
     }
 
-    /// The plan of a launch that begins after `elapsed`; none if nothing is left to measure, or no time.
+    /// The plan of a launch that begins after `elapsed`; none if nothing is left to measure or no time remains.
     ///
-    /// One that continues a launch that was cut short (`begun`) is made in any case, for what that one has not seen.
+    /// A launch that was cut short (`begun`) is continued in any case, for the cells that it has not visited.
     pub(crate) fn next(
         &self,
         launch: u32,
@@ -144,7 +145,10 @@ impl History {
             let effort = self.effort(planned.cell, &self.plan.schedule);
             let candidates: Vec<Candidate> = candidates.collect();
             let round = self.long_round(planned.cell, &candidates).map(Seconds);
-            LaunchCell { cell: planned.cell, candidates, effort, round, weight: planned.weight }
+            let least_visits = self.least_visits(planned, launch);
+            let CellPlan { cell, weight, lateness, .. } = *planned;
+            let question = planned.question.clone();
+            LaunchCell { cell, candidates, question, least_visits, effort, round, weight, lateness }
         });
         let comparable = |planned: &LaunchCell| {
             planned.candidates.first() == Some(&Candidate::Builtin) && planned.candidates.len() > 1
@@ -160,16 +164,15 @@ impl History {
             schedule: self.schedule(launch, elapsed, begun)?,
             // Orders of its own.
             seed: self.plan.seed.wrapping_add(u64::from(launch) << 32),
-            kind: self.plan.deployment.clone().map_or(LaunchKind::Together, |deployment| LaunchKind::Deployed {
-                way: deployment.way,
-                settings: deployment.settings,
-                in_force: true,
-            }),
+            launch: self.plan.shared(launch),
+            deployment: self.plan.deployment.clone(),
             placement: self.plan.placement.clone(),
+            arguments: self.plan.arguments,
+            arrivals: self.plan.arrivals.clone(),
         })
     }
 
-    /// The time of a launch: its part of what is left.
+    /// The schedule of a launch, with its part of the remaining time.
     fn schedule(&self, launch: u32, elapsed: Seconds, begun: bool) -> Option<Schedule> {
         let Some(whole) = self.plan.budget() else { return Some(self.plan.schedule) };
         // A simulation takes no time but that of its model.
@@ -199,22 +202,33 @@ impl History {
         });
         let threshold = settings.min_gain.ln_1p();
         let ranking = self.ranking(cell);
-        // What needs an assumption decides nothing for the others.
-        let of = |most: Standing| {
-            let candidates = ranking.iter().filter(|(_, standing)| *standing <= most);
+        // What one group decides, it decides for none of the others.
+        let of = |group: Group| {
+            let theirs = |other: Group| other == group || other.may_eliminate(group);
+            let candidates = ranking.iter().filter(|(_, other)| theirs(*other));
             history.effort(&candidates.map(|(candidate, _)| *candidate).collect::<Vec<_>>(), threshold, spare)
         };
-        of(Standing::Any).max(of(Standing::Assuming))
+        let groups: BTreeSet<Group> = ranking.iter().map(|(_, group)| *group).collect();
+        let racing = groups.into_iter().filter(|group| !matches!(group, Group::Default | Group::Fallback));
+        racing.map(of).max().unwrap_or_else(|| of(Group::Permitted))
     }
 
-    /// What a round of these candidates takes, if all of them were timed, and it is longer than a cell's first visit may be.
+    /// Least number of visits to a cell in this launch, so that all launches together have the number that its question
+    /// needs.
+    fn least_visits(&self, planned: &CellPlan, launch: u32) -> u32 {
+        let made = self.cells.get(&planned.cell).map_or(0, |history| history.visits.len() as u32);
+        let left = self.plan.launches.saturating_sub(launch).max(1);
+        planned.question.least_visits().saturating_sub(made).div_ceil(left).max(1)
+    }
+
+    /// Returns the time of a round of these candidates, if all were timed and it exceeds that of a first visit.
     fn long_round(&self, cell: Cell, candidates: &[Candidate]) -> Option<f64> {
         let share = first_share(&self.plan.schedule, self.plan.cells.len() + self.plan.patterns.len());
         self.cells.get(&cell)?.round(candidates).filter(|round| *round > share)
     }
 
     /// The candidates of a cell that have not ended, by their median over visits, fastest first.
-    fn ranking(&self, cell: Cell) -> Vec<(Candidate, Standing)> {
+    fn ranking(&self, cell: Cell) -> Vec<(Candidate, Group)> {
         let mut times: BTreeMap<Candidate, Vec<f64>> = BTreeMap::new();
         let visits = self.cells.get(&cell).into_iter().flat_map(|history| &history.visits);
         for (candidate, time) in visits.flat_map(|(_, medians)| medians) {
@@ -225,18 +239,21 @@ impl History {
         let mut ranking: Vec<(Candidate, f64)> =
             times.into_iter().filter_map(|(candidate, mut times)| Some((candidate, median(&mut times)?))).collect();
         ranking.sort_by(|a, b| a.1.total_cmp(&b.1));
-        let standing = |candidate| Standing::of(cell.collective, candidate, self.plan.schedule.assumptions);
-        ranking.into_iter().map(|(candidate, _)| (candidate, standing(candidate))).collect()
+        let planned = self.plan.cells.iter().find(|planned| planned.cell == cell);
+        let none = Question::default();
+        let question = planned.map_or(&none, |planned| &planned.question);
+        let group = |candidate| question.group(cell.collective, candidate);
+        ranking.into_iter().map(|(candidate, _)| (candidate, group(candidate))).collect()
     }
 
     /// The deviation between launches, from the differences of gains in one launch and the next: robust, since most
-    /// points tell nothing but how much launches differ.
+    /// points only show how much launches differ.
     fn spread(&self) -> Option<f64> {
         let steps = self.cells.values().flat_map(|history| {
             let candidates: BTreeSet<Candidate> =
                 history.visits.iter().flat_map(|(_, medians)| medians.keys().copied()).collect();
-            let rivals = candidates.into_iter().filter(|candidate| *candidate != Candidate::Builtin);
-            rivals.flat_map(|candidate| {
+            let competitors = candidates.into_iter().filter(|candidate| *candidate != Candidate::Builtin);
+            competitors.flat_map(|candidate| {
                 let gains = history.compare(Candidate::Builtin, candidate).launches;
                 gains.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect::<Vec<f64>>()
             })
@@ -255,7 +272,7 @@ impl CellHistory {
         }
     }
 
-    /// What a call of each of these takes together; nothing if one was not timed.
+    /// Returns the time of a call of each of these together; none if one was not timed.
     fn round(&self, candidates: &[Candidate]) -> Option<f64> {
         let time = |candidate: &Candidate| {
             let mut times: Vec<f64> =
@@ -265,8 +282,8 @@ impl CellHistory {
         candidates.iter().map(time).sum()
     }
 
-    /// How much longer a candidate takes than another.
-    fn compare(&self, candidate: Candidate, other: Candidate) -> Comparison {
+    /// Compares the time of a candidate with that of another.
+    fn compare(&self, candidate: Candidate, other: Candidate) -> PairComparison {
         let mut launches: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
         for (launch, medians) in &self.visits {
             if let (Some(mine), Some(others)) = (medians.get(&candidate), medians.get(&other)) {
@@ -275,15 +292,15 @@ impl CellHistory {
         }
         let all: Vec<f64> = launches.values().flatten().copied().collect();
         let interval = Estimate::median(&all, LEVEL).filter(|_| all.len() >= LEAST_VISITS);
-        Comparison { interval, launches: launches.into_values().filter_map(|mut logs| median(&mut logs)).collect() }
+        PairComparison { interval, launches: launches.into_values().filter_map(|mut logs| median(&mut logs)).collect() }
     }
 
-    /// Candidates of a ranking that were certainly beaten, and in each of at least two launches, with the least factor and
-    /// the number of launches. `factor` is the logarithm of what it takes.
-    fn beaten(&self, ranking: &[(Candidate, Standing)], factor: f64) -> Vec<(Candidate, f64, usize)> {
-        let rivals = ranking.iter().filter(|(candidate, _)| *candidate != Candidate::Builtin);
-        let beaten = rivals.filter_map(|(candidate, own)| {
-            let (best, _) = ranking.iter().find(|(_, standing)| standing.outdoes(*own))?;
+    /// Candidates of a ranking that were certainly beaten in each of at least two launches, with the least factor and
+    /// the number of launches. `factor` is the logarithm of the required ratio.
+    fn beaten(&self, ranking: &[(Candidate, Group)], factor: f64) -> Vec<(Candidate, f64, usize)> {
+        let competitors = ranking.iter().filter(|(candidate, _)| *candidate != Candidate::Builtin);
+        let beaten = competitors.filter_map(|(candidate, own)| {
+            let (best, _) = ranking.iter().find(|(_, group)| group.may_eliminate(*own))?;
             let loss = self.compare(*candidate, *best);
             let least = loss.launches.iter().copied().fold(f64::INFINITY, f64::min);
             let certain = loss.interval.and_then(|interval| interval.low).is_some_and(|low| low > ALIKE.ln());
@@ -293,15 +310,15 @@ impl CellHistory {
         beaten.collect()
     }
 
-    /// What the cell is worth if there are only these candidates, fastest first, given the logarithm of the gain that decides
-    /// and how much has to be to spare.
+    /// Returns the effort for a cell with these candidates, fastest first, given the logarithm of the deciding gain and
+    /// the margin around it.
     fn effort(&self, ranking: &[Candidate], threshold: f64, spare: f64) -> Effort {
         let Some(best) = ranking.first().copied() else { return Effort::Normal };
-        let rivals = || ranking.iter().copied().filter(|candidate| *candidate != Candidate::Builtin);
-        let low = |comparison: &Comparison| comparison.interval.and_then(|interval| interval.low);
+        let competitors = || ranking.iter().copied().filter(|candidate| *candidate != Candidate::Builtin);
+        let low = |comparison: &PairComparison| comparison.interval.and_then(|interval| interval.low);
         let decided = if best == Candidate::Builtin {
             // The gain of every candidate certainly ends below the threshold.
-            rivals().all(|candidate| {
+            competitors().all(|candidate| {
                 let loss = self.compare(candidate, best);
                 low(&loss).is_some_and(|low| -low < threshold - spare)
                     && loss.launches.iter().all(|loss| -loss < threshold)
@@ -315,7 +332,7 @@ impl CellHistory {
                 let loss = self.compare(candidate, best);
                 low(&loss).is_none_or(|low| low < -ALIKE.ln())
             };
-            wins && !rivals().any(|candidate| candidate != best && rivalled(candidate))
+            wins && !competitors().any(|candidate| candidate != best && rivalled(candidate))
         };
         if decided {
             return Effort::Least;
@@ -325,13 +342,13 @@ impl CellHistory {
             let wins = gain.launches.iter().filter(|gain| **gain > threshold).count();
             wins > 0 && wins < gain.launches.len()
         };
-        if rivals().any(disagree) { Effort::More } else { Effort::Normal }
+        if competitors().any(disagree) { Effort::More } else { Effort::Normal }
     }
 }
 
 /// Logarithms of one candidate's time over another's.
-struct Comparison {
-    /// The median over all visits; missing where they are too few.
+struct PairComparison {
+    /// The median over all visits; missing with too few visits.
     interval: Option<Estimate>,
     /// The median of each launch.
     launches: Vec<f64>,

@@ -1,16 +1,14 @@
-//! Which cell is visited next, and when a point has enough samples. Pure logic: time and timings come from outside.
+//! Order of visits, and conditions for enough samples. Pure logic: time and timings come from outside.
 //!
 //! | module | job |
 //! |---|---|
 //! | here | the order of visits within a launch |
-//! | `visit` | a visit, and how sure its consequences have to be |
-//! | `cell` | when a cell is precise, and which candidates rest or are dropped |
-//! | `standing` | for whose sake a candidate may be dropped |
-//! | `history` | what the launches so far say, and where the next one spends its time |
+//! | `visit` | a visit, and the confidence of its consequences |
+//! | `cell` | precision of a cell, and which candidates rest or are dropped |
+//! | `history` | results of the launches so far, and the division of the next one's time |
 
 mod cell;
 pub(crate) mod history;
-mod standing;
 #[cfg(test)]
 mod tests;
 mod visit;
@@ -29,18 +27,18 @@ pub use self::visit::Visit;
 use crate::launch::{Effort, LaunchCell, LaunchPlan};
 use crate::wire::RankTimes;
 
-/// The share of the budget that one visit to each cell may use up; the rest is for coming back.
+/// The share of the budget for one visit to each cell; the rest is for further visits.
 const FIRST_PASS_SHARE: f64 = 0.1;
 
-/// How many communicators a job keeps for candidates, unless the candidates of a single cell are more.
+/// Maximum number of communicators that a job keeps for candidates, unless a single cell has more candidates.
 ///
-/// Each takes memory on every rank, for every other rank, and one of the identifiers that the network layer has: the
-/// point-to-point layers ob1 and ucx of Open MPI have 16 bits for them, some transports 10 to 12.
+/// Each takes memory on every rank for every other rank, and an identifier of the network layer: the layers ob1 and ucx
+/// of Open MPI have 16 bits for them, some transports 10 to 12.
 pub const MOST_COMMUNICATORS: usize = 256;
 
-/// What is to be done next.
+/// The next step of the engine.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum ScheduleStep {
     /// Check the candidates of a cell that was not visited before.
     Open(usize),
     /// Visit a cell.
@@ -49,10 +47,10 @@ pub(crate) enum Step {
     Stop(String),
 }
 
-/// What waits for its turn, by cell.
+/// A waiting cell.
 #[derive(Clone, Copy, Debug)]
 enum Todo {
-    /// Nothing was done in this launch.
+    /// A cell without a visit in this launch.
     First(usize),
     Visit(usize),
 }
@@ -65,28 +63,28 @@ type Player = (Collective, Ranks, Candidate);
 pub(crate) struct Scheduler {
     settings: Schedule,
     cells: Vec<CellState>,
-    /// What belongs together, so that a pass makes few communicators: collective and communicator size.
+    /// Number of the group of each cell, so that a pass makes few communicators: collective and communicator size.
     groups: Option<Vec<usize>>,
     queue: VecDeque<Todo>,
     /// Cells that get another visit in the next pass.
     unfinished: BTreeSet<usize>,
     /// The candidates of each cell; none for patterns.
     players: Vec<Vec<Player>>,
-    /// What programs spend in each; 0 where the plan knows no programs.
+    /// Time that programs spend in each cell; 0 without programs.
     weights: Vec<f64>,
-    /// The part of the time that each may have where calls take seconds: the part of what programs spend, or of all bytes.
+    /// The share of the time for each cell if calls take seconds: its share of programs' time, or of all bytes.
     parts: Vec<f64>,
-    /// Those that were called in this launch, whose connections are up therefore.
+    /// Players that were called in this launch, so that their connections are set up.
     familiar: BTreeSet<Player>,
     rng: ChaCha8Rng,
 }
 
 impl Scheduler {
-    /// A scheduler for a plan; all cells are opened and visited once, in an order shuffled by the plan's seed, or that of
+    /// A scheduler for a plan; all cells are opened and visited once, in an order shuffled with the plan's seed, or by
     /// the time that programs spend in them.
     pub(crate) fn new(plan: &LaunchPlan) -> Self {
         let patterns = plan.patterns.iter().map(|planned| CellState::of_casts(planned.casts.len()));
-        let cells = plan.cells.iter().map(|planned| CellState::new(planned, plan.schedule.assumptions));
+        let cells = plan.cells.iter().map(CellState::new);
         let cells = cells.chain(patterns).collect();
         let mut scheduler = Self {
             settings: plan.schedule,
@@ -114,38 +112,38 @@ impl Scheduler {
         scheduler
     }
 
-    /// What to do next, `elapsed` seconds after the start.
-    pub(crate) fn next(&mut self, elapsed: f64) -> Step {
+    /// Returns the next step, `elapsed` seconds after the start.
+    pub(crate) fn next(&mut self, elapsed: f64) -> ScheduleStep {
         loop {
             if self.queue.is_empty() {
                 self.fill();
             }
             let Some(todo) = self.queue.pop_front() else {
-                return Step::Stop("every cell is precise enough, or has as many rounds as allowed".to_owned());
+                return ScheduleStep::Stop(
+                    "done: every size is precise enough, or has its maximum of rounds".to_owned(),
+                );
             };
             match todo {
                 Todo::First(_) if self.settings.limit.is_some_and(|limit| elapsed >= limit.0) => {
                     let missing = 1 + self.queue.iter().filter(|todo| matches!(todo, Todo::First(_))).count();
                     let cells = self.cells.len();
-                    return Step::Stop(format!(
-                        "the whole budget is spent; {missing} of {cells} cells were not reached"
-                    ));
+                    return ScheduleStep::Stop(format!("budget used up; {missing} of {cells} sizes were not reached"));
                 }
-                Todo::First(cell) if self.is_known(cell) => return Step::Visit(self.visit(cell)),
-                Todo::First(cell) => return Step::Open(cell),
+                Todo::First(cell) if self.is_known(cell) => return ScheduleStep::Visit(self.visit(cell)),
+                Todo::First(cell) => return ScheduleStep::Open(cell),
                 // It ended at another visit of the same pass.
                 Todo::Visit(cell) if self.cells[cell].visits > 0 && !self.unfinished.contains(&cell) => {}
                 Todo::Visit(cell) => {
                     let late = self.settings.budget.filter(|budget| elapsed >= budget.0);
                     let Some(budget) = late.filter(|_| self.cells[cell].visits > 0) else {
-                        return Step::Visit(self.visit(cell));
+                        return ScheduleStep::Visit(self.visit(cell));
                     };
                     // First visits may go on: those that are waiting have not had their turn.
                     self.queue.retain(|todo| matches!(todo, Todo::First(_)));
                     if self.queue.is_empty() {
                         let (open, cells) = (self.unfinished.len(), self.cells.len());
-                        return Step::Stop(format!(
-                            "the budget of {budget} is spent; {open} of {cells} cells are less precise than asked for"
+                        return ScheduleStep::Stop(format!(
+                            "budget of {budget} used up; {open} of {cells} sizes are less precise than asked for"
                         ));
                     }
                 }
@@ -153,17 +151,16 @@ impl Scheduler {
         }
     }
 
-    /// Whether a cell needs no check: earlier launches made it, and every candidate was called in this launch, so that
-    /// no timed call has to set up connections, or takes so long that this does not matter.
+    /// Returns true if a cell needs no check: earlier launches made it, and every candidate was called in this launch,
+    /// so no timed call sets up connections, or takes so long that this is negligible.
     fn is_known(&self, cell: usize) -> bool {
         let state = &self.cells[cell];
         let is_familiar = || self.players[cell].iter().all(|player| self.familiar.contains(player));
         state.is_known && (state.takes_seconds || is_familiar())
     }
 
-    /// Takes note of a check that ended `elapsed` seconds after the start: the candidates that failed, the seconds that
-    /// each call took, and those that a round takes. Returns the candidates that are dropped for being beaten, with the
-    /// reason.
+    /// Adds a check that ended `elapsed` seconds after the start: failed candidates, seconds of each call, and seconds
+    /// of a round. Returns the beaten candidates that are dropped, with the reason.
     pub(crate) fn opened(
         &mut self,
         cell: usize,
@@ -189,8 +186,8 @@ impl Scheduler {
         dropped
     }
 
-    /// Takes note of a visit's timings (per round, per candidate of the visit) and returns the candidates that are
-    /// dropped for being beaten, with the reason.
+    /// Adds a visit's timings (per round, per candidate of the visit), and returns the beaten candidates that are
+    /// dropped, with the reason.
     pub(crate) fn visited(&mut self, visit: &Visit, rounds: &[Vec<RankTimes>], seconds: f64) -> Vec<(usize, String)> {
         let settings = self.settings;
         let players = &self.players[visit.cell];
@@ -211,12 +208,12 @@ impl Scheduler {
         dropped
     }
 
-    /// Whether a cell that was just visited gets no more visits.
+    /// Returns true if a cell that was just visited gets no more visits.
     pub(crate) fn is_finished(&self, cell: usize) -> bool {
         !self.unfinished.contains(&cell)
     }
 
-    /// Another pass over the cells that need one.
+    /// Begins another pass over the cells that need one.
     fn fill(&mut self) {
         let unfinished: Vec<usize> = self.unfinished.iter().copied().collect();
         let twice = unfinished.iter().copied().filter(|cell| self.cells[*cell].effort == Effort::More).collect();
@@ -224,8 +221,8 @@ impl Scheduler {
         self.queue = pass.into_iter().chain(again).map(Todo::Visit).collect();
     }
 
-    /// A random order, or that of the time that programs spend in cells: what a pass does not reach matters least. Where
-    /// the plan needs more communicators than are kept, cells that share theirs stay together.
+    /// A random order, or by the time that programs spend in cells, so that unreached cells matter least. If the plan
+    /// needs more communicators than are kept, cells with the same ones stay together.
     fn shuffled(&mut self, mut cells: Vec<usize>) -> Vec<usize> {
         cells.shuffle(&mut self.rng);
         cells.sort_by(|a, b| self.weights[*b].total_cmp(&self.weights[*a]));
@@ -237,7 +234,7 @@ impl Scheduler {
         cells
     }
 
-    /// The next visit to a cell, as long as the budget's share of a visit allows.
+    /// The next visit to a cell, with as many rounds as the budget's share of a visit allows.
     fn visit(&self, cell: usize) -> Visit {
         let state = &self.cells[cell];
         let settings = &self.settings;
@@ -258,7 +255,7 @@ impl Scheduler {
     }
 }
 
-/// The seconds that one visit to each of so many cells may take.
+/// The seconds for one visit to each of this many cells.
 fn first_share(settings: &Schedule, cells: usize) -> f64 {
     settings.budget.map_or(f64::INFINITY, |budget| budget.0 * FIRST_PASS_SHARE / cells as f64)
 }
@@ -267,7 +264,7 @@ fn per_subject(plan: &LaunchPlan, of_cell: impl Fn(&LaunchCell) -> f64) -> Vec<f
     (0..plan.subjects()).map(|at| plan.cells.get(at).map_or(0.0, &of_cell)).collect()
 }
 
-/// See [`Scheduler::parts`]. Calls that take seconds do so since they move many bytes.
+/// See [`Scheduler::parts`]. Calls take seconds because they move many bytes.
 fn parts(plan: &LaunchPlan) -> Vec<f64> {
     let share = |planned: &LaunchCell| planned.weight.map_or(planned.cell.bytes.0 as f64, |weight| weight.0);
     let shares = per_subject(plan, share);
@@ -280,8 +277,8 @@ fn players(planned: &LaunchCell) -> Vec<Player> {
     candidates.iter().map(|candidate| (cell.collective, cell.ranks, *candidate)).collect()
 }
 
-/// The group of each cell, if the plan has more candidates to make communicators for than are kept at a time. Patterns
-/// have communicators that stay, and are a group.
+/// The group of each cell, if the plan needs more communicators than are kept at a time. Patterns have permanent
+/// communicators, and are one group.
 fn groups(plan: &LaunchPlan) -> Option<Vec<usize>> {
     let key = |at: usize| plan.cells.get(at).map(|planned| (planned.cell.collective, planned.cell.ranks));
     let all = 0..plan.subjects();

@@ -1,9 +1,11 @@
-//! The scheduler on constant times, and races on synthetic times whose truth is known.
+//! Tests of the scheduler on constant times, and races on synthetic times with known truth.
 
 mod budgets;
 mod races;
 mod rehearsal;
 
+use collrules_record::policy::Assumptions;
+use collrules_record::question::{Question, TEST_VISITS};
 use collrules_record::units::{Bytes, Ranks, Seconds};
 use collrules_record::{Candidate, Cell};
 use collrules_rules::{Choice, Collective};
@@ -28,18 +30,18 @@ fn drive(plan: &LaunchPlan, times: [f64; 3], failed: &[usize]) -> (Vec<Vec<u32>>
     let mut clock = 0.0;
     loop {
         match scheduler.next(clock) {
-            Step::Open(cell) => {
+            ScheduleStep::Open(cell) => {
                 clock += times.iter().sum::<f64>();
                 scheduler.opened(cell, failed, &times, times.iter().sum(), clock);
             }
-            Step::Visit(visit) => {
+            ScheduleStep::Visit(visit) => {
                 let round: Vec<RankTimes> = visit.candidates.iter().map(|c| [times[*c]; 3]).collect();
                 let cost = round.iter().map(|t| t[0]).sum::<f64>() * f64::from(visit.rounds + visit.warmup);
                 clock += cost;
                 visit.candidates.iter().for_each(|c| rounds[visit.cell][*c] += visit.rounds);
                 scheduler.visited(&visit, &vec![round; visit.rounds as usize], cost);
             }
-            Step::Stop(why) => return (rounds, why),
+            ScheduleStep::Stop(why) => return (rounds, why),
         }
     }
 }
@@ -53,7 +55,7 @@ fn precise_cells_end_and_beaten_candidates_are_dropped() {
         assert_eq!(cell[1], schedule.min_rounds);
         assert_eq!(cell[2], schedule.rounds_per_visit, "nine times the best is dropped after one visit");
     }
-    assert!(why.contains("every cell is precise enough"), "{why}");
+    assert!(why.contains("every size is precise enough"), "{why}");
 }
 
 #[test]
@@ -67,7 +69,7 @@ fn a_long_check_tells_who_is_hopeless_once_connections_are_up() {
     assert_eq!(timed([2e-2, 2.1e-2, 6.5e-2], schedule), 5, "a hiccup may have been the cause");
     assert_eq!(timed([1e-3, 1e-3, 9e-2], schedule), 5, "where calls are short it takes more to be sure");
     assert_eq!(timed([2e-2, 2.1e-2, 9e-2], Schedule { keep_slow: true, ..schedule }), 5);
-    // With one rival there is something to compare in any case.
+    // With one competitor there is something to compare in any case.
     let (rounds, _) = drive(&plan(5, schedule), [2e-2, 9e-2, 9.1e-2], &[]);
     assert!(rounds.iter().all(|cell| cell[0] > 0 && cell[1] > 0), "{rounds:?}");
 }
@@ -79,11 +81,11 @@ fn long_cells_are_not_checked_again_once_connections_are_up() {
         cell.round = Some(Seconds(1.0));
     }
     let mut scheduler = Scheduler::new(&plan);
-    assert_eq!(scheduler.next(0.0), Step::Open(0), "short ones come first");
+    assert_eq!(scheduler.next(0.0), ScheduleStep::Open(0), "short ones come first");
     scheduler.opened(0, &[], &[1e-5; 3], 3e-5, 0.0);
     let cells: Vec<usize> = (0..4)
         .map(|_| match scheduler.next(0.0) {
-            Step::Visit(visit) => visit.cell,
+            ScheduleStep::Visit(visit) => visit.cell,
             other => panic!("{other:?}"),
         })
         .collect();
@@ -93,7 +95,10 @@ fn long_cells_are_not_checked_again_once_connections_are_up() {
     scheduler.next(0.0);
     scheduler.opened(0, &[], &[1e-5; 2], 2e-5, 0.0);
     scheduler.next(0.0);
-    assert!(matches!(scheduler.next(0.0), Step::Open(_)), "a candidate that nobody called yet has no connections");
+    assert!(
+        matches!(scheduler.next(0.0), ScheduleStep::Open(_)),
+        "a candidate that nobody called yet has no connections"
+    );
 }
 
 #[test]
@@ -105,7 +110,7 @@ fn cells_in_which_programs_spend_more_come_first_and_calls_of_seconds_need_no_co
     let mut scheduler = Scheduler::new(&plan);
     let pass = |scheduler: &mut Scheduler| -> Vec<usize> {
         let visited = (0..4).map(|_| match scheduler.next(0.0) {
-            Step::Visit(visit) => {
+            ScheduleStep::Visit(visit) => {
                 let round: Vec<RankTimes> = visit.candidates.iter().map(|_| [2.0; 3]).collect();
                 scheduler.visited(&visit, &[round], 6.0);
                 visit.cell
@@ -132,6 +137,36 @@ fn nobody_is_dropped_for_a_reference_algorithm() {
 }
 
 #[test]
+fn a_mockup_is_eliminated_by_mockups_and_the_default_alone() {
+    let schedule = Schedule::default();
+    let with = |second: &str| {
+        let mut plan = plan(3, schedule);
+        for cell in &mut plan.cells {
+            cell.candidates[1] = "mockup:scatter+allgather".parse().expect("a candidate");
+            cell.candidates[2] = second.parse().expect("a candidate");
+            cell.question = Question::new(cell.cell.collective, &cell.candidates, Assumptions::default());
+        }
+        plan
+    };
+    let (rounds, _) = drive(&with("tuned:6/0/0/0"), [1e-5, 0.8e-5, 1e-6], &[]);
+    assert!(rounds.iter().all(|cell| cell[1] >= schedule.min_rounds), "a remedy is ten times as fast: {rounds:?}");
+    let (rounds, _) = drive(&with("split:2"), [1e-5, 0.8e-5, 1e-6], &[]);
+    assert!(rounds.iter().all(|cell| cell[1] == schedule.rounds_per_visit), "a mock-up is: {rounds:?}");
+}
+
+#[test]
+fn what_is_tested_gets_the_visits_of_its_test_although_it_is_decided() {
+    let schedule = Schedule::default();
+    let mut plan = plan(3, schedule);
+    plan.cells.iter_mut().for_each(|cell| cell.effort = Effort::Least);
+    let (rounds, _) = drive(&plan, [1e-5, 1.1e-5, 1.2e-5], &[]);
+    assert!(rounds.iter().all(|cell| cell[1] == schedule.rounds_per_visit), "{rounds:?}");
+    plan.cells.iter_mut().for_each(|cell| cell.least_visits = TEST_VISITS);
+    let (rounds, _) = drive(&plan, [1e-5, 1.1e-5, 1.2e-5], &[]);
+    assert!(rounds.iter().all(|cell| cell[1] == TEST_VISITS * schedule.rounds_per_visit), "{rounds:?}");
+}
+
+#[test]
 fn slow_candidates_are_kept_for_those_who_want_all_times() {
     let schedule = Schedule { keep_slow: true, ..Schedule::default() };
     let (rounds, _) = drive(&plan(5, schedule), [1e-5, 1.1e-5, 9e-5], &[]);
@@ -143,7 +178,7 @@ fn a_spent_budget_ends_it_but_every_cell_is_visited() {
     let schedule = Schedule { budget: Some(Seconds(1.0)), ..Schedule::default() };
     let (rounds, why) = drive(&plan(50, schedule), [0.1, 0.1, 0.1], &[]);
     assert!(rounds.iter().all(|cell| cell[0] == 1), "{rounds:?}");
-    assert!(why.contains("budget of 1.000s is spent"), "{why}");
+    assert!(why.contains("budget of 1 s used up"), "{why}");
 }
 
 #[test]

@@ -1,9 +1,9 @@
-//! What the algorithms cost by Hockney's model: a message of m bytes takes `a + b m`, and reducing them `g m`.
+//! Costs of the algorithms by Hockney's model: a message of m bytes takes `a + b m`, and a reduction `g m`.
 //!
-//! After Pješivac-Grbović et al., *Performance analysis of MPI collective operations* (Cluster Computing 10, 2007), Chan
-//! et al., *Collective communication: theory, practice, and experience* (2007), and Thakur, Rabenseifner, Gropp,
+//! After Pješivac-Grbović et al., *Performance analysis of MPI collective operations* (Cluster Computing 10, 2007),
+//! Chan et al., *Collective communication: theory, practice, and experience* (2007), and Thakur, Rabenseifner, Gropp,
 //! *Optimization of collective communication operations in MPICH* (2005). P ranks, L = ceil(log2 P), segments of m_s
-//! bytes, n_s = ceil(m / m_s). Algorithms that call other collectives are taken to get their linear ones.
+//! bytes, n_s = ceil(m / m_s). Other collectives that algorithms call are assumed to be linear.
 
 use collrules_record::Cell;
 use collrules_rules::{Choice, Collective};
@@ -18,17 +18,17 @@ pub(super) const REDUCTION_TIME: f64 = 0.25e-9;
 /// Time to copy a byte within a rank in seconds: 10 GB/s.
 const COPY_TIME: f64 = 0.1e-9;
 
-/// The time of a message of so many bytes, in seconds.
+/// The time of a message of this many bytes, in seconds.
 pub(super) fn message_seconds(bytes: usize) -> f64 {
     LATENCY + BYTE_TIME * bytes as f64
 }
 
-/// The time to copy so many bytes, in seconds.
+/// The time to copy this many bytes, in seconds.
 pub(super) fn copy_seconds(bytes: usize) -> f64 {
     COPY_TIME * bytes as f64
 }
 
-/// The time to apply an operation to so many bytes, in seconds.
+/// The time to apply an operation to this many bytes, in seconds.
 pub(super) fn reduction_seconds(bytes: usize) -> f64 {
     REDUCTION_TIME * bytes as f64
 }
@@ -38,14 +38,14 @@ const RADIX: f64 = 4.0;
 
 /// The numbers in the formulas.
 #[derive(Clone, Copy)]
-struct Terms {
-    /// Start-up time.
+struct FormulaTerms {
+    /// Start-up time of a message.
     a: f64,
     /// Time per byte.
     b: f64,
-    /// Time per byte reduced.
+    /// Time per byte of a reduction.
     g: f64,
-    /// Ranks.
+    /// Number of ranks.
     p: f64,
     /// Message bytes.
     m: f64,
@@ -53,7 +53,7 @@ struct Terms {
     log2: f64,
     /// Levels of edges of a binary tree.
     depth: f64,
-    /// Chains.
+    /// Number of chains.
     chains: f64,
     /// The fan-out as a radix.
     radix: f64,
@@ -64,7 +64,7 @@ struct Terms {
     is_power_of_two: bool,
 }
 
-impl Terms {
+impl FormulaTerms {
     fn new(cell: Cell, choice: Choice) -> Self {
         let (ranks, m) = (cell.ranks.0.max(1), cell.bytes.0 as f64);
         let p = f64::from(ranks);
@@ -90,31 +90,31 @@ impl Terms {
         }
     }
 
-    /// A message of so many bytes.
+    /// Time of a message of this many bytes.
     fn send(&self, bytes: f64) -> f64 {
         self.a + self.b * bytes
     }
 
-    /// A message that is reduced where it arrives.
+    /// Time of a message that is reduced on arrival.
     fn combine(&self, bytes: f64) -> f64 {
         self.send(bytes) + self.g * bytes
     }
 
-    /// Levels of a k-nomial tree.
+    /// Number of levels of a k-nomial tree.
     fn levels(&self, radix: f64) -> f64 {
         // Rounding must not add a level to a power of the radix.
         (self.p.ln() / radix.ln() - 1e-9).ceil()
     }
 
-    /// Two more messages where ranks beyond a power of two are folded in.
+    /// The cost with two more messages, if ranks beyond a power of two are folded in.
     fn folded(&self, cost: f64) -> f64 {
         if self.is_power_of_two { 0.0 } else { cost }
     }
 }
 
-/// The time of an algorithm in seconds; infinite where the collective has no such algorithm.
+/// The time of an algorithm in seconds; infinite if the collective has no such algorithm.
 pub(super) fn algorithm_seconds(cell: Cell, choice: Choice) -> f64 {
-    let terms = Terms::new(cell, choice);
+    let terms = FormulaTerms::new(cell, choice);
     let id = choice.algorithm;
     match cell.collective {
         Collective::Allgather => allgather(&terms, id),
@@ -134,8 +134,8 @@ pub(super) fn algorithm_seconds(cell: Cell, choice: Choice) -> f64 {
     }
 }
 
-fn bcast(t: &Terms, id: u32) -> f64 {
-    let Terms { a, b, p, m, log2, depth, chains, segments, .. } = *t;
+fn bcast(t: &FormulaTerms, id: u32) -> f64 {
+    let FormulaTerms { a, b, p, m, log2, depth, chains, segments, .. } = *t;
     let piece = t.send(t.segment);
     match id {
         1 => (p - 1.0) * t.send(m),
@@ -155,8 +155,8 @@ fn bcast(t: &Terms, id: u32) -> f64 {
     }
 }
 
-fn reduce(t: &Terms, id: u32) -> f64 {
-    let Terms { a, b, g, p, m, log2, depth, chains, segments, .. } = *t;
+fn reduce(t: &FormulaTerms, id: u32) -> f64 {
+    let FormulaTerms { a, b, g, p, m, log2, depth, chains, segments, .. } = *t;
     let piece = t.combine(t.segment);
     let binary = (2.0 * segments + 2.0 * (depth - 1.0).max(0.0)) * piece;
     match id {
@@ -173,8 +173,8 @@ fn reduce(t: &Terms, id: u32) -> f64 {
     }
 }
 
-fn allreduce(t: &Terms, id: u32) -> f64 {
-    let Terms { a, b, g, p, m, log2, segment, segments, .. } = *t;
+fn allreduce(t: &FormulaTerms, id: u32) -> f64 {
+    let FormulaTerms { a, b, g, p, m, log2, segment, segments, .. } = *t;
     match id {
         1 | 2 => reduce(t, 1) + bcast(t, 1),
         3 => log2 * t.combine(m) + t.folded(t.combine(m)),
@@ -187,9 +187,9 @@ fn allreduce(t: &Terms, id: u32) -> f64 {
     }
 }
 
-/// m bytes from each rank.
-fn allgather(t: &Terms, id: u32) -> f64 {
-    let Terms { a, b, p, m, log2, .. } = *t;
+/// The time of an allgather with m bytes from each rank.
+fn allgather(t: &FormulaTerms, id: u32) -> f64 {
+    let FormulaTerms { a, b, p, m, log2, .. } = *t;
     let volume = (p - 1.0) * b * m;
     match id {
         1 => gather(t, 1) + (p - 1.0) * t.send(p * m),
@@ -204,9 +204,9 @@ fn allgather(t: &Terms, id: u32) -> f64 {
     }
 }
 
-/// m bytes from each rank to each.
-fn alltoall(t: &Terms, id: u32) -> f64 {
-    let Terms { a, b, p, m, log2, requests, .. } = *t;
+/// The time of an alltoall with m bytes from each rank to each.
+fn alltoall(t: &FormulaTerms, id: u32) -> f64 {
+    let FormulaTerms { a, b, p, m, log2, requests, .. } = *t;
     let volume = (p - 1.0) * b * m;
     match id {
         1 => a + (p - 1.0) * (a / 2.0 + b * m),
@@ -218,8 +218,8 @@ fn alltoall(t: &Terms, id: u32) -> f64 {
     }
 }
 
-fn barrier(t: &Terms, id: u32) -> f64 {
-    let Terms { a, p, log2, .. } = *t;
+fn barrier(t: &FormulaTerms, id: u32) -> f64 {
+    let FormulaTerms { a, p, log2, .. } = *t;
     match id {
         1 => 2.0 * (p - 1.0) * a,
         2 => 2.0 * p * a,
@@ -231,8 +231,8 @@ fn barrier(t: &Terms, id: u32) -> f64 {
     }
 }
 
-fn gather(t: &Terms, id: u32) -> f64 {
-    let Terms { a, b, p, m, log2, .. } = *t;
+fn gather(t: &FormulaTerms, id: u32) -> f64 {
+    let FormulaTerms { a, b, p, m, log2, .. } = *t;
     match id {
         1 => (p - 1.0) * t.send(m),
         2 => log2 * a + (p - 1.0) * b * m,
@@ -242,14 +242,14 @@ fn gather(t: &Terms, id: u32) -> f64 {
     }
 }
 
-fn scatter(t: &Terms, id: u32) -> f64 {
-    let Terms { a, b, p, m, .. } = *t;
+fn scatter(t: &FormulaTerms, id: u32) -> f64 {
+    let FormulaTerms { a, b, p, m, .. } = *t;
     if id == 3 { a + (p - 1.0) * (a / 2.0 + b * m) } else { gather(t, id) }
 }
 
-/// A vector of `whole` bytes, of which each rank gets its share.
-fn reduce_scatter(t: &Terms, id: u32, whole: f64) -> f64 {
-    let Terms { a, b, g, p, log2, .. } = *t;
+/// The time for a vector of `whole` bytes, of which each rank gets its share.
+fn reduce_scatter(t: &FormulaTerms, id: u32, whole: f64) -> f64 {
+    let FormulaTerms { a, b, g, p, log2, .. } = *t;
     let halving = log2 * a + (p - 1.0) / p * (b + g) * whole + t.folded(t.combine(whole));
     match id {
         1 => (p - 1.0) * t.combine(whole) + (p - 1.0) * t.send(whole / p),
@@ -260,7 +260,7 @@ fn reduce_scatter(t: &Terms, id: u32, whole: f64) -> f64 {
     }
 }
 
-fn reduce_scatter_block(t: &Terms, id: u32) -> f64 {
+fn reduce_scatter_block(t: &FormulaTerms, id: u32) -> f64 {
     let whole = t.p * t.m;
     match id {
         1 => reduce_scatter(t, 1, whole),
@@ -271,7 +271,7 @@ fn reduce_scatter_block(t: &Terms, id: u32) -> f64 {
     }
 }
 
-fn scan(t: &Terms, id: u32) -> f64 {
+fn scan(t: &FormulaTerms, id: u32) -> f64 {
     match id {
         1 => (t.p - 1.0) * t.combine(t.m),
         2 => t.log2 * t.combine(t.m),

@@ -1,12 +1,13 @@
 //! The backend that computes times from a cost model: no MPI, no clock, the same numbers for the same seed.
 //!
-//! It goes through the same engine, the same run directory and the same analysis as a real campaign, so that the whole
-//! pipeline can be tested where crossovers are known on paper, and tried where there is no cluster.
+//! It goes through the same engine, the same run directory and the same analysis as a real campaign, so the whole
+//! pipeline can be tested with known crossovers, and tried without a cluster.
 
 mod deployed;
 mod formulas;
 mod han;
 mod model;
+mod planted;
 mod played;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,9 +16,10 @@ use std::path::Path;
 
 use collrules_record::cell::type_size;
 use collrules_record::plan::PatternPlan;
-use collrules_record::units::Seconds;
-use collrules_record::{Candidate, Cell, Component, HanChoice, Handed, Layout, Plan, Survey, rival};
+use collrules_record::units::{Bytes, Seconds};
+use collrules_record::{Candidate, Cell, Component, HanAlgorithm, HanRule, Layout, Plan, Survey, competitor};
 use collrules_rules::effective::{EffectiveAlgorithm, effective};
+use collrules_rules::settings::parameters::Parameters;
 use collrules_rules::{Behaviour, Collective, Release, Version, load, registry};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -27,33 +29,37 @@ pub use collrules_record::options::Scenario;
 use self::deployed::DeployedLaunch;
 #[cfg(test)]
 pub(crate) use self::formulas::{BYTE_TIME, LATENCY};
-use self::han::{Hosts, Settings};
-use self::model::{Model, normal};
+use self::han::{HanPins, Hosts};
+use self::model::{CostModel, normal};
 use self::played::Modelled;
 use crate::backend::Backend;
-use crate::engine::{self, Executor, Opened};
+use crate::engine::{self, CheckResult, Executor};
 use crate::error::RunnerError;
 use crate::grid::NOT_SWITCHABLE;
-use crate::launch::{LaunchKind, LaunchPlan};
+use crate::launch::LaunchPlan;
 use crate::schedule::Visit;
-use crate::wire::{CallEnd, Event, RankTimes};
+use crate::wire::{CallEnd, RankTimes, WorkerEvent};
 
-/// A cluster that exists in formulas only.
+/// A cluster computed from formulas.
 #[derive(Clone, Debug)]
 pub struct Simulation {
-    model: Model,
+    model: CostModel,
     release: Release,
     /// MCA settings of every launch.
     pins: BTreeMap<String, String>,
 }
 
 impl Simulation {
-    /// A cluster with so many slots, one per host, or two where HAN serves.
+    /// A cluster with this many slots, one per host, or two if HAN is the default.
     pub fn new(scenario: Scenario, release: Release, slots: u32) -> Self {
-        Self { model: Model::new(scenario, Hosts::new(scenario, release, slots, 1)), release, pins: BTreeMap::new() }
+        Self {
+            model: CostModel::new(scenario, Hosts::new(scenario, release, slots, 1)),
+            release,
+            pins: BTreeMap::new(),
+        }
     }
 
-    /// The same with so many slots on each host, where communicators take their ranks by this layout.
+    /// Changes the cluster to this many slots per host and this layout of communicators.
     #[must_use]
     pub fn on_nodes(mut self, each: u32, layout: Layout) -> Self {
         let slots = self.model.hosts.names().len() as u32;
@@ -69,13 +75,13 @@ impl Simulation {
         model: collrules_record::model::Model,
     ) -> Result<Self, RunnerError> {
         if !matches!(scenario, Scenario::Stale | Scenario::Slowed | Scenario::Deceptive) {
-            let why = "its builtin is that of --simulate=stale; slowed and deceptive can be played on it as well";
+            let why = "only --simulate=stale, slowed and deceptive work with a model";
             return Err(RunnerError::Unplayable(why.to_owned()));
         }
         let release = model.release.unwrap_or(release);
         let machine = Modelled::new(model, release)?;
-        let hosts = Hosts::of(machine.hosts());
-        Ok(Self { model: Model::new(scenario, hosts).on(machine), release, pins: BTreeMap::new() })
+        let hosts = Hosts::from_names(machine.hosts());
+        Ok(Self { model: CostModel::new(scenario, hosts).on(machine), release, pins: BTreeMap::new() })
     }
 
     /// Its release.
@@ -83,7 +89,7 @@ impl Simulation {
         self.release
     }
 
-    /// Whether all that a launch asks for can be played.
+    /// Checks that all calls of a launch can be played.
     fn check(&self, plan: &LaunchPlan) -> Result<(), RunnerError> {
         let Some(machine) = &self.model.machine else { return Ok(()) };
         for planned in &plan.cells {
@@ -94,9 +100,7 @@ impl Simulation {
                 };
                 // Calls among parts of a communicator are other ranks' than the first ones.
                 if mockup.needs_nodes() || !self.model.seconds(planned.cell, candidate).is_finite() {
-                    return Err(RunnerError::Unplayable(format!(
-                        "{candidate} makes calls whose messages are not known"
-                    )));
+                    return Err(RunnerError::Unplayable(format!("the messages of {candidate} are unknown")));
                 }
             }
         }
@@ -106,22 +110,23 @@ impl Simulation {
 
     fn executor<'a>(&'a self, plan: &'a LaunchPlan) -> Result<Computed<'a>, RunnerError> {
         self.check(plan)?;
-        let launch = match &plan.kind {
-            LaunchKind::Deployed { settings, in_force, .. } => {
-                let none = BTreeMap::new();
-                let settings = if *in_force { settings } else { &none };
-                Some(DeployedLaunch::start(settings, plan.seed, self.release, self.version()?)?)
+        let launch = match plan.settings() {
+            Some((_, settings)) => {
+                if self.model.scenario == Scenario::Settings {
+                    planted::start(&settings)?;
+                }
+                Some(DeployedLaunch::start(&settings, plan.seed, self.release, self.version()?)?)
             }
-            LaunchKind::Together | LaunchKind::Alone(_) => None,
+            None => None,
         };
         Ok(Computed { model: &self.model, hosts: &self.model.hosts, plan, launch, clock: 0.0, known: BTreeMap::new() })
     }
 
-    /// A launch on the clock of the model; what is reported ends where nobody takes it any more.
+    /// Plays a launch on the clock of the model; stops when a report is refused.
     fn play<'a>(
         &'a self,
         plan: &'a LaunchPlan,
-        report: &mut dyn FnMut(Event) -> Result<(), RunnerError>,
+        report: &mut dyn FnMut(WorkerEvent) -> Result<(), RunnerError>,
         run: Loop<'a>,
     ) -> Result<(), RunnerError> {
         let mut outcome = Ok(());
@@ -133,7 +138,7 @@ impl Simulation {
         outcome
     }
 
-    /// The first of its release.
+    /// The first version of its release.
     fn version(&self) -> Result<Version, RunnerError> {
         let text = format!("{}.0", self.release);
         text.parse().map_err(|cause| RunnerError::BadLibrary { said: text, cause })
@@ -141,7 +146,7 @@ impl Simulation {
 }
 
 /// One of the loops of [`engine`].
-type Loop<'a> = fn(&LaunchPlan, &mut Computed<'a>, &mut dyn FnMut(Event)) -> Result<(), Infallible>;
+type Loop<'a> = fn(&LaunchPlan, &mut Computed<'a>, &mut dyn FnMut(WorkerEvent)) -> Result<(), Infallible>;
 
 impl Backend for Simulation {
     fn name(&self) -> &'static str {
@@ -176,10 +181,15 @@ impl Backend for Simulation {
         Vec::new()
     }
 
+    fn parameters(&self) -> Result<Parameters, RunnerError> {
+        let has_settings = self.model.scenario == Scenario::Settings;
+        Ok(if has_settings { planted::parameters(self.release) } else { Parameters::default() })
+    }
+
     fn measure(
         &mut self,
         plan: &LaunchPlan,
-        report: &mut dyn FnMut(Event) -> Result<(), RunnerError>,
+        report: &mut dyn FnMut(WorkerEvent) -> Result<(), RunnerError>,
     ) -> Result<(), RunnerError> {
         self.play(plan, report, engine::run)
     }
@@ -187,7 +197,7 @@ impl Backend for Simulation {
     fn trial(
         &mut self,
         plan: &LaunchPlan,
-        report: &mut dyn FnMut(Event) -> Result<(), RunnerError>,
+        report: &mut dyn FnMut(WorkerEvent) -> Result<(), RunnerError>,
     ) -> Result<(), RunnerError> {
         self.play(plan, report, engine::trial)
     }
@@ -203,8 +213,8 @@ impl Backend for Simulation {
         calls: &[Cell],
         without: &[Vec<Component>],
     ) -> Result<Vec<Vec<CallEnd>>, RunnerError> {
-        let behaviour = Behaviour::of(self.version()?)?;
-        let settings = Settings::read(&self.pins, self.version()?)?;
+        let behaviour = Behaviour::from_version(self.version()?)?;
+        let settings = HanPins::read(&self.pins, self.version()?)?;
         // A file that the version rejects is no rules file to it, and every call is right.
         let file = load(&std::fs::read(rules)?, &behaviour).into_accepted();
         let outcome = |call: &Cell| {
@@ -220,7 +230,7 @@ impl Backend for Simulation {
         };
         let ends = |call: &Cell| {
             let of_tuned = outcome(call).unwrap_or(CallEnd::Right);
-            let by_han = self.model.hosts.served(*call, &settings).is_some_and(|handed| handed != Handed::Over);
+            let by_han = self.model.hosts.served(*call, &settings).is_some_and(|handed| handed != HanRule::Delegate);
             let end = |without: &Vec<Component>| {
                 // Rules do not reach it.
                 if by_han && !without.contains(&Component::HAN) { CallEnd::Right } else { of_tuned }
@@ -235,7 +245,7 @@ impl Backend for Simulation {
     }
 
     fn pin(&mut self, pins: &BTreeMap<String, String>) -> BTreeMap<String, String> {
-        let all = rival::beside(&self.pins, pins);
+        let all = competitor::beside(&self.pins, pins);
         std::mem::replace(&mut self.pins, all)
     }
 
@@ -244,15 +254,15 @@ impl Backend for Simulation {
     }
 }
 
-/// Times that pass because they are computed.
+/// An executor that computes times, which pass on its clock.
 struct Computed<'a> {
-    model: &'a Model,
+    model: &'a CostModel,
     hosts: &'a Hosts,
     plan: &'a LaunchPlan,
-    /// What makes up a launch that is compared with others.
+    /// Settings of a launch that is compared with others.
     launch: Option<DeployedLaunch>,
     clock: f64,
-    /// The times of subjects that were called before: a script takes long to play.
+    /// The times of subjects that were called before, since playing takes long.
     known: BTreeMap<usize, Vec<f64>>,
 }
 
@@ -270,12 +280,19 @@ impl Computed<'_> {
     fn computed_seconds(&self, subject: usize) -> Vec<f64> {
         let Some(planned) = self.plan.cells.get(subject) else {
             let PatternPlan { pattern, casts } = self.plan.pattern(subject);
-            return casts.iter().map(|cast| self.model.pattern_seconds(*pattern, cast)).collect();
+            let factor = self.of_settings(pattern.bytes, false);
+            return casts.iter().map(|cast| factor * self.model.pattern_seconds(*pattern, cast)).collect();
         };
-        planned.candidates.iter().map(|candidate| self.seconds(planned.cell, *candidate)).collect()
+        let seconds = |candidate: &Candidate| {
+            let of_file = self.launch.as_ref().and_then(|launch| launch.choice(self.model, planned.cell));
+            let choice = of_file.or_else(|| candidate.choice());
+            let factor = self.model.factor_under(self.plan, planned.cell, choice);
+            factor * self.seconds(planned.cell, *candidate)
+        };
+        planned.candidates.iter().map(seconds).collect()
     }
 
-    /// What the machine's model plants into a call.
+    /// Returns the delay that the machine's model adds to a call.
     fn planted(&self, subject: usize, candidate: usize, rng: &mut ChaCha8Rng) -> f64 {
         let Some((machine, planned)) = self.model.machine.as_ref().zip(self.plan.cells.get(subject)) else {
             return 0.0;
@@ -285,14 +302,14 @@ impl Computed<'_> {
         machine.planted(planned.cell, candidate, of_file.or(candidate.choice()), rng)
     }
 
-    /// The time of a candidate's calls without what changes from call to call.
+    /// The time of a candidate's calls without noise of single calls.
     fn seconds(&self, cell: Cell, candidate: Candidate) -> f64 {
         if let Some(launch) = &self.launch {
-            return launch.seconds((self.model, self.hosts), cell, candidate);
+            return self.of_settings(cell.bytes, true) * launch.seconds((self.model, self.hosts), cell, candidate);
         }
         match candidate {
             Candidate::Builtin | Candidate::Component(Component::HAN) => self.builtin(cell, None),
-            Candidate::Han(way) => self.builtin(cell, Some(way)),
+            Candidate::Han(algorithm) => self.builtin(cell, Some(algorithm)),
             Candidate::Mockup(mockup) => {
                 self.model
                     .mockup_seconds((cell, self.hosts.even(cell.ranks)), mockup, &|inner| self.builtin(inner, None))
@@ -301,22 +318,33 @@ impl Computed<'_> {
         }
     }
 
-    /// The time of whoever serves a cell without rules; HAN does it in such a way.
-    fn builtin(&self, cell: Cell, way: Option<HanChoice>) -> f64 {
+    /// Factor of the launch's settings on a time.
+    fn of_settings(&self, bytes: Bytes, is_collective: bool) -> f64 {
+        let deployment = self.plan.deployment.as_ref().filter(|_| self.plan.launch.is_deployed());
+        match deployment {
+            Some(deployment) if self.model.scenario == Scenario::Settings => {
+                planted::factor(&deployment.settings, bytes.0, is_collective)
+            }
+            _ => 1.0,
+        }
+    }
+
+    /// The time of the component that a cell uses without rules; HAN uses this algorithm, or its usual one.
+    fn builtin(&self, cell: Cell, algorithm: Option<HanAlgorithm>) -> f64 {
         let of_tuned = |cell| self.model.seconds(cell, Candidate::Builtin);
-        self.hosts.seconds(cell, way, &of_tuned).unwrap_or_else(|| of_tuned(cell))
+        self.hosts.seconds(cell, algorithm, &of_tuned).unwrap_or_else(|| of_tuned(cell))
     }
 }
 
 impl Executor for Computed<'_> {
     type Error = Infallible;
 
-    fn open(&mut self, cell: usize, checking: &mut dyn FnMut(usize)) -> Result<Opened, Infallible> {
+    fn open(&mut self, cell: usize, checking: &mut dyn FnMut(usize)) -> Result<CheckResult, Infallible> {
         (0..self.plan.turns(cell)).for_each(checking);
         let checks = self.all_seconds(cell);
         let round_cost = checks.iter().sum();
         self.clock += round_cost;
-        Ok(Opened { failed: Vec::new(), checks, round_cost })
+        Ok(CheckResult { failed: Vec::new(), checks, round_cost })
     }
 
     fn visit(&mut self, visit: &Visit) -> Result<Vec<Vec<RankTimes>>, Infallible> {
@@ -328,12 +356,12 @@ impl Executor for Computed<'_> {
         let mut rounds = Vec::with_capacity(visit.rounds as usize);
         for round in 0..visit.warmup + visit.rounds {
             // What disturbs the machine in a round disturbs all candidates alike; the rest is each call's own.
-            let common = Model::COMMON_NOISE * normal(&mut rng);
+            let common = CostModel::COMMON_NOISE * normal(&mut rng);
             let timings: Vec<RankTimes> = seconds
                 .iter()
                 .zip(&visit.candidates)
                 .map(|(seconds, place)| {
-                    let noise = common + Model::OWN_NOISE * normal(&mut rng);
+                    let noise = common + CostModel::OWN_NOISE * normal(&mut rng);
                     let slowest = seconds * noise.exp() + self.planted(visit.cell, *place, &mut rng);
                     [slowest, 0.9 * slowest, 0.95 * slowest]
                 })

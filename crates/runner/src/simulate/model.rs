@@ -1,11 +1,12 @@
-//! What the simulated calls cost: the formulas of the algorithms, and what the builtin does.
+//! Costs of simulated calls: the formulas of the algorithms, and the choices of the builtin.
 
-use collrules_guidelines::{Seat, program};
-use collrules_record::cell::type_size;
-use collrules_record::mockup::{Mockup, Pattern};
+use collrules_guidelines::program;
+use collrules_program::{BufferPart, CollectiveCall, Costs, Machine, RankGroup, Reference, Seat, play};
+use collrules_record::arrival::find_pattern;
+use collrules_record::condition::{Arrival, BufferUse, Root};
+use collrules_record::mockup::{Mockup, MockupPattern};
 use collrules_record::options::Scenario;
-use collrules_record::{Candidate, Cast, Cell, Even, Pattern as TimedPattern};
-use collrules_reference::{Machine, Reference, play};
+use collrules_record::{Bytes, Candidate, Cast, Cell, Even, Pattern, Ranks, Seconds};
 use collrules_rules::{Choice, Collective};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
@@ -16,20 +17,21 @@ use super::formulas::{
 };
 use super::han::Hosts;
 use super::played::Modelled;
+use crate::launch::LaunchPlan;
 
 /// A cost model.
 #[derive(Clone, Debug)]
-pub(crate) struct Model {
+pub(crate) struct CostModel {
     pub(super) scenario: Scenario,
-    /// What all times are multiplied by.
+    /// Factor on all times.
     slower: f64,
-    /// Where ranks are.
+    /// Placement of the ranks.
     pub(super) hosts: Hosts,
-    /// What calls are played on instead of going by formulas.
+    /// Machine on which calls are played instead of computed from formulas.
     pub(super) machine: Option<Modelled>,
 }
 
-/// What the builtin of a stale cluster does.
+/// Returns the choice of the builtin on a stale cluster.
 pub(super) fn stale(collective: Collective) -> Choice {
     match collective {
         Collective::Bcast => Choice::plain(6),
@@ -37,19 +39,21 @@ pub(super) fn stale(collective: Collective) -> Choice {
     }
 }
 
-impl Model {
-    /// Standard deviation of the logarithm of a time that all candidates of a round share.
+impl CostModel {
+    /// Standard deviation of the logarithm of the noise that all candidates of a round share.
     pub(crate) const COMMON_NOISE: f64 = 0.05;
-    /// Standard deviation of the logarithm of a time that is each call's own.
+    /// Standard deviation of the logarithm of a single call's noise.
     pub(crate) const OWN_NOISE: f64 = 0.02;
 
-    /// Standard deviation of the logarithm of what all calls of a launch share, where launches are what is compared.
+    /// Standard deviation of the logarithm of the noise that all calls of a launch share, if launches are compared.
     pub(crate) const LAUNCH_NOISE: f64 = 0.01;
-    /// The same of what all calls of a cell share in a launch.
+    /// Standard deviation of the logarithm of the noise that all calls of a cell share in a launch.
     pub(crate) const CELL_NOISE: f64 = 0.01;
-    /// What the rules of `Scenario::Deceptive` cost.
+    /// The algorithm of bcast that is slow in other calls than a benchmark's: scatter_allgather.
+    pub(crate) const SLOW_IN_PROGRAMS: u32 = 8;
+    /// Factor on the times of the rules of `Scenario::Deceptive`.
     pub(crate) const LETDOWN: f64 = 1.5;
-    /// The message bytes from which on they do.
+    /// The message bytes from which the factor applies.
     pub(crate) const LETDOWN_BYTES: u64 = 256 << 10;
 
     /// The model of a scenario.
@@ -60,7 +64,7 @@ impl Model {
         }
     }
 
-    /// The same on a machine that plays what it can.
+    /// Replaces the cost model by that of a machine, for the calls that the machine can simulate.
     pub(super) fn on(self, machine: Modelled) -> Self {
         Self { machine: Some(machine), ..self }
     }
@@ -90,13 +94,21 @@ impl Model {
             (_, Candidate::Reference(reference)) => played_seconds(cell, reference),
             // A rules file is asked for what it says before it comes to this.
             (Scenario::Perfect, _) => best_seconds(cell),
-            (Scenario::Stale | Scenario::Slowed | Scenario::Deceptive | Scenario::Han, _) => {
-                algorithm_seconds(cell, stale)
-            }
+            (
+                Scenario::Stale
+                | Scenario::Slowed
+                | Scenario::Deceptive
+                | Scenario::Han
+                | Scenario::Rooted
+                | Scenario::Rotated
+                | Scenario::Late
+                | Scenario::Settings,
+                _,
+            ) => algorithm_seconds(cell, stale),
         }
     }
 
-    /// The same of a mock-up whose inner calls take these times.
+    /// Returns the time without noise of a mock-up whose inner calls take these times.
     pub(crate) fn mockup_seconds(
         &self,
         (cell, even): (Cell, Option<Even>),
@@ -109,19 +121,45 @@ impl Model {
         }
     }
 
-    /// The time of a pattern without noise, in seconds. By formulas every rank is a host of its own, and all are alike.
-    pub(crate) fn pattern_seconds(&self, pattern: TimedPattern, cast: &Cast) -> f64 {
+    /// The time of a pattern without noise, in seconds. With formulas, every rank is on a host of its own, and all
+    /// hosts are alike.
+    pub(crate) fn pattern_seconds(&self, pattern: Pattern, cast: &Cast) -> f64 {
         if let Some(machine) = &self.machine {
             return machine.pattern_seconds(pattern, cast).unwrap_or(f64::INFINITY);
         }
-        let times = pattern.script().and_then(|script| play(&script, machine(pattern.type_size()), &mut |_| ()).ok());
+        let times = pattern.programs().and_then(|programs| play(programs.as_slice(), &MACHINE).ok());
         times.map_or(f64::INFINITY, |times| match pattern.timed_part() {
             Some(part) => times[part as usize],
             None => times.into_iter().fold(0.0, f64::max),
         })
     }
 
-    /// The time without noise where a rules file in force makes this choice, in seconds.
+    /// Factor of a launch's condition on the time of a choice.
+    pub(super) fn factor_under(&self, plan: &LaunchPlan, cell: Cell, choice: Option<Choice>) -> f64 {
+        let condition = plan.schedule.condition;
+        let waits_for_others = |call: &Vec<Seconds>| call.iter().any(|arrival| call[0].0 < arrival.0);
+        let is_other = match self.scenario {
+            Scenario::Rooted => condition.root == Root::Last,
+            Scenario::Rotated => condition.buffers != BufferUse::Reuse,
+            Scenario::Late => match condition.arrival {
+                Arrival::None => false,
+                Arrival::Profile => {
+                    find_pattern(&plan.arrivals, cell).is_some_and(|it| it.calls.iter().all(waits_for_others))
+                }
+                Arrival::Random | Arrival::First | Arrival::Last => true,
+            },
+            _ => false,
+        };
+        let Some(choice) = choice.filter(|_| is_other) else { return 1.0 };
+        match cell.collective {
+            Collective::Bcast if choice.algorithm == Self::SLOW_IN_PROGRAMS => 4.0,
+            // Its rules are up to seven times as fast as the stale default.
+            Collective::Allreduce if condition.buffers == BufferUse::InPlace && !choice.is_builtin() => 10.0,
+            _ => 1.0,
+        }
+    }
+
+    /// The time without noise if an active rules file makes this choice, in seconds.
     pub(crate) fn deployed_seconds(&self, cell: Cell, choice: Choice) -> f64 {
         let deceived = self.scenario == Scenario::Deceptive
             && cell.collective == Collective::Bcast
@@ -130,41 +168,66 @@ impl Model {
         if deceived {
             Self::LETDOWN * self.seconds(cell, Candidate::Builtin)
         } else {
-            self.seconds(cell, Candidate::of(choice))
+            self.seconds(cell, Candidate::from_choice(choice))
         }
     }
 }
 
-/// What the inner calls cost together, and the copies. The rank with the most to copy counts: the root, or another.
+/// Costs of a mock-up on a rank whose inner calls take these times.
+struct MockupCalls<'a> {
+    seat: Seat,
+    inner: &'a dyn Fn(Cell) -> f64,
+}
+
+impl Costs for MockupCalls<'_> {
+    fn message(&self, bytes: u64) -> f64 {
+        MACHINE.message(bytes)
+    }
+
+    fn operation(&self, bytes: u64) -> f64 {
+        reduction_seconds(bytes as usize)
+    }
+
+    fn copy(&self, bytes: u64) -> f64 {
+        copy_seconds(bytes as usize)
+    }
+
+    fn call(&self, on: RankGroup, call: &CollectiveCall, from: BufferPart, to: BufferPart) -> f64 {
+        let Some((ranks, _)) = self.seat.seat_in(on) else { return 0.0 };
+        let called = call.collective(from, to, ranks).map(|(collective, bytes)| Cell {
+            collective,
+            ranks: Ranks(ranks as u32),
+            bytes: Bytes(bytes as u64),
+        });
+        called.map_or_else(|| message_seconds(to.len), self.inner)
+    }
+}
+
+/// The time of a mock-up. The rank with the most to copy counts: the root, or another.
 fn mockup_seconds((cell, even): (Cell, Option<Even>), mockup: Mockup, inner: &dyn Fn(Cell) -> f64) -> f64 {
     let of_rank = |rank: usize| {
-        let seat = Seat::of(cell, rank, even);
-        let program = program(mockup, seat)?;
-        let calls = program.calls().map(|(on, call, from, to)| {
-            let Some((ranks, _)) = seat.seat_in(on) else { return 0.0 };
-            call.cell(from, to, ranks).map_or_else(|| message_seconds(to.len), inner)
-        });
-        let calls: f64 = calls.sum();
-        Some(calls + copy_seconds(program.copied()) + reduction_seconds(program.combined()))
+        let seat = cell.seat(rank, even);
+        let alone = [program(mockup, seat)?];
+        play(alone.as_slice(), &MockupCalls { seat, inner }).ok()?.first().copied()
     };
     let all = [0, cell.ranks.0.saturating_sub(1) as usize].into_iter().filter_map(of_rank);
     // The grid plans no other.
     all.reduce(f64::max).unwrap_or(f64::INFINITY)
 }
 
-/// The message bytes from which on, in `Scenario::Planted`, bcast is beaten.
+/// The message bytes from which on mock-ups beat bcast in `Scenario::Planted`.
 const PLANTED_BCAST: u64 = 256 << 10;
-/// The message bytes up to which allreduce is.
+/// The message bytes up to which mock-ups beat allreduce.
 const PLANTED_ALLREDUCE: u64 = 64;
 
-/// What a candidate takes of the builtin's time in `Scenario::Planted`.
+/// Returns the time of a candidate over the builtin's in `Scenario::Planted`.
 fn planted(cell: Cell, candidate: Candidate) -> f64 {
     let bcast = cell.collective == Collective::Bcast && cell.bytes.0 >= PLANTED_BCAST;
     let allreduce = cell.collective == Collective::Allreduce && cell.bytes.0 <= PLANTED_ALLREDUCE;
     match candidate {
-        Candidate::Mockup(Mockup::Pattern(Pattern::ScatterAllgather)) if bcast => 2.0 / 3.0,
+        Candidate::Mockup(Mockup::Pattern(MockupPattern::ScatterAllgather)) if bcast => 2.0 / 3.0,
         Candidate::Tuned(choice) if bcast && choice.algorithm == 8 => 2.0 / 3.0,
-        Candidate::Mockup(Mockup::Pattern(Pattern::ReduceBcast)) if allreduce => 0.5,
+        Candidate::Mockup(Mockup::Pattern(MockupPattern::ReduceBcast)) if allreduce => 0.5,
         Candidate::Mockup(_) => 1.2,
         Candidate::Tuned(_) => 1.1,
         Candidate::Builtin
@@ -180,7 +243,8 @@ const ANYWHERE: u64 = 256 << 10;
 /// The message bytes from which on the chain does no harm with one rank per node.
 const HARMLESS: u64 = 16 << 10;
 
-/// What a candidate takes of the builtin's time in `Scenario::Arranged`, by whether some node has several ranks.
+/// Returns the time of a candidate over the builtin's in `Scenario::Arranged`; `shared` is true if some node has
+/// several ranks.
 fn arranged(cell: Cell, candidate: Candidate, shared: bool) -> f64 {
     const CHAIN: u32 = 2;
     const PIPELINE: u32 = 3;
@@ -198,20 +262,16 @@ fn arranged(cell: Cell, candidate: Candidate, shared: bool) -> f64 {
     }
 }
 
-/// The time of a reference algorithm, played event by event; infinite where there is none.
+/// The time of a reference algorithm, played event by event; infinite if there is none.
 fn played_seconds(cell: Cell, reference: Reference) -> f64 {
-    let machine = machine(type_size(cell.collective));
-    let times = cell.script(reference).and_then(|script| play(&script, machine, &mut |_| ()).ok());
+    let times = cell.reference(reference).and_then(|algorithm| play(&algorithm, &MACHINE).ok());
     times.map_or(f64::INFINITY, |times| times.into_iter().fold(0.0, f64::max))
 }
 
-/// The simulated machine, for elements of so many bytes.
-fn machine(element: u64) -> Machine {
-    let element = element as f64;
-    Machine { latency: LATENCY, transfer: BYTE_TIME * element, operation: REDUCTION_TIME * element }
-}
+/// The simulated machine.
+const MACHINE: Machine = Machine { latency: LATENCY, transfer: BYTE_TIME, operation: REDUCTION_TIME };
 
-/// The time of the best choice that a default grid contains, if not of a better one.
+/// The time of the best choice in a default grid, if not of a better one.
 fn best_seconds(cell: Cell) -> f64 {
     let segments = [0, 8 << 10, 64 << 10];
     let choices = (1..=9).flat_map(|id| {
@@ -229,14 +289,13 @@ pub(super) fn normal(rng: &mut ChaCha8Rng) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use collrules_record::{Bytes, Ranks};
     use collrules_rules::Release;
 
     use super::*;
 
     #[test]
     fn nothing_beats_a_perfect_builtin() {
-        let model = Model::new(Scenario::Perfect, Hosts::new(Scenario::Perfect, Release::V5_0, 8, 1));
+        let model = CostModel::new(Scenario::Perfect, Hosts::new(Scenario::Perfect, Release::V5_0, 8, 1));
         for collective in Collective::ALL {
             for (ranks, bytes) in [(2, 4), (5, 4096), (8, 1 << 20)] {
                 let cell = Cell { collective, ranks: Ranks(ranks), bytes: Bytes(bytes) };

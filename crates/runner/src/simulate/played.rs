@@ -1,8 +1,9 @@
-//! A machine that a model describes: calls and probes are played on it, message by message.
+//! A machine described by a model, on which calls and probes are played message by message.
 
-use collrules_model::{Kind, Platform, Side, Timing, barrier, call_seconds, platform, play, programs};
+use collrules_model::{IntervalEnd, ProbeKind, ProbeTiming, barrier, call_seconds, platform, programs};
+use collrules_program::{Platform, play};
 use collrules_record::mockup::Mockup;
-use collrules_record::model::{Model, Planted};
+use collrules_record::model::{Model, Slowdown};
 use collrules_record::sample::PatternSample;
 use collrules_record::units::Seconds;
 use collrules_record::{Bytes, Candidate, Cast, Cell, Pattern};
@@ -21,16 +22,16 @@ pub(crate) struct Modelled {
 }
 
 impl Modelled {
-    /// The machine, unless the model says too little to play on it.
+    /// The machine, unless the model is too incomplete to play on it.
     pub(super) fn new(model: Model, release: Release) -> Result<Self, RunnerError> {
-        let wrong = |planted: &&Planted| {
+        let wrong = |planted: &&Slowdown| {
             !(0.0..=1.0).contains(&planted.probability)
                 || !planted.more.is_finite()
                 || planted.more < 0.0
                 || planted.from > planted.to
         };
         if let Some(wrong) = model.planted.iter().find(wrong) {
-            let Planted { collective, more, probability, from, to, .. } = wrong;
+            let Slowdown { collective, more, probability, from, to, .. } = wrong;
             return Err(RunnerError::Unplayable(format!(
                 "what is planted into {collective} takes {more} s with a probability of {probability} from {from} to {to}; times \
                  are not negative, probabilities go from 0 to 1, and ranges from the smaller size to the larger"
@@ -43,13 +44,13 @@ impl Modelled {
         let platform = machine.platform(machine.ranks()).map_err(|cause| RunnerError::Unplayable(cause.to_string()))?;
         if platform.cap.iter().flatten().chain(&platform.link).any(|rate| rate.is_nan() || *rate <= 0.0) {
             return Err(RunnerError::Unplayable(
-                "a rate of the model is not above 0, so that no message would end".to_owned(),
+                "a rate of the model is not above 0, so no message would end".to_owned(),
             ));
         }
         Ok(machine)
     }
 
-    /// How many ranks it has.
+    /// Returns the number of ranks.
     pub(super) fn ranks(&self) -> u32 {
         self.model.ranks.len() as u32
     }
@@ -61,10 +62,10 @@ impl Modelled {
     }
 
     fn platform(&self, ranks: u32) -> Result<Platform, collrules_model::Unsaid> {
-        platform(&self.model, ranks as usize, Side::Middle)
+        platform(&self.model, ranks as usize, IntervalEnd::Middle)
     }
 
-    /// The time of a call without mock-ups; an error where its messages are not known.
+    /// The time of a call without mock-ups; an error if its messages are unknown.
     pub(super) fn seconds(&self, cell: Cell, candidate: Candidate) -> Result<f64, RunnerError> {
         let said = |cause: collrules_model::Unsaid| RunnerError::Unplayable(cause.to_string());
         let messages = match (cell.collective, candidate) {
@@ -83,7 +84,7 @@ impl Modelled {
         call_seconds(&platform, &messages).ok_or_else(|| RunnerError::Unplayable(format!("{cell} never ends")))
     }
 
-    /// The time of a pattern by some ranks; an error where it is no probe of models.
+    /// The time of a pattern with this cast; an error if it is no probe of models.
     pub(super) fn pattern_seconds(&self, pattern: Pattern, cast: &Cast) -> Result<f64, RunnerError> {
         let zero = Seconds(0.0);
         let sample = PatternSample {
@@ -97,20 +98,20 @@ impl Modelled {
             mean: zero,
         };
         let unknown = || RunnerError::Unplayable(format!("{pattern} is no probe of models"));
-        let probe = Timing::of_pattern(&sample).ok_or_else(unknown)?.probe;
+        let probe = ProbeTiming::of_pattern(&sample).ok_or_else(unknown)?.probe;
         let platform = self.platform(self.ranks()).map_err(|cause| RunnerError::Unplayable(cause.to_string()))?;
-        let messages = Kind::programs(probe.kind, &probe.ranks, probe.there, probe.back, platform.ranks());
-        let ends = play(&platform, &messages).map_err(|cause| RunnerError::Unplayable(cause.to_string()))?;
+        let messages = ProbeKind::programs(probe.kind, &probe.ranks, probe.there, probe.back, platform.ranks());
+        let ends = play(messages.as_slice(), &platform).map_err(|cause| RunnerError::Unplayable(cause.to_string()))?;
         Ok(ends[probe.ranks[0] as usize])
     }
 
-    /// Tells models apart (FNV-1a of the model's text).
+    /// A number that distinguishes models (FNV-1a of the model's text).
     pub(super) fn digest(&self) -> u64 {
         let text = serde_json::to_vec(&self.model).unwrap_or_default();
         text.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
     }
 
-    /// What is planted into one call of this choice.
+    /// Returns the delay planted into one call of this choice.
     pub(super) fn planted(
         &self,
         cell: Cell,
@@ -127,12 +128,12 @@ impl Modelled {
             _ => (1, cell.bytes.0),
         };
         let choice = choice.filter(|choice| !choice.is_builtin()).unwrap_or(stale(cell.collective));
-        let hits = |planted: &&Planted| {
+        let hits = |planted: &&Slowdown| {
             planted.collective == cell.collective
                 && planted.algorithm.is_none_or(|algorithm| algorithm == choice.algorithm)
                 && (planted.from..=planted.to).contains(&Bytes(bytes))
         };
-        let all: Vec<&Planted> = self.model.planted.iter().filter(hits).collect();
+        let all: Vec<&Slowdown> = self.model.planted.iter().filter(hits).collect();
         let mut more = 0.0;
         for planted in (0..pieces).flat_map(|_| all.iter()) {
             if rng.random::<f64>() < planted.probability {

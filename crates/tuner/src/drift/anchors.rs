@@ -1,4 +1,4 @@
-//! Which cells of a run are worth measuring again.
+//! Cells of a run that are worth measuring again.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,10 +9,10 @@ use crate::error::TunerError;
 use crate::observations::Observations;
 use crate::view::View;
 
-/// Launches that a point needs to be compared with.
+/// Number of launches that a comparison of a point needs.
 const LEAST_LAUNCHES: usize = 2;
 
-/// What a cell without a rule counts for beside one with a rule, where distances are compared.
+/// Weight of a cell without a rule in the comparison of distances, relative to one with a rule.
 const UNRULED: f64 = 0.5;
 
 /// A cell that is measured again.
@@ -20,10 +20,10 @@ const UNRULED: f64 = 0.5;
 pub struct Anchor {
     /// The cell.
     pub cell: Cell,
-    /// What is measured beside the builtin: what the rules give or, where they leave the cell to the builtin, the fastest
-    /// of the others.
+    /// Candidate that is measured with the builtin: that of the rules or, without a rule for the cell, the fastest of
+    /// the others.
     pub beside: Candidate,
-    /// Whether it is what the rules give.
+    /// True if it is the candidate of the rules.
     pub ruled: bool,
 }
 
@@ -35,8 +35,9 @@ impl Anchor {
     }
 }
 
-/// At most `count` cells of a run that were measured in several launches. Each collective in turn gives the one that is
-/// farthest from those chosen before, in communicator size and message size; cells that rules serve count double. `given` says what is measured for a candidate, if it can be measured again.
+/// Returns at most `count` cells of a run that were measured in several launches. Each collective in turn adds the one
+/// that is farthest from those chosen before, in communicator size and message size; cells with rules count double.
+/// `given` returns the candidate that is measured for another, if that can be measured again.
 pub fn anchors(
     findings: &Findings,
     observations: &Observations,
@@ -70,7 +71,7 @@ pub fn anchors(
         left.entry(anchor.cell.collective).or_default().push(anchor);
     }
     let mut left: Vec<Vec<Anchor>> = left.into_values().collect();
-    let places: Vec<Places> = left.iter().map(|anchors| Places::of(anchors)).collect();
+    let places: Vec<CellSizes> = left.iter().map(|anchors| CellSizes::from_anchors(anchors)).collect();
     let mut chosen: Vec<Vec<Anchor>> = vec![Vec::new(); left.len()];
     while chosen.iter().map(Vec::len).sum::<usize>() < count && left.iter().any(|anchors| !anchors.is_empty()) {
         for (at, anchors) in left.iter_mut().enumerate() {
@@ -85,14 +86,15 @@ pub fn anchors(
     Ok(chosen)
 }
 
-/// Where cells of a collective lie between the smallest and the largest, by their place among all.
-struct Places {
+/// Communicator sizes and message sizes of a collective's cells, for the place of a cell between the smallest and the
+/// largest.
+struct CellSizes {
     ranks: Vec<u32>,
     bytes: Vec<u64>,
 }
 
-impl Places {
-    fn of(anchors: &[Anchor]) -> Self {
+impl CellSizes {
+    fn from_anchors(anchors: &[Anchor]) -> Self {
         let ranks: BTreeSet<u32> = anchors.iter().map(|anchor| anchor.cell.ranks.0).collect();
         let bytes: BTreeSet<u64> = anchors.iter().map(|anchor| anchor.cell.bytes.0).collect();
         Self { ranks: ranks.into_iter().collect(), bytes: bytes.into_iter().collect() }
@@ -105,7 +107,8 @@ impl Places {
         (share(ranks, self.ranks.len()), share(bytes, self.bytes.len()))
     }
 
-    /// The place in `left` of the one that is farthest from the chosen ones; of the first one, that with most ranks and bytes.
+    /// Position in `left` of the anchor farthest from the chosen ones; if none is chosen, of the one with most ranks
+    /// and bytes.
     fn farthest(&self, left: &[Anchor], chosen: &[Anchor]) -> Option<usize> {
         let worth = |anchor: &Anchor| {
             let here = self.place(anchor.cell);

@@ -8,9 +8,11 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;
 
+use collrules_record::Estimate;
+
 use super::*;
 
-const CRITERIA: Criteria = Criteria { min_change: 0.1, min_difference: 0.03, error_rate: 0.01, level: 0.95 };
+const CRITERIA: DriftCriteria = DriftCriteria { min_change: 0.1, min_difference: 0.03, error_rate: 0.01, level: 0.95 };
 
 /// Ten cells with a rule that halves the time.
 fn all() -> Vec<Anchor> {
@@ -44,19 +46,19 @@ fn findings() -> Findings {
     findings
 }
 
-/// How times differ, as standard deviations of logarithms.
+/// Noise of times, as standard deviations of logarithms.
 #[derive(Clone, Copy)]
-struct Noise {
-    /// What a day is worth, whatever is called.
+struct DayNoise {
+    /// Noise that a day adds to all calls.
     day: f64,
-    /// What all calls of a launch share.
+    /// Noise that all calls of a launch share.
     launch: f64,
-    /// What a point has of its own in a launch.
+    /// Noise of a single point in a launch.
     own: f64,
 }
 
 /// A day's three launches, where a candidate's times are so many times as long.
-fn day(seed: u64, noise: Noise, slower: impl Fn(Cell, Candidate) -> f64) -> Observations {
+fn day(seed: u64, noise: DayNoise, slower: impl Fn(Cell, Candidate) -> f64) -> Observations {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut normal = move || -> f64 { rng.sample(StandardNormal) };
     let today = noise.day * normal();
@@ -73,7 +75,7 @@ fn day(seed: u64, noise: Noise, slower: impl Fn(Cell, Candidate) -> f64) -> Obse
     Observations::from_timings(&timings, Statistic::RankAverage).expect("timings")
 }
 
-fn drifts(seed: u64, noise: Noise, slower: impl Fn(Cell, Candidate) -> f64) -> (bool, bool) {
+fn drifts(seed: u64, noise: DayNoise, slower: impl Fn(Cell, Candidate) -> f64) -> (bool, bool) {
     let (then, now) = (day(2 * seed, noise, |_, _| 1.0), day(2 * seed + 1, noise, slower));
     let found = drift(&findings(), &then, &now, &all(), CRITERIA).expect("compares");
     let changed = found.points.iter().map(|point| point.shift).chain(found.together);
@@ -81,11 +83,11 @@ fn drifts(seed: u64, noise: Noise, slower: impl Fn(Cell, Candidate) -> f64) -> (
     (changed.into_iter().any(|shift| shift.change != Outcome::Same), loses)
 }
 
-const QUIET: [Noise; 3] = [
-    Noise { day: 0.02, launch: 0.01, own: 0.02 },
+const QUIET: [DayNoise; 3] = [
+    DayNoise { day: 0.02, launch: 0.01, own: 0.02 },
     // What a launch shares is most of it: its cells are no independent witnesses.
-    Noise { day: 0.02, launch: 0.04, own: 0.01 },
-    Noise { day: 0.0, launch: 0.0, own: 0.1 },
+    DayNoise { day: 0.02, launch: 0.04, own: 0.01 },
+    DayNoise { day: 0.0, launch: 0.0, own: 0.1 },
 ];
 
 /// One in a hundred is allowed. 16 alarms among 1000 would be seen in 1 of 40 tries at that rate, and fewer are the rule.
@@ -100,7 +102,7 @@ fn an_unchanged_machine_raises_no_more_alarms_than_stated() {
 /// The worst that counts as no change: everything is 10 % slower, so that each test is at its limit.
 #[test]
 fn what_counts_as_the_same_raises_no_more_alarms_than_stated_either() {
-    let noise = Noise { day: 0.0, ..QUIET[0] };
+    let noise = DayNoise { day: 0.0, ..QUIET[0] };
     let alarms = (0..1000).filter(|seed| drifts(*seed, noise, |_, _| 1.1).0).count();
     assert!(alarms <= 16, "{alarms} alarms in 1000 checks");
 }

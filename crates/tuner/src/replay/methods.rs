@@ -1,44 +1,45 @@
-//! The simple ways to choose, to compare with.
+//! Simple methods of choosing, for comparison.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use collrules_record::{Candidate, Cell};
 
-use super::times::Times;
-use crate::neighbours::{Along, Site, around};
+use super::times::PointSeconds;
+use crate::neighbours::{GainSite, NeighbourAxis, around};
 
-/// A way to choose by the times alone.
+/// A method that chooses by times alone.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Method {
-    /// The fastest candidate, the builtin not being one: what the predecessor does.
+    /// The fastest candidate other than the builtin, as the predecessor chooses.
     FastestOther,
-    /// The fastest, the builtin included.
+    /// The fastest, including the builtin.
     Fastest,
-    /// The fastest if the builtin takes that much longer, such as 0.15.
+    /// The fastest if its gain over the builtin exceeds this share, such as 0.15.
     Margin(f64),
     /// The fastest of those whose gain is that large, and also in the mean with their neighbours': half of it their own,
     /// a quarter each that of neighbouring message sizes and communicator sizes.
     Smooth(f64),
 }
 
-/// Logarithms of the smaller one of a candidate's own gain and its mean with its neighbours'.
+/// For each candidate, the smaller of its own log gain and its mean with its neighbours'.
 pub(super) type Smooth = BTreeMap<(Cell, Candidate), f64>;
 
-/// The same for all points of a side. Where there are no neighbours in a direction, the others count for more.
-pub(super) fn smooth(times: &Times) -> Smooth {
+/// Computes these logarithms for all points of a side. If there are no neighbours in a direction, the others count for
+/// more.
+pub(super) fn smooth(times: &PointSeconds) -> Smooth {
     let mut sites = Vec::new();
     for (cell, seconds) in times {
         let Some(builtin) = seconds.get(&Candidate::Builtin) else { continue };
         let others = seconds.iter().filter(|(candidate, _)| **candidate != Candidate::Builtin);
-        sites.extend(others.map(|(candidate, seconds)| Site {
+        sites.extend(others.map(|(candidate, seconds)| GainSite {
             cell: *cell,
             candidate: *candidate,
             log_gain: (builtin / seconds).ln(),
         }));
     }
-    let beside = around(&sites, Along::Bytes).into_iter().zip(around(&sites, Along::Ranks));
-    let gain = |(site, (bytes, ranks)): (&Site, (Option<f64>, Option<f64>))| {
+    let beside = around(&sites, NeighbourAxis::Bytes).into_iter().zip(around(&sites, NeighbourAxis::Ranks));
+    let gain = |(site, (bytes, ranks)): (&GainSite, (Option<f64>, Option<f64>))| {
         let (mut sum, mut weight) = (0.5 * site.log_gain, 0.5);
         for near in [bytes, ranks].into_iter().flatten() {
             sum += 0.25 * near;
@@ -72,7 +73,7 @@ impl Method {
         Self::Smooth(0.30),
     ];
 
-    /// Chooses for a cell by seconds. There has to be a builtin and another candidate.
+    /// Chooses for a cell by seconds, given the builtin and at least one other candidate.
     pub(super) fn choose(self, cell: Cell, seconds: &BTreeMap<Candidate, f64>, smooth: &Smooth) -> Candidate {
         let builtin = seconds[&Candidate::Builtin];
         let stands = |candidate: &Candidate| match self {
@@ -93,7 +94,7 @@ impl Method {
 impl fmt::Display for Method {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::FastestOther => f.write_str("fastest but the builtin"),
+            Self::FastestOther => f.write_str("fastest but the default"),
             Self::Fastest => f.write_str("fastest"),
             Self::Margin(margin) => write!(f, "fastest if by {:.0} %", margin * 100.0),
             Self::Smooth(gain) => write!(f, "smooth gain of {:.0} %", gain * 100.0),
@@ -114,7 +115,7 @@ mod tests {
 
     #[test]
     fn each_method_chooses_by_its_rule() {
-        let (slow, fast) = (Candidate::of(Choice::plain(1)), Candidate::of(Choice::plain(2)));
+        let (slow, fast) = (Candidate::from_choice(Choice::plain(1)), Candidate::from_choice(Choice::plain(2)));
         let times = |builtin| BTreeMap::from([(Candidate::Builtin, builtin), (slow, 3.0), (fast, 1.0)]);
         for (method, builtin, expected) in [
             (Method::FastestOther, 0.5, fast),
@@ -131,9 +132,9 @@ mod tests {
     /// size make 4/2 + 0/4 + 2/4 quarters of ln 2.
     #[test]
     fn a_smooth_gain_is_that_of_neighbours_too() {
-        let fast = Candidate::of(Choice::plain(1));
+        let fast = Candidate::from_choice(Choice::plain(1));
         let at = |gain: f64| BTreeMap::from([(Candidate::Builtin, gain), (fast, 1.0)]);
-        let times = Times::from([
+        let times = PointSeconds::from([
             (cell(4, 4), at(1.0)),
             (cell(4, 8), at(16.0)),
             (cell(4, 16), at(1.0)),

@@ -3,7 +3,7 @@
 use super::ranks::ranks;
 use super::stratified::Score;
 
-/// Up to this many values on either side the exact distribution is used.
+/// Largest number of values on either side for the exact distribution.
 const EXACT: usize = 20;
 
 /// The p value of the Mann-Whitney test against values of `x` that tend to be smaller than those of `y`.
@@ -23,12 +23,12 @@ pub(crate) fn mann_whitney(x: &[f64], y: &[f64]) -> f64 {
     pairs.score().p_value()
 }
 
-/// The statistic of the same test, as a part of a stratified one.
+/// The statistic of this test, as a part of a stratified one.
 pub(crate) fn mann_whitney_score(x: &[f64], y: &[f64]) -> Score {
     pairs(x, y).score()
 }
 
-/// Each value of one side against each of the other.
+/// Comparisons of each value of one side with each of the other.
 struct Pairs {
     n: f64,
     m: f64,

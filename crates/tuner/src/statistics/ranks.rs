@@ -1,8 +1,8 @@
 //! Ranks with ties.
 
-/// The ranks of values from 1, ties sharing the mean of theirs, and what the ties take from the variance.
+/// Ranks of values from 1, with mean ranks for ties, and the loss of variance by ties.
 #[derive(Debug, PartialEq)]
-pub(super) struct Ranks {
+pub(super) struct MidRanks {
     /// The rank of each value, in the order of the values.
     pub(super) ranks: Vec<f64>,
     /// The sum of `t^3 - t` over groups of `t` equal values; 0 if and only if there are no ties.
@@ -10,7 +10,7 @@ pub(super) struct Ranks {
 }
 
 /// Ranks the values, which have to be numbers.
-pub(super) fn ranks(values: &[f64]) -> Ranks {
+pub(super) fn ranks(values: &[f64]) -> MidRanks {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_unstable_by(|a, b| values[*a].total_cmp(&values[*b]));
     let mut ranks = vec![0.0; values.len()];
@@ -26,7 +26,7 @@ pub(super) fn ranks(values: &[f64]) -> Ranks {
         ties += (size as f64).powi(3) - size as f64;
         below += size;
     }
-    Ranks { ranks, ties }
+    MidRanks { ranks, ties }
 }
 
 #[cfg(test)]
@@ -39,6 +39,6 @@ mod tests {
         let ranked = ranks(&[3.0, 1.0, 4.0, 1.0, 5.0, 1.0, 4.0]);
         assert_eq!(ranked.ranks, [4.0, 2.0, 5.5, 2.0, 7.0, 2.0, 5.5]);
         assert_eq!(ranked.ties, 24.0 + 6.0);
-        assert_eq!(ranks(&[]), Ranks { ranks: vec![], ties: 0.0 });
+        assert_eq!(ranks(&[]), MidRanks { ranks: vec![], ties: 0.0 });
     }
 }

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use super::ranks::ranks;
 use super::stratified::Score;
 
-/// Up to this many differences the exact distribution is used.
+/// Largest number of differences for the exact distribution.
 const EXACT: usize = 50;
 
 /// The p value of Wilcoxon's signed-rank test against differences that tend to be negative.
@@ -26,7 +26,7 @@ pub(crate) fn signed_rank(differences: &[f64]) -> f64 {
     sum.score().p_value()
 }
 
-/// The statistic of the same test, as a part of a stratified one.
+/// The statistic of this test, as a part of a stratified one.
 pub(crate) fn signed_rank_score(differences: &[f64]) -> Score {
     rank_sum(differences).score()
 }
@@ -63,7 +63,8 @@ fn exact_cdf(count: usize) -> &'static [f64] {
         let mut probability = vec![0.0; top + 1];
         probability[0] = 1.0;
         for rank in 1..=count {
-            // Each rank is in the subset or not, with probability one half; from above, so that it counts once.
+            // Each rank is in the subset or not, with probability one half; in descending order, so that it counts
+            // once.
             for sum in (0..=top).rev() {
                 let with = if sum >= rank { probability[sum - rank] } else { 0.0 };
                 probability[sum] = f64::midpoint(probability[sum], with);

@@ -1,21 +1,15 @@
-//! Variances, and how uncertain medians and means are.
+//! Variances, and standard errors of medians and means.
 
 use collrules_record::estimate::median;
-use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// The standard error of the median of values that are normal but for outliers: `sqrt(pi / 2n)` deviations, the deviation
-/// taken from the median distance from the median, over 0.6745. 0 without values.
+/// Standard error of the median of values that are normal except for outliers: `sqrt(pi / 2n)` deviations, where the
+/// deviation is the median distance from the median over 0.6745. 0 without values.
 pub(crate) fn standard_error(values: &[f64]) -> f64 {
     let mut distances = values.to_vec();
     let Some(centre) = median(&mut distances) else { return 0.0 };
     distances.iter_mut().for_each(|value| *value = (*value - centre).abs());
     let deviation = median(&mut distances).unwrap_or_default() / 0.674_489_750_196_081_7;
     deviation * (std::f64::consts::FRAC_PI_2 / values.len() as f64).sqrt()
-}
-
-/// The one-sided p value of Student's t: how probable a larger value is; 1 without degrees of freedom.
-pub(crate) fn student_p(t: f64, degrees: f64) -> f64 {
-    StudentsT::new(0.0, 1.0, degrees).map_or(1.0, |student| if t.is_nan() { 1.0 } else { student.sf(t) })
 }
 
 /// A variance with its degrees of freedom.
@@ -27,13 +21,13 @@ pub(crate) struct Variance {
 }
 
 impl Variance {
-    pub(crate) fn of(values: &[f64]) -> Self {
+    pub(crate) fn from_values(values: &[f64]) -> Self {
         let mean = mean(values);
         let squares = values.iter().map(|value| (value - mean).powi(2)).sum();
         Self { squares, degrees: (values.len() as f64 - 1.0).max(0.0) }
     }
 
-    /// Both together, each about its own mean.
+    /// Pools two variances, each about its own mean.
     pub(crate) fn and(self, other: Self) -> Self {
         Self { squares: self.squares + other.squares, degrees: self.degrees + other.degrees }
     }
@@ -48,17 +42,17 @@ pub(crate) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
-/// How much more launches differ than their visits explain.
+/// Variance between launches in addition to that between visits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct LaunchVariance {
-    /// The variance of the launches' medians less what visits explain of it; below 0 by chance where there is nothing.
+    /// Variance of the launches' medians, minus the part that visits explain; may be negative by chance.
     pub(crate) variance: f64,
-    /// Launches less 1.
+    /// Number of launches minus 1.
     pub(crate) degrees: f64,
 }
 
-/// Compares launches by the log gains of their visits, which are in order of launch. Of a single visit nobody knows how
-/// uncertain it is.
+/// Compares launches by the log gains of their visits, which are in order of launch. Launches with fewer than three
+/// visits do not count: their uncertainty is unknown.
 pub(crate) fn launch_variance(visits: &[((u32, u32), f64)]) -> Option<LaunchVariance> {
     let mut medians = Vec::new();
     let mut explained = 0.0;
@@ -74,7 +68,7 @@ pub(crate) fn launch_variance(visits: &[((u32, u32), f64)]) -> Option<LaunchVari
     if count < 2.0 {
         return None;
     }
-    let total = Variance::of(&medians);
+    let total = Variance::from_values(&medians);
     Some(LaunchVariance { variance: total.value() - explained / count, degrees: total.degrees })
 }
 

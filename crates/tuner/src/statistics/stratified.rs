@@ -2,12 +2,12 @@
 
 use super::normal_cdf;
 
-/// A rank statistic against what it would be by chance.
+/// A rank statistic relative to its distribution without any effect.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Score {
-    /// The statistic less its mean without any effect: negative where it speaks for one.
+    /// The statistic minus its mean without any effect: negative values are evidence of an effect.
     pub(crate) excess: f64,
-    /// Its standard deviation without any effect; 0 where nothing varies.
+    /// Its standard deviation without any effect; 0 if nothing varies.
     pub(crate) deviation: f64,
 }
 

@@ -1,31 +1,32 @@
-//! How the time of a candidate goes over numbers of ranks, and over message sizes: where it is highest, and where its curve
-//! bends.
+//! Curves of the time of a candidate over numbers of ranks, and over message sizes: their peaks and bends.
 //!
-//! Curves are looked at in logarithms, where a power is a line: a bend is where one power gives way to another. Bends are
-//! those of the medians over launches; each launch alone says where it has them.
+//! Curves are analysed in logarithms, in which a power is a line: a bend is a change from one power to another. Bends
+//! are found in the medians over launches; the bends of single launches give their range.
 
 use std::ops::Range;
 
 use collrules_record::estimate::{Estimate, median};
-use collrules_record::line::{Errors, LEAST, Line, noise, segments};
-use collrules_record::study::{Along, Bend, Curve, Peak, Stretch};
+use collrules_record::line::{Errors, LEAST, StraightLine, noise, segments};
+use collrules_record::study::{Bend, Curve, CurveAxis, CurveSection, Peak};
 
-use super::{LEAST_SIZES, Point, by_launch, grouped};
+use super::{LEAST_SIZES, Point, by_launch, grouped, largest_campaign};
 
-/// What single launches differ by from one point to the next where nobody knows: those of the tables from Summit and PEAK
+/// Difference of single launches from one point to the next, if it is unknown: those of the tables from Summit and PEAK
 /// differ by 2 and 6 % in the median, and by 22 and 39 % in a tenth of the cells.
 const UNKNOWN_NOISE: f64 = 0.1;
 
 /// Curves over at least three numbers of ranks or sizes.
 pub(super) fn curves(points: &[Point<'_>], level: f64) -> Vec<Curve> {
-    let over_ranks = grouped(points, |(cell, known)| (cell.collective, Along::Ranks(cell.bytes), known.candidate));
+    let over_ranks = grouped(points, |(cell, known)| (cell.collective, CurveAxis::Ranks(cell.bytes), known.candidate));
     let sized: Vec<Point<'_>> = points.iter().filter(|(cell, _)| cell.bytes.0 > 0).copied().collect();
-    let over_sizes = grouped(&sized, |(cell, known)| (cell.collective, Along::Messages(cell.ranks), known.candidate));
+    let over_sizes =
+        grouped(&sized, |(cell, known)| (cell.collective, CurveAxis::Messages(cell.ranks), known.candidate));
     let one = |((collective, along, candidate), group): (_, Vec<Point<'_>>)| {
         let place = |cell: collrules_record::Cell| match along {
-            Along::Ranks(_) => u64::from(cell.ranks.0),
-            Along::Messages(_) => cell.bytes.0,
+            CurveAxis::Ranks(_) => u64::from(cell.ranks.0),
+            CurveAxis::Messages(_) => cell.bytes.0,
         };
+        let group = largest_campaign(&group);
         let places: Vec<u64> = group.iter().map(|(cell, _)| place(*cell)).collect();
         let launches: Vec<Vec<f64>> = by_launch(&group, |_| 0.0)
             .into_iter()
@@ -37,8 +38,8 @@ pub(super) fn curves(points: &[Point<'_>], level: f64) -> Vec<Curve> {
     over_ranks.into_iter().chain(over_sizes).filter_map(one).collect()
 }
 
-/// Of places in ascending order and the times there, by launch.
-fn curve(places: &[u64], launches: &[Vec<f64>], level: f64) -> Option<(Peak, Vec<Stretch>)> {
+/// Curve of the times at places in ascending order, by launch.
+fn curve(places: &[u64], launches: &[Vec<f64>], level: f64) -> Option<(Peak, Vec<CurveSection>)> {
     let count = places.len();
     if count < LEAST_SIZES || launches.iter().flatten().any(|time| *time <= 0.0) {
         return None;
@@ -49,13 +50,13 @@ fn curve(places: &[u64], launches: &[Vec<f64>], level: f64) -> Option<(Peak, Vec
     let top = highest(&typical)?;
     let tops: Vec<u64> = launches.iter().filter_map(|times| Some(places[highest(times)?])).collect();
     let falls: Vec<f64> = launches.iter().map(|times| (times[count - 1] / times[top]).ln()).collect();
-    let end = Estimate::mean(&falls, level)?.map(f64::exp);
+    let end = Estimate::mean(&falls, level)?.exp();
     let peak = Peak { at: places[top], launches: (*tops.iter().min()?, *tops.iter().max()?), end };
 
     let logarithms = |times: &[f64]| -> Vec<(f64, f64)> {
         places.iter().zip(times).map(|(place, time)| ((*place as f64).ln(), time.ln())).collect()
     };
-    // Of the medians, and of a launch alone.
+    // Times of the medians, and of each launch.
     let by_place: Vec<Vec<f64>> = (0..count).map(at).collect();
     let (of_all, of_one) = match launches.len() {
         1 => (vec![UNKNOWN_NOISE; count], vec![UNKNOWN_NOISE; count]),
@@ -69,16 +70,17 @@ fn curve(places: &[u64], launches: &[Vec<f64>], level: f64) -> Option<(Peak, Vec
     let alone: Vec<Vec<Range<usize>>> =
         launches.iter().map(|times| segments(&logarithms(times), &of_one, Errors::Absolute)).collect();
     let stretch = |row: &Range<usize>| {
-        let slope = |times: &Vec<f64>| Some(Line::through(&logarithms(times)[row.clone()], Errors::Absolute)?.slope);
+        let slope =
+            |times: &Vec<f64>| Some(StraightLine::through(&logarithms(times)[row.clone()], Errors::Absolute)?.slope);
         let exponent = Estimate::mean(&launches.iter().filter_map(slope).collect::<Vec<_>>(), level)?;
         let begins = (row.start > 0).then(|| bend(places, row.start, &alone));
-        Some(Stretch { first: places[row.start], last: places[row.end - 1], exponent, begins })
+        Some(CurveSection { first: places[row.start], last: places[row.end - 1], exponent, begins })
     };
     Some((peak, rows.iter().filter_map(stretch).collect()))
 }
 
-/// Where launches have the bend before the place `start`: the nearest of their own, if it is so near that no stretch lies
-/// between.
+/// Returns the bend before the place `start`, with its range over launches: for each launch, its nearest bend if no
+/// other stretch lies between.
 fn bend(places: &[u64], start: usize, alone: &[Vec<Range<usize>>]) -> Bend {
     let near = |rows: &Vec<Range<usize>>| {
         let starts = rows.iter().map(|row| row.start).filter(|begin| *begin > 0);
@@ -102,7 +104,7 @@ mod tests {
 
     #[test]
     fn bends_are_where_they_were_planted() {
-        // Level up to 8 KiB, then in proportion.
+        // Constant up to 8 KiB, then proportional to the size.
         let sizes: Vec<u64> = (0..=20).map(|power| 1 << power).collect();
         let level_then_steep = |place: usize| 5e-6 * (sizes[place] as f64 / 8192.0).max(1.0);
         let (peak, stretches) = curve(&sizes, &launches(21, level_then_steep), 0.95).expect("a curve");

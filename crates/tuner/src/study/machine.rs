@@ -1,45 +1,44 @@
-//! What the network allows in a cell, and where the model has two algorithms cross, by what patterns take.
+//! Lower bounds of the network in a cell, and crossovers of two algorithms under the model, from the times of patterns.
 
+use collrules_program::{Costs, Reference, play};
 use collrules_record::cell::type_size;
 use collrules_record::pattern::Shape;
 use collrules_record::pattern_fit::PatternFit;
 use collrules_record::units::Bytes;
 use collrules_record::{Candidate, Cell, Estimate, Nodes, Placement, Ranks};
-use collrules_reference::{Costs, Reference, play};
 
-/// The largest vector that a crossing is looked for at.
+/// The largest vector in the search for a crossing.
 const MOST_BYTES: u64 = 1 << 40;
 
-/// How many steps it takes from a vector to one of twice the size where a crossing is looked for.
+/// Number of steps from a vector to one of twice the size in the search for a crossing.
 const STEPS: u32 = 4;
 
-/// The machine's numbers, and which of them hold where.
+/// Costs of messages and of the operation, with the participants that they are valid for.
 #[derive(Clone, Copy)]
-pub(super) struct Numbers<'a> {
+pub(super) struct MachineNumbers<'a> {
     pub(super) fits: &'a [PatternFit],
     pub(super) placement: &'a Placement,
 }
 
-/// What a message and the operation take among the ranks of a communicator, for elements of one size.
+/// Costs of a message and of the operation among the ranks of a communicator.
 #[derive(Clone, Copy)]
 struct Played<'a> {
     link: &'a PatternFit,
     operation: Option<&'a PatternFit>,
-    element: f64,
 }
 
 impl Costs for Played<'_> {
-    fn message(&self, elements: u64) -> f64 {
-        self.link.seconds(elements as f64 * self.element)
+    fn message(&self, bytes: u64) -> f64 {
+        self.link.seconds(bytes as f64)
     }
 
-    fn operation(&self, elements: u64) -> f64 {
-        self.operation.map_or(0.0, |fit| fit.seconds(elements as f64 * self.element))
+    fn operation(&self, bytes: u64) -> f64 {
+        self.operation.map_or(0.0, |fit| fit.seconds(bytes as f64))
     }
 }
 
-impl Numbers<'_> {
-    /// What a message takes: between hosts where a communicator has ranks on several, else inside a host.
+impl MachineNumbers<'_> {
+    /// Returns the fit of a message's time: between hosts if the communicator spans several, otherwise inside a host.
     fn link(&self, ranks: Ranks) -> Option<&PatternFit> {
         let inside = !self.placement.nodes.get(&ranks).is_some_and(Nodes::are_several);
         self.fits.iter().find(|fit| fit.shape == Shape::PingPong && fit.inside == inside)
@@ -49,9 +48,8 @@ impl Numbers<'_> {
         self.fits.iter().find(|fit| fit.shape == Shape::ReduceLocal)
     }
 
-    /// The seconds that no algorithm can undercut in a cell; none where there is no such bound, or no numbers for it: the last
-    /// of the messages that follow one another carries all that is moved, the others nothing. On one line for all sizes this is
-    /// the bound on paper.
+    /// Lower bound of the time of any algorithm in a cell, in seconds; none if there is no such bound, or no numbers
+    /// for it.
     pub(super) fn bound(&self, cell: Cell) -> Option<Estimate> {
         let bound = cell.bound()?;
         let size = type_size(cell.collective) as f64;
@@ -66,7 +64,7 @@ impl Numbers<'_> {
             parts.push(part(reduced, self.operation()?.regime(reduced)?.per_byte));
         }
         let point = parts.iter().map(|part| part.0).sum::<f64>().max(0.0);
-        // Errors of the parts add up as squares.
+        // Errors of the parts are added in quadrature.
         let reach = |end: fn(&Estimate) -> Option<f64>| -> Option<f64> {
             let ends: Option<Vec<f64>> = parts.iter().map(|(point, estimate)| Some(end(estimate)? - point)).collect();
             Some(ends?.iter().map(|reach| reach * reach).sum::<f64>().sqrt())
@@ -77,17 +75,17 @@ impl Numbers<'_> {
         Some(Estimate { point, low, high, level: line.start.level, samples: line.start.samples })
     }
 
-    /// The message bytes at which the model has one reference algorithm give way to the other for the first time; none where
-    /// it never does.
+    /// Returns the message bytes of the first crossing of the two reference algorithms in the model; none if there is
+    /// none.
     pub(super) fn predicted(&self, cell: Cell, one: Candidate, other: Candidate) -> Option<Bytes> {
         let (Candidate::Reference(one), Candidate::Reference(other)) = (one, other) else { return None };
         let size = type_size(cell.collective);
-        let costs = Played { link: self.link(cell.ranks)?, operation: self.operation(), element: size as f64 };
+        let costs = Played { link: self.link(cell.ranks)?, operation: self.operation() };
         let seconds = |cell: Cell, reference: Reference| -> Option<f64> {
-            let times = play(&cell.script(reference)?, costs, &mut |_| ()).ok()?;
+            let times = play(&cell.reference(reference)?, &costs).ok()?;
             Some(times.into_iter().fold(0.0, f64::max))
         };
-        // Vectors that divide evenly: what is left over makes steps of its own.
+        // Vectors that divide evenly, since a remainder makes additional steps.
         let unit = if cell.collective.counts_blocks() { size } else { size * u64::from(cell.ranks.0) };
         let lead = |units: u64| -> Option<f64> {
             let cell = Cell { bytes: Bytes(units * unit), ..cell };
@@ -109,7 +107,7 @@ impl Numbers<'_> {
     }
 }
 
-/// The first of the numbers from `low` to `high` for which it holds, if it does from there on, and not for `low`.
+/// The first of the numbers from `low` to `high` from which on the condition holds, if it does not hold for `low`.
 fn bisected(mut low: u64, mut high: u64, holds: impl Fn(u64) -> Option<bool>) -> Option<u64> {
     while high - low > 1 {
         let middle = low.midpoint(high);
@@ -126,7 +124,7 @@ fn bisected(mut low: u64, mut high: u64, holds: impl Fn(u64) -> Option<bool>) ->
 mod tests {
     use std::collections::BTreeMap;
 
-    use collrules_record::pattern_fit::Regime;
+    use collrules_record::pattern_fit::PatternRegime;
     use collrules_rules::Collective;
 
     use super::*;
@@ -138,14 +136,14 @@ mod tests {
     fn fit(shape: Shape, start: f64, per_byte: f64) -> PatternFit {
         let exact = |point| Estimate { point, low: Some(point), high: Some(point), level: 0.95, samples: 6 };
         let (start, per_byte) = (exact(start), exact(per_byte));
-        let regime = Regime { first: Bytes(0), last: Bytes(1 << 20), start, per_byte, misfit: 0.0 };
+        let regime = PatternRegime { first: Bytes(0), last: Bytes(1 << 20), start, per_byte, misfit: 0.0 };
         let cast = collrules_record::Cast::first(Ranks(2));
         PatternFit { shape, ranks: Ranks(2), cast, inside: true, regimes: vec![regime] }
     }
 
-    fn with_numbers<T>(then: impl FnOnce(Numbers<'_>) -> T) -> T {
+    fn with_numbers<T>(then: impl FnOnce(MachineNumbers<'_>) -> T) -> T {
         let fits = [fit(Shape::PingPong, START, BYTE), fit(Shape::ReduceLocal, 0.0, REDUCED)];
-        then(Numbers { fits: &fits, placement: &Placement { nodes: BTreeMap::new(), ..Placement::default() } })
+        then(MachineNumbers { fits: &fits, placement: &Placement { nodes: BTreeMap::new(), ..Placement::default() } })
     }
 
     /// The table of crossovers on paper, whole vectors in units of alpha over beta with gamma a quarter of beta.
@@ -196,7 +194,7 @@ mod tests {
         let bound = with_numbers(|numbers| numbers.bound(cell)).expect("there is one");
         let exact = 3.0 * START + 2.0 * 7000.0 * BYTE + 7000.0 * REDUCED;
         assert!((bound.point / exact - 1.0).abs() < 1e-9, "{bound:?} instead of {exact}");
-        let nothing = Numbers { fits: &[], placement: &Placement::default() };
+        let nothing = MachineNumbers { fits: &[], placement: &Placement::default() };
         assert_eq!(nothing.bound(cell), None);
     }
 }

@@ -2,11 +2,11 @@
 //!
 //! | module | job |
 //! |---|---|
-//! | `offers` | judged cells to a problem: what may serve a cell, and what it costs |
+//! | `offers` | judged cells to a problem: the candidates for a cell, and their costs |
 //! | `problem` | the problem of one collective, and its solution |
 //! | `segments` | a dynamic programme over lookup bytes |
 //! | `solve` | a dynamic programme over communicator sizes |
-//! | `place` | solution to who serves which calls: boundaries, and what was not measured |
+//! | `place` | solution to rules for calls: boundaries, and sizes that were not measured |
 
 mod offers;
 mod place;
@@ -22,19 +22,19 @@ use collrules_record::findings::Crossover;
 use collrules_rules::Collective;
 use collrules_rules::steps::Steps;
 
-pub(crate) use offers::{Encoding, Terms, encodings, gain};
+pub(crate) use offers::{Encoding, EncodingTerms, encodings, gain};
 pub(crate) use place::Sizes;
 use solve::fewest_rules;
 
-/// The fewest rules for these cells within the bound on regret, and where they change their choice.
+/// The fewest rules for these cells within the bound on regret, with the sizes at which the choice changes.
 pub(crate) fn optimal(
     encodings: &[Encoding<'_>],
-    terms: &Terms<'_>,
+    terms: &EncodingTerms<'_>,
 ) -> (BTreeMap<Collective, Steps<Sizes>>, Vec<Crossover>) {
     let mut serving = BTreeMap::new();
     let mut crossovers = Vec::new();
     for encoding in encodings {
-        // Every site offers something within the bound, so that there is a solution; without one the builtin stays.
+        // Each site offers a choice within the bound, so there is a solution; without one the builtin stays.
         let Some(layout) = fewest_rules(&encoding.problem) else { continue };
         let (steps, changes) = place::place(encoding, &layout, terms);
         serving.insert(encoding.collective, steps);

@@ -1,57 +1,47 @@
-//! From judged cells to the optimisation problem: what may serve a cell, and what it costs there.
+//! The optimisation problem from judged cells: the candidates for a cell, and their costs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::findings::{Criteria, Statistic};
-use collrules_record::validation::GivenBack;
-use collrules_record::{Candidate, Cell, Component, HanChoice, HanSettings, Placement, Policy};
+use collrules_record::validation::RevertedRange;
+use collrules_record::{Candidate, Cell, Component, Placement, Policy};
 use collrules_rules::hazard::interoperate;
 use collrules_rules::{Collective, Release};
 
-use super::problem::{BUILTIN, Block, Offer, Problem, Site};
+use super::problem::{BUILTIN, Offer, RankBlock, Site, TableProblem};
 use crate::common::{self, Convincing, convincing_choices};
 use crate::layouts::Laid;
 use crate::repair::covers;
 use crate::verdict::{JudgedCell, JudgedPoint, complexity, is_harmless};
 use crate::weights::Weights;
 
-/// What an encoding starts from beside the cells.
+/// Inputs of an encoding in addition to the cells.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Terms<'a> {
+pub(crate) struct EncodingTerms<'a> {
     pub(crate) statistic: Statistic,
     pub(crate) release: Release,
     pub(crate) criteria: Criteria,
     pub(crate) policy: Policy,
-    /// What keeps the builtin whatever the timings say, since other launches have shown otherwise.
-    pub(crate) given_back: &'a [GivenBack],
-    /// What each cell counts for.
+    /// Ranges that keep the builtin regardless of the timings, since later launches contradicted these.
+    pub(crate) reverted: &'a [RevertedRange],
+    /// Planned cells: the default is used between measured cells and planned ones without timings.
+    pub(crate) planned: &'a [Cell],
+    /// Weight of each cell.
     pub(crate) weights: Weights<'a>,
-    /// Where HAN serves, and can hand calls over to `coll/tuned` one by one. The builtin is HAN there.
+    /// Collectives and communicator sizes that HAN handles and can delegate to `coll/tuned` call by call. The builtin
+    /// is HAN there.
     pub(crate) handable: &'a BTreeSet<common::Block>,
-    /// The parameters that HAN is taken to have in the whole job, by collective.
-    pub(crate) settled: &'a BTreeMap<Collective, HanSettings>,
-    /// Other layouts that share the rules, and what is known of the own one.
+    /// Other layouts that share the rules, with the run's own layout.
     pub(crate) layouts: &'a [Laid<'a>],
     pub(crate) placement: &'a Placement,
 }
 
-impl Terms<'_> {
-    /// What carries out a cell's calls where nothing else is chosen.
-    fn baseline(&self, Cell { collective, ranks, bytes }: Cell) -> Candidate {
-        let reached = |settings: &&HanSettings| {
-            self.handable.contains(&(collective, ranks)) && settings.act_on(collective, bytes.0)
-        };
-        let settings = self.settled.get(&collective).filter(reached);
-        settings.map_or(Candidate::Builtin, |settings| Candidate::Han(HanChoice::Settings(*settings)))
-    }
-
-    /// Whether a tuning can make this candidate serve.
+impl EncodingTerms<'_> {
+    /// Returns true if a tuning can select this candidate.
     fn can_serve(&self, block: common::Block, candidate: Candidate) -> bool {
         match candidate {
             Candidate::Tuned(_) => true,
-            Candidate::Component(Component::TUNED) | Candidate::Han(HanChoice::Algorithm(_)) => {
-                self.handable.contains(&block)
-            }
+            Candidate::Component(Component::TUNED) | Candidate::Han(_) => self.handable.contains(&block),
             _ => false,
         }
     }
@@ -61,46 +51,46 @@ impl Terms<'_> {
 #[derive(Clone, Debug)]
 pub(crate) struct Encoding<'a> {
     pub(crate) collective: Collective,
-    /// What the numbers of choices stand for, the builtin first.
+    /// Candidates by the number of the choice, the builtin first.
     pub(crate) choices: Vec<Candidate>,
     /// The cells of each communicator size.
     pub(crate) blocks: Vec<&'a [JudgedCell]>,
-    pub(crate) problem: Problem,
-    /// Whether all message sizes have to share one choice, or choices that interoperate.
+    pub(crate) problem: TableProblem,
+    /// True if all message sizes have to share one choice, or choices that interoperate.
     pub(crate) shared: bool,
     weights: Weights<'a>,
 }
 
-/// The gain as it was measured: builtin time over candidate time.
+/// Measured gain: builtin time over candidate time.
 pub(crate) fn gain(point: &JudgedPoint) -> Option<f64> {
     point.finding.gain.map(|gain| gain.point).filter(|gain| gain.is_finite() && *gain > 0.0)
 }
 
-/// The gain that users will see: corrected for the luck of what was chosen for being the fastest.
+/// Expected gain, corrected for the luck of the fastest measurement.
 fn expected(point: &JudgedPoint) -> Option<f64> {
     point.finding.expected.filter(|gain| gain.is_finite() && *gain > 0.0).or_else(|| gain(point))
 }
 
-/// An offer before choices have numbers.
+/// An offer before choices are numbered.
 #[derive(Clone, Copy, Debug)]
 struct Bid {
     candidate: Candidate,
     log_gain: f64,
     proven: bool,
-    /// The intervals do not tell it from the best.
+    /// True if the intervals do not separate it from the best.
     tied: bool,
 }
 
-/// A cell, by what it looks up.
+/// A cell with its lookup bytes.
 #[derive(Clone, Debug)]
-struct Own {
+struct CellBids {
     at: u64,
     cell: Cell,
     bids: Vec<Bid>,
 }
 
 /// The problems of all collectives; cells are in order of collective, communicator size and message size.
-pub(crate) fn encodings<'a>(cells: &'a [JudgedCell], terms: &Terms<'a>) -> Vec<Encoding<'a>> {
+pub(crate) fn encodings<'a>(cells: &'a [JudgedCell], terms: &EncodingTerms<'a>) -> Vec<Encoding<'a>> {
     let convincing = convincing_choices(
         cells,
         terms.statistic,
@@ -113,11 +103,11 @@ pub(crate) fn encodings<'a>(cells: &'a [JudgedCell], terms: &Terms<'a>) -> Vec<E
     of_collective.map(|cells| encoding(cells, &convincing, terms)).collect()
 }
 
-fn encoding<'a>(cells: &'a [JudgedCell], convincing: &Convincing, terms: &Terms<'a>) -> Encoding<'a> {
+fn encoding<'a>(cells: &'a [JudgedCell], convincing: &Convincing, terms: &EncodingTerms<'a>) -> Encoding<'a> {
     let collective = cells[0].cell.collective;
     let blocks: Vec<&[JudgedCell]> = cells.chunk_by(|a, b| a.cell.ranks == b.cell.ranks).collect();
     let shared = terms.policy.assumptions.one_choice(terms.release, cells[0].cell.collective, cells[0].cell.ranks);
-    let bids: Vec<Vec<Own>> = blocks.iter().map(|block| bids_of_block(block, shared, convincing, terms)).collect();
+    let bids: Vec<Vec<CellBids>> = blocks.iter().map(|block| bids_of_block(block, shared, convincing, terms)).collect();
     let named: BTreeSet<Candidate> = bids.iter().flatten().flat_map(|own| &own.bids).map(|bid| bid.candidate).collect();
     let mut choices: Vec<Candidate> = named.into_iter().filter(|one| *one != Candidate::Builtin).collect();
     choices.sort_unstable_by_key(|candidate| complexity(candidate.served()));
@@ -127,13 +117,13 @@ fn encoding<'a>(cells: &'a [JudgedCell], convincing: &Convincing, terms: &Terms<
     let classes = classes(collective, &choices, shared);
     let (weights, bound) = (terms.weights, terms.weights.bound(terms.policy.max_regret));
     let blocks_of_problem = bids.iter().map(|sites| {
-        let mut block = Block { sites: sites_of(sites, &number, bound, weights) };
+        let mut block = RankBlock { sites: sites_of(sites, &number, bound, weights) };
         if classes.len() > 1 {
             bound_by_class(&mut block, &classes, bound, weights);
         }
         block
     });
-    let problem = Problem {
+    let problem = TableProblem {
         choices: choices.len(),
         blocks: blocks_of_problem.collect(),
         classes,
@@ -142,8 +132,8 @@ fn encoding<'a>(cells: &'a [JudgedCell], convincing: &Convincing, terms: &Terms<
     Encoding { collective, choices, blocks, problem, shared, weights }
 }
 
-/// Choices that may stand beside each other for one communicator size: all, or those that interoperate. Where sizes share
-/// one choice, they share the component too: else ranks of one call might turn to different ones.
+/// Choices that may be combined for one communicator size: all, or those that interoperate. If sizes share one choice,
+/// they share the component too: otherwise ranks of one call might use different components.
 fn classes(collective: Collective, choices: &[Candidate], shared: bool) -> Vec<Vec<usize>> {
     if !shared {
         return vec![(0..choices.len()).collect()];
@@ -163,38 +153,59 @@ fn classes(collective: Collective, choices: &[Candidate], shared: bool) -> Vec<V
     classes
 }
 
-/// The cells of a block by what they look up, each with its bids.
-fn bids_of_block(block: &[JudgedCell], shared: bool, convincing: &Convincing, terms: &Terms<'_>) -> Vec<Own> {
+/// The cells of a block by lookup bytes, each with its bids.
+fn bids_of_block(
+    block: &[JudgedCell],
+    shared: bool,
+    convincing: &Convincing,
+    terms: &EncodingTerms<'_>,
+) -> Vec<CellBids> {
     let convincing = convincing.get(&(block[0].cell.collective, block[0].cell.ranks)).filter(|_| shared);
     let Cell { collective, ranks, .. } = block[0].cell;
     let builtin = || vec![Bid { candidate: Candidate::Builtin, log_gain: 0.0, proven: true, tied: false }];
     let own = |cell: &JudgedCell| {
         let at = cell.cell.lookup_bytes(terms.release);
-        let given_back = terms.given_back.iter().any(|range| covers(range, collective, ranks, at));
-        let bids = if given_back { builtin() } else { bids(cell, convincing, terms) };
-        Own { at, cell: cell.cell, bids }
+        let is_reverted = terms.reverted.iter().any(|range| covers(range, collective, ranks, at));
+        let bids = if is_reverted { builtin() } else { bids(cell, convincing, terms) };
+        CellBids { at, cell: cell.cell, bids }
     };
-    let mut sites: Vec<Own> = block.iter().map(own).collect();
-    // What was given back may lie between measured sizes: its ends are sites without a cell.
+    let mut sites: Vec<CellBids> = block.iter().map(own).collect();
+    // A reverted range may lie between measured sizes: its ends become sites without a cell.
     let (first, last) = (sites[0].at, sites[sites.len() - 1].at);
-    for range in terms.given_back {
+    for range in terms.reverted {
         let ends = [Some(range.lookup.0), range.lookup.1.and_then(|end| end.checked_sub(1))];
         for at in ends.into_iter().flatten().filter(|at| first < *at && *at < last) {
             if covers(range, collective, ranks, at)
                 && let Err(place) = sites.binary_search_by_key(&at, |site| site.at)
             {
-                // It offers one choice, whose cost is nothing whatever it counts for.
-                sites.insert(place, Own { at, cell: block[0].cell, bids: builtin() });
+                // Such a site offers one choice, so it costs nothing with any weight.
+                sites.insert(place, CellBids { at, cell: block[0].cell, bids: builtin() });
             }
+        }
+    }
+    for at in untimed(block, terms) {
+        if (shared || (first < at && at < last))
+            && let Err(place) = sites.binary_search_by_key(&at, |site| site.at)
+        {
+            sites.insert(place, CellBids { at, cell: block[0].cell, bids: builtin() });
         }
     }
     sites
 }
 
-/// What may serve a cell: the builtin, what replaces it by the verdict, and what is shown to do no harm.
+/// The lookup bytes of planned sizes of a block without any timing.
+pub(crate) fn untimed(block: &[JudgedCell], terms: &EncodingTerms<'_>) -> Vec<u64> {
+    let Cell { collective, ranks, .. } = block[0].cell;
+    let here = terms.planned.iter().filter(|cell| (cell.collective, cell.ranks) == (collective, ranks));
+    let is_judged = |cell: &&Cell| block.binary_search_by_key(&cell.bytes, |judged| judged.cell.bytes).is_ok();
+    here.filter(|cell| !is_judged(cell)).map(|cell| cell.lookup_bytes(terms.release)).collect()
+}
+
+/// Returns the candidates that may be chosen for a cell: the builtin, the one that replaces it by the verdict, and
+/// those that are shown to do no harm.
 ///
-/// Where sizes share one choice, it is what convinces over all of them.
-fn bids(cell: &JudgedCell, convincing: Option<&BTreeSet<Candidate>>, terms: &Terms<'_>) -> Vec<Bid> {
+/// If sizes share one choice, those that convince over all of them.
+fn bids(cell: &JudgedCell, convincing: Option<&BTreeSet<Candidate>>, terms: &EncodingTerms<'_>) -> Vec<Bid> {
     let mut bids = Vec::with_capacity(cell.points.len() + 1);
     let comparable = cell.point(Candidate::Builtin).is_some();
     for point in cell.points.iter().filter(|_| comparable) {
@@ -217,32 +228,22 @@ fn bids(cell: &JudgedCell, convincing: Option<&BTreeSet<Candidate>>, terms: &Ter
         bid.tied = bid.proven && high.is_some_and(|high| high.ln() >= best);
     }
     let unbeaten = bids.iter().all(|bid| !bid.proven);
-    match terms.baseline(cell.cell) {
-        Candidate::Builtin => {
-            bids.push(Bid { candidate: Candidate::Builtin, log_gain: 0.0, proven: unbeaten, tied: false });
-        }
-        // It takes the builtin's place where it was timed, and else nobody knows what it does; it has to be as good, though.
-        baseline => {
-            let point = cell.judged(baseline).filter(|point| point.bar.is_none());
-            let gain = point.and_then(expected);
-            bids.extend(gain.map(|gain| Bid { candidate: baseline, log_gain: gain.ln(), proven: true, tied: false }));
-        }
-    }
+    bids.push(Bid { candidate: Candidate::Builtin, log_gain: 0.0, proven: unbeaten, tied: false });
     bids
 }
 
-/// Logarithm of the gain of the best permitted candidate, the builtin being one.
+/// Logarithm of the gain of the best permitted candidate, including the builtin.
 fn best_log_gain(bids: &[Bid]) -> f64 {
     bids.iter().filter(|bid| bid.proven).map(|bid| bid.log_gain).fold(0.0, f64::max)
 }
 
-/// Joins cells that look up the same bytes: a choice has to be offered in all of them.
-fn sites_of(cells: &[Own], number: &BTreeMap<Candidate, usize>, bound: f64, weights: Weights<'_>) -> Vec<Site> {
+/// Joins cells with equal lookup bytes: a choice must be offered in all of them.
+fn sites_of(cells: &[CellBids], number: &BTreeMap<Candidate, usize>, bound: f64, weights: Weights<'_>) -> Vec<Site> {
     let mut sites = Vec::with_capacity(cells.len());
     for alike in cells.chunk_by(|a, b| a.at == b.at) {
         let mut weight = 0.0;
         let mut offers: BTreeMap<usize, (usize, Offer)> = BTreeMap::new();
-        for Own { cell, bids, .. } in alike {
+        for CellBids { cell, bids, .. } in alike {
             let best = best_log_gain(bids);
             let own_weight = weights.under(*cell, best);
             weight += own_weight;
@@ -260,13 +261,13 @@ fn sites_of(cells: &[Own], number: &BTreeMap<Candidate, usize>, bound: f64, weig
         let everywhere = offers.into_values().filter(|(seen, _)| *seen == alike.len());
         let mut offers: Vec<Offer> = everywhere.map(|(_, offer)| offer).collect();
         if alike.len() > 1 {
-            // They can only be served alike, and the bound holds for their mean.
+            // They must share one choice, and the bound applies to their mean.
             let least = offers.iter().map(|offer| offer.cost).fold(f64::INFINITY, f64::min);
             if weights.are_times() && least.is_finite() {
                 weight += least;
             }
             for offer in &mut offers {
-                // What is permitted is one choice, and the best one costs nothing.
+                // Only one choice is permitted, and the best one costs nothing.
                 offer.cost -= least;
                 offer.within = offer.cost <= bound * weight;
             }
@@ -276,9 +277,9 @@ fn sites_of(cells: &[Own], number: &BTreeMap<Candidate, usize>, bound: f64, weig
     sites
 }
 
-/// Where choices of one class have to serve all sites of a block, the bound holds for the mean over the sites against the
-/// best class, and within a class for each site against the best of that class.
-fn bound_by_class(block: &mut Block, classes: &[Vec<usize>], bound: f64, weights: Weights<'_>) {
+/// Applies the regret bound to a block whose sites all need choices of one class: to the mean over the sites against
+/// the best class, and within a class to each site against the best of that class.
+fn bound_by_class(block: &mut RankBlock, classes: &[Vec<usize>], bound: f64, weights: Weights<'_>) {
     let least_of = |site: &Site, class: &[usize]| {
         let costs = site.offers.iter().filter(|offer| class.contains(&offer.choice)).map(|offer| offer.cost);
         costs.fold(f64::INFINITY, f64::min)
@@ -296,7 +297,7 @@ fn bound_by_class(block: &mut Block, classes: &[Vec<usize>], bound: f64, weights
         for offer in &mut site.offers {
             let Some(class) = classes.iter().position(|class| class.contains(&offer.choice)) else { continue };
             offer.within = totals[class] <= allowed && offer.cost <= floors[class] + bound * site_bound;
-            // The best that is permitted is the best class.
+            // The best permitted class is the reference.
             offer.cost -= floors[best];
         }
         if weights.are_times() && floors[best].is_finite() {
@@ -306,8 +307,8 @@ fn bound_by_class(block: &mut Block, classes: &[Vec<usize>], bound: f64, weights
 }
 
 impl Encoding<'_> {
-    /// What a candidate costs each cell of a block, as the logarithm of its time over that of the best permitted candidate;
-    /// cells that look up the same bytes share it evenly. Nothing where it is not offered.
+    /// Returns the cost of a candidate for each cell of a block, as the logarithm of its time over that of the best
+    /// permitted candidate; cells that look up the same bytes share it evenly. None if it is not offered.
     pub(crate) fn log_regret(&self, block: usize, at: u64, candidate: Candidate) -> Option<f64> {
         let site = self.problem.blocks[block].sites.iter().find(|site| site.at == at)?;
         let offer = site.offers.iter().find(|offer| self.choices[offer.choice] == candidate)?;

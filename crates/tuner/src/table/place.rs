@@ -1,32 +1,35 @@
-//! From solved problems to who serves which calls: boundaries between measured sizes, and what holds where nothing was measured.
+//! Rules for calls from solved problems: boundaries between measured sizes, and choices for sizes that were not
+//! measured.
 //!
 //! Message sizes below the smallest and above the largest measured one are left to the builtin, and so are communicator
-//! sizes below and above the measured ones: Open MPI would otherwise serve them by the rule of their neighbour, which
-//! nobody measured. For communicator sizes in between the policy decides.
+//! sizes below and above the measured ones: Open MPI would otherwise use the rule of their neighbour, which was not
+//! measured there. For communicator sizes in between the policy decides.
 
 use collrules_record::findings::Crossover;
 use collrules_record::policy::Between;
-use collrules_record::validation::GivenBack;
+use collrules_record::tuning::revert_steps;
+use collrules_record::validation::RevertedRange;
 use collrules_record::{Bytes, Candidate, Cell, Ranks};
 use collrules_rules::metric::{Metric, metric};
 use collrules_rules::registry::{self, RankNeed, When};
 use collrules_rules::steps::Steps;
 use collrules_rules::{Choice, Collective, Release};
 
-use super::offers::{Encoding, Terms};
-use super::problem::{Partition, Range};
-use crate::crossover::{boundary, interval};
-use crate::repair::{covers, leave};
+use super::offers::{Encoding, EncodingTerms, untimed};
+use super::problem::{BlockSpan, Partition};
+use crate::crossover::{Boundary, boundary, interval};
+use crate::repair::covers;
 use crate::verdict::JudgedCell;
 
-/// What serves calls of so many lookup bytes.
+/// Candidate used for calls, by lookup bytes.
 pub(crate) type Sizes = Steps<Candidate>;
 
-/// Who serves a collective by communicator size and lookup bytes, and where a choice changes.
+/// Returns the candidates for a collective by communicator size and lookup bytes, and the sizes at which a choice
+/// changes.
 pub(super) fn place(
     encoding: &Encoding<'_>,
     partition: &Partition,
-    terms: &Terms<'_>,
+    terms: &EncodingTerms<'_>,
 ) -> (Steps<Sizes>, Vec<Crossover>) {
     let mut steps = Steps::constant(Steps::constant(Candidate::Builtin));
     let mut crossovers = Vec::new();
@@ -36,7 +39,7 @@ pub(super) fn place(
         for block in &encoding.blocks[range.first..range.end] {
             crossovers.extend(changes(encoding, block, &sizes, terms));
             let ranks = u64::from(block[0].cell.ranks.0);
-            placed.push((ranks, range.first as u64, sizes.clone()));
+            placed.push((ranks, range.first as u64, within_measured(block, sizes.clone(), encoding.shared, terms)));
         }
     }
     for (ranks, _, sizes) in &placed {
@@ -58,12 +61,24 @@ pub(super) fn place(
         };
         steps.set(lower + 1, Some(*upper), between);
     }
-    leave(&mut steps, encoding.collective, terms.given_back, &Candidate::Builtin);
+    revert_steps(&mut steps, encoding.collective, terms.reverted, &Candidate::Builtin);
     (steps, crossovers)
 }
 
-/// The choices of a range over lookup bytes. Where sizes have to share a choice there is no builtin beside it.
-fn sizes(encoding: &Encoding<'_>, range: &Range, terms: &Terms<'_>) -> Sizes {
+/// The choices of a block, without those at sizes measured only for other blocks of its range.
+fn within_measured(block: &[JudgedCell], mut sizes: Sizes, shared: bool, terms: &EncodingTerms<'_>) -> Sizes {
+    let at = |cell: Option<&JudgedCell>| cell.map(|cell| cell.cell.lookup_bytes(terms.release));
+    if let (Some(first), Some(last)) = (at(block.first()), at(block.last()).and_then(|last| last.checked_add(1)))
+        && !shared
+    {
+        sizes.set(0, Some(first), Candidate::Builtin);
+        sizes.set(last, None, Candidate::Builtin);
+    }
+    sizes
+}
+
+/// The choices of a range over lookup bytes. If sizes must share a choice, the builtin is not combined with it.
+fn sizes(encoding: &Encoding<'_>, range: &BlockSpan, terms: &EncodingTerms<'_>) -> Sizes {
     let choice = |number: usize| encoding.choices[number];
     let (Some((first, lowest)), Some((last, _))) = (range.choices.first(), range.choices.last()) else {
         return Steps::constant(Candidate::Builtin);
@@ -72,7 +87,11 @@ fn sizes(encoding: &Encoding<'_>, range: &Range, terms: &Terms<'_>) -> Sizes {
     sizes.set(*first, None, choice(*lowest));
     for pair in range.choices.windows(2).filter(|pair| pair[0].1 != pair[1].1) {
         let (below, above) = (choice(pair[0].1), choice(pair[1].1));
-        sizes.set(boundary_of_range(encoding, range, (pair[0].0, pair[1].0), (below, above), terms), None, above);
+        let (end, start) = boundary_of_range(encoding, range, (pair[0].0, pair[1].0), (below, above), terms);
+        if !encoding.shared {
+            sizes.set(end, Some(start), Candidate::Builtin);
+        }
+        sizes.set(start, None, above);
     }
     if let Some(beyond) = last.checked_add(1).filter(|_| !encoding.shared) {
         sizes.set(beyond, None, Candidate::Builtin);
@@ -80,71 +99,84 @@ fn sizes(encoding: &Encoding<'_>, range: &Range, terms: &Terms<'_>) -> Sizes {
     sizes
 }
 
-/// The lookup bytes from which on the choice above is made: the median over the communicator sizes of the range.
+/// The lookup bytes at which the choice below ends and the choice above begins: the median over the communicator sizes
+/// of the range, or all that any of them leaves to the default between the two.
 fn boundary_of_range(
     encoding: &Encoding<'_>,
-    range: &Range,
+    range: &BlockSpan,
     (low, high): (u64, u64),
     (below, above): (Candidate, Candidate),
-    terms: &Terms<'_>,
-) -> u64 {
+    terms: &EncodingTerms<'_>,
+) -> (u64, u64) {
     let blocks = &encoding.blocks[range.first..range.end];
-    // What was given back ends where it ends.
-    let given_back = |at: u64, ends: &dyn Fn(&GivenBack) -> bool| {
-        let here = |range: &GivenBack| {
+    // Reverted ranges keep their ends.
+    let is_reverted = |at: u64, ends: &dyn Fn(&RevertedRange) -> bool| {
+        let here = |range: &RevertedRange| {
             ends(range) && blocks.iter().any(|block| covers(range, encoding.collective, block[0].cell.ranks, at))
         };
-        terms.given_back.iter().any(here)
+        terms.reverted.iter().any(here)
     };
-    if below == Candidate::Builtin && given_back(low, &|range| range.lookup.1 == Some(low + 1)) {
-        return low + 1;
+    if below == Candidate::Builtin && is_reverted(low, &|range| range.lookup.1 == Some(low + 1)) {
+        return (low + 1, low + 1);
     }
-    if above == Candidate::Builtin && given_back(high, &|range| range.lookup.0 == high) {
-        return high;
+    if above == Candidate::Builtin && is_reverted(high, &|range| range.lookup.0 == high) {
+        return (high, high);
+    }
+    // Planned sizes without a timing use the default in the whole gap.
+    let is_untimed = |at: u64| blocks.iter().any(|block| untimed(block, terms).contains(&at));
+    if (below == Candidate::Builtin && is_untimed(low)) || (above == Candidate::Builtin && is_untimed(high)) {
+        return (low + 1, high);
     }
     let of_block = |block: &&&[JudgedCell]| {
         let upper = block.partition_point(|cell| cell.cell.lookup_bytes(terms.release) < high);
         let (lower, upper) = (block.get(upper.checked_sub(1)?)?, block.get(upper)?);
-        let boundary = Cell { bytes: boundary(lower, upper, below, above), ..lower.cell };
-        Some(boundary.lookup_bytes(terms.release).clamp(low + 1, high))
+        let Boundary { end, start } = boundary(lower, upper, below, above);
+        let lookup = |bytes| Cell { bytes, ..lower.cell }.lookup_bytes(terms.release).clamp(low + 1, high);
+        Some((lookup(end), lookup(start)))
     };
-    let mut found: Vec<u64> = blocks.iter().filter_map(|block| of_block(&block)).collect();
-    found.sort_unstable();
-    found.get(found.len() / 2).copied().unwrap_or(high)
+    let (ends, mut starts): (Vec<u64>, Vec<u64>) = blocks.iter().filter_map(|block| of_block(&block)).unzip();
+    if ends != starts {
+        return (ends.into_iter().min().unwrap_or(low + 1), starts.into_iter().max().unwrap_or(high));
+    }
+    starts.sort_unstable();
+    starts.get(starts.len() / 2).map_or((low + 1, high), |at| (*at, *at))
 }
 
 /// The changes of choice inside the measured range of a block.
-fn changes(encoding: &Encoding<'_>, block: &[JudgedCell], sizes: &Sizes, terms: &Terms<'_>) -> Vec<Crossover> {
+fn changes(encoding: &Encoding<'_>, block: &[JudgedCell], sizes: &Sizes, terms: &EncodingTerms<'_>) -> Vec<Crossover> {
     let (collective, ranks) = (encoding.collective, block[0].cell.ranks);
     let Metric::Times(factor) = metric(terms.release, collective, ranks) else { return Vec::new() };
-    let served = |cell: &JudgedCell| *sizes.get(cell.cell.lookup_bytes(terms.release));
-    let change = |pair: &[JudgedCell]| {
-        let (lower, upper) = (&pair[0], &pair[1]);
-        let (below, above) = (served(lower), served(upper));
-        if below == above {
-            return None;
+    let by = |side| Some(side).filter(|side| !matches!(side, Candidate::Builtin | Candidate::Tuned(_)));
+    let mut changes = Vec::new();
+    for pair in block.windows(2) {
+        let bracket = (pair[0].cell.bytes, pair[1].cell.bytes);
+        let (first, last) = (pair[0].cell.lookup_bytes(terms.release), pair[1].cell.lookup_bytes(terms.release));
+        let mut below = *sizes.get(first);
+        if below == *sizes.get(last) {
+            continue;
         }
-        let start = |lookup: u64| sizes.iter().map(|(start, _, _)| start).filter(|start| *start <= lookup).max();
-        let at = Bytes(start(upper.cell.lookup_bytes(terms.release))?.div_ceil(factor.max(1)));
-        let bracket = (lower.cell.bytes, upper.cell.bytes);
-        let interval = interval(block, at, below, above);
-        let by = |side| Some(side).filter(|side| !matches!(side, Candidate::Builtin | Candidate::Tuned(_)));
-        Some(Crossover {
-            collective,
-            ranks,
-            below: below.served(),
-            above: above.served(),
-            below_by: by(below),
-            above_by: by(above),
-            at,
-            bracket,
-            interval,
-        })
-    };
-    block.windows(2).filter_map(change).collect()
+        // Two changes if the default is used between them.
+        for (start, _, above) in sizes.iter().filter(|(start, ..)| first < *start && *start <= last) {
+            let at = Bytes(start.div_ceil(factor.max(1))).min(bracket.1);
+            changes.push(Crossover {
+                collective,
+                ranks,
+                below: below.served(),
+                above: above.served(),
+                below_by: by(below),
+                above_by: by(*above),
+                at,
+                bracket,
+                interval: interval(block, at, below, *above),
+            });
+            below = *above;
+        }
+    }
+    changes
 }
 
-/// The same with the builtin where a choice does not hold. Where nobody asked who serves, nothing is handed over.
+/// Replaces choices without `holds` by the builtin. Also removes delegation by HAN, since the component that would
+/// handle these calls is unknown.
 fn filtered(sizes: &Sizes, holds: impl Fn(Choice) -> bool) -> Sizes {
     let mut kept = Steps::constant(Candidate::Builtin);
     for (start, end, candidate) in sizes.iter() {
@@ -157,15 +189,15 @@ fn filtered(sizes: &Sizes, holds: impl Fn(Choice) -> bool) -> Sizes {
     kept
 }
 
-/// Whether every release takes the choice on any number of ranks.
+/// Returns true if every release accepts the choice on any number of ranks.
 fn takes_any(collective: Collective, choice: Choice) -> bool {
     let of_release = |release| registry::algorithm(release, collective, choice.algorithm);
     let mut known = Release::ALL.into_iter().filter_map(|release| of_release(release).ok());
     known.all(|algorithm| algorithm.ranks == RankNeed::Any)
 }
 
-/// Whether the choice runs the same algorithm whatever the number of ranks: what was measured on powers of two says
-/// nothing on sizes at which something else runs.
+/// Returns true if the choice runs one algorithm for every number of ranks: measurements on powers of two do not apply
+/// to sizes for which another algorithm runs.
 fn runs_alike(release: Release, collective: Collective, choice: Choice) -> bool {
     let by_ranks = |when: When| matches!(when, When::OddRanks | When::NotPowerOfTwo);
     choice.is_builtin()
@@ -174,10 +206,10 @@ fn runs_alike(release: Release, collective: Collective, choice: Choice) -> bool 
         })
 }
 
-/// Where two neighbours choose alike, for a communicator size in between.
+/// Returns the choices on which two neighbours agree, for a communicator size in between.
 ///
-/// Calls on it that look up L bytes pass L over its size, so that their message lies between those that look up L on the
-/// two neighbours. Both have to choose alike for all messages in between, not only for the same lookup bytes.
+/// A call on it with L lookup bytes passes L over its size, a message between those with L lookup bytes on the two
+/// neighbours. So both must make one choice for all messages between, not only for L.
 fn agreement(
     (lower, below): (Ranks, &Sizes),
     (upper, above): (Ranks, &Sizes),
@@ -201,7 +233,7 @@ fn agreement(
             if choice != other || *choice == Candidate::Builtin {
                 continue;
             }
-            // The lower neighbour's messages look up at least this much on the upper one, and the other way around.
+            // Lookup bytes of the lower neighbour's messages on the upper one, and the reverse, are at least these.
             let first = scaled(start, large, small).max(other_start);
             let ends = [end, other_end.map(|end| scaled(end, small, large))].into_iter().flatten().min();
             common.set(first, ends, *choice);

@@ -1,8 +1,8 @@
 //! Exact dynamic programmes over the lookup bytes of communicator sizes that share their rules.
 
-use super::problem::{Block, Problem, weight};
+use super::problem::{RankBlock, TableProblem, weight};
 
-/// Sums over the cells of some sites: what is to be made small, beside the number of rules.
+/// Sums over the cells of some sites: the secondary objective after the number of rules.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub(super) struct Cost {
     pub(super) lost: f64,
@@ -26,7 +26,7 @@ impl Cost {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Joined {
     positions: Vec<u64>,
-    /// One for each position and choice.
+    /// Cost for each position and choice.
     costs: Vec<Cost>,
     choices: usize,
 }
@@ -36,9 +36,8 @@ impl Joined {
         Self { choices, ..Self::default() }
     }
 
-    /// Adds a block. A choice stays possible at a position where every block that measured there offers it within the
-    /// bound.
-    pub(super) fn add(&mut self, block: &Block) {
+    /// Adds a block. A choice remains possible at a position if every block measured there offers it within the bound.
+    pub(super) fn add(&mut self, block: &RankBlock) {
         let mut joined = Self::new(self.choices);
         let mut old = 0;
         for site in &block.sites {
@@ -79,19 +78,19 @@ impl Joined {
     }
 }
 
-/// The value of a solution: fewer rules first, then the smaller cost; none where nothing is possible.
-pub(super) type Value = Option<(u32, Cost)>;
+/// The value of a solution: fewer rules first, then the smaller cost; none if there is no solution.
+pub(super) type SolutionValue = Option<(u32, Cost)>;
 
-/// Whether one value is better than the other.
-pub(super) fn better(one: Value, other: Value) -> bool {
+/// Returns true if the first value is better than the second.
+pub(super) fn better(one: SolutionValue, other: SolutionValue) -> bool {
     match (one, other) {
         (Some(one), Some(other)) => one < other,
         (one, _) => one.is_some(),
     }
 }
 
-/// The fewest ranges, and among as few the least cost; all choices of one class.
-pub(super) fn fewest(problem: &Problem, joined: &Joined) -> Value {
+/// The fewest ranges, and then the least cost, with all choices from one class.
+pub(super) fn fewest(problem: &TableProblem, joined: &Joined) -> SolutionValue {
     problem
         .classes
         .iter()
@@ -99,9 +98,9 @@ pub(super) fn fewest(problem: &Problem, joined: &Joined) -> Value {
         .fold(None, |best, value| if better(value, best) { value } else { best })
 }
 
-/// The same with the choice at each position.
-pub(super) fn fewest_choices(problem: &Problem, joined: &Joined) -> Option<Vec<(u64, usize)>> {
-    let mut best: Value = None;
+/// Like [`fewest`], but returns the choice at each position.
+pub(super) fn fewest_choices(problem: &TableProblem, joined: &Joined) -> Option<Vec<(u64, usize)>> {
+    let mut best: SolutionValue = None;
     let mut choices = None;
     for class in &problem.classes {
         let mut taken = Vec::new();
@@ -114,13 +113,13 @@ pub(super) fn fewest_choices(problem: &Problem, joined: &Joined) -> Option<Vec<(
     choices
 }
 
-/// One pass from small to large: for each choice the best way to serve everything up to here that ends with it.
+/// Makes one pass from small to large: finds for each choice the best solution up to the position that ends with it.
 ///
-/// Either the range before goes on, or the best of all ways ends and a new range begins. Both are optimal parts of an
-/// optimal whole (Bellman), since what follows depends on the last choice alone.
-fn sweep(joined: &Joined, class: &[usize], taken: Option<&mut Vec<usize>>) -> Value {
-    let mut before: Vec<Value> = Vec::new();
-    // For each position and choice, the place in the class of the choice before.
+/// Either the previous range continues, or the best of all solutions ends and a new range begins. Both are optimal
+/// parts of an optimal whole (Bellman), since what follows depends on the last choice alone.
+fn sweep(joined: &Joined, class: &[usize], taken: Option<&mut Vec<usize>>) -> SolutionValue {
+    let mut before: Vec<SolutionValue> = Vec::new();
+    // For each position and choice, the index in the class of the choice before.
     let mut origins: Vec<u32> = Vec::new();
     for place in 0..joined.places() {
         let costs = joined.at(place);
@@ -157,8 +156,8 @@ fn sweep(joined: &Joined, class: &[usize], taken: Option<&mut Vec<usize>>) -> Va
     value
 }
 
-/// The place of the best value, the first of equals.
-fn least(values: &[Value]) -> Option<usize> {
+/// Index of the best value, the first of equals.
+fn least(values: &[SolutionValue]) -> Option<usize> {
     let mut best: Option<usize> = None;
     for place in 0..values.len() {
         if better(values[place], best.and_then(|best| values[best])) {

@@ -2,11 +2,12 @@
 
 use proptest::prelude::*;
 
-use super::problem::{BUILTIN, Block, Offer, Partition, Problem, Site, weight};
+use super::problem::{BUILTIN, Offer, Partition, RankBlock, Site, TableProblem, weight};
 use super::solve::fewest_rules;
 
-/// What rules cost: ranges that count, and the sum of log regrets; none where they serve a site by what it has not.
-fn cost(problem: &Problem, partition: &Partition) -> Option<(u32, f64)> {
+/// Computes the cost of rules: ranges that count, and the sum of log regrets; none if they choose a candidate that a
+/// site does not offer.
+fn cost(problem: &TableProblem, partition: &Partition) -> Option<(u32, f64)> {
     let (mut rules, mut sum) = (0, 0.0);
     for range in &partition.ranges {
         let mut before = None;
@@ -53,7 +54,7 @@ fn rows(class: &[usize], length: usize) -> Vec<Vec<usize>> {
 }
 
 /// The values of all rules there are for a problem.
-fn everything(problem: &Problem) -> Vec<(u32, f64)> {
+fn everything(problem: &TableProblem) -> Vec<(u32, f64)> {
     let mut values = Vec::new();
     for cut in cuts(problem.blocks.len()) {
         if !problem.merge && cut.iter().any(|(first, end)| end - first > 1) {
@@ -68,7 +69,7 @@ fn everything(problem: &Problem) -> Vec<(u32, f64)> {
             let mut own = Vec::new();
             for row in problem.classes.iter().flat_map(|class| rows(class, positions.len())) {
                 let choices = positions.iter().copied().zip(row).collect();
-                let partition = Partition { ranges: vec![super::problem::Range { first, end, choices }] };
+                let partition = Partition { ranges: vec![super::problem::BlockSpan { first, end, choices }] };
                 own.extend(cost(problem, &partition));
             }
             whole = whole.iter().flat_map(|(a, b)| own.iter().map(move |(c, d)| (a + c, b + d))).collect();
@@ -92,16 +93,16 @@ fn offer(choices: usize) -> impl Strategy<Value = Vec<Offer>> {
     (0..choices).map(own).collect::<Vec<_>>().prop_map(|offers| offers.into_iter().flatten().collect())
 }
 
-fn block(choices: usize) -> impl Strategy<Value = Block> {
-    prop::collection::btree_map(0u64..5, offer(choices), 0..4).prop_map(|sites| Block {
+fn block(choices: usize) -> impl Strategy<Value = RankBlock> {
+    prop::collection::btree_map(0u64..5, offer(choices), 0..4).prop_map(|sites| RankBlock {
         sites: sites.into_iter().map(|(at, offers)| Site { at, weight: 1.0, cells: 1, offers }).collect(),
     })
 }
 
-fn problem() -> impl Strategy<Value = Problem> {
+fn problem() -> impl Strategy<Value = TableProblem> {
     let classes =
         prop_oneof![Just(vec![vec![0, 1, 2]]), Just(vec![vec![0], vec![1, 2]]), Just(vec![vec![0], vec![1], vec![2]]),];
-    (prop::collection::vec(block(3), 0..4), classes, any::<bool>()).prop_map(|(blocks, classes, merge)| Problem {
+    (prop::collection::vec(block(3), 0..4), classes, any::<bool>()).prop_map(|(blocks, classes, merge)| TableProblem {
         choices: 3,
         classes,
         blocks,
@@ -125,7 +126,7 @@ proptest! {
     }
 }
 
-/// Two sizes that are best served by one choice, between them one that it costs 0.1: within 0.1 it is one rule.
+/// Two sizes for which one choice is best, between them one that it costs 0.1: within 0.1 it is one rule.
 #[test]
 fn a_loss_within_the_bound_saves_rules() {
     let site = |at: u64, costs: [f64; 3], bound: f64| Site {
@@ -136,10 +137,10 @@ fn a_loss_within_the_bound_saves_rules() {
             .map(|choice| Offer { choice, cost: costs[choice], unproven: 0, within: costs[choice] <= bound })
             .collect(),
     };
-    let problem = |bound: f64| Problem {
+    let problem = |bound: f64| TableProblem {
         choices: 3,
         classes: vec![vec![0, 1, 2]],
-        blocks: vec![Block {
+        blocks: vec![RankBlock {
             sites: vec![
                 site(1, [1.0, 0.0, 1.0], bound),
                 site(2, [1.0, 0.1, 0.0], bound),

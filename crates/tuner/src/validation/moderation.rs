@@ -10,28 +10,28 @@ use statrs::function::gamma::digamma;
 
 /// The sample variance of one cell; without degrees of freedom there is none.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Own {
-    pub(super) variance: f64,
-    pub(super) degrees: f64,
+pub(crate) struct CellVariance {
+    pub(crate) variance: f64,
+    pub(crate) degrees: f64,
 }
 
-/// Moderates variances. All of them together are worth `worth` degrees of freedom, which is fewer than they have where they
-/// are not independent; what the others lend a cell is worth no more than what is left beside its own.
-pub(super) fn moderate(cells: &[Own], worth: f64) -> Vec<Own> {
+/// Moderates variances. All of them together count as `worth` degrees of freedom, fewer than their sum if they are
+/// dependent; a cell borrows at most those beyond its own.
+pub(crate) fn moderate(cells: &[CellVariance], worth: f64) -> Vec<CellVariance> {
     let (variance, spread) = prior(cells);
-    let one = |own: &Own| {
+    let one = |own: &CellVariance| {
         let lent = spread.min(worth - own.degrees).max(0.0);
         let degrees = own.degrees + lent;
-        Own { variance: (own.degrees * own.variance + lent * variance) / degrees, degrees }
+        CellVariance { variance: (own.degrees * own.variance + lent * variance) / degrees, degrees }
     };
     cells.iter().map(one).collect()
 }
 
 /// `s0^2` and `d0`, infinite where the variances differ by no more than chance. At least one cell has a variance.
-fn prior(cells: &[Own]) -> (f64, f64) {
+fn prior(cells: &[CellVariance]) -> (f64, f64) {
     let seen = || cells.iter().filter(|own| own.degrees > 0.0);
     let count = seen().count() as f64;
-    let centred = |own: &Own| own.variance.ln() - digamma(own.degrees / 2.0) + (own.degrees / 2.0).ln();
+    let centred = |own: &CellVariance| own.variance.ln() - digamma(own.degrees / 2.0) + (own.degrees / 2.0).ln();
     let mean = seen().map(centred).sum::<f64>() / count;
     let squares: f64 = seen().map(|own| (centred(own) - mean).powi(2)).sum();
     let by_chance = seen().map(|own| trigamma(own.degrees / 2.0)).sum::<f64>() / count;
@@ -112,7 +112,7 @@ mod tests {
     /// Variances that scatter less than chance would let them are one variance.
     #[test]
     fn equal_variances_are_pooled_and_different_ones_are_not() {
-        let own = |variance| Own { variance, degrees: 3.0 };
+        let own = |variance| CellVariance { variance, degrees: 3.0 };
         let alike = moderate(&[own(1.0), own(1.2), own(0.8), own(1.1)], 12.0);
         assert!(alike.iter().all(|own| own.degrees == 12.0));
         assert!((alike[1].variance - (3.0 * 1.2 + 9.0 * 1.025) / 12.0).abs() < 1e-12, "{alike:?}");
@@ -120,6 +120,6 @@ mod tests {
         assert!(apart.iter().all(|own| own.degrees < 4.0), "{apart:?}");
         assert!(apart[3].variance > 100.0 * apart[1].variance, "{apart:?}");
         let single = moderate(&[own(2.0)], 3.0);
-        assert_eq!(single, [Own { variance: 2.0, degrees: 3.0 }]);
+        assert_eq!(single, [CellVariance { variance: 2.0, degrees: 3.0 }]);
     }
 }

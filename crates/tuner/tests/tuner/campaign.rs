@@ -12,7 +12,7 @@ use rand_distr::{Distribution, StandardNormal};
 
 /// The candidate of an algorithm without parameters.
 pub(crate) fn plain(algorithm: u32) -> Candidate {
-    Candidate::of(Choice::plain(algorithm))
+    Candidate::from_choice(Choice::plain(algorithm))
 }
 
 pub(crate) fn cell(collective: Collective, ranks: u32, bytes: u64) -> Cell {
@@ -29,11 +29,11 @@ pub(crate) struct Campaign {
     pub(crate) rounds_per_visit: u32,
     /// Standard deviation of the logarithm of each time.
     pub(crate) noise: f64,
-    /// The same for what all times of a round share.
+    /// Standard deviation of the logarithm of a factor that all times of a round share.
     pub(crate) round_noise: f64,
-    /// The same for what stays through a visit and acts on one candidate alone.
+    /// Standard deviation of the logarithm of a factor that is constant in a visit and acts on one candidate alone.
     pub(crate) visit_noise: f64,
-    /// The same for what stays through a launch.
+    /// Standard deviation of the logarithm of a factor that is constant in a launch.
     pub(crate) launch_noise: f64,
     /// The mean of an exponential delay, as a share of the time.
     pub(crate) skew: f64,
@@ -150,7 +150,7 @@ pub(crate) fn replacement(findings: &Findings, cell: Cell) -> Option<Candidate> 
     }
 }
 
-/// Why the builtin stays in a cell.
+/// Returns the reason why the builtin stays in a cell.
 pub(crate) fn why_kept(findings: &Findings, cell: Cell) -> &str {
     match &finding(findings, cell).verdict {
         Verdict::Replace { candidate, .. } => panic!("{cell} is served by {candidate}"),
@@ -158,7 +158,7 @@ pub(crate) fn why_kept(findings: &Findings, cell: Cell) -> &str {
     }
 }
 
-/// Whether a remark contains the text.
+/// Returns true if a remark contains the text.
 pub(crate) fn remarked(findings: &Findings, text: &str) -> bool {
     findings.remarks.iter().any(|remark| remark.contains(text))
 }

@@ -35,7 +35,7 @@ fn a_large_gain_at_one_size_does_not_pay_for_losses_at_the_others() {
     let findings = campaign.analyze();
     assert_eq!(replacement(&findings, at(10)), Some(plain(1)), "in that cell it is better");
     assert!(findings.table.is_empty());
-    assert!(remarked(&findings, "On 4 ranks scatter keeps the builtin although candidates are better at some"));
+    assert!(remarked(&findings, "On 4 ranks, scatter keeps the default although other algorithms are faster at some"));
     // So noisy that no loss is shown by itself.
     for seed in 0..20 {
         assert_eq!(chosen(&with_gains(seed, 0.1, &gains)), Choice::BUILTIN, "seed {seed}");
@@ -125,12 +125,12 @@ fn gains_that_the_clock_cannot_tell_count_as_none() {
 
 #[test]
 fn a_single_size_decides_for_all_and_it_is_said() {
-    let single = "On 4 ranks a single measured message size decided for scatter calls of every size.";
+    let single = "On 4 ranks, a single measured message size decided for scatter calls of every size.";
     let mut campaign = with_gains(1, 0.01, &[1.5]);
     assert_eq!(chosen(&campaign), Choice::plain(1));
     assert!(remarked(&campaign.analyze(), single));
     campaign.time(cell(Collective::Scatter, 8, 1), &[(Candidate::Builtin, 10.0), (plain(1), 5.0)]);
-    assert!(remarked(&campaign.analyze(), "On 4, 8 ranks a single measured message size decided"));
+    assert!(remarked(&campaign.analyze(), "On 4, 8 ranks, a single measured message size decided"));
     assert!(!remarked(&with_gains(1, 0.01, &[1.5, 1.5]).analyze(), "single measured"));
     assert!(!remarked(&with_gains(1, 0.01, &[0.9]).analyze(), "single measured"));
 }

@@ -1,4 +1,4 @@
-//! Rules where a component serves the calls today that can only be displaced as a whole.
+//! Rules for calls that are handled by a component that can only be displaced as a whole.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ fn serving(ranks: u32, by: Component) -> Serving {
     Serving { collective: Collective::Bcast, ranks: Ranks(ranks), by, without }
 }
 
-/// Bcast on 2 ranks is served by `tuned`, on 4 by `hcoll`.
+/// Analyses bcast, which `tuned` handles on 2 ranks and `hcoll` on 4.
 fn analyze(campaign: &Campaign) -> (Findings, BTreeSet<Collective>) {
     let placement = Placement {
         serving: vec![serving(2, Component::TUNED), serving(4, "hcoll".parse().unwrap())],
@@ -67,7 +67,7 @@ fn rules_that_pay_displace_the_component_and_gains_are_over_it() {
     assert_eq!(small.served_candidate(), OWN, "no rule means tuned's own decision once hcoll is out of the way");
     assert!((0.98..1.02).contains(&small.served_gain().unwrap().point));
     assert_eq!(finding(&findings, cell(Collective::Bcast, 2, 1024)).unruled, Candidate::Builtin);
-    assert!(remarked(&findings, "component hcoll serves"));
+    assert!(remarked(&findings, "component hcoll runs"));
 }
 
 /// Twice as fast at one size, but 20 % slower at another, where the rules leave it to `tuned`.
@@ -83,9 +83,9 @@ fn a_component_stays_where_a_size_would_lose() {
     assert_eq!(rules(&findings, Collective::Bcast, 4), [(0, Choice::BUILTIN)]);
     let large = finding(&findings, cell(Collective::Bcast, 4, 65536));
     assert_eq!((large.served, large.unruled), (Choice::BUILTIN, Candidate::Builtin));
-    assert!(matches!(&large.verdict, Verdict::Keep { why } if why == "hcoll serves it"));
-    assert!(remarked(&findings, "slower in 1 of 3 cells, by up to 1.20x"));
-    // Rules for communicators that tuned serves anyway are not touched.
+    assert!(matches!(&large.verdict, Verdict::Keep { why } if why == "hcoll runs it"));
+    assert!(remarked(&findings, "slower for 1 of 3 sizes, by up to 1.20x"));
+    // Rules for communicators that tuned handles anyway are not touched.
     assert!(rules(&findings, Collective::Bcast, 2).iter().any(|(_, choice)| *choice == Choice::plain(6)));
 }
 
@@ -97,7 +97,7 @@ fn what_only_beats_tuned_displaces_nothing() {
     assert_eq!(rules(&findings, Collective::Bcast, 4), [(0, Choice::BUILTIN)]);
 }
 
-/// Where the component's own file can say nothing, a setting alone may be what is gained by.
+// A component may have no file with rules: then a setting alone can bring the gain.
 #[test]
 fn a_setting_alone_is_a_tuning() {
     let mut campaign = Campaign::new(1, 0.002);
@@ -129,8 +129,7 @@ fn what_one_setting_takes_has_to_gain_together() {
         let (findings, freed) = analyze_in(&campaign, &placement);
         assert_eq!(freed, expected.into_iter().collect(), "{component}");
         assert!(remarked(&findings, "On 4 ranks, Open MPI's component"), "{component}");
-        let reason =
-            "hcoll can only be put out of the way for all its collectives together, and nothing shows that reduce";
+        let reason = "hcoll can only be switched off for all its collectives together, and reduce";
         assert_eq!(remarked(&findings, reason), component == "hcoll");
     }
 }

@@ -1,11 +1,11 @@
-//! What the rules must not contain, whatever the times say.
+//! Tests of choices that rules must not contain, however fast they are.
 
 use collrules_record::Candidate;
 use collrules_rules::{Choice, Collective, Release};
 
 use crate::campaign::{Campaign, cell, finding, plain, remarked, replacement, rules, why_kept};
 
-/// Times a collective on 4 ranks at 8 B, 64 B and 512 B. Each candidate comes with its gains at the three sizes.
+/// Times a collective of 8 B on 4 ranks, 64 B and 512 B. Each candidate comes with its gains at the three sizes.
 fn time_gains(campaign: &mut Campaign, collective: Collective, candidates: &[(u32, [f64; 3])]) {
     for (place, bytes) in [8, 64, 512].into_iter().enumerate() {
         let mut times = vec![(Candidate::Builtin, 10.0)];
@@ -37,7 +37,7 @@ fn scatter_keeps_the_builtin_where_every_candidate_is_slower_somewhere() {
     time_gains(&mut campaign, Collective::Scatter, &[(1, [3.0, 3.0, 0.9]), (2, [0.9, 2.0, 2.0])]);
     let findings = campaign.analyze();
     assert!(findings.table.is_empty());
-    assert!(remarked(&findings, "On 4 ranks scatter keeps the builtin although candidates are better at some"));
+    assert!(remarked(&findings, "On 4 ranks, scatter keeps the default although other algorithms are faster at some"));
 }
 
 #[test]
@@ -99,9 +99,9 @@ fn two_process_algorithms_serve_two_processes_only() {
     assert_eq!(rules(&findings, Collective::Barrier, 3), only(Choice::BUILTIN));
     assert_eq!(
         why_kept(&findings, cell(Collective::Barrier, 3, 0)),
-        "the faster candidate must not be chosen: it is an error on 3 ranks"
+        "the faster algorithm must not be chosen: it is invalid on 3 ranks"
     );
-    assert!(remarked(&findings, "is better than the builtin in 1 cell but is not chosen"));
+    assert!(remarked(&findings, "is faster than the default for 1 size but is not chosen"));
 }
 
 #[test]
@@ -111,7 +111,8 @@ fn candidates_that_are_barred_for_one_reason_have_one_remark() {
     let findings = campaign.analyze();
     let said: Vec<&String> = findings.remarks.iter().filter(|remark| remark.contains("not chosen")).collect();
     let [remark] = said[..] else { panic!("{said:?}") };
-    let begin = "2 allreduce candidates are better than the builtin, in 3 cells in all, but are not chosen (ring (4/0/0/0) and ";
+    let begin = "allreduce: 2 algorithms are faster than the default, for 3 sizes in all, but are not chosen (ring \
+                 (4/0/0/0) and ";
     assert!(remark.starts_with(begin), "{remark}");
     assert!(remark.contains("): each gives wrong results for operations that do not commute"), "{remark}");
 }
@@ -128,7 +129,7 @@ fn a_failure_bars_the_candidate_for_that_communicator_size() {
     assert_eq!(replacement(&findings, cell(Collective::Bcast, 8, 64)), Some(plain(6)));
     let failed = &finding(&findings, cell(Collective::Bcast, 4, 512)).disqualified;
     assert_eq!(*failed, [(plain(6), "wrong data on rank 3, expected 7".to_owned())]);
-    assert!(remarked(&findings, "failed on 4 ranks at 512B (wrong data on rank 3, expected 7)"));
+    assert!(remarked(&findings, "failed on 4 ranks at 512 B (wrong data on rank 3, expected 7)"));
 }
 
 #[test]
@@ -137,7 +138,7 @@ fn a_cell_where_the_builtin_failed_is_not_judged() {
     time_gains(&mut campaign, Collective::Bcast, &[(6, [1.5, 1.5, 1.5])]);
     campaign.end(cell(Collective::Bcast, 4, 8), Candidate::Builtin, "disqualified: wrong data");
     let findings = campaign.analyze();
-    assert_eq!(why_kept(&findings, cell(Collective::Bcast, 4, 8)), "the builtin itself failed");
+    assert_eq!(why_kept(&findings, cell(Collective::Bcast, 4, 8)), "the default itself failed");
     assert_eq!(replacement(&findings, cell(Collective::Bcast, 4, 64)), Some(plain(6)));
 }
 
@@ -148,7 +149,7 @@ fn what_breaks_operations_that_do_not_commute_is_not_chosen() {
     let findings = campaign.analyze();
     assert_eq!(replacement(&findings, cell(Collective::Reduce, 4, 8)), Some(plain(6)));
     assert!(findings.cells.iter().all(|cell| cell.served.algorithm != 5));
-    assert!(remarked(&findings, "better than the builtin in 3 cells but is not chosen: it gives wrong results for"));
+    assert!(remarked(&findings, "faster than the default for 3 sizes but is not chosen: it gives wrong results for"));
 }
 
 #[test]
@@ -160,7 +161,7 @@ fn an_algorithm_that_the_release_lacks_is_not_chosen() {
     assert!(remarked(&findings, "Open MPI 4.1 has no bcast algorithm 55"));
 }
 
-/// At 64 B the two cannot be told apart; 2 is better at 8 B and 512 B, and so it serves all three.
+/// At 64 B the two cannot be told apart; 2 is better at 8 B and 512 B, and so all three use it.
 #[test]
 fn among_ties_neighbouring_sizes_share_a_choice() {
     let mut campaign = Campaign::new(12, 0.03);

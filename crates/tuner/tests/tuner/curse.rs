@@ -1,4 +1,4 @@
-//! What is promised, against what fresh data would show: the truth, which a simulation knows.
+//! Tests of expected gains against the truth of a simulation, which fresh data would show.
 
 use collrules_record::Candidate;
 use collrules_record::findings::Verdict;

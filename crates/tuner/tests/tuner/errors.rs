@@ -1,4 +1,4 @@
-//! What is said about samples that do not read.
+//! Tests of errors for samples that cannot be read.
 
 use collrules_record::findings::Criteria;
 use collrules_record::{Candidate, Cell};
@@ -61,11 +61,11 @@ fn a_run_without_samples_is_an_error() {
     assert_eq!(refused(&campaign).to_string(), "there are no timings to decide on");
     campaign.sample(AT(), Candidate::Builtin, (0, 0, 0), 0.0);
     assert!(refused(&campaign).to_string().contains(": the only one was left out because it is zero"));
-    campaign.sample(AT(), plain(6), (0, 0, 0), -1.0);
+    campaign.sample(AT(), plain(6), (0, 0, 0), 0.0);
     assert!(refused(&campaign).to_string().contains(": all 2 were left out because they are zero"));
     // That everything failed is a result.
     campaign.end(AT(), Candidate::Builtin, "disqualified: wrong data");
-    assert!(remarked(&campaign.analyze(), "failed on 4 ranks at 8B"));
+    assert!(remarked(&campaign.analyze(), "failed on 4 ranks at 8 B"));
 }
 
 #[test]
@@ -99,9 +99,9 @@ fn cells_with_fewer_launches_than_others_are_remarked() {
         }
     };
     time(&mut campaign, short(64));
-    assert!(remarked(&campaign.analyze(), "1 cell was measured in fewer launches than others."));
+    assert!(remarked(&campaign.analyze(), "1 size was measured in fewer launches than others."));
     time(&mut campaign, short(128));
-    assert!(remarked(&campaign.analyze(), "2 cells were measured in fewer launches"));
+    assert!(remarked(&campaign.analyze(), "2 sizes were measured in fewer launches"));
     for bytes in [64, 128] {
         campaign.end(short(bytes), plain(6), "dropped: beaten");
     }
@@ -138,25 +138,41 @@ fn remarks_count_in_singular_and_plural() {
     };
     few(&mut campaign, 64);
     let one =
-        "1 of 2 apparent gains of 3% or more rests on fewer than 6 visits, too few for a test; it keeps the builtin";
+        "1 of 2 apparent gains of 3 % or more rests on fewer than 6 visits, too few for a test; the default stays";
     assert!(remarked(&campaign.analyze(), one));
     few(&mut campaign, 128);
-    let two =
-        "2 of 3 apparent gains of 3% or more rest on fewer than 6 visits, too few for a test; they keep the builtin";
+    let two = "2 of 3 apparent gains of 3 % or more rest on fewer than 6 visits, too few for a test; the default stays";
     assert!(remarked(&campaign.analyze(), two));
     campaign.sample(AT(), plain(6), (0, 0, 0), 0.0);
     assert!(remarked(&campaign.analyze(), "1 timing was left out because it is zero"));
 }
 
 #[test]
-fn times_that_are_not_positive_are_left_out_and_counted() {
+fn times_that_a_clock_does_not_resolve_are_left_out_and_counted() {
     let mut campaign = good();
-    for (round, seconds) in [0.0, -1e-6, f64::NAN, f64::INFINITY].into_iter().enumerate() {
-        campaign.sample(AT(), plain(6), (9, 0, round as u32), seconds);
+    for round in 0..4 {
+        campaign.sample(AT(), plain(6), (9, 0, round), 0.0);
     }
     let findings = campaign.analyze();
     assert_eq!(replacement(&findings, AT()), Some(plain(6)));
     assert!(remarked(&findings, "4 timings were left out"), "{:?}", findings.remarks);
+}
+
+#[test]
+fn times_that_no_call_can_take_are_named_by_their_line() {
+    for (seconds, why) in [
+        (-1e-6, "negative"),
+        (f64::NAN, "not a finite number"),
+        (f64::INFINITY, "not a finite number"),
+        (1e-300, "no call"),
+        (1e300, "no call takes 1e300 s"),
+    ] {
+        let mut campaign = good();
+        let line = campaign.text().lines().count() + 1;
+        campaign.sample(AT(), plain(6), (9, 0, 0), seconds);
+        let error = error(campaign.text());
+        assert!(error.contains(&format!("line {line}: ")) && error.contains(why), "{error}");
+    }
 }
 
 #[test]

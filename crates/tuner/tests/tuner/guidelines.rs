@@ -5,7 +5,7 @@ use collrules_record::guidelines::{Change, Cure};
 use collrules_record::policy::Assumptions;
 use collrules_record::{Candidate, Placement};
 use collrules_rules::{Collective, Release};
-use collrules_tuner::guidelines::{Terms, changes, check};
+use collrules_tuner::guidelines::{GuidelineTerms, changes, check};
 use collrules_tuner::{TunerError, analyze};
 
 use crate::campaign::{Campaign, cell, plain};
@@ -14,8 +14,8 @@ fn mockup(name: &str) -> Candidate {
     name.parse().expect("is a mock-up")
 }
 
-fn terms(placement: &Placement) -> Terms<'_> {
-    Terms {
+fn terms(placement: &Placement) -> GuidelineTerms<'_> {
+    GuidelineTerms {
         release: Release::V5_0,
         criteria: Criteria { min_gain: 0.05, ..Criteria::default() },
         assumptions: Assumptions::default(),
@@ -131,7 +131,7 @@ fn a_cure_is_a_rule_where_one_comes_near_enough() {
     let checked = check(&campaign.observations(), &terms(&placement)).expect("has mock-ups");
     let cures: Vec<&Cure> = checked.violations().iter().map(|(_, violation)| &violation.cure).collect();
     let shared =
-        |cure: &&Cure| matches!(cure, Cure::Rule { withheld: Some(why), .. } if why.contains("share one choice"));
+        |cure: &&Cure| matches!(cure, Cure::Rule { withheld: Some(why), .. } if why.contains("share one algorithm"));
     assert_eq!((cures.len(), cures.iter().filter(|cure| shared(cure)).count()), (2, 1), "{cures:?}");
     let mut campaign = planted(1, 1, 0.5);
     assert!(matches!(

@@ -1,10 +1,8 @@
-//! Rules of coll/tuned and of HAN, found together where HAN serves the calls today.
+//! Rules of coll/tuned and of HAN, found together if HAN handles the calls by default.
 
 use collrules_record::findings::{Criteria, Findings};
-use collrules_record::validation::GivenBack;
-use collrules_record::{
-    Candidate, Cell, Component, HanAlgorithm, HanChoice, HanSettings, Handed, Placement, Policy, Ranks, Serving,
-};
+use collrules_record::validation::RevertedRange;
+use collrules_record::{Candidate, Cell, Component, HanAlgorithm, HanRule, Placement, Policy, Ranks, Serving};
 use collrules_rules::hazard::RankRange;
 use collrules_rules::{Choice, Collective, Release};
 use collrules_tuner::{Laid, Observations, analyze_among};
@@ -14,8 +12,8 @@ use crate::campaign::{Campaign, cell, finding, plain, remarked, rules};
 const HAN: Candidate = Candidate::Builtin;
 const OWN: Candidate = Candidate::Component(Component::TUNED);
 
-/// HAN serves everything on 8 ranks.
-fn analyze(campaign: &Campaign, given_back: &[GivenBack]) -> Findings {
+/// Analyses a campaign in which HAN handles everything on 8 ranks.
+fn analyze(campaign: &Campaign, reverted: &[RevertedRange]) -> Findings {
     let serving =
         |collective| Serving { collective, ranks: Ranks(8), by: Component::HAN, without: vec![Component::HAN] };
     let serving = [Collective::Bcast, Collective::Allgather, Collective::Scatter].map(serving).to_vec();
@@ -28,7 +26,7 @@ fn analyze(campaign: &Campaign, given_back: &[GivenBack]) -> Findings {
         Release::V5_0,
         criteria,
         policy,
-        given_back,
+        reverted,
     );
     let (findings, freed) = analyzed.unwrap();
     assert!(freed.is_empty(), "HAN has a file, and needs no setting");
@@ -65,27 +63,24 @@ fn each_size_gets_the_best_of_both() {
     let findings = analyze(&bcast(), &[]);
     let sizes = [64, 1024, 4096, 65536];
     assert_eq!(sizes.map(|bytes| served(&findings, Collective::Bcast, bytes)), [HAN, OWN, OWN, plain(3)]);
-    assert_eq!(
-        sizes.map(|bytes| findings.handover.hands(cell(Collective::Bcast, 8, bytes))),
-        [false, true, true, true]
-    );
+    assert_eq!(sizes.map(|bytes| findings.han.delegates(cell(Collective::Bcast, 8, bytes))), [false, true, true, true]);
     // What was not measured stays with HAN: beyond the largest size, and on other communicators.
     let elsewhere = [(8, 65537), (8, 63), (7, 4096), (9, 4096)];
-    assert!(elsewhere.iter().all(|(ranks, bytes)| !findings.handover.hands(cell(Collective::Bcast, *ranks, *bytes))));
-    // Rules say nothing where HAN serves or coll/tuned decides by itself.
+    assert!(elsewhere.iter().all(|(ranks, bytes)| !findings.han.delegates(cell(Collective::Bcast, *ranks, *bytes))));
+    // Rules say nothing where HAN runs or coll/tuned decides by itself.
     let rules = rules(&findings, Collective::Bcast, 8);
     assert_eq!(rules.iter().map(|(_, choice)| choice.algorithm).collect::<Vec<_>>(), [0, 3, 0]);
     // Both files change at the same sizes.
     let at = rules[1].0;
     assert!((4097..=65536).contains(&at), "{rules:?}");
-    assert!(remarked(&findings, "hands 3 of 4 cells over to coll/tuned: "));
+    assert!(remarked(&findings, "moves 3 of 4 sizes to coll/tuned: "));
     assert!(remarked(&findings, "on a single node as well"));
 }
 
 /// HAN by another of its algorithms is a choice like any other: its file asks for it, and rules say nothing.
 #[test]
 fn han_may_be_asked_for_another_of_its_algorithms() {
-    const SIMPLE: Candidate = Candidate::Han(HanChoice::Algorithm(HanAlgorithm::Simple));
+    const SIMPLE: Candidate = Candidate::Han(HanAlgorithm::Simple);
     let mut campaign = Campaign::new(1, 0.002);
     for (bytes, [han, own, simple]) in
         [(64, [10.0, 12.0, 11.0]), (1024, [20.0, 15.0, 10.0]), (4096, [40.0, 10.0, 20.0])]
@@ -95,38 +90,10 @@ fn han_may_be_asked_for_another_of_its_algorithms() {
     let findings = analyze(&campaign, &[]);
     let sizes = [64, 1024, 4096];
     assert_eq!(sizes.map(|bytes| served(&findings, Collective::Bcast, bytes)), [HAN, SIMPLE, OWN]);
-    let said = sizes.map(|bytes| findings.handover.says(cell(Collective::Bcast, 8, bytes)));
-    assert_eq!(said, [Handed::Kept, Handed::By(HanAlgorithm::Simple), Handed::Over]);
+    let said = sizes.map(|bytes| findings.han.rule(cell(Collective::Bcast, 8, bytes)));
+    assert_eq!(said, [HanRule::Default, HanRule::Algorithm(HanAlgorithm::Simple), HanRule::Delegate]);
     assert!(findings.table.is_empty());
-    assert!(remarked(&findings, "hands 1 of 3 cells over to coll/tuned and 1 of 3 cells to another algorithm of HAN"));
-}
-
-/// Parameters hold for the whole job: they are taken where all cells together are better off, and then HAN is what they
-/// make of it.
-#[test]
-fn parameters_of_han_are_taken_where_no_call_pays_for_them() {
-    let settings = HanSettings { segsize: 8, adapt: true };
-    let set = Candidate::Han(HanChoice::Settings(settings));
-    let times = |slow: f64| [(64, [10.0, 12.0, slow]), (1024, [20.0, 10.0, 15.0]), (4096, [40.0, 45.0, 10.0])];
-    let timed = |slow: f64| {
-        let mut campaign = Campaign::new(1, 0.002);
-        for (bytes, [han, own, with]) in times(slow) {
-            campaign.time(cell(Collective::Bcast, 8, bytes), &[(HAN, han), (OWN, own)]);
-            // In jobs of their own, which are slower or faster as a whole.
-            let apart = [(Candidate::Component(Component::HAN), han * 1.1), (set, with * 1.1)];
-            campaign.time(cell(Collective::Bcast, 8, bytes), &apart);
-        }
-        analyze(&campaign, &[])
-    };
-    let findings = timed(9.0);
-    let sizes = [64, 1024, 4096];
-    assert_eq!(sizes.map(|bytes| served(&findings, Collective::Bcast, bytes)), [set, OWN, set]);
-    assert!(remarked(&findings, "coll_han_bcast_segsize = 8 and coll_han_bcast_up_module = 1"));
-    let gain = finding(&findings, cell(Collective::Bcast, 8, 4096)).served_gain().expect("a gain").point;
-    assert!((gain - 4.0).abs() < 0.1, "{gain}");
-    // A call that would get slower, and nothing that could serve it instead.
-    let findings = timed(20.0);
-    assert_eq!(sizes.map(|bytes| served(&findings, Collective::Bcast, bytes)), [HAN, OWN, HAN]);
+    assert!(remarked(&findings, "moves 1 of 3 sizes to coll/tuned and 1 of 3 sizes to another algorithm of HAN"));
 }
 
 /// A run that gains by HAN's file alone has no rules of coll/tuned.
@@ -134,10 +101,10 @@ fn parameters_of_han_are_taken_where_no_call_pays_for_them() {
 fn the_file_of_han_may_be_all() {
     let findings = analyze(&campaign(Collective::Bcast, &[(1024, [20.0, 10.0, 15.0, 14.0])]), &[]);
     assert!(findings.table.is_empty() && !findings.changes_nothing());
-    assert!(findings.handover.hands(cell(Collective::Bcast, 8, 1024)));
+    assert!(findings.han.delegates(cell(Collective::Bcast, 8, 1024)));
     let slower = analyze(&campaign(Collective::Bcast, &[(1024, [10.0, 20.0, 15.0, 14.0])]), &[]);
     assert!(slower.changes_nothing());
-    assert!(remarked(&slower, "It goes on doing so"));
+    assert!(remarked(&slower, "It stays"));
 }
 
 /// HAN looks up what callers pass, coll/tuned the bytes of all ranks: the same calls have to be meant.
@@ -148,7 +115,7 @@ fn blocks_are_counted_in_the_units_of_either_file() {
     let rules = rules(&findings, Collective::Allgather, 8);
     let (start, end) = (rules[1].0, rules[2].0);
     assert_eq!(end, 8 * 1024 + 1);
-    let hands = |bytes| findings.handover.hands(cell(Collective::Allgather, 8, bytes));
+    let hands = |bytes| findings.han.delegates(cell(Collective::Allgather, 8, bytes));
     let first = start.div_ceil(8);
     assert_eq!((hands(first - 1), hands(first), hands(1024), hands(1025)), (false, true, true, false));
 }
@@ -161,24 +128,23 @@ fn ranks_of_a_scatter_never_turn_to_different_components() {
     let better = [(64, [40.0, 30.0, 30.0, 30.0]), (1024, [40.0, 20.0, 39.0, 39.0])];
     let findings = analyze(&campaign(Collective::Scatter, &better), &[]);
     for bytes in [0, 1, 100, 1 << 20] {
-        assert!(findings.handover.hands(cell(Collective::Scatter, 8, bytes)), "{bytes}");
+        assert!(findings.han.delegates(cell(Collective::Scatter, 8, bytes)), "{bytes}");
     }
     assert_eq!([64, 1024].map(|bytes| served(&findings, Collective::Scatter, bytes)), [OWN, OWN]);
 }
 
 #[test]
-fn what_is_given_back_goes_back_to_han() {
-    let given_back = [GivenBack {
+fn what_is_reverted_goes_back_to_han() {
+    let reverted = [RevertedRange {
         collective: Collective::Bcast,
         ranks: RankRange { first: 8, end: Some(9) },
         lookup: (1024, Some(1025)),
     }];
-    let findings = analyze(&bcast(), &given_back);
+    let findings = analyze(&bcast(), &reverted);
     let at = |bytes| served(&findings, Collective::Bcast, bytes);
     assert_eq!((at(1024), at(4096), at(65536)), (HAN, OWN, plain(3)));
-    let hands = |bytes| {
-        findings.handover.hands(Cell { bytes: collrules_record::Bytes(bytes), ..cell(Collective::Bcast, 8, 0) })
-    };
+    let hands =
+        |bytes| findings.han.delegates(Cell { bytes: collrules_record::Bytes(bytes), ..cell(Collective::Bcast, 8, 0) });
     assert!(!hands(1024) && hands(4096));
     assert_eq!(finding(&findings, cell(Collective::Bcast, 8, 1024)).served, Choice::BUILTIN);
 }

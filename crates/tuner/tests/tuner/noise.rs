@@ -20,7 +20,7 @@ fn pure_noise_makes_no_more_rules_than_the_error_rate() {
         // As large as the rest, and the same in all rounds of a visit.
         campaign.visit_noise = 0.1;
         for power in 0..20 {
-            let times: Vec<_> = (0..6).map(|id| (Candidate::of(Choice::plain(id)), 10.0)).collect();
+            let times: Vec<_> = (0..6).map(|id| (Candidate::from_choice(Choice::plain(id)), 10.0)).collect();
             campaign.time(cell(Collective::Bcast, 8, 1 << power), &times);
         }
         wrong += u32::from(!campaign.analyze_with(Release::V4_1, criteria).table.is_empty());
@@ -44,7 +44,7 @@ fn pure_noise_makes_no_more_common_choices_than_the_error_rate() {
         campaign.visit_noise = 0.1;
         for ranks in 2..12 {
             for bytes in [8, 4096] {
-                let times: Vec<_> = (0..4).map(|id| (Candidate::of(Choice::plain(id)), 10.0)).collect();
+                let times: Vec<_> = (0..4).map(|id| (Candidate::from_choice(Choice::plain(id)), 10.0)).collect();
                 campaign.time(cell(Collective::Scatter, ranks, bytes), &times);
             }
         }
@@ -121,14 +121,14 @@ fn the_reasons_for_keeping_the_builtin_are_told_apart() {
     let criteria = Criteria { clock_step: Seconds(25e-9), ..Criteria::default() };
     let findings = campaign.analyze_with(Release::V4_1, criteria);
     for (bytes, why) in [
-        (1, "no candidate is faster"),
-        (2, "faster by less than 3%"),
-        (4, "the builtin was not timed"),
-        (8, "no candidate was timed"),
+        (1, "no algorithm is faster"),
+        (2, "faster by less than 3 %"),
+        (4, "the default was not timed"),
+        (8, "no algorithm was timed"),
         (16, "timed in fewer than 6 visits"),
         (32, "not significant"),
         (64, "not faster in every launch"),
-        (128, "faster by less than the clock can tell"),
+        (128, "faster by less than the clock resolves"),
     ] {
         assert_eq!(why_kept(&findings, at(bytes)), why, "{bytes} bytes");
     }

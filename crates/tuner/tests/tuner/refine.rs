@@ -44,7 +44,7 @@ fn rounds_close_in_on_the_crossover_and_end() {
                 let Gap::Messages(low, high) = proposal.gap else { panic!("{proposal:?}") };
                 let bytes = proposal.plan.cell.bytes;
                 assert!(low < bytes && bytes < high);
-                assert_eq!(proposal.plan.candidates, all, "the builtin and both choices");
+                assert_eq!(proposal.plan.candidates, all, "the default and both choices");
                 time(&mut campaign, 4, bytes.0, &proposal.plan.candidates);
             }
             rounds += 1;
@@ -54,7 +54,7 @@ fn rounds_close_in_on_the_crossover_and_end() {
     }
 }
 
-/// What is at stake falls with the gap and with the differences at its ends.
+// The stake falls with the gap and with the differences at its ends.
 #[test]
 fn what_is_not_worth_the_time_is_not_proposed() {
     let mut campaign = Campaign::new(2, 0.0);

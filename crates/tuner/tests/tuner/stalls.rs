@@ -43,10 +43,10 @@ fn what_stalls_does_not_replace_a_builtin_that_does_not() {
 
         let asked = by(&campaign, Criteria { accept_stalls: true, ..Criteria::default() });
         assert_eq!(replacement(&asked, place), Some(plain(1)), "{collective}");
-        assert!(remarked(&asked, "--accept-stalls lets it be chosen") && !asked.table.is_empty());
+        assert!(remarked(&asked, "it may still be chosen, because of --accept-stalls") && !asked.table.is_empty());
 
         let means = by(&campaign, Criteria { middle: Middle::Mean, ..Criteria::default() });
-        assert_eq!((replacement(&means, place), why_kept(&means, place)), (None, "no candidate is faster"));
+        assert_eq!((replacement(&means, place), why_kept(&means, place)), (None, "no algorithm is faster"));
     }
 }
 
@@ -54,7 +54,7 @@ fn what_stalls_does_not_replace_a_builtin_that_does_not() {
 fn means_replace_a_builtin_that_stalls() {
     let place = cell(Collective::Gather, 8, 32 << 10);
     let campaign = campaign(place, [(Candidate::Builtin, 600.0, 0.25), (plain(3), 900.0, 0.0)]);
-    assert_eq!(why_kept(&campaign.analyze(), place), "no candidate is faster");
+    assert_eq!(why_kept(&campaign.analyze(), place), "no algorithm is faster");
     let means = by(&campaign, Criteria { middle: Middle::Mean, ..Criteria::default() });
     assert_eq!(replacement(&means, place), Some(plain(3)));
     let gain = finding(&means, place).point(plain(3)).and_then(|point| point.gain).expect("a gain");

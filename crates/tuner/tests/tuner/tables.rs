@@ -39,16 +39,19 @@ fn a_single_value_has_to_gain_more_than_launches_differ() {
     let findings = findings(&table);
     assert_eq!(findings.statistic, Statistic::RankAverage);
     assert_eq!(replacement(&findings, large), Some(plain(6)));
-    assert_eq!(why_kept(&findings, small), "faster by less than 15% together with neighbouring sizes");
+    assert_eq!(why_kept(&findings, small), "faster by less than 15 % together with neighbouring sizes");
     let point = finding(&findings, large).point(plain(6)).unwrap();
     let gain = point.gain.unwrap();
     assert!((gain.point - 1.40).abs() < 1e-12);
     assert_eq!((gain.low, gain.high, point.p_value, point.q_value), (None, None, None, None));
-    assert!(remarked(&findings, "Both apparent gains of 3% or more rest on fewer than 6 launches, too few for a test"));
+    assert!(remarked(
+        &findings,
+        "Both apparent gains of 3 % or more rest on fewer than 6 launches, too few for a test"
+    ));
     assert!(remarked(&findings, "averages over ranks"));
 }
 
-/// The same value among neighbours that agree, and among neighbours that speak against it.
+// One value among neighbours that agree, and among neighbours that contradict it.
 #[test]
 fn neighbouring_communicator_sizes_have_a_say() {
     let at = cell(Collective::Bcast, 16, 8);
@@ -102,7 +105,7 @@ fn no_timings_are_an_error() {
     assert!(matches!(refused, Err(TunerError::NoSamples { left_out: 0 })));
 }
 
-/// Scatter on 4 ranks at 8 B and 16 B: builtin times over one candidate's, which is timed at 1 us in each launch.
+/// Scatter of 8 B on 4 ranks and 16 B: builtin times over one candidate's, which is timed at 1 us in each launch.
 fn scatter(gains: [&[f64]; 2]) -> Choice {
     let mut table = Vec::new();
     for (bytes, gains) in [8, 16].into_iter().zip(gains) {
@@ -134,7 +137,7 @@ fn with_launches_enough_the_sizes_are_tested_together() {
 /// The tables of the repository, or none where this crate was taken out of it.
 fn table(name: &str) -> Option<Findings> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data").join(name);
-    let table = collrules_import::table(name, &fs::read(path).ok()?, Options::of(Release::V4_1)).unwrap();
+    let table = collrules_import::table(name, &fs::read(path).ok()?, Options::new(Release::V4_1)).unwrap();
     let timings: Vec<_> = table.timings.iter().filter_map(|timing| timing.in_table(table.statistic)).collect();
     assert!(!timings.is_empty());
     Some(findings(&timings))

@@ -6,14 +6,15 @@ use std::fmt::Write;
 use collrules_record::findings::Middle;
 use collrules_record::policy::Assumptions;
 use collrules_record::sample::COLUMNS;
-use collrules_record::validation::{Criteria, Outcome, Round, ValidatedCell};
-use collrules_record::{Bytes, Candidate, Cell, Estimate, Handover, Ranks};
+use collrules_record::tuning::revert_table;
+use collrules_record::validation::{Outcome, Round, ValidatedCell, ValidationCriteria};
+use collrules_record::{Bytes, Candidate, Cell, Estimate, HanRules, Ranks};
 use collrules_rules::steps::Steps;
 use collrules_rules::table::all_builtin;
 use collrules_rules::{Choice, Collective, Release, RuleTable};
 use collrules_tuner::Observations;
-use collrules_tuner::repair::{Reach, all_told, repair, without};
-use collrules_tuner::validation::{Known, compare, doubtful};
+use collrules_tuner::repair::{Reach, join_rounds, repair, share_gains};
+use collrules_tuner::validation::{CellFacts, compare, undecided};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;
@@ -90,22 +91,22 @@ impl Study {
         self.pairs += 1;
     }
 
-    fn round(&self, criteria: Criteria) -> Round {
-        let known = |_| Known { tuned: true, served: Choice::plain(6), handed: false, control: false };
+    fn round(&self, criteria: ValidationCriteria) -> Round {
+        let known = |_| CellFacts { tuned: true, served: Choice::plain(6), handed: false, control: false };
         compare(&Observations::from_samples(&self.text).unwrap(), criteria, known).unwrap()
     }
 
-    /// Four pairs of all cells, then twice two of the doubtful ones.
+    /// Four pairs of all cells, then twice two of the undecided ones.
     fn run(&mut self) -> Round {
-        self.run_with(Criteria::default().min_difference)
+        self.run_with(ValidationCriteria::default().min_difference)
     }
 
     fn run_with(&mut self, min_difference: f64) -> Round {
-        let criteria = Criteria { looks: 3, min_difference, ..Criteria::default() };
+        let criteria = ValidationCriteria { looks: 3, min_difference, ..ValidationCriteria::default() };
         (0..4).for_each(|_| self.pair(&cells()));
         for _ in 0..2 {
-            let doubtful = doubtful(&self.round(criteria), criteria);
-            (0..2).for_each(|_| self.pair(&doubtful));
+            let undecided = undecided(&self.round(criteria));
+            (0..2).for_each(|_| self.pair(&undecided));
         }
         self.round(criteria)
     }
@@ -125,10 +126,10 @@ fn what_decides_is_what_is_validated() {
             let _ = writeln!(study.text, "{pair},0,{round},{collective},{ranks},{bytes},{candidate},{times},");
         }
     }
-    for (middle, expected) in [(Middle::Median, Outcome::Same), (Middle::Mean, Outcome::Slower)] {
-        let round = study.round(Criteria { middle, ..Criteria::default() });
+    for (middle, slower) in [(Middle::Median, false), (Middle::Mean, true)] {
+        let round = study.round(ValidationCriteria { middle, ..ValidationCriteria::default() });
         let found = round.cells.iter().find(|found| found.cell == cells()[0]).expect("it was compared");
-        assert_eq!(found.verdict, expected, "{found:?}");
+        assert_eq!(found.verdict == Outcome::Slower, slower, "{found:?}");
     }
 }
 
@@ -136,8 +137,8 @@ fn slower(round: &Round) -> usize {
     round.count(Outcome::Slower)
 }
 
-/// Where nothing differs, one validation in 20 may call anything slower or faster, all cells and looks together, though
-/// no difference is too small. Of 30, more than 5 do by chance in one case of 200, and of 120 more than 13.
+// Without a difference, one validation in 20 may call anything slower or faster, all cells and looks together, though
+// no difference is too small. Of 30, more than 5 do by chance in one case of 200, and of 120 more than 13.
 #[test]
 fn noise_is_called_slower_or_faster_as_seldom_as_stated() {
     assert_seldom(30, 5);
@@ -155,7 +156,7 @@ fn assert_seldom(validations: u64, most: usize) {
     {
         let wrong = |seed| {
             let round = Study::new(seed, launches, |_| 1.0).run_with(0.0);
-            round.cells.iter().any(|cell| cell.verdict != Outcome::Same)
+            round.cells.iter().any(|cell| matches!(cell.verdict, Outcome::Faster | Outcome::Slower))
         };
         let wrong = (0..validations).filter(|seed| wrong(*seed)).count();
         assert!(wrong <= most, "{name}: {wrong} of {validations} validations");
@@ -200,7 +201,7 @@ fn intervals_cover_the_truth() {
         for seed in 0..30 {
             let mut study = Study::new(seed, launches, |_| 1.1);
             (0..4).for_each(|_| study.pair(&cells()));
-            for cell in study.round(Criteria::default()).cells {
+            for cell in study.round(ValidationCriteria::default()).cells {
                 let (low, high) = (cell.speedup.low.unwrap(), cell.speedup.high.unwrap());
                 inside += usize::from(low <= 1.1 && 1.1 <= high);
                 all += 1;
@@ -213,7 +214,8 @@ fn intervals_cover_the_truth() {
 
 /// A comparison that came out like this: communicator size, message size, choice, speedup, verdict.
 fn round(collective: Collective, rows: &[(u32, u64, u32, f64, Outcome)]) -> Round {
-    let estimate = |point| Estimate { point, low: None, high: None, level: 0.95, samples: 4 };
+    let estimate =
+        |point: f64| Estimate { point, low: Some(point * 0.97), high: Some(point * 1.03), level: 0.95, samples: 4 };
     let cell = |(ranks, bytes, algorithm, speedup, verdict): &(u32, u64, u32, f64, Outcome)| ValidatedCell {
         cell: Cell { collective, ranks: Ranks(*ranks), bytes: Bytes(*bytes) },
         tuned: true,
@@ -231,24 +233,36 @@ fn round(collective: Collective, rows: &[(u32, u64, u32, f64, Outcome)]) -> Roun
 
 #[test]
 fn a_short_last_look_does_not_undo_what_longer_looks_found() {
-    let first = round(Collective::Bcast, &[(4, 1024, 6, 1.9, Outcome::Faster), (4, 4096, 6, 0.99, Outcome::Same)]);
+    use Outcome::{Faster, Slower, Undecided};
+    let first = round(Collective::Bcast, &[(4, 1024, 6, 1.9, Faster), (4, 4096, 6, 1.2, Faster)]);
     let cut = |rows| {
         let mut round = round(Collective::Bcast, rows);
         round.cells.iter_mut().for_each(|cell| cell.speedup.samples = 2);
         round
     };
-    let suspected = |rounds: &[Round]| {
-        let round = all_told(rounds).expect("there are rounds");
+    let lost = |rounds: &[Round]| {
+        let round = join_rounds(rounds, ValidationCriteria::default()).expect("there are rounds");
         let (cells, _) = repaired(&round, &table(Collective::Bcast, (4, Some(5))), &[]);
         cells.into_iter().map(|cell| cell.bytes.0).collect::<Vec<u64>>()
     };
-    let last = cut(&[(4, 1024, 6, 0.8, Outcome::Same), (4, 4096, 6, 0.8, Outcome::Same)]);
-    assert_eq!(suspected(std::slice::from_ref(&last)), [1024, 4096], "alone it is all that there is");
-    assert_eq!(suspected(&[first.clone(), last]), [4096], "the mean over 4 and 2 pairs is 0.92");
-    let shown = cut(&[(4, 1024, 6, 0.8, Outcome::Slower)]);
-    assert_eq!(suspected(&[first.clone(), shown]), [1024], "what is shown needs no more");
-    let other = cut(&[(4, 1024, 3, 0.8, Outcome::Same)]);
-    assert_eq!(suspected(&[first, other]), [1024], "under another rule it is another matter");
+    let last = cut(&[(4, 1024, 6, 0.8, Undecided), (4, 4096, 6, 0.6, Undecided)]);
+    assert_eq!(lost(std::slice::from_ref(&last)), [1024, 4096], "alone it is all that there is");
+    assert_eq!(lost(&[first.clone(), last]), [4096], "the mean over 4 and 2 pairs is 0.95");
+    let shown = cut(&[(4, 1024, 6, 0.8, Slower)]);
+    assert_eq!(lost(&[first.clone(), shown]), [1024], "what is shown needs no more");
+    let other = cut(&[(4, 1024, 3, 0.8, Undecided)]);
+    assert_eq!(lost(&[first, other]), [1024], "under another rule it is another matter");
+}
+
+/// Algorithm 6 for one size on communicators of one size.
+fn one_size(ranks: u64, bytes: u64) -> RuleTable {
+    let mut sizes = Steps::constant(Choice::BUILTIN);
+    sizes.set(bytes, Some(bytes + 1), Choice::plain(6));
+    let mut steps = all_builtin();
+    steps.set(ranks, Some(ranks + 1), sizes);
+    let mut table = RuleTable::new();
+    table.set(Collective::Bcast, steps);
+    table
 }
 
 /// Algorithm 6 from 1 KiB on, 3 from 16 KiB to 64 KiB, for communicators of these sizes.
@@ -266,83 +280,103 @@ fn table(collective: Collective, ranks: (u64, Option<u64>)) -> RuleTable {
 fn repaired(round: &Round, table: &RuleTable, freed: &[Collective]) -> (Vec<Cell>, RuleTable) {
     let inside = |_: Cell| Vec::new();
     let freed = freed.iter().copied().collect();
-    let reach = Reach { freed, settles: &|_| false, inside: &inside };
+    let reach = Reach { freed, below: &|_| false, inside: &inside };
     let found = repair(
         round,
-        Criteria::default(),
-        (table, &Handover::default()),
+        ValidationCriteria::default(),
+        (table, &HanRules::default()),
         Release::V4_1,
         Assumptions::default(),
         &reach,
     );
-    let left = without(table, &found.ranges);
+    let left = revert_table(table, &found.ranges);
     (found.cells, left)
 }
 
+// Slower and undecided sizes are reverted with the gaps next to them, and a rule ends at sizes at which it was
+// confirmed to be faster.
 #[test]
-fn a_loss_is_given_back_up_to_the_cells_that_hold() {
-    use Outcome::{Faster, Same, Slower};
+fn rules_begin_and_end_at_confirmed_sizes() {
+    use Outcome::{Faster, Same, Slower, Undecided};
     let before = table(Collective::Bcast, (8, Some(9)));
     let rows = [
         (8, 1 << 10, 6, 1.2, Faster),
         (8, 2 << 10, 6, 1.0, Same),
+        (8, 2560, 6, 1.2, Faster),
         (8, 3 << 10, 6, 0.8, Slower),
         (8, 4 << 10, 6, 1.1, Same),
         (8, 16 << 10, 3, 1.3, Faster),
-        (8, 23 << 10, 3, 0.95, Same),
+        (8, 23 << 10, 3, 0.95, Undecided),
     ];
     let (cells, after) = repaired(&round(Collective::Bcast, &rows), &before, &[]);
-    assert_eq!(cells.iter().map(|cell| cell.bytes.0).collect::<Vec<_>>(), [3 << 10, 23 << 10], "the last on suspicion");
+    assert_eq!(cells.iter().map(|cell| cell.bytes.0).collect::<Vec<_>>(), [3 << 10, 4 << 10, 23 << 10]);
     let served = |bytes| after.lookup(Collective::Bcast, 8, bytes).algorithm;
-    assert_eq!([1 << 10, 2 << 10, (2 << 10) + 1, (4 << 10) - 1, 4 << 10].map(served), [6, 6, 0, 0, 6]);
+    assert_eq!([1 << 10, 2 << 10, 2560, 2561, 3 << 10, 4 << 10].map(served), [6, 6, 6, 0, 0, 0]);
     assert_eq!([16 << 10, (16 << 10) + 1, (64 << 10) - 1, 64 << 10].map(served), [3, 0, 0, 0]);
-    // Small losses count as none.
-    let held = round(Collective::Bcast, &[(8, 2 << 10, 6, 0.98, Same)]);
-    assert_eq!(repaired(&held, &before, &[]), (Vec::new(), before));
+    // A size at which the rule is no better than the default confirms nothing.
+    let level = round(Collective::Bcast, &[(8, 2 << 10, 6, 1.01, Same)]);
+    assert!(repaired(&level, &before, &[]).1.is_empty());
+}
+
+/// Layouts that share a rule need no gain in each of them, but in one.
+#[test]
+fn a_gain_in_one_layout_keeps_a_rule_that_makes_no_difference_in_another() {
+    use Outcome::{Faster, Same, Undecided};
+    let before = one_size(4, 2048);
+    let here = |verdict| round(Collective::Bcast, &[(4, 2048, 6, 1.01, verdict)]);
+    let left = |mut compared: Round, is_awaited: bool, elsewhere: &[Round]| {
+        share_gains(&mut compared, |_| is_awaited, elsewhere);
+        repaired(&compared, &before, &[]).1
+    };
+    let confirmed = [round(Collective::Bcast, &[(4, 2048, 6, 1.5, Faster)])];
+    assert!(left(here(Same), false, &[]).is_empty(), "no layout confirms it");
+    assert_eq!(left(here(Same), true, &[]), before, "the other layout is still to be compared");
+    assert_eq!(left(here(Same), false, &confirmed), before);
+    assert!(left(here(Undecided), true, &confirmed).is_empty());
 }
 
 /// A rule for the ranks of a node acts inside HAN on many nodes, and goes where it makes HAN slower.
 #[test]
-fn rules_that_slow_han_down_from_inside_are_given_back() {
+fn rules_that_slow_han_down_from_inside_are_reverted() {
     use Outcome::{Faster, Slower};
-    let before = table(Collective::Bcast, (2, Some(3)));
+    let before = one_size(2, 4 << 10);
     let rows = [(2, 4 << 10, 6, 1.3, Faster), (8, 4 << 10, 0, 0.7, Slower)];
     let round = round(Collective::Bcast, &rows);
     let repaired = |inside: &dyn Fn(Cell) -> Vec<(Collective, Ranks)>, settled: &[Collective]| {
-        let settles = |cell: Cell| settled.contains(&cell.collective);
-        let reach = Reach { freed: BTreeSet::new(), settles: &settles, inside };
-        let halves = (&before, &Handover::default());
-        repair(&round, Criteria::default(), halves, Release::V5_0, Assumptions::default(), &reach)
+        let below = |cell: Cell| settled.contains(&cell.collective);
+        let reach = Reach { freed: BTreeSet::new(), below: &below, inside };
+        let halves = (&before, &HanRules::default());
+        repair(&round, ValidationCriteria::default(), halves, Release::V5_0, Assumptions::default(), &reach)
     };
     let inside = |cell: Cell| if cell.ranks.0 == 8 { vec![(Collective::Bcast, Ranks(2))] } else { Vec::new() };
     let found = repaired(&inside, &[]);
     assert_eq!(found.cells.iter().map(|cell| cell.ranks.0).collect::<Vec<_>>(), [8]);
-    assert!(without(&before, &found.ranges).is_empty());
+    assert!(revert_table(&before, &found.ranges).is_empty());
     // Without such a rule it is the settings that go, and without settings it is no business of the tuning.
     let nothing = |_: Cell| Vec::new();
     let found = repaired(&nothing, &[Collective::Bcast]);
     assert!(found.ranges.iter().all(|range| range.is_settings()) && found.ranges.len() == 1);
-    assert_eq!(without(&before, &found.ranges), before);
+    assert_eq!(revert_table(&before, &found.ranges), before);
     let mut open = RuleTable::new();
     open.set(Collective::Bcast, Steps::constant(Steps::constant(Choice::plain(3))));
-    assert_eq!(without(&open, &found.ranges), open, "a rule without an end keeps it");
+    assert_eq!(revert_table(&open, &found.ranges), open, "a rule without an end keeps it");
     assert!(repaired(&nothing, &[]).ranges.is_empty());
 }
 
 #[test]
-fn communicators_are_given_back_up_to_those_that_were_looked_at() {
+fn communicators_are_reverted_up_to_those_that_were_looked_at() {
     use Outcome::{Faster, Slower};
     let before = table(Collective::Bcast, (4, None));
     let rows = [(4, 2048, 6, 1.2, Faster), (8, 2048, 6, 0.5, Slower), (16, 2048, 6, 1.2, Faster)];
     let after = repaired(&round(Collective::Bcast, &rows), &before, &[]).1;
     let served = |ranks| after.lookup(Collective::Bcast, ranks, 2048).algorithm;
     assert_eq!([4, 5, 8, 15, 16, 99].map(served), [6, 0, 0, 0, 6, 6]);
-    assert_eq!(after.lookup(Collective::Bcast, 8, 32 << 10), Choice::plain(3), "another rule, which nobody accuses");
+    assert!(after.lookup(Collective::Bcast, 4, 32 << 10).is_builtin(), "no launch looked at this rule");
 }
 
 /// Scatter has one choice for all sizes of a communicator, or none: ranks may see different sizes of one call.
 #[test]
-fn what_sizes_share_is_given_back_as_a_whole() {
+fn what_sizes_share_is_reverted_as_a_whole() {
     use Outcome::{Same, Slower};
     let mut steps = all_builtin();
     steps.set(8, Some(9), Steps::constant(Choice::plain(2)));
@@ -357,11 +391,11 @@ fn what_sizes_share_is_given_back_as_a_whole() {
     assert!(repaired(&suspected, &before, &[]).1.is_empty());
 }
 
-/// Where a setting lets `coll/tuned` serve instead of another component, calls without a rule may lose by it too.
+// If a setting puts `coll/tuned` in place of another component, calls without a rule may lose by it too.
 #[test]
 fn a_component_gets_its_collective_back_where_calls_without_rules_lose() {
     use Outcome::{Faster, Slower};
-    let before = table(Collective::Bcast, (8, Some(9)));
+    let before = one_size(8, 2048);
     let lost = round(Collective::Bcast, &[(8, 16, 0, 0.7, Slower), (8, 2048, 6, 1.3, Faster)]);
     assert_eq!(repaired(&lost, &before, &[]), (Vec::new(), before.clone()), "the rules have no part in it");
     assert!(repaired(&lost, &before, &[Collective::Bcast]).1.is_empty());
@@ -369,17 +403,17 @@ fn a_component_gets_its_collective_back_where_calls_without_rules_lose() {
 
 /// Calls that fail under the file are told apart from those that were not reached, and cost their communicator size all rules.
 #[test]
-fn calls_that_fail_under_the_file_are_named_and_given_back() {
+fn calls_that_fail_under_the_file_are_named_and_reverted() {
     let mut study = Study::new(1, QUIET, |_| 1.2);
     (0..3).for_each(|_| study.pair(&cells()));
     let _ = writeln!(study.text, "2,,,bcast,8,2048,rules,,,,disqualified: its calls end the job");
-    let found = study.round(Criteria::default());
+    let found = study.round(ValidationCriteria::default());
     let failed = Cell { collective: Collective::Bcast, ranks: Ranks(8), bytes: Bytes(2048) };
     assert_eq!(found.failed.len(), 1);
     assert_eq!((found.failed[0].cell, found.failed[0].with), (failed, true));
     let before = table(Collective::Bcast, (4, Some(9)));
     let (cells, after) = repaired(&found, &before, &[]);
-    assert_eq!(cells, [failed]);
+    assert!(cells.contains(&failed), "{cells:?}");
     let served = |ranks, bytes| after.lookup(Collective::Bcast, ranks, bytes).algorithm;
     assert_eq!((served(8, 2048), served(8, 32 << 10), served(4, 2048)), (0, 0, 6));
 }

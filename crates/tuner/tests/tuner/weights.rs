@@ -1,4 +1,4 @@
-//! What programs spend in calls decides where cells have to share a choice, and what they are expected to save.
+//! Tests of times of programs as weights: choices that cells have to share, and expected savings.
 
 use collrules_record::findings::{Criteria, Findings, Statistic};
 use collrules_record::profile::prospect::Prospects;
@@ -28,7 +28,7 @@ fn timed(times: [(u32, [f64; 2]); 3]) -> Observations {
             for (bytes, time) in [SHORT, LONG].into_iter().zip(times) {
                 timings.push(TableTiming {
                     cell: cell(bytes),
-                    candidate: Candidate::of(Choice::plain(algorithm)),
+                    candidate: Candidate::from_choice(Choice::plain(algorithm)),
                     launch,
                     time: Seconds(time),
                 });
@@ -114,6 +114,8 @@ fn profile(calls: Vec<Calls>) -> Profile {
         nodes: Nodes(vec![4]),
         wall,
         missing: Vec::new(),
+        spawned: Vec::new(),
+        started_processes: 0,
         unfinished: Vec::new(),
         exit_code: Some(0),
         imbalance: None,
@@ -137,7 +139,7 @@ fn expected_seconds_are_time_less_time_over_gain_to_the_last_digit() {
     let profile = profile(vec![calls(SHORT, 8.0), calls(LONG, 2.0), calls(4 * LONG, 1.0)]);
     let found = prospects(&profile, Some(&findings));
     let saved: Vec<Option<f64>> = found.entries.iter().map(|entry| entry.saved.map(|saved| saved.point)).collect();
-    // 8 s become 4 s, 2 s become 1.6 s, and nobody measured four times as much.
+    // 8 s become 4 s, 2 s become 1.6 s, and four times as much was not measured.
     assert_eq!(saved[0], Some(4.0));
     assert!((saved[1].unwrap() - 0.4).abs() < 1e-12);
     assert_eq!((saved[2], found.unknown()), (None, Seconds(1.0)));

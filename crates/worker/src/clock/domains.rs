@@ -1,7 +1,8 @@
-//! Which ranks read the same clock.
+//! Groups of ranks that read the same clock.
 //!
-//! Ranks of one host do, unless a container gives them a clock of their own. So they have to agree in what tells hosts
-//! and clocks apart, and then show it: no reading of one may lie outside of a message's way there and back.
+//! Ranks of one host do, unless a container gives them a clock of their own. So ranks with one clock must have equal
+//! names of host and clock, and pass a test: each reading of one lies between the start and the end of a round trip on
+//! the other.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,11 +10,11 @@ use std::fs;
 use mpi::Rank;
 use mpi::topology::SimpleCommunicator;
 
-use super::Line;
+use super::ClockConversion;
 use super::pingpong::{answer, ask, quickest};
 use crate::control::Control;
 
-/// Exchanges between a rank and the one whose clock it seems to share.
+/// Number of exchanges between a rank and the one that seems to have the same clock.
 const EXCHANGES: usize = 20;
 
 /// For every rank, the first rank that reads the same clock.
@@ -23,8 +24,8 @@ pub(crate) struct Domains {
 }
 
 impl Domains {
-    /// Finds out, all ranks together; with `separate`, every rank's clock is taken for its own. Rank 0 gets, beside, how
-    /// far a ping-pong between ranks that share a clock is from zero, at worst, in nanoseconds.
+    /// Finds the clocks, with all ranks; with `separate`, every rank is treated as having its own clock. Rank 0 also
+    /// gets the largest error of a ping-pong between ranks that share a clock, in nanoseconds.
     pub(crate) fn find(control: &Control, comm: &SimpleCommunicator, separate: bool) -> (Self, Option<f64>) {
         let names = control.gather(control.ranks(), clock_name());
         let seeming = control.broadcast(control.is_root().then(|| leaders(&names)));
@@ -32,7 +33,7 @@ impl Domains {
         let leader = seeming[rank as usize];
         let mut mine = (true, None);
         if leader == rank {
-            let line = Line::default();
+            let line = ClockConversion::default();
             let members = (0..).zip(&seeming).filter(|(member, leader)| **leader == rank && *member != rank);
             members.for_each(|(member, _)| answer(comm, member, EXCHANGES, &line));
         } else {
@@ -68,7 +69,7 @@ impl Domains {
     }
 }
 
-/// What tells the clocks of hosts and containers apart: the boot of the kernel, and the time namespace.
+/// Returns the name that identifies the clock of a host or container: the boot of the kernel, and the time namespace.
 fn clock_name() -> Option<String> {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     // Kernels before 5.6 have no time namespaces.
@@ -76,7 +77,7 @@ fn clock_name() -> Option<String> {
     Some(format!("{} {namespace}", boot.trim()))
 }
 
-/// The first rank of the same name, for each; those without a name stand alone.
+/// For each rank, the first rank with its name; ranks without a name are alone.
 fn leaders(names: &[Option<String>]) -> Vec<Rank> {
     let mut first: BTreeMap<&String, Rank> = BTreeMap::new();
     let named = (0..).zip(names);

@@ -1,13 +1,13 @@
 //! Offset and drift from several differences.
 
-use super::Line;
+use super::ClockConversion;
 
 /// The line through differences `(local reading, offset)` in nanoseconds: the slope by least squares, and the offset of
-/// the last difference, which is the quickest of more exchanges than the others, as in HCA3 (Hunold and Carpen-Amarie,
-/// *Hierarchical clock synchronization in MPI*, CLUSTER 2018).
-pub(crate) fn line(differences: &[(i64, f64)], last: (i64, f64)) -> Line {
+/// the last difference, which is from the quickest of a larger number of exchanges, as in HCA3 (Hunold and
+/// Carpen-Amarie, *Hierarchical clock synchronization in MPI*, CLUSTER 2018).
+pub(crate) fn line(differences: &[(i64, f64)], last: (i64, f64)) -> ClockConversion {
     let count = differences.len() as f64;
-    // Seen from the last one, so that the squares keep their digits.
+    // Relative to the last one, for precision of the squares.
     let x = |at: i64| (at - last.0) as f64;
     let mean_x = differences.iter().map(|(at, _)| x(*at)).sum::<f64>() / count;
     let mean_y = differences.iter().map(|(_, offset)| offset - last.1).sum::<f64>() / count;
@@ -17,7 +17,7 @@ pub(crate) fn line(differences: &[(i64, f64)], last: (i64, f64)) -> Line {
         xx += (x(*at) - mean_x).powi(2);
     }
     let drift = if xx > 0.0 { xy / xx } else { 0.0 };
-    Line { at: last.0, offset: last.1, drift }
+    ClockConversion { at: last.0, offset: last.1, drift }
 }
 
 #[cfg(test)]
@@ -38,14 +38,14 @@ mod tests {
         let end = start + 25_000_000;
         let line = line(&differences, (end, truth(end)));
         assert!((line.drift - 40e-6).abs() < 4e-6, "{line:?}");
-        // A second later it is off by less than 4 microseconds.
+        // A second later the error is below 4 microseconds.
         let later = end + 1_000_000_000;
         assert!((line.common(later) as f64 - (later as f64 + truth(later))).abs() < 4000.0);
     }
 
     #[test]
     fn a_single_difference_has_no_drift() {
-        assert_eq!(line(&[(5, 7.0)], (5, 7.0)), Line { at: 5, offset: 7.0, drift: 0.0 });
+        assert_eq!(line(&[(5, 7.0)], (5, 7.0)), ClockConversion { at: 5, offset: 7.0, drift: 0.0 });
         assert_eq!(line(&[], (5, 7.0)).drift, 0.0);
     }
 }

@@ -1,4 +1,4 @@
-//! Setting all clocks in a logarithmic number of steps, and checking them.
+//! Setting of all clocks in a logarithmic number of steps, and their check.
 //!
 //! In step k, each of the first 2^k clocks is right already and sets the one that is 2^k further on: the scheme of HCA3
 //! (Hunold and Carpen-Amarie, CLUSTER 2018), over the first ranks of the clocks. Ranks that read the same clock get the
@@ -13,18 +13,18 @@ use mpi::topology::{Communicator, SimpleCommunicator};
 
 use super::domains::Domains;
 use super::pingpong::{answer, ask, quickest};
-use super::{Line, fit, now, seconds};
+use super::{ClockConversion, fit, now, seconds};
 use crate::control::Control;
 
-/// Differences that the drift is fitted to, the exchanges behind each, and the time between two.
+/// Number of differences for the fit of the drift, of exchanges for each, and the time between two.
 const DIFFERENCES: usize = 25;
 const EXCHANGES: usize = 10;
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// From so many nanoseconds on, the drift since a clock was last set is more exact than one from the differences.
+/// Nanoseconds from which on the drift since the last setting of a clock is more exact than that from the differences.
 const LONG_BASELINE: i64 = 500_000_000;
 
-/// Exchanges behind the offset in the end, and behind a check.
+/// Number of exchanges for the final offset, and for a check.
 const LAST_EXCHANGES: usize = 40;
 
 const LINE: mpi::Tag = 13;
@@ -34,33 +34,34 @@ pub(crate) struct CommonClock {
     comm: SimpleCommunicator,
     domains: Domains,
     rank: Rank,
-    line: Line,
-    /// When this clock was set by another one, by the local clock.
+    line: ClockConversion,
+    /// Local time at which another clock set this one.
     set_at: Option<i64>,
-    /// How far a ping-pong is off where the truth is known, in nanoseconds; on rank 0.
+    /// Error of a ping-pong between ranks of one clock, whose true offset is 0, in nanoseconds; on rank 0.
     known_error: Option<f64>,
-    /// When it was last checked or set, by the local clock.
+    /// Local time of the last check or setting.
     checked: i64,
 }
 
-/// What a check found; on rank 0 the worst over all clocks.
+/// Result of a check; on rank 0 the maximum over all clocks.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Found {
-    /// How far a clock is off, in seconds.
+pub(crate) struct ClockDeviation {
+    /// Error of a clock, in seconds.
     pub(crate) error: f64,
-    /// What can be told, in seconds: half a round trip.
+    /// Uncertainty of the error, in seconds: half a round trip.
     pub(crate) uncertainty: f64,
-    /// How fast a clock runs away from rank 0's, in seconds per second.
+    /// Drift of a clock against rank 0's, in seconds per second.
     pub(crate) drift: f64,
 }
 
 impl CommonClock {
-    /// Sets the clocks, all ranks of the job together.
+    /// Sets the clocks, with all ranks of the job.
     pub(crate) fn set_up(control: &Control, separate: bool) -> Self {
         let comm = control.world().duplicate();
         let (domains, known_error) = Domains::find(control, &comm, separate);
         let rank = control.rank() as Rank;
-        let mut clock = Self { comm, domains, rank, line: Line::default(), set_at: None, known_error, checked: now() };
+        let mut clock =
+            Self { comm, domains, rank, line: ClockConversion::default(), set_at: None, known_error, checked: now() };
         clock.set();
         clock
     }
@@ -70,7 +71,7 @@ impl CommonClock {
         self.domains.leaders().len() as u32
     }
 
-    /// How far a ping-pong between ranks of one clock is off, in seconds; known on rank 0.
+    /// Returns the error of a ping-pong between ranks of one clock, in seconds; known on rank 0.
     pub(crate) fn known_error(&self) -> Option<f64> {
         self.known_error.map(|error| error * 1e-9)
     }
@@ -99,8 +100,8 @@ impl CommonClock {
                 step *= 2;
             }
             for follower in self.domains.followers(self.rank) {
-                let Line { at, offset, drift } = self.line;
-                // All as 64-bit patterns, so that one message carries them.
+                let ClockConversion { at, offset, drift } = self.line;
+                // All values as 64-bit patterns, for one message.
                 let message = [at as u64, offset.to_bits(), drift.to_bits()];
                 self.comm.process_at_rank(follower).send_with_tag(&message[..], LINE);
             }
@@ -109,14 +110,14 @@ impl CommonClock {
             let mut message = [0u64; 3];
             leader.receive_into_with_tag(&mut message[..], LINE);
             let [at, offset, drift] = message;
-            self.line = Line { at: at as i64, offset: f64::from_bits(offset), drift: f64::from_bits(drift) };
+            self.line = ClockConversion { at: at as i64, offset: f64::from_bits(offset), drift: f64::from_bits(drift) };
         }
         self.checked = now();
     }
 
     /// Compares every clock with that of rank 0.
-    pub(crate) fn check(&mut self, control: &Control) -> Found {
-        let mut mine = Found { drift: self.line.drift, ..Found::default() };
+    pub(crate) fn check(&mut self, control: &Control) -> ClockDeviation {
+        let mut mine = ClockDeviation { drift: self.line.drift, ..ClockDeviation::default() };
         if self.rank == 0 {
             for leader in self.domains.leaders().into_iter().skip(1) {
                 answer(&self.comm, leader, LAST_EXCHANGES, &self.line);
@@ -130,7 +131,7 @@ impl CommonClock {
         }
         self.checked = now();
         let all = control.gather(control.ranks(), (mine.error, mine.uncertainty, mine.drift.abs()));
-        all.into_iter().fold(Found::default(), |worst, (error, uncertainty, drift)| Found {
+        all.into_iter().fold(ClockDeviation::default(), |worst, (error, uncertainty, drift)| ClockDeviation {
             error: worst.error.max(error),
             uncertainty: worst.uncertainty.max(uncertainty),
             drift: worst.drift.max(drift),

@@ -1,10 +1,10 @@
-//! How far another rank's clock is ahead: a question there, its reading back, the quickest of several.
+//! Offset of another rank's clock, from the quickest of several questions and answers.
 
 use mpi::Rank;
 use mpi::point_to_point::{Destination, Source};
 use mpi::topology::{Communicator, SimpleCommunicator};
 
-use super::{Line, now};
+use super::{ClockConversion, now};
 
 const QUESTION: mpi::Tag = 11;
 const ANSWER: mpi::Tag = 12;
@@ -12,37 +12,37 @@ const ANSWER: mpi::Tag = 12;
 /// A question and its answer, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Exchange {
-    /// When it was asked, on the clock of who asked.
+    /// Time of the question, on the clock of the rank that asks.
     pub(crate) asked: i64,
-    /// When it was answered, on the clock of who answered.
+    /// Time of the answer, on the clock of the rank that answers.
     pub(crate) answered: i64,
-    /// When the answer came, on the clock of who asked.
+    /// Arrival of the answer, on the clock of the rank that asks.
     pub(crate) heard: i64,
 }
 
 impl Exchange {
-    /// How long it took.
+    /// Returns the duration of the exchange.
     pub(crate) fn round_trip(&self) -> i64 {
         self.heard - self.asked
     }
 
-    /// How far the other clock is ahead if both ways take the same time; off by half the round trip at most.
+    /// Returns the lead of the other clock if both ways take the same time; off by half the round trip at most.
     pub(crate) fn offset(&self) -> f64 {
         self.answered as f64 - (self.asked as f64 + self.round_trip() as f64 / 2.0)
     }
 
-    /// The middle of the exchange on the clock of who asked.
+    /// Returns the middle of the exchange on the clock of the rank that asks.
     pub(crate) fn middle(&self) -> i64 {
         self.asked + self.round_trip() / 2
     }
 
-    /// Whether both clocks may be one: it was answered after it was asked, and before the answer came.
+    /// Returns true if both clocks may be one: the answer lies between the question and its arrival.
     pub(crate) fn may_be_one_clock(&self) -> bool {
         (self.asked..=self.heard).contains(&self.answered)
     }
 }
 
-/// The quickest exchange: what delays messages makes others longer, and less true.
+/// Returns the quickest exchange: delayed messages make others longer, and less accurate.
 pub(crate) fn quickest(exchanges: &[Exchange]) -> Option<Exchange> {
     exchanges.iter().copied().min_by_key(Exchange::round_trip)
 }
@@ -60,7 +60,7 @@ pub(crate) fn ask(comm: &SimpleCommunicator, other: Rank, times: usize) -> Vec<E
 }
 
 /// Answers a rank as often, with readings of the common clock.
-pub(crate) fn answer(comm: &SimpleCommunicator, other: Rank, times: usize, line: &Line) {
+pub(crate) fn answer(comm: &SimpleCommunicator, other: Rank, times: usize, line: &ClockConversion) {
     let other = comm.process_at_rank(other);
     for _ in 0..times {
         let _: (u8, _) = other.receive_with_tag(QUESTION);

@@ -1,4 +1,4 @@
-//! Collective calls, with rank 0 for their root. What is moved are bytes; what is reduced are elements, by the operation that
+//! Collective calls. What is moved are bytes; what is reduced are elements, by the operation that
 //! their type stands for.
 
 use std::ffi::{c_int, c_void};
@@ -8,21 +8,21 @@ use mpi::raw::AsRaw;
 use mpi::topology::{Communicator, SimpleCommunicator};
 
 use super::messages::Element;
-use super::{Called, c_count, classify};
+use super::{CallResult, c_count, classify};
 
 /// `MPI_IN_PLACE`, which is a macro that bindings lack: `((void *) 1)` in `mpi.h` of every Open MPI so far.
 const IN_PLACE: *mut c_void = std::ptr::without_provenance_mut(1);
 
-/// How many elements belong to each rank, and where they begin.
-pub(crate) struct Counts {
+/// Number of elements of each rank, and the place of the first.
+pub(crate) struct BlockCounts {
     counts: Vec<c_int>,
     firsts: Vec<c_int>,
     total: usize,
 }
 
-impl Counts {
+impl BlockCounts {
     /// The blocks of the ranks, in rank order, without gaps.
-    pub(crate) fn of(counts: impl IntoIterator<Item = usize>) -> Self {
+    pub(crate) fn from_blocks(counts: impl IntoIterator<Item = usize>) -> Self {
         let mut result = Self { counts: Vec::new(), firsts: Vec::new(), total: 0 };
         for count in counts {
             result.counts.push(c_count(count));
@@ -32,22 +32,22 @@ impl Counts {
         result
     }
 
-    /// Where the block of a rank begins.
+    /// Returns the place of the first element of a rank's block.
     pub(crate) fn first(&self, rank: usize) -> usize {
         self.firsts[rank] as usize
     }
 
-    /// Whether there is a block for each rank, and a buffer of this length holds them all.
+    /// Returns true if there is a block for each rank, and a buffer of this length holds them all.
     fn fit(&self, comm: &SimpleCommunicator, len: usize) -> bool {
         self.counts.len() == ranks(comm) && len == self.total
     }
 
-    /// Whether the block of this rank is that long.
+    /// Returns true if the block of this rank has this length.
     fn own(&self, comm: &SimpleCommunicator, len: usize) -> bool {
         self.counts[comm.rank() as usize] as usize == len
     }
 
-    /// As arrays of C: counts, and where blocks begin.
+    /// Returns counts and first elements as arrays of C.
     fn raw(&self) -> (*const c_int, *const c_int) {
         (self.counts.as_ptr(), self.firsts.as_ptr())
     }
@@ -57,8 +57,8 @@ fn ranks(comm: &SimpleCommunicator) -> usize {
     comm.size() as usize
 }
 
-fn is_root(comm: &SimpleCommunicator) -> bool {
-    comm.rank() == 0
+fn is_root(comm: &SimpleCommunicator, root: u32) -> bool {
+    comm.rank() as u32 == root
 }
 
 /// `MPI_UINT8_T`: operations of bits take it, unlike `MPI_CHAR`.
@@ -72,53 +72,80 @@ fn raw<T>(send: &[T], receive: &mut [T]) -> (*const c_void, c_int, *mut c_void, 
 }
 
 /// `MPI_Barrier`.
-pub(crate) fn barrier(comm: &SimpleCommunicator) -> Called {
+pub(crate) fn barrier(comm: &SimpleCommunicator) -> CallResult {
     // SAFETY: the communicator is valid while borrowed.
     classify(unsafe { ffi::MPI_Barrier(comm.as_raw()) })
 }
 
 /// `MPI_Bcast` within one buffer.
-pub(crate) fn bcast(comm: &SimpleCommunicator, buffer: &mut [u8]) -> Called {
+pub(crate) fn bcast(comm: &SimpleCommunicator, root: u32, buffer: &mut [u8]) -> CallResult {
     let (_, _, to, count) = raw(&[], buffer);
     // SAFETY: the buffer holds `count` bytes and outlives the blocking call.
-    classify(unsafe { ffi::MPI_Bcast(to, count, byte(), 0, comm.as_raw()) })
+    classify(unsafe { ffi::MPI_Bcast(to, count, byte(), root as c_int, comm.as_raw()) })
 }
 
-/// `MPI_Bcast` of what the root has in the first, into the second on other ranks.
-pub(crate) fn bcast_from(comm: &SimpleCommunicator, send: &[u8], receive: &mut [u8]) -> Called {
+/// `MPI_Bcast` of what rank 0 has in the first, into the second on other ranks.
+pub(crate) fn bcast_from(comm: &SimpleCommunicator, send: &[u8], receive: &mut [u8]) -> CallResult {
     let (from, sent, to, received) = raw(send, receive);
-    let (buffer, count) = if is_root(comm) { (from.cast_mut(), sent) } else { (to, received) };
+    let (buffer, count) = if is_root(comm, 0) { (from.cast_mut(), sent) } else { (to, received) };
     // SAFETY: the buffer holds `count` bytes and outlives the blocking call; the root's is only read.
     classify(unsafe { ffi::MPI_Bcast(buffer, count, byte(), 0, comm.as_raw()) })
 }
 
-/// `MPI_Scatter` of a block to each rank from the root, whose `send` holds them all.
-pub(crate) fn scatter(comm: &SimpleCommunicator, send: &[u8], receive: &mut [u8]) -> Called {
-    assert!(!is_root(comm) || send.len() == receive.len() * ranks(comm), "one block per rank");
+/// `MPI_Scatter` of a block to each rank from the root, which holds them all in `send`.
+pub(crate) fn scatter(comm: &SimpleCommunicator, root: u32, send: &[u8], receive: &mut [u8]) -> CallResult {
+    assert!(!is_root(comm, root) || send.len() == receive.len() * ranks(comm), "one block per rank");
     let (from, _, to, block) = raw(send, receive);
     // SAFETY: on the root `send` holds a block per rank, as asserted; elsewhere MPI does not look at it. `receive` has
     // room for one. Both outlive the blocking call.
-    classify(unsafe { ffi::MPI_Scatter(from, block, byte(), to, block, byte(), 0, comm.as_raw()) })
+    classify(unsafe { ffi::MPI_Scatter(from, block, byte(), to, block, byte(), root as c_int, comm.as_raw()) })
 }
 
-/// `MPI_Gather` of a block from each rank to the root, whose `receive` takes them all.
-pub(crate) fn gather(comm: &SimpleCommunicator, send: &[u8], receive: &mut [u8]) -> Called {
-    assert!(!is_root(comm) || receive.len() == send.len() * ranks(comm), "one block per rank");
+/// `MPI_Scatter` on the root, whose own block stays where it is.
+pub(crate) fn scatter_in_place(comm: &SimpleCommunicator, root: u32, send: &[u8]) -> CallResult {
+    assert!(is_root(comm, root) && send.len().is_multiple_of(ranks(comm)), "one block per rank");
+    let (from, all, ..) = raw(send, &mut []);
+    let block = all / comm.size();
+    // SAFETY: `send` holds a block per rank, as asserted, and outlives the blocking call, which writes nothing here.
+    classify(unsafe { ffi::MPI_Scatter(from, block, byte(), IN_PLACE, block, byte(), root as c_int, comm.as_raw()) })
+}
+
+/// `MPI_Gather` of a block from each rank to the root, which receives them all in `receive`.
+pub(crate) fn gather(comm: &SimpleCommunicator, root: u32, send: &[u8], receive: &mut [u8]) -> CallResult {
+    assert!(!is_root(comm, root) || receive.len() == send.len() * ranks(comm), "one block per rank");
     let (from, block, to, _) = raw(send, receive);
     // SAFETY: as for scatter, the other way round.
-    classify(unsafe { ffi::MPI_Gather(from, block, byte(), to, block, byte(), 0, comm.as_raw()) })
+    classify(unsafe { ffi::MPI_Gather(from, block, byte(), to, block, byte(), root as c_int, comm.as_raw()) })
+}
+
+/// `MPI_Gather` on the root, whose own block is in its place already.
+pub(crate) fn gather_in_place(comm: &SimpleCommunicator, root: u32, receive: &mut [u8]) -> CallResult {
+    assert!(is_root(comm, root) && receive.len().is_multiple_of(ranks(comm)), "one block per rank");
+    let (_, _, to, all) = raw(&[], receive);
+    let block = all / comm.size();
+    // SAFETY: `receive` holds a block per rank, as asserted, and outlives the blocking call.
+    classify(unsafe { ffi::MPI_Gather(IN_PLACE, block, byte(), to, block, byte(), root as c_int, comm.as_raw()) })
 }
 
 /// `MPI_Allgather` of a block from each rank to all.
-pub(crate) fn allgather(comm: &SimpleCommunicator, send: &[u8], receive: &mut [u8]) -> Called {
+pub(crate) fn allgather(comm: &SimpleCommunicator, send: &[u8], receive: &mut [u8]) -> CallResult {
     assert!(receive.len() == send.len() * ranks(comm), "one block per rank");
     let (from, block, to, _) = raw(send, receive);
     // SAFETY: `receive` has room for a block per rank, as asserted, and both buffers outlive the blocking call.
     classify(unsafe { ffi::MPI_Allgather(from, block, byte(), to, block, byte(), comm.as_raw()) })
 }
 
+/// `MPI_Allgather` of blocks that are in their places already.
+pub(crate) fn allgather_in_place(comm: &SimpleCommunicator, buffer: &mut [u8]) -> CallResult {
+    assert!(buffer.len().is_multiple_of(ranks(comm)), "one block per rank");
+    let (_, _, to, all) = raw(&[], buffer);
+    let block = all / comm.size();
+    // SAFETY: the buffer holds a block per rank, as asserted, and outlives the blocking call.
+    classify(unsafe { ffi::MPI_Allgather(IN_PLACE, 0, byte(), to, block, byte(), comm.as_raw()) })
+}
+
 /// `MPI_Alltoall`: a block from each rank to each.
-pub(crate) fn alltoall(comm: &SimpleCommunicator, send: &[u8], receive: &mut [u8]) -> Called {
+pub(crate) fn alltoall(comm: &SimpleCommunicator, send: &[u8], receive: &mut [u8]) -> CallResult {
     assert!(send.len().is_multiple_of(ranks(comm)) && receive.len() == send.len(), "one block per rank");
     let (from, all, to, _) = raw(send, receive);
     let block = all / comm.size();
@@ -126,8 +153,22 @@ pub(crate) fn alltoall(comm: &SimpleCommunicator, send: &[u8], receive: &mut [u8
     classify(unsafe { ffi::MPI_Alltoall(from, block, byte(), to, block, byte(), comm.as_raw()) })
 }
 
+/// `MPI_Alltoall` of what is in the buffer, which takes the result.
+pub(crate) fn alltoall_in_place(comm: &SimpleCommunicator, buffer: &mut [u8]) -> CallResult {
+    assert!(buffer.len().is_multiple_of(ranks(comm)), "one block per rank");
+    let (_, _, to, all) = raw(&[], buffer);
+    let block = all / comm.size();
+    // SAFETY: the buffer holds a block per rank, as asserted, and outlives the blocking call.
+    classify(unsafe { ffi::MPI_Alltoall(IN_PLACE, 0, byte(), to, block, byte(), comm.as_raw()) })
+}
+
 /// `MPI_Allgatherv` of the block in `send` from each rank to all.
-pub(crate) fn allgatherv(comm: &SimpleCommunicator, send: &[u8], receive: &mut [u8], counts: &Counts) -> Called {
+pub(crate) fn allgatherv(
+    comm: &SimpleCommunicator,
+    send: &[u8],
+    receive: &mut [u8],
+    counts: &BlockCounts,
+) -> CallResult {
     assert!(counts.fit(comm, receive.len()) && counts.own(comm, send.len()), "the buffers are as the counts say");
     let ((from, own, to, _), (blocks, firsts)) = (raw(send, receive), counts.raw());
     // SAFETY: counts and displacements are one per rank and describe blocks within `receive`, as asserted.
@@ -135,16 +176,16 @@ pub(crate) fn allgatherv(comm: &SimpleCommunicator, send: &[u8], receive: &mut [
 }
 
 /// `MPI_Allgatherv` of blocks that are in their places already.
-pub(crate) fn allgatherv_in_place(comm: &SimpleCommunicator, buffer: &mut [u8], counts: &Counts) -> Called {
+pub(crate) fn allgatherv_in_place(comm: &SimpleCommunicator, buffer: &mut [u8], counts: &BlockCounts) -> CallResult {
     assert!(counts.fit(comm, buffer.len()), "the buffer holds all blocks");
     let ((_, _, to, _), (blocks, firsts)) = (raw(&[], buffer), counts.raw());
     // SAFETY: counts and displacements are one per rank and describe blocks within the buffer, as asserted.
     classify(unsafe { ffi::MPI_Allgatherv(IN_PLACE, 0, byte(), to, blocks, firsts, byte(), comm.as_raw()) })
 }
 
-/// `MPI_Gatherv` to the root.
-pub(crate) fn gatherv(comm: &SimpleCommunicator, send: &[u8], receive: &mut [u8], counts: &Counts) -> Called {
-    assert!(!is_root(comm) || counts.fit(comm, receive.len()), "the root's buffer holds all blocks");
+/// `MPI_Gatherv` to rank 0.
+pub(crate) fn gatherv(comm: &SimpleCommunicator, send: &[u8], receive: &mut [u8], counts: &BlockCounts) -> CallResult {
+    assert!(!is_root(comm, 0) || counts.fit(comm, receive.len()), "the root's buffer holds all blocks");
     assert!(counts.own(comm, send.len()), "the send buffer is this rank's block");
     let ((from, own, to, _), (blocks, firsts)) = (raw(send, receive), counts.raw());
     // SAFETY: on the root counts and displacements are one per rank and describe blocks within `receive`, as asserted;
@@ -152,42 +193,55 @@ pub(crate) fn gatherv(comm: &SimpleCommunicator, send: &[u8], receive: &mut [u8]
     classify(unsafe { ffi::MPI_Gatherv(from, own, byte(), to, blocks, firsts, byte(), 0, comm.as_raw()) })
 }
 
-/// `MPI_Scatterv` from the root.
-pub(crate) fn scatterv(comm: &SimpleCommunicator, send: &[u8], receive: &mut [u8], counts: &Counts) -> Called {
-    assert!(!is_root(comm) || counts.fit(comm, send.len()), "the root's buffer holds all blocks");
+/// `MPI_Scatterv` from rank 0.
+pub(crate) fn scatterv(comm: &SimpleCommunicator, send: &[u8], receive: &mut [u8], counts: &BlockCounts) -> CallResult {
+    assert!(!is_root(comm, 0) || counts.fit(comm, send.len()), "the root's buffer holds all blocks");
     assert!(counts.own(comm, receive.len()), "the receive buffer is this rank's block");
     let ((from, _, to, own), (blocks, firsts)) = (raw(send, receive), counts.raw());
     // SAFETY: as for gatherv, the other way round.
     classify(unsafe { ffi::MPI_Scatterv(from, blocks, firsts, byte(), to, own, byte(), 0, comm.as_raw()) })
 }
 
-/// `MPI_Scatterv` of what the root has in `buffer`, each block into its place there on its rank.
-pub(crate) fn scatterv_in_place(comm: &SimpleCommunicator, buffer: &mut [u8], counts: &Counts) -> Called {
+/// `MPI_Scatterv` of what rank 0 has in `buffer`, each block into its place there on its rank.
+pub(crate) fn scatterv_in_place(comm: &SimpleCommunicator, buffer: &mut [u8], counts: &BlockCounts) -> CallResult {
     assert!(counts.fit(comm, buffer.len()), "the buffer holds all blocks");
     let rank = comm.rank() as usize;
     let (own, (blocks, firsts)) = (counts.counts[rank], counts.raw());
     let from = buffer.as_mut_ptr();
     // SAFETY: the block lies within the buffer, as asserted.
-    let to = if is_root(comm) { IN_PLACE } else { unsafe { from.add(counts.first(rank)) }.cast() };
+    let to = if is_root(comm, 0) { IN_PLACE } else { unsafe { from.add(counts.first(rank)) }.cast() };
     // SAFETY: on the root counts and displacements describe blocks within the buffer, as asserted, and its own stays where
     // it is; elsewhere MPI writes to the block of this rank alone.
     classify(unsafe { ffi::MPI_Scatterv(from.cast(), blocks, firsts, byte(), to, own, byte(), 0, comm.as_raw()) })
 }
 
 /// `MPI_Alltoallv` with the same counts for sending and receiving.
-pub(crate) fn alltoallv(comm: &SimpleCommunicator, send: &[u8], receive: &mut [u8], counts: &Counts) -> Called {
+pub(crate) fn alltoallv(
+    comm: &SimpleCommunicator,
+    send: &[u8],
+    receive: &mut [u8],
+    counts: &BlockCounts,
+) -> CallResult {
     assert!(counts.fit(comm, send.len()) && counts.fit(comm, receive.len()), "both buffers hold all blocks");
     let ((from, _, to, _), (n, at)) = (raw(send, receive), counts.raw());
     // SAFETY: counts and displacements are one per rank and describe blocks within both buffers, as asserted.
     classify(unsafe { ffi::MPI_Alltoallv(from, n, at, byte(), to, n, at, byte(), comm.as_raw()) })
 }
 
-/// The datatype of each rank's block: bytes.
-pub(crate) struct Types(Vec<ffi::MPI_Datatype>);
+/// `MPI_Alltoallv` of what is in the buffer, which takes the result.
+pub(crate) fn alltoallv_in_place(comm: &SimpleCommunicator, buffer: &mut [u8], counts: &BlockCounts) -> CallResult {
+    assert!(counts.fit(comm, buffer.len()), "the buffer holds all blocks");
+    let ((_, _, to, _), (n, at)) = (raw(&[], buffer), counts.raw());
+    // SAFETY: counts and displacements are one per rank and describe blocks within the buffer, as asserted.
+    classify(unsafe { ffi::MPI_Alltoallv(IN_PLACE, n, at, byte(), to, n, at, byte(), comm.as_raw()) })
+}
 
-impl Types {
+/// The datatype of each rank's block: bytes.
+pub(crate) struct BlockTypes(Vec<ffi::MPI_Datatype>);
+
+impl BlockTypes {
     /// For so many ranks.
-    pub(crate) fn of(ranks: usize) -> Self {
+    pub(crate) fn new(ranks: usize) -> Self {
         Self(vec![byte(); ranks])
     }
 }
@@ -197,9 +251,9 @@ pub(crate) fn alltoallw(
     comm: &SimpleCommunicator,
     send: &[u8],
     receive: &mut [u8],
-    counts: &Counts,
-    types: &Types,
-) -> Called {
+    counts: &BlockCounts,
+    types: &BlockTypes,
+) -> CallResult {
     assert!(counts.fit(comm, send.len()) && counts.fit(comm, receive.len()), "both buffers hold all blocks");
     assert!(types.0.len() == ranks(comm), "a type for each rank");
     let ((from, _, to, _), (n, at), kinds) = (raw(send, receive), counts.raw(), types.0.as_ptr());
@@ -209,20 +263,36 @@ pub(crate) fn alltoallw(
 }
 
 /// `MPI_Allreduce`.
-pub(crate) fn allreduce<T: Element>(comm: &SimpleCommunicator, send: &[T], receive: &mut [T]) -> Called {
+pub(crate) fn allreduce<T: Element>(comm: &SimpleCommunicator, send: &[T], receive: &mut [T]) -> CallResult {
     assert!(send.len() == receive.len(), "the result is as long as the vectors");
     let (from, count, to, _) = raw(send, receive);
     // SAFETY: both buffers hold `count` elements of this type, as asserted, and outlive the blocking call.
     classify(unsafe { ffi::MPI_Allreduce(from, to, count, T::datatype(), T::operation(), comm.as_raw()) })
 }
 
+/// `MPI_Allreduce` of what is in the buffer, which takes the result.
+pub(crate) fn allreduce_in_place<T: Element>(comm: &SimpleCommunicator, buffer: &mut [T]) -> CallResult {
+    let (_, _, to, count) = raw(&[], buffer);
+    // SAFETY: the buffer holds `count` elements of this type and outlives the blocking call.
+    classify(unsafe { ffi::MPI_Allreduce(IN_PLACE, to, count, T::datatype(), T::operation(), comm.as_raw()) })
+}
+
 /// `MPI_Reduce` to the root.
-pub(crate) fn reduce<T: Element>(comm: &SimpleCommunicator, send: &[T], receive: &mut [T]) -> Called {
-    assert!(!is_root(comm) || send.len() == receive.len(), "the result is as long as the vectors");
+pub(crate) fn reduce<T: Element>(comm: &SimpleCommunicator, root: u32, send: &[T], receive: &mut [T]) -> CallResult {
+    assert!(!is_root(comm, root) || send.len() == receive.len(), "the result is as long as the vectors");
     let (from, count, to, _) = raw(send, receive);
     // SAFETY: `send` holds `count` elements, and so does `receive` on the root, as asserted; elsewhere MPI does not look
     // at it. Both outlive the blocking call.
-    classify(unsafe { ffi::MPI_Reduce(from, to, count, T::datatype(), T::operation(), 0, comm.as_raw()) })
+    classify(unsafe { ffi::MPI_Reduce(from, to, count, T::datatype(), T::operation(), root as c_int, comm.as_raw()) })
+}
+
+/// `MPI_Reduce` on the root, of what is in the buffer, which takes the result.
+pub(crate) fn reduce_in_place<T: Element>(comm: &SimpleCommunicator, root: u32, buffer: &mut [T]) -> CallResult {
+    assert!(is_root(comm, root), "other ranks send from a buffer of their own");
+    let (_, _, to, count) = raw(&[], buffer);
+    let root = root as c_int;
+    // SAFETY: the buffer holds `count` elements of this type and outlives the blocking call.
+    classify(unsafe { ffi::MPI_Reduce(IN_PLACE, to, count, T::datatype(), T::operation(), root, comm.as_raw()) })
 }
 
 /// `MPI_Reduce_scatter`: of the result, each rank gets its block.
@@ -230,8 +300,8 @@ pub(crate) fn reduce_scatter<T: Element>(
     comm: &SimpleCommunicator,
     send: &[T],
     receive: &mut [T],
-    counts: &Counts,
-) -> Called {
+    counts: &BlockCounts,
+) -> CallResult {
     assert!(counts.fit(comm, send.len()) && counts.own(comm, receive.len()), "the buffers are as the counts say");
     let ((from, _, to, _), (blocks, _)) = (raw(send, receive), counts.raw());
     // SAFETY: there is a count per rank, `send` holds as many elements as they sum up to, and `receive` this rank's, as
@@ -239,26 +309,62 @@ pub(crate) fn reduce_scatter<T: Element>(
     classify(unsafe { ffi::MPI_Reduce_scatter(from, to, blocks, T::datatype(), T::operation(), comm.as_raw()) })
 }
 
+/// `MPI_Reduce_scatter` of what is in the buffer; this rank's block of the result takes its beginning.
+pub(crate) fn reduce_scatter_in_place<T: Element>(
+    comm: &SimpleCommunicator,
+    buffer: &mut [T],
+    counts: &BlockCounts,
+) -> CallResult {
+    assert!(counts.fit(comm, buffer.len()), "the buffer is as the counts say");
+    let ((_, _, to, _), (blocks, _)) = (raw(&[], buffer), counts.raw());
+    // SAFETY: there is a count per rank, and the buffer holds as many elements as they sum up to, as asserted. It outlives
+    // the blocking call.
+    classify(unsafe { ffi::MPI_Reduce_scatter(IN_PLACE, to, blocks, T::datatype(), T::operation(), comm.as_raw()) })
+}
+
 /// `MPI_Reduce_scatter_block`: of the result, each rank gets a block as long as `receive`.
-pub(crate) fn reduce_scatter_block<T: Element>(comm: &SimpleCommunicator, send: &[T], receive: &mut [T]) -> Called {
+pub(crate) fn reduce_scatter_block<T: Element>(comm: &SimpleCommunicator, send: &[T], receive: &mut [T]) -> CallResult {
     assert!(send.len() == receive.len() * ranks(comm), "one block per rank");
     let (from, _, to, block) = raw(send, receive);
     // SAFETY: `send` holds a block per rank, as asserted, and `receive` one. Both outlive the blocking call.
     classify(unsafe { ffi::MPI_Reduce_scatter_block(from, to, block, T::datatype(), T::operation(), comm.as_raw()) })
 }
 
+/// `MPI_Reduce_scatter_block` of what is in the buffer; this rank's block of the result takes its beginning.
+pub(crate) fn reduce_scatter_block_in_place<T: Element>(comm: &SimpleCommunicator, buffer: &mut [T]) -> CallResult {
+    assert!(buffer.len().is_multiple_of(ranks(comm)), "one block per rank");
+    let (_, _, to, all) = raw(&[], buffer);
+    let (block, sum) = (all / comm.size(), T::operation());
+    // SAFETY: the buffer holds a block per rank, as asserted, and outlives the blocking call.
+    classify(unsafe { ffi::MPI_Reduce_scatter_block(IN_PLACE, to, block, T::datatype(), sum, comm.as_raw()) })
+}
+
 /// `MPI_Scan`: on each rank the result for the vectors up to its own.
-pub(crate) fn scan<T: Element>(comm: &SimpleCommunicator, send: &[T], receive: &mut [T]) -> Called {
+pub(crate) fn scan<T: Element>(comm: &SimpleCommunicator, send: &[T], receive: &mut [T]) -> CallResult {
     assert!(send.len() == receive.len(), "the result is as long as the vectors");
     let (from, count, to, _) = raw(send, receive);
     // SAFETY: both buffers hold `count` elements of this type, as asserted, and outlive the blocking call.
     classify(unsafe { ffi::MPI_Scan(from, to, count, T::datatype(), T::operation(), comm.as_raw()) })
 }
 
+/// `MPI_Scan` of what is in the buffer, which takes the result.
+pub(crate) fn scan_in_place<T: Element>(comm: &SimpleCommunicator, buffer: &mut [T]) -> CallResult {
+    let (_, _, to, count) = raw(&[], buffer);
+    // SAFETY: the buffer holds `count` elements of this type and outlives the blocking call.
+    classify(unsafe { ffi::MPI_Scan(IN_PLACE, to, count, T::datatype(), T::operation(), comm.as_raw()) })
+}
+
 /// `MPI_Exscan`: on each rank the result for the vectors before its own; undefined on rank 0.
-pub(crate) fn exscan<T: Element>(comm: &SimpleCommunicator, send: &[T], receive: &mut [T]) -> Called {
+pub(crate) fn exscan<T: Element>(comm: &SimpleCommunicator, send: &[T], receive: &mut [T]) -> CallResult {
     assert!(send.len() == receive.len(), "the result is as long as the vectors");
     let (from, count, to, _) = raw(send, receive);
     // SAFETY: both buffers hold `count` elements of this type, as asserted, and outlive the blocking call.
     classify(unsafe { ffi::MPI_Exscan(from, to, count, T::datatype(), T::operation(), comm.as_raw()) })
+}
+
+/// `MPI_Exscan` of what is in the buffer, which takes the result.
+pub(crate) fn exscan_in_place<T: Element>(comm: &SimpleCommunicator, buffer: &mut [T]) -> CallResult {
+    let (_, _, to, count) = raw(&[], buffer);
+    // SAFETY: the buffer holds `count` elements of this type and outlives the blocking call.
+    classify(unsafe { ffi::MPI_Exscan(IN_PLACE, to, count, T::datatype(), T::operation(), comm.as_raw()) })
 }

@@ -1,8 +1,8 @@
-//! What collectives send, counted in place of Open MPI's monitoring layer.
+//! Counts of the messages that collectives send, in place of Open MPI's monitoring layer.
 //!
 //! The layer (`--mca pml_monitoring_enable 2`) reports every message to a function of
-//! `ompi/mca/common/monitoring/common_monitoring.h`. This program defines a function of that name and exports it, so that the
-//! dynamic linker binds the layer's calls to it: symbols of the program come first. Nobody else calls it.
+//! `ompi/mca/common/monitoring/common_monitoring.h`. This program defines a function of that name and exports it, so
+//! that the dynamic linker binds the layer's calls to it: symbols of the program come first. Nothing else calls it.
 
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -11,7 +11,7 @@ use collrules_runner::wire::Sent;
 
 use super::messages::TAG;
 
-/// Ranks beyond this one are not told apart: their messages count for nobody.
+/// Maximum number of ranks with counted messages; messages to further ranks are not counted.
 pub(crate) const PEERS: usize = 4096;
 
 static MESSAGES: [AtomicU64; PEERS] = [const { AtomicU64::new(0) }; PEERS];
@@ -30,12 +30,12 @@ extern "C" fn mca_common_monitoring_record_pml(peer: c_int, size: usize, tag: c_
     }
 }
 
-/// Whether the layer has reported anything at all.
+/// Returns true if the layer has reported any message.
 pub(crate) fn is_fed() -> bool {
     CALLED.load(Ordering::Relaxed)
 }
 
-/// What this process has sent for collectives to each of the first ranks of the job.
+/// Returns the messages and bytes that this process has sent for collectives to each of the first ranks of the job.
 pub(crate) fn sent(ranks: u32) -> Vec<Sent> {
     let sent = MESSAGES.iter().zip(&BYTES).take(ranks as usize);
     sent.map(|(messages, bytes)| Sent {

@@ -6,16 +6,16 @@ use mpi::ffi;
 use mpi::raw::AsRaw;
 use mpi::topology::{Communicator, SimpleCommunicator};
 
-use super::{Called, c_count, classify};
+use super::{CallResult, c_count, classify};
 
 /// The tag of all messages here, by which they are counted. Nothing else of the worker has it.
 pub(super) const TAG: c_int = 1507;
 
-/// What buffers consist of.
+/// Element type of buffers.
 pub(crate) trait Element: Copy + Default {
     /// MPI's type for it.
     fn datatype() -> ffi::MPI_Datatype;
-    /// What reductions do with it.
+    /// Operation of reductions on it.
     fn operation() -> ffi::MPI_Op;
 }
 
@@ -45,15 +45,41 @@ impl Element for i32 {
     }
 }
 
+/// Single precision.
+impl Element for f32 {
+    fn datatype() -> ffi::MPI_Datatype {
+        // SAFETY: a predefined constant.
+        unsafe { ffi::RSMPI_FLOAT }
+    }
+
+    fn operation() -> ffi::MPI_Op {
+        // SAFETY: a predefined constant.
+        unsafe { ffi::RSMPI_SUM }
+    }
+}
+
+/// Double precision.
+impl Element for f64 {
+    fn datatype() -> ffi::MPI_Datatype {
+        // SAFETY: a predefined constant.
+        unsafe { ffi::RSMPI_DOUBLE }
+    }
+
+    fn operation() -> ffi::MPI_Op {
+        // SAFETY: a predefined constant.
+        unsafe { ffi::RSMPI_SUM }
+    }
+}
+
 /// `MPI_Send`.
-pub(crate) fn send<T: Element>(comm: &SimpleCommunicator, data: &[T], to: u32) -> Called {
+pub(crate) fn send<T: Element>(comm: &SimpleCommunicator, data: &[T], to: u32) -> CallResult {
     let (from, count) = (data.as_ptr().cast(), c_count(data.len()));
     // SAFETY: `data` holds `count` elements of this type and outlives the blocking call.
     classify(unsafe { ffi::MPI_Send(from, count, T::datatype(), to as c_int, TAG, comm.as_raw()) })
 }
 
 /// `MPI_Recv` of as many elements as there is room for.
-pub(crate) fn receive<T: Element>(comm: &SimpleCommunicator, into: &mut [T], from: u32) -> Called {
+pub(crate) fn receive<T: Element>(comm: &SimpleCommunicator, into: &mut [T], from: u32) -> CallResult {
     let (to, count) = (into.as_mut_ptr().cast(), c_count(into.len()));
     // SAFETY: `into` has room for `count` elements of this type and outlives the blocking call, and the constant says that
     // no status is wanted.
@@ -69,12 +95,12 @@ pub(crate) fn exchange<T: Element>(
     to: u32,
     into: &mut [T],
     from: u32,
-) -> Called {
+) -> CallResult {
     sendrecv(comm, data, to as c_int, into, from as c_int)
 }
 
 /// `MPI_Sendrecv`: to the next rank, from the one before. The first rank gets nothing, and the last sends nothing.
-pub(crate) fn shift(comm: &SimpleCommunicator, send: &[u8], receive: &mut [u8]) -> Called {
+pub(crate) fn shift(comm: &SimpleCommunicator, send: &[u8], receive: &mut [u8]) -> CallResult {
     let (rank, size) = (comm.rank(), comm.size());
     // SAFETY: a predefined constant.
     let nobody = unsafe { ffi::RSMPI_PROC_NULL };
@@ -82,7 +108,7 @@ pub(crate) fn shift(comm: &SimpleCommunicator, send: &[u8], receive: &mut [u8]) 
     sendrecv(comm, send, next, receive, if rank > 0 { rank - 1 } else { nobody })
 }
 
-fn sendrecv<T: Element>(comm: &SimpleCommunicator, data: &[T], to: c_int, into: &mut [T], from: c_int) -> Called {
+fn sendrecv<T: Element>(comm: &SimpleCommunicator, data: &[T], to: c_int, into: &mut [T], from: c_int) -> CallResult {
     let ((sent, count), (got, room), kind) =
         ((data.as_ptr().cast(), c_count(data.len())), (into.as_mut_ptr().cast(), c_count(into.len())), T::datatype());
     // SAFETY: both buffers hold as many elements of this type as is said, do not overlap, since one is borrowed mutably,
@@ -94,7 +120,7 @@ fn sendrecv<T: Element>(comm: &SimpleCommunicator, data: &[T], to: c_int, into: 
 }
 
 /// `MPI_Reduce_local`: the first operand, to the left of the second, which becomes the result.
-pub(crate) fn reduce_local<T: Element>(arrived: &[T], sum: &mut [T]) -> Called {
+pub(crate) fn reduce_local<T: Element>(arrived: &[T], sum: &mut [T]) -> CallResult {
     assert!(arrived.len() == sum.len(), "each element has one to be added to");
     let (from, to, count) = (arrived.as_ptr().cast(), sum.as_mut_ptr().cast(), c_count(sum.len()));
     // SAFETY: both buffers hold `count` elements of this type, as asserted, and outlive the call.

@@ -1,7 +1,7 @@
-//! The raw MPI calls whose return codes matter, `MPI_T`, and what Open MPI calls itself. The only unsafe code of
-//! collrules.
+//! The raw MPI calls whose return codes matter, `MPI_T`, and the function that Open MPI itself calls. The only unsafe
+//! code of collrules.
 //!
-//! rsmpi drops the return codes of collectives; a candidate that fails must be seen to fail.
+//! rsmpi drops the return codes of collectives, which show failed candidates.
 
 #![allow(unsafe_code)]
 
@@ -19,10 +19,10 @@ use mpi::topology::SimpleCommunicator;
 pub(crate) use tools::{Tools, ToolsError};
 
 /// The error class of a failed call.
-pub(crate) type ErrorClass = i32;
+pub(crate) type MpiErrorClass = i32;
 
-/// What becomes of a call.
-pub(crate) type Called = Result<(), ErrorClass>;
+/// Result of a call.
+pub(crate) type CallResult = Result<(), MpiErrorClass>;
 
 /// Makes failing calls on this communicator return instead of ending the job.
 pub(crate) fn return_errors(comm: &SimpleCommunicator) {
@@ -36,8 +36,8 @@ pub(crate) fn return_errors(comm: &SimpleCommunicator) {
 pub(crate) fn duplicate_with_preference(
     comm: &SimpleCommunicator,
     preference: &str,
-) -> Result<SimpleCommunicator, ErrorClass> {
-    let value = CString::new(preference).map_err(|_| ffi::MPI_ERR_ARG as ErrorClass)?;
+) -> Result<SimpleCommunicator, MpiErrorClass> {
+    let value = CString::new(preference).map_err(|_| ffi::MPI_ERR_ARG as MpiErrorClass)?;
     // SAFETY: a predefined constant.
     let mut info = unsafe { ffi::RSMPI_INFO_NULL };
     // SAFETY: `info` is a valid place for the one value written.
@@ -55,7 +55,7 @@ pub(crate) fn duplicate_with_preference(
     // SAFETY: created above and not used again.
     unsafe { ffi::MPI_Info_free(&raw mut info) };
     classify(code)?;
-    // SAFETY: made by a call that succeeded, and owned by nobody else.
+    // SAFETY: made by a call that succeeded, and owned nowhere else.
     Ok(unsafe { SimpleCommunicator::from_raw(made) })
 }
 
@@ -63,7 +63,7 @@ fn c_count(len: usize) -> c_int {
     c_int::try_from(len).expect("the grid admits no message above the range of a C int")
 }
 
-fn classify(code: c_int) -> Called {
+fn classify(code: c_int) -> CallResult {
     if code == ffi::MPI_SUCCESS as c_int {
         return Ok(());
     }

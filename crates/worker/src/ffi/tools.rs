@@ -1,16 +1,16 @@
 //! `MPI_T`: reading and setting control variables.
 
-use std::ffi::{CStr, CString, c_char, c_int, c_ulong};
+use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_ulong, c_ulonglong};
 use std::ptr;
 
 use mpi::ffi;
 
-/// What can go wrong with a control variable.
+/// Error of reading or setting a control variable.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ToolsError {
     #[error("the MPI tool interface cannot be initialised (code {0}), and without it no algorithm can be switched")]
     Start(c_int),
-    #[error("this Open MPI has no control variable `{0}`, so that the choice cannot be measured in one launch")]
+    #[error("this Open MPI has no control variable `{0}`, so the choice cannot be measured in one launch")]
     Missing(String),
     #[error("this Open MPI does not let `{name}` be set to {value} while it runs (code {code})")]
     Refused { name: String, value: i32, code: c_int },
@@ -22,7 +22,7 @@ pub(crate) enum ToolsError {
     Unreadable(String, c_int),
 }
 
-/// The `MPI_T` interface. Ends when dropped, which has to be before MPI itself ends: the other order crashes some
+/// The `MPI_T` interface. Ends when dropped, which must be before MPI itself ends: the other order crashes some
 /// releases of Open MPI.
 pub(crate) struct Tools(());
 
@@ -128,6 +128,35 @@ impl Tools {
         })?;
         let end = text.iter().position(|byte| *byte == 0).unwrap_or(text.len());
         Ok((end > 0).then(|| String::from_utf8_lossy(&text[..end]).into_owned()))
+    }
+
+    /// The value of a variable of any type, as `ompi_info` shows it; none if there is no such variable. Text that is not set
+    /// is empty.
+    pub(crate) fn value(&self, name: &str) -> Result<Option<String>, ToolsError> {
+        let Some(variable) = self.find(name) else { return Ok(None) };
+        let is = |kind| variable.expect(kind, name).is_ok();
+        if is("MPI_CHAR") {
+            return Ok(Some(self.text(name)?.unwrap_or_default()));
+        }
+        // SAFETY: each time the C type of the MPI type, all bits of which are a value.
+        let number = unsafe {
+            if is("MPI_INT") {
+                self.number::<c_int>(name, "MPI_INT")?.map(i128::from)
+            } else if is("MPI_UNSIGNED") {
+                self.number::<c_uint>(name, "MPI_UNSIGNED")?.map(i128::from)
+            } else if is("MPI_UNSIGNED_LONG") {
+                self.number::<c_ulong>(name, "MPI_UNSIGNED_LONG")?.map(i128::from)
+            } else if is("MPI_UNSIGNED_LONG_LONG") {
+                self.number::<c_ulonglong>(name, "MPI_UNSIGNED_LONG_LONG")?.map(i128::from)
+            } else if is("MPI_C_BOOL") {
+                return Ok(self.flag(name)?.map(|flag| flag.to_string()));
+            } else {
+                return Err(ToolsError::OtherType(name.to_owned()));
+            }
+        };
+        let items = self.enumeration(name).unwrap_or_default();
+        let item = |number: i128| items.iter().find(|(item, _)| i128::from(*item) == number);
+        Ok(number.map(|number| item(number).map_or_else(|| number.to_string(), |(_, word)| word.clone())))
     }
 
     /// The names and values of an enumerated variable, in their order; none if it is not enumerated.

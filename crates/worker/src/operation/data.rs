@@ -1,61 +1,68 @@
-//! Calls that move or sum data: their buffers, the known data in them, and what has to come of it.
-
-use std::ops::Not;
+//! Calls that move or sum data: their buffers, known data, and expected results.
 
 use bytemuck::Pod;
-use collrules_guidelines::Seat;
-use collrules_record::Cell;
-use collrules_reference::Reference;
+use collrules_program::Seat;
 use collrules_rules::Collective;
 use mpi::topology::SimpleCommunicator;
 
-use super::memory::{TooLarge, buffer};
-use super::scripted::Stage;
-use crate::ffi::Called;
-use crate::ffi::calls::{self, Counts};
+use super::memory::TooLarge;
+use super::slots::{Slots, Supply};
+use crate::ffi::CallResult;
+use crate::ffi::calls::{self, BlockCounts};
 use crate::ffi::messages::Element;
 
-/// The buffers of a rank in a collective that moves or sums data. What is known about them does without MPI, so that the
-/// check itself can be tested.
+/// The buffers of a rank in a collective that moves or sums data. Known data need no MPI, so that the check itself can
+/// be tested.
 pub(super) trait Buffers {
     /// One call.
-    fn call(&mut self, comm: &SimpleCommunicator) -> Called;
-    /// Makes ready for the reference algorithms of the cell.
-    fn rehearse(&mut self, cell: Cell, references: &[Reference]) -> Result<(), TooLarge>;
-    /// The same by a reference algorithm.
-    fn carry_out(&mut self, reference: Reference, comm: &SimpleCommunicator) -> Called;
-    /// Puts the known data of `salt` where it is sent from, and something else where results are wanted.
+    fn call(&mut self, comm: &SimpleCommunicator) -> CallResult;
+    /// Advances to the buffers of the next call.
+    fn advance(&mut self);
+    /// Switches the next calls to in place, or back. False if the collective has no such calls.
+    fn call_in_place(&mut self, wanted: bool) -> bool;
+    /// Fills the source with the known data of `salt`, and the places for results with other data.
     fn fill(&mut self, salt: u64);
-    /// Whether the result is that of the known data of `salt`.
+    /// Returns true if the result is that of the known data of `salt`.
     fn is_right(&self, salt: u64) -> bool;
-    /// What is sent, and where the result is wanted, as bytes: for other calls that do the same.
+    /// Returns the send and the receive buffer as bytes, for equivalent programs.
     fn as_bytes(&mut self) -> (&[u8], &mut [u8]);
 }
 
-/// Buffers of bytes, which are moved, or of integers, which are summed up.
-pub(super) struct Data<T> {
+/// Buffers of bytes, which are moved, or of numbers, which are summed up.
+pub(super) struct Data<T: Send + 'static> {
     pub(super) seat: Seat,
-    pub(super) send: Vec<T>,
-    pub(super) receive: Vec<T>,
-    pub(super) stage: Stage<T>,
-    /// The elements of each rank's block, where ranks have blocks.
-    pub(super) counts: Counts,
-    /// How many ranks' data are summed up here, and their weights together.
+    pub(super) send: Slots<T>,
+    pub(super) receive: Slots<T>,
+    /// True if this rank's calls take input and result in one buffer.
+    is_in_place: bool,
+    /// The elements of each rank's block, if ranks have blocks.
+    pub(super) counts: BlockCounts,
+    /// Number of ranks in this rank's sum, and the sum of their weights.
     summed: (i32, i32),
 }
 
-/// What is known of elements.
-pub(super) trait Known: Element + Not<Output = Self> + Pod + PartialEq {
-    /// What a rank sends at a place of its vector.
+/// Known data of an element type.
+pub(super) trait KnownElement: Element + Pod + PartialEq + Send {
+    /// Limit of the terms of elements: sums over 2^16 ranks are exact.
+    const LARGEST: i32;
+    /// A different element.
+    fn other(self) -> Self;
+    /// Returns the element that a rank sends at a place of its vector.
     fn sent(salt: u64, rank: usize, place: usize) -> Self;
-    /// What belongs at a place of the receive buffer.
+    /// Returns the element expected at a place of the receive buffer.
     fn expected(data: &Data<Self>, salt: u64, place: usize) -> Self;
     /// One call.
-    fn call(data: &mut Data<Self>, comm: &SimpleCommunicator) -> Called;
+    fn call(data: &mut Data<Self>, comm: &SimpleCommunicator) -> CallResult;
 }
 
-impl<T: Known> Data<T> {
+impl<T: KnownElement> Data<T> {
+    /// New data in buffers that every call uses.
+    #[cfg(test)]
     pub(super) fn new(seat: Seat) -> Result<Self, TooLarge> {
+        Self::supplied(seat, &Supply::Reused)
+    }
+
+    pub(super) fn supplied(seat: Seat, supply: &Supply) -> Result<Self, TooLarge> {
         let elements = |bytes: usize| bytes / size_of::<T>();
         let (block, ranks) = (elements(seat.bytes), seat.ranks);
         let share = |rank: usize| match seat.collective {
@@ -67,34 +74,67 @@ impl<T: Known> Data<T> {
             Collective::Exscan => seat.rank,
             _ => ranks,
         };
-        Ok(Self {
+        let lengths = (elements(seat.send().len), elements(seat.receive().len));
+        let (send, receive) = Slots::pair(&T::default().other(), lengths, supply)?;
+        let mut data = Self {
             seat,
-            send: buffer(!T::default(), elements(seat.send().len))?,
-            receive: buffer(!T::default(), elements(seat.receive().len))?,
-            stage: Stage::empty(),
-            counts: Counts::of((0..ranks).map(share)),
-            summed: (summands as i32, (0..summands).map(weight).sum()),
-        })
+            send,
+            receive,
+            is_in_place: false,
+            counts: BlockCounts::from_blocks((0..ranks).map(share)),
+            summed: (summands as i32, (0..summands).map(|rank| weight(rank) & T::LARGEST).sum()),
+        };
+        data.call_in_place(matches!(supply, Supply::InPlace));
+        Ok(data)
     }
 
-    /// Whether nothing is promised to this rank.
+    /// Returns true if MPI defines no result for this rank.
     fn is_open(&self) -> bool {
-        self.seat.collective == Collective::Exscan && self.seat.is_root()
+        match self.seat.collective {
+            Collective::Exscan => self.seat.rank == 0,
+            // In place, its block is not moved.
+            Collective::Scatter => self.is_in_place,
+            _ => false,
+        }
+    }
+
+    /// Place of the result.
+    fn result(&self) -> &[T] {
+        match self.seat.collective {
+            // In place, the result is at the beginning of the vector.
+            Collective::ReduceScatter | Collective::ReduceScatterBlock if self.is_in_place => {
+                &self.send[..self.receive.len()]
+            }
+            _ => &self.receive,
+        }
+    }
+
+    /// Moves the input to its place for calls in place.
+    fn put_in_place(&mut self) {
+        let own = match self.seat.collective {
+            Collective::Gather | Collective::Allgather | Collective::Allgatherv => self.seat.rank * self.send.len(),
+            Collective::Scatter | Collective::ReduceScatter | Collective::ReduceScatterBlock => return,
+            _ => 0,
+        };
+        let own = own..own + self.send.len();
+        self.receive[own].copy_from_slice(&self.send);
     }
 }
 
-impl<T: Known> Buffers for Data<T> {
-    fn call(&mut self, comm: &SimpleCommunicator) -> Called {
+impl<T: KnownElement> Buffers for Data<T> {
+    fn call(&mut self, comm: &SimpleCommunicator) -> CallResult {
         T::call(self, comm)
     }
 
-    fn rehearse(&mut self, cell: Cell, references: &[Reference]) -> Result<(), TooLarge> {
-        self.stage = Stage::new(cell, self.seat.rank, references, self.receive.len())?;
-        Ok(())
+    fn advance(&mut self) {
+        self.send.advance();
+        self.receive.advance();
     }
 
-    fn carry_out(&mut self, reference: Reference, comm: &SimpleCommunicator) -> Called {
-        self.stage.carry_out(reference, &self.send, &mut self.receive, comm)
+    fn call_in_place(&mut self, wanted: bool) -> bool {
+        let Seat { collective, .. } = self.seat;
+        self.is_in_place = wanted && collective.has_in_place() && (!collective.is_rooted() || self.seat.is_root());
+        collective.has_in_place()
     }
 
     fn fill(&mut self, salt: u64) {
@@ -103,13 +143,16 @@ impl<T: Known> Buffers for Data<T> {
         let has_data_already = self.seat.is_root() && self.seat.collective == Collective::Bcast;
         for place in 0..self.receive.len() {
             let expected = T::expected(self, salt, place);
-            self.receive[place] = if has_data_already { expected } else { !expected };
+            self.receive[place] = if has_data_already { expected } else { expected.other() };
+        }
+        if self.is_in_place {
+            self.put_in_place();
         }
     }
 
     fn is_right(&self, salt: u64) -> bool {
         let right = |(place, element): (usize, &T)| *element == T::expected(self, salt, place);
-        self.is_open() || self.receive.iter().enumerate().all(right)
+        self.is_open() || self.result().iter().enumerate().all(right)
     }
 
     fn as_bytes(&mut self) -> (&[u8], &mut [u8]) {
@@ -117,21 +160,28 @@ impl<T: Known> Buffers for Data<T> {
     }
 }
 
-/// Random-looking bits, the upper ones best, that follow from a salt, the rank whose data it is, and a place in it.
+/// Returns pseudo-random bits, the upper ones best, that depend on a salt, a rank, and a place in its data.
 fn mixed(salt: u64, rank: usize, place: usize) -> u64 {
     (place as u64 ^ salt.rotate_left(32) ^ (rank as u64).rotate_left(44)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
-impl Known for u8 {
+impl KnownElement for u8 {
+    const LARGEST: i32 = 0;
+
+    fn other(self) -> Self {
+        !self
+    }
+
     fn sent(salt: u64, rank: usize, place: usize) -> Self {
         (mixed(salt, rank, place) >> 56) as u8
     }
 
     fn expected(data: &Data<Self>, salt: u64, place: usize) -> Self {
-        let Seat { collective, rank, bytes: block, .. } = data.seat;
+        let Seat { collective, rank, bytes: block, arguments, .. } = data.seat;
+        let root = arguments.root as usize;
         match collective {
-            Collective::Bcast => Self::sent(salt, 0, place),
-            Collective::Scatter => Self::sent(salt, 0, rank * block + place),
+            Collective::Bcast => Self::sent(salt, root, place),
+            Collective::Scatter => Self::sent(salt, root, rank * block + place),
             Collective::Alltoall | Collective::Alltoallv => {
                 Self::sent(salt, place / block, rank * block + place % block)
             }
@@ -139,12 +189,22 @@ impl Known for u8 {
         }
     }
 
-    fn call(data: &mut Data<Self>, comm: &SimpleCommunicator) -> Called {
-        let (send, receive) = (&data.send, &mut data.receive);
+    fn call(data: &mut Data<Self>, comm: &SimpleCommunicator) -> CallResult {
+        let (send, receive, root) = (&data.send, &mut data.receive, data.seat.arguments.root);
+        if data.is_in_place {
+            return match data.seat.collective {
+                Collective::Scatter => calls::scatter_in_place(comm, root, send),
+                Collective::Gather => calls::gather_in_place(comm, root, receive),
+                Collective::Allgather => calls::allgather_in_place(comm, receive),
+                Collective::Allgatherv => calls::allgatherv_in_place(comm, receive, &data.counts),
+                Collective::Alltoall => calls::alltoall_in_place(comm, receive),
+                _ => calls::alltoallv_in_place(comm, receive, &data.counts),
+            };
+        }
         match data.seat.collective {
-            Collective::Bcast => calls::bcast(comm, receive),
-            Collective::Scatter => calls::scatter(comm, send, receive),
-            Collective::Gather => calls::gather(comm, send, receive),
+            Collective::Bcast => calls::bcast(comm, root, receive),
+            Collective::Scatter => calls::scatter(comm, root, send, receive),
+            Collective::Gather => calls::gather(comm, root, send, receive),
             Collective::Allgather => calls::allgather(comm, send, receive),
             Collective::Allgatherv => calls::allgatherv(comm, send, receive, &data.counts),
             Collective::Alltoall => calls::alltoall(comm, send, receive),
@@ -153,35 +213,62 @@ impl Known for u8 {
     }
 }
 
-/// A multiple, different from place to place, of the rank's weight, and something on top. So the sum over ranks takes no loop
-/// over them, and still a contribution that is missing or counted twice is seen. Below 2^14, so that sums over 2^16 ranks fit
-/// into a C `int`.
-impl Known for i32 {
-    fn sent(salt: u64, rank: usize, place: usize) -> Self {
-        let (base, factor) = terms(salt, place);
-        base + factor * weight(rank)
-    }
+/// Elements that are a multiple of the rank's weight, different for each place, plus a term. So the sum over ranks
+/// needs no loop, and still shows a contribution that is missing or counted twice. Integers are below 2^14, so that
+/// sums over 2^16 ranks fit into a C `int`; floating-point numbers are integers below 2^8, so that these sums are exact
+/// in any order.
+macro_rules! known_sums {
+    ($($type:ty: $largest:expr, $other:expr;)+) => {$(
+        impl KnownElement for $type {
+            const LARGEST: i32 = $largest;
 
-    fn expected(data: &Data<Self>, salt: u64, place: usize) -> Self {
-        let first = match data.seat.collective {
-            Collective::ReduceScatter | Collective::ReduceScatterBlock => data.counts.first(data.seat.rank),
-            _ => 0,
-        };
-        let ((base, factor), (summands, weights)) = (terms(salt, first + place), data.summed);
-        summands * base + factor * weights
-    }
+            fn other(self) -> Self {
+                $other(self)
+            }
 
-    fn call(data: &mut Data<Self>, comm: &SimpleCommunicator) -> Called {
-        let (send, receive) = (&data.send, &mut data.receive);
-        match data.seat.collective {
-            Collective::Allreduce => calls::allreduce(comm, send, receive),
-            Collective::Reduce => calls::reduce(comm, send, receive),
-            Collective::ReduceScatter => calls::reduce_scatter(comm, send, receive, &data.counts),
-            Collective::ReduceScatterBlock => calls::reduce_scatter_block(comm, send, receive),
-            Collective::Scan => calls::scan(comm, send, receive),
-            _ => calls::exscan(comm, send, receive),
+            fn sent(salt: u64, rank: usize, place: usize) -> Self {
+                let (base, factor) = terms(salt, place);
+                ((base & Self::LARGEST) + factor * (weight(rank) & Self::LARGEST)) as Self
+            }
+
+            fn expected(data: &Data<Self>, salt: u64, place: usize) -> Self {
+                let first = match data.seat.collective {
+                    Collective::ReduceScatter | Collective::ReduceScatterBlock => data.counts.first(data.seat.rank),
+                    _ => 0,
+                };
+                let ((base, factor), (summands, weights)) = (terms(salt, first + place), data.summed);
+                (summands * (base & Self::LARGEST) + factor * weights) as Self
+            }
+
+            fn call(data: &mut Data<Self>, comm: &SimpleCommunicator) -> CallResult {
+                let (send, receive, root) = (&mut data.send, &mut data.receive, data.seat.arguments.root);
+                if data.is_in_place {
+                    return match data.seat.collective {
+                        Collective::Allreduce => calls::allreduce_in_place(comm, receive),
+                        Collective::Reduce => calls::reduce_in_place(comm, root, receive),
+                        Collective::ReduceScatter => calls::reduce_scatter_in_place(comm, send, &data.counts),
+                        Collective::ReduceScatterBlock => calls::reduce_scatter_block_in_place(comm, send),
+                        Collective::Scan => calls::scan_in_place(comm, receive),
+                        _ => calls::exscan_in_place(comm, receive),
+                    };
+                }
+                match data.seat.collective {
+                    Collective::Allreduce => calls::allreduce(comm, send, receive),
+                    Collective::Reduce => calls::reduce(comm, root, send, receive),
+                    Collective::ReduceScatter => calls::reduce_scatter(comm, send, receive, &data.counts),
+                    Collective::ReduceScatterBlock => calls::reduce_scatter_block(comm, send, receive),
+                    Collective::Scan => calls::scan(comm, send, receive),
+                    _ => calls::exscan(comm, send, receive),
+                }
+            }
         }
-    }
+    )+};
+}
+
+known_sums! {
+    i32: 1023, |it: i32| !it;
+    f32: 15, |it: f32| -1.0 - it;
+    f64: 15, |it: f64| -1.0 - it;
 }
 
 fn terms(salt: u64, place: usize) -> (i32, i32) {

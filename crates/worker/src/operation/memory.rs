@@ -1,8 +1,8 @@
-//! Buffers that exist, rather than an end by the system's killer of processes.
+//! Allocation of buffers, with an error if memory is short, before the system kills a process.
 
 use collrules_record::memory::available;
 
-/// Buffers that do not fit into what the host has left.
+/// Buffers larger than the free memory of the host.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "its buffers take {wanted} MiB on each rank, and this host has {left} MiB of memory left; measure smaller messages \
@@ -13,7 +13,7 @@ pub(crate) struct TooLarge {
     left: u64,
 }
 
-/// Buffers below this size are not asked about: reading the file takes longer than filling them.
+/// Size below which the free memory is not checked: reading it takes longer than filling the buffers.
 const SMALL: u64 = 8 << 20;
 
 /// A buffer of these elements, with every page touched.

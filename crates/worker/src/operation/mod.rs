@@ -4,40 +4,39 @@
 //! |---|---|
 //! | `data` | all that move or sum data |
 //! | `barrier` | barrier |
-//! | `mockup` | other calls that do the same, on the same buffers |
-//! | `scripted` | the same by reference algorithms, with messages |
+//! | `program` | mock-ups and reference algorithms, on the same buffers |
 //! | `scene` | (patterns, on buffers of their own) |
+//! | `slots` | (the buffers of successive calls) |
 
 mod barrier;
 mod data;
 mod memory;
-mod mockup;
+mod program;
 mod scene;
-mod scripted;
+mod slots;
 
 use std::rc::Rc;
 
-use collrules_guidelines::Seat;
-use collrules_record::cell::type_size;
-use collrules_record::{Candidate, Cell, Mockup, Pattern};
-use collrules_reference::Reference;
+use collrules_program::Program;
+use collrules_record::{Arguments, Candidate, Cell, DataType, Pattern};
 use collrules_rules::Collective;
 use mpi::topology::{Communicator, SimpleCommunicator};
 
 use self::data::{Buffers, Data};
-use self::mockup::Prepared;
-use crate::ffi::{Called, ErrorClass, calls};
+use self::program::{Extra, Prepared};
+use crate::ffi::{CallResult, MpiErrorClass, calls};
 use crate::nodes::Parts;
 pub(crate) use memory::TooLarge;
 pub(crate) use scene::Scene;
+pub(crate) use slots::{Rooms, Supply};
 
-/// Why a call cannot be made.
+/// Reason why a call cannot be made.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Unsupported {
+pub(crate) enum UnsupportedCall {
     #[error("{cell}: the message is no multiple of the {size} B of the datatype that reductions are called with")]
     PartOfElement { cell: Cell, size: u64 },
-    #[error("{mockup} is no mock-up of {cell}")]
-    NoMockup { cell: Cell, mockup: Mockup },
+    #[error("{cell} cannot be carried out as {candidate}")]
+    NoProgram { cell: Cell, candidate: Candidate },
     #[error("{cell}: {cause}")]
     TooLarge { cell: Cell, cause: TooLarge },
     #[error("{pattern} cannot be carried out by the ranks that were named for it")]
@@ -46,22 +45,19 @@ pub(crate) enum Unsupported {
     LargeScene { pattern: Pattern, cause: TooLarge },
 }
 
-/// The buffers of one rank for the calls of a cell. Rooted collectives have rank 0 for their root; nothing is called
-/// in place, and the v-collectives have the same count for every rank, as OSU's benchmarks do.
-pub(crate) struct Operation {
+/// The buffers of one rank for the calls of a cell. The v-collectives have the same count for every rank, as in OSU's benchmarks.
+pub(crate) struct CellOperation {
     family: Family,
-    mockups: Vec<(Mockup, Prepared)>,
+    programs: Vec<(Candidate, Prepared, Extra)>,
 }
 
-/// How a call is carried out.
+/// Implementation of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Means {
-    /// By the collective itself.
+    /// The collective itself.
     Itself,
-    /// By the mock-up with this number.
-    Mockup(usize),
-    /// By the messages of a reference algorithm.
-    Messages(Reference),
+    /// The program with this number.
+    Program(usize),
 }
 
 enum Family {
@@ -69,80 +65,100 @@ enum Family {
     Data(Box<dyn Buffers>),
 }
 
-impl Operation {
-    /// Buffers of a member of the communicator, for calls and for the mock-ups and reference algorithms among these
+impl CellOperation {
+    /// Buffers of a member of the communicator, for calls and for the programs of mock-ups and reference algorithms among these
     /// candidates, touched once so that no page is missing later. Some mock-ups need the communicators of nodes.
     pub(crate) fn new(
         cell: Cell,
         comm: &SimpleCommunicator,
         candidates: &[Candidate],
         parts: Option<&Rc<Parts>>,
-    ) -> Result<Self, Unsupported> {
-        let size = type_size(cell.collective);
+        arguments: Arguments,
+    ) -> Result<Self, UnsupportedCall> {
+        Self::supplied(cell, comm, candidates, parts, (arguments, &Supply::Reused))
+    }
+
+    /// Like `new`, with these buffers.
+    pub(crate) fn supplied(
+        cell: Cell,
+        comm: &SimpleCommunicator,
+        candidates: &[Candidate],
+        parts: Option<&Rc<Parts>>,
+        (arguments, supply): (Arguments, &Supply),
+    ) -> Result<Self, UnsupportedCall> {
+        let size = arguments.type_size(cell.collective);
         if !cell.bytes.0.is_multiple_of(size) {
-            return Err(Unsupported::PartOfElement { cell, size });
+            return Err(UnsupportedCall::PartOfElement { cell, size });
         }
-        let too_large = |cause| Unsupported::TooLarge { cell, cause };
-        let seat = Seat::of(cell, comm.rank() as usize, parts.map(|parts| parts.even));
-        let mut family = match (cell.collective, size) {
+        let too_large = |cause| UnsupportedCall::TooLarge { cell, cause };
+        let rank = comm.rank();
+        let seat = cell.seat_with(rank as usize, parts.map(|parts| parts.even), arguments);
+        let family = match (cell.collective, arguments.data) {
             (Collective::Barrier, _) => Family::Barrier,
-            (_, 1) => Family::Data(Box::new(Data::<u8>::new(seat).map_err(too_large)?)),
-            _ => Family::Data(Box::new(Data::<i32>::new(seat).map_err(too_large)?)),
-        };
-        let mut mockups = Vec::new();
-        let mut references = Vec::new();
-        for candidate in candidates {
-            match *candidate {
-                Candidate::Reference(reference) => references.push(reference),
-                Candidate::Mockup(mockup) => {
-                    let program = collrules_guidelines::program(mockup, seat);
-                    let program = program.ok_or(Unsupported::NoMockup { cell, mockup })?;
-                    mockups.push((mockup, Prepared::new(program, seat, parts.cloned()).map_err(too_large)?));
-                }
-                _ => {}
+            (collective, _) if !collective.reduces() => {
+                Family::Data(Box::new(Data::<u8>::supplied(seat, supply).map_err(too_large)?))
             }
+            (_, DataType::Int) => Family::Data(Box::new(Data::<i32>::supplied(seat, supply).map_err(too_large)?)),
+            (_, DataType::Float) => Family::Data(Box::new(Data::<f32>::supplied(seat, supply).map_err(too_large)?)),
+            (_, DataType::Double) => Family::Data(Box::new(Data::<f64>::supplied(seat, supply).map_err(too_large)?)),
+        };
+        let mut programs = Vec::new();
+        for candidate in candidates.iter().copied() {
+            let program = match candidate {
+                // These have buffers for input and result.
+                Candidate::Reference(_) | Candidate::Mockup(_) if matches!(supply, Supply::InPlace) => None,
+                Candidate::Reference(reference) => {
+                    cell.reference_with(reference, arguments).map(|algorithm| algorithm.program(rank as u32))
+                }
+                // Mock-ups use rank 0 as the root, and integers.
+                Candidate::Mockup(_) if !arguments.are_usual() => None,
+                Candidate::Mockup(mockup) => collrules_guidelines::program(mockup, seat),
+                _ => continue,
+            };
+            let Program { extra, steps } = program.ok_or(UnsupportedCall::NoProgram { cell, candidate })?;
+            let extra = Extra::new(&extra).map_err(too_large)?;
+            programs.push((candidate, Prepared::of_call(steps, seat, parts.cloned()), extra));
         }
-        if let Family::Data(data) = &mut family {
-            data.rehearse(cell, &references).map_err(too_large)?;
-        }
-        Ok(Self { family, mockups })
+        Ok(Self { family, programs })
     }
 
-    /// How a candidate's calls are carried out: looked up before they are timed.
+    /// Returns the implementation of a candidate's calls, looked up before they are timed.
     pub(crate) fn means(&self, candidate: Candidate) -> Means {
-        if let Candidate::Reference(reference) = candidate {
-            return Means::Messages(reference);
-        }
-        let place = self.mockups.iter().position(|(mockup, _)| candidate == Candidate::Mockup(*mockup));
-        place.map_or(Means::Itself, Means::Mockup)
+        let place = self.programs.iter().position(|(known, ..)| *known == candidate);
+        place.map_or(Means::Itself, Means::Program)
     }
 
-    /// One call, or what stands for it.
-    pub(crate) fn call(&mut self, comm: &SimpleCommunicator, means: Means) -> Called {
+    /// A call, or the program in its place, with the buffers of the next call.
+    pub(crate) fn call(&mut self, comm: &SimpleCommunicator, means: Means) -> CallResult {
+        if let Family::Data(data) = &mut self.family {
+            data.advance();
+        }
         self.call_without(comm, means, None)
     }
 
-    /// The same, leaving out a step of a mock-up, if one is named.
-    fn call_without(&mut self, comm: &SimpleCommunicator, means: Means, skipped: Option<usize>) -> Called {
-        match (means, &mut self.family) {
-            // No reference algorithm is one of barrier.
-            (Means::Itself | Means::Messages(_), Family::Barrier) => calls::barrier(comm),
-            (Means::Itself, Family::Data(data)) => data.call(comm),
-            (Means::Messages(reference), Family::Data(data)) => data.carry_out(reference, comm),
-            (Means::Mockup(at), Family::Barrier) => self.mockups[at].1.run(comm, (&[], &mut []), skipped),
-            (Means::Mockup(at), Family::Data(data)) => self.mockups[at].1.run(comm, data.as_bytes(), skipped),
+    /// A call, without the named call of a program, if there is one.
+    fn call_without(&mut self, comm: &SimpleCommunicator, means: Means, skipped: Option<usize>) -> CallResult {
+        let program = match means {
+            Means::Itself => None,
+            Means::Program(at) => self.programs.get_mut(at),
+        };
+        match (program, &mut self.family) {
+            (None, Family::Barrier) => calls::barrier(comm),
+            (None, Family::Data(data)) => data.call(comm),
+            (Some((_, steps, extra)), Family::Barrier) => steps.run(comm, (&[], &mut []), extra, skipped),
+            (Some((_, steps, extra)), Family::Data(data)) => steps.run(comm, data.as_bytes(), extra, skipped),
         }
     }
 
-    /// Calls on known data, and says whether this rank has what it should have afterwards. `salt` makes the data
-    /// differ from call to call, so that what an earlier call left behind is not taken for a result.
+    /// Calls on known data; returns true if this rank has the right result. `salt` makes the data differ between calls,
+    /// so that remains of an earlier call are not taken for a result.
     pub(crate) fn checked_call(
         &mut self,
         comm: &SimpleCommunicator,
         means: Means,
         salt: u64,
         skipped: Option<usize>,
-    ) -> Result<bool, ErrorClass> {
+    ) -> Result<bool, MpiErrorClass> {
         match &mut self.family {
             Family::Barrier => return barrier::checked(comm, &mut || self.call_without(comm, means, skipped)),
             Family::Data(data) => data.fill(salt),
@@ -152,6 +168,26 @@ impl Operation {
             Family::Barrier => Ok(true),
             Family::Data(data) => Ok(data.is_right(salt)),
         }
+    }
+}
+
+impl CellOperation {
+    /// Calls the collective in place on known data; returns true if this rank has the right result, none if it has no
+    /// such calls. Later calls are not in place.
+    pub(crate) fn checked_call_in_place(
+        &mut self,
+        comm: &SimpleCommunicator,
+        salt: u64,
+    ) -> Result<Option<bool>, MpiErrorClass> {
+        let Family::Data(data) = &mut self.family else { return Ok(None) };
+        if !data.call_in_place(true) {
+            return Ok(None);
+        }
+        data.fill(salt);
+        let called = data.call(comm);
+        let is_right = data.is_right(salt);
+        data.call_in_place(false);
+        called.map(|()| Some(is_right))
     }
 }
 

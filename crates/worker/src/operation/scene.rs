@@ -1,29 +1,33 @@
 //! A pattern on buffers of its own, with known data and its check.
 
+use collrules_program::{Buffer, BufferPart, Origin, Piece, Program, trace};
 use collrules_record::{Cast, Pattern};
-use collrules_reference::{Blocks, Buffer, Contribution, Ending, Step, ending};
 use mpi::topology::SimpleCommunicator;
 
-use super::data::Known;
-use super::memory::{TooLarge, buffer};
-use super::scripted::perform;
-use crate::ffi::{Called, ErrorClass};
+use super::data::KnownElement;
+use super::memory::TooLarge;
+use super::program::{Extra, Prepared};
+use crate::ffi::{CallResult, MpiErrorClass};
 
-/// A pattern as one rank carries it out in each of its casts.
+/// The part of one rank in each cast of a pattern.
 pub(crate) struct Scene {
-    acts: Box<dyn Acts>,
+    /// Its role in each cast; none if it takes no part.
+    roles: Vec<Option<SceneRole>>,
+    extra: Extra,
+    /// The bytes of an element.
+    element: usize,
 }
 
-/// What does not depend on the type of the elements.
-trait Acts {
-    fn call(&mut self, cast: usize, comm: &SimpleCommunicator) -> Called;
-    fn fill(&mut self, cast: usize, salt: u64);
-    fn is_right(&self, cast: usize, salt: u64) -> bool;
+struct SceneRole {
+    part: usize,
+    prepared: Prepared,
+    /// The expected data in the first buffer.
+    pieces: Vec<Piece>,
 }
 
-/// Elements of which the sum is known as well.
-trait Summed: Known {
-    /// The sum, as the operation of reductions has it.
+/// Elements with a known sum.
+trait Summed: KnownElement {
+    /// The sum, as in reductions.
     fn plus(self, other: Self) -> Self;
 }
 
@@ -39,118 +43,80 @@ impl Summed for i32 {
     }
 }
 
-/// A cast as this rank sees it; nothing where it has no part.
-struct Role {
-    part: usize,
-    steps: Vec<Step>,
-    ending: Ending,
-}
-
-struct Acting<T> {
-    roles: Vec<Option<Role>>,
-    blocks: Blocks,
-    vector: Vec<T>,
-    scratch: Vec<T>,
-}
-
 impl Scene {
-    /// The buffers of a rank of the job. `place_of` says where in the communicator a rank of the job is; there is no scene
-    /// where the pattern has no script, or not as many parts as a cast has ranks.
+    /// The buffers of a rank of the job. `place_of` returns the index of a rank in the communicator; none if the
+    /// pattern has no programs, or not as many parts as a cast has ranks.
     pub(crate) fn new(
         pattern: Pattern,
         casts: &[&Cast],
         rank: u32,
         place_of: &dyn Fn(u32) -> u32,
     ) -> Result<Option<Self>, TooLarge> {
-        let Some(script) = pattern.script() else { return Ok(None) };
+        let Some(programs) = pattern.programs() else { return Ok(None) };
+        let element = pattern.type_size() as usize;
         let mut roles = Vec::with_capacity(casts.len());
+        let mut lengths = &[][..];
         for cast in casts {
-            if cast.ranks().len() != script.blocks().ranks() as usize {
+            if cast.ranks().len() != programs.len() {
                 return Ok(None);
             }
             let Some(part) = cast.part(rank) else {
                 roles.push(None);
                 continue;
             };
-            let Ok(ending) = ending(&script, part as u32) else { return Ok(None) };
-            let steps = script.steps(part as u32).map(|step| step.among(|part| place_of(cast.ranks()[part as usize])));
-            roles.push(Some(Role { part, steps: steps.collect(), ending }));
+            let Program { extra, steps } = programs[part].clone().rename(|part| place_of(cast.ranks()[part as usize]));
+            lengths = &programs[part].extra;
+            let first = BufferPart { place: Buffer::Extra(0), first: 0, len: extra.first().copied().unwrap_or(0) };
+            let Ok(pieces) = trace(programs.as_slice(), part as u32, first) else { return Ok(None) };
+            roles.push(Some(SceneRole { part, prepared: Prepared::of_messages(steps, element), pieces }));
         }
-        let blocks = script.blocks().clone();
-        let acts: Box<dyn Acts> = if pattern.type_size() == 1 {
-            Box::new(Acting::<u8>::new(roles, blocks)?)
-        } else {
-            Box::new(Acting::<i32>::new(roles, blocks)?)
-        };
-        Ok(Some(Self { acts }))
+        Ok(Some(Self { roles, extra: Extra::new(lengths)?, element }))
     }
 
-    /// Plays this rank's part in a cast, if it has one.
-    pub(crate) fn call(&mut self, cast: usize, comm: &SimpleCommunicator) -> Called {
-        self.acts.call(cast, comm)
+    /// Runs this rank's part in a cast, if it has one.
+    pub(crate) fn call(&mut self, cast: usize, comm: &SimpleCommunicator) -> CallResult {
+        let Some(role) = &self.roles[cast] else { return Ok(()) };
+        role.prepared.run(comm, (&[], &mut []), &mut self.extra, None)
     }
 
-    /// The same on known data, and whether this rank has what it should have afterwards.
+    /// Runs it on known data; returns true if this rank has the right result.
     pub(crate) fn checked_call(
         &mut self,
         cast: usize,
         comm: &SimpleCommunicator,
         salt: u64,
-    ) -> Result<bool, ErrorClass> {
-        self.acts.fill(cast, salt);
-        self.acts.call(cast, comm)?;
-        Ok(self.acts.is_right(cast, salt))
-    }
-}
-
-impl<T: Summed> Acting<T> {
-    fn new(roles: Vec<Option<Role>>, blocks: Blocks) -> Result<Self, TooLarge> {
-        let takes_part = roles.iter().any(Option::is_some);
-        let uses_scratch = |step: &Step| {
-            matches!(step, Step::Reduce { .. }) || step.received().is_some_and(|(_, _, into)| into == Buffer::Scratch)
-        };
-        let has_scratch = roles.iter().flatten().any(|role| role.steps.iter().any(uses_scratch));
-        let total = blocks.total() as usize;
-        Ok(Self {
-            roles,
-            blocks,
-            vector: buffer(T::default(), if takes_part { total } else { 0 })?,
-            scratch: buffer(T::default(), if has_scratch { total } else { 0 })?,
-        })
-    }
-}
-
-/// The salt of the data that a vector begins with.
-fn salt_of(place: Buffer, salt: u64) -> u64 {
-    match place {
-        Buffer::Vector => salt,
-        Buffer::Scratch => !salt,
-    }
-}
-
-impl<T: Summed> Acts for Acting<T> {
-    fn call(&mut self, cast: usize, comm: &SimpleCommunicator) -> Called {
-        let Some(role) = &self.roles[cast] else { return Ok(()) };
-        perform(&role.steps, &self.blocks, &mut self.vector, &mut self.scratch, comm)
+    ) -> Result<bool, MpiErrorClass> {
+        if self.element == 1 { self.checked::<u8>(cast, comm, salt) } else { self.checked::<i32>(cast, comm, salt) }
     }
 
-    fn fill(&mut self, cast: usize, salt: u64) {
-        let Some(role) = &self.roles[cast] else { return };
-        for (vector, place) in [(&mut self.vector, Buffer::Vector), (&mut self.scratch, Buffer::Scratch)] {
-            let salt = salt_of(place, salt);
-            vector.iter_mut().enumerate().for_each(|(at, element)| *element = T::sent(salt, role.part, at));
+    fn checked<T: Summed>(&mut self, cast: usize, comm: &SimpleCommunicator, salt: u64) -> Result<bool, MpiErrorClass> {
+        if let Some(role) = &self.roles[cast] {
+            for number in [0, 1] {
+                let salt = salt_of(Buffer::Extra(number), salt);
+                let elements = self.extra.elements_mut::<T>(number).iter_mut().enumerate();
+                elements.for_each(|(at, element)| *element = T::sent(salt, role.part, at));
+            }
         }
+        self.call(cast, comm)?;
+        let Some(role) = &self.roles[cast] else { return Ok(true) };
+        Ok(is_right(&role.pieces, self.extra.elements::<T>(0), salt))
     }
+}
 
-    fn is_right(&self, cast: usize, salt: u64) -> bool {
-        let Some(role) = &self.roles[cast] else { return true };
-        (0..).zip(&role.ending).all(|(block, origins)| {
-            self.blocks.elements(collrules_reference::Range::one(block)).all(|at| {
-                let at = at as usize;
-                let known = |origin: &Contribution| T::sent(salt_of(origin.place, salt), origin.rank as usize, at);
-                let sum = origins.iter().map(known).reduce(T::plus);
-                sum == Some(self.vector[at])
-            })
+/// The salt of the initial data of a buffer.
+fn salt_of(place: Buffer, salt: u64) -> u64 {
+    if place == Buffer::Extra(0) { salt } else { !salt }
+}
+
+/// Returns true if a buffer holds these pieces of the known data.
+fn is_right<T: Summed>(pieces: &[Piece], found: &[T], salt: u64) -> bool {
+    let mut found = found.iter();
+    pieces.iter().all(|piece| {
+        (0..piece.len / size_of::<T>()).all(|at| {
+            let known = |origin: &Origin| {
+                T::sent(salt_of(origin.place, salt), origin.rank as usize, origin.byte / size_of::<T>() + at)
+            };
+            piece.origins.iter().map(known).reduce(T::plus).as_ref() == found.next()
         })
-    }
+    })
 }

@@ -1,19 +1,20 @@
 //! The checks themselves, without MPI: a reference implementation stands for the library, and then for a bad one.
 
-mod scripted;
+mod program;
 
-use collrules_guidelines::Seat;
+use collrules_program::{Arguments, Seat};
 use collrules_rules::Collective;
 
-use super::data::{Buffers, Data, Known};
+use super::data::{Buffers, Data, KnownElement};
 
 const SALT: u64 = 41;
 
-fn data<T: Known>(collective: Collective, rank: usize, ranks: usize, block: usize) -> Data<T> {
-    Data::new(Seat { collective, rank, ranks, bytes: block * size_of::<T>(), even: None }).expect("small")
+fn data<T: KnownElement>(collective: Collective, rank: usize, ranks: usize, block: usize) -> Data<T> {
+    let arguments = Arguments::default();
+    Data::new(Seat { collective, rank, ranks, bytes: block * size_of::<T>(), even: None, arguments }).expect("small")
 }
 
-fn filled<T: Known>(collective: Collective, ranks: usize, block: usize) -> Vec<Data<T>> {
+fn filled<T: KnownElement>(collective: Collective, ranks: usize, block: usize) -> Vec<Data<T>> {
     let mut all: Vec<Data<T>> = (0..ranks).map(|rank| data(collective, rank, ranks, block)).collect();
     all.iter_mut().for_each(|data| data.fill(SALT));
     all
@@ -24,10 +25,16 @@ fn rooted(collective: Collective, ranks: usize, block: usize) -> Vec<Data<u8>> {
     for rank in 0..ranks {
         let own = rank * block..(rank + 1) * block;
         match collective {
-            Collective::Bcast => all[rank].receive = all[0].receive.clone(),
-            Collective::Scatter => all[rank].receive = all[0].send[own].to_vec(),
+            Collective::Bcast => {
+                let sent = all[0].receive.to_vec();
+                all[rank].receive.copy_from_slice(&sent);
+            }
+            Collective::Scatter => {
+                let sent = all[0].send[own].to_vec();
+                all[rank].receive.copy_from_slice(&sent);
+            }
             _ => {
-                let sent = all[rank].send.clone();
+                let sent = all[rank].send.to_vec();
                 all[0].receive[own].copy_from_slice(&sent);
             }
         }
@@ -58,15 +65,15 @@ fn reduction(collective: Collective, ranks: usize, elements: usize) -> Vec<Data<
         };
         let mut sum = vec![0i32; all[0].send.len()];
         for other in summed {
-            sum.iter_mut().zip(&all[other].send).for_each(|(sum, element)| *sum += element);
+            sum.iter_mut().zip(&all[other].send[..]).for_each(|(sum, element)| *sum += element);
         }
         let len = all[rank].receive.len();
-        all[rank].receive = if matches!(collective, Collective::ReduceScatter | Collective::ReduceScatterBlock) {
+        if matches!(collective, Collective::ReduceScatter | Collective::ReduceScatterBlock) {
             first += len;
-            sum[first - len..first].to_vec()
+            all[rank].receive.copy_from_slice(&sum[first - len..first]);
         } else {
-            sum[..len].to_vec()
-        };
+            all[rank].receive.copy_from_slice(&sum[..len]);
+        }
     }
     all
 }
@@ -103,6 +110,48 @@ fn rooted_results_are_checked() {
                 );
             }
         }
+    }
+}
+
+/// Data that came from rank 0, where another rank is the root, are found out; and the root alone has what roots have.
+#[test]
+fn data_of_another_root_is_wrong() {
+    let arguments = Arguments { root: 2, ..Arguments::default() };
+    let seat = |collective, rank| Seat { collective, rank, ranks: 3, bytes: 5, even: None, arguments };
+    for (collective, first) in [(Collective::Bcast, 0), (Collective::Scatter, 5)] {
+        let mut data: Data<u8> = Data::new(seat(collective, 1)).expect("small");
+        data.fill(SALT);
+        for (root, right) in [(2, true), (0, false)] {
+            let sent: Vec<u8> = (first..first + 5).map(|place| u8::sent(SALT, root, place)).collect();
+            data.receive.copy_from_slice(&sent);
+            assert_eq!(data.is_right(SALT), right, "{collective} from rank {root}");
+        }
+    }
+    let lengths =
+        |collective| [0, 1, 2].map(|rank| (seat(collective, rank).send().len, seat(collective, rank).receive().len));
+    assert_eq!(lengths(Collective::Scatter), [(0, 5), (0, 5), (15, 5)]);
+    assert_eq!(lengths(Collective::Gather), [(5, 0), (5, 0), (5, 15)]);
+}
+
+/// Sums of floating-point numbers are exact in any order, on many ranks too.
+#[test]
+fn floating_point_sums_are_exact() {
+    fn sums<T: KnownElement + std::ops::Add<Output = T> + std::fmt::Debug>(ranks: usize) {
+        let mut own = data::<T>(Collective::Allreduce, 0, ranks, 16);
+        own.fill(SALT);
+        let results = own.receive.to_vec();
+        for (place, result) in results.into_iter().enumerate() {
+            let summands = |rank: usize| T::sent(SALT, rank, place);
+            let forth = (1..ranks).map(summands).fold(summands(0), |sum, next| sum + next);
+            let back = (0..ranks - 1).rev().map(summands).fold(summands(ranks - 1), |sum, next| sum + next);
+            assert!(forth == back && result != forth, "{forth:?} {back:?}");
+            own.receive[place] = forth;
+        }
+        assert!(own.is_right(SALT));
+    }
+    for ranks in [2, 3, 1 << 16] {
+        sums::<f32>(ranks);
+        sums::<f64>(ranks);
     }
 }
 
@@ -167,7 +216,7 @@ fn sums_of_the_wrong_ranks_are_seen() {
         let all = reduction(Collective::Allreduce, ranks, 64);
         for (one, other) in (0..ranks).flat_map(|one| (0..ranks).map(move |other| (one, other))) {
             let mut data = reduction(Collective::Allreduce, ranks, 64).swap_remove(0);
-            let differences = all[one].send.iter().zip(&all[other].send);
+            let differences = all[one].send.iter().zip(&all[other].send[..]);
             for (sum, (counted, missing)) in data.receive.iter_mut().zip(differences) {
                 *sum += counted - missing;
             }

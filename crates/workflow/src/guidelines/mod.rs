@@ -1,66 +1,57 @@
-//! Whether Open MPI keeps performance guidelines: mock-ups measured beside the builtin, and judged.
+//! Check of performance guidelines: comparison of mock-ups with the default.
 //!
 //! | module | job |
 //! |---|---|
-//! | here | the workflow, and judging again |
-//! | `under_rules` | the same check in launches with a rules file in force |
+//! | here | the workflow, and its analysis of earlier measurements |
+//! | `under_rules` | the second half of a check, in launches with an active rules file |
 
 mod under_rules;
 
 use std::path::Path;
 
+use collrules_record::experiment::Passes;
 use collrules_record::findings::Criteria;
 use collrules_record::guidelines::{Change, Changed, Checked, FORMAT, LeftOutCell, UnderRules};
+use collrules_record::options::Request;
 use collrules_record::policy::Assumptions;
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::{Manifest, Placement};
 use collrules_report::guidelines as report;
 use collrules_rules::Release;
-use collrules_tuner::guidelines::{self, Terms};
+use collrules_tuner::guidelines::{self, GuidelineTerms};
 
 use crate::TOOL;
 use crate::analyze::Source;
-use crate::campaign::{Begin, prepare};
+use crate::campaign::{Begin, Measurement, RunPlace, prepare};
 use crate::error::WorkflowError;
 use crate::session::Session;
 
-/// By what mock-ups are judged.
+/// Thresholds for mock-ups.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Judging {
     /// The slowdown that is tolerated, such as 0.05.
     pub tolerate: f64,
     /// The bound on the share of wrong violations among all.
     pub error_rate: f64,
-    /// What programs are taken to keep to, which decides what rules would cure; nothing for what the run assumed.
+    /// Assumptions about programs, which decide the rules that may be remedies; none for those of the run.
     pub assumptions: Option<Assumptions>,
 }
 
-/// Begins a check or resumes one, and leaves what it found in its directory.
+/// Begins a check or resumes one, and writes its results.
 pub fn run(begin: &Begin, judging: Judging, session: &mut Session<'_>) -> Result<(RunDir, Checked), WorkflowError> {
-    if let Begin::Resume { run, tuning } = begin
-        && tuning.grid.mockups.is_none()
-    {
+    if let (RunPlace::Resumed(run), false) = (&begin.place, begin.request == Request::Guidelines) {
         let shown = run.display();
         return Err(WorkflowError::Usage(format!(
-            "{shown} is no check of guidelines; `collrules tune --resume {shown}` resumes it"
+            "{shown} is not a check of guidelines; `collrules tune --resume {shown}` resumes it"
         )));
     }
-    let mut measured = prepare(begin, session)?;
-    let rules = measured.tuning.grid.mockups.as_ref().and_then(|mockups| mockups.rules.clone());
-    // Before anything is measured: what is wrong with a file is not found out after the first half.
-    let in_force = match rules.map(|rules| under_rules::prepared(&rules, &measured, session)).transpose() {
-        Ok(in_force) => in_force,
-        Err(error) => {
-            measured.give_up()?;
-            return Err(error);
-        }
+    let measured = prepare(begin, session)?;
+    let measured = match measured.experiment.passes.clone() {
+        Passes::Single => measure(measured, session)?,
+        Passes::WithTuning(path) => measure_twice(measured, &path, session)?,
     };
-    measured.grid(session).map_err(as_check)?;
-    if let Some(in_force) = in_force {
-        under_rules::measure(in_force, &mut measured, session).map_err(as_check)?;
-    }
     let directory = measured.run().path().to_owned();
-    // What was measured may be measured into again from here on.
+    // Unlocks the run: it may be measured further.
     drop(measured);
     let (source, run) = Source::of_run(&directory, session)?;
     let checked = judge(&source, judging)?;
@@ -68,14 +59,25 @@ pub fn run(begin: &Begin, judging: Judging, session: &mut Session<'_>) -> Result
     Ok((run, checked))
 }
 
-/// Says how a check is resumed.
-fn as_check(error: WorkflowError) -> WorkflowError {
-    match error {
-        WorkflowError::Incomplete { cause, samples, run, kept, .. } => {
-            WorkflowError::Unchecked { cause, samples, kept, run }
+/// Measures the default and mock-ups.
+fn measure(mut measured: Measurement, session: &mut Session<'_>) -> Result<Measurement, WorkflowError> {
+    measured.grid(session)?;
+    Ok(measured)
+}
+
+/// Measures the default and mock-ups, and once more under a tuning.
+fn measure_twice(measured: Measurement, path: &Path, session: &mut Session<'_>) -> Result<Measurement, WorkflowError> {
+    // Before anything is measured: what is wrong with a file is not found out after the first half.
+    let tuning = match under_rules::prepared(path, &measured, session) {
+        Ok(tuning) => tuning,
+        Err(error) => {
+            measured.give_up()?;
+            return Err(error);
         }
-        other => other,
-    }
+    };
+    let mut measured = measure(measured, session)?;
+    under_rules::measure(&tuning, &mut measured, session)?;
+    Ok(measured)
 }
 
 /// Judges a run, or a table of a release.
@@ -90,19 +92,20 @@ pub fn of_input(
         say_what_is_missing(&source, session)?;
         (source, Some(run))
     } else {
-        (Source::of_table(input, collrules_import::Options::of(release), session)?, None)
+        (Source::of_table(input, collrules_import::Options::new(release), session)?, None)
     };
     Ok((run, judge(&source, judging)?))
 }
 
-/// Says that a check was interrupted, and how it is resumed.
+/// Reports that a check was interrupted, and how to resume it.
 fn say_what_is_missing(source: &Source, session: &mut Session<'_>) -> Result<(), WorkflowError> {
     let (Some(run), Some(manifest)) = (source.run(), source.manifest()) else { return Ok(()) };
-    let plans = if under_rules::deployment(run)?.is_some() { 2 } else { 1 };
-    let (planned, complete) = (plans * manifest.plan.launches, run.progress().complete);
+    let again = under_rules::read_plan(run)?.map_or(0, |plan| plan.launches);
+    let (planned, complete) = (manifest.plan.launches + again, run.progress().complete);
     if complete < planned {
         session.say(&format!(
-            "only {complete} of {planned} launches are complete; `collrules guidelines --resume {}` measures the others",
+            "only {complete} of {planned} launches are complete; `collrules guidelines --resume {}` measures the \
+             others",
             source.name(),
         ));
     }
@@ -112,7 +115,7 @@ fn say_what_is_missing(source: &Source, session: &mut Session<'_>) -> Result<(),
 fn judge(source: &Source, judging: Judging) -> Result<Checked, WorkflowError> {
     let manifest = source.manifest();
     let nowhere = Placement::default();
-    let terms = Terms {
+    let terms = GuidelineTerms {
         release: source.release,
         criteria: Criteria {
             min_gain: judging.tolerate,
@@ -128,7 +131,7 @@ fn judge(source: &Source, judging: Judging) -> Result<Checked, WorkflowError> {
     let mut checked = guidelines::check(&source.observations, &terms).map_err(&failed)?;
     if let (Some(observations), Some(run)) = (&source.under_rules, source.run()) {
         let after = guidelines::check_under_rules(observations, &terms).map_err(&failed)?;
-        let deployment = under_rules::deployment(run)?;
+        let deployment = under_rules::read_plan(run)?.and_then(|plan| plan.deployment);
         checked.under_rules = Some(UnderRules {
             changes: guidelines::became(&checked, &after),
             settings: deployment.map(|deployment| deployment.settings).unwrap_or_default(),
@@ -138,7 +141,7 @@ fn judge(source: &Source, judging: Judging) -> Result<Checked, WorkflowError> {
     Ok(manifest.map_or(checked.clone(), |manifest| with_origin(checked, manifest)))
 }
 
-/// Adds where the numbers come from, and what was not measured.
+/// Adds the origin of the numbers, and cells that were not measured.
 fn with_origin(checked: Checked, manifest: &Manifest) -> Checked {
     let left_out = manifest.plan.cells.iter().flat_map(|planned| {
         planned.left_out.iter().map(|left| LeftOutCell {
@@ -148,7 +151,7 @@ fn with_origin(checked: Checked, manifest: &Manifest) -> Checked {
         })
     });
     Checked {
-        simulated: manifest.backend == "simulation",
+        simulated: manifest.is_simulated(),
         library: Some(manifest.survey.library.clone()),
         command: manifest.command.clone(),
         left_out: left_out.collect(),
@@ -157,7 +160,7 @@ fn with_origin(checked: Checked, manifest: &Manifest) -> Checked {
     }
 }
 
-/// Writes what a check found, for people and programs.
+/// Writes the results of a check, for people and programs.
 pub fn write(run: &RunDir, checked: &Checked) -> Result<(), WorkflowError> {
     run.write_json(rundir::GUIDELINES, checked)?;
     run.write(rundir::GUIDELINES_TEXT, &report::markdown(checked))?;
@@ -168,22 +171,22 @@ pub fn write(run: &RunDir, checked: &Checked) -> Result<(), WorkflowError> {
     Ok(())
 }
 
-/// An earlier check, which lies in a directory or a file of its own.
+/// An earlier check, from its directory or file.
 pub fn earlier(earlier: &Path) -> Result<Checked, WorkflowError> {
     Ok(rundir::read_json_file(&rundir::within(earlier, rundir::GUIDELINES), FORMAT)?)
 }
 
-/// What changed since an earlier check.
+/// Lists the changes since an earlier check.
 pub fn changes(before: &Checked, now: &Checked) -> Vec<Changed> {
     guidelines::changes(before, now)
 }
 
-/// Whether a check fails: by what is new or worse, where there is an earlier one, else by any violation; under the rules
-/// file, where there is one.
+/// Returns true if a check fails: compared with an earlier one, if a violation is new or worse; alone, if there is any
+/// violation, with the rules file if there is one.
 pub fn fails(checked: &Checked, changes: Option<&[Changed]>) -> bool {
     match changes {
         Some(changes) => changes.iter().any(|changed| matches!(changed.how, Change::New | Change::Worse)),
-        // What users get is what there is under their rules file.
+        // With a rules file, users get its results.
         None => !checked.under_file().as_ref().unwrap_or(checked).violations().is_empty(),
     }
 }

@@ -1,79 +1,84 @@
-//! A tuning put where every job of an Open MPI finds it, and taken back.
+//! Installation of a tuning for every job of an Open MPI, and its removal.
 //!
 //! | module | job |
 //! |---|---|
 //! | here | install and undo |
-//! | `place` | where the files of an installation go |
-//! | `rivals` | other lines that set the same parameters, and which of them wins |
-//! | `state` | whether what was installed still holds |
+//! | `place` | files and directories of an installation |
+//! | `competitors` | other lines that set the same parameters, and their precedence |
+//! | `state` | state of installed tunings |
 
+mod competitors;
 mod place;
-mod rivals;
 mod state;
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use collrules_record::digest;
 use collrules_record::installed::{FORMAT, INSTALLED, Installation, Installed};
 use collrules_record::options::Installing;
 use collrules_record::rundir::{self, RunDir};
-use collrules_record::{Handover, manifest};
-use collrules_report::plain;
-use collrules_rules::deploy::Tuning;
+use collrules_record::{Manifest, Tuning, manifest};
+use collrules_report::{conduct, plain};
 use collrules_rules::deploy::params::{with_block, without_block};
-use collrules_rules::{Behaviour, Release, han};
+use collrules_rules::deploy::{JobSettings, RULES_FILE};
+use collrules_rules::emit::confirmation;
+use collrules_rules::{Behaviour, Release};
 use collrules_runner::RunnerError;
 use collrules_runner::mpi::installation;
-use sha2::{Digest, Sha256};
 
 use crate::TOOL;
 use crate::error::WorkflowError;
 use crate::publish::Published;
-use crate::verify;
-use place::Place;
+use place::InstallPlace;
 
-pub use state::{Standing, State, installed};
+pub use state::{InstallState, InstallStatus, installed};
 
-/// What an install did, or would do.
+/// Result of an install, or of its dry run.
 pub struct Done {
     /// The Open MPI.
     pub openmpi: Installation,
     /// The parameter file.
     pub parameters: PathBuf,
-    /// Where the tuning's files are, or were.
+    /// Directory of the tuning's files.
     pub files: PathBuf,
     /// The lines of the block.
     pub block: Vec<String>,
-    /// What else decides on the same parameters, and what is worth knowing, in whole sentences.
+    /// Other settings of the same parameters, and further remarks, in whole sentences.
     pub notes: Vec<String>,
 }
 
-/// What taking back did, or would do.
+/// Result of undoing an install, or of its dry run.
 pub struct Undone {
     /// The parameter file.
     pub parameters: PathBuf,
-    /// Whether the file is gone, since it was made by an install.
+    /// True if the file is removed, since an install created it.
     pub removed: bool,
-    /// Directories with the tuning's files, which are gone.
+    /// Removed directories with the tuning's files.
     pub files: Vec<PathBuf>,
+    /// Files that stay, with reasons, in whole sentences.
+    pub left: Vec<String>,
 }
 
 /// Installs the tuning of a run.
 pub fn install(run: &Path, options: &Installing) -> Result<Done, WorkflowError> {
     let openmpi = installation::find(options.openmpi.as_deref())?;
     let published = Published::open(run)?;
-    let place = Place::new(options, &openmpi)?;
-    let mut notes = suits(&published, &openmpi)?;
-    let contents = contents(&published, &openmpi)?;
+    let place = InstallPlace::new(options, &openmpi)?;
+    refuse_unsuitable(&published, &openmpi)?;
     let files = place.generation();
-    let tuning = tuning(&published, &files)?;
-    let block = block(&published, &tuning)?;
+    let tuning = tuning(&published, &openmpi, &files)?;
+    let mut notes = accept_doubts(&published, &openmpi, options.force)?;
+    let settings = tuning.settings();
+    let contents = contents(&published, &tuning)?;
+    let block = block(&published, &settings)?;
     let before = read(&place.parameters)?;
     let damaged = |cause| WorkflowError::Input(format!("{}: {cause}", place.parameters.display()));
     let text = with_block(before.as_deref(), &block).map_err(damaged)?;
-    notes.extend(rivals::of_block(&place, &openmpi, &text, &tuning.by_name())?);
+    notes.extend(competitors::of_block(&place, &openmpi, &text, &settings.by_name())?);
     if !options.dry_run {
         let kept = Installed {
             format: FORMAT,
@@ -86,17 +91,23 @@ pub fn install(run: &Path, options: &Installing) -> Result<Done, WorkflowError> 
             release: published.findings.release,
             version: published.manifest.as_ref().map(|manifest| manifest.survey.version),
             files: contents.iter().map(|(name, bytes)| ((*name).to_owned(), digest(bytes))).collect(),
-            settings: tuning.by_name(),
+            settings: settings.by_name(),
         };
         fs::create_dir_all(&files).map_err(|cause| WorkflowError::write(&files, cause))?;
         let directory = RunDir::derived(&files)?;
-        for (name, bytes) in &contents {
-            directory.write_bytes(name, bytes)?;
-        }
         directory.write_json(INSTALLED, &kept)?;
-        // Only now does anything change for jobs.
-        put(&place.parameters, &text)?;
-        place.sweep(&files)?;
+        // Only the last step affects jobs.
+        let written = contents
+            .iter()
+            .try_for_each(|(name, bytes)| directory.write_bytes(name, bytes).map(drop).map_err(WorkflowError::from))
+            .and_then(|()| put(&place.parameters, &text));
+        if let Err(cause) = written {
+            // No parameter file names these files.
+            place::remove(&files, &kept)?;
+            return Err(cause);
+        }
+        notes.extend(place.sweep(&files)?);
+        notes.extend(place.generations().foreign.into_values());
         if !options.user {
             notes.extend(place::unreadable(&files.join(rundir::RULES)));
             notes.extend(place::unreadable(&place.parameters));
@@ -105,10 +116,10 @@ pub fn install(run: &Path, options: &Installing) -> Result<Done, WorkflowError> 
     Ok(Done { openmpi, parameters: place.parameters, files, block, notes })
 }
 
-/// Takes an install back.
+/// Undoes an install.
 pub fn undo(options: &Installing) -> Result<Undone, WorkflowError> {
     let openmpi = installation::find(options.openmpi.as_deref())?;
-    let place = Place::new(options, &openmpi)?;
+    let place = InstallPlace::new(options, &openmpi)?;
     let nothing =
         || WorkflowError::Input(format!("nothing of collrules is installed in {}", place.parameters.display()));
     let before = read(&place.parameters)?.ok_or_else(nothing)?;
@@ -117,138 +128,167 @@ pub fn undo(options: &Installing) -> Result<Undone, WorkflowError> {
     if text.as_ref() == Some(&before) {
         return Err(nothing());
     }
-    // The block knows best where the files are, with which prefix they ever were installed.
-    let named = state::named(&before).map_err(damaged)?;
-    let mut files = named.as_deref().and_then(Path::parent).map(place::generations).unwrap_or_default();
-    // Earlier ones may have been kept elsewhere.
-    files.extend(place.generations());
-    files.sort_unstable();
-    files.dedup();
+    // The block has the path of the files, whatever prefix they were installed with.
+    let named = state::first_named_file(&before).map_err(damaged)?;
+    let home = named.as_deref().and_then(Path::parent).and_then(Path::parent);
+    let mut found = place.generations();
+    // Earlier installs may be in another directory.
+    let elsewhere = home.map(place::generations_in).unwrap_or_default();
+    let known: Vec<PathBuf> = found.own.iter().map(|(directory, _)| directory.clone()).collect();
+    let elsewhere = elsewhere.into_iter().filter(|directory| !known.contains(directory));
+    let elsewhere = place::Generations::new(elsewhere, &place.parameters);
+    found.own.extend(elsewhere.own);
+    found.foreign.extend(elsewhere.foreign);
+    let mut left: Vec<String> = found.foreign.into_values().collect();
     if !options.dry_run {
         match &text {
             Some(text) => put(&place.parameters, text)?,
             None => {
-                fs::remove_file(&place.parameters).map_err(|cause| WorkflowError::write(&place.parameters, cause))?
+                // A link to it stays.
+                let file = place.parameters.canonicalize().unwrap_or(place.parameters.clone());
+                fs::remove_file(&file).map_err(|cause| WorkflowError::write(&file, cause))?;
             }
         }
-        for directory in &files {
-            place::remove(directory)?;
+        for (directory, installed) in &found.own {
+            left.extend(place::remove(directory, installed)?);
         }
     }
-    Ok(Undone { parameters: place.parameters, removed: text.is_none(), files })
+    let files = found.own.into_iter().map(|(directory, _)| directory).collect();
+    Ok(Undone { parameters: place.parameters, removed: text.is_none(), files, left })
 }
 
-/// Refuses a tuning that was not made for this Open MPI; says what is worth knowing of one that was.
-fn suits(published: &Published, openmpi: &Installation) -> Result<Vec<String>, WorkflowError> {
-    let Published { findings, manifest, validation, run, .. } = published;
+/// Refuses a tuning for another Open MPI, and one without effect.
+fn refuse_unsuitable(published: &Published, openmpi: &Installation) -> Result<(), WorkflowError> {
+    let Published { findings, run, .. } = published;
     let shown = run.path().display();
     let refuse = |why: String| Err(WorkflowError::Input(why));
     if findings.simulated {
         return refuse(format!("the times of {shown} are simulated: its rules say nothing about any real machine"));
     }
-    let release = Release::of(openmpi.version).map_err(RunnerError::from)?;
+    let release = Release::from_version(openmpi.version).map_err(RunnerError::from)?;
     if release != findings.release {
         return refuse(format!(
-            "the tuning of {shown} was made for Open MPI {}, and {} is {}: the same rules mean something else there. Tune \
-             with that one: collrules tune --mpirun {}",
+            "the tuning of {shown} was made for Open MPI {}, and {} is {}, where other algorithms and defaults have other \
+             times: `collrules port {shown} --to {1}` measures again there",
             findings.release,
             openmpi.prefix.display(),
             openmpi.version,
-            openmpi.prefix.join("bin/mpirun").display(),
         ));
     }
-    if findings.changes_nothing() {
-        return refuse(format!("{shown} leaves everything to the builtin: there is nothing to install"));
+    if published.changes_nothing() {
+        return refuse(format!("{shown} leaves everything to the default: there is nothing to install"));
     }
-    let mut notes = Vec::new();
-    match manifest.as_ref().map(|manifest| manifest.survey.version) {
+    Ok(())
+}
+
+/// Returns doubts about a tuning that may be harmful or outdated, in sentences. Refuses one that may be harmful, unless
+/// forced.
+fn accept_doubts(published: &Published, openmpi: &Installation, force: bool) -> Result<Vec<String>, WorkflowError> {
+    let doubts = doubts(published);
+    if !doubts.is_empty() && !force {
+        return Err(WorkflowError::Input(format!("{} --force installs it anyway", doubts.join(" "))));
+    }
+    let mut notes = doubts;
+    match published.manifest.as_ref().map(|manifest| manifest.survey.version) {
         Some(version) if version != openmpi.version => notes.push(format!(
             "It was measured on {version}, and this is {}: `collrules drift` shows whether its times still hold.",
             openmpi.version
         )),
-        Some(_) => {}
-        None => notes.push("It rests on what others measured, on a system that is not known.".to_owned()),
-    }
-    match validation {
-        Some(validation) if validation.loses() => {
-            notes.push(
-                "Fresh launches showed calls that it makes slower: `collrules validate --repair` helps.".to_owned(),
-            );
-        }
-        Some(_) => {}
-        None => notes.push(format!(
-            "It was not compared with the builtin in fresh launches: `collrules validate {shown}` does that."
-        )),
+        _ => {}
     }
     Ok(notes)
 }
 
-/// The files of a tuning, if they are what was decided, and this Open MPI takes them.
-fn contents(published: &Published, openmpi: &Installation) -> Result<BTreeMap<&'static str, Vec<u8>>, WorkflowError> {
-    let Published { run, findings, .. } = published;
-    let behaviour = Behaviour::of(openmpi.version).map_err(RunnerError::from)?;
-    let tuning = published.tuning();
-    let read = |name: &str| fs::read(run.file(name)).map_err(|cause| WorkflowError::open(&run.file(name), cause));
-    let changed = |name: &str| {
-        WorkflowError::Input(format!(
-            "{} is not what the run decided: somebody changed it, or its proof failed. `collrules analyze {}` and `collrules \
-             verify` make it good",
-            run.file(name).display(),
-            run.path().display(),
-        ))
-    };
-    let mut contents = BTreeMap::from([(rundir::FINDINGS, read(rundir::FINDINGS)?)]);
-    if tuning.rules.is_some() {
-        let bytes = read(rundir::RULES)?;
-        if verify::in_force(&run.file(rundir::RULES), &bytes, &behaviour)?.to_table() != findings.table {
-            return Err(changed(rundir::RULES));
-        }
-        contents.insert(rundir::RULES, bytes);
+/// Lists reasons not to install a tuning here, in whole sentences.
+fn doubts(published: &Published) -> Vec<String> {
+    let Published { manifest, validation, run, .. } = published;
+    let shown = run.path().display();
+    let mut doubts = Vec::new();
+    match validation {
+        Some(validation) if validation.loses() => doubts.push(format!(
+            "{shown} makes calls slower, as fresh launches showed: `collrules validate --repair {shown}` removes these \
+             rules."
+        )),
+        Some(_) if published.is_confirmed() => {}
+        Some(_) => doubts.push(format!(
+            "{shown} is NOT CONFIRMED: fresh launches did not confirm all of its rules. `collrules validate --repair \
+             {shown}` compares them again."
+        )),
+        None => doubts.push(format!(
+            "{shown} is NOT CONFIRMED: it was not compared with the default in fresh launches. `collrules validate \
+             {shown}` does that."
+        )),
     }
-    if tuning.han.is_some() {
-        let bytes = read(rundir::HAN)?;
-        let is_decided = match han::load(&bytes, &behaviour) {
-            han::Load::Accepted(read) => Handover::of_han(&read.to_table()) == findings.handover,
-            _ => false,
-        };
-        if !is_decided {
-            return Err(changed(rundir::HAN));
-        }
-        contents.insert(rundir::HAN, bytes);
+    match manifest {
+        Some(manifest) => doubts.extend(other_machine(manifest)),
+        None => doubts.push(format!("{shown} was made from timings of others, on an unknown system.")),
     }
-    Ok(contents)
+    doubts
 }
 
-/// The tuning with its files in another directory.
-fn tuning(published: &Published, files: &Path) -> Result<Tuning, WorkflowError> {
-    let at = |name: &str| {
-        let path = files.join(name);
-        path.to_str().map(str::to_owned).ok_or_else(|| {
-            WorkflowError::Usage(format!("{} is not UTF-8, so that no setting can name it", path.display()))
-        })
+/// A sentence if a run was measured on other hosts, with other processors.
+fn other_machine(manifest: &Manifest) -> Option<String> {
+    let here = manifest::host();
+    let short = |name: &str| name.split('.').next().unwrap_or_default().to_owned();
+    let host = short(here.get("Host")?);
+    let measured = manifest.host.get("Host").into_iter().chain(&manifest.survey.hosts);
+    let same_kind = here.get("Processor").is_some_and(|processor| manifest.host.get("Processor") == Some(processor));
+    if same_kind || measured.into_iter().any(|name| short(name) == host) {
+        return None;
+    }
+    let unknown = "an unknown host".to_owned();
+    let there = manifest.host.get("Host").unwrap_or(&unknown);
+    Some(format!("It was measured on another machine: {there} and {host} have different processors."))
+}
+
+/// The tuning with its files at their destination, if they are as decided, and this Open MPI accepts them.
+fn tuning(published: &Published, openmpi: &Installation, files: &Path) -> Result<Tuning, WorkflowError> {
+    let Published { run, findings, .. } = published;
+    let missing = || WorkflowError::open(&run.file(rundir::RULES), io::ErrorKind::NotFound.into());
+    let behaviour = Behaviour::from_version(openmpi.version).map_err(RunnerError::from)?;
+    let tuning = published.tuning.as_ref().ok_or_else(missing)?.read_as(&behaviour)?;
+    if let Some(name) = tuning.differs_from(findings) {
+        return Err(WorkflowError::Input(format!(
+            "{} is not what the run decided: it was changed, or its proof failed. `collrules analyze {}` writes it \
+             again, and `collrules verify` checks it",
+            run.file(name).display(),
+            run.path().display(),
+        )));
+    }
+    if files.to_str().is_none() {
+        let shown = files.display();
+        return Err(WorkflowError::Usage(format!("{shown} is not UTF-8, so no setting can name a file in it")));
+    }
+    Ok(published.add_settings(tuning).moved(files, rundir::RULES, rundir::HAN))
+}
+
+/// The files to install, by name: the findings, and those that settings name.
+fn contents(published: &Published, tuning: &Tuning) -> Result<BTreeMap<&'static str, Vec<u8>>, WorkflowError> {
+    let path = published.run.file(rundir::FINDINGS);
+    let findings = fs::read(&path).map_err(|cause| WorkflowError::open(&path, cause))?;
+    let settings = tuning.settings();
+    let is_named = |name: &str| name != rundir::RULES || settings.get(RULES_FILE).is_some();
+    let comments = conduct::comments(&published.findings);
+    let mark = |name: &str, text: &[u8]| match std::str::from_utf8(text) {
+        Ok(text) if name == rundir::RULES => {
+            confirmation::mark(text, !published.is_confirmed(), &comments).into_bytes()
+        }
+        Ok(text) => confirmation::mark(text, !published.is_confirmed(), &[]).into_bytes(),
+        Err(_) => text.to_vec(),
     };
-    let Tuning { rules, han, pins } = published.tuning();
-    Ok(Tuning {
-        rules: rules.map(|_| at(rundir::RULES)).transpose()?,
-        han: han.map(|_| at(rundir::HAN)).transpose()?,
-        pins,
-    })
+    let files = tuning.files().filter(|(name, ..)| is_named(name)).map(|(name, _, text)| (name, mark(name, text)));
+    Ok(files.chain([(rundir::FINDINGS, findings)]).collect())
 }
 
 /// The lines between the markers.
-fn block(published: &Published, tuning: &Tuning) -> Result<Vec<String>, WorkflowError> {
+fn block(published: &Published, settings: &JobSettings) -> Result<Vec<String>, WorkflowError> {
     let run = plain::line(&published.run.absolute().display().to_string());
     let mut lines = vec![
         format!("# Made for Open MPI {} in {run}", published.findings.release),
         format!("# Installed {} by {TOOL}", manifest::now()),
     ];
-    lines.extend(tuning.mca_lines()?);
+    lines.extend(settings.mca_lines()?);
     Ok(lines)
-}
-
-/// SHA-256, as `sha256sum` prints it.
-fn digest(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn read(path: &Path) -> Result<Option<Vec<u8>>, WorkflowError> {
@@ -259,12 +299,17 @@ fn read(path: &Path) -> Result<Option<Vec<u8>>, WorkflowError> {
     }
 }
 
-/// Writes the parameter file whole or not at all.
+/// Writes the parameter file whole or not at all; in place if it has hard links, which would keep the old text.
 fn put(path: &Path, text: &[u8]) -> Result<(), WorkflowError> {
-    let directory = path.parent().unwrap_or(Path::new("/"));
-    let written = match path.exists() {
-        true => rundir::replace(path, text),
-        false => fs::create_dir_all(directory).and_then(|()| rundir::put_new(path, text)),
+    let written = match fs::metadata(path) {
+        Ok(found) if found.nlink() > 1 => fs::write(path, text),
+        Ok(_) => rundir::replace(path, text),
+        Err(_) => {
+            // The target of a dangling link is created.
+            let target = fs::read_link(path).map_or(path.to_owned(), |target| path.with_file_name("").join(target));
+            let directory = target.parent().unwrap_or(Path::new("/"));
+            fs::create_dir_all(directory).and_then(|()| rundir::put_new(&target, text))
+        }
     };
     written.map_err(|cause| WorkflowError::write(path, cause))
 }

@@ -1,36 +1,41 @@
-//! Where the files of an installation go.
+//! Files and directories of an installation.
 //!
-//! Each install has a directory of its own, and the parameter file names it: ranks of a job that is starting read the old
-//! file or the new one, and never one that is changed under their eyes.
+//! Each install has a directory of its own, and the parameter file names it: ranks of a starting job read the old file
+//! or the new one, and never one that changes meanwhile.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
-use collrules_record::installed::{INSTALLED, Installation};
+use collrules_record::digest;
+use collrules_record::installed::{FORMAT, INSTALLED, Installation, Installed};
 use collrules_record::manifest;
 use collrules_record::options::Installing;
 use collrules_record::rundir::{self, FINDINGS, HAN, RULES};
 
 use crate::error::WorkflowError;
 
-/// Where things go.
-pub(super) struct Place {
+/// Destination of an install.
+pub(super) struct InstallPlace {
     /// The parameter file.
     pub(super) parameters: PathBuf,
     /// The directory of the installs.
     home: PathBuf,
 }
 
-impl Place {
+impl InstallPlace {
     pub(super) fn new(options: &Installing, openmpi: &Installation) -> Result<Self, WorkflowError> {
         if options.user {
             let parameters = of_user().ok_or_else(|| WorkflowError::Usage("HOME is not set".to_owned()))?;
             return Ok(Self { home: parameters.with_file_name("collrules"), parameters });
         }
         let parameters = openmpi.parameters();
+        if let Some(named) = options.openmpi.as_deref().filter(|_| !options.yes) {
+            refuse_elsewhere(named, openmpi, &parameters)?;
+        }
         let home = match &options.prefix {
             Some(prefix) => shared(prefix)?.join(name(&openmpi.prefix)),
             None => parameters.with_file_name("collrules"),
@@ -38,23 +43,91 @@ impl Place {
         Ok(Self { home, parameters })
     }
 
-    /// A directory for a new install.
+    /// Directory of a new install.
     pub(super) fn generation(&self) -> PathBuf {
         rundir::unused(&self.home, &manifest::stamp())
     }
 
-    /// All installs, oldest first.
-    pub(super) fn generations(&self) -> Vec<PathBuf> {
-        generations_in(&self.home)
+    /// All installs for the parameter file, oldest first, and those for other ones.
+    pub(super) fn generations(&self) -> Generations {
+        Generations::new(generations_in(&self.home), &self.parameters)
     }
 
-    /// Removes all earlier installs but the one before this, which jobs that are starting may still read.
-    pub(super) fn sweep(&self, now: &Path) -> Result<(), WorkflowError> {
-        let mut earlier = self.generations();
-        earlier.retain(|directory| directory != now);
+    /// Removes earlier installs for the parameter file except the previous one, which starting jobs may still read.
+    /// Describes those that it leaves.
+    pub(super) fn sweep(&self, now: &Path) -> Result<Vec<String>, WorkflowError> {
+        let mut earlier = self.generations().own;
+        earlier.retain(|(directory, _)| directory != now);
         earlier.pop();
-        earlier.iter().try_for_each(|directory| remove(directory))
+        let mut left = Vec::new();
+        for (directory, installed) in &earlier {
+            left.extend(remove(directory, installed)?);
+        }
+        Ok(left)
     }
+}
+
+/// The installs in a directory.
+#[derive(Default)]
+pub(super) struct Generations {
+    /// Those made for the parameter file according to `installed.json`, oldest first.
+    pub(super) own: Vec<(PathBuf, Installed)>,
+    /// Those for another parameter file, and those whose `installed.json` cannot be read, with the reason to leave them.
+    pub(super) foreign: BTreeMap<PathBuf, String>,
+}
+
+impl Generations {
+    pub(super) fn new(directories: impl IntoIterator<Item = PathBuf>, parameters: &Path) -> Self {
+        let mut found = Self::default();
+        for directory in directories {
+            match rundir::read_json_file::<Installed>(&directory.join(INSTALLED), FORMAT) {
+                Ok(installed) if same_file(&installed.parameters, parameters) => found.own.push((directory, installed)),
+                Ok(installed) => {
+                    let why = format!(
+                        "{} stays: it was installed for {}.",
+                        directory.display(),
+                        installed.parameters.display()
+                    );
+                    found.foreign.insert(directory, why);
+                }
+                Err(cause) => {
+                    let why = format!("{} stays: {cause}.", directory.display());
+                    found.foreign.insert(directory, why);
+                }
+            }
+        }
+        found
+    }
+}
+
+/// Returns true if two paths name one file, even if it does not exist.
+fn same_file(one: &Path, other: &Path) -> bool {
+    one == other || resolved(one) == resolved(other)
+}
+
+/// A path without links, as far as it exists.
+fn resolved(path: &Path) -> PathBuf {
+    match (path.canonicalize(), path.parent(), path.file_name()) {
+        (Ok(real), ..) => real,
+        (Err(_), Some(parent), Some(name)) => resolved(parent).join(name),
+        _ => path.to_owned(),
+    }
+}
+
+/// Refuses a parameter file outside of the named installation: a user who names a private directory does not expect
+/// changes to the system's file.
+fn refuse_elsewhere(named: &Path, openmpi: &Installation, parameters: &Path) -> Result<(), WorkflowError> {
+    let (prefix, file) = (resolved(&openmpi.prefix), resolved(parameters));
+    if file.starts_with(&prefix) {
+        return Ok(());
+    }
+    Err(WorkflowError::Input(format!(
+        "the Open MPI of {} reads {}, which is not below {}: every job that reads that file would change. --yes writes \
+         there, and --user to your own file",
+        named.display(),
+        file.display(),
+        prefix.display(),
+    )))
 }
 
 /// The parameter file of the user.
@@ -68,43 +141,52 @@ pub(super) fn shared(prefix: &Path) -> Result<PathBuf, WorkflowError> {
     Ok(prefix.join("share/collrules"))
 }
 
-/// What the directory of an installation is called there: `opt-openmpi-5.0.7`.
+/// Returns the name of an installation's directory below a shared prefix: `opt-openmpi-5.0.7`. A hyphen within the name
+/// of a directory is written `%2D`, so that no two installations share one.
 fn name(prefix: &Path) -> String {
-    let words: Vec<String> =
-        prefix.components().skip(1).map(|part| part.as_os_str().to_string_lossy().into_owned()).collect();
-    words.join("-")
-}
-
-/// All installs beside the one in this directory, itself included, oldest first.
-pub(super) fn generations(directory: &Path) -> Vec<PathBuf> {
-    directory.parent().map(generations_in).unwrap_or_default()
+    let word = |part: Component<'_>| -> String {
+        let escaped = |byte: &u8| match byte {
+            b'-' | b'%' | 0..=b' ' | 127.. => format!("%{byte:02X}"),
+            _ => char::from(*byte).to_string(),
+        };
+        part.as_os_str().as_bytes().iter().map(escaped).collect()
+    };
+    prefix.components().skip(1).map(word).collect::<Vec<_>>().join("-")
 }
 
 /// All installs in a directory, oldest first.
 pub(super) fn generations_in(home: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(home).into_iter().flatten().flatten().map(|entry| entry.path());
-    // Only what says of itself that it is one.
-    entries.filter(|path| path.join(INSTALLED).is_file()).collect::<BTreeSet<_>>().into_iter().collect()
+    // Only directories that declare it. A link belongs to another installation.
+    let is_install = |path: &PathBuf| !path.is_symlink() && path.join(INSTALLED).is_file();
+    entries.filter(is_install).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// Removes an install. What else somebody put there stays.
-pub(super) fn remove(directory: &Path) -> Result<(), WorkflowError> {
-    for name in [RULES, HAN, FINDINGS, INSTALLED] {
+/// Removes the files of an install if they are unchanged. Other files stay, and are named.
+pub(super) fn remove(directory: &Path, installed: &Installed) -> Result<Vec<String>, WorkflowError> {
+    let mut left = Vec::new();
+    for name in [RULES, HAN, FINDINGS] {
         let path = directory.join(name);
-        match fs::remove_file(&path) {
-            Err(cause) if cause.kind() != std::io::ErrorKind::NotFound => {
+        match (fs::read(&path), installed.files.get(name)) {
+            (Ok(bytes), Some(written)) if digest(&bytes) == *written => {
+                fs::remove_file(&path).map_err(|cause| WorkflowError::write(&path, cause))?;
+            }
+            (Ok(_), _) => left.push(format!("{} stays: it was changed since it was installed.", path.display())),
+            (Err(cause), Some(_)) if cause.kind() != std::io::ErrorKind::NotFound => {
                 return Err(WorkflowError::write(&path, cause));
             }
-            _ => {}
+            (Err(_), _) => {}
         }
     }
-    // Both fail where something else is in there.
+    let path = directory.join(INSTALLED);
+    fs::remove_file(&path).map_err(|cause| WorkflowError::write(&path, cause))?;
+    // Both fail if there are other files.
     let _ = fs::remove_dir(directory);
     let _ = directory.parent().map(fs::remove_dir);
-    Ok(())
+    Ok(left)
 }
 
-/// The part of a path that keeps other users from reading it.
+/// The part of a path that other users cannot read.
 pub(super) fn unreadable(file: &Path) -> Option<String> {
     let closed = |path: &&Path| {
         let wanted = if *path == file { 0o4 } else { 0o1 };
@@ -112,8 +194,28 @@ pub(super) fn unreadable(file: &Path) -> Option<String> {
     };
     let path = file.ancestors().filter(|path| path.exists()).find(closed)?;
     Some(format!(
-        "Other users cannot read {}, since {} is closed to them; Open MPI ignores the file there without a word.",
+        "Other users cannot read {}, since {} is closed to them; Open MPI silently ignores the file for them.",
         file.display(),
         path.display()
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_installations_share_a_directory() {
+        let names = [
+            "/opt/openmpi/5.0",
+            "/opt/openmpi-5.0",
+            "/opt-openmpi/5.0",
+            "/opt/openmpi%2D5.0",
+            "/opt/a-/b",
+            "/opt/a/-b",
+        ];
+        let names: BTreeSet<String> = names.iter().map(|prefix| name(Path::new(prefix))).collect();
+        assert_eq!(names.len(), 6, "{names:?}");
+        assert!(names.contains("opt-openmpi-5.0") && names.contains("opt-openmpi%2D5.0"));
+    }
 }

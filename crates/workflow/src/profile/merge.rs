@@ -1,20 +1,22 @@
-//! What ranks left behind, as the profile of the job.
+//! Profile of a job, from the records of its ranks.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::profile::rank::{self, RankCalls, RankRecord};
 use collrules_record::profile::sizes::step;
-use collrules_record::profile::{Activity, Calls, Communicator, Each, FORMAT, Group, Mode, Profile, Sampled, Spread};
+use collrules_record::profile::{
+    Activity, Calls, Communicator, CommunicatorGroup, Each, FORMAT, Mode, Profile, Sampled, Spawned, Spread,
+};
 use collrules_record::{Bytes, Layout, Nodes, Ranks, Seconds};
 use collrules_rules::Operation;
 
-/// Tells groups of processes apart: members, size, whether it is between groups.
+/// Identity of a group of processes: members, size, and true if it is between groups.
 type Identity = (u64, u32, bool);
 
-/// What tells entries apart: communicator, operation, mode, whether sizes share it, size.
-type Key = (usize, Operation, Mode, bool, u64);
+/// Key of an entry: communicator, operation, mode, true if sizes share it, size.
+type EntryKey = (usize, Operation, Mode, bool, u64);
 
-fn identity(group: &rank::Group) -> Identity {
+fn identity(group: &rank::ProcessGroup) -> Identity {
     (group.members, group.size, group.between_groups)
 }
 
@@ -24,7 +26,10 @@ fn seconds(nanoseconds: u64) -> Seconds {
 
 /// The profile of a job by the records of its ranks, of which there is at least one.
 pub(super) fn merged(records: &[RankRecord], command: &[String], started: String, exit_code: i32) -> Profile {
-    let ranks = records.iter().map(|record| record.ranks).max().unwrap_or(0);
+    let (records, spawned) = numbered(records);
+    let first_of_spawned = spawned.first().map_or(u32::MAX, |world| world.first);
+    let own = || records.iter().filter(|record| record.rank < first_of_spawned);
+    let ranks = own().map(|record| record.ranks).max().unwrap_or(0);
     let by_rank: BTreeMap<u32, &RankRecord> = records.iter().map(|record| (record.rank, record)).collect();
     let hosts: BTreeMap<u32, &str> = by_rank.iter().map(|(rank, record)| (*rank, record.host.as_str())).collect();
     let (communicators, places) = communicators(&by_rank, &hosts);
@@ -39,7 +44,9 @@ pub(super) fn merged(records: &[RankRecord], command: &[String], started: String
         library: first.map(|record| record.library.clone()).unwrap_or_default(),
         started,
         ranks: Ranks(ranks),
-        nodes: nodes(hosts.values().copied()),
+        nodes: nodes(hosts.range(..first_of_spawned).map(|(_, host)| *host)),
+        started_processes: records.iter().map(|record| record.started).fold(0, u64::saturating_add),
+        spawned,
         wall,
         missing: (0..ranks).filter(|rank| !by_rank.contains_key(rank)).collect(),
         unfinished: all.clone().filter(|record| !record.finalized).map(|record| record.rank).collect(),
@@ -52,12 +59,42 @@ pub(super) fn merged(records: &[RankRecord], command: &[String], started: String
     }
 }
 
+/// The records with the ranks of spawned worlds numbered after those of the first world, and these worlds. Groups of
+/// different worlds stay different.
+fn numbered(records: &[RankRecord]) -> (Vec<RankRecord>, Vec<Spawned>) {
+    let mut worlds: BTreeMap<(bool, &str), Vec<&RankRecord>> = BTreeMap::new();
+    for record in records {
+        worlds.entry((record.spawned, &record.job)).or_default().push(record);
+    }
+    let (mut all, mut spawned, mut first) = (Vec::new(), Vec::new(), 0u32);
+    for (place, of_world) in worlds.into_values().enumerate() {
+        let size = of_world.iter().map(|record| record.ranks).max().unwrap_or(0);
+        if place > 0 {
+            spawned.push(Spawned { first, ranks: Ranks(size), seen: of_world.len() as u32 });
+        }
+        // Multiplying by an odd number keeps different values different.
+        let mark = (place as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        for record in of_world {
+            let mut record = record.clone();
+            record.rank = record.rank.saturating_add(first);
+            for group in record.groups.iter_mut().filter(|group| group.members != 0 && place > 0) {
+                group.members = (group.members ^ mark).max(1);
+                let runs = group.ranks.iter_mut().flatten();
+                runs.for_each(|(start, _, _)| *start = start.saturating_add(first));
+            }
+            all.push(record);
+        }
+        first = first.saturating_add(size);
+    }
+    (all, spawned)
+}
+
 fn nodes<'a>(hosts: impl Iterator<Item = &'a str>) -> Nodes {
     let hosts: Vec<&str> = hosts.collect();
     Layout::Block.nodes(&hosts, Ranks(hosts.len() as u32))
 }
 
-fn activity(of_ranks: impl Iterator<Item = rank::Activity>) -> Activity {
+fn activity(of_ranks: impl Iterator<Item = rank::RankActivity>) -> Activity {
     let mut sum = Activity::default();
     for one in of_ranks {
         sum.rank_calls += one.calls;
@@ -66,17 +103,17 @@ fn activity(of_ranks: impl Iterator<Item = rank::Activity>) -> Activity {
     sum
 }
 
-/// The numbers of runs.
+/// The numbers in these runs.
 fn members(runs: &[(u32, u32, u32)]) -> impl Iterator<Item = u32> {
     runs.iter().flat_map(|(first, step, count)| (0..*count).map(move |place| first + step * place))
 }
 
-/// Groups by what distinguishes communicators for tuning, and the place of each.
+/// Groups by their properties for tuning, with an index for each group.
 fn communicators(
     records: &BTreeMap<u32, &RankRecord>,
     hosts: &BTreeMap<u32, &str>,
 ) -> (Vec<Communicator>, BTreeMap<Identity, usize>) {
-    let mut known: BTreeMap<Identity, Vec<(&RankRecord, &rank::Group)>> = BTreeMap::new();
+    let mut known: BTreeMap<Identity, Vec<(&RankRecord, &rank::ProcessGroup)>> = BTreeMap::new();
     for record in records.values() {
         for group in &record.groups {
             known.entry(identity(group)).or_default().push((record, group));
@@ -107,19 +144,19 @@ fn communicators(
         });
         places.insert(identity, place);
         let communicator = &mut found[place];
-        communicator.groups.push(Group {
+        communicator.groups.push(CommunicatorGroup {
             name: seen.iter().map(|(_, group)| group.name.clone()).find(|name| !name.is_empty()).unwrap_or_default(),
             communicators: seen.iter().map(|(_, group)| group.communicators).max().unwrap_or(0),
             ranks: runs,
         });
-        // Who is told apart by the size alone, who is missing, and who was cut short, says nothing of the others.
+        // Records that are merged by size alone, missing or incomplete allow no conclusion about other ranks.
         let whole = hash != 0 && seen.len() == size as usize && seen.iter().all(|(record, _)| record.finalized);
         compare(communicator, &seen, whole);
         if !whole {
             unknown.insert(place);
         }
     }
-    // What one group shows to differ, others cannot mend; what is not known of one is not known of all.
+    // A difference in one group holds for all, and an unknown in one group makes the property unknown.
     for (place, communicator) in found.iter_mut().enumerate() {
         let Communicator { agree, disagree, .. } = communicator;
         agree.retain(|operation| !disagree.contains(operation) && !unknown.contains(&place));
@@ -127,12 +164,13 @@ fn communicators(
     (found, places)
 }
 
-/// Notes for which operations the ranks of a group passed the same.
-fn compare(communicator: &mut Communicator, seen: &[(&RankRecord, &rank::Group)], whole: bool) {
+/// Records for each operation whether the ranks of a group passed equal arguments.
+fn compare(communicator: &mut Communicator, seen: &[(&RankRecord, &rank::ProcessGroup)], whole: bool) {
     let operations: BTreeSet<Operation> =
         seen.iter().flat_map(|(_, group)| group.passed.iter().map(|(operation, _)| *operation)).collect();
     for operation in operations {
-        let passed = |group: &rank::Group| group.passed.iter().find(|(known, _)| *known == operation).map(|it| it.1);
+        let passed =
+            |group: &rank::ProcessGroup| group.passed.iter().find(|(known, _)| *known == operation).map(|it| it.1);
         let first = passed(seen[0].1);
         let same = seen.iter().all(|(_, group)| passed(group) == first);
         let list = match (whole, same) {
@@ -147,10 +185,10 @@ fn compare(communicator: &mut Communicator, seen: &[(&RankRecord, &rank::Group)]
 }
 
 fn calls(records: &BTreeMap<u32, &RankRecord>, places: &BTreeMap<Identity, usize>) -> Vec<Calls> {
-    let mut all: BTreeMap<Key, Calls> = BTreeMap::new();
+    let mut all: BTreeMap<EntryKey, Calls> = BTreeMap::new();
     for record in records.values() {
-        // The time of this rank in an entry, which may come from several groups.
-        let mut times: BTreeMap<Key, u64> = BTreeMap::new();
+        // The time of this rank in an entry, which may combine several groups.
+        let mut times: BTreeMap<EntryKey, u64> = BTreeMap::new();
         for one in &record.calls {
             let Some(place) = record.groups.get(one.group).and_then(|group| places.get(&identity(group))) else {
                 continue;
@@ -177,10 +215,65 @@ fn calls(records: &BTreeMap<u32, &RankRecord>, places: &BTreeMap<Identity, usize
             each.mean.0 += seconds(call.sum).0 / f64::from(call.ranks);
         }
     }
+    for (key, arrivals) in arrivals(records, places) {
+        if let Some(entry) = all.get_mut(&key) {
+            entry.arrivals = arrivals;
+        }
+    }
     all.into_values().collect()
 }
 
-/// A call of which ranks kept the time.
+/// The most calls of an entry of which the arrivals are kept, evenly spread over the run of the program.
+const MOST_ARRIVALS: usize = 32;
+
+/// The nanoseconds that ranks waited in the barrier before a call.
+struct Waits {
+    operation: Operation,
+    bytes: u64,
+    of_ranks: BTreeMap<u32, u64>,
+}
+
+/// The arrivals of ranks at the calls of each entry.
+fn arrivals(
+    records: &BTreeMap<u32, &RankRecord>,
+    places: &BTreeMap<Identity, usize>,
+) -> BTreeMap<EntryKey, Vec<Vec<Seconds>>> {
+    let mut members_of: BTreeMap<Identity, Vec<u32>> = BTreeMap::new();
+    let mut waits: BTreeMap<(Identity, u32), Waits> = BTreeMap::new();
+    for (rank, record) in records {
+        for group in record.groups.iter().filter(|group| group.members != 0) {
+            let runs = group.ranks.iter();
+            members_of.extend(runs.map(|runs| (identity(group), members(runs).collect())));
+        }
+        for call in &record.waits.calls {
+            let Some(group) = record.groups.get(call.group).filter(|group| group.members != 0) else { continue };
+            let (operation, bytes) = (call.operation, call.bytes);
+            let none = || Waits { operation, bytes, of_ranks: BTreeMap::new() };
+            let known = waits.entry((identity(group), call.turn)).or_insert_with(none);
+            // Threads called in another order, or ranks have parts of different sizes.
+            if (known.operation, known.bytes) == (operation, bytes) {
+                known.of_ranks.insert(*rank, call.time);
+            }
+        }
+    }
+    let mut all: BTreeMap<EntryKey, Vec<Vec<Seconds>>> = BTreeMap::new();
+    for ((identity, _), Waits { operation, bytes, of_ranks }) in waits {
+        let Some((members, place)) = members_of.get(&identity).zip(places.get(&identity)) else { continue };
+        let waits: Option<Vec<u64>> = members.iter().map(|rank| of_ranks.get(rank).copied()).collect();
+        let Some(waits) = waits else { continue };
+        // All leave the barrier together, so that the first one waits longest.
+        let longest = waits.iter().copied().max().unwrap_or_default();
+        let key = (*place, operation, Mode::Blocking, false, bytes);
+        all.entry(key).or_default().push(waits.into_iter().map(|wait| seconds(longest - wait)).collect());
+    }
+    for calls in all.values_mut() {
+        let every = calls.len().div_ceil(MOST_ARRIVALS).max(1);
+        *calls = calls.iter().step_by(every).cloned().collect();
+    }
+    all
+}
+
+/// A call with the times of its ranks.
 struct Together {
     operation: Operation,
     bytes: u64,
@@ -189,12 +282,12 @@ struct Together {
     sum: u64,
 }
 
-/// The entry of a call: sizes share none, since only those that have one to themselves are looked at.
-fn key(place: usize, call: &Together) -> Key {
+/// The entry of a call: only entries with a single size are compared.
+fn key(place: usize, call: &Together) -> EntryKey {
     (place, call.operation, Mode::Blocking, false, call.bytes)
 }
 
-/// The calls that all ranks of a group kept, and of which they passed the same.
+/// The calls that all ranks of a group recorded with equal arguments.
 fn kept_by_all(records: &BTreeMap<u32, &RankRecord>) -> impl Iterator<Item = (Identity, Together)> {
     let mut all: BTreeMap<(Identity, u32), Option<Together>> = BTreeMap::new();
     for record in records.values() {
@@ -235,7 +328,7 @@ fn add(entry: &mut Calls, one: &RankCalls) {
     entry.ignored_differ += counted(one.ignored_differ);
     entry.longest = Seconds(entry.longest.0.max(seconds(one.longest).0));
     if let Some((_, differs)) = one.root {
-        // Of every call all ranks know the root, so that each sees by itself whether it changes.
+        // All ranks know the root of every call, so each detects changes itself.
         entry.same_root = Some(entry.same_root.unwrap_or(true) && !differs);
     }
     let (calls, waiting, own) = one.sampled;

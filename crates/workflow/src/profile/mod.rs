@@ -1,21 +1,23 @@
-//! What a program calls: a user's own job with the profiling library in it, and what comes of it.
+//! Profile of a program's calls: runs a user's job with the profiling library, and merges its records.
 //!
 //! | module | job |
 //! |---|---|
 //! | here | the workflow |
-//! | `merge` | what ranks left behind, as the profile of the job |
+//! | `merge` | the profile of the job, from the records of its ranks |
 
 mod merge;
 
 use std::collections::BTreeMap;
 use std::env;
 use std::fs;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+use collrules_record::arrival::{ArrivalPattern, list_patterns};
 use collrules_record::findings::Findings;
 use collrules_record::manifest;
-use collrules_record::options::{Profiling, Request, Tuning};
-use collrules_record::profile::rank::{self, DIRECTORY, ENDING, FOREIGN, IMBALANCE, RankRecord};
+use collrules_record::options::{Profiling, TuneOptions};
+use collrules_record::profile::rank::{self, DIRECTORY, ENDING, FOREIGN, IMBALANCE, RankRecord, SESSION};
 use collrules_record::profile::weight::{COVERED, Weight, kept_to, weights as weights_of};
 use collrules_record::profile::{self, Profile};
 use collrules_record::rundir::{self, RunDir};
@@ -23,7 +25,7 @@ use collrules_record::{Manifest, Policy};
 use collrules_rules::Collective;
 use collrules_rules::words::{counted, plural};
 use collrules_runner::RunnerError;
-use collrules_runner::mpi::program::{PRELOAD, Program, run};
+use collrules_runner::mpi::program::{PRELOAD, UserJob, run};
 
 use crate::error::WorkflowError;
 use crate::session::Session;
@@ -31,23 +33,23 @@ use crate::session::Session;
 /// The name of the library.
 const LIBRARY: &str = "libcollrules_profile.so";
 
-/// Where ranks leave their records, in the directory of the profile.
+/// Directory for the records of ranks, in that of the profile.
 const RANKS: &str = "ranks";
 
-/// A job that was profiled.
+/// A profiled job.
 #[derive(Debug)]
 pub struct Profiled {
-    /// What it called.
+    /// Calls of the job.
     pub profile: Profile,
-    /// Where that is written down.
+    /// File of the profile.
     pub file: PathBuf,
-    /// The code that the job ended with.
+    /// Exit code of the job.
     pub code: i32,
 }
 
-/// Runs a job with the library in it, and writes its profile into a new directory.
+/// Runs a job with the library, and writes its profile into a new directory.
 pub fn profile(options: &Profiling, out: &Path, session: &mut Session<'_>) -> Result<Profiled, WorkflowError> {
-    let program = Program::new(&options.command)?;
+    let program = UserJob::new(&options.command)?;
     let library = library(options.library.as_deref())?;
     let directory = RunDir::prepare_derived(out)?;
     let file = directory.file(profile::FILE);
@@ -63,42 +65,44 @@ pub fn profile(options: &Profiling, out: &Path, session: &mut Session<'_>) -> Re
     Ok(Profiled { profile: seen.profile, file, code: seen.code })
 }
 
-/// A job to be run with the library in it.
+/// A job to run with the library.
 pub(crate) struct Watched<'a> {
-    pub(crate) program: &'a Program,
+    pub(crate) program: &'a UserJob,
     pub(crate) library: &'a Path,
     pub(crate) imbalance: Option<u32>,
 }
 
-/// The variables of ranks with the library in them, which leave their records in a directory.
+/// The environment of profiled ranks, which write their records to a directory.
 pub(crate) fn preloaded(library: &Path, ranks: &Path) -> BTreeMap<String, String> {
     let text = |path: &Path| path.to_string_lossy().into_owned();
     BTreeMap::from([(PRELOAD.to_owned(), text(library)), (DIRECTORY.to_owned(), text(ranks))])
 }
 
-/// What was seen of a job.
-pub(crate) struct Seen {
+/// Profile of a job, with its exit code.
+pub(crate) struct JobProfile {
     pub(crate) profile: Profile,
     pub(crate) code: i32,
 }
 
 impl Watched<'_> {
-    /// Runs the job. Ranks leave their records below the directory, and they are removed when they are read.
+    /// Runs the job. Ranks write their records below the directory, which are removed after reading.
     pub(crate) fn run(
         &self,
         directory: &RunDir,
         prepare: impl FnOnce(std::process::Command) -> Result<std::process::Command, WorkflowError>,
         session: &mut Session<'_>,
-    ) -> Result<Seen, WorkflowError> {
+    ) -> Result<JobProfile, WorkflowError> {
         let ranks = directory.absolute().join(RANKS);
-        fs::create_dir_all(&ranks).map_err(|cause| WorkflowError::write(&ranks, cause))?;
+        // Other users could write records of ranks there.
+        let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&ranks);
+        made.map_err(|cause| WorkflowError::write(&ranks, cause))?;
         let mut variables = preloaded(self.library, &ranks);
         if let Some(every) = self.imbalance {
             variables.insert(IMBALANCE.to_owned(), every.to_string());
         }
         let started = manifest::now();
         let mut command = prepare(self.program.command(&variables, &BTreeMap::new()))?;
-        // Who asks for the end asks the job as well: what it did until then is worth something.
+        // A request to end stops the job too: its calls until then are still useful.
         let code = match run(&mut command, &session.stop, None) {
             Ok(ended) => ended.map_or(0, |ended| ended.code()),
             Err(RunnerError::Interrupted) => 130,
@@ -111,52 +115,58 @@ impl Watched<'_> {
             return Err(WorkflowError::NoProfile { why, code });
         }
         let profile = merge::merged(&records, self.program.words(), started, code);
-        // What they hold is in the profile.
+        // The profile has their contents.
         let _ = fs::remove_dir_all(&ranks);
-        Ok(Seen { profile, code })
+        Ok(JobProfile { profile, code })
     }
 
-    /// Why no rank left anything.
+    /// Explains why no rank wrote a record.
     fn why_nothing(&self, ranks: &Path, code: i32) -> String {
         let foreign = files(ranks, FOREIGN).into_iter().next().and_then(|file| fs::read_to_string(file).ok());
         if let Some(library) = foreign {
             let library = library.lines().next().unwrap_or_default().to_owned();
             return format!(
-                "the program uses another MPI ({library}); collrules knows the calls of Open MPI alone: build the \
-                 program with Open MPI"
+                "the program uses another MPI ({library}); collrules supports only Open MPI: build the program with it"
             );
+        }
+        if !files(ranks, SESSION).is_empty() {
+            return "the program uses MPI sessions (MPI_Session_init) without MPI_Init, and their calls are not \
+                    counted"
+                .to_owned();
         }
         if let Some(file) = self.program.static_program() {
             return format!(
-                "{} is linked statically, and nothing can be preloaded into it: link it with Open MPI's shared \
+                "{} is linked statically, so the profiler cannot be preloaded: link it with Open MPI's shared \
                  libraries",
                 file.display()
             );
         }
         let failed = if code == 0 { String::new() } else { format!(" The job ended with exit code {code}.") };
         format!(
-            "no rank called MPI_Init with the library in it.{failed} Make sure that the program is an MPI program, that \
-             {} is at the same place on every node, and that every node can write to {}",
+            "no rank called MPI_Init with the library loaded.{failed} Make sure that the program is an MPI program, \
+             that {} is at the same place on every node, and that every node can write to {}",
             self.library.display(),
             ranks.display(),
         )
     }
 }
 
-/// The library: the one that is named, or the one beside the program or in the library directory beside it.
+/// The library: the named one, or the one next to the program or in the library directory next to it.
 pub(crate) fn library(named: Option<&Path>) -> Result<PathBuf, WorkflowError> {
     let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
     if let Some(named) = named {
         return match fs::metadata(named) {
             Ok(found) if found.is_file() => Ok(absolute(named.to_owned())),
-            Ok(_) => Err(WorkflowError::Input(format!("{} is no file: name {LIBRARY}", named.display()))),
+            Ok(_) => {
+                Err(WorkflowError::Input(format!("{} is not a file: give the path of {LIBRARY}", named.display())))
+            }
             Err(cause) => Err(WorkflowError::open(named, cause)),
         };
     }
     let program = env::current_exe().unwrap_or_default();
     let beside = program.parent().unwrap_or(Path::new("."));
     let above = beside.parent().unwrap_or(beside);
-    // As cargo builds it, and as it is installed: see `make install`.
+    // The places of a build by cargo and of `make install`.
     let places = [
         beside.to_owned(),
         beside.join("deps"),
@@ -174,10 +184,15 @@ fn files(directory: &Path, ending: &str) -> Vec<PathBuf> {
     entries.filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(ending))).collect()
 }
 
-/// What ranks left behind; what cannot be read is said and left out.
+/// Reads the records of ranks; reports and omits unreadable ones.
 fn records(ranks: &Path, session: &mut Session<'_>) -> Result<Vec<RankRecord>, WorkflowError> {
     let mut all = Vec::new();
+    let owner = |path: &Path| fs::symlink_metadata(path).map(|found| found.uid()).ok();
     for file in files(ranks, &format!(".{ENDING}")) {
+        if owner(&file) != owner(ranks) {
+            session.say(&format!("a rank's record is left out: {} belongs to another user", file.display()));
+            continue;
+        }
         match rundir::read_json_file::<RankRecord>(&file, rank::FORMAT) {
             Ok(record) => all.push(record),
             Err(error) => session.say(&format!("a rank's record is left out: {error}")),
@@ -186,7 +201,7 @@ fn records(ranks: &Path, session: &mut Session<'_>) -> Result<Vec<RankRecord>, W
     Ok(all)
 }
 
-/// What the reader of a profile has to know.
+/// Lists remarks for the reader of a profile.
 pub fn remarks(profile: &Profile) -> Vec<String> {
     let mut remarks = Vec::new();
     let named = |ranks: &[u32]| {
@@ -197,7 +212,7 @@ pub fn remarks(profile: &Profile) -> Vec<String> {
     };
     if !profile.missing.is_empty() {
         remarks.push(format!(
-            "{} left nothing: make sure that the library and the directory of the profile are at the same place on \
+            "{} left no record: make sure that the library and the directory of the profile are at the same place on \
              every node",
             named(&profile.missing)
         ));
@@ -208,8 +223,33 @@ pub fn remarks(profile: &Profile) -> Vec<String> {
             named(&profile.unfinished)
         ));
     }
-    if profile.calls.is_empty() {
+    let seen: u64 = profile.spawned.iter().map(|world| u64::from(world.seen)).sum();
+    let all: u64 = profile.spawned.iter().map(|world| u64::from(world.ranks.0)).sum();
+    let started = profile.started_processes.max(all);
+    if started > 0 {
+        let unseen = match started - seen.min(started) {
+            0 => String::new(),
+            unseen => format!(
+                " {unseen} of them left no record: make sure that they can reach the library and the directory of the \
+                 profile too",
+            ),
+        };
+        let part = match profile.spawned.len() {
+            0 => ".".to_owned(),
+            worlds => format!(", in {}; their calls are part of the profile.", counted(worlds, "world")),
+        };
+        let further = counted(started as usize, "further rank");
+        remarks.push(format!("the program started {further} by MPI_Comm_spawn{part}{unseen}"));
+    }
+    if profile.calls.is_empty() && profile.unfinished.is_empty() && profile.missing.is_empty() {
         remarks.push("the program called no collective".to_owned());
+    } else if profile.calls.is_empty() {
+        let how = profile.exit_code.filter(|code| *code != 0).map(|code| format!(" with exit code {code}"));
+        remarks.push(format!(
+            "no call of a collective was recorded: the job ended{}, and the last seconds of ranks that end by _exit, a \
+             signal or a crash are lost",
+            how.unwrap_or_default()
+        ));
     }
     remarks
 }
@@ -220,30 +260,43 @@ pub fn open(path: &Path) -> Result<Profile, WorkflowError> {
     let profile: Profile = rundir::read_json_file(&file, profile::FORMAT)?;
     if !profile.is_consistent() {
         return Err(WorkflowError::Input(format!(
-            "{} is damaged: it names communicators that it does not list; make the profile anew",
+            "{} is damaged: it names communicators that it does not list, or impossible times; make a new profile",
             file.display()
         )));
     }
     Ok(profile)
 }
 
-/// A profile with a factor, as in `profile.json:2.5`: how often the program runs, or how much it counts.
+/// Reads the arrivals of ranks in a profile for `--arrival`.
+pub fn read_arrivals(path: &Path) -> Result<Vec<ArrivalPattern>, WorkflowError> {
+    let arrivals = list_patterns([&open(path)?]);
+    if arrivals.is_empty() {
+        return Err(WorkflowError::Input(format!(
+            "{} does not say how late ranks were: profile the program with `collrules profile --imbalance=1`",
+            path.display()
+        )));
+    }
+    Ok(arrivals)
+}
+
+/// A profile with a factor, as in `profile.json:2.5`: number of runs, or weight.
 pub fn weighted(text: &str) -> Result<(PathBuf, f64), String> {
     let whole = || (PathBuf::from(text), 1.0);
     let Some((file, factor)) = text.rsplit_once(':').filter(|_| !Path::new(text).exists()) else { return Ok(whole()) };
     match factor.parse::<f64>() {
         Ok(factor) if factor.is_finite() && factor > 0.0 => Ok((PathBuf::from(file), factor)),
-        Ok(_) => Err(format!("a program cannot count {factor} times")),
+        Ok(_) => Err(format!("the weight of a program cannot be {factor}")),
         Err(_) => Ok(whole()),
     }
 }
 
-/// Sets a tuning on what programs call, and says what else they show.
-pub fn tune_for(
+/// Computes the time that programs spend in each cell, for a tuning with these options, and the arrivals of their ranks. Reports
+/// other findings of the profiles.
+pub fn weigh(
     profiles: &[(PathBuf, f64)],
-    tuning: &mut Tuning,
+    options: &TuneOptions,
     session: &mut dyn FnMut(&str),
-) -> Result<(), WorkflowError> {
+) -> Result<(Vec<Weight>, Vec<ArrivalPattern>), WorkflowError> {
     let read = profiles.iter().map(|(path, factor)| Ok((open(path)?, *factor)));
     let read: Vec<(Profile, f64)> = read.collect::<Result<_, WorkflowError>>()?;
     for ((path, _), (profile, _)) in profiles.iter().zip(&read) {
@@ -251,42 +304,46 @@ pub fn tune_for(
             session(&format!("{}: {remark}", path.display()));
         }
     }
-    tuning.grid.weights = weights_of(&read);
-    if tuning.grid.weights.is_empty() {
+    let weights = weights_of(&read);
+    if weights.is_empty() {
         return Err(WorkflowError::Usage(
-            "these programs call nothing that rules act on; `collrules profile show` says where their time goes"
+            "these programs make no calls that rules act on; `collrules profile show` shows where their time goes"
                 .to_owned(),
         ));
     }
-    let is_called = |named: &Collective| tuning.grid.weights.iter().any(|weight| weight.cell.collective == *named);
-    if let Some((collective, _)) = tuning.grid.only.iter().find(|(named, _)| !is_called(named)) {
+    let is_called = |named: &Collective| weights.iter().any(|weight| weight.cell.collective == *named);
+    if let Some((collective, _)) = options.grid.only.iter().find(|(named, _)| !is_called(named)) {
         return Err(WorkflowError::Usage(format!(
             "--only names an algorithm of {collective}, in which these programs spend no time: leave it out"
         )));
     }
-    let Policy { assumptions, .. } = tuning.policy;
+    let Policy { assumptions, .. } = options.policy;
     for assumption in kept_to(&read).into_iter().filter(|assumption| !assumptions.makes(*assumption)) {
         session(&format!(
-            "these programs keep to {assumption}: `--assume {assumption}` permits more choices, in rules that are then safe \
-             for programs that do so, and not for all"
+            "these programs keep to {assumption}: `--assume {assumption}` permits more algorithms; the rules are then \
+             safe only for programs that keep to it"
         ));
     }
     session(&format!(
-        "what is measured covers {:.0} % of the time in collectives on which rules can act, as far as it can be measured here",
+        "the measurements cover {:.0} % of the time in collectives that rules can act on and that can be measured here",
         100.0 * COVERED
     ));
-    Ok(())
-}
-
-/// What programs spend in the cells of a run that was tuned for them.
-pub(crate) fn weights(manifest: &Manifest) -> &[Weight] {
-    match &manifest.request {
-        Some(Request::Tune(tuning)) => &tuning.grid.weights,
-        _ => &[],
+    let arrivals = list_patterns(read.iter().map(|(profile, _)| profile));
+    if arrivals.is_empty() && options.validate {
+        session(
+            "the profile does not say how late ranks were (`collrules profile --imbalance=1` records it): rules are \
+             compared with one random rank late instead",
+        );
     }
+    Ok((weights, arrivals))
 }
 
-/// The findings of a run, to see what a program could gain from it.
+/// Returns the time that programs spend in the cells of a run that was tuned for them.
+pub(crate) fn weights(manifest: &Manifest) -> &[Weight] {
+    manifest.experiment.as_ref().map_or(&[], |experiment| &experiment.grid.weights)
+}
+
+/// The findings of a run, for an estimate of a program's gain.
 pub fn findings(run: &Path) -> Result<Findings, WorkflowError> {
     Ok(RunDir::derived(run)?.findings()?)
 }

@@ -1,4 +1,4 @@
-//! What a study compares, as people write it down.
+//! Definition of a study, from its file.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,17 +8,18 @@ use collrules_record::options::Budget;
 use collrules_record::rundir;
 use collrules_record::units::{Bytes, Ranks};
 use collrules_record::values::{self, MOST_LAUNCHES};
-use collrules_record::{Candidate, CandidateName};
+use collrules_record::{Arguments, Candidate, CandidateName};
 use collrules_rules::{Collective, Release};
 use collrules_runner::grid::named_candidates;
 use serde::Deserialize;
 
+use super::variant::{Named, Variant};
 use crate::error::WorkflowError;
 
-/// The file, as it stands.
+/// The contents of the file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct DefinitionFile {
     title: String,
     question: String,
     np: Vec<u32>,
@@ -35,6 +36,10 @@ struct Written {
     nodes: Vec<u32>,
     #[serde(default, rename = "map-by")]
     map_by: Vec<String>,
+    #[serde(default)]
+    roots: Vec<u32>,
+    #[serde(default)]
+    data: Vec<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -48,80 +53,34 @@ struct WrittenFigures {
     builtin: bool,
 }
 
-/// What is meant by it.
+/// Definition of a study with parsed values.
 #[derive(Clone, Debug)]
 pub(super) struct Definition {
     pub(super) title: String,
     pub(super) question: String,
     pub(super) ranks: Vec<Ranks>,
     pub(super) sizes: Vec<Bytes>,
-    /// Whether they are those of whole vectors.
+    /// True if the sizes are those of whole vectors.
     pub(super) vectors: bool,
     pub(super) launches: u32,
     pub(super) budget: Budget,
-    /// As people name them.
+    /// Algorithms by collective, as the user named them.
     pub(super) algorithms: BTreeMap<Collective, Vec<String>>,
     pub(super) over_ranks: Vec<Bytes>,
     pub(super) over_sizes: Vec<Ranks>,
     pub(super) builtin: bool,
-    /// The placements that are compared; none where mpirun's own is taken.
-    pub(super) places: Vec<Mapping>,
-    /// What others found to be the best class.
+    /// Variants to compare; none if there is one study.
+    pub(super) variants: Vec<Variant>,
+    /// Root and datatype of all calls, or of the variant if it has them.
+    pub(super) arguments: Arguments,
+    /// Best classes according to others.
     pub(super) claims: BTreeMap<Collective, Vec<Candidate>>,
 }
 
-/// How the ranks are spread over the hosts.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Mapping {
-    /// Evenly over so many of them.
-    Nodes(u32),
-    /// As mpirun maps them by this.
-    MapBy(&'static str),
-}
-
-/// What Open MPI maps ranks by.
-const MAPPINGS: [&str; 10] =
-    ["slot", "hwthread", "core", "l1cache", "l2cache", "l3cache", "numa", "socket", "package", "node"];
-
-impl Mapping {
-    /// In words.
-    pub(super) fn name(&self) -> String {
-        match self {
-            Self::Nodes(1) => "1 node".to_owned(),
-            Self::Nodes(nodes) => format!("{nodes} nodes"),
-            Self::MapBy(by) => format!("mapped by {by}"),
-        }
-    }
-
-    /// The same of ranks, as a part of a sentence.
-    pub(super) fn phrase(&self) -> String {
-        match self {
-            Self::Nodes(_) => format!("on {}", self.name()),
-            Self::MapBy(_) => self.name(),
-        }
-    }
-
-    /// The directory of its study.
-    pub(super) fn directory(&self) -> String {
-        match self {
-            Self::Nodes(nodes) => format!("nodes-{nodes}"),
-            Self::MapBy(by) => format!("map-by-{by}"),
-        }
-    }
-
-    /// What mpirun is told to map by.
-    pub(super) fn mapping(&self, ranks: Ranks) -> String {
-        match self {
-            Self::Nodes(nodes) => format!("ppr:{}:node", ranks.0 / nodes),
-            Self::MapBy(by) => (*by).to_owned(),
-        }
-    }
-}
-
-/// Launches where nobody says otherwise: six medians are the fewest that have a 95 % interval.
+/// Default number of launches: six medians are the smallest number with a 95 % interval.
 const LAUNCHES: u32 = 6;
 
-/// Whether a file is a table of timings. What reads as a definition, or is called one, is none.
+/// Returns true if a file is a table of timings, and neither has the contents nor the name of a definition.
 pub(super) fn is_table(path: &Path) -> Result<bool, WorkflowError> {
     if path.extension().is_some_and(|extension| extension == "toml") {
         return Ok(false);
@@ -142,14 +101,14 @@ fn refused(path: &Path, why: &str) -> WorkflowError {
 }
 
 impl Definition {
-    /// Whether reference algorithms are among what it compares, so that what messages take is of interest.
+    /// Returns true if it compares reference algorithms, so that times of messages are needed.
     pub(super) fn has_references(&self) -> bool {
         let is_reference =
             |name: &String| matches!(CandidateName::read(name), CandidateName::Complete(Candidate::Reference(_)));
         self.algorithms.values().flatten().any(is_reference)
     }
 
-    /// What the algorithms are in a release, each once. `path` is where they are written down.
+    /// Returns the candidates of a release for the named algorithms, each once. `path` is the file that names them.
     pub(super) fn candidates(
         &self,
         path: &Path,
@@ -166,7 +125,7 @@ impl Definition {
 }
 
 fn parse(text: &str) -> Result<Definition, String> {
-    let written: Written = toml::from_str(text).map_err(|error| error.to_string())?;
+    let written: DefinitionFile = toml::from_str(text).map_err(|error| error.to_string())?;
     let mut algorithms: BTreeMap<Collective, Vec<String>> = BTreeMap::new();
     for (name, named) in &written.algorithms {
         let collective: Collective = parsed(name, "algorithms")?;
@@ -214,7 +173,8 @@ fn parse(text: &str) -> Result<Definition, String> {
         (text, None) => ("sizes", text.as_deref().unwrap_or("1:1M")),
     };
     let sizes = values::sizes(text).map_err(|why| format!("{key}: {why}"))?;
-    let places = places(&written.nodes, &written.map_by)?;
+    let named = Named { nodes: &written.nodes, map_by: &written.map_by, roots: &written.roots, data: &written.data };
+    let variants = named.read(algorithms.keys().copied())?;
     let figures = &written.figures;
     Ok(Definition {
         title: written.title,
@@ -228,30 +188,10 @@ fn parse(text: &str) -> Result<Definition, String> {
         over_ranks: figures.over_ranks.iter().map(|size| parsed(size, "over_ranks")).collect::<Result<_, _>>()?,
         over_sizes: ranks(&figures.over_sizes, "over_sizes")?,
         builtin: figures.builtin,
-        places,
+        variants,
+        arguments: Arguments::default(),
         claims,
     })
-}
-
-fn places(nodes: &[u32], map_by: &[String]) -> Result<Vec<Mapping>, String> {
-    if !nodes.is_empty() && !map_by.is_empty() {
-        return Err(
-            "nodes and map-by: a study compares either numbers of nodes or mappings; name one of them".to_owned()
-        );
-    }
-    if nodes.contains(&0) {
-        return Err("nodes: 0 nodes have no ranks".to_owned());
-    }
-    let mapping = |text: &String| {
-        let known = MAPPINGS.into_iter().find(|known| known == text);
-        let known = known.ok_or_else(|| format!("map-by: `{text}` is none of {}", MAPPINGS.join(", ")))?;
-        Ok(Mapping::MapBy(known))
-    };
-    let mut places: Vec<Mapping> = nodes.iter().map(|nodes| Mapping::Nodes(*nodes)).collect();
-    places.extend(map_by.iter().map(mapping).collect::<Result<Vec<_>, String>>()?);
-    let twice = places.iter().enumerate().find(|(at, place)| places[..*at].contains(place));
-    twice.map_or(Ok(()), |(_, place)| Err(format!("{} is named twice", place.name())))?;
-    Ok(places)
 }
 
 fn parsed<T: FromStr<Err: ToString>>(text: &str, key: &str) -> Result<T, String> {
@@ -285,7 +225,7 @@ mod tests {
         let long = "chan:long".parse().expect("a candidate");
         assert_eq!(one, BTreeMap::from([(Collective::Bcast, vec![tuned[0], tuned[1], long])]));
         for (named, what) in [
-            ("'builtin', '0'", "beside the builtin"),
+            ("'builtin', '0'", "in addition to the default"),
             ("'oak'", "no bcast algorithm `oak`"),
             ("'chan:oak'", "no reference algorithm"),
         ] {
@@ -307,8 +247,8 @@ mod tests {
             ("np =", "n =", "unknown field `n`"),
             ("title", "launches = 1\ntitle", "launches: one launch"),
             ("title", "launches = 4294967295\ntitle", "launches: 4294967295 is more than"),
-            ("title", "sizes = '9:1'\ntitle", "sizes: 9B is larger"),
-            ("title", "vectors = '9:1'\ntitle", "vectors: 9B is larger"),
+            ("title", "sizes = '9:1'\ntitle", "sizes: 9 B is larger"),
+            ("title", "vectors = '9:1'\ntitle", "vectors: 9 B is larger"),
             ("title", "vectors = '8'\nsizes = '8'\ntitle", "sizes and vectors: a study has"),
         ] {
             let error = parse(&SMALL.replacen(from, to, 1)).expect_err(what);

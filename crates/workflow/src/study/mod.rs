@@ -3,50 +3,58 @@
 //! | module | job |
 //! |---|---|
 //! | `between` | sizes between those of a definition, where classes cross |
-//! | `definition` | what is compared, as people write it down |
-//! | `scope` | what of a run the study is about |
-//! | `written` | what it leaves behind |
+//! | `definition` | the definition's file |
+//! | `scope` | the cells and candidates of a run that the study reports |
+//! | `written` | its output files |
 //! | `one` | a study on the ranks as mpirun places them |
 //! | `table` | a study of what others measured |
-//! | `placements` | the same on several placements, and a page that compares them |
+//! | `times` | the source of its times |
+//! | `variant` | what is varied beside algorithms |
+//! | `variants` | the same in several variants, and a page that compares them |
 
 mod between;
 mod definition;
 mod one;
-mod placements;
 mod scope;
 mod table;
+mod times;
+mod variant;
+mod variants;
 mod written;
 
 use collrules_record::options::Studying;
 
+use self::times::{Measurements, Times};
 pub use self::written::{README, STUDY, Studied, TIMES};
 use crate::error::WorkflowError;
 use crate::session::Session;
 
-/// Measures what a definition asks for, or takes it from a run, and writes the study.
+/// Measures a definition, or reads its measurements from a run, and writes the study.
 pub fn study(options: &Studying, session: &mut Session<'_>) -> Result<Studied, WorkflowError> {
     if definition::is_table(&options.definition)? {
         refuse_measuring(options)?;
         return table::study(options, None, &options.definition, session);
     }
     let definition = definition::read(&options.definition)?;
-    if let Some(path) = table::named(options) {
-        return table::study(options, Some(&definition), &path, session);
-    }
+    let measurements = match Times::read(options) {
+        Times::Table(path) => return table::study(options, Some(&definition), &path, session),
+        Times::Own(measurements) => measurements,
+    };
     if options.release.is_some() {
-        return Err(WorkflowError::Usage("--release is for tables: a run and a job know their own".to_owned()));
+        return Err(WorkflowError::Usage("--release is for tables; a run and a job know their release".to_owned()));
     }
-    // A run directory has one placement.
-    let is_one = |run: &std::path::PathBuf| !placements::are_in(run, &definition);
-    if definition.places.is_empty() || options.run.as_ref().is_some_and(is_one) {
-        one::one(options, &definition, session).map(|(_, studied)| studied)
+    let varies = match &measurements {
+        Measurements::Earlier(directory) => variants::are_in(directory, &definition),
+        Measurements::New => !definition.variants.is_empty(),
+    };
+    if varies {
+        variants::study(options, &definition, &measurements, session)
     } else {
-        placements::study(options, &definition, session)
+        one::run_definition(options, &definition, &measurements, session)
     }
 }
 
-/// What asks for measurements beside a table.
+/// Refuses options that ask for measurements next to a table.
 fn refuse_measuring(options: &Studying) -> Result<(), WorkflowError> {
     let asked = [
         ("--run", options.run.is_some()),

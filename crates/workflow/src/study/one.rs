@@ -1,60 +1,140 @@
-//! A study on the ranks as mpirun places them.
+//! A study with ranks placed by mpirun.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use collrules_record::CandidateName;
+use collrules_record::experiment::{Experiment, Grid};
 use collrules_record::findings::Criteria;
-use collrules_record::options::{self, Studying, Tuning};
+use collrules_record::options::{RefinementOptions, Request, Studying};
 use collrules_record::plan::{CellPlan, Plan};
-use collrules_record::rundir::RunDir;
+use collrules_record::rundir::{self, RunDir};
 use collrules_record::study::Study;
 use collrules_record::units::Ranks;
-use collrules_record::{Candidate, Manifest};
+use collrules_record::{Candidate, Cell, DataType, Manifest, Seconds};
 use collrules_report::study::{About, MeasuredBy};
 use collrules_rules::{Collective, deploy};
-use collrules_runner::RunnerError;
 use collrules_runner::grid::known_release;
+use collrules_runner::{RunnerError, separate};
 use collrules_tuner::{Observations, fit_patterns};
 
 use super::between;
 use super::definition::Definition;
 use super::scope::Scope;
-use super::written::{Studied, refuse_occupied, write};
-use crate::campaign::{Begin, measure};
+use super::times::Measurements;
+use super::written::{Averages, Studied, refuse_occupied, write};
+use crate::campaign::{Measurement, prepare_on, survey};
 use crate::error::WorkflowError;
 use crate::session::Session;
 use crate::start::oversubscribes;
 
+/// The seed of random orders.
+pub(super) const SEED: u64 = 1;
+
 /// The directory of the measurements.
 pub(super) const RUN: &str = "run";
 
-/// Measures what a definition asks for, or takes it from a run, and writes the study.
-pub(super) fn one(
-    options: &Studying,
-    definition: &Definition,
-    session: &mut Session<'_>,
-) -> Result<(Study, Studied), WorkflowError> {
-    refuse_occupied(&options.out, definition.algorithms.keys().copied())?;
-    let (run, manifest, scope) = match &options.run {
-        Some(path) => taken(path, options, definition)?,
-        None => measured(options, definition, session)?,
-    };
-    let found = found(&run, &manifest, &scope)?;
-    let about = about(options, definition, &manifest, &scope, &found, session);
-    let studied = write(options, &found, &about)?;
-    Ok((found, studied))
+/// Source of the times of a study.
+pub(super) enum StudySource {
+    /// An earlier run.
+    Taken(Box<(RunDir, Manifest, Scope)>),
+    /// A new or resumed run.
+    Begun(Box<(Measurement, Scope)>),
 }
 
-/// What a run holds of what is defined, which has to be all of it.
-fn taken(path: &Path, options: &Studying, definition: &Definition) -> Result<(RunDir, Manifest, Scope), WorkflowError> {
+impl StudySource {
+    /// The number of launches.
+    pub(super) fn launches(&self) -> u32 {
+        match self {
+            Self::Taken(_) => 0,
+            Self::Begun(begun) => separate::starts(&begun.0.manifest.plan).len() as u32,
+        }
+    }
+
+    /// Measures up to this number of launches.
+    pub(super) fn take_turn(&mut self, launches: u32, session: &mut Session<'_>) -> Result<(), WorkflowError> {
+        match self {
+            Self::Taken(_) => Ok(()),
+            Self::Begun(begun) => begun.0.take_turn(launches, session),
+        }
+    }
+}
+
+/// Measures a definition, or reads its measurements from a run, and writes the study.
+pub(super) fn run_definition(
+    options: &Studying,
+    definition: &Definition,
+    measurements: &Measurements,
+    session: &mut Session<'_>,
+) -> Result<Studied, WorkflowError> {
+    refuse(options, definition)?;
+    let mut source = begin(options, definition, measurements, SEED, session)?;
+    if let StudySource::Begun(begun) = &mut source {
+        begun.0.grid(session)?;
+    }
+    finish(options, definition, source, session).map(|(_, _, studied)| studied)
+}
+
+/// Refuses a directory that already has a study.
+pub(super) fn refuse(options: &Studying, definition: &Definition) -> Result<(), WorkflowError> {
+    refuse_occupied(&options.out, definition.algorithms.keys().copied())
+}
+
+/// Opens the run of a definition, or begins one with random orders from this seed, without measuring.
+pub(super) fn begin(
+    options: &Studying,
+    definition: &Definition,
+    measurements: &Measurements,
+    seed: u64,
+    session: &mut Session<'_>,
+) -> Result<StudySource, WorkflowError> {
+    Ok(match measurements {
+        Measurements::Earlier(path) => StudySource::Taken(Box::new(reuse_run(path, options, definition)?)),
+        Measurements::New => StudySource::Begun(Box::new(begun(options, definition, seed, session)?)),
+    })
+}
+
+/// Measures between the sizes of the definition, and writes the study.
+pub(super) fn finish(
+    options: &Studying,
+    definition: &Definition,
+    source: StudySource,
+    session: &mut Session<'_>,
+) -> Result<(Study, RunDir, Studied), WorkflowError> {
+    let (run, manifest, scope) = match source {
+        StudySource::Taken(taken) => *taken,
+        StudySource::Begun(begun) => {
+            let (mut measured, mut scope) = *begun;
+            let run = measured.run().clone();
+            if options.refine > 0 {
+                let found = |manifest: &Manifest, scope: &Scope| read_study(&run, manifest, scope);
+                between::measured(&mut measured, &mut scope, session, found)?;
+            }
+            (run, measured.manifest, scope)
+        }
+    };
+    let found = read_study(&run, &manifest, &scope)?;
+    let about = about(options, definition, &manifest, &scope, &found, session);
+    let averages = if options.osu_files { averages(&run, &manifest)? } else { Averages::new() };
+    let studied = write(options, &found, &about, &averages)?;
+    Ok((found, run, studied))
+}
+
+/// Opens a run with the scope of the study; refuses one that lacks a part of the definition.
+fn reuse_run(
+    path: &Path,
+    options: &Studying,
+    definition: &Definition,
+) -> Result<(RunDir, Manifest, Scope), WorkflowError> {
     let run = RunDir::open(path)?;
     let manifest = run.manifest()?;
     let release = known_release(&manifest.survey)?;
-    let mut scope = Scope::of(&options.ranks, definition, &options.definition, &manifest, release)?;
+    let mut scope = Scope::new(&options.ranks, definition, &options.definition, &manifest, release)?;
     let lacking = scope.lacking(&manifest.plan);
     if !lacking.is_empty() {
         return Err(WorkflowError::Input(format!(
-            "{} lacks what {} asks for: {}. Measure it without --run, or name the communicators that are there with --np",
+            "{} lacks what {} asks for: {}. Measure it without --run, or name the communicators that the run has with \
+             --np",
             path.display(),
             options.definition.display(),
             lacking.join("; "),
@@ -66,7 +146,7 @@ fn taken(path: &Path, options: &Studying, definition: &Definition) -> Result<(Ru
     Ok((run, manifest, scope))
 }
 
-/// What was measured between the sizes of a run.
+/// Reads the plans that were measured between the sizes of a run.
 fn refinements(run: &RunDir) -> Result<Vec<Plan>, WorkflowError> {
     let mut plans = Vec::new();
     while let Some(plan) = run.refinement(plans.len() as u32 + 1)? {
@@ -75,8 +155,27 @@ fn refinements(run: &RunDir) -> Result<Vec<Plan>, WorkflowError> {
     Ok(plans)
 }
 
-/// The study of what a run holds.
-fn found(run: &RunDir, manifest: &Manifest, scope: &Scope) -> Result<Study, WorkflowError> {
+/// The mean over calls and ranks of every candidate of a run, including those measured by another one.
+fn averages(run: &RunDir, manifest: &Manifest) -> Result<Averages, WorkflowError> {
+    let mut sums: BTreeMap<(Cell, Candidate), (f64, f64)> = BTreeMap::new();
+    for sample in run.samples()?.samples(&run.file(rundir::SAMPLES))? {
+        let (sum, count) = sums.entry((sample.cell, sample.candidate)).or_default();
+        *sum += sample.mean.0;
+        *count += 1.0;
+    }
+    let between = refinements(run)?;
+    for planned in manifest.plan.cells.iter().chain(between.iter().flat_map(|plan| &plan.cells)) {
+        for shared in &planned.shared {
+            if let Some(by) = sums.get(&(planned.cell, shared.measured_as)).copied() {
+                sums.entry((planned.cell, shared.candidate)).or_insert(by);
+            }
+        }
+    }
+    Ok(sums.into_iter().map(|(point, (sum, count))| (point, Seconds(sum / count))).collect())
+}
+
+/// The study of a run.
+fn read_study(run: &RunDir, manifest: &Manifest, scope: &Scope) -> Result<Study, WorkflowError> {
     let failed = WorkflowError::analysis(run.path().display());
     let samples = run.samples()?;
     let observations = Observations::from_samples(&samples.text).map_err(&failed)?;
@@ -84,7 +183,7 @@ fn found(run: &RunDir, manifest: &Manifest, scope: &Scope) -> Result<Study, Work
     let wanted = |cell, candidate| scope.wants(cell, candidate);
     let order = manifest.plan.placement.layout.order(&manifest.survey.hosts);
     let mut hosts: Vec<String> = order.into_iter().map(|rank| manifest.survey.hosts[rank].clone()).collect();
-    // Ranks beyond the slots of the only host are on it as well.
+    // Ranks beyond the slots of a single host are on it too.
     if let Some(host) = hosts.first().cloned().filter(|first| hosts.iter().all(|host| host == first)) {
         hosts.resize(hosts.len().max(manifest.plan.ranks.0 as usize), host);
     }
@@ -97,19 +196,22 @@ fn found(run: &RunDir, manifest: &Manifest, scope: &Scope) -> Result<Study, Work
     collrules_tuner::study(&observations, &patterns, &planned, placement, wanted, release, criteria).map_err(failed)
 }
 
-/// Measures what is defined, as far as there are slots for it.
-fn measured(
+/// Begins a run of the definition, limited by the slots.
+fn begun(
     options: &Studying,
     definition: &Definition,
+    seed: u64,
     session: &mut Session<'_>,
-) -> Result<(RunDir, Manifest, Scope), WorkflowError> {
+) -> Result<(Measurement, Scope), WorkflowError> {
     let wanted = if options.ranks.is_empty() { &definition.ranks } else { &options.ranks };
     let mut ranks = wanted.clone();
-    let survey = session.start(&options.system)?.survey;
-    // Before anything is measured: what is wrong with the definition is said with its name.
-    definition.candidates(&options.definition, known_release(&survey)?)?;
+    let out = options.out.join(RUN);
+    let started = survey(&options.system, &out, session)?;
+    let release = started.release;
+    // Before anything is measured: errors in the definition are reported with its path.
+    definition.candidates(&options.definition, release)?;
     if !oversubscribes(options.system.oversubscribe) {
-        let slots = survey.slots();
+        let slots = started.survey.slots();
         ranks.retain(|ranks| *ranks <= slots);
         let beyond = wanted.iter().filter(|ranks| **ranks > slots).min();
         if let Some(wanted) = beyond.filter(|_| ranks.is_empty() || !options.ranks.is_empty()) {
@@ -120,41 +222,40 @@ fn measured(
                 .say(&format!("communicators of more than {slots} ranks are left out, since there are {slots} slots"));
         }
     }
-    let begin = Begin::New { tuning: tuning(options, definition, ranks)?, out: options.out.join(RUN) };
-    let mut measured = measure(&begin, session)?;
-    let (run, release) = (measured.run().clone(), known_release(&survey)?);
-    let mut scope = Scope::of(&options.ranks, definition, &options.definition, &measured.manifest, release)?;
-    if options.refine > 0 {
-        between::measured(&mut measured, &mut scope, session, |manifest, scope| found(&run, manifest, scope))?;
-    }
-    Ok((run, measured.manifest, scope))
+    let experiment = Experiment { seed, ..experiment(options, definition, &ranks) };
+    let measured = prepare_on(started, experiment, Request::Study, &out, session)?;
+    let scope = Scope::new(&options.ranks, definition, &options.definition, &measured.manifest, release)?;
+    Ok((measured, scope))
 }
 
-/// What is measured for a study.
-fn tuning(options: &Studying, definition: &Definition, ranks: Vec<Ranks>) -> Result<Tuning, WorkflowError> {
+/// Builds the experiment of a study.
+fn experiment(options: &Studying, definition: &Definition, ranks: &[Ranks]) -> Experiment {
     let named = |(collective, names): (&Collective, &Vec<String>)| {
         let collective = *collective;
         names.iter().map(move |name| (collective, CandidateName::read(name))).collect::<Vec<_>>()
     };
-    // It compares what is chosen: nothing is validated, or given up for being slow; and what is refined are crossings of
+    // It compares chosen algorithms: nothing is validated or dropped for being slow, and refinement is for crossings of
     // classes, not of choices.
-    let mut tuning: Tuning =
-        options::read(["--keep-slow", "--refine=0", "--no-validate"]).map_err(WorkflowError::Usage)?;
-    tuning.grid.collectives = definition.algorithms.keys().copied().collect();
-    tuning.grid.ranks = ranks.into();
-    tuning.grid.sizes.clone_from(&definition.sizes);
-    tuning.grid.vectors = definition.vectors;
-    tuning.grid.only = definition.algorithms.iter().flat_map(named).collect();
-    tuning.grid.patterns = definition.has_references();
-    tuning.grid.max_memory = options.max_memory;
-    tuning.refinement.rounds = options.refine;
-    tuning.budget = options.budget.unwrap_or(definition.budget);
-    tuning.launches = options.launches.unwrap_or(definition.launches);
-    tuning.system.clone_from(&options.system);
-    Ok(tuning)
+    let collectives: Vec<Collective> = definition.algorithms.keys().copied().collect();
+    let grid = Grid {
+        vectors: definition.vectors,
+        only: definition.algorithms.iter().flat_map(named).collect(),
+        // The cost of an operation is timed with integers.
+        patterns: definition.has_references() && definition.arguments.data == DataType::Int,
+        arguments: definition.arguments,
+        max_memory: options.max_memory,
+        ..Grid::new(&collectives, ranks, &definition.sizes)
+    };
+    Experiment {
+        budget: options.budget.unwrap_or(definition.budget),
+        launches: options.launches.unwrap_or(definition.launches),
+        keep_slow: true,
+        refinement: RefinementOptions { rounds: options.refine, ..RefinementOptions::NONE },
+        ..Experiment::new(grid, options.system.clone())
+    }
 }
 
-/// A command line, as it can be typed again.
+/// A command line in a form that can be typed again.
 pub(super) fn typed(command: &[String]) -> String {
     let words = command.iter().skip(1).map(|word| deploy::quoted(word));
     std::iter::once("collrules".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
@@ -168,7 +269,7 @@ fn about<'a>(
     found: &Study,
     session: &Session<'_>,
 ) -> About<'a> {
-    // Where none of those that are to be drawn could be measured, the largest that was stands for them.
+    // If none of the sizes to draw could be measured, the largest measured size replaces them.
     let mut over_sizes: Vec<Ranks> =
         definition.over_sizes.iter().copied().filter(|ranks| scope.ranks.contains(ranks)).collect();
     if over_sizes.is_empty() && !definition.over_sizes.is_empty() {
@@ -187,7 +288,7 @@ fn about<'a>(
     }
 }
 
-/// What the reader should know beside the numbers: the user's note, and what is missing.
+/// Lists remarks for the reader in addition to the numbers: the user's note, and missing parts.
 fn remarks(
     options: &Studying,
     definition: &Definition,
@@ -202,8 +303,8 @@ fn remarks(
     let listed = |ranks: &[&Ranks]| ranks.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     if !beyond.is_empty() {
         remarks.push(format!(
-            "The definition also asks for communicators of {} ranks, which were left out: there are {slots} slots, and more \
-             ranks than slots would show the operating system's scheduler rather than the algorithms.",
+            "The definition also asks for communicators of {} ranks, which were left out: there are {slots} slots, and \
+             times of oversubscribed ranks show the operating system's scheduler, not the algorithms.",
             listed(&beyond),
         ));
     }
@@ -212,11 +313,18 @@ fn remarks(
         remarks
             .push(format!("The definition also asks for communicators of {others} ranks, which --np leaves out here."));
     }
+    let arguments = manifest.plan.arguments;
+    if arguments.root > 0 {
+        remarks.push(format!("Rank {} is the root of all calls.", arguments.root));
+    }
+    if arguments.data != DataType::Int {
+        remarks.push(format!("Reductions are of {}.", arguments.data.mpi()));
+    }
     let wanted = manifest.plan.cells.iter().map(|planned| planned.cell);
     let wanted = wanted.filter(|cell| scope.wants(*cell, Candidate::Builtin)).count();
     if found.cells.len() < wanted {
         remarks.push(format!(
-            "The run has times for {} of the {wanted} cells that the definition asks for.",
+            "The run has times for {} of the {wanted} sizes that the definition asks for.",
             found.cells.len()
         ));
     }

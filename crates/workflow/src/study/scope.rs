@@ -1,4 +1,4 @@
-//! What of a run a study is about: all that its definition asks for and nothing else.
+//! Scope of a study within a run: exactly the cells and candidates of its definition.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -19,14 +19,14 @@ pub(super) struct Scope {
     vectors: bool,
     candidates: BTreeMap<Collective, Vec<Candidate>>,
     release: Release,
-    /// Measured between the sizes that are asked for.
+    /// Cells measured between the sizes of the definition.
     refined: BTreeSet<Cell>,
 }
 
 impl Scope {
-    /// What is asked for of what the plan of a run holds. Communicators of more ranks than there were slots may be
-    /// missing unless the command line names them.
-    pub(super) fn of(
+    /// Returns the scope in the plan of a run. Communicators of more ranks than there were slots may be missing unless
+    /// the command line names them.
+    pub(super) fn new(
         named: &[Ranks],
         definition: &Definition,
         path: &Path,
@@ -49,7 +49,7 @@ impl Scope {
         })
     }
 
-    /// What is asked for of what others measured, who had the slots that they needed.
+    /// Returns the scope in measurements of others, who had enough slots.
     pub(super) fn of_others(
         named: &[Ranks],
         definition: &Definition,
@@ -66,7 +66,7 @@ impl Scope {
         })
     }
 
-    /// Reports these as well, which lie between the sizes that are asked for, if they have all that is named.
+    /// Adds these cells between the sizes of the definition to the scope, if they have all named candidates.
     pub(super) fn refine(&mut self, cells: &[CellPlan]) {
         let whole = |planned: &&CellPlan| {
             let named = self.candidates.get(&planned.cell.collective).map_or(&[][..], Vec::as_slice);
@@ -77,7 +77,7 @@ impl Scope {
         self.refined.extend(cells.iter().filter(whole).map(|planned| planned.cell).collect::<Vec<_>>());
     }
 
-    /// All candidates that are asked for.
+    /// All candidates of the definition.
     pub(super) fn candidates(&self) -> impl Iterator<Item = (Collective, Candidate)> {
         let of = |(collective, named): (&Collective, &Vec<Candidate>)| {
             let collective = *collective;
@@ -86,7 +86,7 @@ impl Scope {
         self.candidates.iter().flat_map(of)
     }
 
-    /// All cells that are asked for.
+    /// All cells of the definition.
     pub(super) fn cells(&self) -> BTreeSet<Cell> {
         let on = |collective: Collective, ranks: Ranks| {
             self.sizes(collective, ranks).into_iter().map(move |bytes| Cell { collective, ranks, bytes })
@@ -98,25 +98,25 @@ impl Scope {
         self.candidates.keys().flat_map(of).collect()
     }
 
-    /// The message sizes that are asked for.
+    /// The message sizes of the definition.
     fn sizes(&self, collective: Collective, ranks: Ranks) -> Vec<Bytes> {
         Cell::sizes(collective, ranks, &self.sizes, self.vectors)
     }
 
-    /// Whether the study reports a candidate in a cell.
+    /// Returns true if the study reports a candidate in a cell.
     pub(super) fn wants(&self, cell: Cell, candidate: Candidate) -> bool {
         let Some(candidates) = self.candidates.get(&cell.collective) else { return false };
         let sized = self.sizes(cell.collective, cell.ranks).contains(&cell.bytes) || self.refined.contains(&cell);
         let named = match candidate {
             Candidate::Tuned(_) | Candidate::Reference(_) => candidates.contains(&candidate),
-            // Who serves in place of coll/tuned is a part of what the builtin is.
+            // A component that runs in place of coll/tuned is a part of the builtin.
             Candidate::Builtin | Candidate::Component(_) => true,
             Candidate::Han(_) | Candidate::Rules | Candidate::Mockup(_) => false,
         };
         sized && named && self.ranks.contains(&cell.ranks)
     }
 
-    /// What a plan lacks of all this, in words. Cells that it names as not measurable are not lacking.
+    /// Lists the parts of the scope that a plan lacks, in words. Cells that it names as not measurable are not lacking.
     pub(super) fn lacking(&self, plan: &Plan) -> Vec<String> {
         self.candidates.iter().flat_map(|(collective, named)| self.lacking_of(plan, *collective, named)).collect()
     }
@@ -135,13 +135,13 @@ impl Scope {
         let no_ranks: Vec<Ranks> = self.ranks.iter().copied().filter(none).collect();
         let mut lacking = Vec::new();
         if !no_ranks.is_empty() {
-            lacking.push(format!("{collective} on {} ranks", listed(&no_ranks)));
+            lacking.push(format!("{collective} on {} ranks", join_items(&no_ranks)));
         }
         for ranks in self.ranks.iter().filter(|ranks| !no_ranks.contains(ranks)) {
             let mut sizes = self.sizes(collective, *ranks);
             sizes.retain(|bytes| missing(*ranks, *bytes));
             if !sizes.is_empty() {
-                lacking.push(format!("{collective} on {ranks} ranks at {}", listed(&sizes)));
+                lacking.push(format!("{collective} of {} on {ranks} ranks", join_items(&sizes)));
             }
         }
         for candidate in named.iter().copied() {
@@ -150,13 +150,13 @@ impl Scope {
                 planned.candidates.contains(&candidate) || shared()
             });
             if !held {
-                lacking.push(format!("{collective} by {}", candidate_name(self.release, collective, candidate)));
+                lacking.push(format!("{collective} with {}", candidate_name(self.release, collective, candidate)));
             }
         }
         lacking
     }
 }
 
-fn listed(items: &[impl ToString]) -> String {
+fn join_items(items: &[impl ToString]) -> String {
     items.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }

@@ -1,34 +1,24 @@
-//! A study of what others measured: a table of timings, or an imported run.
+//! A study of timings by others: a table, or an imported run.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use collrules_import as import;
-use collrules_record::findings::Criteria;
+use collrules_record::findings::{Criteria, Statistic};
 use collrules_record::options::Studying;
-use collrules_record::rundir::RunDir;
 use collrules_record::study::Study;
 use collrules_record::units::{Bytes, Ranks};
-use collrules_record::{Candidate, Cell, Placement};
+use collrules_record::{Candidate, Cell, Placement, Seconds};
 use collrules_report::study::{About, MeasuredBy, candidate_name};
 use collrules_rules::Collective;
 
 use super::definition::Definition;
 use super::one::typed;
 use super::scope::Scope;
-use super::written::{Studied, refuse_occupied, write};
+use super::written::{Averages, Studied, refuse_occupied, write};
 use crate::analyze::{Source, TABLE_RELEASE};
 use crate::error::WorkflowError;
 use crate::session::Session;
-
-/// The table or imported run that `--run` names, if it does.
-pub(super) fn named(options: &Studying) -> Option<PathBuf> {
-    let is_others = |path: &&PathBuf| {
-        let imported = || RunDir::open(path).and_then(|run| run.is_imported());
-        path.is_file() || path.is_dir() && imported().unwrap_or(false)
-    };
-    options.run.as_ref().filter(is_others).cloned()
-}
 
 /// Studies what a definition asks for of it; without one, all of it.
 pub(super) fn study(
@@ -41,7 +31,7 @@ pub(super) fn study(
         true => Source::of_run(path, session)?.0,
         false => {
             let release = options.release.unwrap_or(TABLE_RELEASE);
-            Source::of_table(path, import::Options::of(release), session)?
+            Source::of_table(path, import::Options::new(release), session)?
         }
     };
     source.name = path.file_name().map_or_else(|| source.name.clone(), |name| name.to_string_lossy().into_owned());
@@ -52,7 +42,7 @@ pub(super) fn study(
         Some(scope) => scope.wants(cell, candidate),
         None => options.ranks.is_empty() || options.ranks.contains(&cell.ranks),
     };
-    // Nobody says what stands for what, nor where the ranks were.
+    // A table has neither shared candidates nor placements of ranks.
     let (planned, placement) = (Vec::new(), Placement::default());
     let criteria = Criteria::default();
     let found = collrules_tuner::study(&source.observations, &[], &planned, &placement, wanted, release, criteria)
@@ -62,7 +52,17 @@ pub(super) fn study(
         Some(definition) => refuse_occupied(&options.out, definition.algorithms.keys().copied())?,
         None => refuse_occupied(&options.out, found.cells.iter().map(|cell| cell.cell.collective))?,
     }
-    write(options, &found, &about)
+    write(options, &found, &about, &averages(&source, &found))
+}
+
+/// The times of a table that are averages over ranks.
+fn averages(source: &Source, found: &Study) -> Averages {
+    let is_average = source.observations.statistic() == Statistic::RankAverage;
+    let times = found
+        .cells
+        .iter()
+        .flat_map(|cell| cell.points.iter().map(|point| ((cell.cell, point.candidate), Seconds(point.time.point))));
+    times.filter(|_| is_average).collect()
 }
 
 fn about<'a>(
@@ -94,8 +94,8 @@ fn about<'a>(
         None => About {
             title: format!("The timings of {}", source.name),
             question:
-                "Which algorithm is the fastest, where, and how do times grow? The times were read from a table that \
-                       others measured; nothing is known of them but what it says."
+                "Which algorithm is the fastest, where, and how do times grow? The times come from a table that others \
+                 measured; nothing else is known of them."
                     .to_owned(),
             origin,
             remarks,
@@ -118,7 +118,7 @@ fn typical(found: &Study) -> Vec<Bytes> {
     picked
 }
 
-/// What the definition asks for and the table lacks.
+/// Lists the parts of the definition that the table lacks.
 fn missing(scope: &Scope, found: &Study) -> Vec<String> {
     let has = |collective: Collective, candidate: Candidate| {
         let own = found.cells.iter().filter(|cell| cell.cell.collective == collective);
@@ -128,7 +128,7 @@ fn missing(scope: &Scope, found: &Study) -> Vec<String> {
         .candidates()
         .filter(|(collective, candidate)| !has(*collective, *candidate))
         .map(|(collective, candidate)| {
-            format!("{collective} by {}", candidate_name(found.release, collective, candidate))
+            format!("{collective} with {}", candidate_name(found.release, collective, candidate))
         })
         .collect();
     let mut said = Vec::new();
@@ -139,7 +139,7 @@ fn missing(scope: &Scope, found: &Study) -> Vec<String> {
     let there = found.cells.iter().filter(|cell| asked.contains(&cell.cell)).count();
     if there < asked.len() {
         said.push(format!(
-            "The table has times for {there} of the {} cells that the definition asks for.",
+            "The table has times for {there} of the {} sizes that the definition asks for.",
             asked.len()
         ));
     }

@@ -1,37 +1,43 @@
-//! What a study leaves behind.
+//! Output files of a study.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
 use collrules_record::options::Studying;
 use collrules_record::rundir;
 use collrules_record::study::Study;
-use collrules_report::study::{self, About};
+use collrules_record::{Candidate, Cell, Seconds};
+use collrules_report::study::{self, About, Varying};
 use collrules_rules::Collective;
 
 use crate::error::WorkflowError;
 
-/// The study, as a file.
+/// The study, as a document.
 pub const README: &str = "README.md";
-/// Every time.
+/// All times.
 pub const TIMES: &str = "times.csv";
-/// All of it for programs.
+/// All results, for programs.
 pub const STUDY: &str = "study.json";
 
-/// What the names of files begin with that are as OSU's benchmarks print theirs.
+/// Prefix of the names of files in the format of OSU's benchmarks.
 const OSU: &str = "osu";
 
-/// What a study says in short.
+/// The mean over calls and ranks of each timed candidate, as OSU's programs print it.
+pub(super) type Averages = BTreeMap<(Cell, Candidate), Seconds>;
+
+/// Summary of a study.
 pub struct Studied {
-    /// The conclusion, and what is not drawn.
+    /// The conclusion, and results without a figure.
     pub paragraphs: Vec<String>,
-    /// How many figures there are.
+    /// Number of figures.
     pub figures: usize,
-    /// The placements that are compared, each with the directory of its study; none where there is one study.
-    pub placements: Vec<(String, String)>,
+    /// The compared variants, each with the directory of its study and its name; none for a single study.
+    pub variants: Option<(Varying, Vec<(String, String)>)>,
 }
 
-/// Refuses a directory that holds anything that the study would write: measuring takes long, and its place should be sure.
+/// Refuses a directory with any file that the study would write: measuring takes long, so the destination is checked
+/// first.
 pub(super) fn refuse_occupied(
     out: &Path,
     collectives: impl Iterator<Item = Collective> + Clone,
@@ -45,7 +51,7 @@ pub(super) fn refuse_occupied(
             || name.starts_with(&format!("{OSU}-"))
             || name.ends_with(".svg") && collectives.clone().any(figure)
     };
-    // A directory that cannot be read is not there yet, or creating files in it says why.
+    // If a directory cannot be read, it does not exist yet, or creating files in it gives the reason.
     let entries = fs::read_dir(out).into_iter().flatten().flatten();
     let mut taken: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
     taken.retain(|name| ours(name));
@@ -60,7 +66,12 @@ pub(super) fn refuse_occupied(
 }
 
 /// Writes all files of a study.
-pub(super) fn write(options: &Studying, found: &Study, about: &About<'_>) -> Result<Studied, WorkflowError> {
+pub(super) fn write(
+    options: &Studying,
+    found: &Study,
+    about: &About<'_>,
+    averages: &Averages,
+) -> Result<Studied, WorkflowError> {
     let write = |name: &str, text: &str| {
         let path = options.out.join(name);
         fs::create_dir_all(&options.out)
@@ -73,14 +84,21 @@ pub(super) fn write(options: &Studying, found: &Study, about: &About<'_>) -> Res
     }
     write(TIMES, &study::csv(found))?;
     if options.osu_files {
-        for (name, text) in study::osu_files(found) {
+        if averages.is_empty() {
+            return Err(WorkflowError::Input(
+                "--osu-files needs averages over ranks, as OSU's programs print them, but these are times of the \
+                 slowest rank"
+                    .to_owned(),
+            ));
+        }
+        for (name, text) in study::osu_files(found, |cell, candidate| averages.get(&(cell, candidate)).copied()) {
             write(&format!("{OSU}-{name}"), &text)?;
         }
     }
     write(STUDY, &(serde_json::to_string_pretty(found)? + "\n"))?;
-    // Last, as a sign that all else is there.
+    // Last, as a sign that all other files are complete.
     write(README, &study::markdown(found, about))?;
     let mut paragraphs = study::conclusion(found, about);
     paragraphs.extend(study::undrawn(found, about));
-    Ok(Studied { paragraphs, figures: figures.len(), placements: Vec::new() })
+    Ok(Studied { paragraphs, figures: figures.len(), variants: None })
 }

@@ -1,4 +1,4 @@
-//! What a rules file was before it was repaired: kept beside it, under a number where other originals are kept already.
+//! Original of a repaired rules file: a copy next to it, numbered if there are other originals.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -8,21 +8,21 @@ use collrules_record::rundir;
 
 use crate::error::WorkflowError;
 
-/// What is added to the name of the file; a number follows from the second original on.
+/// Suffix for the name of the file; a number follows from the second original on.
 const SUFFIX: &str = ".before-repair";
 
-/// A file that is about to be repaired.
+/// Original of a file to repair.
 pub(super) struct Original {
-    /// Where its content is: what a link leads to.
+    /// Path of the file, with links resolved.
     pub(super) file: PathBuf,
-    /// What it is kept as.
+    /// Path of the copy.
     pub(super) kept: PathBuf,
 }
 
 impl Original {
-    /// Finds a name for what the file is now: that under which the same content is kept already, or else a free one. What
-    /// an earlier repair of the session made of it is no original: then it is the one that was kept.
-    pub(super) fn of(file: &Path, kept: Option<&Path>) -> Result<Self, WorkflowError> {
+    /// Finds a name for the copy of the file: that of an identical copy, or else a free one. After an earlier repair in
+    /// the same command, the original is the first copy.
+    pub(super) fn new(file: &Path, kept: Option<&Path>) -> Result<Self, WorkflowError> {
         let open = |path: &Path, cause| WorkflowError::open(path, cause);
         let file = fs::canonicalize(file).map_err(|cause| open(file, cause))?;
         if let Some(kept) = kept {
@@ -34,7 +34,7 @@ impl Original {
             let kept = numbered(&file, number);
             match fs::read(&kept) {
                 Ok(other) if other != content => number += 1,
-                // A link that leads nowhere is somebody's as well.
+                // A dangling link takes the name as well.
                 Err(cause) if cause.kind() == ErrorKind::NotFound && kept.is_symlink() => number += 1,
                 Err(cause) if cause.kind() != ErrorKind::NotFound => return Err(open(&kept, cause)),
                 _ => return Ok(Self { file, kept }),
@@ -42,24 +42,24 @@ impl Original {
         }
     }
 
-    /// Keeps it, with its permission bits.
+    /// Copies the file with its permission bits.
     pub(super) fn keep(&self) -> Result<(), WorkflowError> {
         if self.kept.exists() {
             return Ok(());
         }
         fs::copy(&self.file, &self.kept).map(drop).map_err(|cause| {
-            // Half a copy would pass for another original.
+            // An incomplete copy would be taken for another original.
             let _ = fs::remove_file(&self.kept);
             WorkflowError::write(&self.kept, cause)
         })
     }
 
-    /// Puts a text in its place.
-    pub(super) fn replace(&self, text: &str) -> Result<(), WorkflowError> {
+    /// Replaces the file's text.
+    pub(super) fn replace(&self, text: &[u8]) -> Result<(), WorkflowError> {
         rundir::replace(&self.file, text).map_err(|cause| WorkflowError::write(&self.file, cause))
     }
 
-    /// The name of what is kept.
+    /// File name of the copy.
     pub(super) fn name(&self) -> String {
         self.kept.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }

@@ -1,141 +1,142 @@
-//! Whether a rules file makes anything slower, in fresh launches without it and with it; and its repair.
+//! Validation of a rules file: search for sizes that it makes slower, in fresh launches with and without it; and its
+//! repair.
 //!
 //! | module | job |
 //! |---|---|
-//! | here | the workflow, and the same at the end of `tune` |
-//! | `subject` | the file, where it comes from, and the cells to compare |
-//! | `foreign` | files from elsewhere, HAN's among them |
-//! | `comparison` | one comparison: pairs of launches, then more for what is doubtful |
+//! | here | the workflow, also at the end of `tune` |
+//! | `subject` | the tuning, with the analysis behind it |
+//! | `cells` | the cells to compare |
+//! | `comparison` | a comparison: pairs of launches, then more for undecided cells |
+//! | `conditions` | comparison in other calls than those that decided on the rules |
 //! | `repair` | comparisons and repairs until nothing is slower |
-//! | `kept` | what the file was before it was repaired |
+//! | `kept` | the original of a repaired file |
 
+mod cells;
 mod comparison;
-mod foreign;
+mod conditions;
 mod kept;
 mod repair;
 mod subject;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
-use collrules_record::options::{PAIRS, System, Timing, Tuning, Validating};
-use collrules_record::plan::{DeployWay, Deployment, Schedule};
+use collrules_record::arrival::ArrivalPattern;
+use collrules_record::experiment::Experiment;
+use collrules_record::options::{SystemOptions, TimingOptions, TuneOptions, Validating};
+use collrules_record::plan::{Deployment, Schedule};
 use collrules_record::rundir::RunDir;
-use collrules_record::validation::Criteria;
-use collrules_record::{Seconds, Validation};
+use collrules_record::validation::ValidationCriteria;
+use collrules_record::{Seconds, Tuning, Validation};
 use collrules_rules::Release;
 use collrules_runner::validation::{FURTHER_LOOKS, Spending, spending};
 
-use crate::allotted;
-use crate::campaign::Measured;
+use crate::campaign::Measurement;
 use crate::error::WorkflowError;
-use crate::plan::{first_comparison, of_first_comparison, timed, validation_share};
+use crate::evidence::RulesEvidence;
+use crate::plan::{BudgetShares, first_comparison, of_first_comparison, timed, validation_share};
 use crate::publish::Published;
 use crate::resume;
 use crate::session::{Event, Session};
 use crate::start::Started;
-use comparison::{Bench, REPAIR};
-use subject::Subject;
+use crate::{time_budget, tuning};
+use comparison::{Bench, OtherLayouts, REPAIR};
+use subject::ValidationSubject;
 
-pub use subject::{Opened, open};
-
-/// The outcome of a validation.
+/// Outcome of a validation.
 pub struct Validated {
-    /// What it showed.
+    /// Result of the comparisons.
     pub validation: Validation,
-    /// Where it is written down.
+    /// Directory of the result.
     pub home: RunDir,
-    /// The release that was asked.
+    /// The release.
     pub release: Release,
 }
 
-/// A rules file, or the tuning of a run, as its users put it in force here.
-pub(crate) struct InForce {
-    /// As the user named it.
-    pub(crate) shown: String,
-    /// The settings.
-    pub(crate) settings: BTreeMap<String, String>,
-    /// The rules file of coll/tuned, if there is one.
-    pub(crate) rules: Option<PathBuf>,
-    /// That of coll/han.
-    pub(crate) han: Option<PathBuf>,
-}
-
-/// Reads a rules file, or that of a run, for launches that have it in force after others that do not.
-pub(crate) fn in_force(path: &Path, started: &Started, session: &mut Session<'_>) -> Result<InForce, WorkflowError> {
-    let subject = Subject::read(open(path, None)?, started, session)?;
+/// Reads a tuning for launches that activate it, next to others that do not.
+pub(crate) fn other_than_here(
+    path: &Path,
+    started: &Started,
+    session: &mut Session<'_>,
+) -> Result<Tuning, WorkflowError> {
+    let subject = ValidationSubject::read(&tuning::open(path, None)?, started, session)?;
     if subject.is_empty() {
         return Err(WorkflowError::Usage(format!(
-            "{} leaves everything to the builtin: nothing would change under it",
-            subject.shown
+            "{} leaves everything to the default: it would change nothing",
+            subject.name()
         )));
     }
-    let tuning = subject.tuning();
-    if started.survey.preset.get(Deployment::FILE).is_some_and(|preset| Some(preset) == tuning.rules.as_ref()) {
+    let settings = subject.tuning.settings();
+    let preset = started.survey.preset.get(Deployment::FILE);
+    if preset.is_some_and(|preset| settings.get(Deployment::FILE) == Some(preset)) {
         return Err(WorkflowError::Usage(format!(
-            "{} is in force already, so that there is nothing to compare it with: switch it off first (unset \
-             OMPI_MCA_{}, or take it out of Open MPI's configuration file)",
-            subject.shown,
+            "{} is active already, so there is nothing to compare it with: switch it off first (unset OMPI_MCA_{}, or \
+             take it out of Open MPI's configuration file)",
+            subject.name(),
             Deployment::FILE,
         )));
     }
-    Ok(InForce {
-        settings: tuning.by_name(),
-        rules: tuning.rules.map(PathBuf::from),
-        han: tuning.han.map(PathBuf::from),
-        shown: subject.shown,
-    })
+    Ok(subject.tuning)
 }
 
-/// How the run of a rules file was measured, if we measured it: the default of a validation.
-pub fn as_measured(opened: &Opened) -> Result<Option<(System, Timing)>, WorkflowError> {
-    let Some((run, manifest)) = opened.measured() else { return Ok(None) };
-    let Tuning { system, timing, .. } = resume::options(run, manifest)?;
-    // So many calls were wanted of what was measured then.
-    Ok(Some((system, Timing { calls: None, ..timing })))
+/// Returns the experiment in which the run of a rules file was measured, if we measured it: its system, timing, condition and
+/// arrivals are the default of a validation.
+pub fn as_measured(tuning: &Tuning) -> Result<Option<Experiment>, WorkflowError> {
+    let Some(Published { run, manifest: Some(manifest), .. }) = tuning::behind(tuning)? else { return Ok(None) };
+    let experiment = resume::experiment(&run, &manifest)?;
+    // The number of calls was an option of that measurement only.
+    Ok(Some(Experiment { timing: TimingOptions { calls: None, ..experiment.timing }, ..experiment }))
 }
 
-/// Compares a rules file with the builtin, and repairs it if that is wanted. Results go to `out`, or to the run.
+/// Compares a rules file with the builtin, and repairs it if that is wanted; also with these arrivals of ranks in programs.
+/// Results go to `out`, or to the run.
 pub fn validate(
-    opened: Opened,
-    options: &Validating,
+    tuning: Tuning,
+    (options, arrivals): (&Validating, Vec<ArrivalPattern>),
     out: Option<&Path>,
     session: &mut Session<'_>,
 ) -> Result<Validated, WorkflowError> {
     let began = Instant::now();
     let mut started = session.start(&options.system)?;
     started.remarks.iter().for_each(|remark| session.say(remark));
-    let (budget, remark) = allotted::within(options.budget, started.allocation.as_ref())?;
+    if let Some(manifest) = tuning::behind(&tuning)?.and_then(|published| published.manifest) {
+        let left_out = resume::left_out(&manifest, &started);
+        started.backend.leave_out(&left_out);
+    }
+    let (budget, remark) = time_budget::within(options.budget, started.allocation.as_ref())?;
     remark.iter().for_each(|remark| session.say(remark));
     let options = &Validating { budget, ..options.clone() };
     let startup = started.startup;
-    let mut subject = Subject::new(opened, options, &started, session)?;
+    let mut subject = ValidationSubject::read(&tuning, &started, session)?;
+    subject.choose(options, &started.survey)?;
     let options = &Validating { middle: options.middle.or_else(|| subject.middle()), ..options.clone() };
     let elsewhere = |run: &RunDir| out.is_some_and(|out| !subject::same(out, run.path()));
     if options.repair && subject.run().is_some_and(elsewhere) {
         return Err(WorkflowError::Usage(format!(
             "repairs of a run's rules are recorded in the run: leave out --out, or repair a copy of {} under another \
              name",
-            subject.shown,
+            subject.name(),
         )));
     }
     let home = subject.home(out, options.system.layout)?;
-    // Kept from others as long as this takes.
+    // The run stays locked for the duration.
     let of_run = subject.measured_run().filter(|run| run.path() == home.path());
     let _held = of_run.map(RunDir::hold).transpose()?;
     subject.refuse_if_in_force(&started.survey, session)?;
     started.backend.use_scratch(home.path());
-    // Repairs are proven and compared again in the same time.
-    let first = options.budget.map(|budget| if options.repair { of_first_comparison(budget) } else { budget });
+    // Repairs are proven and compared again within this time.
+    let kept = if conditions::ruled_cells(&subject).is_empty() { 0.0 } else { conditions::SHARE };
+    let first = |budget| if options.repair { of_first_comparison(budget) } else { Seconds((1.0 - kept) * budget.0) };
+    let first = options.budget.map(first);
     let affordable = spending(first, startup, options.pairs);
-    // What is too short for anything is no end to keep to.
+    // A budget too short for anything sets no deadline.
     let deadline = options.budget.filter(|_| affordable.is_some()).and_then(|budget| after(began, budget));
     let spending = affordable.unwrap_or_else(|| {
         let budget = options.budget.map(|budget| budget.to_string()).unwrap_or_default();
         session.say(&format!(
-            "starting a job takes {startup}, which leaves little of {budget} for everything: only 2 pairs of launches, \
-             with one visit to each cell",
+            "starting a job takes {startup}, which leaves little of {budget}: only 2 pairs of launches, with one visit \
+             to each size",
         ));
         Spending::LEAST
     });
@@ -148,84 +149,106 @@ pub fn validate(
     if !options.chooses_cells() {
         subject.afford(spending.launch, session);
     }
-    let mut bench = bench(&mut started, options, spending, deadline, session);
+    let mut bench = bench(&mut started, (options, arrivals), spending, deadline, session);
+    if let Some(run) = subject.measured_run() {
+        // No other layout is compared after this one.
+        bench.layouts.compared = OtherLayouts::read(run, &home)?.compared;
+    }
     let validation = repair::rounds(&home, &mut bench, &mut subject, session)?;
     session.tell(Event::Compared { home: &home, validation: &validation });
-    if subject.run().is_some_and(|run| run.path() == home.path()) {
-        Published::open(home.path())?.write()?;
+    // The home of a comparison in another layout is in the run.
+    if let Some(mut published) = subject.published.take().filter(|it| home.path().starts_with(it.run.path())) {
+        published.read_evidence()?;
+        published.write()?;
     }
     Ok(Validated { validation, home, release: subject.release })
 }
 
-/// Compares the rules of a run that was just measured, proven and published, and repairs them; nothing where there is no
-/// time for it, or nobody wants it.
+/// Compares the rules of a measured and proven run in each of its layouts, and repairs them; none if there is no time,
+/// or the user does not want it.
 pub(crate) fn after_tuning(
-    measured: &mut Measured,
-    published: Published,
+    measured: &mut Measurement,
+    options: &TuneOptions,
+    published: &mut Published,
     session: &mut Session<'_>,
-) -> Result<Published, WorkflowError> {
-    let left = measured.left(allotted::EXCESS);
-    let Measured { started, tuning, .. } = measured;
-    if !tuning.validate || published.findings.changes_nothing() {
-        return Ok(published);
+) -> Result<(), WorkflowError> {
+    let run = published.run.clone();
+    let is_wanted = options.validate && !published.findings.changes_nothing();
+    if published.validation.is_some() {
+        session.say(&format!(
+            "these rules were compared before; `collrules validate {}` compares them again",
+            run.path().display(),
+        ));
+    } else if is_wanted {
+        // The rest of the time goes into pairs: up to a quarter of the budget, if the total exceeds the budget by at
+        // most a tenth.
+        let kept = validation_share(measured.experiment.budget).zip(measured.left(time_budget::EXCESS));
+        let kept = kept.map(|(share, left)| Seconds(share.0.min(left.0)));
+        let left = measured.left(1.0).zip(kept).map(|(left, kept)| Seconds(left.0.max(kept.0)));
+        let options = TuneOptions { budget: measured.experiment.budget, ..options.clone() };
+        let (options, arrivals) = (&options, measured.experiment.arrivals.clone());
+        compare_run(&mut measured.started, (options, arrivals), left, published, &run, session)?;
+        let meant = BudgetShares::new(&measured.experiment, measured.started.startup).validation;
+        measured.phases.end("comparing with the default", meant);
     }
-    let home = published.run.clone();
-    compared(started, tuning, left, published, &home, session)
+    if !is_wanted {
+        return Ok(());
+    }
+    let others = Instant::now();
+    for other in run.layouts()? {
+        if RulesEvidence::read(&other)?.validation.is_none() && !published.findings.changes_nothing() {
+            compare_in_layout(measured, options, published, &other, session)?;
+        }
+    }
+    measured.phases.leave_out(others);
+    Ok(())
 }
 
-/// The same in another layout that shares the rules: its cells are compared there, and what is slower there is given back for
-/// all. The comparison lies in the run of that layout.
-pub(crate) fn in_layout(
-    measured: &mut Measured,
-    published: Published,
+/// Compares the cells of another layout that shares the rules, in that layout: rules that are slower there are removed
+/// for all. The comparison is in the run of that layout.
+fn compare_in_layout(
+    measured: &mut Measurement,
+    options: &TuneOptions,
+    published: &mut Published,
     other: &RunDir,
     session: &mut Session<'_>,
-) -> Result<Published, WorkflowError> {
-    let Measured { started, tuning, .. } = measured;
-    if !tuning.validate || published.findings.changes_nothing() {
-        return Ok(published);
-    }
+) -> Result<(), WorkflowError> {
+    let Measurement { started, experiment, .. } = measured;
     let layout = other.manifest()?.plan.placement.layout;
     session.say(&format!("--layout {layout}: comparing the same rules there"));
-    let own = tuning.system.layout;
-    let tuning = Tuning { system: System { layout, ..tuning.system.clone() }, ..tuning.clone() };
+    let own = experiment.system.layout;
+    let (system, budget) = (SystemOptions { layout, ..experiment.system.clone() }, experiment.budget);
+    let options = TuneOptions { system, budget, ..options.clone() };
     started.backend.lay_out(layout);
-    let published = compared(started, &tuning, tuning.budget, published, other, session);
+    let options = (&options, experiment.arrivals.clone());
+    let compared = compare_run(started, options, validation_share(budget), published, other, session);
     started.backend.lay_out(own);
-    published
+    compared
 }
 
-/// Compares the rules of a run that was just published, in the layout of the options. The comparison lies in `home`.
-fn compared(
+/// Compares the rules of a proven run, in the layout of the options. The comparison is in `home`.
+fn compare_run(
     started: &mut Started,
-    tuning: &Tuning,
-    left: Option<Seconds>,
-    published: Published,
+    (options, arrivals): (&TuneOptions, Vec<ArrivalPattern>),
+    share: Option<Seconds>,
+    published: &mut Published,
     home: &RunDir,
     session: &mut Session<'_>,
-) -> Result<Published, WorkflowError> {
-    // Where measuring took longer than it should, less is left.
-    let share = validation_share(tuning.budget).zip(left).map(|(share, left)| Seconds(share.0.min(left.0)));
+) -> Result<(), WorkflowError> {
+    let run = published.run.clone();
     let Some(spending) = first_comparison(share, started.startup) else {
         session.say(&format!(
-            "{} of the budget is too short for two pairs of launches, each of which takes {} to start: the \
-             rules were not compared with the builtin in fresh launches; `collrules validate {}{}` does that",
-            share
-                .filter(|share| Some(*share) != validation_share(tuning.budget))
-                .map_or_else(|| "a quarter".to_owned(), |share| format!("what is left ({})", share.rounded()),),
+            "NOT CONFIRMED: {} is too short for two pairs of launches, each of which takes {} to start; `collrules \
+             validate {}{}` compares the rules with the default",
+            share.map_or_else(|| "the time".to_owned(), |share| format!("what is left ({})", share.rounded())),
             started.startup,
-            published.run.path().display(),
-            if home.path() == published.run.path() {
-                String::new()
-            } else {
-                format!(" --layout {}", tuning.system.layout)
-            },
+            run.path().display(),
+            if home.path() == run.path() { String::new() } else { format!(" --layout {}", options.system.layout) },
         ));
-        return Ok(published);
+        return Ok(());
     };
     let deadline = share.and_then(|share| after(Instant::now(), share));
-    let run = published.run.clone();
-    let mut subject = Subject::of_run(published, started);
+    let mut subject = ValidationSubject::of_run(published.clone(), started);
     if home.path() != run.path() {
         let measured = home.manifest()?.plan.cells;
         subject.cells.retain(|cell| {
@@ -235,46 +258,48 @@ fn compared(
         });
         subject.ranks = subject.cells.iter().map(|cell| cell.ranks).max().unwrap_or_default();
         if subject.cells.is_empty() {
-            return Published::open(run.path());
+            return Ok(());
         }
     }
     subject.afford(spending.launch, session);
-    let options = Validating {
-        collectives: None,
-        ranks: Vec::new(),
-        sizes: None,
-        pairs: PAIRS,
+    let validating = Validating {
         budget: share.map(of_first_comparison),
-        min_difference: tuning.criteria.min_gain,
-        middle: Some(tuning.criteria.middle),
-        error_rate: tuning.criteria.error_rate,
-        deploy: DeployWay::Environment,
+        min_difference: options.criteria.min_gain,
+        max_loss: options.max_loss,
+        middle: Some(options.criteria.middle),
+        error_rate: options.criteria.error_rate,
         repair: true,
-        seed: tuning.seed,
-        timing: Timing { calls: None, ..tuning.timing },
-        system: tuning.system.clone(),
+        seed: options.seed,
+        timing: TimingOptions { calls: None, ..options.timing },
+        condition: options.condition,
+        ..Validating::new(options.system.clone())
     };
-    let mut bench = bench(started, &options, spending, deadline, session);
-    let validation = repair::rounds(home, &mut bench, &mut subject, session)?;
+    let mut bench = bench(started, (&validating, arrivals), spending, deadline, session);
+    bench.layouts = OtherLayouts::read(&run, home)?;
+    let compared = repair::rounds(home, &mut bench, &mut subject, session);
+    // A comparison that ended early may have repaired the rules.
+    if let Some(repaired) = subject.published {
+        *published = repaired;
+    }
+    published.read_evidence()?;
+    let validation = compared?;
     session.tell(Event::Compared { home, validation: &validation });
-    let mut published = Published::open(run.path())?;
     if home.path() != run.path() {
         let sentences = collrules_report::validation::sentences(&validation);
-        let layout = tuning.system.layout;
+        let layout = options.system.layout;
         published.proof.extend(sentences.into_iter().map(|sentence| format!("Layout {layout}: {sentence}")));
     }
-    published.write()?;
-    Ok(published)
+    Ok(())
 }
 
-/// The end of a time that began then.
+/// The end of this time from `began` on.
 fn after(began: Instant, time: Seconds) -> Option<Instant> {
     began.checked_add(Duration::try_from_secs_f64(time.0).ok()?)
 }
 
 fn bench<'a>(
     started: &'a mut Started,
-    options: &'a Validating,
+    (options, arrivals): (&'a Validating, Vec<ArrivalPattern>),
     spending: Spending,
     deadline: Option<Instant>,
     session: &Session<'_>,
@@ -283,23 +308,31 @@ fn bench<'a>(
         backend: started.backend.as_mut(),
         survey: &started.survey,
         options,
-        // Enough rounds for a median, since what counts is how launches differ, unless --calls says otherwise.
-        schedule: timed(
-            &options.timing,
-            Schedule { min_rounds: 15, max_rounds: 60, startup: started.startup, ..Schedule::default() },
-        ),
+        arrivals,
+        // Enough rounds for a median, since the difference between launches matters, unless --calls sets them.
+        schedule: Schedule {
+            condition: options.condition,
+            ..timed(
+                &options.timing,
+                Schedule { min_rounds: 15, max_rounds: 60, startup: started.startup, ..Schedule::default() },
+            )
+        },
         spending,
         deadline,
+        reserved: Duration::ZERO,
+        default_times: BTreeMap::new(),
         pass: Duration::ZERO,
         repair: Duration::try_from_secs_f64(REPAIR * started.startup.0).unwrap_or_default(),
-        criteria: Criteria {
+        criteria: ValidationCriteria {
             min_difference: options.min_difference,
             error_rate: options.error_rate,
             middle: options.middle.unwrap_or_default(),
             clock_step: started.survey.clock_step,
             looks: 1 + FURTHER_LOOKS,
-            ..Criteria::default()
+            ..ValidationCriteria::default()
         },
+        further_looks: FURTHER_LOOKS,
         command: session.command.clone(),
+        layouts: OtherLayouts::default(),
     }
 }

@@ -1,36 +1,51 @@
-//! Comparisons and repairs, until nothing is slower or nothing is left to give back.
+//! Comparisons and repairs, until nothing is slower or nothing is left to revert.
 
-use std::path::Path;
-use std::time::Instant;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
+use collrules_record::findings::Findings;
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::validation::NotAgain;
-use collrules_record::{Cell, Handover, Validation};
-use collrules_rules::RuleTable;
-use collrules_rules::emit::{Notes, Target, TargetFormat, write_accepting};
-use collrules_rules::han::write as write_han;
-use collrules_runner::proof::Proof;
-use collrules_tuner::repair::{Reach, Repair, all_told, repair, without};
+use collrules_record::{Cell, Manifest, Tuning, Validation};
+use collrules_tuner::repair::{Reach, Repair, join_rounds, repair, share_gains, withdraw};
 
-use super::comparison::Bench;
+use super::comparison::{Bench, left};
+use super::conditions::{SHARE, check_conditions, ruled_cells};
 use super::kept::Original;
-use super::subject::{RulesFrom, Subject, Tuned};
+use super::subject::ValidationSubject;
 use crate::error::WorkflowError;
-use crate::prove::{self, Draft};
+use crate::evidence;
 use crate::publish::{self, Published};
 use crate::session::Session;
-use crate::{TOOL, analyze, served};
+use crate::{TOOL, analyze, prove, tuning};
 
-/// Compares, and repairs if that is wanted; the subject is then what was left behind. What is known is written to `home`
-/// after each comparison, and what was given back once the repaired file is in place.
+/// Compares and, if wanted, repairs; then once more under each other condition.
 pub(super) fn rounds(
     home: &RunDir,
     bench: &mut Bench<'_>,
-    subject: &mut Subject,
+    subject: &mut ValidationSubject,
+    session: &mut Session<'_>,
+) -> Result<Validation, WorkflowError> {
+    if !ruled_cells(subject).is_empty() {
+        bench.reserved = left(bench.until())
+            .map_or(Duration::ZERO, |left| Duration::try_from_secs_f64(SHARE * left.0).unwrap_or_default());
+    }
+    let validation = confirm(home, bench, subject, session)?;
+    check_conditions(home, bench, subject, validation, session)
+}
+
+/// Compares and, if wanted, repairs; `subject` is then the repaired tuning. Results are written to `home` after each
+/// comparison, and the reverted ranges once the repaired file is in place.
+fn confirm(
+    home: &RunDir,
+    bench: &mut Bench<'_>,
+    subject: &mut ValidationSubject,
     session: &mut Session<'_>,
 ) -> Result<Validation, WorkflowError> {
     let mut validation = bench.validation(subject, Vec::new());
-    validation.given_back = home.validation()?.map(|before| before.given_back).unwrap_or_default();
+    let before = home.validation()?.filter(|before| before.is_about(&subject.tuning.digests()));
+    validation.reverted = before.map(|before| before.reverted).unwrap_or_default();
     loop {
         validation.rounds.push(bench.compare(home, subject, session)?);
         validation.not_again = None;
@@ -39,224 +54,233 @@ pub(super) fn rounds(
         if repair.ranges.is_empty() {
             return Ok(validation);
         }
-        session.say(&format!("{} to the builtin: {}", counted(repair.cells.len()), named(&repair.cells)));
+        if !repair.cells.is_empty() {
+            session.say(&format!("{}: {}", counted(repair.cells.len()), list_cells(&repair.cells)));
+        }
         let begun = Instant::now();
-        validation = repaired(home, bench, subject, with(&validation, &repair), &repair, session)?;
+        validation = apply_repair(home, bench, subject, claim(&validation, &repair), &repair, session)?;
         bench.repair = begun.elapsed();
         if let Some(kept) = &subject.kept {
-            session.say(&format!("{} is repaired; the old file is kept as {}", subject.shown, kept.display()));
+            session.say(&format!("repaired {}; the old file is kept as {}", subject.name(), kept.display()));
         }
         if subject.is_empty() {
-            session.say("no rule is left: the builtin serves all calls");
-            return Ok(validation);
+            session.say("no rule is left: the default stays for all calls");
         }
-        if !bench.share_the_rest() {
-            session.say("the time is spent: what was repaired is not compared again");
-            return Ok(validation);
+        // Otherwise what is left is as it was confirmed.
+        let is_changed = validation.not_again.as_ref().is_some_and(|left| !left.otherwise.is_empty());
+        if !is_changed || !bench.share_the_rest() {
+            return withdraw_uncompared(home, bench, subject, validation, session);
         }
     }
 }
 
-/// Puts a repaired file in the place of the subject's, once it is proven, and says so in the validation.
-fn repaired(
+/// Number of times that unconfirmed rules are removed without another comparison: the analysis without them may find
+/// others.
+const WITHDRAWALS: usize = 4;
+
+/// Removes the rules that a repair changed, if no time is left to compare them.
+pub(super) fn withdraw_uncompared(
     home: &RunDir,
     bench: &mut Bench<'_>,
-    subject: &mut Subject,
-    claimed: Validation,
+    subject: &mut ValidationSubject,
+    mut validation: Validation,
+    session: &mut Session<'_>,
+) -> Result<Validation, WorkflowError> {
+    for _ in 0..WITHDRAWALS {
+        let Some(NotAgain { otherwise, .. }) = validation.not_again.take().filter(|_| !subject.is_empty()) else {
+            break;
+        };
+        if otherwise.is_empty() {
+            break;
+        }
+        session.say(&format!("no time to compare the changed rules for {}: left out", list_cells(&otherwise)));
+        let ranges = withdraw(&otherwise, (&subject.tuning.table(), &subject.tuning.han_rules()), subject.release);
+        let repair = Repair { cells: otherwise, ranges };
+        let mut claimed = claim(&validation, &repair);
+        if let (Some(round), Some(before)) = (claimed.rounds.last_mut(), validation.last()) {
+            round.repaired = before.repaired.iter().chain(&repair.cells).copied().collect();
+            round.repaired.sort_unstable();
+            round.repaired.dedup();
+        }
+        validation = apply_repair(home, bench, subject, claimed, &repair, session)?;
+    }
+    if validation.not_again.as_ref().is_some_and(|left| left.otherwise.is_empty()) {
+        validation.not_again = None;
+    }
+    home.write_validation(&validation)?;
+    Ok(validation)
+}
+
+/// Replaces the subject's file with a proven repaired one, and records that in the validation.
+pub(super) fn apply_repair(
+    home: &RunDir,
+    bench: &mut Bench<'_>,
+    subject: &mut ValidationSubject,
+    validation: Validation,
     repair: &Repair,
     session: &mut Session<'_>,
 ) -> Result<Validation, WorkflowError> {
-    if matches!(subject.origin, RulesFrom::Run(_)) {
-        analyze_anew(home, bench, subject, claimed, session)
-    } else {
-        rewrite(home, bench, subject, claimed, repair)
+    match &subject.published {
+        Some(Published { run, manifest: Some(manifest), findings, .. }) => {
+            let (run, manifest, before) = (run.clone(), manifest.clone(), findings.clone());
+            analyze_anew(home, bench, subject, validation, (run, manifest, &before), session)
+        }
+        Some(_) => Err(unchanged(subject)),
+        None => rewrite(home, bench, subject, validation, repair),
     }
 }
 
-/// Decides on the run's samples anew, with what is to be given back, and puts all that comes of it in place of what was
-/// there.
+/// Analyses the run's samples again with the ranges to revert, and replaces earlier results.
 fn analyze_anew(
     home: &RunDir,
     bench: &mut Bench<'_>,
-    subject: &mut Subject,
-    mut claimed: Validation,
+    subject: &mut ValidationSubject,
+    mut validation: Validation,
+    (run, manifest, before): (RunDir, Manifest, &Findings),
     session: &mut Session<'_>,
 ) -> Result<Validation, WorkflowError> {
-    let RulesFrom::Run(tuned) = &subject.origin else { return Ok(claimed) };
-    let Tuned { run, manifest, findings: before } = tuned.as_ref().clone();
     let (criteria, policy) = (before.criteria, before.tree.policy);
-    let findings = analyze::giving_back(&run, &manifest, criteria, policy, &claimed.given_back, session)?;
-    if findings.table == subject.table && findings.handover == before.handover && findings.pins == before.pins {
+    let findings = analyze::analyze_reverting(&run, &manifest, criteria, policy, &validation.reverted, session)?;
+    let mut tuning = tuning::decide(&run, &findings, &manifest.pins)?;
+    if let Some((file, before)) = tuning.tuned.as_mut().zip(subject.tuning.tuned.as_ref()) {
+        file.path.clone_from(&before.path);
+    }
+    if subject.tuning.differs_from(&findings).is_none() && subject.tuning.parameters == tuning.parameters {
         return Err(unchanged(subject));
     }
     let cells: Vec<Cell> = findings.cells.iter().map(|cell| cell.cell).collect();
-    let original = Original::of(&subject.file, subject.kept.as_deref())?;
-    let text = publish::rules_text(&findings)?;
-    let han = publish::han_text(&findings)?.map(|text| (text, &findings.handover));
-    let draft = Draft { text: &text, table: &findings.table, han, release: subject.release, cells: &cells };
-    let han_before = subject.han_file().map(|file| Original::of(&file, None)).transpose()?;
-    let proof = put_in_place(bench, &run, (&original, han_before.as_ref()), &draft)?;
-    subject.table = findings.table.clone();
-    subject.handover = findings.handover.clone();
-    subject.pins = served::pins(&manifest.pins, &findings);
-    subject.kept.get_or_insert(original.kept);
-    let tuning = publish::tuning(&run, &findings, subject.pins.clone());
-    claimed.settings = tuning.by_name();
-    claimed.not_again = not_again(subject, &claimed);
-    home.write_validation(&claimed)?;
-    publish::settings(&run, &tuning, session)?;
+    let originals = originals(subject)?;
+    let proof = prove::prove(bench.backend, &run, &tuning, (subject.release, &cells), not_obeyed, || {
+        originals.values().try_for_each(Original::keep)?;
+        replace(rundir::RULES, &tuning, &originals)?;
+        prove::name_han(&run, &tuning)?;
+        run.write_findings(&findings)?;
+        evidence::carry_over(&run, &subject.tuning, &tuning, true)
+    })?;
+    subject.tuning = tuning.clone();
+    validation.bind(tuning.digests());
+    subject.kept.get_or_insert_with(|| backup_name(&originals));
+    validation.settings = tuning.settings().by_name();
+    validation.not_again = not_again(subject, &validation);
+    home.write_validation(&validation)?;
     let proof = prove::sentences(&findings, &proof, bench.backend.name(), bench.survey);
-    let published = Published {
-        run: run.clone(),
-        findings: findings.clone(),
-        manifest: Some(manifest.clone()),
-        validation: if home.path() == run.path() { Some(claimed.clone()) } else { run.validation()? },
-        proof,
-    };
-    published.write()?;
-    subject.origin = RulesFrom::Run(Box::new(Tuned { run, manifest, findings }));
-    Ok(claimed)
+    subject.published = Some(publish::place(run, findings, Some(manifest), tuning, proof, session)?);
+    Ok(validation)
 }
 
-/// Writes a file of others anew, in place of itself.
+/// Rewrites a file from elsewhere.
 fn rewrite(
     home: &RunDir,
     bench: &mut Bench<'_>,
-    subject: &mut Subject,
-    claimed: Validation,
+    subject: &mut ValidationSubject,
+    mut validation: Validation,
     repair: &Repair,
 ) -> Result<Validation, WorkflowError> {
-    let RulesFrom::Foreign(foreign) = &subject.origin else { return Err(unchanged(subject)) };
-    let table = without(&subject.table, &repair.ranges);
-    let han = foreign.without(subject.release, &repair.ranges);
-    if table == subject.table && han.as_ref() == foreign.han.as_ref().map(|(_, table)| table) {
+    let originals = originals(subject)?;
+    let header = |name: &str| header(subject, originals.get(name).map(Original::name));
+    let Some(tuning) = subject.tuning.revert(subject.release, &repair.ranges, header)? else {
         return Err(unchanged(subject));
-    }
-    let before = std::fs::read(&subject.file).map_err(|cause| WorkflowError::open(&subject.file, cause))?;
-    let original = Original::of(&subject.file, subject.kept.as_deref())?;
-    let han_file = subject.han_file();
-    let of_han = han_file.filter(|_| !subject.is_han_alone()).map(|file| Original::of(&file, None)).transpose()?;
-    let text = in_format_of(&before, &table, subject, &original)?;
-    let handover = han.as_ref().map(Handover::of_han).unwrap_or_default();
-    let said = han.as_ref().map(|han| {
-        let beside = of_han.as_ref().unwrap_or(&original);
-        let text = write_han(han, &header(subject, beside));
-        text.map_err(|error| WorkflowError::Input(format!("HAN's rules file cannot be written: {error}")))
-    });
-    let said = said.transpose()?;
-    let draft_han = said.clone().map(|text| (text, &handover));
-    let draft = Draft { text: &text, table: &table, han: draft_han, release: subject.release, cells: &subject.cells };
-    prove::prove(bench.backend, home, &draft, not_obeyed, |_| {
-        original.keep()?;
-        of_han.as_ref().map(Original::keep).transpose()?;
-        if !subject.is_han_alone() {
-            original.replace(&text)?;
-        }
-        said.iter().try_for_each(|text| of_han.as_ref().unwrap_or(&original).replace(text))
+    };
+    prove::prove(bench.backend, home, &tuning, (subject.release, &subject.cells), not_obeyed, || {
+        originals.values().try_for_each(Original::keep)?;
+        [rundir::RULES, rundir::HAN].iter().try_for_each(|name| replace(name, &tuning, &originals))
     })?;
-    // The proof leaves a file of HAN's where it worked.
-    let _ = std::fs::remove_file(home.file(rundir::HAN));
-    subject.put(table, han);
-    subject.kept.get_or_insert(original.kept);
-    let claimed = Validation { not_again: not_again(subject, &claimed), ..claimed };
-    home.write_validation(&claimed)?;
-    Ok(claimed)
+    subject.tuning = tuning;
+    validation.bind(subject.tuning.digests());
+    subject.kept.get_or_insert_with(|| backup_name(&originals));
+    let validation = Validation { not_again: not_again(subject, &validation), ..validation };
+    home.write_validation(&validation)?;
+    Ok(validation)
 }
 
-fn wanted(bench: &Bench<'_>, subject: &Subject, validation: &Validation) -> Repair {
+/// The originals of a tuning's files, by their names in a run directory.
+type Originals = BTreeMap<&'static str, Original>;
+
+fn originals(subject: &ValidationSubject) -> Result<Originals, WorkflowError> {
+    // An earlier repair copied the first of them.
+    let mut kept = subject.kept.as_deref();
+    subject.tuning.files().map(|(name, path, _)| Ok((name, Original::new(path, kept.take())?))).collect()
+}
+
+/// The name of the copy of the file that represents a tuning.
+fn backup_name(originals: &Originals) -> PathBuf {
+    let original = originals.get(rundir::RULES).or_else(|| originals.get(rundir::HAN));
+    original.map(|original| original.kept.clone()).unwrap_or_default()
+}
+
+/// Replaces a file of a tuning.
+fn replace(file: &str, tuning: &Tuning, originals: &Originals) -> Result<(), WorkflowError> {
+    let text = tuning.files().find(|(name, ..)| *name == file).map(|(.., text)| text);
+    text.zip(originals.get(file)).map_or(Ok(()), |(text, original)| original.replace(text))
+}
+
+fn wanted(bench: &Bench<'_>, subject: &ValidationSubject, validation: &Validation) -> Repair {
     if !bench.options.repair {
         return Repair::default();
     }
-    let Some(round) = all_told(&validation.rounds) else { return Repair::default() };
-    let halves = (&subject.table, &subject.handover);
+    let Some(mut round) = join_rounds(&validation.rounds, bench.criteria) else { return Repair::default() };
+    let layouts = &bench.layouts;
+    share_gains(&mut round, |cell| layouts.awaited.contains(&(cell.collective, cell.ranks)), &layouts.compared);
+    let (table, han) = (subject.tuning.table(), subject.tuning.han_rules());
     let inside = |cell: Cell| subject.inside(cell);
-    let settles = |cell: Cell| subject.settles(cell);
-    let reach = Reach { freed: subject.freed(), settles: &settles, inside: &inside };
+    let below = |cell: Cell| subject.acts_below(cell);
+    let reach = Reach { freed: subject.freed(), below: &below, inside: &inside };
+    let halves = (&table, &han);
     repair(&round, bench.criteria, halves, subject.release, subject.assumptions(), &reach)
 }
 
-/// What is true once the repair is in place.
-fn with(validation: &Validation, repair: &Repair) -> Validation {
+/// Returns the validation that is valid after the repair.
+fn claim(validation: &Validation, repair: &Repair) -> Validation {
     let mut claimed = validation.clone();
     if let Some(round) = claimed.rounds.last_mut() {
         round.repaired = repair.cells.clone();
     }
     for range in &repair.ranges {
-        if !claimed.given_back.contains(range) {
-            claimed.given_back.push(*range);
+        if !claimed.reverted.contains(range) {
+            claimed.reverted.push(*range);
         }
     }
     claimed
 }
 
-/// What is left of a subject that was repaired after the last comparison.
-fn not_again(subject: &Subject, validation: &Validation) -> Option<NotAgain> {
+/// Returns the parts of a repaired subject that were not compared after the repair.
+fn not_again(subject: &ValidationSubject, validation: &Validation) -> Option<NotAgain> {
     let round = validation.last().filter(|_| !subject.is_empty())?;
     let left = || round.cells.iter().map(|cell| (cell, subject.known(cell.cell))).filter(|(_, known)| !known.control);
     let otherwise = left().filter(|(cell, known)| (cell.served, cell.handed) != (known.served, known.handed));
-    // What was given back is served as without the file, unless a setting acts on it.
+    // Reverted cells run as without the file, unless a setting acts on them.
     let otherwise = otherwise.filter(|(_, known)| known.handed || !known.served.is_builtin());
     Some(NotAgain { cells: left().count(), otherwise: otherwise.map(|(cell, _)| cell.cell).collect() })
 }
 
-/// Another comparison would show the same, and so on without end.
-fn unchanged(subject: &Subject) -> WorkflowError {
-    WorkflowError::NotRepaired { rules: subject.shown.clone() }
-}
-
-/// Shows in `directory` that a draft is obeyed, keeps the original, and puts the draft in its place.
-fn put_in_place(
-    bench: &mut Bench<'_>,
-    directory: &RunDir,
-    (original, han): (&Original, Option<&Original>),
-    draft: &Draft<'_>,
-) -> Result<Proof, WorkflowError> {
-    prove::prove(bench.backend, directory, draft, not_obeyed, |_| {
-        original.keep()?;
-        han.map(Original::keep).transpose()?;
-        original.replace(draft.text)
-    })
+/// Error if a repair changes nothing: another comparison would have an identical result, endlessly.
+fn unchanged(subject: &ValidationSubject) -> WorkflowError {
+    WorkflowError::NotRepaired { rules: subject.name() }
 }
 
 fn not_obeyed(file: &Path) -> String {
     format!(
-        "the repaired rules are NOT obeyed by this Open MPI; {} must not be installed, and the file that was compared \
-         stays",
+        "this Open MPI does NOT obey the repaired rules; {} must not be installed, and the compared file stays",
         file.display(),
     )
 }
 
-/// The table in the format that the file had.
-fn in_format_of(
-    before: &[u8],
-    table: &RuleTable,
-    subject: &Subject,
-    original: &Original,
-) -> Result<String, WorkflowError> {
-    let format = match before.trim_ascii_start().first() {
-        Some(b'{') => TargetFormat::Json,
-        _ if before.starts_with(b"rule-file-version-") => TargetFormat::V2,
-        _ => TargetFormat::Classic,
-    };
-    // Hazards of the file are its author's.
-    let notes = Notes { header: header(subject, original), ..Notes::default() };
-    Ok(write_accepting(table, &notes, &Target::all(format), |_| true)?)
-}
-
-/// What a file that was written anew says of itself.
-fn header(subject: &Subject, original: &Original) -> Vec<String> {
-    vec![
-        format!("{TOOL}: {} without what was slower than the builtin", subject.shown),
-        format!("under Open MPI {}; the file as it was is beside it:", subject.version),
-        original.name(),
-    ]
+/// Returns the comment at the top of a rewritten file.
+fn header(subject: &ValidationSubject, original: Option<String>) -> Vec<String> {
+    let mut lines = vec![
+        format!("{TOOL}: {} without the rules that were slower than the default", subject.name()),
+        format!("under Open MPI {}; the old file is next to it:", subject.version),
+    ];
+    lines.extend(original);
+    lines
 }
 
 fn counted(cells: usize) -> String {
-    if cells == 1 { "1 cell is given back".to_owned() } else { format!("{cells} cells are given back") }
+    let sizes = if cells == 1 { "1 size".to_owned() } else { format!("{cells} sizes") };
+    format!("removed the rules for {sizes} that fresh launches did not confirm")
 }
 
-fn named(cells: &[Cell]) -> String {
+fn list_cells(cells: &[Cell]) -> String {
     const NAMED: usize = 4;
     let mut names: Vec<String> = cells.iter().take(NAMED).map(ToString::to_string).collect();
     if cells.len() > NAMED {

@@ -1,19 +1,20 @@
-//! Whether the Open MPI in use obeys a rules file, and what stands in the way where it does not.
+//! Check that the Open MPI in use obeys a rules file, with the obstacles if it does not.
 
 mod reasons;
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use collrules_record::options::Verifying;
 use collrules_record::rundir::{self, RunDir};
-use collrules_record::units::Bytes;
-use collrules_record::{Cell, Handover, Survey, rival};
+use collrules_record::settings::Settings;
+use collrules_record::tuning::{RulesFile, read_text_of};
+use collrules_record::units::{Bytes, Ranks};
+use collrules_record::{Cell, Tuning, competitor};
 use collrules_report::notes;
-use collrules_rules::deploy::Tuning;
 use collrules_rules::steps::Steps;
-use collrules_rules::{Behaviour, Choice, Collective, Load, Loaded, RuleTable, han, load};
+use collrules_rules::table::all_builtin;
+use collrules_rules::{Behaviour, Choice, Collective, Loaded, Release, RuleTable, han};
 use collrules_runner::circumstances::{self, Circumstances, Reader};
 use collrules_runner::messages::{self, Messages};
 use collrules_runner::mpi::MpiBackend;
@@ -21,54 +22,36 @@ use collrules_runner::proof::{self, Proof};
 use collrules_runner::{Backend, RunnerError, grid};
 
 use crate::error::WorkflowError;
-use crate::served;
 use crate::session::Session;
-use crate::start::{self, Pins, Started, oversubscribes};
+use crate::start::{self, Started, oversubscribes};
+use crate::{served, tuning};
 
-/// What verifying showed.
+/// Result of verifying.
 #[derive(Debug)]
 pub struct Verified {
-    /// The file; empty where none is in force.
+    /// The file; empty if none is active.
     pub file: PathBuf,
-    /// The Open MPI that was asked.
+    /// The Open MPI that was used.
     pub version: collrules_rules::Version,
-    /// Whether its settings were taken as they are.
+    /// True if this system's settings were used unchanged.
     pub deployed: bool,
-    /// Whether the file leaves everything to the builtin.
+    /// True if the file has no rules.
     pub empty: bool,
-    /// The settings that the file's run asks for.
-    pub pins: Option<Pins>,
-    /// What is worth knowing although the file is obeyed.
+    /// The settings that the file's run needs.
+    pub pins: Option<Settings>,
+    /// Remarks on a file that is obeyed.
     pub notes: Vec<String>,
-    /// Why the file is not obeyed; empty where it is.
+    /// Reasons why the file is not obeyed; empty if it is.
     pub reasons: Vec<String>,
-    /// What was proven.
+    /// Proof that it is obeyed.
     pub proof: Option<Proof>,
-    /// The messages that were counted.
+    /// Counted messages.
     pub messages: Option<Messages>,
-    /// Why no messages were counted.
+    /// Reason why no messages were counted.
     pub uncounted: Option<String>,
 }
 
-/// HAN's half of a tuning.
-struct Half {
-    path: PathBuf,
-    bytes: Vec<u8>,
-    handover: Handover,
-}
-
-/// The file in question, and what it means to the Open MPI in use.
-struct Question {
-    path: PathBuf,
-    bytes: Vec<u8>,
-    table: RuleTable,
-    ruled: Vec<Collective>,
-    behaviour: Behaviour,
-    /// HAN's rules file beside it.
-    han: Option<Half>,
-}
-
-/// Shows whether a rules file is obeyed.
+/// Checks if a rules file is obeyed.
 pub fn verify(options: &Verifying, session: &Session<'_>) -> Result<Verified, WorkflowError> {
     let started = start::mpi(&options.system, &session.stop)?;
     ask(options, started).map_err(WorkflowError::unshown)
@@ -87,11 +70,12 @@ fn ask(options: &Verifying, mut started: Started<MpiBackend>) -> Result<Verified
             None => return nothing_deployed(&started, &found),
         },
     };
-    let question = match question(path.clone(), &started.survey) {
-        // What the ranks say of a file that is not here is more than that it is not here.
+    let version = Behaviour::from_version(started.survey.version).map_err(RunnerError::from)?;
+    let tuning = match load(&path, &version) {
+        // The ranks give more information than the fact that the file is missing here.
         Err(missing @ WorkflowError::Open { .. }) if options.deployed => {
-            let nothing = Question::unread(path, &started.survey)?;
-            let faults = obstacles(&nothing, &started, &found);
+            let nothing = unread(path);
+            let faults = obstacles(&nothing, &started, &found, &version);
             if faults.is_empty() {
                 return Err(missing);
             }
@@ -99,91 +83,68 @@ fn ask(options: &Verifying, mut started: Started<MpiBackend>) -> Result<Verified
             verified.reasons = faults;
             return Ok(verified);
         }
-        question => question?,
+        tuning => tuning?,
     };
-    let pins = if options.deployed { None } else { pins_beside(&question.path, &started.pins) };
-    if let Some(pins) = &pins {
-        started.backend.pin(pins);
-    }
-    if let Some(half) = question.han.as_ref().filter(|_| !options.deployed) {
-        started.backend.pin(&half.settings());
-    }
+    let pins = if options.deployed { None } else { pins_of(&tuning, &started.pins) };
     if !options.deployed {
-        found = started.backend.circumstances(Some(&question.path))?;
+        // Each launch switches the rules of coll/tuned on itself.
+        let beside = Tuning { tuned: None, parameters: pins.clone().unwrap_or_default(), ..tuning.clone() };
+        started.backend.pin(&beside.settings().by_name());
+        found = started.backend.circumstances(Some(&path))?;
     }
-    let mut verified = Verified::new(&question, &started, options.deployed, pins);
-    verified.reasons = obstacles(&question, &started, &found);
-    let cells = cells(options, &question, &started)?;
+    let mut verified = Verified::new(&tuning, &started, options.deployed, pins);
+    verified.notes.extend(tuning::list_shifted(&tuning, &version));
+    verified.reasons = obstacles(&tuning, &started, &found, &version);
+    if options.deployed && !tuning.parameters.is_empty() {
+        let names: Vec<String> = tuning.parameters.keys().cloned().collect();
+        let values = started.backend.values(&Settings::new(), &names)?;
+        let others = circumstances::other_values(&found, &values, &tuning.parameters);
+        verified.reasons.extend(others.iter().map(|other| reasons::with_source(other, &started.backend)));
+    }
+    let cells = cells(options, &tuning, &started)?;
     if verified.reasons.is_empty() {
         let Started { backend, survey, release, .. } = &mut started;
         let layout = options.system.layout;
-        // Of what HAN hands over the proof tells who serves it.
-        let handed =
-            |cell: &&Cell| question.han.as_ref().is_some_and(|half| half.handover.touches(cell.collective, cell.ranks));
-        // Where the file has no rules, nobody stands in their way.
+        // The proof finds the component that handles the calls that HAN delegates.
+        let han = tuning.han_rules();
+        let handed = |cell: &&Cell| han.touches(cell.collective, cell.ranks);
+        // Without rules in the file, there are no obstacles.
+        let table = tuning.table();
         let ruled = |cell: &&Cell| {
-            let blocks = question.table.collectives().find(|(collective, _)| *collective == cell.collective);
-            blocks.is_some_and(|(_, steps)| *steps.get(cell.ranks.0.into()) != Steps::constant(Choice::BUILTIN))
+            let blocks = table.get(cell.collective);
+            blocks.is_some_and(|steps| *steps.get(cell.ranks.0.into()) != Steps::constant(Choice::BUILTIN))
         };
         let others: Vec<Cell> = cells.iter().filter(|cell| ruled(cell) && !handed(cell)).copied().collect();
         verified.reasons = served::displacing(backend, &options.scratch, &others, survey, *release, layout)?;
     }
     if verified.reasons.is_empty() {
-        prove(options, &question, &mut started, &cells, &mut verified)?;
+        prove(options, &tuning, &mut started, &cells, &mut verified)?;
     }
     Ok(verified)
 }
 
-/// The longest rules file that is read: some six million rules.
-const MOST_BYTES: u64 = 64 << 20;
-
-/// A rules file, whatever it holds. Every process of a job opens it by its name, so that it has to have one.
-pub fn read(path: &Path) -> Result<Vec<u8>, WorkflowError> {
-    if path == Path::new("-") {
-        let why = "Open MPI opens rules files by name, on every node; write it to a file first";
-        return Err(WorkflowError::open(path, io::Error::new(io::ErrorKind::InvalidInput, why)));
-    }
-    File::open(rundir::within(path, rundir::RULES))
-        .and_then(read_from)
-        .map_err(|cause| WorkflowError::open(path, cause))
-}
-
-/// The same from what is open already.
-pub fn read_from(source: impl Read) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    source.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > MOST_BYTES {
-        let why = format!("it has more than {} MiB, which no rules file needs", MOST_BYTES >> 20);
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, why));
-    }
-    Ok(bytes)
-}
-
-/// The settings that a file needs beside the two that switch it on, if the run directory around it knows of any, together with
-/// what is in force of the same names.
-fn pins_beside(rules: &Path, in_force: &Pins) -> Option<Pins> {
-    // What cannot be read here was not written for this file; the proof will show what that means.
-    let findings = RunDir::derived(rules.parent()?).ok()?.findings().ok()?;
-    let mut pins = rival::beside(in_force, &findings.pins);
-    pins.retain(|name, _| findings.pins.contains_key(name));
+/// The parameters of a tuning, with the present values of those parameters.
+fn pins_of(tuning: &Tuning, in_force: &Settings) -> Option<Settings> {
+    let mut pins = competitor::beside(in_force, &tuning.parameters);
+    pins.retain(|name, _| tuning.parameters.contains_key(name));
     Some(pins).filter(|pins| !pins.is_empty())
 }
 
 impl Verified {
-    fn new(question: &Question, started: &Started<MpiBackend>, deployed: bool, pins: Option<Pins>) -> Self {
-        let origin = notes::origin(&String::from_utf8_lossy(&question.bytes));
+    fn new(tuning: &Tuning, started: &Started<MpiBackend>, deployed: bool, pins: Option<Settings>) -> Self {
+        let origin = origin(tuning);
         let other = origin.filter(|origin| origin.measured != started.release);
         let note = |origin: notes::NotedReleases| {
             format!(
-                "It was measured on Open MPI {}, not on {}: whether it is obeyed says nothing about whether it is fast here.",
+                "It was measured on Open MPI {}, not on {}: even if it is obeyed, it may not be fast here.",
                 origin.measured, started.release
             )
         };
         Self {
-            file: question.path.clone(),
+            file: tuning.path().to_owned(),
             version: started.survey.version,
             deployed,
-            empty: question.table.is_empty() && question.han.is_none(),
+            empty: !tuning.tuned.as_ref().is_some_and(RulesFile::has_rules) && tuning.han.is_none(),
             pins,
             notes: other.map(note).into_iter().collect(),
             reasons: Vec::new(),
@@ -194,14 +155,14 @@ impl Verified {
     }
 }
 
-/// The one file that the ranks name, seen from where they work; none where there is not exactly one.
+/// The only file that the ranks name, relative to their directory; none if there is not exactly one.
 fn deployed(found: &[Circumstances]) -> Option<PathBuf> {
     let named = |file: fn(&Circumstances) -> Option<&String>| -> Vec<PathBuf> {
         found.iter().filter_map(|rank| Some(Path::new(&rank.directory).join(file(rank)?))).collect()
     };
     let mut files = named(|rank| rank.tuned.file.as_ref());
     if files.is_empty() {
-        // HAN's half may be all there is; what it belongs to lies beside it.
+        // HAN's file may be alone; files that belong to it are next to it.
         let han = named(|rank| rank.han.file.as_ref());
         files = han.iter().map(|file| file.with_file_name(rundir::RULES)).filter(|file| file.is_file()).collect();
     }
@@ -210,83 +171,76 @@ fn deployed(found: &[Circumstances]) -> Option<PathBuf> {
     if files.len() == 1 { files.pop() } else { None }
 }
 
-/// What is in the way of any file: none is named, or several are.
+/// Names the obstacles: no file is named, or several are.
 fn nothing_deployed(started: &Started<MpiBackend>, found: &[Circumstances]) -> Result<Verified, WorkflowError> {
-    let nothing = Question::unread(PathBuf::new(), &started.survey)?;
+    let version = Behaviour::from_version(started.survey.version).map_err(RunnerError::from)?;
+    let nothing = unread(PathBuf::new());
     let mut verified = Verified::new(&nothing, started, true, None);
-    verified.reasons = obstacles(&nothing, started, found);
+    verified.reasons = obstacles(&nothing, started, found, &version);
     Ok(verified)
 }
 
-impl Question {
-    /// A file of which only the name is known.
-    fn unread(path: PathBuf, survey: &Survey) -> Result<Self, WorkflowError> {
-        let behaviour = Behaviour::of(survey.version).map_err(RunnerError::from)?;
-        Ok(Self { path, bytes: Vec::new(), table: RuleTable::new(), ruled: Vec::new(), behaviour, han: None })
-    }
+/// A tuning known only by its name.
+fn unread(path: PathBuf) -> Tuning {
+    Tuning { tuned: Some(RulesFile::of_tuned(path, Vec::new())), ..Tuning::default() }
 }
 
-fn question(path: PathBuf, survey: &Survey) -> Result<Question, WorkflowError> {
-    let bytes = read(&path)?;
-    if han::is_han(&bytes) {
-        return Err(WorkflowError::NotInForce { path, reasons: vec![han::CONFUSED.to_owned()] });
+/// A rules file of coll/tuned, with the settings from the findings next to it.
+fn load(path: &Path, version: &Behaviour) -> Result<Tuning, WorkflowError> {
+    let text = read_text_of(path)?;
+    if han::is_han(&text) {
+        let reasons = vec![han::CONFUSED.to_owned()];
+        return Err(WorkflowError::NotInForce { path: path.to_owned(), reasons });
     }
-    let behaviour = Behaviour::of(survey.version).map_err(RunnerError::from)?;
-    // Why a file is not taken is told by the release in use.
-    let table = in_force(&path, &bytes, &behaviour)?.to_table();
-    let han = half_beside(&path, &behaviour)?;
-    let mut ruled = collectives(&bytes);
-    ruled.extend(han.iter().flat_map(|half| half.handover.collectives()));
-    ruled.sort_unstable();
-    ruled.dedup();
-    Ok(Question { path, bytes, table, ruled, behaviour, han })
-}
-
-/// HAN's half of the tuning whose rules file this is: what lies beside it under its name, as its findings say.
-fn half_beside(rules: &Path, behaviour: &Behaviour) -> Result<Option<Half>, WorkflowError> {
-    let directory = rules.parent().unwrap_or(Path::new("/"));
-    let findings = RunDir::derived(directory).ok().and_then(|run| run.findings().ok());
-    if findings.is_none_or(|findings| findings.handover.is_empty()) {
-        return Ok(None);
-    }
-    let path = directory.join(rundir::HAN);
-    let bytes = std::fs::read(&path).map_err(|cause| WorkflowError::open(&path, cause))?;
-    let rejected = |why: String| WorkflowError::NotInForce { path: path.clone(), reasons: vec![why] };
-    let handover = match han::load(&bytes, behaviour) {
-        han::Load::Accepted(read) => Handover::of_han(&read.to_table()),
-        han::Load::Rejected(why) | han::Load::Crashes(why) => {
-            return Err(rejected(format!("{}: {why}", behaviour.name())));
-        }
-        han::Load::NoHan => return Err(rejected(format!("{} has no HAN", behaviour.name()))),
+    let mut tuning =
+        Tuning { tuned: Some(RulesFile::of_tuned(path.to_owned(), text).read_as(version)?), ..Tuning::default() };
+    let directory = path.parent().unwrap_or(Path::new("/"));
+    // Findings that cannot be read here do not belong to this file; the proof will show the effect.
+    let Some(findings) = RunDir::derived(directory).ok().and_then(|run| run.findings().ok()) else {
+        return Ok(tuning);
     };
-    Ok(Some(Half { path, bytes, handover }))
+    if !findings.han.is_empty() {
+        let path = directory.join(rundir::HAN);
+        let text = read_text_of(&path)?;
+        tuning.han = Some(RulesFile::of_han(path, text).read_as(version)?);
+    }
+    tuning.parameters = findings.parameters;
+    let settings = RunDir::derived(directory).ok().and_then(|run| run.settings().ok().flatten());
+    tuning
+        .parameters
+        .extend(settings.iter().filter_map(|settings| settings.chosen()).flat_map(|it| it.settings.clone()));
+    Ok(tuning)
 }
 
-impl Half {
-    /// What switches it on.
-    fn settings(&self) -> Pins {
-        Tuning { han: Some(self.path.to_string_lossy().into_owned()), ..Tuning::default() }.by_name()
-    }
+/// The releases that were measured, from the comments of the file.
+fn origin(tuning: &Tuning) -> Option<notes::NotedReleases> {
+    let text = tuning.tuned.as_ref().map(|file| String::from_utf8_lossy(&file.text))?;
+    notes::origin(&text)
 }
 
-/// What the settings of the ranks put in the way, each with where it comes from.
-fn obstacles(question: &Question, started: &Started<MpiBackend>, found: &[Circumstances]) -> Vec<String> {
-    let ruled = question.ruled.iter().copied().collect();
-    let mut obstacles = circumstances::forced(found, &ruled, &question.behaviour);
-    // Beside HAN's half there need not be another.
-    if !question.table.is_empty() || question.han.is_none() {
-        obstacles.extend(circumstances::obstacles(found, Reader::Tuned, &question.path, &question.bytes));
+/// Lists obstacles in the settings of the ranks, each with the source of the setting.
+fn obstacles(
+    tuning: &Tuning,
+    started: &Started<MpiBackend>,
+    found: &[Circumstances],
+    version: &Behaviour,
+) -> Vec<String> {
+    let mut obstacles = circumstances::forced(found, &ruled(tuning), version);
+    // HAN's file may be the only one.
+    if let Some(file) = tuning.tuned.as_ref().filter(|file| !file.table.is_empty() || tuning.han.is_none()) {
+        obstacles.extend(circumstances::obstacles(found, Reader::Tuned, &file.path, &file.text));
     }
-    if let Some(half) = &question.han {
-        obstacles.extend(circumstances::obstacles(found, Reader::Han, &half.path, &half.bytes));
+    if let Some(file) = &tuning.han {
+        obstacles.extend(circumstances::obstacles(found, Reader::Han, &file.path, &file.text));
     }
     obstacles.iter().map(|obstacle| reasons::with_source(obstacle, &started.backend)).collect()
 }
 
-fn cells(options: &Verifying, question: &Question, started: &Started<MpiBackend>) -> Result<Vec<Cell>, WorkflowError> {
+fn cells(options: &Verifying, tuning: &Tuning, started: &Started<MpiBackend>) -> Result<Vec<Cell>, WorkflowError> {
     let ranks =
         grid::communicator_sizes(&options.ranks, started.survey.slots(), oversubscribes(options.system.oversubscribe))?;
-    let pairs = question.ruled.iter().flat_map(|collective| ranks.iter().map(move |ranks| (*collective, *ranks)));
+    let ruled = ruled(tuning);
+    let pairs = ruled.iter().flat_map(|collective| ranks.iter().map(move |ranks| (*collective, *ranks)));
     let cells = pairs.flat_map(|(collective, ranks)| {
         let sizes = if collective.has_sizes() { options.sizes.clone() } else { vec![Bytes(0)] };
         sizes.into_iter().map(move |bytes| Cell { collective, ranks, bytes })
@@ -294,31 +248,29 @@ fn cells(options: &Verifying, question: &Question, started: &Started<MpiBackend>
     Ok(cells.filter(|cell| grid::obstacle(*cell, grid::DEFAULT_MEMORY).is_none()).collect())
 }
 
-/// Probes, applies and counts; whatever is not as it should be becomes a reason.
+/// Probes, runs and counts; every deviation becomes a reason.
 fn prove(
     options: &Verifying,
-    question: &Question,
+    tuning: &Tuning,
     started: &mut Started<MpiBackend>,
     cells: &[Cell],
     verified: &mut Verified,
 ) -> Result<(), WorkflowError> {
-    let Question { path, table, .. } = question;
     let Started { backend, survey, release, .. } = started;
-    let han = question.han.as_ref().map(|half| proof::HanFile { file: &half.path, handover: &half.handover });
-    let files = proof::Files { rules: path, table, han };
-    let proof = proof::prove(backend, files, &options.scratch, *release, cells)?;
+    let proof = proof::prove(backend, tuning, &options.scratch, *release, cells)?;
+    let tuned = tuning.tuned.as_ref().map(|file| (&file.path, table_in_layout(file, *release, backend, cells)));
     verified.reasons = reasons::of_proof(&proof);
     if !proof.faults.is_empty() {
-        verified.reasons.extend(reasons::explaining(question, survey, *release));
+        verified.reasons.extend(reasons::explaining(tuning, survey, *release));
         return Ok(());
     }
-    if !table.is_empty() {
-        match messages::count(backend, path, table, *release, survey, cells) {
+    if let Some((path, table)) = tuned.filter(|(_, table)| !table.is_empty()) {
+        match messages::count(backend, path, &table, *release, survey, cells) {
             Ok(messages) => {
-                verified.reasons.extend(reasons::of_messages(&messages, table, *release));
+                verified.reasons.extend(reasons::of_messages(&messages, &table, *release));
                 verified.messages = Some(messages);
             }
-            // A library that was built without its monitoring layer obeys rules no less.
+            // A library without a monitoring layer can still obey rules.
             Err(RunnerError::WorkerFailed(why)) => verified.uncounted = Some(why),
             Err(other) => return Err(other.into()),
         }
@@ -327,23 +279,31 @@ fn prove(
     Ok(())
 }
 
-/// The collectives that the file has rules for, whichever version reads them.
-fn collectives(bytes: &[u8]) -> Vec<Collective> {
-    let read = Behaviour::distinct().into_iter().rev().find_map(|version| load(bytes, &version).into_accepted());
-    read.map_or_else(Vec::new, |file| file.to_table().collectives().map(|(collective, _)| collective).collect())
+/// Returns the meaning of a file for the communicators of these cells, with their nodes here.
+fn table_in_layout(file: &RulesFile<RuleTable>, release: Release, backend: &MpiBackend, cells: &[Cell]) -> RuleTable {
+    let read = collrules_rules::load(&file.text, &Behaviour::latest(release)).into_accepted();
+    let Some(read) = read.filter(Loaded::names_layouts) else { return file.table.clone() };
+    let ranks: BTreeSet<Ranks> = cells.iter().map(|cell| cell.ranks).collect();
+    let collectives: BTreeSet<Collective> = cells.iter().map(|cell| cell.collective).collect();
+    let mut table = RuleTable::new();
+    for collective in collectives {
+        let mut blocks = all_builtin();
+        for ranks in &ranks {
+            let here = read.to_table_for(backend.distribution(*ranks));
+            if let Some(own) = here.get(collective) {
+                let ranks = u64::from(ranks.0);
+                blocks.set(ranks, Some(ranks + 1), own.get(ranks).clone());
+            }
+        }
+        table.set(collective, blocks);
+    }
+    table
 }
 
-/// What a version reads.
-pub(crate) fn in_force(path: &Path, bytes: &[u8], version: &Behaviour) -> Result<Loaded, WorkflowError> {
-    match load(bytes, version) {
-        Load::Accepted(file) => Ok(file),
-        Load::Rejected(rejection) => Err(WorkflowError::NotInForce {
-            path: path.to_owned(),
-            reasons: vec![format!("{}: {rejection}", version.name())],
-        }),
-        Load::Crashes(crash) => Err(WorkflowError::NotInForce {
-            path: path.to_owned(),
-            reasons: vec![format!("{}: {crash}", version.name())],
-        }),
-    }
+/// The collectives that a tuning has rules for in any layout and version.
+fn ruled(tuning: &Tuning) -> BTreeSet<Collective> {
+    let file = tuning.tuned.as_ref();
+    let tuned =
+        Collective::ALL.into_iter().filter(|collective| file.is_some_and(|file| file.rules_anywhere(*collective)));
+    tuned.chain(tuning.han_rules().collectives()).collect()
 }

@@ -1,7 +1,6 @@
-//! Why a rules file is not obeyed, in whole sentences.
+//! Reasons why a rules file is not obeyed, in whole sentences.
 
-use collrules_record::{Cell, Component, Survey};
-use collrules_report::notes;
+use collrules_record::{Cell, Component, Survey, Tuning};
 use collrules_rules::words::first_lines;
 use collrules_rules::{Release, RuleTable, registry};
 use collrules_runner::circumstances::Obstacle;
@@ -9,12 +8,10 @@ use collrules_runner::messages::Messages;
 use collrules_runner::mpi::MpiBackend;
 use collrules_runner::proof::Proof;
 
-use super::Question;
-
-/// How many of a kind are named.
+/// Largest number of sentences of a kind.
 const NAMED: usize = 10;
 
-/// The obstacle, and where its setting comes from.
+/// The obstacle with the source of its setting.
 pub(super) fn with_source(obstacle: &Obstacle, backend: &MpiBackend) -> String {
     let Some(parameter) = obstacle.parameter() else { return obstacle.to_string() };
     match backend.source_of(&parameter) {
@@ -27,18 +24,18 @@ pub(super) fn of_proof(proof: &Proof) -> Vec<String> {
     first_lines(proof.faults.iter().map(ToString::to_string).collect(), NAMED)
 }
 
-/// Calls that send other messages than the intended algorithm does.
+/// Calls whose messages differ from those of the intended algorithm.
 pub(super) fn of_messages(messages: &Messages, table: &RuleTable, release: Release) -> Vec<String> {
     let sentence = |cell: &Cell| {
         let choice = table.lookup(cell.collective, cell.ranks.0.into(), cell.lookup_bytes(release));
         let name = registry::algorithm(release, cell.collective, choice.algorithm).map_or("?", |it| it.name);
-        format!("{cell} does not send what algorithm {} ({name}) sends", choice.algorithm)
+        format!("{cell} does not send the messages of algorithm {} ({name})", choice.algorithm)
     };
     first_lines(messages.other.iter().map(sentence).collect(), NAMED)
 }
 
-/// What may be behind faults of the proof.
-pub(super) fn explaining(question: &Question, survey: &Survey, release: Release) -> Vec<String> {
+/// Lists possible reasons for faults of the proof.
+pub(super) fn explaining(tuning: &Tuning, survey: &Survey, release: Release) -> Vec<String> {
     let mut reasons = Vec::new();
     let tuned = survey.components.get(&Component::TUNED).copied();
     let above = survey.components.iter().filter(|(_, priority)| Some(**priority) > tuned);
@@ -50,7 +47,7 @@ pub(super) fn explaining(question: &Question, survey: &Survey, release: Release)
             above.join(", ")
         ));
     }
-    let origin = notes::origin(&String::from_utf8_lossy(&question.bytes));
+    let origin = super::origin(tuning);
     if let Some(origin) = origin.filter(|origin| !origin.same.contains(&release)) {
         reasons.push(format!(
             "the file was measured on Open MPI {} and does not mean the same to {release}; tune again with the Open MPI \

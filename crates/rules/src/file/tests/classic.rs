@@ -12,7 +12,7 @@ fn sizes(listed: &[u32]) -> String {
     format!("1 7 {}\n{rules}", listed.len())
 }
 
-/// The listed sizes that serve these numbers of ranks; 0 for none.
+/// Returns the listed sizes that apply to these numbers of ranks; 0 for none.
 fn served<const N: usize>(by: &str, listed: &[u32], ranks: [u32; N]) -> [u32; N] {
     let loaded = accepted(sizes(listed), by);
     ranks.map(|ranks| algorithm(&loaded, ranks, 0).map_or(0, |place| listed[place as usize - 1]))
@@ -232,7 +232,7 @@ fn bytes_that_are_no_text_are_junk() {
 
 #[test]
 fn every_reason_for_rejection_is_told_with_its_line() {
-    /// One bcast rule for every size, and the fields behind the first message size.
+    /// One bcast rule for every size, with these fields after the first message size.
     fn bcast(rest: &str) -> String {
         format!("1 # collective\n7 # bcast\n1 # communicator size\n0 1\n{rest}")
     }

@@ -1,4 +1,4 @@
-//! JSON files, as a real 6.0 takes them.
+//! JSON files, as a real 6.0 reads them.
 
 use super::*;
 use crate::choice::Choice;

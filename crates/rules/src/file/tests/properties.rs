@@ -1,4 +1,4 @@
-//! What holds for every file.
+//! Properties that hold for every file.
 
 use proptest::prelude::*;
 
@@ -59,7 +59,7 @@ fn json_text() -> impl Strategy<Value = String> {
     prop::collection::vec(collective, 0..4).prop_map(|all| format!("{{\"collectives\": {{{}}}}}", all.join(",\n")))
 }
 
-/// The rule that serves, looked for as Open MPI does it, step by step.
+/// Finds the rule that applies as Open MPI does it, step by step.
 fn slowly(loaded: &Loaded, id: u32, ranks: u32, bytes: u64, distribution: Distribution) -> Option<(usize, usize)> {
     let rules = loaded.collectives.iter().rfind(|rules| rules.id == id)?;
     let ranks = i64::from(ranks);
@@ -79,7 +79,7 @@ fn slowly(loaded: &Loaded, id: u32, ranks: u32, bytes: u64, distribution: Distri
     list.get(rule).map(|_| (comm_rule, rule))
 }
 
-/// A collective's id, and for each communicator size its rules by message size: what the counts of a good text say.
+/// The content of a valid text: a collective's id, and for each communicator size its rules by message size.
 type Naive = Vec<(i64, Vec<(i64, Vec<i64>)>)>;
 
 fn naively_read(text: &str) -> Naive {
@@ -185,7 +185,7 @@ proptest! {
         }
     }
 
-    /// Texts of the characters that matter, which get further than random bytes do: comments change nothing.
+    /// Texts of relevant characters, which get further than random bytes: comments change nothing.
     #[test]
     fn any_text_of_numbers_is_judged_alike_with_comments(text in "([0-3] ?|[0-9x# \n-]){0,60}") {
         let commented = text.replace('\n', " \n# 7 -1\n");
@@ -208,7 +208,7 @@ proptest! {
         }
     }
 
-    /// Files with a few bytes changed: places stay within the text, and what is accepted has a meaning.
+    /// Files with a few changed bytes: places stay within the text, and accepted files have a meaning.
     #[test]
     fn damaged_files_are_judged(
         text in prop_oneof![classic_text(), version_2_text(), json_text()],

@@ -1,11 +1,11 @@
-//! What a budget buys: whole campaigns of the sizes that people ask for, and how good the choices are in the end.
+//! Quality of choices with a given budget: whole campaigns of usual sizes.
 
 use std::collections::BTreeMap;
-use std::io::Write;
 
 use collrules_record::estimate::median;
 use collrules_record::plan::{CellPlan, Plan, Schedule};
 use collrules_record::policy::Assumptions;
+use collrules_record::question::Group;
 use collrules_record::sample::Row;
 use collrules_record::units::{Bytes, Ranks, Seconds};
 use collrules_record::{Candidate, Cell};
@@ -13,75 +13,36 @@ use collrules_rules::{Choice, Collective};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::super::standing::Standing;
 use super::races::{QUIET, USUAL};
-use super::rehearsal::{CellCost, Noise, rehearse};
+use super::rehearsal::{CellCost, RehearsalNoise, rehearse};
 
-/// A campaign that people ask for.
+/// A campaign as people request it.
 struct Asked {
-    name: &'static str,
-    /// Collectives with the seconds of their best at the largest size, and how many candidates that has.
+    /// Collectives, with the seconds of their best candidate at the largest size, and their number of candidates.
     collectives: &'static [(Collective, f64, u32)],
-    /// Sizes: so many powers of two.
+    /// Number of message sizes, which are powers of two.
     sizes: u32,
-    /// The time of the shortest call, the budget, and what starting a job takes.
+    /// The time of the shortest call, the budget, and the time to start a job.
     latency: f64,
     budget: f64,
     startup: f64,
 }
 
-const CAMPAIGNS: [Asked; 4] = [
-    Asked {
-        // What was seen on 4 virtual hosts of 2 slots: docs/han.md.
-        name: "4 hosts x 2, up to 512 KiB, 210 s",
-        collectives: &[
-            (Collective::Allgather, 0.197, 9),
-            (Collective::Allreduce, 0.068, 10),
-            (Collective::Bcast, 0.034, 27),
-            (Collective::Reduce, 0.032, 35),
-        ],
-        sizes: 19,
-        latency: 3e-4,
-        budget: 210.0,
-        startup: 2.5,
-    },
-    Asked {
-        name: "8 hosts x 2, up to 512 KiB, 210 s",
-        collectives: &[
-            (Collective::Allgather, 0.45, 9),
-            (Collective::Allreduce, 0.13, 10),
-            (Collective::Bcast, 0.06, 27),
-            (Collective::Reduce, 0.07, 35),
-        ],
-        sizes: 19,
-        latency: 1e-3,
-        budget: 210.0,
-        startup: 4.0,
-    },
-    Asked {
-        name: "8 hosts x 1, up to 512 KiB, 60 s",
-        collectives: &[(Collective::Bcast, 0.034, 24), (Collective::Allreduce, 0.060, 9)],
-        sizes: 19,
-        latency: 2e-4,
-        budget: 60.0,
-        startup: 1.0,
-    },
-    Asked {
-        name: "one host, up to 1 MiB, 20 s",
-        collectives: &[
-            (Collective::Allgather, 4e-3, 9),
-            (Collective::Allreduce, 1.5e-3, 10),
-            (Collective::Bcast, 5e-4, 27),
-            (Collective::Reduce, 8e-4, 35),
-        ],
-        sizes: 20,
-        latency: 2e-6,
-        budget: 20.0,
-        startup: 0.5,
-    },
-];
+/// Seen on 4 virtual hosts of 2 slots: docs/han.md.
+const ASKED: Asked = Asked {
+    collectives: &[
+        (Collective::Allgather, 0.197, 9),
+        (Collective::Allreduce, 0.068, 10),
+        (Collective::Bcast, 0.034, 27),
+        (Collective::Reduce, 0.032, 35),
+    ],
+    sizes: 19,
+    latency: 3e-4,
+    budget: 210.0,
+    startup: 2.5,
+};
 
-/// As algorithms are among real candidates: of those of reduce three in four reorder operands, of those of allreduce a third.
+/// As among real candidates: three in four algorithms of reduce reorder operands, a third of those of allreduce.
 fn kind(collective: Collective, id: u32) -> Choice {
     let algorithm = match (collective, id % 4) {
         (Collective::Reduce, 0) => 1,
@@ -110,8 +71,8 @@ impl Asked {
         Plan::new(cells.collect(), launches, schedule, 7)
     }
 
-    /// Each candidate's latency and bandwidth, and something of its own at each size.
-    fn truth(&self, plan: &Plan, noise: Noise, seed: u64) -> BTreeMap<Cell, CellCost> {
+    /// Each candidate's latency and bandwidth, with a deviation at each size.
+    fn truth(&self, plan: &Plan, noise: RehearsalNoise, seed: u64) -> BTreeMap<Cell, CellCost> {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let mut cost_of = BTreeMap::new();
         for (collective, longest, most) in self.collectives {
@@ -133,11 +94,10 @@ impl Asked {
     }
 }
 
-/// What a campaign comes to: how often a cell is visited in the median and at least, the geometric mean of the chosen
-/// one's time over the best one's, and the share of cells where that is above 1.1.
+/// Outcome of a campaign: least number of visits to a cell, geometric mean of the chosen candidate's time over the best
+/// one's, and share of cells in which that is above 1.1.
 #[derive(Debug)]
-struct Outcome {
-    visits: f64,
+struct CampaignOutcome {
     least: usize,
     regret: f64,
     far: f64,
@@ -146,12 +106,12 @@ struct Outcome {
 /// Calls by launch and visit.
 type Visits = BTreeMap<(u32, u32), Vec<f64>>;
 
-fn play(asked: &Asked, noise: Noise, seed: u64) -> Outcome {
+fn play(asked: &Asked, noise: RehearsalNoise, seed: u64) -> CampaignOutcome {
     let plan = asked.plan();
     played(&plan, &asked.truth(&plan, noise, seed), seed)
 }
 
-fn played(plan: &Plan, truth: &BTreeMap<Cell, CellCost>, seed: u64) -> Outcome {
+fn played(plan: &Plan, truth: &BTreeMap<Cell, CellCost>, seed: u64) -> CampaignOutcome {
     let rehearsal = rehearse(plan, truth, 0.05, seed);
     let mut timed: BTreeMap<Cell, BTreeMap<Candidate, Visits>> = BTreeMap::new();
     let mut ended = Vec::new();
@@ -171,8 +131,9 @@ fn played(plan: &Plan, truth: &BTreeMap<Cell, CellCost>, seed: u64) -> Outcome {
         let known = timed.get(&cell);
         let count = known.and_then(|known| known.get(&Candidate::Builtin)).map_or(0, BTreeMap::len);
         visits.push(count);
-        let permitted =
-            |candidate: Candidate| Standing::of(cell.collective, candidate, Assumptions::default()) == Standing::Any;
+        let permitted = |candidate: Candidate| {
+            Group::classify(cell.collective, candidate, Assumptions::default()) <= Group::Permitted
+        };
         // As verdicts do: nothing but the builtin where visits are too few for a test.
         let medians = known.into_iter().flatten().filter_map(|(candidate, visits)| {
             let mut medians: Vec<f64> = visits.values().filter_map(|calls| median(&mut calls.clone())).collect();
@@ -187,9 +148,7 @@ fn played(plan: &Plan, truth: &BTreeMap<Cell, CellCost>, seed: u64) -> Outcome {
         regrets.push(calls[&chosen] / best);
     }
     let cells = regrets.len() as f64;
-    let mut counts: Vec<f64> = visits.iter().map(|visits| *visits as f64).collect();
-    Outcome {
-        visits: median(&mut counts).unwrap_or_default(),
+    CampaignOutcome {
         least: visits.iter().copied().min().unwrap_or_default(),
         regret: (regrets.iter().map(|regret| regret.ln()).sum::<f64>() / cells).exp(),
         far: regrets.iter().filter(|regret| **regret > 1.1).count() as f64 / cells,
@@ -198,13 +157,12 @@ fn played(plan: &Plan, truth: &BTreeMap<Cell, CellCost>, seed: u64) -> Outcome {
 
 #[test]
 fn long_calls_leave_time_for_a_decision() {
-    let asked = &CAMPAIGNS[0];
-    let outcome = play(asked, USUAL, 1);
+    let outcome = play(&ASKED, USUAL, 1);
     assert!(outcome.least >= 8, "{outcome:?}");
     assert!(outcome.regret < 1.02 && outcome.far < 0.03, "{outcome:?}");
 }
 
-/// Seconds that calls of 16 MiB took on 8 virtual hosts under Open MPI 5.0.11, the builtin first, and what a program spent in
+/// Seconds of calls of 16 MiB on 8 virtual hosts under Open MPI 5.0.11, the builtin first, and a program's time in
 /// them.
 const SECONDS: [(Collective, f64, &[f64]); 2] = [
     (
@@ -218,8 +176,8 @@ const SECONDS: [(Collective, f64, &[f64]); 2] = [
     (Collective::Allreduce, 7.72, &[2.57, 9.89, 7.20, 4.54, 1.93, 2.10, 2.17, 2.52]),
 ];
 
-/// A campaign for a program whose calls take these seconds, with so many of them for measuring.
-fn of_seconds(measuring: f64, noise: Noise) -> (Plan, BTreeMap<Cell, CellCost>) {
+/// A campaign for a program whose calls take these seconds, with this many seconds for measuring.
+fn of_seconds(measuring: f64, noise: RehearsalNoise) -> (Plan, BTreeMap<Cell, CellCost>) {
     let startup = Seconds(1.5);
     let schedule = Schedule { budget: Some(Seconds(measuring / 3.0 - startup.0)), startup, ..Schedule::default() };
     let id = |place: usize| match place {
@@ -245,33 +203,5 @@ fn calls_of_seconds_leave_time_for_a_decision() {
         let outcome = played(&plan, &truth, seed);
         assert!(outcome.least >= 6, "{outcome:?}");
         assert!(outcome.regret < 1.1, "{outcome:?}");
-    }
-}
-
-#[test]
-#[ignore = "prints what budgets buy: cargo test --release -p collrules-runner --lib budgets -- --ignored --nocapture"]
-fn what_budgets_buy() {
-    for asked in &CAMPAIGNS {
-        for seed in 1..=6 {
-            let Outcome { visits, least, regret, far } = play(asked, USUAL, seed);
-            let _ = writeln!(
-                std::io::stdout(),
-                "{}: {visits} visits in the median, {least} at least; {regret:.3} times the best, {:.1} % of cells above 1.1",
-                asked.name,
-                100.0 * far
-            );
-        }
-    }
-    for measuring in [140.0, 180.0, 240.0, 300.0, 360.0, 600.0] {
-        for (name, noise) in [("quiet", QUIET), ("usual", USUAL)] {
-            for seed in 1..=4 {
-                let (plan, truth) = of_seconds(measuring, noise);
-                let Outcome { visits, least, regret, .. } = played(&plan, &truth, seed);
-                let _ = writeln!(
-                    std::io::stdout(),
-                    "calls of seconds, {measuring} s, {name}: {visits} visits, {least} at least; {regret:.3} times the best"
-                );
-            }
-        }
     }
 }

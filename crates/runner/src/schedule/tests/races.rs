@@ -1,5 +1,5 @@
-//! Whole campaigns on synthetic times whose truth is known: nobody who may win is dropped, those far behind are, and
-//! time goes where it is needed.
+//! Tests of whole campaigns on synthetic times with known truth: no candidate that may win is dropped, those far behind
+//! are, and time goes to undecided cells.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -12,22 +12,24 @@ use collrules_rules::{Choice, Collective};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::rehearsal::{CellCost, Noise, Rehearsal, rehearse};
+use super::rehearsal::{CellCost, Rehearsal, RehearsalNoise, rehearse};
 
 const CANDIDATES: u32 = 8;
 
-/// What most machines do.
-pub(super) const USUAL: Noise = Noise { launch: 0.06, visit: 0.05, round: 0.10, call: 0.15, outliers: 0.03 };
+/// Noise of most machines.
+pub(super) const USUAL: RehearsalNoise =
+    RehearsalNoise { launch: 0.06, visit: 0.05, round: 0.10, call: 0.15, outliers: 0.03 };
 
-/// What machines do that do nothing else.
-pub(super) const QUIET: Noise = Noise { launch: 0.02, visit: 0.02, round: 0.05, call: 0.05, outliers: 0.01 };
+/// Noise of machines without other load.
+pub(super) const QUIET: RehearsalNoise =
+    RehearsalNoise { launch: 0.02, visit: 0.02, round: 0.05, call: 0.05, outliers: 0.01 };
 
-/// What machines do. Deviations of launches are those of the public data of Summit and PEAK (medians of a cell differ
-/// by 2 % and 6 % in the middle, by 22 % and 39 % in one cell of ten), and twice that.
-const NOISES: [(&str, Noise); 3] = [
+/// Noises of machines. Deviations of launches are those of the public data of Summit and PEAK (medians of a cell
+/// typically differ by 2 % and 6 %, in one cell of ten by 22 % and 39 %), and twice that.
+const NOISES: [(&str, RehearsalNoise); 3] = [
     ("quiet", QUIET),
     ("usual", USUAL),
-    ("rough", Noise { launch: 0.12, visit: 0.10, round: 0.20, call: 0.30, outliers: 0.10 }),
+    ("rough", RehearsalNoise { launch: 0.12, visit: 0.10, round: 0.20, call: 0.30, outliers: 0.10 }),
 ];
 
 fn candidate(id: u32) -> Candidate {
@@ -42,8 +44,8 @@ fn plan(cells: u64, schedule: Schedule) -> Plan {
     Plan::new((1..=cells).map(cell).collect(), 3, schedule, 7)
 }
 
-/// Cells of which each has a best candidate, two or three within 3 % of it, and others up to five times as slow.
-fn truth(plan: &Plan, noise: Noise, seed: u64) -> BTreeMap<Cell, CellCost> {
+/// Cells with a best candidate, two or three within 3 % of it, and others up to five times as slow.
+fn truth(plan: &Plan, noise: RehearsalNoise, seed: u64) -> BTreeMap<Cell, CellCost> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let cost = |rng: &mut ChaCha8Rng| {
         let base = 1e-5 * (5.0 * rng.random::<f64>()).exp();
@@ -67,7 +69,7 @@ fn dropped(rehearsal: &Rehearsal) -> BTreeSet<(Cell, Candidate)> {
     rehearsal.rows.iter().filter_map(ended).collect()
 }
 
-/// How many candidates are dropped of those within a range of true factors over the best.
+/// Counts the dropped candidates among those in a range of true factors over the best, and all in that range.
 fn share_dropped(rehearsal: &Rehearsal, truth: &BTreeMap<Cell, CellCost>, from: f64, to: f64) -> (usize, usize) {
     let dropped = dropped(rehearsal);
     let (mut lost, mut all) = (0, 0);
@@ -83,7 +85,7 @@ fn share_dropped(rehearsal: &Rehearsal, truth: &BTreeMap<Cell, CellCost>, from: 
     (lost, all)
 }
 
-/// Races so many cells under each noise, and checks and prints what became of candidates.
+/// Races this many cells under each noise; checks and prints the results.
 fn race(cells: u64) {
     for (name, noise) in NOISES {
         let plan = plan(cells, Schedule { budget: None, ..Schedule::default() });
@@ -95,7 +97,8 @@ fn race(cells: u64) {
         let samples = rehearsal.rows.iter().filter(|row| matches!(row, Row::Sample(_))).count();
         let _ = writeln!(
             std::io::stdout(),
-            "{name}: dropped {} of {} within 3 %, {} of {} at 1.5 to 2 times, {} of {} above 3 times; {} samples per cell",
+            "{name}: dropped {} of {} within 3 %, {} of {} at 1.5 to 2 times, {} of {} above 3 times; {} samples per \
+             cell",
             near.0,
             near.1,
             middle.0,
@@ -119,13 +122,15 @@ fn nobody_who_may_win_is_dropped_and_those_far_behind_are() {
 }
 
 #[test]
-#[ignore = "the figures in RESULTS.md, 4000 cells: cargo test --release -p collrules-runner --lib races -- --ignored --nocapture"]
+#[ignore = "the figures in RESULTS.md, 4000 cells: cargo test --release -p collrules-runner --lib races -- --ignored \
+            --nocapture"]
 fn the_same_in_thousands_of_cells() {
     race(4000);
 }
 
-/// Ring and segmented ring are twice as fast as all others, but wrong where operations do not commute. So rules choose
-/// rabenseifner, and know it as well as if there were no rings; basic linear and a slow segmented ring are out.
+/// Ring and segmented ring are twice as fast as all others, but wrong for operations that do not commute. So rules
+/// choose rabenseifner, which is timed as well as without the rings; basic linear and a slow segmented ring are
+/// dropped.
 #[test]
 fn what_rules_may_not_choose_keeps_nothing_out_of_the_race() {
     let cell = Cell { collective: Collective::Allreduce, ranks: Ranks(8), bytes: Bytes(131_072) };
@@ -148,8 +153,8 @@ fn what_rules_may_not_choose_keeps_nothing_out_of_the_race() {
     }
 }
 
-/// Two kinds of cells: in half of them a candidate is twice as fast as everything else, in the others one gains as much
-/// as the threshold. After the first launch the decided ones get one visit.
+/// Two kinds of cells: in half of them a candidate is twice as fast as all others, in the rest one gains exactly the
+/// threshold. After the first launch, decided cells get one visit.
 #[test]
 fn later_launches_are_for_what_is_undecided() {
     let plan = plan(40, Schedule { budget: None, ..Schedule::default() });
@@ -183,7 +188,7 @@ fn later_launches_are_for_what_is_undecided() {
     }
 }
 
-/// Whatever the budget, launches and their starts stay within it as long as each cell's first visit does.
+/// For any budget, launches and their starts stay within it as long as each cell's first visit does.
 #[test]
 fn a_campaign_stays_within_its_budget() {
     for (budget, startup) in [(3.0, 0.1), (20.0, 0.5), (60.0, 0.0)] {

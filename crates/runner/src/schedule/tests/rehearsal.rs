@@ -1,38 +1,38 @@
-//! A campaign on paper: the real scheduler over times drawn from given costs, on a clock that only they move.
+//! A rehearsed campaign: the real scheduler with times drawn from given costs, on a simulated clock.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 
-use collrules_record::plan::{Plan, Repetition};
+use collrules_record::plan::Plan;
 use collrules_record::sample::Row;
 use collrules_record::{Candidate, Cell, Seconds};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;
 
-use crate::campaign::{self, Launch};
-use crate::engine::{self, Executor, Opened};
+use crate::campaign::{self, CampaignLaunch};
+use crate::engine::{self, CheckResult, Executor};
 use crate::launch::LaunchPlan;
 use crate::schedule::Visit;
 use crate::schedule::history::History;
 use crate::wire::RankTimes;
 
-/// What a cell costs, in seconds.
+/// Cost of a cell, in seconds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct CellCost {
     /// A call of each candidate.
     pub(super) calls: BTreeMap<Candidate, f64>,
-    /// Making and checking a candidate.
+    /// Creating and checking a candidate.
     pub(super) check: f64,
-    /// What a turn takes beside the call.
+    /// Time of a turn in addition to the call.
     pub(super) turn: f64,
-    /// How calls vary.
-    pub(super) noise: Noise,
+    /// Noise of calls.
+    pub(super) noise: RehearsalNoise,
 }
 
-/// Standard deviations of the logarithms of factors on a time, each drawn anew for what it is named after.
+/// Standard deviations of the logarithms of factors on a time, each drawn anew for its unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Noise {
+pub(super) struct RehearsalNoise {
     /// A candidate in a cell, for a launch.
     pub(super) launch: f64,
     /// A candidate, for a visit.
@@ -45,18 +45,18 @@ pub(super) struct Noise {
     pub(super) outliers: f64,
 }
 
-/// What systems keep a call waiting for at most, in seconds.
+/// Maximum time that systems keep a call waiting, in seconds.
 const HICCUP: f64 = 30e-3;
 
-/// A check of a cell that takes so long tells what a round takes, as in the worker.
+/// Least duration of a check that estimates a round, as in the worker.
 const LONG_CHECK: f64 = 0.25;
 
-/// What came of a rehearsal.
+/// Result of a rehearsal.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rehearsal {
     /// The seconds of each launch, without its start.
     pub(super) launches: Vec<f64>,
-    /// Every row that the campaign would have written.
+    /// Every row that a real campaign would have written.
     pub(super) rows: Vec<Row>,
 }
 
@@ -68,12 +68,12 @@ pub(super) fn rehearse(plan: &Plan, costs: &BTreeMap<Cell, CellCost>, setup: f64
         // Starting takes what the plan expects it to take.
         let elapsed = rehearsal.launches.iter().map(|seconds| seconds + plan.schedule.startup.0).sum();
         let Some(plan) = history.next(number, Seconds(elapsed), false, |_, _| true) else { break };
-        let launch = Launch { number, repetition: Repetition::Launch(number), planned: number, plan: &plan };
+        let launch = CampaignLaunch { number, planned: number, plan: &plan };
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         rng.set_stream(u64::from(number));
-        let mut player = Player { plan: &plan, costs, rng, clock: setup, launch: BTreeMap::new() };
+        let mut player = RehearsalExecutor { plan: &plan, costs, rng, clock: setup, launch: BTreeMap::new() };
         let Ok(()) = engine::run(&plan, &mut player, &mut |event| {
-            let rows = campaign::rows::of(&launch, &event);
+            let rows = campaign::rows::list_rows(&launch, &event);
             history.see(&rows);
             history.watch(&event);
             rehearsal.rows.extend(rows);
@@ -84,27 +84,27 @@ pub(super) fn rehearse(plan: &Plan, costs: &BTreeMap<Cell, CellCost>, setup: f64
     rehearsal
 }
 
-struct Player<'a> {
+struct RehearsalExecutor<'a> {
     plan: &'a LaunchPlan,
     costs: &'a BTreeMap<Cell, CellCost>,
     rng: ChaCha8Rng,
     clock: f64,
-    /// The factors that stay through the launch.
+    /// The factors that are constant within the launch.
     launch: BTreeMap<(usize, usize), f64>,
 }
 
-impl Player<'_> {
+impl RehearsalExecutor<'_> {
     fn factor(&mut self, deviation: f64) -> f64 {
         if deviation > 0.0 { (deviation * self.rng.sample::<f64, _>(StandardNormal)).exp() } else { 1.0 }
     }
 
-    fn call(&mut self, time: f64, noise: Noise) -> f64 {
+    fn call(&mut self, time: f64, noise: RehearsalNoise) -> f64 {
         let time = time * self.factor(noise.call);
         let slow = noise.outliers > 0.0 && self.rng.random::<f64>() < noise.outliers;
         if slow { time + (time * (1.0 + 8.0 * self.rng.random::<f64>())).min(HICCUP) } else { time }
     }
 
-    /// What a candidate's calls take in this launch, but for what changes from visit to visit.
+    /// Returns the time of a candidate's calls in this launch, without noise of visits and calls.
     fn in_launch(&mut self, cell: usize, place: usize, cost: &CellCost) -> f64 {
         let call = cost.calls.get(&self.plan.cells[cell].candidates[place]).copied().unwrap_or_default();
         if let Some(known) = self.launch.get(&(cell, place)) {
@@ -116,13 +116,13 @@ impl Player<'_> {
     }
 }
 
-impl Executor for Player<'_> {
+impl Executor for RehearsalExecutor<'_> {
     type Error = Infallible;
 
-    fn open(&mut self, cell: usize, checking: &mut dyn FnMut(usize)) -> Result<Opened, Infallible> {
+    fn open(&mut self, cell: usize, checking: &mut dyn FnMut(usize)) -> Result<CheckResult, Infallible> {
         let planned = &self.plan.cells[cell];
         (0..planned.candidates.len()).for_each(checking);
-        let Some(cost) = self.costs.get(&planned.cell) else { return Ok(Opened::default()) };
+        let Some(cost) = self.costs.get(&planned.cell) else { return Ok(CheckResult::default()) };
         let mut checks = Vec::with_capacity(planned.candidates.len());
         for place in 0..planned.candidates.len() {
             let time = self.in_launch(cell, place, cost);
@@ -134,7 +134,7 @@ impl Executor for Player<'_> {
             round_cost = cost.calls.values().map(|call| call + cost.turn).sum();
             self.clock += round_cost;
         }
-        Ok(Opened { failed: Vec::new(), checks, round_cost })
+        Ok(CheckResult { failed: Vec::new(), checks, round_cost })
     }
 
     fn visit(&mut self, visit: &Visit) -> Result<Vec<Vec<RankTimes>>, Infallible> {

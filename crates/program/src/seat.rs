@@ -1,0 +1,180 @@
+//! A rank of a call: its number, its node, and its caller's buffers.
+
+use collrules_rules::{Collective, names};
+use serde::{Deserialize, Serialize};
+
+use crate::step::{Buffer, BufferPart, RankGroup};
+
+/// Several nodes with equally many ranks, at least two each, in rank order node after node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Even {
+    /// The number of nodes.
+    pub nodes: u32,
+    /// The ranks per node.
+    pub each: u32,
+}
+
+/// Arguments of a collective that its caller chooses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Arguments {
+    /// The root of rooted collectives.
+    pub root: u32,
+    /// The datatype of reductions.
+    pub data: DataType,
+}
+
+/// A datatype of reductions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DataType {
+    /// `MPI_INT`.
+    #[default]
+    Int,
+    /// `MPI_FLOAT`.
+    Float,
+    /// `MPI_DOUBLE`.
+    Double,
+}
+
+names!(DataType, read as "datatype" {
+    Int "int",
+    Float "float",
+    Double "double",
+});
+
+impl DataType {
+    /// The bytes of an element.
+    pub fn size(self) -> u64 {
+        match self {
+            Self::Int | Self::Float => 4,
+            Self::Double => 8,
+        }
+    }
+
+    /// Returns the name of the datatype in MPI.
+    pub fn mpi(self) -> &'static str {
+        match self {
+            Self::Int => "MPI_INT",
+            Self::Float => "MPI_FLOAT",
+            Self::Double => "MPI_DOUBLE",
+        }
+    }
+}
+
+impl Arguments {
+    /// Returns true if they are those of usual calls: root 0, and integers.
+    pub fn are_usual(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The size in bytes of the datatype of calls: `MPI_BYTE` if there is no operation.
+    pub fn type_size(self, collective: Collective) -> u64 {
+        if collective.reduces() { self.data.size() } else { 1 }
+    }
+}
+
+/// A rank of a call.
+#[derive(Clone, Copy, Debug)]
+pub struct Seat {
+    /// The collective.
+    pub collective: Collective,
+    /// The rank.
+    pub rank: usize,
+    /// The size of the communicator.
+    pub ranks: usize,
+    /// The message bytes of the call.
+    pub bytes: usize,
+    /// The nodes of the communicator, if all have equally many ranks.
+    pub even: Option<Even>,
+    /// Root and datatype.
+    pub arguments: Arguments,
+}
+
+/// The size in bytes of the datatype of usual calls: `MPI_INT` if there is an operation, else `MPI_BYTE`.
+///
+/// Rules depend on it if the lookup sees only the datatype (scan and exscan).
+pub fn type_size(collective: Collective) -> u64 {
+    Arguments::default().type_size(collective)
+}
+
+impl Seat {
+    /// The number of nodes, and of ranks per node; if nodes are uneven, all ranks count as one node.
+    pub fn shape(self) -> (usize, usize) {
+        self.even.map_or((1, self.ranks), |even| (even.nodes as usize, even.each as usize))
+    }
+
+    /// Its node, and its place on it.
+    pub fn place(self) -> (usize, usize) {
+        let (_, each) = self.shape();
+        (self.rank / each.max(1), self.rank % each.max(1))
+    }
+
+    /// The number of ranks that make a call together, and the place among them; none if this rank does not take part.
+    pub fn seat_in(self, group: RankGroup) -> Option<(usize, usize)> {
+        let ((nodes, each), (node, place)) = (self.shape(), self.place());
+        match group {
+            RankGroup::All => Some((self.ranks, self.rank)),
+            RankGroup::Node => Some((each, place)),
+            RankGroup::FirstNode => (node == 0).then_some((each, place)),
+            RankGroup::Lane => Some((nodes, node)),
+            RankGroup::Leaders => (place == 0).then_some((nodes, node)),
+        }
+    }
+
+    /// Returns true if it is the root.
+    pub fn is_root(self) -> bool {
+        self.rank == self.arguments.root as usize
+    }
+
+    /// Bytes of an element.
+    pub fn element(self) -> usize {
+        self.arguments.type_size(self.collective) as usize
+    }
+
+    /// This rank, with another message.
+    pub fn with_bytes(self, bytes: usize) -> Self {
+        Self { bytes, ..self }
+    }
+
+    /// The bytes of each rank's share of a whole vector; the remainder goes to the first ranks, an element each.
+    pub fn shares(self) -> Vec<usize> {
+        self.shares_among(self.ranks)
+    }
+
+    /// The shares among this many ranks.
+    pub fn shares_among(self, ranks: usize) -> Vec<usize> {
+        let (element, elements) = (self.element(), self.bytes / self.element());
+        (0..ranks).map(|rank| (elements / ranks + usize::from(rank < elements % ranks)) * element).collect()
+    }
+
+    /// The data of the caller.
+    pub fn send(self) -> BufferPart {
+        let all = self.bytes * self.ranks;
+        let len = match self.collective {
+            Collective::Barrier | Collective::Bcast => 0,
+            Collective::Scatter if self.is_root() => all,
+            Collective::Scatter => 0,
+            Collective::Alltoall | Collective::Alltoallv | Collective::ReduceScatterBlock => all,
+            _ => self.bytes,
+        };
+        BufferPart { place: Buffer::Send, first: 0, len }
+    }
+
+    /// The place for the caller's result.
+    pub fn receive(self) -> BufferPart {
+        let all = self.bytes * self.ranks;
+        let len = match self.collective {
+            Collective::Barrier => 0,
+            Collective::Gather | Collective::Reduce if !self.is_root() => 0,
+            Collective::Gather
+            | Collective::Allgather
+            | Collective::Allgatherv
+            | Collective::Alltoall
+            | Collective::Alltoallv => all,
+            Collective::ReduceScatter => self.shares()[self.rank],
+            _ => self.bytes,
+        };
+        BufferPart { place: Buffer::Receive, first: 0, len }
+    }
+}

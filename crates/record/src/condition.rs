@@ -1,0 +1,218 @@
+//! Conditions of timed calls: programs make other calls than benchmarks do.
+
+use std::fmt;
+use std::path::Path;
+
+use clap::{Args, ValueEnum};
+use collrules_program::Arguments;
+use collrules_rules::Collective;
+use serde::{Deserialize, Serialize};
+
+use crate::units::Seconds;
+use crate::values::positive;
+
+/// The condition of the timed calls of a launch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, Args)]
+#[command(next_help_heading = "Timing")]
+pub struct Condition {
+    /// Root of bcast, gather, reduce and scatter
+    #[arg(long, value_name = "RANK", value_enum, default_value_t)]
+    #[serde(default)]
+    pub root: Root,
+    /// Buffers of the calls
+    #[arg(long, value_name = "HOW", value_enum, default_value_t)]
+    #[serde(default)]
+    pub buffers: BufferUse,
+    /// Ranks that enter late: `none`, `random` (another rank in each call), `first`, `last`; or a profile made with
+    /// `collrules profile --imbalance`, or its directory: ranks are late as they were for the program's calls
+    #[arg(long, value_name = "WHO|PROFILE", default_value = "none", value_parser = arrival)]
+    #[serde(default)]
+    pub arrival: Arrival,
+    /// Time by which the rank is late [default: half of the time of the default algorithm]. With a profile, the longest
+    /// time from one arrival to the next [default: twice the time of the default algorithm]
+    #[arg(long, value_name = "TIME", value_parser = positive)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lateness: Option<Seconds>,
+}
+
+/// The root of rooted collectives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "snake_case")]
+pub enum Root {
+    /// Rank 0
+    #[default]
+    First,
+    /// The last rank; if there are several nodes, the last one that is on another node than rank 0
+    Last,
+}
+
+/// The buffers of successive calls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum BufferUse {
+    /// One buffer for all calls, so that caches are warm
+    #[default]
+    Reuse,
+    /// Others in each call, more than the last-level cache holds
+    Rotate,
+    /// One for input and result (MPI_IN_PLACE)
+    InPlace,
+}
+
+/// The ranks that enter a call late.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Arrival {
+    /// None: ranks leave a barrier together
+    #[default]
+    None,
+    /// Another one in each call, at random
+    Random,
+    /// Rank 0
+    First,
+    /// The last rank of the communicator
+    Last,
+    /// Those that were late for calls of a program ([`crate::arrival`])
+    Profile,
+}
+
+/// Reads who is late. Everything that is not a word for it is the path of a profile, which has to exist.
+fn arrival(text: &str) -> Result<Arrival, String> {
+    match text {
+        "none" => Ok(Arrival::None),
+        "random" => Ok(Arrival::Random),
+        "first" => Ok(Arrival::First),
+        "last" => Ok(Arrival::Last),
+        path if Path::new(path).exists() => Ok(Arrival::Profile),
+        path => Err(format!("there is no file `{path}`; write none, random, first, last, or the path of a profile")),
+    }
+}
+
+impl Condition {
+    /// Returns true if it is the condition under which decisions are made.
+    pub fn is_plain(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The arguments of calls of a collective under it, in place of these, if this is the other root.
+    pub fn change(self, arguments: Arguments, collective: Collective, other_root: u32) -> Arguments {
+        match self.root {
+            Root::Last if collective.is_rooted() => Arguments { root: other_root, ..arguments },
+            _ => arguments,
+        }
+    }
+
+    /// The conditions that differ from it in one respect, as programs may have them.
+    pub fn others(self) -> Vec<Self> {
+        let root = Self { root: if self.root == Root::First { Root::Last } else { Root::First }, ..self };
+        let arrival = if self.arrival == Arrival::None { Arrival::Random } else { Arrival::None };
+        let buffers = [BufferUse::Rotate, BufferUse::InPlace, BufferUse::Reuse];
+        let buffers = buffers.into_iter().filter(|buffers| *buffers != self.buffers);
+        let mut others = vec![root, Self { arrival, ..self }];
+        others.extend(buffers.map(|buffers| Self { buffers, ..self }));
+        others
+    }
+
+    /// Returns true if calls of a collective under it differ from those under another one.
+    pub fn differs_for(self, other: Self, collective: Collective) -> bool {
+        let buffers = |condition: Self| match condition.buffers {
+            BufferUse::InPlace if !collective.has_in_place() => None,
+            _ if !collective.has_sizes() => Some(BufferUse::Reuse),
+            buffers => Some(buffers),
+        };
+        let (mine, others) = (buffers(self), buffers(other));
+        (collective.is_rooted() && self.root != other.root)
+            || (mine.is_some() && mine != others)
+            || (self.arrival, self.lateness) != (other.arrival, other.lateness)
+    }
+
+    /// Its differences from calls of a benchmark, as a noun, on a communicator with this other root and last rank.
+    pub fn name(self, other_root: u32, last_rank: u32) -> String {
+        let root = (self.root == Root::Last).then(|| format!("root {other_root}"));
+        let buffers = match self.buffers {
+            BufferUse::Reuse => None,
+            BufferUse::Rotate => Some("changing buffers".to_owned()),
+            BufferUse::InPlace => Some("calls in place".to_owned()),
+        };
+        let lateness = || self.lateness.map_or_else(|| "half a call".to_owned(), |time| time.to_string());
+        let late = match self.arrival {
+            Arrival::None => None,
+            Arrival::Random => Some("one rank".to_owned()),
+            Arrival::First => Some("rank 0".to_owned()),
+            Arrival::Last => Some(format!("rank {last_rank}")),
+            Arrival::Profile => None,
+        };
+        let late = late.map(|rank| format!("{rank} late by {}", lateness()));
+        let late = if self.arrival == Arrival::Profile { Some("arrivals of the profile".to_owned()) } else { late };
+        let all: Vec<String> = [root, buffers, late].into_iter().flatten().collect();
+        if all.is_empty() { "calls of benchmarks".to_owned() } else { all.join(" with ") }
+    }
+
+    /// Returns true if the lateness of a rank follows from the time of the default algorithm.
+    pub fn is_relative(&self) -> bool {
+        self.arrival != Arrival::None && self.lateness.is_none()
+    }
+
+    /// The lateness of a rank if none is given, or the longest gap between arrivals of a profile, over the time of the
+    /// default algorithm: after twice that time, ranks have done all that they can do without the next one.
+    pub fn lateness_factor(&self) -> f64 {
+        if self.arrival == Arrival::Profile { 2.0 } else { 0.5 }
+    }
+}
+
+impl fmt::Display for Condition {
+    /// Its differences from calls of a benchmark.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let root = match self.root {
+            Root::First => None,
+            Root::Last => Some("with the last rank as the root".to_owned()),
+        };
+        let buffers = match self.buffers {
+            BufferUse::Reuse => None,
+            BufferUse::Rotate => Some("with other buffers in each call".to_owned()),
+            BufferUse::InPlace => Some("in place".to_owned()),
+        };
+        let late = match self.arrival {
+            Arrival::None => None,
+            Arrival::Random => Some("with one rank"),
+            Arrival::First => Some("with rank 0"),
+            Arrival::Last => Some("with the last rank"),
+            Arrival::Profile => None,
+        };
+        let arrival = late.map(|who| match self.lateness {
+            Some(lateness) => format!("{who} late by {lateness}"),
+            None => format!("{who} late by half a call"),
+        });
+        let profile = (self.arrival == Arrival::Profile).then(|| "with ranks as late as in the profile".to_owned());
+        let all: Vec<String> = [root, buffers, arrival, profile].into_iter().flatten().collect();
+        if all.is_empty() { f.write_str("in calls as benchmarks make them") } else { f.write_str(&all.join(", ")) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_rooted_collectives_have_another_root() {
+        let root = |condition: Condition, collective| condition.change(Arguments::default(), collective, 7).root;
+        let last = Condition { root: Root::Last, ..Condition::default() };
+        assert_eq!((root(last, Collective::Bcast), root(last, Collective::Exscan)), (7, 0));
+        assert_eq!(root(Condition::default(), Collective::Bcast), 0);
+    }
+
+    #[test]
+    fn a_condition_is_tried_where_it_changes_the_calls() {
+        let plain = Condition::default();
+        let tried = |collective| {
+            let others = plain.others().into_iter().filter(|other| other.differs_for(plain, collective));
+            others.map(|other| other.to_string()).collect::<Vec<_>>()
+        };
+        let (late, rotated) = ("with one rank late by half a call", "with other buffers in each call");
+        assert_eq!(tried(Collective::Barrier), [late]);
+        assert_eq!(tried(Collective::Bcast), ["with the last rank as the root", late, rotated]);
+        assert_eq!(tried(Collective::Allreduce), [late, rotated, "in place"]);
+        let late = Condition { arrival: Arrival::First, ..plain };
+        assert!(late.others().iter().all(|other| *other != late && other.differs_for(late, Collective::Reduce)));
+    }
+}

@@ -1,0 +1,202 @@
+//! Effects of rules in programs, which make other calls than a benchmark: on the bits of sums, and on times in other
+//! calls.
+
+use collrules_rules::bits::{self, Effect};
+use collrules_rules::hazard::RankRange;
+use collrules_rules::{Choice, Collective};
+use serde::{Deserialize, Serialize};
+
+use crate::candidate::Candidate;
+use crate::cell::Cell;
+use crate::component::Component;
+use crate::condition::Condition;
+use crate::findings::{CellFinding, Findings};
+use crate::units::{Bytes, Ranks};
+use crate::validation::{Check, Validation};
+
+/// Conduct of a rule, over neighbouring measured sizes that use it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Conduct {
+    /// The collective.
+    pub collective: Collective,
+    /// The communicator size.
+    pub ranks: Ranks,
+    /// The smallest measured message.
+    pub first: Bytes,
+    /// The largest measured message.
+    pub last: Bytes,
+    /// Candidate that carries out the calls.
+    pub by: Candidate,
+    /// The effect on the bits of sums, over all calls that use the rule.
+    pub bits: Effect,
+    /// Its outcomes in other calls than those that decided on it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub trials: Vec<Trial>,
+}
+
+/// Outcome of a rule in calls other than those that decided on it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Trial {
+    /// Condition of the calls.
+    pub condition: Condition,
+    /// The outcome.
+    pub outcome: TrialOutcome,
+    /// The lowest speedup over the default in these calls; missing if there was no time for them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lowest: Option<f64>,
+}
+
+/// Outcome of a comparison in other calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TrialOutcome {
+    /// The rule is not shown to lose more than is allowed.
+    Holds,
+    /// It is slower, or calls fail under it.
+    Loses,
+    /// There was no time.
+    Untried,
+}
+
+/// The conduct of every rule, in the order of the cells.
+pub fn list_conducts(findings: &Findings) -> Vec<Conduct> {
+    let served = |cell: &CellFinding| (cell.cell.collective, cell.cell.ranks, cell.served_candidate());
+    let conduct = |cells: &[CellFinding]| {
+        let (first, last) = (cells.first()?.cell, cells.last()?.cell);
+        let by = cells.first()?.served_candidate();
+        let conduct = Conduct {
+            collective: first.collective,
+            ranks: first.ranks,
+            first: first.bytes,
+            last: last.bytes,
+            by,
+            bits: find_effect(findings, cells, by),
+            trials: Vec::new(),
+        };
+        (by != Candidate::Builtin).then_some(conduct)
+    };
+    findings.cells.chunk_by(|a, b| served(a) == served(b)).filter_map(conduct).collect()
+}
+
+impl Conduct {
+    /// Returns true if the rule applies to this cell.
+    pub fn serves(&self, cell: Cell) -> bool {
+        (self.collective, self.ranks) == (cell.collective, cell.ranks) && (self.first..=self.last).contains(&cell.bytes)
+    }
+
+    /// Outcomes of the rule in the comparisons of a validation, one for each planned condition.
+    pub fn list_trials(&self, validation: &Validation) -> Vec<Trial> {
+        let trial = |check: &Check| {
+            let tried = check.round.cells.iter().filter(|cell| self.serves(cell.cell));
+            let lowest = tried.map(|cell| cell.speedup.point).reduce(f64::min);
+            let outcome = if check.losses().any(|cell| self.serves(cell)) {
+                TrialOutcome::Loses
+            } else if lowest.is_some() {
+                TrialOutcome::Holds
+            } else if check.untried.iter().any(|cell| self.serves(*cell)) {
+                TrialOutcome::Untried
+            } else {
+                return None;
+            };
+            Some(Trial { condition: check.condition, outcome, lowest })
+        };
+        validation.checks.iter().filter_map(trial).collect()
+    }
+
+    /// Notes on the rule, as short phrases.
+    pub fn phrases(&self) -> Vec<String> {
+        self.bits.phrase().map(str::to_owned).into_iter().collect()
+    }
+}
+
+/// Returns the worst effect on bits of the rules that these cells use.
+fn find_effect(findings: &Findings, cells: &[CellFinding], by: Candidate) -> Effect {
+    let Some(Cell { collective, ranks, .. }) = cells.first().map(|cell| cell.cell) else { return Effect::None };
+    if !collective.reduces() {
+        return Effect::None;
+    }
+    let serving = findings.placement.serving.iter().find(|it| (it.collective, it.ranks) == (collective, ranks));
+    let default = match serving.map(|serving| serving.by) {
+        None | Some(Component::TUNED | Component::BASIC) => Effect::Same,
+        Some(Component::HAN) => Effect::Other,
+        Some(_) => Effect::Unknown,
+    };
+    let rule = match by {
+        Candidate::Builtin => Effect::Same,
+        Candidate::Han(_) => bits::han_effect(collective),
+        Candidate::Tuned(choice) => {
+            let effects = cells.iter().map(|cell| effect_of_rule(findings, cell.cell, choice));
+            effects.max().unwrap_or(Effect::Unknown)
+        }
+        _ => Effect::Unknown,
+    };
+    rule.max(default)
+}
+
+/// Returns the effect of the rule that a cell uses, over all calls that use it.
+fn effect_of_rule(findings: &Findings, cell: Cell, choice: Choice) -> Effect {
+    let (ranks, bytes) = (u64::from(cell.ranks.0), cell.lookup_bytes(findings.release));
+    let block = findings.table.get(cell.collective).map(|blocks| (blocks.around(ranks), blocks.get(ranks)));
+    let (sizes, lookup) = match block {
+        Some((sizes, steps)) => (sizes, steps.around(bytes)),
+        // A rule for one way alone in which communicators lie on nodes.
+        None => ((ranks, Some(ranks + 1)), (bytes, Some(bytes.saturating_add(1)))),
+    };
+    let sizes = RankRange { first: sizes.0.max(2), end: sizes.1 };
+    bits::effect_of_rule(findings.release, cell.collective, choice, &[sizes], lookup)
+}
+
+#[cfg(test)]
+mod tests {
+    use collrules_rules::steps::Steps;
+    use collrules_rules::table::all_builtin;
+    use collrules_rules::{Release, RuleTable};
+
+    use super::*;
+    use crate::findings::Verdict;
+    use crate::placement::Serving;
+
+    /// Conducts of a rule for allreduce on 8 ranks from 8 KiB on.
+    fn find_conducts(id: u32, default: Option<Component>) -> Vec<Conduct> {
+        let choice = Choice::plain(id);
+        let mut sizes = Steps::constant(Choice::BUILTIN);
+        sizes.set(8192, None, choice);
+        let mut blocks = all_builtin();
+        blocks.set(8, Some(9), sizes);
+        let mut table = RuleTable::new();
+        table.set(Collective::Allreduce, blocks);
+        let cell = |bytes, served| CellFinding {
+            cell: Cell { collective: Collective::Allreduce, ranks: Ranks(8), bytes: Bytes(bytes) },
+            points: Vec::new(),
+            disqualified: Vec::new(),
+            verdict: Verdict::Keep { why: String::new() },
+            served,
+            unruled: Candidate::Builtin,
+        };
+        let cells = vec![cell(4096, Choice::BUILTIN), cell(8192, choice), cell(16384, choice)];
+        let mut findings = Findings { cells, table, ..Findings::empty("a test", Release::V5_0) };
+        findings.placement.serving.extend(default.map(|by| Serving {
+            collective: Collective::Allreduce,
+            ranks: Ranks(8),
+            by,
+            without: Vec::new(),
+        }));
+        list_conducts(&findings)
+    }
+
+    #[test]
+    fn a_rule_says_if_it_changes_the_order_of_sums() {
+        let doubling = find_conducts(3, None);
+        assert_eq!(doubling.len(), 1, "none for the default");
+        assert_eq!((doubling[0].first, doubling[0].last, doubling[0].bits), (Bytes(8192), Bytes(16384), Effect::Same));
+        assert_eq!(find_conducts(4, None)[0].phrases(), ["changes the order of sums"]);
+        assert_eq!(find_conducts(2, None)[0].phrases(), ["order of sums unknown"]);
+    }
+
+    #[test]
+    fn the_order_of_another_default_is_not_that_of_tuned() {
+        assert_eq!(find_conducts(3, Some(Component::TUNED))[0].bits, Effect::Same);
+        assert_eq!(find_conducts(3, Some(Component::HAN))[0].bits, Effect::Other);
+        assert_eq!(find_conducts(3, Some(Component::known("ucc")))[0].bits, Effect::Unknown);
+    }
+}

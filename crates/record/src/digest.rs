@@ -1,0 +1,27 @@
+//! SHA-256 digests of files.
+
+use sha2::{Digest as _, Sha256};
+
+/// The digest of a file, as printed by `sha256sum`.
+pub fn digest(bytes: &[u8]) -> String {
+    hexadecimal(&Sha256::digest(bytes))
+}
+
+/// The digest of a file that grows.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Growing(Sha256);
+
+impl Growing {
+    pub(crate) fn add(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    /// The digest of the content so far.
+    pub(crate) fn digest(&self) -> String {
+        hexadecimal(&self.0.clone().finalize())
+    }
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,257 @@
+//! An experiment, as plain data: what a command measures. Each command builds its own.
+
+use std::path::PathBuf;
+
+use collrules_rules::Collective;
+use serde::{Deserialize, Serialize};
+
+use crate::arrival::ArrivalPattern;
+use crate::candidate_name::CandidateName;
+use crate::cell::Arguments;
+use crate::condition::Condition;
+use crate::mockup::Mockup;
+use crate::options::{Budget, RefinementOptions, SystemOptions, TimingOptions};
+use crate::placement::Layout;
+use crate::policy::Assumptions;
+use crate::profile::weight::Weight;
+use crate::units::{Bytes, Ranks};
+use crate::values::CommunicatorSizes;
+
+/// Calls to time, with their budget and system.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Experiment {
+    /// The cells with their alternatives, and other measurements.
+    pub grid: Grid,
+    /// Time for the whole experiment.
+    pub budget: Budget,
+    /// Number of launches.
+    pub launches: u32,
+    /// Seed of every random order.
+    pub seed: u64,
+    /// True if every alternative is timed to the end in every launch, however slow.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub keep_slow: bool,
+    /// Options of timing calls.
+    pub timing: TimingOptions,
+    /// The condition of the timed calls.
+    #[serde(default, skip_serializing_if = "Condition::is_plain")]
+    pub condition: Condition,
+    /// Arrivals of ranks in the programs of the tuning, or in that of `--arrival`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub arrivals: Vec<ArrivalPattern>,
+    /// The gain over the default that decides, such as 0.03: cells near it are worth more time.
+    pub min_gain: f64,
+    /// Guarantees that programs are assumed to give, which sort alternatives into groups.
+    #[serde(default)]
+    pub assumptions: Assumptions,
+    /// Measurements between the sizes of the grid.
+    pub refinement: RefinementOptions,
+    /// True if a share of the budget is reserved for a comparison in fresh launches.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub validate: bool,
+    /// Passes over all of it.
+    #[serde(default, rename = "under_rules", skip_serializing_if = "Passes::are_single")]
+    pub passes: Passes,
+    /// Layouts that are measured as well, each in a run of its own within the run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also_layout: Vec<Layout>,
+    /// System that runs the jobs.
+    pub system: SystemOptions,
+}
+
+/// Passes over an experiment; stored as the path of the second.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Option<PathBuf>", into = "Option<PathBuf>")]
+pub enum Passes {
+    /// One, with Open MPI's default.
+    #[default]
+    Single,
+    /// A second one, under a rules file or the tuning of a run.
+    WithTuning(PathBuf),
+}
+
+/// The measured cells, and their alternatives.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Grid {
+    /// The collectives.
+    pub collectives: Vec<Collective>,
+    /// The communicator sizes.
+    pub ranks: CommunicatorSizes,
+    /// The message sizes.
+    pub sizes: Vec<Bytes>,
+    /// True if the sizes are those of whole vectors, divided into blocks, instead of messages.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub vectors: bool,
+    /// Segment sizes to try in addition to no segments.
+    pub segments: Vec<Bytes>,
+    /// Fan-outs to try for algorithms that have one.
+    pub fanouts: Vec<u32>,
+    /// Bounds on requests to try for algorithms that have one, if a rules file can set it.
+    pub requests: Vec<u32>,
+    /// Most memory for the buffers of one rank.
+    pub max_memory: Bytes,
+    /// The only algorithms to try for their collectives.
+    pub only: Vec<(Collective, CandidateName)>,
+    /// True if each alternative gets jobs of its own.
+    pub launch_per_candidate: bool,
+    /// Time that programs spend in cells: if there are any weights, only their cells are measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub weights: Vec<Weight>,
+    /// Alternatives that are compared with the default.
+    #[serde(default, skip_serializing_if = "Alternatives::are_rules")]
+    pub alternatives: Alternatives,
+    /// True if reference algorithms are timed as well.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reference: bool,
+    /// Root and datatype of all calls.
+    #[serde(default, skip_serializing_if = "Arguments::are_usual")]
+    pub arguments: Arguments,
+    /// True if patterns are timed as well.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub patterns: bool,
+    /// The number of partners of each rank in the probes of a communication model; none without probes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probes: Option<u32>,
+}
+
+/// Alternatives that are compared with the default.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Alternatives {
+    /// Algorithms and parameters that rules and settings can choose.
+    #[default]
+    Rules,
+    /// Other calls that do the same. A cell without any is not measured.
+    Mockups(Mockups),
+}
+
+/// The mock-ups that are timed next to the default.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mockups {
+    /// The only mock-ups; all of the catalogue if none are named.
+    pub only: Vec<Mockup>,
+    /// Numbers of calls into which messages are split.
+    pub pieces: Vec<u32>,
+    /// Largest memory that a mock-up may need on a rank in addition to the caller's buffers.
+    pub max_extra_memory: Bytes,
+    /// True if candidates that rules can choose are timed as well, to find a remedy for a violation.
+    pub remedies: bool,
+}
+
+impl Experiment {
+    /// An experiment that only measures this grid, with usual timing.
+    pub fn new(grid: Grid, system: SystemOptions) -> Self {
+        Self {
+            grid,
+            budget: Some(crate::units::Seconds(120.0)),
+            launches: 3,
+            seed: 1,
+            keep_slow: false,
+            timing: TimingOptions::default(),
+            condition: Condition::default(),
+            arrivals: Vec::new(),
+            min_gain: 0.03,
+            assumptions: Assumptions::default(),
+            refinement: RefinementOptions::NONE,
+            validate: false,
+            passes: Passes::Single,
+            also_layout: Vec::new(),
+            system,
+        }
+    }
+}
+
+impl Passes {
+    fn are_single(&self) -> bool {
+        *self == Self::Single
+    }
+
+    /// The number of passes.
+    pub fn count(&self) -> u32 {
+        match self {
+            Self::Single => 1,
+            Self::WithTuning(_) => 2,
+        }
+    }
+}
+
+impl From<Option<PathBuf>> for Passes {
+    fn from(tuning: Option<PathBuf>) -> Self {
+        tuning.map_or(Self::Single, Self::WithTuning)
+    }
+}
+
+impl From<Passes> for Option<PathBuf> {
+    fn from(passes: Passes) -> Self {
+        match passes {
+            Passes::Single => None,
+            Passes::WithTuning(path) => Some(path),
+        }
+    }
+}
+
+impl Default for Grid {
+    /// The grid of `tune` without options.
+    fn default() -> Self {
+        Self {
+            collectives: {
+                use Collective::{Allgather, Allreduce, Alltoall, Barrier, Bcast, Reduce};
+                vec![Allgather, Allreduce, Alltoall, Barrier, Bcast, Reduce]
+            },
+            ranks: CommunicatorSizes::default(),
+            sizes: (0..=20).map(|power| Bytes(1 << power)).collect(),
+            vectors: false,
+            segments: vec![Bytes(8 << 10), Bytes(64 << 10)],
+            fanouts: vec![2, 4],
+            requests: vec![2],
+            max_memory: Bytes(512 << 20),
+            only: Vec::new(),
+            launch_per_candidate: false,
+            weights: Vec::new(),
+            alternatives: Alternatives::Rules,
+            reference: false,
+            arguments: Arguments::default(),
+            patterns: false,
+            probes: None,
+        }
+    }
+}
+
+impl Grid {
+    /// These collectives on these communicators with messages of these sizes.
+    pub fn new(collectives: &[Collective], ranks: &[Ranks], sizes: &[Bytes]) -> Self {
+        let ranks = ranks.to_vec().into();
+        Self { collectives: collectives.to_vec(), ranks, sizes: sizes.to_vec(), ..Self::default() }
+    }
+}
+
+impl Alternatives {
+    fn are_rules(&self) -> bool {
+        *self == Self::Rules
+    }
+
+    /// Returns true if candidates that rules can choose are among them.
+    pub fn have_rules(&self) -> bool {
+        match self {
+            Self::Rules => true,
+            Self::Mockups(mockups) => mockups.remedies,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::{self, TuneOptions};
+
+    // The defaults of `--help`.
+    #[test]
+    fn the_usual_grid_is_that_of_tune_without_options() {
+        let usual: TuneOptions = options::read([""; 0]).expect("defaults");
+        let experiment = usual.experiment(Vec::new());
+        assert_eq!(experiment.grid, Grid::default());
+        let plain = Experiment::new(Grid::default(), usual.system.clone());
+        let (refinement, validate) = (usual.refinement, true);
+        assert_eq!(experiment, Experiment { refinement, validate, ..plain });
+    }
+}

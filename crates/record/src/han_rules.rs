@@ -1,0 +1,255 @@
+//! Rules of coll/han for the calls of programs: one half of a tuning whose other half are coll/tuned's own rules.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+use collrules_rules::han::{self, Level};
+use collrules_rules::steps::Steps;
+use collrules_rules::{Collective, Release, stored_as_text};
+use serde::{Deserialize, Serialize};
+
+use crate::candidate::Candidate;
+use crate::cell::Cell;
+use crate::component::Component;
+use crate::han_algorithm::HanAlgorithm;
+use crate::placement::{Placement, Serving};
+use crate::units::Ranks;
+
+/// HAN's rule for a range: default, one of its algorithms, or delegate to tuned; its text form is that of HAN's file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub enum HanRule {
+    /// HAN carries out the calls as without a file.
+    #[default]
+    Default,
+    /// HAN carries them out with an algorithm other than its default.
+    Algorithm(HanAlgorithm),
+    /// HAN delegates them to coll/tuned.
+    Delegate,
+}
+
+/// A text that is no rule of HAN's file.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is none of han, han @intra, han @simple and tuned")]
+pub struct BadHanRule(String);
+
+impl HanRule {
+    /// Returns the rule that makes HAN use a candidate for a call.
+    pub fn from_candidate(candidate: Candidate) -> Self {
+        match candidate {
+            Candidate::Builtin => Self::Default,
+            Candidate::Han(algorithm) => Self::Algorithm(algorithm),
+            _ => Self::Delegate,
+        }
+    }
+
+    /// The candidate that carries out a call without a rule of coll/tuned.
+    pub fn candidate(self) -> Candidate {
+        match self {
+            Self::Default => Candidate::Builtin,
+            Self::Algorithm(algorithm) => Candidate::Han(algorithm),
+            Self::Delegate => Candidate::Component(Component::TUNED),
+        }
+    }
+
+    fn choice(self, collective: Collective) -> han::ComponentChoice {
+        match self {
+            Self::Default => han::ComponentChoice::from_component(han::HanComponent::Han),
+            Self::Delegate => han::ComponentChoice::from_component(han::HanComponent::Tuned),
+            Self::Algorithm(algorithm) => {
+                // The numbers are the same wherever there are any.
+                let number = algorithm.number(Release::V6_0, collective).unwrap_or_default();
+                han::ComponentChoice { component: han::HanComponent::Han, algorithm: number }
+            }
+        }
+    }
+
+    pub(crate) fn of_choice(collective: Collective, choice: han::ComponentChoice) -> Self {
+        // With anything but itself HAN passes the call on.
+        if han::service(collective.id(), Level::GlobalCommunicator, choice.component)
+            != han::Service::Named(han::HanComponent::Han)
+        {
+            return Self::Delegate;
+        }
+        let numbered = |one: &HanAlgorithm| one.number(Release::V6_0, collective) == Some(choice.algorithm);
+        match HanAlgorithm::ALL.into_iter().find(numbered) {
+            Some(usual) if !HanAlgorithm::others(Release::V6_0, collective).any(|one| one == usual) => Self::Default,
+            Some(algorithm) => Self::Algorithm(algorithm),
+            None if choice.algorithm == 0 => Self::Default,
+            // The algorithm that hands calls on.
+            None => Self::Delegate,
+        }
+    }
+}
+
+impl fmt::Display for HanRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Default => f.pad("han"),
+            Self::Algorithm(algorithm) => f.pad(&format!("han @{algorithm}")),
+            Self::Delegate => f.pad("tuned"),
+        }
+    }
+}
+
+impl FromStr for HanRule {
+    type Err = BadHanRule;
+
+    fn from_str(text: &str) -> Result<Self, BadHanRule> {
+        let bad = || BadHanRule(text.to_owned());
+        match text {
+            "han" => Ok(Self::Default),
+            "tuned" => Ok(Self::Delegate),
+            _ => text.strip_prefix("han @").and_then(|name| name.parse().ok()).map(Self::Algorithm).ok_or_else(bad),
+        }
+    }
+}
+
+stored_as_text!(HanRule);
+
+/// HAN's rules by communicator size and by message size as the caller passes it.
+pub type HanSteps = Steps<Steps<HanRule>>;
+
+/// HAN's rules; calls without a rule keep the default. Canonical: tables with the same meaning are equal.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct HanRules(BTreeMap<Collective, HanSteps>);
+
+impl HanRules {
+    /// Returns true if the file would have no rules.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Replaces the rules for a collective.
+    pub fn set(&mut self, collective: Collective, steps: HanSteps) {
+        if steps == Steps::constant(Steps::constant(HanRule::Default)) {
+            self.0.remove(&collective);
+        } else {
+            self.0.insert(collective, steps);
+        }
+    }
+
+    /// Returns the rules for a collective, if there are any.
+    pub fn get(&self, collective: Collective) -> Option<&HanSteps> {
+        self.0.get(&collective)
+    }
+
+    /// The collectives with rules.
+    pub fn collectives(&self) -> impl Iterator<Item = Collective> {
+        self.0.keys().copied()
+    }
+
+    /// Returns the rule for a cell's calls, if HAN carries them out.
+    pub fn rule(&self, cell: Cell) -> HanRule {
+        let bytes = han::lookup_bytes(cell.collective, cell.bytes.0);
+        self.get(cell.collective).map_or(HanRule::Default, |steps| *steps.get(cell.ranks.0.into()).get(bytes))
+    }
+
+    /// Returns true if a cell's calls are delegated to coll/tuned, if HAN carries them out.
+    pub fn delegates(&self, cell: Cell) -> bool {
+        self.rule(cell) == HanRule::Delegate
+    }
+
+    /// Returns true if there is a rule for a collective on so many ranks.
+    pub fn touches(&self, collective: Collective, ranks: Ranks) -> bool {
+        self.get(collective).is_some_and(|steps| *steps.get(ranks.0.into()) != Steps::constant(HanRule::Default))
+    }
+
+    /// Converts it to rules of HAN for the communicators of programs. Calls on HAN's own communicators keep HAN's
+    /// parameters.
+    pub fn to_han(&self) -> han::HanTable {
+        let mut table = han::HanTable::default();
+        for (collective, ranks) in &self.0 {
+            let choice = |handed: HanRule| Some(handed.choice(*collective));
+            let mut rules = Steps::constant(Steps::constant(choice(HanRule::Default)));
+            for (first, end, sizes) in ranks.iter() {
+                let mut own = Steps::constant(choice(HanRule::Default));
+                sizes.iter().for_each(|(first, end, handed)| own.set(first, end, choice(*handed)));
+                rules.set(first, end, own);
+            }
+            table.set(*collective, Level::GlobalCommunicator, rules);
+        }
+        table
+    }
+
+    /// Reads the rules of a HAN file for the calls of programs.
+    pub fn of_han(table: &han::HanTable) -> Self {
+        let mut rules = Self::default();
+        for (collective, _, ranks) in table.iter().filter(|(_, level, _)| *level == Level::GlobalCommunicator) {
+            let mut steps = Steps::constant(Steps::constant(HanRule::Default));
+            for (first, end, sizes) in ranks.iter() {
+                let mut own = Steps::constant(HanRule::Default);
+                for (first, end, choice) in sizes.iter() {
+                    let handed = choice.map_or(HanRule::Default, |choice| HanRule::of_choice(collective, choice));
+                    own.set(first, end, handed);
+                }
+                steps.set(first, end, own);
+            }
+            rules.set(collective, steps);
+        }
+        rules
+    }
+}
+
+impl Serving {
+    /// Returns true if HAN carries out the calls and a file can make it delegate them individually. Other components
+    /// can only be switched off as a whole.
+    pub fn can_hand_over(&self, release: Release) -> bool {
+        self.without == [Component::HAN] && han::is_ruled(release, self.collective.id())
+    }
+}
+
+impl Placement {
+    /// Returns the collectives and communicator sizes that HAN handles and can delegate call by call.
+    pub fn handable(&self, release: Release) -> impl Iterator<Item = (Collective, Ranks)> {
+        let handable = self.serving.iter().filter(move |serving| serving.can_hand_over(release));
+        handable.map(|serving| (serving.collective, serving.ranks))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::Bytes;
+
+    #[test]
+    fn what_is_said_reads_back_from_the_file() {
+        let mut sizes = Steps::constant(HanRule::Default);
+        sizes.set(64, Some(2048), HanRule::Algorithm(HanAlgorithm::Simple));
+        sizes.set(2048, Some(524_289), HanRule::Delegate);
+        let mut steps = Steps::constant(Steps::constant(HanRule::Default));
+        steps.set(8, Some(9), sizes);
+        let mut rules = HanRules::default();
+        rules.set(Collective::Bcast, steps);
+        let cell = |ranks, bytes| Cell { collective: Collective::Bcast, ranks: Ranks(ranks), bytes: Bytes(bytes) };
+        let said = |cells: &[(u32, u64)]| -> Vec<String> {
+            cells.iter().map(|(ranks, bytes)| rules.rule(cell(*ranks, *bytes)).to_string()).collect()
+        };
+        assert_eq!(said(&[(8, 63), (8, 64), (8, 2047), (8, 2048)]), ["han", "han @simple", "han @simple", "tuned"]);
+        assert_eq!(said(&[(8, 524_288), (8, 524_289), (7, 4096), (9, 4096)]), ["tuned", "han", "han", "han"]);
+        let text = han::write(&rules.to_han(), &[]).expect("a file");
+        assert!(text.contains("64 han @simple"), "{text}");
+        let behaviour = collrules_rules::Behaviour::latest(Release::V5_0);
+        let han::HanLoad::Accepted(read) = han::load(text.as_bytes(), &behaviour) else { panic!("{text}") };
+        assert_eq!(HanRules::of_han(&read.to_table()), rules);
+        let stored = serde_json::to_string(&rules).expect("plain data");
+        assert_eq!(serde_json::from_str::<HanRules>(&stored).expect("the same"), rules);
+    }
+
+    // HAN's usual algorithm, requested by name, counts as no rule; calls that HAN passes on count as delegated.
+    #[test]
+    fn files_of_others_are_understood() {
+        let said = |rule: &str| {
+            let text = format!("1\nallreduce\n1\n2\n1\n1 1\n0 {rule}\n");
+            let behaviour = collrules_rules::Behaviour::latest(Release::V5_0);
+            let han::HanLoad::Accepted(read) = han::load(text.as_bytes(), &behaviour) else { panic!("{text}") };
+            let cell = Cell { collective: Collective::Allreduce, ranks: Ranks(8), bytes: Bytes(8) };
+            HanRules::of_han(&read.to_table()).rule(cell)
+        };
+        assert_eq!(["han", "han @intra"].map(said), [HanRule::Default; 2]);
+        assert_eq!(said("han @simple"), HanRule::Algorithm(HanAlgorithm::Simple));
+        assert_eq!(["han @reproducible", "basic", "tuned"].map(said), [HanRule::Delegate; 3]);
+    }
+}

@@ -1,0 +1,253 @@
+//! The search for settings of a whole job: its journal and result.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::cell::Cell;
+use crate::estimate::Estimate;
+use crate::format::FormatVersion;
+use crate::pattern::{Cast, Pattern};
+use crate::units::{Bytes, Ranks, Seconds};
+
+/// The format of `settings.json` that this version writes.
+pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
+
+/// Settings by name: MCA parameters, and environment variables after `env:`. Empty is the default.
+pub type Settings = BTreeMap<String, String>;
+
+/// The text form of settings: `NAME=VALUE NAME=VALUE`, or `default`.
+pub fn describe(settings: &Settings) -> String {
+    if settings.is_empty() {
+        return "default".to_owned();
+    }
+    let each: Vec<String> = settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    each.join(" ")
+}
+
+/// Stage of the search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SearchStage {
+    /// One setting at a time, the others at their default.
+    Alone,
+    /// One setting at a time, the others as in the best combination.
+    Foldover,
+    /// The best combinations again, with half as many left each time.
+    Halving,
+    /// The finalists and the default, over all sizes and the guard set.
+    Confirmation,
+}
+
+/// A launch of the search: a line of its journal `settings.jsonl`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SettingsLaunch {
+    /// Stage of the search.
+    pub stage: SearchStage,
+    /// The block, in which each combination of a stage has one launch.
+    pub block: u32,
+    /// The settings of the launch.
+    pub settings: Settings,
+    /// When it began.
+    pub at: String,
+    /// Duration, its start included.
+    pub seconds: Seconds,
+    /// Memory of the largest rank at the end; missing where the system does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resident: Option<u64>,
+    /// The times, or why the job failed.
+    pub outcome: Result<Vec<MeasureMedian>, String>,
+}
+
+/// Median time of one measure in a launch.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MeasureMedian {
+    /// Collective or messages that were timed.
+    pub measure: Measure,
+    /// The median over rounds of the slowest rank's time.
+    pub median: Seconds,
+    /// The number of rounds.
+    pub rounds: u32,
+}
+
+/// Calls or messages by which launches with different settings are compared.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Measure {
+    /// A collective.
+    Call(Cell),
+    /// Messages without a collective, among these ranks.
+    Messages(Pattern, Cast),
+}
+
+impl fmt::Display for Measure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Call(cell) => cell.fmt(f),
+            Self::Messages(pattern, cast) => write!(f, "{} of {} among ranks {cast}", pattern.shape, pattern.bytes),
+        }
+    }
+}
+
+/// The result of a search for settings: `settings.json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SettingsFindings {
+    /// Its format.
+    pub format: FormatVersion,
+    /// The host names of the nodes.
+    pub nodes: Vec<String>,
+    /// The ranks of each job.
+    pub ranks: Ranks,
+    /// Number of all launches.
+    pub launches: u32,
+    /// Duration of all launches.
+    pub seconds: Seconds,
+    /// The effect of each value of each setting.
+    pub effects: Vec<SettingEffect>,
+    /// Settings that were not tried.
+    pub left_out: Vec<LeftOutSetting>,
+    /// Combinations with which jobs failed.
+    pub failed: Vec<FailedSettings>,
+    /// The best combinations, compared with the default over all sizes and the guard set; the best comes first.
+    pub finalists: Vec<Finalist>,
+    /// The index of the finalist that is part of the tuning.
+    pub chosen: Option<usize>,
+}
+
+/// The effect of a value of a setting, as a speedup over the screened sizes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SettingEffect {
+    /// The setting.
+    pub name: String,
+    /// The value.
+    pub value: String,
+    /// The speedup over the default, with all other settings at their default.
+    pub alone: Option<Estimate>,
+    /// The speedup over the default of this setting, with the others as in the best combination.
+    pub combined: Option<Estimate>,
+    /// The speedup alone for each class of message sizes, by the largest size of the class.
+    pub classes: Vec<(Bytes, f64)>,
+}
+
+/// A setting that was not tried.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOutSetting {
+    /// Its name.
+    pub name: String,
+    /// Reason, in a phrase.
+    pub why: String,
+}
+
+/// A combination with which jobs failed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FailedSettings {
+    /// The combination.
+    pub settings: Settings,
+    /// Reason for the failure, in a sentence.
+    pub why: String,
+}
+
+/// A combination that was compared with the default over all sizes and the guard set.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Finalist {
+    /// The combination.
+    pub settings: Settings,
+    /// The speedup over the default, as a geometric mean over the requested collectives and sizes.
+    pub speedup: Estimate,
+    /// The speedup together with the rules of the run; missing if there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub with_rules: Option<Estimate>,
+    /// The speedup of the rules alone; missing if there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rules_alone: Option<Estimate>,
+    /// True if the rules add to the settings, and are part of the parameter files.
+    #[serde(default)]
+    pub keeps_rules: bool,
+    /// Results for every size and every member of the guard set.
+    pub guarded: Vec<Guarded>,
+    /// Memory of a rank after it exchanged messages with all others; missing where the system does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<MemoryUse>,
+    /// Pairs of launches.
+    pub pairs: u32,
+    /// Verdict on installing it for all.
+    pub standing: SettingsVerdict,
+}
+
+impl Finalist {
+    /// The speedup of the configuration to install.
+    pub fn best_speedup(&self) -> f64 {
+        self.with_rules.filter(|_| self.keeps_rules).unwrap_or(self.speedup).point
+    }
+}
+
+/// Memory of the largest rank at the end of a launch, in bytes, as medians over launches.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MemoryUse {
+    /// By default.
+    pub default: f64,
+    /// With the settings.
+    pub settings: f64,
+    /// The other ranks of the job.
+    pub peers: u32,
+}
+
+impl MemoryUse {
+    /// The bytes that a rank needs more in a job of so many ranks, if the difference grows with the peers, as buffers for
+    /// each of them do: an upper estimate, since some of it does not.
+    pub fn extra(self, ranks: u32) -> f64 {
+        (self.settings - self.default) / f64::from(self.peers.max(1)) * f64::from(ranks.saturating_sub(1))
+    }
+}
+
+impl SettingsFindings {
+    /// The settings that were tried.
+    pub fn settings(&self) -> BTreeSet<&str> {
+        self.effects.iter().map(|effect| effect.name.as_str()).collect()
+    }
+
+    /// The combination that is part of the tuning.
+    pub fn chosen(&self) -> Option<&Finalist> {
+        self.finalists.get(self.chosen?)
+    }
+}
+
+/// A size or message that a setting must not slow down.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Guarded {
+    /// Its name: a collective with its sizes, or a probe.
+    pub name: String,
+    /// True if it was requested; otherwise it is in the guard set.
+    pub is_asked_for: bool,
+    /// The speedup over the default.
+    pub speedup: Estimate,
+    /// Verdict on a loss beyond the limit.
+    pub guard: Guard,
+}
+
+/// Verdict on a loss above the limit: excluded or not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Guard {
+    /// Excluded: the lower end of the interval is above the limit.
+    Passed,
+    /// The interval lies below the limit.
+    Lost,
+    /// The interval contains the limit.
+    Undecided,
+}
+
+/// Verdict on installing a combination for all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SettingsVerdict {
+    /// It may be installed: it is faster, and nothing loses more than the limit.
+    Confirmed,
+    /// It is faster, but slows something down.
+    Harmful,
+    /// It is faster, but a loss of something cannot be excluded.
+    Undecided,
+    /// It is not shown to be faster.
+    NoGain,
+}

@@ -1,0 +1,172 @@
+//! A rules file of a tuning: its place, its text, and the meaning of the text.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use collrules_rules::emit::{EmitError, TargetFormat};
+use collrules_rules::file::Format;
+use collrules_rules::lines::Lines;
+use collrules_rules::{Behaviour, Collective, Distribution, Load, Loaded, RuleTable, han, load};
+
+/// The longest rules file that is read: about six million rules.
+const MOST_BYTES: u64 = 64 << 20;
+
+/// A rules file with the table that it means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RulesFile<T> {
+    /// The path as the user named it, or an absolute one.
+    pub path: PathBuf,
+    /// The whole text.
+    pub text: Vec<u8>,
+    /// The meaning of the text to one version of Open MPI.
+    pub table: T,
+}
+
+/// Reason why a tuning cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum TuningError {
+    /// A file cannot be opened.
+    #[error("cannot open {}: {cause}", path.display())]
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// The error of the system.
+        cause: io::Error,
+    },
+    /// Open MPI does not accept a file.
+    #[error("Open MPI does not accept {}:\n  {}", path.display(), reasons.join("\n  "))]
+    Refused {
+        /// The file.
+        path: PathBuf,
+        /// Reasons, by version.
+        reasons: Vec<String>,
+    },
+    /// The file given for coll/tuned is HAN's.
+    #[error("{} is a rules file for coll/han itself: name the one for coll/tuned before --han", path.display())]
+    NotOfTuned {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Rules cannot be written as a file.
+    #[error(transparent)]
+    Emit(#[from] EmitError),
+    /// Rules of HAN cannot be written as a file.
+    #[error("HAN's rules file cannot be written: {0}")]
+    EmitHan(#[from] han::WriteError),
+}
+
+/// Reads a rules file. It must have a name, since every process of a job opens it by name.
+pub fn read_text_of(path: &Path) -> Result<Vec<u8>, TuningError> {
+    let failed = |cause| TuningError::Open { path: path.to_owned(), cause };
+    if path == Path::new("-") {
+        let why = "Open MPI opens rules files by name, on every node; write it to a file first";
+        return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, why)));
+    }
+    File::open(path).and_then(read_from).map_err(failed)
+}
+
+/// Reads a rules file that is already open.
+pub fn read_from(source: impl Read) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    source.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MOST_BYTES {
+        let why = format!("it has more than {} MiB, which no rules file needs", MOST_BYTES >> 20);
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, why));
+    }
+    Ok(bytes)
+}
+
+impl RulesFile<RuleTable> {
+    /// A file of coll/tuned, as the newest version that accepts it reads it.
+    pub fn of_tuned(path: PathBuf, text: Vec<u8>) -> Self {
+        let table = newest(&text).map(|file| file.to_table()).unwrap_or_default();
+        Self { path, text, table }
+    }
+
+    /// The file as a version reads it.
+    pub fn read_as(&self, version: &Behaviour) -> Result<Self, TuningError> {
+        let why = match load(&self.text, version) {
+            Load::Accepted(file) => return Ok(Self { table: file.to_table(), ..self.clone() }),
+            Load::Rejected(rejection) => rejection.to_string(),
+            Load::Crashes(crash) => crash.to_string(),
+        };
+        Err(TuningError::Refused { path: self.path.clone(), reasons: vec![format!("{}: {why}", version.name())] })
+    }
+
+    /// The format of the text.
+    pub fn format(&self) -> TargetFormat {
+        match newest(&self.text).map(|file| file.format) {
+            Some(Format::Json) => TargetFormat::Json,
+            Some(Format::Classic { header: Some(_) }) => TargetFormat::V2,
+            Some(Format::Classic { header: None }) | None => TargetFormat::Classic,
+        }
+    }
+
+    /// Returns true if there is a rule, shared or for one arrangement on nodes only.
+    pub fn has_rules(&self) -> bool {
+        Collective::ALL.into_iter().any(|collective| self.rules_anywhere(collective))
+    }
+
+    /// Returns true if there is a rule for a collective, in any layout.
+    pub fn rules_anywhere(&self, collective: Collective) -> bool {
+        let mut tables = self.tables_of_layouts().into_iter().chain([self.table.clone()]);
+        tables.any(|table| table.get(collective).is_some())
+    }
+
+    /// The meaning for communicators with this distribution over nodes.
+    pub fn table_for(&self, distribution: Distribution) -> RuleTable {
+        let file = newest(&self.text).filter(|file| file.format == Format::Json && file.names_layouts());
+        file.map_or_else(|| self.table.clone(), |file| file.to_table_for(distribution))
+    }
+
+    /// The meaning of a JSON file for each arrangement of communicators on nodes that it distinguishes.
+    pub fn tables_of_layouts(&self) -> Vec<RuleTable> {
+        let file = newest(&self.text).filter(|file| file.format == Format::Json && file.names_layouts());
+        let tables = |file: Loaded| Distribution::ALL.map(|distribution| file.to_table_for(distribution)).to_vec();
+        file.map(tables).unwrap_or_default()
+    }
+}
+
+impl RulesFile<han::HanTable> {
+    /// A file of HAN, as the newest version that accepts it reads it.
+    pub fn of_han(path: PathBuf, text: Vec<u8>) -> Self {
+        let accepted = |version: Behaviour| match han::load(&text, &version) {
+            han::HanLoad::Accepted(read) => Some(read.to_table()),
+            _ => None,
+        };
+        let table = Behaviour::distinct().into_iter().rev().find_map(accepted).unwrap_or_default();
+        Self { path, text, table }
+    }
+
+    /// The file as a version reads it.
+    pub fn read_as(&self, version: &Behaviour) -> Result<Self, TuningError> {
+        let refused = |reasons| Err(TuningError::Refused { path: self.path.clone(), reasons });
+        if !han::is_han(&self.text) && load(&self.text, version).into_accepted().is_some() {
+            let why = "this is a rules file for coll/tuned, which coll_han_dynamic_rules_filename does not read";
+            return refused(vec![why.to_owned()]);
+        }
+        match han::load(&self.text, version) {
+            han::HanLoad::Accepted(read) => Ok(Self { table: read.to_table(), ..self.clone() }),
+            han::HanLoad::Rejected(why) | han::HanLoad::Crashes(why) => {
+                let (line, _) = Lines::new(&self.text).position(why.span.within(&self.text).start);
+                let mut reasons = vec![format!("{}: line {line}: {why}", version.name())];
+                reasons.extend(self.name_other_readers(version));
+                refused(reasons)
+            }
+            han::HanLoad::NoHan => refused(vec![format!("{} has no HAN", version.name())]),
+        }
+    }
+
+    fn name_other_readers(&self, version: &Behaviour) -> Option<String> {
+        let accepts = |other: &Behaviour| matches!(han::load(&self.text, other), han::HanLoad::Accepted(_));
+        let others = Behaviour::distinct().into_iter().filter(|other| other != version && accepts(other));
+        let names: Vec<&str> = others.map(|other| other.name()).collect();
+        (!names.is_empty()).then(|| format!("it was written for another release: {} would read it", names.join(", ")))
+    }
+}
+
+/// The file as loaded by the newest version that accepts it.
+fn newest(text: &[u8]) -> Option<Loaded> {
+    Behaviour::distinct().into_iter().rev().find_map(|version| load(text, &version).into_accepted())
+}

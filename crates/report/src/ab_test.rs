@@ -1,0 +1,122 @@
+//! Result of runs of a program without and with a tuning, for a terminal.
+
+use collrules_record::Seconds;
+use collrules_record::ab_test::{AbTest, OutputComparison, RunMetric};
+use collrules_record::validation::Outcome;
+use collrules_rules::words::counted;
+
+use crate::plain;
+use crate::terminal::aligned;
+use crate::words::{percent, ratio, times, wrapped};
+
+/// The whole result, for a terminal with this many columns.
+pub fn text(tried: &AbTest, width: usize) -> String {
+    let mut lines = vec![aligned(width, &["pair", "without", "with", "gain"], rows(tried), &[0, 1, 2, 3])];
+    lines.push(String::new());
+    for sentence in sentences(tried) {
+        lines.extend(wrapped(width, &sentence, "", ""));
+    }
+    lines.join("\n") + "\n"
+}
+
+fn value(tried: &AbTest, value: f64) -> String {
+    match tried.metric {
+        RunMetric::WallTime => Seconds(value).to_string(),
+        RunMetric::Printed { .. } => value.to_string(),
+    }
+}
+
+fn rows(tried: &AbTest) -> Vec<Vec<String>> {
+    let last = tried.runs.iter().map(|run| run.pair).max().map_or(0, |last| last + 1);
+    let row = |pair: u32| {
+        let side = |with: bool| {
+            let run = tried.runs.iter().find(|run| run.pair == pair && run.with == with);
+            run.map_or("-".to_owned(), |run| run.value.map_or("failed".to_owned(), |found| value(tried, found)))
+        };
+        let gain = tried.judgement.pairs.iter().find(|(of, _)| *of == pair);
+        vec![(pair + 1).to_string(), side(false), side(true), gain.map_or("-".to_owned(), |(_, gain)| times(*gain))]
+    };
+    (0..last).map(row).collect()
+}
+
+/// Comparison of the runs' output.
+fn describe_written(tried: &AbTest) -> Option<String> {
+    let (subject, file) = (tried.describe_subject(), tried.same_output.as_deref()?);
+    let file = if file == "-" { "What it prints".to_owned() } else { plain::line(file) };
+    let runs = counted(tried.runs.iter().filter(|run| run.digest.is_some()).count(), "run");
+    Some(match tried.compare_written()? {
+        OutputComparison::Same => format!("{file} has the same bytes with {subject} and without it ({runs})."),
+        OutputComparison::Different => format!("{file} has OTHER bytes with {subject} than without it ({runs})."),
+        OutputComparison::Varying => {
+            format!("{file} differs from run to run, also with the same tuning: it cannot be compared.")
+        }
+        OutputComparison::Unknown => format!("{file} was not compared: each side needs two runs that succeed."),
+    })
+}
+
+/// The answer.
+pub fn sentences(tried: &AbTest) -> Vec<String> {
+    let (judgement, subject) = (&tried.judgement, tried.describe_subject());
+    let what = match &tried.metric {
+        RunMetric::WallTime => "by its wall time".to_owned(),
+        RunMetric::Printed { pattern, higher_is_better } => {
+            let better = if *higher_is_better { "higher" } else { "lower" };
+            format!("by what it prints for `{}` ({better} is better)", plain::line(pattern))
+        }
+    };
+    let mut said = Vec::new();
+    for run in tried.failures() {
+        let side = if run.with { "with" } else { "without" };
+        let why = run.failed.as_deref().unwrap_or_default();
+        said.push(format!(
+            "The run {side} {subject} of pair {} failed and counts for nothing: {}. Its output is in {}.",
+            run.pair + 1,
+            plain::line(why),
+            run.output
+        ));
+    }
+    let gain = judgement.gain.map_or(String::new(), |gain| {
+        let level = gain.low.map_or(String::new(), |_| format!(", {} interval", percent(gain.level)));
+        format!(": {}{level}", ratio(gain))
+    });
+    let pairs = counted(judgement.pairs.len(), "pair");
+    let least = percent(tried.criteria.min_difference);
+    let rate = percent(tried.criteria.error_rate);
+    said.push(match (judgement.outcome, judgement.clear) {
+        _ if judgement.pairs.is_empty() => "No pair of runs succeeded: there is no result.".to_owned(),
+        (Outcome::Faster, _) => {
+            format!(
+                "The program is faster with {subject}{gain}, {what}, in {pairs} of runs. Such a verdict is wrong in \
+                 at most {rate} of cases."
+            )
+        }
+        (Outcome::Slower, _) => {
+            format!(
+                "The program is SLOWER with {subject}{gain}, {what}, in {pairs} of runs. Such a verdict is wrong in \
+                 at most {rate} of cases."
+            )
+        }
+        (_, true) => format!(
+            "It is clear that {subject} makes no difference of {least} to this program{gain}, {what}, in {pairs} of \
+             runs."
+        ),
+        (_, false) => {
+            let further = judgement.further.map_or(
+                "runs differ too much among themselves for any reasonable number of pairs".to_owned(),
+                |further| format!("about {} more would be needed", counted(further as usize, "pair")),
+            );
+            format!(
+                "Undecided whether {subject} changes this program by {least} or more{gain}, {what}, in {pairs} of \
+                 runs: {further}."
+            )
+        }
+    });
+    said.extend(describe_written(tried));
+    if let Some([without, with]) = tried.collectives {
+        said.push(format!(
+            "The mean rank spends {without} in collectives without the tuning and {with} with it (one further run each, with \
+             the profiler)."
+        ));
+    }
+    said
+}

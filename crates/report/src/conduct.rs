@@ -1,0 +1,88 @@
+//! Outcomes of rules in programs: a table with a row for each rule.
+
+use collrules_record::conduct::{Conduct, Trial, TrialOutcome};
+use collrules_record::findings::Findings;
+use collrules_rules::bits::Effect;
+use collrules_rules::words::listed;
+
+use crate::facts::candidate_name;
+use crate::summary::{Stretch, sizes};
+use crate::words::times;
+
+/// The title of the section.
+pub(crate) const TITLE: &str = "The rules in programs";
+
+/// The columns of the table.
+pub(crate) const COLUMNS: [&str; 6] =
+    ["collective", "ranks", "message sizes", "algorithm", "last bits of sums", "in other calls"];
+
+/// The row of each rule with notable effects.
+pub(crate) fn rows(findings: &Findings) -> Vec<[String; 6]> {
+    let row = |conduct: &Conduct| {
+        let trials = describe_trials(conduct, |trial| {
+            let lowest = trial.lowest.map_or(String::new(), |lowest| format!(" ({} or more)", times(lowest)));
+            name(findings, conduct, trial) + &lowest
+        });
+        let bits = match conduct.bits {
+            Effect::None if trials.is_empty() => return None,
+            Effect::None => "-",
+            Effect::Same => "as with the default",
+            Effect::Unknown => "unknown",
+            Effect::Other => "may change",
+            Effect::Nodes => "depend on which ranks share a node",
+        };
+        Some([
+            conduct.collective.to_string(),
+            conduct.ranks.to_string(),
+            sizes(conduct.collective, conduct.first, conduct.last),
+            candidate_name(findings, conduct.collective, conduct.by),
+            bits.to_owned(),
+            if trials.is_empty() { "-".to_owned() } else { trials.join("; ") },
+        ])
+    };
+    findings.conduct.iter().filter_map(row).collect()
+}
+
+/// The name of the calls of a trial.
+fn name(findings: &Findings, conduct: &Conduct, trial: &Trial) -> String {
+    trial.condition.name(findings.placement.other_root(conduct.ranks), conduct.ranks.0.saturating_sub(1))
+}
+
+/// The outcomes of a rule in other calls, by name of the condition; none if no condition was planned.
+fn describe_trials(conduct: &Conduct, name: impl Fn(&Trial) -> String) -> Vec<String> {
+    let list = |outcome: TrialOutcome, said: &str| {
+        let trials = conduct.trials.iter().filter(|trial| trial.outcome == outcome);
+        let names: Vec<String> = trials.map(&name).collect();
+        (!names.is_empty()).then(|| format!("{said} {}", listed(&names)))
+    };
+    let said = [
+        list(TrialOutcome::Holds, "holds for"),
+        list(TrialOutcome::Loses, "SLOWER for"),
+        list(TrialOutcome::Untried, "not compared for"),
+    ];
+    said.into_iter().flatten().collect()
+}
+
+/// A line per rule for the comments of a rules file: its outcomes in other calls, and its effect on the bits of sums.
+pub fn comments(findings: &Findings) -> Vec<String> {
+    let comment = |conduct: &Conduct| {
+        let trials = describe_trials(conduct, |trial| name(findings, conduct, trial));
+        let sizes = match conduct.collective.has_sizes() {
+            true => format!(", {}", sizes(conduct.collective, conduct.first, conduct.last)),
+            false => String::new(),
+        };
+        let said = trials.iter().cloned().chain(conduct.phrases()).collect::<Vec<_>>().join("; ");
+        (!trials.is_empty()).then(|| format!("{} on {} ranks{sizes}: {said}", conduct.collective, conduct.ranks))
+    };
+    findings.conduct.iter().filter_map(comment).collect()
+}
+
+/// The conduct of the rule for these sizes.
+pub(crate) fn find_conduct<'a>(findings: &'a Findings, stretch: &Stretch) -> Option<&'a Conduct> {
+    let cells = findings.cells.iter().map(|cell| cell.cell);
+    let here = |cell: &collrules_record::Cell| {
+        (cell.collective, cell.ranks, cell.bytes) == (stretch.collective, stretch.ranks, stretch.first)
+    };
+    let cell = cells.into_iter().find(here)?;
+    findings.conduct.iter().find(|conduct| conduct.serves(cell))
+}

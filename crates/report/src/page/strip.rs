@@ -1,0 +1,173 @@
+//! Strips of message sizes: where a collective is faster, and where the default stays.
+
+use std::collections::BTreeSet;
+
+use collrules_record::Cell;
+use collrules_record::units::{Bytes, Ranks};
+use collrules_rules::Collective;
+
+use super::overview::times;
+use crate::gains::{CellGain, Fate, Gains};
+use crate::plot::{Entry, X};
+use crate::summary::sizes;
+
+/// The message sizes of a page on a logarithmic axis, from 0 to 100 percent.
+pub(super) struct Axis {
+    /// Positions of the ends.
+    ends: (f64, f64),
+    /// Labels with their places in percent.
+    pub(super) ticks: Vec<Tick>,
+}
+
+/// A label of the axis.
+pub(super) struct Tick {
+    pub(super) at: f64,
+    pub(super) label: String,
+}
+
+/// The strip of a collective on one communicator.
+pub(super) struct Row {
+    pub(super) ranks: Ranks,
+    pub(super) parts: Vec<Part>,
+}
+
+/// Neighbouring sizes in the same state.
+pub(super) struct Part {
+    pub(super) class: &'static str,
+    /// Begin and width in percent.
+    pub(super) left: f64,
+    pub(super) width: f64,
+    pub(super) note: String,
+}
+
+/// Distances between labels of the axis at most.
+const TICKS: f64 = 4.0;
+
+impl Axis {
+    /// The axis of all sizes that were measured or compared; none if calls have no sizes.
+    pub(super) fn new(gains: &Gains<'_>) -> Option<Self> {
+        let sized = gains.collectives().into_iter().filter(|collective| collective.has_sizes());
+        let sizes: BTreeSet<Bytes> =
+            sized.flat_map(|collective| gains.of_collective(collective)).map(|(cell, _)| cell.bytes).collect();
+        let (first, last) = (*sizes.first()?, *sizes.last()?);
+        let (low, high) = (position(first), position(last));
+        let ends = (low - 0.5, high + 0.5);
+        let at = |position: f64| (position - ends.0) / (ends.1 - ends.0) * 100.0;
+        let step = ((high - low) / TICKS).ceil().max(1.0);
+        let inner =
+            (1..).map(|count| low.ceil() + f64::from(count) * step).take_while(|power| high - power >= 0.7 * step);
+        let inner = inner.filter(|power| power - low >= 0.7 * step).map(|power| (power, power.exp2() as u64));
+        let mut all = vec![(low, first.0)];
+        all.extend(inner);
+        all.extend((high > low).then_some((high, last.0)));
+        all.dedup();
+        let tick = |(power, bytes)| Tick { at: at(power), label: X::MessageBytes.value(bytes) };
+        Some(Self { ends, ticks: all.into_iter().map(tick).collect() })
+    }
+
+    fn at(&self, position: f64) -> f64 {
+        ((position - self.ends.0) / (self.ends.1 - self.ends.0) * 100.0).clamp(0.0, 100.0)
+    }
+}
+
+/// Logarithm of a size; 0 bytes lie one power below 1.
+fn position(bytes: Bytes) -> f64 {
+    (bytes.0 as f64).max(0.5).log2()
+}
+
+/// The class and the meaning of a state.
+fn describe(fate: Fate) -> (&'static str, &'static str) {
+    match fate {
+        Fate::Confirmed => ("yes", "faster, confirmed"),
+        Fate::Level => ("same", "rule, no difference"),
+        Fate::Open => ("open", "rule, not confirmed"),
+        Fate::Default => ("no", "default"),
+    }
+}
+
+/// The legend of the states that occur.
+pub(super) fn legend(gains: &Gains<'_>) -> Vec<Entry> {
+    let all = [Fate::Confirmed, Fate::Level, Fate::Open, Fate::Default];
+    let present = all.into_iter().filter(|fate| gains.count(*fate) > 0);
+    present.map(describe).map(|(class, name)| Entry { class: class.to_owned(), name: name.to_owned() }).collect()
+}
+
+/// The strips of a collective, one for each communicator.
+pub(super) fn rows(gains: &Gains<'_>, axis: Option<&Axis>, collective: Collective) -> Vec<Row> {
+    let cells: Vec<(Cell, CellGain)> = gains.of_collective(collective).collect();
+    let communicators = cells.chunk_by(|(a, _), (b, _)| a.ranks == b.ranks);
+    communicators.map(|cells| Row { ranks: cells[0].0.ranks, parts: parts(cells, axis) }).collect()
+}
+
+fn parts(cells: &[(Cell, CellGain)], axis: Option<&Axis>) -> Vec<Part> {
+    let edge = |place: usize| match (place.checked_sub(1).and_then(|before| cells.get(before)), cells.get(place)) {
+        (Some((a, _)), Some((b, _))) => f64::midpoint(position(a.bytes), position(b.bytes)),
+        (None, Some((first, _))) => position(first.bytes) - 0.5,
+        (Some((last, _)), None) => position(last.bytes) + 0.5,
+        (None, None) => 0.0,
+    };
+    let mut begin = 0;
+    let part = |part: &[(Cell, CellGain)]| {
+        let (from, to) = (begin, begin + part.len());
+        begin = to;
+        let (left, right) = match axis.filter(|_| part[0].0.collective.has_sizes()) {
+            Some(axis) => (axis.at(edge(from)), axis.at(edge(to))),
+            None => (0.0, 100.0),
+        };
+        let (class, said) = describe(part[0].1.fate);
+        Part { class, left, width: right - left, note: format!("{}: {said}{}", place(part), span(part)) }
+    };
+    cells.chunk_by(|(_, a), (_, b)| a.fate == b.fate).map(part).collect()
+}
+
+fn place(part: &[(Cell, CellGain)]) -> String {
+    let (first, last) = (part[0].0, part[part.len() - 1].0);
+    let ranks = first.ranks;
+    match first.collective.has_sizes() {
+        true => format!("{} on {ranks} ranks", sizes(first.collective, first.bytes, last.bytes)),
+        false => format!("{ranks} ranks"),
+    }
+}
+
+/// The speedups of these sizes: `, 1.20× to 1.35×`.
+fn span(part: &[(Cell, CellGain)]) -> String {
+    let speedups = || part.iter().filter_map(|(_, gain)| gain.speedup).map(|speedup| speedup.point);
+    let (least, most) = (speedups().reduce(f64::min), speedups().reduce(f64::max));
+    match least.zip(most) {
+        None => String::new(),
+        Some((least, most)) if times(least) == times(most) => format!(", {}", times(least)),
+        Some((least, most)) => format!(", {} to {}", times(least), times(most)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use collrules_record::findings::Findings;
+    use collrules_record::validation::Outcome;
+    use collrules_rules::Release;
+
+    use super::*;
+    use crate::validation::fixture::validation;
+
+    #[test]
+    fn neighbours_in_one_state_are_one_part_and_parts_fill_the_axis() {
+        let mut found = validation(Outcome::Faster, 2.0);
+        let first = found.rounds[0].cells[0].clone();
+        for (bytes, verdict) in [(1 << 13, Outcome::Faster), (1 << 14, Outcome::Undecided), (1 << 20, Outcome::Faster)]
+        {
+            let mut next = first.clone();
+            (next.cell.bytes, next.verdict) = (Bytes(bytes), verdict);
+            found.rounds[0].cells.push(next);
+        }
+        let gains = Gains::new(&Findings::empty("", Release::V5_0), Some(&found));
+        let axis = Axis::new(&gains).expect("sizes");
+        let rows = rows(&gains, Some(&axis), first.cell.collective);
+        let parts = &rows[0].parts;
+        assert_eq!(parts.iter().map(|part| part.class).collect::<Vec<_>>(), ["yes", "open", "yes"]);
+        assert!(parts[0].left.abs() < 1e-9 && (parts.iter().map(|part| part.width).sum::<f64>() - 100.0).abs() < 1e-9);
+        assert_eq!(parts[0].note, "5793 B to 8 KiB on 1024 ranks: faster, confirmed, 2.00\u{d7}");
+        let labels: Vec<String> = axis.ticks.iter().map(|tick| tick.label.replace('\u{202f}', " ")).collect();
+        assert_eq!(labels, ["5793 B", "32 KiB", "128 KiB", "1 MiB"]);
+        assert_eq!(legend(&gains).len(), 2);
+    }
+}

@@ -1,0 +1,205 @@
+//! Result of the search for settings, in sentences and tables.
+
+use collrules_record::settings::{Finalist, Guard, MemoryUse, Settings, SettingsFindings, SettingsVerdict};
+use collrules_rules::settings::show_value;
+use collrules_rules::words::{counted, listed, some};
+
+use crate::words::{ratio, times};
+
+/// Names that a sentence lists at most.
+const LISTED: usize = 4;
+
+/// Settings in words: `btl_sm_eager_limit = 32 KiB and smsc = ^cma`.
+fn name(settings: &Settings) -> String {
+    let each: Vec<String> =
+        settings.iter().map(|(name, value)| format!("{name} = {}", show_value(name, value))).collect();
+    listed(&each)
+}
+
+/// The result, verdict first.
+pub fn sentences(found: &SettingsFindings) -> Vec<String> {
+    let mut said = Vec::new();
+    match found.chosen.and_then(|chosen| found.finalists.get(chosen)) {
+        Some(finalist) => said.extend(describe_chosen(found, finalist)),
+        None => match found.finalists.first() {
+            Some(finalist) => said.extend(describe_refused(finalist)),
+            None => said.push("Settings: none of those that were tried makes these collectives faster.".to_owned()),
+        },
+    }
+    if let Some(chosen) = found.chosen {
+        for finalist in found.finalists.iter().take(chosen) {
+            said.extend(describe_refused(finalist));
+        }
+    }
+    said.extend(
+        found
+            .failed
+            .iter()
+            .map(|failed| format!("Left out, since its jobs fail: {} ({}).", name(&failed.settings), failed.why)),
+    );
+    said.push(format!(
+        "{} of {} settings were tried in {}, which took {}.",
+        counted(found.effects.len(), "value"),
+        found.settings().len(),
+        counted(found.launches, "launch"),
+        found.seconds.rounded(),
+    ));
+    said
+}
+
+fn describe_chosen(found: &SettingsFindings, finalist: &Finalist) -> Vec<String> {
+    let mut said = vec![format!(
+        "Settings: {} faster with {}, over all sizes that were asked for ({} on {}).",
+        ratio(finalist.speedup),
+        name(&finalist.settings),
+        counted(finalist.pairs, "pair"),
+        some(&found.nodes, LISTED),
+    )];
+    if let Some(both) = finalist.with_rules {
+        let added = both.point / finalist.speedup.point;
+        said.push(if finalist.keeps_rules {
+            format!("Rules: {} on top; together {}.", times(added), ratio(both))
+        } else {
+            format!("Rules add nothing under these settings ({}), so the parameter files leave them out.", times(added))
+        });
+    }
+    if finalist.with_rules.is_none() && finalist.rules_alone.is_some() {
+        said.push("Rules were not compared under these settings, so the parameter files leave them out.".to_owned());
+    }
+    said.extend(finalist.memory.map(describe_memory));
+    let controls = finalist.guarded.iter().filter(|guarded| !guarded.is_asked_for).count();
+    said.push(format!(
+        "No size is slower by more than the limit, and neither is any of the {controls} members of the guard set: \
+         other collectives and plain messages. The settings act on programs without collectives too."
+    ));
+    said
+}
+
+/// Smallest relevant difference of memory, as a share.
+const MEMORY_RESOLUTION: f64 = 0.01;
+
+/// Describes what the settings cost in memory here, and in jobs of 64, 1024 and 16384 ranks.
+fn describe_memory(memory: MemoryUse) -> String {
+    let mebibytes = |bytes: f64| format!("{:.1} MiB", bytes / f64::from(1 << 20));
+    let difference = memory.settings - memory.default;
+    if difference.abs() < MEMORY_RESOLUTION * memory.default {
+        return format!(
+            "Memory of a rank: {}, as by default, with {}.",
+            mebibytes(memory.settings),
+            counted(memory.peers as usize, "peer")
+        );
+    }
+    let mut said = format!(
+        "Memory of a rank: {} instead of {} with {}.",
+        mebibytes(memory.settings),
+        mebibytes(memory.default),
+        counted(memory.peers as usize, "peer"),
+    );
+    if difference > 0.0 {
+        let [small, medium, large] = [64, 1024, 16384].map(|ranks| mebibytes(memory.extra(ranks)));
+        said += &format!(
+            " If all of this grows with the peers on a node or over the network, a rank that talks to all others needs up \
+             to {small} more in a job of 64 ranks, {medium} with 1024, {large} with 16384."
+        );
+    }
+    said
+}
+
+/// Describes why a combination is not installed for all.
+fn describe_refused(finalist: &Finalist) -> Vec<String> {
+    if finalist.standing == SettingsVerdict::NoGain {
+        return vec![format!(
+            "Settings: {} is not shown to be faster: {}.",
+            name(&finalist.settings),
+            ratio(finalist.speedup)
+        )];
+    }
+    let which = |wanted: Guard| {
+        let mut found: Vec<_> = finalist.guarded.iter().filter(|guarded| guarded.guard == wanted).collect();
+        found.sort_by(|one, other| one.speedup.point.total_cmp(&other.speedup.point));
+        let names = found.iter().map(|guarded| format!("{} {}", guarded.name, times(guarded.speedup.point)));
+        names.collect::<Vec<String>>()
+    };
+    let (lost, undecided) = (which(Guard::Lost), which(Guard::Undecided));
+    let why = if lost.is_empty() {
+        format!(
+            "a loss beyond the limit cannot be excluded for {} of {}, such as {}; a longer --budget may decide it",
+            undecided.len(),
+            finalist.guarded.len(),
+            some(&undecided, LISTED)
+        )
+    } else {
+        format!("it slows down {}", some(&lost, LISTED))
+    };
+    let set: Vec<String> = finalist.settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    vec![format!(
+        "Settings: {} is {} faster, but not installed for all: {why}. A program may gain from it: collrules try \
+         --setting {}",
+        name(&finalist.settings),
+        ratio(finalist.speedup),
+        set.join(" --setting "),
+    )]
+}
+
+/// The columns of [`effects`].
+pub const EFFECTS: [&str; 7] =
+    ["setting", "value", "alone", "with the best others", "up to 512 B", "up to 64 KiB", "above"];
+
+/// The effect of each value of each setting.
+pub fn effects(found: &SettingsFindings) -> Vec<[String; 7]> {
+    let dash = || "\u{2013}".to_owned();
+    let rows = found.effects.iter().map(|effect| {
+        let class = |wanted: &dyn Fn(u64) -> bool| {
+            let logs: Vec<f64> =
+                effect.classes.iter().filter(|(end, _)| wanted(end.0)).map(|(_, speedup)| speedup.ln()).collect();
+            if logs.is_empty() { dash() } else { times((logs.iter().sum::<f64>() / logs.len() as f64).exp()) }
+        };
+        [
+            effect.name.clone(),
+            show_value(&effect.name, &effect.value),
+            effect.alone.map_or_else(|| "fails".to_owned(), ratio),
+            effect.combined.map_or_else(dash, ratio),
+            class(&|end| end <= 512),
+            class(&|end| end > 512 && end <= 64 << 10),
+            class(&|end| end > 64 << 10),
+        ]
+    });
+    rows.collect()
+}
+
+/// The columns of [`guards`].
+pub const GUARDS: [&str; 4] = ["size or message", "asked for", "speedup", "loss above the limit"];
+
+/// Returns the effect of the best combination on every size and every member of the guard set.
+pub fn guards(found: &SettingsFindings) -> Vec<[String; 4]> {
+    let Some(finalist) = found.finalists.get(found.chosen.unwrap_or(0)) else { return Vec::new() };
+    let rows = finalist.guarded.iter().map(|guarded| {
+        let guard = match guarded.guard {
+            Guard::Passed => "excluded",
+            Guard::Lost => "shown",
+            Guard::Undecided => "possible",
+        };
+        let asked = if guarded.is_asked_for { "yes" } else { "guard" };
+        [guarded.name.clone(), asked.to_owned(), ratio(guarded.speedup), guard.to_owned()]
+    });
+    rows.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_extrapolated_only_if_it_differs() {
+        let mebibytes = |count: f64| count * f64::from(1 << 20);
+        let memory = |settings| MemoryUse { default: mebibytes(40.0), settings: mebibytes(settings), peers: 4 };
+        assert_eq!(describe_memory(memory(40.1)), "Memory of a rank: 40.1 MiB, as by default, with 4 peers.");
+        assert_eq!(describe_memory(memory(38.0)), "Memory of a rank: 38.0 MiB instead of 40.0 MiB with 4 peers.");
+        assert_eq!(
+            describe_memory(memory(42.0)),
+            "Memory of a rank: 42.0 MiB instead of 40.0 MiB with 4 peers. If all of this grows with the peers on a node or \
+             over the network, a rank that talks to all others needs up to 31.5 MiB more in a job of 64 ranks, 511.5 MiB \
+             with 1024, 8191.5 MiB with 16384."
+        );
+    }
+}

@@ -1,0 +1,146 @@
+//! Differences between patch levels of one release, with the commits of open-mpi/ompi that made them.
+//!
+//! From `git log` of `ompi/mca/coll/{tuned,base,han,adapt}` between the tags v4.1.0 to v4.1.8 and v5.0.0 to v5.0.10.
+//! Everything else is unchanged: `coll_tuned_decision_fixed.c`, the default decision, is identical from 4.1.0 to
+//! 5.0.10, and so are HAN's parameters within 4.1 and within 5.0 (priority 0 in 4.1, 35 in 5.0; segments of 64 KiB).
+//! 5.0.11 was only run, not read. main differs from 6.0: it has separate decision tables for bcast and allreduce on
+//! communicators with one rank per node (319b307ca8, 539038a4c8), and HAN's segments have 512 KiB there (aac635c76f).
+
+use crate::collective::Collective;
+use crate::release::{Maturity, Version};
+
+use Collective::{Allreduce, Alltoall, Alltoallv, Barrier, Reduce, ReduceScatterBlock, Scatter};
+
+/// A difference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Patch {
+    /// The first version of its release that has it.
+    pub since: Version,
+    /// Description of the change, in a sentence without its end.
+    pub what: &'static str,
+    /// The part of Open MPI that it is in.
+    pub part: OpenMpiPart,
+    /// The collectives whose times or rules it may change.
+    pub collectives: &'static [Collective],
+    /// The commit in the release branch.
+    pub commit: &'static str,
+}
+
+/// A part of Open MPI that concerns rules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpenMpiPart {
+    /// The reader of rules files.
+    Reader,
+    /// The parameters that can be set while a program runs.
+    Parameters,
+    /// The algorithms that coll/tuned calls.
+    Algorithms,
+    /// coll/han.
+    Han,
+}
+
+const fn patch(
+    since: (u32, u32, u32),
+    part: OpenMpiPart,
+    commit: &'static str,
+    collectives: &'static [Collective],
+    what: &'static str,
+) -> Patch {
+    let (major, minor, patch) = since;
+    Patch { since: Version { major, minor, patch, maturity: Maturity::Released }, what, part, collectives, commit }
+}
+
+/// All patches, by version.
+pub const PATCHES: [Patch; 20] = [
+    patch((4, 1, 1), OpenMpiPart::Algorithms, "5e07bd4580", &[Scatter], "scatter binomial forwards packed data"),
+    patch(
+        (4, 1, 1),
+        OpenMpiPart::Han,
+        "feadc68910",
+        &[Barrier, Scatter],
+        "HAN serves barrier, and scatter in another way",
+    ),
+    patch((4, 1, 2), OpenMpiPart::Algorithms, "da600f274d", &[Barrier], "barrier double_ring waits for the right rank"),
+    patch((4, 1, 2), OpenMpiPart::Algorithms, "0524cfa334", &[Alltoall, Alltoallv], "another algorithm runs in place"),
+    patch((4, 1, 3), OpenMpiPart::Algorithms, "887be4cefb", &[ReduceScatterBlock], "large vectors are right"),
+    patch((4, 1, 3), OpenMpiPart::Algorithms, "ac98b329ca", &[Alltoallv], "calls in place are right"),
+    patch((4, 1, 5), OpenMpiPart::Algorithms, "13849d48b6", &[Alltoall], "counts of linear alltoall do not overflow"),
+    patch((4, 1, 6), OpenMpiPart::Han, "17c8a1b03a", &[Allreduce, Reduce], "HAN heeds MPI_IN_PLACE"),
+    patch((4, 1, 6), OpenMpiPart::Han, "3b0f9da0c6", &[Allreduce], "HAN's last segment has its own count"),
+    patch((4, 1, 6), OpenMpiPart::Algorithms, "3c56a0b3fe", &[Alltoallv], "linear alltoallv sends no empty messages"),
+    patch((4, 1, 7), OpenMpiPart::Parameters, "0e1495ba21", &[], "MPI_T can switch rules files on"),
+    patch((4, 1, 8), OpenMpiPart::Reader, "1b1c67b827", &[], "files may begin with rule-file-version-N"),
+    patch(
+        (4, 1, 8),
+        OpenMpiPart::Reader,
+        "329c6f6a75",
+        &[Alltoall, Reduce],
+        "rules without max_requests take a parameter",
+    ),
+    patch((4, 1, 8), OpenMpiPart::Han, "df3dbeb13a", &[], "HAN's parameters hold for every communicator made later"),
+    patch((5, 0, 3), OpenMpiPart::Han, "27b4fb3eb6", &[Scatter], "HAN scatters within nodes with the right datatype"),
+    patch((5, 0, 3), OpenMpiPart::Algorithms, "ec4223666d", &[Alltoallv], "alltoallv sends no empty messages"),
+    patch((5, 0, 6), OpenMpiPart::Parameters, "dd5ccb32e6", &[], "MPI_T can switch rules files on"),
+    patch((5, 0, 7), OpenMpiPart::Reader, "fef0566cf8", &[], "files may begin with rule-file-version-N"),
+    patch(
+        (5, 0, 7),
+        OpenMpiPart::Reader,
+        "cf2a629af9",
+        &[Alltoall, Reduce],
+        "rules without max_requests take a parameter",
+    ),
+    patch((5, 0, 7), OpenMpiPart::Han, "97c3d029c7", &[], "HAN's parameters hold for every communicator made later"),
+];
+
+/// Lists the differences between two versions of one release, whichever is newer. Builds before a release count as it.
+pub fn between(one: Version, other: Version) -> impl Iterator<Item = &'static Patch> {
+    let (one, other) = (one.as_release(), other.as_release());
+    let (first, last) = (one.min(other), one.max(other));
+    PATCHES.iter().filter(move |patch| first < patch.since && patch.since <= last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::behaviour::Behaviour;
+    use crate::release::Release;
+
+    fn version(text: &str) -> Version {
+        text.parse().expect("a version")
+    }
+
+    #[test]
+    fn patches_lie_within_one_release_and_in_order() {
+        assert!(PATCHES.windows(2).all(|pair| pair[0].since <= pair[1].since));
+        assert!(PATCHES.iter().all(|patch| patch.commit.len() == 10 && Release::from_version(patch.since).is_ok()));
+    }
+
+    #[test]
+    fn an_upgrade_meets_what_came_between() {
+        let commits = |one, other| between(version(one), version(other)).map(|patch| patch.commit).collect::<Vec<_>>();
+        assert_eq!(commits("4.1.7", "4.1.8"), ["1b1c67b827", "329c6f6a75", "df3dbeb13a"]);
+        assert_eq!(commits("4.1.8", "4.1.7").len(), 3, "a step back meets the same");
+        assert_eq!(commits("5.0.8", "5.0.11"), [""; 0]);
+        assert_eq!(commits("4.1.8a1", "4.1.8"), [""; 0]);
+    }
+
+    // The flags of [`Behaviour`] for files and parameters change with the patches to these parts, and with no others.
+    #[test]
+    fn behaviour_changes_with_these_patches() {
+        let flags = |version: Version| {
+            let behaviour = Behaviour::from_version(version).expect("known");
+            (behaviour.reads_header, behaviour.inherits_requests, behaviour.writable_switch)
+        };
+        for (minor, last) in [((4, 1), 8), ((5, 0), 11)] {
+            for patch in 1..=last {
+                let (since, before) = (version(&format!("{}.{}.{patch}", minor.0, minor.1)), patch - 1);
+                let earlier = version(&format!("{}.{}.{before}", minor.0, minor.1));
+                let said = PATCHES.iter().filter(|known| known.since == since);
+                let said =
+                    said.filter(|known| matches!(known.part, OpenMpiPart::Reader | OpenMpiPart::Parameters)).count()
+                        > 0;
+                assert_eq!(flags(since) != flags(earlier), said, "{since}");
+            }
+        }
+    }
+}

@@ -1,0 +1,365 @@
+//! Settings that are known to matter for collectives, a line each, as data.
+
+use crate::{Release, names};
+
+/// The traffic that a setting acts on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Layer {
+    /// Messages between ranks of a node, in shared memory.
+    SharedMemory,
+    /// Messages over TCP.
+    Tcp,
+    /// All messages: the component that matches sends with receives.
+    Matching,
+    /// Messages over UCX.
+    Ucx,
+    /// Collectives of communicators on several nodes, in `coll/han`.
+    Han,
+    /// Collectives: the component that handles them.
+    Components,
+}
+
+names!(Layer {
+    SharedMemory "shared memory",
+    Tcp "TCP",
+    Matching "all messages",
+    Ucx "UCX",
+    Han "HAN",
+    Components "components",
+});
+
+/// The ranks that have to exist for a setting to have an effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SettingPlace {
+    /// Two ranks on one node.
+    Node,
+    /// Ranks on several nodes.
+    Network,
+    /// Any two ranks.
+    Anywhere,
+}
+
+/// The values to try.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Values {
+    /// These numbers.
+    Numbers(&'static [u64]),
+    /// Those of these words that Open MPI lists.
+    Words(&'static [&'static str]),
+    /// All values that Open MPI lists for it.
+    Listed,
+    /// Each component of the framework of this name, alone.
+    Each,
+    /// All components of the framework of this name except one, for each of them.
+    Without,
+}
+
+/// A setting that is known to matter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CatalogueEntry {
+    /// The MCA parameter, or `env:` and an environment variable.
+    pub name: &'static str,
+    /// Its meaning.
+    pub about: &'static str,
+    /// The traffic that it acts on.
+    pub layer: Layer,
+    /// The ranks that have to exist for an effect.
+    pub place: SettingPlace,
+    /// The first release and the last one that read it.
+    pub releases: (Release, Release),
+    /// The values to try.
+    pub values: Values,
+    /// Cost of a larger or different value, other than time.
+    pub cost: &'static str,
+    /// Definition in the source of Open MPI or UCX.
+    pub source: &'static str,
+}
+
+use Layer::{Components, Han, Matching, SharedMemory, Tcp, Ucx};
+use Release::{V4_0, V4_1, V5_0, V6_0};
+use SettingPlace::{Anywhere, Network, Node};
+use Values::{Each, Listed, Numbers, Without, Words};
+
+const KIB: u64 = 1 << 10;
+const MIB: u64 = 1 << 20;
+
+const OLD: (Release, Release) = (V4_0, V4_1);
+const NEW: (Release, Release) = (V5_0, V6_0);
+const ALL: (Release, Release) = (V4_0, V6_0);
+
+const EAGER: &str = "largest message that is sent without waiting for its receiver";
+const EAGER_MEMORY: &str = "memory: each buffer for such a message grows with it";
+const FRAGMENT: &str = "size of the pieces of longer messages that are copied twice";
+const FAST_BOX: &str = "size of the buffer between two ranks for the smallest messages";
+const FAST_BOX_MEMORY: &str = "memory: one per peer that sends often, in both directions";
+const SOON: &str = "number of messages to a peer before it gets a buffer for the smallest messages";
+const COPIES: &str = "how long messages are copied once, by the kernel or by mapping memory; without it, twice";
+const COPIES_COST: &str = "processor time for large messages, if they are copied twice";
+const VADER: &str = "opal/mca/btl/vader/btl_vader_component.c";
+const SM: &str = "opal/mca/btl/sm/btl_sm_component.c";
+const BTL: &str = "opal/mca/btl/base/btl_base_mca.c";
+const TCP: &str = "opal/mca/btl/tcp/btl_tcp_component.c";
+const SEGMENT: &str = "size of the pieces in which messages are passed between and inside nodes";
+const HAN_SOURCE: &str = "ompi/mca/coll/han/coll_han_component.c";
+const PRIORITY: &str = "serves collectives instead of coll/tuned if its priority is higher";
+const OTHER_RULES: &str = "rules of coll/tuned have no effect on the collectives that it serves";
+
+/// One entry, in the order of the fields.
+macro_rules! entry {
+    ($name:literal, $layer:expr, $place:expr, $releases:expr, $values:expr, $about:expr, $cost:expr, $source:expr) => {
+        CatalogueEntry {
+            name: $name,
+            about: $about,
+            layer: $layer,
+            place: $place,
+            releases: $releases,
+            values: $values,
+            cost: $cost,
+            source: $source,
+        }
+    };
+}
+
+/// The catalogue.
+pub const ENTRIES: &[CatalogueEntry] = &[
+    entry!(
+        "btl_vader_eager_limit",
+        SharedMemory,
+        Node,
+        OLD,
+        Numbers(&[8 * KIB, 16 * KIB, 32 * KIB, 64 * KIB]),
+        EAGER,
+        EAGER_MEMORY,
+        BTL
+    ),
+    entry!("btl_vader_single_copy_mechanism", SharedMemory, Node, OLD, Listed, COPIES, COPIES_COST, VADER),
+    entry!(
+        "btl_vader_max_send_size",
+        SharedMemory,
+        Node,
+        OLD,
+        Numbers(&[64 * KIB, 128 * KIB]),
+        FRAGMENT,
+        EAGER_MEMORY,
+        BTL
+    ),
+    entry!("btl_vader_fbox_size", SharedMemory, Node, OLD, Numbers(&[16 * KIB]), FAST_BOX, FAST_BOX_MEMORY, VADER),
+    entry!("btl_vader_fbox_threshold", SharedMemory, Node, OLD, Numbers(&[1]), SOON, FAST_BOX_MEMORY, VADER),
+    entry!(
+        "btl_sm_eager_limit",
+        SharedMemory,
+        Node,
+        NEW,
+        Numbers(&[8 * KIB, 16 * KIB, 32 * KIB, 64 * KIB]),
+        EAGER,
+        EAGER_MEMORY,
+        BTL
+    ),
+    entry!("smsc", SharedMemory, Node, NEW, Without, COPIES, COPIES_COST, "opal/mca/smsc/base/smsc_base_select.c"),
+    entry!(
+        "btl_sm_max_send_size",
+        SharedMemory,
+        Node,
+        NEW,
+        Numbers(&[64 * KIB, 128 * KIB]),
+        FRAGMENT,
+        EAGER_MEMORY,
+        BTL
+    ),
+    entry!("btl_sm_fbox_size", SharedMemory, Node, NEW, Numbers(&[16 * KIB]), FAST_BOX, FAST_BOX_MEMORY, SM),
+    entry!("btl_sm_fbox_threshold", SharedMemory, Node, NEW, Numbers(&[1]), SOON, FAST_BOX_MEMORY, SM),
+    entry!("btl_tcp_eager_limit", Tcp, Network, ALL, Numbers(&[16 * KIB, 256 * KIB]), EAGER, EAGER_MEMORY, BTL),
+    entry!(
+        "btl_tcp_rndv_eager_limit",
+        Tcp,
+        Network,
+        ALL,
+        Numbers(&[16 * KIB, 256 * KIB]),
+        "part of a longer message that is sent before its receiver answers",
+        EAGER_MEMORY,
+        BTL
+    ),
+    entry!("btl_tcp_max_send_size", Tcp, Network, ALL, Numbers(&[32 * KIB, 512 * KIB]), FRAGMENT, EAGER_MEMORY, BTL),
+    entry!(
+        "btl_tcp_sndbuf",
+        Tcp,
+        Network,
+        ALL,
+        Numbers(&[4 * MIB]),
+        "buffer of each socket for sending; 0 leaves it to the kernel",
+        "memory: one per connection, in the kernel",
+        TCP
+    ),
+    entry!(
+        "btl_tcp_rcvbuf",
+        Tcp,
+        Network,
+        ALL,
+        Numbers(&[4 * MIB]),
+        "buffer of each socket for receiving; 0 leaves it to the kernel",
+        "memory: one per connection, in the kernel",
+        TCP
+    ),
+    entry!(
+        "btl_tcp_links",
+        Tcp,
+        Network,
+        ALL,
+        Numbers(&[2, 4]),
+        "connections between two ranks",
+        "connections: as many times more",
+        TCP
+    ),
+    entry!(
+        "pml",
+        Matching,
+        Anywhere,
+        ALL,
+        Each,
+        "component that matches sends with receives, and chooses the transports",
+        "other transports serve all messages",
+        "ompi/mca/pml/base/pml_base_select.c"
+    ),
+    entry!(
+        "env:UCX_RNDV_THRESH",
+        Ucx,
+        Anywhere,
+        ALL,
+        Numbers(&[8 * KIB, 64 * KIB]),
+        EAGER,
+        EAGER_MEMORY,
+        "ucp_context.c of UCX"
+    ),
+    entry!(
+        "env:UCX_PROTO_ENABLE",
+        Ucx,
+        Anywhere,
+        ALL,
+        Words(&["n", "y"]),
+        "whether UCX chooses protocols by its newer selection",
+        "",
+        "ucp_context.c of UCX"
+    ),
+    entry!(
+        "env:UCX_MAX_EAGER_LANES",
+        Ucx,
+        Network,
+        ALL,
+        Numbers(&[2]),
+        "network paths that one eager message may use",
+        "",
+        "ucp_context.c of UCX"
+    ),
+    entry!(
+        "coll_han_bcast_segsize",
+        Han,
+        Network,
+        (V4_1, V6_0),
+        Numbers(&[16 * KIB, 256 * KIB, MIB]),
+        SEGMENT,
+        "",
+        HAN_SOURCE
+    ),
+    entry!(
+        "coll_han_reduce_segsize",
+        Han,
+        Network,
+        (V4_1, V6_0),
+        Numbers(&[16 * KIB, 256 * KIB, MIB]),
+        SEGMENT,
+        "",
+        HAN_SOURCE
+    ),
+    entry!(
+        "coll_han_allreduce_segsize",
+        Han,
+        Network,
+        (V4_1, V6_0),
+        Numbers(&[16 * KIB, 256 * KIB, MIB]),
+        SEGMENT,
+        "",
+        HAN_SOURCE
+    ),
+    entry!(
+        "coll_sm_priority",
+        Components,
+        Node,
+        (V4_0, V5_0),
+        Numbers(&[90]),
+        PRIORITY,
+        OTHER_RULES,
+        "ompi/mca/coll/sm/coll_sm_component.c"
+    ),
+    entry!(
+        "coll_adapt_priority",
+        Components,
+        Anywhere,
+        (V4_1, V6_0),
+        Numbers(&[90]),
+        PRIORITY,
+        OTHER_RULES,
+        "ompi/mca/coll/adapt/coll_adapt_component.c"
+    ),
+    entry!(
+        "coll_xhc_priority",
+        Components,
+        Node,
+        (V6_0, V6_0),
+        Numbers(&[90]),
+        PRIORITY,
+        OTHER_RULES,
+        "ompi/mca/coll/xhc/coll_xhc_component.c"
+    ),
+    entry!(
+        "coll_acoll_priority",
+        Components,
+        Anywhere,
+        (V6_0, V6_0),
+        Numbers(&[90]),
+        PRIORITY,
+        OTHER_RULES,
+        "ompi/mca/coll/acoll/coll_acoll_component.c"
+    ),
+    entry!(
+        "coll_ucc_enable",
+        Components,
+        Anywhere,
+        (V4_1, V6_0),
+        Numbers(&[1]),
+        "whether UCC serves collectives",
+        OTHER_RULES,
+        "ompi/mca/coll/ucc/coll_ucc_component.c"
+    ),
+    entry!(
+        "coll_sync_barrier_before",
+        Components,
+        Network,
+        ALL,
+        Numbers(&[100]),
+        "number of calls of a collective after which ranks are synchronised; 0 is never",
+        "",
+        "ompi/mca/coll/sync/coll_sync_component.c"
+    ),
+];
+
+/// The entry of this name.
+pub fn find(name: &str) -> Option<&'static CatalogueEntry> {
+    ENTRIES.iter().find(|entry| entry.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn entries_are_complete_and_there_once() {
+        let names: BTreeSet<&str> = ENTRIES.iter().map(|entry| entry.name).collect();
+        assert_eq!(names.len(), ENTRIES.len());
+        for entry in ENTRIES {
+            assert!(entry.releases.0 <= entry.releases.1, "{}", entry.name);
+            assert!(!entry.about.is_empty() && !entry.source.is_empty(), "{}", entry.name);
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Reference algorithms that are faster than all of `coll/tuned`, and that no rule can choose.
+//!
+//! They have no influence on verdicts. Each is compared with the library's fastest algorithm by a one-sided signed-rank
+//! test over visits, corrected for all such comparisons. The library's fastest is selected with these timings too,
+//! which favours the library.
+
+use std::collections::BTreeMap;
+
+use collrules_program::{Primitive, Reference};
+use collrules_record::estimate::median;
+use collrules_record::findings::Criteria;
+use collrules_record::{Candidate, Cell, Estimate};
+use collrules_rules::Collective;
+use collrules_rules::words::counted;
+
+use crate::cells::{CellTimings, PointTimings};
+use crate::error::TunerError;
+use crate::evidence::LEAST_VISITS;
+use crate::observations::Observations;
+use crate::statistics::{adjust, signed_rank};
+
+/// A reference algorithm compared with the fastest algorithm of the library.
+struct ReferenceGain {
+    cell: Cell,
+    reference: Reference,
+    /// The library's time over the reference algorithm's.
+    gain: Estimate,
+    every_launch: bool,
+    p_value: f64,
+}
+
+/// Describes in whole sentences how the reference algorithms compare with the library; empty if none was timed.
+pub fn describe_reference_gains(observations: &Observations, criteria: Criteria) -> Result<Vec<String>, TunerError> {
+    let cells = observations.cells_with_references()?;
+    let gains: Vec<ReferenceGain> = cells.iter().flat_map(|cell| gains(cell, criteria)).collect();
+    if gains.is_empty() {
+        return Ok(Vec::new());
+    }
+    let q_values = adjust(&gains.iter().map(|gain| gain.p_value).collect::<Vec<_>>());
+    let mut ahead: BTreeMap<(Collective, Reference), Vec<&ReferenceGain>> = BTreeMap::new();
+    for (gain, q_value) in gains.iter().zip(q_values) {
+        let shown = q_value <= criteria.error_rate && gain.every_launch;
+        let enough = gain.gain.point >= 1.0 + criteria.min_gain && gain.gain.low.is_some_and(|low| low > 1.0);
+        if shown && enough {
+            ahead.entry((gain.cell.collective, gain.reference)).or_default().push(gain);
+        }
+    }
+    if ahead.is_empty() {
+        return Ok(vec![
+            "No reference algorithm is shown to be faster than the best measured algorithm of coll/tuned.".to_owned(),
+        ]);
+    }
+    Ok(ahead
+        .into_iter()
+        .filter_map(|((collective, reference), gains)| describe_reference(collective, reference, &gains))
+        .collect())
+}
+
+/// The reference algorithms of a cell.
+fn gains(cell: &CellTimings, criteria: Criteria) -> Vec<ReferenceGain> {
+    let time = |series: &PointTimings| median(&mut series.seconds());
+    let offered = |series: &&PointTimings| !matches!(series.candidate, Candidate::Reference(_) | Candidate::Rules);
+    let timed = cell.series.iter().filter(offered).filter_map(|series| Some((series, time(series)?)));
+    let Some((best, _)) = timed.min_by(|a, b| a.1.total_cmp(&b.1)) else { return Vec::new() };
+    let one = |series: &PointTimings| {
+        let Candidate::Reference(reference) = series.candidate else { return None };
+        let pairs = series.pairs(best);
+        let medians = |same: fn(&crate::cells::TimingPair) -> (u32, u32)| -> Vec<f64> {
+            let groups = pairs.chunk_by(|a, b| same(a) == same(b));
+            groups.filter_map(|group| median(&mut group.iter().map(|pair| pair.log_gain).collect::<Vec<_>>())).collect()
+        };
+        let visits = medians(|pair| (pair.launch, pair.visit));
+        if visits.len() < LEAST_VISITS {
+            return None;
+        }
+        let losses: Vec<f64> = visits.iter().map(|gain| -gain).collect();
+        Some(ReferenceGain {
+            cell: cell.cell,
+            reference,
+            gain: Estimate::median(&visits, criteria.level)?.exp(),
+            every_launch: medians(|pair| (pair.launch, 0)).iter().all(|gain| *gain > 0.0),
+            p_value: signed_rank(&losses),
+        })
+    };
+    cell.series.iter().filter_map(one).collect()
+}
+
+fn describe_reference(collective: Collective, reference: Reference, gains: &[&ReferenceGain]) -> Option<String> {
+    let most = gains.iter().max_by(|a, b| a.gain.point.total_cmp(&b.gain.point))?;
+    let parts: Vec<String> = reference.primitives(collective)?.iter().map(Primitive::to_string).collect();
+    let ends = match (most.gain.low, most.gain.high) {
+        (Some(low), Some(high)) => format!(" ({low:.2} to {high:.2})"),
+        _ => String::new(),
+    };
+    let sizes = counted(gains.len(), "size");
+    Some(format!(
+        "{}, made of {}, is faster than all measured algorithms of coll/tuned for {sizes} of {collective}. The largest \
+         gain is for {}: the library's best takes {:.2} times as long{ends}. No rule can choose it, because Open MPI \
+         does not have it.",
+        Candidate::Reference(reference),
+        parts.join(" and "),
+        most.cell,
+        most.gain.point,
+    ))
+}

@@ -1,0 +1,19 @@
+//! Settings of a whole job that make collectives faster without making any slower.
+//!
+//! Settings hold for a job, so that each combination has launches of its own. A block has one launch of each combination
+//! and one of the default, in an order that alternates; speedups are compared within a block.
+//!
+//! | module | job |
+//! |---|---|
+//! | `search` | the design: one at a time, foldover, successive halving |
+//! | [`block`] | the launches of a block, and speedups within it |
+//! | [`guard`] | the test that excludes a loss beyond a limit |
+
+pub mod block;
+pub mod guard;
+pub mod search;
+#[cfg(test)]
+mod tests;
+
+pub use block::{MeasureTimes, SettingsBlock};
+pub use search::{Factor, Searched, SettingsLauncher, search};

@@ -1,0 +1,229 @@
+//! Searches on synthetic systems, over many seeds.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+
+use collrules_record::settings::{Guard, Measure, SearchStage, Settings};
+use collrules_record::{Bytes, Cell, Ranks};
+use collrules_rules::Collective;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rand_distr::StandardNormal;
+
+use super::guard::guard;
+use super::{Factor, MeasureTimes, Searched, SettingsBlock, SettingsLauncher, search};
+
+/// Standard deviations of the logarithm of a time: shared by a launch, and a subject's own.
+const NOISE: (f64, f64) = (0.03, 0.05);
+
+/// A system whose speedups are known.
+struct KnownSystem {
+    rng: ChaCha8Rng,
+    truth: fn(&Settings, u64) -> f64,
+    launches: usize,
+    failing: Option<(&'static str, &'static str)>,
+}
+
+fn measure(bytes: u64) -> Measure {
+    Measure::Call(Cell { collective: Collective::Bcast, ranks: Ranks(2), bytes: Bytes(bytes) })
+}
+
+const SIZES: [u64; 9] = [8, 64, 512, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20];
+
+impl KnownSystem {
+    fn new(seed: u64, truth: fn(&Settings, u64) -> f64) -> Self {
+        Self { rng: ChaCha8Rng::seed_from_u64(seed), truth, launches: 0, failing: None }
+    }
+
+    fn normal(&mut self) -> f64 {
+        self.rng.sample(StandardNormal)
+    }
+
+    fn launch(&mut self, settings: &Settings) -> MeasureTimes {
+        self.launches += 1;
+        let shared = NOISE.0 * self.normal();
+        let time = |bytes: u64, own: f64| {
+            (measure(bytes), 1e-6 * (shared + NOISE.1 * own - (self.truth)(settings, bytes)).exp())
+        };
+        let mut rng = self.rng.clone();
+        let times = SIZES.into_iter().map(|bytes| time(bytes, rng.sample(StandardNormal))).collect();
+        self.rng = rng;
+        times
+    }
+}
+
+impl SettingsLauncher for KnownSystem {
+    type Error = Infallible;
+
+    fn block(
+        &mut self,
+        _: SearchStage,
+        _: u32,
+        combinations: &[Settings],
+    ) -> Result<Option<SettingsBlock>, Infallible> {
+        let mut block = SettingsBlock::default();
+        for settings in std::iter::once(&Settings::new()).chain(combinations) {
+            let fails = |(name, value): (&str, &str)| settings.get(name).is_some_and(|set| set == value);
+            let times = self.launch(settings);
+            if !self.failing.is_some_and(fails) {
+                block.launches.insert(settings.clone(), times);
+            }
+        }
+        Ok(Some(block))
+    }
+}
+
+fn factor(name: &str, values: &[&str]) -> Factor {
+    Factor { name: name.to_owned(), values: values.iter().map(|value| (*value).to_owned()).collect() }
+}
+
+/// The pair that is known of one host of two processors: eager limit and copy mechanism.
+fn pair() -> Vec<Factor> {
+    vec![factor("eager", &["8K", "16K", "32K", "64K"]), factor("copies", &["emulated", "none", "other"])]
+}
+
+/// Logarithms of speedups: a main effect of each, less together than alone, and harm below 1 KiB.
+fn truth_of_pair(settings: &Settings, bytes: u64) -> f64 {
+    let value = |name: &str| settings.get(name).map_or("", String::as_str);
+    let eager = match value("eager") {
+        "8K" => 0.10,
+        "16K" => 0.25,
+        "32K" => 0.40,
+        "64K" => 0.38,
+        _ => 0.0,
+    };
+    let copies = match value("copies") {
+        "none" => 0.58,
+        "emulated" => -0.3,
+        _ => 0.0,
+    };
+    let together = if eager > 0.3 && copies > 0.0 { -0.15 } else { 0.0 };
+    if bytes < 1024 { if eager > 0.3 { -0.1 } else { 0.0 } } else { eager + copies + together }
+}
+
+fn mean_truth(truth: fn(&Settings, u64) -> f64, settings: &Settings) -> f64 {
+    SIZES.iter().map(|bytes| truth(settings, *bytes)).sum::<f64>() / SIZES.len() as f64
+}
+
+/// All combinations of the factors.
+fn factorial(factors: &[Factor]) -> Vec<Settings> {
+    factors.iter().fold(vec![Settings::new()], |all, factor| {
+        let with = |settings: &Settings| {
+            let each = factor.values.iter().map(|value| {
+                let mut settings = settings.clone();
+                settings.insert(factor.name.clone(), value.clone());
+                settings
+            });
+            std::iter::once(settings.clone()).chain(each).collect::<Vec<_>>()
+        };
+        all.iter().flat_map(with).collect()
+    })
+}
+
+fn run(factors: &[Factor], known: &mut KnownSystem) -> Searched {
+    let Ok(found) = search(factors, known);
+    found
+}
+
+#[test]
+fn a_pair_is_found_in_a_quarter_of_the_full_factorial() {
+    let all = factorial(&pair());
+    let best = all.iter().map(|settings| mean_truth(truth_of_pair, settings)).fold(0.0, f64::max);
+    // Each combination of the factorial has six launches.
+    let quarter = all.len() * 6 / 4;
+    let mut found = 0;
+    for seed in 0..100 {
+        let mut known = KnownSystem::new(seed, truth_of_pair);
+        let searched = run(&pair(), &mut known);
+        assert!(known.launches <= quarter, "{} launches instead of {quarter}", known.launches);
+        let finalist = searched.finalists.first().map_or(0.0, |first| mean_truth(truth_of_pair, first));
+        found += usize::from(finalist >= best - 0.05);
+    }
+    assert!(found >= 90, "within 5 % of the best in {found} of 100 seeds");
+}
+
+#[test]
+fn what_helps_only_beside_another_setting_is_found_by_the_foldover() {
+    let truth = |settings: &Settings, _: u64| {
+        let has = |name: &str| settings.contains_key(name);
+        if has("a") && has("b") {
+            0.5
+        } else if has("a") {
+            0.2
+        } else {
+            0.0
+        }
+    };
+    let factors = [factor("a", &["1"]), factor("b", &["1"]), factor("c", &["1", "2"])];
+    let pairs = (0..100).filter(|seed| {
+        let searched = run(&factors, &mut KnownSystem::new(*seed, truth));
+        searched.finalists.first().is_some_and(|first| first.contains_key("a") && first.contains_key("b"))
+    });
+    assert!(pairs.count() >= 95);
+}
+
+#[test]
+fn a_value_with_which_jobs_fail_is_tried_once_and_left_out() {
+    for seed in 0..20 {
+        let mut known = KnownSystem::new(seed, truth_of_pair);
+        known.failing = Some(("copies", "none"));
+        let searched = run(&pair(), &mut known);
+        assert!(searched.failed.iter().all(|settings| settings["copies"] == "none"));
+        assert_eq!(searched.failed.len(), 1);
+        assert!(searched.finalists.iter().all(|settings| settings.get("copies").is_none_or(|value| value != "none")));
+    }
+}
+
+/// The confirmation of a single combination: its blocks, and whether every subject passes.
+fn passes(seed: u64, truth: fn(&Settings, u64) -> f64, pairs: usize) -> bool {
+    let settings: Settings = BTreeMap::from([("a".to_owned(), "1".to_owned())]);
+    let mut known = KnownSystem::new(seed, truth);
+    let one = |known: &mut KnownSystem| match known.block(SearchStage::Confirmation, 0, std::slice::from_ref(&settings))
+    {
+        Ok(block) => block.unwrap_or_default(),
+    };
+    let blocks: Vec<SettingsBlock> = (0..pairs).map(|_| one(&mut known)).collect();
+    guard(&blocks, &settings, &Settings::new(), 0.05, 1).values().all(|(_, guard)| *guard == Guard::Passed)
+}
+
+#[test]
+fn a_loss_beyond_the_limit_passes_rarely() {
+    let harm = |settings: &Settings, bytes: u64| match (settings.is_empty(), bytes) {
+        (false, 64) => -0.1,
+        (false, _) => 0.5,
+        _ => 0.0,
+    };
+    let passed = (0..400).filter(|seed| passes(*seed, harm, 6)).count();
+    assert!(passed <= 10, "{passed} of 400 pass, 2.5 % is the nominal rate for a loss of just 5 %");
+    let gain = |settings: &Settings, _: u64| if settings.is_empty() { 0.0 } else { 0.5 };
+    let passed = (0..100).filter(|seed| passes(*seed, gain, 6)).count();
+    assert!(passed >= 95, "{passed} of 100 that gain everywhere pass");
+}
+
+#[test]
+fn noise_alone_is_chosen_rarely() {
+    let factors: Vec<Factor> = (0..8).map(|number| factor(&format!("s{number}"), &["1", "2"])).collect();
+    let nothing = |_: &Settings, _: u64| 0.0;
+    let mut chosen = 0;
+    for seed in 0..200 {
+        let mut known = KnownSystem::new(seed, nothing);
+        let searched = run(&factors, &mut known);
+        for settings in &searched.finalists {
+            let one = |known: &mut KnownSystem| match known.block(
+                SearchStage::Confirmation,
+                0,
+                std::slice::from_ref(settings),
+            ) {
+                Ok(block) => block.unwrap_or_default(),
+            };
+            let blocks: Vec<SettingsBlock> = (0..8).map(|_| one(&mut known)).collect();
+            let logs: Vec<f64> = blocks
+                .iter()
+                .filter_map(|block| block.mean_log_speedup(settings, &Settings::new(), &|_| true))
+                .collect();
+            let speedup = collrules_record::Estimate::mean(&logs, 0.95).map(collrules_record::Estimate::exp);
+            chosen += usize::from(speedup.is_some_and(|it| it.low.is_some_and(|low| low > 1.0) && it.point >= 1.03));
+        }
+    }
+    assert!(chosen <= 10, "{chosen} of 400 finalists that do nothing are taken for faster");
+}

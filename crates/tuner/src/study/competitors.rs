@@ -1,0 +1,169 @@
+//! Any two candidates over message sizes: where the faster one changes, and who is the best over a range.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use collrules_record::study::{ClassVerdict, Crossing, Rivalry};
+use collrules_record::units::Bytes;
+use collrules_record::{Candidate, Estimate, Ranks};
+use collrules_rules::Collective;
+
+use super::machine::MachineNumbers;
+use super::{CandidateEvidence, Point, campaigns, grouped};
+use crate::crossover::{Lead, band, crossing};
+
+/// The points of a collective on one communicator size, by message size and candidate.
+type BlockPoints<'a> = BTreeMap<Bytes, BTreeMap<Candidate, &'a CandidateEvidence>>;
+
+/// The blocks in which reference algorithms were compared over message sizes.
+fn blocks<'a>(points: &[Point<'a>]) -> Vec<((Collective, Ranks), BlockPoints<'a>)> {
+    let own = |(_, known): &Point<'_>| known.candidate == known.measured_as;
+    let own: Vec<Point<'a>> = points.iter().filter(|point| own(point)).copied().collect();
+    let groups = grouped(&own, |(cell, _)| (cell.collective, cell.ranks)).into_iter();
+    let block = |(place, group): (_, Vec<Point<'a>>)| {
+        let mut block = BlockPoints::new();
+        for (cell, known) in group {
+            block.entry(cell.bytes).or_default().insert(known.candidate, known);
+        }
+        (place, block)
+    };
+    let has_reference = |candidates: &BTreeSet<Candidate>| {
+        candidates.iter().any(|candidate| matches!(candidate, Candidate::Reference(_)))
+    };
+    groups.map(block).filter(|(_, block)| has_reference(&candidates(block))).collect()
+}
+
+fn candidates(block: &BlockPoints<'_>) -> BTreeSet<Candidate> {
+    block.values().flat_map(|known| known.keys().copied()).collect()
+}
+
+/// Every pair of candidates.
+pub(super) fn rivalries(points: &[Point<'_>], numbers: MachineNumbers<'_>, level: f64) -> Vec<Rivalry> {
+    let mut all = Vec::new();
+    for ((collective, ranks), block) in blocks(points) {
+        let candidates: Vec<Candidate> = candidates(&block).into_iter().collect();
+        for (place, one) in candidates.iter().enumerate() {
+            for other in &candidates[place + 1..] {
+                let (first, crossings) = crossings(&block, *one, *other, level);
+                let cell = collrules_record::Cell { collective, ranks, bytes: Bytes(0) };
+                let predicted = numbers.predicted(cell, *one, *other);
+                all.push(Rivalry { collective, ranks, one: *one, other: *other, first, crossings, predicted });
+            }
+        }
+    }
+    all
+}
+
+/// By how much one is faster than the other in each launch, as logarithms.
+fn leads(one: &CandidateEvidence, other: &CandidateEvidence) -> Vec<f64> {
+    one.launches.iter().filter_map(|(launch, seconds)| Some((other.launches.get(launch)? / seconds).ln())).collect()
+}
+
+/// Returns the candidate that is faster at first, and the sizes at which that changes. Only sizes at which the interval
+/// over launches excludes 1 count.
+fn crossings(
+    block: &BlockPoints<'_>,
+    one: Candidate,
+    other: Candidate,
+    level: f64,
+) -> (Option<Candidate>, Vec<Crossing>) {
+    let mut known = Vec::new();
+    for (bytes, candidates) in block {
+        let both = candidates.get(&one).zip(candidates.get(&other));
+        let lead = both.and_then(|(one, other)| {
+            let Estimate { point, low, high, .. } = Estimate::mean(&leads(one, other), level)?;
+            let size = (bytes.0.max(1) as f64).ln();
+            Some((point, Lead { size, low: low?, high: high? }))
+        });
+        known.push((*bytes, lead));
+    }
+    let side = |lead: &Lead| match lead {
+        Lead { low, .. } if *low > 0.0 => Some(one),
+        Lead { high, .. } if *high < 0.0 => Some(other),
+        _ => None,
+    };
+    let shown: Vec<(usize, Candidate)> =
+        known.iter().enumerate().filter_map(|(place, (_, lead))| Some((place, side(&lead.as_ref()?.1)?))).collect();
+    let mut crossings = Vec::new();
+    for pair in shown.windows(2).filter(|pair| pair[0].1 != pair[1].1) {
+        let ((from, below), (to, above)) = (pair[0], pair[1]);
+        // Seen from the one below, so that a lead falls through zero.
+        let sign = if below == one { 1.0 } else { -1.0 };
+        let points: Vec<(Bytes, f64)> =
+            known[from..=to].iter().filter_map(|(bytes, lead)| Some((*bytes, sign * lead.as_ref()?.0))).collect();
+        let at = points.windows(2).find_map(|two| crossing((two[0].0, two[1].0), (two[0].1, two[1].1)));
+        let turned = |lead: &Lead| match below == one {
+            true => *lead,
+            false => Lead { size: lead.size, low: -lead.high, high: -lead.low },
+        };
+        if let Some(at) = at {
+            let lead = |(_, lead): &(Bytes, Option<(f64, Lead)>)| lead.as_ref().map(|(_, lead)| turned(lead));
+            let interval = band(&known, |(bytes, _)| *bytes, lead, at).unwrap_or((known[from].0, known[to].0));
+            crossings.push(Crossing { below, above, at, interval });
+        }
+    }
+    (shown.first().map(|(_, side)| *side), crossings)
+}
+
+/// The best class over all sizes of each collective, and below and above where the two reference algorithms cross.
+pub(super) fn classes(points: &[Point<'_>], rivalries: &[Rivalry], level: f64) -> Vec<ClassVerdict> {
+    let mut all = Vec::new();
+    for ((collective, ranks), block) in blocks(points) {
+        let (Some(first), Some(last)) = (block.keys().next().copied(), block.keys().last().copied()) else { continue };
+        let of = |rivalry: &&Rivalry| (rivalry.collective, rivalry.ranks) == (collective, ranks);
+        let references = |rivalry: &&Rivalry| {
+            [rivalry.one, rivalry.other].iter().all(|candidate| matches!(candidate, Candidate::Reference(_)))
+        };
+        let crossings = rivalries.iter().filter(of).find(references).map_or(&[][..], |rivalry| &rivalry.crossings);
+        let mut ranges = vec![(first, last)];
+        if let Some(crossing) = crossings.first() {
+            let below = block.keys().copied().take_while(|bytes| *bytes < crossing.at).last();
+            let above = block.keys().copied().find(|bytes| *bytes >= crossing.at);
+            ranges.extend(below.map(|below| (first, below)));
+            ranges.extend(above.map(|above| (above, last)));
+        }
+        for sizes in ranges {
+            let best = best(&block, sizes, level);
+            if !best.is_empty() {
+                all.push(ClassVerdict { collective, ranks, sizes, best });
+            }
+        }
+    }
+    all
+}
+
+/// The best of the builtin and the reference algorithms, and those that do not differ from it. Only candidates timed in every cell of
+/// the range can be compared; if one reference algorithm was timed for another in a cell, it counts for it here too. Sizes
+/// measured between others have launches of their own, so that each part is averaged over its launches.
+fn best(block: &BlockPoints<'_>, (first, last): (Bytes, Bytes), level: f64) -> Vec<Candidate> {
+    let cells: Vec<&BTreeMap<Candidate, &CandidateEvidence>> =
+        block.range(first..=last).map(|(_, known)| known).collect();
+    let is_class = |candidate: &Candidate| matches!(candidate, Candidate::Builtin | Candidate::Reference(_));
+    let everywhere = |candidate: &Candidate| cells.iter().all(|known| known.contains_key(candidate));
+    let classes: Vec<Candidate> = candidates(block).into_iter().filter(is_class).filter(everywhere).collect();
+    let Some(any) = classes.first().copied() else { return Vec::new() };
+    let places: Vec<usize> = (0..cells.len()).collect();
+    let parts = campaigns(&places, |place| cells[*place][&any].launches.keys().copied().collect());
+    // By how much one is behind another on average over all cells, as a logarithm: of a part by its launches.
+    let behind = |one: Candidate, other: Candidate| -> Option<Estimate> {
+        let of_launch = |part: &Vec<usize>, launch: &u32| -> Option<f64> {
+            let lag = |place: &usize| {
+                let time = |candidate: &Candidate| cells[*place].get(candidate)?.launches.get(launch);
+                Some((time(&one)? / time(&other)?).ln())
+            };
+            let lags: Vec<f64> = part.iter().map(lag).collect::<Option<_>>()?;
+            Some(lags.iter().sum::<f64>() / lags.len() as f64)
+        };
+        let of_part = |part: &Vec<usize>| {
+            let launches = cells[part[0]][&any].launches.keys();
+            (part.len() as f64, launches.filter_map(|launch| of_launch(part, launch)).collect::<Vec<f64>>())
+        };
+        Estimate::weighted_mean(&parts.iter().map(of_part).collect::<Vec<_>>(), level)
+    };
+    let lag = |candidate: &Candidate| behind(*candidate, any).map_or(f64::INFINITY, |lag| lag.point);
+    let Some(least) = classes.iter().copied().min_by(|a, b| lag(a).total_cmp(&lag(b))) else { return Vec::new() };
+    // Without an interval no difference is shown.
+    let is_tied = |candidate: &Candidate| {
+        *candidate == least || behind(*candidate, least).and_then(|lag| lag.low).is_none_or(|low| low <= 0.0)
+    };
+    classes.into_iter().filter(is_tied).collect()
+}

@@ -1,0 +1,6 @@
+//! Lets Open MPI's monitoring layer find the function that counts messages (`src/ffi/counter.rs`).
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rustc-link-arg-bin=mpi-worker=-Wl,--export-dynamic-symbol=mca_common_monitoring_record_pml");
+}

@@ -1,0 +1,335 @@
+//! The one interpreter of programs: mock-ups and reference algorithms on the caller's buffers, patterns on their own. Buffers
+//! exist before a program is timed; its copies are a part of it.
+
+use std::ops::Range;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use collrules_program::{Buffer, BufferPart, CollectiveCall, DataType, Reducing, Seat, Step};
+use mpi::topology::SimpleCommunicator;
+
+use super::memory::{TooLarge, buffer};
+use crate::ffi::calls::{self, BlockCounts, BlockTypes};
+use crate::ffi::{CallResult, messages};
+use crate::nodes::Parts;
+
+/// Buffers of a program in addition to the caller's.
+pub(super) struct Extra(
+    /// Buffers of eight-byte elements, aligned for reductions.
+    Vec<Vec<u64>>,
+);
+
+/// The steps of a program, ready to run.
+pub(super) struct Prepared {
+    steps: Vec<Ready>,
+    /// The bytes of an element.
+    element: usize,
+    /// The datatype of reductions.
+    data: DataType,
+    /// Communicators for calls on nodes and lanes.
+    parts: Option<Rc<Parts>>,
+}
+
+/// A step, with the arguments of its call other than buffers.
+struct Ready {
+    step: Step,
+    /// True if this rank makes the call, false if it skips the step.
+    takes_part: bool,
+    counts: Option<BlockCounts>,
+    types: Option<BlockTypes>,
+}
+
+/// Messages to and from other ranks, and calls with them.
+pub(super) trait Peers {
+    /// Sends bytes that are elements of this size.
+    fn send(&self, data: &[u8], element: usize, to: u32) -> CallResult;
+    /// Receives bytes that are elements of this size.
+    fn receive(&self, into: &mut [u8], element: usize, from: u32) -> CallResult;
+    /// Sends and receives at once.
+    fn exchange(&self, data: &[u8], to: u32, into: &mut [u8], from: u32, element: usize) -> CallResult;
+    /// Adds elements of this type to the left of others.
+    fn add(&self, from: &[u8], to: &mut [u8], data: DataType) -> CallResult;
+    /// The communicator of calls; none without MPI.
+    fn communicator(&self) -> Option<&SimpleCommunicator>;
+}
+
+impl Extra {
+    /// Buffers of these numbers of bytes.
+    pub(super) fn new(lengths: &[usize]) -> Result<Self, TooLarge> {
+        lengths.iter().map(|len| buffer(0, len.div_ceil(size_of::<u64>()))).collect::<Result<_, _>>().map(Self)
+    }
+
+    /// A buffer as elements of some kind.
+    pub(super) fn elements<T: bytemuck::Pod>(&self, number: usize) -> &[T] {
+        self.0.get(number).map_or(&[], |buffer| bytemuck::cast_slice(buffer))
+    }
+
+    /// The elements, mutable.
+    pub(super) fn elements_mut<T: bytemuck::Pod>(&mut self, number: usize) -> &mut [T] {
+        self.0.get_mut(number).map_or(&mut [], |buffer| bytemuck::cast_slice_mut(buffer))
+    }
+}
+
+impl Prepared {
+    /// The steps of a rank for a call, some of which need the communicators of nodes.
+    pub(super) fn of_call(steps: Vec<Step>, seat: Seat, parts: Option<Rc<Parts>>) -> Self {
+        let steps = steps.into_iter().map(|step| Ready {
+            counts: counts(&step),
+            types: matches!(step, Step::Call { call: CollectiveCall::Alltoallw(_), .. })
+                .then(|| BlockTypes::new(seat.ranks)),
+            takes_part: !matches!(step, Step::Call { on, .. } if seat.seat_in(on).is_none()),
+            step,
+        });
+        Self { steps: steps.collect(), element: seat.element(), data: seat.arguments.data, parts }
+    }
+
+    /// Steps without calls, on elements of this size.
+    pub(super) fn of_messages(steps: Vec<Step>, element: usize) -> Self {
+        let ready = |step| Ready { step, takes_part: false, counts: None, types: None };
+        Self { steps: steps.into_iter().map(ready).collect(), element, data: DataType::default(), parts: None }
+    }
+
+    /// Runs the program, except for the skipped call.
+    pub(super) fn run(
+        &self,
+        peers: &impl Peers,
+        (send, receive): (&[u8], &mut [u8]),
+        extra: &mut Extra,
+        skipped: Option<usize>,
+    ) -> CallResult {
+        let mut buffers = ProgramBuffers { send, receive, extra: &mut extra.0 };
+        let element = self.element;
+        let mut number = 0;
+        for ready in &self.steps {
+            match &ready.step {
+                Step::Send { to, part } => peers.send(buffers.read(*part), element, *to)?,
+                Step::Receive { from, part } => peers.receive(buffers.write(*part), element, *from)?,
+                Step::Exchange { to, send, from, receive } => {
+                    let (data, into) = buffers.pair(*send, *receive);
+                    peers.exchange(data, *to, into, *from, element)?;
+                }
+                // A message is complete when `MPI_Send` returns, and expecting one only saves time.
+                Step::Expect { .. } | Step::Settle => {}
+                Step::Busy { nanoseconds } => pass_time(Duration::from_nanos(*nanoseconds)),
+                Step::Copy { from, to } => {
+                    let (from, to) = buffers.pair(*from, *to);
+                    to.copy_from_slice(from);
+                }
+                Step::Reduce { from, to } => {
+                    let (from, to) = buffers.pair(*from, *to);
+                    peers.add(from, to, self.data)?;
+                }
+                Step::Call { on, call, from, to } => {
+                    let among = self.parts.as_ref().and_then(|parts| parts.among(*on));
+                    if let Some(comm) = among.or_else(|| peers.communicator())
+                        && ready.takes_part
+                        && skipped != Some(number)
+                    {
+                        ready.call(comm, call, &mut buffers, *from, *to)?;
+                    }
+                    number += 1;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Waits without yielding the processor, like a computation.
+fn pass_time(long: Duration) {
+    let start = Instant::now();
+    while start.elapsed() < long {
+        std::hint::spin_loop();
+    }
+}
+
+impl Peers for SimpleCommunicator {
+    fn send(&self, data: &[u8], element: usize, to: u32) -> CallResult {
+        if element == 1 { messages::send(self, data, to) } else { messages::send(self, ints(data), to) }
+    }
+
+    fn receive(&self, into: &mut [u8], element: usize, from: u32) -> CallResult {
+        if element == 1 { messages::receive(self, into, from) } else { messages::receive(self, ints_mut(into), from) }
+    }
+
+    fn exchange(&self, data: &[u8], to: u32, into: &mut [u8], from: u32, element: usize) -> CallResult {
+        if element == 1 {
+            messages::exchange(self, data, to, into, from)
+        } else {
+            messages::exchange(self, ints(data), to, ints_mut(into), from)
+        }
+    }
+
+    fn add(&self, from: &[u8], to: &mut [u8], data: DataType) -> CallResult {
+        match data {
+            DataType::Int => messages::reduce_local(ints(from), ints_mut(to)),
+            DataType::Float => messages::reduce_local::<f32>(elements(from), elements_mut(to)),
+            DataType::Double => messages::reduce_local::<f64>(elements(from), elements_mut(to)),
+        }
+    }
+
+    fn communicator(&self) -> Option<&SimpleCommunicator> {
+        Some(self)
+    }
+}
+
+fn counts(step: &Step) -> Option<BlockCounts> {
+    let Step::Call { call, .. } = step else { return None };
+    match call {
+        CollectiveCall::Allgatherv(counts)
+        | CollectiveCall::AllgathervInPlace(counts)
+        | CollectiveCall::Alltoallv(counts)
+        | CollectiveCall::Alltoallw(counts)
+        | CollectiveCall::Gatherv(counts)
+        | CollectiveCall::Scatterv(counts)
+        | CollectiveCall::ScattervInPlace(counts) => Some(BlockCounts::from_blocks(counts.iter().copied())),
+        // Counts of elements, not of bytes.
+        CollectiveCall::ReduceScatter(counts) => {
+            Some(BlockCounts::from_blocks(counts.iter().map(|bytes| bytes / size_of::<i32>())))
+        }
+        _ => None,
+    }
+}
+
+impl Ready {
+    fn call(
+        &self,
+        comm: &SimpleCommunicator,
+        call: &CollectiveCall,
+        buffers: &mut ProgramBuffers<'_>,
+        from: BufferPart,
+        to: BufferPart,
+    ) -> CallResult {
+        // These calls have a single buffer.
+        match (call, &self.counts) {
+            (CollectiveCall::Barrier, _) => return calls::barrier(comm),
+            (CollectiveCall::Bcast, _) if from == to => {
+                return match to.place {
+                    // The root's buffer, which is only read.
+                    Buffer::Send => calls::bcast_from(comm, buffers.read(from), &mut []),
+                    _ => calls::bcast(comm, 0, buffers.write(to)),
+                };
+            }
+            (CollectiveCall::AllgathervInPlace(_), Some(counts)) => {
+                return calls::allgatherv_in_place(comm, buffers.write(to), counts);
+            }
+            (CollectiveCall::ScattervInPlace(_), Some(counts)) => {
+                return calls::scatterv_in_place(comm, buffers.write(to), counts);
+            }
+            _ => {}
+        }
+        let (send, receive) = buffers.pair(from, to);
+        match (call, &self.counts, &self.types) {
+            (CollectiveCall::Allgather, ..) => calls::allgather(comm, send, receive),
+            (CollectiveCall::Allgatherv(_), Some(counts), _) => calls::allgatherv(comm, send, receive, counts),
+            (CollectiveCall::Allreduce(Reducing::Or), ..) => calls::allreduce(comm, send, receive),
+            (CollectiveCall::Allreduce(Reducing::Sum), ..) => calls::allreduce(comm, ints(send), ints_mut(receive)),
+            (CollectiveCall::Alltoall, ..) => calls::alltoall(comm, send, receive),
+            (CollectiveCall::Alltoallv(_), Some(counts), _) => calls::alltoallv(comm, send, receive, counts),
+            (CollectiveCall::Alltoallw(_), Some(counts), Some(types)) => {
+                calls::alltoallw(comm, send, receive, counts, types)
+            }
+            (CollectiveCall::Bcast, ..) => calls::bcast_from(comm, send, receive),
+            (CollectiveCall::Exscan, ..) => calls::exscan(comm, ints(send), ints_mut(receive)),
+            (CollectiveCall::Scan, ..) => calls::scan(comm, ints(send), ints_mut(receive)),
+            (CollectiveCall::Gather, ..) => calls::gather(comm, 0, send, receive),
+            (CollectiveCall::Gatherv(_), Some(counts), _) => calls::gatherv(comm, send, receive, counts),
+            (CollectiveCall::Reduce(Reducing::Or), ..) => calls::reduce(comm, 0, send, receive),
+            (CollectiveCall::Reduce(Reducing::Sum), ..) => calls::reduce(comm, 0, ints(send), ints_mut(receive)),
+            (CollectiveCall::ReduceScatter(_), Some(counts), _) => {
+                calls::reduce_scatter(comm, ints(send), ints_mut(receive), counts)
+            }
+            (CollectiveCall::ReduceScatterBlock, ..) => {
+                calls::reduce_scatter_block(comm, ints(send), ints_mut(receive))
+            }
+            (CollectiveCall::Scatter, ..) => calls::scatter(comm, 0, send, receive),
+            (CollectiveCall::Scatterv(_), Some(counts), _) => calls::scatterv(comm, send, receive, counts),
+            (CollectiveCall::Shift, ..) => messages::shift(comm, send, receive),
+            // Handled above, or without the counts that every such call has.
+            _ => Ok(()),
+        }
+    }
+}
+
+fn bytes(elements: &[u64]) -> &[u8] {
+    bytemuck::cast_slice(elements)
+}
+
+fn bytes_mut(elements: &mut [u64]) -> &mut [u8] {
+    bytemuck::cast_slice_mut(elements)
+}
+
+/// Elements of a reduction. An empty slice may have any address.
+fn elements<T: bytemuck::Pod>(bytes: &[u8]) -> &[T] {
+    if bytes.is_empty() { &[] } else { bytemuck::cast_slice(bytes) }
+}
+
+fn elements_mut<T: bytemuck::Pod>(bytes: &mut [u8]) -> &mut [T] {
+    if bytes.is_empty() { &mut [] } else { bytemuck::cast_slice_mut(bytes) }
+}
+
+fn ints(bytes: &[u8]) -> &[i32] {
+    elements(bytes)
+}
+
+fn ints_mut(bytes: &mut [u8]) -> &mut [i32] {
+    elements_mut(bytes)
+}
+
+/// Bytes of one buffer: a range to read, and a range to write.
+fn disjoint(buffer: &mut [u8], reading: Range<usize>, writing: Range<usize>) -> (&[u8], &mut [u8]) {
+    let both = buffer.get_disjoint_mut([reading, writing]);
+    let [from, to] = both.expect("no step writes to what it reads");
+    (from, to)
+}
+
+/// The caller's buffers and the program's own.
+struct ProgramBuffers<'a> {
+    send: &'a [u8],
+    receive: &'a mut [u8],
+    extra: &'a mut [Vec<u64>],
+}
+
+impl ProgramBuffers<'_> {
+    fn read(&self, part: BufferPart) -> &[u8] {
+        let buffer = match part.place {
+            Buffer::Send => self.send,
+            Buffer::Receive => &*self.receive,
+            Buffer::Extra(at) => bytes(&self.extra[at]),
+        };
+        &buffer[part.first..part.first + part.len]
+    }
+
+    fn write(&mut self, part: BufferPart) -> &mut [u8] {
+        let range = part.first..part.first + part.len;
+        match part.place {
+            // Nothing is written to the caller's input: programs name it if nothing is received.
+            Buffer::Send => &mut [],
+            Buffer::Receive => &mut self.receive[range],
+            Buffer::Extra(at) => &mut bytes_mut(&mut self.extra[at])[range],
+        }
+    }
+
+    /// A part to read, and a part to write.
+    fn pair(&mut self, from: BufferPart, to: BufferPart) -> (&[u8], &mut [u8]) {
+        let (reading, writing) = (from.first..from.first + from.len, to.first..to.first + to.len);
+        match (from.place, to.place) {
+            (Buffer::Send, Buffer::Receive) => (&self.send[reading], &mut self.receive[writing]),
+            (Buffer::Send, Buffer::Extra(at)) => (&self.send[reading], &mut bytes_mut(&mut self.extra[at])[writing]),
+            (Buffer::Receive, Buffer::Extra(at)) => {
+                (&self.receive[reading], &mut bytes_mut(&mut self.extra[at])[writing])
+            }
+            (Buffer::Extra(at), Buffer::Receive) => (&bytes(&self.extra[at])[reading], &mut self.receive[writing]),
+            (Buffer::Extra(one), Buffer::Extra(other)) if one == other => {
+                disjoint(bytes_mut(&mut self.extra[one]), reading, writing)
+            }
+            (Buffer::Extra(one), Buffer::Extra(other)) => {
+                let [one, other] = self.extra.get_disjoint_mut([one, other]).expect("they differ");
+                (&bytes(one)[reading], &mut bytes_mut(other)[writing])
+            }
+            // Nothing is received.
+            (_, Buffer::Send) => (self.read(from), &mut []),
+            (Buffer::Receive, Buffer::Receive) => disjoint(self.receive, reading, writing),
+        }
+    }
+}

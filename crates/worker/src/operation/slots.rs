@@ -1,0 +1,267 @@
+//! Buffers of successive calls: equal in each call, or enough in turn to exceed the last-level cache.
+
+use std::any::{Any, TypeId};
+use std::collections::HashMap;
+use std::fs;
+use std::ops::{Deref, DerefMut};
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::memory::{TooLarge, buffer};
+
+/// Assumed size of a last-level cache if the system does not report it.
+const UNKNOWN_CACHE: usize = 64 << 20;
+
+/// Alignment of buffers in bytes, so that no two share a line of the cache.
+const LINE: usize = 64;
+
+/// Source of the buffers of a launch's calls.
+#[derive(Clone, Debug)]
+pub(crate) enum Supply {
+    /// Equal buffers in each call.
+    Reused,
+    /// Different buffers in each call.
+    Rotated(Arc<Rooms>),
+    /// One buffer for input and result.
+    InPlace,
+}
+
+/// Memory for buffers in turn. It is reused for the next cell, since touching so much takes long.
+#[derive(Debug)]
+pub(crate) struct Rooms {
+    /// Bytes of the last-level cache.
+    cache: usize,
+    /// Position of the last used buffer within all of them, as a fraction of 2^32.
+    position: AtomicU64,
+    free: Mutex<HashMap<TypeId, Box<dyn Any + Send>>>,
+}
+
+impl Rooms {
+    /// No memory so far.
+    pub(crate) fn new() -> Self {
+        let cache = last_level_cache(Path::new("/sys/devices/system/cpu/cpu0/cache"));
+        Self { cache: cache.unwrap_or(UNKNOWN_CACHE), position: AtomicU64::new(0), free: Mutex::default() }
+    }
+
+    /// The size of the last-level cache, in bytes.
+    pub(crate) fn cache(&self) -> u64 {
+        self.cache as u64
+    }
+
+    /// Memory for this number of elements of one value; the first may have others.
+    fn take<T: Clone + Send + 'static>(&self, value: &T, len: usize) -> Result<Vec<T>, TooLarge> {
+        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let rooms = free.get_mut(&TypeId::of::<T>()).and_then(|rooms| rooms.downcast_mut::<Vec<Vec<T>>>());
+        let fitting = rooms.and_then(|rooms| {
+            let fitting = rooms.iter().position(|room| room.len() >= len);
+            // Memory of the wrong size is freed, so that there is never more than is used at once.
+            let taken = (!rooms.is_empty()).then(|| rooms.swap_remove(fitting.unwrap_or(0)));
+            taken.filter(|_| fitting.is_some())
+        });
+        fitting.map_or_else(|| buffer(value.clone(), len), Ok)
+    }
+
+    fn put<T: Send + 'static>(&self, room: Vec<T>) {
+        // The memory of large messages is not kept.
+        if room.is_empty() || size_of_val(&room[..]) > 2 * self.cache {
+            return;
+        }
+        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let rooms = free.entry(TypeId::of::<T>()).or_insert_with(|| Box::new(Vec::<Vec<T>>::new()));
+        if let Some(rooms) = rooms.downcast_mut::<Vec<Vec<T>>>() {
+            rooms.push(room);
+        }
+    }
+}
+
+/// Bytes of the highest cache level, according to Linux's files about a processor.
+fn last_level_cache(directory: &Path) -> Option<usize> {
+    let caches = fs::read_dir(directory).ok()?.flatten().filter_map(|entry| {
+        let read = |name: &str| fs::read_to_string(entry.path().join(name)).ok();
+        cache_size(&read("level")?, &read("size")?)
+    });
+    caches.max().map(|(_, size)| size)
+}
+
+/// Level and bytes of a cache, such as 3 and `32768K`.
+fn cache_size(level: &str, size: &str) -> Option<(u32, usize)> {
+    let size = size.trim();
+    let (number, unit) = size.split_at(size.find(|it: char| !it.is_ascii_digit()).unwrap_or(size.len()));
+    let unit = match unit {
+        "" => 1,
+        "K" => 1 << 10,
+        "M" => 1 << 20,
+        _ => return None,
+    };
+    Some((level.trim().parse().ok()?, number.parse::<usize>().ok()?.checked_mul(unit)?))
+}
+
+/// A buffer, or several in turn.
+pub(super) struct Slots<T: Send + 'static> {
+    room: Vec<T>,
+    len: usize,
+    /// Elements from the beginning of one buffer to that of the next.
+    stride: usize,
+    count: usize,
+    /// Distance to the next buffer: far away, since processors prefetch neighbours.
+    step: usize,
+    at: usize,
+    rooms: Option<Arc<Rooms>>,
+}
+
+impl<T: Clone + Send + 'static> Slots<T> {
+    /// Buffers of these lengths for sending and receiving, filled with this value.
+    pub(super) fn pair(value: &T, (send, receive): (usize, usize), supply: &Supply) -> Result<(Self, Self), TooLarge> {
+        let Supply::Rotated(rooms) = supply else {
+            let single = |len| -> Result<Self, TooLarge> {
+                let room = buffer(value.clone(), len)?;
+                Ok(Self { room, len, stride: len, count: 1, step: 0, at: 0, rooms: None })
+            };
+            return Ok((single(send)?, single(receive)?));
+        };
+        let stride = |len: usize| (len * size_of::<T>()).next_multiple_of(LINE) / size_of::<T>();
+        let both = (stride(send) + stride(receive)) * size_of::<T>();
+        // One more than the cache holds, so that a buffer has left the cache before its next turn.
+        let count = rooms.cache.checked_div(both).map_or(1, |held| (held + 1).max(2));
+        let step = distant_step(count);
+        let ring = |len: usize| -> Result<Self, TooLarge> {
+            let stride = stride(len);
+            let room = rooms.take(value, stride * count)?;
+            // Visits are short: each continues after the last one, or a few buffers would have all turns.
+            let at = ((rooms.position.load(Ordering::Relaxed) * count as u64) >> 32) as usize;
+            Ok(Self { room, len, stride, count, step, at, rooms: Some(Arc::clone(rooms)) })
+        };
+        Ok((ring(send)?, ring(receive)?))
+    }
+}
+
+impl<T: Send + 'static> Slots<T> {
+    /// Advances to the next buffer.
+    pub(super) fn advance(&mut self) {
+        self.at += self.step;
+        if self.at >= self.count {
+            self.at -= self.count;
+        }
+    }
+}
+
+impl<T: Send + 'static> Deref for Slots<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        let first = self.at * self.stride;
+        &self.room[first..first + self.len]
+    }
+}
+
+impl<T: Send + 'static> DerefMut for Slots<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        let first = self.at * self.stride;
+        &mut self.room[first..first + self.len]
+    }
+}
+
+impl<T: Send + 'static> Drop for Slots<T> {
+    fn drop(&mut self) {
+        if let Some(rooms) = &self.rooms {
+            // Rounded up, it leads back to this buffer.
+            let position = ((self.at as u64) << 32).div_ceil(self.count.max(1) as u64);
+            rooms.position.store(position, Ordering::Relaxed);
+            rooms.put(std::mem::take(&mut self.room));
+        }
+    }
+}
+
+/// A step that visits all of these places before it repeats one: about the golden ratio of them.
+fn distant_step(count: usize) -> usize {
+    const GOLDEN: f64 = 0.618;
+    let least = (count as f64 * GOLDEN) as usize;
+    (least..count).find(|step| gcd(*step, count) == 1).unwrap_or(usize::from(count > 1))
+}
+
+fn gcd(one: usize, other: usize) -> usize {
+    if other == 0 { one } else { gcd(other, one % other) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    fn rotated(cache: usize) -> Supply {
+        Supply::Rotated(Arc::new(Rooms { cache, position: AtomicU64::new(0), free: Mutex::default() }))
+    }
+
+    #[test]
+    fn buffers_come_back_when_the_cache_has_seen_more_than_it_holds() {
+        let cache = 1 << 16;
+        let supply = rotated(cache);
+        for len in [1, 64, 1000, 1 << 17] {
+            let (mut send, mut receive) = Slots::pair(&0u8, (len, len), &supply).expect("small");
+            let mut places = BTreeSet::new();
+            let begin = send.as_ptr();
+            loop {
+                assert!(places.insert((send.as_ptr(), receive.as_ptr())), "none comes back before all were there");
+                send.fill(1);
+                receive.fill(2);
+                send.advance();
+                receive.advance();
+                if send.as_ptr() == begin {
+                    break;
+                }
+            }
+            assert!(places.len() >= 2 && places.len() * 2 * len.next_multiple_of(LINE) > cache, "{len}");
+        }
+    }
+
+    #[test]
+    fn a_buffer_that_is_used_again_is_the_same() {
+        for supply in [Supply::Reused, Supply::InPlace] {
+            let (mut send, receive) = Slots::pair(&7i32, (3, 0), &supply).expect("small");
+            let before = send.as_ptr();
+            send.advance();
+            assert_eq!((send.as_ptr(), &send[..], receive.len()), (before, &[7, 7, 7][..], 0));
+        }
+    }
+
+    #[test]
+    fn memory_is_kept_from_cell_to_cell() {
+        let supply = rotated(1 << 16);
+        let places = |lengths| {
+            let (send, receive) = Slots::pair(&0u8, lengths, &supply).expect("small");
+            BTreeSet::from([send.room.as_ptr(), receive.room.as_ptr()])
+        };
+        assert_eq!(places((64, 64)), places((64, 64)));
+        let Supply::Rotated(rooms) = &supply else { unreachable!("it rotates") };
+        places((64, 0));
+        let free = rooms.free.lock().expect("no panic");
+        let kept = free[&TypeId::of::<u8>()].downcast_ref::<Vec<Vec<u8>>>().expect("of its type");
+        assert!(kept.len() <= 2, "{}", kept.len());
+    }
+
+    #[test]
+    fn a_visit_goes_on_where_the_last_one_ended() {
+        let supply = rotated(1 << 16);
+        let mut seen = BTreeSet::new();
+        for _ in 0..100 {
+            let (mut send, mut receive) = Slots::pair(&0u8, (1, 1), &supply).expect("small");
+            for _ in 0..3 {
+                send.advance();
+                receive.advance();
+                seen.insert((send.at, receive.at));
+            }
+        }
+        assert_eq!(seen.len(), 300);
+    }
+
+    #[test]
+    fn sizes_of_caches_are_read_as_linux_writes_them() {
+        assert_eq!(cache_size("3\n", "32768K\n"), Some((3, 32 << 20)));
+        assert_eq!(cache_size("4", "1M"), Some((4, 1 << 20)));
+        for bad in ["", "K", "12G", "99999999999999999999K"] {
+            assert_eq!(cache_size("3", bad), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,355 @@
+//! A/B test of a program: runs without and with a tuning, settings or the profiler, in pairs.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant, SystemTime};
+
+use collrules_record::ab_test::{AbTest, AbTestSubject, FILE, FORMAT, Judgement, ProgramRun, RunMetric};
+use collrules_record::digest::digest;
+use collrules_record::manifest;
+use collrules_record::options::Trying;
+use collrules_record::rundir::RunDir;
+use collrules_record::validation::{Outcome, ValidationCriteria};
+use collrules_record::{Seconds, Tuning};
+use collrules_rules::deploy::SWITCHES;
+use collrules_runner::mpi::deployed;
+use collrules_runner::mpi::program::{UserJob, kept_apart, run};
+use collrules_tuner::ab_test::{judged, looks};
+use regex::Regex;
+
+use crate::error::WorkflowError;
+use crate::profile::{Watched, library, preloaded};
+use crate::session::Session;
+use crate::tuning;
+
+/// Name of the file with the standard output of a run.
+const STDOUT: &str = "stdout.txt";
+
+/// Name of the file with the standard error of a run.
+const STDERR: &str = "stderr.txt";
+
+/// Copy of the compared file that the program writes.
+const WRITTEN: &str = "written";
+
+/// Directory for the records of profiled ranks, in that of the run.
+const RANKS: &str = "ranks";
+
+/// Runs a program without and with a tuning, settings or the profiler, until it is clear which is faster, or pairs or time
+/// are over. Results go to `out`.
+pub fn try_program(
+    tuning: Option<&Tuning>,
+    options: &Trying,
+    out: &Path,
+    session: &mut Session<'_>,
+) -> Result<AbTest, WorkflowError> {
+    let program = UserJob::new(&options.command)?;
+    let metric = metric(options)?;
+    let mut settings = tuning.map(|tuning| settings_of(tuning, &program)).transpose()?.unwrap_or_default();
+    for given in &options.settings {
+        let [value] = given.values() else {
+            return Err(WorkflowError::Usage(format!("{given}: `try` takes one value of a setting")));
+        };
+        settings.insert(given.name().to_owned(), value.clone());
+    }
+    let library = (options.profiler || options.collectives).then(|| library(options.library.as_deref())).transpose()?;
+    let directory = RunDir::prepare_derived(out)?;
+    if directory.file(FILE).exists() {
+        return Err(WorkflowError::Occupied(format!(
+            "{} is there already; choose another --out",
+            directory.file(FILE).display()
+        )));
+    }
+    let subject = match tuning {
+        Some(tuning) => AbTestSubject::Tuning(tuning.path().display().to_string()),
+        None if options.profiler => AbTestSubject::Profiler,
+        None => AbTestSubject::Settings,
+    };
+    let looks = looks(options.pairs);
+    let criteria = ValidationCriteria {
+        min_difference: options.min_difference,
+        error_rate: options.error_rate,
+        looks: looks.len() as u32,
+        ..ValidationCriteria::default()
+    };
+    let mut trial = AbTrial {
+        program: &program,
+        options,
+        library,
+        directory: &directory,
+        pattern: pattern(options)?,
+        deadline: options.budget.and_then(|budget| {
+            Some((Instant::now(), Instant::now().checked_add(Duration::try_from_secs_f64(budget.0).ok()?)?))
+        }),
+        tried: AbTest {
+            format: FORMAT,
+            subject,
+            settings,
+            command: program.words().to_vec(),
+            started: manifest::now(),
+            metric,
+            judgement: nothing(),
+            same_output: options.same_output.as_ref().map(|file| file.display().to_string()),
+            criteria,
+            runs: Vec::new(),
+            collectives: None,
+        },
+    };
+    trial.pairs(&looks, session)?;
+    if options.collectives {
+        trial.watch(session)?;
+    }
+    Ok(trial.tried)
+}
+
+fn nothing() -> Judgement {
+    Judgement { gain: None, pairs: Vec::new(), q_value: None, outcome: Outcome::Same, clear: false, further: None }
+}
+
+/// The settings that activate a tuning.
+fn settings_of(tuning: &Tuning, program: &UserJob) -> Result<BTreeMap<String, String>, WorkflowError> {
+    refuse_settings(program)?;
+    tuning.refuse_unreadable()?;
+    if tuning::behind(tuning)?.is_some_and(|published| published.findings.changes_nothing()) {
+        return Err(WorkflowError::Usage(format!(
+            "{} leaves everything to the default: there is nothing to try",
+            tuning.path().display()
+        )));
+    }
+    Ok(tuning.settings().by_name())
+}
+
+/// Refuses settings on the command line: they override those of the tuning.
+fn refuse_settings(program: &UserJob) -> Result<(), WorkflowError> {
+    match program.words().iter().find(|word| SWITCHES.contains(&word.as_str())) {
+        None => Ok(()),
+        Some(setting) => Err(WorkflowError::Usage(format!(
+            "the command sets {setting} itself, so all runs would use the same value: leave it out"
+        ))),
+    }
+}
+
+fn metric(options: &Trying) -> Result<RunMetric, WorkflowError> {
+    Ok(match &options.metric {
+        None => RunMetric::WallTime,
+        Some(pattern) => RunMetric::Printed { pattern: pattern.clone(), higher_is_better: options.higher_is_better },
+    })
+}
+
+fn pattern(options: &Trying) -> Result<Option<Regex>, WorkflowError> {
+    let compiled = options.metric.as_deref().map(Regex::new).transpose();
+    compiled.map_err(|cause| WorkflowError::Usage(format!("--metric is no regular expression: {cause}")))
+}
+
+/// Runs of an A/B test.
+struct AbTrial<'a> {
+    program: &'a UserJob,
+    options: &'a Trying,
+    /// Profiling library, if the profiler is tested, or time in collectives is requested.
+    library: Option<PathBuf>,
+    directory: &'a RunDir,
+    pattern: Option<Regex>,
+    /// Start and end of the time for the test.
+    deadline: Option<(Instant, Instant)>,
+    tried: AbTest,
+}
+
+impl AbTrial<'_> {
+    /// Runs pairs until the difference is clear, or until pairs or time are used up.
+    fn pairs(&mut self, looks: &[u32], session: &mut Session<'_>) -> Result<(), WorkflowError> {
+        let mut longest = Duration::ZERO;
+        for pair in 0..self.options.pairs {
+            if self.time_left().is_some_and(|left| left < longest) {
+                session.say(&format!("the budget is used up after {pair} of {} pairs", self.options.pairs));
+                break;
+            }
+            let begin = Instant::now();
+            // ABBA: a drift from run to run favours no side.
+            let order = if pair % 2 == 0 { [false, true] } else { [true, false] };
+            for with in order {
+                let made = self.run(pair, with, session)?;
+                self.tried.runs.push(made);
+                self.judge()?;
+            }
+            longest = longest.max(begin.elapsed());
+            self.tell(pair, session);
+            self.refuse_hopeless(pair)?;
+            if looks.contains(&(pair + 1)) && self.tried.judgement.clear {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn time_left(&self) -> Option<Duration> {
+        self.deadline.map(|(_, end)| end.saturating_duration_since(Instant::now()))
+    }
+
+    /// Judges the pairs so far, and writes the result.
+    fn judge(&mut self) -> Result<(), WorkflowError> {
+        let higher = matches!(self.tried.metric, RunMetric::Printed { higher_is_better: true, .. });
+        self.tried.judgement = judged(&self.tried.runs, higher, self.tried.criteria);
+        Ok(self.directory.write_json(FILE, &self.tried)?)
+    }
+
+    /// One run in the user's current directory, with its output saved.
+    fn run(&self, pair: u32, with: bool, session: &mut Session<'_>) -> Result<ProgramRun, WorkflowError> {
+        self.set_up()?;
+        let name = format!("pair-{}-{}", pair + 1, if with { "with" } else { "without" });
+        let place = self.place(&name)?;
+        let (stdout, stderr) = (place.join(STDOUT), place.join(STDERR));
+        let ranks = self.ranks(&place, with)?;
+        let variables =
+            self.library.iter().zip(&ranks).flat_map(|(library, ranks)| preloaded(library, ranks)).collect();
+        let mut command = self.program.command(&variables, &deployed::environment(&self.tried.settings, with));
+        kept_apart(&mut command, &stdout, &stderr).map_err(|cause| WorkflowError::write(&place, cause))?;
+        let before = self.modified();
+        let begin = Instant::now();
+        let ended = run(&mut command, &session.stop, self.time_left())?;
+        let (took, result) = match ended {
+            None => (Seconds(begin.elapsed().as_secs_f64()), Err("the budget was used up before it ended".to_owned())),
+            Some(ended) if !ended.status.success() => {
+                (ended.took, Err(format!("it ended with exit code {}", ended.code())))
+            }
+            Some(ended) => (ended.took, self.value(ended.took, &stdout)),
+        };
+        let result = result.and_then(|value| seen(ranks.as_deref()).map(|()| value));
+        let result = result.and_then(|value| Ok((value, self.keep_written(before, &place)?)));
+        let (value, digest) = result.as_ref().map_or((None, None), |(value, digest)| (Some(*value), digest.clone()));
+        Ok(ProgramRun { pair, with, took, value, failed: result.err(), output: name, digest })
+    }
+
+    /// Time at which the compared file was last written.
+    fn modified(&self) -> Option<SystemTime> {
+        fs::metadata(self.options.same_output.as_ref()?).and_then(|file| file.modified()).ok()
+    }
+
+    /// Digest of the compared file that a run wrote, if there is one. A copy stays in the directory of the run.
+    fn keep_written(&self, before: Option<SystemTime>, place: &Path) -> Result<Option<String>, String> {
+        let Some(file) = &self.options.same_output else { return Ok(None) };
+        let is_printed = file == Path::new("-");
+        if !is_printed && self.modified() == before {
+            return Err(format!("it did not write {} (--same-output)", file.display()));
+        }
+        let from = if is_printed { place.join(STDOUT) } else { file.clone() };
+        let bytes = fs::read(&from).map_err(|cause| format!("{} cannot be read: {cause}", from.display()))?;
+        if !is_printed {
+            let to = place.join(WRITTEN);
+            fs::write(&to, &bytes).map_err(|cause| format!("{} cannot be written: {cause}", to.display()))?;
+        }
+        Ok(Some(digest(&bytes)))
+    }
+
+    /// Creates the directory for the records of ranks; none for a run in which the profiler is not tried.
+    fn ranks(&self, place: &Path, with: bool) -> Result<Option<PathBuf>, WorkflowError> {
+        if !with || self.tried.subject != AbTestSubject::Profiler {
+            return Ok(None);
+        }
+        let ranks = place.join(RANKS);
+        fs::create_dir_all(&ranks).map_err(|cause| WorkflowError::write(&ranks, cause))?;
+        Ok(Some(ranks))
+    }
+
+    fn place(&self, name: &str) -> Result<PathBuf, WorkflowError> {
+        let place = self.directory.absolute().join(name);
+        fs::create_dir_all(&place).map_err(|cause| WorkflowError::write(&place, cause))?;
+        Ok(place)
+    }
+
+    /// Restores the files that a run changes.
+    fn set_up(&self) -> Result<(), WorkflowError> {
+        let Some(command) = &self.options.setup else { return Ok(()) };
+        let ended = Command::new("sh").args(["-c", command]).output();
+        let ended = ended.map_err(|cause| WorkflowError::open(Path::new("sh"), cause))?;
+        if ended.status.success() {
+            return Ok(());
+        }
+        let said = String::from_utf8_lossy(&ended.stderr).trim().to_owned();
+        Err(WorkflowError::Input(format!("--setup `{command}` failed ({}): {said}", ended.status)))
+    }
+
+    /// Returns the compared value of a run: its time, or a number that it printed.
+    fn value(&self, took: Seconds, stdout: &Path) -> Result<f64, String> {
+        let Some(pattern) = &self.pattern else { return Ok(took.0) };
+        let bytes = fs::read(stdout).map_err(|cause| format!("its output cannot be read: {cause}"))?;
+        let text = String::from_utf8_lossy(&bytes);
+        let last =
+            pattern.captures_iter(&text).last().ok_or_else(|| format!("`{pattern}` matches nothing in its output"))?;
+        let found = last.get(1).or_else(|| last.get(0)).map_or("", |found| found.as_str());
+        let number: f64 = found.trim().parse().map_err(|_| format!("`{found}`, which --metric found, is no number"))?;
+        if number.is_finite() && number > 0.0 { Ok(number) } else { Err(format!("`{found}` is not above 0")) }
+    }
+
+    fn tell(&self, pair: u32, session: &mut Session<'_>) {
+        let side = |with: bool| {
+            let made = self.tried.runs.iter().find(|run| run.pair == pair && run.with == with);
+            match made.map(|run| (run.value, &self.tried.metric)) {
+                Some((Some(value), RunMetric::WallTime)) => Seconds(value).to_string(),
+                Some((Some(value), _)) => value.to_string(),
+                _ => "failed".to_owned(),
+            }
+        };
+        session.say(&format!(
+            "pair {}: {} without {}, {} with it",
+            pair + 1,
+            side(false),
+            self.tried.describe_subject(),
+            side(true)
+        ));
+    }
+
+    /// Ends the test if the first pair failed on both sides: later ones would too.
+    fn refuse_hopeless(&self, pair: u32) -> Result<(), WorkflowError> {
+        let failed: Vec<&ProgramRun> = self.tried.failures().collect();
+        if pair > 0 || failed.len() < 2 {
+            return Ok(());
+        }
+        let why = failed.iter().filter_map(|run| run.failed.clone()).next().unwrap_or_default();
+        Err(WorkflowError::Input(format!(
+            "both runs of the first pair failed: {why}; what they printed is in {}",
+            self.directory.path().display()
+        )))
+    }
+
+    /// One more run of each side, with profiling.
+    fn watch(&mut self, session: &mut Session<'_>) -> Result<(), WorkflowError> {
+        let Some(library) = &self.library else { return Ok(()) };
+        let mut times = [Seconds(0.0); 2];
+        for with in [false, true] {
+            self.set_up()?;
+            let place = self.place(if with { "profiled-with" } else { "profiled-without" })?;
+            let directory = RunDir::derived(&place)?;
+            let environment = deployed::environment(&self.tried.settings, with);
+            let watched = Watched { program: self.program, library, imbalance: None };
+            let prepare = |mut command: Command| {
+                kept_apart(&mut command, &place.join(STDOUT), &place.join(STDERR))
+                    .map_err(|cause| WorkflowError::write(&place, cause))?;
+                for (name, value) in &environment {
+                    match value {
+                        Some(value) => command.env(name, value),
+                        None => command.env_remove(name),
+                    };
+                }
+                Ok(command)
+            };
+            let seen = watched.run(&directory, prepare, session)?;
+            directory.write_json(collrules_record::profile::FILE, &seen.profile)?;
+            let total = seen.profile.calls.iter().map(|calls| calls.time.total.0).sum();
+            times[usize::from(with)] = seen.profile.wall_of(Seconds(total));
+        }
+        self.tried.collectives = Some(times);
+        Ok(self.directory.write_json(FILE, &self.tried)?)
+    }
+}
+
+/// Checks that profiled ranks left records: without them the run says nothing about the profiler.
+fn seen(ranks: Option<&Path>) -> Result<(), String> {
+    let left = |ranks: &Path| fs::read_dir(ranks).is_ok_and(|mut files| files.next().is_some());
+    if ranks.is_none_or(left) { Ok(()) } else { Err("no rank called MPI_Init with the profiler loaded".to_owned()) }
+}
+
+/// Default directory for results.
+pub fn default_home() -> PathBuf {
+    PathBuf::from(format!("collrules-try-{}", manifest::stamp()))
+}

@@ -1,0 +1,104 @@
+//! Components whose calls end jobs: found before measuring, and left out, so that the rest can be measured.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use collrules_record::competitor::{self, Competitor};
+use collrules_record::settings::Settings;
+use collrules_record::{Candidate, Cell, Component, Plan, Serving, Survey};
+use collrules_rules::Collective;
+use collrules_runner::launch::{LaunchCell, LaunchPlan};
+use collrules_runner::wire::WorkerEvent;
+use collrules_runner::{Backend, RunnerError};
+
+use crate::session::Session;
+
+/// Number of consecutive jobs that must fail: a single one may have another cause.
+const TRIALS: usize = 2;
+
+/// The settings that leave out components whose calls end the job, in cells that they handle by default. HAN is tried
+/// within the campaign: it is on by default, so its crashes would be known.
+pub(crate) fn leave_out(
+    backend: &mut dyn Backend,
+    plan: &Plan,
+    servings: &[Serving],
+    session: &mut Session<'_>,
+) -> Result<Settings, RunnerError> {
+    let mut served: BTreeMap<Component, BTreeSet<Collective>> = BTreeMap::new();
+    for serving in servings.iter().filter(|serving| ![Component::TUNED, Component::HAN].contains(&serving.by)) {
+        served.entry(serving.by).or_default().insert(serving.collective);
+    }
+    let mut pins = Settings::new();
+    for (component, collectives) in served {
+        let is_served = |cell: &Cell| {
+            let serves = |serving: &Serving| serving.by == component && serving.ranks == cell.ranks;
+            servings.iter().any(|serving| serves(serving) && serving.collective == cell.collective)
+        };
+        let cells = plan.cells.iter().map(|planned| planned.cell).filter(is_served);
+        let cells = cells.map(|cell| LaunchCell::new(cell, vec![Candidate::Builtin])).collect();
+        let launch = LaunchPlan {
+            ranks: plan.ranks,
+            placement: plan.placement.clone(),
+            ..LaunchPlan::new(cells, plan.schedule, plan.seed)
+        };
+        let Some((cell, error)) = try_calls(backend, &launch)? else { continue };
+        let leaving = Competitor::from_component(component).leaving(&collectives);
+        say_left_out(component, &leaving, &format!("{cell}: {error}"), session);
+        pins.extend(leaving);
+    }
+    backend.leave_out(&pins);
+    Ok(pins)
+}
+
+/// Repeats a failed check without each of the components that precede coll/tuned, one after the other. Returns the
+/// result without one of them, and the settings that leave it out.
+pub(crate) fn look_without<T>(
+    backend: &mut dyn Backend,
+    survey: &Survey,
+    collectives: &BTreeSet<Collective>,
+    error: RunnerError,
+    look: impl Fn(&mut dyn Backend) -> Result<T, RunnerError>,
+    session: &mut Session<'_>,
+) -> Result<(T, Settings), RunnerError> {
+    let tuned = survey.components.get(&Component::TUNED);
+    let competitor = |component: &Component| competitor::components().any(|competitor| competitor == *component);
+    let in_front =
+        survey.components.iter().filter(|(component, priority)| Some(*priority) >= tuned && competitor(component));
+    for (component, _) in in_front.filter(|(component, _)| **component != Component::HAN) {
+        let leaving = Competitor::from_component(*component).leaving(collectives);
+        let before = backend.pin(&leaving);
+        if let Ok(found) = look(backend) {
+            backend.leave_out(&leaving);
+            say_left_out(*component, &leaving, &error.to_string(), session);
+            return Ok((found, leaving));
+        }
+        backend.set_pins(before);
+    }
+    Err(error)
+}
+
+/// Reports that a component is left out.
+fn say_left_out(component: Component, leaving: &Settings, why: &str, session: &mut Session<'_>) {
+    let settings: Vec<String> = leaving.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let why = why.lines().next().unwrap_or_default();
+    session.say(&format!("{component} is left out ({}), since its calls end the job: {why}", settings.join(", ")));
+}
+
+/// The call with which every trial fails, and the failure; none if a trial succeeds.
+fn try_calls(backend: &mut dyn Backend, launch: &LaunchPlan) -> Result<Option<(Cell, RunnerError)>, RunnerError> {
+    let mut failed = None;
+    for _ in 0..TRIALS {
+        let mut at = 0;
+        let outcome = backend.trial(launch, &mut |event| {
+            if let WorkerEvent::Checking { cell, .. } | WorkerEvent::Visiting { cell } = event {
+                at = cell;
+            }
+            Ok(())
+        });
+        match outcome {
+            Ok(()) => return Ok(None),
+            Err(error) if !error.is_of_job() || error.came_from_outside() => return Err(error),
+            Err(error) => failed = launch.cells.get(at).map(|planned| (planned.cell, error)),
+        }
+    }
+    Ok(failed)
+}

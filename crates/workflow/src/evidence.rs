@@ -1,0 +1,103 @@
+//! Proof and validation of the rules in a directory, if they are about these rules.
+
+use collrules_record::rundir::{self, RunDir};
+use collrules_record::tuning::Digests;
+use collrules_record::{Tuning, Validation};
+
+use crate::campaign::{Begin, RunPlace};
+use crate::error::WorkflowError;
+use crate::tuning;
+
+/// Proof and validation of the rules in a directory.
+pub(crate) struct RulesEvidence {
+    /// Sentences about the proof.
+    pub(crate) proof: Vec<String>,
+    /// The validation, if it compared anything.
+    pub(crate) validation: Option<Validation>,
+    /// Files that are left out, with reasons, in whole sentences.
+    pub(crate) left_out: Vec<String>,
+}
+
+impl RulesEvidence {
+    /// Reads the evidence in a directory, without files about other rules.
+    pub(crate) fn read(run: &RunDir) -> Result<Self, WorkflowError> {
+        let (validation, left_out) = validation_of(run)?;
+        let mut evidence = Self {
+            proof: Vec::new(),
+            validation: validation.filter(|validation| validation.last().is_some()),
+            left_out: left_out.into_iter().collect(),
+        };
+        match run.proof()? {
+            Some(proof) if digests_around(run)?.iter().any(|digests| proof.is_about(digests)) => {
+                evidence.proof = proof.shown
+            }
+            Some(_) => evidence.left_out.push(format!(
+                "{} is left out, since it is about other rules. `collrules verify {}` shows whether Open MPI obeys \
+                 these.",
+                run.file(rundir::PROOF).display(),
+                run.path().display(),
+            )),
+            None => {}
+        }
+        Ok(evidence)
+    }
+}
+
+/// The validation in a directory, or a sentence if it is about other rules.
+pub(crate) fn validation_of(run: &RunDir) -> Result<(Option<Validation>, Option<String>), WorkflowError> {
+    let Some(validation) = run.validation()? else { return Ok((None, None)) };
+    if digests_around(run)?.iter().any(|digests| validation.is_about(digests)) {
+        return Ok((Some(validation), None));
+    }
+    let left_out = format!(
+        "{} is left out, since it is about other rules. `collrules validate {}` compares these.",
+        run.file(rundir::VALIDATION).display(),
+        run.path().display(),
+    );
+    Ok((None, Some(left_out)))
+}
+
+/// Carries the validations of a run, and of its other layouts, over to the new rules. Reverted ranges stay reverted;
+/// comparisons remain valid only if the rules did not change, or a repair changed them.
+pub(crate) fn carry_over(run: &RunDir, before: &Tuning, after: &Tuning, is_repair: bool) -> Result<(), WorkflowError> {
+    let digests = before.digests();
+    let says_the_same = (before.table(), before.han_rules(), &before.parameters)
+        == (after.table(), after.han_rules(), &after.parameters);
+    let layouts = run.layouts()?;
+    for home in std::iter::once(run).chain(&layouts) {
+        let validation = home.validation()?.filter(|validation| validation.is_about(&digests));
+        let Some(mut validation) = validation else { continue };
+        if !says_the_same && !is_repair {
+            validation.rounds.clear();
+            validation.not_again = None;
+        }
+        validation.bind(after.digests());
+        home.write_validation(&validation)?;
+    }
+    Ok(())
+}
+
+/// Allows a run that is resumed with another budget to compare its rules again, if an earlier comparison left any
+/// undecided. Its launches stay.
+pub(crate) fn reopen_undecided(begin: &Begin) -> Result<(), WorkflowError> {
+    let RunPlace::Resumed(path) = &begin.place else { return Ok(()) };
+    if Begin::recorded(path)?.experiment.budget == begin.experiment.budget {
+        return Ok(());
+    }
+    let run = RunDir::open(path.clone())?;
+    if run.validation()?.is_some_and(|validation| validation.fates().undecided > 0) {
+        let file = run.file(rundir::VALIDATION);
+        std::fs::remove_file(&file).map_err(|cause| WorkflowError::write(&file, cause))?;
+    }
+    Ok(())
+}
+
+/// The digests of the rules that a directory may be about: its own, and those of the run that contains it.
+fn digests_around(run: &RunDir) -> Result<Vec<Digests>, WorkflowError> {
+    let mut digests = vec![tuning::in_place(run)?.digests()];
+    let name = run.absolute().file_name().unwrap_or_default().to_string_lossy();
+    if let Some(around) = run.absolute().parent().filter(|_| name.starts_with(rundir::LAYOUT)) {
+        digests.push(tuning::in_place(&RunDir::derived(around)?)?.digests());
+    }
+    Ok(digests)
+}

@@ -1,0 +1,303 @@
+//! Launches with settings. Each is recorded in a journal, so that a resumed search does not repeat it.
+
+use std::collections::BTreeMap;
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use collrules_record::clock::ClockFact;
+use collrules_record::estimate::median;
+use collrules_record::manifest::now;
+use collrules_record::plan::{DeployWay, DeployedLaunches, Deployment, PatternPlan, Schedule};
+use collrules_record::rundir::{self, RunDir};
+use collrules_record::settings::{
+    FailedSettings, Measure, MeasureMedian, MemoryUse, SearchStage, Settings, SettingsLaunch, describe,
+};
+use collrules_record::{Candidate, Cell, Launch, Placement, Ranks, Seconds};
+use collrules_runner::circumstances::is_same_value;
+use collrules_runner::launch::{LaunchCell, LaunchPlan};
+use collrules_runner::wire::WorkerEvent;
+use collrules_runner::{Backend, RunnerError};
+use collrules_tuner::settings::{MeasureTimes, SettingsBlock, SettingsLauncher};
+
+use crate::error::WorkflowError;
+use crate::session::Session;
+
+/// Multiple of the longest launch so far after which a silent job is ended, and the smallest such time in seconds.
+const PATIENCE: (f64, f64) = (10.0, 15.0);
+
+/// Number of attempts with the default before the search is given up.
+const TRIES: u32 = 3;
+
+/// The journal of a search.
+pub(super) struct SearchJournal {
+    path: PathBuf,
+    known: BTreeMap<(SearchStage, u32, Settings), SettingsLaunch>,
+}
+
+impl SearchJournal {
+    /// Opens the journal of a run. An incomplete last line is ignored: its launch is repeated.
+    pub(super) fn open(run: &RunDir) -> Self {
+        let path = run.file(rundir::SETTINGS_LOG);
+        let text = fs::read_to_string(&path).unwrap_or_default();
+        let lines = text.lines().filter_map(|line| serde_json::from_str::<SettingsLaunch>(line).ok());
+        let known = lines.map(|launch| ((launch.stage, launch.block, launch.settings.clone()), launch)).collect();
+        Self { path, known }
+    }
+
+    /// Launches so far.
+    pub(super) fn launches(&self) -> impl Iterator<Item = &SettingsLaunch> {
+        self.known.values()
+    }
+
+    fn append(&mut self, launch: SettingsLaunch) -> Result<(), WorkflowError> {
+        let failed = |cause| WorkflowError::write(&self.path, cause);
+        let line = serde_json::to_string(&launch)? + "\n";
+        let mut file = OpenOptions::new().create(true).append(true).open(&self.path).map_err(failed)?;
+        file.write_all(line.as_bytes()).and_then(|()| file.sync_data()).map_err(failed)?;
+        self.known.insert((launch.stage, launch.block, launch.settings.clone()), launch);
+        Ok(())
+    }
+}
+
+/// Cells and patterns that a launch times.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Subjects {
+    pub(super) cells: Vec<Cell>,
+    pub(super) patterns: Vec<PatternPlan>,
+}
+
+/// The result of a job: median times, or why they do not count; and the memory of the largest rank.
+struct JobResult {
+    outcome: Result<Vec<MeasureMedian>, String>,
+    resident: Option<u64>,
+}
+
+/// Launches with settings: backend, journal, subjects and time limit.
+pub(super) struct SettingsJobs<'a, 's> {
+    pub(super) backend: &'a mut dyn Backend,
+    pub(super) session: &'a mut Session<'s>,
+    pub(super) journal: SearchJournal,
+    pub(super) subjects: Subjects,
+    pub(super) ranks: Ranks,
+    pub(super) placement: Placement,
+    pub(super) schedule: Schedule,
+    pub(super) seed: u64,
+    /// Seconds for all launches from now on.
+    pub(super) limit: Option<f64>,
+    /// Seconds that launches took since the limit was set.
+    pub(super) spent: f64,
+}
+
+impl SettingsJobs<'_, '_> {
+    /// Sets the time for all launches from now on.
+    pub(super) fn limit_to(&mut self, seconds: Option<f64>) {
+        (self.limit, self.spent) = (seconds, 0.0);
+    }
+
+    /// The combinations whose parameters have the right values on the ranks of a job, and those that Open MPI ignores
+    /// in part.
+    pub(super) fn separate_ignored(
+        &mut self,
+        combinations: Vec<Settings>,
+    ) -> Result<(Vec<Settings>, Vec<FailedSettings>), WorkflowError> {
+        let (mut obeyed, mut ignored) = (Vec::new(), Vec::new());
+        for settings in combinations {
+            let names: Vec<String> = settings.keys().cloned().collect();
+            let why = match self.backend.values(&settings, &names) {
+                Ok(ranks) => find_ignored(&settings, &ranks),
+                Err(error) if error.is_of_job() => Some(first_line(&error)),
+                Err(error) => return Err(error.into()),
+            };
+            match why {
+                None => obeyed.push(settings),
+                Some(why) => {
+                    self.session.say(&format!("settings: {why}"));
+                    ignored.push(FailedSettings { settings, why });
+                }
+            }
+        }
+        Ok((obeyed, ignored))
+    }
+
+    /// Memory of a rank with these settings and by default, over the launches of the confirmation.
+    pub(super) fn memory(&self, settings: &Settings) -> Option<MemoryUse> {
+        let of = |settings: &Settings| {
+            let launches = self.journal.launches().filter(|it| it.stage == SearchStage::Confirmation);
+            let mut bytes: Vec<f64> =
+                launches.filter(|it| it.settings == *settings).filter_map(|it| Some(it.resident? as f64)).collect();
+            median(&mut bytes)
+        };
+        Some(MemoryUse { default: of(&Settings::new())?, settings: of(settings)?, peers: self.ranks.0 - 1 })
+    }
+
+    /// The mean time of a launch of a stage, according to the journal.
+    fn mean_seconds(&self, stage: SearchStage) -> f64 {
+        let own = self.journal.launches().filter(|launch| launch.stage == stage);
+        let (sum, count) = own.fold((0.0, 0u32), |(sum, count), launch| (sum + launch.seconds.0, count + 1));
+        let planned = self.schedule.startup.0 + self.schedule.budget.map_or(0.0, |budget| budget.0);
+        if count == 0 { planned } else { sum / f64::from(count) }
+    }
+
+    /// The settings of a block in the order of their launches: shuffled, and reversed in the next block.
+    fn order(&self, stage: SearchStage, number: u32, combinations: &[Settings]) -> Vec<Settings> {
+        let mut order: Vec<Settings> = std::iter::once(Settings::new()).chain(combinations.iter().cloned()).collect();
+        order.sort_by_key(|settings| launch_seed(self.seed, stage, number / 2, settings));
+        if number % 2 == 1 {
+            order.reverse();
+        }
+        order
+    }
+
+    /// A launch, from the journal if it is there.
+    fn launch(&mut self, stage: SearchStage, block: u32, settings: &Settings) -> Result<SettingsLaunch, WorkflowError> {
+        if let Some(known) = self.journal.known.get(&(stage, block, settings.clone())) {
+            self.spent += known.seconds.0;
+            return Ok(known.clone());
+        }
+        let longest = self.journal.launches().map(|launch| launch.seconds.0).fold(self.schedule.startup.0, f64::max);
+        let patience = Duration::from_secs_f64((PATIENCE.0 * longest).max(PATIENCE.1));
+        let before = self.backend.limit_silence(patience);
+        let (at, began) = (now(), Instant::now());
+        let outcome = self.time(stage, block, settings);
+        if let Some(before) = before {
+            self.backend.limit_silence(before);
+        }
+        let JobResult { outcome, resident } = match outcome {
+            Ok(result) => result,
+            Err(error) if error.is_of_job() => JobResult { outcome: Err(first_line(&error)), resident: None },
+            Err(error) => return Err(error.into()),
+        };
+        let seconds = Seconds(began.elapsed().as_secs_f64());
+        self.spent += seconds.0;
+        let launch = SettingsLaunch { stage, block, settings: settings.clone(), at, seconds, resident, outcome };
+        // A failure with the default is not caused by settings, and the launch is repeated.
+        if launch.outcome.is_ok() || !settings.is_empty() {
+            self.journal.append(launch.clone())?;
+        }
+        Ok(launch)
+    }
+
+    /// Starts a job with these settings, and times all subjects in it. Wrong data are blamed on the settings.
+    fn time(&mut self, stage: SearchStage, block: u32, settings: &Settings) -> Result<JobResult, RunnerError> {
+        let cells: Vec<LaunchCell> =
+            self.subjects.cells.iter().map(|cell| LaunchCell::new(*cell, vec![Candidate::Builtin])).collect();
+        let plan = LaunchPlan {
+            cells,
+            patterns: self.subjects.patterns.clone(),
+            ranks: self.ranks,
+            schedule: self.schedule,
+            seed: launch_seed(self.seed, stage, block, settings),
+            launch: Launch::Paired { pair: block, deployed: !settings.is_empty() },
+            deployment: Some(Deployment {
+                way: DeployWay::Environment,
+                settings: settings.clone(),
+                launches: DeployedLaunches::Paired { first: 0 },
+            }),
+            placement: self.placement.clone(),
+            arguments: Default::default(),
+            arrivals: Vec::new(),
+        };
+        let mut times: BTreeMap<Measure, Vec<f64>> = BTreeMap::new();
+        let (mut wrong, mut resident) = (None, None);
+        let stop = self.session.stop.clone();
+        self.backend.measure(&plan, &mut |event| {
+            match &event {
+                WorkerEvent::Visited { cell, candidates, rounds, .. } => {
+                    for (place, turn) in candidates.iter().enumerate() {
+                        let measure = match plan.cells.get(*cell) {
+                            Some(planned) => Measure::Call(planned.cell),
+                            None => {
+                                let PatternPlan { pattern, casts } = plan.pattern(*cell);
+                                Measure::Messages(*pattern, casts[*turn].clone())
+                            }
+                        };
+                        let slowest = rounds.iter().filter_map(|round| round.get(place)).map(|times| times[0]);
+                        times.entry(measure).or_default().extend(slowest);
+                    }
+                }
+                WorkerEvent::Disqualified { cell, why, .. } => {
+                    wrong.get_or_insert_with(|| format!("wrong result in {}: {why}", plan.subject(*cell)));
+                }
+                WorkerEvent::Clock(ClockFact::End(end)) => resident = end.resident,
+                _ => {}
+            }
+            if stop.load(Ordering::Relaxed) { Err(RunnerError::Interrupted) } else { Ok(()) }
+        })?;
+        if let Some(wrong) = wrong.filter(|_| !settings.is_empty()) {
+            return Ok(JobResult { outcome: Err(wrong), resident });
+        }
+        let timed = times.into_iter().filter_map(|(measure, mut seconds)| {
+            let rounds = seconds.len() as u32;
+            Some(MeasureMedian { measure, median: Seconds(median(&mut seconds)?), rounds })
+        });
+        Ok(JobResult { outcome: Ok(timed.collect()), resident })
+    }
+}
+
+impl SettingsLauncher for SettingsJobs<'_, '_> {
+    type Error = WorkflowError;
+
+    fn block(
+        &mut self,
+        stage: SearchStage,
+        number: u32,
+        combinations: &[Settings],
+    ) -> Result<Option<SettingsBlock>, WorkflowError> {
+        let order = self.order(stage, number, combinations);
+        let is_new = |settings: &&Settings| !self.journal.known.contains_key(&(stage, number, (*settings).clone()));
+        let missing = order.iter().filter(is_new).count();
+        let needed = self.mean_seconds(stage) * missing as f64;
+        if self.limit.is_some_and(|limit| missing > 0 && self.spent + needed > limit) {
+            return Ok(None);
+        }
+        let mut block = SettingsBlock::default();
+        for settings in order {
+            let mut launch = self.launch(stage, number, &settings)?;
+            for _ in 1..TRIES {
+                if launch.outcome.is_ok() || !settings.is_empty() {
+                    break;
+                }
+                launch = self.launch(stage, number, &settings)?;
+            }
+            match launch.outcome {
+                Ok(timed) => {
+                    let times: MeasureTimes = timed.into_iter().map(|timed| (timed.measure, timed.median.0)).collect();
+                    block.launches.insert(settings, times);
+                }
+                Err(why) if settings.is_empty() => {
+                    self.session
+                        .say(&format!("settings: jobs with the default fail, so nothing can be compared: {why}"));
+                    return Ok(None);
+                }
+                Err(why) => self.session.say(&format!("settings: {} is left out: {why}", describe(&settings))),
+            }
+        }
+        Ok(Some(block))
+    }
+}
+
+/// The first parameter with another value on a rank.
+fn find_ignored(settings: &Settings, ranks: &[BTreeMap<String, String>]) -> Option<String> {
+    ranks.iter().find_map(|values| {
+        settings.iter().find_map(|(name, wanted)| {
+            let found = values.get(name).filter(|found| !is_same_value(found, wanted))?;
+            Some(format!("Open MPI ignores {name} = {wanted}: ranks have {found}"))
+        })
+    })
+}
+
+/// Returns the first line of an error, without the job's own words.
+fn first_line(error: &RunnerError) -> String {
+    error.to_string().lines().next().unwrap_or_default().to_owned()
+}
+
+/// A seed that is different for each launch.
+fn launch_seed(seed: u64, stage: SearchStage, block: u32, settings: &Settings) -> u64 {
+    let text = format!("{}/{block}/{}", stage as u8, describe(settings));
+    // The prime of FNV-1a, of 64 bits.
+    text.bytes()
+        .fold(seed ^ 0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}

@@ -1,0 +1,19 @@
+//! Settings of a whole job, and the search for those that make collectives faster.
+//!
+//! | module | job |
+//! |---|---|
+//! | `list` | the settings of a system, with the values to try |
+//! | `stage` | the part of `tune` that searches for settings |
+//! | `confirm` | comparison of the finalists with the default, over all sizes and the guard set |
+//! | `jobs` | launches with settings, kept in a journal |
+//! | `subjects` | the sizes and patterns that these launches time |
+
+mod confirm;
+mod jobs;
+mod list;
+mod stage;
+mod subjects;
+
+pub(crate) use list::find;
+pub use list::{Listed, list};
+pub(crate) use stage::search;

@@ -1,0 +1,216 @@
+//! The part of `tune` that searches for settings: after its rules are proven and compared.
+
+use std::time::Instant;
+
+use collrules_record::options::TuneOptions;
+use collrules_record::plan::Schedule;
+use collrules_record::settings::{
+    FORMAT, FailedSettings, LeftOutSetting, Measure, SettingEffect, Settings, SettingsFindings,
+};
+use collrules_record::{Bytes, Cell, Placement, Seconds};
+use collrules_rules::settings::offer::Setting;
+use collrules_tuner::settings::block::{speedup, spread};
+use collrules_tuner::settings::{Factor, Searched, SettingsBlock, search as run_design};
+
+use super::confirm::{Confirmation, confirm};
+use super::jobs::{SearchJournal, SettingsJobs, Subjects};
+use super::list::{describe_left_out, find};
+use super::subjects::{CLASSES, class, guard_cells, guard_patterns, screened};
+use crate::campaign::Measurement;
+use crate::error::WorkflowError;
+use crate::plan::{SETTINGS, timed};
+use crate::publish::Published;
+use crate::session::Session;
+use crate::time_budget;
+
+/// Smallest measuring time of a launch for each subject of the confirmation, in seconds: with one or two rounds,
+/// launches differ by the noise of single calls.
+const MEASURING_PER_SUBJECT: f64 = 0.02;
+
+/// Share of the time for the search; the rest is for confirmation.
+const SEARCH_SHARE: f64 = 0.5;
+
+/// Smallest number of launches in its share of the budget with which a search begins.
+const LEAST_LAUNCHES: f64 = 24.0;
+
+/// Launches of a search per value: two blocks alone, one of them for half of the values, the foldover, and halving.
+const LAUNCHES_PER_VALUE: f64 = 3.2;
+
+/// Smallest measuring time of a launch, in seconds.
+const LEAST_MEASURING: f64 = 0.1;
+
+/// Searches for settings, compares the best with the default, and adds confirmed ones to the tuning.
+pub(crate) fn search(
+    measured: &mut Measurement,
+    options: &TuneOptions,
+    published: &mut Published,
+    session: &mut Session<'_>,
+) -> Result<(), WorkflowError> {
+    if options.settings.none || published.settings.is_some() {
+        return Ok(());
+    }
+    let searching = Instant::now();
+    let found = find_settings(measured, options, published, session)?;
+    measured.phases.leave_out(searching);
+    found.map_or(Ok(()), |found| published.install_settings(found, session))
+}
+
+/// The result of a search; none if there is nothing to try, or no time.
+fn find_settings(
+    measured: &mut Measurement,
+    options: &TuneOptions,
+    published: &Published,
+    session: &mut Session<'_>,
+) -> Result<Option<SettingsFindings>, WorkflowError> {
+    let settings = match find(&measured.started, &options.settings.requests) {
+        Err(why) if options.settings.requests.is_empty() => {
+            session.say(&format!("settings: not searched: {why}"));
+            return Ok(None);
+        }
+        found => found?,
+    };
+    let factors = factors(&settings, options);
+    if factors.is_empty() {
+        return Ok(None);
+    }
+    let startup = measured.started.startup;
+    let share = measured.experiment.budget.map(|rest| rest.0 * SETTINGS / (1.0 - SETTINGS));
+    let share = end_before_job(share, measured);
+    if share.is_some_and(|share| share < LEAST_LAUNCHES * (startup.0 + LEAST_MEASURING)) {
+        let least = LEAST_LAUNCHES * (startup.0 + LEAST_MEASURING) / SETTINGS;
+        session.say(&format!(
+            "settings: not searched, since starting a job takes {startup}; --budget {:.0}s is enough",
+            least.ceil()
+        ));
+        return Ok(None);
+    }
+    let asked: Vec<Cell> = published.findings.cells.iter().map(|cell| cell.cell).collect();
+    let ranks = measured.manifest.plan.ranks;
+    let values: usize = factors.iter().map(|factor| factor.values.len()).sum();
+    session.say(&format!("settings: trying {values} values of {} settings, one at a time", factors.len()));
+    let launch = share.map(|share| share * SEARCH_SHARE / (LAUNCHES_PER_VALUE * (values as f64 + 1.0)) - startup.0);
+    let schedule = |budget: Option<f64>| {
+        let budget = budget.map(|budget| Seconds(budget.max(LEAST_MEASURING)));
+        let schedule = Schedule { min_rounds: 15, max_rounds: 60, startup, budget, ..Schedule::default() };
+        timed(&options.timing, schedule)
+    };
+    let survey = measured.started.survey.clone();
+    let mut jobs = SettingsJobs {
+        journal: SearchJournal::open(measured.run()),
+        backend: measured.started.backend.as_mut(),
+        session,
+        subjects: Subjects { cells: screened(&asked), patterns: Vec::new() },
+        ranks,
+        placement: Placement { serving: Vec::new(), ..measured.manifest.plan.placement.clone() },
+        schedule: schedule(launch),
+        seed: options.seed,
+        limit: None,
+        spent: 0.0,
+    };
+    jobs.limit_to(share.map(|share| share * SEARCH_SHARE));
+    let searched = run_design(&factors, &mut jobs)?;
+    let (obeyed, ignored) = jobs.separate_ignored(searched.finalists.clone())?;
+    let left = share.map(|share| share - jobs.spent);
+    jobs.subjects = Subjects {
+        cells: asked.iter().copied().chain(guard_cells(&asked, ranks)).collect(),
+        patterns: guard_patterns(&survey, ranks),
+    };
+    let least = MEASURING_PER_SUBJECT * (jobs.subjects.cells.len() + jobs.subjects.patterns.len()) as f64;
+    jobs.schedule = schedule(left.map(|left| (left / 30.0 - startup.0).max(least)));
+    jobs.limit_to(left);
+    let rules = published.rules_settings();
+    let confirmation = Confirmation {
+        finalists: &obeyed,
+        rules: &rules,
+        asked: &asked,
+        max_loss: options.max_loss,
+        min_gain: options.criteria.min_gain,
+    };
+    let (finalists, chosen) = confirm(&confirmation, &mut jobs)?;
+    let (launches, seconds) =
+        jobs.journal.launches().fold((0, 0.0), |(count, sum), launch| (count + 1, sum + launch.seconds.0));
+    let failed = jobs.journal.launches().filter_map(|launch| {
+        let why = launch.outcome.as_ref().err()?.clone();
+        Some(FailedSettings { settings: launch.settings.clone(), why })
+    });
+    let mut failed: Vec<FailedSettings> = failed.collect();
+    failed.dedup();
+    failed.extend(ignored);
+    let left_out = settings.iter().filter_map(|setting| {
+        let why = describe_left_out(setting.left_out.as_ref()?);
+        Some(LeftOutSetting { name: setting.name.clone(), why })
+    });
+    let mut nodes = survey.hosts.clone();
+    nodes.sort_unstable();
+    nodes.dedup();
+    let found = SettingsFindings {
+        format: FORMAT,
+        nodes,
+        ranks,
+        launches,
+        seconds: Seconds(seconds),
+        effects: effects(&factors, &searched),
+        left_out: left_out.collect(),
+        failed,
+        finalists,
+        chosen,
+    };
+    Ok(Some(found))
+}
+
+/// The time limit of the search, before the end of the batch job.
+fn end_before_job(share: Option<f64>, measured: &Measurement) -> Option<f64> {
+    let left = measured.started.allocation.as_ref().and_then(|allocation| allocation.left);
+    let Some(Seconds(left)) = left else { return share };
+    let most = (left - measured.phases.elapsed() - time_budget::LEAVE).max(0.0) / time_budget::EXCESS;
+    Some(share.map_or(most, |share| share.min(most)))
+}
+
+/// The settings to try with their values.
+fn factors(settings: &[Setting], options: &TuneOptions) -> Vec<Factor> {
+    let only = options.settings.only;
+    let requested = |setting: &&Setting| !only || options.settings.requests.iter().any(|it| it.name() == setting.name);
+    let tried = settings.iter().filter(|setting| setting.left_out.is_none()).filter(requested);
+    tried.map(|setting| Factor { name: setting.name.clone(), values: setting.values.clone() }).collect()
+}
+
+/// The effect of each value: alone, and with the other settings of the best combination.
+fn effects(factors: &[Factor], searched: &Searched) -> Vec<SettingEffect> {
+    let Searched { blocks, base, .. } = searched;
+    let noise = spread(blocks).unwrap_or(f64::NAN);
+    let noise = if noise.is_nan() { f64::INFINITY } else { noise };
+    let each = factors.iter().flat_map(|factor| factor.values.iter().map(move |value| (factor, value)));
+    let effect = |(factor, value): (&Factor, &String)| {
+        let alone = [(factor.name.clone(), value.clone())].into();
+        let mut with = base.clone();
+        with.insert(factor.name.clone(), value.clone());
+        let mut without = base.clone();
+        without.remove(&factor.name);
+        let combined = (!without.is_empty()).then(|| speedup(blocks, &with, &without, noise)).flatten();
+        SettingEffect {
+            name: factor.name.clone(),
+            value: value.clone(),
+            alone: speedup(blocks, &alone, &Settings::new(), noise),
+            combined,
+            classes: by_class(blocks, &alone),
+        }
+    };
+    each.map(effect).collect()
+}
+
+/// The speedup for each class of message sizes.
+fn by_class(blocks: &[SettingsBlock], settings: &Settings) -> Vec<(Bytes, f64)> {
+    let ends = CLASSES.into_iter().chain([u64::MAX]);
+    let classes = ends.enumerate().filter_map(|(place, end)| {
+        let wanted = |measure: &Measure| {
+            matches!(measure, Measure::Call(cell) if cell.collective.has_sizes() && class(cell.bytes) == place)
+        };
+        let logs: Vec<f64> = blocks
+            .iter()
+            .filter_map(|block| block.mean_log_speedup(settings, &Settings::new(), &wanted))
+            .collect();
+        let mean = logs.iter().sum::<f64>() / logs.len().max(1) as f64;
+        (!logs.is_empty()).then(|| (Bytes(end), mean.exp()))
+    });
+    classes.collect()
+}

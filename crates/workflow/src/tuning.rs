@@ -1,0 +1,153 @@
+//! The tuning decided by an analysis, and the one in a directory.
+
+use std::path::Path;
+
+use collrules_record::findings::Findings;
+use collrules_record::rundir::{self, RunDir};
+use collrules_record::settings::Settings;
+use collrules_record::tuning::{RulesFile, read_text_of};
+use collrules_record::{Manifest, Tuning};
+use collrules_report::notes::notes;
+use collrules_rules::emit::{self, confirmation};
+use collrules_rules::{Behaviour, lines::Lines};
+use collrules_rules::{han, lint};
+
+use crate::TOOL;
+use crate::error::WorkflowError;
+use crate::publish::Published;
+use crate::session::Session;
+
+/// Reads a tuning: a rules file, one of coll/tuned with one of HAN, or all files of a run directory.
+pub fn open(path: &Path, han: Option<&Path>) -> Result<Tuning, WorkflowError> {
+    let file = rundir::within(path, rundir::RULES);
+    if file.to_str().is_none() {
+        return Err(WorkflowError::Usage(format!(
+            "{} is not UTF-8, so no setting of Open MPI can name it: rename it",
+            file.display()
+        )));
+    }
+    if path.join(rundir::MANIFEST).exists() && !file.exists() {
+        return Err(WorkflowError::Input(format!(
+            "{} has no rules yet: `collrules analyze {0}` makes rules from what was measured, `collrules tune --resume \
+             {0}` resumes the run",
+            path.display()
+        )));
+    }
+    let tuning = Tuning::read(path, han)?;
+    match (behind(&tuning)?, han) {
+        (None, _) => Ok(tuning),
+        (Some(published), None) => Ok(rename_rules_file(&published, tuning.path())),
+        (Some(_), Some(_)) => Err(WorkflowError::Usage(format!(
+            "{} is part of a run, which has its own file for HAN: leave out --han",
+            tuning.path().display()
+        ))),
+    }
+}
+
+/// The tuning of an analysis, with a rules file that a user renamed.
+pub(crate) fn rename_rules_file(published: &Published, path: &Path) -> Tuning {
+    let mut tuning = published.tuning.clone().unwrap_or_default();
+    if let Some(file) = &mut tuning.tuned {
+        file.path = path.to_owned();
+    }
+    tuning
+}
+
+/// The analysis of a tuning, whose findings are next to the rules file.
+pub(crate) fn behind(tuning: &Tuning) -> Result<Option<Published>, WorkflowError> {
+    let Some(file) = &tuning.tuned else { return Ok(None) };
+    let directory = file.path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let is_named = file.path.file_name().is_some_and(|name| name == rundir::RULES);
+    if is_named && directory.join(rundir::FINDINGS).exists() { Published::open(directory).map(Some) } else { Ok(None) }
+}
+
+/// The tuning for findings, with its files in a run directory.
+pub(crate) fn decide(run: &RunDir, findings: &Findings, pins: &Settings) -> Result<Tuning, WorkflowError> {
+    let accepted = |hazard: &_| findings.tree.policy.assumptions.accept(hazard);
+    let notes = notes(findings, TOOL);
+    let text = match &findings.layout_rules[..] {
+        [] => emit::classic(&findings.table, &notes, accepted)?,
+        layout_rules => emit::json_with_layouts(&findings.table, layout_rules, &notes, accepted)?,
+    };
+    let tuned = RulesFile { path: run.file(rundir::RULES), text: text.into_bytes(), table: findings.table.clone() };
+    Ok(Tuning {
+        tuned: Some(tuned),
+        han: decide_han(run, findings)?,
+        parameters: findings.parameters.clone(),
+        pins: pins.clone(),
+    })
+}
+
+fn decide_han(run: &RunDir, findings: &Findings) -> Result<Option<RulesFile<han::HanTable>>, WorkflowError> {
+    if findings.han.is_empty() {
+        return Ok(None);
+    }
+    let header = vec![
+        format!("{TOOL}: calls for which coll/tuned is faster than HAN, measured on Open MPI {}", findings.release),
+        format!("{} next to it has the rules of coll/tuned for them.", rundir::RULES),
+    ];
+    let table = findings.han.to_han();
+    let text = han::write(&table, &header)
+        .map_err(|error| WorkflowError::Input(format!("HAN's rules file cannot be written: {error}")))?;
+    Ok(Some(RulesFile { path: run.file(rundir::HAN), text: text.into_bytes(), table }))
+}
+
+/// The tuning in a directory with findings; none if there is no rules file.
+pub(crate) fn of_run(
+    run: &RunDir,
+    findings: &Findings,
+    manifest: Option<&Manifest>,
+) -> Result<Option<Tuning>, WorkflowError> {
+    if !run.file(rundir::RULES).is_file() {
+        return Ok(None);
+    }
+    let mut tuning = in_place(run)?;
+    if findings.han.is_empty() {
+        tuning.han = None;
+    }
+    tuning.parameters = findings.parameters.clone();
+    tuning.pins = manifest.map(|manifest| manifest.pins.clone()).unwrap_or_default();
+    Ok(Some(tuning.read_as(&Behaviour::latest(findings.release)).unwrap_or(tuning)))
+}
+
+/// The rules files in a directory, read without its findings and without the comment on confirmation.
+pub(crate) fn in_place(run: &RunDir) -> Result<Tuning, WorkflowError> {
+    let read = |name: &str| {
+        let path = run.file(name);
+        path.is_file().then(|| read_text_of(&path).map(|text| (path, text))).transpose()
+    };
+    Ok(Tuning {
+        tuned: read(rundir::RULES)?.map(|(path, text)| RulesFile::of_tuned(path, confirmation::remove(text))),
+        han: read(rundir::HAN)?.map(|(path, text)| RulesFile::of_han(path, text)),
+        parameters: run.findings().map(|findings| findings.parameters).unwrap_or_default(),
+        pins: Settings::new(),
+    })
+}
+
+/// Reports oddities of a file of HAN's, and which communicator sizes a release shifts in a classic file.
+pub(crate) fn say_oddities(tuning: &Tuning, version: &Behaviour, session: &mut Session<'_>) {
+    let own = tuning.han.iter().flat_map(|file| list_problems(&file.path, &file.text, version, |_| true));
+    list_shifted(tuning, version).into_iter().chain(own).for_each(|said| session.say(&said));
+}
+
+/// Lists the collectives of a classic file that a release reads with other communicator sizes than releases before it.
+pub(crate) fn list_shifted(tuning: &Tuning, version: &Behaviour) -> Vec<String> {
+    let is_shifted = |problem: &lint::Problem| problem.code == lint::Code::ShiftedSizes;
+    let file = tuning.tuned.as_ref();
+    file.map(|file| list_problems(&file.path, &file.text, version, is_shifted)).unwrap_or_default()
+}
+
+/// Lists problems of a rules file under one version, in sentences.
+fn list_problems(
+    path: &Path,
+    text: &[u8],
+    version: &Behaviour,
+    is_wanted: impl Fn(&lint::Problem) -> bool,
+) -> Vec<String> {
+    let lines = Lines::new(text);
+    let describe = |problem: &lint::Problem| {
+        let (line, _) = lines.position(problem.span.within(text).start);
+        format!("{}:{line}: {}: {}", path.display(), problem.message, problem.explanation)
+    };
+    lint::check(text, &[*version]).problems.iter().filter(|problem| is_wanted(problem)).map(describe).collect()
+}

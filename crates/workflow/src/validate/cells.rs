@@ -1,0 +1,195 @@
+//! The cells in which a tuning is compared.
+
+use std::cmp::Ordering;
+use std::collections::BTreeSet;
+
+use collrules_record::options::Validating;
+use collrules_record::{
+    Arrangement, Bytes, Cell, Component, HanRule, Layout, Placement, Ranks, Seconds, Serving, Survey, competitor,
+};
+use collrules_rules::{Collective, Distribution, Release};
+use collrules_runner::{RunnerError, grid, validation};
+use collrules_tuner::validation::CellFacts;
+
+use super::subject::ValidationSubject;
+use crate::error::WorkflowError;
+use crate::profile;
+use crate::session::Session;
+use crate::start::oversubscribes;
+
+/// Calls of a first visit, including the check and untimed ones.
+const FIRST_CALLS: f64 = 10.0;
+
+impl ValidationSubject {
+    /// The tuned cells.
+    pub(super) fn tuned(&self) -> BTreeSet<Cell> {
+        let found = self.published.iter().flat_map(|published| &published.findings.cells);
+        found.map(|cell| cell.cell).collect()
+    }
+
+    /// Cells between the tuned ones; none if those are the calls of programs.
+    pub(super) fn between(&self, tuned: &[Cell]) -> Vec<Cell> {
+        let manifest = self.published.as_ref().and_then(|published| published.manifest.as_ref());
+        if manifest.is_some_and(|manifest| !profile::weights(manifest).is_empty()) {
+            return Vec::new();
+        }
+        validation::cells_between(tuned, &self.tuning.table(), self.release)
+    }
+
+    /// Chooses the cells.
+    pub(super) fn choose(&mut self, options: &Validating, survey: &Survey) -> Result<(), WorkflowError> {
+        let layout = options.system.layout;
+        let slots = layout.most(&survey.hosts);
+        let sizes = options.sizes.as_deref();
+        let tuned = self.tuned();
+        let oversubscribes = oversubscribes(options.system.oversubscribe);
+        let mut cells = if tuned.is_empty() || sizes.is_some() {
+            let ranks = match (&options.ranks[..], tuned.is_empty()) {
+                ([], false) => tuned.iter().map(|cell| cell.ranks).collect::<BTreeSet<_>>().into_iter().collect(),
+                _ => grid::communicator_sizes(&options.ranks, slots, oversubscribes)
+                    .map_err(|error| error.on(options.system.is_simulated()))?,
+            };
+            if self.reached.is_some() {
+                self.look_at_nodes(&ranks, layout, survey);
+            }
+            let rules = |ranks: &Ranks| validation::of_table(&self.table_on(*ranks), self.release, &[*ranks], sizes);
+            let mut cells: Vec<Cell> = ranks.iter().flat_map(rules).collect();
+            let reached: Vec<Ranks> = self.reached.iter().flatten().copied().collect();
+            let tables = self.tuning.han.iter().map(|file| &file.table);
+            cells.extend(tables.flat_map(|table| validation::of_han(table, &reached, sizes)));
+            cells.extend(self.list_ruled_inside_han(&reached, sizes));
+            cells
+        } else {
+            let tuned: Vec<Cell> = tuned.into_iter().collect();
+            let mut cells = tuned.clone();
+            cells.extend(self.between(&tuned));
+            // If there are fewer ranks than slots, they are one per node.
+            let fits = |cell: &Cell| layout != Layout::OnePerNode || cell.ranks <= slots;
+            cells
+                .retain(|cell| if options.ranks.is_empty() { fits(cell) } else { options.ranks.contains(&cell.ranks) });
+            cells
+        };
+        cells.retain(|cell| match &options.collectives {
+            Some(named) => named.contains(&cell.collective),
+            None => self.reaches(*cell),
+        });
+        cells.sort_unstable();
+        cells.dedup();
+        if cells.is_empty() {
+            return Err(WorkflowError::Usage(if self.is_empty() {
+                format!("{} leaves everything to the default: there is nothing to compare", self.name())
+            } else if self.tuning.tuned.is_none() && self.reached.as_ref().is_some_and(BTreeSet::is_empty) {
+                format!(
+                    "{} is for HAN, which runs only on communicators over several hosts with several ranks on some of \
+                     them, from Open MPI 5.0 on; none can be compared here",
+                    self.name(),
+                )
+            } else {
+                format!("{} has no rules for the calls that --ops, --np and --sizes select", self.name())
+            }));
+        }
+        let job = if layout == Layout::OnePerNode { Ranks(0) } else { self.ranks };
+        let largest = cells.iter().map(|cell| cell.ranks).max().unwrap_or_default().max(job);
+        if largest > slots && !oversubscribes {
+            return Err(RunnerError::TooFewSlots { wanted: largest, slots }.on(options.system.is_simulated()).into());
+        }
+        self.ranks = largest;
+        self.cells = cells;
+        Ok(())
+    }
+
+    /// Takes note of how communicators of these sizes lie on nodes, what a file without an analysis means for them, and which
+    /// of them HAN gets.
+    fn look_at_nodes(&mut self, ranks: &[Ranks], layout: Layout, survey: &Survey) {
+        let nodes = |ranks: Ranks| layout.nodes(&survey.hosts, ranks);
+        let gets =
+            |ranks: &Ranks| self.release >= Release::V5_0 && nodes(*ranks).are_several() && nodes(*ranks).share();
+        let reached: BTreeSet<Ranks> = ranks.iter().copied().filter(gets).collect();
+        if let Some(file) = &self.tuning.tuned {
+            let table = |ranks: &Ranks| {
+                let arrangement = nodes(*ranks).arrangement();
+                (*ranks, file.table_for(arrangement.map_or(Distribution::Any, Arrangement::distribution)))
+            };
+            self.here = ranks.iter().map(table).collect();
+        }
+        let by_han = |ranks: &Ranks| {
+            let ranks = *ranks;
+            let serving = |collective| Serving { collective, ranks, by: Component::HAN, without: Vec::new() };
+            Collective::ALL.map(serving)
+        };
+        let serving = reached.iter().flat_map(by_han).collect();
+        let nodes = ranks.iter().map(|ranks| (*ranks, nodes(*ranks))).collect();
+        self.placement = Placement { layout, nodes, serving, ..Placement::default() };
+        self.reached = Some(reached);
+    }
+
+    /// Lists calls that HAN carries out with calls that rules of coll/tuned act on, at the sizes of these rules.
+    fn list_ruled_inside_han(&self, reached: &[Ranks], sizes: Option<&[Bytes]>) -> Vec<Cell> {
+        let mut found = Vec::new();
+        for (collective, ranks) in reached.iter().flat_map(|ranks| Collective::ALL.map(|it| (it, *ranks))) {
+            let outer = |bytes| Cell { collective, ranks, bytes };
+            for (inner, size) in self.inside(outer(Bytes(0))) {
+                let tables = self.tuning.tuned.iter().flat_map(|file| file.tables_of_layouts());
+                let tables = tables.chain([self.tuning.table()]);
+                let cells = tables.flat_map(|table| validation::of_table(&table, self.release, &[size], sizes));
+                let cells = cells.filter(|cell| cell.collective == inner);
+                found.extend(cells.map(|cell| outer(if collective.has_sizes() { cell.bytes } else { Bytes(0) })));
+            }
+        }
+        found
+    }
+
+    /// Leaves out what the first visits of a launch would not have time for, by what calls took while tuning: controls, then those between others; the longest first.
+    pub(super) fn afford(&mut self, launch: Option<Seconds>, session: &mut Session<'_>) {
+        let (Some(Seconds(launch)), Some(published)) = (launch, &self.published) else { return };
+        let cost = |cell: &Cell| {
+            let beyond = published.findings.cells.iter().filter(|found| {
+                let found = found.cell;
+                found.collective == cell.collective && found.ranks >= cell.ranks && found.bytes >= cell.bytes
+            });
+            let time = beyond.filter_map(|found| found.points.first()).map(|point| point.time.point);
+            FIRST_CALLS * time.fold(f64::INFINITY, f64::min)
+        };
+        let class = |cell: &Cell| match self.known(*cell) {
+            CellFacts { control: true, .. } => 2,
+            CellFacts { tuned, .. } => u8::from(!tuned),
+        };
+        let mut by_worth: Vec<(u8, f64, Cell)> =
+            self.cells.iter().map(|cell| (class(cell), cost(cell), *cell)).collect();
+        by_worth.sort_by(|a, b| (a.0, a.1).partial_cmp(&(b.0, b.1)).unwrap_or(Ordering::Equal).then(a.2.cmp(&b.2)));
+        let mut spent = 0.0;
+        by_worth.retain(|(class, cost, _)| {
+            // A cell with an unknown cost is not left out.
+            spent += if cost.is_finite() { *cost } else { 0.0 };
+            *class == 0 || spent <= launch
+        });
+        let left_out = self.cells.len() - by_worth.len();
+        self.cells = by_worth.into_iter().map(|(_, _, cell)| cell).collect();
+        self.cells.sort_unstable();
+        if left_out > 0 {
+            session.say(&format!(
+                "too little time to compare all sizes: {left_out} without a rule or between others are left out; \
+                 `collrules validate --budget TIME` gives it more",
+            ));
+        }
+    }
+
+    /// Returns the results of analysis and tuning for a cell.
+    pub(super) fn known(&self, cell: Cell) -> CellFacts {
+        let bytes = cell.lookup_bytes(self.release);
+        let served = self.table_on(cell.ranks).lookup(cell.collective, cell.ranks.0.into(), bytes);
+        let handed = self.is_reached(cell.ranks) && self.tuning.han_rule(cell) != HanRule::Default;
+        let findings = self.published.as_ref().map(|published| &published.findings);
+        let is_set = |(name, value): (&String, &String)| competitor::acts_on(name, value, cell.collective);
+        CellFacts {
+            tuned: findings.is_some_and(|findings| findings.cells.iter().any(|found| found.cell == cell)),
+            served,
+            handed,
+            control: served.is_builtin()
+                && !handed
+                && !self.acts_below(cell)
+                && !self.tuning.further().iter().any(is_set)
+                && self.inside(cell).is_empty(),
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! Output of `--dry-run`: the measurements, and an estimate of their duration.
+
+use std::collections::BTreeSet;
+
+use collrules_record::options::Budget;
+use collrules_record::plan::{CellPlan, Shared};
+use collrules_record::units::{Bytes, Ranks, Seconds};
+use collrules_record::{Candidate, Cell, Plan};
+use collrules_report::terminal::aligned;
+use collrules_rules::words::counted;
+use collrules_runner::forecast::{Forecast, forecast};
+use collrules_workflow::campaign::remarks_on;
+use collrules_workflow::plan::PROOF_JOBS;
+use collrules_workflow::start::Started;
+
+use crate::failure::Failure;
+use crate::screen::{self, wrapped};
+
+/// Times a few calls and prints points and estimate. `beyond` are the steps after the grid, with the largest number of
+/// seconds of each.
+pub(super) fn print(
+    started: &mut Started,
+    plan: &Plan,
+    budget: Budget,
+    beyond: &[(&str, Seconds)],
+    verbose: bool,
+) -> Result<(), Failure> {
+    let forecast = forecast(started.backend.as_mut(), plan)?;
+    let mut lines = wrapped(&started.survey.library, "", "  ");
+    if verbose {
+        lines.extend(plan.cells.chunk_by(alike).flat_map(points));
+    } else {
+        lines.extend([String::new(), overview(plan), String::new()]);
+    }
+    let mut remarks = remarks_on(plan);
+    remarks.push(format!(
+        "{}, {}, {}",
+        counted(plan.cells.len(), "size"),
+        counted(plan.points(), "point"),
+        counted(plan.launches as usize, "launch"),
+    ));
+    if !plan.patterns.is_empty() {
+        let probes = counted(plan.patterns.len(), "probe");
+        remarks.push(format!("{probes} in addition, to fit the model of the machine."));
+    }
+    let others = (1.0 + PROOF_JOBS) * started.startup.0;
+    remarks.extend(sentences(&forecast, budget, others));
+    for (what, most) in beyond.iter().filter(|(_, most)| most.0 > 0.0) {
+        remarks.push(format!("{what} comes on top, for up to {}.", most.rounded()));
+    }
+    if started.backend.name() == "simulation" {
+        remarks.push("All times are simulated.".to_owned());
+    }
+    if !verbose {
+        remarks.push("--verbose lists every point.".to_owned());
+    }
+    lines.extend(remarks.iter().flat_map(|line| wrapped(line, "", "  ")));
+    screen::print(&lines.join("\n"))
+}
+
+/// A line per collective.
+fn overview(plan: &Plan) -> String {
+    let of_collective = plan.cells.chunk_by(|one, other| one.cell.collective == other.cell.collective);
+    let rows = of_collective.map(|cells| {
+        let ranks: BTreeSet<Ranks> = cells.iter().map(|planned| planned.cell.ranks).collect();
+        let sizes: BTreeSet<Bytes> = cells.iter().map(|planned| planned.cell.bytes).collect();
+        let candidates: BTreeSet<Candidate> = cells.iter().flat_map(|planned| planned.candidates.clone()).collect();
+        let points: usize = cells.iter().map(|planned| planned.candidates.len()).sum();
+        let has_sizes = cells[0].cell.collective.has_sizes();
+        vec![
+            cells[0].cell.collective.to_string(),
+            ranks.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "),
+            if has_sizes { range(&sizes) } else { "-".to_owned() },
+            cells.len().to_string(),
+            candidates.len().to_string(),
+            points.to_string(),
+        ]
+    });
+    let header = ["collective", "ranks", "message sizes", "sizes", "algorithms", "points"];
+    aligned(screen::width(), &header, rows, &[3, 4, 5])
+}
+
+/// `21 from 1B to 1 MiB`.
+fn range(sizes: &BTreeSet<Bytes>) -> String {
+    match (sizes.first(), sizes.last()) {
+        (Some(first), Some(last)) if first != last => format!("{} from {first} to {last}", sizes.len()),
+        (first, _) => first.map(ToString::to_string).unwrap_or_default(),
+    }
+}
+
+/// Returns true if both cells have equal candidates, collective and ranks. The second comes after the first.
+fn alike(first: &CellPlan, second: &CellPlan) -> bool {
+    let pairs = |planned: &CellPlan| -> Vec<_> {
+        planned.shared.iter().map(|shared| (shared.candidate, shared.measured_as)).collect()
+    };
+    let communicator = |planned: &CellPlan| (planned.cell.collective, planned.cell.ranks);
+    communicator(first) == communicator(second)
+        && first.candidates == second.candidates
+        && pairs(first) == pairs(second)
+}
+
+/// Lists the candidates of equal cells, and those left out because they equal another.
+fn points(cells: &[CellPlan]) -> Vec<String> {
+    // Reasons are those of the largest message: if one holds for all of it, it holds for smaller ones.
+    let (first, last) = (&cells[0], &cells[cells.len() - 1]);
+    let cell = match cells.len() {
+        1 => first.cell.to_string(),
+        count => {
+            let Cell { collective, ranks, bytes } = first.cell;
+            format!("{collective} of {bytes} to {} on {ranks} ranks ({count} sizes)", last.cell.bytes)
+        }
+    };
+    let candidates: Vec<String> = first.candidates.iter().map(ToString::to_string).collect();
+    let mut lines = wrapped(&format!("{cell}: {}", candidates.join(" ")), "", "    ");
+    lines.extend(last.shared.iter().flat_map(|Shared { candidate, measured_as, why }| {
+        wrapped(&format!("{candidate} equals {measured_as}: {why}"), "    ", "        ")
+    }));
+    lines
+}
+
+/// Describes the estimated duration. `others` are the seconds of jobs that do not measure.
+fn sentences(forecast: &Forecast, budget: Budget, others: f64) -> Vec<String> {
+    let total = Seconds(forecast.measuring.0 + others);
+    let mut lines = vec![format!(
+        "It will take about {}: a rough estimate from calls of the default for {}. It may take half or twice as long, \
+         and longer if other programs use the processors.",
+        total.rounded(),
+        counted(forecast.timed, "size"),
+    )];
+    if forecast.unknown > 0 {
+        lines.push(format!(
+            "The estimate leaves out {}: no similar calls could be timed.",
+            counted(forecast.unknown, "size"),
+        ));
+    }
+    if let Some(budget) = budget {
+        let free = Seconds(forecast.unbounded.0 + others);
+        lines.push(if free.0 > total.0 * 1.1 {
+            format!(
+                "With --budget none it would take about {}, until every size is as precise as asked for.",
+                free.rounded()
+            )
+        } else {
+            format!("It ends before the budget of {} is spent if every size is precise by then.", budget.rounded())
+        });
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_budget_that_binds_is_told_from_one_that_does_not() {
+        let forecast =
+            |unbounded| Forecast { measuring: Seconds(20.0), unbounded: Seconds(unbounded), timed: 4, unknown: 0 };
+        let budget = Some(Seconds(25.0));
+        let text = sentences(&forecast(300.0), budget, 5.0).join(" ");
+        assert!(text.contains("about 25 s: a rough estimate from calls of the default for 4 sizes"), "{text}");
+        assert!(text.contains("--budget none it would take about 5.1 min"), "{text}");
+        assert!(sentences(&forecast(20.0), budget, 5.0)[1].contains("before the budget of 25 s is spent"));
+        assert_eq!(sentences(&forecast(20.0), None, 5.0).len(), 1);
+    }
+}

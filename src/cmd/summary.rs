@@ -1,0 +1,89 @@
+//! Output at the end of every analysis.
+
+use collrules_record::findings::Findings;
+use collrules_record::rundir;
+use collrules_report::{Context, outcome, plain, settings, summary, terminal, validation};
+use collrules_workflow::publish::Published;
+
+use crate::failure::Failure;
+use crate::screen::{self, TextStyle, paint, wrapped};
+
+/// Prints verdicts, expectations, remarks, and the files with their purpose.
+pub(super) fn print(published: &Published) -> Result<(), Failure> {
+    screen::print(&text(published).join("\n"))
+}
+
+/// Prints the last screen of a tuning; with `verbose`, verdicts and remarks before it.
+pub(super) fn print_outcome(published: &Published, verbose: bool) -> Result<(), Failure> {
+    let Published { run, findings, .. } = published;
+    let page = run.file(rundir::PAGE).display().to_string();
+    let context = published.context();
+    let next = published.next_command();
+    let outcome = outcome::lines(findings, &context, &page, next.as_deref());
+    let mut lines = if verbose { text(published) } else { Vec::new() };
+    if verbose {
+        lines.push(String::new());
+    }
+    lines.extend(outcome.iter().flat_map(|line| wrapped(line, "", "    ")));
+    if let Some(said) = published.settings.as_ref().and_then(|found| settings::sentences(found).into_iter().next()) {
+        lines.extend(wrapped(&plain::line(&said), "", "    "));
+    }
+    screen::print(&lines.join("\n"))
+}
+
+/// Verdicts, expectations and remarks.
+pub(super) fn told(findings: &Findings, heading: impl Fn(&str) -> String) -> Vec<String> {
+    let verdicts = terminal::verdicts(findings, screen::width());
+    let mut lines = vec![verdicts, String::new(), heading("Expected gain over the default:")];
+    lines.extend(summary::sentences(findings).iter().flat_map(|sentence| wrapped(sentence, "  ", "    ")));
+    if !findings.remarks.is_empty() {
+        lines.extend([String::new(), heading("To know:")]);
+        lines.extend(findings.remarks.iter().flat_map(|remark| wrapped(&plain::line(remark), "  - ", "    ")));
+    }
+    lines
+}
+
+fn text(published: &Published) -> Vec<String> {
+    let Published { run, findings, validation, proof, left_out, .. } = published;
+    let Context { switch_on, open_layouts, .. } = published.context();
+    let heading = |text: &str| paint(TextStyle::Heading, text);
+    let mut lines = Vec::new();
+    if let Some(found) = &published.settings {
+        lines.push(heading("Settings:"));
+        lines.extend(
+            settings::sentences(found).iter().flat_map(|sentence| wrapped(&plain::line(sentence), "  ", "    ")),
+        );
+        lines.push(String::new());
+    }
+    lines.extend(told(findings, heading));
+    lines.extend([String::new(), heading(&format!("Files in {}:", plain::line(&run.path().display().to_string())))]);
+    let halves = match findings.han.is_empty() {
+        true => vec![(rundir::RULES, "the rules file")],
+        false => vec![
+            (rundir::HAN, "HAN's rules file: sizes delegated to coll/tuned"),
+            (rundir::RULES, "the rules file of coll/tuned"),
+        ],
+    };
+    for (name, what) in halves.into_iter().chain([
+        (rundir::MCA_PARAMS, "settings, for one user or for all users"),
+        (rundir::PAGE, "every size with plots, and the origin of the numbers"),
+        (rundir::REPORT, "the same as text"),
+        (rundir::TREE_TEXT, "the rules as a tree, with the evidence"),
+    ]) {
+        lines.extend(wrapped(what, &format!("  {name:<16}  "), &" ".repeat(20)));
+    }
+    if switch_on.is_empty() || !published.is_confirmed() {
+        lines.push(String::new());
+        lines.extend(wrapped(&outcome::tuning_verdict(findings, validation.as_ref(), &open_layouts), "", ""));
+        lines.extend(published.next_command().map(|next| format!("Next: {}", plain::line(&next))));
+    } else {
+        lines.extend([String::new(), heading("To switch it on, for one run or for a shell:")]);
+        lines.extend(switch_on.iter().map(|line| format!("  {}", plain::line(line))));
+    }
+    let compared = validation.as_ref().map(validation::sentences).unwrap_or_default();
+    for sentences in [proof, &compared, left_out].into_iter().filter(|sentences| !sentences.is_empty()) {
+        lines.push(String::new());
+        lines.extend(sentences.iter().flat_map(|sentence| wrapped(sentence, "", "")));
+    }
+    lines
+}

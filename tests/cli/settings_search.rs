@@ -1,0 +1,64 @@
+//! `tune` and settings: what is planted is found, what harms or fails is left out.
+
+use std::fs;
+use std::path::Path;
+
+use crate::support::{Ran, bounded};
+
+fn tune(arguments: &str, out: &Path) -> Ran {
+    let simulated =
+        "--simulate=settings --simulated-slots 4 --simulated-ppn 4 --np 4 --launches 2 --refine 0 --no-validate";
+    let words = format!("tune {simulated} --ops bcast,allreduce --sizes 8,64,512,4K,32K,256K,1M {arguments} --out");
+    bounded().args(words.split_whitespace()).arg(out).output().unwrap().into()
+}
+
+fn found(run: &Path) -> serde_json::Value {
+    serde_json::from_str(&fs::read_to_string(run.join("settings.json")).unwrap()).unwrap()
+}
+
+/// The best that slows nothing down: larger eager limits harm short messages, longer pieces plain messages.
+#[test]
+fn planted_settings_are_found_and_what_harms_or_fails_is_not_installed() {
+    let directory = tempfile::tempdir().unwrap();
+    let run = directory.path().join("run");
+    let ran = tune("--budget 60s", &run).exits(0);
+    ran.says("faster with btl_sm_eager_limit = 16 KiB and smsc = ^cma");
+    let found = found(&run);
+    let chosen = &found["finalists"][found["chosen"].as_u64().unwrap() as usize];
+    assert_eq!(chosen["settings"], serde_json::json!({ "btl_sm_eager_limit": "16384", "smsc": "^cma" }));
+    let failed =
+        |name: &str| found["failed"].as_array().unwrap().iter().any(|failed| failed["settings"][name].is_string());
+    assert!(failed("coll_sm_priority") && failed("btl_sm_fbox_threshold"), "{}", found["failed"]);
+    let parameters = fs::read_to_string(run.join("mca-params.conf")).unwrap();
+    assert!(parameters.contains("smsc = ^cma") && parameters.contains("btl_sm_eager_limit = 16384"), "{parameters}");
+    assert!(!fs::read_to_string(run.join("rules.conf")).unwrap().contains("smsc"), "rules work alone");
+    let report = fs::read_to_string(run.join("report.md")).unwrap();
+    assert!(report.contains("Effects of settings") && report.contains("Losses caused by settings"));
+    // Whatever ends a search, its launches are kept: what follows finds the same.
+    fs::remove_file(run.join("settings.json")).unwrap();
+    let journal = fs::read_to_string(run.join("settings.jsonl")).unwrap();
+    let kept: Vec<&str> = journal.lines().take(10).collect();
+    fs::write(run.join("settings.jsonl"), kept.join("\n") + "\n{\"stage\":\"al").unwrap();
+    let words = ["tune", "--resume"];
+    Ran::from(bounded().args(words).arg(&run).output().unwrap()).exits(0);
+    let again = self::found(&run);
+    assert_eq!(again["finalists"][again["chosen"].as_u64().unwrap() as usize]["settings"], chosen["settings"]);
+    // With nothing left to search, the settings stay switched on.
+    Ran::from(bounded().args(words).arg(&run).output().unwrap()).exits(0);
+    assert_eq!(fs::read_to_string(run.join("mca-params.conf")).unwrap(), parameters);
+}
+
+#[test]
+fn settings_are_left_out_when_told_so_or_without_time() {
+    let directory = tempfile::tempdir().unwrap();
+    for (place, arguments) in ["--budget 60s --no-settings", "--budget 4s"].into_iter().enumerate() {
+        let run = directory.path().join(place.to_string());
+        tune(arguments, &run).exits(0);
+        assert!(!run.join("settings.json").exists(), "{arguments}");
+    }
+    let run = directory.path().join("own");
+    let own = "--budget 30s --only-settings --setting btl_sm_max_send_size=131072 --setting env:NOTHING=1,2";
+    tune(own, &run).exits(0).says("not installed for all");
+    assert!(found(&run)["chosen"].is_null(), "it harms messages without collectives");
+    tune("--setting smcs=^cma", &directory.path().join("bad")).exits(2).complains("the nearest name is smsc");
+}
