@@ -57,6 +57,19 @@ fn on_hosts(mpi: &OpenMpi, hosts: &str, arguments: &str, out: &Path) -> Ran {
     Ran::from(command.arg("--mpirun").arg(mpi.mpirun.canonicalize().unwrap_or(mpi.mpirun.clone())).output().unwrap())
 }
 
+/// Other work on the machine leaves a verdict open, and more time closes it: as its users would, a test tries again with
+/// twice the budget (s), up to three times. `attempt` says what is missing.
+fn given_time(seconds: u32, attempt: impl Fn(u32) -> Result<(), String>) {
+    let mut missing = Vec::new();
+    for budget in [seconds, 2 * seconds, 4 * seconds] {
+        match attempt(budget) {
+            Ok(()) => return,
+            Err(what) => missing.push(format!("within {budget} s: {what}")),
+        }
+    }
+    panic!("{}", missing.join("\n"));
+}
+
 /// The builtin never segments a broadcast of 64 KiB or more on so few ranks, and a pipeline keeps all links busy at once.
 /// Measured gains are factors of 2 to 6, so that a good deal of noise leaves the verdict alone.
 #[test]
@@ -66,26 +79,32 @@ fn tuning_pays_where_the_network_is_slow() {
         return;
     }
     alone_under_each_release(|mpi| {
-        let scratch = tempfile::tempdir().unwrap();
-        let out = scratch.path().join("run");
-        // Few candidates, so that a visit is short and there are enough of them for a test.
-        let arguments = "tune --verbose --ops bcast,scatter,barrier --np 8 --sizes 64K --segments 8K --fanouts 2 \
-                         --budget 40s --launches 2 --out";
-        let arguments =
-            if mpi.is_before(5) { arguments.to_owned() } else { arguments.replace("--out", "--disable-han --out") };
-        let ran = on_hosts(mpi, "--hosts 8", &arguments, &out);
-        // Barriers are noisy: a rule for them may be left undecided.
-        assert!(matches!(ran.code, Some(0 | 12)), "{}{}", ran.stdout, ran.stderr);
-        ran.says(&format!("Open MPI {} accepts the rules file", mpi.version));
-        let findings = findings(&out);
-        let gains: Vec<f64> = findings
-            .cells
-            .iter()
-            .filter(|cell| cell.cell.collective == Collective::Bcast && !cell.served.is_builtin())
-            .filter_map(|cell| Some(cell.served_gain()?.point))
-            .collect();
-        assert!(gains.iter().any(|gain| *gain >= 1.3), "{}: {gains:?}\n{}", mpi.version, ran.stdout);
-        assert!(fs::read_to_string(out.join("rules.conf")).unwrap().contains("\n7 "), "{}", mpi.version);
+        given_time(40, |budget| {
+            let scratch = tempfile::tempdir().unwrap();
+            let out = scratch.path().join("run");
+            // Few candidates, so that a visit is short and there are enough of them for a test.
+            let han = if mpi.is_before(5) { "" } else { "--disable-han" };
+            let arguments = format!(
+                "tune --verbose --ops bcast,scatter,barrier --np 8 --sizes 64K --segments 8K --fanouts 2 --budget \
+                 {budget}s --launches 2 {han} --out"
+            );
+            let ran = on_hosts(mpi, "--hosts 8", &arguments, &out);
+            // Barriers are noisy: a rule for them may be left undecided.
+            assert!(matches!(ran.code, Some(0 | 12)), "{}{}", ran.stdout, ran.stderr);
+            let findings = findings(&out);
+            let gains: Vec<f64> = findings
+                .cells
+                .iter()
+                .filter(|cell| cell.cell.collective == Collective::Bcast && !cell.served.is_builtin())
+                .filter_map(|cell| Some(cell.served_gain()?.point))
+                .collect();
+            if !gains.iter().any(|gain| *gain >= 1.3) {
+                return Err(format!("no rule for bcast with a gain: {gains:?}\n{}", ran.stdout));
+            }
+            ran.says(&format!("Open MPI {} accepts the rules file", mpi.version));
+            assert!(fs::read_to_string(out.join("rules.conf")).unwrap().contains("\n7 "), "{}", mpi.version);
+            Ok(())
+        });
     });
 }
 
@@ -99,18 +118,26 @@ fn validation_confirms_gains_on_several_hosts() {
     }
     alone_under_each_release(|mpi| {
         let scratch = tempfile::tempdir().unwrap();
-        let (rules, out) = (scratch.path().join("rules.conf"), scratch.path().join("out"));
+        let rules = scratch.path().join("rules.conf");
         fs::write(
             &rules,
             "1\n7\n4\n4 1\n0 0 0 0\n4 2\n0 0 0 0\n32768 3 0 8192\n5 2\n0 0 0 0\n32768 3 0 8192\n5 1\n0 0 0 0\n",
         )
         .unwrap();
-        let arguments = format!("validate {} --np 4 --sizes 512K --budget 40s --out", rules.display());
-        on_hosts(mpi, "--hosts 4", &arguments, &out).exits(0).says("1 size is faster");
-        let validation: Validation =
-            serde_json::from_str(&fs::read_to_string(out.join("validation.json")).unwrap()).unwrap();
-        let cell = &validation.last().unwrap().cells[0];
-        assert!(cell.speedup.point > 1.3, "{}: {:?}", mpi.version, cell.speedup);
+        given_time(40, |budget| {
+            let out = scratch.path().join(format!("out-{budget}"));
+            let arguments = format!("validate {} --np 4 --sizes 512K --budget {budget}s --out", rules.display());
+            let ran = on_hosts(mpi, "--hosts 4", &arguments, &out);
+            let ran = ran.exits(0);
+            if !ran.stdout.contains("1 size is faster") {
+                return Err(format!("undecided\n{}", ran.stdout));
+            }
+            let validation: Validation =
+                serde_json::from_str(&fs::read_to_string(out.join("validation.json")).unwrap()).unwrap();
+            let cell = &validation.last().unwrap().cells[0];
+            assert!(cell.speedup.point > 1.3, "{}: {:?}", mpi.version, cell.speedup);
+            Ok(())
+        });
     });
 }
 
@@ -157,7 +184,9 @@ fn han_is_found_where_it_serves() {
         };
         let out = scratch.path().join("block");
         let arguments = "tune --verbose --ops bcast,barrier --np 2,4 --sizes 1K,64K --budget 24s --launches 1 --out";
-        let ran = on_hosts(mpi, hosts, arguments, &out).exits(0);
+        let ran = on_hosts(mpi, hosts, arguments, &out);
+        // What is found says nothing of gains, which the time may not decide.
+        assert!(matches!(ran.code, Some(0 | 12)), "{}{}", ran.stdout, ran.stderr);
         ran.complains("bcast on 4 ranks (2 nodes x 2 ranks) uses the component han");
         ran.says("Open MPI's component han runs");
         assert_eq!(
@@ -175,7 +204,8 @@ fn han_is_found_where_it_serves() {
         let out = scratch.path().join("spread");
         let arguments =
             "tune --verbose --ops bcast --np 2 --sizes 1K --budget 14s --launches 1 --layout one-per-node --out";
-        on_hosts(mpi, hosts, arguments, &out).exits(0);
+        let ran = on_hosts(mpi, hosts, arguments, &out);
+        assert!(matches!(ran.code, Some(0 | 12)), "{}{}", ran.stdout, ran.stderr);
         assert_eq!(served(&out), ["bcast 2 tuned".to_owned()], "{}", mpi.version);
         assert!(fs::read_to_string(out.join("report.md")).unwrap().contains("| 2 | 2 nodes x 1 rank | tuned: bcast |"));
         let ran =
@@ -197,22 +227,28 @@ fn what_han_hands_over_is_proven_and_verified() {
         if mpi.is_before(5) {
             return;
         }
-        let scratch = tempfile::tempdir().unwrap();
-        let out = scratch.path().join("run");
         let hosts = "--hosts 4 --slots 2 --bandwidth 40mbit";
-        let arguments =
-            "tune --verbose --ops bcast --np 8 --sizes 64K,256K --budget 90s --no-validate --no-settings --out";
-        let ran = on_hosts(mpi, hosts, arguments, &out).exits(0);
-        ran.says("HAN's rules file moves");
-        ran.says("accepts HAN's rules file");
-        let text = fs::read_to_string(out.join("han.conf")).unwrap();
-        assert!(text.contains("tuned") && text.contains("1 1  # fewer than 8 ranks\n  0 han"), "{text}");
-        let settings = fs::read_to_string(out.join("mca-params.conf")).unwrap();
-        assert!(settings.contains("coll_han_dynamic_rules_filename = "), "{settings}");
-        let ran = on_hosts(mpi, hosts, "verify --np 8", &out).exits(0);
-        ran.says("Open MPI also obeys HAN's rules file");
-        fs::remove_file(out.join("han.conf")).unwrap();
-        on_hosts(mpi, hosts, "verify --np 8", &out).exits(3).complains("han.conf");
+        given_time(90, |budget| {
+            let scratch = tempfile::tempdir().unwrap();
+            let out = scratch.path().join("run");
+            let arguments = format!(
+                "tune --verbose --ops bcast --np 8 --sizes 64K,256K --budget {budget}s --no-validate --no-settings --out"
+            );
+            let ran = on_hosts(mpi, hosts, &arguments, &out).exits(0);
+            if !ran.stdout.contains("HAN's rules file moves") {
+                return Err(format!("no rule that HAN hands over\n{}", ran.stdout));
+            }
+            ran.says("accepts HAN's rules file");
+            let text = fs::read_to_string(out.join("han.conf")).unwrap();
+            assert!(text.contains("tuned") && text.contains("1 1  # fewer than 8 ranks\n  0 han"), "{text}");
+            let settings = fs::read_to_string(out.join("mca-params.conf")).unwrap();
+            assert!(settings.contains("coll_han_dynamic_rules_filename = "), "{settings}");
+            let ran = on_hosts(mpi, hosts, "verify --np 8", &out).exits(0);
+            ran.says("Open MPI also obeys HAN's rules file");
+            fs::remove_file(out.join("han.conf")).unwrap();
+            on_hosts(mpi, hosts, "verify --np 8", &out).exits(3).complains("han.conf");
+            Ok(())
+        });
     });
 }
 
@@ -330,21 +366,28 @@ fn a_slow_host_is_named_with_its_rate() {
         return;
     }
     alone_under_each_release(|mpi| {
-        let scratch = tempfile::tempdir().unwrap();
-        let out = scratch.path().join("model");
-        let hosts = "--hosts 4 --bandwidth 200mbit,200mbit,200mbit,100mbit";
-        let arguments = "model --sizes 4K,32K,128K,512K --budget 100s --launches 3 --out";
-        let arguments =
-            if mpi.is_before(5) { arguments.to_owned() } else { arguments.replace("--out", "--disable-han --out") };
-        on_hosts(mpi, hosts, &arguments, &out).exits(10);
-        let model: Model = serde_json::from_str(&fs::read_to_string(out.join("model.json")).unwrap()).unwrap();
-        let slow: Vec<u32> = model.slow.nodes.iter().filter(|node| node.bytes.0 > 0).map(|node| node.rank).collect();
-        assert_eq!(slow, [3], "{}: {:?}", mpi.version, model.slow);
-        for pair in &model.nodes.unwrap().pairs {
-            let asked = if pair.ranks.1 == 3 { 100e6 } else { 200e6 };
-            let found = 8.0 * pair.rate.unwrap().point;
-            assert!((found / asked - 1.0).abs() < 0.1, "{}: {pair:?}", mpi.version);
-        }
+        given_time(100, |budget| {
+            let scratch = tempfile::tempdir().unwrap();
+            let out = scratch.path().join("model");
+            let hosts = "--hosts 4 --bandwidth 200mbit,200mbit,200mbit,100mbit";
+            let han = if mpi.is_before(5) { "" } else { "--disable-han" };
+            let arguments = format!("model --sizes 4K,32K,128K,512K --budget {budget}s --launches 3 {han} --out");
+            let ran = on_hosts(mpi, hosts, &arguments, &out);
+            let model: Model = serde_json::from_str(&fs::read_to_string(out.join("model.json")).unwrap()).unwrap();
+            let slow: Vec<u32> =
+                model.slow.nodes.iter().filter(|node| node.bytes.0 > 0).map(|node| node.rank).collect();
+            if ran.code != Some(10) || slow != [3] {
+                return Err(format!("{:?}: {:?}\n{}", ran.code, model.slow, ran.stderr));
+            }
+            for pair in &model.nodes.unwrap().pairs {
+                let asked = if pair.ranks.1 == 3 { 100e6 } else { 200e6 };
+                let found = 8.0 * pair.rate.unwrap().point;
+                if (found / asked - 1.0).abs() >= 0.1 {
+                    return Err(format!("{pair:?}"));
+                }
+            }
+            Ok(())
+        });
     });
 }
 
