@@ -950,7 +950,7 @@ impl Validating {
             repair: false,
             seed: 1,
             timing: TimingOptions::default(),
-            condition: Condition::default(),
+            condition: Condition::OF_PROGRAMS,
             system,
         }
     }
