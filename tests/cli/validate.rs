@@ -390,12 +390,13 @@ fn a_terrible_file_is_found_and_repaired_on_real_releases() {
         let (none, bad) = ("1\n0 0 0 0", "3\n0 0 0 0\n65536 2 4 1024\n2097152 0 0 0");
         let text = format!("1\n7\n4\n4 {none}\n4 {bad}\n5 {bad}\n5 {none}\n");
         fs::write(&rules, &text).unwrap();
-        let arguments =
-            format!("validate {} --np 4 --sizes 64K,1M --oversubscribe --budget 20s --out", rules.display(),);
-        // Launches beside other programs may differ by so much that even this cannot be told; not three times, though.
-        let found = (0..3).any(|time| {
-            let out = scratch.path().join(format!("out{time}"));
-            let mut command = mpi.collrules(&arguments, &out);
+        let arguments = |budget: u32| {
+            format!("validate {} --np 4 --sizes 64K,1M --oversubscribe --budget {budget}s --out", rules.display())
+        };
+        // Launches next to other programs may differ by so much that even this is undecided; more time decides it.
+        let found = [20, 40, 80].into_iter().find(|budget| {
+            let out = scratch.path().join(format!("out{budget}"));
+            let mut command = mpi.collrules(&arguments(*budget), &out);
             command.env("OMPI_MCA_coll_tuned_use_dynamic_rules", "1");
             command.env("OMPI_MCA_coll_tuned_dynamic_rules_filename", &rules);
             let ran = Ran::from(command.output().unwrap());
@@ -405,9 +406,9 @@ fn a_terrible_file_is_found_and_repaired_on_real_releases() {
             assert_eq!(ran.code, Some(if found { 8 } else { 0 }), "{}: {}", mpi.version, ran.stdout);
             found
         });
-        assert!(found, "{}", mpi.version);
+        let budget = found.unwrap_or_else(|| panic!("not found within 80 s under {}", mpi.version));
         let out = scratch.path().join("repaired");
-        let arguments = arguments.replace("--out", "--deploy mpirun --repair --out");
+        let arguments = arguments(2 * budget).replace("--out", "--deploy mpirun --repair --out");
         Ran::from(mpi.collrules(&arguments, &out).output().unwrap()).exits(0).says("Removed the rules for");
         let left = means(&rules, Release::V4_1);
         assert!(left.lookup(Collective::Bcast, 4, 1 << 20).is_builtin());
