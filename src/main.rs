@@ -5,6 +5,7 @@ mod cmd;
 mod exit;
 mod failure;
 mod interrupt;
+mod options;
 mod progress;
 mod screen;
 mod session;

@@ -1,12 +1,33 @@
 //! `collrules try`: A/B test of a tuning, or of the profiler, on a program.
 
+use std::path::PathBuf;
+
 use collrules_record::ab_test::{FILE, OutputComparison};
+use collrules_record::options::Trying;
 use collrules_workflow::{ab_test, tuning};
 
-use crate::args::Try;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::{screen, session};
+
+#[derive(Clone, Debug, clap::Args)]
+#[command(
+    after_help = "Exit code: 0 unless the program is shown to be slower with the tuning (or the profiler), 8 if it is. The runs take turns \
+(without, with, with, without, and so on), so that drift favours neither side."
+)]
+pub(crate) struct Try {
+    /// The rules file: that of a run (or the run's directory), or any other
+    #[arg(value_name = "RULES|RUN", required_unless_present_any = ["profiler", "settings"], conflicts_with = "profiler")]
+    pub(crate) rules: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) trying: Trying,
+    /// Directory for try.json and the output of each run [default: collrules-try-DATE-TIME]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Answer in JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
 
 pub(crate) fn run(args: &Try) -> Result<Exit, Failure> {
     let tuning = args.rules.as_deref().map(|rules| tuning::open(rules, None)).transpose()?;

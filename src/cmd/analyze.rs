@@ -1,18 +1,44 @@
 //! `collrules analyze`: verdicts and rules of a run directory or a timing table, without MPI.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use clap::Arg;
+use clap::{Arg, ArgAction};
 use collrules_import::Options;
+use collrules_record::options::Demands;
 use collrules_record::policy::Policy;
 use collrules_record::rundir::{self, RunDir};
-use collrules_workflow::analyze::Source;
+use collrules_rules::Release;
+use collrules_workflow::analyze::{Source, TABLE_RELEASE};
 use collrules_workflow::{WorkflowError, publish};
 
+use super::import::Plausible;
 use super::summary;
-use crate::args::{Analyze, Given, TABLE_RELEASE};
+use crate::args::Given;
 use crate::failure::Failure;
 use crate::session;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Analyze {
+    /// A run directory, or a timing table (- is standard input): columns separated by commas, semicolons or tabs, plain or
+    /// gzip, named collective, algorithm_id, comm_size, message_bytes, avg_latency_us, and perhaps algorithm and launch
+    #[arg(value_name = "RUN|TABLE")]
+    pub(crate) input: PathBuf,
+    /// Directory for the results of a table, or of a run that has findings already
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Release of Open MPI that a table was measured with; a run knows its own [default: 5.0]
+    #[arg(long, value_name = "RELEASE")]
+    pub(crate) release: Option<Release>,
+    #[command(flatten)]
+    pub(crate) plausible: Plausible,
+    /// Print nothing on standard output
+    #[arg(long, short, action = ArgAction::SetTrue)]
+    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) criteria: Demands,
+    #[command(flatten)]
+    pub(crate) policy: Policy,
+}
 
 pub(crate) fn run(args: &Analyze) -> Result<(), Failure> {
     let published = session::plain(|session| {

@@ -10,7 +10,8 @@ use collrules_record::options::{Request, TuneOptions};
 use collrules_workflow::campaign::{Begin, RunPlace};
 use collrules_workflow::profile;
 
-use crate::args::{Given, Tune};
+use super::tune::Tune;
+use crate::args::Given;
 use crate::failure::Failure;
 use crate::progress::say;
 

@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::Write;
+use std::path::PathBuf;
 
+use clap::ValueEnum;
+use collrules_record::units::Ranks;
 use collrules_rules::lines::{Lines, plain};
 use collrules_rules::lint::{self, FileFate, FileKind, LintReport, Problem, Severity};
 use collrules_rules::words::counted;
@@ -12,10 +15,54 @@ use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, So
 use serde_json::{Value, json};
 
 use super::source;
-use crate::args::{CheckArgs, CheckFormat, Deny};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::screen;
+
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Exit code: 0 if all problems are below the level of --deny (errors), 1 otherwise, 3 if a file \
+                  cannot be read."
+)]
+pub(crate) struct CheckArgs {
+    /// Rules files of any format; - is standard input, and a run directory stands for its rules
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Release, or version, to check for; may be repeated. What one of these rejects is an error [default: all that
+    /// differ, and an older one need not know the format]
+    #[arg(long, value_name = "RELEASE", value_delimiter = ',')]
+    pub(crate) release: Vec<Behaviour>,
+    /// Check what the rules do on communicators of this many ranks, on whatever machine
+    #[arg(long, value_name = "N")]
+    pub(crate) np: Option<Ranks>,
+    /// Format of the list of problems
+    #[arg(long, value_name = "HOW", default_value = "full", conflicts_with = "json")]
+    pub(crate) format: CheckFormat,
+    /// Answer in JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Least severe problem, apart from errors, that makes the check fail
+    #[arg(long, value_name = "WHAT")]
+    pub(crate) deny: Option<Deny>,
+}
+
+/// Format in which a check shows problems.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CheckFormat {
+    /// A summary, then each kind of problem once with its line, reason and remedy, and where else it is
+    Full,
+    /// One line for each problem: FILE:LINE:COLUMN: CODE MESSAGE
+    Short,
+}
+
+/// Problems, apart from errors, that make a check fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Deny {
+    /// Warnings
+    Warnings,
+    /// Warnings and notes
+    Notes,
+}
 
 pub(crate) fn run(args: &CheckArgs) -> Result<Exit, Failure> {
     let sources = args.files.iter().map(|path| source::read(path)).collect::<Result<Vec<_>, _>>()?;

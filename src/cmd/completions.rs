@@ -1,10 +1,24 @@
 //! `collrules completions`: completions of the command line for shells.
 
 use clap::CommandFactory;
+use clap_complete::Shell;
 
-use crate::args::{Args, Completions};
+use crate::args::Args;
 use crate::failure::Failure;
 use crate::screen;
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Where each shell looks for completions:
+  bash        ~/.local/share/bash-completion/completions/collrules
+  zsh         _collrules in a directory of $fpath
+  fish        ~/.config/fish/completions/collrules.fish
+  elvish      source it in ~/.config/elvish/rc.elv
+  powershell  source it in $PROFILE")]
+pub(crate) struct Completions {
+    /// The shell to write them for, on standard output
+    #[arg(value_name = "SHELL")]
+    pub(crate) shell: Shell,
+}
 
 pub(crate) fn run(args: &Completions) -> Result<(), Failure> {
     let mut command = Args::command();

@@ -1,20 +1,36 @@
 //! `collrules convert`: writes the meaning of a rules file in another format, and lists the losses.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use collrules_record::rundir;
 use collrules_rules::convert::{self, Conversion, ConvertError};
 use collrules_rules::diff::FileDifference;
-use collrules_rules::emit::Notes;
+use collrules_rules::emit::{Notes, TargetFormat};
 use collrules_rules::explain::{self, VersionGroup, said};
 use collrules_rules::{Behaviour, Distribution};
+use collrules_workflow::TOOL;
 
 use super::{han, source};
-use crate::args::Convert;
 use crate::failure::Failure;
 use crate::progress::say;
 use crate::screen;
-use collrules_workflow::TOOL;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Convert {
+    /// The rules file, of any format; - is standard input, and a run directory stands for its rules
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Format to write: classic (every release), v2 (4.1.8, 5.0.7, 6.0), json (6.0)
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) to: TargetFormat,
+    /// Release, or version, whose reading of the file is what it means [default: the newest that accepts it, if all
+    /// others that accept it read it alike]
+    #[arg(long, value_name = "RELEASE")]
+    pub(crate) release: Option<Behaviour>,
+    /// File to write, which must not exist [default: standard output]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+}
 
 /// Maximum number of changes named for each version.
 const NAMED: usize = 10;

@@ -1,22 +1,36 @@
 //! `collrules diff`: the calls that two rules files decide differently.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use collrules_report::terminal::aligned;
-use collrules_rules::convert;
 use collrules_rules::diff::{self, FileDifference};
 use collrules_rules::explain::{self, VersionGroup, said};
 use collrules_rules::han::is_han;
 use collrules_rules::lines::plain;
-use collrules_rules::{Behaviour, Distribution, Load, load};
+use collrules_rules::{Behaviour, Distribution, Load, convert, load};
 use serde_json::{Value, json};
 
 use super::{han, source};
-use crate::args::Diff;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::progress::say;
 use crate::screen::{self, TextStyle, paint, wrapped};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Diff {
+    /// A rules file, of any format; - is standard input, and a run directory stands for its rules
+    #[arg(value_name = "A")]
+    pub(crate) left: PathBuf,
+    /// Another
+    #[arg(value_name = "B")]
+    pub(crate) right: PathBuf,
+    /// Release, or version, to compare for; may be repeated [default: all that differ and take both files]
+    #[arg(long, value_name = "RELEASE")]
+    pub(crate) release: Vec<Behaviour>,
+    /// Answer in JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
 
 /// Maximum number of ranges in a table: a million lines are useless, and take long to format.
 const NAMED: usize = 1000;

@@ -1,19 +1,60 @@
 //! `collrules explain`: the rule for a call, or the contents of a whole file, in every release.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use collrules_record::units::Ranks;
 use collrules_report::terminal::aligned;
 use collrules_rules::explain::{self, Answer, ChoiceRange, Explanation, MessageSizes, VersionGroup};
-use collrules_rules::han::is_han;
+use collrules_rules::han::{Level, is_han};
 use collrules_rules::lines::{Excerpt, Lines};
-use collrules_rules::{Bytes, Call, Distribution, load};
+use collrules_rules::{Behaviour, Bytes, Call, Collective, Distribution, load};
 use serde_json::json;
 
 use super::han;
 use super::source::{self, align_lines, contents_json, pretty, printable_path};
-use crate::args::Explain;
 use crate::failure::Failure;
 use crate::screen::{self, TextStyle, paint};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Explain {
+    /// The rules file, of any format; - is standard input, and a run directory stands for its rules
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// The collective that is called [default: show all ranges of all collectives]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) op: Option<Collective>,
+    /// Size of the communicator [default: show the ranges of all]
+    #[arg(long, value_name = "N")]
+    pub(crate) np: Option<Ranks>,
+    /// Size that the caller passes, as benchmarks print it: the block of one rank for scatter [default: show all
+    /// ranges]
+    #[arg(long, value_name = "SIZE", requires_all = ["op", "np"])]
+    pub(crate) size: Option<Bytes>,
+    /// Topology level, in a rules file of coll/han: intra_node, inter_node, global_communicator
+    #[arg(long, value_name = "LEVEL", default_value = "global_communicator")]
+    pub(crate) level: Level,
+    /// Release, or version, to explain; may be repeated [default: all that differ]
+    #[arg(long, value_name = "RELEASE")]
+    pub(crate) release: Vec<Behaviour>,
+    /// Size of the datatype in bytes
+    #[arg(long, value_name = "N", default_value_t = 1, requires_all = ["op", "np"])]
+    pub(crate) type_size: u64,
+    /// See the call as a rank other than the root
+    #[arg(long, requires_all = ["op", "np"])]
+    pub(crate) not_root: bool,
+    /// The caller passes MPI_IN_PLACE
+    #[arg(long, requires_all = ["op", "np"])]
+    pub(crate) in_place: bool,
+    /// The operation does not commute
+    #[arg(long, requires_all = ["op", "np"])]
+    pub(crate) non_commutative: bool,
+    /// Distribution of the communicator over nodes: any, one-per-node, single-node
+    #[arg(long, value_name = "HOW", default_value = "any", requires_all = ["op", "np"])]
+    pub(crate) distribution: Distribution,
+    /// Answer in JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
 
 pub(crate) fn run(args: &Explain) -> Result<(), Failure> {
     let bytes = source::read(&args.file)?;

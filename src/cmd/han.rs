@@ -10,8 +10,9 @@ use collrules_rules::words::counted;
 use collrules_rules::{Behaviour, Bytes, Collective, Ranks};
 use serde_json::json;
 
+use super::diff::Diff;
+use super::explain::Explain;
 use super::source::{self, align_lines, contents_json, pretty, printable_path};
-use crate::args::{Diff, Explain};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::screen::{self, TextStyle, paint};

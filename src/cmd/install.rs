@@ -1,10 +1,20 @@
 //! `collrules install`: installs a tuning for every job of an Open MPI.
 
+use collrules_record::options::Installing;
 use collrules_workflow::install::{self, Done, Undone};
 
-use crate::args::Install;
 use crate::failure::Failure;
 use crate::screen::{self, wrapped};
+
+#[derive(Clone, Debug, clap::Args)]
+#[command(
+    after_help = "The lines go to the end of the installation's openmpi-mca-params.conf, between two markers. What was \
+there stays, and --undo takes the lines out again."
+)]
+pub(crate) struct Install {
+    #[command(flatten)]
+    pub(crate) installing: Installing,
+}
 
 pub(crate) fn run(args: &Install) -> Result<(), Failure> {
     let options = &args.installing;

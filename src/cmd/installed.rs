@@ -1,11 +1,21 @@
 //! `collrules installed`: installed tunings, and whether they are intact.
 
+use collrules_record::options::Inquiring;
 use collrules_workflow::install::{self, InstallState, InstallStatus};
 
-use crate::args::InstalledArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::screen::{self, TextStyle, paint, wrapped};
+
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = "Exit code: 0 if every tuning that is installed is as it was installed, 1 otherwise.")]
+pub(crate) struct InstalledArgs {
+    #[command(flatten)]
+    pub(crate) inquiring: Inquiring,
+    /// Answer in JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
 
 pub(crate) fn run(args: &InstalledArgs) -> Result<Exit, Failure> {
     let states = install::installed(&args.inquiring)?;

@@ -1,17 +1,27 @@
 //! `collrules man`: manual pages, from the definitions that parse the command line.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use clap::{Command, CommandFactory};
 use clap_mangen::Man as Page;
 use collrules_record::rundir;
 use collrules_workflow::WorkflowError;
 
-use crate::args::{Args, Man};
+use crate::args::Args;
 use crate::failure::Failure;
 use crate::screen;
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "To read a page without installing it: collrules man tune | man -l -")]
+pub(crate) struct Man {
+    /// The command whose page goes to standard output [default: the page of collrules itself]
+    #[arg(value_name = "COMMAND", conflicts_with = "out")]
+    pub(crate) command: Option<String>,
+    /// Write all pages, collrules.1 and one for each command, into this directory, such as share/man/man1
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+}
 
 pub(crate) fn run(args: &Man) -> Result<(), Failure> {
     let pages = pages();

@@ -4,7 +4,7 @@ use collrules_workflow::campaign;
 
 use super::begin::begin;
 use super::plan;
-use crate::args::Tune;
+use super::tune::Tune;
 use crate::failure::Failure;
 use crate::progress::say;
 use crate::session;

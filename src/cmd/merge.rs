@@ -1,10 +1,16 @@
 //! `collrules merge`: merges several runs.
 
+use collrules_record::options::Merging;
 use collrules_workflow::merge::{self, Merged};
 
-use crate::args::Merge;
 use crate::failure::Failure;
 use crate::{screen, session};
+
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct Merge {
+    #[command(flatten)]
+    pub(crate) merging: Merging,
+}
 
 pub(crate) fn run(args: &Merge) -> Result<(), Failure> {
     let Merged { run, cells, samples, layouts } = session::plain(|session| merge::merge(&args.merging, session))?;

@@ -3,19 +3,130 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use collrules_model::export;
+use clap::{Args, Subcommand};
+use collrules_model::{Simulator, SlowCriteria, export};
 use collrules_record::manifest;
 use collrules_record::model::Model;
+use collrules_record::options::Modelling;
 use collrules_record::rundir::{self, RunDir};
+use collrules_record::units::{Bytes, Ranks};
+use collrules_record::values::{percent, size, slowdown};
 use collrules_report::model as report;
+use collrules_rules::{Collective, Release};
 use collrules_workflow::model;
+use collrules_workflow::model::CallQuestion;
 
-use crate::args::{Fit, ModelAction, ModelArgs, Predict};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::progress::Output;
 use crate::screen::{self, TextStyle, paint};
 use crate::session::{self, FAILURES};
+
+/// The level of intervals.
+const LEVEL: f64 = 0.95;
+
+#[derive(Debug, Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "A table of probes has a line for each timing, below the names of its columns: pattern (pingpong, \
+one-to-two, train:MESSAGES, train:MESSAGES:NANOSECONDS, receive:NANOSECONDS), ranks (0+1, or 0+1+2), bytes, back (bytes \
+of the answer), launch, seconds, and hosts (a+b) where ranks share hosts.
+
+Exit code: 0 if no node and no pair stands out, 10 if one does."
+)]
+pub(crate) struct ModelArgs {
+    #[command(subcommand)]
+    pub(crate) action: Option<ModelAction>,
+    #[command(flatten)]
+    pub(crate) fit: Fit,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Fit {
+    /// Measure nothing: fit the probes of this run, or show the model in this model.json
+    #[arg(value_name = "RUN|MODEL", conflicts_with = "probes")]
+    pub(crate) input: Option<PathBuf>,
+    /// Measure nothing: fit the timings of this table
+    #[arg(long, value_name = "TABLE")]
+    pub(crate) probes: Option<PathBuf>,
+    /// Directory for what is measured, and for model.json, model.md and model.html [default: collrules-model-DATE-TIME where
+    /// something is measured]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Print the model as a simulator reads it instead: simgrid, loggopsim
+    #[arg(long, value_name = "SIMULATOR")]
+    pub(crate) export: Option<Simulator>,
+    /// Slowdown of nodes and pairs, in percent, that is tolerated
+    #[arg(long, value_name = "PERCENT", default_value = "20", value_parser = slowdown)]
+    pub(crate) tolerate: f64,
+    /// Share of checks, in percent, in which one is named although none is slow
+    #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = percent)]
+    pub(crate) error_rate: f64,
+    /// Release of Open MPI that a table was measured with
+    #[arg(long, value_name = "RELEASE", requires = "probes")]
+    pub(crate) release: Option<Release>,
+    /// Print the model as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) modelling: Modelling,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ModelAction {
+    /// Say what a collective would take, by a model
+    Predict(Predict),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Predict {
+    /// The model: its directory, or its model.json
+    #[arg(value_name = "MODEL")]
+    pub(crate) model: PathBuf,
+    /// The collective: bcast, scatter, gather or alltoall
+    #[arg(long, value_name = "NAME")]
+    pub(crate) op: Collective,
+    /// The algorithm of coll/tuned: its number or name, or a whole choice such as 3/0/8192/0
+    #[arg(long, value_name = "ALGORITHM")]
+    pub(crate) algorithm: String,
+    /// Its segment size; 0 sends messages in one piece
+    #[arg(long, value_name = "SIZE", default_value = "0")]
+    pub(crate) segment: Bytes,
+    /// Its fan-out; 0 is the algorithm's own
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) fanout: u32,
+    /// Size of the communicator
+    #[arg(long, value_name = "N")]
+    pub(crate) np: Ranks,
+    /// Size that the caller passes: the block of one rank for scatter and gather
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) size: Bytes,
+    /// Release whose algorithms are meant [default: that of the model, or 5.0]
+    #[arg(long, value_name = "RELEASE")]
+    pub(crate) release: Option<Release>,
+}
+
+impl Fit {
+    /// Returns the terms by which slow nodes are judged.
+    pub(crate) fn terms(&self) -> SlowCriteria {
+        SlowCriteria { tolerate: self.tolerate, error_rate: self.error_rate, level: LEVEL }
+    }
+}
+
+impl Predict {
+    /// Returns the question to the model.
+    pub(crate) fn question(&self) -> CallQuestion {
+        CallQuestion {
+            collective: self.op,
+            algorithm: self.algorithm.clone(),
+            segment: self.segment.0,
+            fanout: self.fanout,
+            ranks: self.np.0,
+            bytes: self.size.0,
+            release: self.release,
+        }
+    }
+}
 
 pub(crate) fn run(args: &ModelArgs) -> Result<Exit, Failure> {
     match &args.action {

@@ -12,12 +12,24 @@ use collrules_workflow::publish::Published;
 use collrules_workflow::{tune, tuning, validate};
 
 use super::summary;
-use crate::args::Port;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::progress::Output;
 use crate::screen::{self, wrapped};
 use crate::session::{self, FAILURES};
+
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Within a release, such as from 5.0.8 to 5.0.11, rules are compared with the default in fresh launches; \
+                  what a patch level changed is tuned again. Between releases everything is."
+)]
+pub(crate) struct Port {
+    #[command(flatten)]
+    pub(crate) porting: Porting,
+    /// Answer in JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
 
 pub(crate) fn run(args: &Port) -> Result<Exit, Failure> {
     let options = &args.porting;

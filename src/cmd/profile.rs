@@ -2,14 +2,54 @@
 
 use std::path::{Path, PathBuf};
 
+use collrules_record::options::Profiling;
 use collrules_record::{manifest, profile as record, rundir};
 use collrules_tuner::prospects::prospects;
 use collrules_workflow::{TOOL, profile};
 
-use crate::args::{ProfileArgs, ProfileCommand, Show};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::{screen, session};
+
+#[derive(Clone, Debug, clap::Args)]
+#[command(
+    subcommand_negates_reqs = true,
+    args_conflicts_with_subcommands = true,
+    after_help = "Exit code: that of the program. Standard output and standard error are the program's; what collrules \
+itself says comes last, on standard error."
+)]
+pub(crate) struct ProfileArgs {
+    #[command(subcommand)]
+    pub(crate) show: Option<ProfileCommand>,
+    #[command(flatten)]
+    pub(crate) profiling: Profiling,
+    /// Directory for profile.json, which must not hold one yet; on a file system that all nodes share [default:
+    /// collrules-profile-DATE-TIME]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Clone, Debug, clap::Subcommand)]
+pub(crate) enum ProfileCommand {
+    /// Say where the time of a program goes, and what rules could save
+    Show(Show),
+}
+
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct Show {
+    /// A profile, or its directory
+    #[arg(value_name = "FILE")]
+    pub(crate) profile: PathBuf,
+    /// The directory of a run of tune on the same system: says what its rules are expected to save
+    #[arg(long, value_name = "RUN")]
+    pub(crate) run: Option<PathBuf>,
+    /// Answer in JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// File for the page [default: profile.html beside the profile]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) page: Option<PathBuf>,
+}
 
 pub(crate) fn run(args: &ProfileArgs) -> Result<Exit, Failure> {
     match &args.show {

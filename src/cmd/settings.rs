@@ -1,12 +1,34 @@
 //! `collrules settings`: settings that affect the speed of messages and collectives.
 
+use clap::Args;
+use collrules_record::options::SystemOptions;
+use collrules_rules::settings::request::RequestedSetting;
 use collrules_rules::settings::show_value;
 use collrules_workflow::settings::{self, Listed};
 
-use crate::args::SettingsArgs;
 use crate::failure::Failure;
 use crate::screen::{self, TextStyle, paint, wrapped};
 use crate::session;
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "A setting holds for a whole job, and acts on programs without collectives too. What the site or a user \
+has set is kept, unless --setting names it."
+)]
+pub(crate) struct SettingsArgs {
+    /// A setting of your own with the values to try: an MCA parameter, or env: and an environment variable, such as
+    /// btl_vader_eager_limit=4K,16K or env:UCX_RNDV_THRESH=8K,64K; | separates values that have commas. May be repeated
+    #[arg(long = "setting", value_name = "NAME=VALUES")]
+    pub(crate) settings: Vec<RequestedSetting>,
+    /// List settings that have no effect here as well
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Answer in JSON, with all settings
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) system: SystemOptions,
+}
 
 pub(crate) fn run(args: &SettingsArgs) -> Result<(), Failure> {
     let all = session::plain(|session| settings::list(&args.system, &args.settings, session))?;

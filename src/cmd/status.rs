@@ -1,17 +1,43 @@
 //! `collrules status` and `collrules watch`: progress of jobs and runs.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use collrules_record::Seconds;
 use collrules_record::status::{Stage, Status};
+use collrules_record::values::positive;
 use collrules_report::status::sentences;
 use collrules_workflow::status::status;
 
-use crate::args::{StatusArgs, Watch};
 use crate::failure::Failure;
 use crate::screen;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct StatusArgs {
+    /// The directory of the run, or the one that was given to submit
+    #[arg(value_name = "RUN")]
+    pub(crate) run: PathBuf,
+    /// Answer in JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "It ends when the batch system does not know the job any more, when the run has all results \
+of tune, or when no process continues it and nothing is written for the time of --lag.")]
+pub(crate) struct Watch {
+    /// The directory of the run, or the one that was given to submit
+    #[arg(value_name = "RUN")]
+    pub(crate) run: PathBuf,
+    /// Interval between two checks
+    #[arg(long, value_name = "TIME", value_parser = positive, default_value = "10s")]
+    pub(crate) every: Seconds,
+    /// Time to look for further files once the job has left the queue: a shared file system may show them late, NFS up
+    /// to a minute
+    #[arg(long, value_name = "TIME", default_value = "60s")]
+    pub(crate) lag: Seconds,
+}
 
 pub(crate) fn run(args: &StatusArgs) -> Result<(), Failure> {
     let status = status(&args.run)?;

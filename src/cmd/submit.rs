@@ -1,11 +1,21 @@
 //! `collrules submit`: batch jobs that tune.
 
 use collrules_batch::script::dialect;
+use collrules_record::options::Submitting;
 use collrules_workflow::submit::{All, submit};
 
-use crate::args::Submit;
 use crate::failure::Failure;
 use crate::screen;
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "No MPI is needed here. The script begins the run, or resumes it: submit it again where a \
+job ran out of time. Behind -- comes the command of the job:
+
+  collrules submit --nodes 8 --ppn 32 --time 30m --out tuned -- tune --ops all")]
+pub(crate) struct Submit {
+    #[command(flatten)]
+    pub(crate) submitting: Submitting,
+}
 
 pub(crate) fn run(args: &Submit) -> Result<(), Failure> {
     let program = std::env::current_exe().map_err(Failure::Stdout)?;

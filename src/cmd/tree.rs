@@ -1,11 +1,34 @@
 //! `collrules tree`: the decision tree of earlier findings.
 
+use std::path::PathBuf;
+
+use clap::ValueEnum;
 use collrules_report::tree;
 use collrules_workflow::publish::{self, Published};
 
-use crate::args::{TreeArgs, TreeFormat};
 use crate::failure::Failure;
 use crate::screen;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct TreeArgs {
+    /// A run directory that holds findings, or a findings file; - is standard input
+    #[arg(value_name = "RUN|FINDINGS")]
+    pub(crate) input: PathBuf,
+    /// Format of the tree
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(crate) format: TreeFormat,
+}
+
+/// Format in which a decision tree is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TreeFormat {
+    /// Indented lines
+    Text,
+    /// For programs, as tree.json
+    Json,
+    /// A drawing
+    Svg,
+}
 
 pub(crate) fn run(args: &TreeArgs) -> Result<(), Failure> {
     let Published { findings, .. } = Published::open(&args.input)?;

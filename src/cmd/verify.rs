@@ -1,15 +1,24 @@
 //! `collrules verify`: checks if the Open MPI in use obeys a rules file, and lists the reasons if it does not.
 
+use collrules_record::options::Verifying;
 use collrules_rules::words::counted;
 use collrules_runner::messages::Messages;
 use collrules_workflow::WorkflowError;
 use collrules_workflow::verify::{self, Verified};
 use serde_json::json;
 
-use crate::args::Verify;
 use crate::failure::Failure;
 use crate::screen::{self, wrapped};
 use crate::session;
+
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct Verify {
+    #[command(flatten)]
+    pub(crate) verifying: Verifying,
+    /// Answer in JSON
+    #[arg(long, help_heading = None)]
+    pub(crate) json: bool,
+}
 
 pub(crate) fn run(args: &Verify) -> Result<(), Failure> {
     tell(&session::plain(|session| verify::verify(&args.verifying, session))?, args.json)

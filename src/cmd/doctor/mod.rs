@@ -5,7 +5,9 @@ mod job;
 mod local;
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
+use collrules_record::options::{Launching, SystemOptions};
 use collrules_record::units::Bytes;
 use collrules_record::{Cell, Placement, Survey};
 use collrules_rules::{Collective, Release};
@@ -16,11 +18,26 @@ use collrules_runner::{Backend, serving};
 use collrules_workflow::start;
 
 use self::finding::{DoctorFinding, FindingState};
-use crate::args::Doctor;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::screen;
+
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Exit code: 0 if collrules can measure here, though perhaps with warnings; 4 if something has to be \
+                  fixed first."
+)]
+pub(crate) struct Doctor {
+    /// Directory for a file that exists while the command runs; all nodes have to see it
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) scratch: PathBuf,
+    /// Answer in JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) system: SystemOptions<Launching>,
+}
 
 pub(crate) fn run(args: &Doctor) -> Result<Exit, Failure> {
     let findings = examine(args);

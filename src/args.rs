@@ -1,51 +1,12 @@
-//! The command line, as it is parsed; nothing here opens or decides anything.
-
-mod bench;
-mod drift;
-mod files;
-mod generate;
-mod guidelines;
-mod import;
-mod irregular;
-mod merge;
-mod model;
-mod profile;
-mod report;
-mod settings;
-mod study;
-mod submit;
-mod worker;
+//! The command line as a whole: the commands and their groups. Each command is a file of `cmd`.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::parser::ValueSource;
-use clap::{Arg, ArgAction, ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
-use collrules_record::Policy;
-use collrules_record::options::{Demands, GridOptions, Launching, SystemOptions, TuneOptions};
-use collrules_rules::Release;
+use clap::{Arg, ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
-pub(crate) use collrules_workflow::analyze::TABLE_RELEASE;
-use collrules_workflow::profile::weighted;
-
-use crate::failure::Failure;
-use crate::progress::Output;
-pub(crate) use bench::BenchArgs;
-pub(crate) use drift::DriftArgs;
-pub(crate) use files::{CheckArgs, CheckFormat, Convert, Deny, Diff, Explain, Install, InstalledArgs};
-pub(crate) use files::{Port, TreeArgs, TreeFormat, Validate, Verify};
-pub(crate) use generate::{Completions, Man};
-pub(crate) use guidelines::Guidelines;
-pub(crate) use import::{ImportArgs, Plausible, Time, Unit};
-pub(crate) use irregular::IrregularArgs;
-pub(crate) use merge::Merge;
-pub(crate) use model::{Fit, ModelAction, ModelArgs, Predict};
-pub(crate) use profile::{ProfileArgs, ProfileCommand, Show, Try};
-pub(crate) use report::{ReportArgs, ReportFormat};
-pub(crate) use settings::SettingsArgs;
-pub(crate) use study::StudyArgs;
-pub(crate) use submit::{StatusArgs, Submit, Watch};
-pub(crate) use worker::{WorkerAction, WorkerArgs};
+use crate::cmd;
 
 /// Tunes Open MPI's collectives: benchmarks every algorithm on this cluster, writes rules for the faster ones, and
 /// checks that Open MPI uses them.
@@ -135,179 +96,71 @@ fn grouped(command: &clap::Command) -> String {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Benchmark the algorithms, write rules for the faster ones, and check that Open MPI uses them
-    Tune(Tune),
+    Tune(cmd::tune::Tune),
     /// Only benchmark: the first half of tune, which analyze or tune --resume completes
-    Measure(Tune),
+    Measure(cmd::tune::Tune),
     /// Show what would be measured, and estimate how long it takes
-    Plan(Tune),
+    Plan(cmd::tune::Tune),
     /// Create rules from a run or from a table of timings, without MPI
-    Analyze(Analyze),
+    Analyze(cmd::analyze::Analyze),
     /// Show the rules of a run as a decision tree, with the evidence for each
-    Tree(TreeArgs),
+    Tree(cmd::tree::TreeArgs),
     /// Write the report of a run as a page, text or table, or compare it with another run
-    Report(ReportArgs),
+    Report(cmd::report::ReportArgs),
     /// Import timings of OSU, IMB, ReproMPI and others as a run
-    Import(ImportArgs),
+    Import(cmd::import::ImportArgs),
     /// Check that Open MPI uses the rules of a file
-    Verify(Verify),
+    Verify(cmd::verify::Verify),
     /// Compare a rules file with the default in fresh launches, and remove rules that are slower
-    Validate(Validate),
+    Validate(cmd::validate::Validate),
     /// Check that collrules can measure here, with a remedy for each problem
-    Doctor(Doctor),
+    Doctor(cmd::doctor::Doctor),
     /// List settings that make messages and collectives faster or slower, with values to try
-    Settings(SettingsArgs),
+    Settings(cmd::settings::SettingsArgs),
     /// Build the program that runs in MPI jobs, for another Open MPI
-    Worker(WorkerArgs),
+    Worker(cmd::worker::WorkerArgs),
     /// Find errors and surprises in rules files, for every release of Open MPI
-    Check(CheckArgs),
+    Check(cmd::check::CheckArgs),
     /// Show which line of a rules file decides a call, and what runs; without --op, the whole file
-    Explain(Explain),
+    Explain(cmd::explain::Explain),
     /// Convert a rules file, and list what the other format cannot express
-    Convert(Convert),
+    Convert(cmd::convert::Convert),
     /// List the calls that two rules files decide differently
-    Diff(Diff),
+    Diff(cmd::diff::Diff),
     /// Find collectives that are slower than other calls that do the same
-    Guidelines(Guidelines),
+    Guidelines(cmd::guidelines::Guidelines),
     /// Submit a batch job that tunes, from a login node, without MPI
-    Submit(Submit),
+    Submit(cmd::submit::Submit),
     /// Show the progress of a run and the state of its job
-    Status(StatusArgs),
+    Status(cmd::status::StatusArgs),
     /// Follow the progress of a run
-    Watch(Watch),
+    Watch(cmd::status::Watch),
     /// Find calls that sometimes stall, such as gathers over TCP, and what cures them
-    Irregular(IrregularArgs),
+    Irregular(cmd::irregular::IrregularArgs),
     /// Fit a communication model, find slow nodes and links, and predict times of collectives
-    Model(ModelArgs),
+    Model(cmd::model::ModelArgs),
     /// Time a collective as the OSU micro-benchmarks do, with the same columns
-    Bench(BenchArgs),
+    Bench(cmd::bench::BenchArgs),
     /// Compare algorithms that you name: tables, figures, conclusion
-    Study(StudyArgs),
+    Study(cmd::study::StudyArgs),
     /// Run an MPI program, and show which collectives it calls and where its time goes
-    Profile(ProfileArgs),
+    Profile(cmd::profile::ProfileArgs),
     /// A/B test of a tuning on a program: run it without and with the tuning, in turns
-    Try(Try),
+    Try(cmd::ab_test::Try),
     /// Merge runs that were measured on the same system, such as those of a job array
-    Merge(Merge),
+    Merge(cmd::merge::Merge),
     /// Measure some sizes of a run again: has the machine changed, do the rules still hold?
-    Drift(DriftArgs),
+    Drift(cmd::drift::DriftArgs),
     /// Install a tuning for every job of an Open MPI, or undo that
-    Install(Install),
+    Install(cmd::install::Install),
     /// List installed tunings: what they were made from, and whether they are intact
-    Installed(InstalledArgs),
+    Installed(cmd::installed::InstalledArgs),
     /// Move a tuning to another version of Open MPI, and measure again what changed there
-    Port(Port),
+    Port(cmd::port::Port),
     /// Write completions for a shell to standard output
-    Completions(Completions),
+    Completions(cmd::completions::Completions),
     /// Write manual pages
-    Man(Man),
-}
-
-#[derive(Clone, Debug, clap::Args)]
-pub(crate) struct Tune {
-    #[command(flatten)]
-    pub(crate) options: TuneOptions,
-    /// Tune for programs: measure the calls that take 95 % of their time in collectives, and choose what saves them
-    /// most. Profiles of collrules profile, or their directories; may be repeated; FILE:WEIGHT weights them
-    // Without a heading, here and below: that of what was flattened before would go on.
-    #[arg(
-        long,
-        value_name = "FILE[:WEIGHT]",
-        value_parser = weighted,
-        conflicts_with_all = ["collectives", "ranks", "sizes"],
-        help_heading = None
-    )]
-    pub(crate) profile: Vec<(PathBuf, f64)>,
-    /// Directory for the run, which must not hold one yet [default: collrules-run-DATE-TIME]
-    #[arg(long, value_name = "DIR", help_heading = None)]
-    pub(crate) out: Option<PathBuf>,
-    /// Show what would be measured and how long it takes, then stop
-    #[arg(long, help_heading = None)]
-    pub(crate) dry_run: bool,
-    /// Print every verdict, remark and file; with plan or --dry-run, list every point
-    #[arg(long, short, help_heading = None)]
-    pub(crate) verbose: bool,
-    /// Print only errors
-    #[arg(long, short, help_heading = None, conflicts_with_all = ["verbose", "json", "dry_run"])]
-    pub(crate) quiet: bool,
-    #[command(flatten)]
-    pub(crate) session: SessionArgs,
-}
-
-/// Options of the session, which do not change what is measured.
-#[derive(Clone, Debug, clap::Args)]
-#[command(next_help_heading = "Session")]
-pub(crate) struct SessionArgs {
-    /// Resume the run in this directory, with the options that it began with
-    #[arg(long, value_name = "DIR")]
-    pub(crate) resume: Option<PathBuf>,
-    /// Report what happens as JSON, one event per line on standard output
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Give up after this many launches that failed for no known reason
-    #[arg(long, value_name = "N", default_value_t = 20)]
-    pub(crate) failures: u32,
-}
-
-#[derive(Debug, clap::Args)]
-#[command(
-    after_help = "Exit code: 0 if collrules can measure here, though perhaps with warnings; 4 if something has to be \
-                  fixed first."
-)]
-pub(crate) struct Doctor {
-    /// Directory for a file that exists while the command runs; all nodes have to see it
-    #[arg(long, value_name = "DIR", default_value = ".")]
-    pub(crate) scratch: PathBuf,
-    /// Answer in JSON
-    #[arg(long)]
-    pub(crate) json: bool,
-    #[command(flatten)]
-    pub(crate) system: SystemOptions<Launching>,
-}
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct Analyze {
-    /// A run directory, or a timing table (- is standard input): columns separated by commas, semicolons or tabs, plain or
-    /// gzip, named collective, algorithm_id, comm_size, message_bytes, avg_latency_us, and perhaps algorithm and launch
-    #[arg(value_name = "RUN|TABLE")]
-    pub(crate) input: PathBuf,
-    /// Directory for the results of a table, or of a run that has findings already
-    #[arg(long, value_name = "DIR")]
-    pub(crate) out: Option<PathBuf>,
-    /// Release of Open MPI that a table was measured with; a run knows its own [default: 5.0]
-    #[arg(long, value_name = "RELEASE")]
-    pub(crate) release: Option<Release>,
-    #[command(flatten)]
-    pub(crate) plausible: Plausible,
-    /// Print nothing on standard output
-    #[arg(long, short, action = ArgAction::SetTrue)]
-    pub(crate) quiet: bool,
-    #[command(flatten)]
-    pub(crate) criteria: Demands,
-    #[command(flatten)]
-    pub(crate) policy: Policy,
-}
-
-impl Tune {
-    /// Refuses options that contradict each other.
-    pub(crate) fn consistent(&self) -> Result<(), Failure> {
-        if !self.options.also_layout.is_empty() && self.options.system.jobs.is_model() {
-            return Err(Failure::usage("the ranks of a model have one layout: leave out --also-layout"));
-        }
-        let GridOptions { collectives, only, .. } = &self.options.grid;
-        // What programs call is measured whatever --ops says.
-        let missing = only.iter().filter(|_| self.profile.is_empty()).find(|(named, _)| !collectives.contains(named));
-        match missing {
-            Some((collective, _)) => Err(Failure::usage(format!(
-                "--only names an algorithm of {collective}, which is not tuned: add {collective} to --ops"
-            ))),
-            None => Ok(()),
-        }
-    }
-
-    /// Returns the form of the output that the session writes while it runs.
-    pub(crate) fn output(&self) -> Output {
-        if self.quiet { Output::Quiet } else { Output::new(self.session.json) }
-    }
+    Man(cmd::man::Man),
 }
 
 /// The arguments that the user gave to a subcommand, without defaults.

@@ -1,0 +1,5 @@
+//! Options that several commands share.
+
+mod session;
+
+pub(crate) use session::SessionArgs;
