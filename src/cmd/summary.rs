@@ -2,6 +2,7 @@
 
 use collrules_record::findings::Findings;
 use collrules_record::rundir;
+use collrules_report::remarks::{remarks, sentences};
 use collrules_report::{Context, outcome, plain, settings, summary, terminal, validation};
 use collrules_workflow::publish::Published;
 
@@ -38,7 +39,7 @@ pub(super) fn told(findings: &Findings, heading: impl Fn(&str) -> String) -> Vec
     lines.extend(summary::sentences(findings).iter().flat_map(|sentence| wrapped(sentence, "  ", "    ")));
     if !findings.remarks.is_empty() {
         lines.extend([String::new(), heading("To know:")]);
-        lines.extend(findings.remarks.iter().flat_map(|remark| wrapped(&plain::line(remark), "  - ", "    ")));
+        lines.extend(remarks(findings).iter().flat_map(|remark| wrapped(&plain::line(remark), "  - ", "    ")));
     }
     lines
 }
@@ -81,7 +82,9 @@ fn text(published: &Published) -> Vec<String> {
         lines.extend(switch_on.iter().map(|line| format!("  {}", plain::line(line))));
     }
     let compared = validation.as_ref().map(validation::sentences).unwrap_or_default();
-    for sentences in [proof, &compared, left_out].into_iter().filter(|sentences| !sentences.is_empty()) {
+    for sentences in
+        [proof, &compared, &sentences(findings, left_out)].into_iter().filter(|sentences| !sentences.is_empty())
+    {
         lines.push(String::new());
         lines.extend(sentences.iter().flat_map(|sentence| wrapped(sentence, "", "")));
     }

@@ -4,6 +4,7 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
+use collrules_report::remarks::remarks;
 use collrules_rules::{Choice, Collective, Release, RuleTable, hazard};
 
 use crate::session::{Session, assert_said};
@@ -31,8 +32,7 @@ fn the_epyc_table_gives_rules() {
     assert_eq!(hazard::check(&findings.table), []);
     assert_eq!(rules(&out), findings.table);
     assert!(
-        findings
-            .remarks
+        remarks(&findings)
             .iter()
             .any(|remark| remark.contains("faster by at least 15 %, and on average with neighbouring")),
         "{:?}",

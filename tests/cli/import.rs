@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use collrules_record::findings::Statistic;
+use collrules_report::remarks::remarks;
 
 use crate::support::{Ran, bounded, data, findings};
 
@@ -86,9 +87,9 @@ fn doubts_travel_with_the_numbers() {
     assert_eq!(lines, [144, 504, 675, 757, 841]);
     analyze(&out).exits(0);
     let imported = findings(&out);
-    assert_eq!(imported.remarks.iter().filter(|remark| remark.starts_with("Suspicious in")).count(), 4);
+    assert_eq!(remarks(&imported).iter().filter(|remark| remark.starts_with("Suspicious in")).count(), 4);
     assert!(
-        imported.remarks.iter().any(|remark| remark.starts_with("1 row of the imported files")),
+        remarks(&imported).iter().any(|remark| remark.starts_with("1 row of the imported files")),
         "{:#?}",
         imported.remarks
     );
@@ -106,7 +107,7 @@ fn doubts_travel_with_the_numbers() {
         .exits(0);
     let direct = findings(&direct);
     assert_eq!((direct.statistic, &direct.table), (imported.statistic, &imported.table));
-    assert_eq!(direct.remarks.iter().filter(|remark| remark.starts_with("Suspicious in")).count(), 4);
+    assert_eq!(remarks(&direct).iter().filter(|remark| remark.starts_with("Suspicious in")).count(), 4);
 
     let left_out = scratch.path().join("left-out");
     import(&["--leave-out-flagged"], &[&data("epyc-two-nodes-osu.csv")], &left_out).exits(0).says("1174 timings");

@@ -1,11 +1,12 @@
 //! Findings of a run as large as they come, without measuring one.
 
 use collrules_record::findings::{CellFinding, Findings, PointFinding, Verdict};
+use collrules_record::reason::KeepReason;
 use collrules_record::tree::{CollectiveBranch, Leaf, LeafEvidence, LeafGain, RankBranch, Tree};
 use collrules_record::units::{Bytes, Ranks};
 use collrules_record::{Candidate, Cell, Estimate};
 use collrules_rules::hazard::RankRange;
-use collrules_rules::{Choice, Collective, Release, registry};
+use collrules_rules::{Choice, Collective, Release};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -59,7 +60,7 @@ fn cell(cell: Cell, random: &mut ChaCha8Rng) -> CellFinding {
     let winner = points[best].clone();
     let verdict = match winner.gain {
         Some(gain) => Verdict::Replace { candidate: winner.candidate, gain },
-        None => Verdict::Keep { why: "nothing is faster".to_owned() },
+        None => Verdict::Keep { why: KeepReason::NothingTimed },
     };
     let served = winner.candidate.choice().expect("is a choice");
     CellFinding { cell, points, disqualified: Vec::new(), verdict, served, unruled: Candidate::Builtin }
@@ -69,7 +70,7 @@ fn branch(cells: &[CellFinding]) -> CollectiveBranch {
     let collective = cells[0].cell.collective;
     let ranges = cells.chunk_by(|a, b| a.cell.ranks == b.cell.ranks).map(|cells| {
         let ranks = cells[0].cell.ranks;
-        let leaves = cells.chunk_by(|a, b| a.served == b.served).map(|cells| leaf(collective, cells));
+        let leaves = cells.chunk_by(|a, b| a.served == b.served).map(|cells| leaf(cells));
         let first = u64::from(ranks.0);
         let ranks = RankRange { first, end: Some(first + 1) };
         RankBranch { ranks, measured: vec![cells[0].cell.ranks], leaves: leaves.collect() }
@@ -77,7 +78,7 @@ fn branch(cells: &[CellFinding]) -> CollectiveBranch {
     CollectiveBranch { collective, ranges: ranges.collect() }
 }
 
-fn leaf(collective: Collective, cells: &[CellFinding]) -> Leaf {
+fn leaf(cells: &[CellFinding]) -> Leaf {
     let (first, last) = (&cells[0], &cells[cells.len() - 1]);
     let lookup = |cell: &CellFinding| cell.cell.lookup_bytes(Release::V5_0);
     let gain = LeafGain { mean: 1.3, interval: Some((1.2, 1.4)), least: 1.1, most: 1.5 };
@@ -86,7 +87,7 @@ fn leaf(collective: Collective, cells: &[CellFinding]) -> Leaf {
         first: lookup(first),
         end: Some(2 * lookup(last)),
         choice: first.served,
-        name: registry::describe(Release::V5_0, collective, first.served),
+        by: Candidate::from_choice(first.served),
         evidence: Some(LeafEvidence {
             messages,
             cells: cells.len(),
@@ -96,6 +97,6 @@ fn leaf(collective: Collective, cells: &[CellFinding]) -> Leaf {
             q_value: Some(0.001),
             regret: 0.0,
         }),
-        why: "faster for every size by itself".to_owned(),
+        kept: Vec::new(),
     }
 }

@@ -2,6 +2,7 @@
 
 use collrules_record::Manifest;
 use collrules_record::findings::Findings;
+use collrules_report::remarks::remarks;
 
 use crate::support::{Ran, bounded};
 
@@ -34,7 +35,7 @@ fn runs_of_one_system_become_one() {
     }
     assert_eq!(both.cells.len(), 3 * small.cells.len() / 2);
     assert!(
-        !both.remarks.iter().any(|remark| remark.contains("launch") && remark.contains("no timings")),
+        !remarks(&both).iter().any(|remark| remark.contains("launch") && remark.contains("no timings")),
         "{:?}",
         both.remarks
     );

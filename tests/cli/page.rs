@@ -7,6 +7,7 @@ use std::process::Command;
 
 use collrules_record::findings::CellFinding;
 use collrules_record::proof::ShownProof;
+use collrules_record::remark::Remark;
 use collrules_record::units::{Bytes, Seconds};
 use collrules_record::validation::{FORMAT, FailedCell, Outcome, Round, ValidatedCell, Validation, ValidationCriteria};
 use collrules_record::{Candidate, Estimate};
@@ -197,7 +198,7 @@ fn hostile_text_stays_text() {
     let hostile = "<img src=x onerror=alert(1)>\"'&`|";
     let mut findings = findings(&run);
     findings.source = hostile.to_owned();
-    findings.remarks.push(hostile.to_owned());
+    findings.remarks.push(Remark::Preset { name: hostile.to_owned(), value: String::new() });
     findings.cells[0].disqualified.push((Candidate::Builtin, hostile.to_owned()));
     let place = scratch.path().join("findings.json");
     fs::write(&place, serde_json::to_string(&findings).unwrap()).unwrap();
@@ -407,11 +408,7 @@ fn escape_codes_in_names_stay_away_from_terminals_and_files() {
     let run = tuned(scratch.path());
     let mut findings = findings(&run);
     findings.source = "\u{1b}]0;evil\u{7}\u{1b}[2Jx".to_owned();
-    findings.remarks.push("\u{1b}[31mred".to_owned());
-    for leaf in findings.tree.collectives.iter_mut().flat_map(|it| &mut it.ranges).flat_map(|it| &mut it.leaves) {
-        leaf.name = "\u{1b}[1mbold".to_owned();
-        leaf.why = "\u{9b}2J".to_owned();
-    }
+    findings.remarks.push(Remark::Preset { name: "\u{1b}[31mred".to_owned(), value: String::new() });
     let place = scratch.path().join("findings.json");
     fs::write(&place, serde_json::to_string(&findings).unwrap()).unwrap();
     for command in ["tree", "tree --format svg", "report", "report --format md", "report --format html"] {

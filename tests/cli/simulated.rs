@@ -3,6 +3,7 @@
 use collrules_record::conduct::{Conduct, TrialOutcome};
 use collrules_record::findings::{Crossover, Findings, Verdict};
 use collrules_record::units::{Bytes, Ranks};
+use collrules_report::remarks::remarks;
 use collrules_rules::bits::{self, Effect, Keep};
 use collrules_rules::{Choice, Collective, Release};
 use collrules_tuner::{Observations, analyze_under};
@@ -161,7 +162,7 @@ fn reference_algorithms_change_no_rule() {
     let found = findings(&out);
     assert!(!found.table.is_empty());
     assert!(
-        found.remarks.iter().any(|remark| remark.to_lowercase().contains("reference algorithm")),
+        remarks(&found).iter().any(|remark| remark.to_lowercase().contains("reference algorithm")),
         "{:?}",
         found.remarks
     );

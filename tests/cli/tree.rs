@@ -5,6 +5,7 @@ use std::fs;
 use collrules_record::Bytes;
 use collrules_record::findings::Findings;
 use collrules_record::tree::Leaf;
+use collrules_report::remarks::remarks;
 use collrules_rules::Collective;
 use collrules_rules::registry::{self, MixedTypes};
 
@@ -45,7 +46,7 @@ fn crossovers_are_refined_between_the_sizes_of_the_grid() {
         samples.lines().skip(2).filter_map(|line| line.split(',').next()?.parse().ok()).collect();
     assert!(launches.contains(&3) && launches.len().is_multiple_of(3), "{launches:?}");
     assert!(
-        !findings(&fine).remarks.iter().any(|remark| remark.contains("in fewer launches than others")),
+        !remarks(&findings(&fine)).iter().any(|remark| remark.contains("in fewer launches than others")),
         "{:?}",
         findings(&fine).remarks
     );
@@ -73,8 +74,8 @@ fn the_tree_is_shown_as_text_as_json_and_as_a_drawing() {
             assert!(leaf.choice.is_builtin(), "{collective}: {leaf:?} rests on nothing");
             continue;
         };
-        assert!(told.contains(&leaf.name) && told.contains(&leaf.why), "{leaf:?}");
-        assert!(svg.contains(&leaf.name), "{leaf:?}");
+        let name = registry::describe(findings.release, collective, leaf.choice);
+        assert!(told.contains(&name) && svg.contains(&name), "{leaf:?}");
         assert!(evidence.samples > 0);
         if !leaf.choice.is_builtin() {
             ruled += 1;
@@ -117,7 +118,7 @@ fn what_sharing_a_rule_may_cost_and_how_safe_rules_are_are_options() {
     let strict = run("strict", "--safety strict");
     for (collective, leaf) in leaves(&strict).filter(|(_, leaf)| !leaf.choice.is_builtin()) {
         let algorithm = registry::algorithm(strict.release, collective, leaf.choice.algorithm).unwrap();
-        assert_ne!(algorithm.mixed_types, MixedTypes::Fail, "{collective} {}", leaf.name);
+        assert_ne!(algorithm.mixed_types, MixedTypes::Fail, "{collective} {}", leaf.choice);
     }
     let free = run("free", "--assume consistent-arguments");
     assert!(free.tree.gain >= all.tree.gain && free.table.rules() >= all.table.rules());

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use collrules_rules::Release;
-use collrules_rules::words::counted;
 use serde::{Deserialize, Serialize};
 
 use super::collect::{Import, SourceFile};
@@ -12,6 +11,7 @@ use super::finding::{Finding, FindingCode, FindingSeverity};
 use super::imported::Imported;
 use collrules_record::findings::Statistic;
 use collrules_record::manifest::{FORMAT, FormatVersion, IMPORTED, now};
+use collrules_record::remark::Remark;
 use collrules_record::rundir::{self, RunDir, RunDirError};
 use collrules_record::{Candidate, Cell};
 
@@ -93,29 +93,19 @@ pub fn open(run: &RunDir) -> Result<Option<(ImportManifest, ImportReport)>, RunD
     Ok(Some((run.read_json(rundir::MANIFEST, FORMAT)?, run.read_json(rundir::IMPORT, REPORT_FORMAT)?)))
 }
 
-/// Returns the remarks on an import for the findings of an analysis, in whole sentences.
-pub fn remarks(findings: &[Finding]) -> Vec<String> {
-    let mut remarks: Vec<String> = findings
-        .iter()
-        .filter(|finding| is_suspicion(finding.code))
-        .map(|finding| {
-            let line = finding.line.map_or(String::new(), |line| format!(", line {line}"));
-            let what = if finding.left_out { "left out" } else { "kept" };
-            format!("Suspicious in {}{line}: {} ({what}).", finding.file, finding.message)
-        })
-        .collect();
-    let lost: usize = findings
-        .iter()
-        .filter(|finding| {
-            finding.left_out && finding.severity >= FindingSeverity::Warning && !is_suspicion(finding.code)
-        })
-        .map(|finding| finding.timings)
-        .sum();
-    if lost > 0 {
-        let rows = counted(lost, "row");
-        remarks.push(format!("{rows} of the imported files could not be used; import.json names what and why."));
-    }
-    remarks
+/// Returns the remarks on an import for the findings of an analysis.
+pub fn remarks(findings: &[Finding]) -> Vec<Remark> {
+    let suspicious = |finding: &&Finding| is_suspicion(finding.code);
+    let remark = |finding: &Finding| {
+        let Finding { file, line, message, left_out, .. } = finding.clone();
+        Remark::Suspicious { file, line, message, left_out }
+    };
+    let lost = |finding: &&Finding| {
+        finding.left_out && finding.severity >= FindingSeverity::Warning && !is_suspicion(finding.code)
+    };
+    let rows: usize = findings.iter().filter(lost).map(|finding| finding.timings).sum();
+    let lost = (rows > 0).then_some(Remark::LostImports { rows });
+    findings.iter().filter(suspicious).map(remark).chain(lost).collect()
 }
 
 /// The points that were imported although their times are implausible.

@@ -155,6 +155,7 @@ mod tests {
     use super::*;
     use crate::findings::Verdict;
     use crate::placement::Serving;
+    use crate::reason::KeepReason;
 
     /// Conducts of a rule for allreduce on 8 ranks from 8 KiB on.
     fn find_conducts(id: u32, default: Option<Component>) -> Vec<Conduct> {
@@ -169,7 +170,7 @@ mod tests {
             cell: Cell { collective: Collective::Allreduce, ranks: Ranks(8), bytes: Bytes(bytes) },
             points: Vec::new(),
             disqualified: Vec::new(),
-            verdict: Verdict::Keep { why: String::new() },
+            verdict: Verdict::Keep { why: KeepReason::NothingTimed },
             served,
             unruled: Candidate::Builtin,
         };

@@ -14,6 +14,8 @@ use crate::format::FormatVersion;
 use crate::han_rules::HanRules;
 use crate::laid_out::LaidOut;
 use crate::placement::Placement;
+use crate::reason::KeepReason;
+use crate::remark::Remark;
 use crate::settings::Settings;
 use crate::tree::Tree;
 use crate::units::{Bytes, Ranks, Seconds};
@@ -69,8 +71,8 @@ pub struct Findings {
     /// Effect of the rules in programs, rule by rule.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conduct: Vec<Conduct>,
-    /// Remarks for the reader on the data or the rules, in whole sentences.
-    pub remarks: Vec<String>,
+    /// Remarks for the reader on the data or the rules.
+    pub remarks: Vec<Remark>,
 }
 
 /// Meaning of one timing.
@@ -220,8 +222,8 @@ pub enum Verdict {
     },
     /// The builtin stays.
     Keep {
-        /// Reason, in a few words.
-        why: String,
+        /// The reason.
+        why: KeepReason,
     },
 }
 

@@ -16,6 +16,7 @@ use crate::manifest::FormatVersion;
 use crate::mockup::Mockup;
 use crate::plan::Skipped;
 use crate::policy::Assumption;
+use crate::reason::Bar;
 use crate::units::{Bytes, Ranks};
 
 /// The version of `guidelines.json` that this version writes.
@@ -234,8 +235,8 @@ pub enum Cure {
         choice: Choice,
         /// Builtin time over its time.
         gain: f64,
-        /// Reason, in a phrase.
-        why: String,
+        /// The reason.
+        why: Bar,
         /// Guarantee that programs would have to give to make the rule permissible.
         assumption: Option<Assumption>,
     },

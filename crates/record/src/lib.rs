@@ -35,6 +35,8 @@
 //! | [`manifest`] | origin of the numbers of a run |
 //! | [`profile`] | calls of a program, and the record of one of its ranks |
 //! | [`proof`] | results of a proof of the rules |
+//! | [`reason`] | reasons for keeping the default |
+//! | [`remark`] | remarks on the data or the rules |
 //! | [`rundir`] | the run directory: created once, appended to, read back |
 //! | [`benchmark`] | an OSU-style benchmark and its lines |
 //! | [`mod@digest`] | SHA-256 digests of files |
@@ -95,6 +97,8 @@ pub mod policy;
 pub mod profile;
 pub mod proof;
 pub mod question;
+pub mod reason;
+pub mod remark;
 pub mod rundir;
 pub mod sample;
 pub mod settings;

@@ -4,7 +4,9 @@ use collrules_rules::hazard::RankRange;
 use collrules_rules::{Choice, Collective};
 use serde::{Deserialize, Serialize};
 
+use crate::candidate::Candidate;
 use crate::policy::{Assumption, Policy};
+use crate::reason::KeepReason;
 use crate::units::{Bytes, Ranks};
 
 /// Choices of the rules, with their evidence.
@@ -62,12 +64,13 @@ pub struct Leaf {
     pub end: Option<u64>,
     /// The choice.
     pub choice: Choice,
-    /// The choice in words.
-    pub name: String,
+    /// The candidate that carries out the calls.
+    pub by: Candidate,
     /// Evidence for the choice; none if nothing was measured.
     pub evidence: Option<LeafEvidence>,
-    /// Reason for this choice, in a few words.
-    pub why: String,
+    /// Reasons of the measured cells to keep the builtin, if they do, with the number of cells.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kept: Vec<(KeepReason, usize)>,
 }
 
 /// Evidence for the choice of a leaf.

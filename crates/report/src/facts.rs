@@ -316,6 +316,7 @@ pub(crate) fn provenance(manifest: &Manifest) -> Vec<(String, String)> {
 mod tests {
     use collrules_record::Cell;
     use collrules_record::findings::Verdict;
+    use collrules_record::reason::KeepReason;
     use collrules_record::units::Bytes;
 
     use super::*;
@@ -327,7 +328,7 @@ mod tests {
             cell: Cell { collective: Collective::Bcast, ranks: Ranks(4), bytes: Bytes(bytes) },
             points: Vec::new(),
             disqualified: why(text),
-            verdict: Verdict::Keep { why: String::new() },
+            verdict: Verdict::Keep { why: KeepReason::NothingTimed },
             served: Choice::BUILTIN,
             unruled: Candidate::Builtin,
         };

@@ -5,6 +5,7 @@
 //! | [`summary`] | summary of the findings: ranges of sizes that use the same candidate, and gains per collective |
 //! | `gains` | speedup of each size with the rules, as every format shows it |
 //! | `reasons` | reasons for the choice in each cell |
+//! | [`remarks`] | remarks on the data or the rules |
 //! | `facts`, `cells` | facts that every format has, in words |
 //! | `conduct` | outcomes of rules in programs |
 //! | [`terminal`] | aligned tables for a terminal |
@@ -48,7 +49,8 @@ pub mod page;
 pub mod plain;
 mod plot;
 pub mod profile;
-mod reasons;
+pub mod reasons;
+pub mod remarks;
 pub mod settings;
 pub mod status;
 pub mod study;

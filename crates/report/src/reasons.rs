@@ -1,11 +1,15 @@
-//! Reasons for the choice in a cell: the verdict of its own timings, and the reason if the rules choose something else.
+//! Reasons for the choice in a cell: the verdict of its own timings, and the reason if the rules choose something else;
+//! reasons for keeping the default.
 
 use std::cmp::Reverse;
 
 use collrules_record::Candidate;
-use collrules_record::findings::{CellFinding, Findings, Verdict};
+use collrules_record::findings::{CellFinding, Findings, Stalling, Verdict};
+use collrules_record::policy::Assumption;
+use collrules_record::reason::{Bar, KeepReason, Shortfall};
 
 use crate::facts::candidate_name;
+use crate::words::percent;
 
 /// Returns the candidate that wins by the cell's own timings.
 pub(crate) fn winner(cell: &CellFinding) -> Candidate {
@@ -24,7 +28,7 @@ pub(crate) fn overruled(cell: &CellFinding) -> bool {
 pub(crate) fn reason(findings: &Findings, cell: &CellFinding) -> String {
     let policy = findings.tree.policy.assumptions;
     match &cell.verdict {
-        Verdict::Keep { why } if !overruled(cell) => why.clone(),
+        Verdict::Keep { why } if !overruled(cell) => describe_kept(findings, why),
         Verdict::Replace { .. } if !overruled(cell) => "it won at this size".to_owned(),
         Verdict::Keep { .. } if cell.served.is_builtin() => {
             "the rules need settings that switch off the component that usually runs it".to_owned()
@@ -41,7 +45,7 @@ pub(crate) fn verdict(findings: &Findings, cell: &CellFinding) -> String {
     let name = |candidate| candidate_name(findings, cell.cell.collective, candidate);
     let own = match &cell.verdict {
         Verdict::Replace { candidate, .. } => name(*candidate),
-        Verdict::Keep { why } => format!("default: {why}"),
+        Verdict::Keep { why } => format!("default: {}", describe_kept(findings, why)),
     };
     if !overruled(cell) {
         return own;
@@ -72,6 +76,69 @@ pub(crate) fn reasons(findings: &Findings, cells: &[CellFinding]) -> Vec<Because
     all
 }
 
+/// The reason for keeping the default, in a few words.
+pub fn describe_kept(findings: &Findings, why: &KeepReason) -> String {
+    let criteria = findings.criteria;
+    let words = match why {
+        KeepReason::DefaultFailed => "the default itself failed",
+        KeepReason::DefaultNotTimed => "the default was not timed",
+        KeepReason::NothingTimed => "no algorithm was timed",
+        KeepReason::NotConfirmed => "validation did not confirm the gain",
+        KeepReason::OtherComponent(component) => return format!("{component} runs it"),
+        KeepReason::SharedRule => "another algorithm is faster here, but this size shares a rule with others",
+        KeepReason::Nearest(shortfall) => match shortfall {
+            Shortfall::NoGain => "no algorithm was timed side by side with the default",
+            Shortfall::NotFaster => "no algorithm is faster",
+            Shortfall::SmallGain => return format!("faster by less than {}", percent(criteria.min_gain)),
+            Shortfall::Unresolved => "faster by less than the clock resolves",
+            Shortfall::NotTimedInEveryLaunch => "not timed in every launch",
+            Shortfall::FewVisits => "timed in fewer than 6 visits",
+            Shortfall::Doubtful => {
+                let gain = percent(criteria.untested_gain);
+                return format!("faster by less than {gain} together with neighbouring sizes");
+            }
+            Shortfall::NotSignificant => "not significant",
+            Shortfall::NotInEveryLaunch => "not faster in every launch",
+            Shortfall::Stalls(stalls) => return format!("the faster algorithm stalls: {}", describe_stalls(stalls)),
+            Shortfall::Risk(on) => return format!("the faster algorithm may be slower on {on}"),
+            Shortfall::Barred(bar) => {
+                return format!("the faster algorithm must not be chosen: {}", describe_bar(bar));
+            }
+        },
+    };
+    words.to_owned()
+}
+
+/// The reason why a candidate must not be chosen, in a clause.
+pub(crate) fn describe_bar(bar: &Bar) -> String {
+    let words = match bar {
+        Bar::Failed => "it failed at another message size",
+        Bar::Alone => "communicators of one process never reach coll/tuned",
+        Bar::Unknown(unknown) => return unknown.to_string(),
+        Bar::Lacking(Assumption::CommutativeOps) => {
+            "it gives wrong results for operations that do not commute, and a rule applies to these too"
+        }
+        Bar::Lacking(Assumption::OtherBits) => "sums may have other bits than --keep-bits permits",
+        Bar::Lacking(Assumption::UniformDatatypes | Assumption::ConsistentArguments) => {
+            "it gives wrong data or hangs if ranks describe the same data with different datatypes"
+        }
+        Bar::Ranks(ranks) => return format!("it is invalid on {ranks} ranks"),
+        Bar::Slower(on) => return format!("it is slower on {on}"),
+        // A complete sentence, used here as the end of another.
+        Bar::Hazard(hazard) => return hazard.to_string().trim_end_matches('.').to_owned(),
+    };
+    words.to_owned()
+}
+
+/// Describes the effect of rare slow calls.
+pub(crate) fn describe_stalls(stalls: &Stalling) -> String {
+    let Stalling { beyond, slow, calls, builtin_slow, builtin_calls, mean_ratio } = stalls;
+    format!(
+        "{slow} of {calls} calls take more than {beyond}, against {builtin_slow} of {builtin_calls} of the default, so \
+         its mean is {mean_ratio:.2} times as long"
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use collrules_record::units::{Bytes, Ranks};
@@ -87,9 +154,8 @@ mod tests {
             cell: Cell { collective, ranks: Ranks(4), bytes: Bytes(8) },
             points: Vec::new(),
             disqualified: Vec::new(),
-            verdict: won.map_or(Verdict::Keep { why: "not significant".to_owned() }, |id| Verdict::Replace {
-                candidate: candidate(id),
-                gain,
+            verdict: won.map_or(Verdict::Keep { why: KeepReason::Nearest(Shortfall::NotSignificant) }, |id| {
+                Verdict::Replace { candidate: candidate(id), gain }
             }),
             served: if served == 0 { Choice::BUILTIN } else { Choice::plain(served) },
             unruled: Candidate::Builtin,

@@ -211,6 +211,7 @@ fn paragraph(findings: &Findings, cells: &[CellFinding]) -> String {
 #[cfg(test)]
 mod tests {
     use collrules_record::findings::{PointFinding, Verdict};
+    use collrules_record::reason::{KeepReason, Shortfall};
     use collrules_record::{Cell, Estimate};
     use collrules_rules::Release;
 
@@ -235,7 +236,7 @@ mod tests {
                 stalls: None,
             }],
             disqualified: Vec::new(),
-            verdict: Verdict::Keep { why: "not significant".to_owned() },
+            verdict: Verdict::Keep { why: KeepReason::Nearest(Shortfall::NotSignificant) },
             served: choice,
             unruled: Candidate::Builtin,
         };

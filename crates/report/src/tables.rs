@@ -11,6 +11,7 @@ use crate::Context;
 use crate::facts::{self, candidate_name};
 use crate::plain;
 use crate::reasons::{verdict, winner};
+use crate::remarks::remarks;
 use crate::summary::{Expectation, expectations};
 
 /// The version of both formats that this version writes.
@@ -118,7 +119,7 @@ struct Report<'a> {
     expectations: Vec<ExpectedGain>,
     switch_on: &'a [String],
     shown: &'a [String],
-    remarks: &'a [String],
+    remarks: Vec<String>,
     assumptions: Vec<String>,
     points: Vec<PointRecord>,
     crossovers: &'a [collrules_record::findings::Crossover],
@@ -195,7 +196,7 @@ pub fn json(findings: &Findings, context: &Context<'_>) -> serde_json::Result<St
         expectations: expectations(findings).iter().map(ExpectedGain::from).collect(),
         switch_on: &context.switch_on,
         shown: &context.proof,
-        remarks: &findings.remarks,
+        remarks: remarks(findings),
         assumptions: facts::assumptions(findings),
         points: rows(findings),
         crossovers: &findings.crossovers,

@@ -14,7 +14,7 @@ use crate::table::{RuleTable, SizeSteps};
 use crate::units::Ranks;
 
 /// Communicator sizes `first..end`; open above if there is no end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct RankRange {
     /// The smallest size.
     pub first: u64,
@@ -42,7 +42,7 @@ impl fmt::Display for RankRange {
 }
 
 /// Reason why a table would break programs or corrupt their data.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, thiserror::Error)]
 pub enum Hazard {
     /// A two-process algorithm for other communicator sizes.
     #[error(

@@ -2,7 +2,6 @@
 
 use collrules_record::policy::{Assumption, Assumptions};
 use collrules_record::tree::Alternative;
-use collrules_rules::words::counted;
 
 use crate::build::{TableBuild, build};
 use crate::table::EncodingTerms;
@@ -36,32 +35,4 @@ fn with(
         gain: mean_gain(&judged, &other, &terms),
         cells: changed,
     })
-}
-
-/// Describes the gain of an alternative in a whole sentence.
-pub(crate) fn sentence(other: &Alternative, gain: f64) -> String {
-    let promise = match other.assumption {
-        Assumption::CommutativeOps => Some(("--assume commutative-ops", "reduction operations commute")),
-        Assumption::ConsistentArguments => Some((
-            "--assume consistent-arguments",
-            "all ranks pass the same counts and datatypes to scatter and gather",
-        )),
-        Assumption::OtherBits => None,
-        Assumption::UniformDatatypes => {
-            Some(("--safety standard", "all ranks describe the same data with the same datatypes"))
-        }
-    };
-    let (sizes, rules) = (counted(other.cells, "size"), counted(other.rules, "rule"));
-    let [with, without] = [other.gain, gain].map(|gain| format!("{gain:.3}x"));
-    let gain = if with == without {
-        format!("{with} in geometric mean over all sizes, as without it")
-    } else {
-        format!("{with} instead of {without} in geometric mean over all sizes")
-    };
-    match promise {
-        Some((option, what)) => {
-            format!("If {what} in all programs, {option} would change the choice for {sizes} ({rules} in all): {gain}.")
-        }
-        None => format!("Without --keep-bits, the choice would change for {sizes} ({rules} in all): {gain}."),
-    }
 }

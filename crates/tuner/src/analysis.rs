@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 
 use collrules_record::findings::{CellFinding, Criteria, FORMAT, Findings};
+use collrules_record::remark::Remark;
 use collrules_record::settings::Settings;
 use collrules_record::{Candidate, Placement, Policy};
 use collrules_rules::{Release, bits, hazard};
 
-use crate::alternatives::{alternatives, sentence};
+use crate::alternatives::alternatives;
 use crate::build::build;
 use crate::error::TunerError;
 use crate::layouts::{LayoutVerdicts, describe_layouts, together};
@@ -94,19 +95,13 @@ pub(crate) fn analyze_in(
     tree.alternatives = if terms.layouts.is_empty() { alternatives(&cells, &built, terms) } else { Vec::new() };
     let mut remarks = remarks(&cells, &built, statistic, observations.left_out(), release, criteria);
     remarks.splice(0..0, short);
-    remarks.extend(tree.alternatives.iter().map(|other| sentence(other, tree.gain)));
+    remarks.extend(tree.alternatives.iter().copied().map(Remark::Alternative));
     let reduces = cells.iter().any(|cell| cell.cell.collective.reduces());
     if policy.assumptions.keep_bits.is_some() && reduces && !bits::is_known(release) {
-        remarks.push(format!(
-            "The order in which Open MPI {release} adds up is not known (it is for 4.1 and 5.0), so --keep-bits leaves \
-             reductions without rules of coll/tuned."
-        ));
+        remarks.push(Remark::UnknownBits);
     }
     let laid_out = describe_layouts(&layouts, |cell| built.served(release, cell));
-    if lacking > 0 {
-        let sizes = if lacking == 1 { "1 size is".to_owned() } else { format!("{lacking} sizes are") };
-        remarks.push(format!("{sizes} left out: a layout that has communicators of this size was not measured there."));
-    }
+    remarks.extend((lacking > 0).then_some(Remark::NotInAllLayouts { sizes: lacking }));
     let finding = |cell: JudgedCell| {
         let served = built.served(release, &cell);
         CellFinding {

@@ -1,34 +1,14 @@
 //! Candidates that must not be chosen, however fast they are.
 
 use std::collections::BTreeSet;
-use std::fmt;
 
-use collrules_record::policy::{Assumption, Assumptions};
-use collrules_record::{Arrangement, Candidate, Ranks};
-use collrules_rules::hazard::{self, Hazard};
-use collrules_rules::registry::{self, UnknownAlgorithm};
+use collrules_record::policy::Assumptions;
+use collrules_record::reason::Bar;
+use collrules_record::{Candidate, Ranks};
 use collrules_rules::steps::Steps;
 use collrules_rules::table::all_builtin;
 use collrules_rules::{Collective, Release, RuleTable};
-
-/// Reason why a candidate must not be chosen for a collective and a communicator size.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Bar {
-    /// It failed at some message size on this number of ranks.
-    Failed,
-    /// Communicators of one process never reach `coll/tuned`.
-    Alone,
-    /// The release does not have it.
-    Unknown(UnknownAlgorithm),
-    /// It is wrong for programs that violate this assumption, which is not made.
-    Lacking(Assumption),
-    /// It is an error on this number of ranks.
-    Ranks(Ranks),
-    /// A rule for it would break programs.
-    Hazard(Hazard),
-    /// It is slower than the builtin in one of the layouts that share the rules.
-    Slower(Arrangement),
-}
+use collrules_rules::{hazard, registry};
 
 /// Returns the reason why a candidate must not be chosen for a collective on this number of ranks, if there is one.
 ///
@@ -65,25 +45,4 @@ pub(crate) fn bar(
     let mut alone = RuleTable::new();
     alone.set(collective, blocks);
     hazard::check(&alone).into_iter().find(|hazard| !assumptions.accept(hazard)).map(Bar::Hazard)
-}
-
-impl fmt::Display for Bar {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Failed => f.write_str("it failed at another message size"),
-            Self::Alone => f.write_str("communicators of one process never reach coll/tuned"),
-            Self::Unknown(unknown) => unknown.fmt(f),
-            Self::Lacking(Assumption::CommutativeOps) => f.write_str(
-                "it gives wrong results for operations that do not commute, and a rule applies to these too",
-            ),
-            Self::Lacking(Assumption::OtherBits) => f.write_str("sums may have other bits than --keep-bits permits"),
-            Self::Lacking(Assumption::UniformDatatypes | Assumption::ConsistentArguments) => {
-                f.write_str("it gives wrong data or hangs if ranks describe the same data with different datatypes")
-            }
-            Self::Ranks(ranks) => write!(f, "it is invalid on {ranks} ranks"),
-            Self::Slower(on) => write!(f, "it is slower on {on}"),
-            // A complete sentence, used here as the end of another.
-            Self::Hazard(hazard) => f.write_str(hazard.to_string().trim_end_matches('.')),
-        }
-    }
 }

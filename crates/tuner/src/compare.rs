@@ -266,6 +266,8 @@ fn worth(before: Run<'_>, after: Run<'_>, cell: &CellFinding) -> Option<OldRules
 
 #[cfg(test)]
 mod tests {
+    use collrules_record::reason::KeepReason;
+
     use super::*;
 
     /// R: `t.test(c(1, 2, 3), c(2, 3, 4), var.equal = TRUE)` gives t = -1.2247, df = 4, p = 0.2879, and an interval from
@@ -289,7 +291,7 @@ mod tests {
                 cell: Cell { collective: Collective::Bcast, ranks: Ranks(2), bytes: Bytes(1) },
                 points: vec![point],
                 disqualified: Vec::new(),
-                verdict: Verdict::Keep { why: String::new() },
+                verdict: Verdict::Keep { why: KeepReason::NothingTimed },
                 served: collrules_rules::Choice::BUILTIN,
                 unruled: Candidate::Builtin,
             }

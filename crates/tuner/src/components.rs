@@ -14,14 +14,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use collrules_record::competitor::{Competitor, ComponentSwitch};
 use collrules_record::estimate::geometric_mean;
 use collrules_record::findings::{CellFinding, Criteria, Findings, Verdict};
+use collrules_record::reason::KeepReason;
+use collrules_record::remark::{Remark, StayReason};
 use collrules_record::validation::RevertedRange;
 use collrules_record::{Candidate, Cell, Component, Placement, Policy, Ranks};
-use collrules_rules::words::counted;
 use collrules_rules::{Choice, Collective, Release};
 
 use crate::analysis::analyze_in;
+use crate::common::Block;
 use crate::error::TunerError;
-use crate::handed;
 use crate::layouts::Laid;
 use crate::table::EncodingTerms;
 use crate::view::{Displaced, View, displaced};
@@ -56,7 +57,7 @@ pub fn analyze_among(
     let displaced = displaced(placement, release);
     let mut today = analyze(&View::default())?;
     today.placement = placement.clone();
-    today.remarks.extend(handed::remarks(&today, &handable));
+    today.remarks.extend(handled_by_han(&today, &handable));
     if displaced.is_empty() {
         return Ok((today, BTreeSet::new()));
     }
@@ -67,7 +68,7 @@ pub fn analyze_among(
     let bound = bound(placement, &displaced);
     let in_the_way = |one: &ComponentGain| {
         let others = judged.iter().filter(|other| bound(one.collective, other.collective) && !other.bears());
-        others.map(|other| other.collective.name()).collect::<Vec<_>>()
+        others.map(|other| other.collective).collect::<Vec<_>>()
     };
     // Collectives that one setting moves must be faster together.
     let pays = |one: &ComponentGain| {
@@ -103,12 +104,12 @@ pub fn analyze_among(
         if freed.contains(&cell.cell.collective) {
             cell.unruled = Candidate::Component(Component::TUNED);
         } else {
-            cell.verdict = Verdict::Keep { why: format!("{component} runs it") };
+            cell.verdict = Verdict::Keep { why: KeepReason::OtherComponent(*component) };
         }
     }
     findings
         .remarks
-        .extend(judged.iter().map(|judged| judged.remark(freed.contains(&judged.collective), &in_the_way(judged))));
+        .extend(judged.iter().map(|judged| judged.remark(freed.contains(&judged.collective), in_the_way(judged))));
     Ok((findings, freed))
 }
 
@@ -192,49 +193,41 @@ impl ComponentGain {
         geometric_mean(self.gains.iter().copied()).unwrap_or(1.0)
     }
 
-    /// Describes the decision on the collective and its reason: moved to `coll/tuned` or not, and the other collectives
-    /// that the setting would move.
-    fn remark(&self, freed: bool, in_the_way: &[&str]) -> String {
-        let Self { collective, component, .. } = self;
-        let sizes: Vec<String> = self.ranks.iter().map(ToString::to_string).collect();
-        let served = format!("On {} ranks, Open MPI's component {component} runs {collective}", sizes.join(", "));
-        let (measured, slower) = (counted(self.gains.len(), "size"), self.slower());
-        if freed {
-            let others = match Competitor::from_component(*component).switch {
-                ComponentSwitch::Whole => format!(
-                    " The setting is {component}'s priority, so {component} loses all its other collectives as well; \
-                     those that were not measured may get slower.",
-                ),
-                _ => String::new(),
-            };
-            return format!(
-                "{served}, and gains are relative to {component}. The settings of this tuning delegate {collective} to \
-                 coll/tuned, which gains {:.2}x in geometric mean over {measured}. They apply to all communicators on \
-                 which {component} would run it, measured or not. Calls without a rule use coll/tuned's default \
-                 there.{others}",
-                self.mean(),
-            );
-        }
-        let why = if self.unknown > 0 {
-            format!("it is unknown how fast coll/tuned is for {}", counted(self.unknown, "size"))
-        } else if slower > 0 {
-            let least = self.gains.iter().copied().fold(f64::INFINITY, f64::min);
-            format!(
-                "coll/tuned with the rules found would be slower for {slower} of {measured}, by up to {:.2}x ({:.2}x \
-                 in geometric mean over all), and {component} cannot keep single sizes",
-                1.0 / least,
-                self.mean(),
-            )
-        } else if !in_the_way.is_empty() {
-            format!(
-                "{component} can only be switched off for all its collectives together, and {} may get slower",
-                in_the_way.join(", "),
-            )
-        } else {
-            format!("the measurements do not show that coll/tuned is faster ({:.2}x in geometric mean)", self.mean())
+    /// The decision on the collective: moved to `coll/tuned` or not, and the other collectives that the setting would
+    /// move.
+    fn remark(&self, freed: bool, in_the_way: Vec<Collective>) -> Remark {
+        let least = self.gains.iter().copied().fold(f64::INFINITY, f64::min);
+        let stays = match self.slower() {
+            _ if freed => None,
+            _ if self.unknown > 0 => Some(StayReason::Unknown { sizes: self.unknown }),
+            sizes @ 1.. => Some(StayReason::Slower { sizes, most: 1.0 / least }),
+            0 if !in_the_way.is_empty() => Some(StayReason::Bound { collectives: in_the_way }),
+            0 => Some(StayReason::NotShown),
         };
-        format!("{served}. It stays in use: {why}.")
+        Remark::OtherComponent {
+            collective: self.collective,
+            component: self.component,
+            ranks: self.ranks.iter().copied().collect(),
+            sizes: self.gains.len(),
+            gain: self.mean(),
+            stays,
+        }
     }
+}
+
+/// The collectives that HAN handles, and the communicator sizes for which it has rules.
+fn handled_by_han(findings: &Findings, handable: &BTreeSet<Block>) -> Vec<Remark> {
+    let mut remarks: Vec<Remark> = Vec::new();
+    let blocks: Vec<&Block> = handable.iter().collect();
+    for blocks in blocks.chunk_by(|a, b| a.0 == b.0) {
+        let ranks = blocks.iter().map(|block| block.1).collect();
+        remarks.push(Remark::Han { collective: blocks[0].0, ranks });
+    }
+    let touched = handable.iter().filter(|block| findings.han.touches(block.0, block.1)).map(|block| block.1);
+    let ranks: BTreeSet<Ranks> = touched.collect();
+    let elsewhere = Remark::HanElsewhere { ranks: ranks.into_iter().collect() };
+    remarks.extend((!findings.han.is_empty()).then_some(elsewhere));
+    remarks
 }
 
 #[cfg(test)]
@@ -259,7 +252,12 @@ mod tests {
         for (gains, unknown) in [(&[1.5, 0.9][..], 0), (&[1.5, 1.5], 1)] {
             assert!(!judged(gains, 1, unknown).bears(), "{gains:?} {unknown}");
         }
-        assert!(judged(&[1.5, 0.5], 1, 0).remark(false, &[]).contains("slower for 1 of 2 sizes, by up to 2.00x"));
-        assert!(judged(&[1.5], 1, 0).remark(false, &["reduce"]).contains("and reduce may get slower"));
+        let stays = |judged: ComponentGain, others| match judged.remark(false, others) {
+            Remark::OtherComponent { stays, .. } => stays,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(stays(judged(&[1.5, 0.5], 1, 0), Vec::new()), Some(StayReason::Slower { sizes: 1, most: 2.0 }));
+        let collectives = vec![Collective::Reduce];
+        assert_eq!(stays(judged(&[1.5], 1, 0), collectives.clone()), Some(StayReason::Bound { collectives }));
     }
 }

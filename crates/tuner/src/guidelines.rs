@@ -13,11 +13,11 @@ use collrules_record::guidelines::{
     Change, Changed, Checked, CheckedCell, Cure, Doubt, FORMAT, FewLaunches, MockupFinding, Undecided, Violation,
 };
 use collrules_record::policy::{Assumption, Assumptions, Policy};
+use collrules_record::reason::{Bar, Shortfall};
 use collrules_record::{Candidate, Cell, Estimate, Mockup, Placement};
 use collrules_rules::Release;
 
 use crate::analysis::check as check_criteria;
-use crate::bars::Bar;
 use crate::build::{TableBuild, build};
 use crate::cells::{CellTimings, PointTimings};
 use crate::error::TunerError;
@@ -25,7 +25,7 @@ use crate::evidence::{Evidence, LEAST_VISITS, weigh};
 use crate::launches::widen;
 use crate::observations::Observations;
 use crate::table;
-use crate::verdict::{JudgedCell, JudgedPoint, Shortfall, judge};
+use crate::verdict::{JudgedCell, JudgedPoint, judge};
 use crate::view::{Competitors, View};
 use crate::weights::Weights;
 
@@ -297,8 +297,7 @@ fn cure(cell: &JudgedCell, worth: f64, criteria: Criteria) -> Cure {
     if let Some((point, choice)) = barred.and_then(|point| Some((point, point.finding.candidate.choice()?)))
         && let Some(Shortfall::Barred(bar)) = &point.shortfall
     {
-        let why = bar.to_string();
-        return Cure::Barred { choice, gain: gain(point), why, assumption: permitting(bar) };
+        return Cure::Barred { choice, gain: gain(point), why: bar.clone(), assumption: permitting(bar) };
     }
     let component =
         best(&|point| matches!(point.finding.candidate, Candidate::Component(_)) && point.shortfall.is_none());

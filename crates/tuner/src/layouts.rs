@@ -10,14 +10,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use collrules_record::estimate::{Estimate, ratio};
 use collrules_record::findings::{Criteria, PointFinding, Verdict};
 use collrules_record::laid_out::{CellInLayout, LaidOut};
+use collrules_record::reason::{Bar, KeepReason, Shortfall};
 use collrules_record::{Arrangement, Candidate, Cell, Component, Nodes, Placement, Policy, Ranks, Serving};
 use collrules_rules::Collective;
 
-use crate::bars::Bar;
 use crate::evidence::Basis;
 use crate::observations::Observations;
 use crate::statistics::Score;
-use crate::verdict::{JudgedCell, JudgedPoint, Shortfall, decide, is_harmless};
+use crate::verdict::{JudgedCell, JudgedPoint, decide, is_harmless};
 
 /// Offset between the launch numbers of two layouts, larger than any number of launches.
 const LAUNCHES: u32 = 1 << 20;
@@ -126,7 +126,7 @@ fn of_views(views: &[LayoutView<'_>], criteria: Criteria, policy: Policy) -> Jud
         cell: views[0].cell.cell,
         points,
         disqualified: disqualified.into_iter().collect(),
-        verdict: Verdict::Keep { why: String::new() },
+        verdict: Verdict::Keep { why: KeepReason::NothingTimed },
     }
 }
 

@@ -6,12 +6,12 @@
 
 use std::collections::BTreeMap;
 
-use collrules_program::{Primitive, Reference};
+use collrules_program::Reference;
 use collrules_record::estimate::median;
 use collrules_record::findings::Criteria;
+use collrules_record::remark::Remark;
 use collrules_record::{Candidate, Cell, Estimate};
 use collrules_rules::Collective;
-use collrules_rules::words::counted;
 
 use crate::cells::{CellTimings, PointTimings};
 use crate::error::TunerError;
@@ -29,8 +29,8 @@ struct ReferenceGain {
     p_value: f64,
 }
 
-/// Describes in whole sentences how the reference algorithms compare with the library; empty if none was timed.
-pub fn describe_reference_gains(observations: &Observations, criteria: Criteria) -> Result<Vec<String>, TunerError> {
+/// Compares the reference algorithms with the library; empty if none was timed.
+pub fn reference_gains(observations: &Observations, criteria: Criteria) -> Result<Vec<Remark>, TunerError> {
     let cells = observations.cells_with_references()?;
     let gains: Vec<ReferenceGain> = cells.iter().flat_map(|cell| gains(cell, criteria)).collect();
     if gains.is_empty() {
@@ -46,14 +46,14 @@ pub fn describe_reference_gains(observations: &Observations, criteria: Criteria)
         }
     }
     if ahead.is_empty() {
-        return Ok(vec![
-            "No reference algorithm is shown to be faster than the best measured algorithm of coll/tuned.".to_owned(),
-        ]);
+        return Ok(vec![Remark::NoReferenceFaster]);
     }
-    Ok(ahead
-        .into_iter()
-        .filter_map(|((collective, reference), gains)| describe_reference(collective, reference, &gains))
-        .collect())
+    let of_reference = |((_, reference), gains): ((Collective, Reference), Vec<&ReferenceGain>)| {
+        let most = gains.iter().max_by(|a, b| a.gain.point.total_cmp(&b.gain.point))?;
+        let reference = Candidate::Reference(reference);
+        Some(Remark::ReferenceFaster { cell: most.cell, reference, sizes: gains.len(), gain: most.gain })
+    };
+    Ok(ahead.into_iter().filter_map(of_reference).collect())
 }
 
 /// The reference algorithms of a cell.
@@ -83,23 +83,4 @@ fn gains(cell: &CellTimings, criteria: Criteria) -> Vec<ReferenceGain> {
         })
     };
     cell.series.iter().filter_map(one).collect()
-}
-
-fn describe_reference(collective: Collective, reference: Reference, gains: &[&ReferenceGain]) -> Option<String> {
-    let most = gains.iter().max_by(|a, b| a.gain.point.total_cmp(&b.gain.point))?;
-    let parts: Vec<String> = reference.primitives(collective)?.iter().map(Primitive::to_string).collect();
-    let ends = match (most.gain.low, most.gain.high) {
-        (Some(low), Some(high)) => format!(" ({low:.2} to {high:.2})"),
-        _ => String::new(),
-    };
-    let sizes = counted(gains.len(), "size");
-    Some(format!(
-        "{}, made of {}, is faster than all measured algorithms of coll/tuned for {sizes} of {collective}. The largest \
-         gain is for {}: the library's best takes {:.2} times as long{ends}. No rule can choose it, because Open MPI \
-         does not have it.",
-        Candidate::Reference(reference),
-        parts.join(" and "),
-        most.cell,
-        most.gain.point,
-    ))
 }

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 
 use collrules_record::findings::Verdict;
 use collrules_record::policy::Assumptions;
+use collrules_record::reason::KeepReason;
 use collrules_record::validation::{Outcome, RevertedRange, Round, ValidatedCell, ValidationCriteria};
 use collrules_record::{Candidate, Cell, HanRule, HanRules, Ranks};
 use collrules_rules::hazard::RankRange;
@@ -32,7 +33,7 @@ pub(crate) fn keep_reverted(cells: &mut [JudgedCell], release: Release, reverted
     for cell in cells.iter_mut().filter(|cell| cell.wanted() != Candidate::Builtin) {
         let at = cell.cell.lookup_bytes(release);
         if reverted.iter().any(|range| covers(range, cell.cell.collective, cell.cell.ranks, at)) {
-            cell.verdict = Verdict::Keep { why: "validation did not confirm the gain".to_owned() };
+            cell.verdict = Verdict::Keep { why: KeepReason::NotConfirmed };
         }
     }
 }

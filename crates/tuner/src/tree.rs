@@ -1,15 +1,12 @@
 //! The rule table with the evidence for each of its leaves.
 
-use std::collections::BTreeMap;
-
 use collrules_record::findings::Verdict;
-use collrules_record::policy::Between;
+use collrules_record::reason::KeepReason;
 use collrules_record::tree::{CollectiveBranch, Leaf, LeafEvidence, LeafGain, RankBranch, RankChange, Tree};
 use collrules_record::{Candidate, Ranks};
+use collrules_rules::Collective;
 use collrules_rules::hazard::RankRange;
-use collrules_rules::registry::describe;
 use collrules_rules::steps::within;
-use collrules_rules::{Collective, Release};
 
 use crate::build::TableBuild;
 use crate::table::{EncodingTerms, Sizes, gain};
@@ -72,23 +69,14 @@ fn branch(cells: &[JudgedCell], built: &TableBuild, terms: &EncodingTerms<'_>) -
                 first: start,
                 end: stop,
                 choice: candidate.served(),
-                name: name(terms.release, collective, *candidate),
+                by: *candidate,
                 evidence: evidence(&own, *candidate, built, terms),
-                why: why(&own, *candidate, &measured, terms.policy.between),
+                kept: if *candidate == Candidate::Builtin { kept(&own) } else { Vec::new() },
             }
         };
         RankBranch { ranks: RankRange { first, end }, leaves: sizes.iter().map(leaf).collect(), measured }
     };
     CollectiveBranch { collective, ranges: steps.iter().map(range).collect() }
-}
-
-/// Names the algorithm or component of a leaf, in words.
-fn name(release: Release, collective: Collective, candidate: Candidate) -> String {
-    match candidate {
-        Candidate::Component(component) => format!("coll/{component} with its default"),
-        Candidate::Han(choice) => format!("coll/han, {choice}"),
-        candidate => describe(release, collective, candidate.served()),
-    }
 }
 
 fn evidence(
@@ -141,47 +129,20 @@ fn is_proven(cell: &JudgedCell, candidate: Candidate) -> bool {
     cell.judged(candidate).is_some_and(|point| point.shortfall.is_none())
 }
 
-fn why(cells: &[&JudgedCell], candidate: Candidate, measured: &[Ranks], between: Between) -> String {
-    if cells.is_empty() {
-        return match (candidate == Candidate::Builtin, measured.is_empty(), between) {
-            (true, false, _) => "message sizes that were not measured keep the default",
-            (true, true, _) => "communicator sizes that were not measured keep the default",
-            (false, true, Between::Agree) => "both measured neighbours agree on it",
-            (false, true, Between::Lower) => "as on the next smaller measured communicator",
-            (false, ..) => "between measured sizes that share it",
-        }
-        .to_owned();
-    }
-    if candidate == Candidate::Builtin {
-        return why_builtin(cells);
-    }
-    let proven = cells.iter().filter(|cell| is_proven(cell, candidate)).count();
-    let tested = cells.iter().any(|cell| cell.point(candidate).is_some_and(|it| it.q_value.is_some()));
-    let faster = if tested { "shown to be faster" } else { "faster by the gain that is required without a test" };
-    match cells.len() - proven {
-        0 if proven == 1 => faster.to_owned(),
-        0 => format!("{faster} for every size"),
-        others if proven == 0 => format!("{faster} over all {others} sizes together, and slower for none"),
-        others => format!("{faster} for {proven} of {} sizes, and slower for none", others + proven),
-    }
-}
-
-/// The reasons of the cells, the most frequent first.
-fn why_builtin(cells: &[&JudgedCell]) -> String {
-    let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
+/// Reasons of the cells to keep the builtin, each with the number of cells.
+fn kept(cells: &[&JudgedCell]) -> Vec<(KeepReason, usize)> {
+    let mut kept: Vec<(KeepReason, usize)> = Vec::new();
     for cell in cells {
         let reason = match &cell.verdict {
-            Verdict::Keep { why } => why.as_str(),
-            Verdict::Replace { .. } => "another algorithm is faster here, but this size shares a rule with others",
+            Verdict::Keep { why } => why,
+            Verdict::Replace { .. } => &KeepReason::SharedRule,
         };
-        *reasons.entry(reason).or_default() += 1;
+        match kept.iter_mut().find(|(known, _)| known == reason) {
+            Some((_, cells)) => *cells += 1,
+            None => kept.push((reason.clone(), 1)),
+        }
     }
-    let mut reasons: Vec<(&str, usize)> = reasons.into_iter().collect();
-    reasons.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    if let [(reason, _)] = reasons.as_slice() {
-        return (*reason).to_owned();
-    }
-    reasons.iter().map(|(reason, count)| format!("{reason} ({count})")).collect::<Vec<_>>().join("; ")
+    kept
 }
 
 /// Lists the message sizes at which neighbouring communicator sizes use different choices, neighbouring message sizes

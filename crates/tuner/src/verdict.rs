@@ -4,51 +4,22 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use collrules_record::estimate::Estimate;
-use collrules_record::findings::{Criteria, PointFinding, Stalling, Statistic, Verdict};
+use collrules_record::findings::{Criteria, PointFinding, Statistic, Verdict};
 use collrules_record::policy::{Assumption, Assumptions};
-use collrules_record::{Arrangement, Candidate, Cell, Placement, Serving};
+use collrules_record::reason::{Bar, KeepReason, Shortfall};
+use collrules_record::{Candidate, Cell, Placement, Serving};
 use collrules_rules::bits::Keep;
 use collrules_rules::{Choice, Release};
 
-use crate::bars::{Bar, bar};
+use crate::bars::bar;
 use crate::cells::CellTimings;
-use crate::evidence::{Basis, Evidence, LEAST_VISITS, weigh};
+use crate::evidence::{Basis, Evidence, weigh};
 use crate::launches::widen;
 use crate::neighbours::{Belief, beliefs};
 use crate::statistics::adjust;
 
 /// Resolution of a time in steps of the clock: a reading is wrong by up to a step at either end of a call.
 const RESOLVED_STEPS: f64 = 2.0;
-
-/// Reason why a candidate does not replace the builtin, in the order of the checks: a later one is nearer to replacing
-/// it.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Shortfall {
-    /// It is the builtin, or the two were never timed in one round.
-    NoGain,
-    /// The builtin is at least as fast.
-    NotFaster,
-    /// The gain is below the threshold.
-    SmallGain,
-    /// The difference is below the resolution of the clock.
-    Unresolved,
-    /// It was not timed in every launch of the builtin, such as after it was dropped.
-    NotTimedInEveryLaunch,
-    /// Too few timings of single calls for a test.
-    FewVisits,
-    /// No test is possible, and single values with their neighbours' gain too little without one.
-    Doubtful,
-    /// The test or the interval is compatible with no gain.
-    NotSignificant,
-    /// It is not faster in one of the launches.
-    NotInEveryLaunch,
-    /// Rare slow calls make it slower on average.
-    Stalls(Stalling),
-    /// Nothing excludes a loss in this arrangement of ranks.
-    Risk(Arrangement),
-    /// It must not be chosen.
-    Barred(Bar),
-}
 
 /// A point with the reason why it does not replace the builtin, if there is one.
 #[derive(Clone, Debug)]
@@ -110,7 +81,7 @@ pub(crate) fn judge(
             };
             let (evidence, beliefs) = evidence.next().unwrap_or_default();
             let points = evidence.into_iter().zip(beliefs).map(&mut judge_point).collect();
-            let verdict = Verdict::Keep { why: String::new() };
+            let verdict = Verdict::Keep { why: KeepReason::NothingTimed };
             judged.push(JudgedCell { cell: cell.cell, points, disqualified: cell.disqualified.clone(), verdict });
         }
         let start = judged.len() - block.len();
@@ -210,7 +181,7 @@ pub(crate) fn decide(block: &mut [JudgedCell], criteria: Criteria) {
     for cell in block {
         cell.verdict = match cell.pick(&cells_won, criteria) {
             Some((candidate, gain)) => Verdict::Replace { candidate, gain },
-            None => Verdict::Keep { why: cell.why_kept(criteria) },
+            None => Verdict::Keep { why: cell.why_kept() },
         };
     }
 }
@@ -327,75 +298,38 @@ impl JudgedCell {
             .map(|(candidate, gain, _)| (candidate, gain))
     }
 
-    /// Explains why the builtin stays: the shortfall of the candidate that was nearest to replacing it.
-    fn why_kept(&self, criteria: Criteria) -> String {
+    /// Returns the reason why the builtin stays: the shortfall of the candidate that was nearest to replacing it.
+    fn why_kept(&self) -> KeepReason {
         if self.disqualified.iter().any(|(candidate, _)| *candidate == Candidate::Builtin) {
-            return "the default itself failed".to_owned();
+            return KeepReason::DefaultFailed;
         }
         if self.point(Candidate::Builtin).is_none() {
-            return "the default was not timed".to_owned();
+            return KeepReason::DefaultNotTimed;
         }
         let others = self.points.iter().filter(|point| point.finding.candidate != Candidate::Builtin);
-        let nearest = others.filter_map(|point| point.shortfall.as_ref()).max_by_key(|shortfall| shortfall.nearness());
-        match nearest {
-            None => "no algorithm was timed".to_owned(),
-            Some(Shortfall::NoGain) => "no algorithm was timed side by side with the default".to_owned(),
-            Some(Shortfall::NotFaster) => "no algorithm is faster".to_owned(),
-            Some(Shortfall::SmallGain) => format!("faster by less than {}", percent(criteria.min_gain)),
-            Some(Shortfall::Unresolved) => "faster by less than the clock resolves".to_owned(),
-            Some(Shortfall::NotTimedInEveryLaunch) => "not timed in every launch".to_owned(),
-            Some(Shortfall::FewVisits) => format!("timed in fewer than {LEAST_VISITS} visits"),
-            Some(Shortfall::Doubtful) => {
-                format!("faster by less than {} together with neighbouring sizes", percent(criteria.untested_gain))
-            }
-            Some(Shortfall::NotSignificant) => "not significant".to_owned(),
-            Some(Shortfall::NotInEveryLaunch) => "not faster in every launch".to_owned(),
-            Some(Shortfall::Stalls(stalls)) => format!("the faster algorithm stalls: {}", describe_stalls(stalls)),
-            Some(Shortfall::Risk(on)) => format!("the faster algorithm may be slower on {on}"),
-            Some(Shortfall::Barred(bar)) => format!("the faster algorithm must not be chosen: {bar}"),
-        }
+        let nearest = others.filter_map(|point| point.shortfall.as_ref()).max_by_key(|shortfall| nearness(shortfall));
+        nearest.map_or(KeepReason::NothingTimed, |nearest| KeepReason::Nearest(nearest.clone()))
     }
 }
 
-impl Shortfall {
-    /// Returns true if only a failure keeps the candidate from replacing the builtin.
-    pub(crate) fn is_failure(&self) -> bool {
-        *self == Self::Barred(Bar::Failed)
+fn nearness(shortfall: &Shortfall) -> u8 {
+    match shortfall {
+        Shortfall::NoGain => 0,
+        Shortfall::NotFaster => 1,
+        Shortfall::SmallGain => 2,
+        Shortfall::Unresolved => 3,
+        Shortfall::NotTimedInEveryLaunch => 4,
+        Shortfall::FewVisits => 5,
+        Shortfall::Doubtful => 6,
+        Shortfall::NotSignificant => 7,
+        Shortfall::NotInEveryLaunch => 8,
+        Shortfall::Stalls(_) => 9,
+        Shortfall::Risk(_) => 10,
+        Shortfall::Barred(_) => 11,
     }
-
-    fn nearness(&self) -> u8 {
-        match self {
-            Self::NoGain => 0,
-            Self::NotFaster => 1,
-            Self::SmallGain => 2,
-            Self::Unresolved => 3,
-            Self::NotTimedInEveryLaunch => 4,
-            Self::FewVisits => 5,
-            Self::Doubtful => 6,
-            Self::NotSignificant => 7,
-            Self::NotInEveryLaunch => 8,
-            Self::Stalls(_) => 9,
-            Self::Risk(_) => 10,
-            Self::Barred(_) => 11,
-        }
-    }
-}
-
-/// Describes the effect of rare slow calls.
-pub(crate) fn describe_stalls(stalls: &Stalling) -> String {
-    let Stalling { beyond, slow, calls, builtin_slow, builtin_calls, mean_ratio } = stalls;
-    format!(
-        "{slow} of {calls} calls take more than {beyond}, against {builtin_slow} of {builtin_calls} of the default, so \
-         its mean is {mean_ratio:.2} times as long"
-    )
 }
 
 /// Orders choices from plain to elaborate: unsegmented before segmented, then by the other parameters, then by id.
 pub(crate) fn complexity(choice: Choice) -> (u64, u32, u32, u32) {
     (choice.segsize, choice.faninout, choice.max_requests, choice.algorithm)
-}
-
-/// A share as `3 %`, with all its digits.
-pub(crate) fn percent(share: f64) -> String {
-    format!("{} %", (share * 1e10).round() / 1e8)
 }

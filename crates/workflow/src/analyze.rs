@@ -7,13 +7,13 @@ use collrules_record::conduct::list_conducts;
 use collrules_record::findings::{Criteria, Findings};
 use collrules_record::options::TuneOptions;
 use collrules_record::policy::Assumptions;
+use collrules_record::remark::Remark;
 use collrules_record::rundir::RunDir;
 use collrules_record::sample::TableTiming;
 use collrules_record::units::Seconds;
 use collrules_record::validation::RevertedRange;
 use collrules_record::{Manifest, Policy};
 use collrules_rules::Release;
-use collrules_rules::words::counted;
 use collrules_runner::grid::known_release;
 use collrules_tuner::{Laid, Observations, TunerError};
 
@@ -45,7 +45,7 @@ enum TimingOrigin {
     /// A run of collrules.
     Run { run: RunDir, manifest: Box<Manifest> },
     /// Other programs; with doubts about their numbers, and further remarks.
-    Others { found: Vec<import::Finding>, remarks: Vec<String> },
+    Others { found: Vec<import::Finding>, remarks: Vec<Remark> },
 }
 
 impl Source {
@@ -106,7 +106,7 @@ impl Source {
         let (found, unused): (Vec<_>, Vec<_>) = findings.into_iter().partition(|it| import::is_suspicion(it.code));
         unused.iter().for_each(|finding| session.say(&finding.to_string()));
         let lost: usize = unused.iter().filter(|finding| finding.left_out).map(|finding| finding.timings).sum();
-        let remarks = (lost > 0).then(|| format!("{} of the table could not be used.", counted(lost, "row")));
+        let remarks = (lost > 0).then_some(Remark::LostRows { rows: lost });
         let timings: Vec<TableTiming> = timings.iter().filter_map(|timing| timing.in_table(statistic)).collect();
         Ok(Self {
             observations: Observations::from_timings(&timings, statistic).map_err(WorkflowError::analysis(&name))?,
@@ -123,8 +123,8 @@ impl Source {
         &self.name
     }
 
-    /// Lists doubts about numbers of other programs, in whole sentences.
-    pub(crate) fn doubts(&self) -> Vec<String> {
+    /// Lists doubts about numbers of other programs.
+    pub(crate) fn doubts(&self) -> Vec<Remark> {
         match &self.origin {
             TimingOrigin::Run { .. } => Vec::new(),
             TimingOrigin::Others { found, remarks } => remarks.iter().cloned().chain(import::remarks(found)).collect(),
@@ -237,28 +237,19 @@ fn decide(
     findings.parameters = served::needed(&findings, &freed);
     findings.simulated = manifest.is_simulated();
     findings.conduct = list_conducts(&findings);
-    let beyond =
-        collrules_tuner::describe_reference_gains(observations, criteria).map_err(WorkflowError::analysis(&name))?;
+    let beyond = collrules_tuner::reference_gains(observations, criteria).map_err(WorkflowError::analysis(&name))?;
     findings.remarks.extend(beyond);
     let missing = manifest.plan.cells.iter().filter(|planned| !findings.cells.iter().any(|c| c.cell == planned.cell));
     let missing = missing.count();
-    if missing > 0 {
-        findings.remarks.push(format!(
-            "Not everything was measured: {missing} of {} planned sizes have no timings and keep the default.",
-            manifest.plan.cells.len(),
-        ));
-    }
-    findings.remarks.extend(collrules_report::layouts::sentences(&findings));
-    findings.remarks.extend(remarks::of_validation(reverted));
+    let planned = manifest.plan.cells.len();
+    findings.remarks.extend((missing > 0).then_some(Remark::NotMeasured { missing, planned }));
+    findings.remarks.extend((!findings.layouts.is_empty()).then_some(Remark::Layouts));
+    let ranges = reverted.to_vec();
+    findings.remarks.extend((!ranges.is_empty()).then_some(Remark::Reverted { ranges }));
     findings.remarks.extend(left_out);
     findings.remarks.extend(remarks::of_rules(&findings));
     findings.remarks.extend(remarks::of_run(manifest));
-    if !run.has_digests()? {
-        findings.remarks.push(
-            "The run has no digests, since an earlier collrules made it: changes of its files cannot be detected."
-                .to_owned(),
-        );
-    }
+    findings.remarks.extend((!run.has_digests()?).then_some(Remark::NoDigests));
     findings.remarks.extend(clock::under_resolution(&findings));
     findings.remarks.extend(clock::of_clock(&run.clock()?));
     Ok(findings)

@@ -1,43 +1,37 @@
-//! Clock file of a run, in sentences for the findings.
+//! Remarks on the clock file of a run.
 
 use collrules_record::clock::{ClockCheck, ClockFact, ClockLine, Harness, LaunchEnd, SyncMethod};
 use collrules_record::findings::Findings;
+use collrules_record::remark::Remark;
 use collrules_record::units::Seconds;
-use collrules_rules::words::counted;
 
 /// Resolution of a time in steps of the clock: a reading is wrong by up to a step at either end of a call.
 const RESOLVED_STEPS: f64 = 2.0;
 
-/// Describes the measuring code and clocks; empty for a run without a clock file.
-pub(crate) fn of_clock(lines: &[ClockLine]) -> Vec<String> {
+/// Remarks on the measuring code and clocks; empty for a run without a clock file.
+pub(crate) fn of_clock(lines: &[ClockLine]) -> Vec<Remark> {
     let harness: Vec<&Harness> = facts(lines, |fact| if let ClockFact::Harness(it) = fact { Some(it) } else { None });
     let checks: Vec<&ClockCheck> = facts(lines, |fact| if let ClockFact::Check(it) = fact { Some(it) } else { None });
     let ends: Vec<&LaunchEnd> = facts(lines, |fact| if let ClockFact::End(it) = fact { Some(it) } else { None });
     let Some(first) = harness.first() else { return Vec::new() };
     let largest = |value: fn(&Harness) -> Seconds| Seconds(harness.iter().map(|it| value(it).0).fold(0.0, f64::max));
-    let mut remarks = vec![format!(
-        "Clock and harness, in the worst launch: clock step {}; time of an empty call {}; overhead per timed call {}, \
-         without the call and its synchronisation; start skew between ranks {} (median).",
-        largest(|it| it.step),
-        largest(|it| it.empty_call),
-        largest(|it| it.turn),
-        largest(|it| it.exit_skew),
-    )];
+    let mut remarks = vec![Remark::Clock {
+        step: largest(|it| it.step),
+        empty_call: largest(|it| it.empty_call),
+        turn: largest(|it| it.turn),
+        skew: largest(|it| it.exit_skew),
+    }];
     if first.sync == SyncMethod::RoundTime {
-        let error = checks.iter().map(|check| check.error.0).fold(0.0, f64::max);
-        let set_anew = checks.iter().filter(|check| check.set_anew).count();
         let sum = |value: fn(&LaunchEnd) -> u64| ends.iter().map(|end| value(end)).sum::<u64>();
-        remarks.push(format!(
-            "Calls began at agreed times on a common clock made of {}: off by {} at most in {}, and adjusted {}. Of {} \
-             calls, {} were repeated because a rank was late, and {} were abandoned.",
-            counted(first.clocks, "clock"),
-            Seconds(error),
-            counted(checks.len(), "check"),
-            counted(set_anew, "time"),
-            sum(|end| end.calls),
-            sum(|end| end.repeated),
-            counted(sum(|end| end.given_up), "round"),
-        ));
+        remarks.push(Remark::CommonClock {
+            clocks: first.clocks,
+            checks: checks.len(),
+            error: Seconds(checks.iter().map(|check| check.error.0).fold(0.0, f64::max)),
+            set_anew: checks.iter().filter(|check| check.set_anew).count(),
+            calls: sum(|end| end.calls),
+            repeated: sum(|end| end.repeated),
+            given_up: sum(|end| end.given_up),
+        });
     }
     remarks
 }
@@ -56,18 +50,12 @@ pub(crate) fn too_late(lines: &[ClockLine]) -> Option<String> {
     })
 }
 
-/// Reports the number of points whose times are below the resolution of the clock.
-pub(crate) fn under_resolution(findings: &Findings) -> Option<String> {
-    let least = RESOLVED_STEPS * findings.criteria.clock_step.0;
-    let points = || findings.cells.iter().flat_map(|cell| &cell.points);
-    let under = points().filter(|point| point.time.point < least).count();
-    (under > 0).then(|| {
-        format!(
-            "{under} of {} took less than {}, two steps of the clock: these times are not more exact than that.",
-            counted(points().count(), "point"),
-            Seconds(least),
-        )
-    })
+/// Counts the points whose times are below the resolution of the clock.
+pub(crate) fn under_resolution(findings: &Findings) -> Option<Remark> {
+    let least = Seconds(RESOLVED_STEPS * findings.criteria.clock_step.0);
+    let all = findings.cells.iter().flat_map(|cell| &cell.points);
+    let points = all.filter(|point| point.time.point < least.0).count();
+    (points > 0).then_some(Remark::Unresolved { points, least })
 }
 
 fn facts<'a, T>(lines: &'a [ClockLine], pick: impl Fn(&'a ClockFact) -> Option<&'a T>) -> Vec<&'a T> {
@@ -77,6 +65,7 @@ fn facts<'a, T>(lines: &'a [ClockLine], pick: impl Fn(&'a ClockFact) -> Option<&
 #[cfg(test)]
 mod tests {
     use collrules_record::units::Ranks;
+    use collrules_rules::Release;
 
     use super::*;
 
@@ -105,7 +94,11 @@ mod tests {
 
     #[test]
     fn the_common_clock_is_spoken_of_where_there_is_one() {
-        let text = of_clock(&[harness(SyncMethod::Barrier)]);
+        let said = |lines: &[ClockLine]| {
+            let findings = Findings { remarks: of_clock(lines), ..Findings::empty("", Release::V5_0) };
+            collrules_report::remarks::remarks(&findings)
+        };
+        let text = said(&[harness(SyncMethod::Barrier)]);
         assert_eq!(text.len(), 1);
         assert!(text[0].contains("overhead per timed call 80 ns"), "{text:?}");
         let check = ClockFact::Check(ClockCheck {
@@ -116,7 +109,7 @@ mod tests {
             set_anew: true,
             drift: 1e-6,
         });
-        let text = of_clock(&[harness(SyncMethod::RoundTime), ClockLine { launch: 0, fact: check }]);
+        let text = said(&[harness(SyncMethod::RoundTime), ClockLine { launch: 0, fact: check }]);
         assert!(text[1].contains("made of 2 clocks: off by 3 µs at most in 1 check, and adjusted 1 time."), "{text:?}");
     }
 }

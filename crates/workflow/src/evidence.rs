@@ -1,5 +1,6 @@
 //! Proof and validation of the rules in a directory, if they are about these rules.
 
+use collrules_record::remark::Remark;
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::tuning::Digests;
 use collrules_record::{Tuning, Validation};
@@ -14,8 +15,8 @@ pub(crate) struct RulesEvidence {
     pub(crate) proof: Vec<String>,
     /// The validation, if it compared anything.
     pub(crate) validation: Option<Validation>,
-    /// Files that are left out, with reasons, in whole sentences.
-    pub(crate) left_out: Vec<String>,
+    /// Files that are left out.
+    pub(crate) left_out: Vec<Remark>,
 }
 
 impl RulesEvidence {
@@ -31,12 +32,7 @@ impl RulesEvidence {
             Some(proof) if digests_around(run)?.iter().any(|digests| proof.is_about(digests)) => {
                 evidence.proof = proof.shown
             }
-            Some(_) => evidence.left_out.push(format!(
-                "{} is left out, since it is about other rules. `collrules verify {}` shows whether Open MPI obeys \
-                 these.",
-                run.file(rundir::PROOF).display(),
-                run.path().display(),
-            )),
+            Some(_) => evidence.left_out.push(Remark::OtherProof { run: run.path().to_owned() }),
             None => {}
         }
         Ok(evidence)
@@ -44,16 +40,12 @@ impl RulesEvidence {
 }
 
 /// The validation in a directory, or a sentence if it is about other rules.
-pub(crate) fn validation_of(run: &RunDir) -> Result<(Option<Validation>, Option<String>), WorkflowError> {
+pub(crate) fn validation_of(run: &RunDir) -> Result<(Option<Validation>, Option<Remark>), WorkflowError> {
     let Some(validation) = run.validation()? else { return Ok((None, None)) };
     if digests_around(run)?.iter().any(|digests| validation.is_about(digests)) {
         return Ok((Some(validation), None));
     }
-    let left_out = format!(
-        "{} is left out, since it is about other rules. `collrules validate {}` compares these.",
-        run.file(rundir::VALIDATION).display(),
-        run.path().display(),
-    );
+    let left_out = Remark::OtherValidation { run: run.path().to_owned() };
     Ok((None, Some(left_out)))
 }
 

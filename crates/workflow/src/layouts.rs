@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use collrules_record::findings::{CellFinding, Findings};
 use collrules_record::laid_out::{CellInLayout, LaidOut};
+use collrules_record::remark::Remark;
 use collrules_record::rundir::RunDir;
 use collrules_record::{Arrangement, Manifest, Nodes, Ranks};
 use collrules_rules::table::all_builtin;
@@ -74,12 +75,7 @@ pub(crate) fn keep_apart(findings: &mut Findings, others: &[Findings]) {
     }
     let layouts = all.iter().map(|one| alone(one)).collect();
     (findings.table, findings.layout_rules, findings.layouts) = (table, layout_rules, layouts);
-    findings.remarks.push(
-        "Open MPI 6.0 tells communicators apart by the placement of their ranks, so each layout has its own rules. This \
-         comes from reading its source, and was not tested. It never recognizes MPI_COMM_WORLD as having one rank per \
-         node."
-            .to_owned(),
-    );
+    findings.remarks.push(Remark::LayoutsApart);
 }
 
 fn arrangement(findings: &Findings, ranks: Ranks) -> Arrangement {

@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use collrules_record::findings::{self, Findings};
+use collrules_record::remark::Remark;
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::settings::{Settings, SettingsFindings};
 use collrules_record::{Layout, Manifest, Tuning, Validation};
+use collrules_report::remarks::sentences;
 use collrules_report::{Context, conduct, markdown, outcome, page, tree};
 use collrules_rules::deploy::{self, JobSettings};
 use collrules_rules::emit::confirmation;
@@ -34,7 +36,7 @@ pub struct Published {
     /// Result of the proof of the rules, in whole sentences.
     pub proof: Vec<String>,
     /// Files that are about other rules, in whole sentences.
-    pub left_out: Vec<String>,
+    pub left_out: Vec<Remark>,
     /// Result of a search for settings, if there was one.
     pub settings: Option<SettingsFindings>,
     /// The tuning of the findings, without settings that a search found; none without rules next to the findings.
@@ -186,7 +188,7 @@ impl Published {
             },
             // The page may be opened from anywhere.
             next: self.next_command_on(self.run.absolute()),
-            proof: self.proof.iter().chain(&self.left_out).cloned().collect(),
+            proof: self.proof.iter().cloned().chain(sentences(&self.findings, &self.left_out)).collect(),
             validation: self.validation.as_ref(),
             open_layouts: self.open_layouts(),
             settings: self.settings.as_ref(),

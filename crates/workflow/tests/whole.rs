@@ -15,6 +15,7 @@ use collrules_record::tuning::revert_table;
 use collrules_record::units::{Bytes, Ranks, Seconds};
 use collrules_record::validation::{Outcome, RevertedRange, ValidatedCell};
 use collrules_record::{Cell, Component, HanAlgorithm, HanRule, HanRules, Plan, Policy, Survey, Validation};
+use collrules_report::remarks::remarks;
 use collrules_rules::deploy::{HAN_FILE, RULES_FILE};
 use collrules_rules::hazard::RankRange;
 use collrules_rules::{Behaviour, Collective, Release, han};
@@ -254,7 +255,7 @@ fn a_validation_of_other_rules_changes_no_decision() {
     assert_eq!(again.findings.table, published.findings.table);
     assert!(again.validation.is_none());
     let said = |text: &String| text.contains("validation.json is left out, since it is about other rules");
-    assert!(again.findings.remarks.iter().any(said), "{:?}", again.findings.remarks);
+    assert!(remarks(&again.findings).iter().any(said), "{:?}", again.findings.remarks);
 }
 
 #[test]
@@ -306,7 +307,7 @@ fn a_run_that_was_given_up_is_resumed_with_its_own_options() {
     let published = stage.play(0, 20, |session| tune::tune(&resume, session)).expect("is resumed");
     assert!(!published.findings.table.is_empty());
     assert_eq!(
-        published.findings.remarks.iter().filter(|remark| remark.contains("planned sizes have no timings")).count(),
+        remarks(&published.findings).iter().filter(|remark| remark.contains("planned sizes have no timings")).count(),
         0
     );
 }

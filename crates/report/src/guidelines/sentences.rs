@@ -12,6 +12,7 @@ use collrules_rules::registry;
 use collrules_rules::words::counted;
 
 use crate::plain;
+use crate::reasons::describe_bar;
 use crate::words::percent;
 
 /// Describes the origin of the numbers.
@@ -186,7 +187,10 @@ fn cure(checked: &Checked, cell: &CheckedCell, violation: &Violation) -> String 
                 format!(" `collrules tune --assume {}` permits it if your programs keep to that.", assumption.name())
             });
             let named = named(*choice);
-            format!("{named} would cure it ({gain:.2}x), but must not be chosen: {why}.{permits} {instead}")
+            format!(
+                "{named} would cure it ({gain:.2}x), but must not be chosen: {}.{permits} {instead}",
+                describe_bar(why)
+            )
         }
         Cure::Component { component, gain } => {
             format!("The component {component} would cure it ({gain:.2}x), and settings can select it. {instead}")

@@ -13,6 +13,7 @@ use crate::gains::Gains;
 use crate::layouts;
 use crate::outcome;
 use crate::plain::{self, bullets, table};
+use crate::remarks::remarks;
 use crate::settings;
 use crate::summary::{by_collective, sentences, stretches};
 use crate::tree;
@@ -52,7 +53,7 @@ pub fn report(findings: &Findings, context: &Context<'_>) -> String {
             section(&mut out, "Losses caused by settings", &table(&settings::GUARDS, &[], guards));
         }
     }
-    section(&mut out, "Remarks", &bullets(&findings.remarks));
+    section(&mut out, "Remarks", &bullets(remarks(findings)));
     section(&mut out, "Assumptions", &bullets(facts::assumptions(findings)));
     section(&mut out, "Decisions", &decisions(findings, &gains));
     let conduct = conduct::rows(findings);
@@ -127,6 +128,7 @@ mod tests {
 
     use collrules_record::Estimate;
     use collrules_record::findings::{CellFinding, Criteria, Statistic, Verdict};
+    use collrules_record::reason::KeepReason;
     use collrules_record::units::Seconds;
     use collrules_rules::{Collective, Release};
 
@@ -160,7 +162,7 @@ mod tests {
                 expected: None,
             }],
             disqualified: Vec::new(),
-            verdict: Verdict::Keep { why: String::new() },
+            verdict: Verdict::Keep { why: KeepReason::NothingTimed },
             served: Choice::BUILTIN,
             unruled: Candidate::Builtin,
         };

@@ -22,6 +22,7 @@ use crate::gains::Gains;
 use crate::layouts;
 use crate::plain;
 use crate::plot::{self, Entry};
+use crate::remarks::remarks;
 use crate::summary::by_collective;
 use collective::CollectiveView;
 use overview::Opening;
@@ -73,6 +74,7 @@ struct Page<'a> {
     switch_on: &'a [String],
     proof: &'a [String],
     validation: Option<ValidationView>,
+    remarks: Vec<String>,
     assumptions: Vec<String>,
     collectives: Vec<CollectiveView>,
     conduct: Vec<[String; 6]>,
@@ -141,6 +143,7 @@ pub fn page(findings: &Findings, context: &Context<'_>) -> String {
         switch_on: &context.switch_on,
         proof: &context.proof,
         validation: context.validation.map(|validation| ValidationView::new(findings, validation)),
+        remarks: remarks(findings),
         assumptions: facts::assumptions(findings),
         collectives,
         conduct: conduct::rows(findings),

@@ -157,6 +157,7 @@ pub(super) fn subject(findings: &Findings) -> String {
 mod tests {
     use collrules_record::Candidate;
     use collrules_record::findings::{CellFinding, Verdict};
+    use collrules_record::reason::{KeepReason, Shortfall};
     use collrules_record::validation::{NotAgain, Outcome};
     use collrules_rules::{Choice, Release};
 
@@ -169,7 +170,7 @@ mod tests {
             cell: crate::validation::fixture::validation(Outcome::Faster, 2.0).rounds[0].cells[0].cell,
             points: Vec::new(),
             disqualified: Vec::new(),
-            verdict: Verdict::Keep { why: "no algorithm is faster".to_owned() },
+            verdict: Verdict::Keep { why: KeepReason::Nearest(Shortfall::NotFaster) },
             served: Choice::BUILTIN,
             unruled: Candidate::Builtin,
         };

@@ -10,7 +10,7 @@ use collrules_rules::metric::{Metric, metric};
 use collrules_rules::{Choice, Collective, Release};
 use plotters_backend::text_anchor::HPos;
 
-use super::leaf::{evidence, heading, sizes, summary, tells};
+use super::leaf::{evidence, heading, name, reason, sizes, summary, tells};
 use crate::plot::{Canvas, Fill, Ink, Picture, SCALE, X};
 use crate::words::{times, wrapped};
 
@@ -41,7 +41,7 @@ pub fn svg(findings: &Findings) -> String {
         canvas.open("name", "");
         canvas.label(branch.collective.name(), at(MARGIN, top + 22.0), HPos::Left);
         canvas.close();
-        let (end, notes) = draw(&canvas, branch, findings.release, top);
+        let (end, notes) = draw(&canvas, branch, findings, top);
         bottom = end + 6.0;
         for (number, note) in notes.iter().enumerate() {
             label(&canvas, MARGIN + 12.0, bottom + LINE, &(number + 1).to_string());
@@ -111,7 +111,7 @@ impl SizeAxis {
 }
 
 /// Draws the ranges and leaves of a collective; returns where they end, and the evidence for the numbered leaves.
-fn draw(canvas: &Canvas, branch: &CollectiveBranch, release: Release, top: f64) -> (f64, Vec<String>) {
+fn draw(canvas: &Canvas, branch: &CollectiveBranch, findings: &Findings, top: f64) -> (f64, Vec<String>) {
     let axis = SizeAxis::new(branch);
     let told: Vec<&RankBranch> = branch.ranges.iter().filter(|range| tells(range)).collect();
     let rows = top + 44.0;
@@ -129,10 +129,11 @@ fn draw(canvas: &Canvas, branch: &CollectiveBranch, release: Release, top: f64) 
         label(canvas, stem + 18.0, middle + 4.0, &range.ranks.to_string());
         for leaf in &range.leaves {
             let shown = leaf.evidence.is_some() || (range.measured.is_empty() && !leaf.choice.is_builtin());
-            if let Some(ends) = span(branch.collective, release, range, leaf, axis).filter(|_| shown) {
-                notes.push(note(branch.collective, range, leaf));
+            if let Some(ends) = span(branch.collective, findings.release, range, leaf, axis).filter(|_| shown) {
+                let name = name(findings.release, branch.collective, leaf);
+                notes.push(note(branch.collective, range, leaf, &name, &reason(findings, range, leaf)));
                 canvas.open(&by_number(leaf.choice).class(), &notes[notes.len() - 1]);
-                bar(canvas, leaf, notes.len(), ends, y);
+                bar(canvas, leaf, &name, notes.len(), ends, y);
                 canvas.close();
             }
         }
@@ -172,19 +173,19 @@ fn span(
     (right > left).then_some((left, right))
 }
 
-fn bar(canvas: &Canvas, leaf: &Leaf, number: usize, (left, right): (f64, f64), y: f64) {
+fn bar(canvas: &Canvas, leaf: &Leaf, name: &str, number: usize, (left, right): (f64, f64), y: f64) {
     canvas.area(at(left, y), at(right.max(left + 1.0), y + BAR));
     let gain = leaf.evidence.as_ref().filter(|_| !leaf.choice.is_builtin()).map(|evidence| evidence.gain.mean);
-    let with_gain = gain.map_or(leaf.name.clone(), |gain| format!("{} {}", leaf.name, times(gain)));
-    let texts = [format!("{number}  {with_gain}"), format!("{number}  {}", leaf.name), number.to_string()];
+    let with_gain = gain.map_or(name.to_owned(), |gain| format!("{name} {}", times(gain)));
+    let texts = [format!("{number}  {with_gain}"), format!("{number}  {name}"), number.to_string()];
     let fits = |text: &&String| text.chars().count() as f64 * CHARACTER + 6.0 <= right - left;
     if let Some(text) = texts.iter().find(fits) {
         label(canvas, left + 4.0, y + BAR / 2.0 + 4.0, text);
     }
 }
 
-fn note(collective: Collective, range: &RankBranch, leaf: &Leaf) -> String {
+fn note(collective: Collective, range: &RankBranch, leaf: &Leaf, name: &str, reason: &str) -> String {
     let rests = evidence(collective, leaf).map_or(String::new(), |rests| format!("{rests}; "));
     let lookup = if collective.has_sizes() { format!(", lookup {}", sizes(leaf)) } else { String::new() };
-    format!("{}{lookup}: {} ({}). {rests}{}", range.ranks, leaf.name, leaf.choice, leaf.why)
+    format!("{}{lookup}: {name} ({}). {rests}{reason}", range.ranks, leaf.choice)
 }

@@ -1,11 +1,18 @@
 //! Contents of a leaf and its evidence, in words.
 
+use std::collections::BTreeMap;
+
+use collrules_record::Candidate;
+use collrules_record::findings::Findings;
+use collrules_record::policy::Between;
 use collrules_record::tree::{Leaf, LeafEvidence, RankBranch, Tree};
 use collrules_record::units::Bytes;
-use collrules_rules::Collective;
+use collrules_rules::registry::describe;
 use collrules_rules::words::counted;
+use collrules_rules::{Collective, Release};
 
 use crate::plain;
+use crate::reasons::describe_kept;
 use crate::words::{number, times};
 
 /// Describes the size, gain and cost of the tree.
@@ -25,10 +32,58 @@ pub(super) fn summary(tree: &Tree) -> String {
 }
 
 /// Returns the heading: source and release.
-pub(super) fn heading(findings: &collrules_record::findings::Findings) -> String {
+pub(super) fn heading(findings: &Findings) -> String {
     let simulated = if findings.simulated { "SIMULATED: " } else { "" };
     let source = plain::line(&findings.source);
     format!("{simulated}Decision tree of {source}, for Open MPI {}", findings.release)
+}
+
+/// The algorithm or component of a leaf.
+pub(super) fn name(release: Release, collective: Collective, leaf: &Leaf) -> String {
+    match leaf.by {
+        Candidate::Component(component) => format!("coll/{component} with its default"),
+        Candidate::Han(choice) => format!("coll/han, {choice}"),
+        candidate => describe(release, collective, candidate.served()),
+    }
+}
+
+/// The reason for the choice of a leaf.
+pub(super) fn reason(findings: &Findings, range: &RankBranch, leaf: &Leaf) -> String {
+    let Some(evidence) = &leaf.evidence else {
+        return match (leaf.by == Candidate::Builtin, range.measured.is_empty(), findings.tree.policy.between) {
+            (true, false, _) => "message sizes that were not measured keep the default",
+            (true, true, _) => "communicator sizes that were not measured keep the default",
+            (false, true, Between::Agree) => "both measured neighbours agree on it",
+            (false, true, Between::Lower) => "as on the next smaller measured communicator",
+            (false, ..) => "between measured sizes that share it",
+        }
+        .to_owned();
+    };
+    if leaf.by == Candidate::Builtin {
+        return reasons_kept(findings, leaf);
+    }
+    let tested = evidence.q_value.is_some();
+    let faster = if tested { "shown to be faster" } else { "faster by the gain that is required without a test" };
+    match (evidence.cells - evidence.proven.min(evidence.cells), evidence.proven) {
+        (0, 1) => faster.to_owned(),
+        (0, _) => format!("{faster} for every size"),
+        (others, 0) => format!("{faster} over all {others} sizes together, and slower for none"),
+        (_, proven) => format!("{faster} for {proven} of {} sizes, and slower for none", evidence.cells),
+    }
+}
+
+/// The reasons of the cells, the most frequent first.
+fn reasons_kept(findings: &Findings, leaf: &Leaf) -> String {
+    let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
+    for (reason, cells) in &leaf.kept {
+        *reasons.entry(describe_kept(findings, reason)).or_default() += cells;
+    }
+    let mut reasons: Vec<(String, usize)> = reasons.into_iter().collect();
+    reasons.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    match &reasons[..] {
+        [(reason, _)] => reason.clone(),
+        several => several.iter().map(|(reason, count)| format!("{reason} ({count})")).collect::<Vec<_>>().join("; "),
+    }
 }
 
 /// Returns true if a branch was measured, or has a choice other than the builtin.

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use collrules_record::findings::Findings;
 use collrules_record::tree::{CollectiveBranch, RankBranch};
 
-use super::leaf::{evidence, heading, sizes, summary, tells};
+use super::leaf::{evidence, heading, name, reason, sizes, summary, tells};
 use crate::plain;
 use crate::words;
 
@@ -23,12 +23,12 @@ pub fn text(findings: &Findings, width: usize) -> String {
         wrapped(&mut text, width, sentence, "", "");
     }
     for branch in &tree.collectives {
-        collective(branch, width, &mut text);
+        collective(findings, branch, width, &mut text);
     }
     text
 }
 
-fn collective(branch: &CollectiveBranch, width: usize, text: &mut String) {
+fn collective(findings: &Findings, branch: &CollectiveBranch, width: usize, text: &mut String) {
     let _ = writeln!(text, "\n{}", branch.collective);
     let told: Vec<&RankBranch> = branch.ranges.iter().filter(|range| tells(range)).collect();
     for (place, range) in told.iter().enumerate() {
@@ -38,11 +38,12 @@ fn collective(branch: &CollectiveBranch, width: usize, text: &mut String) {
         for (place, leaf) in range.leaves.iter().enumerate() {
             let last = place + 1 == range.leaves.len();
             let (fork, below) = if last { ("└─ ", "   ") } else { ("├─ ", "│  ") };
-            let leads = format!("{}: {} ({})", sizes(leaf), leaf.name, leaf.choice);
+            let leads =
+                format!("{}: {} ({})", sizes(leaf), name(findings.release, branch.collective, leaf), leaf.choice);
             wrapped(text, width, &leads, &format!("{stem}{fork}"), &format!("{stem}{below}"));
             let rests = evidence(branch.collective, leaf).map_or(String::new(), |rests| format!("{rests}; "));
             let indent = format!("{stem}{below}   ");
-            wrapped(text, width, &format!("{rests}{}", leaf.why), &indent, &indent);
+            wrapped(text, width, &format!("{rests}{}", reason(findings, range, leaf)), &indent, &indent);
         }
     }
 }

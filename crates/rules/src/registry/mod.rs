@@ -14,7 +14,7 @@ pub use algorithm::{Algorithm, Fallback, InPlace, MixedTypes, NonCommutative, Ra
 use entries::entries;
 
 /// An id that a release does not have.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize, thiserror::Error)]
 #[error("Open MPI {release} has no {collective} algorithm {id}; known are {known}")]
 pub struct UnknownAlgorithm {
     /// The release.

@@ -1,6 +1,7 @@
 //! Truth that is known: how often an unchanged machine is said to have changed, and how surely a slower one is found.
 
 use collrules_record::findings::{CellFinding, PointFinding, Statistic, Verdict};
+use collrules_record::reason::KeepReason;
 use collrules_record::sample::TableTiming;
 use collrules_record::{Bytes, Ranks, Seconds};
 use collrules_rules::{Choice, Collective, Release};
@@ -38,7 +39,7 @@ fn findings() -> Findings {
             cell: anchor.cell,
             points: anchor.points().map(|(_, candidate)| point(candidate)).collect(),
             disqualified: Vec::new(),
-            verdict: Verdict::Keep { why: String::new() },
+            verdict: Verdict::Keep { why: KeepReason::NothingTimed },
             served: Choice::plain(6),
             unruled: Candidate::Builtin,
         })

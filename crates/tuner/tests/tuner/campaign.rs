@@ -4,6 +4,8 @@ use std::fmt::Write;
 
 use collrules_record::findings::{CellFinding, Criteria, Findings, Verdict};
 use collrules_record::{Bytes, Candidate, Cell, Ranks};
+use collrules_report::reasons::describe_kept;
+use collrules_report::remarks::remarks;
 use collrules_rules::{Choice, Collective, Release};
 use collrules_tuner::{Observations, analyze};
 use rand::{RngExt, SeedableRng};
@@ -151,14 +153,14 @@ pub(crate) fn replacement(findings: &Findings, cell: Cell) -> Option<Candidate> 
 }
 
 /// Returns the reason why the builtin stays in a cell.
-pub(crate) fn why_kept(findings: &Findings, cell: Cell) -> &str {
+pub(crate) fn why_kept(findings: &Findings, cell: Cell) -> String {
     match &finding(findings, cell).verdict {
         Verdict::Replace { candidate, .. } => panic!("{cell} is served by {candidate}"),
-        Verdict::Keep { why } => why,
+        Verdict::Keep { why } => describe_kept(findings, why),
     }
 }
 
 /// Returns true if a remark contains the text.
 pub(crate) fn remarked(findings: &Findings, text: &str) -> bool {
-    findings.remarks.iter().any(|remark| remark.contains(text))
+    remarks(findings).iter().any(|remark| remark.contains(text))
 }

@@ -1,6 +1,7 @@
 //! Tests of choices that rules must not contain, however fast they are.
 
 use collrules_record::Candidate;
+use collrules_report::remarks::remarks;
 use collrules_rules::{Choice, Collective, Release};
 
 use crate::campaign::{Campaign, cell, finding, plain, remarked, replacement, rules, why_kept};
@@ -109,8 +110,8 @@ fn candidates_that_are_barred_for_one_reason_have_one_remark() {
     let mut campaign = Campaign::new(8, 0.01);
     time_gains(&mut campaign, Collective::Allreduce, &[(4, [1.5, 1.5, 1.5]), (5, [1.4, 1.2, 0.9])]);
     let findings = campaign.analyze();
-    let said: Vec<&String> = findings.remarks.iter().filter(|remark| remark.contains("not chosen")).collect();
-    let [remark] = said[..] else { panic!("{said:?}") };
+    let said: Vec<String> = remarks(&findings).into_iter().filter(|remark| remark.contains("not chosen")).collect();
+    let [remark] = &said[..] else { panic!("{said:?}") };
     let begin = "allreduce: 2 algorithms are faster than the default, for 3 sizes in all, but are not chosen (ring \
                  (4/0/0/0) and ";
     assert!(remark.starts_with(begin), "{remark}");

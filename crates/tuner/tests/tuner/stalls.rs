@@ -46,7 +46,7 @@ fn what_stalls_does_not_replace_a_builtin_that_does_not() {
         assert!(remarked(&asked, "it may still be chosen, because of --accept-stalls") && !asked.table.is_empty());
 
         let means = by(&campaign, Criteria { middle: Middle::Mean, ..Criteria::default() });
-        assert_eq!((replacement(&means, place), why_kept(&means, place)), (None, "no algorithm is faster"));
+        assert_eq!((replacement(&means, place), why_kept(&means, place)), (None, "no algorithm is faster".to_owned()));
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use collrules_import as import;
-use collrules_record::findings::{Criteria, Statistic};
+use collrules_record::findings::{Criteria, Findings, Statistic};
 use collrules_record::options::Studying;
 use collrules_record::study::Study;
 use collrules_record::units::{Bytes, Ranks};
@@ -75,7 +75,8 @@ fn about<'a>(
 ) -> About<'a> {
     let mut remarks: Vec<String> = options.note.iter().cloned().collect();
     remarks.extend(scope.into_iter().flat_map(|scope| missing(scope, found)));
-    remarks.extend(source.doubts());
+    let doubts = Findings { remarks: source.doubts(), ..Findings::empty(&source.name, source.release) };
+    remarks.extend(collrules_report::remarks::remarks(&doubts));
     let origin = MeasuredBy::Others { name: source.name.clone(), statistic: source.observations.statistic() };
     let command = typed(&session.command);
     let ranks: BTreeSet<Ranks> = found.cells.iter().map(|cell| cell.cell.ranks).collect();
