@@ -4,39 +4,63 @@ use std::path::PathBuf;
 
 use clap::FromArgMatches;
 use collrules_record::drift::DRIFT;
-use collrules_record::options::Drifting;
+use collrules_record::options::{Budget, SystemOptions};
+use collrules_record::values::{MOST_LAUNCHES, budget, percent};
 use collrules_workflow::drift;
+use collrules_workflow::drift::Drifting;
 
 use crate::args::Given;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::options::arguments;
 use crate::progress::Output;
 use crate::{screen, session};
 
-#[derive(Clone, Debug, clap::Args)]
-#[command(
-    after_help = "Exit code: 0 if times and rules are as they were, 8 if a rule makes something slower now, 11 if times \
-changed and the rules still hold. Options about launching and simulation are those of the run unless one is given."
-)]
-pub(crate) struct DriftArgs {
-    /// The run whose cells are measured again
-    #[arg(value_name = "RUN")]
-    pub(crate) run: PathBuf,
-    #[command(flatten)]
-    pub(crate) drifting: Drifting,
-    /// Directory for samples and result [default: drift-DATE-TIME in the run]
-    #[arg(long, value_name = "DIR", help_heading = None)]
-    pub(crate) out: Option<PathBuf>,
-    /// Report what happens as JSON, one event per line on standard output
-    #[arg(long, help_heading = None)]
-    pub(crate) json: bool,
-    /// Give up after this many launches that failed for no known reason
-    #[arg(long, value_name = "N", default_value_t = 3, help_heading = None)]
-    pub(crate) failures: u32,
+arguments! {
+    #[command(
+        after_help = "Exit code: 0 if times and rules are as they were, 8 if a rule makes something slower now, 11 if times \
+    changed and the rules still hold. Options about launching and simulation are those of the run unless one is given."
+    )]
+    DriftArgs {
+        /// The run whose cells are measured again
+        #[arg(value_name = "RUN")]
+        run: PathBuf,
+    } => Drifting {
+        /// Number of message sizes to measure again: those with rules first, spread over collectives and communicators
+        #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
+        cells: u32,
+        /// Number of launches; changes are judged by how much launches differ
+        #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(2..=MOST_LAUNCHES))]
+        launches: u32,
+        /// Time for all of it; with `none`, each launch goes on until every size is precise or has its maximum of rounds
+        #[arg(long, value_name = "TIME|none", default_value = "60s", value_parser = budget)]
+        budget: Budget,
+        /// Changes of times, in percent, that do not count, since days differ
+        #[arg(long, value_name = "PERCENT", default_value = "10", value_parser = percent)]
+        min_change: f64,
+        /// Maximum probability of a false alarm, in percent, over all sizes together
+        #[arg(long, value_name = "PERCENT", default_value = "1", value_parser = percent)]
+        error_rate: f64,
+        /// Seed of every random order
+        #[arg(long, value_name = "N", default_value_t = 2)]
+        seed: u64,
+        #[command(flatten)]
+        system: SystemOptions,
+    } {
+        /// Directory for samples and result [default: drift-DATE-TIME in the run]
+        #[arg(long, value_name = "DIR", help_heading = None)]
+        out: Option<PathBuf>,
+        /// Report what happens as JSON, one event per line on standard output
+        #[arg(long, help_heading = None)]
+        json: bool,
+        /// Give up after this many launches that failed for no known reason
+        #[arg(long, value_name = "N", default_value_t = 3, help_heading = None)]
+        failures: u32,
+    }
 }
 
 pub(crate) fn run(args: &DriftArgs) -> Result<Exit, Failure> {
-    let mut options = args.drifting.clone();
+    let mut options = args.resolve();
     options.system = drift::as_measured(&args.run)?;
     let updated = options.system.update_from_arg_matches(&Given::here().matches);
     updated.map_err(|error| Failure::usage(error.to_string()))?;

@@ -3,36 +3,66 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use clap::Args;
 use collrules_record::manifest;
-use collrules_record::options::Irregularity;
+use collrules_record::options::{Budget, List, SystemOptions, TimingOptions};
 use collrules_record::rundir::{self, RunDir};
+use collrules_record::units::{Bytes, Ranks};
+use collrules_record::values::{MOST_LAUNCHES, budget, collectives, communicators, sizes};
 use collrules_report::irregular as report;
+use collrules_rules::Collective;
 use collrules_workflow::irregular;
+use collrules_workflow::irregular::Irregularity;
 
 use crate::failure::Failure;
+use crate::options::arguments;
 use crate::progress::Output;
 use crate::screen::{self, TextStyle, paint};
 use crate::session::{self, FAILURES};
 
-#[derive(Debug, Args)]
-#[command(
-    after_help = "Stalls are calls that take several times as long as usual, all by about the same; on TCP they are \
-timeouts for retransmission. A median does not show them."
-)]
-pub(crate) struct IrregularArgs {
-    /// Measure nothing: look at the calls of this run, of whichever command
-    #[arg(value_name = "RUN")]
-    pub(crate) input: Option<PathBuf>,
-    /// Directory for what is measured, and for irregular.html, irregular.md, irregular.json and hmpi.h [default:
-    /// collrules-irregular-DATE-TIME where something is measured]
-    #[arg(long, value_name = "DIR")]
-    pub(crate) out: Option<PathBuf>,
-    /// Print what was found as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
-    #[command(flatten)]
-    pub(crate) irregularity: Irregularity,
+arguments! {
+    #[command(
+        after_help = "Stalls are calls that take several times as long as usual, all by about the same; on TCP they are \
+    timeouts for retransmission. A median does not show them."
+    )]
+    IrregularArgs {
+        /// Measure nothing: look at the calls of this run, of whichever command
+        #[arg(value_name = "RUN")]
+        input: Option<PathBuf>,
+        /// Directory for what is measured, and for irregular.html, irregular.md, irregular.json and hmpi.h [default:
+        /// collrules-irregular-DATE-TIME where something is measured]
+        #[arg(long, value_name = "DIR")]
+        out: Option<PathBuf>,
+        /// Print what was found as JSON
+        #[arg(long)]
+        json: bool,
+    } => Irregularity {
+        /// Collectives to time, separated by commas; gather and scatter are also timed as gatherv and scatterv
+        #[arg(long = "ops", value_name = "LIST", default_value = "gather,scatter,alltoall", value_parser = collectives)]
+        collectives: List<Collective>,
+        /// Communicator sizes, as for tune [default: all slots]
+        #[arg(long = "np", value_name = "SIZES", default_value = "default", hide_default_value = true, value_parser = communicators)]
+        ranks: List<Ranks>,
+        /// Message sizes: FIRST:LAST for the powers of two between (and both ends), or sizes separated by commas
+        #[arg(long, value_name = "SIZES", default_value = "1K:256K", value_parser = sizes)]
+        sizes: List<Bytes>,
+        /// Also split messages into these numbers of calls, with barriers between them; separated by commas. Those that
+        /// keep calls below stalls and jumps are always timed
+        #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(2..))]
+        pieces: Vec<u32>,
+        /// Time for all of it; with `none`, as long as all calls take
+        #[arg(long, value_name = "TIME|none", default_value = "300s", value_parser = budget)]
+        budget: Budget,
+        /// Number of launches
+        #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=MOST_LAUNCHES))]
+        launches: u32,
+        /// Seed of every random order
+        #[arg(long, value_name = "N", default_value_t = 1)]
+        seed: u64,
+        #[command(flatten)]
+        timing: TimingOptions,
+        #[command(flatten)]
+        system: SystemOptions,
+    } {}
 }
 
 pub(crate) fn run(args: &IrregularArgs) -> Result<(), Failure> {
@@ -49,7 +79,7 @@ pub(crate) fn run(args: &IrregularArgs) -> Result<(), Failure> {
             let default = || PathBuf::from(format!("collrules-irregular-{}", manifest::stamp()));
             let out = args.out.clone().unwrap_or_else(default);
             session::with(FAILURES, Output::new(args.json), |session| {
-                irregular::measured(&args.irregularity, &out, session)
+                irregular::measured(&args.resolve(), &out, session)
             })?
         }
     };

@@ -1,21 +1,29 @@
 //! `collrules merge`: merges several runs.
 
-use collrules_record::options::Merging;
-use collrules_workflow::merge::{self, Merged};
+use std::path::PathBuf;
+
+use collrules_workflow::merge::{self, Merged, Merging};
 
 use crate::failure::Failure;
+use crate::options::arguments;
 use crate::{screen, session};
 
-#[derive(Clone, Debug, clap::Args)]
-pub(crate) struct Merge {
-    #[command(flatten)]
-    pub(crate) merging: Merging,
+arguments! {
+    Merge {} => Merging {
+        /// The runs: of one Open MPI on one kind of node, with the same layout and settings
+        #[arg(value_name = "RUN", required = true, num_args = 2..)]
+        runs: Vec<PathBuf>,
+        /// Directory for the merged run, which must not hold one yet
+        #[arg(long, value_name = "DIR")]
+        out: PathBuf,
+    } {}
 }
 
 pub(crate) fn run(args: &Merge) -> Result<(), Failure> {
-    let Merged { run, cells, samples, layouts } = session::plain(|session| merge::merge(&args.merging, session))?;
+    let merging = args.resolve();
+    let Merged { run, cells, samples, layouts } = session::plain(|session| merge::merge(&merging, session))?;
     let shown = run.path().display();
-    let what = format!("{shown} has {samples} samples of {cells} sizes from {} runs.", args.merging.runs.len());
+    let what = format!("{shown} has {samples} samples of {cells} sizes from {} runs.", merging.runs.len());
     let mut lines = screen::wrapped(&what, "", "");
     if !layouts.is_empty() {
         let names: Vec<String> = layouts.iter().map(|run| run.path().display().to_string()).collect();

@@ -7,17 +7,18 @@ use clap::{Args, Subcommand};
 use collrules_model::{Simulator, SlowCriteria, export};
 use collrules_record::manifest;
 use collrules_record::model::Model;
-use collrules_record::options::Modelling;
+use collrules_record::options::{Budget, List, SystemOptions, TimingOptions};
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::units::{Bytes, Ranks};
-use collrules_record::values::{percent, size, slowdown};
+use collrules_record::values::{MOST_LAUNCHES, budget, collectives, percent, size, sizes, slowdown};
 use collrules_report::model as report;
 use collrules_rules::{Collective, Release};
 use collrules_workflow::model;
-use collrules_workflow::model::CallQuestion;
+use collrules_workflow::model::{CallQuestion, Modelling};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::options::arguments;
 use crate::progress::Output;
 use crate::screen::{self, TextStyle, paint};
 use crate::session::{self, FAILURES};
@@ -41,35 +42,61 @@ pub(crate) struct ModelArgs {
     pub(crate) fit: Fit,
 }
 
-#[derive(Debug, Args)]
-pub(crate) struct Fit {
-    /// Measure nothing: fit the probes of this run, or show the model in this model.json
-    #[arg(value_name = "RUN|MODEL", conflicts_with = "probes")]
-    pub(crate) input: Option<PathBuf>,
-    /// Measure nothing: fit the timings of this table
-    #[arg(long, value_name = "TABLE")]
-    pub(crate) probes: Option<PathBuf>,
-    /// Directory for what is measured, and for model.json, model.md and model.html [default: collrules-model-DATE-TIME where
-    /// something is measured]
-    #[arg(long, value_name = "DIR")]
-    pub(crate) out: Option<PathBuf>,
-    /// Print the model as a simulator reads it instead: simgrid, loggopsim
-    #[arg(long, value_name = "SIMULATOR")]
-    pub(crate) export: Option<Simulator>,
-    /// Slowdown of nodes and pairs, in percent, that is tolerated
-    #[arg(long, value_name = "PERCENT", default_value = "20", value_parser = slowdown)]
-    pub(crate) tolerate: f64,
-    /// Share of checks, in percent, in which one is named although none is slow
-    #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = percent)]
-    pub(crate) error_rate: f64,
-    /// Release of Open MPI that a table was measured with
-    #[arg(long, value_name = "RELEASE", requires = "probes")]
-    pub(crate) release: Option<Release>,
-    /// Print the model as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
-    #[command(flatten)]
-    pub(crate) modelling: Modelling,
+arguments! {
+    Fit {
+        /// Measure nothing: fit the probes of this run, or show the model in this model.json
+        #[arg(value_name = "RUN|MODEL", conflicts_with = "probes")]
+        input: Option<PathBuf>,
+        /// Measure nothing: fit the timings of this table
+        #[arg(long, value_name = "TABLE")]
+        probes: Option<PathBuf>,
+        /// Directory for what is measured, and for model.json, model.md and model.html [default: collrules-model-DATE-TIME where
+        /// something is measured]
+        #[arg(long, value_name = "DIR")]
+        out: Option<PathBuf>,
+        /// Print the model as a simulator reads it instead: simgrid, loggopsim
+        #[arg(long, value_name = "SIMULATOR")]
+        export: Option<Simulator>,
+        /// Slowdown of nodes and pairs, in percent, that is tolerated
+        #[arg(long, value_name = "PERCENT", default_value = "20", value_parser = slowdown)]
+        tolerate: f64,
+        /// Share of checks, in percent, in which one is named although none is slow
+        #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = percent)]
+        error_rate: f64,
+        /// Release of Open MPI that a table was measured with
+        #[arg(long, value_name = "RELEASE", requires = "probes")]
+        release: Option<Release>,
+        /// Print the model as JSON
+        #[arg(long)]
+        json: bool,
+    } => Modelling {
+        /// Number of ranks whose messages are timed [default: all slots]
+        #[arg(long = "np", value_name = "N")]
+        ranks: Option<Ranks>,
+        /// Message sizes of probes and collectives; empty messages are always timed
+        #[arg(long, value_name = "SIZES", default_value = "1K,8K,32K,64K,128K,512K", value_parser = sizes)]
+        sizes: List<Bytes>,
+        /// Maximum number of partners of each rank in probes; with fewer ranks, all pairs are timed
+        #[arg(long, value_name = "N", default_value_t = 15, value_parser = clap::value_parser!(u32).range(2..))]
+        partners: u32,
+        /// Collectives to measure on all ranks, to test predictions and to fit each algorithm: bcast, scatter, gather,
+        /// alltoall
+        #[arg(long = "ops", value_name = "LIST", default_value = "scatter", value_parser = collectives)]
+        collectives: List<Collective>,
+        /// Time for all of it; with `none`, each launch goes on until everything is precise or has its maximum of rounds
+        #[arg(long, value_name = "TIME|none", default_value = "240s", value_parser = budget)]
+        budget: Budget,
+        /// Number of launches; intervals come from differences between launches
+        #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=MOST_LAUNCHES))]
+        launches: u32,
+        /// Seed of every random order
+        #[arg(long, value_name = "N", default_value_t = 1)]
+        seed: u64,
+        #[command(flatten)]
+        timing: TimingOptions,
+        #[command(flatten)]
+        system: SystemOptions,
+    } {}
 }
 
 #[derive(Debug, Subcommand)]
@@ -153,7 +180,7 @@ fn fit(args: &Fit) -> Result<Exit, Failure> {
             let out = args.out.clone().unwrap_or_else(default);
             let output = Output::new(args.json);
             let (run, fitted) = session::with(FAILURES, output, |session| {
-                model::measured(&args.modelling, &out, args.terms(), session)
+                model::measured(&args.resolve(), &out, args.terms(), session)
             })?;
             (fitted, Some(run))
         }

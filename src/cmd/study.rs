@@ -1,16 +1,22 @@
 //! `collrules study`: chosen algorithms compared on a grid.
 
-use collrules_record::options::Studying;
+use std::path::PathBuf;
+
+use collrules_record::options::{Budget, List, SystemOptions};
+use collrules_record::units::{Bytes, Ranks};
+use collrules_record::values::{MOST_LAUNCHES, budget, communicators};
 use collrules_report::plain;
-use collrules_workflow::study::{self, README, STUDY, Studied, TIMES};
+use collrules_rules::Release;
+use collrules_workflow::study::{self, README, STUDY, Studied, Studying, TIMES};
 
 use crate::failure::Failure;
+use crate::options::arguments;
 use crate::progress::Output;
 use crate::screen::{self, TextStyle, paint};
 use crate::session::{self, FAILURES};
 
-#[derive(Debug, clap::Args)]
-#[command(after_help = "A definition says what is asked, which algorithms are compared, and what is drawn:
+arguments! {
+    #[command(after_help = "A definition says what is asked, which algorithms are compared, and what is drawn:
 
   title = \"Two ways to broadcast\"
   question = \"Which of them is faster, and where?\"
@@ -24,23 +30,58 @@ use crate::session::{self, FAILURES};
   builtin = true            # the default alone, a line per communicator
 
 collrules' sources have several under examples/studies.")]
-pub(crate) struct StudyArgs {
-    #[command(flatten)]
-    pub(crate) studying: Studying,
+    StudyArgs {} => Studying {
+        /// The definition, or a table of timings by others, of which all is studied
+        #[arg(value_name = "FILE")]
+        definition: PathBuf,
+        /// Directory for README.md, the figures, times.csv and study.json, which must not hold any of them yet; what is measured
+        /// goes into its directory run
+        #[arg(long, value_name = "DIR")]
+        out: PathBuf,
+        /// Measure nothing, and study this run directory. It must have everything that the definition asks for, except
+        /// communicators with more ranks than slots; with placements, it is the directory of such a study. An imported run
+        /// or a table of timings need not be complete
+        #[arg(long, value_name = "RUN|TABLE")]
+        run: Option<PathBuf>,
+        /// Release of Open MPI whose algorithm numbers a table means [default: 5.0]
+        #[arg(long, value_name = "RELEASE")]
+        release: Option<Release>,
+        /// Write the times as OSU's benchmarks print theirs as well, a file for each collective, number of ranks and algorithm
+        #[arg(long)]
+        osu_files: bool,
+        /// Remarks on the machine for the reader, in whole sentences
+        #[arg(long, value_name = "TEXT")]
+        note: Option<String>,
+        /// Communicator sizes, as for tune, instead of those of the definition; all must be possible
+        #[arg(long = "np", value_name = "SIZES", default_value = "default", hide_default_value = true, value_parser = communicators)]
+        ranks: List<Ranks>,
+        /// Most memory for the buffers of one rank; larger calls are left out
+        #[arg(long, value_name = "SIZE", default_value = "512M", conflicts_with = "run")]
+        max_memory: Bytes,
+        /// Time for all of it, instead of that of the definition
+        #[arg(long, value_name = "TIME|none", value_parser = budget, conflicts_with = "run")]
+        budget: Option<Budget>,
+        /// Number of launches, instead of that of the definition
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=MOST_LAUNCHES), conflicts_with = "run")]
+        launches: Option<u32>,
+        /// Rounds of measuring more sizes around crossovers between classes of algorithms (builtin, chan:short, chan:long);
+        /// they share 15 % of the time
+        #[arg(long, value_name = "ROUNDS", default_value_t = 0, conflicts_with = "run")]
+        refine: u32,
+        #[command(flatten)]
+        system: SystemOptions,
+    } {}
 }
 
 pub(crate) fn run(args: &StudyArgs) -> Result<(), Failure> {
     let Studied { paragraphs, figures, variants } =
-        session::with(FAILURES, Output::Text, |session| study::study(&args.studying, session))?;
+        session::with(FAILURES, Output::Text, |session| study::study(&args.resolve(), session))?;
     let mut lines = Vec::new();
     for paragraph in &paragraphs {
         lines.extend(screen::wrapped(&paragraph.replace('*', ""), "", ""));
         lines.push(String::new());
     }
-    lines.push(paint(
-        TextStyle::Heading,
-        &format!("Files in {}:", plain::line(&args.studying.out.display().to_string())),
-    ));
+    lines.push(paint(TextStyle::Heading, &format!("Files in {}:", plain::line(&args.out.display().to_string()))));
     let readme = if figures > 0 { "the study, with all tables and figures" } else { "the study, with all tables" };
     if let Some((varying, variants)) = variants {
         let studies = variants.iter().map(|(directory, name)| (directory.as_str(), format!("the study of {name}")));

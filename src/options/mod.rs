@@ -1,5 +1,32 @@
-//! Options that several commands share.
+//! Options that several commands share, and how arguments become what workflows take.
 
 mod session;
 
 pub(crate) use session::SessionArgs;
+
+/// Declares the arguments of a command that resolve to a type of the same fields, between arguments of the command alone.
+macro_rules! arguments {
+    (
+        $(#[$meta:meta])*
+        $name:ident { $($(#[$before_about:meta])* $before:ident: $before_type:ty,)* } => $target:ident {
+            $($(#[$about:meta])* $field:ident: $type:ty,)*
+        } { $($(#[$after_about:meta])* $after:ident: $after_type:ty,)* }
+    ) => {
+        #[derive(Clone, Debug, clap::Args)]
+        $(#[$meta])*
+        pub(crate) struct $name {
+            $($(#[$before_about])* pub(crate) $before: $before_type,)*
+            $($(#[$about])* pub(crate) $field: $type,)*
+            $($(#[$after_about])* pub(crate) $after: $after_type,)*
+        }
+
+        impl $name {
+            /// What the arguments resolve to.
+            pub(crate) fn resolve(&self) -> $target {
+                $target { $($field: self.$field.clone().into(),)* }
+            }
+        }
+    };
+}
+
+pub(crate) use arguments;

@@ -8,12 +8,12 @@ use std::time::{Duration, Instant, SystemTime};
 
 use collrules_record::ab_test::{AbTest, AbTestSubject, FILE, FORMAT, Judgement, ProgramRun, RunMetric};
 use collrules_record::digest::digest;
-use collrules_record::manifest;
-use collrules_record::options::Trying;
+use collrules_record::options::Budget;
 use collrules_record::rundir::RunDir;
 use collrules_record::validation::{Outcome, ValidationCriteria};
-use collrules_record::{Seconds, Tuning};
+use collrules_record::{Seconds, Tuning, manifest};
 use collrules_rules::deploy::SWITCHES;
+use collrules_rules::settings::request::RequestedSetting;
 use collrules_runner::mpi::deployed;
 use collrules_runner::mpi::program::{UserJob, kept_apart, run};
 use collrules_tuner::ab_test::{judged, looks};
@@ -23,6 +23,37 @@ use crate::error::WorkflowError;
 use crate::profile::{Watched, library, preloaded};
 use crate::session::Session;
 use crate::tuning;
+
+/// Options of `try`.
+#[derive(Clone, Debug)]
+pub struct Trying {
+    /// Maximum number of pairs of runs.
+    pub pairs: u32,
+    /// Time for all of it; none if unlimited.
+    pub budget: Budget,
+    /// Differences that do not count, as a share.
+    pub min_difference: f64,
+    /// Maximum probability of a wrong verdict.
+    pub error_rate: f64,
+    /// A number that the program prints, as a regular expression, instead of the wall time.
+    pub metric: Option<String>,
+    /// True if more of it is better.
+    pub higher_is_better: bool,
+    /// Output file to compare byte by byte; `-` for standard output.
+    pub same_output: Option<PathBuf>,
+    /// Shell command that runs before each run, to restore what a run changes.
+    pub setup: Option<String>,
+    /// True to run the program twice more with the profiler.
+    pub collectives: bool,
+    /// Settings to try.
+    pub settings: Vec<RequestedSetting>,
+    /// True to try the profiler instead of a tuning.
+    pub profiler: bool,
+    /// The library to preload.
+    pub library: Option<PathBuf>,
+    /// The command that starts the program.
+    pub command: Vec<String>,
+}
 
 /// Name of the file with the standard output of a run.
 const STDOUT: &str = "stdout.txt";

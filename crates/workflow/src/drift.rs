@@ -6,11 +6,10 @@ use std::path::Path;
 
 use collrules_record::comparison::differences;
 use collrules_record::drift::{DRIFT, Drift, DriftCriteria, FORMAT};
-use collrules_record::manifest;
-use collrules_record::options::{Drifting, Request, SystemOptions, TimingOptions};
+use collrules_record::options::{Budget, Request, SystemOptions, TimingOptions};
 use collrules_record::plan::{CellPlan, Schedule};
 use collrules_record::rundir::{self, RunDir};
-use collrules_record::{Candidate, Cell, Manifest, Placement, Plan, Ranks, Seconds};
+use collrules_record::{Candidate, Cell, Manifest, Placement, Plan, Ranks, Seconds, manifest};
 use collrules_tuner::Observations;
 use collrules_tuner::drift::{Anchor, Drifted, anchors, drift as compare};
 
@@ -21,6 +20,25 @@ use crate::publish::Published;
 use crate::session::{Event, Session};
 use crate::start::Started;
 use crate::{quality, resume, served};
+
+/// Options of `drift`.
+#[derive(Clone, Debug)]
+pub struct Drifting {
+    /// Number of cells to measure again.
+    pub cells: u32,
+    /// Number of launches.
+    pub launches: u32,
+    /// Time for all of it; none if unlimited.
+    pub budget: Budget,
+    /// Changes of times that do not count, as a share.
+    pub min_change: f64,
+    /// Maximum probability of a false alarm.
+    pub error_rate: f64,
+    /// Seed of every random order.
+    pub seed: u64,
+    /// System that runs the jobs.
+    pub system: SystemOptions,
+}
 
 /// Result of measuring cells of a run again.
 pub struct Repeated {

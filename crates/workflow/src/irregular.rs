@@ -7,7 +7,7 @@ use collrules_model::irregular::{distributions, split, stalls, steps};
 use collrules_record::experiment::{Alternatives, Experiment, Grid, Mockups};
 use collrules_record::irregular::{CallTimes, FORMAT, Irregular};
 use collrules_record::mockup::{Mockup, MockupPattern};
-use collrules_record::options::{Irregularity, Request, TimingOptions};
+use collrules_record::options::{Budget, Request, SystemOptions, TimingOptions};
 use collrules_record::placement::Nodes;
 use collrules_record::plan::CellPlan;
 use collrules_record::rundir::{self, RunDir};
@@ -17,11 +17,33 @@ use collrules_rules::Collective;
 use collrules_rules::words::counted;
 use collrules_runner::grid::known_release;
 
-use crate::TOOL;
 use crate::campaign::{Measurement, measure_on, survey};
 use crate::error::WorkflowError;
-use crate::refine;
 use crate::session::Session;
+use crate::{TOOL, refine};
+
+/// Options of `irregular`.
+#[derive(Clone, Debug)]
+pub struct Irregularity {
+    /// Collectives to time.
+    pub collectives: Vec<Collective>,
+    /// Communicator sizes, as for tune.
+    pub ranks: Vec<Ranks>,
+    /// Message sizes.
+    pub sizes: Vec<Bytes>,
+    /// More numbers of calls to split messages into.
+    pub pieces: Vec<u32>,
+    /// Time for all of it; none if unlimited.
+    pub budget: Budget,
+    /// Number of launches.
+    pub launches: u32,
+    /// Seed of every random order.
+    pub seed: u64,
+    /// Options of timing calls.
+    pub timing: TimingOptions,
+    /// System that runs the jobs.
+    pub system: SystemOptions,
+}
 
 /// Default number of calls of each alternative, per size and launch.
 const CALLS: u32 = 100;

@@ -2,20 +2,27 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use collrules_record::comparison::differences;
-use collrules_record::digest;
 use collrules_record::manifest::{self, SourceRun};
-use collrules_record::options::Merging;
 use collrules_record::plan::CellPlan;
 use collrules_record::rundir::{self, CLOCK, RunDir, SAMPLES, check_head};
-use collrules_record::{Candidate, Cell, Manifest, Placement, Plan};
+use collrules_record::{Candidate, Cell, Manifest, Placement, Plan, digest};
 use collrules_rules::Collective;
 
 use crate::error::WorkflowError;
 use crate::resume;
 use crate::session::Session;
+
+/// Options of `merge`.
+#[derive(Clone, Debug)]
+pub struct Merging {
+    /// The runs.
+    pub runs: Vec<PathBuf>,
+    /// Directory for the merged run, which must not hold one yet.
+    pub out: PathBuf,
+}
 
 /// A merged run.
 pub struct Merged {

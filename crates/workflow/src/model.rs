@@ -9,7 +9,7 @@ use collrules_model::{
 };
 use collrules_record::experiment::{Experiment, Grid};
 use collrules_record::model::{ManyToOne, Model, Where};
-use collrules_record::options::{Jobs, Modelling, Request, Scenario};
+use collrules_record::options::{Budget, Jobs, Request, Scenario, SystemOptions, TimingOptions};
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::sample::Sample;
 use collrules_record::{Bytes, CandidateName, Cell, Estimate, Ranks};
@@ -22,6 +22,29 @@ use crate::TOOL;
 use crate::campaign::{measure_on, survey};
 use crate::error::WorkflowError;
 use crate::session::Session;
+
+/// Options of `model`.
+#[derive(Clone, Debug)]
+pub struct Modelling {
+    /// Number of ranks whose messages are timed.
+    pub ranks: Option<Ranks>,
+    /// Message sizes of probes and collectives.
+    pub sizes: Vec<Bytes>,
+    /// Maximum number of partners of each rank in probes.
+    pub partners: u32,
+    /// Collectives to measure on all ranks.
+    pub collectives: Vec<Collective>,
+    /// Time for all of it; none if unlimited.
+    pub budget: Budget,
+    /// Number of launches.
+    pub launches: u32,
+    /// Seed of every random order.
+    pub seed: u64,
+    /// Options of timing calls.
+    pub timing: TimingOptions,
+    /// System that runs the jobs.
+    pub system: SystemOptions,
+}
 
 pub use crate::model_file::open;
 

@@ -1,12 +1,12 @@
 //! `collrules port`: adaptation of a tuning to another Open MPI.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use collrules_record::experiment::Experiment;
 use collrules_record::installed::Installation;
 use collrules_record::options::{
-    Jobs, Launching, Porting, Request, SystemOptions, TimingOptions, TuneOptions, Validating,
+    Budget, Jobs, Launching, Request, SystemOptions, TimingOptions, TuneOptions, Validating,
 };
 use collrules_record::rundir::{HAN, RULES};
 use collrules_record::tuning::TuningError;
@@ -24,6 +24,21 @@ use crate::error::WorkflowError;
 use crate::publish::Published;
 use crate::session::Session;
 use crate::{merge, publish};
+
+/// Options of `port`.
+#[derive(Clone, Debug)]
+pub struct Porting {
+    /// The run with the tuning to bring to another Open MPI.
+    pub run: PathBuf,
+    /// That Open MPI.
+    pub openmpi: PathBuf,
+    /// Time for measuring again; none for that of the run.
+    pub budget: Option<Budget>,
+    /// Directory for a new run, if there is anything to measure again.
+    pub out: Option<PathBuf>,
+    /// True to show what holds, and what has to be measured again.
+    pub dry_run: bool,
+}
 
 /// Fate of a tuning under another Open MPI.
 #[derive(Clone, Debug, Serialize)]

@@ -10,12 +10,49 @@ use collrules_batch::job::{Dialect, Job, Queue, UnsupportedRequest};
 use collrules_batch::script::{self, dialect};
 use collrules_record::allocation::BatchSystem;
 use collrules_record::manifest;
-use collrules_record::options::Submitting;
 use collrules_record::rundir::RunDir;
 use collrules_record::submission::{self, Submission};
+use collrules_record::units::Seconds;
 use collrules_rules::deploy;
 
 use crate::error::WorkflowError;
+
+/// Options of `submit` for the batch system.
+#[derive(Clone, Debug)]
+pub struct Submitting {
+    /// Number of nodes of each job.
+    pub nodes: Vec<u32>,
+    /// Ranks per node.
+    pub ppn: u32,
+    /// Time limit of each job.
+    pub time: Seconds,
+    /// The partition, or the queue.
+    pub partition: Option<String>,
+    /// Account to charge.
+    pub account: Option<String>,
+    /// The quality of service.
+    pub qos: Option<String>,
+    /// Required node features, as the batch system writes them.
+    pub constraint: Option<String>,
+    /// True to reserve the nodes for this job alone.
+    pub exclusive: bool,
+    /// The parallel environment.
+    pub parallel_environment: Option<String>,
+    /// Modules to load.
+    pub module: Vec<String>,
+    /// Number of jobs in an array.
+    pub array: Option<u32>,
+    /// More directives.
+    pub directive: Vec<String>,
+    /// The batch system.
+    pub system: Option<BatchSystem>,
+    /// Directory for the script, the log and the run.
+    pub out: Option<PathBuf>,
+    /// True to print the script, and submit nothing.
+    pub print: bool,
+    /// The command for the job.
+    pub command: Vec<String>,
+}
 
 /// A submitted job, or one of a dry run.
 #[derive(Clone, Debug)]

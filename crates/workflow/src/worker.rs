@@ -1,17 +1,25 @@
 //! `collrules worker build`: builds the worker for another Open MPI from the sources of collrules.
 
-use std::env;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::{env, fs, io};
 
 use collrules_record::installed::Installation;
-use collrules_record::options::WorkerBuilding;
 use collrules_runner::mpi::installation::{self, tool};
 use collrules_runner::mpi::worker::{linked_library, list_interfaces, name_worker, user_workers};
 
 use crate::error::WorkflowError;
+
+/// Options of `worker build`.
+#[derive(Clone, Debug)]
+pub struct WorkerBuilding {
+    /// The Open MPI.
+    pub openmpi: PathBuf,
+    /// The sources of collrules.
+    pub source: Option<PathBuf>,
+    /// Directory for the worker.
+    pub into: Option<PathBuf>,
+}
 
 /// The program of the crate `collrules-worker`, which builds without the other crates of collrules.
 const PROGRAM: &str = "mpi-worker";

@@ -12,16 +12,13 @@ mod place;
 mod state;
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
-use collrules_record::digest;
 use collrules_record::installed::{FORMAT, INSTALLED, Installation, Installed};
-use collrules_record::options::Installing;
 use collrules_record::rundir::{self, RunDir};
-use collrules_record::{Manifest, Tuning, manifest};
+use collrules_record::{Manifest, Tuning, digest, manifest};
 use collrules_report::{conduct, plain};
 use collrules_rules::deploy::params::{with_block, without_block};
 use collrules_rules::deploy::{JobSettings, RULES_FILE};
@@ -29,13 +26,34 @@ use collrules_rules::emit::confirmation;
 use collrules_rules::{Behaviour, Release};
 use collrules_runner::RunnerError;
 use collrules_runner::mpi::installation;
+use place::InstallPlace;
 
 use crate::TOOL;
 use crate::error::WorkflowError;
 use crate::publish::Published;
-use place::InstallPlace;
 
-pub use state::{InstallState, InstallStatus, installed};
+/// Options of `install`.
+#[derive(Clone, Debug)]
+pub struct Installing {
+    /// The run with the tuning to install.
+    pub run: Option<PathBuf>,
+    /// The Open MPI to install it for.
+    pub openmpi: Option<PathBuf>,
+    /// Directory for the rules files.
+    pub prefix: Option<PathBuf>,
+    /// True to switch it on for this user alone.
+    pub user: bool,
+    /// True to undo an earlier install.
+    pub undo: bool,
+    /// True to show what would be written.
+    pub dry_run: bool,
+    /// True to install what was not confirmed, makes calls slower, or was made elsewhere.
+    pub force: bool,
+    /// True to write outside of the named directory.
+    pub yes: bool,
+}
+
+pub use state::{Inquiring, InstallState, InstallStatus, installed};
 
 /// Result of an install, or of its dry run.
 pub struct Done {

@@ -4,18 +4,16 @@
 //! or the new one, and never one that changes meanwhile.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::env;
-use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
+use std::{env, fs};
 
-use collrules_record::digest;
 use collrules_record::installed::{FORMAT, INSTALLED, Installation, Installed};
-use collrules_record::manifest;
-use collrules_record::options::Installing;
 use collrules_record::rundir::{self, FINDINGS, HAN, RULES};
+use collrules_record::{digest, manifest};
 
+use super::Installing;
 use crate::error::WorkflowError;
 
 /// Destination of an install.

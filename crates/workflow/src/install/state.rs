@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use collrules_record::digest;
 use collrules_record::installed::{FORMAT, INSTALLED, Installation, Installed};
-use collrules_record::options::Inquiring;
 use collrules_record::rundir::{self, RULES};
 use collrules_rules::deploy::params::{Damaged, lines};
 use collrules_rules::deploy::{HAN_FILE, RULES_FILE};
@@ -15,6 +14,17 @@ use serde::Serialize;
 
 use super::{competitors, place, read};
 use crate::error::WorkflowError;
+
+/// Options of `installed`.
+#[derive(Clone, Debug)]
+pub struct Inquiring {
+    /// Installations of Open MPI.
+    pub openmpi: Vec<PathBuf>,
+    /// More installations.
+    pub of: Vec<PathBuf>,
+    /// Directory with rules files.
+    pub prefix: Option<PathBuf>,
+}
 
 /// State of the tuning that is installed for one Open MPI.
 #[derive(Debug, Serialize)]

@@ -8,20 +8,18 @@
 mod merge;
 
 use std::collections::BTreeMap;
-use std::env;
-use std::fs;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::{env, fs};
 
 use collrules_record::arrival::{ArrivalPattern, list_patterns};
 use collrules_record::findings::Findings;
-use collrules_record::manifest;
-use collrules_record::options::{Profiling, TuneOptions};
+use collrules_record::options::TuneOptions;
 use collrules_record::profile::rank::{self, DIRECTORY, ENDING, FOREIGN, IMBALANCE, RankRecord, SESSION};
 use collrules_record::profile::weight::{COVERED, Weight, kept_to, weights as weights_of};
 use collrules_record::profile::{self, Profile};
 use collrules_record::rundir::{self, RunDir};
-use collrules_record::{Manifest, Policy};
+use collrules_record::{Manifest, Policy, manifest};
 use collrules_rules::Collective;
 use collrules_rules::words::{counted, plural};
 use collrules_runner::RunnerError;
@@ -29,6 +27,17 @@ use collrules_runner::mpi::program::{PRELOAD, UserJob, run};
 
 use crate::error::WorkflowError;
 use crate::session::Session;
+
+/// Options of `profile`.
+#[derive(Clone, Debug)]
+pub struct Profiling {
+    /// Time a barrier before every call of which this number is reached; none without.
+    pub imbalance: Option<u32>,
+    /// The library to preload.
+    pub library: Option<PathBuf>,
+    /// The command that starts the program.
+    pub command: Vec<String>,
+}
 
 /// The name of the library.
 const LIBRARY: &str = "libcollrules_profile.so";

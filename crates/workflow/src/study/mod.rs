@@ -22,9 +22,43 @@ mod variant;
 mod variants;
 mod written;
 
-use collrules_record::options::Studying;
+use std::path::PathBuf;
+
+use collrules_record::options::{Budget, SystemOptions};
+use collrules_record::units::{Bytes, Ranks};
+use collrules_rules::Release;
 
 use self::times::{Measurements, Times};
+
+/// Options of `study`.
+#[derive(Clone, Debug)]
+pub struct Studying {
+    /// The definition, or a table of timings by others, of which all is studied.
+    pub definition: PathBuf,
+    /// Directory for README.md, the figures, times.csv and study.json, which must not hold any of them yet.
+    pub out: PathBuf,
+    /// A run or table to study instead of measuring.
+    pub run: Option<PathBuf>,
+    /// Release of a table.
+    pub release: Option<Release>,
+    /// True to write files in the format of OSU's benchmarks as well.
+    pub osu_files: bool,
+    /// Remarks on the machine.
+    pub note: Option<String>,
+    /// Communicator sizes; if empty, those of the definition.
+    pub ranks: Vec<Ranks>,
+    /// Most memory for the buffers of one rank.
+    pub max_memory: Bytes,
+    /// Time, instead of that of the definition.
+    pub budget: Option<Budget>,
+    /// Number of launches, instead of that of the definition.
+    pub launches: Option<u32>,
+    /// Rounds of measuring more sizes around crossovers between classes of algorithms.
+    pub refine: u32,
+    /// System that runs the jobs.
+    pub system: SystemOptions,
+}
+
 pub use self::written::{README, STUDY, Studied, TIMES};
 use crate::error::WorkflowError;
 use crate::session::Session;

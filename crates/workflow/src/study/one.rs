@@ -3,26 +3,25 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use collrules_record::CandidateName;
 use collrules_record::experiment::{Experiment, Grid};
 use collrules_record::findings::Criteria;
-use collrules_record::options::{RefinementOptions, Request, Studying};
+use collrules_record::options::{RefinementOptions, Request};
 use collrules_record::plan::{CellPlan, Plan};
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::study::Study;
 use collrules_record::units::Ranks;
-use collrules_record::{Candidate, Cell, DataType, Manifest, Seconds};
+use collrules_record::{Candidate, CandidateName, Cell, DataType, Manifest, Seconds};
 use collrules_report::study::{About, MeasuredBy};
 use collrules_rules::{Collective, deploy};
 use collrules_runner::grid::known_release;
 use collrules_runner::{RunnerError, separate};
 use collrules_tuner::{Observations, fit_patterns};
 
-use super::between;
 use super::definition::Definition;
 use super::scope::Scope;
 use super::times::Measurements;
 use super::written::{Averages, Studied, refuse_occupied, write};
+use super::{Studying, between};
 use crate::campaign::{Measurement, prepare_on, survey};
 use crate::error::WorkflowError;
 use crate::session::Session;

@@ -5,13 +5,13 @@ use std::path::Path;
 
 use collrules_import as import;
 use collrules_record::findings::{Criteria, Findings, Statistic};
-use collrules_record::options::Studying;
 use collrules_record::study::Study;
 use collrules_record::units::{Bytes, Ranks};
 use collrules_record::{Candidate, Cell, Placement, Seconds};
 use collrules_report::study::{About, MeasuredBy, candidate_name};
 use collrules_rules::Collective;
 
+use super::Studying;
 use super::definition::Definition;
 use super::one::typed;
 use super::scope::Scope;

@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use collrules_record::options::Studying;
 use collrules_record::rundir::RunDir;
+
+use super::Studying;
 
 /// Source of a study's times.
 pub(super) enum Times {

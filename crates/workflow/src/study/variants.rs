@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use collrules_record::options::Studying;
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::units::Ranks;
 use collrules_report::study::{StudyVariant, Variants, variants as page};
 use collrules_tuner::compare_campaigns;
 
+use super::Studying;
 use super::definition::Definition;
 use super::one::{RUN, SEED, StudySource, begin, finish, refuse, typed};
 use super::times::Measurements;

@@ -4,13 +4,12 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use collrules_record::options::Studying;
-use collrules_record::rundir;
 use collrules_record::study::Study;
-use collrules_record::{Candidate, Cell, Seconds};
+use collrules_record::{Candidate, Cell, Seconds, rundir};
 use collrules_report::study::{self, About, Varying};
 use collrules_rules::Collective;
 
+use super::Studying;
 use crate::error::WorkflowError;
 
 /// The study, as a document.

@@ -5,7 +5,7 @@ mod reasons;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use collrules_record::options::Verifying;
+use collrules_record::options::{Launching, SystemOptions};
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::settings::Settings;
 use collrules_record::tuning::{RulesFile, read_text_of};
@@ -25,6 +25,23 @@ use crate::error::WorkflowError;
 use crate::session::Session;
 use crate::start::{self, Started, oversubscribes};
 use crate::{served, tuning};
+
+/// Options of `verify`.
+#[derive(Clone, Debug)]
+pub struct Verifying {
+    /// The rules file; with `deployed`, the one that should be active.
+    pub rules: Option<PathBuf>,
+    /// True if the settings of this shell and the parameter files are checked, instead of passing the file.
+    pub deployed: bool,
+    /// Communicator sizes to call on, as for tune.
+    pub ranks: Vec<Ranks>,
+    /// Message sizes to call with, besides both sides of every threshold.
+    pub sizes: Vec<Bytes>,
+    /// Directory for a copy of the file that exists while the command runs.
+    pub scratch: PathBuf,
+    /// System that runs the jobs.
+    pub system: SystemOptions<Launching>,
+}
 
 /// Result of verifying.
 #[derive(Debug)]
