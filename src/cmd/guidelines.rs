@@ -4,9 +4,9 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
+use collrules_program::mockup::BadMockup;
 use collrules_record::experiment::{Alternatives, Experiment, Grid, Mockups};
 use collrules_record::guidelines::{Changed, Checked};
-use collrules_record::mockup::BadMockup;
 use collrules_record::options::{Budget, List, Request, SystemOptions, TimingOptions};
 use collrules_record::policy::{Assumption, Assumptions};
 use collrules_record::rundir::{self, RunDir};

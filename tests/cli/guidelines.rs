@@ -216,7 +216,7 @@ mod real {
 
     use collrules_guidelines::{Wishes, select};
     use collrules_program::CollectiveCall;
-    use collrules_record::mockup::MockupPattern;
+    use collrules_program::mockup::MockupPattern;
     use collrules_record::plan::Schedule;
     use collrules_record::{Cell, Even, Nodes, Placement, Ranks, Seconds};
     use collrules_runner::Backend;
@@ -414,7 +414,7 @@ mod real {
                 let outcome = of_nodes(mpi, scratch.path(), Some(&format!("skip:{skipped} check * * * *")));
                 for (cell, mockup, failed) in outcome {
                     let even = Some(Even { nodes: cell.ranks.0 / 2, each: 2 });
-                    let program = collrules_guidelines::program(mockup, cell.seat(0, even)).unwrap();
+                    let program = mockup.program(cell.seat(0, even)).unwrap();
                     let wrong = program.calls().nth(skipped).is_some();
                     assert_eq!(failed.is_some(), wrong, "{mockup} of {cell} without call {skipped}: {failed:?}");
                 }
@@ -436,7 +436,7 @@ mod real {
                     for mockup in timed.chain(cell.failed.iter().map(|(mockup, _)| *mockup)) {
                         let failed = cell.failed.iter().any(|(failed, why)| *failed == mockup && why == "wrong result");
                         let seat = cell.cell.seat(0, None);
-                        let program = collrules_guidelines::program(mockup, seat).unwrap();
+                        let program = mockup.program(seat).unwrap();
                         let left_out = program.calls().nth(skipped).map(|(_, call, ..)| call.clone());
                         // A barrier between pieces changes no data.
                         let matters = left_out.is_some_and(|call| call != CollectiveCall::Barrier);

@@ -10,12 +10,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use collrules_guidelines as mockup;
+use collrules_guidelines::{Wishes, select};
 use collrules_program::{BufferPart, CollectiveCall, Programs, RankGroup, Reference};
 use collrules_record::experiment::Grid;
 use collrules_record::plan::{CellPlan, Schedule};
 use collrules_record::units::{Bytes, Ranks};
-use collrules_record::{Candidate, Cell, Launch, Layout, Nodes, Placement, Survey};
+use collrules_record::{Candidate, Cell, Launch, Layout, Mockup, Nodes, Placement, Survey};
 use collrules_rules::emit::{self, Notes};
 use collrules_rules::metric::{Metric, metric};
 use collrules_rules::steps::Steps;
@@ -356,17 +356,17 @@ fn mockups_send_what_their_calls_send() {
                 let cell = Cell { collective, ranks: Ranks(ranks), bytes };
                 let even = placement.even(cell.ranks).ok_or_else(String::new);
                 let memory = Bytes(u64::MAX);
-                let wishes = mockup::Wishes { only: &[], pieces: &[4], sizes: &[Bytes(2 * bytes.0)], memory, even };
-                let mockups = mockup::select(cell, &wishes).mockups.into_iter().map(Candidate::Mockup);
+                let wishes = Wishes { only: &[], pieces: &[4], sizes: &[Bytes(2 * bytes.0)], memory, even };
+                let mockups = select(cell, &wishes).mockups.into_iter().map(Candidate::Mockup);
                 cells.push(CellPlan::new(cell, mockups.collect()));
             }
         }
         // What the calls of each mock-up come to: the calls of rank 0, which makes all of them, for each group that makes it.
         let mut inner: BTreeSet<Cell> = BTreeSet::new();
-        let each_call = |cell: Cell, mockup, see: &mut dyn FnMut(Vec<u32>, Result<Cell, Messages>)| {
+        let each_call = |cell: Cell, mockup: Mockup, see: &mut dyn FnMut(Vec<u32>, Result<Cell, Messages>)| {
             let even = placement.even(cell.ranks);
             let seat = |rank: u32| cell.seat(rank as usize, even);
-            let root = mockup::program(mockup, seat(0)).unwrap();
+            let root = mockup.program(seat(0)).unwrap();
             for (at, (on, ..)) in root.calls().enumerate() {
                 let circle = |rank: u32| match on {
                     RankGroup::All => 0,
@@ -381,7 +381,7 @@ fn mockups_send_what_their_calls_send() {
                     let parts: Vec<_> = [members[0], *members.last().unwrap()]
                         .into_iter()
                         .map(|rank| {
-                            let program = mockup::program(mockup, seat(rank)).unwrap();
+                            let program = mockup.program(seat(rank)).unwrap();
                             let (_, call, from, to) = program.calls().nth(at).unwrap();
                             (call.clone(), from, to)
                         })

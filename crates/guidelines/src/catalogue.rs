@@ -1,7 +1,7 @@
-//! One entry per guideline. [`program`](crate::program()) has the same as steps; a test compares their memory with
+//! One entry per guideline. [`Mockup::program`](collrules_program::Mockup::program) has the same as steps; a test compares their memory with
 //! these formulas.
 
-use collrules_record::mockup::MockupPattern;
+use collrules_program::mockup::MockupPattern;
 use collrules_rules::Collective;
 
 use crate::memory::Formula;

@@ -8,14 +8,13 @@
 //! |---|---|
 //! | [`catalogue`] | one entry per guideline: collective, calls, memory, source |
 //! | [`memory`] | formulas for the memory of a mock-up in addition to the caller's buffers |
-//! | `build` | the program of each mock-up: copies and calls with their counts |
 //! | [`mod@select`] | the mock-ups of a cell, and why others are left out |
 
-mod build;
 pub mod catalogue;
 pub mod memory;
 pub mod select;
+#[cfg(test)]
+mod tests;
 
-pub use build::program;
 pub use catalogue::{CATALOGUE, Guideline};
-pub use select::{Selected, Wishes, advice, select};
+pub use select::{Selected, Wishes, add, advice, select};

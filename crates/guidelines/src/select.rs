@@ -1,14 +1,14 @@
 //! Selection of a cell's mock-ups.
 
+use collrules_program::mockup::MockupPattern;
 use collrules_record::cell::type_size;
-use collrules_record::mockup::MockupPattern;
-use collrules_record::plan::MockupOmission;
-use collrules_record::{Bytes, Cell, Even, Mockup};
+use collrules_record::experiment::Mockups;
+use collrules_record::plan::{CellPlan, MockupOmission, Skipped};
+use collrules_record::{Bytes, Candidate, Cell, Even, Mockup, Plan, Ranks};
 use collrules_rules::Collective;
 
-use crate::build::{most_pieces, program};
 use crate::catalogue;
-use collrules_program::{CollectiveCall, RankGroup};
+use collrules_program::{CollectiveCall, RankGroup, most_pieces};
 
 /// The largest count of an MPI call: a C int.
 const MOST: usize = i32::MAX as usize;
@@ -35,6 +35,37 @@ pub struct Selected {
     pub mockups: Vec<Mockup>,
     /// The others.
     pub left_out: Vec<MockupOmission>,
+}
+
+/// Adds the wanted mock-ups to each cell of a plan. A cell without any is not measured: it has nothing to compare.
+pub fn add(plan: &mut Plan, wanted: &Mockups, sizes: &[Bytes], even: impl Fn(Ranks) -> Result<Even, String>) {
+    let mut sizes = sizes.to_vec();
+    sizes.sort_unstable();
+    for planned in &mut plan.cells {
+        let wishes = Wishes {
+            only: &wanted.only,
+            pieces: &wanted.pieces,
+            sizes: &sizes,
+            memory: wanted.max_extra_memory,
+            even: even(planned.cell.ranks),
+        };
+        let Selected { mockups, left_out } = select(planned.cell, &wishes);
+        planned.candidates.extend(mockups.into_iter().map(Candidate::Mockup));
+        planned.left_out = left_out;
+    }
+    let has_mockup = |planned: &mut CellPlan| planned.candidates.iter().any(|candidate| candidate.is_mockup());
+    let alone: Vec<CellPlan> = plan.cells.extract_if(.., |planned| !has_mockup(planned)).collect();
+    plan.skipped.extend(alone.into_iter().map(without_mockups));
+    plan.sort_groups();
+}
+
+/// A cell that is left out since no mock-up is left in it.
+fn without_mockups(planned: CellPlan) -> Skipped {
+    let why = planned.left_out.first().map_or_else(
+        || "none of the mock-ups named is one of it".to_owned(),
+        |left| format!("no mock-up is left: {}: {}", left.mockup, left.why),
+    );
+    Skipped { cell: planned.cell, why }
 }
 
 /// The mock-ups of a cell.
@@ -121,7 +152,7 @@ fn most_memory(cell: Cell, mockup: Mockup, even: Option<Even>) -> Option<usize> 
     let next = even.map_or(0, |even| even.each as usize);
     let needs = [0, 1, next, last].map(|rank| {
         let seat = cell.seat(rank.min(last), even);
-        program(mockup, seat).map(|program| program.memory(seat))
+        mockup.program(seat).map(|program| program.memory(seat))
     });
     needs.into_iter().flatten().max()
 }
@@ -145,7 +176,7 @@ fn calls(cell: Cell, pattern: MockupPattern, even: Option<Even>) -> String {
     // How the nodes are made up changes counts, not calls.
     let even = even.or_else(|| pattern.needs_nodes().then_some(Even { nodes: 2, each: 2 }));
     // Only the root makes all calls, and only others combine.
-    let made = program(Mockup::Pattern(pattern), cell.seat(0, even)).unwrap_or_default();
+    let made = Mockup::Pattern(pattern).program(cell.seat(0, even)).unwrap_or_default();
     let mut names: Vec<String> = made.calls().map(|(on, call, ..)| format!("{}{}", name(call), among(on))).collect();
     if made.reduced() > 0 || matches!(cell.collective, Collective::Scan) {
         names.push("MPI_Reduce_local".to_owned());

@@ -10,6 +10,7 @@
 //! | `seat` | a rank of a call, with its caller's buffers |
 //! | `blocks`, `vector` | a vector in a block per rank, and its place in memory |
 //! | `tree`, `ring`, `direct` | the primitives of reference algorithms |
+//! | [`mockup`], `mockup_steps` | names of mock-ups, and the program of each |
 //! | `reference` | the reference algorithms of Chan et al. |
 //! | `pattern` | messages between two, and the operation alone, for the parameters of a machine |
 //! | `play`, `platform` | all ranks together, with the time that they take |
@@ -19,6 +20,8 @@
 mod blocks;
 mod bound;
 mod direct;
+pub mod mockup;
+mod mockup_steps;
 mod origin;
 mod pattern;
 mod platform;
@@ -33,6 +36,8 @@ mod vector;
 
 pub use blocks::{BlockRange, Blocks};
 pub use bound::{Bound, bound, rotation_bound};
+pub use mockup::Mockup;
+pub use mockup_steps::most_pieces;
 pub use origin::{Origin, Piece, trace};
 pub use pattern::{late_receive, one_to_two, ping_pong, reduce_local, rotation, train};
 pub use platform::Platform;

@@ -3,14 +3,14 @@
 use std::fmt;
 use std::str::FromStr;
 
-use collrules_program::Reference;
+use collrules_program::mockup::BadMockup;
+use collrules_program::{Mockup, Reference};
 use collrules_rules::names::UnknownName;
 use collrules_rules::{Choice, stored_as_text};
 use serde::{Deserialize, Serialize};
 
 use crate::component::Component;
 use crate::han_algorithm::HanAlgorithm;
-use crate::mockup::{BadMockup, Mockup};
 
 /// A candidate; its text form is `builtin`, `tuned:algorithm/faninout/segsize/max_requests`, `component:name`, `han:` and a
 /// [`HanAlgorithm`], `rules`, that of a [`Mockup`], or `chan:short` or `chan:long`.

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use collrules_program::Mockup;
 use collrules_rules::Collective;
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +10,6 @@ use crate::arrival::ArrivalPattern;
 use crate::candidate_name::CandidateName;
 use crate::cell::Arguments;
 use crate::condition::Condition;
-use crate::mockup::Mockup;
 use crate::options::{Budget, RefinementOptions, SystemOptions, TimingOptions};
 use crate::placement::Layout;
 use crate::policy::Assumptions;
@@ -226,7 +226,8 @@ impl Grid {
 }
 
 impl Alternatives {
-    fn are_rules(&self) -> bool {
+    /// Returns true if there are no others.
+    pub fn are_rules(&self) -> bool {
         *self == Self::Rules
     }
 

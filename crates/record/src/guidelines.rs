@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use collrules_program::Mockup;
 use collrules_rules::deploy::{HAN_FILE, RULES_FILE};
 use collrules_rules::{Choice, Release};
 use serde::{Deserialize, Serialize};
@@ -13,7 +14,6 @@ use crate::estimate::Estimate;
 use crate::findings::{Criteria, Statistic};
 use crate::han_algorithm::HanAlgorithm;
 use crate::manifest::FormatVersion;
-use crate::mockup::Mockup;
 use crate::plan::Skipped;
 use crate::policy::Assumption;
 use crate::reason::Bar;

@@ -9,7 +9,6 @@
 //! | [`comparison`] | changes from one run to a later one |
 //! | [`pattern`] | messages and operations that are timed to know the machine |
 //! | [`pattern_fit`] | times of patterns, as lines with bends |
-//! | [`mockup`] | names of mock-ups: other calls that do what a collective does |
 //! | [`model`] | a communication model: parameters of messages, nodes and pairs |
 //! | [`arrival`] | arrivals of ranks at the calls of a program |
 //! | [`condition`] | conditions of timed calls: root, buffers, late ranks |
@@ -85,7 +84,6 @@ pub mod launch;
 pub mod line;
 pub mod manifest;
 pub mod memory;
-pub mod mockup;
 pub mod model;
 pub mod options;
 mod packed;
@@ -116,7 +114,7 @@ pub use arrangement::Arrangement;
 pub use candidate::Candidate;
 pub use candidate_name::CandidateName;
 pub use cell::{Arguments, Cell, DataType};
-pub use collrules_program::Even;
+pub use collrules_program::{Even, Mockup};
 pub use component::Component;
 pub use digest::digest;
 pub use estimate::Estimate;
@@ -124,7 +122,6 @@ pub use han_algorithm::HanAlgorithm;
 pub use han_rules::{HanRule, HanRules};
 pub use launch::Launch;
 pub use manifest::Manifest;
-pub use mockup::Mockup;
 pub use pattern::{Cast, Pattern, Subject};
 pub use placement::{Layout, Nodes, Placement, Serving};
 pub use plan::Plan;

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use collrules_program::Mockup;
 use collrules_rules::{Collective, Release};
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +12,6 @@ use crate::cell::{Arguments, Cell};
 use crate::clock::SyncMethod;
 use crate::condition::Condition;
 use crate::launch::Launch;
-use crate::mockup::Mockup;
 use crate::pattern::{Cast, Pattern};
 use crate::placement::Placement;
 use crate::policy::Assumptions;

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use collrules_model::irregular::{distributions, split, stalls, steps};
+use collrules_program::mockup::{Mockup, MockupPattern};
 use collrules_record::experiment::{Alternatives, Experiment, Grid, Mockups};
 use collrules_record::irregular::{CallTimes, FORMAT, Irregular};
-use collrules_record::mockup::{Mockup, MockupPattern};
 use collrules_record::options::{Budget, Request, SystemOptions, TimingOptions};
 use collrules_record::placement::Nodes;
 use collrules_record::plan::CellPlan;

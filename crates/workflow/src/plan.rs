@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use collrules_record::arrival::{ArrivalPattern, find_pattern};
 use collrules_record::condition::{Arrival, BufferUse};
-use collrules_record::experiment::Experiment;
+use collrules_record::experiment::{Alternatives, Experiment};
 use collrules_record::options::{Jobs, PAIRS, REST, Request, Scenario, Simulated, SystemOptions, TimingOptions};
 use collrules_record::plan::{CellPlan, Schedule};
 use collrules_record::units::{Ranks, Seconds};
@@ -138,6 +138,15 @@ pub fn plan(experiment: &Experiment, survey: &Survey, startup: Seconds) -> Resul
     let planner = Planner { grid: &experiment.grid, layout, oversubscribe: oversubscribes(oversubscribe), survey };
     let planned = planner.plan(experiment.launches, schedule, experiment.seed);
     let mut plan = planned.map_err(|error| error.on(experiment.system.is_simulated()))?;
+    if let Alternatives::Mockups(mockups) = &experiment.grid.alternatives {
+        collrules_guidelines::add(&mut plan, mockups, &experiment.grid.sizes, |ranks| {
+            layout.even(&survey.hosts, ranks)
+        });
+        if plan.cells.is_empty() {
+            let why = plan.skipped.first().map(|skipped| format!("{}: {}", skipped.cell, skipped.why));
+            return Err(RunnerError::EmptyGrid(why.unwrap_or_default()));
+        }
+    }
     if !can_be_refined(&plan, experiment) {
         plan.schedule.budget = measuring(0.0);
     }

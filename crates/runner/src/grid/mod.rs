@@ -16,11 +16,10 @@ mod sizes;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use collrules_guidelines::{Selected, Wishes, select};
 use collrules_program::Reference;
 use collrules_record::CandidateName;
 use collrules_record::candidate_name::WITH_REFERENCE;
-use collrules_record::experiment::{Alternatives, Grid};
+use collrules_record::experiment::Grid;
 use collrules_record::plan::{CellPlan, Schedule, Separate, Skipped};
 use collrules_record::profile::weight::{COVERED, Weight};
 use collrules_record::{Candidate, Cell, Layout, Placement, Plan, Seconds, Survey};
@@ -236,14 +235,6 @@ impl Planner<'_> {
                 )));
             }
         }
-        if let Alternatives::Mockups(_) = self.grid.alternatives {
-            // What has nothing to be compared with shows nothing.
-            let (compared, alone): (Vec<_>, Vec<_>) = cells
-                .into_iter()
-                .partition(|planned: &CellPlan| planned.candidates.iter().any(|candidate| candidate.is_mockup()));
-            skipped.extend(alone.into_iter().map(without_mockups));
-            cells = compared;
-        }
         if cells.is_empty() {
             let why = skipped.first().map(|skipped| format!("{}: {}", skipped.cell, skipped.why));
             let why = why.unwrap_or_else(|| "no collective or no message size was given".to_owned());
@@ -327,10 +318,8 @@ impl Planner<'_> {
         };
         // An algorithm of its own needs a launch of its own where it cannot be switched: no round would have both.
         let switchable = !self.survey.not_switchable.contains(&cell.collective);
-        let is_tried = match &self.grid.alternatives {
-            Alternatives::Rules => true,
-            Alternatives::Mockups(mockups) => mockups.remedies && switchable,
-        };
+        let alternatives = &self.grid.alternatives;
+        let is_tried = alternatives.are_rules() || alternatives.have_rules() && switchable;
         let (tuned, mut shared) = if is_tried {
             equivalent::share(release, cell, &choices, self.grid.arguments)
         } else {
@@ -339,29 +328,12 @@ impl Planner<'_> {
         let references: Vec<Reference> = self.references(cell, only).collect();
         let (references, same) = equivalent::share_references(cell, &references, self.grid.arguments);
         shared.extend(same);
-        let Selected { mockups, left_out } = self.mockups_of(cell);
-        let mockups = mockups.into_iter().map(Candidate::Mockup);
-        let candidates = std::iter::once(Candidate::Builtin).chain(tuned).chain(references).chain(mockups).collect();
-        CellPlan { shared, left_out, ..CellPlan::new(cell, candidates) }
-    }
-
-    /// The mock-ups of a cell, and those that it cannot have.
-    fn mockups_of(&self, cell: Cell) -> Selected {
-        let Alternatives::Mockups(mockups) = &self.grid.alternatives else { return Selected::default() };
-        let mut sizes = self.grid.sizes.clone();
-        sizes.sort_unstable();
-        let wishes = Wishes {
-            only: &mockups.only,
-            pieces: &mockups.pieces,
-            sizes: &sizes,
-            memory: mockups.max_extra_memory,
-            even: self.layout.even(&self.survey.hosts, cell.ranks),
-        };
-        select(cell, &wishes)
+        let candidates = std::iter::once(Candidate::Builtin).chain(tuned).chain(references).collect();
+        CellPlan { shared, ..CellPlan::new(cell, candidates) }
     }
 
     fn separate(&self, cells: &[CellPlan], launches: u32) -> Separate {
-        if let Alternatives::Mockups(_) = self.grid.alternatives {
+        if !self.grid.alternatives.are_rules() {
             return Separate::default();
         }
         let all: BTreeSet<Collective> = cells.iter().map(|planned| planned.cell.collective).collect();
@@ -373,15 +345,6 @@ impl Planner<'_> {
         let series = if collectives.is_empty() { 0 } else { launches.max(SERIES) };
         Separate { collectives, series }
     }
-}
-
-/// A cell that is left out since no mock-up is left in it.
-fn without_mockups(planned: CellPlan) -> Skipped {
-    let why = planned.left_out.first().map_or_else(
-        || "none of the mock-ups named is one of it".to_owned(),
-        |left| format!("no mock-up is left: {}: {}", left.mockup, left.why),
-    );
-    Skipped { cell: planned.cell, why }
 }
 
 #[cfg(test)]

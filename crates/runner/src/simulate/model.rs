@@ -1,10 +1,9 @@
 //! Costs of simulated calls: the formulas of the algorithms, and the choices of the builtin.
 
-use collrules_guidelines::program;
+use collrules_program::mockup::{Mockup, MockupPattern};
 use collrules_program::{BufferPart, CollectiveCall, Costs, Machine, RankGroup, Reference, Seat, play};
 use collrules_record::arrival::find_pattern;
 use collrules_record::condition::{Arrival, BufferUse, Root};
-use collrules_record::mockup::{Mockup, MockupPattern};
 use collrules_record::options::Scenario;
 use collrules_record::{Bytes, Candidate, Cast, Cell, Even, Pattern, Ranks, Seconds};
 use collrules_rules::{Choice, Collective};
@@ -207,7 +206,7 @@ impl Costs for MockupCalls<'_> {
 fn mockup_seconds((cell, even): (Cell, Option<Even>), mockup: Mockup, inner: &dyn Fn(Cell) -> f64) -> f64 {
     let of_rank = |rank: usize| {
         let seat = cell.seat(rank, even);
-        let alone = [program(mockup, seat)?];
+        let alone = [mockup.program(seat)?];
         play(alone.as_slice(), &MockupCalls { seat, inner }).ok()?.first().copied()
     };
     let all = [0, cell.ranks.0.saturating_sub(1) as usize].into_iter().filter_map(of_rank);

@@ -1,8 +1,7 @@
 //! A machine described by a model, on which calls and probes are played message by message.
 
 use collrules_model::{IntervalEnd, ProbeKind, ProbeTiming, barrier, call_seconds, platform, programs};
-use collrules_program::{Platform, play};
-use collrules_record::mockup::Mockup;
+use collrules_program::{Mockup, Platform, play};
 use collrules_record::model::{Model, Slowdown};
 use collrules_record::sample::PatternSample;
 use collrules_record::units::Seconds;

@@ -112,7 +112,7 @@ impl CellOperation {
                 }
                 // Mock-ups use rank 0 as the root, and integers.
                 Candidate::Mockup(_) if !arguments.are_usual() => None,
-                Candidate::Mockup(mockup) => collrules_guidelines::program(mockup, seat),
+                Candidate::Mockup(mockup) => mockup.program(seat),
                 _ => continue,
             };
             let Program { extra, steps } = program.ok_or(UnsupportedCall::NoProgram { cell, candidate })?;

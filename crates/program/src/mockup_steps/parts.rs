@@ -3,7 +3,9 @@
 use collrules_rules::Collective;
 
 use super::{first, own};
-use collrules_program::{BufferPart, CollectiveCall, NOTHING, Program, Seat};
+use crate::program::Program;
+use crate::seat::Seat;
+use crate::step::{BufferPart, CollectiveCall, NOTHING};
 
 /// Layout of a collective's message bytes in its buffers.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -38,7 +40,7 @@ fn piece(elements: usize, pieces: usize, number: usize) -> (usize, usize) {
 }
 
 /// The largest number of pieces of which each has data for every rank.
-pub(crate) fn most_pieces(seat: Seat) -> usize {
+pub fn most_pieces(seat: Seat) -> usize {
     match shape(seat.collective) {
         None => 0,
         Some(BufferShape::Shares) => seat.bytes / seat.element() / seat.ranks,

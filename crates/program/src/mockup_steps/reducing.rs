@@ -1,11 +1,13 @@
 //! Mock-ups of collectives with an operation. Reductions go in rank order, so they are right for operations that do not
 //! commute, if the calls that they consist of are.
 
-use collrules_record::mockup::MockupPattern;
 use collrules_rules::Collective;
 
 use super::{chunked, first, padded};
-use collrules_program::{BufferPart, CollectiveCall, NOTHING, Program, Reducing, Seat};
+use crate::mockup::MockupPattern;
+use crate::program::Program;
+use crate::seat::Seat;
+use crate::step::{BufferPart, CollectiveCall, NOTHING, Reducing};
 
 const SUM: Reducing = Reducing::Sum;
 

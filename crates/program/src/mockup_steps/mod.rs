@@ -14,21 +14,25 @@ mod reducing;
 #[cfg(test)]
 mod tests;
 
-use collrules_record::Mockup;
 use collrules_rules::Collective;
 
-pub(crate) use self::parts::most_pieces;
-use collrules_program::{BufferPart, CollectiveCall, NOTHING, Program, Reducing, Seat};
+pub use self::parts::most_pieces;
+use crate::mockup::Mockup;
+use crate::program::Program;
+use crate::seat::Seat;
+use crate::step::{BufferPart, CollectiveCall, NOTHING, Reducing};
 
-/// Returns the program of a rank that replaces the collective; none if the mock-up does not apply to this collective
-/// and message.
-pub fn program(mockup: Mockup, seat: Seat) -> Option<Program> {
-    match mockup {
-        Mockup::Pattern(pattern) if pattern.needs_nodes() => nodes::program(pattern, seat),
-        Mockup::Pattern(pattern) if seat.collective.reduces() => reducing::program(pattern, seat),
-        Mockup::Pattern(pattern) => moving::program(pattern, seat),
-        Mockup::Split { pieces, barrier } => parts::split(seat, pieces as usize, barrier),
-        Mockup::Pad(bytes) => parts::pad(seat, bytes.0 as usize),
+impl Mockup {
+    /// Returns the program of a rank that replaces the collective; none if the mock-up does not apply to this
+    /// collective and message.
+    pub fn program(self, seat: Seat) -> Option<Program> {
+        match self {
+            Self::Pattern(pattern) if pattern.needs_nodes() => nodes::program(pattern, seat),
+            Self::Pattern(pattern) if seat.collective.reduces() => reducing::program(pattern, seat),
+            Self::Pattern(pattern) => moving::program(pattern, seat),
+            Self::Split { pieces, barrier } => parts::split(seat, pieces as usize, barrier),
+            Self::Pad(bytes) => parts::pad(seat, bytes.0 as usize),
+        }
     }
 }
 

@@ -3,10 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
+use collrules_rules::units::Bytes;
 use collrules_rules::{names::distance, stored_as_text};
 use serde::{Deserialize, Serialize};
-
-use crate::units::Bytes;
 
 /// Other calls of the same library that do what a collective does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -1,10 +1,12 @@
 //! Mock-ups of collectives that move data, and of barrier.
 
-use collrules_record::mockup::MockupPattern;
 use collrules_rules::Collective;
 
 use super::padded;
-use collrules_program::{BufferPart, CollectiveCall, NOTHING, Program, Reducing, Seat};
+use crate::mockup::MockupPattern;
+use crate::program::Program;
+use crate::seat::Seat;
+use crate::step::{BufferPart, CollectiveCall, NOTHING, Reducing};
 
 pub(super) fn program(pattern: MockupPattern, seat: Seat) -> Option<Program> {
     let mut made = Program::default();

@@ -4,11 +4,13 @@
 //!
 //! Ranks are consecutive on nodes, so that reductions go in rank order.
 
-use collrules_record::mockup::MockupPattern;
 use collrules_rules::Collective;
 
 use super::first;
-use collrules_program::{BufferPart, CollectiveCall, NOTHING, Program, RankGroup, Reducing, Seat};
+use crate::mockup::MockupPattern;
+use crate::program::Program;
+use crate::seat::Seat;
+use crate::step::{BufferPart, CollectiveCall, NOTHING, RankGroup, Reducing};
 
 const SUM: Reducing = Reducing::Sum;
 

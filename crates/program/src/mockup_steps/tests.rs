@@ -1,13 +1,11 @@
 //! Programs carried out without MPI, all ranks together: tests of results, memory, and agreement of the ranks' calls.
 
-use collrules_record::cell::type_size;
-use collrules_record::{Bytes, Cell, Even, Mockup, Ranks};
+use collrules_rules::units::Bytes;
 
 use super::*;
-use crate::catalogue::CATALOGUE;
-use crate::memory::Term;
-use crate::select::{Wishes, select};
-use collrules_program::{Buffer, RankGroup, Step};
+use crate::mockup::MockupPattern;
+use crate::seat::{Arguments, Even, type_size};
+use crate::step::{Buffer, RankGroup, Step};
 
 /// The buffers of a rank: sent, received, and extra ones.
 struct TestRank {
@@ -153,8 +151,8 @@ fn circle(seat: Seat, on: RankGroup) -> usize {
 }
 
 /// Runs the programs and returns the final result of all ranks.
-fn outcome(cell: Cell, even: Option<Even>, program: impl Fn(Seat) -> Program) -> Vec<Vec<u8>> {
-    let seats: Vec<Seat> = (0..cell.ranks.0 as usize).map(|rank| cell.seat(rank, even)).collect();
+fn outcome(root: Seat, program: impl Fn(Seat) -> Program) -> Vec<Vec<u8>> {
+    let seats: Vec<Seat> = (0..root.ranks).map(|rank| Seat { rank, ..root }).collect();
     let mut ranks: Vec<TestRank> = seats.iter().map(|seat| TestRank::new(*seat, &program(*seat))).collect();
     loop {
         let calls: Vec<_> = ranks.iter_mut().filter_map(TestRank::next).collect();
@@ -180,7 +178,7 @@ fn outcome(cell: Cell, even: Option<Even>, program: impl Fn(Seat) -> Program) ->
         }
     }
     // Undefined.
-    if cell.collective == Collective::Exscan {
+    if root.collective == Collective::Exscan {
         ranks[0].receive.clear();
     }
     ranks.into_iter().map(|rank| rank.receive).collect()
@@ -193,12 +191,13 @@ fn itself(seat: Seat) -> Program {
     made
 }
 
-/// Every mock-up that a cell can get.
-fn all(cell: Cell, even: Option<Even>) -> Vec<Mockup> {
-    let sizes = [Bytes(cell.bytes.0 + 4), Bytes(cell.bytes.0 * 2 + 4)].map(|size| Bytes(size.0 / 4 * 4));
-    let memory = Bytes(u64::MAX);
-    let even = even.ok_or_else(String::new);
-    select(cell, &Wishes { only: &[], pieces: &[2, 3, 5], sizes: &sizes, memory, even }).mockups
+/// Every mock-up of a call.
+fn all(root: Seat) -> Vec<Mockup> {
+    let patterns = MockupPattern::ALL.iter().copied().map(Mockup::Pattern);
+    let split = |pieces| [false, true].map(|barrier| Mockup::Split { pieces, barrier });
+    let pads = [root.bytes + 4, root.bytes * 2 + 4].map(|size| Mockup::Pad(Bytes(size as u64 / 4 * 4)));
+    let all = patterns.chain([2, 3, 5].into_iter().flat_map(split)).chain(pads);
+    all.filter(|mockup| mockup.program(root).is_some()).collect()
 }
 
 /// All distributions of this many ranks over nodes.
@@ -213,13 +212,20 @@ fn every_mockup_gives_what_its_collective_gives() {
     for collective in Collective::ALL {
         for ranks in 2..=12 {
             for elements in [1, 2, 3, 5, 7, 16, 37] {
-                let bytes = if collective.has_sizes() { elements * type_size(collective) } else { 0 };
-                let cell = Cell { collective, ranks: Ranks(ranks), bytes: Bytes(bytes) };
-                let right = outcome(cell, None, itself);
+                let bytes = if collective.has_sizes() { elements * type_size(collective) as usize } else { 0 };
                 for even in nodes(ranks) {
-                    for mockup in all(cell, even) {
-                        let made = outcome(cell, even, |seat| program(mockup, seat).expect("was selected"));
-                        assert_eq!(made, right, "{mockup} of {cell} on {even:?}");
+                    let root = Seat {
+                        collective,
+                        rank: 0,
+                        ranks: ranks as usize,
+                        bytes,
+                        even,
+                        arguments: Arguments::default(),
+                    };
+                    let right = outcome(root, itself);
+                    for mockup in all(root) {
+                        let made = outcome(root, |seat| mockup.program(seat).expect("the root has one"));
+                        assert_eq!(made, right, "{mockup} of {root:?}");
                         let kind = if mockup.needs_nodes() { mockup.to_string() } else { "other".to_owned() };
                         tried.insert((collective, kind));
                         tried.insert((collective, mockup.to_string().split(':').next().unwrap_or_default().to_owned()));
@@ -230,70 +236,4 @@ fn every_mockup_gives_what_its_collective_gives() {
     }
     // Patterns of all 14, others than those of nodes in all; splits and pads of all but barrier; hier of 9, lane of 8.
     assert_eq!(tried.len(), 4 * 14 - 2 + 9 + 8);
-}
-
-#[test]
-fn formulas_bound_what_programs_need_and_are_reached() {
-    for guideline in CATALOGUE {
-        let (mut reached_root, mut reached_others) = (false, false);
-        for ranks in 2..=9 {
-            for elements in [1, 2, 3, 5, 7, 16, 37, 1000] {
-                let bytes =
-                    if guideline.collective.has_sizes() { elements * type_size(guideline.collective) } else { 0 };
-                let cell = Cell { collective: guideline.collective, ranks: Ranks(ranks), bytes: Bytes(bytes) };
-                let ways = nodes(ranks).into_iter().filter(|even| even.is_some() == guideline.pattern.needs_nodes());
-                for (even, rank) in ways.flat_map(|even| (0..ranks as usize).map(move |rank| (even, rank))) {
-                    let seat = cell.seat(rank, even);
-                    let made = program(Mockup::Pattern(guideline.pattern), seat).expect("is in the catalogue");
-                    let formula = if rank == 0 { guideline.root } else { guideline.others };
-                    let (needed, bound) = (made.memory(seat) as u64, formula.bytes(cell, even));
-                    assert!(
-                        needed <= bound,
-                        "{} {}: {needed} > {bound}",
-                        guideline.collective,
-                        guideline.pattern.name()
-                    );
-                    // How many chunks a block has depends on the rank.
-                    let slack = if formula.0.contains(&Term::Chunks) { 4 * type_size(cell.collective) } else { 0 };
-                    *(if rank == 0 { &mut reached_root } else { &mut reached_others }) |= needed + slack >= bound;
-                }
-            }
-        }
-        assert!(reached_root && reached_others, "{} {}", guideline.collective, guideline.pattern.name());
-    }
-}
-
-#[test]
-fn the_catalogue_has_each_guideline_once() {
-    assert_eq!(CATALOGUE.len(), 36 + 17);
-    let mut pairs: Vec<_> = CATALOGUE.iter().map(|it| (it.collective, it.pattern)).collect();
-    pairs.sort_unstable();
-    pairs.dedup();
-    assert_eq!(pairs.len(), CATALOGUE.len());
-    for pattern in collrules_record::mockup::MockupPattern::ALL {
-        assert!(pairs.iter().any(|(_, known)| known == pattern), "{}", pattern.name());
-    }
-}
-
-#[test]
-fn what_does_not_fit_is_left_out_with_its_reason() {
-    let cell = Cell { collective: Collective::Allgather, ranks: Ranks(4), bytes: Bytes(3) };
-    let split = |pieces| Mockup::Split { pieces, barrier: false };
-    let only = [split(4), Mockup::Pad(Bytes(3)), Mockup::Pattern(collrules_record::mockup::MockupPattern::Alltoall)];
-    let even = Err("all its ranks are on one node".to_owned());
-    let wishes = Wishes { only: &only, pieces: &[], sizes: &[], memory: Bytes(11), even };
-    let selected = select(cell, &wishes);
-    let whys: Vec<&str> = selected.left_out.iter().map(|left| left.why.as_str()).collect();
-    assert_eq!(selected.mockups, []);
-    assert_eq!(whys[0], "4 pieces are more than the 3 elements of a rank");
-    assert_eq!(whys[1], "3 B is not above the message of 3 B");
-    assert!(whys[2].starts_with("it needs 12 B per rank") && whys[2].ends_with("allows 11 B"), "{}", whys[2]);
-    let huge = Cell { bytes: Bytes(1 << 30), ..cell };
-    let why = &select(huge, &Wishes { memory: Bytes(u64::MAX), ..wishes.clone() }).left_out[2].why;
-    assert!(why.ends_with("exceed a C int"), "{why}");
-    let lane = [Mockup::Pattern(collrules_record::mockup::MockupPattern::Lane)];
-    let alone = select(cell, &Wishes { only: &lane, ..wishes.clone() });
-    assert!(alone.left_out[0].why.starts_with("all its ranks are on one node; it takes two nodes"), "{alone:?}");
-    let even = Ok(Even { nodes: 2, each: 2 });
-    assert_eq!(select(cell, &Wishes { only: &lane, memory: Bytes(18), even, ..wishes }).mockups, lane);
 }
