@@ -104,7 +104,7 @@ pub fn remarks(findings: &[Finding]) -> Vec<Remark> {
         finding.left_out && finding.severity >= FindingSeverity::Warning && !is_suspicion(finding.code)
     };
     let rows: usize = findings.iter().filter(lost).map(|finding| finding.timings).sum();
-    let lost = (rows > 0).then_some(Remark::LostImports { rows });
+    let lost = (rows > 0).then_some(Remark::LostImports(rows));
     findings.iter().filter(suspicious).map(remark).chain(lost).collect()
 }
 

@@ -7,6 +7,7 @@ use crate::candidate::Candidate;
 use crate::cell::Cell;
 use crate::clock::{ClockFact, ClockLine};
 use crate::estimate::{Estimate, geometric_mean};
+use crate::limitation::Limitation;
 use crate::manifest::{FormatVersion, Manifest};
 use crate::units::Seconds;
 use crate::validation::Outcome;
@@ -25,8 +26,8 @@ pub struct Comparison {
     pub after: Side,
     /// Differences between the systems and the ways of measuring.
     pub differences: Vec<RunDifference>,
-    /// Reasons why the comparison is incomplete or impossible, in whole sentences.
-    pub obstacles: Vec<String>,
+    /// Reasons why the comparison is incomplete or impossible.
+    pub obstacles: Vec<Limitation>,
     /// Criteria for a change: the least difference, and the false discovery rate.
     pub criteria: crate::validation::ValidationCriteria,
     /// The cells that both runs have, ordered by collective, communicator size and message size.
@@ -215,11 +216,7 @@ impl Comparison {
             before: then.to_string(),
             after: now.to_string(),
         });
-        let (slower, of) = if factor > 1.0 { (factor, "later") } else { (1.0 / factor, "earlier") };
-        self.obstacles.push(format!(
-            "The harness's own barrier, which no rule and no release of Open MPI changes, took up to {slower:.1} \
-             times as long in the {of} run: the machine was busier, which alone may explain changes of the default."
-        ));
+        self.obstacles.push(Limitation::Barrier(factor));
     }
 }
 
@@ -257,7 +254,7 @@ mod tests {
         ClockLine { launch: 0, fact: ClockFact::Harness(harness) }
     }
 
-    fn noted(before: &[f64], after: &[f64]) -> Vec<String> {
+    fn noted(before: &[f64], after: &[f64]) -> Vec<Limitation> {
         let side = || Side {
             source: String::new(),
             release: Release::V5_0,
@@ -286,7 +283,7 @@ mod tests {
     fn a_machine_that_got_slower_is_not_taken_for_a_slower_builtin() {
         assert!(noted(&[1e-6, 2e-6], &[2.5e-6]).is_empty(), "launches differ as much");
         assert!(noted(&[], &[1e-6]).is_empty(), "an import knows of no barrier");
-        assert!(noted(&[1e-6], &[1e-6, 4e-6])[0].contains("4.0 times as long in the later run"));
-        assert!(noted(&[3e-6], &[1e-6])[0].contains("3.0 times as long in the earlier run"));
+        assert_eq!(noted(&[1e-6], &[1e-6, 4e-6]), [Limitation::Barrier(4e-6 / 1e-6)]);
+        assert_eq!(noted(&[3e-6], &[1e-6]), [Limitation::Barrier(1e-6 / 3e-6)]);
     }
 }

@@ -8,6 +8,7 @@ use crate::cell::Cell;
 use crate::comparison::RunDifference;
 use crate::estimate::Estimate;
 use crate::format::FormatVersion;
+use crate::limitation::{Limitation, PoorData};
 use crate::validation::{Outcome, Round};
 
 /// The version of `drift.json` that this version writes.
@@ -31,11 +32,14 @@ pub struct Drift {
     pub version: Version,
     /// Differences between then and now, other than times.
     pub differences: Vec<RunDifference>,
-    /// Reasons why other points could not be repeated, in whole sentences.
-    pub obstacles: Vec<String>,
-    /// Reasons to doubt the times of the run or of today, as clauses.
+    /// Reasons why other points could not be repeated.
+    pub obstacles: Vec<Limitation>,
+    /// Reasons to doubt the times of the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub doubts: Vec<String>,
+    pub doubts_then: Vec<PoorData>,
+    /// Reasons to doubt the times of today.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub doubts_now: Vec<PoorData>,
     /// Criteria for a change.
     pub criteria: DriftCriteria,
     /// Points that were measured again: for each cell the default, and the choice of the rules.
@@ -90,7 +94,7 @@ impl Drift {
     /// Returns true if times changed and no condition of either measurement explains it, so the machine is the likely
     /// reason.
     pub fn blames_machine(&self) -> bool {
-        self.changed() && self.doubts.is_empty()
+        self.changed() && self.doubts_then.is_empty() && self.doubts_now.is_empty()
     }
 
     /// Returns true if some time is shown to have changed.

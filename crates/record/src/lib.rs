@@ -43,6 +43,7 @@
 //! | [`estimate`] | a value with its interval |
 //! | [`arrangement`] | arrangement of a communicator's ranks on nodes |
 //! | [`laid_out`] | effects of rules for several layouts on each of them |
+//! | [`limitation`] | reasons why a comparison is incomplete, or its numbers poor |
 //! | [`mod@line`] | lines through times, and the places where one ends and another begins |
 //! | [`findings`] | conclusions of the analysis, as plain data |
 //! | [`guidelines`] | result of a check of performance guidelines |
@@ -81,6 +82,7 @@ pub mod installed;
 pub mod irregular;
 pub mod laid_out;
 pub mod launch;
+pub mod limitation;
 pub mod line;
 pub mod manifest;
 pub mod memory;

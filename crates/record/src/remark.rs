@@ -19,7 +19,7 @@ use crate::validation::RevertedRange;
 
 /// A remark for the reader on the data or the rules. It repeats nothing that is elsewhere in the findings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "code", rename_all = "snake_case")]
+#[serde(tag = "code", content = "of", rename_all = "snake_case")]
 pub enum Remark {
     /// Launches without timings.
     MissingLaunches {
@@ -28,16 +28,10 @@ pub enum Remark {
         /// Number of planned launches.
         planned: u32,
     },
-    /// Sizes that were measured in fewer launches than others.
-    FewerLaunches {
-        /// Their number.
-        sizes: usize,
-    },
-    /// Timings that are zero by the clock.
-    ZeroTimings {
-        /// Their number.
-        timings: usize,
-    },
+    /// Number of sizes that were measured in fewer launches than others.
+    FewerLaunches(usize),
+    /// Number of timings that are zero by the clock.
+    ZeroTimings(usize),
     /// The timings are averages over ranks and calls.
     Averages,
     /// Apparent gains with too few visits, or launches, for a test.
@@ -88,10 +82,7 @@ pub enum Remark {
         stalls: Stalling,
     },
     /// Rules of a collective apply to all message sizes.
-    EverySize {
-        /// The collective.
-        collective: Collective,
-    },
+    EverySize(Collective),
     /// A single measured message size decided for all.
     SingleSize {
         /// The collective.
@@ -112,11 +103,8 @@ pub enum Remark {
     Alternative(Alternative),
     /// The order in which this release adds up is not known.
     UnknownBits,
-    /// Cells that are left out, because a layout lacks them.
-    NotInAllLayouts {
-        /// Their number.
-        sizes: usize,
-    },
+    /// Number of cells that are left out, because a layout lacks them.
+    NotInAllLayouts(usize),
     /// HAN runs a collective.
     Han {
         /// The collective.
@@ -124,11 +112,8 @@ pub enum Remark {
         /// The communicator sizes.
         ranks: Vec<Ranks>,
     },
-    /// The files depend on the number of ranks, not on where they are.
-    HanElsewhere {
-        /// The communicator sizes with a rule of HAN.
-        ranks: Vec<Ranks>,
-    },
+    /// The files depend on the number of ranks, not on where they are. HAN has rules for these numbers.
+    HanElsewhere(Vec<Ranks>),
     /// Another component runs a collective.
     OtherComponent {
         /// The collective.
@@ -169,26 +154,14 @@ pub enum Remark {
     Layouts,
     /// Each layout has rules of its own.
     LayoutsApart,
-    /// Rules that were removed because a validation did not confirm them.
-    Reverted {
-        /// Their ranges.
-        ranges: Vec<RevertedRange>,
-    },
-    /// A proof that is about other rules.
-    OtherProof {
-        /// The run directory.
-        run: PathBuf,
-    },
-    /// A validation that is about other rules.
-    OtherValidation {
-        /// The run directory.
-        run: PathBuf,
-    },
-    /// Chosen algorithms need the same datatypes on all ranks.
-    Datatypes {
-        /// The algorithms.
-        choices: BTreeSet<(Collective, Choice)>,
-    },
+    /// Ranges of rules that were removed because a validation did not confirm them.
+    Reverted(Vec<RevertedRange>),
+    /// The proof in this run directory is about other rules.
+    OtherProof(PathBuf),
+    /// The validation in this run directory is about other rules.
+    OtherValidation(PathBuf),
+    /// Chosen algorithms that need the same datatypes on all ranks.
+    Datatypes(BTreeSet<(Collective, Choice)>),
     /// The times are simulated.
     Simulated,
     /// There were more ranks than slots.
@@ -206,10 +179,7 @@ pub enum Remark {
         value: String,
     },
     /// Settings of all launches.
-    Pins {
-        /// The settings.
-        settings: Settings,
-    },
+    Pins(Settings),
     /// The component han was off in all launches.
     HanOff,
     /// The run has no digests.
@@ -260,27 +230,18 @@ pub enum Remark {
         /// True if the timing was left out.
         left_out: bool,
     },
-    /// Rows of the table that could not be used.
-    LostRows {
-        /// Their number.
-        rows: usize,
-    },
-    /// Rows of the imported files that could not be used.
-    LostImports {
-        /// Their number.
-        rows: usize,
-    },
+    /// Number of rows of the table that could not be used.
+    LostRows(usize),
+    /// Number of rows of the imported files that could not be used.
+    LostImports(usize),
 }
 
 /// Reason why a component stays in use although algorithms of `coll/tuned` are faster.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "code", rename_all = "snake_case")]
+#[serde(tag = "code", content = "of", rename_all = "snake_case")]
 pub enum StayReason {
-    /// The time of `coll/tuned` is unknown.
-    Unknown {
-        /// Number of such cells.
-        sizes: usize,
-    },
+    /// The time of `coll/tuned` is unknown in so many cells.
+    Unknown(usize),
     /// `coll/tuned` would be slower.
     Slower {
         /// Number of such cells.
@@ -289,10 +250,7 @@ pub enum StayReason {
         most: f64,
     },
     /// The component can only be switched off for these collectives too, and they may get slower.
-    Bound {
-        /// The other collectives.
-        collectives: Vec<Collective>,
-    },
+    Bound(Vec<Collective>),
     /// The measurements do not show that `coll/tuned` is faster.
     NotShown,
 }

@@ -5,6 +5,8 @@ use collrules_record::drift::Drift;
 use collrules_record::validation::Outcome;
 use collrules_rules::words::counted;
 
+use crate::changes::describe_limitation;
+use crate::quality::describe_doubt;
 use crate::terminal::{side_by_side, side_by_side_head};
 use crate::words::{percent, ratio, wrapped};
 
@@ -35,16 +37,19 @@ pub fn sentences(drift: &Drift) -> Vec<String> {
     let mut sentences = Vec::new();
     let all = counted(drift.points.len(), "point");
     let (slower, faster) = (drift.those(Outcome::Slower).count(), drift.those(Outcome::Faster).count());
+    let then = drift.doubts_then.iter().map(|doubt| format!("when the run was made, {}", describe_doubt(doubt)));
+    let now = drift.doubts_now.iter().map(|doubt| format!("now {}", describe_doubt(doubt)));
+    let doubts: Vec<String> = then.chain(now).collect();
     let beyond = percent(drift.criteria.min_change);
     sentences.push(match (drift.changed(), slower + faster) {
         (false, _) => {
             format!("No change since {}: none of {all} is shown to have changed by more than {beyond}.", drift.measured)
         }
-        (true, changed) if !drift.doubts.is_empty() => format!(
+        (true, changed) if !doubts.is_empty() => format!(
             "Times changed since {} ({changed} of {all} by more than {beyond}), but the data is poor: {}. The cause \
              may be other load: repeat the check on an idle machine.",
             drift.measured,
-            drift.doubts.join("; "),
+            doubts.join("; "),
         ),
         (true, 0) => {
             format!("The machine changed since {}: by more than {beyond} over all points together.", drift.measured)
@@ -77,7 +82,7 @@ pub fn sentences(drift: &Drift) -> Vec<String> {
         "If nothing changed, at most {} of such checks give a false alarm.",
         percent(drift.criteria.error_rate)
     ));
-    sentences.extend(drift.obstacles.iter().cloned());
+    sentences.extend(drift.obstacles.iter().map(describe_limitation));
     sentences.extend(
         drift.differences.iter().map(|it| format!("Differs: {}: {} then, {} now.", it.what, it.before, it.after)),
     );

@@ -4,7 +4,8 @@
 //! |---|---|
 //! | [`summary`] | summary of the findings: ranges of sizes that use the same candidate, and gains per collective |
 //! | `gains` | speedup of each size with the rules, as every format shows it |
-//! | `reasons` | reasons for the choice in each cell |
+//! | [`reasons`] | reasons for the choice in each cell |
+//! | [`quality`] | quality of a run's numbers |
 //! | [`remarks`] | remarks on the data or the rules |
 //! | `facts`, `cells` | facts that every format has, in words |
 //! | `conduct` | outcomes of rules in programs |
@@ -49,6 +50,7 @@ pub mod page;
 pub mod plain;
 mod plot;
 pub mod profile;
+pub mod quality;
 pub mod reasons;
 pub mod remarks;
 pub mod settings;

@@ -47,10 +47,10 @@ fn sentence(findings: &Findings, remark: &Remark) -> String {
             counted(*planned, "launch"),
             if *timed == 1 { "has" } else { "have" },
         ),
-        Remark::FewerLaunches { sizes } => {
+        Remark::FewerLaunches(sizes) => {
             format!("{} {} measured in fewer launches than others.", counted(*sizes, "size"), was(*sizes))
         }
-        Remark::ZeroTimings { timings } => {
+        Remark::ZeroTimings(timings) => {
             let are = if *timings == 1 { "it is" } else { "they are" };
             format!("{} {} left out because {are} zero by the clock.", counted(*timings, "timing"), was(*timings))
         }
@@ -105,7 +105,7 @@ fn sentence(findings: &Findings, remark: &Remark) -> String {
                 describe_stalls(stalls)
             )
         }
-        Remark::EverySize { collective } => {
+        Remark::EverySize(collective) => {
             let reason = match collective {
                 Collective::Scatter | Collective::Gather => {
                     "ranks may see different sizes of the same call and must not run different algorithms"
@@ -135,12 +135,12 @@ fn sentence(findings: &Findings, remark: &Remark) -> String {
             "The order in which Open MPI {release} adds up is not known (it is for 4.1 and 5.0), so --keep-bits leaves \
              reductions without rules of coll/tuned."
         ),
-        Remark::NotInAllLayouts { sizes } => {
+        Remark::NotInAllLayouts(sizes) => {
             let sizes = if *sizes == 1 { "1 size is".to_owned() } else { format!("{sizes} sizes are") };
             format!("{sizes} left out: a layout that has communicators of this size was not measured there.")
         }
         Remark::Han { collective, ranks } => describe_han(findings, *collective, ranks),
-        Remark::HanElsewhere { ranks } => format!(
+        Remark::HanElsewhere(ranks) => format!(
             "Both files depend on the number of ranks, not on where they are. HAN's file applies to every communicator \
              of {} ranks that HAN handles. The rules of coll/tuned apply to every communicator of that size, on a \
              single node as well. Communicators of other sizes stay with HAN. Rules for as few ranks as a node has also \
@@ -184,7 +184,7 @@ fn sentence(findings: &Findings, remark: &Remark) -> String {
                                  recognizes MPI_COMM_WORLD as having one rank per node."
                 .to_owned()
         }
-        Remark::Reverted { ranges } => {
+        Remark::Reverted(ranges) => {
             let mut places: Vec<String> = ranges.iter().map(describe_range).collect();
             places.dedup();
             format!(
@@ -193,17 +193,17 @@ fn sentence(findings: &Findings, remark: &Remark) -> String {
                 places.join("; "),
             )
         }
-        Remark::OtherProof { run } => format!(
+        Remark::OtherProof(run) => format!(
             "{} is left out, since it is about other rules. `collrules verify {}` shows whether Open MPI obeys these.",
             run.join(PROOF).display(),
             run.display(),
         ),
-        Remark::OtherValidation { run } => format!(
+        Remark::OtherValidation(run) => format!(
             "{} is left out, since it is about other rules. `collrules validate {}` compares these.",
             run.join(VALIDATION).display(),
             run.display(),
         ),
-        Remark::Datatypes { choices } => format!(
+        Remark::Datatypes(choices) => format!(
             "MPI lets ranks describe the same data with different datatypes and counts. Programs that do so get wrong \
              data, or hang, under {}. Open MPI's own decision uses some of these algorithms too.",
             choices
@@ -227,7 +227,7 @@ fn sentence(findings: &Findings, remark: &Remark) -> String {
             "{name} is already set to {value} on this system, and competes with the rules file: in 5.0 and later a \
              forced algorithm beats it.",
         ),
-        Remark::Pins { settings } => {
+        Remark::Pins(settings) => {
             format!("All times were taken with {}; the settings of the tuning include this.", assignments(settings))
         }
         Remark::HanOff => {
@@ -264,8 +264,8 @@ fn sentence(findings: &Findings, remark: &Remark) -> String {
             let line = line.map_or(String::new(), |line| format!(", line {line}"));
             format!("Suspicious in {file}{line}: {message} ({}).", if *left_out { "left out" } else { "kept" })
         }
-        Remark::LostRows { rows } => format!("{} of the table could not be used.", counted(*rows, "row")),
-        Remark::LostImports { rows } => format!(
+        Remark::LostRows(rows) => format!("{} of the table could not be used.", counted(*rows, "row")),
+        Remark::LostImports(rows) => format!(
             "{} of the imported files could not be used; import.json names what and why.",
             counted(*rows, "row")
         ),
@@ -409,7 +409,7 @@ fn describe_moved(served: &str, collective: Collective, component: Component, si
 
 fn describe_stay(why: &StayReason, component: Component, sizes: usize, gain: f64) -> String {
     match why {
-        StayReason::Unknown { sizes } => {
+        StayReason::Unknown(sizes) => {
             format!("it is unknown how fast coll/tuned is for {}", counted(*sizes, "size"))
         }
         StayReason::Slower { sizes: slower, most } => format!(
@@ -417,7 +417,7 @@ fn describe_stay(why: &StayReason, component: Component, sizes: usize, gain: f64
              geometric mean over all), and {component} cannot keep single sizes",
             counted(sizes, "size"),
         ),
-        StayReason::Bound { collectives } => format!(
+        StayReason::Bound(collectives) => format!(
             "{component} can only be switched off for all its collectives together, and {} may get slower",
             joined(collectives, ", "),
         ),

@@ -101,7 +101,7 @@ pub(crate) fn analyze_in(
         remarks.push(Remark::UnknownBits);
     }
     let laid_out = describe_layouts(&layouts, |cell| built.served(release, cell));
-    remarks.extend((lacking > 0).then_some(Remark::NotInAllLayouts { sizes: lacking }));
+    remarks.extend((lacking > 0).then_some(Remark::NotInAllLayouts(lacking)));
     let finding = |cell: JudgedCell| {
         let served = built.served(release, &cell);
         CellFinding {

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::comparison::{CellChange, Comparison, FORMAT, OldRules, Side, differences};
 use collrules_record::findings::{CellFinding, Findings};
+use collrules_record::limitation::Limitation;
 use collrules_record::validation::{Outcome, ValidationCriteria};
 use collrules_record::{Candidate, Cell, Component, Estimate, HanRule, Manifest};
 use collrules_rules::{Collective, registry};
@@ -46,8 +47,7 @@ pub fn compare(before: Run<'_>, after: Run<'_>) -> Result<Comparison, TunerError
     let (then, now) = (launches(before)?, launches(after)?);
     let spread = spread(&cells, &then, &now);
     if !cells.is_empty() && spread.is_empty() {
-        obstacles
-            .push("No run has several launches with samples, so changes of the default cannot be tested.".to_owned());
+        obstacles.push(Limitation::FewLaunches);
     }
     let mut changes = Vec::with_capacity(cells.len());
     let mut p_values = Vec::with_capacity(cells.len());
@@ -110,32 +110,26 @@ fn side(run: Run<'_>) -> Side {
 fn comparable<'a>(
     before: Run<'a>,
     after: Run<'a>,
-    obstacles: &mut Vec<String>,
+    obstacles: &mut Vec<Limitation>,
 ) -> Vec<(&'a CellFinding, &'a CellFinding)> {
     let (old, new) = (before.findings, after.findings);
     if before.manifest.is_none() || after.manifest.is_none() {
-        obstacles.push("The system of at least one of the runs is unknown; it is assumed to be the same.".to_owned());
+        obstacles.push(Limitation::UnknownSystem);
     }
     if old.statistic != new.statistic {
-        obstacles
-            .push("The two runs measured different quantities: one has times of calls, the other means.".to_owned());
+        obstacles.push(Limitation::OtherStatistic);
         return Vec::new();
     }
     if let (Some(before), Some(after)) = (before.manifest, after.manifest) {
         if before.backend != after.backend {
-            obstacles.push(format!(
-                "One run comes from {}, the other from {}: their times cannot be compared.",
-                before.backend, after.backend
-            ));
+            obstacles.push(Limitation::OtherBackend(before.backend.clone(), after.backend.clone()));
             return Vec::new();
         }
         if before.host.get("Processor") != after.host.get("Processor") {
-            obstacles.push(
-                "The processors differ: changes may come from the machine, not only from the library.".to_owned(),
-            );
+            obstacles.push(Limitation::OtherProcessor);
         }
         if before.started > after.started {
-            obstacles.push("The runs may be swapped: the earlier one began after the later one.".to_owned());
+            obstacles.push(Limitation::Swapped);
         }
     }
     let mut moved = BTreeSet::new();
@@ -154,13 +148,9 @@ fn comparable<'a>(
             alike
         })
         .collect();
-    for ranks in moved {
-        obstacles.push(format!(
-            "Communicators of {ranks} ranks are left out: their ranks were spread over nodes differently."
-        ));
-    }
+    obstacles.extend(moved.into_iter().map(Limitation::Moved));
     if pairs.is_empty() {
-        obstacles.push("The runs have no size in common.".to_owned());
+        obstacles.push(Limitation::NothingInCommon);
     }
     pairs
 }

@@ -199,9 +199,9 @@ impl ComponentGain {
         let least = self.gains.iter().copied().fold(f64::INFINITY, f64::min);
         let stays = match self.slower() {
             _ if freed => None,
-            _ if self.unknown > 0 => Some(StayReason::Unknown { sizes: self.unknown }),
+            _ if self.unknown > 0 => Some(StayReason::Unknown(self.unknown)),
             sizes @ 1.. => Some(StayReason::Slower { sizes, most: 1.0 / least }),
-            0 if !in_the_way.is_empty() => Some(StayReason::Bound { collectives: in_the_way }),
+            0 if !in_the_way.is_empty() => Some(StayReason::Bound(in_the_way)),
             0 => Some(StayReason::NotShown),
         };
         Remark::OtherComponent {
@@ -225,7 +225,7 @@ fn handled_by_han(findings: &Findings, handable: &BTreeSet<Block>) -> Vec<Remark
     }
     let touched = handable.iter().filter(|block| findings.han.touches(block.0, block.1)).map(|block| block.1);
     let ranks: BTreeSet<Ranks> = touched.collect();
-    let elsewhere = Remark::HanElsewhere { ranks: ranks.into_iter().collect() };
+    let elsewhere = Remark::HanElsewhere(ranks.into_iter().collect());
     remarks.extend((!findings.han.is_empty()).then_some(elsewhere));
     remarks
 }
@@ -258,6 +258,6 @@ mod tests {
         };
         assert_eq!(stays(judged(&[1.5, 0.5], 1, 0), Vec::new()), Some(StayReason::Slower { sizes: 1, most: 2.0 }));
         let collectives = vec![Collective::Reduce];
-        assert_eq!(stays(judged(&[1.5], 1, 0), collectives.clone()), Some(StayReason::Bound { collectives }));
+        assert_eq!(stays(judged(&[1.5], 1, 0), collectives.clone()), Some(StayReason::Bound(collectives)));
     }
 }

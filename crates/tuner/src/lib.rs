@@ -23,7 +23,7 @@
 //! | `tree` | the table with its evidence |
 //! | `alternatives` | rules under other assumptions |
 //! | [`mod@refine`] | sizes to measure next |
-//! | `remarks` | remarks for the reader, in whole sentences |
+//! | `remarks` | remarks for the reader |
 //! | `analysis` | all of it in order |
 //! | [`mod@guidelines`] | mock-ups that are faster than the builtin, and remedies |
 //! | [`study()`] | chosen algorithms compared on a grid |

@@ -3,7 +3,7 @@
 use collrules_record::estimate::Estimate;
 use collrules_record::findings::{CellFinding, Findings, PointFinding};
 use collrules_record::profile::Profile;
-use collrules_record::profile::prospect::{Prospect, Prospects, TimeShares, own_and_late};
+use collrules_record::profile::prospect::{Prospect, Prospects, TimeShares, UnknownGain, own_and_late};
 use collrules_record::profile::weight::Weight;
 use collrules_record::{Candidate, Cell, Nodes, Seconds};
 use collrules_rules::Choice;
@@ -53,30 +53,30 @@ fn saved(gain: Option<Estimate>, time: f64) -> Estimate {
 }
 
 /// Gain of the rules in a cell, from the measured cells around it; none if the rules do not change it.
-fn gain(findings: &Findings, nodes: &Nodes, cell: Cell) -> Result<Option<Estimate>, String> {
+fn gain(findings: &Findings, nodes: &Nodes, cell: Cell) -> Result<Option<Estimate>, UnknownGain> {
     let of_collective = || findings.cells.iter().filter(|found| found.cell.collective == cell.collective);
     if of_collective().next().is_none() {
-        return Err(format!("{} was not measured", cell.collective));
+        return Err(UnknownGain::NotMeasured(cell.collective));
     }
     let measured: Vec<&CellFinding> = of_collective().filter(|found| found.cell.ranks == cell.ranks).collect();
     if measured.is_empty() {
-        return Err(format!("{} was not measured on {} ranks", cell.collective, cell.ranks));
+        return Err(UnknownGain::NotOnRanks(cell.collective, cell.ranks));
     }
     if let Some(there) = findings.placement.nodes.get(&cell.ranks)
         && !nodes.0.is_empty()
         && there != nodes
     {
-        return Err(format!("measured on {there}, and not on {nodes}"));
+        return Err(UnknownGain::OtherNodes(there.clone(), nodes.clone()));
     }
     let below = measured.iter().filter(|found| found.cell.bytes <= cell.bytes).max_by_key(|found| found.cell.bytes);
     let above = measured.iter().filter(|found| found.cell.bytes >= cell.bytes).min_by_key(|found| found.cell.bytes);
     let (Some(below), Some(above)) = (below, above) else {
-        return Err(format!("{} lies outside of the measured sizes", cell.bytes));
+        return Err(UnknownGain::OutsideSizes(cell.bytes));
     };
     let lookup = cell.lookup_bytes(findings.release);
     let choice = findings.table.lookup(cell.collective, u64::from(cell.ranks.0), lookup);
     if choice.is_builtin() && [below, above].into_iter().any(|found| is_open(findings, found)) {
-        return Err("timed too seldom to tell whether a rule would help".to_owned());
+        return Err(UnknownGain::TooSeldom);
     }
     let (low, high) = (at(below, choice), at(above, choice));
     if below.cell == above.cell {

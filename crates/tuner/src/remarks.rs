@@ -23,7 +23,7 @@ pub(crate) fn remarks(
     criteria: Criteria,
 ) -> Vec<Remark> {
     let mut remarks = Vec::new();
-    remarks.extend((left_out > 0).then_some(Remark::ZeroTimings { timings: left_out }));
+    remarks.extend((left_out > 0).then_some(Remark::ZeroTimings(left_out)));
     remarks.extend((statistic == Statistic::RankAverage && !cells.is_empty()).then_some(Remark::Averages));
     remarks.extend(untested(cells, criteria));
     remarks.extend(without_builtin(cells));
@@ -55,7 +55,7 @@ pub(crate) fn short_launches(cells: &[CellTimings], expected: u32) -> Vec<Remark
     let usual = if expected == 0 { timed } else { timed.min(expected as usize) };
     let sizes = unfinished.iter().filter(|count| **count < usual).count();
     let missing = missing.then_some(Remark::MissingLaunches { timed, planned: expected });
-    missing.into_iter().chain((sizes > 0).then_some(Remark::FewerLaunches { sizes })).collect()
+    missing.into_iter().chain((sizes > 0).then_some(Remark::FewerLaunches(sizes))).collect()
 }
 
 /// Cells that cannot be judged because the builtin's time is missing.
@@ -136,7 +136,7 @@ fn one_choice_rules(cells: &[JudgedCell], built: &TableBuild, release: Release) 
         let ruled = built.table.collectives().any(|(other, _)| other == collective);
         let one_choice = || built.assumptions.one_choice(release, collective, block[0].cell.ranks);
         if ruled && collective.has_sizes() && one_choice() {
-            remarks.push(Remark::EverySize { collective });
+            remarks.push(Remark::EverySize(collective));
         }
         let ranks = |blocks: &[Block]| -> Vec<Ranks> {
             blocks.iter().filter(|(other, _)| *other == collective).map(|(_, ranks)| *ranks).collect()

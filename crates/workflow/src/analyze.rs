@@ -106,7 +106,7 @@ impl Source {
         let (found, unused): (Vec<_>, Vec<_>) = findings.into_iter().partition(|it| import::is_suspicion(it.code));
         unused.iter().for_each(|finding| session.say(&finding.to_string()));
         let lost: usize = unused.iter().filter(|finding| finding.left_out).map(|finding| finding.timings).sum();
-        let remarks = (lost > 0).then_some(Remark::LostRows { rows: lost });
+        let remarks = (lost > 0).then_some(Remark::LostRows(lost));
         let timings: Vec<TableTiming> = timings.iter().filter_map(|timing| timing.in_table(statistic)).collect();
         Ok(Self {
             observations: Observations::from_timings(&timings, statistic).map_err(WorkflowError::analysis(&name))?,
@@ -245,7 +245,7 @@ fn decide(
     findings.remarks.extend((missing > 0).then_some(Remark::NotMeasured { missing, planned }));
     findings.remarks.extend((!findings.layouts.is_empty()).then_some(Remark::Layouts));
     let ranges = reverted.to_vec();
-    findings.remarks.extend((!ranges.is_empty()).then_some(Remark::Reverted { ranges }));
+    findings.remarks.extend((!ranges.is_empty()).then_some(Remark::Reverted(ranges)));
     findings.remarks.extend(left_out);
     findings.remarks.extend(remarks::of_rules(&findings));
     findings.remarks.extend(remarks::of_run(manifest));

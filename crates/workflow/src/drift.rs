@@ -6,10 +6,12 @@ use std::path::Path;
 
 use collrules_record::comparison::differences;
 use collrules_record::drift::{DRIFT, Drift, DriftCriteria, FORMAT};
+use collrules_record::limitation::{Limitation, PoorData};
 use collrules_record::options::{Budget, Request, SystemOptions, TimingOptions};
 use collrules_record::plan::{CellPlan, Schedule};
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::{Candidate, Cell, Manifest, Placement, Plan, Ranks, Seconds, manifest};
+use collrules_report::changes::describe_limitation;
 use collrules_tuner::Observations;
 use collrules_tuner::drift::{Anchor, Drifted, anchors, drift as compare};
 
@@ -84,7 +86,7 @@ pub fn drift(
              a job",
             run.path().display()
         )];
-        why.append(&mut obstacles);
+        why.extend(obstacles.iter().map(describe_limitation));
         return Err(WorkflowError::Input(why.join("\n  ")));
     }
     let timing = resume::experiment(&run, &before)?.timing;
@@ -130,7 +132,8 @@ pub fn drift(
         version: started.survey.version,
         differences: differences(&before, &now),
         obstacles,
-        doubts: doubts(&run, &before, &home, &now),
+        doubts_then: doubts(&run, &before),
+        doubts_now: doubts(&home, &now),
         criteria,
         points,
         together,
@@ -140,12 +143,9 @@ pub fn drift(
     Ok(Repeated { drift, home })
 }
 
-/// Reasons to doubt the earlier and the new numbers.
-fn doubts(run: &RunDir, before: &Manifest, home: &RunDir, now: &Manifest) -> Vec<String> {
-    let of =
-        |run: &RunDir, manifest: &Manifest| quality::doubts(Some(manifest), &run.clock().unwrap_or_default(), None);
-    let then = of(run, before).into_iter().map(|why| format!("when the run was made, {why}"));
-    then.chain(of(home, now).into_iter().map(|why| format!("now {why}"))).collect()
+/// Reasons to doubt the numbers of a run.
+fn doubts(run: &RunDir, manifest: &Manifest) -> Vec<PoorData> {
+    quality::doubts(Some(manifest), &run.clock().unwrap_or_default(), None)
 }
 
 /// An interrupted check starts again: it cannot be resumed.
@@ -180,7 +180,7 @@ struct Fits {
 }
 
 impl Fits {
-    fn new(before: &Manifest, started: &Started, obstacles: &mut Vec<String>) -> Self {
+    fn new(before: &Manifest, started: &Started, obstacles: &mut Vec<Limitation>) -> Self {
         let (slots, hosts) = (started.survey.slots(), &started.survey.hosts);
         let layout = before.plan.placement.layout;
         let all: BTreeSet<Ranks> = before.plan.cells.iter().map(|planned| planned.cell.ranks).collect();
@@ -188,12 +188,9 @@ impl Fits {
         for ranks in all {
             let then = before.plan.placement.nodes.get(&ranks);
             if ranks > slots && before.survey.slots() >= ranks {
-                obstacles.push(format!("Communicators of {ranks} ranks are left out: there are only {slots} slots."));
+                obstacles.push(Limitation::FewSlots(ranks, slots));
             } else if let Some(then) = then.filter(|then| **then != layout.nodes(hosts, ranks)) {
-                let now = layout.nodes(hosts, ranks);
-                obstacles.push(format!(
-                    "Communicators of {ranks} ranks are left out: they were on {then} then, and are on {now} now."
-                ));
+                obstacles.push(Limitation::OtherNodes(ranks, then.clone(), layout.nodes(hosts, ranks)));
             } else {
                 fitting.insert(ranks);
             }

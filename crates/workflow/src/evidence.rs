@@ -32,7 +32,7 @@ impl RulesEvidence {
             Some(proof) if digests_around(run)?.iter().any(|digests| proof.is_about(digests)) => {
                 evidence.proof = proof.shown
             }
-            Some(_) => evidence.left_out.push(Remark::OtherProof { run: run.path().to_owned() }),
+            Some(_) => evidence.left_out.push(Remark::OtherProof(run.path().to_owned())),
             None => {}
         }
         Ok(evidence)
@@ -45,7 +45,7 @@ pub(crate) fn validation_of(run: &RunDir) -> Result<(Option<Validation>, Option<
     if digests_around(run)?.iter().any(|digests| validation.is_about(digests)) {
         return Ok((Some(validation), None));
     }
-    let left_out = Remark::OtherValidation { run: run.path().to_owned() };
+    let left_out = Remark::OtherValidation(run.path().to_owned());
     Ok((None, Some(left_out)))
 }
 

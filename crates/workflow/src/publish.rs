@@ -8,6 +8,7 @@ use collrules_record::remark::Remark;
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::settings::{Settings, SettingsFindings};
 use collrules_record::{Layout, Manifest, Tuning, Validation};
+use collrules_report::quality::describe_quality;
 use collrules_report::remarks::sentences;
 use collrules_report::{Context, conduct, markdown, outcome, page, tree};
 use collrules_rules::deploy::{self, JobSettings};
@@ -175,7 +176,7 @@ impl Published {
     /// The quality of the data, in a sentence.
     pub fn quality(&self) -> String {
         let lines = self.run.clock().unwrap_or_default();
-        quality::describe(&quality::doubts(self.manifest.as_ref(), &lines, self.validation.as_ref()))
+        describe_quality(&quality::doubts(self.manifest.as_ref(), &lines, self.validation.as_ref()))
     }
 
     /// Returns the parts of a report other than findings.

@@ -3,6 +3,7 @@
 use collrules_record::Manifest;
 use collrules_record::clock::{ClockFact, ClockLine};
 use collrules_record::estimate::median;
+use collrules_record::limitation::PoorData;
 use collrules_record::units::Seconds;
 use collrules_record::validation::Validation;
 
@@ -15,8 +16,12 @@ const LOAD: f64 = 0.5;
 /// Difference that fresh launches should detect in at least half of the sizes.
 const RESOLUTION: f64 = 1.1;
 
-/// Reasons to doubt the numbers of a run, each a clause; none if the conditions were good.
-pub(crate) fn doubts(manifest: Option<&Manifest>, clock: &[ClockLine], validation: Option<&Validation>) -> Vec<String> {
+/// Reasons to doubt the numbers of a run; none if the conditions were good.
+pub(crate) fn doubts(
+    manifest: Option<&Manifest>,
+    clock: &[ClockLine],
+    validation: Option<&Validation>,
+) -> Vec<PoorData> {
     let mut doubts = Vec::new();
     doubts.extend(manifest.and_then(busy));
     doubts.extend(uneven(clock));
@@ -24,54 +29,30 @@ pub(crate) fn doubts(manifest: Option<&Manifest>, clock: &[ClockLine], validatio
     doubts
 }
 
-/// The doubts in a sentence.
-pub(crate) fn describe(doubts: &[String]) -> String {
-    if doubts.is_empty() {
-        return "good".to_owned();
-    }
-    format!("poor, because {}; try on an idle machine", doubts.join(", and "))
-}
-
 /// Doubt about load by other processes at the start of the run.
-fn busy(manifest: &Manifest) -> Option<String> {
+fn busy(manifest: &Manifest) -> Option<PoorData> {
     let load: f64 = manifest.host.get("Load")?.split_whitespace().next()?.parse().ok()?;
     let processors: f64 = manifest.host.get("Processors")?.parse().ok()?;
     let simulated = manifest.backend.starts_with("simulat");
-    (load > LOAD * processors && !simulated).then(|| format!("the load was {load} when the run began"))
+    (load > LOAD * processors && !simulated).then_some(PoorData::Load(load))
 }
 
 /// Doubt about barriers that take longer in one launch than in another.
-fn uneven(clock: &[ClockLine]) -> Option<String> {
+fn uneven(clock: &[ClockLine]) -> Option<PoorData> {
     let barriers = clock.iter().filter_map(|line| match &line.fact {
         ClockFact::Harness(harness) => Some(harness.barrier.0),
         _ => None,
     });
     let barriers: Vec<f64> = barriers.filter(|seconds| *seconds > 0.0).collect();
     let (least, most) = (barriers.iter().copied().reduce(f64::min)?, barriers.iter().copied().reduce(f64::max)?);
-    (most > least * BARRIERS)
-        .then(|| format!("barriers took {} in one launch and {} in another", Seconds(least), Seconds(most)))
+    (most > least * BARRIERS).then_some(PoorData::Barriers(Seconds(least), Seconds(most)))
 }
 
 /// Doubt about wide intervals of fresh launches.
-fn blurred(validation: &Validation) -> Option<String> {
+fn blurred(validation: &Validation) -> Option<PoorData> {
     let cells = &validation.last()?.cells;
     let widths = cells.iter().filter_map(|cell| Some((cell.speedup.high? / cell.speedup.low?).sqrt()));
     let mut widths: Vec<f64> = widths.filter(|width| width.is_finite()).collect();
     let width = median(&mut widths).filter(|width| *width > RESOLUTION)?;
-    Some(format!(
-        "launches differ so much that differences below {:.0} % cannot be seen for half of the sizes",
-        (width - 1.0) * 100.0
-    ))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn poor_data_is_called_so_with_the_reason() {
-        assert_eq!(describe(&[]), "good");
-        let said = describe(&["the load was 5 when the run began".to_owned()]);
-        assert_eq!(said, "poor, because the load was 5 when the run began; try on an idle machine");
-    }
+    Some(PoorData::Blurred(width - 1.0))
 }

@@ -16,7 +16,7 @@ pub(crate) fn of_run(manifest: &Manifest) -> Vec<Remark> {
     remarks.extend((ranks > slots).then_some(Remark::Oversubscribed { ranks, slots }));
     let preset = survey.preset.iter().map(|(name, value)| (name.clone(), value.clone()));
     remarks.extend(preset.map(|(name, value)| Remark::Preset { name, value }));
-    remarks.extend((!pins.is_empty()).then(|| Remark::Pins { settings: pins.clone() }));
+    remarks.extend((!pins.is_empty()).then(|| Remark::Pins(pins.clone())));
     remarks.extend(pins.contains_key("coll_han_priority").then_some(Remark::HanOff));
     remarks
 }
@@ -32,5 +32,5 @@ pub(crate) fn of_rules(findings: &Findings) -> Option<Remark> {
         algorithm.is_ok_and(|algorithm| algorithm.wants_one_datatype(choice.segsize))
     });
     let choices: BTreeSet<_> = touchy.collect();
-    (!choices.is_empty()).then_some(Remark::Datatypes { choices })
+    (!choices.is_empty()).then_some(Remark::Datatypes(choices))
 }

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{Mode, Profile};
 use crate::estimate::Estimate;
-use crate::units::Seconds;
+use crate::placement::Nodes;
+use crate::units::{Bytes, Ranks, Seconds};
 
 /// Possible gain of a program.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -33,7 +34,23 @@ pub struct Prospect {
     pub saved: Option<Estimate>,
     /// Reason why it is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub unknown: Option<String>,
+    pub unknown: Option<UnknownGain>,
+}
+
+/// Reason why the gain of rules is unknown.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "code", content = "of", rename_all = "snake_case")]
+pub enum UnknownGain {
+    /// The collective was not measured.
+    NotMeasured(Collective),
+    /// It was not measured on so many ranks.
+    NotOnRanks(Collective, Ranks),
+    /// It was measured on these nodes, and not on those.
+    OtherNodes(Nodes, Nodes),
+    /// The message is smaller or larger than all measured ones.
+    OutsideSizes(Bytes),
+    /// Too few visits for a test.
+    TooSeldom,
 }
 
 /// Time of the mean rank between init and finalize, by kind of call.

@@ -12,7 +12,7 @@ pub fn markdown(comparison: &Comparison) -> String {
     let mut out = format!("# What changed\n\n{warning}**{}**\n\n", answer(comparison));
     let sides = [("Before", &comparison.before), ("After", &comparison.after)];
     out += &bullets(sides.map(|(when, run)| format!("{when}: {}", side(run))));
-    out += &bullets(sentences(comparison).iter().chain(&comparison.obstacles));
+    out += &bullets(sentences(comparison));
     let differences = comparison.differences.iter().map(|it| [&it.what, &it.before, &it.after].map(Clone::clone));
     let differences = table(&["what", "before", "after"], &[], differences);
     for (title, some, table) in [

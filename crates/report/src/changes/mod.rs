@@ -14,6 +14,7 @@ mod text;
 
 pub use markdown::markdown;
 pub use page::page;
+pub use sentences::describe_limitation;
 pub use tables::csv;
 pub use text::text;
 

@@ -1,6 +1,7 @@
 //! Advice on tuning again, and its reasons, in whole sentences.
 
 use collrules_record::comparison::{Advice, Comparison, Side};
+use collrules_record::limitation::Limitation;
 use collrules_record::validation::Outcome;
 use collrules_rules::words::counted;
 
@@ -86,7 +87,50 @@ pub(super) fn sentences(comparison: &Comparison) -> Vec<String> {
         percent(comparison.criteria.error_rate),
         percent(comparison.criteria.level),
     ));
+    said.extend(comparison.obstacles.iter().map(describe_limitation));
     said
+}
+
+/// Describes in a whole sentence why a comparison is incomplete or impossible.
+pub fn describe_limitation(limitation: &Limitation) -> String {
+    let words = match limitation {
+        Limitation::UnknownSystem => "The system of at least one of the runs is unknown; it is assumed to be the same.",
+        Limitation::OtherStatistic => {
+            "The two runs measured different quantities: one has times of calls, the other means."
+        }
+        Limitation::OtherBackend(before, after) => {
+            return format!("One run comes from {before}, the other from {after}: their times cannot be compared.");
+        }
+        Limitation::OtherProcessor => {
+            "The processors differ: changes may come from the machine, not only from the library."
+        }
+        Limitation::Swapped => "The runs may be swapped: the earlier one began after the later one.",
+        Limitation::Moved(ranks) => {
+            return format!(
+                "Communicators of {ranks} ranks are left out: their ranks were spread over nodes differently."
+            );
+        }
+        Limitation::NothingInCommon => "The runs have no size in common.",
+        Limitation::FewLaunches => {
+            "No run has several launches with samples, so changes of the default cannot be tested."
+        }
+        Limitation::Barrier(factor) => {
+            let (slower, of) = if *factor > 1.0 { (*factor, "later") } else { (1.0 / factor, "earlier") };
+            return format!(
+                "The harness's own barrier, which no rule and no release of Open MPI changes, took up to {slower:.1} \
+                 times as long in the {of} run: the machine was busier, which alone may explain changes of the default."
+            );
+        }
+        Limitation::FewSlots(ranks, slots) => {
+            return format!("Communicators of {ranks} ranks are left out: there are only {slots} slots.");
+        }
+        Limitation::OtherNodes(ranks, then, now) => {
+            return format!(
+                "Communicators of {ranks} ranks are left out: they were on {then} then, and are on {now} now."
+            );
+        }
+    };
+    words.to_owned()
 }
 
 /// Returns the warning that comes first, if any.

@@ -18,7 +18,6 @@ pub fn text(comparison: &Comparison, width: usize) -> String {
     lines.extend(wrapped(&answer(comparison), ""));
     lines.push(String::new());
     lines.extend(sentences(comparison).iter().flat_map(|sentence| wrapped(&format!("- {sentence}"), "  ")));
-    lines.extend(comparison.obstacles.iter().flat_map(|sentence| wrapped(&format!("- {sentence}"), "  ")));
     if !comparison.differences.is_empty() {
         lines.extend([String::new(), "What differs:".to_owned()]);
         for difference in &comparison.differences {

@@ -1,6 +1,6 @@
 //! The numbers of a profile in rows.
 
-use collrules_record::profile::prospect::{Prospect, Prospects};
+use collrules_record::profile::prospect::{Prospect, Prospects, UnknownGain};
 use collrules_record::profile::{Calls, Communicator, Mode, Profile};
 use collrules_record::{Estimate, Seconds};
 use collrules_rules::words::counted;
@@ -80,8 +80,18 @@ pub(super) fn prospect(calls: &Calls, prospect: Option<&Prospect>) -> String {
         None if calls.mode != Mode::Blocking => "no rule acts on it".to_owned(),
         None => "no rule for it".to_owned(),
         Some(Prospect { saved: Some(estimate), .. }) => saved(*estimate),
-        Some(Prospect { unknown: Some(why), .. }) => format!("unknown: {why}"),
+        Some(Prospect { unknown: Some(why), .. }) => format!("unknown: {}", describe_unknown(why)),
         Some(Prospect { time, .. }) => format!("at most {time}"),
+    }
+}
+
+fn describe_unknown(why: &UnknownGain) -> String {
+    match why {
+        UnknownGain::NotMeasured(collective) => format!("{collective} was not measured"),
+        UnknownGain::NotOnRanks(collective, ranks) => format!("{collective} was not measured on {ranks} ranks"),
+        UnknownGain::OtherNodes(there, nodes) => format!("measured on {there}, and not on {nodes}"),
+        UnknownGain::OutsideSizes(bytes) => format!("{bytes} lies outside of the measured sizes"),
+        UnknownGain::TooSeldom => "timed too seldom to tell whether a rule would help".to_owned(),
     }
 }
 

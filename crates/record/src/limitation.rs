@@ -1,0 +1,46 @@
+//! Reasons why a comparison is incomplete, or its numbers poor, as codes with their numbers. `report` has the words.
+
+use serde::{Deserialize, Serialize};
+
+use crate::placement::Nodes;
+use crate::units::{Ranks, Seconds};
+
+/// Reason why a comparison with an earlier run is incomplete or impossible.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "code", content = "of", rename_all = "snake_case")]
+pub enum Limitation {
+    /// The system of at least one of the runs is unknown.
+    UnknownSystem,
+    /// One run has times of calls, the other means.
+    OtherStatistic,
+    /// The runs come from these two sources of times.
+    OtherBackend(String, String),
+    /// The processors differ.
+    OtherProcessor,
+    /// The earlier run began after the later one.
+    Swapped,
+    /// The ranks of communicators of this size were spread over nodes differently.
+    Moved(Ranks),
+    /// The runs have no size in common.
+    NothingInCommon,
+    /// No run has several launches with samples.
+    FewLaunches,
+    /// The harness's barrier took this many times as long in the later run.
+    Barrier(f64),
+    /// Communicators of this size do not fit in the present number of slots.
+    FewSlots(Ranks, Ranks),
+    /// Communicators of this size were on these nodes then, and are on those now.
+    OtherNodes(Ranks, Nodes, Nodes),
+}
+
+/// Reason to doubt the times of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "code", content = "of", rename_all = "snake_case")]
+pub enum PoorData {
+    /// The load when the run began.
+    Load(f64),
+    /// The shortest and the longest barrier of launches.
+    Barriers(Seconds, Seconds),
+    /// Smaller differences cannot be seen for half of the sizes, as a share.
+    Blurred(f64),
+}
