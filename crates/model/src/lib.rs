@@ -13,6 +13,7 @@
 //! | `fit` | the whole model |
 //! | `table` | probes that others timed |
 //! | `machine` | a model as a platform that programs are played on |
+//! | `played` | this platform as the machine of a simulation |
 //! | `tree`, `schedule` | the messages of coll/tuned's algorithms |
 //! | `algorithm` | alpha and beta of each algorithm by itself |
 //! | `correct` | predictions corrected by the errors at other sizes |
@@ -30,6 +31,7 @@ pub mod irregular;
 mod lmo;
 mod machine;
 mod many_to_one;
+mod played;
 mod predict;
 mod probe;
 mod quality;
@@ -47,6 +49,7 @@ pub use export::{NoExport, Simulator, export};
 pub use fit::{ProbeOrigin, Unfit, fit};
 pub use machine::{IntervalEnd, Unsaid, platform};
 pub use many_to_one::{GatherForecast, expected, many_to_one};
+pub use played::ModelMachine;
 pub use predict::{PredictedCall, call_seconds, predict};
 pub use probe::{BadProbeKind, Probe, ProbeKind, ProbeTiming, Probes};
 pub use quality::quality;

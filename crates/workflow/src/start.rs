@@ -8,6 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use collrules_batch::{BatchLauncher, JobFacts};
+use collrules_model::ModelMachine;
 use collrules_record::allocation::Allocation;
 use collrules_record::options::{Jobs, Launching, SystemOptions};
 use collrules_record::settings::Settings;
@@ -57,7 +58,9 @@ pub fn start(system: &SystemOptions, stop: &Arc<AtomicBool>) -> Result<Started, 
                     .on_nodes(simulated.each.0, system.layout),
                 Some(path) => {
                     let model = model_file::open(path).map_err(|cause| RunnerError::Model(cause.to_string()))?;
-                    Simulation::played(simulated.scenario, simulated.release, model)?
+                    let release = model.release.unwrap_or(simulated.release);
+                    let machine = ModelMachine::new(model, release).map_err(RunnerError::Unplayable)?;
+                    Simulation::played(simulated.scenario, release, Arc::new(machine))?
                 }
             };
             Ok(Started {

@@ -6,13 +6,14 @@
 mod deployed;
 mod formulas;
 mod han;
+mod machine;
 mod model;
 mod planted;
-mod played;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::path::Path;
+use std::sync::Arc;
 
 use collrules_record::cell::type_size;
 use collrules_record::plan::PatternPlan;
@@ -24,6 +25,7 @@ use collrules_rules::{Behaviour, Collective, Release, Version, load, registry};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
+pub use self::machine::PlayedMachine;
 pub use collrules_record::options::Scenario;
 
 use self::deployed::DeployedLaunch;
@@ -31,7 +33,6 @@ use self::deployed::DeployedLaunch;
 pub(crate) use self::formulas::{BYTE_TIME, LATENCY};
 use self::han::{HanPins, Hosts};
 use self::model::{CostModel, normal};
-use self::played::Modelled;
 use crate::backend::Backend;
 use crate::engine::{self, CheckResult, Executor};
 use crate::error::RunnerError;
@@ -68,18 +69,12 @@ impl Simulation {
         self
     }
 
-    /// A cluster on which calls are played message by message: the machine of this model.
-    pub fn played(
-        scenario: Scenario,
-        release: Release,
-        model: collrules_record::model::Model,
-    ) -> Result<Self, RunnerError> {
+    /// A cluster on which calls are played: this machine.
+    pub fn played(scenario: Scenario, release: Release, machine: Arc<dyn PlayedMachine>) -> Result<Self, RunnerError> {
         if !matches!(scenario, Scenario::Stale | Scenario::Slowed | Scenario::Deceptive) {
             let why = "only --simulate=stale, slowed and deceptive work with a model";
             return Err(RunnerError::Unplayable(why.to_owned()));
         }
-        let release = model.release.unwrap_or(release);
-        let machine = Modelled::new(model, release)?;
         let hosts = Hosts::from_names(machine.hosts());
         Ok(Self { model: CostModel::new(scenario, hosts).on(machine), release, pins: BTreeMap::new() })
     }
@@ -95,7 +90,7 @@ impl Simulation {
         for planned in &plan.cells {
             for candidate in planned.candidates.iter().copied() {
                 let Candidate::Mockup(mockup) = candidate else {
-                    machine.seconds(planned.cell, candidate)?;
+                    self.model.machine_seconds(planned.cell, candidate).map_err(RunnerError::Unplayable)?;
                     continue;
                 };
                 // Calls among parts of a communicator are other ranks' than the first ones.
@@ -105,7 +100,9 @@ impl Simulation {
             }
         }
         let casts = plan.patterns.iter().flat_map(|planned| planned.casts.iter().map(|cast| (planned.pattern, cast)));
-        casts.into_iter().try_for_each(|(pattern, cast)| machine.pattern_seconds(pattern, cast).map(|_| ()))
+        let check =
+            |(pattern, cast)| machine.pattern_seconds(pattern, cast).map(|_| ()).map_err(RunnerError::Unplayable);
+        casts.into_iter().try_for_each(check)
     }
 
     fn executor<'a>(&'a self, plan: &'a LaunchPlan) -> Result<Computed<'a>, RunnerError> {
@@ -163,7 +160,7 @@ impl Backend for Simulation {
             library: match &self.model.machine {
                 None => format!("simulation of Open MPI {}", self.release),
                 // Another model is another machine, with which a run is not resumed.
-                Some(machine) => format!("simulation of Open MPI {} on model {:016x}", self.release, machine.digest()),
+                Some(machine) => format!("simulation of Open MPI {} on {}", self.release, machine.name()),
             },
             version,
             hosts: self.model.hosts.names().to_vec(),
@@ -294,12 +291,10 @@ impl Computed<'_> {
 
     /// Returns the delay that the machine's model adds to a call.
     fn planted(&self, subject: usize, candidate: usize, rng: &mut ChaCha8Rng) -> f64 {
-        let Some((machine, planned)) = self.model.machine.as_ref().zip(self.plan.cells.get(subject)) else {
-            return 0.0;
-        };
+        let Some(planned) = self.plan.cells.get(subject) else { return 0.0 };
         let Some(candidate) = planned.candidates.get(candidate).copied() else { return 0.0 };
         let of_file = self.launch.as_ref().and_then(|launch| launch.choice(self.model, planned.cell));
-        machine.planted(planned.cell, candidate, of_file.or(candidate.choice()), rng)
+        self.model.delay(planned.cell, candidate, of_file.or(candidate.choice()), rng)
     }
 
     /// The time of a candidate's calls without noise of single calls.

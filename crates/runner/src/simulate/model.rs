@@ -1,5 +1,7 @@
 //! Costs of simulated calls: the formulas of the algorithms, and the choices of the builtin.
 
+use std::sync::Arc;
+
 use collrules_program::mockup::{Mockup, MockupPattern};
 use collrules_program::{BufferPart, CollectiveCall, Costs, Machine, RankGroup, Reference, Seat, play};
 use collrules_record::arrival::find_pattern;
@@ -15,7 +17,7 @@ use super::formulas::{
     BYTE_TIME, LATENCY, REDUCTION_TIME, algorithm_seconds, copy_seconds, message_seconds, reduction_seconds,
 };
 use super::han::Hosts;
-use super::played::Modelled;
+use super::machine::PlayedMachine;
 use crate::launch::LaunchPlan;
 
 /// A cost model.
@@ -27,15 +29,20 @@ pub(crate) struct CostModel {
     /// Placement of the ranks.
     pub(super) hosts: Hosts,
     /// Machine on which calls are played instead of computed from formulas.
-    pub(super) machine: Option<Modelled>,
+    pub(super) machine: Option<Arc<dyn PlayedMachine>>,
 }
 
 /// Returns the choice of the builtin on a stale cluster.
-pub(super) fn stale(collective: Collective) -> Choice {
+fn stale(collective: Collective) -> Choice {
     match collective {
         Collective::Bcast => Choice::plain(6),
         _ => Choice::plain(1),
     }
+}
+
+/// The choice that runs: that of a stale builtin if there is no other.
+fn resolved(cell: Cell, choice: Option<Choice>) -> Choice {
+    choice.filter(|choice| !choice.is_builtin()).unwrap_or(stale(cell.collective))
 }
 
 impl CostModel {
@@ -64,7 +71,7 @@ impl CostModel {
     }
 
     /// Replaces the cost model by that of a machine, for the calls that the machine can simulate.
-    pub(super) fn on(self, machine: Modelled) -> Self {
+    pub(super) fn on(self, machine: Arc<dyn PlayedMachine>) -> Self {
         Self { machine: Some(machine), ..self }
     }
 
@@ -75,9 +82,9 @@ impl CostModel {
 
     fn seconds_of(&self, cell: Cell, candidate: Candidate) -> f64 {
         let stale = stale(cell.collective);
-        if let Some(machine) = self.machine.as_ref().filter(|_| !matches!(candidate, Candidate::Mockup(_))) {
+        if self.machine.is_some() && !matches!(candidate, Candidate::Mockup(_)) {
             // What cannot be played was refused before the launch began.
-            return machine.seconds(cell, candidate).unwrap_or(f64::INFINITY);
+            return self.machine_seconds(cell, candidate).unwrap_or(f64::INFINITY);
         }
         match (self.scenario, candidate) {
             (Scenario::Noise, _) => algorithm_seconds(cell, stale),
@@ -105,6 +112,27 @@ impl CostModel {
                 _,
             ) => algorithm_seconds(cell, stale),
         }
+    }
+
+    /// The time of a call on the machine, in seconds; an error if its messages are unknown.
+    pub(super) fn machine_seconds(&self, cell: Cell, candidate: Candidate) -> Result<f64, String> {
+        match (candidate, &self.machine) {
+            (Candidate::Reference(_), _) | (_, None) => {
+                Err("reference algorithms have no messages of the model's kind".to_owned())
+            }
+            (_, Some(machine)) => machine.seconds(cell, resolved(cell, candidate.choice())),
+        }
+    }
+
+    /// Returns the delay that the machine adds to a call with this choice, in seconds.
+    pub(super) fn delay(&self, cell: Cell, candidate: Candidate, choice: Option<Choice>, rng: &mut ChaCha8Rng) -> f64 {
+        let Some(machine) = &self.machine else { return 0.0 };
+        // In pieces, each piece is a call of its own.
+        let (calls, bytes) = match candidate {
+            Candidate::Mockup(Mockup::Split { pieces, .. }) => (pieces, Bytes(cell.bytes.0.div_ceil(pieces.into()))),
+            _ => (1, cell.bytes),
+        };
+        machine.delay(Cell { bytes, ..cell }, resolved(cell, choice), calls, &mut || rng.random())
     }
 
     /// Returns the time without noise of a mock-up whose inner calls take these times.
