@@ -168,7 +168,7 @@ fn what_could_do_harm_is_not_installed() {
     fs::write(&rules, "0\n").unwrap();
     site.run("install run --for ompi").exits(3).complains("is not what the run decided");
     fs::write(&rules, whole).unwrap();
-    fs::write(site.parameters(), "# >>> written by `collrules install`; `collrules install --undo` removes it >>>\n")
+    fs::write(site.parameters(), "# >>> written by `collrules install`; `collrules install --undo` removes it, with --user from a user's file >>>\n")
         .unwrap();
     site.run("install run --for ompi").exits(3).complains("mend or remove it by hand");
     fs::write(site.parameters(), SITE).unwrap();

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader};
+#[cfg(feature = "mpi")]
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -14,7 +16,7 @@ use crate::made_once::DECEIVED;
 use crate::session::{Session, assert_said};
 use crate::support::{Ran, bounded, collrules, findings, means};
 #[cfg(feature = "mpi")]
-use crate::support::{alone_under_each_release, alone_under_one_release};
+use crate::support::{alone_under_each_release, alone_under_one_release, under_each_release};
 
 fn validation(directory: &Path) -> Validation {
     serde_json::from_str(&fs::read_to_string(directory.join("validation.json")).unwrap()).unwrap()
@@ -454,5 +456,45 @@ fn rules_are_compared_in_calls_of_programs() {
             let late = planned["plan"]["cells"][0]["lateness"].as_f64();
             assert_eq!(late.is_some_and(|late| late > 0.0), condition.contains("late"), "{planned}");
         }
+    });
+}
+
+/// What `install` installed is a copy of the tuning that is compared: launches with the default go without it, or a tuning
+/// would be compared with itself and lose its rules.
+#[cfg(feature = "mpi")]
+#[test]
+fn an_installed_tuning_is_compared_with_the_default() {
+    under_each_release(|mpi| {
+        let scratch = tempfile::tempdir().unwrap();
+        let (home, installed) = (scratch.path().join("home/.openmpi"), scratch.path().join("installed"));
+        [&home, &installed].map(|directory| fs::create_dir_all(directory).unwrap());
+        let text = "1\n7\n2\n2 1\n0 6 0 0\n3 1\n0 0 0 0\n";
+        let (rules, copy) = (scratch.path().join("rules.conf"), installed.join("rules.conf"));
+        [&rules, &copy].map(|file| fs::write(file, text).unwrap());
+        fs::write(installed.join("installed.json"), "{}").unwrap();
+        let switches =
+            format!("coll_tuned_use_dynamic_rules = 1\ncoll_tuned_dynamic_rules_filename = {}\n", copy.display());
+        fs::write(home.join("mca-params.conf"), switches).unwrap();
+        let (worker, log) = (scratch.path().join("worker"), scratch.path().join("log"));
+        let seen = "echo \"$OMPI_MCA_coll_tuned_use_dynamic_rules $OMPI_MCA_coll_tuned_dynamic_rules_filename\"";
+        let real = mpi.worker();
+        fs::write(&worker, format!("#!/bin/sh\n{seen} >> {}\nexec {}\n", log.display(), real.display())).unwrap();
+        fs::set_permissions(&worker, fs::Permissions::from_mode(0o755)).unwrap();
+        let validate = |out: &str| {
+            let arguments = format!("validate {} --np 2 --sizes 8K --pairs 2 --calls 3 --out", rules.display());
+            let mut command = mpi.collrules(&arguments, &scratch.path().join(out));
+            command.arg("--worker").arg(&worker).env("HOME", scratch.path().join("home"));
+            let ran = Ran::from(command.output().unwrap());
+            (ran, fs::read_to_string(&log).unwrap())
+        };
+        let with = format!("1 {}", rules.display());
+        let (ran, seen) = validate("installed-out");
+        ran.complains("are switched off for launches with the default");
+        assert!(seen.lines().any(|line| line == with) && seen.lines().any(|line| line.starts_with("0 ")), "{seen}");
+        // Rules that the site made are what its users have.
+        [&log, &installed.join("installed.json")].map(|file| fs::remove_file(file).unwrap());
+        let (ran, seen) = validate("foreign-out");
+        ran.complains("is active on this system");
+        assert!(seen.lines().any(|line| line == with) && !seen.lines().any(|line| line.starts_with("0 ")), "{seen}");
     });
 }

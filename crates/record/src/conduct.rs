@@ -50,8 +50,10 @@ pub struct Trial {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TrialOutcome {
-    /// The rule is not shown to lose more than is allowed.
+    /// A loss beyond the limit is excluded.
     Holds,
+    /// Neither shown nor excluded.
+    Undecided,
     /// It is slower, or calls fail under it.
     Loses,
     /// There was no time.
@@ -88,11 +90,13 @@ impl Conduct {
     pub fn list_trials(&self, validation: &Validation) -> Vec<Trial> {
         let trial = |check: &Check| {
             let tried = check.round.cells.iter().filter(|cell| self.serves(cell.cell));
-            let lowest = tried.map(|cell| cell.speedup.point).reduce(f64::min);
+            let lowest = tried.map(|cell| cell.speedup.low.unwrap_or(0.0)).reduce(f64::min);
             let outcome = if check.losses().any(|cell| self.serves(cell)) {
                 TrialOutcome::Loses
-            } else if lowest.is_some() {
+            } else if lowest.is_some_and(|low| low >= 1.0 - check.max_loss) {
                 TrialOutcome::Holds
+            } else if lowest.is_some() {
+                TrialOutcome::Undecided
             } else if check.untried.iter().any(|cell| self.serves(*cell)) {
                 TrialOutcome::Untried
             } else {

@@ -1,7 +1,7 @@
 //! A tuning that was installed for an Open MPI, with its files and origin: `installed.json`.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use collrules_rules::{Release, Version};
 use serde::{Deserialize, Serialize};
@@ -13,6 +13,11 @@ pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
 
 /// The name of the file, next to the files that it describes.
 pub const INSTALLED: &str = "installed.json";
+
+/// Returns true if `collrules install` put this rules file there.
+pub fn is_installed(rules: &Path) -> bool {
+    rules.parent().is_some_and(|directory| directory.join(INSTALLED).is_file())
+}
 
 /// A tuning that was installed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

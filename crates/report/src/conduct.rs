@@ -58,6 +58,7 @@ fn describe_trials(conduct: &Conduct, name: impl Fn(&Trial) -> String) -> Vec<St
     let said = [
         list(TrialOutcome::Holds, "holds for"),
         list(TrialOutcome::Loses, "SLOWER for"),
+        list(TrialOutcome::Undecided, "undecided for"),
         list(TrialOutcome::Untried, "not compared for"),
     ];
     said.into_iter().flatten().collect()

@@ -1,8 +1,10 @@
 //! Findings from a trial job on all slots.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use collrules_record::Survey;
+use collrules_record::installed::is_installed;
 use collrules_record::survey::Binding;
 use collrules_rules::words::{counted, some};
 
@@ -13,7 +15,8 @@ pub(super) fn examine(survey: &Survey) -> Vec<DoctorFinding> {
     findings.extend(binding(survey));
     findings.extend(memory(survey));
     findings.extend(governor(survey));
-    findings.extend(survey.preset.iter().map(|(name, value)| {
+    let foreign = survey.preset.iter().filter(|(_, value)| !is_installed(Path::new(value)));
+    findings.extend(foreign.map(|(name, value)| {
         DoctorFinding::warning("settings", format!("{name} is {value} in a job, before collrules sets anything"))
             .remedy("it competes with a rules file; remove it if the rules should decide")
     }));

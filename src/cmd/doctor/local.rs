@@ -5,6 +5,8 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use collrules_record::installed::is_installed;
+
 use super::finding::DoctorFinding;
 
 /// Variables that let Open MPI run as root, which needs both; 5.0 and later read other names.
@@ -91,7 +93,9 @@ pub(super) fn settings(mpirun: Option<&Path>) -> Vec<DoctorFinding> {
 fn setting(name: &str, value: &str, place: &str) -> DoctorFinding {
     let what = format!("{place} sets {name} = {value}");
     let competes = name.starts_with("coll_tuned_") && (name.ends_with("_algorithm") || name.ends_with("_filename"));
-    if competes {
+    if name.ends_with("_filename") && is_installed(Path::new(value)) {
+        DoctorFinding::ok("settings", format!("the tuning that collrules installed is active ({what})"))
+    } else if competes {
         DoctorFinding::warning("settings", what).remedy(
             "it competes with a rules file (from 5.0 on a forced algorithm beats it); remove it if the rules should \
              decide",

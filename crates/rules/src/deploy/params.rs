@@ -6,7 +6,8 @@
 use std::ops::Range;
 
 /// The first line of the block.
-pub const BEGIN: &str = "# >>> written by `collrules install`; `collrules install --undo` removes it >>>";
+pub const BEGIN: &str =
+    "# >>> written by `collrules install`; `collrules install --undo` removes it, with --user from a user's file >>>";
 /// Its last line.
 pub const END: &str = "# <<< written by `collrules install` <<<";
 

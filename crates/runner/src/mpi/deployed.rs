@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::env;
+use std::path::Path;
 
+use collrules_record::installed::is_installed;
 use collrules_record::plan::DeployWay;
 use collrules_record::units::Ranks;
-use collrules_rules::deploy::{HAN_FILE, RULES_FILE};
+use collrules_rules::deploy::{HAN_FILE, RULES_FILE, USE_HAN, USE_RULES};
 use collrules_rules::settings::{environment_name, variable};
 
 use super::launcher::Launcher;
@@ -34,6 +36,14 @@ pub(super) fn start(
         options.extend(named.map(|(name, value)| (name.clone(), value.clone())));
     }
     (changes, launcher.command(Some(ranks), &options))
+}
+
+/// Settings that switch off what `collrules install` installed, if the parameters of the ranks name such rules: launches
+/// with Open MPI's default would run with them, and a tuning would be compared with itself.
+pub(super) fn without_installed(preset: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    let switches = [(RULES_FILE, USE_RULES), (HAN_FILE, USE_HAN)].into_iter();
+    let installed = switches.filter(|(file, _)| preset.get(*file).is_some_and(|path| is_installed(Path::new(path))));
+    installed.map(|(_, switch)| (switch.to_owned(), "0".to_owned())).collect()
 }
 
 /// Returns the changes to the environment that activate settings, or make sure that they are not active.
@@ -87,5 +97,15 @@ mod tests {
         let site = |name: &str| (name == file).then(|| "/etc/rules.conf".to_owned());
         assert!(switched_off(&settings, site).is_empty());
         assert!(switched_off(&settings, |_| None).is_empty());
+    }
+
+    #[test]
+    fn only_what_collrules_installed_is_switched_off() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let rules = directory.path().join("rules.conf");
+        let preset = BTreeMap::from([(RULES_FILE.to_owned(), rules.display().to_string())]);
+        assert!(without_installed(&preset).is_empty(), "rules of the site are what users have");
+        std::fs::write(directory.path().join("installed.json"), "{}").expect("written");
+        assert_eq!(without_installed(&preset), BTreeMap::from([(USE_RULES.to_owned(), "0".to_owned())]));
     }
 }

@@ -48,6 +48,8 @@ pub struct MpiBackend {
     pins: BTreeMap<String, String>,
     /// Those of them that leave out components whose calls end jobs, for launches without anything of ours as well.
     left_out: BTreeMap<String, String>,
+    /// Settings that switch off installed rules in launches as users start them.
+    without_installed: BTreeMap<String, String>,
     /// Directory for rules files of single launches.
     scratch: PathBuf,
     layout: Layout,
@@ -66,6 +68,7 @@ impl MpiBackend {
             launcher,
             pins: BTreeMap::new(),
             left_out: BTreeMap::new(),
+            without_installed: BTreeMap::new(),
             scratch: PathBuf::from("."),
             layout,
             slots: Ranks(0),
@@ -210,8 +213,10 @@ impl MpiBackend {
         let (changes, command) = match deployment {
             Some(Deployment { way, settings, .. }) => {
                 let in_force = plan.launch.is_deployed();
-                let (mut changes, command) =
+                let (own, command) =
                     deployed::start(&self.launcher, *way, settings, in_force, self.job_ranks(plan.ranks));
+                let mut changes = deployed::environment(&self.without_installed, true);
+                changes.extend(own);
                 changes.extend(deployed::environment(&self.left_out, true));
                 (changes, command)
             }
@@ -289,6 +294,7 @@ impl Backend for MpiBackend {
         }
         self.slots = survey.slots();
         self.hosts.clone_from(&survey.hosts);
+        self.without_installed = deployed::without_installed(&survey.preset);
         Ok(survey)
     }
 

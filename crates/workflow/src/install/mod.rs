@@ -138,8 +138,13 @@ pub fn install(run: &Path, options: &Installing) -> Result<Done, WorkflowError> 
 pub fn undo(options: &Installing) -> Result<Undone, WorkflowError> {
     let openmpi = installation::find(options.openmpi.as_deref())?;
     let place = InstallPlace::new(options, &openmpi)?;
-    let nothing =
-        || WorkflowError::Input(format!("nothing of collrules is installed in {}", place.parameters.display()));
+    let nothing = || {
+        let other = if options.user { "without --user for all users" } else { "with --user for one user" };
+        WorkflowError::Input(format!(
+            "nothing of collrules is installed in {}; an install {other} has another file",
+            place.parameters.display()
+        ))
+    };
     let before = read(&place.parameters)?.ok_or_else(nothing)?;
     let damaged = |cause| WorkflowError::Input(format!("{}: {cause}", place.parameters.display()));
     let text = without_block(&before).map_err(damaged)?;

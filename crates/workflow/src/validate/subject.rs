@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use collrules_record::findings::{CellFinding, Middle};
+use collrules_record::installed::is_installed;
 use collrules_record::policy::Assumptions;
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::{Candidate, Cell, HanRule, Layout, Placement, Ranks, Seconds, Survey, Tuning};
@@ -265,6 +266,10 @@ impl ValidationSubject {
         let settings = self.tuning.settings();
         let name = if settings.get(RULES_FILE).is_some() { RULES_FILE } else { HAN_FILE };
         let Some(preset) = survey.preset.get(name) else { return Ok(()) };
+        if is_installed(Path::new(preset)) {
+            session.say(&format!("the installed rules in {preset} are switched off for launches with the default"));
+            return Ok(());
+        }
         let in_environment = std::env::var(format!("OMPI_MCA_{name}")).ok();
         let ours = self.tuning.absolute().to_string_lossy().into_owned();
         if *preset != ours {
