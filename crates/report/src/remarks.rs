@@ -115,15 +115,13 @@ fn sentence(findings: &Findings, remark: &Remark) -> String {
             format!("A {collective} rule also applies to message sizes outside the measured ones, because {reason}.")
         }
         Remark::SingleSize { collective, ranks } => format!(
-            "On {} {}, a single measured message size decided for {collective} calls of every size.",
-            joined(ranks, ", "),
-            plural(ranks.last().map_or(0, |ranks| ranks.0), "rank"),
+            "On {}, a single measured message size decided for {collective} calls of every size.",
+            listed_ranks(ranks),
         ),
         Remark::NoCommonAlgorithm { collective, ranks } => format!(
-            "On {} {}, {collective} keeps the default although other algorithms are faster at some message sizes. All \
+            "On {}, {collective} keeps the default although other algorithms are faster at some message sizes. All \
              sizes have to share one algorithm, and none is shown to be faster over all sizes and slower at none.",
-            joined(ranks, ", "),
-            plural(ranks.last().map_or(0, |ranks| ranks.0), "rank"),
+            listed_ranks(ranks),
         ),
         Remark::DefaultElsewhere => {
             "The default stays for communicator sizes that were not measured, and message sizes \
@@ -278,6 +276,11 @@ fn was(count: usize) -> &'static str {
 
 fn joined<T: ToString>(items: &[T], between: &str) -> String {
     items.iter().map(ToString::to_string).collect::<Vec<_>>().join(between)
+}
+
+/// `4, 8 ranks`.
+fn listed_ranks(ranks: &[Ranks]) -> String {
+    format!("{} {}", joined(ranks, ", "), plural(ranks.last().map_or(0, |ranks| ranks.0), "rank"))
 }
 
 fn and_others(count: usize, what: &str) -> String {

@@ -18,6 +18,7 @@ use crate::terminal::aligned;
 use crate::words::wrapped;
 
 pub use page::page;
+pub use sentences::remarks;
 
 /// The profile for a terminal with this many columns.
 pub fn text(profile: &Profile, prospects: &Prospects, width: usize) -> String {

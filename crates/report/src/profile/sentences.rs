@@ -6,7 +6,7 @@ use collrules_record::Seconds;
 use collrules_record::profile::Profile;
 use collrules_record::profile::prospect::{Prospect, Prospects};
 use collrules_rules::Collective;
-use collrules_rules::words::{counted, listed};
+use collrules_rules::words::{counted, listed, plural};
 
 use super::rows::{saved, share};
 use crate::plain;
@@ -157,4 +157,57 @@ fn nothing(profile: &Profile, prospects: &Prospects) -> String {
     };
     let places = if places.is_empty() { String::new() } else { format!(" The time is in {}.", listed(&places)) };
     format!("Rules cannot help here: {calls}.{places}")
+}
+
+/// Lists remarks for the reader of a profile.
+pub fn remarks(profile: &Profile) -> Vec<String> {
+    let mut remarks = Vec::new();
+    let named = |ranks: &[u32]| {
+        let first: Vec<String> = ranks.iter().take(5).map(u32::to_string).collect();
+        let more = if ranks.len() > first.len() { ", ..." } else { "" };
+        let (all, word) = (counted(ranks.len(), "rank"), plural(ranks.len(), "rank"));
+        format!("{all} of {} ({word} {}{more})", profile.ranks, first.join(", "))
+    };
+    if !profile.missing.is_empty() {
+        remarks.push(format!(
+            "{} left no record: make sure that the library and the directory of the profile are at the same place on \
+             every node",
+            named(&profile.missing)
+        ));
+    }
+    if !profile.unfinished.is_empty() {
+        remarks.push(format!(
+            "{} did not reach MPI_Finalize: calls of the last seconds may be missing",
+            named(&profile.unfinished)
+        ));
+    }
+    let seen: u64 = profile.spawned.iter().map(|world| u64::from(world.seen)).sum();
+    let all: u64 = profile.spawned.iter().map(|world| u64::from(world.ranks.0)).sum();
+    let started = profile.started_processes.max(all);
+    if started > 0 {
+        let unseen = match started - seen.min(started) {
+            0 => String::new(),
+            unseen => format!(
+                " {unseen} of them left no record: make sure that they can reach the library and the directory of the \
+                 profile too",
+            ),
+        };
+        let part = match profile.spawned.len() {
+            0 => ".".to_owned(),
+            worlds => format!(", in {}; their calls are part of the profile.", counted(worlds, "world")),
+        };
+        let further = counted(started as usize, "further rank");
+        remarks.push(format!("the program started {further} by MPI_Comm_spawn{part}{unseen}"));
+    }
+    if profile.calls.is_empty() && profile.unfinished.is_empty() && profile.missing.is_empty() {
+        remarks.push("the program called no collective".to_owned());
+    } else if profile.calls.is_empty() {
+        let how = profile.exit_code.filter(|code| *code != 0).map(|code| format!(" with exit code {code}"));
+        remarks.push(format!(
+            "no call of a collective was recorded: the job ended{}, and the last seconds of ranks that end by _exit, a \
+             signal or a crash are lost",
+            how.unwrap_or_default()
+        ));
+    }
+    remarks
 }
