@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
+use collrules_guidelines::{CATALOGUE, Guideline};
 use collrules_program::mockup::BadMockup;
 use collrules_record::experiment::{Alternatives, Experiment, Grid, Mockups};
 use collrules_record::guidelines::{Changed, Checked};
@@ -164,7 +165,16 @@ impl Guidelines {
 
 pub(crate) fn run(args: &Guidelines) -> Result<Exit, Failure> {
     if args.list {
-        let text = if args.session.json { report::list_json()? } else { report::list() };
+        let listed = |it: &Guideline| report::ListedGuideline {
+            collective: it.collective.name(),
+            calls: it.pattern.name(),
+            root: it.root.to_string(),
+            others: it.others.to_string(),
+            source: it.source,
+            how: it.calls,
+        };
+        let catalogue: Vec<_> = CATALOGUE.iter().map(listed).collect();
+        let text = if args.session.json { report::list_json(&catalogue)? } else { report::list(&catalogue) };
         return screen::print(&text).map(|()| Exit::Done);
     }
     if args.dry_run {

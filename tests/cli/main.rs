@@ -30,6 +30,7 @@ mod papers;
 mod programs;
 mod promises;
 mod replay;
+mod rooms;
 mod same_results;
 mod session;
 mod settings_search;

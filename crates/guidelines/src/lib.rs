@@ -1,16 +1,17 @@
 //! Performance guidelines: a collective should not be slower than other calls of the same library that do the same
 //! (Träff, Gropp, Thakur, *Self-consistent MPI performance guidelines*, IEEE TPDS 21(5), 2010).
 //!
-//! Everything here is data, without MPI: the worker carries it out, the simulation adds up what it costs, and reports
-//! print it.
+//! It stands on the public interface of the tuner, which knows no guidelines.
 //!
 //! | module | job |
 //! |---|---|
 //! | [`catalogue`] | one entry per guideline: collective, calls, memory, source |
 //! | [`memory`] | formulas for the memory of a mock-up in addition to the caller's buffers |
+//! | [`mod@check`] | mock-ups that are faster than the default, and remedies |
 //! | [`mod@select`] | the mock-ups of a cell, and why others are left out |
 
 pub mod catalogue;
+pub mod check;
 pub mod memory;
 pub mod select;
 #[cfg(test)]

@@ -165,7 +165,8 @@ fn elsewhere(view: &View, placement: &Placement, release: Release) -> View {
     View { displaced, left: left.into_keys().collect(), competitors: view.competitors }
 }
 
-pub(crate) fn check(criteria: Criteria) -> Result<(), TunerError> {
+/// Refuses criteria outside of their ranges.
+pub fn check(criteria: Criteria) -> Result<(), TunerError> {
     let Criteria { min_gain, error_rate, level, untested_gain, clock_step, .. } = criteria;
     for (name, value, open) in [("the error rate", error_rate, false), ("the confidence level", level, true)] {
         let fits = if open { value > 0.0 && value < 1.0 } else { (0.0..=1.0).contains(&value) };

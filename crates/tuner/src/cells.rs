@@ -7,42 +7,50 @@ use collrules_record::{Candidate, Cell};
 
 /// One timing of a point.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Timing {
-    pub(crate) launch: u32,
-    pub(crate) visit: u32,
-    pub(crate) round: u32,
+pub struct Timing {
+    /// The launch.
+    pub launch: u32,
+    /// The visit in the launch.
+    pub visit: u32,
+    /// The round in the visit.
+    pub round: u32,
     /// Time in seconds, above 0.
-    pub(crate) seconds: f64,
+    pub seconds: f64,
 }
 
 /// The timings of one candidate in one cell, in the order of measurement.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct PointTimings {
-    pub(crate) candidate: Candidate,
-    pub(crate) timings: Vec<Timing>,
+pub struct PointTimings {
+    /// The candidate.
+    pub candidate: Candidate,
+    /// Its timings.
+    pub timings: Vec<Timing>,
 }
 
 /// Timings of the builtin and a candidate from the same round.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct TimingPair {
-    pub(crate) launch: u32,
-    pub(crate) visit: u32,
+pub struct TimingPair {
+    /// The launch.
+    pub launch: u32,
+    /// The visit in the launch.
+    pub visit: u32,
     /// Natural logarithm of builtin time over candidate time: positive if the candidate is faster.
-    pub(crate) log_gain: f64,
+    pub log_gain: f64,
     /// The seconds of the builtin and of the candidate.
-    pub(crate) seconds: (f64, f64),
+    pub seconds: (f64, f64),
 }
 
 /// Timings of one cell.
 #[derive(Clone, Debug)]
-pub(crate) struct CellTimings {
-    pub(crate) cell: Cell,
+pub struct CellTimings {
+    /// The cell.
+    pub cell: Cell,
     /// The builtin first, if it was timed, then by candidate.
-    pub(crate) series: Vec<PointTimings>,
+    pub series: Vec<PointTimings>,
     /// Candidates that failed, with the reason.
-    pub(crate) disqualified: Vec<(Candidate, String)>,
+    pub disqualified: Vec<(Candidate, String)>,
     /// Candidates that were clearly beaten in a launch, and hence not timed in later ones.
-    pub(crate) dropped: BTreeSet<Candidate>,
+    pub dropped: BTreeSet<Candidate>,
 }
 
 /// Points whose timing ended early.
@@ -73,12 +81,12 @@ impl PointTimings {
     }
 
     /// The launches that have a timing of the candidate.
-    pub(crate) fn launches(&self) -> BTreeSet<u32> {
+    pub fn launches(&self) -> BTreeSet<u32> {
         self.timings.iter().map(|timing| timing.launch).collect()
     }
 
     /// The median of each launch, in seconds. Calls of one launch are not replications.
-    pub(crate) fn launch_medians(&self) -> Vec<(u32, f64)> {
+    pub fn launch_medians(&self) -> Vec<(u32, f64)> {
         let launches = self.timings.chunk_by(|a, b| a.launch == b.launch);
         let of_launch = |launch: &[Timing]| {
             let mut seconds: Vec<f64> = launch.iter().map(|timing| timing.seconds).collect();
@@ -88,7 +96,7 @@ impl PointTimings {
     }
 
     /// Pairs the timings of this candidate and the builtin that are from the same round.
-    pub(crate) fn pairs(&self, builtin: &PointTimings) -> Vec<TimingPair> {
+    pub fn pairs(&self, builtin: &PointTimings) -> Vec<TimingPair> {
         let mut pairs = Vec::with_capacity(self.timings.len());
         let mut reference = builtin.timings.iter().peekable();
         for timing in &self.timings {
@@ -105,17 +113,17 @@ impl PointTimings {
 
 impl CellTimings {
     /// The builtin's timings.
-    pub(crate) fn builtin(&self) -> Option<&PointTimings> {
+    pub fn builtin(&self) -> Option<&PointTimings> {
         self.series.first().filter(|series| series.candidate == Candidate::Builtin)
     }
 
     /// Returns true if the builtin itself failed, which leaves no baseline.
-    pub(crate) fn builtin_failed(&self) -> bool {
+    pub fn builtin_failed(&self) -> bool {
         self.disqualified.iter().any(|(candidate, _)| *candidate == Candidate::Builtin)
     }
 
     /// The launches that have any timing.
-    pub(crate) fn launches(&self) -> BTreeSet<u32> {
+    pub fn launches(&self) -> BTreeSet<u32> {
         self.series.iter().flat_map(PointTimings::launches).collect()
     }
 

@@ -11,34 +11,36 @@ use crate::statistics::{LaunchVariance, Score, launch_variance, standard_error};
 use crate::statistics::{mann_whitney, mann_whitney_score, signed_rank, signed_rank_score};
 
 /// With fewer visits no one-sided signed-rank test can reach 0.02, and no 95 % interval for the median exists.
-pub(crate) const LEAST_VISITS: usize = 6;
+pub const LEAST_VISITS: usize = 6;
 
 /// The evidence on one point.
 #[derive(Clone, Debug)]
-pub(crate) struct Evidence {
-    pub(crate) candidate: Candidate,
+pub struct Evidence {
+    /// The candidate.
+    pub candidate: Candidate,
     /// Seconds.
-    pub(crate) time: Estimate,
+    pub time: Estimate,
     /// Builtin time over candidate time; none without pairs.
-    pub(crate) gain: Option<Estimate>,
+    pub gain: Option<Estimate>,
     /// P value of the one-sided test; missing if there are too few visits.
-    pub(crate) p_value: Option<f64>,
+    pub p_value: Option<f64>,
     /// Rare slow calls that make it slower on average.
-    pub(crate) stalls: Option<Stalling>,
-    pub(crate) basis: Basis,
+    pub stalls: Option<Stalling>,
+    /// Basis of the comparison.
+    pub basis: Basis,
 }
 
 /// Basis of the comparison of a candidate with the builtin.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Basis {
+pub struct Basis {
     /// The statistic of the test, for tests over several cells; missing if there are too few visits.
     pub(crate) score: Option<Score>,
     /// The median log gain in each launch in which the two were timed side by side.
-    pub(crate) launches: Vec<(u32, f64)>,
+    pub launches: Vec<(u32, f64)>,
     /// True if both were timed in every launch in which the builtin was.
-    pub(crate) every_launch: bool,
+    pub every_launch: bool,
     /// Standard error of the log gain, from visits and launches; 0 if it cannot be estimated.
-    pub(crate) deviation: f64,
+    pub deviation: f64,
     /// Variance between launches in addition to that between visits; missing if it cannot be estimated.
     pub(crate) launch_variance: Option<LaunchVariance>,
 }
@@ -48,7 +50,7 @@ pub(crate) struct Basis {
 /// The unit of replication is the visit, a launch of an imported table being one. Rounds of one visit share effects on
 /// a single candidate, such as the address of its buffers; counted one by one, they would make noise look significant.
 /// Effects that last for a whole launch need several launches.
-pub(crate) fn weigh(cell: &CellTimings, statistic: Statistic, criteria: Criteria) -> Vec<Evidence> {
+pub fn weigh(cell: &CellTimings, statistic: Statistic, criteria: Criteria) -> Vec<Evidence> {
     let builtin = cell.builtin().filter(|_| !cell.builtin_failed());
     let weigh_one = |series: &PointTimings| {
         let time = match criteria.middle {

@@ -14,7 +14,7 @@ use crate::statistics::student_quantile;
 ///
 /// The half width of an interval and that of a normal interval for the mean over launches are added in quadrature.
 /// Cells are ordered by collective.
-pub(crate) fn widen(cells: &[Cell], evidence: &mut [Vec<Evidence>]) {
+pub fn widen(cells: &[Cell], evidence: &mut [Vec<Evidence>]) {
     let mut rest = evidence;
     for block in cells.chunk_by(|a, b| a.collective == b.collective) {
         let (own, others) = rest.split_at_mut(block.len());

@@ -25,7 +25,7 @@
 //! | [`mod@refine`] | sizes to measure next |
 //! | `remarks` | remarks for the reader |
 //! | `analysis` | all of it in order |
-//! | [`mod@guidelines`] | mock-ups that are faster than the builtin, and remedies |
+//! | [`judging`] | timings, evidence and verdicts for what judges other candidates |
 //! | [`study()`] | chosen algorithms compared on a grid |
 //! | `patterns` | costs of messages and of the operation |
 //! | `components` | rules for calls that another component than `coll/tuned` handles |
@@ -50,7 +50,7 @@ mod crossover;
 pub mod drift;
 mod error;
 mod evidence;
-pub mod guidelines;
+pub mod judging;
 mod launches;
 mod layouts;
 mod means;

@@ -179,6 +179,11 @@ impl Observations {
         self.cells_in(&View::default())
     }
 
+    /// The timings of these candidates and the builtin, by cell.
+    pub fn cells_with(&self, competitors: Competitors) -> Result<Vec<CellTimings>, TunerError> {
+        self.cells_in(&View { competitors, ..View::default() })
+    }
+
     /// Like [`cells`](Self::cells), with the timings of reference algorithms.
     pub(crate) fn cells_with_references(&self) -> Result<Vec<CellTimings>, TunerError> {
         self.cells_in(&View { competitors: Competitors::WithReferences, ..View::default() })

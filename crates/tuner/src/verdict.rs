@@ -23,9 +23,11 @@ const RESOLVED_STEPS: f64 = 2.0;
 
 /// A point with the reason why it does not replace the builtin, if there is one.
 #[derive(Clone, Debug)]
-pub(crate) struct JudgedPoint {
-    pub(crate) finding: PointFinding,
-    pub(crate) shortfall: Option<Shortfall>,
+pub struct JudgedPoint {
+    /// Times, gain and test.
+    pub finding: PointFinding,
+    /// Reason why it does not replace the builtin.
+    pub shortfall: Option<Shortfall>,
     pub(crate) basis: Basis,
     /// Its gain after correction by its neighbours; missing if there is no gain.
     pub(crate) cautious: Option<f64>,
@@ -37,18 +39,20 @@ pub(crate) struct JudgedPoint {
 
 /// A cell with its verdict.
 #[derive(Clone, Debug)]
-pub(crate) struct JudgedCell {
-    pub(crate) cell: Cell,
+pub struct JudgedCell {
+    /// The cell.
+    pub cell: Cell,
     /// The builtin first, if it was timed, then by candidate.
-    pub(crate) points: Vec<JudgedPoint>,
-    pub(crate) disqualified: Vec<(Candidate, String)>,
+    pub points: Vec<JudgedPoint>,
+    /// Candidates that failed, with the reason.
+    pub disqualified: Vec<(Candidate, String)>,
     pub(crate) verdict: Verdict,
 }
 
 /// Judges all cells, which are ordered by collective and communicator size.
 ///
 /// The q values account for every test of the analysis, including those of candidates that are not chosen.
-pub(crate) fn judge(
+pub fn judge(
     cells: Vec<CellTimings>,
     statistic: Statistic,
     release: Release,
@@ -255,7 +259,7 @@ pub(crate) fn lift_bars(cells: &mut [JudgedCell], criteria: Criteria) {
 
 impl JudgedCell {
     /// The point of a candidate, if it was timed.
-    pub(crate) fn point(&self, candidate: Candidate) -> Option<&PointFinding> {
+    pub fn point(&self, candidate: Candidate) -> Option<&PointFinding> {
         self.judged(candidate).map(|point| &point.finding)
     }
 

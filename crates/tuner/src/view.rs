@@ -30,7 +30,7 @@ pub(crate) struct View {
 
 /// Candidates that are compared with the builtin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Competitors {
+pub enum Competitors {
     /// Candidates that rules and settings can choose. All others are ignored, as if they had never been timed.
     #[default]
     Candidates,

@@ -14,7 +14,7 @@ mod tables;
 
 use collrules_record::guidelines::Checked;
 
-pub use catalogue::{list, list_json};
+pub use catalogue::{ListedGuideline, list, list_json};
 pub use page::page;
 pub use sentences::change;
 pub use tables::csv;

@@ -10,7 +10,6 @@ mod coverage;
 mod crossovers;
 mod curse;
 mod errors;
-mod guidelines;
 mod han;
 mod layouts;
 mod noise;

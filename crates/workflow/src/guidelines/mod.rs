@@ -9,6 +9,7 @@ mod under_rules;
 
 use std::path::Path;
 
+use collrules_guidelines::check::{self as guidelines, GuidelineTerms};
 use collrules_record::experiment::Passes;
 use collrules_record::findings::Criteria;
 use collrules_record::guidelines::{Change, Changed, Checked, FORMAT, LeftOutCell, UnderRules};
@@ -18,7 +19,6 @@ use collrules_record::rundir::{self, RunDir};
 use collrules_record::{Manifest, Placement};
 use collrules_report::guidelines as report;
 use collrules_rules::Release;
-use collrules_tuner::guidelines::{self, GuidelineTerms};
 
 use crate::TOOL;
 use crate::analyze::Source;

@@ -6,7 +6,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use collrules_guidelines::advice;
 use collrules_record::estimate::median;
 use collrules_record::findings::{Criteria, Statistic};
 use collrules_record::guidelines::{
@@ -16,18 +15,13 @@ use collrules_record::policy::{Assumption, Assumptions, Policy};
 use collrules_record::reason::{Bar, Shortfall};
 use collrules_record::{Candidate, Cell, Estimate, Mockup, Placement};
 use collrules_rules::Release;
+use collrules_tuner::judging::{
+    CellTimings, Competitors, Evidence, JudgedCell, JudgedPoint, LEAST_VISITS, PointTimings, candidates_under_rules,
+    check_criteria, judge, weigh, widen,
+};
+use collrules_tuner::{Observations, TunerError};
 
-use crate::analysis::check as check_criteria;
-use crate::build::{TableBuild, build};
-use crate::cells::{CellTimings, PointTimings};
-use crate::error::TunerError;
-use crate::evidence::{Evidence, LEAST_VISITS, weigh};
-use crate::launches::widen;
-use crate::observations::Observations;
-use crate::table;
-use crate::verdict::{JudgedCell, JudgedPoint, judge};
-use crate::view::{Competitors, View};
-use crate::weights::Weights;
+use crate::select::advice;
 
 /// Terms of a check.
 #[derive(Clone, Copy, Debug)]
@@ -48,22 +42,10 @@ pub struct GuidelineTerms<'a> {
 pub fn check(observations: &Observations, terms: &GuidelineTerms<'_>) -> Result<Checked, TunerError> {
     let GuidelineTerms { release, criteria, assumptions, .. } = *terms;
     let statistic = observations.statistic();
-    let judged = judge(observations.cells()?, statistic, release, criteria, assumptions);
-    let placement = &Placement::default();
-    let (reverted, handable) = (Vec::new(), BTreeSet::new());
-    let rules = table::EncodingTerms {
-        statistic,
-        release,
-        criteria,
-        policy: Policy { assumptions, ..Policy::default() },
-        reverted: &reverted,
-        planned: &[],
-        weights: Weights(&BTreeMap::new()),
-        handable: &handable,
-        layouts: &[],
-        placement,
-    };
-    let remedies = Remedies { built: build(&judged, &rules), cells: &judged, policy: rules.policy, release };
+    let judged = judge(observations.cells_with(Competitors::Candidates)?, statistic, release, criteria, assumptions);
+    let policy = Policy { assumptions, ..Policy::default() };
+    let written = candidates_under_rules(&judged, statistic, release, criteria, policy);
+    let remedies = Remedies { written, cells: &judged, policy, release };
     against(observations, Competitors::Mockups, Some(&remedies), terms)
 }
 
@@ -84,8 +66,7 @@ fn against(
     let GuidelineTerms { release, criteria, assumptions, source, .. } = *terms;
     check_criteria(criteria)?;
     let statistic = observations.statistic();
-    let view = View { competitors, ..View::default() };
-    let mut timings = observations.cells_in(&view)?;
+    let mut timings = observations.cells_with(competitors)?;
     let has_mockup = |cell: &CellTimings| {
         cell.series.iter().any(|series| series.candidate.is_mockup())
             || cell.disqualified.iter().any(|(candidate, _)| candidate.is_mockup())
@@ -232,7 +213,8 @@ fn mockup_finding(point: &JudgedPoint) -> Option<MockupFinding> {
 /// Judged cells of the candidates that rules can choose, with the rules that `tune` would make from the same times.
 struct Remedies<'a> {
     cells: &'a [JudgedCell],
-    built: TableBuild,
+    /// The candidate of each cell under these rules.
+    written: BTreeMap<Cell, Candidate>,
     policy: Policy,
     release: Release,
 }
@@ -246,7 +228,7 @@ impl Remedies<'_> {
     /// as fast as the builtin. The rule that `tune` would write is preferred.
     fn cure(&self, cell: &JudgedCell, worth: f64, criteria: Criteria) -> Cure {
         let Cure::Rule { choice, gain, .. } = cure(cell, worth, criteria) else { return cure(cell, worth, criteria) };
-        let written = self.built.served(self.release, cell);
+        let written = self.written.get(&cell.cell).copied().unwrap_or(Candidate::Builtin);
         let of_written = cell.point(written).and_then(|point| point.gain).map(|gain| gain.point);
         match (written, of_written) {
             (Candidate::Tuned(choice), Some(gain)) if is_near(gain, worth, criteria) => {

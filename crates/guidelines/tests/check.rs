@@ -1,14 +1,20 @@
 //! Mock-ups: what is planted is found, noise is not, rules do not see them.
 
+#![allow(clippy::unwrap_used)]
+
+use collrules_guidelines::check::{GuidelineTerms, changes, check};
 use collrules_record::findings::Criteria;
 use collrules_record::guidelines::{Change, Cure};
 use collrules_record::policy::Assumptions;
 use collrules_record::{Candidate, Placement};
 use collrules_rules::{Collective, Release};
-use collrules_tuner::guidelines::{GuidelineTerms, changes, check};
 use collrules_tuner::{TunerError, analyze};
 
-use crate::campaign::{Campaign, cell, plain};
+use campaign::{Campaign, cell, plain};
+
+#[allow(dead_code)]
+#[path = "../../tuner/tests/tuner/campaign.rs"]
+mod campaign;
 
 fn mockup(name: &str) -> Candidate {
     name.parse().expect("is a mock-up")
