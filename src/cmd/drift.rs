@@ -22,7 +22,7 @@ arguments! {
     changed and the rules still hold. Options about launching and simulation are those of the run unless one is given."
     )]
     DriftArgs {
-        /// The run whose cells are measured again
+        /// The run whose message sizes are measured again
         #[arg(value_name = "RUN")]
         run: PathBuf,
     } => Drifting {

@@ -467,10 +467,10 @@ fn an_installed_tuning_is_compared_with_the_default() {
     under_each_release(|mpi| {
         let scratch = tempfile::tempdir().unwrap();
         let (home, installed) = (scratch.path().join("home/.openmpi"), scratch.path().join("installed"));
-        [&home, &installed].map(|directory| fs::create_dir_all(directory).unwrap());
+        [&home, &installed].into_iter().for_each(|directory| fs::create_dir_all(directory).unwrap());
         let text = "1\n7\n2\n2 1\n0 6 0 0\n3 1\n0 0 0 0\n";
         let (rules, copy) = (scratch.path().join("rules.conf"), installed.join("rules.conf"));
-        [&rules, &copy].map(|file| fs::write(file, text).unwrap());
+        [&rules, &copy].into_iter().for_each(|file| fs::write(file, text).unwrap());
         fs::write(installed.join("installed.json"), "{}").unwrap();
         let switches =
             format!("coll_tuned_use_dynamic_rules = 1\ncoll_tuned_dynamic_rules_filename = {}\n", copy.display());
@@ -492,7 +492,7 @@ fn an_installed_tuning_is_compared_with_the_default() {
         ran.complains("are switched off for launches with the default");
         assert!(seen.lines().any(|line| line == with) && seen.lines().any(|line| line.starts_with("0 ")), "{seen}");
         // Rules that the site made are what its users have.
-        [&log, &installed.join("installed.json")].map(|file| fs::remove_file(file).unwrap());
+        [&log, &installed.join("installed.json")].into_iter().for_each(|file| fs::remove_file(file).unwrap());
         let (ran, seen) = validate("foreign-out");
         ran.complains("is active on this system");
         assert!(seen.lines().any(|line| line == with) && !seen.lines().any(|line| line.starts_with("0 ")), "{seen}");

@@ -87,6 +87,13 @@ pub fn is_confirmed(findings: &Findings, validation: Option<&Validation>, open_l
     findings.changes_nothing() || open_layouts.is_empty() && validation.is_some_and(Validation::is_confirmed)
 }
 
+/// Sizes whose rules fresh launches did not confirm.
+pub(crate) fn left_to_default(dropped: usize, undecided: usize) -> String {
+    let counts = [(dropped, "dropped"), (undecided, "undecided")].into_iter().filter(|(count, _)| *count > 0);
+    let each: Vec<String> = counts.map(|(count, what)| format!("{count} {what}")).collect();
+    format!("Left to the default: {}.", each.join(", "))
+}
+
 /// At most eight lines: the verdict, confirmed gains, what was dropped, the quality of the data, the report, and the
 /// command that installs the tuning (`next`).
 pub fn lines(findings: &Findings, context: &Context<'_>, report: &str, next: Option<&str>) -> Vec<String> {
@@ -101,7 +108,7 @@ pub fn lines(findings: &Findings, context: &Context<'_>, report: &str, next: Opt
     }
     let Fates { dropped, undecided, .. } = validation.map(Validation::fates).unwrap_or_default();
     if dropped + undecided > 0 {
-        lines.push(format!("Left to the default: {dropped} dropped, {undecided} undecided."));
+        lines.push(left_to_default(dropped, undecided));
     }
     lines.push(format!("Data: {}", context.quality));
     lines.push(format!("Report: {}", plain::line(report)));

@@ -82,7 +82,7 @@ fn examine(args: &Doctor) -> Vec<DoctorFinding> {
     match known_release(&survey) {
         Err(error) => findings.push(DoctorFinding::problem("release", error.to_string())),
         Ok(release) => {
-            findings.push(DoctorFinding::ok("release", format!("{}, of the known release {release}", survey.library)));
+            findings.push(DoctorFinding::ok("release", format!("{}: release {release}", survey.library)));
             findings.extend(serve(args, &mut backend, &survey, release));
         }
     }

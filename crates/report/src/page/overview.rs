@@ -124,7 +124,7 @@ fn over(gains: &Gains<'_>, is_confirmed: bool, speedup: Estimate, is_in_headline
 /// Sizes whose rules fresh launches did not confirm.
 fn left(validation: &Validation) -> Option<String> {
     let Fates { dropped, undecided, .. } = validation.fates();
-    (dropped + undecided > 0).then(|| format!("Left to the default: {dropped} dropped, {undecided} undecided."))
+    (dropped + undecided > 0).then(|| outcome::left_to_default(dropped, undecided))
 }
 
 fn capitalised(text: &str) -> String {

@@ -219,6 +219,10 @@ fn accept_doubts(published: &Published, openmpi: &Installation, force: bool) -> 
         )),
         _ => {}
     }
+    let quality = published.quality();
+    if published.manifest.is_some() && quality != "good" {
+        notes.push(format!("Data: {quality}"));
+    }
     Ok(notes)
 }
 
