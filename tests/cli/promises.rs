@@ -260,7 +260,8 @@ mod judged {
         let (run, file) = (scratch.path().join("run"), scratch.path().join("rules.conf"));
         let (names, ranks) = ("bcast,reduce,allreduce", hosts.unwrap_or(2));
         let arguments = format!(
-            "tune --ops {names} --np {ranks} --sizes {sizes} --budget {budget}s --refine 0 --no-validate --no-settings"
+            "tune --ops {names} --np {ranks} --sizes {sizes} --budget {budget}s --refine 0 --no-validate --no-settings \
+             --buffers reuse"
         );
         let mut tuning = program(Path::new(env!("CARGO_BIN_EXE_collrules")), hosts);
         prepare(&mut tuning);

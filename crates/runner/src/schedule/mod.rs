@@ -142,9 +142,9 @@ impl Scheduler {
                     self.queue.retain(|todo| matches!(todo, Todo::First(_)));
                     if self.queue.is_empty() {
                         let (open, cells) = (self.unfinished.len(), self.cells.len());
-                        return ScheduleStep::Stop(format!(
-                            "budget of {budget} used up; {open} of {cells} sizes are less precise than asked for"
-                        ));
+                        let one = "one visit to each size, as planned".to_owned();
+                        let more = || format!("{budget} used up; {open} of {cells} sizes could be more precise");
+                        return ScheduleStep::Stop(if budget.0 > 0.0 { more() } else { one });
                     }
                 }
             }
