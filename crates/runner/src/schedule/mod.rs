@@ -143,7 +143,8 @@ impl Scheduler {
                     if self.queue.is_empty() {
                         let (open, cells) = (self.unfinished.len(), self.cells.len());
                         let one = "one visit to each size, as planned".to_owned();
-                        let more = || format!("{budget} used up; {open} of {cells} sizes could be more precise");
+                        let more =
+                            || format!("budget of {budget} used up; {open} of {cells} sizes could be more precise");
                         return ScheduleStep::Stop(if budget.0 > 0.0 { more() } else { one });
                     }
                 }
