@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use collrules_guidelines::{CATALOGUE, Guideline};
+use collrules_lab::{CATALOGUE, Guideline};
 use collrules_program::mockup::BadMockup;
 use collrules_record::experiment::{Alternatives, Experiment, Grid, Mockups};
 use collrules_record::guidelines::{Changed, Checked};

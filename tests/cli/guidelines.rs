@@ -214,7 +214,7 @@ mod real {
     use std::collections::{BTreeMap, BTreeSet};
     use std::time::Duration;
 
-    use collrules_guidelines::{Wishes, select};
+    use collrules_lab::{Wishes, select};
     use collrules_program::CollectiveCall;
     use collrules_program::mockup::MockupPattern;
     use collrules_record::plan::Schedule;

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use collrules_guidelines::{Wishes, select};
+use collrules_lab::{Wishes, select};
 use collrules_program::{BufferPart, CollectiveCall, Programs, RankGroup, Reference};
 use collrules_record::experiment::Grid;
 use collrules_record::plan::{CellPlan, Schedule};

@@ -43,7 +43,7 @@ pub(crate) fn boundary(lower: &JudgedCell, upper: &JudgedCell, below: Candidate,
 
 /// The smallest integer size in `(low, high]` at which a difference that is affine in the size, and positive at the low
 /// end, is zero or less; none if there is no such size.
-pub(crate) fn crossing((low, high): (Bytes, Bytes), (at_low, at_high): (f64, f64)) -> Option<Bytes> {
+pub fn crossing((low, high): (Bytes, Bytes), (at_low, at_high): (f64, f64)) -> Option<Bytes> {
     if !(at_low > 0.0 && at_high <= 0.0) {
         return None;
     }
@@ -58,11 +58,13 @@ pub(crate) fn crossing((low, high): (Bytes, Bytes), (at_low, at_high): (f64, f64
 /// Time of the upper choice over that of the lower choice at one size, as a logarithm with its interval: positive if
 /// the lower choice is faster.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Lead {
+pub struct Lead {
     /// Logarithm of the size.
-    pub(crate) size: f64,
-    pub(crate) low: f64,
-    pub(crate) high: f64,
+    pub size: f64,
+    /// Lower end of the interval of the log ratio.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
 }
 
 /// The interval of sizes that contains the crossover.
@@ -77,9 +79,9 @@ pub(crate) fn interval(block: &[JudgedCell], at: Bytes, below: Candidate, above:
     band(block, |cell| cell.cell.bytes, lead, at)
 }
 
-/// Like [`interval`], for any items in order of size. Computes leads only as far out as needed: computing all of them
+/// The interval of sizes that contains the crossover of any items in order of size. Computes leads only as far out as needed: computing all of them
 /// for each crossover would take quadratic time.
-pub(crate) fn band<T>(
+pub fn band<T>(
     block: &[T],
     size: impl Fn(&T) -> Bytes,
     lead: impl Fn(&T) -> Option<Lead>,

@@ -8,8 +8,10 @@ use collrules_rules::Release;
 
 pub use crate::analysis::check as check_criteria;
 pub use crate::cells::{CellTimings, PointTimings, Timing, TimingPair};
+pub use crate::crossover::{Lead, band, crossing};
 pub use crate::evidence::{Basis, Evidence, LEAST_VISITS, weigh};
 pub use crate::launches::widen;
+pub use crate::statistics::{adjust, signed_rank};
 pub use crate::verdict::{JudgedCell, JudgedPoint, judge};
 pub use crate::view::Competitors;
 

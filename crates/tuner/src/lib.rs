@@ -26,8 +26,6 @@
 //! | `remarks` | remarks for the reader |
 //! | `analysis` | all of it in order |
 //! | [`judging`] | timings, evidence and verdicts for what judges other candidates |
-//! | [`study()`] | chosen algorithms compared on a grid |
-//! | `patterns` | costs of messages and of the operation |
 //! | `components` | rules for calls that another component than `coll/tuned` handles |
 //! | [`mod@drift`] | changes since a run: times, and whether rules still hold |
 //! | [`mod@compare`] | changes between two runs, and the present gain of the earlier rules |
@@ -56,7 +54,6 @@ mod layouts;
 mod means;
 mod neighbours;
 mod observations;
-mod patterns;
 pub mod prospects;
 mod reference_gains;
 pub mod refine;
@@ -66,7 +63,6 @@ mod replay;
 pub mod settings;
 mod stalls;
 mod statistics;
-mod study;
 mod table;
 mod tree;
 pub mod validation;
@@ -80,7 +76,5 @@ pub use components::analyze_among;
 pub use error::TunerError;
 pub use layouts::Laid;
 pub use observations::Observations;
-pub use patterns::fit_patterns;
 pub use reference_gains::reference_gains;
 pub use replay::{Replay, ReplayScore, ReplayTotal, replay};
-pub use study::{compare_campaigns, study};

@@ -160,7 +160,7 @@ impl Observations {
     }
 
     /// The number of timings that were left out because they are not positive.
-    pub(crate) fn left_out(&self) -> usize {
+    pub fn left_out(&self) -> usize {
         self.left_out
     }
 

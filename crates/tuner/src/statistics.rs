@@ -9,7 +9,8 @@ mod student;
 
 pub(crate) use collrules_record::estimate::student_quantile;
 pub(crate) use mann_whitney::{mann_whitney, mann_whitney_score};
-pub(crate) use signed_rank::{signed_rank, signed_rank_score};
+pub use signed_rank::signed_rank;
+pub(crate) use signed_rank::signed_rank_score;
 pub(crate) use spread::{LaunchVariance, Variance, launch_variance, mean, standard_error};
 pub(crate) use stratified::{Score, stratified};
 pub(crate) use student::LogRatio;
@@ -26,7 +27,7 @@ pub(crate) fn normal_cdf(z: f64) -> f64 {
 /// For p values in ascending order `q(i)` is the minimum over `j >= i` of `p(j) m / j`, at most 1 (Benjamini and
 /// Hochberg, *Journal of the Royal Statistical Society B* 57, 1995). The bound holds for tests that are independent or
 /// positively dependent, as comparisons with the same builtin are. The order of the input is kept.
-pub(crate) fn adjust(p_values: &[f64]) -> Vec<f64> {
+pub fn adjust(p_values: &[f64]) -> Vec<f64> {
     let tests = p_values.len() as f64;
     let mut order: Vec<usize> = (0..p_values.len()).collect();
     order.sort_unstable_by(|a, b| p_values[*a].total_cmp(&p_values[*b]));

@@ -139,9 +139,7 @@ pub fn plan(experiment: &Experiment, survey: &Survey, startup: Seconds) -> Resul
     let planned = planner.plan(experiment.launches, schedule, experiment.seed);
     let mut plan = planned.map_err(|error| error.on(experiment.system.is_simulated()))?;
     if let Alternatives::Mockups(mockups) = &experiment.grid.alternatives {
-        collrules_guidelines::add(&mut plan, mockups, &experiment.grid.sizes, |ranks| {
-            layout.even(&survey.hosts, ranks)
-        });
+        collrules_lab::add(&mut plan, mockups, &experiment.grid.sizes, |ranks| layout.even(&survey.hosts, ranks));
         if plan.cells.is_empty() {
             let why = plan.skipped.first().map(|skipped| format!("{}: {}", skipped.cell, skipped.why));
             return Err(RunnerError::EmptyGrid(why.unwrap_or_default()));

@@ -14,7 +14,7 @@ const EXACT: usize = 50;
 /// differences; otherwise it is normal with the variance `n(n+1)(2n+1)/24 - sum(t^3 - t)/48` and a continuity
 /// correction of one half (Hollander, Wolfe and Chicken, *Nonparametric Statistical Methods*, section 3.1).
 /// Without any difference there is no evidence, and the p value is 1. Differences have to be numbers.
-pub(crate) fn signed_rank(differences: &[f64]) -> f64 {
+pub fn signed_rank(differences: &[f64]) -> f64 {
     let sum = rank_sum(differences);
     if sum.count == 0 {
         return 1.0;

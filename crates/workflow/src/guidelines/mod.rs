@@ -9,7 +9,7 @@ mod under_rules;
 
 use std::path::Path;
 
-use collrules_guidelines::check::{self as guidelines, GuidelineTerms};
+use collrules_lab::check::{self as guidelines, GuidelineTerms};
 use collrules_record::experiment::Passes;
 use collrules_record::findings::Criteria;
 use collrules_record::guidelines::{Change, Changed, Checked, FORMAT, LeftOutCell, UnderRules};

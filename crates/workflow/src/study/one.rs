@@ -15,7 +15,7 @@ use collrules_report::study::{About, MeasuredBy};
 use collrules_rules::{Collective, deploy};
 use collrules_runner::grid::known_release;
 use collrules_runner::{RunnerError, separate};
-use collrules_tuner::{Observations, fit_patterns};
+use collrules_tuner::Observations;
 
 use super::definition::Definition;
 use super::scope::Scope;
@@ -186,13 +186,13 @@ fn read_study(run: &RunDir, manifest: &Manifest, scope: &Scope) -> Result<Study,
     if let Some(host) = hosts.first().cloned().filter(|first| hosts.iter().all(|host| host == first)) {
         hosts.resize(hosts.len().max(manifest.plan.ranks.0 as usize), host);
     }
-    let patterns = fit_patterns(&samples.patterns(run.path())?, &hosts, criteria.level);
+    let patterns = collrules_lab::fit_patterns(&samples.patterns(run.path())?, &hosts, criteria.level);
     let between = refinements(run)?;
     let planned = manifest.plan.cells.iter().chain(between.iter().flat_map(|plan| &plan.cells)).cloned();
     let planned: Vec<CellPlan> = planned.collect();
     let placement = &manifest.plan.placement;
     let release = known_release(&manifest.survey)?;
-    collrules_tuner::study(&observations, &patterns, &planned, placement, wanted, release, criteria).map_err(failed)
+    collrules_lab::study(&observations, &patterns, &planned, placement, wanted, release, criteria).map_err(failed)
 }
 
 /// Begins a run of the definition, limited by the slots.

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use collrules_lab::compare_campaigns;
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::units::Ranks;
 use collrules_report::study::{StudyVariant, Variants, variants as page};
-use collrules_tuner::compare_campaigns;
 
 use super::Studying;
 use super::definition::Definition;

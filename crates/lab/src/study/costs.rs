@@ -6,9 +6,8 @@ use collrules_record::study::{CostRatio, Study};
 use collrules_record::units::{Bytes, Ranks};
 use collrules_record::{Candidate, Cell, Estimate};
 use collrules_rules::Collective;
-
-use crate::error::TunerError;
-use crate::observations::Observations;
+use collrules_tuner::judging::Competitors;
+use collrules_tuner::{Observations, TunerError};
 
 /// Median seconds by launch.
 type Launches = BTreeMap<u32, f64>;
@@ -37,7 +36,7 @@ pub fn compare_campaigns(samples: &[&str], studies: &[&Study]) -> Result<Vec<Vec
 fn timed(samples: &str, study: &Study) -> Result<CandidateMedians, TunerError> {
     let wanted: BTreeSet<(Cell, Candidate)> =
         study.cells.iter().flat_map(|cell| cell.points.iter().map(|point| (cell.cell, point.candidate))).collect();
-    let cells = Observations::from_samples(samples)?.cells_with_references()?;
+    let cells = Observations::from_samples(samples)?.cells_with(Competitors::WithReferences)?;
     let series = cells.iter().flat_map(|cell| cell.series.iter().map(|series| (cell.cell, series)));
     let medians =
         series.map(|(cell, series)| ((cell, series.candidate), series.launch_medians().into_iter().collect()));

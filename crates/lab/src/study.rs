@@ -21,13 +21,10 @@ use collrules_record::plan::CellPlan;
 use collrules_record::study::{FORMAT, Growth, LineFit, Overall, Study, StudyCell, StudyPoint, StudyVerdict};
 use collrules_record::{Candidate, Cell, Estimate, Placement};
 use collrules_rules::{Collective, Release};
-
-use crate::cells::{CellTimings, PointTimings};
-use crate::error::TunerError;
-use crate::evidence::{Evidence, LEAST_VISITS, weigh};
-use crate::launches::widen;
-use crate::observations::Observations;
-use crate::statistics::{adjust, signed_rank};
+use collrules_tuner::judging::{
+    CellTimings, Competitors, Evidence, LEAST_VISITS, PointTimings, adjust, signed_rank, weigh, widen,
+};
+use collrules_tuner::{Observations, TunerError};
 
 /// Smallest number of communicator sizes for a fit of growth; the fit of a line needs one more message size.
 const LEAST_SIZES: usize = 3;
@@ -53,7 +50,7 @@ pub fn study(
     release: Release,
     criteria: Criteria,
 ) -> Result<Study, TunerError> {
-    let mut timings = observations.cells_with_references()?;
+    let mut timings = observations.cells_with(Competitors::WithReferences)?;
     timings.retain(|cell| wanted(cell.cell, Candidate::Builtin));
     let pairs: Vec<Vec<TimeSource>> = timings.iter().map(|cell| timed(cell, planned, &wanted)).collect();
     for (cell, pairs) in timings.iter_mut().zip(&pairs) {

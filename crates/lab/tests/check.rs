@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use collrules_guidelines::check::{GuidelineTerms, changes, check};
+use collrules_lab::check::{GuidelineTerms, changes, check};
 use collrules_record::findings::Criteria;
 use collrules_record::guidelines::{Change, Cure};
 use collrules_record::policy::Assumptions;

@@ -6,10 +6,10 @@ use collrules_record::study::{ClassVerdict, Crossing, Rivalry};
 use collrules_record::units::Bytes;
 use collrules_record::{Candidate, Estimate, Ranks};
 use collrules_rules::Collective;
+use collrules_tuner::judging::{Lead, band, crossing};
 
 use super::machine::MachineNumbers;
 use super::{CandidateEvidence, Point, campaigns, grouped};
-use crate::crossover::{Lead, band, crossing};
 
 /// The points of a collective on one communicator size, by message size and candidate.
 type BlockPoints<'a> = BTreeMap<Bytes, BTreeMap<Candidate, &'a CandidateEvidence>>;

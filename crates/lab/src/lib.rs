@@ -1,7 +1,7 @@
+//! Instruments on the public interface of the tuner: guidelines, and studies of chosen algorithms.
+//!
 //! Performance guidelines: a collective should not be slower than other calls of the same library that do the same
 //! (Träff, Gropp, Thakur, *Self-consistent MPI performance guidelines*, IEEE TPDS 21(5), 2010).
-//!
-//! It stands on the public interface of the tuner, which knows no guidelines.
 //!
 //! | module | job |
 //! |---|---|
@@ -9,13 +9,19 @@
 //! | [`memory`] | formulas for the memory of a mock-up in addition to the caller's buffers |
 //! | [`mod@check`] | mock-ups that are faster than the default, and remedies |
 //! | [`mod@select`] | the mock-ups of a cell, and why others are left out |
+//! | [`study()`] | chosen algorithms compared on a grid |
+//! | `patterns` | costs of messages and of the operation |
 
 pub mod catalogue;
 pub mod check;
 pub mod memory;
+mod patterns;
 pub mod select;
+mod study;
 #[cfg(test)]
 mod tests;
 
 pub use catalogue::{CATALOGUE, Guideline};
+pub use patterns::fit_patterns;
 pub use select::{Selected, Wishes, add, advice, select};
+pub use study::{compare_campaigns, study};
