@@ -6,8 +6,10 @@
 
 use std::sync::Arc;
 
-use collrules_record::options;
+use collrules_record::options::{GridOptions, Jobs, Simulated, SystemOptions, TuneOptions};
+use collrules_record::units::{Bytes, Ranks};
 use collrules_report::terminal;
+use collrules_rules::Collective;
 use collrules_workflow::campaign::Begin;
 use collrules_workflow::start::start;
 use collrules_workflow::tune::tune;
@@ -15,15 +17,21 @@ use collrules_workflow::{Event, Session};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let directory = std::env::temp_dir().join(format!("collrules-example-{}", std::process::id()));
-    let tuning = options::read([
-        "--simulate=stale",
-        "--simulated-slots=16",
-        "--ops=bcast",
-        "--np=4,16",
-        "--sizes=1,16,256,4K,64K,1M",
-        "--seed=42",
-        "--budget=none",
-    ])?;
+    let tuning = TuneOptions {
+        grid: GridOptions {
+            collectives: vec![Collective::Bcast],
+            ranks: [4, 16].map(Ranks).to_vec().into(),
+            sizes: [1, 16, 256, 4 << 10, 64 << 10, 1 << 20].map(Bytes).to_vec(),
+            ..GridOptions::default()
+        },
+        seed: 42,
+        budget: None,
+        system: SystemOptions {
+            jobs: Jobs::Simulation(Simulated { slots: Ranks(16), ..Simulated::default() }),
+            ..SystemOptions::default()
+        },
+        ..TuneOptions::default()
+    };
     let begin = Begin::tuning(tuning, directory.clone());
     let published = tune(
         &begin,

@@ -1,10 +1,6 @@
 //! The command line as a whole: the commands and their groups. Each command is a file of `cmd`.
 
-use std::ffi::OsString;
-use std::path::PathBuf;
-
-use clap::parser::ValueSource;
-use clap::{Arg, ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::cmd;
 
@@ -161,48 +157,6 @@ pub(crate) enum Command {
     Completions(cmd::completions::Completions),
     /// Write manual pages
     Man(cmd::man::Man),
-}
-
-/// The arguments that the user gave to a subcommand, without defaults.
-pub(crate) struct Given {
-    command: clap::Command,
-    pub(crate) matches: ArgMatches,
-}
-
-impl Given {
-    /// On the command line of this program.
-    pub(crate) fn here() -> Self {
-        Self::from_words(Args::command(), std::env::args_os()).unwrap_or_else(|error| error.exit())
-    }
-
-    /// By these words.
-    pub(crate) fn from_words<W: Into<OsString> + Clone>(
-        mut program: clap::Command,
-        words: impl IntoIterator<Item = W>,
-    ) -> Result<Self, clap::Error> {
-        let mut all = program.try_get_matches_from_mut(words)?;
-        let (name, mut matches) = all.remove_subcommand().unwrap_or_default();
-        let ids: Vec<String> = matches.ids().map(|id| id.as_str().to_owned()).collect();
-        for id in &ids {
-            if matches.value_source(id) != Some(ValueSource::CommandLine) {
-                // What is there can be cleared.
-                let _ = matches.try_clear_id(id);
-            }
-        }
-        let command = program.find_subcommand(name).cloned().unwrap_or_default();
-        Ok(Self { command, matches })
-    }
-
-    /// The word or path that `--arrival` has.
-    pub(crate) fn arrival(&self) -> PathBuf {
-        self.matches.get_raw("arrival").and_then(Iterator::last).map(PathBuf::from).unwrap_or_default()
-    }
-
-    /// The arguments that are given.
-    pub(crate) fn arguments(&self) -> impl Iterator<Item = &Arg> {
-        let given = |argument: &&Arg| self.matches.contains_id(argument.get_id().as_str());
-        self.command.get_arguments().filter(given)
-    }
 }
 
 #[cfg(test)]

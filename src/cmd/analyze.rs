@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::{Arg, ArgAction};
+use clap::ArgAction;
 use collrules_import::Options;
 use collrules_record::options::Demands;
 use collrules_record::policy::Policy;
@@ -13,8 +13,8 @@ use collrules_workflow::{WorkflowError, publish};
 
 use super::import::Plausible;
 use super::summary;
-use crate::args::Given;
 use crate::failure::Failure;
+use crate::options::{DecisionArgs, Given, PolicyArgs};
 use crate::session;
 
 #[derive(Debug, clap::Args)]
@@ -35,9 +35,9 @@ pub(crate) struct Analyze {
     #[arg(long, short, action = ArgAction::SetTrue)]
     pub(crate) quiet: bool,
     #[command(flatten)]
-    pub(crate) criteria: Demands,
+    pub(crate) criteria: Given<DecisionArgs>,
     #[command(flatten)]
-    pub(crate) policy: Policy,
+    pub(crate) policy: Given<PolicyArgs>,
 }
 
 pub(crate) fn run(args: &Analyze) -> Result<(), Failure> {
@@ -68,10 +68,10 @@ pub(crate) fn run(args: &Analyze) -> Result<(), Failure> {
             };
             (Source::of_table(&args.input, options, session)?, None)
         };
-        let about_them = |argument: &Arg| ["assume", "safety", "keep_bits"].contains(&argument.get_id().as_str());
-        let said = Given::here().arguments().any(about_them).then_some(args.policy.assumptions);
-        let policy = Policy { assumptions: source.assumptions(said), ..args.policy };
-        let decided = source.decide(args.criteria.into(), policy)?;
+        let policy = Policy::from(args.policy.clone());
+        let said = (!args.policy.0.assumptions.is_empty()).then_some(policy.assumptions);
+        let policy = Policy { assumptions: source.assumptions(said), ..policy };
+        let decided = source.decide(Demands::from(args.criteria.clone()).into(), policy)?;
         let target = target(args, run)?;
         Ok(publish::unproven(target, decided, source.manifest().cloned(), session)?)
     })?;

@@ -2,8 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::FromArgMatches;
-use collrules_record::condition::Arrival;
+use clap::{Args, Command};
 use collrules_record::experiment::Experiment;
 use collrules_record::manifest;
 use collrules_record::options::{Request, TuneOptions};
@@ -11,8 +10,8 @@ use collrules_workflow::campaign::{Begin, RunPlace};
 use collrules_workflow::profile;
 
 use super::tune::Tune;
-use crate::args::Given;
 use crate::failure::Failure;
+use crate::options::{Layer, Named};
 use crate::progress::say;
 
 /// The experiment of these options, or that of a resumed run, with the options that may be changed.
@@ -23,34 +22,27 @@ pub(super) fn begin(args: &Tune) -> Result<Begin, Failure> {
         let default = || PathBuf::from(format!("collrules-run-{}", manifest::stamp()));
         return new(args, args.out.clone().unwrap_or_else(default));
     };
-    let (mut begin, given) = (Begin::recorded(run)?, Given::here());
+    let mut begin = Begin::recorded(run)?;
+    refuse_decided(&args.named)?;
+    args.options.0.system.jobs.refuse_others(&begin.experiment.system.jobs)?;
     match &mut begin.request {
         Request::Tune(options) => {
-            **options = resumed(options.as_ref().clone(), &given)?;
+            **options = args.options.over(options.as_ref().clone());
             let Experiment { grid, arrivals, .. } = begin.experiment;
             begin.experiment = Experiment { arrivals, ..options.experiment(grid.weights) };
         }
-        _ => {
-            refuse_decided(&given)?;
-            let updated = begin.experiment.system.update_from_arg_matches(&given.matches);
-            updated.map_err(|error| Failure::usage(error.to_string()))?;
-        }
+        _ => begin.experiment.system = args.options.0.system.clone().over(begin.experiment.system),
     }
     Ok(begin)
 }
 
-/// The options of a resumed run: those that decide on the measurements stay, others may be changed.
-fn resumed(mut before: TuneOptions, given: &Given) -> Result<TuneOptions, Failure> {
-    refuse_decided(given)?;
-    before.update_from_arg_matches(&given.matches).map_err(|error| Failure::usage(error.to_string()))?;
-    Ok(before)
-}
-
 /// Refuses options that decide on the measurements.
-fn refuse_decided(given: &Given) -> Result<(), Failure> {
+fn refuse_decided(named: &Named) -> Result<(), Failure> {
     const FREE: [&str; 4] = ["Launching", "Decisions", "Validation", "Session"];
     const ABOUT_OUTPUT: [&str; 3] = ["dry_run", "verbose", "quiet"];
-    let decided = given.arguments().find(|argument| {
+    let tune = Tune::augment_args(Command::new("tune"));
+    let given = tune.get_arguments().filter(|argument| named.0.iter().any(|id| argument.get_id() == id.as_str()));
+    let decided = given.into_iter().find(|argument| {
         let free = argument.get_help_heading().is_some_and(|heading| FREE.contains(&heading));
         // More time allows a decision on undecided rules.
         let free = free || argument.get_id() == "budget";
@@ -67,7 +59,7 @@ fn refuse_decided(given: &Given) -> Result<(), Failure> {
 
 /// The experiment of options and profiles, in a new directory.
 pub(super) fn new(args: &Tune, out: PathBuf) -> Result<Begin, Failure> {
-    let options = args.options.clone();
+    let options = TuneOptions::from(args.options.clone());
     let (mut weights, mut arrivals) = (Vec::new(), Vec::new());
     if !args.profile.is_empty() {
         let mut tell = |sentence: &str| {
@@ -77,10 +69,10 @@ pub(super) fn new(args: &Tune, out: PathBuf) -> Result<Begin, Failure> {
         };
         (weights, arrivals) = profile::weigh(&args.profile, &options, &mut tell)?;
     }
-    if options.condition.arrival == Arrival::Profile {
-        arrivals = profile::read_arrivals(&Given::here().arrival())?;
+    if let Some(profile) = args.options.0.condition.profile() {
+        arrivals = profile::read_arrivals(profile)?;
     }
-    let is_free = !weights.is_empty() && Given::here().arguments().all(|argument| argument.get_id() != "layout");
+    let is_free = !weights.is_empty() && args.options.0.system.layout.is_none();
     let place = if is_free { RunPlace::NewInBestLayout(out) } else { RunPlace::New(out) };
     let experiment = Experiment { arrivals, ..options.experiment(weights) };
     Ok(Begin { experiment, request: Request::Tune(Box::new(options)), place })
@@ -88,28 +80,32 @@ pub(super) fn new(args: &Tune, out: PathBuf) -> Result<Begin, Failure> {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
+    use clap::FromArgMatches;
     use collrules_record::Seconds;
-    use collrules_record::options::{self, Jobs};
+    use collrules_record::options::{Jobs, TuneOptions};
 
     use super::*;
-    use crate::args::Args;
+
+    fn tune(words: &str) -> Tune {
+        let matches = Tune::augment_args(Command::new("tune")).get_matches_from(words.split(' '));
+        Tune::from_arg_matches(&matches).expect("is a command line")
+    }
 
     #[test]
     fn what_was_decided_stays_and_what_is_said_anew_holds() {
-        let words = "--np 2,4 --min-gain 5 --hang-timeout 9s --keep-slow --assume commutative-ops --safety strict";
-        let before: TuneOptions = options::read(words.split(' ')).expect("reads");
-        let given = |line: &str| Given::from_words(Args::command(), line.split(' ')).expect("is a command line");
-        let now = given("collrules tune --resume there --min-gain 7 --oversubscribe --no-validate");
-        let resumed_as = resumed(before.clone(), &now).expect("may be changed");
-        let mut expected = before.clone();
+        let words = "tune --np 2,4 --min-gain 5 --hang-timeout 9s --keep-slow --assume commutative-ops --safety strict";
+        let before: TuneOptions = tune(words).options.into();
+        let now = tune("tune --resume there --min-gain 7 --oversubscribe --no-validate");
+        refuse_decided(&now.named).expect("may be changed");
+        let resumed_as = now.options.over(before.clone());
+        let mut expected = before;
         (expected.criteria.min_gain, expected.system.oversubscribe, expected.validate) = (0.07, true, false);
         assert_eq!(resumed_as, expected);
         let Jobs::Mpi(launching) = resumed_as.system.jobs else { panic!("nothing is simulated") };
         assert_eq!(launching.hang_timeout, Seconds(9.0));
         for decided in ["--np 2", "--safety standard", "--refine-np", "--simulate=noise", "--sync barrier", "--out x"] {
-            let now = given(&format!("collrules tune --resume there {decided}"));
-            let refused = resumed(before.clone(), &now).expect_err("would be another plan").to_string();
+            let now = tune(&format!("tune --resume there {decided}"));
+            let refused = refuse_decided(&now.named).expect_err("would be another plan").to_string();
             let name = decided.split([' ', '=']).next().unwrap_or_default();
             assert!(refused.starts_with(&format!("{name} cannot be changed for this run")), "{refused}");
         }

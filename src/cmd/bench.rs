@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use collrules_record::benchmark::{Benchmark, Length};
 use collrules_record::cell::type_size;
-use collrules_record::options::{Launching, SystemOptions};
 use collrules_record::units::{BadBytes, Bytes, MAX_BYTES, Ranks, powers_of_two};
 use collrules_record::{Candidate, Component, Even, Layout, Tuning, competitor, rundir};
 use collrules_report::osu::{Look, OsuTable};
@@ -18,6 +17,7 @@ use collrules_workflow::start::{self, Started};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interrupt;
+use crate::options::{Given, LaunchingArgs, SystemArgs};
 
 /// Up to this size messages are small.
 const LARGEST_SMALL: Bytes = Bytes(8192);
@@ -72,7 +72,7 @@ pub(crate) struct BenchArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "candidate")]
     pub(crate) rules: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) system: SystemOptions<Launching>,
+    pub(crate) system: Given<SystemArgs<LaunchingArgs>>,
 }
 
 /// Numbers of calls for small and for large messages.
@@ -125,9 +125,9 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Exit, Failure> {
     let rules = args.rules.as_deref().map(resolve).transpose()?;
     let (mut backend, competitors, even) = match args.candidate {
         // The default needs no survey.
-        Candidate::Builtin => (start::launching(&args.system, &interrupt::flag())?, Vec::new(), None),
+        Candidate::Builtin => (start::launching(&args.system.clone().into(), &interrupt::flag())?, Vec::new(), None),
         _ => {
-            let Started { backend, survey, release, .. } = start::mpi(&args.system, &interrupt::flag())?;
+            let Started { backend, survey, release, .. } = start::mpi(&args.system.clone().into(), &interrupt::flag())?;
             if let Candidate::Tuned(choice) = args.candidate {
                 registry::algorithm(release, args.collective, choice.algorithm)
                     .map_err(|unknown| Failure::usage(unknown.to_string()))?;

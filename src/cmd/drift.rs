@@ -2,17 +2,15 @@
 
 use std::path::PathBuf;
 
-use clap::FromArgMatches;
 use collrules_record::drift::DRIFT;
-use collrules_record::options::{Budget, SystemOptions};
+use collrules_record::options::Budget;
 use collrules_record::values::{MOST_LAUNCHES, budget, percent};
 use collrules_workflow::drift;
 use collrules_workflow::drift::Drifting;
 
-use crate::args::Given;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::options::arguments;
+use crate::options::{Given, SystemArgs, arguments};
 use crate::progress::Output;
 use crate::{screen, session};
 
@@ -45,7 +43,7 @@ arguments! {
         #[arg(long, value_name = "N", default_value_t = 2)]
         seed: u64,
         #[command(flatten)]
-        system: SystemOptions,
+        system: Given<SystemArgs>,
     } {
         /// Directory for samples and result [default: drift-DATE-TIME in the run]
         #[arg(long, value_name = "DIR", help_heading = None)]
@@ -61,9 +59,9 @@ arguments! {
 
 pub(crate) fn run(args: &DriftArgs) -> Result<Exit, Failure> {
     let mut options = args.resolve();
-    options.system = drift::as_measured(&args.run)?;
-    let updated = options.system.update_from_arg_matches(&Given::here().matches);
-    updated.map_err(|error| Failure::usage(error.to_string()))?;
+    let recorded = drift::as_measured(&args.run)?;
+    args.system.0.jobs.refuse_others(&recorded.jobs)?;
+    options.system = args.system.over(recorded);
     let repeated = session::with(args.failures, Output::new(args.json), |session| {
         drift::drift(&args.run, &options, args.out.as_deref(), session)
     })?;

@@ -8,7 +8,7 @@ use collrules_lab::{CATALOGUE, Guideline};
 use collrules_program::mockup::BadMockup;
 use collrules_record::experiment::{Alternatives, Experiment, Grid, Mockups};
 use collrules_record::guidelines::{Changed, Checked};
-use collrules_record::options::{Budget, List, Request, SystemOptions, TimingOptions};
+use collrules_record::options::{Budget, Request};
 use collrules_record::policy::{Assumption, Assumptions};
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::units::Bytes;
@@ -26,7 +26,7 @@ use collrules_workflow::start::start;
 use super::dry_run;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::options::SessionArgs;
+use crate::options::{Given, List, SessionArgs, SystemArgs, TimingArgs};
 use crate::progress::Output;
 use crate::screen::{self, TextStyle, paint, wrapped};
 use crate::{interrupt, session};
@@ -104,9 +104,9 @@ pub(crate) struct Guidelines {
     #[arg(long)]
     pub(crate) dry_run: bool,
     #[command(flatten)]
-    pub(crate) timing: TimingOptions,
+    pub(crate) timing: Given<TimingArgs>,
     #[command(flatten)]
-    pub(crate) system: SystemOptions,
+    pub(crate) system: Given<SystemArgs>,
     #[command(flatten)]
     pub(crate) session: SessionArgs,
 }
@@ -139,11 +139,11 @@ impl Guidelines {
             budget: self.budget,
             launches: self.launches,
             seed: self.seed,
-            timing: self.timing,
+            timing: self.timing.clone().into(),
             min_gain: self.tolerate,
             assumptions: self.assumptions(),
             passes: self.rules.as_ref().map(absolute).transpose()?.into(),
-            ..Experiment::new(grid, self.system.clone())
+            ..Experiment::new(grid, self.system.clone().into())
         })
     }
 

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use collrules_record::manifest;
-use collrules_record::options::{Budget, List, SystemOptions, TimingOptions};
+use collrules_record::options::Budget;
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::units::{Bytes, Ranks};
 use collrules_record::values::{MOST_LAUNCHES, budget, collectives, communicators, sizes};
@@ -14,7 +14,7 @@ use collrules_workflow::irregular;
 use collrules_workflow::irregular::Irregularity;
 
 use crate::failure::Failure;
-use crate::options::arguments;
+use crate::options::{Given, List, SystemArgs, TimingArgs, arguments};
 use crate::progress::Output;
 use crate::screen::{self, TextStyle, paint};
 use crate::session::{self, FAILURES};
@@ -59,9 +59,9 @@ arguments! {
         #[arg(long, value_name = "N", default_value_t = 1)]
         seed: u64,
         #[command(flatten)]
-        timing: TimingOptions,
+        timing: Given<TimingArgs>,
         #[command(flatten)]
-        system: SystemOptions,
+        system: Given<SystemArgs>,
     } {}
 }
 

@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use collrules_model::{Simulator, SlowCriteria, export};
 use collrules_record::manifest;
 use collrules_record::model::Model;
-use collrules_record::options::{Budget, List, SystemOptions, TimingOptions};
+use collrules_record::options::Budget;
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::units::{Bytes, Ranks};
 use collrules_record::values::{MOST_LAUNCHES, budget, collectives, percent, size, sizes, slowdown};
@@ -18,7 +18,7 @@ use collrules_workflow::model::{CallQuestion, Modelling};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::options::arguments;
+use crate::options::{Given, List, SystemArgs, TimingArgs, arguments};
 use crate::progress::Output;
 use crate::screen::{self, TextStyle, paint};
 use crate::session::{self, FAILURES};
@@ -93,9 +93,9 @@ arguments! {
         #[arg(long, value_name = "N", default_value_t = 1)]
         seed: u64,
         #[command(flatten)]
-        timing: TimingOptions,
+        timing: Given<TimingArgs>,
         #[command(flatten)]
-        system: SystemOptions,
+        system: Given<SystemArgs>,
     } {}
 }
 

@@ -1,12 +1,12 @@
 //! `collrules settings`: settings that affect the speed of messages and collectives.
 
 use clap::Args;
-use collrules_record::options::SystemOptions;
 use collrules_rules::settings::request::RequestedSetting;
 use collrules_rules::settings::show_value;
 use collrules_workflow::settings::{self, Listed};
 
 use crate::failure::Failure;
+use crate::options::{Given, SystemArgs};
 use crate::screen::{self, TextStyle, paint, wrapped};
 use crate::session;
 
@@ -27,11 +27,11 @@ pub(crate) struct SettingsArgs {
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
-    pub(crate) system: SystemOptions,
+    pub(crate) system: Given<SystemArgs>,
 }
 
 pub(crate) fn run(args: &SettingsArgs) -> Result<(), Failure> {
-    let all = session::plain(|session| settings::list(&args.system, &args.settings, session))?;
+    let all = session::plain(|session| settings::list(&args.system.clone().into(), &args.settings, session))?;
     if args.json {
         return screen::print(&serde_json::to_string_pretty(&all)?);
     }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use collrules_record::options::{Budget, List, SystemOptions};
+use collrules_record::options::Budget;
 use collrules_record::units::{Bytes, Ranks};
 use collrules_record::values::{MOST_LAUNCHES, budget, communicators};
 use collrules_report::plain;
@@ -10,7 +10,7 @@ use collrules_rules::Release;
 use collrules_workflow::study::{self, README, STUDY, Studied, Studying, TIMES};
 
 use crate::failure::Failure;
-use crate::options::arguments;
+use crate::options::{Given, List, SystemArgs, arguments};
 use crate::progress::Output;
 use crate::screen::{self, TextStyle, paint};
 use crate::session::{self, FAILURES};
@@ -69,7 +69,7 @@ collrules' sources have several under examples/studies.")]
         #[arg(long, value_name = "ROUNDS", default_value_t = 0, conflicts_with = "run")]
         refine: u32,
         #[command(flatten)]
-        system: SystemOptions,
+        system: Given<SystemArgs>,
     } {}
 }
 

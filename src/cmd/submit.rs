@@ -9,7 +9,7 @@ use collrules_record::values::positive;
 use collrules_workflow::submit::{All, Submitting, submit};
 
 use crate::failure::Failure;
-use crate::options::arguments;
+use crate::options::{arguments, words};
 use crate::screen;
 
 arguments! {
@@ -56,7 +56,13 @@ job ran out of time. Behind -- comes the command of the job:
         #[arg(long, value_name = "WORDS", allow_hyphen_values = true)]
         directive: Vec<String>,
         /// The batch system [default: the one whose commands are in PATH]
-        #[arg(long, value_name = "NAME")]
+        #[arg(long, value_name = "NAME", value_parser = words!(
+            BatchSystem,
+            "Slurm",
+            "PBS Professional, OpenPBS, Torque",
+            "IBM Spectrum LSF",
+            "Grid Engine",
+        ))]
         system: Option<BatchSystem>,
         /// Directory for the script, the log and the run; a run in it is resumed [default: collrules-run-DATE-TIME]
         #[arg(long, value_name = "DIR")]

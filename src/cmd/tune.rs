@@ -2,7 +2,10 @@
 
 use std::path::PathBuf;
 
-use collrules_record::options::{GridOptions, Request, TuneOptions};
+use clap::ArgAction;
+use collrules_record::Layout;
+use collrules_record::options::{Budget, GridOptions, Request, TuneOptions};
+use collrules_record::values::{MOST_LAUNCHES, budget, slowdown};
 use collrules_workflow::profile::weighted;
 use collrules_workflow::publish::Published;
 use collrules_workflow::tune::tune;
@@ -11,14 +14,64 @@ use super::begin::begin;
 use super::{plan, summary};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::options::SessionArgs;
+use crate::options::{
+    ConditionArgs, DecisionArgs, Given, GridArgs, Layer, Named, PolicyArgs, RefinementArgs, SearchArgs, SessionArgs,
+    SystemArgs, TimingArgs, layer,
+};
 use crate::progress::Output;
 use crate::session;
+
+layer! {
+    TuneArgs over TuneOptions {
+        #[command(flatten)]
+        grid: GridArgs,
+        /// Time for the whole command, starting jobs and proving the rules included. `none`: until every message size is
+        /// precise or has its maximum of rounds. `rest`: the time left in the batch job, which always limits it
+        #[arg(long, value_name = "TIME|none|rest", default_value = "120s", value_parser = budget)]
+        budget: Option<Budget>,
+        /// Number of launches. An algorithm has to be faster in every launch
+        #[arg(long, value_name = "N", default_value = "3", value_parser = clap::value_parser!(u32).range(1..=MOST_LAUNCHES))]
+        launches: Option<u32>,
+        /// Seed of every random order
+        #[arg(long, value_name = "N", default_value = "1")]
+        seed: Option<u64>,
+        /// Keep timing slow algorithms to the end of every launch
+        #[arg(long, action = ArgAction::SetTrue)]
+        keep_slow: Option<bool>,
+        #[command(flatten)]
+        timing: TimingArgs,
+        #[command(flatten)]
+        condition: ConditionArgs,
+        #[command(flatten)]
+        criteria: DecisionArgs,
+        #[command(flatten)]
+        policy: PolicyArgs,
+        #[command(flatten)]
+        refinement: RefinementArgs,
+        /// Skip the comparison of the rules with the default in fresh launches, and the removal of rules that are slower
+        #[arg(long = "no-validate", action = ArgAction::SetFalse, help_heading = "Validation")]
+        validate: Option<bool>,
+        /// Maximum loss, in percent. A rule is removed if it is shown to lose more in other calls than those that decided
+        /// on it; a setting must be shown to lose no more anywhere
+        #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = slowdown, help_heading = "Validation")]
+        max_loss: Option<f64>,
+        #[command(flatten)]
+        settings: SearchArgs,
+        /// Measure these layouts as well. One rule then applies to communicators of one size in all layouts, which have the
+        /// same weight. The layouts share the budget; nothing is refined
+        #[arg(long, value_name = "LAYOUTS", value_delimiter = ',', help_heading = "Launching")]
+        also_layout: Option<Vec<Layout>>,
+        #[command(flatten)]
+        system: SystemArgs,
+    }
+}
 
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Tune {
     #[command(flatten)]
-    pub(crate) options: TuneOptions,
+    pub(crate) options: Given<TuneArgs>,
+    #[command(flatten)]
+    pub(crate) named: Named,
     /// Tune for programs: measure the calls that take 95 % of their time in collectives, and choose what saves them
     /// most. Profiles of collrules profile, or their directories; may be repeated; FILE:WEIGHT weights them
     // Without a heading, here and below: that of what was flattened before would go on.
@@ -49,10 +102,11 @@ pub(crate) struct Tune {
 impl Tune {
     /// Refuses options that contradict each other.
     pub(crate) fn consistent(&self) -> Result<(), Failure> {
-        if !self.options.also_layout.is_empty() && self.options.system.jobs.is_model() {
+        let options = TuneOptions::from(self.options.clone());
+        if !options.also_layout.is_empty() && options.system.jobs.is_model() {
             return Err(Failure::usage("the ranks of a model have one layout: leave out --also-layout"));
         }
-        let GridOptions { collectives, only, .. } = &self.options.grid;
+        let GridOptions { collectives, only, .. } = &options.grid;
         // What programs call is measured whatever --ops says.
         let missing = only.iter().filter(|_| self.profile.is_empty()).find(|(named, _)| !collectives.contains(named));
         match missing {

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use collrules_record::options::{Launching, List, SystemOptions};
 use collrules_record::units::{Bytes, Ranks};
 use collrules_record::values::{communicators, sizes};
 use collrules_rules::words::counted;
@@ -12,7 +11,7 @@ use collrules_workflow::verify::{self, Verified, Verifying};
 use serde_json::json;
 
 use crate::failure::Failure;
-use crate::options::arguments;
+use crate::options::{Given, LaunchingArgs, List, SystemArgs, arguments};
 use crate::screen::{self, wrapped};
 use crate::session;
 
@@ -35,7 +34,7 @@ arguments! {
         #[arg(long, value_name = "DIR", default_value = ".")]
         scratch: PathBuf,
         #[command(flatten)]
-        system: SystemOptions<Launching>,
+        system: Given<SystemArgs<LaunchingArgs>>,
     } {
         /// Answer in JSON
         #[arg(long, help_heading = None)]

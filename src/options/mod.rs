@@ -1,8 +1,18 @@
 //! Options that several commands share, and how arguments become what workflows take.
 
+mod decisions;
+mod grid;
+mod layers;
 mod session;
+mod system;
+mod timing;
 
+pub(crate) use decisions::{DecisionArgs, PolicyArgs};
+pub(crate) use grid::{GridArgs, RefinementArgs, SearchArgs};
+pub(crate) use layers::{Given, Layer, List, Named, layer, words};
 pub(crate) use session::SessionArgs;
+pub(crate) use system::{LaunchingArgs, SystemArgs};
+pub(crate) use timing::{ConditionArgs, TimingArgs};
 
 /// Declares the arguments of a command that resolve to a type of the same fields, between arguments of the command alone.
 macro_rules! arguments {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::units::{Ranks, Seconds};
 
 /// A batch system whose jobs are known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BatchSystem {
     /// Slurm
@@ -18,6 +18,21 @@ pub enum BatchSystem {
     Lsf,
     /// Grid Engine
     Sge,
+}
+
+impl BatchSystem {
+    /// All batch systems, in order.
+    pub const ALL: [Self; 4] = [Self::Slurm, Self::Pbs, Self::Lsf, Self::Sge];
+
+    /// The word for it in options.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Slurm => "slurm",
+            Self::Pbs => "pbs",
+            Self::Lsf => "lsf",
+            Self::Sge => "sge",
+        }
+    }
 }
 
 impl fmt::Display for BatchSystem {

@@ -1,14 +1,14 @@
 //! Facts about the clock and the harness of a launch: the lines of `clock.jsonl`.
 
+use collrules_rules::names;
 use serde::{Deserialize, Serialize};
 
 use crate::cell::Cell;
 use crate::units::{Ranks, Seconds};
 
 /// Method that brings ranks together before a timed call.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[value(rename_all = "lower")]
 pub enum SyncMethod {
     /// A dissemination barrier; the time is that of the slowest rank
     #[default]
@@ -16,6 +16,8 @@ pub enum SyncMethod {
     /// A common start on a clock that all ranks share; the time ends when the last rank is done
     RoundTime,
 }
+
+names!(SyncMethod { Barrier "barrier", RoundTime "roundtime", });
 
 /// One fact about clocks and harness in a launch.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

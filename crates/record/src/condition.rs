@@ -1,42 +1,32 @@
 //! Conditions of timed calls: programs make other calls than benchmarks do.
 
 use std::fmt;
-use std::path::Path;
 
-use clap::{Args, ValueEnum};
 use collrules_program::Arguments;
-use collrules_rules::Collective;
+use collrules_rules::{Collective, names};
 use serde::{Deserialize, Serialize};
 
 use crate::units::Seconds;
-use crate::values::positive;
 
 /// The condition of the timed calls of a launch.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, Args)]
-#[command(next_help_heading = "Timing")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Condition {
-    /// Root of bcast, gather, reduce and scatter
-    #[arg(long, value_name = "RANK", value_enum, default_value_t)]
+    /// Root of bcast, gather, reduce and scatter.
     #[serde(default)]
     pub root: Root,
-    /// Buffers of the calls
-    #[arg(long, value_name = "HOW", value_enum, default_value_t = BufferUse::Rotate)]
+    /// Buffers of the calls.
     #[serde(default)]
     pub buffers: BufferUse,
-    /// Ranks that enter late: `none`, `random` (another rank in each call), `first`, `last`; or a profile made with
-    /// `collrules profile --imbalance`, or its directory: ranks are late as they were for the program's calls
-    #[arg(long, value_name = "WHO|PROFILE", default_value = "none", value_parser = arrival)]
+    /// Ranks that enter late.
     #[serde(default)]
     pub arrival: Arrival,
-    /// Time by which the rank is late [default: half of the time of the default algorithm]. With a profile, the longest
-    /// time from one arrival to the next [default: twice the time of the default algorithm]
-    #[arg(long, value_name = "TIME", value_parser = positive)]
+    /// Lateness of a rank, or longest gap between arrivals; none if it follows from the time of the default algorithm.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lateness: Option<Seconds>,
 }
 
 /// The root of rooted collectives.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Root {
     /// Rank 0
@@ -47,7 +37,7 @@ pub enum Root {
 }
 
 /// The buffers of successive calls.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BufferUse {
     /// One buffer for all calls, so that caches are warm, as in benchmarks
@@ -76,17 +66,13 @@ pub enum Arrival {
     Profile,
 }
 
-/// Reads who is late. Everything that is not a word for it is the path of a profile, which has to exist.
-fn arrival(text: &str) -> Result<Arrival, String> {
-    match text {
-        "none" => Ok(Arrival::None),
-        "random" => Ok(Arrival::Random),
-        "first" => Ok(Arrival::First),
-        "last" => Ok(Arrival::Last),
-        path if Path::new(path).exists() => Ok(Arrival::Profile),
-        path => Err(format!("there is no file `{path}`; write none, random, first, last, or the path of a profile")),
-    }
-}
+names!(Root { First "first", Last "last", });
+
+names!(BufferUse {
+    Reuse "reuse",
+    Rotate "rotate",
+    InPlace "in-place",
+});
 
 impl Condition {
     /// Calls like those of most programs: their buffers are not in a cache, since a program works on other data between

@@ -243,12 +243,11 @@ impl Alternatives {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::{self, TuneOptions};
+    use crate::options::TuneOptions;
 
-    // The defaults of `--help`.
     #[test]
     fn the_usual_grid_is_that_of_tune_without_options() {
-        let usual: TuneOptions = options::read([""; 0]).expect("defaults");
+        let usual = TuneOptions::default();
         let experiment = usual.experiment(Vec::new());
         assert_eq!(experiment.grid, Grid::default());
         let plain = Experiment::new(Grid::default(), usual.system.clone());

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use collrules_rules::steps::Steps;
-use collrules_rules::{Choice, Collective, LayoutRules, Release, RuleTable};
+use collrules_rules::{Choice, Collective, LayoutRules, Release, RuleTable, names};
 use serde::{Deserialize, Serialize};
 
 use crate::candidate::Candidate;
@@ -96,7 +96,7 @@ impl Statistic {
 }
 
 /// Statistic of the calls that is compared.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Middle {
     /// Their median, in which rare slow calls do not count
@@ -105,6 +105,8 @@ pub enum Middle {
     /// Their mean, in which they do
     Mean,
 }
+
+names!(Middle { Median "median", Mean "mean", });
 
 impl Middle {
     pub(crate) fn is_median(&self) -> bool {

@@ -1,14 +1,10 @@
 //! Options of the workflows. The manifest stores them, so that a run can be resumed and validated as it was measured,
 //! even after options are renamed on the command line.
-//!
-//! The doc comment of a field is the text that `--help` prints, and its attribute defines how the option is written.
 
 use std::path::PathBuf;
 
-use clap::error::ErrorKind;
-use clap::{ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueEnum};
 use collrules_rules::settings::request::RequestedSetting;
-use collrules_rules::{Collective, Release};
+use collrules_rules::{Collective, Release, names};
 use serde::{Deserialize, Serialize};
 
 use crate::candidate_name::CandidateName;
@@ -22,15 +18,9 @@ use crate::plan::DeployWay;
 use crate::policy::Policy;
 use crate::profile::weight::Weight;
 use crate::units::{Bytes, Ranks, Seconds};
-use crate::values::{
-    CommunicatorSizes, MOST_LAUNCHES, absolute, budget, collectives, communicators, only, percent, positive, ratio,
-    simulated_slots, sizes, slowdown,
-};
+use crate::values::CommunicatorSizes;
 
-/// A list as one argument of the command line; clap would take each value of a `Vec` as an argument.
-pub type List<T> = Vec<T>;
-
-/// A time, or none if unlimited; clap would take an `Option` as an argument that may be missing.
+/// A time, or none if unlimited.
 pub type Budget = Option<Seconds>;
 
 pub use crate::values::REST;
@@ -56,59 +46,41 @@ pub enum Request {
 }
 
 /// Options of `tune` and `measure`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Args)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TuneOptions {
     /// Options that choose cells and candidates.
-    #[command(flatten)]
     pub grid: GridOptions,
-    /// Time for the whole command, starting jobs and proving the rules included. `none`: until every message size is
-    /// precise or has its maximum of rounds. `rest`: the time left in the batch job, which always limits it
-    #[arg(long, value_name = "TIME|none|rest", default_value = "120s", value_parser = budget)]
+    /// Time for the whole command; none if unlimited.
     pub budget: Budget,
-    /// Number of launches. An algorithm has to be faster in every launch
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=MOST_LAUNCHES))]
+    /// Number of launches.
     pub launches: u32,
-    /// Seed of every random order
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    /// Seed of every random order.
     pub seed: u64,
-    /// Keep timing slow algorithms to the end of every launch
-    #[arg(long)]
+    /// True if slow algorithms are timed to the end of every launch.
     pub keep_slow: bool,
     /// Options of timing calls.
-    #[command(flatten)]
     pub timing: TimingOptions,
     /// The condition of the timed calls.
-    #[command(flatten)]
     #[serde(default, skip_serializing_if = "Condition::is_plain")]
     pub condition: Condition,
     /// Criteria that a candidate has to meet.
-    #[command(flatten)]
     pub criteria: Demands,
     /// Policy that turns verdicts into rules.
-    #[command(flatten)]
     pub policy: Policy,
     /// Measurements between the sizes of the grid.
-    #[command(flatten)]
     pub refinement: RefinementOptions,
-    /// Skip the comparison of the rules with the default in fresh launches, and the removal of rules that are slower
-    #[arg(long = "no-validate", action = ArgAction::SetFalse, help_heading = "Validation")]
+    /// True if the rules are compared with the default in fresh launches.
     pub validate: bool,
-    /// Maximum loss, in percent. A rule is removed if it is shown to lose more in other calls than those that decided
-    /// on it; a setting must be shown to lose no more anywhere
-    #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = slowdown, help_heading = "Validation")]
+    /// Maximum loss, as a share.
     #[serde(default = "usual_max_loss")]
     pub max_loss: f64,
     /// Which settings of a whole job are tried.
-    #[command(flatten)]
-    #[serde(default)]
+    #[serde(default = "SettingsOptions::no_search")]
     pub settings: SettingsOptions,
-    /// Measure these layouts as well. One rule then applies to communicators of one size in all layouts, which have the
-    /// same weight. The layouts share the budget; nothing is refined
-    #[arg(long, value_name = "LAYOUTS", value_delimiter = ',', help_heading = "Launching")]
+    /// Layouts to measure as well.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub also_layout: Vec<Layout>,
     /// System that runs the jobs.
-    #[command(flatten)]
     pub system: SystemOptions,
 }
 
@@ -116,96 +88,62 @@ fn usual_max_loss() -> f64 {
     0.05
 }
 
-/// The collectives that programs call most. MPI_Allreduce, MPI_Bcast, MPI_Barrier, MPI_Reduce, MPI_Allgather and MPI_Alltoall lead by
-/// time or by calls in the profiles of Rabenseifner (Automatic MPI Counter Profiling, CUG 2000) and of Chunduri et al.
-/// (Characterization of MPI Usage on a Production Supercomputer, SC 2018).
-const MOST_CALLED: &str = "allreduce,bcast,alltoall,reduce,allgather,barrier";
-
 /// The cells and candidates to measure.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Args)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GridOptions {
-    /// Collectives to tune, separated by commas, or all; by default those that programs call most
-    #[arg(long = "ops", value_name = "LIST", default_value = MOST_CALLED, value_parser = collectives)]
-    pub collectives: List<Collective>,
-    /// Communicator sizes, separated by commas; FIRST:LAST for the powers of two between, both ends, and 1, 2, 4 full
-    /// nodes and so on between them [default: the same up to the available slots]
-    #[arg(long = "np", value_name = "SIZES", default_value = "default", hide_default_value = true, value_parser = CommunicatorSizes::read)]
+    /// Collectives to tune.
+    pub collectives: Vec<Collective>,
+    /// Communicator sizes.
     pub ranks: CommunicatorSizes,
-    /// Message sizes: FIRST:LAST for the powers of two between (and both ends), or sizes separated by commas
-    #[arg(long, value_name = "SIZES", default_value = "1:1M", value_parser = sizes)]
-    pub sizes: List<Bytes>,
-    /// Segment sizes to try, besides none, separated by commas
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "8K,64K")]
+    /// Message sizes.
+    pub sizes: Vec<Bytes>,
+    /// Segment sizes to try, besides none.
     pub segments: Vec<Bytes>,
-    /// Fan-outs to try, if an algorithm has one, separated by commas
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "2,4")]
+    /// Fan-outs to try.
     pub fanouts: Vec<u32>,
-    /// Limits on requests to try, if an algorithm has one and this Open MPI reads it from a file (4.1.8, 5.0.7, 6.0)
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "2")]
+    /// Limits on requests to try.
     pub requests: Vec<u32>,
-    /// Maximum memory for the buffers of one rank; larger calls are left out
-    #[arg(long, value_name = "SIZE", default_value = "512M")]
+    /// Maximum memory for the buffers of one rank.
     pub max_memory: Bytes,
-    /// Try only these algorithms and the default, with fixed parameters: COLLECTIVE:ALGORITHM by name or number, or
-    /// complete such as bcast:tuned:2/4/0/0. Other collectives keep all
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = only)]
+    /// The only algorithms to try, for the collectives that are named.
     pub only: Vec<(Collective, CandidateName)>,
-    /// Start a job for each algorithm instead of switching within a job. Allgatherv always needs that
-    #[arg(long)]
+    /// True to start a job for each algorithm.
     pub launch_per_candidate: bool,
-    /// Also time Chan et al.'s reference algorithms for short and long vectors, chan:short and chan:long, for
-    /// collectives that --only does not name. They show what is possible; no rule can choose them
-    #[arg(long)]
+    /// True to time reference algorithms as well.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reference: bool,
-    /// Also time messages inside a node and between nodes, and the operation of reductions. Included in --reference
-    #[arg(long)]
+    /// True to time messages as well.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub patterns: bool,
 }
 
 /// Options of timing calls.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, Args)]
-#[command(next_help_heading = "Timing")]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TimingOptions {
-    /// Method to synchronise ranks before a timed call
-    #[arg(long, value_name = "HOW", default_value = "barrier")]
+    /// Method to synchronise ranks before a timed call.
     pub sync: SyncMethod,
-    /// Maximum error of the common clock before it is set again
-    #[arg(long, value_name = "TIME", value_parser = positive, default_value = "1us")]
+    /// Maximum error of the common clock before it is set again.
     pub clock_bound: Seconds,
-    /// Treat each rank's clock as separate, even on one host, to test the common clock
-    #[arg(long)]
+    /// True if each rank's clock is treated as separate.
     pub separate_clocks: bool,
-    /// Time each algorithm exactly N times per size and launch, from its first call on, unless the budget ends
-    /// before. Default for irregular: 100
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1_000_000))]
+    /// Calls of each algorithm per size and launch; none if precision decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calls: Option<u32>,
 }
 
 /// Criteria that a candidate has to meet to replace the default, as users write them.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, Args)]
-#[command(next_help_heading = "Decisions")]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Demands {
-    /// Gain, in percent, that an algorithm needs to replace the default
-    // As a share, such as 0.03: the builtin takes at least 1.03 times as long.
-    #[arg(long, value_name = "PERCENT", default_value = "3", value_parser = percent)]
+    /// Gain that an algorithm needs to replace the default, as a share such as 0.03.
     pub min_gain: f64,
-    /// Maximum share of wrong replacements among all, in percent (false discovery rate)
-    // The bound on the false discovery rate, as a share.
-    #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = percent)]
+    /// Bound on the false discovery rate, as a share.
     pub error_rate: f64,
-    /// Gain, in percent, that an algorithm needs if there are too few values for a test. The mean with the gains on
-    /// neighbouring communicator sizes must be as large
-    #[arg(long, value_name = "PERCENT", default_value = "15", value_parser = percent)]
+    /// Gain that it needs if there are too few values for a test.
     pub untested_gain: f64,
-    /// Statistic to compare
-    #[arg(long = "statistic", value_enum, default_value_t)]
+    /// Statistic to compare.
     #[serde(default, skip_serializing_if = "Middle::is_median")]
     pub middle: Middle,
-    /// Choose what is faster by the median even if rare slow calls make it slower on average
-    #[arg(long)]
+    /// True to choose by the median even if rare slow calls make it slower on average.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub accept_stalls: bool,
 }
@@ -218,58 +156,42 @@ impl From<Demands> for Criteria {
 }
 
 /// Measurements between the sizes of the grid.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, Args)]
-#[command(next_help_heading = "Refinement")]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RefinementOptions {
-    /// Rounds of measuring more sizes around each change of the choice, as long as it is worth the time; they share
-    /// 15 % of the budget
-    #[arg(long = "refine", value_name = "ROUNDS", default_value_t = 2)]
+    /// Rounds of measuring more sizes.
     pub rounds: u32,
-    /// Stop refining a change if the size above it is at most this many times the size below it
-    #[arg(long = "refine-width", value_name = "RATIO", default_value = "1.25", value_parser = ratio)]
+    /// Ratio of neighbouring sizes at which a change is narrow enough.
     pub width: f64,
-    /// Also measure communicator sizes between those of the grid
-    #[arg(id = "refine_np", long = "refine-np")]
+    /// True to measure communicator sizes between those of the grid too.
     pub ranks: bool,
 }
 
 /// Which settings of a whole job are tried.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Args)]
-#[command(next_help_heading = "Settings")]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SettingsOptions {
-    /// Skip the search for settings of Open MPI that make messages faster. It takes 40 % of the budget, if that is at
-    /// least a minute and enough for 24 jobs
-    #[arg(id = "no_settings", long = "no-settings")]
+    /// True if no settings are tried.
     pub none: bool,
-    /// A setting of your own with the values to try, as `collrules settings` has it, such as btl_vader_eager_limit=4K,16K or
-    /// env:UCX_RNDV_THRESH=8K,64K. May be repeated
-    #[arg(id = "settings", long = "setting", value_name = "NAME=VALUES", conflicts_with = "no_settings")]
+    /// Settings of the user, with values to try.
     pub requests: Vec<RequestedSetting>,
-    /// Try only the settings of --setting
-    #[arg(id = "only_settings", long = "only-settings", requires = "settings")]
+    /// True if only those are tried.
     pub only: bool,
 }
 
-impl Default for SettingsOptions {
-    /// No search.
-    fn default() -> Self {
-        Self { none: true, requests: Vec::new(), only: false }
+impl SettingsOptions {
+    /// No search, as of runs before there was one.
+    fn no_search() -> Self {
+        Self { none: true, ..Self::default() }
     }
 }
 
 /// System that runs the jobs.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Args)]
-#[command(next_help_heading = "Launching")]
-pub struct SystemOptions<J: Args = Jobs> {
-    /// Order in which communicators take their ranks from those of the job: block (the first ones in mpirun's order),
-    /// one-per-node, or spread (the nodes in turn)
-    #[arg(long, value_name = "LAYOUT", default_value_t)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SystemOptions<J = Jobs> {
+    /// Order in which communicators take their ranks from those of the job.
     pub layout: Layout,
-    /// Allow more ranks than slots; times then include the operating system's scheduler
-    #[arg(long)]
+    /// True to allow more ranks than slots.
     pub oversubscribe: bool,
     /// The Open MPI or simulation that runs them.
-    #[command(flatten)]
     pub jobs: J,
 }
 
@@ -291,60 +213,36 @@ impl Jobs {
 }
 
 /// Options of starting MPI jobs.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Args)]
-#[command(next_help_heading = "Launching")]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Launching {
-    /// The mpirun of the Open MPI to tune [default: the first in PATH]
-    #[arg(long, value_name = "FILE")]
+    /// The mpirun; none for the first in PATH.
     pub mpirun: Option<PathBuf>,
-    /// Command that starts MPI jobs: mpirun, srun, or a template with {np}, {mca} and {program}, such as 'srun
-    /// --mpi=pmix -n {np}' [default: srun in Slurm jobs without mpirun or with srun set up for MPI, else mpirun]
-    #[arg(long, value_name = "COMMAND", allow_hyphen_values = true)]
+    /// Command that starts MPI jobs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub launcher: Option<String>,
-    /// More options for mpirun, in one argument, such as '--hostfile hosts --map-by node'
-    #[arg(long = "mpirun-args", value_name = "ARGS", default_value = "", allow_hyphen_values = true)]
+    /// More options for mpirun.
     pub arguments: String,
-    /// On several hosts, switch off Open MPI's component han for all collectives, here and in the settings; otherwise
-    /// it is compared with the others
-    #[arg(long)]
+    /// True to switch han off on several hosts.
     pub disable_han: bool,
-    /// The collrules-worker program [default: the first with the interface of this Open MPI, next to collrules, in
-    /// ~/.local/share/collrules, in PATH]
-    #[arg(long, value_name = "FILE")]
+    /// The collrules-worker program.
     pub worker: Option<PathBuf>,
-    /// Kill a job after this time without a sign of life
-    #[arg(long, value_name = "TIME", value_parser = positive, default_value = "120s")]
+    /// Kill a job after this time without a sign of life.
     pub hang_timeout: Seconds,
 }
 
 /// A simulated cluster.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Args)]
-#[command(next_help_heading = "Simulation")]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Simulated {
-    /// Compute times from a cost model instead of measuring: no MPI needed
-    #[arg(long = "simulate", value_name = "SCENARIO", num_args = 0..=1, default_missing_value = "stale", require_equals = true)]
+    /// The cost model.
     pub scenario: Scenario,
-    /// Slots of the simulated cluster
-    #[arg(long = "simulated-slots", value_name = "N", default_value = "8", requires = "scenario", value_parser = simulated_slots)]
+    /// Slots of the simulated cluster.
     pub slots: Ranks,
-    /// Slots of each simulated node
-    #[arg(long = "simulated-ppn", value_name = "N", default_value = "1", requires = "scenario", value_parser = simulated_slots)]
+    /// Slots of each simulated node.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub each: Ranks,
-    /// Release of the simulated Open MPI
-    #[arg(
-        id = "simulated_release",
-        long = "simulated-release",
-        value_name = "RELEASE",
-        default_value = "5.0",
-        requires = "scenario"
-    )]
+    /// Release of the simulated Open MPI.
     pub release: Release,
-    /// Play the messages of calls, and the probes of models, event by event on the machine of this model.json: bcast, scatter,
-    /// gather, alltoall and barrier. Its ranks are the slots; its release, where it has one, is the
-    /// simulated one
-    #[arg(long = "simulated-model", value_name = "MODEL", requires = "scenario", conflicts_with_all = ["slots", "each", "layout"], value_parser = absolute)]
+    /// The model.json of the machine whose messages are played.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<PathBuf>,
 }
@@ -358,7 +256,7 @@ fn is_one(ranks: &Ranks) -> bool {
 }
 
 /// Which cluster is simulated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scenario {
     /// The default is out of date and can be beaten
@@ -400,59 +298,40 @@ pub enum Scenario {
 }
 
 /// Options of `validate`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Args)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Validating {
-    /// Collectives to compare, separated by commas, or all [default: those that the file has rules for]
-    #[arg(long = "ops", value_name = "LIST", value_parser = collectives)]
-    pub collectives: Option<List<Collective>>,
-    /// Communicator sizes, as for tune [default: those of the run; for other files the powers of two up to the
-    /// available slots, and the slots]
-    #[arg(long = "np", value_name = "SIZES", default_value = "default", hide_default_value = true, value_parser = communicators)]
-    pub ranks: List<Ranks>,
-    /// Message sizes [default: those of the run and sizes between them; for other files both ends and the middle of each
-    /// of its ranges]
-    #[arg(long, value_name = "SIZES", value_parser = sizes)]
-    pub sizes: Option<List<Bytes>>,
-    /// Pairs of launches, one without and one with the file; undecided sizes get more while there is time
-    #[arg(long, value_name = "N", default_value_t = PAIRS, value_parser = clap::value_parser!(u32).range(2..=i64::from(MOST_PAIRS)))]
+    /// Collectives to compare; none for those with rules.
+    pub collectives: Option<Vec<Collective>>,
+    /// Communicator sizes; if empty, those of the run or file.
+    pub ranks: Vec<Ranks>,
+    /// Message sizes; none for those of the run or file.
+    pub sizes: Option<Vec<Bytes>>,
+    /// Pairs of launches.
     pub pairs: u32,
-    /// Time for the whole command; with --repair, 60 % of it for the first comparison, and repaired rules are compared
-    /// again while there is time. With `none`, each launch goes on until every size is precise or has its maximum of
-    /// rounds
-    #[arg(long, value_name = "TIME|none", default_value = "60s", value_parser = budget)]
+    /// Time for the whole command; none if unlimited.
     pub budget: Budget,
-    /// Differences, in percent, that count as none
-    #[arg(long, value_name = "PERCENT", default_value = "3", value_parser = percent)]
+    /// Differences that count as none, as a share.
     pub min_difference: f64,
-    /// Maximum loss of a rule, in percent, in other calls than those that decided on it
-    #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = slowdown)]
+    /// Maximum loss of a rule, as a share.
     #[serde(default = "usual_max_loss")]
     pub max_loss: f64,
-    /// Statistic to compare [default: that of the run; for other files the median]
-    #[arg(long = "statistic", value_enum)]
+    /// Statistic to compare; none for that of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub middle: Option<Middle>,
-    /// Maximum share of wrong verdicts among those of faster and slower, in percent (false discovery rate)
-    #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = percent)]
+    /// Bound on the false discovery rate, as a share.
     pub error_rate: f64,
-    /// Method of passing the file's settings to launches
-    #[arg(long, value_name = "HOW", default_value = "environment")]
+    /// Method of passing the file's settings to launches.
     pub deploy: DeployWay,
-    /// Remove rules that are slower, write the file again, prove it and compare it again, until nothing is slower
-    #[arg(long)]
+    /// True to remove rules that are slower.
     pub repair: bool,
-    /// Seed of every random order
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    /// Seed of every random order.
     pub seed: u64,
     /// Options of timing calls.
-    #[command(flatten)]
     pub timing: TimingOptions,
     /// The condition of the timed calls.
-    #[command(flatten)]
     #[serde(default, skip_serializing_if = "Condition::is_plain")]
     pub condition: Condition,
     /// System that runs the jobs.
-    #[command(flatten)]
     pub system: SystemOptions,
 }
 
@@ -461,18 +340,6 @@ pub const PAIRS: u32 = 4;
 
 /// The most pairs of launches of a validation.
 pub const MOST_PAIRS: u32 = 1000;
-
-/// The options in these words of a command line, with defaults for the others.
-pub fn read<O: Args>(words: impl IntoIterator<Item = impl AsRef<str>>) -> Result<O, String> {
-    let command = O::augment_args(Command::new("options").no_binary_name(true).args_override_self(true));
-    let words = words.into_iter().map(|word| word.as_ref().to_owned());
-    let matches = command.try_get_matches_from(words).and_then(|matches| O::from_arg_matches(&matches));
-    matches.map_err(|error| {
-        let said = error.to_string();
-        let first = said.lines().next().unwrap_or_default();
-        first.strip_prefix("error: ").unwrap_or(first).to_owned()
-    })
-}
 
 impl TuneOptions {
     /// Builds the experiment of a tuning, with the time that programs spend in each cell as weights.
@@ -510,6 +377,80 @@ impl TuneOptions {
     }
 }
 
+impl Default for TuneOptions {
+    fn default() -> Self {
+        Self {
+            grid: GridOptions::default(),
+            budget: Some(Seconds(120.0)),
+            launches: 3,
+            seed: 1,
+            keep_slow: false,
+            timing: TimingOptions::default(),
+            condition: Condition::OF_PROGRAMS,
+            criteria: Demands::default(),
+            policy: Policy::default(),
+            refinement: RefinementOptions { rounds: 2, ..RefinementOptions::NONE },
+            validate: true,
+            max_loss: usual_max_loss(),
+            settings: SettingsOptions::default(),
+            also_layout: Vec::new(),
+            system: SystemOptions::default(),
+        }
+    }
+}
+
+impl Default for GridOptions {
+    fn default() -> Self {
+        let Grid { collectives, ranks, sizes, segments, fanouts, requests, max_memory, .. } = Grid::default();
+        let (only, launch_per_candidate, reference, patterns) = (Vec::new(), false, false, false);
+        Self {
+            collectives,
+            ranks,
+            sizes,
+            segments,
+            fanouts,
+            requests,
+            max_memory,
+            only,
+            launch_per_candidate,
+            reference,
+            patterns,
+        }
+    }
+}
+
+impl Default for Demands {
+    fn default() -> Self {
+        let Criteria { min_gain, error_rate, untested_gain, middle, accept_stalls, .. } = Criteria::default();
+        Self { min_gain, error_rate, untested_gain, middle, accept_stalls }
+    }
+}
+
+impl<J: Default> Default for SystemOptions<J> {
+    fn default() -> Self {
+        Self { layout: Layout::default(), oversubscribe: false, jobs: J::default() }
+    }
+}
+
+impl Default for Jobs {
+    fn default() -> Self {
+        Self::Mpi(Launching::default())
+    }
+}
+
+impl Default for Launching {
+    fn default() -> Self {
+        let hang_timeout = Seconds(120.0);
+        Self { mpirun: None, launcher: None, arguments: String::new(), disable_han: false, worker: None, hang_timeout }
+    }
+}
+
+impl Default for Simulated {
+    fn default() -> Self {
+        Self { scenario: Scenario::Stale, slots: Ranks(8), each: one(), release: Release::V5_0, model: None }
+    }
+}
+
 impl Default for TimingOptions {
     fn default() -> Self {
         let (sync, clock_bound) = (SyncMethod::Barrier, Seconds(1e-6));
@@ -526,40 +467,6 @@ impl SystemOptions {
     /// Returns true if the times come from a simulation.
     pub fn is_simulated(&self) -> bool {
         matches!(self.jobs, Jobs::Simulation(_))
-    }
-}
-
-/// One of the two: a simulation only if `--simulate` is given.
-impl FromArgMatches for Jobs {
-    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        if matches.contains_id("scenario") {
-            return Simulated::from_arg_matches(matches).map(Self::Simulation);
-        }
-        Launching::from_arg_matches(matches).map(Self::Mpi)
-    }
-
-    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
-        const ABOUT_MPI: [&str; 6] = ["mpirun", "launcher", "arguments", "disable_han", "worker", "hang_timeout"];
-        let refused = |why: &str| Err(clap::Error::raw(ErrorKind::ArgumentConflict, why));
-        match self {
-            Self::Mpi(_) if matches.contains_id("scenario") => refused("the run was measured: leave out --simulate"),
-            Self::Simulation(_) if ABOUT_MPI.iter().any(|id| matches.contains_id(id)) => {
-                refused("the run was simulated: leave out options for mpirun, the worker and its jobs")
-            }
-            Self::Mpi(launching) => launching.update_from_arg_matches(matches),
-            Self::Simulation(simulated) => simulated.update_from_arg_matches(matches),
-        }
-    }
-}
-
-impl Args for Jobs {
-    fn augment_args(command: Command) -> Command {
-        // As for an update, `--simulate` need not be said.
-        Simulated::augment_args_for_update(Launching::augment_args(command))
-    }
-
-    fn augment_args_for_update(command: Command) -> Command {
-        Self::augment_args(command)
     }
 }
 
@@ -591,14 +498,17 @@ impl Validating {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Defaults of `--help` apply.
-    #[test]
-    fn a_new_validation_is_that_of_validate_without_options() {
-        let usual: Validating = read([""; 0]).expect("defaults");
-        assert_eq!(Validating::new(usual.system.clone()), usual);
-    }
-}
+names!(Scenario {
+    Stale "stale",
+    Perfect "perfect",
+    Noise "noise",
+    Deceptive "deceptive",
+    Slowed "slowed",
+    Planted "planted",
+    Han "han",
+    Arranged "arranged",
+    Rooted "rooted",
+    Rotated "rotated",
+    Late "late",
+    Settings "settings",
+});

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_program::Mockup;
-use collrules_rules::{Collective, Release};
+use collrules_rules::{Collective, Release, names};
 use serde::{Deserialize, Serialize};
 
 use crate::arrival::ArrivalPattern;
@@ -128,16 +128,17 @@ impl From<Deployment> for StoredDeployment {
 }
 
 /// Method by which MCA settings reach Open MPI.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DeployWay {
     /// By variables in mpirun's environment, as env.sh sets them
     #[default]
     Environment,
     /// By options of mpirun
-    #[value(name = "mpirun")]
     CommandLine,
 }
+
+names!(DeployWay { Environment "environment", CommandLine "mpirun", });
 
 impl Deployment {
     /// The setting that names the rules file.

@@ -183,7 +183,7 @@ pub fn slowdown(text: &str) -> Result<f64, String> {
 }
 
 /// A ratio above 1.
-pub(crate) fn ratio(text: &str) -> Result<f64, String> {
+pub fn ratio(text: &str) -> Result<f64, String> {
     match text.trim().parse::<f64>() {
         Ok(ratio) if ratio > 1.0 && ratio.is_finite() => Ok(ratio),
         _ => Err(format!("`{text}` is not a ratio above 1: the sizes around a change differ by more than nothing")),
@@ -191,7 +191,7 @@ pub(crate) fn ratio(text: &str) -> Result<f64, String> {
 }
 
 /// Slots of a simulated cluster.
-pub(crate) fn simulated_slots(text: &str) -> Result<Ranks, String> {
+pub fn simulated_slots(text: &str) -> Result<Ranks, String> {
     let slots: Ranks = text.parse().map_err(|_| format!("`{text}` is not a number of slots"))?;
     if slots.0 == 0 {
         return Err("a simulated cluster has at least 1 slot, and so has each of its nodes".to_owned());

@@ -275,29 +275,34 @@ mod tests {
     use std::sync::Arc;
     use std::sync::atomic::AtomicBool;
 
-    use collrules_record::options::{self, TuneOptions};
+    use collrules_record::options::{GridOptions, TuneOptions};
 
     use super::*;
     use crate::start::start;
 
     #[test]
     fn starting_launches_is_a_part_of_refinement() {
-        let experiment = |budget| {
-            let words = format!("--launches 3 --refine 2 --budget {budget}");
-            let options: TuneOptions = options::read(words.split(' ')).expect("reads");
-            options.experiment(Vec::new())
-        };
-        assert_eq!(refinement(&experiment("none"), Seconds(1.0)), (2, None));
-        assert_eq!(refinement(&experiment("40s"), Seconds(0.0)), (2, Some(Seconds(1.0))));
-        let (rounds, launch) = refinement(&experiment("40s"), Seconds(0.8));
+        let experiment = |budget| TuneOptions { budget, ..TuneOptions::default() }.experiment(Vec::new());
+        assert_eq!(refinement(&experiment(None), Seconds(1.0)), (2, None));
+        assert_eq!(refinement(&experiment(Some(Seconds(40.0))), Seconds(0.0)), (2, Some(Seconds(1.0))));
+        let (rounds, launch) = refinement(&experiment(Some(Seconds(40.0))), Seconds(0.8));
         assert!(rounds == 1 && launch.is_some_and(|launch| (launch.0 - 1.2).abs() < 1e-9), "{launch:?}");
-        assert_eq!(refinement(&experiment("40s"), Seconds(2.0)).0, 0, "6 s for three starts and their measuring");
+        assert_eq!(
+            refinement(&experiment(Some(Seconds(40.0))), Seconds(2.0)).0,
+            0,
+            "6 s for three starts and their measuring"
+        );
     }
 
     #[test]
     fn a_shorter_job_gets_less_of_what_a_run_has_left() {
-        let options: TuneOptions =
-            options::read("--np 4 --budget 200s --launches 4 --simulate=stale".split(' ')).expect("reads");
+        let options = TuneOptions {
+            grid: GridOptions { ranks: vec![Ranks(4)].into(), ..GridOptions::default() },
+            budget: Some(Seconds(200.0)),
+            launches: 4,
+            system: SystemOptions { jobs: Jobs::Simulation(Simulated::default()), ..SystemOptions::default() },
+            ..TuneOptions::default()
+        };
         let experiment = options.experiment(Vec::new());
         let started = start(&experiment.system, &Arc::new(AtomicBool::new(false))).expect("is simulated");
         let begun = plan(&experiment, &started.survey, Seconds(0.0)).expect("is possible");

@@ -9,7 +9,10 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use collrules_record::findings::Criteria;
-use collrules_record::options::{self, Request, SystemOptions, TuneOptions, Validating};
+use collrules_record::options::{
+    GridOptions, Jobs, RefinementOptions, Request, Scenario, SettingsOptions, Simulated, SystemOptions, TuneOptions,
+    Validating,
+};
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::tuning::revert_table;
 use collrules_record::units::{Bytes, Ranks, Seconds};
@@ -155,10 +158,24 @@ impl Stage {
     }
 }
 
+fn simulated(scenario: &str) -> SystemOptions {
+    let scenario = Scenario::ALL.into_iter().find(|known| known.name() == scenario).expect("a scenario");
+    let jobs = Jobs::Simulation(Simulated { scenario, ..Simulated::default() });
+    SystemOptions { jobs, ..SystemOptions::default() }
+}
+
 fn tuning(scenario: &str) -> TuneOptions {
-    let words = "--ops bcast --np 8 --sizes 8,8192,1M --segments 8K --fanouts 4 --budget none --refine 1 \
-                 --refine-width 2 --no-settings";
-    options::read(words.split(' ').chain([format!("--simulate={scenario}").as_str()])).expect("reads")
+    let grid = GridOptions {
+        collectives: vec![Collective::Bcast],
+        ranks: vec![Ranks(8)].into(),
+        sizes: [8, 8192, 1 << 20].map(Bytes).to_vec(),
+        segments: vec![Bytes(8192)],
+        fanouts: vec![4],
+        ..GridOptions::default()
+    };
+    let refinement = RefinementOptions { rounds: 1, width: 2.0, ranks: false };
+    let settings = SettingsOptions { none: true, ..SettingsOptions::default() };
+    TuneOptions { grid, budget: None, refinement, settings, system: simulated(scenario), ..TuneOptions::default() }
 }
 
 fn begin(stage: &Stage, scenario: &str) -> Begin {
@@ -313,7 +330,7 @@ fn a_run_that_was_given_up_is_resumed_with_its_own_options() {
 }
 
 fn validating(scenario: &str) -> Validating {
-    options::read(["--budget=none", "--repair", &format!("--simulate={scenario}")]).expect("reads")
+    Validating { budget: None, repair: true, ..Validating::new(simulated(scenario)) }
 }
 
 #[test]
@@ -383,9 +400,14 @@ fn a_foreign_file_that_is_slower_is_told_and_rewritten() {
 #[test]
 fn calls_are_handed_over_from_han_and_compared_so() {
     let mut stage = Stage::new();
-    let words = "--ops bcast,reduce --np 2,8 --sizes 8,64K,4M --segments 8K --fanouts 4 --budget none --refine 0 \
-                 --simulate=han";
-    let tuning: TuneOptions = options::read(words.split_whitespace()).expect("reads");
+    let grid = GridOptions {
+        collectives: vec![Collective::Bcast, Collective::Reduce],
+        ranks: [2, 8].map(Ranks).to_vec().into(),
+        sizes: [8, 64 << 10, 4 << 20].map(Bytes).to_vec(),
+        ..tuning("han").grid
+    };
+    let (refinement, settings) = (RefinementOptions::NONE, SettingsOptions::default());
+    let tuning = TuneOptions { grid, refinement, settings, ..tuning("han") };
     let begin = Begin::tuning(tuning, stage.run());
     let published = stage.play(0, 20, |session| tune::tune(&begin, session)).expect("tunes");
     let findings = &published.findings;

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use collrules_record::options::{Launching, SystemOptions};
 use collrules_record::units::Bytes;
-use collrules_record::{Cell, Placement, Survey};
+use collrules_record::{Cell, Layout, Placement, Survey};
 use collrules_rules::{Collective, Release};
 use collrules_runner::grid::{MEASURABLE, known_release};
 use collrules_runner::mpi::MpiBackend;
@@ -21,6 +21,7 @@ use self::finding::{DoctorFinding, FindingState};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interrupt;
+use crate::options::{Given, LaunchingArgs, SystemArgs};
 use crate::screen;
 
 #[derive(Debug, clap::Args)]
@@ -36,7 +37,7 @@ pub(crate) struct Doctor {
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
-    pub(crate) system: SystemOptions<Launching>,
+    pub(crate) system: Given<SystemArgs<LaunchingArgs>>,
 }
 
 pub(crate) fn run(args: &Doctor) -> Result<Exit, Failure> {
@@ -52,10 +53,11 @@ pub(crate) fn run(args: &Doctor) -> Result<Exit, Failure> {
 
 /// All findings, in order of dependence; checks that a failure makes pointless are left out.
 fn examine(args: &Doctor) -> Vec<DoctorFinding> {
+    let system: SystemOptions<Launching> = args.system.clone().into();
     let mut findings = vec![local::user()];
     findings.extend(local::allocation());
     findings.push(local::load());
-    let launcher = match start::launcher(&args.system, &interrupt::flag()) {
+    let launcher = match start::launcher(&system, &interrupt::flag()) {
         Ok(launcher) => launcher,
         Err(error) => {
             findings.push(DoctorFinding::problem("launcher", error.to_string()));
@@ -70,7 +72,7 @@ fn examine(args: &Doctor) -> Vec<DoctorFinding> {
     }
     findings.push(DoctorFinding::ok("worker", launcher.worker().display().to_string()));
     findings.extend(local::settings(launcher.mpirun().map(|(mpirun, _)| mpirun)));
-    let mut backend = MpiBackend::new(launcher, args.system.layout);
+    let mut backend = MpiBackend::new(launcher, system.layout);
     let survey = match backend.survey() {
         Ok(survey) => survey,
         Err(error) => {
@@ -83,22 +85,27 @@ fn examine(args: &Doctor) -> Vec<DoctorFinding> {
         Err(error) => findings.push(DoctorFinding::problem("release", error.to_string())),
         Ok(release) => {
             findings.push(DoctorFinding::ok("release", format!("{}: release {release}", survey.library)));
-            findings.extend(serve(args, &mut backend, &survey, release));
+            findings.extend(serve(system.layout, args, &mut backend, &survey, release));
         }
     }
     findings
 }
 
 /// Reports the component that each collective uses on all slots.
-fn serve(args: &Doctor, backend: &mut MpiBackend, survey: &Survey, release: Release) -> Vec<DoctorFinding> {
-    let ranks = args.system.layout.most(&survey.hosts);
+fn serve(
+    layout: Layout,
+    args: &Doctor,
+    backend: &mut MpiBackend,
+    survey: &Survey,
+    release: Release,
+) -> Vec<DoctorFinding> {
+    let ranks = layout.most(&survey.hosts);
     if ranks.0 < 2 {
         return Vec::new();
     }
-    let nodes = args.system.layout.nodes(&survey.hosts, ranks);
+    let nodes = layout.nodes(&survey.hosts, ranks);
     let (place, several) = (nodes.to_string(), nodes.are_several());
-    let placement =
-        Placement { layout: args.system.layout, nodes: BTreeMap::from([(ranks, nodes)]), ..Placement::default() };
+    let placement = Placement { layout, nodes: BTreeMap::from([(ranks, nodes)]), ..Placement::default() };
     let bytes = |collective: Collective| Bytes(if collective.has_sizes() { 1024 } else { 0 });
     let cells: Vec<Cell> = MEASURABLE
         .iter()
