@@ -70,7 +70,7 @@ fn branch(cells: &[CellFinding]) -> CollectiveBranch {
     let collective = cells[0].cell.collective;
     let ranges = cells.chunk_by(|a, b| a.cell.ranks == b.cell.ranks).map(|cells| {
         let ranks = cells[0].cell.ranks;
-        let leaves = cells.chunk_by(|a, b| a.served == b.served).map(|cells| leaf(cells));
+        let leaves = cells.chunk_by(|a, b| a.served == b.served).map(leaf);
         let first = u64::from(ranks.0);
         let ranks = RankRange { first, end: Some(first + 1) };
         RankBranch { ranks, measured: vec![cells[0].cell.ranks], leaves: leaves.collect() }

@@ -106,7 +106,7 @@ fn memory_is_bounded_whatever_the_number_of_candidates() {
         let segments = segments.join(",");
         let arguments = format!(
             "--ops bcast,scatter,barrier --np 3,4 --sizes 2K,4K --budget none --calls 2 --refine 0 --no-validate \
-             --launches 1 --segments {segments}"
+             --launches 1 --buffers reuse --segments {segments}"
         );
         let lines = tune(mpi, &out, &arguments, None);
         let (start, end) = (harness(&lines)[0], ends(&lines)[0]);

@@ -69,7 +69,7 @@ fn check_comm_rule(
             entry.0.push(rule.span);
         };
         let named = algorithm.name;
-        if algorithm.ranks == RankNeed::ExactlyTwo && !(comm_rule.ranks == [RankRange { first: 2, end: Some(3) }]) {
+        if algorithm.ranks == RankNeed::ExactlyTwo && comm_rule.ranks != [RankRange { first: 2, end: Some(3) }] {
             let ranks = others_than_two(&comm_rule.ranks);
             let message = || format!("{name} {named} serves {ranks}");
             problems.merge(Code::TwoProcesses, rule.span, 0, &[loaded.behaviour], message);
