@@ -1,8 +1,8 @@
 //! Comparison of the remaining rules in other calls than those that decided on them.
 //!
-//! Rules are decided on calls of root 0 with buffers that are in no cache, after a barrier. Programs also call with warm
-//! buffers; from other roots, from which ranks are elsewhere in the tree of an algorithm, and on other nodes; in place; and
-//! when a rank is late, or ranks are as late as a profile saw them.
+//! Rules are decided on calls of root 0 with the same buffers, after a barrier. Programs call from other roots, from which
+//! ranks are elsewhere in the tree of an algorithm, and on other nodes; with other buffers, which are in no cache; in place;
+//! and when a rank is late, or ranks are as late as a profile saw them.
 
 use std::time::Duration;
 
