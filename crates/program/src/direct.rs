@@ -28,6 +28,6 @@ pub(crate) fn gather(on: Vector<'_>, rank: u32, root: u32) -> impl Iterator<Item
 
 /// The ranks that a rank sends to or receives from.
 fn others(rank: u32, ranks: u32, root: u32) -> impl Iterator<Item = u32> {
-    let whom = if rank == root { 0..ranks } else { root..root + 1 };
-    whom.filter(move |other| *other != rank)
+    let partners = if rank == root { 0..ranks } else { root..root + 1 };
+    partners.filter(move |other| *other != rank)
 }

@@ -441,10 +441,11 @@ impl<P: Programs + ?Sized, C: Costs> PlayState<'_, P, C> {
 
     /// Lets a message begin, without a platform, if both sides are ready.
     fn meet(&mut self, from: usize, to: usize) {
-        let (Some((whom, sent)), Some((whose, received))) = (self.ranks[from].sends, self.ranks[to].receives) else {
+        let (Some((receiver, sent)), Some((sender, received))) = (self.ranks[from].sends, self.ranks[to].receives)
+        else {
             return;
         };
-        if (whom, whose) != (to, from) {
+        if (receiver, sender) != (to, from) {
             return;
         }
         (self.tell)(Happening::Message { from: from as u32, sent, to: to as u32, received });

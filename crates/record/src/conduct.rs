@@ -41,7 +41,7 @@ pub struct Trial {
     pub condition: Condition,
     /// The outcome.
     pub outcome: TrialOutcome,
-    /// The lowest speedup over the default in these calls; missing if there was no time for them.
+    /// The lowest lower end of the speedups over the default in these calls; missing if one has no interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lowest: Option<f64>,
 }
@@ -90,12 +90,15 @@ impl Conduct {
     pub fn list_trials(&self, validation: &Validation) -> Vec<Trial> {
         let trial = |check: &Check| {
             let tried = check.round.cells.iter().filter(|cell| self.serves(cell.cell));
-            let lowest = tried.map(|cell| cell.speedup.low.unwrap_or(0.0)).reduce(f64::min);
+            let lows: Vec<Option<f64>> = tried.map(|cell| cell.speedup.low).collect();
+            // One size without an interval leaves the lower end of all unknown.
+            let lowest = lows.iter().copied().collect::<Option<Vec<f64>>>();
+            let lowest = lowest.and_then(|lows| lows.into_iter().reduce(f64::min));
             let outcome = if check.losses().any(|cell| self.serves(cell)) {
                 TrialOutcome::Loses
             } else if lowest.is_some_and(|low| low >= 1.0 - check.max_loss) {
                 TrialOutcome::Holds
-            } else if lowest.is_some() {
+            } else if !lows.is_empty() {
                 TrialOutcome::Undecided
             } else if check.untried.iter().any(|cell| self.serves(*cell)) {
                 TrialOutcome::Untried

@@ -11,7 +11,7 @@ use crate::COLLECTIVES;
 const MACHINE: Machine = Machine { latency: 1000.0, transfer: 1.0, operation: 0.25 };
 
 fn cost(programs: &(impl Programs + ?Sized)) -> f64 {
-    let times = play(programs, &MACHINE).expect("nobody waits for ever");
+    let times = play(programs, &MACHINE).expect("no rank waits for ever");
     times.into_iter().fold(0.0, f64::max)
 }
 
