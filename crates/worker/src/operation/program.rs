@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use collrules_program::{Buffer, BufferPart, CollectiveCall, DataType, Reducing, Seat, Step};
 use mpi::topology::SimpleCommunicator;
 
-use super::memory::{TooLarge, buffer};
+use super::memory::{PageAligned, TooLarge};
 use crate::ffi::calls::{self, BlockCounts, BlockTypes};
 use crate::ffi::{CallResult, messages};
 use crate::nodes::Parts;
@@ -16,7 +16,7 @@ use crate::nodes::Parts;
 /// Buffers of a program in addition to the caller's.
 pub(super) struct Extra(
     /// Buffers of eight-byte elements, aligned for reductions.
-    Vec<Vec<u64>>,
+    Vec<PageAligned<u64>>,
 );
 
 /// The steps of a program, ready to run.
@@ -56,7 +56,11 @@ pub(super) trait Peers {
 impl Extra {
     /// Buffers of these numbers of bytes.
     pub(super) fn new(lengths: &[usize]) -> Result<Self, TooLarge> {
-        lengths.iter().map(|len| buffer(0, len.div_ceil(size_of::<u64>()))).collect::<Result<_, _>>().map(Self)
+        lengths
+            .iter()
+            .map(|len| PageAligned::new(0, len.div_ceil(size_of::<u64>())))
+            .collect::<Result<_, _>>()
+            .map(Self)
     }
 
     /// A buffer as elements of some kind.
@@ -287,7 +291,7 @@ fn disjoint(buffer: &mut [u8], reading: Range<usize>, writing: Range<usize>) -> 
 struct ProgramBuffers<'a> {
     send: &'a [u8],
     receive: &'a mut [u8],
-    extra: &'a mut [Vec<u64>],
+    extra: &'a mut [PageAligned<u64>],
 }
 
 impl ProgramBuffers<'_> {

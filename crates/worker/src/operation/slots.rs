@@ -8,12 +8,12 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::memory::{TooLarge, buffer};
+use super::memory::{PageAligned, TooLarge};
 
 /// Assumed size of a last-level cache if the system does not report it.
 const UNKNOWN_CACHE: usize = 64 << 20;
 
-/// Alignment of buffers in bytes, so that no two share a line of the cache.
+/// Alignment of successive buffers in bytes, so that no two share a line of the cache.
 const LINE: usize = 64;
 
 /// Source of the buffers of a launch's calls.
@@ -50,26 +50,26 @@ impl Rooms {
     }
 
     /// Memory for this number of elements of one value; the first may have others.
-    fn take<T: Clone + Send + 'static>(&self, value: &T, len: usize) -> Result<Vec<T>, TooLarge> {
+    fn take<T: Clone + Send + 'static>(&self, value: &T, len: usize) -> Result<PageAligned<T>, TooLarge> {
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        let rooms = free.get_mut(&TypeId::of::<T>()).and_then(|rooms| rooms.downcast_mut::<Vec<Vec<T>>>());
+        let rooms = free.get_mut(&TypeId::of::<T>()).and_then(|rooms| rooms.downcast_mut::<Vec<PageAligned<T>>>());
         let fitting = rooms.and_then(|rooms| {
             let fitting = rooms.iter().position(|room| room.len() >= len);
             // Memory of the wrong size is freed, so that there is never more than is used at once.
             let taken = (!rooms.is_empty()).then(|| rooms.swap_remove(fitting.unwrap_or(0)));
             taken.filter(|_| fitting.is_some())
         });
-        fitting.map_or_else(|| buffer(value.clone(), len), Ok)
+        fitting.map_or_else(|| PageAligned::new(value.clone(), len), Ok)
     }
 
-    fn put<T: Send + 'static>(&self, room: Vec<T>) {
+    fn put<T: Send + 'static>(&self, room: PageAligned<T>) {
         // The memory of large messages is not kept.
         if room.is_empty() || size_of_val(&room[..]) > 2 * self.cache {
             return;
         }
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        let rooms = free.entry(TypeId::of::<T>()).or_insert_with(|| Box::new(Vec::<Vec<T>>::new()));
-        if let Some(rooms) = rooms.downcast_mut::<Vec<Vec<T>>>() {
+        let rooms = free.entry(TypeId::of::<T>()).or_insert_with(|| Box::new(Vec::<PageAligned<T>>::new()));
+        if let Some(rooms) = rooms.downcast_mut::<Vec<PageAligned<T>>>() {
             rooms.push(room);
         }
     }
@@ -99,7 +99,7 @@ fn cache_size(level: &str, size: &str) -> Option<(u32, usize)> {
 
 /// A buffer, or several in turn.
 pub(super) struct Slots<T: Send + 'static> {
-    room: Vec<T>,
+    room: PageAligned<T>,
     len: usize,
     /// Elements from the beginning of one buffer to that of the next.
     stride: usize,
@@ -115,7 +115,7 @@ impl<T: Clone + Send + 'static> Slots<T> {
     pub(super) fn pair(value: &T, (send, receive): (usize, usize), supply: &Supply) -> Result<(Self, Self), TooLarge> {
         let Supply::Rotated(rooms) = supply else {
             let single = |len| -> Result<Self, TooLarge> {
-                let room = buffer(value.clone(), len)?;
+                let room = PageAligned::new(value.clone(), len)?;
                 Ok(Self { room, len, stride: len, count: 1, step: 0, at: 0, rooms: None })
             };
             return Ok((single(send)?, single(receive)?));
@@ -237,7 +237,7 @@ mod tests {
         let Supply::Rotated(rooms) = &supply else { unreachable!("it rotates") };
         places((64, 0));
         let free = rooms.free.lock().expect("no panic");
-        let kept = free[&TypeId::of::<u8>()].downcast_ref::<Vec<Vec<u8>>>().expect("of its type");
+        let kept = free[&TypeId::of::<u8>()].downcast_ref::<Vec<PageAligned<u8>>>().expect("of its type");
         assert!(kept.len() <= 2, "{}", kept.len());
     }
 
