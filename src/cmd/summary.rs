@@ -25,9 +25,15 @@ pub(super) fn print_outcome(published: &Published, verbose: bool) -> Result<(), 
     if verbose {
         lines.push(String::new());
     }
-    lines.extend(outcome.iter().flat_map(|line| wrapped(line, "", "    ")));
-    if let Some(said) = published.settings.as_ref().and_then(|found| settings::sentences(found).into_iter().next()) {
-        lines.extend(wrapped(&plain::line(&said), "", "    "));
+    let of_settings = published.settings.as_ref().map(settings::headlines).unwrap_or_default();
+    let of_settings = of_settings.iter().flat_map(|said| wrapped(&plain::line(said), "", "    "));
+    let outcome = outcome.iter().flat_map(|line| wrapped(line, "", "    "));
+    // Settings that are part of the tuning act on everything, also on the rules.
+    let is_chosen = published.settings.as_ref().is_some_and(|found| found.chosen.is_some());
+    if is_chosen {
+        lines.extend(of_settings.chain(outcome))
+    } else {
+        lines.extend(outcome.chain(of_settings))
     }
     screen::print(&lines.join("\n"))
 }

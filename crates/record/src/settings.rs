@@ -38,6 +38,21 @@ pub enum SearchStage {
     Halving,
     /// The finalists and the default, over all sizes and the guard set.
     Confirmation,
+    /// The chosen settings with and without rules, rules alone, and the default.
+    Rules,
+}
+
+/// Rules that the parameter files name together with settings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RulesUse {
+    /// None: they add nothing under the settings, or were not compared under them.
+    #[default]
+    LeftOut,
+    /// Those that were decided without the settings.
+    Shared,
+    /// Those that were decided under the settings.
+    Own,
 }
 
 /// A launch of the search: a line of its journal `settings.jsonl`.
@@ -155,15 +170,15 @@ pub struct Finalist {
     pub settings: Settings,
     /// The speedup over the default, as a geometric mean over the requested collectives and sizes.
     pub speedup: Estimate,
-    /// The speedup together with the rules of the run; missing if there are none.
+    /// The speedup together with the fastest rules under it; missing if there are none, or they were not compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub with_rules: Option<Estimate>,
     /// The speedup of the rules alone; missing if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rules_alone: Option<Estimate>,
-    /// True if the rules add to the settings, and are part of the parameter files.
+    /// The rules that add to the settings, and are part of the parameter files.
     #[serde(default)]
-    pub keeps_rules: bool,
+    pub rules: RulesUse,
     /// Results for every size and every member of the guard set.
     pub guarded: Vec<Guarded>,
     /// Memory of a rank after it exchanged messages with all others; missing where the system does not tell.
@@ -176,9 +191,9 @@ pub struct Finalist {
 }
 
 impl Finalist {
-    /// The speedup of the configuration to install.
-    pub fn best_speedup(&self) -> f64 {
-        self.with_rules.filter(|_| self.keeps_rules).unwrap_or(self.speedup).point
+    /// The speedup of what the parameter files set.
+    pub fn best_speedup(&self) -> Estimate {
+        self.with_rules.filter(|_| self.rules != RulesUse::LeftOut).unwrap_or(self.speedup)
     }
 }
 

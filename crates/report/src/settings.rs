@@ -1,6 +1,6 @@
 //! Result of the search for settings, in sentences and tables.
 
-use collrules_record::settings::{Finalist, Guard, MemoryUse, Settings, SettingsFindings, SettingsVerdict};
+use collrules_record::settings::{Finalist, Guard, MemoryUse, RulesUse, Settings, SettingsFindings, SettingsVerdict};
 use collrules_rules::settings::show_value;
 use collrules_rules::words::{counted, listed, some};
 
@@ -14,6 +14,12 @@ fn name(settings: &Settings) -> String {
     let each: Vec<String> =
         settings.iter().map(|(name, value)| format!("{name} = {}", show_value(name, value))).collect();
     listed(&each)
+}
+
+/// The result in a sentence or two, for the last screen of a tuning.
+pub fn headlines(found: &SettingsFindings) -> Vec<String> {
+    let has_rules = found.chosen().is_some_and(|chosen| chosen.with_rules.is_some());
+    sentences(found).into_iter().take(if has_rules { 2 } else { 1 }).collect()
 }
 
 /// The result, verdict first.
@@ -57,10 +63,18 @@ fn describe_chosen(found: &SettingsFindings, finalist: &Finalist) -> Vec<String>
     )];
     if let Some(both) = finalist.with_rules {
         let added = both.point / finalist.speedup.point;
-        said.push(if finalist.keeps_rules {
-            format!("Rules: {} on top; together {}.", times(added), ratio(both))
-        } else {
-            format!("Rules add nothing under these settings ({}), so the parameter files leave them out.", times(added))
+        said.push(match finalist.rules {
+            RulesUse::Shared => format!("Rules: {} on top; together {}.", times(added), ratio(both)),
+            RulesUse::Own => format!(
+                "Rules: {} on top, decided under these settings, in a file that only the parameter files name; together \
+                 {}.",
+                times(added),
+                ratio(both)
+            ),
+            RulesUse::LeftOut => format!(
+                "Rules add nothing under these settings ({}), so the parameter files leave them out.",
+                times(added)
+            ),
         });
     }
     if finalist.with_rules.is_none() && finalist.rules_alone.is_some() {

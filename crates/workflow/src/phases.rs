@@ -17,6 +17,8 @@ const NAMED: f64 = 1.0;
 #[derive(Clone, Debug)]
 pub(crate) struct Phases {
     began: Instant,
+    /// Beginning of the command, with all that has phases of its own.
+    whole: Instant,
     done: Vec<Lap>,
 }
 
@@ -30,7 +32,7 @@ struct Lap {
 impl Phases {
     /// Begins with the present time.
     pub(crate) fn begin() -> Self {
-        Self { began: Instant::now(), done: Vec::new() }
+        Self { began: Instant::now(), whole: Instant::now(), done: Vec::new() }
     }
 
     /// Subtracts the time since then, which has phases of its own.
@@ -41,6 +43,11 @@ impl Phases {
     /// Seconds since the beginning.
     pub(crate) fn elapsed(&self) -> f64 {
         self.began.elapsed().as_secs_f64()
+    }
+
+    /// Seconds of the whole command so far.
+    pub(crate) fn whole(&self) -> f64 {
+        self.whole.elapsed().as_secs_f64()
     }
 
     /// Ends a part with this planned number of seconds.

@@ -25,8 +25,8 @@ pub const PROOF_JOBS: f64 = 3.0;
 /// Largest share of the budget for refinement.
 const REFINEMENT: f64 = 0.15;
 
-/// Share of a budget for settings.
-pub(crate) const SETTINGS: f64 = 0.3;
+/// Share of a budget for settings, and for the rules under them.
+pub(crate) const SETTINGS: f64 = 0.4;
 
 /// Smallest budget for a search for settings, unless some are named.
 const LEAST_BUDGET: f64 = 60.0;

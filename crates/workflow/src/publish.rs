@@ -6,7 +6,7 @@ use std::path::Path;
 use collrules_record::findings::{self, Findings};
 use collrules_record::remark::Remark;
 use collrules_record::rundir::{self, RunDir};
-use collrules_record::settings::{Settings, SettingsFindings};
+use collrules_record::settings::{RulesUse, Settings, SettingsFindings};
 use collrules_record::{Layout, Manifest, Tuning, Validation};
 use collrules_report::quality::describe_quality;
 use collrules_report::remarks::sentences;
@@ -42,6 +42,8 @@ pub struct Published {
     pub settings: Option<SettingsFindings>,
     /// The tuning of the findings, without settings that a search found; none without rules next to the findings.
     pub tuning: Option<Tuning>,
+    /// The run under the chosen settings, if its rules take the place of these with them.
+    pub under_settings: Option<Box<Published>>,
 }
 
 impl Published {
@@ -75,7 +77,8 @@ impl Published {
         let RulesEvidence { proof, validation, left_out } = RulesEvidence::read(&run)?;
         let settings = run.settings()?;
         let tuning = tuning::of_run(&run, &findings, manifest.as_ref())?;
-        Ok(Self { run, findings, manifest, validation, proof, left_out, settings, tuning })
+        let under_settings = under_settings(&run, settings.as_ref())?;
+        Ok(Self { run, findings, manifest, validation, proof, left_out, settings, tuning, under_settings })
     }
 
     /// The timings; none if the findings are in no run.
@@ -92,8 +95,17 @@ impl Published {
         let Some(chosen) = self.settings.as_ref().and_then(SettingsFindings::chosen) else { return tuning };
         let mut parameters = tuning.parameters;
         parameters.extend(chosen.settings.clone());
-        let tuning = Tuning { parameters, ..tuning };
-        if chosen.keeps_rules { tuning } else { Tuning { tuned: None, han: None, ..tuning } }
+        let (tuned, han) = match (chosen.rules, self.under_settings.as_ref().and_then(|under| under.tuning.clone())) {
+            (RulesUse::Shared, _) => (tuning.tuned, tuning.han),
+            (RulesUse::Own, Some(under)) => (under.tuned, under.han),
+            (RulesUse::Own, None) | (RulesUse::LeftOut, _) => (None, None),
+        };
+        Tuning { tuned, han, parameters, ..tuning }
+    }
+
+    /// The analysis of the rules that the parameter files name.
+    pub(crate) fn of_named_rules(&self) -> &Self {
+        self.under_settings.as_deref().unwrap_or(self)
     }
 
     /// The settings of the whole tuning: those that name its files, and those that a search found.
@@ -121,6 +133,7 @@ impl Published {
         session: &mut Session<'_>,
     ) -> Result<(), WorkflowError> {
         self.run.write_settings(&found)?;
+        self.under_settings = under_settings(&self.run, Some(&found))?;
         self.settings = Some(found);
         self.write_parameters(session)?;
         let settings = self.switch();
@@ -263,6 +276,13 @@ impl Published {
     }
 }
 
+/// The run under chosen settings, if its rules take the place of those of this run.
+fn under_settings(run: &RunDir, settings: Option<&SettingsFindings>) -> Result<Option<Box<Published>>, WorkflowError> {
+    let rules = settings.and_then(SettingsFindings::chosen).map(|chosen| chosen.rules);
+    let path = run.file(rundir::WITH_SETTINGS);
+    if rules == Some(RulesUse::Own) { Published::open(&path).map(Box::new).map(Some) } else { Ok(None) }
+}
+
 /// The decision tree for programs.
 pub fn tree_json(findings: &Findings) -> Result<String, WorkflowError> {
     let shown = serde_json::json!({
@@ -326,7 +346,9 @@ pub(crate) fn place(
 ) -> Result<Published, WorkflowError> {
     let (settings, tuning) = (run.settings()?, Some(tuning));
     let (validation, left_out) = (None, Vec::new());
-    let mut published = Published { run, findings, manifest, validation, proof, left_out, settings, tuning };
+    let under_settings = under_settings(&run, settings.as_ref())?;
+    let mut published =
+        Published { run, findings, manifest, validation, proof, left_out, settings, tuning, under_settings };
     published.write_proof()?;
     published.read_evidence()?;
     published.write_parameters(session)?;

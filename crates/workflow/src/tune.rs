@@ -1,6 +1,10 @@
 //! A whole tuning: measure, analyse, refine, prove, validate, publish.
 
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
 use collrules_record::options::{Request, TuneOptions};
+use collrules_record::settings::SettingsFindings;
 use collrules_runner::RunnerError;
 
 use crate::campaign::{Begin, Measurement, prepare};
@@ -43,10 +47,36 @@ fn carry_out(
     let tuning = tuning::decide(measured.run(), &findings, &measured.started.pins)?;
     let mut published = prove::prove_run(measured, findings, tuning, session)?;
     let confirmed = validate::after_tuning(measured, options, &mut published, session)
-        .and_then(|()| settings::search(measured, options, &mut published, session));
+        .and_then(|()| settings::search(measured, options, &mut published, session))
+        .and_then(|()| tune_under_settings(measured, options, &mut published, session));
     // After any end of the comparison, the proven files are complete.
     let written = published.write();
     confirmed.and(written)?;
     phases::describe(measured, &published, session);
     Ok(published)
+}
+
+/// Tunes the rules again under the settings that a search chose, if it has just chosen some. A failure there leaves the
+/// tuning as it is.
+fn tune_under_settings(
+    measured: &mut Measurement,
+    options: &TuneOptions,
+    published: &mut Published,
+    session: &mut Session<'_>,
+) -> Result<(), WorkflowError> {
+    let began = Instant::now();
+    let Some(begin) = settings::plan_under_settings(measured, options, published, session)? else { return Ok(()) };
+    let chosen = published.settings.as_ref().and_then(SettingsFindings::chosen);
+    let chosen = chosen.map(|chosen| chosen.settings.clone()).unwrap_or_default();
+    let again = match settings::under_settings(&chosen, session, |session| tune(&begin, session)) {
+        Ok(again) => Some(again),
+        Err(error) if session.stop.load(Ordering::Relaxed) => return Err(error),
+        Err(error) => {
+            session.say(&format!("settings: the rules could not be tuned under them: {error}"));
+            None
+        }
+    };
+    let compared = settings::compare_rules(measured, options, published, again, session);
+    measured.phases.leave_out(began);
+    compared
 }

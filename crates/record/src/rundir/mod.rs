@@ -113,6 +113,9 @@ pub fn refinement(round: u32) -> String {
 /// Prefix of the name of a directory in a run that holds the run of another layout, which shares its rules.
 pub const LAYOUT: &str = "layout-";
 
+/// Name of the directory in a run that holds the run under the settings that a search chose.
+pub const WITH_SETTINGS: &str = "with-settings";
+
 /// All files of a run directory with fixed names.
 pub const FILES: [&str; 22] = [
     SETTINGS,

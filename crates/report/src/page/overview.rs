@@ -2,7 +2,7 @@
 
 use collrules_record::Estimate;
 use collrules_record::findings::Findings;
-use collrules_record::settings::SettingsFindings;
+use collrules_record::settings::{Finalist, SettingsFindings};
 use collrules_record::validation::{Fates, Validation};
 use collrules_rules::words::{counted, listed};
 
@@ -62,7 +62,7 @@ impl Opening {
             NO_DIFFERENCE
         };
         let rules = gains.mean(|_| true);
-        let both = chosen.map(|chosen| chosen.with_rules.filter(|_| chosen.keeps_rules).unwrap_or(chosen.speedup));
+        let both = chosen.map(Finalist::best_speedup);
         let mut sentences: Vec<String> = Vec::new();
         if let Some(found) = context.settings.filter(|found| found.chosen.is_some()) {
             // The settings and the rules on top of them; the rest is folded.

@@ -116,7 +116,11 @@ impl Simulation {
             }
             None => None,
         };
-        Ok(Computed { model: &self.model, hosts: &self.model.hosts, plan, launch, clock: 0.0, known: BTreeMap::new() })
+        let deployment = plan.deployment.as_ref().filter(|_| plan.launch.is_deployed());
+        let deployed = deployment.into_iter().flat_map(|deployment| deployment.settings.clone());
+        let settings = self.pins.clone().into_iter().chain(deployed).collect();
+        let (model, hosts) = (&self.model, &self.model.hosts);
+        Ok(Computed { model, hosts, plan, launch, settings, clock: 0.0, known: BTreeMap::new() })
     }
 
     /// Plays a launch on the clock of the model; stops when a report is refused.
@@ -258,6 +262,8 @@ struct Computed<'a> {
     plan: &'a LaunchPlan,
     /// Settings of a launch that is compared with others.
     launch: Option<DeployedLaunch>,
+    /// All settings of the launch.
+    settings: BTreeMap<String, String>,
     clock: f64,
     /// The times of subjects that were called before, since playing takes long.
     known: BTreeMap<usize, Vec<f64>>,
@@ -283,7 +289,7 @@ impl Computed<'_> {
         let seconds = |candidate: &Candidate| {
             let of_file = self.launch.as_ref().and_then(|launch| launch.choice(self.model, planned.cell));
             let choice = of_file.or_else(|| candidate.choice());
-            let factor = self.model.factor_under(self.plan, planned.cell, choice);
+            let factor = self.model.factor_under(self.plan, planned.cell, choice, &self.settings);
             factor * self.seconds(planned.cell, *candidate)
         };
         planned.candidates.iter().map(seconds).collect()
@@ -302,7 +308,7 @@ impl Computed<'_> {
         if let Some(launch) = &self.launch {
             return self.of_settings(cell.bytes, true) * launch.seconds((self.model, self.hosts), cell, candidate);
         }
-        match candidate {
+        let seconds = match candidate {
             Candidate::Builtin | Candidate::Component(Component::HAN) => self.builtin(cell, None),
             Candidate::Han(algorithm) => self.builtin(cell, Some(algorithm)),
             Candidate::Mockup(mockup) => {
@@ -310,16 +316,14 @@ impl Computed<'_> {
                     .mockup_seconds((cell, self.hosts.even(cell.ranks)), mockup, &|inner| self.builtin(inner, None))
             }
             _ => self.model.seconds(cell, candidate),
-        }
+        };
+        self.of_settings(cell.bytes, true) * seconds
     }
 
     /// Factor of the launch's settings on a time.
     fn of_settings(&self, bytes: Bytes, is_collective: bool) -> f64 {
-        let deployment = self.plan.deployment.as_ref().filter(|_| self.plan.launch.is_deployed());
-        match deployment {
-            Some(deployment) if self.model.scenario == Scenario::Settings => {
-                planted::factor(&deployment.settings, bytes.0, is_collective)
-            }
+        match self.model.scenario {
+            Scenario::Settings => planted::factor(&self.settings, bytes.0, is_collective),
             _ => 1.0,
         }
     }

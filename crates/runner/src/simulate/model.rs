@@ -1,5 +1,6 @@
 //! Costs of simulated calls: the formulas of the algorithms, and the choices of the builtin.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use collrules_program::mockup::{Mockup, MockupPattern};
@@ -18,6 +19,7 @@ use super::formulas::{
 };
 use super::han::Hosts;
 use super::machine::PlayedMachine;
+use super::planted;
 use crate::launch::LaunchPlan;
 
 /// A cost model.
@@ -161,13 +163,20 @@ impl CostModel {
         })
     }
 
-    /// Factor of a launch's condition on the time of a choice.
-    pub(super) fn factor_under(&self, plan: &LaunchPlan, cell: Cell, choice: Option<Choice>) -> f64 {
+    /// Factor of a launch's condition and settings on the time of a choice.
+    pub(super) fn factor_under(
+        &self,
+        plan: &LaunchPlan,
+        cell: Cell,
+        choice: Option<Choice>,
+        settings: &BTreeMap<String, String>,
+    ) -> f64 {
         let condition = plan.schedule.condition;
         let waits_for_others = |call: &Vec<Seconds>| call.iter().any(|arrival| call[0].0 < arrival.0);
         let is_other = match self.scenario {
             Scenario::Rooted => condition.root == Root::Last,
             Scenario::Rotated => condition.buffers != BufferUse::Reuse,
+            Scenario::Settings => planted::copies_twice(settings) && cell.bytes.0 >= 1024,
             Scenario::Late => match condition.arrival {
                 Arrival::None => false,
                 Arrival::Profile => {
@@ -181,7 +190,13 @@ impl CostModel {
         match cell.collective {
             Collective::Bcast if choice.algorithm == Self::SLOW_IN_PROGRAMS => 4.0,
             // Its rules are up to seven times as fast as the stale default.
-            Collective::Allreduce if condition.buffers == BufferUse::InPlace && !choice.is_builtin() => 10.0,
+            Collective::Allreduce
+                if self.scenario == Scenario::Rotated
+                    && condition.buffers == BufferUse::InPlace
+                    && !choice.is_builtin() =>
+            {
+                10.0
+            }
             _ => 1.0,
         }
     }

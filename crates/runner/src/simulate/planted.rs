@@ -39,6 +39,11 @@ pub(super) fn start(settings: &BTreeMap<String, String>) -> Result<(), RunnerErr
     Ok(())
 }
 
+/// Returns true if long messages are copied twice.
+pub(super) fn copies_twice(settings: &BTreeMap<String, String>) -> bool {
+    settings.values().any(|value| value == "^cma" || value == "none")
+}
+
 /// Factor of settings on the time of a message or a collective. A larger eager limit and copying twice help from 1 KiB
 /// on, together less than their product; an eager limit from 32 KiB on harms short messages, and long pieces harm
 /// messages without collectives.
@@ -48,7 +53,7 @@ pub(super) fn factor(settings: &BTreeMap<String, String>, bytes: u64, is_collect
         found.and_then(|(_, value)| value.parse::<u64>().ok())
     };
     let eager = number("_eager_limit").unwrap_or(0);
-    let copies_twice = settings.values().any(|value| value == "^cma" || value == "none");
+    let copies_twice = copies_twice(settings);
     let is_long = bytes >= 1024;
     let of_eager = match eager {
         8_192 if is_long => 0.9,

@@ -48,6 +48,19 @@ impl SettingsBlock {
     }
 }
 
+/// The mean log speedup of a combination over another one for each subject, over the blocks that have both.
+pub(super) fn mean_log_speedups(
+    blocks: &[SettingsBlock],
+    settings: &Settings,
+    over: &Settings,
+) -> BTreeMap<Measure, f64> {
+    let mut logs: BTreeMap<Measure, Vec<f64>> = BTreeMap::new();
+    for (subject, log) in blocks.iter().flat_map(|block| block.log_speedups(settings, over)) {
+        logs.entry(subject).or_default().push(log);
+    }
+    logs.into_iter().map(|(subject, logs)| (subject, mean(&logs))).collect()
+}
+
 /// The logarithms of a combination's mean speedup in each block that has it.
 pub(super) fn logs_by_block(blocks: &[SettingsBlock], settings: &Settings, over: &Settings) -> Vec<f64> {
     blocks.iter().filter_map(|block| block.mean_log_speedup(settings, over, &|_| true)).collect()

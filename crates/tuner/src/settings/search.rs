@@ -1,28 +1,43 @@
 //! The design of the search.
 //!
 //! One setting at a time around the default, the better half of the values once more, then one at a time around the
-//! best combination (a foldover): settings have several values, most have no effect, and a value that crashes or hangs
-//! would spoil half of the launches of a fractional factorial design. Because of interactions, a value alone and with
-//! others has different effects. Then the best combinations are measured in further blocks, and half of them are
-//! dropped each time (successive halving), so that the best of many noisy results is measured again.
+//! best combination (a foldover), again while that finds a better one: settings have several values, most have no
+//! effect, and a value that crashes or hangs would spoil half of the launches of a fractional factorial design. Because
+//! of interactions, a value alone and with others has different effects. Then the best combinations are measured in
+//! further blocks, and half of them are dropped each time (successive halving), so that the best of many noisy results
+//! is measured again.
+//!
+//! The best combination is the one with the largest mean gain where speed is asked for, less its losses anywhere: one
+//! that slows something down cannot be installed, however fast it is elsewhere.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::settings::{Measure, SearchStage, Settings};
 
 use super::block::{self, SettingsBlock};
+use crate::statistics::mean;
 
 /// Number of combinations at the start of successive halving.
 const CONTENDERS: usize = 4;
 
-/// Number of combinations at its end.
+/// Number of combinations at its end, apart from the fastest one if that slows something down.
 const FINALISTS: usize = 2;
+
+/// Largest number of foldovers.
+const FOLDOVERS: u32 = 2;
 
 /// Smallest log speedup of a value that becomes part of the best combination.
 const LEAST_GAIN: f64 = 0.02;
 
-/// Largest loss of a subject, as a logarithm, in a gentle combination.
-const GENTLE_LOSS: f64 = 0.05;
+/// Least log slowdown of a subject that counts as a loss: single launches show less by chance.
+const CHANCE: f64 = 0.1;
+
+/// Multiple of the slowdown that a quarter of all combinations exceed for a subject from which on one counts as a loss:
+/// two standard deviations, if most combinations have no effect.
+const QUARTERS: f64 = 3.0;
+
+/// Largest log slowdown of a subject that is counted: a preempted launch shows any.
+const MOST_LOSS: f64 = std::f64::consts::LN_2;
 
 /// A setting with the values to try.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,7 +68,7 @@ pub trait SettingsLauncher {
 pub struct Searched {
     /// All blocks, in order.
     pub blocks: Vec<SettingsBlock>,
-    /// The best combinations, the best first: all measured faster than the default.
+    /// The best combinations, the best first, and the fastest one: all measured faster than the default.
     pub finalists: Vec<Settings>,
     /// The combination around which the foldover varies settings.
     pub base: Settings,
@@ -61,20 +76,26 @@ pub struct Searched {
     pub failed: BTreeSet<Settings>,
 }
 
-/// Searches for the settings with the largest speedup, as a geometric mean over all subjects.
-pub fn search<B: SettingsLauncher>(factors: &[Factor], bench: &mut B) -> Result<Searched, B::Error> {
-    let mut search = Search { bench, found: Searched::default(), wanted: BTreeSet::new() };
+/// Searches for the settings with the largest speedup, as a geometric mean over the subjects that `is_asked_for`, that
+/// slow down no subject.
+pub fn search<B: SettingsLauncher>(
+    factors: &[Factor],
+    is_asked_for: &dyn Fn(&Measure) -> bool,
+    bench: &mut B,
+) -> Result<Searched, B::Error> {
+    let mut search =
+        Search { bench, is_asked_for, found: Searched::default(), wanted: BTreeSet::new(), slowdowns: BTreeMap::new() };
     let alone: Vec<Settings> = factors
         .iter()
         .flat_map(|factor| factor.values.iter().map(|value| set(&Settings::new(), factor, Some(value))))
         .collect();
     if search.run(SearchStage::Alone, 0, &alone)? {
+        search.slowdowns = search.usual_slowdowns(&alone);
         let better = search.better_half(&alone);
         search.run(SearchStage::Alone, 1, &better)?;
         search.found.base = search.combine(factors);
-        if search.found.base.len() > 1 || factors.len() > 1 && !search.found.base.is_empty() {
-            let around = search.around(factors);
-            search.run(SearchStage::Foldover, 0, &around)?;
+        if factors.len() > 1 {
+            search.fold_over(factors)?;
         }
         search.halve()?;
     }
@@ -93,8 +114,11 @@ fn set(settings: &Settings, factor: &Factor, value: Option<&String>) -> Settings
 
 struct Search<'a, B> {
     bench: &'a mut B,
+    is_asked_for: &'a dyn Fn(&Measure) -> bool,
     found: Searched,
     wanted: BTreeSet<Settings>,
+    /// The usual log slowdowns of subjects with single values.
+    slowdowns: BTreeMap<Measure, f64>,
 }
 
 impl<B: SettingsLauncher> Search<'_, B> {
@@ -113,13 +137,41 @@ impl<B: SettingsLauncher> Search<'_, B> {
         Ok(true)
     }
 
-    /// The mean logarithm of a combination's speedup over the default, over all its blocks.
+    /// The mean log speedup of a combination over the default where speed is asked for, less its log slowdowns anywhere
+    /// beyond chance.
     fn score(&self, settings: &Settings) -> Option<f64> {
+        let means = block::mean_log_speedups(&self.found.blocks, settings, &Settings::new());
+        let loss = |(subject, log): (&Measure, &f64)| {
+            let usual = self.slowdowns.get(subject).copied().unwrap_or_default();
+            (-log - CHANCE.max(QUARTERS * usual)).clamp(0.0, MOST_LOSS)
+        };
+        Some(self.gain(settings)? - means.iter().map(loss).sum::<f64>())
+    }
+
+    /// The mean log speedup of a combination over the default where speed is asked for.
+    fn gain(&self, settings: &Settings) -> Option<f64> {
         if settings.is_empty() {
             return Some(0.0);
         }
-        let logs = block::logs_by_block(&self.found.blocks, settings, &Settings::new());
-        (!logs.is_empty()).then(|| logs.iter().sum::<f64>() / logs.len() as f64)
+        let means = block::mean_log_speedups(&self.found.blocks, settings, &Settings::new());
+        let gains: Vec<f64> =
+            means.iter().filter(|(subject, _)| (self.is_asked_for)(subject)).map(|it| *it.1).collect();
+        (!gains.is_empty()).then(|| mean(&gains))
+    }
+
+    /// The log slowdown of each subject that a quarter of these combinations exceed.
+    fn usual_slowdowns(&self, combinations: &[Settings]) -> BTreeMap<Measure, f64> {
+        let mut each: BTreeMap<Measure, Vec<f64>> = BTreeMap::new();
+        for settings in combinations {
+            for (subject, log) in block::mean_log_speedups(&self.found.blocks, settings, &Settings::new()) {
+                each.entry(subject).or_default().push((-log).max(0.0));
+            }
+        }
+        let upper_quartile = |mut slowdowns: Vec<f64>| {
+            slowdowns.sort_by(f64::total_cmp);
+            slowdowns[slowdowns.len() * 3 / 4]
+        };
+        each.into_iter().map(|(subject, slowdowns)| (subject, upper_quartile(slowdowns))).collect()
     }
 
     /// The better half of combinations.
@@ -146,57 +198,54 @@ impl<B: SettingsLauncher> Search<'_, B> {
         base
     }
 
-    /// The best combination, and all that differ from it in one setting.
+    /// Varies one setting at a time around the best combination so far, until no other one is better.
+    fn fold_over(&mut self, factors: &[Factor]) -> Result<(), B::Error> {
+        let mut number = 0;
+        while number < FOLDOVERS && !self.found.base.is_empty() {
+            let around = self.around(factors);
+            if !self.run(SearchStage::Foldover, number, &around)? {
+                break;
+            }
+            number += 1;
+            let Some(best) = self.best(1, &self.wanted).pop() else { break };
+            if self.score(&best) <= self.score(&self.found.base).map(|base| base + LEAST_GAIN) {
+                break;
+            }
+            self.found.base = best;
+        }
+        Ok(())
+    }
+
+    /// The best combination, and all that differ from it in one setting and have no result so far.
     fn around(&self, factors: &[Factor]) -> Vec<Settings> {
         let base = &self.found.base;
         let mut around = vec![base.clone()];
         for factor in factors {
             let values = factor.values.iter().map(Some).chain([None]);
             let other = values.map(|value| set(base, factor, value)).filter(|settings| settings != base);
-            // Values that failed alone are not tried again, and combinations that were measured have results.
+            // Values that failed alone are not tried again.
             let is_open = |settings: &Settings| {
-                let value = settings.get(&factor.name);
-                let alone = set(&Settings::new(), factor, value);
-                !settings.is_empty() && (alone.is_empty() || !self.found.failed.contains(&alone))
+                let alone = set(&Settings::new(), factor, settings.get(&factor.name));
+                !settings.is_empty() && !self.wanted.contains(settings) && !self.found.failed.contains(&alone)
             };
             around.extend(other.filter(is_open));
         }
         around
     }
 
-    /// The combinations with the largest speedups, the best first; the first gentle one is among them.
+    /// The combinations with the largest scores, the best first.
     fn best(&self, count: usize, among: &BTreeSet<Settings>) -> Vec<Settings> {
-        let scored = among.iter().filter(|settings| !self.found.failed.contains(*settings));
-        let mut scored: Vec<(f64, &Settings)> = scored
-            .filter_map(|settings| Some((self.score(settings)?, settings)))
-            .filter(|(score, _)| *score > 0.0)
-            .collect();
+        let measured = among.iter().filter(|settings| !self.found.failed.contains(*settings));
+        let mut scored: Vec<(f64, &Settings)> =
+            measured.filter_map(|settings| Some((self.score(settings)?, settings))).collect();
+        scored.retain(|(score, _)| *score > 0.0);
         scored.sort_by(|one, other| other.0.total_cmp(&one.0));
-        let gentle = scored.iter().map(|(_, settings)| *settings).find(|settings| self.is_gentle(settings));
-        let mut best: Vec<Settings> = scored.iter().take(count).map(|(_, settings)| (*settings).clone()).collect();
-        if let Some(gentle) = gentle.filter(|gentle| !best.contains(gentle)) {
-            best.truncate(count.saturating_sub(1).max(1));
-            best.push(gentle.clone());
-        }
-        best
-    }
-
-    /// Returns true if no subject has a loss above the limit for gentle combinations in these blocks.
-    fn is_gentle(&self, settings: &Settings) -> bool {
-        let mut logs: BTreeMap<Measure, (f64, u32)> = BTreeMap::new();
-        for block in &self.found.blocks {
-            for (subject, log) in block.log_speedups(settings, &Settings::new()) {
-                let (sum, count) = logs.entry(subject).or_default();
-                *sum += log;
-                *count += 1;
-            }
-        }
-        logs.values().all(|(sum, count)| sum / f64::from(*count) > -GENTLE_LOSS)
+        scored.into_iter().take(count).map(|(_, settings)| settings.clone()).collect()
     }
 
     /// Measures the best combinations again, half as many each time, down to the finalists.
     fn halve(&mut self) -> Result<(), B::Error> {
-        let mut contenders = self.best(CONTENDERS, &self.wanted.clone());
+        let mut contenders = self.best(CONTENDERS, &self.wanted);
         let mut number = 0;
         while contenders.len() > FINALISTS {
             if !self.run(SearchStage::Halving, number, &contenders)? {
@@ -208,6 +257,17 @@ impl<B: SettingsLauncher> Search<'_, B> {
         }
         let among = contenders.into_iter().collect();
         self.found.finalists = self.best(FINALISTS, &among);
+        // A program may gain from what cannot be installed for all.
+        if let Some(fastest) = self.fastest().filter(|fastest| !self.found.finalists.contains(fastest)) {
+            self.found.finalists.push(fastest);
+        }
         Ok(())
+    }
+
+    /// The combination with the largest gain, whatever it slows down.
+    fn fastest(&self) -> Option<Settings> {
+        let gains = self.wanted.iter().filter_map(|settings| Some((self.gain(settings)?, settings)));
+        let fastest = gains.filter(|(gain, _)| *gain > LEAST_GAIN).max_by(|one, other| one.0.total_cmp(&other.0));
+        fastest.map(|(_, settings)| settings.clone())
     }
 }

@@ -121,7 +121,7 @@ fn factorial(factors: &[Factor]) -> Vec<Settings> {
 }
 
 fn run(factors: &[Factor], known: &mut KnownSystem) -> Searched {
-    let Ok(found) = search(factors, known);
+    let Ok(found) = search(factors, &|_| true, known);
     found
 }
 

@@ -22,6 +22,7 @@ use collrules_runner::wire::WorkerEvent;
 use collrules_runner::{Backend, RunnerError};
 use collrules_tuner::settings::{MeasureTimes, SettingsBlock, SettingsLauncher};
 
+use crate::campaign::Measurement;
 use crate::error::WorkflowError;
 use crate::session::Session;
 
@@ -91,7 +92,29 @@ pub(super) struct SettingsJobs<'a, 's> {
     pub(super) spent: f64,
 }
 
-impl SettingsJobs<'_, '_> {
+impl<'a, 's> SettingsJobs<'a, 's> {
+    /// Launches on the system of a run, recorded in its journal.
+    pub(super) fn new(
+        measured: &'a mut Measurement,
+        (subjects, schedule): (Subjects, Schedule),
+        seed: u64,
+        session: &'a mut Session<'s>,
+    ) -> Self {
+        let plan = &measured.manifest.plan;
+        Self {
+            journal: SearchJournal::open(measured.run()),
+            ranks: plan.ranks,
+            placement: Placement { serving: Vec::new(), ..plan.placement.clone() },
+            backend: measured.started.backend.as_mut(),
+            session,
+            subjects,
+            schedule,
+            seed,
+            limit: None,
+            spent: 0.0,
+        }
+    }
+
     /// Sets the time for all launches from now on.
     pub(super) fn limit_to(&mut self, seconds: Option<f64>) {
         (self.limit, self.spent) = (seconds, 0.0);

@@ -5,15 +5,18 @@
 //! | `list` | the settings of a system, with the values to try |
 //! | `stage` | the part of `tune` that searches for settings |
 //! | `confirm` | comparison of the finalists with the default, over all sizes and the guard set |
+//! | `rules` | the rules under the chosen settings |
 //! | `jobs` | launches with settings, kept in a journal |
 //! | `subjects` | the sizes and patterns that these launches time |
 
 mod confirm;
 mod jobs;
 mod list;
+mod rules;
 mod stage;
 mod subjects;
 
 pub(crate) use list::find;
 pub use list::{Listed, list};
+pub(crate) use rules::{compare_rules, plan_under_settings, under_settings};
 pub(crate) use stage::search;

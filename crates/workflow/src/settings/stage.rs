@@ -7,13 +7,13 @@ use collrules_record::plan::Schedule;
 use collrules_record::settings::{
     FORMAT, FailedSettings, LeftOutSetting, Measure, SettingEffect, Settings, SettingsFindings,
 };
-use collrules_record::{Bytes, Cell, Placement, Seconds};
+use collrules_record::{Bytes, Cell, Seconds};
 use collrules_rules::settings::offer::Setting;
 use collrules_tuner::settings::block::{speedup, spread};
 use collrules_tuner::settings::{Factor, Searched, SettingsBlock, search as run_design};
 
 use super::confirm::{Confirmation, confirm};
-use super::jobs::{SearchJournal, SettingsJobs, Subjects};
+use super::jobs::{SettingsJobs, Subjects};
 use super::list::{describe_left_out, find};
 use super::subjects::{CLASSES, class, guard_cells, guard_patterns, screened};
 use crate::campaign::Measurement;
@@ -27,8 +27,9 @@ use crate::time_budget;
 /// launches differ by the noise of single calls.
 const MEASURING_PER_SUBJECT: f64 = 0.02;
 
-/// Share of the time for the search; the rest is for confirmation.
-const SEARCH_SHARE: f64 = 0.5;
+/// Share of the time for the search, and for search and confirmation; the rest is for the rules under the settings.
+const SEARCH_SHARE: f64 = 0.4;
+const CONFIRMATION_SHARE: f64 = 0.75;
 
 /// Smallest number of launches in its share of the budget with which a search begins.
 const LEAST_LAUNCHES: f64 = 24.0;
@@ -74,8 +75,7 @@ fn find_settings(
         return Ok(None);
     }
     let startup = measured.started.startup;
-    let share = measured.experiment.budget.map(|rest| rest.0 * SETTINGS / (1.0 - SETTINGS));
-    let share = end_before_job(share, measured);
+    let share = time_left(measured);
     if share.is_some_and(|share| share < LEAST_LAUNCHES * (startup.0 + LEAST_MEASURING)) {
         let least = LEAST_LAUNCHES * (startup.0 + LEAST_MEASURING) / SETTINGS;
         session.say(&format!(
@@ -95,33 +95,21 @@ fn find_settings(
         timed(&options.timing, schedule)
     };
     let survey = measured.started.survey.clone();
-    let mut jobs = SettingsJobs {
-        journal: SearchJournal::open(measured.run()),
-        backend: measured.started.backend.as_mut(),
-        session,
-        subjects: Subjects { cells: screened(&asked), patterns: Vec::new() },
-        ranks,
-        placement: Placement { serving: Vec::new(), ..measured.manifest.plan.placement.clone() },
-        schedule: schedule(launch),
-        seed: options.seed,
-        limit: None,
-        spent: 0.0,
-    };
+    let (guards, patterns) = (guard_cells(&asked, ranks), guard_patterns(&survey, ranks));
+    let screened = screened(&asked);
+    let subjects = Subjects { cells: screened.iter().chain(&guards).copied().collect(), patterns: patterns.clone() };
+    let mut jobs = SettingsJobs::new(measured, (subjects, schedule(launch)), options.seed, session);
     jobs.limit_to(share.map(|share| share * SEARCH_SHARE));
-    let searched = run_design(&factors, &mut jobs)?;
+    let is_asked_for = |measure: &Measure| matches!(measure, Measure::Call(cell) if screened.contains(cell));
+    let searched = run_design(&factors, &is_asked_for, &mut jobs)?;
     let (obeyed, ignored) = jobs.separate_ignored(searched.finalists.clone())?;
-    let left = share.map(|share| share - jobs.spent);
-    jobs.subjects = Subjects {
-        cells: asked.iter().copied().chain(guard_cells(&asked, ranks)).collect(),
-        patterns: guard_patterns(&survey, ranks),
-    };
-    let least = MEASURING_PER_SUBJECT * (jobs.subjects.cells.len() + jobs.subjects.patterns.len()) as f64;
+    let left = share.map(|share| share * CONFIRMATION_SHARE - jobs.spent);
+    jobs.subjects = Subjects { cells: asked.iter().copied().chain(guards).collect(), patterns };
+    let least = least_measuring(jobs.subjects.cells.len() + jobs.subjects.patterns.len());
     jobs.schedule = schedule(left.map(|left| (left / 30.0 - startup.0).max(least)));
     jobs.limit_to(left);
-    let rules = published.rules_settings();
     let confirmation = Confirmation {
         finalists: &obeyed,
-        rules: &rules,
         asked: &asked,
         max_loss: options.max_loss,
         min_gain: options.criteria.min_gain,
@@ -158,11 +146,20 @@ fn find_settings(
     Ok(Some(found))
 }
 
-/// The time limit of the search, before the end of the batch job.
-fn end_before_job(share: Option<f64>, measured: &Measurement) -> Option<f64> {
+/// The smallest measuring time of a launch that confirms, in seconds.
+pub(super) fn least_measuring(subjects: usize) -> f64 {
+    MEASURING_PER_SUBJECT * subjects as f64
+}
+
+/// The seconds left for settings: the rest of the budget, or of the batch job.
+pub(super) fn time_left(measured: &Measurement) -> Option<f64> {
+    let elapsed = measured.phases.whole();
+    let budget = measured.experiment.budget.map(|rules| rules.0 / (1.0 - SETTINGS));
+    // Rules that took longer than planned leave less, but not nothing.
+    let share = budget.map(|budget| (budget - elapsed).max(budget * SETTINGS / 2.0));
     let left = measured.started.allocation.as_ref().and_then(|allocation| allocation.left);
     let Some(Seconds(left)) = left else { return share };
-    let most = (left - measured.phases.elapsed() - time_budget::LEAVE).max(0.0) / time_budget::EXCESS;
+    let most = (left - elapsed - time_budget::LEAVE).max(0.0) / time_budget::EXCESS;
     Some(share.map_or(most, |share| share.min(most)))
 }
 

@@ -28,7 +28,7 @@ use collrules_record::options::{SystemOptions, TimingOptions, TuneOptions, Valid
 use collrules_record::plan::{Deployment, Schedule};
 use collrules_record::rundir::RunDir;
 use collrules_record::validation::ValidationCriteria;
-use collrules_record::{Seconds, Tuning, Validation};
+use collrules_record::{Cell, Seconds, Tuning, Validation};
 use collrules_rules::Release;
 use collrules_runner::validation::{FURTHER_LOOKS, Spending, spending};
 
@@ -202,6 +202,28 @@ pub(crate) fn after_tuning(
     }
     measured.phases.leave_out(others);
     Ok(())
+}
+
+/// Removes the rules of a run for these cells, and proves what is left.
+pub(crate) fn revert(
+    measured: &mut Measurement,
+    options: &TuneOptions,
+    published: &mut Published,
+    cells: Vec<Cell>,
+    session: &mut Session<'_>,
+) -> Result<(), WorkflowError> {
+    let run = published.run.clone();
+    let mut subject = ValidationSubject::of_run(published.clone(), &measured.started);
+    let validating = Validating { repair: true, seed: options.seed, ..Validating::new(options.system.clone()) };
+    let now = Some(Instant::now());
+    let started = &mut measured.started;
+    let mut bench = bench(started, (&validating, Vec::new()), Spending::LEAST, now, session);
+    let validation = published.validation.clone().unwrap_or_else(|| bench.validation(&subject, Vec::new()));
+    repair::remove(&run, &mut bench, &mut subject, (validation, cells), session)?;
+    if let Some(repaired) = subject.published {
+        *published = repaired;
+    }
+    published.read_evidence()
 }
 
 /// Compares the cells of another layout that shares the rules, in that layout: rules that are slower there are removed

@@ -94,21 +94,44 @@ pub(super) fn withdraw_uncompared(
             break;
         }
         session.say(&format!("no time to compare the changed rules for {}: left out", list_cells(&otherwise)));
-        let ranges = withdraw(&otherwise, (&subject.tuning.table(), &subject.tuning.han_rules()), subject.release);
-        let repair = Repair { cells: otherwise, ranges };
-        let mut claimed = claim(&validation, &repair);
-        if let (Some(round), Some(before)) = (claimed.rounds.last_mut(), validation.last()) {
-            round.repaired = before.repaired.iter().chain(&repair.cells).copied().collect();
-            round.repaired.sort_unstable();
-            round.repaired.dedup();
-        }
-        validation = apply_repair(home, bench, subject, claimed, &repair, session)?;
+        validation = withdraw_cells(home, bench, subject, (validation, otherwise), session)?;
     }
     if validation.not_again.as_ref().is_some_and(|left| left.otherwise.is_empty()) {
         validation.not_again = None;
     }
     home.write_validation(&validation)?;
     Ok(validation)
+}
+
+/// Removes the rules for cells that another comparison showed to be slower, and those that this changes.
+pub(super) fn remove(
+    home: &RunDir,
+    bench: &mut Bench<'_>,
+    subject: &mut ValidationSubject,
+    (validation, cells): (Validation, Vec<Cell>),
+    session: &mut Session<'_>,
+) -> Result<Validation, WorkflowError> {
+    let validation = withdraw_cells(home, bench, subject, (validation, cells), session)?;
+    withdraw_uncompared(home, bench, subject, validation, session)
+}
+
+/// Removes the rules for cells, as a result of the last comparison.
+fn withdraw_cells(
+    home: &RunDir,
+    bench: &mut Bench<'_>,
+    subject: &mut ValidationSubject,
+    (validation, cells): (Validation, Vec<Cell>),
+    session: &mut Session<'_>,
+) -> Result<Validation, WorkflowError> {
+    let ranges = withdraw(&cells, (&subject.tuning.table(), &subject.tuning.han_rules()), subject.release);
+    let repair = Repair { cells, ranges };
+    let mut claimed = claim(&validation, &repair);
+    if let (Some(round), Some(before)) = (claimed.rounds.last_mut(), validation.last()) {
+        round.repaired = before.repaired.iter().chain(&repair.cells).copied().collect();
+        round.repaired.sort_unstable();
+        round.repaired.dedup();
+    }
+    apply_repair(home, bench, subject, claimed, &repair, session)
 }
 
 /// Replaces the subject's file with a proven repaired one, and records that in the validation.

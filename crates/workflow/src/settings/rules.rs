@@ -1,0 +1,185 @@
+//! Rules under the chosen settings: tuned again with them, and compared with those that were decided without them.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use collrules_record::experiment::Experiment;
+use collrules_record::options::{Request, SystemOptions, TuneOptions};
+use collrules_record::plan::Schedule;
+use collrules_record::rundir;
+use collrules_record::settings::{Guard, Measure, RulesUse, SearchStage, Settings, SettingsFindings};
+use collrules_record::{Cell, HanRule, Seconds};
+use collrules_tuner::settings::guard::guard;
+use collrules_tuner::settings::{SettingsBlock, SettingsLauncher};
+
+use super::confirm::{LOOKS, mean_speedup};
+use super::jobs::{SettingsJobs, Subjects};
+use super::stage::{least_measuring, time_left};
+use crate::campaign::{Begin, Measurement, RunPlace};
+use crate::error::WorkflowError;
+use crate::plan::timed;
+use crate::publish::Published;
+use crate::session::Session;
+use crate::validate;
+
+/// Share of the time left for tuning again; the rest is for the comparison.
+const TUNING_SHARE: f64 = 0.6;
+
+/// Smallest time for tuning again, in starts of a job.
+const LEAST_STARTS: f64 = 20.0;
+
+/// The tuning to make under the settings that a search chose; none if it chose none, or there is no time.
+pub(crate) fn plan_under_settings(
+    measured: &Measurement,
+    options: &TuneOptions,
+    published: &Published,
+    session: &mut Session<'_>,
+) -> Result<Option<Begin>, WorkflowError> {
+    if published.settings.as_ref().and_then(SettingsFindings::chosen).is_none() {
+        return Ok(None);
+    }
+    let path = measured.run().file(rundir::WITH_SETTINGS);
+    if path.join(rundir::MANIFEST).exists() {
+        return Begin::recorded(&path).map(Some);
+    }
+    let budget = time_left(measured).map(|left| Seconds(TUNING_SHARE * left));
+    let least = LEAST_STARTS * measured.started.startup.0;
+    if !options.validate || budget.is_some_and(|budget| budget.0 < least) {
+        let why = if options.validate { "no time is left" } else { "rules are not to be compared" };
+        session.say(&format!("settings: the rules are not tuned again under them: {why}"));
+        return Ok(None);
+    }
+    let experiment = Experiment { budget, also_layout: Vec::new(), ..measured.experiment.clone() };
+    let mut again = options.clone();
+    (again.budget, again.settings.none, again.also_layout) = (budget, true, Vec::new());
+    session.say(&format!("settings: tuning the rules again under them, in {}", path.display()));
+    Ok(Some(Begin { experiment, request: Request::Tune(Box::new(again)), place: RunPlace::New(path) }))
+}
+
+/// Carries out work in launches all of which have these settings, also those with the default.
+pub(crate) fn under_settings<T>(
+    settings: &Settings,
+    session: &mut Session<'_>,
+    work: impl FnOnce(&mut Session<'_>) -> Result<T, WorkflowError>,
+) -> Result<T, WorkflowError> {
+    let Session { stop, failures, command, start, watch } = session;
+    let start = |system: &SystemOptions, stop: &Arc<AtomicBool>| {
+        let mut started = start(system, stop)?;
+        started.backend.leave_out(settings);
+        started.pins.extend(settings.clone());
+        Ok(started)
+    };
+    let (stop, failures, command) = (Arc::clone(stop), *failures, command.clone());
+    work(&mut Session { stop, failures, command, start: &start, watch: *watch })
+}
+
+/// Compares the chosen settings alone, with the rules of the run, and with those that were tuned again. The parameter
+/// files get the fastest. Rules of the run that may be slower under the settings are removed.
+pub(crate) fn compare_rules(
+    measured: &mut Measurement,
+    options: &TuneOptions,
+    published: &mut Published,
+    again: Option<Published>,
+    session: &mut Session<'_>,
+) -> Result<(), WorkflowError> {
+    let Some(mut found) = published.settings.clone() else { return Ok(()) };
+    let Some(chosen) = found.chosen().map(|chosen| chosen.settings.clone()) else { return Ok(()) };
+    let (rules, asked) = (published.rules_settings(), asked_cells(published));
+    let again = again.filter(|again| again.is_confirmed()).map(|again| again.rules_settings());
+    let again = again.filter(|again| !again.is_empty());
+    let mut alternatives = Vec::new();
+    if !rules.is_empty() {
+        let both: Settings = rules.iter().chain(&chosen).map(|(name, value)| (name.clone(), value.clone())).collect();
+        alternatives.push((RulesUse::Shared, both));
+    }
+    alternatives.extend(again.map(|again| (RulesUse::Own, again)));
+    if alternatives.is_empty() {
+        return Ok(());
+    }
+    let mut open: Vec<Settings> = alternatives.iter().map(|(_, settings)| settings.clone()).collect();
+    open.push(chosen.clone());
+    open.extend(Some(rules.clone()).filter(|rules| !rules.is_empty()));
+    session.say("settings: comparing the rules under them");
+    let blocks = measure_blocks(measured, options, &asked, &open, session)?;
+    let default = Settings::new();
+    let speedup = |settings: &Settings| mean_speedup(&blocks, settings, &default, &asked);
+    let Some(alone) = speedup(&chosen) else { return Ok(()) };
+    let losses = |settings: &Settings, wanted: &dyn Fn(Guard) -> bool| -> Vec<Cell> {
+        let guards = guard(&blocks, settings, &chosen, options.max_loss, LOOKS.len() as u32);
+        let lost = guards.into_iter().filter(|(_, (_, guard))| wanted(*guard));
+        lost.filter_map(|(measure, _)| if let Measure::Call(cell) = measure { Some(cell) } else { None }).collect()
+    };
+    let mut unsafe_cells = Vec::new();
+    let mut best: Option<(RulesUse, f64)> = None;
+    for (rules, settings) in &alternatives {
+        let Some(both) = speedup(settings) else { continue };
+        let lost: Vec<Cell> = match rules {
+            // They were compared without these settings only.
+            RulesUse::Shared => losses(settings, &|guard| guard != Guard::Passed)
+                .into_iter()
+                .filter(|cell| acts_on(published, *cell))
+                .collect(),
+            _ => losses(settings, &|guard| guard == Guard::Lost),
+        };
+        if let Some(finalist) = found.chosen.and_then(|chosen| found.finalists.get_mut(chosen)) {
+            let is_faster = finalist.with_rules.is_none_or(|other| both.point > other.point);
+            finalist.with_rules = Some(both).filter(|_| is_faster).or(finalist.with_rules);
+        }
+        if lost.is_empty() && both.point > best.map_or(alone.point, |best| best.1) {
+            best = Some((*rules, both.point));
+        }
+        if *rules == RulesUse::Shared {
+            unsafe_cells = lost;
+        }
+    }
+    if let Some(finalist) = found.chosen.and_then(|chosen| found.finalists.get_mut(chosen)) {
+        finalist.speedup = alone;
+        finalist.rules_alone = speedup(&rules).filter(|_| !rules.is_empty());
+        if let Some((rules, _)) = best {
+            finalist.rules = rules;
+            let settings = alternatives.iter().find(|(other, _)| *other == rules).map(|(_, settings)| settings);
+            finalist.with_rules = settings.and_then(speedup);
+        }
+    }
+    if !unsafe_cells.is_empty() {
+        validate::revert(measured, options, published, unsafe_cells, session)?;
+    }
+    published.install_settings(found, session)
+}
+
+/// The cells of a run.
+fn asked_cells(published: &Published) -> Vec<Cell> {
+    published.findings.cells.iter().map(|cell| cell.cell).collect()
+}
+
+/// Returns true if a rule acts on a cell.
+fn acts_on(published: &Published, cell: Cell) -> bool {
+    let Some(tuning) = &published.tuning else { return false };
+    let at = cell.lookup_bytes(published.findings.release);
+    !tuning.choice(cell.collective, cell.ranks, at).is_builtin() || tuning.han_rule(cell) != HanRule::Default
+}
+
+/// Blocks of launches with these combinations and with the default, until the last look or the end of the time.
+fn measure_blocks(
+    measured: &mut Measurement,
+    options: &TuneOptions,
+    asked: &[Cell],
+    open: &[Settings],
+    session: &mut Session<'_>,
+) -> Result<Vec<SettingsBlock>, WorkflowError> {
+    let (left, startup) = (time_left(measured), measured.started.startup);
+    let launches = f64::from(LOOKS[LOOKS.len() - 1]) * (open.len() as f64 + 1.0);
+    let launch = left.map(|left| Seconds((left / launches - startup.0).max(least_measuring(asked.len()))));
+    let usual = Schedule { min_rounds: 15, max_rounds: 60, startup, budget: launch, ..Schedule::default() };
+    let subjects = Subjects { cells: asked.to_vec(), patterns: Vec::new() };
+    let mut jobs = SettingsJobs::new(measured, (subjects, timed(&options.timing, usual)), options.seed, session);
+    jobs.limit_to(left);
+    let mut blocks = Vec::new();
+    while (blocks.len() as u32) < LOOKS[LOOKS.len() - 1] {
+        match jobs.block(SearchStage::Rules, blocks.len() as u32, open)? {
+            Some(block) => blocks.push(block),
+            None => break,
+        }
+    }
+    Ok(blocks)
+}
