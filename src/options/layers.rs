@@ -112,7 +112,7 @@ macro_rules! over_defaults {
 
 over_defaults! {
     TimingOptions: Self::default(),
-    Condition: Self::default(),
+    Condition: Self::OF_PROGRAMS,
     Demands: Self::default(),
     Policy: Self::default(),
     TuneOptions: Self::default(),

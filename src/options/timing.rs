@@ -45,7 +45,7 @@ layer! {
         ))]
         root: Option<Root>,
         /// Buffers of the calls
-        #[arg(long, value_name = "HOW", default_value = "reuse", value_parser = words!(
+        #[arg(long, value_name = "HOW", default_value = "rotate", value_parser = words!(
             BufferUse,
             "One buffer for all calls, so that caches are warm, as in benchmarks",
             "Others in each call, more than the last-level cache holds",

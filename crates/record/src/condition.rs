@@ -40,7 +40,7 @@ pub enum Root {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BufferUse {
-    /// One buffer for all calls, so that caches are warm
+    /// One buffer for all calls, so that caches are warm, as in benchmarks
     #[default]
     Reuse,
     /// Others in each call, more than the last-level cache holds
@@ -75,7 +75,12 @@ names!(BufferUse {
 });
 
 impl Condition {
-    /// Returns true if it is the condition under which decisions are made.
+    /// Calls like those of most programs: their buffers are not in a cache, since a program works on other data between
+    /// its calls (measured: RESULTS.md, "Other calls").
+    pub const OF_PROGRAMS: Self =
+        Self { root: Root::First, buffers: BufferUse::Rotate, arrival: Arrival::None, lateness: None };
+
+    /// Returns true if it is that of benchmarks.
     pub fn is_plain(&self) -> bool {
         *self == Self::default()
     }
@@ -88,14 +93,18 @@ impl Condition {
         }
     }
 
-    /// The conditions that differ from it in one respect, as programs may have them.
+    /// The conditions that differ from it in one respect, as programs may have them. Warm or cold buffers come first:
+    /// they change the choice most often.
     pub fn others(self) -> Vec<Self> {
         let root = Self { root: if self.root == Root::First { Root::Last } else { Root::First }, ..self };
         let arrival = if self.arrival == Arrival::None { Arrival::Random } else { Arrival::None };
-        let buffers = [BufferUse::Rotate, BufferUse::InPlace, BufferUse::Reuse];
-        let buffers = buffers.into_iter().filter(|buffers| *buffers != self.buffers);
-        let mut others = vec![root, Self { arrival, ..self }];
-        others.extend(buffers.map(|buffers| Self { buffers, ..self }));
+        let buffers = [BufferUse::Reuse, BufferUse::Rotate, BufferUse::InPlace];
+        let mut others: Vec<Self> = buffers
+            .into_iter()
+            .filter(|buffers| *buffers != self.buffers)
+            .map(|buffers| Self { buffers, ..self })
+            .collect();
+        others.splice(1..1, [root, Self { arrival, ..self }]);
         others
     }
 
@@ -112,12 +121,12 @@ impl Condition {
             || (self.arrival, self.lateness) != (other.arrival, other.lateness)
     }
 
-    /// Its differences from calls of a benchmark, as a noun, on a communicator with this other root and last rank.
+    /// Its differences from [`Self::OF_PROGRAMS`], as a noun, on a communicator with this other root and last rank.
     pub fn name(self, other_root: u32, last_rank: u32) -> String {
         let root = (self.root == Root::Last).then(|| format!("root {other_root}"));
         let buffers = match self.buffers {
-            BufferUse::Reuse => None,
-            BufferUse::Rotate => Some("changing buffers".to_owned()),
+            BufferUse::Reuse => Some("reused buffers".to_owned()),
+            BufferUse::Rotate => None,
             BufferUse::InPlace => Some("calls in place".to_owned()),
         };
         let lateness = || self.lateness.map_or_else(|| "half a call".to_owned(), |time| time.to_string());
@@ -131,7 +140,7 @@ impl Condition {
         let late = late.map(|rank| format!("{rank} late by {}", lateness()));
         let late = if self.arrival == Arrival::Profile { Some("arrivals of the profile".to_owned()) } else { late };
         let all: Vec<String> = [root, buffers, late].into_iter().flatten().collect();
-        if all.is_empty() { "calls of benchmarks".to_owned() } else { all.join(" with ") }
+        if all.is_empty() { "changing buffers".to_owned() } else { all.join(" with ") }
     }
 
     /// Returns true if the lateness of a rank follows from the time of the default algorithm.
@@ -147,15 +156,15 @@ impl Condition {
 }
 
 impl fmt::Display for Condition {
-    /// Its differences from calls of a benchmark.
+    /// Its differences from [`Self::OF_PROGRAMS`].
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let root = match self.root {
             Root::First => None,
             Root::Last => Some("with the last rank as the root".to_owned()),
         };
         let buffers = match self.buffers {
-            BufferUse::Reuse => None,
-            BufferUse::Rotate => Some("with other buffers in each call".to_owned()),
+            BufferUse::Reuse => Some("with the same buffers in each call".to_owned()),
+            BufferUse::Rotate => None,
             BufferUse::InPlace => Some("in place".to_owned()),
         };
         let late = match self.arrival {
@@ -171,7 +180,7 @@ impl fmt::Display for Condition {
         });
         let profile = (self.arrival == Arrival::Profile).then(|| "with ranks as late as in the profile".to_owned());
         let all: Vec<String> = [root, buffers, arrival, profile].into_iter().flatten().collect();
-        if all.is_empty() { f.write_str("in calls as benchmarks make them") } else { f.write_str(&all.join(", ")) }
+        if all.is_empty() { f.write_str("with other buffers in each call") } else { f.write_str(&all.join(", ")) }
     }
 }
 
@@ -189,16 +198,16 @@ mod tests {
 
     #[test]
     fn a_condition_is_tried_where_it_changes_the_calls() {
-        let plain = Condition::default();
+        let decided = Condition::OF_PROGRAMS;
         let tried = |collective| {
-            let others = plain.others().into_iter().filter(|other| other.differs_for(plain, collective));
+            let others = decided.others().into_iter().filter(|other| other.differs_for(decided, collective));
             others.map(|other| other.to_string()).collect::<Vec<_>>()
         };
-        let (late, rotated) = ("with one rank late by half a call", "with other buffers in each call");
+        let (warm, late) = ("with the same buffers in each call", "with one rank late by half a call");
         assert_eq!(tried(Collective::Barrier), [late]);
-        assert_eq!(tried(Collective::Bcast), ["with the last rank as the root", late, rotated]);
-        assert_eq!(tried(Collective::Allreduce), [late, rotated, "in place"]);
-        let late = Condition { arrival: Arrival::First, ..plain };
+        assert_eq!(tried(Collective::Bcast), [warm, "with the last rank as the root", late]);
+        assert_eq!(tried(Collective::Allreduce), [warm, late, "in place"]);
+        let late = Condition { arrival: Arrival::First, ..decided };
         assert!(late.others().iter().all(|other| *other != late && other.differs_for(late, Collective::Reduce)));
     }
 }

@@ -251,7 +251,7 @@ mod tests {
         let experiment = usual.experiment(Vec::new());
         assert_eq!(experiment.grid, Grid::default());
         let plain = Experiment::new(Grid::default(), usual.system.clone());
-        let (refinement, validate) = (usual.refinement, true);
-        assert_eq!(experiment, Experiment { refinement, validate, ..plain });
+        let (refinement, condition, validate) = (usual.refinement, Condition::OF_PROGRAMS, true);
+        assert_eq!(experiment, Experiment { refinement, condition, validate, ..plain });
     }
 }

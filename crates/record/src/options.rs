@@ -386,7 +386,7 @@ impl Default for TuneOptions {
             seed: 1,
             keep_slow: false,
             timing: TimingOptions::default(),
-            condition: Condition::default(),
+            condition: Condition::OF_PROGRAMS,
             criteria: Demands::default(),
             policy: Policy::default(),
             refinement: RefinementOptions { rounds: 2, ..RefinementOptions::NONE },
@@ -487,7 +487,7 @@ impl Validating {
             repair: false,
             seed: 1,
             timing: TimingOptions::default(),
-            condition: Condition::default(),
+            condition: Condition::OF_PROGRAMS,
             system,
         }
     }

@@ -56,6 +56,10 @@ pub struct Check {
     pub round: Round,
     /// The largest loss that a rule may have there, such as 0.05.
     pub max_loss: f64,
+    /// True if a rule stays only if a larger loss is excluded: programs make such calls as often as those that decided.
+    /// Otherwise it stays unless a larger loss is shown.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub must_exclude: bool,
     /// The cells with rules that were not compared for lack of time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub untried: Vec<Cell>,
@@ -68,6 +72,18 @@ impl Check {
         let slower = self.round.cells.iter().filter(slower).map(|cell| cell.cell);
         let failed = self.round.failed.iter().filter(|failed| failed.with).map(|failed| failed.cell);
         slower.chain(failed).filter(|cell| !self.round.repaired.contains(cell))
+    }
+
+    /// The cells with a rule for which a larger loss is neither shown nor excluded, although it must be.
+    pub fn unexcluded(&self) -> impl Iterator<Item = Cell> {
+        let limit = 1.0 - self.max_loss;
+        let is_open = move |cell: &&ValidatedCell| {
+            let may_lose = cell.verdict == Outcome::Undecided && cell.speedup.low.is_none_or(|low| low < limit);
+            may_lose && cell.is_ruled()
+        };
+        let open = self.round.cells.iter().filter(is_open).map(|cell| cell.cell);
+        let open = open.chain(self.untried.iter().copied()).filter(|_| self.must_exclude);
+        open.filter(|cell| !self.round.repaired.contains(cell))
     }
 }
 
@@ -285,8 +301,12 @@ impl Validation {
         if let Some(left) = &self.not_again {
             return left.otherwise.clone();
         }
-        let open = round.cells.iter().filter(|cell| cell.is_ruled() && !cell.verdict.holds());
-        open.map(|cell| cell.cell).filter(|cell| !self.is_removed(*cell)).collect()
+        let open = round.cells.iter().filter(|cell| cell.is_ruled() && !cell.verdict.holds()).map(|cell| cell.cell);
+        let unexcluded = self.checks.iter().flat_map(Check::unexcluded);
+        let mut open: Vec<Cell> = open.chain(unexcluded).filter(|cell| !self.is_removed(*cell)).collect();
+        open.sort_unstable();
+        open.dedup();
+        open
     }
 
     /// Returns true if fresh launches confirmed every rule of the final file.
@@ -304,8 +324,15 @@ impl Validation {
             }
             last.extend(round.failed.iter().filter(|failed| failed.with).map(|it| (it.cell, (Outcome::Slower, true))));
         }
-        for cell in self.checks.iter().flat_map(|check| &check.round.repaired) {
-            last.insert(*cell, (Outcome::Slower, true));
+        for check in &self.checks {
+            let is_lost = |cell: &Cell| {
+                let found = check.round.cells.iter().find(|it| it.cell == *cell);
+                found.is_some_and(|it| it.verdict == Outcome::Slower)
+                    || check.round.failed.iter().any(|failed| failed.cell == *cell)
+            };
+            for cell in &check.round.repaired {
+                last.insert(*cell, (if is_lost(cell) { Outcome::Slower } else { Outcome::Undecided }, true));
+            }
         }
         let count = |fate: &dyn Fn(&(Outcome, bool)) -> bool| last.values().filter(|cell| fate(cell)).count();
         Fates {
@@ -365,6 +392,30 @@ mod tests {
             q_value: None,
             verdict,
         }
+    }
+
+    /// A gain with an unknown lower end may be a loss; one whose lower end is above the limit is none.
+    #[test]
+    fn a_loss_that_must_be_excluded_and_is_not_leaves_a_rule_unconfirmed() {
+        let with_low = |bytes, low| {
+            let undecided = cell(bytes, 1.02, Outcome::Undecided);
+            ValidatedCell { speedup: Estimate { low: Some(low), ..undecided.speedup }, ..undecided }
+        };
+        let round = Round { cells: vec![with_low(1, 0.94), with_low(2, 0.96)], ..Round::default() };
+        let check = |must_exclude| Check {
+            condition: Condition::default(),
+            round: round.clone(),
+            max_loss: 0.05,
+            must_exclude,
+            untried: vec![cell(3, 1.0, Outcome::Same).cell],
+        };
+        let bytes = |check: &Check| check.unexcluded().map(|cell| cell.bytes.0).collect::<Vec<_>>();
+        assert_eq!(bytes(&check(true)), [1, 3]);
+        assert_eq!(bytes(&check(false)), [0; 0]);
+        let mut removed = check(true);
+        removed.round.repaired.push(cell(1, 1.0, Outcome::Same).cell);
+        assert_eq!(bytes(&removed), [3]);
+        assert_eq!(removed.losses().count(), 0);
     }
 
     #[test]

@@ -1,13 +1,13 @@
 //! Comparison of the remaining rules in other calls than those that decided on them.
 //!
-//! Rules are decided on calls of root 0 with the same buffers, after a barrier. Programs call from other roots, from which
-//! ranks are elsewhere in the tree of an algorithm, and on other nodes; with other buffers, which are in no cache; in place;
-//! and when a rank is late, or ranks are as late as a profile saw them.
+//! Rules are decided on calls of root 0 with buffers that are in no cache, after a barrier. Programs also call with warm
+//! buffers; from other roots, from which ranks are elsewhere in the tree of an algorithm, and on other nodes; in place; and
+//! when a rank is late, or ranks are as late as a profile saw them.
 
 use std::time::Duration;
 
 use collrules_record::arrival::find_pattern;
-use collrules_record::condition::{Arrival, Condition};
+use collrules_record::condition::{Arrival, BufferUse, Condition};
 use collrules_record::rundir::RunDir;
 use collrules_record::validation::{Check, Round, ValidationCriteria};
 use collrules_record::{Cell, Validation};
@@ -92,11 +92,12 @@ fn check_condition(
     home: &RunDir,
     bench: &mut Bench<'_>,
     subject: &mut ValidationSubject,
-    (condition, ruled, mut validation): (Condition, Vec<Cell>, Validation),
+    (condition, ruled, validation): (Condition, Vec<Cell>, Validation),
     session: &mut Session<'_>,
 ) -> Result<Validation, WorkflowError> {
     let max_loss = bench.options.max_loss;
-    let check = |round, untried| Check { condition, round, max_loss, untried };
+    let must_exclude = must_exclude_loss(bench.schedule.condition, condition);
+    let check = |round, untried| Check { condition, round, max_loss, must_exclude, untried };
     let (schedule, criteria, before) = (bench.schedule, bench.criteria, bench.spending);
     let is_known = |cell: &Cell| !condition.is_relative() || bench.default_time(*cell, subject).is_some();
     let cells: Vec<Cell> = ruled.iter().copied().filter(is_known).collect();
@@ -104,9 +105,8 @@ fn check_condition(
     if cells.is_empty() || !bench.share_the_rest() {
         bench.spending = before;
         session.say(&format!("no time to compare the rules {condition}"));
-        validation.checks.push(check(Round::default(), ruled));
-        home.write_validation(&validation)?;
-        return Ok(validation);
+        let check = check(Round::default(), ruled);
+        return conclude(home, bench, subject, (check, validation), session);
     }
     session.say(&format!("comparing the rules {condition} ({})", counted(cells.len(), "size")));
     bench.schedule.condition = condition;
@@ -123,18 +123,42 @@ fn check_condition(
         round.cells.iter().any(|tried| tried.cell == *cell) || round.failed.iter().any(|failed| failed.cell == *cell)
     };
     let untried = ruled.into_iter().filter(|cell| !is_tried(cell)).collect();
-    let mut check = check(round, untried);
-    let lost: Vec<Cell> = check.losses().collect();
-    if lost.is_empty() || !bench.options.repair {
+    conclude(home, bench, subject, (check(round, untried), validation), session)
+}
+
+/// Records a comparison, and removes rules that lose there, or for which a loss is not excluded, if repairs are wanted.
+fn conclude(
+    home: &RunDir,
+    bench: &mut Bench<'_>,
+    subject: &mut ValidationSubject,
+    (mut check, mut validation): (Check, Validation),
+    session: &mut Session<'_>,
+) -> Result<Validation, WorkflowError> {
+    let condition = check.condition;
+    let (lost, open): (Vec<Cell>, Vec<Cell>) = (check.losses().collect(), check.unexcluded().collect());
+    if lost.len() + open.len() == 0 || !bench.options.repair {
         validation.checks.push(check);
         home.write_validation(&validation)?;
         return Ok(validation);
     }
-    session.say(&format!("{} slower {condition}: removing their rules", counted(lost.len(), "size")));
-    let ranges = withdraw(&lost, (&subject.tuning.table(), &subject.tuning.han_rules()), subject.release);
-    check.round.repaired.clone_from(&lost);
+    if !lost.is_empty() {
+        session.say(&format!("{} slower {condition}: removing their rules", counted(lost.len(), "size")));
+    }
+    if !open.is_empty() {
+        let sizes = counted(open.len(), "size");
+        session.say(&format!("{sizes} for which a loss {condition} is not excluded: removing their rules"));
+    }
+    let cells: Vec<Cell> = lost.into_iter().chain(open).collect();
+    let ranges = withdraw(&cells, (&subject.tuning.table(), &subject.tuning.han_rules()), subject.release);
+    check.round.repaired.clone_from(&cells);
     validation.checks.push(check);
     validation.reverted.extend(ranges.iter().copied());
-    let validation = apply_repair(home, bench, subject, validation, &Repair { cells: lost, ranges }, session)?;
+    let validation = apply_repair(home, bench, subject, validation, &Repair { cells, ranges }, session)?;
     withdraw_uncompared(home, bench, subject, validation, session)
+}
+
+/// Returns true if a loss has to be excluded under a condition: programs call with warm buffers as well as with others,
+/// and what gains with the one often loses with the other.
+fn must_exclude_loss(decided: Condition, condition: Condition) -> bool {
+    condition.buffers != decided.buffers && condition.buffers != BufferUse::InPlace
 }
