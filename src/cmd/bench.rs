@@ -11,8 +11,8 @@ use collrules_record::{Candidate, Component, Even, Layout, Tuning, competitor, r
 use collrules_report::osu::{Look, OsuTable};
 use collrules_rules::{Collective, registry};
 use collrules_runner::{Backend, RunnerError};
-use collrules_workflow::publish::Published;
 use collrules_workflow::start::{self, Started};
+use collrules_workflow::tuning;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -122,7 +122,8 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Exit, Failure> {
     if args.iterations.of(Bytes(0)) == 0 || args.iterations.of(Bytes(u64::MAX)) == 0 {
         return Err(Failure::usage("--iterations has to be at least 1: 0 timed calls give no time".to_owned()));
     }
-    let rules = args.rules.as_deref().map(resolve).transpose()?;
+    let whole = args.rules.as_deref().map(tuning::open_whole).transpose()?;
+    let rules = whole.as_ref().and_then(|whole| whole.tuned.as_ref()).map(|file| resolve(&file.path)).transpose()?;
     let (mut backend, competitors, even) = match args.candidate {
         // The default needs no survey.
         Candidate::Builtin => (start::launching(&args.system.clone().into(), &interrupt::flag())?, Vec::new(), None),
@@ -136,11 +137,9 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Exit, Failure> {
             (backend, competitor::components().filter(there).collect(), nodes(args, &survey.hosts)?)
         }
     };
-    if let Some(run) = args.rules.as_deref().filter(|path| path.is_dir()) {
-        let published = Published::open(run)?;
+    if let Some(whole) = whole {
         // The benchmark switches the rules of coll/tuned on itself.
-        let beside = Tuning { tuned: None, ..published.tuning.clone().unwrap_or_default() };
-        backend.pin(&published.add_settings(beside).settings().by_name());
+        backend.pin(&Tuning { tuned: None, ..whole }.settings().by_name());
     }
     let benchmark = Benchmark { even, ..benchmark(args, competitors) };
     if benchmark.lengths.is_empty() {

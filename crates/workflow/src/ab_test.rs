@@ -93,9 +93,9 @@ pub fn try_program(
         )));
     }
     let subject = match tuning {
-        Some(tuning) => AbTestSubject::Tuning(tuning.path().display().to_string()),
+        Some(tuning) if tuning.files().next().is_some() => AbTestSubject::Tuning(tuning.path().display().to_string()),
         None if options.profiler => AbTestSubject::Profiler,
-        None => AbTestSubject::Settings,
+        _ => AbTestSubject::Settings,
     };
     let looks = looks(options.pairs);
     let criteria = ValidationCriteria {
@@ -142,7 +142,8 @@ fn nothing() -> Judgement {
 fn settings_of(tuning: &Tuning, program: &UserJob) -> Result<BTreeMap<String, String>, WorkflowError> {
     refuse_settings(program)?;
     tuning.refuse_unreadable()?;
-    if tuning::behind(tuning)?.is_some_and(|published| published.findings.changes_nothing()) {
+    let is_of_rules = tuning.parameters.is_empty();
+    if is_of_rules && tuning::behind(tuning)?.is_some_and(|published| published.findings.changes_nothing()) {
         return Err(WorkflowError::Usage(format!(
             "{} leaves everything to the default: there is nothing to try",
             tuning.path().display()

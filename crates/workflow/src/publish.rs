@@ -108,9 +108,14 @@ impl Published {
         self.under_settings.as_deref().unwrap_or(self)
     }
 
+    /// The whole tuning: settings that a search found, and the rules that are named with them.
+    pub fn whole(&self) -> Tuning {
+        self.add_settings(self.tuning.clone().unwrap_or_default())
+    }
+
     /// The settings of the whole tuning: those that name its files, and those that a search found.
     pub(crate) fn switch(&self) -> JobSettings {
-        self.add_settings(self.tuning.clone().unwrap_or_default()).settings()
+        self.whole().settings()
     }
 
     /// Returns true if the tuning changes nothing for programs.

@@ -44,6 +44,13 @@ pub fn open(path: &Path, han: Option<&Path>) -> Result<Tuning, WorkflowError> {
     }
 }
 
+/// Like [`open`]; of a run the whole tuning, with the settings that a search found.
+pub fn open_whole(path: &Path) -> Result<Tuning, WorkflowError> {
+    let tuning = open(path, None)?;
+    let published = if path.is_dir() { behind(&tuning)? } else { None };
+    Ok(published.map_or(tuning, |published| published.whole()))
+}
+
 /// The tuning of an analysis, with a rules file that a user renamed.
 pub(crate) fn rename_rules_file(published: &Published, path: &Path) -> Tuning {
     let mut tuning = published.tuning.clone().unwrap_or_default();

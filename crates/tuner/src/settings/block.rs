@@ -31,21 +31,24 @@ impl SettingsBlock {
         positive.map(|(subject, without, with)| (subject, (without / with).ln())).collect()
     }
 
-    /// The mean log speedup over the selected subjects; none without any.
+    /// The mean log speedup over the subjects with these weights; none if all are 0.
     pub fn mean_log_speedup(
         &self,
         settings: &Settings,
         over: &Settings,
-        wanted: &dyn Fn(&Measure) -> bool,
+        weight: &dyn Fn(&Measure) -> f64,
     ) -> Option<f64> {
-        let logs: Vec<f64> = self
-            .log_speedups(settings, over)
-            .into_iter()
-            .filter(|(subject, _)| wanted(subject))
-            .map(|it| it.1)
-            .collect();
-        (!logs.is_empty()).then(|| mean(&logs))
+        weighted_mean(&self.log_speedups(settings, over), weight)
     }
+}
+
+/// The mean of the logarithms of subjects with these weights; none if all are 0.
+pub(super) fn weighted_mean(logs: &BTreeMap<Measure, f64>, weight: &dyn Fn(&Measure) -> f64) -> Option<f64> {
+    let (sum, weights) = logs.iter().fold((0.0, 0.0), |(sum, weights), (subject, log)| {
+        let weight = weight(subject);
+        (sum + weight * log, weights + weight)
+    });
+    (weights > 0.0).then(|| sum / weights)
 }
 
 /// The mean log speedup of a combination over another one for each subject, over the blocks that have both.
@@ -63,7 +66,7 @@ pub(super) fn mean_log_speedups(
 
 /// The logarithms of a combination's mean speedup in each block that has it.
 pub(super) fn logs_by_block(blocks: &[SettingsBlock], settings: &Settings, over: &Settings) -> Vec<f64> {
-    blocks.iter().filter_map(|block| block.mean_log_speedup(settings, over, &|_| true)).collect()
+    blocks.iter().filter_map(|block| block.mean_log_speedup(settings, over, &|_| 1.0)).collect()
 }
 
 /// The speedup of a combination, as a geometric mean over subjects and blocks; `spread` is the standard deviation of one

@@ -15,7 +15,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use collrules_record::settings::{Measure, SearchStage, Settings};
 
 use super::block::{self, SettingsBlock};
-use crate::statistics::mean;
 
 /// Number of combinations at the start of successive halving.
 const CONTENDERS: usize = 4;
@@ -76,15 +75,15 @@ pub struct Searched {
     pub failed: BTreeSet<Settings>,
 }
 
-/// Searches for the settings with the largest speedup, as a geometric mean over the subjects that `is_asked_for`, that
-/// slow down no subject.
+/// Searches for the settings with the largest speedup, as a geometric mean with the weights of subjects, that slow down
+/// no subject, also none without a weight.
 pub fn search<B: SettingsLauncher>(
     factors: &[Factor],
-    is_asked_for: &dyn Fn(&Measure) -> bool,
+    weight: &dyn Fn(&Measure) -> f64,
     bench: &mut B,
 ) -> Result<Searched, B::Error> {
     let mut search =
-        Search { bench, is_asked_for, found: Searched::default(), wanted: BTreeSet::new(), slowdowns: BTreeMap::new() };
+        Search { bench, weight, found: Searched::default(), wanted: BTreeSet::new(), slowdowns: BTreeMap::new() };
     let alone: Vec<Settings> = factors
         .iter()
         .flat_map(|factor| factor.values.iter().map(|value| set(&Settings::new(), factor, Some(value))))
@@ -114,7 +113,7 @@ fn set(settings: &Settings, factor: &Factor, value: Option<&String>) -> Settings
 
 struct Search<'a, B> {
     bench: &'a mut B,
-    is_asked_for: &'a dyn Fn(&Measure) -> bool,
+    weight: &'a dyn Fn(&Measure) -> f64,
     found: Searched,
     wanted: BTreeSet<Settings>,
     /// The usual log slowdowns of subjects with single values.
@@ -154,9 +153,7 @@ impl<B: SettingsLauncher> Search<'_, B> {
             return Some(0.0);
         }
         let means = block::mean_log_speedups(&self.found.blocks, settings, &Settings::new());
-        let gains: Vec<f64> =
-            means.iter().filter(|(subject, _)| (self.is_asked_for)(subject)).map(|it| *it.1).collect();
-        (!gains.is_empty()).then(|| mean(&gains))
+        block::weighted_mean(&means, self.weight)
     }
 
     /// The log slowdown of each subject that a quarter of these combinations exceed.

@@ -121,7 +121,7 @@ fn factorial(factors: &[Factor]) -> Vec<Settings> {
 }
 
 fn run(factors: &[Factor], known: &mut KnownSystem) -> Searched {
-    let Ok(found) = search(factors, &|_| true, known);
+    let Ok(found) = search(factors, &|_| 1.0, known);
     found
 }
 
@@ -174,6 +174,24 @@ fn a_value_with_which_jobs_fail_is_tried_once_and_left_out() {
     }
 }
 
+/// What a program spends no time in may not decide.
+#[test]
+fn the_weights_of_a_program_choose_the_settings() {
+    let truth = |settings: &Settings, bytes: u64| match (settings.get("a").map(String::as_str), bytes >= 1024) {
+        (Some("large"), true) | (Some("small"), false) => 0.4,
+        _ => 0.0,
+    };
+    let factors = [factor("a", &["small", "large"])];
+    for (weighs, best) in [(8, "small"), (1 << 20, "large")] {
+        let weight = |subject: &Measure| f64::from(u8::from(*subject == measure(weighs)));
+        let found = (0..20).filter(|seed| {
+            let Ok(searched) = search(&factors, &weight, &mut KnownSystem::new(*seed, truth));
+            searched.finalists.first().is_some_and(|first| first["a"] == best)
+        });
+        assert!(found.count() >= 19, "{best}");
+    }
+}
+
 /// The confirmation of a single combination: its blocks, and whether every subject passes.
 fn passes(seed: u64, truth: fn(&Settings, u64) -> f64, pairs: usize) -> bool {
     let settings: Settings = BTreeMap::from([("a".to_owned(), "1".to_owned())]);
@@ -219,7 +237,7 @@ fn noise_alone_is_chosen_rarely() {
             let blocks: Vec<SettingsBlock> = (0..8).map(|_| one(&mut known)).collect();
             let logs: Vec<f64> = blocks
                 .iter()
-                .filter_map(|block| block.mean_log_speedup(settings, &Settings::new(), &|_| true))
+                .filter_map(|block| block.mean_log_speedup(settings, &Settings::new(), &|_| 1.0))
                 .collect();
             let speedup = collrules_record::Estimate::mean(&logs, 0.95).map(collrules_record::Estimate::exp);
             chosen += usize::from(speedup.is_some_and(|it| it.low.is_some_and(|low| low > 1.0) && it.point >= 1.03));

@@ -1,15 +1,15 @@
 //! Comparison of the finalists with the default in fresh launches, over all sizes and the guard set.
 
-use std::collections::BTreeSet;
-
+use collrules_record::Estimate;
 use collrules_record::settings::{
     Finalist, Guard, Guarded, Measure, RulesUse, SearchStage, Settings, SettingsVerdict, describe,
 };
-use collrules_record::{Cell, Estimate};
 use collrules_tuner::settings::guard::guard;
 use collrules_tuner::settings::{SettingsBlock, SettingsLauncher};
 
 use super::jobs::SettingsJobs;
+use super::stage::weight_of;
+use super::subjects::Weights;
 use crate::error::WorkflowError;
 
 /// Numbers of pairs of launches after which the finalists are judged.
@@ -18,7 +18,7 @@ pub(super) const LOOKS: [u32; 4] = [4, 8, 12, 16];
 /// Finalists to confirm, with the limits for a decision.
 pub(super) struct Confirmation<'a> {
     pub(super) finalists: &'a [Settings],
-    pub(super) asked: &'a [Cell],
+    pub(super) asked: &'a Weights,
     pub(super) max_loss: f64,
     pub(super) min_gain: f64,
 }
@@ -62,16 +62,15 @@ pub(super) fn confirm(
     Ok((judged, chosen))
 }
 
-/// The speedup of settings over others, as a geometric mean over cells, with the interval of its blocks.
+/// The speedup of settings over others, as a geometric mean with weights, with the interval of its blocks.
 pub(super) fn mean_speedup(
     blocks: &[SettingsBlock],
     settings: &Settings,
     over: &Settings,
-    cells: &[Cell],
+    weights: &Weights,
 ) -> Option<Estimate> {
-    let cells: BTreeSet<&Cell> = cells.iter().collect();
-    let wanted = |measure: &Measure| matches!(measure, Measure::Call(cell) if cells.contains(cell));
-    let logs: Vec<f64> = blocks.iter().filter_map(|block| block.mean_log_speedup(settings, over, &wanted)).collect();
+    let weight = |measure: &Measure| weight_of(weights, measure);
+    let logs: Vec<f64> = blocks.iter().filter_map(|block| block.mean_log_speedup(settings, over, &weight)).collect();
     Estimate::mean(&logs, 0.95).map(Estimate::exp)
 }
 
@@ -87,12 +86,11 @@ impl Confirmation<'_> {
     fn judge_one(&self, blocks: &[SettingsBlock], settings: &Settings) -> Option<Finalist> {
         let default = Settings::new();
         let speedup = mean_speedup(blocks, settings, &default, self.asked)?;
-        let asked: BTreeSet<&Cell> = self.asked.iter().collect();
         let guards = guard(blocks, settings, &default, self.max_loss, LOOKS.len() as u32);
         let guarded: Vec<Guarded> = guards
             .into_iter()
             .map(|(measure, (speedup, guard))| {
-                let is_asked_for = matches!(&measure, Measure::Call(cell) if asked.contains(cell));
+                let is_asked_for = matches!(&measure, Measure::Call(cell) if self.asked.contains_key(cell));
                 Guarded { name: measure.to_string(), is_asked_for, speedup, guard }
             })
             .collect();

@@ -14,7 +14,8 @@ use collrules_tuner::settings::{SettingsBlock, SettingsLauncher};
 
 use super::confirm::{LOOKS, mean_speedup};
 use super::jobs::{SettingsJobs, Subjects};
-use super::stage::{least_measuring, time_left};
+use super::stage::{least_measuring, time_left, weights};
+use super::subjects::Weights;
 use crate::campaign::{Begin, Measurement, RunPlace};
 use crate::error::WorkflowError;
 use crate::plan::timed;
@@ -84,7 +85,7 @@ pub(crate) fn compare_rules(
 ) -> Result<(), WorkflowError> {
     let Some(mut found) = published.settings.clone() else { return Ok(()) };
     let Some(chosen) = found.chosen().map(|chosen| chosen.settings.clone()) else { return Ok(()) };
-    let (rules, asked) = (published.rules_settings(), asked_cells(published));
+    let (rules, asked) = (published.rules_settings(), weights(published));
     let again = again.filter(|again| again.is_confirmed()).map(|again| again.rules_settings());
     let again = again.filter(|again| !again.is_empty());
     let mut alternatives = Vec::new();
@@ -147,11 +148,6 @@ pub(crate) fn compare_rules(
     published.install_settings(found, session)
 }
 
-/// The cells of a run.
-fn asked_cells(published: &Published) -> Vec<Cell> {
-    published.findings.cells.iter().map(|cell| cell.cell).collect()
-}
-
 /// Returns true if a rule acts on a cell.
 fn acts_on(published: &Published, cell: Cell) -> bool {
     let Some(tuning) = &published.tuning else { return false };
@@ -163,7 +159,7 @@ fn acts_on(published: &Published, cell: Cell) -> bool {
 fn measure_blocks(
     measured: &mut Measurement,
     options: &TuneOptions,
-    asked: &[Cell],
+    asked: &Weights,
     open: &[Settings],
     session: &mut Session<'_>,
 ) -> Result<Vec<SettingsBlock>, WorkflowError> {
@@ -171,7 +167,7 @@ fn measure_blocks(
     let launches = f64::from(LOOKS[LOOKS.len() - 1]) * (open.len() as f64 + 1.0);
     let launch = left.map(|left| Seconds((left / launches - startup.0).max(least_measuring(asked.len()))));
     let usual = Schedule { min_rounds: 15, max_rounds: 60, startup, budget: launch, ..Schedule::default() };
-    let subjects = Subjects { cells: asked.to_vec(), patterns: Vec::new() };
+    let subjects = Subjects { cells: asked.keys().copied().collect(), patterns: Vec::new() };
     let mut jobs = SettingsJobs::new(measured, (subjects, timed(&options.timing, usual)), options.seed, session);
     jobs.limit_to(left);
     let mut blocks = Vec::new();

@@ -15,13 +15,13 @@ use collrules_tuner::settings::{Factor, Searched, SettingsBlock, search as run_d
 use super::confirm::{Confirmation, confirm};
 use super::jobs::{SettingsJobs, Subjects};
 use super::list::{describe_left_out, find};
-use super::subjects::{CLASSES, class, guard_cells, guard_patterns, screened};
+use super::subjects::{CLASSES, Weights, class, guard_cells, guard_patterns, screened};
 use crate::campaign::Measurement;
 use crate::error::WorkflowError;
 use crate::plan::{SETTINGS, timed};
 use crate::publish::Published;
 use crate::session::Session;
-use crate::time_budget;
+use crate::{profile, time_budget};
 
 /// Smallest measuring time of a launch for each subject of the confirmation, in seconds: with one or two rounds,
 /// launches differ by the noise of single calls.
@@ -84,7 +84,7 @@ fn find_settings(
         ));
         return Ok(None);
     }
-    let asked: Vec<Cell> = published.findings.cells.iter().map(|cell| cell.cell).collect();
+    let asked = weights(published);
     let ranks = measured.manifest.plan.ranks;
     let values: usize = factors.iter().map(|factor| factor.values.len()).sum();
     session.say(&format!("settings: trying {values} values of {} settings, one at a time", factors.len()));
@@ -97,14 +97,13 @@ fn find_settings(
     let survey = measured.started.survey.clone();
     let (guards, patterns) = (guard_cells(&asked, ranks), guard_patterns(&survey, ranks));
     let screened = screened(&asked);
-    let subjects = Subjects { cells: screened.iter().chain(&guards).copied().collect(), patterns: patterns.clone() };
+    let subjects = Subjects { cells: screened.keys().chain(&guards).copied().collect(), patterns: patterns.clone() };
     let mut jobs = SettingsJobs::new(measured, (subjects, schedule(launch)), options.seed, session);
     jobs.limit_to(share.map(|share| share * SEARCH_SHARE));
-    let is_asked_for = |measure: &Measure| matches!(measure, Measure::Call(cell) if screened.contains(cell));
-    let searched = run_design(&factors, &is_asked_for, &mut jobs)?;
+    let searched = run_design(&factors, &|measure| weight_of(&screened, measure), &mut jobs)?;
     let (obeyed, ignored) = jobs.separate_ignored(searched.finalists.clone())?;
     let left = share.map(|share| share * CONFIRMATION_SHARE - jobs.spent);
-    jobs.subjects = Subjects { cells: asked.iter().copied().chain(guards).collect(), patterns };
+    jobs.subjects = Subjects { cells: asked.keys().copied().chain(guards).collect(), patterns };
     let least = least_measuring(jobs.subjects.cells.len() + jobs.subjects.patterns.len());
     jobs.schedule = schedule(left.map(|left| (left / 30.0 - startup.0).max(least)));
     jobs.limit_to(left);
@@ -144,6 +143,22 @@ fn find_settings(
         chosen,
     };
     Ok(Some(found))
+}
+
+/// The weights of the cells of a run in a mean speedup: programs' time in them if it is known, else equal ones.
+pub(super) fn weights(published: &Published) -> Weights {
+    let known = published.manifest.as_ref().map(profile::weights).unwrap_or_default();
+    let time = |cell: Cell| known.iter().filter(|weight| weight.cell == cell).map(|weight| weight.time.0).sum::<f64>();
+    let cells = published.findings.cells.iter().map(|cell| cell.cell);
+    cells.map(|cell| (cell, if known.is_empty() { 1.0 } else { time(cell) })).collect()
+}
+
+/// The weight of a subject; 0 for the guard set.
+pub(super) fn weight_of(weights: &Weights, measure: &Measure) -> f64 {
+    match measure {
+        Measure::Call(cell) => weights.get(cell).copied().unwrap_or(0.0),
+        Measure::Messages(..) => 0.0,
+    }
 }
 
 /// The smallest measuring time of a launch that confirms, in seconds.
@@ -199,13 +214,11 @@ fn effects(factors: &[Factor], searched: &Searched) -> Vec<SettingEffect> {
 fn by_class(blocks: &[SettingsBlock], settings: &Settings) -> Vec<(Bytes, f64)> {
     let ends = CLASSES.into_iter().chain([u64::MAX]);
     let classes = ends.enumerate().filter_map(|(place, end)| {
-        let wanted = |measure: &Measure| {
-            matches!(measure, Measure::Call(cell) if cell.collective.has_sizes() && class(cell.bytes) == place)
-        };
-        let logs: Vec<f64> = blocks
-            .iter()
-            .filter_map(|block| block.mean_log_speedup(settings, &Settings::new(), &wanted))
-            .collect();
+        let is_of_class = |cell: &Cell| cell.collective.has_sizes() && class(cell.bytes) == place;
+        let wanted =
+            |measure: &Measure| f64::from(u8::from(matches!(measure, Measure::Call(cell) if is_of_class(cell))));
+        let logs: Vec<f64> =
+            blocks.iter().filter_map(|block| block.mean_log_speedup(settings, &Settings::new(), &wanted)).collect();
         let mean = logs.iter().sum::<f64>() / logs.len().max(1) as f64;
         (!logs.is_empty()).then(|| (Bytes(end), mean.exp()))
     });

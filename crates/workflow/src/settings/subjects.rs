@@ -1,7 +1,7 @@
 //! Subjects of launches with settings: a few sizes of each collective for the search; all sizes and a guard set for the
 //! confirmation.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::pattern::Shape;
 use collrules_record::plan::PatternPlan;
@@ -20,23 +20,30 @@ pub(super) fn class(bytes: Bytes) -> usize {
     CLASSES.iter().position(|largest| bytes.0 <= *largest).unwrap_or(CLASSES.len())
 }
 
-/// One size of each class for each collective, on its largest communicator: the middle of those of the grid.
-pub(super) fn screened(cells: &[Cell]) -> Vec<Cell> {
-    let mut screened = Vec::new();
-    let collectives: BTreeSet<Collective> = cells.iter().map(|cell| cell.collective).collect();
+/// Cells with their weights in a mean.
+pub(super) type Weights = BTreeMap<Cell, f64>;
+
+/// One size of each class for each collective, on its largest communicator: the middle of those of the grid. It has the
+/// weight of all cells of its class.
+pub(super) fn screened(cells: &Weights) -> Weights {
+    let mut screened = Weights::new();
+    let collectives: BTreeSet<Collective> = cells.keys().map(|cell| cell.collective).collect();
     for collective in collectives {
-        let own: Vec<&Cell> = cells.iter().filter(|cell| cell.collective == collective).collect();
+        let own: Vec<&Cell> = cells.keys().filter(|cell| cell.collective == collective).collect();
         let ranks = own.iter().map(|cell| cell.ranks).max();
-        let mut own: Vec<&Cell> = own.into_iter().filter(|cell| Some(cell.ranks) == ranks).collect();
-        own.sort_unstable();
-        screened.extend(own.chunk_by(|a, b| class(a.bytes) == class(b.bytes)).map(|class| *class[class.len() / 2]));
+        let mut largest: Vec<&Cell> = own.iter().copied().filter(|cell| Some(cell.ranks) == ranks).collect();
+        largest.sort_unstable();
+        for sizes in largest.chunk_by(|a, b| class(a.bytes) == class(b.bytes)) {
+            let alike = own.iter().filter(|cell| class(cell.bytes) == class(sizes[0].bytes));
+            screened.insert(*sizes[sizes.len() / 2], alike.map(|cell| cells[*cell]).sum());
+        }
     }
     screened
 }
 
 /// Collectives that are not tuned, on all ranks.
-pub(super) fn guard_cells(asked: &[Cell], ranks: Ranks) -> Vec<Cell> {
-    let asked: BTreeSet<Collective> = asked.iter().map(|cell| cell.collective).collect();
+pub(super) fn guard_cells(asked: &Weights, ranks: Ranks) -> Vec<Cell> {
+    let asked: BTreeSet<Collective> = asked.keys().map(|cell| cell.collective).collect();
     let others = MEASURABLE.into_iter().filter(|collective| !asked.contains(collective));
     let cells = others.flat_map(|collective| {
         let sizes: &[u64] = if collective.has_sizes() { &GUARDED } else { &[0] };
@@ -76,9 +83,10 @@ mod tests {
     #[test]
     fn a_few_sizes_stand_for_all() {
         let cell = |ranks, bytes| Cell { collective: Collective::Bcast, ranks: Ranks(ranks), bytes: Bytes(bytes) };
-        let cells: Vec<Cell> =
-            [2, 4].into_iter().flat_map(|ranks| (0..=20).map(move |power| cell(ranks, 1 << power))).collect();
-        assert_eq!(screened(&cells), [cell(4, 32), cell(4, 4 << 10), cell(4, 32 << 10), cell(4, 512 << 10)]);
+        let cells: Weights =
+            [2, 4].into_iter().flat_map(|ranks| (0..=20).map(move |power| (cell(ranks, 1 << power), 1.0))).collect();
+        let expected = [(32, 20.0), (4 << 10, 8.0), (32 << 10, 6.0), (512 << 10, 8.0)];
+        assert_eq!(screened(&cells), expected.map(|(bytes, weight)| (cell(4, bytes), weight)).into());
         let guards = guard_cells(&cells, Ranks(4));
         assert!(guards.iter().all(|guard| guard.collective != Collective::Bcast) && guards.len() > 20);
     }
