@@ -1,40 +1,28 @@
 //! Detection of a file's format by its content; names do not matter.
 
-use std::fmt;
-
+use collrules_rules::names;
 use serde::{Deserialize, Serialize};
 
 use super::{imb, osu, predecessor, reprompi};
 use crate::headers;
 
-/// A format that is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ImportFormat {
-    /// Text of the OSU micro-benchmarks.
-    Osu,
-    /// Text of IMB-MPI1.
-    Imb,
-    /// Text of ReproMPI.
-    Reprompi,
-    /// `detail.out` of ompi-collectives-tuning.
-    Detail,
-    /// `best.out` of ompi-collectives-tuning.
-    Best,
-    /// A table with named columns.
-    Table,
-}
-
-impl fmt::Display for ImportFormat {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Osu => "text of OSU micro-benchmarks",
-            Self::Imb => "text of IMB-MPI1",
-            Self::Reprompi => "text of ReproMPI",
-            Self::Detail => "detail.out of ompi-collectives-tuning",
-            Self::Best => "best.out of ompi-collectives-tuning",
-            Self::Table => "a table",
-        })
+names! {
+    /// A format that is read.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum ImportFormat {
+        /// Text of the OSU micro-benchmarks.
+        Osu "text of OSU micro-benchmarks",
+        /// Text of IMB-MPI1.
+        Imb "text of IMB-MPI1",
+        /// Text of ReproMPI.
+        Reprompi "text of ReproMPI",
+        /// `detail.out` of ompi-collectives-tuning.
+        Detail "detail.out of ompi-collectives-tuning",
+        /// `best.out` of ompi-collectives-tuning.
+        Best "best.out of ompi-collectives-tuning",
+        /// A table with named columns.
+        Table "a table",
     }
 }
 

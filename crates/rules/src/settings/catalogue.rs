@@ -2,31 +2,24 @@
 
 use crate::{Release, names};
 
-/// The traffic that a setting acts on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Layer {
-    /// Messages between ranks of a node, in shared memory.
-    SharedMemory,
-    /// Messages over TCP.
-    Tcp,
-    /// All messages: the component that matches sends with receives.
-    Matching,
-    /// Messages over UCX.
-    Ucx,
-    /// Collectives of communicators on several nodes, in `coll/han`.
-    Han,
-    /// Collectives: the component that handles them.
-    Components,
+names! {
+    /// The traffic that a setting acts on.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum Layer {
+        /// Messages between ranks of a node, in shared memory.
+        SharedMemory "shared memory",
+        /// Messages over TCP.
+        Tcp "TCP",
+        /// All messages: the component that matches sends with receives.
+        Matching "all messages",
+        /// Messages over UCX.
+        Ucx "UCX",
+        /// Collectives of communicators on several nodes, in `coll/han`.
+        Han "HAN",
+        /// Collectives: the component that handles them.
+        Components "components",
+    }
 }
-
-names!(Layer {
-    SharedMemory "shared memory",
-    Tcp "TCP",
-    Matching "all messages",
-    Ucx "UCX",
-    Han "HAN",
-    Components "components",
-});
 
 /// The ranks that have to exist for a setting to have an effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
