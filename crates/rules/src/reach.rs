@@ -53,15 +53,14 @@ impl ReachedCommRule<'_> {
 /// Finds the calls that each rule of a file applies to, collective by collective, in time `n log n`.
 pub(crate) fn reached(loaded: &Loaded) -> Vec<Reached<'_>> {
     let rules = |collective| Some((collective, loaded.rules_for(collective)?.1));
-    let serve =
-        |(collective, rules): (Collective, _)| Reached { collective, rules, comm_rules: comm_rules(loaded, rules) };
+    let serve = |(collective, rules): (Collective, _)| Reached { collective, rules, comm_rules: comm_rules(rules) };
     Collective::ALL.into_iter().filter_map(rules).map(serve).collect()
 }
 
-fn comm_rules<'l>(loaded: &Loaded, rules: &'l CollectiveRules) -> Vec<ReachedCommRule<'l>> {
+fn comm_rules(rules: &CollectiveRules) -> Vec<ReachedCommRule<'_>> {
     let mut ranks: Vec<Vec<RankRange>> = vec![Vec::new(); rules.comm_rules.len()];
     for distribution in rules.distributions() {
-        let mut steps = loaded.comm_rule_steps(rules, *distribution);
+        let mut steps = rules.steps(*distribution).to_vec();
         // Larger communicators than an int counts do not exist.
         steps.retain(|(start, _)| *start <= i32::MAX as u64);
         let ends = steps.iter().skip(1).map(|(start, _)| Some(*start)).chain([None]);
@@ -77,7 +76,7 @@ fn comm_rules<'l>(loaded: &Loaded, rules: &'l CollectiveRules) -> Vec<ReachedCom
     serving
         .map(|(comm_rule, mut ranks)| {
             ranks.sort_unstable_by_key(|range| range.first);
-            let mut steps = loaded.rule_steps(comm_rule);
+            let mut steps = comm_rule.steps().to_vec();
             // Nor do larger messages than a long counts.
             steps.retain(|(start, _)| *start < i64::MAX as u64);
             steps.dedup_by_key(|(_, rule)| *rule);

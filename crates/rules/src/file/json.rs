@@ -3,7 +3,7 @@
 //! The order matters: the error path frees the last communicator rule and its `rules` even if they were freed before,
 //! so the same fault is a rejection at first, but a crash after a valid rule.
 
-use super::index::{Index, SearchMethod};
+use super::index::Index;
 use super::load::{Crash, CrashCause, JsonFault, Load, Rejection, RejectionCause};
 use super::model::{CollectiveRules, CommRule, Format, Loaded, Rule, RuleState, SIZE_INF};
 use crate::behaviour::Behaviour;
@@ -113,7 +113,7 @@ impl JsonReader {
             // What was freed before has been replaced by now.
             _ => return Err(JsonStop::Reject(list.span(), JsonFault::RulesNotArray)),
         }
-        let mut comm_rule = CommRule {
+        Ok(CommRule {
             span: value.span(),
             size: min.map_or(value.span(), |member| member.value.span()),
             listed: None,
@@ -121,10 +121,8 @@ impl JsonReader {
             max: to,
             distribution,
             rules: list.items().map(|value| self.rule(value, id)).collect::<Result<_, _>>()?,
-            index: Index::Sorted(None),
-        };
-        comm_rule.finish(SearchMethod::FirstMatch);
-        Ok(comm_rule)
+            index: Index::default(),
+        })
     }
 
     fn rule(&self, value: JsonValue<'_>, id: u32) -> Result<Rule, JsonStop> {
