@@ -14,6 +14,7 @@ mod rejection;
 use crate::behaviour::Behaviour;
 use crate::json::{Document, SyntaxError};
 
+pub(crate) use json::{COMM_RULE_KEYS, ROOT_KEYS, RULE_KEYS, is_inf};
 pub use load::{Crash, CrashCause, JsonFault, Load, Rejection, RejectionCause};
 pub use lookup::{Lookup, Reason, RuleRef};
 pub use model::{CollectiveRules, CommRule, Format, Loaded, Rule, RuleState};
