@@ -34,10 +34,9 @@ impl ImportFormat {
     /// The format of a text, if it is known.
     pub(super) fn detect(text: &str) -> Option<Self> {
         // From the surest mark to the least.
-        if predecessor::is(text) {
-            return Some(if predecessor::is_best(text) { Self::Best } else { Self::Detail });
-        }
-        if imb::is(text) {
+        if let Some(is_best) = predecessor::is_best(text) {
+            Some(if is_best { Self::Best } else { Self::Detail })
+        } else if imb::is(text) {
             Some(Self::Imb)
         } else if reprompi::is(text) {
             Some(Self::Reprompi)
@@ -53,11 +52,7 @@ impl ImportFormat {
 /// names. A table has at least a column of times and one of sizes, ranks or the like.
 pub(super) fn delimiter(text: &str) -> Option<u8> {
     let first = text.lines().find(|line| !line.trim().is_empty())?;
-    let known = |delimiter: u8| {
-        first
-            .split(char::from(delimiter))
-            .filter(|name| headers::meaning(name.trim().trim_matches('"')).is_some())
-            .count()
-    };
+    let is_known = |name: &&str| headers::meaning(name.trim().trim_matches('"')).is_some();
+    let known = |delimiter: u8| first.split(char::from(delimiter)).filter(is_known).count();
     [b',', b';', b'\t'].into_iter().rev().max_by_key(|delimiter| known(*delimiter)).filter(|best| known(*best) >= 2)
 }
