@@ -1,5 +1,8 @@
 //! Meaning of the fields of a row.
 
+use std::fmt::Display;
+use std::str::FromStr;
+
 use collrules_rules::{Collective, Release, registry};
 use csv::ByteRecord;
 
@@ -8,7 +11,7 @@ use super::facts::{Facts, TimeStatistics, collective_named};
 use super::finding::FindingCode;
 use super::headers::{Role, meaning};
 use super::rows::Record;
-use crate::raw::{ImportFault, Raw, fault};
+use crate::raw::{Digits, ImportFault, Raw, fault};
 use collrules_record::units::{Bytes, Ranks, Seconds};
 use collrules_record::{Candidate, CandidateName};
 
@@ -28,22 +31,6 @@ struct Column {
     per_second: f64,
 }
 
-/// The column names that messages use, and that tables should have.
-fn canonical(role: Role) -> &'static str {
-    match role {
-        Role::Collective => "collective",
-        Role::AlgorithmId => "algorithm_id",
-        Role::Algorithm => "algorithm",
-        Role::Candidate => "candidate",
-        Role::Ranks => "comm_size",
-        Role::Bytes => "message_bytes",
-        Role::Launch => "launch",
-        Role::Mean => "avg_latency_us",
-        Role::Min => "min_latency_us",
-        Role::Max => "max_latency_us",
-    }
-}
-
 impl Columns {
     /// Finds the columns by their names. Facts in `facts` need no column; `unit` is the unit of times without one.
     pub(super) fn from_header(header: &ByteRecord, facts: &Facts, unit: Option<f64>) -> Result<Self, ImportError> {
@@ -58,7 +45,7 @@ impl Columns {
         for (index, name) in found.iter().enumerate() {
             let Some(meaning) = meaning(name) else { continue };
             if columns.iter().any(|(role, _)| *role == meaning.role) {
-                return Err(ImportError::RepeatedColumn(canonical(meaning.role)));
+                return Err(ImportError::RepeatedColumn(meaning.role.name()));
             }
             let is_time = matches!(meaning.role, Role::Mean | Role::Min | Role::Max);
             let per_second = match meaning.per_second.or(unit) {
@@ -69,24 +56,19 @@ impl Columns {
             columns.push((meaning.role, Column { index, name: name.clone(), per_second }));
         }
         let has = |role: Role| columns.iter().any(|(known, _)| *known == role);
-        let mut missing = Vec::new();
-        if !has(Role::Collective) && facts.collective.is_none() {
-            missing.push(canonical(Role::Collective));
-        }
-        let named = [Role::AlgorithmId, Role::Algorithm, Role::Candidate].into_iter().any(has);
-        if !named && facts.algorithm.is_none() {
-            missing.push(canonical(Role::AlgorithmId));
-        }
-        if !has(Role::Ranks) && facts.ranks.is_none() {
-            missing.push(canonical(Role::Ranks));
-        }
-        // A table of barriers alone has no sizes.
-        if !has(Role::Bytes) && facts.collective != Some(Collective::Barrier) {
-            missing.push(canonical(Role::Bytes));
-        }
-        if !has(Role::Mean) && !has(Role::Max) {
-            missing.push(canonical(Role::Mean));
-        }
+        let is_missing = |role: &Role| match role {
+            Role::Collective => !has(*role) && facts.collective.is_none(),
+            Role::AlgorithmId => {
+                let named = [Role::AlgorithmId, Role::Algorithm, Role::Candidate].into_iter().any(has);
+                !named && facts.algorithm.is_none()
+            }
+            Role::Ranks => !has(*role) && facts.ranks.is_none(),
+            // A table of barriers alone has no sizes.
+            Role::Bytes => !has(*role) && facts.collective != Some(Collective::Barrier),
+            Role::Mean => !has(*role) && !has(Role::Max),
+            _ => false,
+        };
+        let missing: Vec<&str> = Role::ALL.into_iter().filter(is_missing).map(Role::name).collect();
         if missing.is_empty() {
             Ok(Self { columns, count: found.len() })
         } else {
@@ -110,36 +92,22 @@ impl Columns {
         if let Some(place) = fields.iter().position(|field| std::str::from_utf8(field).is_err()) {
             return Err(fault(FindingCode::BadRow, format!("field {} is not UTF-8", place + 1)));
         }
-        let bad = |column: &Column, what: String| fault(FindingCode::BadRow, format!("{}: {what}", column.name));
         let collective = match self.column(Role::Collective) {
             Some(column) => {
                 let text = field(fields, column)?;
                 let named = collective_named(text).map_or_else(|| text.parse::<Collective>(), Ok);
-                named.map_err(|error| bad(column, error.to_string()))?
+                named.map_err(|error| bad(column, &error))?
             }
             None => facts.collective.ok_or_else(|| fault(FindingCode::BadRow, "no collective"))?,
         };
         let candidate = self.candidate(fields, facts, release, collective)?;
-        let ranks: Ranks = match self.column(Role::Ranks) {
-            Some(column) => {
-                let text = field(fields, column)?;
-                text.parse().map_err(|error: collrules_record::units::BadRanks| bad(column, error.to_string()))?
-            }
-            None => facts.ranks.ok_or_else(|| fault(FindingCode::BadRow, "no number of ranks"))?,
-        };
-        let bytes = match self.column(Role::Bytes) {
-            Some(column) => {
-                let text = field(fields, column)?;
-                let bytes: Bytes =
-                    text.parse().map_err(|error: collrules_record::units::BadBytes| bad(column, error.to_string()))?;
-                if !collective.has_sizes() && bytes.0 != 0 {
-                    let what = format!("{collective} carries no data, but {} is {}", column.name, bytes.0);
-                    return Err(fault(FindingCode::BadRow, what));
-                }
-                bytes
-            }
-            None => Bytes(0),
-        };
+        let ranks = self.parsed::<Ranks, _>(fields, Role::Ranks)?.or(facts.ranks);
+        let ranks = ranks.ok_or_else(|| fault(FindingCode::BadRow, "no number of ranks"))?;
+        let bytes = self.parsed::<Bytes, _>(fields, Role::Bytes)?.unwrap_or(Bytes(0));
+        if let Some(column) = self.column(Role::Bytes).filter(|_| !collective.has_sizes() && bytes.0 != 0) {
+            let what = format!("{collective} carries no data, but {} is {}", column.name, bytes.0);
+            return Err(fault(FindingCode::BadRow, what));
+        }
         let launch = match self.column(Role::Launch) {
             Some(column) => Some(whole(column, field(fields, column)?)?),
             None => facts.launch,
@@ -186,10 +154,20 @@ impl Columns {
 
     /// Returns a row's name and number of the algorithm, if the table has both.
     pub(super) fn name_and_number(&self, row: &Record) -> Option<(String, u32)> {
-        let id =
-            whole(self.column(Role::AlgorithmId)?, field(&row.record, self.column(Role::AlgorithmId)?).ok()?).ok()?;
+        let column = self.column(Role::AlgorithmId)?;
+        let id = whole(column, field(&row.record, column).ok()?).ok()?;
         let name = field(&row.record, self.column(Role::Algorithm)?).ok()?;
         Some((name.to_lowercase(), id))
+    }
+
+    /// The value of a row in a column, if the table has that.
+    fn parsed<T: FromStr<Err = E>, E: Display>(
+        &self,
+        fields: &ByteRecord,
+        role: Role,
+    ) -> Result<Option<T>, ImportFault> {
+        let Some(column) = self.column(role) else { return Ok(None) };
+        field(fields, column)?.parse().map(Some).map_err(|error| bad(column, &error))
     }
 
     fn column(&self, role: Role) -> Option<&Column> {
@@ -197,10 +175,14 @@ impl Columns {
     }
 
     /// The digits of the time as written, which reveal mixed-up columns.
-    fn digits(&self, fields: &ByteRecord) -> Option<crate::raw::Digits> {
+    fn digits(&self, fields: &ByteRecord) -> Option<Digits> {
         let column = self.column(Role::Mean).or_else(|| self.column(Role::Max))?;
-        fields.get(column.index).and_then(|field| crate::raw::Digits::parse(field.trim_ascii()))
+        fields.get(column.index).and_then(|field| Digits::parse(field.trim_ascii()))
     }
+}
+
+fn bad(column: &Column, what: &dyn Display) -> ImportFault {
+    fault(FindingCode::BadRow, format!("{}: {what}", column.name))
 }
 
 fn field<'a>(fields: &'a ByteRecord, column: &Column) -> Result<&'a str, ImportFault> {
@@ -212,10 +194,7 @@ fn whole(column: &Column, text: &str) -> Result<u32, ImportFault> {
     // The standard library takes a leading plus sign, which is a slip here.
     let digits = text.bytes().all(|byte| byte.is_ascii_digit());
     let number = text.parse().ok().filter(|_| digits);
-    number.ok_or_else(|| {
-        let what = format!("{}: `{text}` is not a whole number from 0 to {}", column.name, u32::MAX);
-        fault(FindingCode::BadRow, what)
-    })
+    number.ok_or_else(|| bad(column, &format!("`{text}` is not a whole number from 0 to {}", u32::MAX)))
 }
 
 fn time(column: &Column, text: &str) -> Result<Seconds, ImportFault> {

@@ -5,59 +5,64 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use collrules_record::{Candidate, Cell};
+use collrules_rules::names;
 
-/// Kind of finding. Text forms are stable: programs may look for them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum FindingCode {
-    /// A row, or a value that every row needs, is empty.
-    EmptyValue,
-    /// A row cannot be read.
-    BadRow,
-    /// A time is not a positive finite number.
-    BadTime,
-    /// A row repeats another one.
-    Duplicate,
-    /// Rows contradict each other about the same point and launch.
-    Contradiction,
-    /// The benchmark found wrong data.
-    ValidationFailed,
-    /// The benchmark itself marked the measurement as invalid.
-    InvalidMeasurement,
-    /// Lines that are no part of the benchmark's output, such as warnings.
-    StrayLines,
-    /// A message of no bytes, for which no algorithm runs.
-    NoData,
-    /// Content that is skipped on purpose: another datatype, another benchmark, a derived table.
-    PassedOver,
-    /// A file has the content of another one, but a name with other facts.
-    SameContent,
-    /// A file that cannot be used at all.
-    UnusableFile,
-    /// A size that the other candidates have is missing.
-    Gap,
-    /// A value far from those of all its neighbours.
-    Outlier,
-    /// A value, or a series, that is off by a power of a thousand.
-    UnitSlip,
-    /// A time whose digits are those of the message size.
-    DigitSlip,
-    /// More data through one process than any link carries in that time.
-    Bandwidth,
-    /// A column that equals the column of a collective which has to move less data.
-    TwinColumn,
+names! {
+    /// Kind of finding, rows first, then suspicious numbers. Text forms are stable: programs may look for them.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum FindingCode {
+        /// A row, or a value that every row needs, is empty.
+        EmptyValue "empty-value",
+        /// A row cannot be read.
+        BadRow "bad-row",
+        /// A time is not a positive finite number.
+        BadTime "bad-time",
+        /// A row repeats another one.
+        Duplicate "duplicate",
+        /// Rows contradict each other about the same point and launch.
+        Contradiction "contradiction",
+        /// The benchmark found wrong data.
+        ValidationFailed "validation-failed",
+        /// The benchmark itself marked the measurement as invalid.
+        InvalidMeasurement "invalid-measurement",
+        /// Lines that are no part of the benchmark's output, such as warnings.
+        StrayLines "stray-lines",
+        /// A message of no bytes, for which no algorithm runs.
+        NoData "no-data",
+        /// Content that is skipped on purpose: another datatype, another benchmark, a derived table.
+        PassedOver "passed-over",
+        /// A file has the content of another one, but a name with other facts.
+        SameContent "same-content",
+        /// A file that cannot be used at all.
+        UnusableFile "unusable-file",
+        /// A size that the other candidates have is missing.
+        Gap "gap",
+        /// A value far from those of all its neighbours.
+        Outlier "outlier",
+        /// A value, or a series, that is off by a power of a thousand.
+        UnitSlip "unit-slip",
+        /// A time whose digits are those of the message size.
+        DigitSlip "digit-slip",
+        /// More data through one process than any link carries in that time.
+        Bandwidth "bandwidth",
+        /// A column that equals the column of a collective which has to move less data.
+        TwinColumn "twin-column",
+    }
 }
 
-/// Severity of a finding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum FindingSeverity {
-    /// For information.
-    Note,
-    /// The numbers may not mean what they seem to.
-    Warning,
-    /// Something could not be used.
-    Error,
+names! {
+    /// Severity of a finding.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum FindingSeverity {
+        /// For information.
+        Note "note",
+        /// The numbers may not mean what they seem to.
+        Warning "warning",
+        /// Something could not be used.
+        Error "error",
+    }
 }
 
 /// Something noticed.
@@ -83,57 +88,19 @@ pub struct Finding {
 }
 
 impl FindingCode {
-    /// The text form, as in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::EmptyValue => "empty-value",
-            Self::BadRow => "bad-row",
-            Self::BadTime => "bad-time",
-            Self::Duplicate => "duplicate",
-            Self::Contradiction => "contradiction",
-            Self::ValidationFailed => "validation-failed",
-            Self::InvalidMeasurement => "invalid-measurement",
-            Self::StrayLines => "stray-lines",
-            Self::NoData => "no-data",
-            Self::PassedOver => "passed-over",
-            Self::SameContent => "same-content",
-            Self::UnusableFile => "unusable-file",
-            Self::Gap => "gap",
-            Self::Outlier => "outlier",
-            Self::UnitSlip => "unit-slip",
-            Self::DigitSlip => "digit-slip",
-            Self::Bandwidth => "bandwidth",
-            Self::TwinColumn => "twin-column",
-        }
+    /// Returns true if the finding is about a suspicious number rather than about a row.
+    pub fn is_suspicion(self) -> bool {
+        self >= Self::Gap
     }
 
     /// Returns the severity of findings of this kind.
     pub fn severity(self) -> FindingSeverity {
         match self {
             Self::StrayLines | Self::NoData | Self::PassedOver | Self::Duplicate => FindingSeverity::Note,
-            Self::EmptyValue
-            | Self::InvalidMeasurement
-            | Self::SameContent
-            | Self::Gap
-            | Self::Outlier
-            | Self::UnitSlip
-            | Self::DigitSlip
-            | Self::Bandwidth
-            | Self::TwinColumn => FindingSeverity::Warning,
             Self::BadRow | Self::BadTime | Self::Contradiction | Self::ValidationFailed | Self::UnusableFile => {
                 FindingSeverity::Error
             }
-        }
-    }
-}
-
-impl FindingSeverity {
-    /// The text form, as in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Note => "note",
-            Self::Warning => "warning",
-            Self::Error => "error",
+            _ => FindingSeverity::Warning,
         }
     }
 }
@@ -144,7 +111,7 @@ impl fmt::Display for Finding {
         if let Some(line) = self.line {
             write!(f, ":{line}")?;
         }
-        write!(f, ": {} ({}): {}", self.severity.name(), self.code.name(), self.message)?;
+        write!(f, ": {} ({}): {}", self.severity, self.code, self.message)?;
         if self.left_out && self.timings > 0 { f.write_str("; left out") } else { Ok(()) }
     }
 }

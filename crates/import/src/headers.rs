@@ -1,21 +1,25 @@
 //! Meanings and units of column headers, in all their spellings.
 
-/// Content of a column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Role {
-    Collective,
-    /// A number.
-    AlgorithmId,
-    /// A number or a name.
-    Algorithm,
-    /// A choice, as in our own samples.
-    Candidate,
-    Ranks,
-    Bytes,
-    Launch,
-    Mean,
-    Min,
-    Max,
+use collrules_rules::names;
+
+names! {
+    /// Content of a column, with the name that messages use, and that tables should have.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub(super) enum Role {
+        Collective "collective",
+        /// A number.
+        AlgorithmId "algorithm_id",
+        /// A number or a name.
+        Algorithm "algorithm",
+        /// A choice, as in our own samples.
+        Candidate "candidate",
+        Ranks "comm_size",
+        Bytes "message_bytes",
+        Launch "launch",
+        Mean "avg_latency_us",
+        Min "min_latency_us",
+        Max "max_latency_us",
+    }
 }
 
 /// Meaning of a column: its content, and for times their number of units per second, if the header has it.

@@ -7,7 +7,6 @@ use collrules_rules::Collective;
 
 use super::facts::{Facts, collective_named};
 use super::finding::FindingCode;
-use super::headers::{Role, meaning};
 use super::printed::{PrintedColumn, row};
 use super::raw::{Parsed, fault};
 use super::stray::{Stray, is_row, short};
@@ -88,21 +87,16 @@ fn close(block: Option<ImbBlock>, parsed: &mut Parsed) {
 
 fn comment(content: &str, block: &mut ImbBlock) {
     let text = content.trim_start_matches('#').trim();
-    if let Some(ranks) = text.strip_prefix("processes =") {
-        read_ranks(ranks, block);
-    } else if let Some((_, ranks)) = content.split_once("#processes =") {
-        read_ranks(ranks, block);
+    let ranks = text.strip_prefix("processes =").or_else(|| Some(content.split_once("#processes =")?.1));
+    if let Some(ranks) = ranks.map(str::trim) {
+        match ranks.parse() {
+            Ok(ranks) => block.ranks = Some(ranks),
+            Err(_) => block.unusable = Some(format!("{} is not a number of processes", short(ranks))),
+        }
     } else if text.contains(" groups of ") {
         block.unusable = Some(format!("several groups ran at the same time: {}", short(text)));
     } else if content.contains("repetitions") {
         block.columns = Some(content.split_whitespace().map(column).collect());
-    }
-}
-
-fn read_ranks(text: &str, block: &mut ImbBlock) {
-    match text.trim().parse() {
-        Ok(ranks) => block.ranks = Some(ranks),
-        Err(_) => block.unusable = Some(format!("{} is not a number of processes", short(text.trim()))),
     }
 }
 
@@ -111,10 +105,5 @@ fn column(name: &str) -> Option<PrintedColumn> {
         let wrong = |field: &str| (field.parse::<f64>().ok() != Some(0.0)).then(|| format!("{field} defects"));
         return Some(PrintedColumn::Check(wrong));
     }
-    let meaning = meaning(name)?;
-    match (meaning.role, meaning.per_second) {
-        (Role::Bytes, _) => Some(PrintedColumn::Bytes),
-        (role @ (Role::Mean | Role::Min | Role::Max), Some(per_second)) => Some(PrintedColumn::Time(role, per_second)),
-        _ => None,
-    }
+    PrintedColumn::from_name(name, None)
 }

@@ -51,7 +51,7 @@ pub use facts::{Facts, TimeStatistics};
 pub use finding::{Finding, FindingCode, FindingSeverity};
 pub use format::ImportFormat;
 pub use imported::Imported;
-pub use manifest::{ImportManifest, ImportReport, create, doubted, is_suspicion, open, remarks};
+pub use manifest::{ImportManifest, ImportReport, create, doubted, open, remarks};
 pub use pattern::{BadPattern, NamePattern};
 pub use plausible::Limits;
 pub use walk::{CannotRead, add_all};

@@ -7,7 +7,7 @@ use collrules_rules::Release;
 use serde::{Deserialize, Serialize};
 
 use super::collect::{Import, SourceFile};
-use super::finding::{Finding, FindingCode, FindingSeverity};
+use super::finding::{Finding, FindingSeverity};
 use super::imported::Imported;
 use collrules_record::findings::Statistic;
 use collrules_record::manifest::{FORMAT, FormatVersion, IMPORTED, now};
@@ -95,13 +95,13 @@ pub fn open(run: &RunDir) -> Result<Option<(ImportManifest, ImportReport)>, RunD
 
 /// Returns the remarks on an import for the findings of an analysis.
 pub fn remarks(findings: &[Finding]) -> Vec<Remark> {
-    let suspicious = |finding: &&Finding| is_suspicion(finding.code);
+    let suspicious = |finding: &&Finding| finding.code.is_suspicion();
     let remark = |finding: &Finding| {
         let Finding { file, line, message, left_out, .. } = finding.clone();
         Remark::Suspicious { file, line, message, left_out }
     };
     let lost = |finding: &&Finding| {
-        finding.left_out && finding.severity >= FindingSeverity::Warning && !is_suspicion(finding.code)
+        finding.left_out && finding.severity >= FindingSeverity::Warning && !finding.code.is_suspicion()
     };
     let rows: usize = findings.iter().filter(lost).map(|finding| finding.timings).sum();
     let lost = (rows > 0).then_some(Remark::LostImports(rows));
@@ -111,17 +111,4 @@ pub fn remarks(findings: &[Finding]) -> Vec<Remark> {
 /// The points that were imported although their times are implausible.
 pub fn doubted(findings: &[Finding]) -> BTreeSet<(Cell, Candidate)> {
     findings.iter().filter(|finding| !finding.left_out).flat_map(|finding| &finding.points).copied().collect()
-}
-
-/// Returns true if the finding is about a suspicious number rather than about a row.
-pub fn is_suspicion(code: FindingCode) -> bool {
-    matches!(
-        code,
-        FindingCode::Gap
-            | FindingCode::Outlier
-            | FindingCode::UnitSlip
-            | FindingCode::DigitSlip
-            | FindingCode::Bandwidth
-            | FindingCode::TwinColumn
-    )
 }

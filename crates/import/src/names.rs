@@ -40,15 +40,18 @@ fn collective(part: &str) -> (Option<Collective>, String) {
     names.push(("broadcast", Collective::Bcast));
     names.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
     for (name, collective) in names {
-        let found = text.match_indices(name).find(|(at, _)| {
-            let edge = |c: Option<char>| c.is_none_or(|c| !c.is_ascii_alphabetic());
-            edge(text[..*at].chars().next_back()) && edge(text[at + name.len()..].chars().next())
-        });
-        if let Some((at, _)) = found {
+        if let Some(at) = find_word(&text, name, |c| !c.is_ascii_alphabetic()) {
             return (Some(collective), format!("{} {}", &part[..at], &part[at + name.len()..]));
         }
     }
     (collective_named(&text), part.to_owned())
+}
+
+/// The place of a word in a text, with ends or such characters around it.
+fn find_word(text: &str, word: &str, ends: impl Fn(char) -> bool) -> Option<usize> {
+    let edge = |c: Option<char>| c.is_none_or(&ends);
+    let is_whole = |at: &usize| edge(text[..*at].chars().next_back()) && edge(text[at + word.len()..].chars().next());
+    text.match_indices(word).map(|(at, _)| at).find(is_whole)
 }
 
 /// Splits letters and digits: `np4` is `np`, `4`.
@@ -101,12 +104,7 @@ fn parse_candidate_name(part: &str, release: Release, collective: Option<Collect
     let mut names: Vec<&str> = known.map(|algorithm| algorithm.name).collect();
     names.extend(["default", "builtin"]);
     names.sort_by_key(|name| std::cmp::Reverse(name.len()));
-    let whole = |name: &&&str| {
-        text.match_indices(**name).any(|(at, _)| {
-            let edge = |c: Option<char>| c.is_none_or(|c| !c.is_ascii_alphanumeric());
-            edge(text[..at].chars().next_back()) && edge(text[at + name.len()..].chars().next())
-        })
-    };
+    let whole = |name: &&&str| find_word(&text, name, |c| !c.is_ascii_alphanumeric()).is_some();
     names.iter().find(whole).map(|name| CandidateName::Word((*name).to_owned()))
 }
 

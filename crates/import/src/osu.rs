@@ -8,7 +8,7 @@ use collrules_rules::Collective;
 
 use super::facts::{Facts, collective_named};
 use super::finding::FindingCode;
-use super::headers::{Role, meaning};
+use super::headers::Role;
 use super::printed::{PrintedColumn, row};
 use super::raw::{Parsed, fault};
 use super::stray::{Stray, is_row, short};
@@ -76,11 +76,10 @@ fn comment(content: &str, line: u64, state: &mut OsuState, parsed: &mut Parsed) 
         // `MPI`, `MPI-CUDA`, then the name, then `Latency Test v7.4`.
         let name = banner.split_once(' ').map_or("", |(_, rest)| rest);
         let name = name.split(" Latency Test").next().unwrap_or_default();
-        let collective = collective_named(name);
-        *state = OsuState { block: Some(state.block.map_or(0, |block| block + 1)), ..OsuState::default() };
-        state.collective = collective;
-        state.foreign = collective.is_none();
-        if state.foreign {
+        let (collective, block) = (collective_named(name), state.block.map_or(0, |block| block + 1));
+        let foreign = collective.is_none();
+        *state = OsuState { collective, foreign, block: Some(block), ..OsuState::default() };
+        if foreign {
             let what = format!("`{}` is not a benchmark of a collective that can be tuned", short(banner));
             parsed.fault(line, FindingCode::PassedOver, what);
         }
@@ -122,15 +121,8 @@ fn columns(names: &str) -> Option<Vec<Option<PrintedColumn>>> {
             let wrong = |field: &str| (!field.eq_ignore_ascii_case("pass")).then(|| format!("validation says {field}"));
             return Some(PrintedColumn::Check(wrong));
         }
-        let meaning = meaning(name)?;
-        match meaning.role {
-            Role::Bytes => Some(PrintedColumn::Bytes),
-            // OSU prints microseconds, and says so in the name.
-            role @ (Role::Mean | Role::Min | Role::Max) => {
-                Some(PrintedColumn::Time(role, meaning.per_second.unwrap_or(1e6)))
-            }
-            _ => None,
-        }
+        // OSU prints microseconds, and says so in the name.
+        PrintedColumn::from_name(name, Some(1e6))
     };
     let columns: Vec<Option<PrintedColumn>> = names.map(column).collect();
     let is_mean = |column: &Option<PrintedColumn>| matches!(column, Some(PrintedColumn::Time(Role::Mean, _)));

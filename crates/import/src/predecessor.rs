@@ -11,23 +11,23 @@ use super::stray::short;
 use collrules_record::CandidateName;
 use collrules_record::units::{Bytes, Ranks};
 
-/// Returns true if a text begins like such a table.
-pub(super) fn is(text: &str) -> bool {
-    text.lines().find(|line| !line.trim().is_empty()).is_some_and(|line| {
-        let mut words = line.split_whitespace();
-        matches!(words.next(), Some("#Nnodes" | "#Nranks")) && words.next() == Some("Message_size")
-    })
+/// The header of such a table; none if a text begins otherwise.
+fn header(text: &str) -> Option<&str> {
+    let line = text.lines().find(|line| !line.trim().is_empty())?;
+    let mut words = line.split_whitespace();
+    let is_header = matches!(words.next(), Some("#Nnodes" | "#Nranks")) && words.next() == Some("Message_size");
+    is_header.then_some(line)
 }
 
-/// Returns true if a text is the table of winners.
-pub(super) fn is_best(text: &str) -> bool {
-    is(text) && text.lines().find(|line| !line.trim().is_empty()).is_some_and(|line| line.contains("Best_Algorithm"))
+/// Returns true for the table of winners, false for that of all algorithms; none for other texts.
+pub(super) fn is_best(text: &str) -> Option<bool> {
+    header(text).map(|line| line.contains("Best_Algorithm"))
 }
 
 /// Reads a table. Its first column is headed `Nnodes` or `Nranks`, and holds ranks in either case.
 pub(super) fn read(text: &str) -> Parsed {
     let mut parsed = Parsed::default();
-    let best = is_best(text);
+    let best = is_best(text).unwrap_or_default();
     let mut algorithms: Vec<&str> = Vec::new();
     for (line, content) in (1..).zip(text.lines()) {
         let fields = fields(content);
@@ -41,19 +41,13 @@ pub(super) fn read(text: &str) -> Parsed {
         // Rows of detail.out repeat the reference in one column more than the header has.
         let expected = algorithms.len() + 2;
         if fields.len() != expected && (best || fields.len() != expected + 1) {
-            parsed.fault(
-                line,
-                FindingCode::BadRow,
-                format!("{} values instead of {expected}: {}", fields.len(), short(content)),
-            );
+            let what = format!("{} values instead of {expected}: {}", fields.len(), short(content));
+            parsed.fault(line, FindingCode::BadRow, what);
             continue;
         }
         let (Ok(ranks), Ok(bytes)) = (fields[0].parse::<Ranks>(), fields[1].parse::<u64>()) else {
-            parsed.fault(
-                line,
-                FindingCode::BadRow,
-                format!("the number of ranks or bytes is missing: {}", short(content)),
-            );
+            let what = format!("the number of ranks or bytes is missing: {}", short(content));
+            parsed.fault(line, FindingCode::BadRow, what);
             continue;
         };
         let mut value = |algorithm: &str, text: &str| {
@@ -63,19 +57,13 @@ pub(super) fn read(text: &str) -> Parsed {
             let number = text.split('(').next().unwrap_or_default();
             match time(number, 1e6) {
                 Err(what) => parsed.fault(line, FindingCode::BadTime, format!("{algorithm}: {what}")),
-                Ok(seconds) => parsed.raws.push(Raw {
-                    line,
-                    block: 0,
-                    facts: Facts {
-                        ranks: Some(ranks),
-                        algorithm: Some(CandidateName::read(algorithm)),
-                        ..Facts::default()
-                    },
-                    bytes: Bytes(bytes),
-                    round: 0,
-                    times: TimeStatistics { mean: Some(seconds), ..TimeStatistics::default() },
-                    digits: Digits::parse(number.as_bytes()),
-                }),
+                Ok(seconds) => {
+                    let algorithm = Some(CandidateName::read(algorithm));
+                    let facts = Facts { ranks: Some(ranks), algorithm, ..Facts::default() };
+                    let times = TimeStatistics { mean: Some(seconds), ..TimeStatistics::default() };
+                    let (bytes, digits) = (Bytes(bytes), Digits::parse(number.as_bytes()));
+                    parsed.raws.push(Raw { line, block: 0, facts, bytes, round: 0, times, digits });
+                }
             }
         };
         if best {

@@ -5,7 +5,7 @@ use collrules_rules::Collective;
 
 use super::facts::{Facts, TimeStatistics};
 use super::finding::FindingCode;
-use super::headers::Role;
+use super::headers::{Role, meaning};
 use super::raw::{Digits, Parsed, Raw, fault, time};
 use super::stray::{fields, short};
 
@@ -17,6 +17,18 @@ pub(super) enum PrintedColumn {
     Time(Role, f64),
     /// The outcome of a check of the data: returns what is wrong, if anything is.
     Check(fn(&str) -> Option<String>),
+}
+
+impl PrintedColumn {
+    /// The column of a name, if it is read. Times without a unit in their name have `unit`.
+    pub(super) fn from_name(name: &str, unit: Option<f64>) -> Option<Self> {
+        let meaning = meaning(name)?;
+        match meaning.role {
+            Role::Bytes => Some(Self::Bytes),
+            role @ (Role::Mean | Role::Min | Role::Max) => Some(Self::Time(role, meaning.per_second.or(unit)?)),
+            _ => None,
+        }
+    }
 }
 
 /// Reads a row with these columns; `facts` are those of its block.

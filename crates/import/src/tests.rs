@@ -13,7 +13,7 @@ use collrules_record::{Candidate, Cell, Seconds};
 use collrules_rules::Release;
 
 use crate::imported::Imported;
-use crate::{Finding, ImportError, MOST_BYTES, Options, manifest};
+use crate::{Finding, ImportError, MOST_BYTES, Options};
 
 const HEADER: &str = "collective,algorithm_id,comm_size,message_bytes,avg_latency_us\n";
 
@@ -31,7 +31,7 @@ fn read(text: impl AsRef<[u8]>) -> Result<Contents, ImportError> {
 fn of_release(text: &[u8], release: Release) -> Result<Contents, ImportError> {
     let mut import = crate::table("t", text, Options::new(release))?;
     import.timings.sort_by_key(|timing| timing.line);
-    import.findings.retain(|finding| !manifest::is_suspicion(finding.code));
+    import.findings.retain(|finding| !finding.code.is_suspicion());
     Ok(Contents { timings: import.timings, problems: import.findings })
 }
 

@@ -54,7 +54,7 @@ fn the_catalogue_has_each_guideline_once() {
     pairs.dedup();
     assert_eq!(pairs.len(), CATALOGUE.len());
     for pattern in MockupPattern::ALL {
-        assert!(pairs.iter().any(|(_, known)| known == pattern), "{}", pattern.name());
+        assert!(pairs.iter().any(|(_, known)| *known == pattern), "{}", pattern.name());
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use collrules_rules::units::Bytes;
-use collrules_rules::{names::distance, stored_as_text};
+use collrules_rules::{names, names::distance, stored_as_text};
 use serde::{Deserialize, Serialize};
 
 /// Other calls of the same library that do what a collective does.
@@ -24,59 +24,41 @@ pub enum Mockup {
     Pad(Bytes),
 }
 
-/// Declares the patterns with their names, so that none lacks one.
-macro_rules! patterns {
-    ($($(#[$doc:meta])* $pattern:ident = $name:literal,)*) => {
-        /// The calls of a mock-up, in their order.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum MockupPattern {
-            $(#[doc = concat!("`", $name, "`")] $pattern,)*
-        }
-
-        impl MockupPattern {
-            /// All competitors.
-            pub const ALL: &[Self] = &[$(Self::$pattern,)*];
-
-            /// The name: the calls, joined by `+`.
-            pub fn name(self) -> &'static str {
-                match self {
-                    $(Self::$pattern => $name,)*
-                }
-            }
-        }
-    };
-}
-
-patterns! {
-    Allgather = "allgather",
-    AllgatherLocal = "allgather+local",
-    Allgatherv = "allgatherv",
-    Allreduce = "allreduce",
-    Alltoall = "alltoall",
-    Alltoallv = "alltoallv",
-    Alltoallw = "alltoallw",
-    Bcast = "bcast",
-    ExscanReduceLocal = "exscan+reduce_local",
-    GatherBcast = "gather+bcast",
-    GatherLocal = "gather+local",
-    Gatherv = "gatherv",
-    GathervBcast = "gatherv+bcast",
-    Hier = "hier",
-    Lane = "lane",
-    Reduce = "reduce",
-    ReduceBcast = "reduce+bcast",
-    ReduceScatter = "reduce_scatter",
-    ReduceScatterAllgatherv = "reduce_scatter+allgatherv",
-    ReduceScatterBlockAllgather = "reduce_scatter_block+allgather",
-    ReduceScatterBlockGather = "reduce_scatter_block+gather",
-    ReduceScatterGatherv = "reduce_scatter+gatherv",
-    // As two calls; `reduce_scatter` is one.
-    ReduceThenScatter = "reduce+scatter",
-    ReduceThenScatterv = "reduce+scatterv",
-    ScanShift = "scan+shift",
-    ScatterAllgather = "scatter+allgather",
-    Scatterv = "scatterv",
-    ScattervAllgatherv = "scatterv+allgatherv",
+names! {
+    /// The calls of a mock-up, in their order; the name has them joined by `+`.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    #[expect(missing_docs, reason = "the names say it")]
+    pub enum MockupPattern {
+        Allgather "allgather",
+        AllgatherLocal "allgather+local",
+        Allgatherv "allgatherv",
+        Allreduce "allreduce",
+        Alltoall "alltoall",
+        Alltoallv "alltoallv",
+        Alltoallw "alltoallw",
+        Bcast "bcast",
+        ExscanReduceLocal "exscan+reduce_local",
+        GatherBcast "gather+bcast",
+        GatherLocal "gather+local",
+        Gatherv "gatherv",
+        GathervBcast "gatherv+bcast",
+        Hier "hier",
+        Lane "lane",
+        Reduce "reduce",
+        ReduceBcast "reduce+bcast",
+        ReduceScatter "reduce_scatter",
+        ReduceScatterAllgatherv "reduce_scatter+allgatherv",
+        ReduceScatterBlockAllgather "reduce_scatter_block+allgather",
+        ReduceScatterBlockGather "reduce_scatter_block+gather",
+        ReduceScatterGatherv "reduce_scatter+gatherv",
+        // As two calls; `reduce_scatter` is one.
+        ReduceThenScatter "reduce+scatter",
+        ReduceThenScatterv "reduce+scatterv",
+        ScanShift "scan+shift",
+        ScatterAllgather "scatter+allgather",
+        Scatterv "scatterv",
+        ScattervAllgatherv "scatterv+allgatherv",
+    }
 }
 
 impl MockupPattern {
@@ -156,10 +138,10 @@ impl FromStr for MockupPattern {
     type Err = BadMockup;
 
     fn from_str(name: &str) -> Result<Self, BadMockup> {
-        if let Some(pattern) = Self::ALL.iter().find(|pattern| pattern.name() == name) {
-            return Ok(*pattern);
+        if let Some(pattern) = Self::ALL.into_iter().find(|pattern| pattern.name() == name) {
+            return Ok(pattern);
         }
-        let names = Self::ALL.iter().map(|pattern| pattern.name());
+        let names = Self::ALL.map(Self::name).into_iter();
         let nearest = names.min_by_key(|known| distance(known, name)).unwrap_or_default();
         Err(BadMockup::Calls { name: name.to_owned(), nearest })
     }

@@ -11,34 +11,38 @@ use crate::step::{Buffer, Step};
 use crate::vector::{OWN, SCRATCH, Vector};
 use crate::{direct, ring, tree};
 
-/// One of the two reference algorithms of a collective.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Reference {
-    /// For short vectors: few messages.
-    Short,
-    /// For long vectors: little data.
-    Long,
+names! {
+    /// One of the two reference algorithms of a collective.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum Reference {
+        /// For short vectors: few messages.
+        Short "short",
+        /// For long vectors: little data.
+        Long "long",
+    }
 }
 
-/// A building block of algorithms.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Primitive {
-    /// The root's vector for all, over a minimum spanning tree.
-    TreeBcast,
-    /// The sum of all vectors for the root, over a minimum spanning tree.
-    TreeReduce,
-    /// The root's blocks for each, over a minimum spanning tree.
-    TreeScatter,
-    /// The blocks of each for the root, over a minimum spanning tree.
-    TreeGather,
-    /// The blocks of each for all, around a ring.
-    BucketAllgather,
-    /// For each rank its block of the sum of all vectors, around a ring.
-    BucketReduceScatter,
-    /// The root's blocks for each, a message each.
-    SimpleScatter,
-    /// The blocks of each for the root, a message each.
-    SimpleGather,
+names! {
+    /// A building block of algorithms.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum Primitive {
+        /// The root's vector for all, over a minimum spanning tree.
+        TreeBcast "MST bcast",
+        /// The sum of all vectors for the root, over a minimum spanning tree.
+        TreeReduce "MST reduce",
+        /// The root's blocks for each, over a minimum spanning tree.
+        TreeScatter "MST scatter",
+        /// The blocks of each for the root, over a minimum spanning tree.
+        TreeGather "MST gather",
+        /// The blocks of each for all, around a ring.
+        BucketAllgather "bucket allgather",
+        /// For each rank its block of the sum of all vectors, around a ring.
+        BucketReduceScatter "bucket reduce-scatter",
+        /// The root's blocks for each, a message each.
+        SimpleScatter "simple scatter",
+        /// The blocks of each for the root, a message each.
+        SimpleGather "simple gather",
+    }
 }
 
 /// A reference algorithm of a call: the programs of all ranks, made on request.
@@ -50,11 +54,6 @@ pub struct ReferenceAlgorithm {
     blocks: Blocks,
     element: usize,
 }
-
-names!(Reference {
-    Short "short",
-    Long "long",
-});
 
 impl Reference {
     /// The primitives of this algorithm of a collective (Chan et al., table II of the seed's report); none if it has no
@@ -83,17 +82,6 @@ impl Reference {
         })
     }
 }
-
-names!(Primitive {
-    TreeBcast "MST bcast",
-    TreeReduce "MST reduce",
-    TreeScatter "MST scatter",
-    TreeGather "MST gather",
-    BucketAllgather "bucket allgather",
-    BucketReduceScatter "bucket reduce-scatter",
-    SimpleScatter "simple scatter",
-    SimpleGather "simple gather",
-});
 
 impl Primitive {
     fn steps<'a>(self, on: Vector<'a>, rank: u32, root: u32) -> Box<dyn Iterator<Item = Step> + 'a> {

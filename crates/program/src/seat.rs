@@ -24,24 +24,20 @@ pub struct Arguments {
     pub data: DataType,
 }
 
-/// A datatype of reductions.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum DataType {
-    /// `MPI_INT`.
-    #[default]
-    Int,
-    /// `MPI_FLOAT`.
-    Float,
-    /// `MPI_DOUBLE`.
-    Double,
+names! {
+    /// A datatype of reductions.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum DataType, read as "datatype" {
+        /// `MPI_INT`.
+        #[default]
+        Int "int",
+        /// `MPI_FLOAT`.
+        Float "float",
+        /// `MPI_DOUBLE`.
+        Double "double",
+    }
 }
-
-names!(DataType, read as "datatype" {
-    Int "int",
-    Float "float",
-    Double "double",
-});
 
 impl DataType {
     /// The bytes of an element.

@@ -8,25 +8,21 @@ use crate::names;
 use crate::release::Release;
 use crate::units::{Bytes, Ranks};
 
-/// Distribution of a communicator's ranks over nodes. Only JSON files distinguish it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Distribution {
-    /// In a rule: any. In a call: neither of the others.
-    #[default]
-    Any,
-    /// Every rank on a node of its own. Open MPI recognizes it only for communicators made from others: a rule for it
-    /// never applies to `MPI_COMM_WORLD`.
-    OnePerNode,
-    /// All ranks on one node.
-    SingleNode,
+names! {
+    /// Distribution of a communicator's ranks over nodes. Only JSON files distinguish it.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Distribution, read as "distribution" {
+        /// In a rule: any. In a call: neither of the others.
+        #[default]
+        Any "any",
+        /// Every rank on a node of its own. Open MPI recognizes it only for communicators made from others: a rule for it
+        /// never applies to `MPI_COMM_WORLD`.
+        OnePerNode "one-per-node",
+        /// All ranks on one node.
+        SingleNode "single-node",
+    }
 }
-
-names!(Distribution, read as "distribution" {
-    Any "any",
-    OnePerNode "one-per-node",
-    SingleNode "single-node",
-});
 
 impl Distribution {
     /// Returns true if a rule for this distribution applies to a communicator with another one.

@@ -7,40 +7,43 @@ use serde::{Deserialize, Serialize};
 use crate::names;
 use crate::operation::Operation;
 
-/// A collective operation with tuned algorithms, by its id in Open MPI's `COLLTYPE` enumeration, which is the
-/// same in every release from 4.0 on (`ompi/mca/coll/base/coll_base_functions.h`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[repr(u8)]
-pub enum Collective {
-    /// `MPI_Allgather`
-    Allgather = 0,
-    /// `MPI_Allgatherv`
-    Allgatherv = 1,
-    /// `MPI_Allreduce`
-    Allreduce = 2,
-    /// `MPI_Alltoall`
-    Alltoall = 3,
-    /// `MPI_Alltoallv`
-    Alltoallv = 4,
-    /// `MPI_Barrier`
-    Barrier = 6,
-    /// `MPI_Bcast`
-    Bcast = 7,
-    /// `MPI_Exscan`
-    Exscan = 8,
-    /// `MPI_Gather`
-    Gather = 9,
-    /// `MPI_Reduce`
-    Reduce = 11,
-    /// `MPI_Reduce_scatter`
-    ReduceScatter = 12,
-    /// `MPI_Reduce_scatter_block`
-    ReduceScatterBlock = 13,
-    /// `MPI_Scan`
-    Scan = 14,
-    /// `MPI_Scatter`
-    Scatter = 15,
+names! {
+    /// A collective operation with tuned algorithms, by its id in Open MPI's `COLLTYPE` enumeration, which is the
+    /// same in every release from 4.0 on (`ompi/mca/coll/base/coll_base_functions.h`),
+    /// and by its name in MCA parameters (`coll_tuned_NAME_algorithm`) and in JSON rules files.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    #[repr(u8)]
+    pub enum Collective {
+        /// `MPI_Allgather`
+        Allgather = 0 "allgather",
+        /// `MPI_Allgatherv`
+        Allgatherv = 1 "allgatherv",
+        /// `MPI_Allreduce`
+        Allreduce = 2 "allreduce",
+        /// `MPI_Alltoall`
+        Alltoall = 3 "alltoall",
+        /// `MPI_Alltoallv`
+        Alltoallv = 4 "alltoallv",
+        /// `MPI_Barrier`
+        Barrier = 6 "barrier",
+        /// `MPI_Bcast`
+        Bcast = 7 "bcast",
+        /// `MPI_Exscan`
+        Exscan = 8 "exscan",
+        /// `MPI_Gather`
+        Gather = 9 "gather",
+        /// `MPI_Reduce`
+        Reduce = 11 "reduce",
+        /// `MPI_Reduce_scatter`
+        ReduceScatter = 12 "reduce_scatter",
+        /// `MPI_Reduce_scatter_block`
+        ReduceScatterBlock = 13 "reduce_scatter_block",
+        /// `MPI_Scan`
+        Scan = 14 "scan",
+        /// `MPI_Scatter`
+        Scatter = 15 "scatter",
+    }
 }
 
 /// A name that is no tunable collective.
@@ -50,24 +53,6 @@ pub struct UnknownCollective {
     /// The name as given.
     pub name: String,
 }
-
-// The names in MCA parameters (`coll_tuned_NAME_algorithm`) and in JSON rules files.
-names!(Collective {
-    Allgather "allgather",
-    Allgatherv "allgatherv",
-    Allreduce "allreduce",
-    Alltoall "alltoall",
-    Alltoallv "alltoallv",
-    Barrier "barrier",
-    Bcast "bcast",
-    Exscan "exscan",
-    Gather "gather",
-    Reduce "reduce",
-    ReduceScatter "reduce_scatter",
-    ReduceScatterBlock "reduce_scatter_block",
-    Scan "scan",
-    Scatter "scatter",
-});
 
 impl Collective {
     /// Number of ids that Open MPI knows (`COLLCOUNT`), including some without tuned algorithms, which are legal in a

@@ -151,14 +151,7 @@ fn heeded(release: Release, collective: Collective, choice: Choice) -> Choice {
     if choice.is_builtin() {
         return Choice::BUILTIN;
     }
-    let Ok(algorithm) = registry::algorithm(release, collective, choice.algorithm) else { return choice };
-    let uses = algorithm.uses;
-    Choice {
-        algorithm: choice.algorithm,
-        faninout: if uses.faninout { choice.faninout } else { 0 },
-        segsize: if uses.segsize { choice.segsize } else { 0 },
-        max_requests: if uses.max_requests { choice.max_requests } else { 0 },
-    }
+    registry::algorithm(release, collective, choice.algorithm).map_or(choice, |algorithm| algorithm.uses.keep(choice))
 }
 
 /// Returns the meaning of a file for each distribution that it distinguishes: one table if it distinguishes none.

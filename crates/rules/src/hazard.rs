@@ -151,8 +151,8 @@ pub fn interoperate(collective: Collective, one: Choice, other: Choice) -> bool 
         };
         // Parameters that the algorithm ignores make no difference; neither does the rest of a rule for the builtin.
         let uses = registry::in_any_release(collective, choice.algorithm).map_or_else(Default::default, |a| a.uses);
-        let used = |used: bool, value: u64| if used { value } else { 0 };
-        (algorithm, used(uses.faninout, choice.faninout.into()), used(uses.segsize, choice.segsize))
+        let used = uses.keep(choice);
+        (algorithm, used.faninout, used.segsize)
     };
     class(one) == class(other)
 }

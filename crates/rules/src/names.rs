@@ -41,9 +41,21 @@ pub fn meant<'a>(names: impl IntoIterator<Item = &'a str>, word: &str) -> String
     near.map_or(String::new(), |(_, name)| format!("; the nearest name is {name}"))
 }
 
-/// Gives an enum without fields the list `ALL`, and the names of its values for display.
+/// Declares an enum without fields, each value with its name; or gives names to one that is declared elsewhere. It gets the
+/// list `ALL`, and the names for display and, with `read as`, for reading.
 #[macro_export]
 macro_rules! names {
+    (
+        $(#[$meta:meta])* $vis:vis enum $type:ident $(, read as $what:literal)?
+        { $($(#[$about:meta])* $value:ident $(= $id:literal)? $name:literal,)+ }
+    ) => {
+        $(#[$meta])*
+        $vis enum $type {
+            $($(#[$about])* $value $(= $id)?,)+
+        }
+
+        $crate::names!($type $(, read as $what)? { $($value $name,)+ });
+    };
     ($type:ident { $($value:ident $name:literal,)+ }) => {
         impl $type {
             /// All values, in order.

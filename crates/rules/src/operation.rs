@@ -4,61 +4,39 @@ use serde::{Deserialize, Serialize};
 
 use crate::{names, stored_as_text};
 
-/// A collective operation, by its id in Open MPI's `COLLTYPE` enumeration (`ompi/mca/coll/base/coll_base_functions.h`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(into = "String", try_from = "String")]
-#[expect(missing_docs, reason = "the names say it")]
-#[repr(u8)]
-pub enum Operation {
-    Allgather = 0,
-    Allgatherv = 1,
-    Allreduce = 2,
-    Alltoall = 3,
-    Alltoallv = 4,
-    Alltoallw = 5,
-    Barrier = 6,
-    Bcast = 7,
-    Exscan = 8,
-    Gather = 9,
-    Gatherv = 10,
-    Reduce = 11,
-    ReduceScatter = 12,
-    ReduceScatterBlock = 13,
-    Scan = 14,
-    Scatter = 15,
-    Scatterv = 16,
-    NeighborAllgather = 17,
-    NeighborAllgatherv = 18,
-    NeighborAlltoall = 19,
-    NeighborAlltoallv = 20,
-    NeighborAlltoallw = 21,
+names! {
+    /// A collective operation, by its id in Open MPI's `COLLTYPE` enumeration
+    /// (`ompi/mca/coll/base/coll_base_functions.h`): in the order of the ids, from 0 on, with the names in JSON rules
+    /// files.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(into = "String", try_from = "String")]
+    #[expect(missing_docs, reason = "the names say it")]
+    #[repr(u8)]
+    pub enum Operation, read as "collective operation" {
+        Allgather "allgather",
+        Allgatherv "allgatherv",
+        Allreduce "allreduce",
+        Alltoall "alltoall",
+        Alltoallv "alltoallv",
+        Alltoallw "alltoallw",
+        Barrier "barrier",
+        Bcast "bcast",
+        Exscan "exscan",
+        Gather "gather",
+        Gatherv "gatherv",
+        Reduce "reduce",
+        ReduceScatter "reduce_scatter",
+        ReduceScatterBlock "reduce_scatter_block",
+        Scan "scan",
+        Scatter "scatter",
+        Scatterv "scatterv",
+        NeighborAllgather "neighbor_allgather",
+        NeighborAllgatherv "neighbor_allgatherv",
+        NeighborAlltoall "neighbor_alltoall",
+        NeighborAlltoallv "neighbor_alltoallv",
+        NeighborAlltoallw "neighbor_alltoallw",
+    }
 }
-
-// The names in JSON rules files, in the order of the ids.
-names!(Operation, read as "collective operation" {
-    Allgather "allgather",
-    Allgatherv "allgatherv",
-    Allreduce "allreduce",
-    Alltoall "alltoall",
-    Alltoallv "alltoallv",
-    Alltoallw "alltoallw",
-    Barrier "barrier",
-    Bcast "bcast",
-    Exscan "exscan",
-    Gather "gather",
-    Gatherv "gatherv",
-    Reduce "reduce",
-    ReduceScatter "reduce_scatter",
-    ReduceScatterBlock "reduce_scatter_block",
-    Scan "scan",
-    Scatter "scatter",
-    Scatterv "scatterv",
-    NeighborAllgather "neighbor_allgather",
-    NeighborAllgatherv "neighbor_allgatherv",
-    NeighborAlltoall "neighbor_alltoall",
-    NeighborAlltoallv "neighbor_alltoallv",
-    NeighborAlltoallw "neighbor_alltoallw",
-});
 
 stored_as_text!(Operation);
 

@@ -1,8 +1,11 @@
 //! Communicators and message sizes to which each rule of a file applies.
 
+use crate::behaviour::Behaviour;
+use crate::choice::Choice;
 use crate::collective::Collective;
-use crate::file::{CollectiveRules, CommRule, Loaded};
+use crate::file::{CollectiveRules, CommRule, Loaded, Rule};
 use crate::hazard::RankRange;
+use crate::steps::Steps;
 
 /// The smallest communicator that coll/tuned handles.
 pub(crate) const FIRST: u64 = 2;
@@ -10,58 +13,60 @@ pub(crate) const FIRST: u64 = 2;
 /// A file as active in a version.
 pub(crate) struct FileView<'l> {
     pub(crate) loaded: &'l Loaded,
-    pub(crate) collectives: Vec<Reached<'l>>,
-}
-
-impl<'l> FileView<'l> {
-    /// Finds the calls that each rule applies to.
-    pub(crate) fn new(loaded: &'l Loaded) -> Self {
-        Self { loaded, collectives: reached(loaded) }
-    }
-}
-
-/// The rules that count for a collective.
-pub(crate) struct Reached<'l> {
-    pub(crate) collective: Collective,
-    pub(crate) rules: &'l CollectiveRules,
-    /// The communicator rules that apply to some communicator.
+    /// The rules that count for each collective.
+    pub(crate) collectives: Vec<(Collective, &'l CollectiveRules)>,
+    /// The communicator rules that apply to some communicator, collective by collective.
     pub(crate) comm_rules: Vec<ReachedCommRule<'l>>,
 }
 
-/// A communicator rule and the sizes to which it applies.
+impl<'l> FileView<'l> {
+    /// Finds the calls that each rule applies to, in time `n log n`.
+    pub(crate) fn new(loaded: &'l Loaded) -> Self {
+        let rules = |collective| Some((collective, loaded.rules_for(collective)?.1));
+        let collectives: Vec<_> = Collective::ALL.into_iter().filter_map(rules).collect();
+        let reached = |(collective, rules): &(Collective, &'l CollectiveRules)| comm_rules(loaded, *collective, rules);
+        Self { loaded, comm_rules: collectives.iter().flat_map(reached).collect(), collectives }
+    }
+}
+
+/// A communicator rule and the calls to which it applies.
 pub(crate) struct ReachedCommRule<'l> {
+    pub(crate) version: Behaviour,
+    pub(crate) collective: Collective,
     pub(crate) comm_rule: &'l CommRule,
     /// The communicator sizes, in ascending order.
     pub(crate) ranks: Vec<RankRange>,
     /// The rules by lookup bytes: each start and the rule from there on.
-    pub(crate) steps: Vec<(u64, Option<usize>)>,
+    pub(crate) steps: Vec<(u64, Option<&'l Rule>)>,
 }
 
-impl ReachedCommRule<'_> {
+impl<'l> ReachedCommRule<'l> {
     /// The smallest communicator.
     pub(crate) fn first(&self) -> u64 {
         self.ranks.first().map_or(FIRST, |range| range.first)
     }
 
+    /// The rules that apply to some call.
+    pub(crate) fn rules(&self) -> impl Iterator<Item = &'l Rule> {
+        self.steps.iter().filter_map(|(_, rule)| *rule)
+    }
+
     /// Returns the rules with their half-open ranges of sizes, in ascending order.
-    pub(crate) fn ranges(&self) -> impl Iterator<Item = (u64, Option<u64>, Option<usize>)> {
+    pub(crate) fn ranges(&self) -> impl Iterator<Item = (u64, Option<u64>, Option<&'l Rule>)> {
         let ends = self.steps.iter().skip(1).map(|(start, _)| Some(*start)).chain([None]);
         self.steps.iter().zip(ends).map(|((start, rule), end)| (*start, end, *rule))
     }
+
+    /// The choices over sizes; a gap is left to the builtin.
+    pub(crate) fn choices(&self) -> Steps<Choice> {
+        Steps::ascending(self.steps.iter().map(|(start, rule)| (*start, rule.map_or(Choice::BUILTIN, Rule::effect))))
+    }
 }
 
-/// Finds the calls that each rule of a file applies to, collective by collective, in time `n log n`.
-pub(crate) fn reached(loaded: &Loaded) -> Vec<Reached<'_>> {
-    let rules = |collective| Some((collective, loaded.rules_for(collective)?.1));
-    let serve =
-        |(collective, rules): (Collective, _)| Reached { collective, rules, comm_rules: comm_rules(loaded, rules) };
-    Collective::ALL.into_iter().filter_map(rules).map(serve).collect()
-}
-
-fn comm_rules<'l>(loaded: &Loaded, rules: &'l CollectiveRules) -> Vec<ReachedCommRule<'l>> {
+fn comm_rules<'l>(loaded: &Loaded, collective: Collective, rules: &'l CollectiveRules) -> Vec<ReachedCommRule<'l>> {
     let mut ranks: Vec<Vec<RankRange>> = vec![Vec::new(); rules.comm_rules.len()];
     for distribution in rules.distributions() {
-        let mut steps = loaded.comm_rule_steps(rules, *distribution);
+        let mut steps = rules.steps(*distribution).to_vec();
         // Larger communicators than an int counts do not exist.
         steps.retain(|(start, _)| *start <= i32::MAX as u64);
         let ends = steps.iter().skip(1).map(|(start, _)| Some(*start)).chain([None]);
@@ -77,11 +82,12 @@ fn comm_rules<'l>(loaded: &Loaded, rules: &'l CollectiveRules) -> Vec<ReachedCom
     serving
         .map(|(comm_rule, mut ranks)| {
             ranks.sort_unstable_by_key(|range| range.first);
-            let mut steps = loaded.rule_steps(comm_rule);
             // Nor do larger messages than a long counts.
-            steps.retain(|(start, _)| *start < i64::MAX as u64);
-            steps.dedup_by_key(|(_, rule)| *rule);
-            ReachedCommRule { comm_rule, ranks, steps }
+            let steps = comm_rule.steps().iter().filter(|(start, _)| *start < i64::MAX as u64);
+            let mut steps: Vec<_> =
+                steps.map(|(start, rule)| (*start, rule.map(|rule| &comm_rule.rules[rule]))).collect();
+            steps.dedup_by_key(|(_, rule)| rule.map(|rule| rule.span));
+            ReachedCommRule { version: loaded.behaviour, collective, comm_rule, ranks, steps }
         })
         .collect()
 }

@@ -7,21 +7,23 @@ use serde::{Deserialize, Serialize};
 
 use crate::{names, stored_as_text};
 
-/// A family of Open MPI versions that share reader and algorithm tables, patch-level differences aside.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Release {
-    /// 4.0.x
-    #[serde(rename = "4.0")]
-    V4_0,
-    /// 4.1.x
-    #[serde(rename = "4.1")]
-    V4_1,
-    /// 5.0.x
-    #[serde(rename = "5.0")]
-    V5_0,
-    /// 6.0.x
-    #[serde(rename = "6.0")]
-    V6_0,
+names! {
+    /// A family of Open MPI versions that share reader and algorithm tables, patch-level differences aside.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    pub enum Release {
+        /// 4.0.x
+        #[serde(rename = "4.0")]
+        V4_0 "4.0",
+        /// 4.1.x
+        #[serde(rename = "4.1")]
+        V4_1 "4.1",
+        /// 5.0.x
+        #[serde(rename = "5.0")]
+        V5_0 "5.0",
+        /// 6.0.x
+        #[serde(rename = "6.0")]
+        V6_0 "6.0",
+    }
 }
 
 /// An Open MPI version.
@@ -61,13 +63,6 @@ pub struct BadVersion(String);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("Open MPI {0} is unknown; known release families are {names}", names = Release::names())]
 pub struct UnknownRelease(pub String);
-
-names!(Release {
-    V4_0 "4.0",
-    V4_1 "4.1",
-    V5_0 "5.0",
-    V6_0 "6.0",
-});
 
 impl Release {
     /// Returns true if its rules files can distinguish communicators of one size by their distribution over nodes.

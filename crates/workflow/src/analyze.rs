@@ -103,7 +103,7 @@ impl Source {
         let read = import::table(&name, &bytes, options);
         let Import { timings, statistic, findings, .. } =
             read.map_err(|cause| WorkflowError::Input(format!("{}: {cause}", path.display())))?;
-        let (found, unused): (Vec<_>, Vec<_>) = findings.into_iter().partition(|it| import::is_suspicion(it.code));
+        let (found, unused): (Vec<_>, Vec<_>) = findings.into_iter().partition(|it| it.code.is_suspicion());
         unused.iter().for_each(|finding| session.say(&finding.to_string()));
         let lost: usize = unused.iter().filter(|finding| finding.left_out).map(|finding| finding.timings).sum();
         let remarks = (lost > 0).then_some(Remark::LostRows(lost));

@@ -41,10 +41,8 @@ fn usual_decimals(timings: &[Imported]) -> HashMap<usize, u8> {
             *counts.entry((timing.source, digits.decimals)).or_default() += 1;
         }
     }
-    let mut usual: HashMap<usize, (usize, u8)> = HashMap::new();
-    for ((source, decimals), count) in counts {
-        let best = usual.entry(source).or_insert((count, decimals));
-        *best = (*best).max((count, decimals));
-    }
-    usual.into_iter().map(|(source, (_, decimals))| (source, decimals)).collect()
+    let mut counts: Vec<_> = counts.into_iter().map(|((source, decimals), count)| (source, count, decimals)).collect();
+    // The last entry of a file stays.
+    counts.sort_unstable();
+    counts.into_iter().map(|(source, _, decimals)| (source, decimals)).collect()
 }

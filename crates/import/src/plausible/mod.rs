@@ -83,9 +83,8 @@ pub(super) fn check(
     let mut doubts = digits::check(timings);
     doubts.extend(bandwidth::check(&points, limits));
     doubts.extend(twins::check(&points, release));
-    let slipped = series::check(&points, &beside);
     doubts.extend(neighbours::check(&points, &beside));
-    doubts.extend(slipped);
+    doubts.extend(series::check(&points, &beside));
     doubts.extend(gaps::check(&points, lost));
     doubts
 }
@@ -114,42 +113,53 @@ fn beside_others(points: &[PointValue]) -> Vec<Option<f64>> {
         cells.entry((point.cell, point.launch)).or_default().push(place);
     }
     let mut beside = vec![None; points.len()];
-    for mut places in cells.into_values().filter(|places| places.len() >= 3) {
-        places.sort_by(|a, b| points[*a].log.total_cmp(&points[*b].log));
-        let logs: Vec<f64> = places.iter().map(|place| points[*place].log).collect();
-        for (rank, place) in places.iter().enumerate() {
-            // The sorted values without this one.
-            let without = |at: usize| logs[if at < rank { at } else { at + 1 }];
-            let others = logs.len() - 1;
-            let middle = f64::midpoint(without((others - 1) / 2), without(others / 2));
-            beside[*place] = Some(points[*place].log - middle);
+    for places in cells.into_values().filter(|places| places.len() >= 3) {
+        for place in &places {
+            let mut others: Vec<f64> =
+                places.iter().filter(|other| *other != place).map(|other| points[*other].log).collect();
+            beside[*place] = median(&mut others).map(|middle| points[*place].log - middle);
         }
     }
     beside
+}
+
+/// Returns true if each rank has a block of its own.
+fn moves_blocks(collective: Collective) -> bool {
+    use Collective::{Allgather, Allgatherv, Alltoall, Alltoallv, Gather, Scatter};
+    matches!(collective, Scatter | Gather | Allgather | Allgatherv | Alltoall | Alltoallv)
+}
+
+/// Returns true if all ranks work on the same vector.
+fn moves_vectors(collective: Collective) -> bool {
+    matches!(
+        collective,
+        Collective::Bcast | Collective::Reduce | Collective::Allreduce | Collective::Scan | Collective::Exscan
+    )
 }
 
 /// Bytes that at least one process has to send or receive in a call.
 fn through_one_process(cell: Cell) -> f64 {
     let (ranks, bytes) = (f64::from(cell.ranks.0), cell.bytes.0 as f64);
     match cell.collective {
-        Collective::Scatter
-        | Collective::Gather
-        | Collective::Allgather
-        | Collective::Allgatherv
-        | Collective::Alltoall
-        | Collective::Alltoallv => bytes * (ranks - 1.0),
-        Collective::Bcast | Collective::Reduce | Collective::Allreduce | Collective::Scan | Collective::Exscan => {
+        collective if moves_blocks(collective) => bytes * (ranks - 1.0),
+        collective if moves_vectors(collective) => {
             if ranks > 1.0 {
                 bytes
             } else {
                 0.0
             }
         }
-        // Benchmarks count the whole vector for one and a block for the other; this holds for both.
-        Collective::ReduceScatter | Collective::ReduceScatterBlock => bytes * (ranks - 1.0) / ranks,
         Collective::Barrier => 0.0,
+        // Benchmarks of reduce-scatters count the whole vector for one and a block for the other; this holds for both.
+        _ => bytes * (ranks - 1.0) / ranks,
     }
 }
+
+/// Logarithm of the factor between units of time: a thousand.
+const THOUSAND: f64 = 6.907_755_278_982_137;
+
+/// Tolerance of such a factor, as a logarithm: a factor of three.
+const ABOUT: f64 = 1.098_612_288_668_109_8;
 
 /// `3.4`, `1000`: a factor for people.
 fn factor(log: f64) -> String {

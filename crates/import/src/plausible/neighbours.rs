@@ -14,7 +14,7 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 
-use super::{PointValue, Suspicion, factor};
+use super::{ABOUT, PointValue, Suspicion, THOUSAND, factor};
 use crate::finding::FindingCode;
 use collrules_record::estimate::median;
 use collrules_record::units::Seconds;
@@ -26,9 +26,6 @@ const FALSE_ALARMS: f64 = 0.1;
 const LEAST: f64 = std::f64::consts::LN_2;
 /// Least number of values that define a scale.
 const LEAST_VALUES: usize = 20;
-/// Units differ by powers of a thousand; neighbours tell the factor within one of three.
-const THOUSAND: f64 = 6.907_755_278_982_137;
-const ABOUT: f64 = 1.098_612_288_668_109_8;
 
 /// Evidence of the neighbours about a value.
 #[derive(Clone, Copy)]
@@ -61,9 +58,12 @@ pub(super) fn check(points: &[PointValue], beside: &[Option<f64>]) -> Vec<Suspic
     let judged = evidence.iter().filter(|evidence| evidence.enough()).count();
     let Some(scale) = median(&mut sizes).filter(|_| judged >= LEAST_VALUES) else { return Vec::new() };
     let threshold = (scale * (judged as f64 / FALSE_ALARMS).log2()).max(LEAST);
-    let launches = launches(points);
+    let mut launches: HashMap<(Cell, Candidate), Vec<&PointValue>> = HashMap::new();
+    for point in points {
+        launches.entry((point.cell, point.candidate)).or_default().push(point);
+    }
     let far = points.iter().zip(&evidence).filter(|(point, evidence)| {
-        evidence.enough() && evidence.agreed && evidence.least.abs() > threshold && !repeated(point, points, &launches)
+        evidence.enough() && evidence.agreed && evidence.least.abs() > threshold && !repeated(point, &launches)
     });
     far.map(|(point, evidence)| doubt(point, evidence)).collect()
 }
@@ -93,7 +93,7 @@ fn chains<K: Hash + Eq>(
     for (place, point) in points.iter().enumerate() {
         chains.entry(key(point)).or_default().push((at(point), place));
     }
-    let log = |(at, place): (u64, usize)| (if at == 0 { 0.5f64.ln() } else { (at as f64).ln() }, place);
+    let log = |(at, place): (u64, usize)| ((at as f64).max(0.5).ln(), place);
     let ordered = |mut chain: Vec<(u64, usize)>| {
         chain.sort_unstable();
         chain.into_iter().map(log).collect()
@@ -132,24 +132,10 @@ fn deviations(
     }
 }
 
-type PointLaunches = HashMap<(Cell, Candidate), Vec<usize>>;
-
-fn launches(points: &[PointValue]) -> PointLaunches {
-    let mut launches = PointLaunches::new();
-    for (place, point) in points.iter().enumerate() {
-        launches.entry((point.cell, point.candidate)).or_default().push(place);
-    }
-    launches
-}
-
 /// Returns true if another launch gave about the same value, so that it is no slip.
-fn repeated(point: &PointValue, points: &[PointValue], launches: &PointLaunches) -> bool {
-    launches.get(&(point.cell, point.candidate)).is_some_and(|places| {
-        places.iter().any(|place| {
-            let other = &points[*place];
-            other.launch != point.launch && (other.log - point.log).abs() < LEAST
-        })
-    })
+fn repeated(point: &PointValue, launches: &HashMap<(Cell, Candidate), Vec<&PointValue>>) -> bool {
+    let others = launches.get(&(point.cell, point.candidate)).into_iter().flatten();
+    others.into_iter().any(|other| other.launch != point.launch && (other.log - point.log).abs() < LEAST)
 }
 
 fn doubt(point: &PointValue, evidence: &NeighbourEvidence) -> Suspicion {

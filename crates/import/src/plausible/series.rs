@@ -1,16 +1,13 @@
 //! Series in another unit: all sizes of a candidate on a communicator are a thousand times too long or short.
+//!
+//! Real algorithms differ by up to some hundred times, but not by that much between one communicator and the next.
 
 use std::collections::BTreeMap;
 
-use super::{PointValue, Suspicion, factor};
+use super::{ABOUT, PointValue, Suspicion, THOUSAND, factor};
 use crate::finding::FindingCode;
 use collrules_record::estimate::median;
 
-/// Units differ by a factor of a thousand.
-const THOUSAND: f64 = 6.907_755_278_982_137;
-/// Tolerance of the factor relative to the other candidates, as a logarithm: a factor of three. Real algorithms differ
-/// by up to some hundred times, but not by that much between one communicator and the next.
-const ABOUT: f64 = 1.098_612_288_668_109_8;
 /// Least number of sizes of a series.
 const LEAST_SIZES: usize = 3;
 

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use collrules_rules::{Collective, Release, registry};
 
-use super::{PointValue, Suspicion, through_one_process};
+use super::{PointValue, Suspicion, moves_blocks, moves_vectors, through_one_process};
 use crate::finding::FindingCode;
 use collrules_record::Candidate;
 use collrules_record::estimate::median;
@@ -55,27 +55,6 @@ pub(super) fn check(points: &[PointValue], release: Release) -> Vec<Suspicion> {
         doubts.push(Suspicion { timings, ..first.suspicion(FindingCode::TwinColumn, what) });
     }
     doubts
-}
-
-/// Returns true if each rank has a block of its own.
-fn moves_blocks(collective: Collective) -> bool {
-    matches!(
-        collective,
-        Collective::Scatter
-            | Collective::Gather
-            | Collective::Allgather
-            | Collective::Allgatherv
-            | Collective::Alltoall
-            | Collective::Alltoallv
-    )
-}
-
-/// Returns true if all ranks work on the same vector.
-fn moves_vectors(collective: Collective) -> bool {
-    matches!(
-        collective,
-        Collective::Bcast | Collective::Reduce | Collective::Allreduce | Collective::Scan | Collective::Exscan
-    )
 }
 
 fn is_linear(release: Release, collective: Collective, candidate: Candidate) -> bool {

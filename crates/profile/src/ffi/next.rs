@@ -1,8 +1,46 @@
-//! The definition of a function that would be called without this library.
+//! Definitions of MPI's functions, each of which passes its call on to the definition that would be called without this
+//! library.
 
-use std::ffi::{CStr, c_char, c_void};
+use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
+
+/// `MPI_ERR_OTHER`, for functions that the MPI in this process does not have.
+pub(super) const UNKNOWN: c_int = 16;
+
+/// Defines the function of a name; in its body, `$call` passes the call on.
+macro_rules! define {
+    ($name:expr, ($($argument:ident: $type:ty),* $(,)?), |$call:ident| $body:expr) => {
+        const _: () = {
+            #[unsafe(export_name = $name)]
+            unsafe extern "C" fn defined($($argument: $type),*) -> c_int {
+                static NEXT: NextFunction = NextFunction::new(concat!($name, "\0"));
+                let next = NEXT.get();
+                if next.is_null() {
+                    return UNKNOWN;
+                }
+                // SAFETY: a function of this name has this type.
+                let next = unsafe { mem::transmute::<*mut c_void, unsafe extern "C" fn($($type),*) -> c_int>(next) };
+                // SAFETY: the caller's own arguments, handed on as they are.
+                let $call = || unsafe { next($($argument),*) };
+                $body
+            }
+        };
+    };
+}
+
+/// Defines functions with the same arguments, each with and without the P of the profiling interface.
+macro_rules! define_both {
+    ($($name:expr),+; $arguments:tt, |$call:ident| $body:expr) => { $(
+        define_both! { @ $name, $arguments, |$call| $body }
+    )+ };
+    (@ $name:expr, $arguments:tt, |$call:ident| $body:expr) => {
+        define! { $name, $arguments, |$call| $body }
+        define! { concat!("P", $name), $arguments, |$call| $body }
+    };
+}
+
+pub(super) use {define, define_both};
 
 /// A function by its name, looked up once.
 pub(super) struct NextFunction {

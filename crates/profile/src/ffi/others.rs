@@ -3,44 +3,13 @@
 use std::ffi::{c_int, c_void};
 use std::mem;
 
-use super::next::NextFunction;
-use super::{Comm, Counts, Ptr, Type, hook};
-use crate::recorder::Beside;
+use super::hook::{self, beside};
+use super::next::{NextFunction, UNKNOWN, define, define_both};
+use super::{Comm, Counts, Ptr, Type};
+use crate::recorder::Beside::{Messages, Waiting};
 
-/// `MPI_ERR_OTHER`, for functions that the MPI in this process does not have.
-const UNKNOWN: c_int = 16;
-
-/// Defines functions that do something around the call that they pass on.
-macro_rules! define {
-    ($arguments:tt, $around:expr; $($name:ident)+) => { $(define! { one $name $arguments $around })+ };
-    (one $name:ident ($($argument:ident: $type:ty),*) $around:expr) => {
-        /// Passes the call on.
-        ///
-        /// # Safety
-        ///
-        /// The arguments are as MPI requires.
-        #[unsafe(no_mangle)]
-        unsafe extern "C" fn $name($($argument: $type),*) -> c_int {
-            static NEXT: NextFunction = NextFunction::new(concat!(stringify!($name), "\0"));
-            let next = NEXT.get();
-            if next.is_null() {
-                return UNKNOWN;
-            }
-            // SAFETY: a function of this name has this type.
-            let next = unsafe { mem::transmute::<*mut c_void, unsafe extern "C" fn($($type),*) -> c_int>(next) };
-            // SAFETY: the caller's own arguments, handed on as they are.
-            let mut call = || unsafe { next($($argument),*) };
-            around($around, &mut call)
-        }
-    };
-}
-
-/// Makes a call through a wrapper.
-fn around(how: fn(&mut dyn FnMut() -> c_int) -> c_int, call: &mut dyn FnMut() -> c_int) -> c_int {
-    how(call)
-}
-
-fn initializing(call: &mut dyn FnMut() -> c_int) -> c_int {
+/// Makes a call that initializes MPI, and begins counting if it succeeds.
+fn initialize(call: impl FnOnce() -> c_int) -> c_int {
     let code = call();
     if code == 0 {
         hook::begin();
@@ -48,92 +17,50 @@ fn initializing(call: &mut dyn FnMut() -> c_int) -> c_int {
     code
 }
 
-fn in_session(call: &mut dyn FnMut() -> c_int) -> c_int {
+/// Makes a call that starts processes, and counts those if it succeeds.
+fn start(call: impl FnOnce() -> c_int, comm: Comm, root: c_int, counts: impl Iterator<Item = c_int>) -> c_int {
+    let code = call();
+    if code == 0 {
+        hook::started(comm, root, counts);
+    }
+    code
+}
+
+define_both! { "MPI_Init"; (a: Ptr, b: Ptr), |call| initialize(call) }
+define_both! { "MPI_Init_thread"; (a: Ptr, b: Ptr, c: c_int, d: Ptr), |call| initialize(call) }
+define_both! { "MPI_Session_init"; (a: Ptr, b: Ptr, c: Ptr), |call| {
     hook::begin_session();
     call()
-}
-
-fn finalizing(call: &mut dyn FnMut() -> c_int) -> c_int {
+} }
+define_both! { "MPI_Finalize"; (), |call| {
     hook::finalize();
     call()
-}
-
-fn aborting(call: &mut dyn FnMut() -> c_int) -> c_int {
+} }
+define_both! { "MPI_Abort"; (a: Comm, b: c_int), |call| {
     hook::end();
     call()
-}
-
-fn messages(call: &mut dyn FnMut() -> c_int) -> c_int {
-    hook::beside(Beside::Messages, call)
-}
-
-fn waiting(call: &mut dyn FnMut() -> c_int) -> c_int {
-    hook::beside(Beside::Waiting, call)
-}
-
-define! { (a: Ptr, b: Ptr), initializing; MPI_Init PMPI_Init }
-define! { (a: Ptr, b: Ptr, c: c_int, d: Ptr), initializing; MPI_Init_thread PMPI_Init_thread }
-define! { (a: Ptr, b: Ptr, c: Ptr), in_session; MPI_Session_init PMPI_Session_init }
-define! { (), finalizing; MPI_Finalize PMPI_Finalize }
-define! { (a: Comm, b: c_int), aborting; MPI_Abort PMPI_Abort }
-
-define! { (a: Ptr, b: c_int, c: Type, d: c_int, e: c_int, f: Comm), messages; MPI_Send PMPI_Send }
-define! { (a: Ptr, b: c_int, c: Type, d: c_int, e: c_int, f: Comm), messages; MPI_Ssend PMPI_Ssend }
-define! { (a: Ptr, b: c_int, c: Type, d: c_int, e: c_int, f: Comm), messages; MPI_Bsend PMPI_Bsend }
-define! { (a: Ptr, b: c_int, c: Type, d: c_int, e: c_int, f: Comm), messages; MPI_Rsend PMPI_Rsend }
-define! { (a: Ptr, b: c_int, c: Type, d: c_int, e: c_int, f: Comm, g: Ptr), messages; MPI_Recv PMPI_Recv }
-define! { (a: Ptr, b: c_int, c: Type, d: c_int, e: c_int, f: Comm, g: Ptr), messages; MPI_Isend PMPI_Isend }
-define! { (a: Ptr, b: c_int, c: Type, d: c_int, e: c_int, f: Comm, g: Ptr), messages; MPI_Issend PMPI_Issend }
-define! { (a: Ptr, b: c_int, c: Type, d: c_int, e: c_int, f: Comm, g: Ptr), messages; MPI_Ibsend PMPI_Ibsend }
-define! { (a: Ptr, b: c_int, c: Type, d: c_int, e: c_int, f: Comm, g: Ptr), messages; MPI_Irsend PMPI_Irsend }
-define! { (a: Ptr, b: c_int, c: Type, d: c_int, e: c_int, f: Comm, g: Ptr), messages; MPI_Irecv PMPI_Irecv }
-define! { (a: Ptr, b: c_int, c: Type, d: c_int, e: c_int, f: Ptr, g: c_int, h: Type, i: c_int, j: c_int, k: Comm, l: Ptr), messages; MPI_Sendrecv PMPI_Sendrecv }
-define! { (a: Ptr, b: c_int, c: Type, d: c_int, e: c_int, f: c_int, g: c_int, h: Comm, i: Ptr), messages; MPI_Sendrecv_replace PMPI_Sendrecv_replace }
-define! { (a: Ptr, b: c_int, c: Type, d: Ptr, e: Ptr), messages; MPI_Mrecv PMPI_Mrecv }
-define! { (a: Ptr, b: c_int, c: Type, d: Ptr, e: Ptr), messages; MPI_Imrecv PMPI_Imrecv }
-define! { (a: c_int, b: c_int, c: Comm, d: Ptr), messages; MPI_Probe PMPI_Probe }
-define! { (a: c_int, b: c_int, c: Comm, d: Ptr, e: Ptr), messages; MPI_Iprobe PMPI_Iprobe }
-define! { (a: c_int, b: c_int, c: Comm, d: Ptr, e: Ptr), messages; MPI_Mprobe PMPI_Mprobe }
-define! { (a: c_int, b: c_int, c: Comm, d: Ptr, e: Ptr, f: Ptr), messages; MPI_Improbe PMPI_Improbe }
-
-/// Defines functions that start processes; `$counts` is their number.
-macro_rules! define_start {
-    ($name:ident ($($argument:ident: $type:ty),*) $root:ident $comm:ident $counts:expr) => {
-        /// Passes the call on, and counts its processes.
-        ///
-        /// # Safety
-        ///
-        /// The arguments are as MPI requires.
-        #[unsafe(no_mangle)]
-        unsafe extern "C" fn $name($($argument: $type),*) -> c_int {
-            static NEXT: NextFunction = NextFunction::new(concat!(stringify!($name), "\0"));
-            let next = NEXT.get();
-            if next.is_null() {
-                return UNKNOWN;
-            }
-            // SAFETY: a function of this name has this type.
-            let next = unsafe { mem::transmute::<*mut c_void, unsafe extern "C" fn($($type),*) -> c_int>(next) };
-            // SAFETY: the caller's own arguments, handed on as they are.
-            let code = unsafe { next($($argument),*) };
-            if code == 0 {
-                hook::started($comm, $root, $counts);
-            }
-            code
-        }
-    };
-}
-
-define_start! { MPI_Comm_spawn (a: Ptr, b: Ptr, count: c_int, d: Ptr, root: c_int, comm: Comm, g: Ptr, h: Ptr) root comm std::iter::once(count) }
-define_start! { MPI_Comm_spawn_multiple (count: c_int, b: Ptr, c: Ptr, counts: Counts, e: Ptr, root: c_int, comm: Comm, h: Ptr, i: Ptr) root comm {
-    // SAFETY: at the root, as many counts as there are programs; elsewhere none is looked at.
-    (0..usize::try_from(count).unwrap_or(0)).map(move |place| unsafe { *counts.add(place) })
 } }
+define_both! { "MPI_Send", "MPI_Ssend", "MPI_Bsend", "MPI_Rsend"; (a: Ptr, b: c_int, c: Type, d: c_int, e: c_int, f: Comm), |call| beside(Messages, call) }
+define_both! { "MPI_Recv", "MPI_Isend", "MPI_Issend", "MPI_Ibsend", "MPI_Irsend", "MPI_Irecv"; (a: Ptr, b: c_int, c: Type, d: c_int, e: c_int, f: Comm, g: Ptr), |call| beside(Messages, call) }
+define_both! { "MPI_Sendrecv"; (a: Ptr, b: c_int, c: Type, d: c_int, e: c_int, f: Ptr, g: c_int, h: Type, i: c_int, j: c_int, k: Comm, l: Ptr), |call| beside(Messages, call) }
+define_both! { "MPI_Sendrecv_replace"; (a: Ptr, b: c_int, c: Type, d: c_int, e: c_int, f: c_int, g: c_int, h: Comm, i: Ptr), |call| beside(Messages, call) }
+define_both! { "MPI_Mrecv", "MPI_Imrecv"; (a: Ptr, b: c_int, c: Type, d: Ptr, e: Ptr), |call| beside(Messages, call) }
+define_both! { "MPI_Probe"; (a: c_int, b: c_int, c: Comm, d: Ptr), |call| beside(Messages, call) }
+define_both! { "MPI_Iprobe", "MPI_Mprobe"; (a: c_int, b: c_int, c: Comm, d: Ptr, e: Ptr), |call| beside(Messages, call) }
+define_both! { "MPI_Improbe"; (a: c_int, b: c_int, c: Comm, d: Ptr, e: Ptr, f: Ptr), |call| beside(Messages, call) }
+define_both! { "MPI_Wait"; (a: Ptr, b: Ptr), |call| beside(Waiting, call) }
+define_both! { "MPI_Waitall"; (a: c_int, b: Ptr, c: Ptr), |call| beside(Waiting, call) }
+define_both! { "MPI_Waitany", "MPI_Testall"; (a: c_int, b: Ptr, c: Ptr, d: Ptr), |call| beside(Waiting, call) }
+define_both! { "MPI_Waitsome", "MPI_Testany", "MPI_Testsome"; (a: c_int, b: Ptr, c: Ptr, d: Ptr, e: Ptr), |call| beside(Waiting, call) }
+define_both! { "MPI_Test"; (a: Ptr, b: Ptr, c: Ptr), |call| beside(Waiting, call) }
 
-define! { (a: Ptr, b: Ptr), waiting; MPI_Wait PMPI_Wait }
-define! { (a: c_int, b: Ptr, c: Ptr), waiting; MPI_Waitall PMPI_Waitall }
-define! { (a: c_int, b: Ptr, c: Ptr, d: Ptr), waiting; MPI_Waitany PMPI_Waitany }
-define! { (a: c_int, b: Ptr, c: Ptr, d: Ptr, e: Ptr), waiting; MPI_Waitsome PMPI_Waitsome }
-define! { (a: Ptr, b: Ptr, c: Ptr), waiting; MPI_Test PMPI_Test }
-define! { (a: c_int, b: Ptr, c: Ptr, d: Ptr), waiting; MPI_Testall PMPI_Testall }
-define! { (a: c_int, b: Ptr, c: Ptr, d: Ptr, e: Ptr), waiting; MPI_Testany PMPI_Testany }
-define! { (a: c_int, b: Ptr, c: Ptr, d: Ptr, e: Ptr), waiting; MPI_Testsome PMPI_Testsome }
+define! {
+    "MPI_Comm_spawn", (a: Ptr, b: Ptr, count: c_int, d: Ptr, root: c_int, comm: Comm, g: Ptr, h: Ptr),
+    |call| start(call, comm, root, std::iter::once(count))
+}
+define! {
+    "MPI_Comm_spawn_multiple",
+    (count: c_int, b: Ptr, c: Ptr, counts: Counts, e: Ptr, root: c_int, comm: Comm, h: Ptr, i: Ptr),
+    // SAFETY: at the root, as many counts as there are programs; elsewhere none is looked at.
+    |call| start(call, comm, root, (0..usize::try_from(count).unwrap_or(0)).map(|place| unsafe { *counts.add(place) }))
+}

@@ -19,6 +19,7 @@ use crate::choice::Choice;
 use crate::collective::Collective;
 use crate::hazard::RankRange;
 use crate::metric::{Metric, metric};
+use crate::names;
 use crate::release::Release;
 use crate::units::Ranks;
 
@@ -29,23 +30,19 @@ pub use order::{Order, Place};
 /// to others.
 const LARGEST_ELEMENT: u64 = 32;
 
-/// Bits that rules must keep.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Keep {
-    /// Those of Open MPI's default at the same size.
-    Default,
-    /// Equal bits on all ranks.
-    Ranks,
-    /// Equal bits for every message size.
-    Sizes,
+names! {
+    /// Bits that rules must keep.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Keep, read as "kind of bits to keep" {
+        /// Those of Open MPI's default at the same size.
+        Default "default",
+        /// Equal bits on all ranks.
+        Ranks "ranks",
+        /// Equal bits for every message size.
+        Sizes "sizes",
+    }
 }
-
-crate::names!(Keep, read as "kind of bits to keep" {
-    Default "default",
-    Ranks "ranks",
-    Sizes "sizes",
-});
 
 /// The effect of a choice on bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]

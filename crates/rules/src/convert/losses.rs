@@ -9,11 +9,12 @@ use crate::call::Distribution;
 use crate::choice::Choice;
 use crate::collective::{Collective, json_name};
 use crate::emit::TargetFormat;
-use crate::file::{CollectiveRules, Format, Loaded, Rule, RuleState};
+use crate::file::{COMM_RULE_KEYS, CollectiveRules, Format, Loaded, ROOT_KEYS, RULE_KEYS, Rule, RuleState};
 use crate::json::{Document, JsonValue};
 use crate::lines::Lines;
+use crate::reach::FileView;
+use crate::registry;
 use crate::span::Span;
-use crate::{reach, registry};
 
 /// Content of the source that the result lacks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -138,7 +139,10 @@ pub(super) fn list_losses(
     format: TargetFormat,
 ) -> Vec<Loss> {
     let mut live = BTreeSet::new();
-    std::iter::once(source).chain(alike).for_each(|loaded| serving(loaded, &mut live));
+    for reached in std::iter::once(source).chain(alike).flat_map(|loaded| FileView::new(loaded).comm_rules) {
+        live.insert(reached.comm_rule.span);
+        live.extend(reached.rules().map(|rule| rule.span));
+    }
     let mut found: Vec<(Span, Lost)> = Vec::new();
     match source.format {
         Format::Classic { .. } => comments(bytes, &mut found),
@@ -203,15 +207,6 @@ fn lost(collective: Collective, rule: &Rule, live: &BTreeSet<Span>, format: Targ
     }
 }
 
-/// Adds the communicator rules and rules that apply to a call.
-fn serving(loaded: &Loaded, live: &mut BTreeSet<Span>) {
-    for reached in reach::reached(loaded).iter().flat_map(|reached| &reached.comm_rules) {
-        live.insert(reached.comm_rule.span);
-        let rules = reached.steps.iter().filter_map(|(_, rule)| *rule);
-        live.extend(rules.map(|rule| reached.comm_rule.rules[rule].span));
-    }
-}
-
 fn comments(bytes: &[u8], found: &mut Vec<(Span, Lost)>) {
     let mut first = None;
     let (mut count, mut start) = (0, 0);
@@ -225,32 +220,24 @@ fn comments(bytes: &[u8], found: &mut Vec<(Span, Lost)>) {
     found.extend(first.map(|span| (span, Lost::Comments { count })));
 }
 
-/// Keys that Open MPI reads or expects, for each level of a JSON file.
-const KNOWN: [&[&str]; 4] = [
-    &["collectives", "rule_file_version", "module", "$schema"],
-    &[],
-    &["comm_size_min", "comm_size_max", "comm_rank_distribution", "rules"],
-    &["msg_size_min", "msg_size_max", "alg", "faninout", "seg_size", "reqs"],
-];
-
 fn members(bytes: &[u8], found: &mut Vec<(Span, Lost)>) {
     let Ok(document) = Document::parse(bytes) else { return };
     let mut unread: BTreeMap<String, (Span, usize)> = BTreeMap::new();
-    let mut look = |value: JsonValue<'_>, level: usize| {
+    let mut look = |value: JsonValue<'_>, known: &[&str]| {
         for member in value.members() {
             let key = String::from_utf8_lossy(member.key);
-            if !KNOWN[level].contains(&key.as_ref()) {
+            if !known.contains(&key.as_ref()) {
                 unread.entry(key.into_owned()).or_insert((member.key_span, 0)).1 += 1;
             }
         }
     };
     let root = document.root();
-    look(root, 0);
+    look(root, &ROOT_KEYS);
     let collectives = root.get("collectives").map(|member| member.value);
     for comm_rule in collectives.into_iter().flat_map(JsonValue::members).flat_map(|member| member.value.items()) {
-        look(comm_rule, 2);
+        look(comm_rule, &COMM_RULE_KEYS);
         let rules = comm_rule.get("rules").map(|member| member.value);
-        rules.into_iter().flat_map(JsonValue::items).for_each(|rule| look(rule, 3));
+        rules.into_iter().flat_map(JsonValue::items).for_each(|rule| look(rule, &RULE_KEYS));
     }
     found.extend(unread.into_iter().map(|(key, (span, count))| (span, Lost::Members { key, count })));
 }

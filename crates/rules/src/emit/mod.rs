@@ -27,16 +27,18 @@ use error::{refuse_hazards, refuse_inexpressible, refuse_unknown};
 pub use notes::Notes;
 pub(crate) use notes::harmless;
 
-/// A format that can be written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum TargetFormat {
-    /// The classic format, version 1.
-    Classic,
-    /// The classic format with `rule-file-version-2` and a fifth column for bounds on requests.
-    V2,
-    /// JSON.
-    Json,
+names! {
+    /// A format that can be written.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum TargetFormat {
+        /// The classic format, version 1.
+        Classic "classic",
+        /// The classic format with `rule-file-version-2` and a fifth column for bounds on requests.
+        V2 "v2",
+        /// JSON.
+        Json "json",
+    }
 }
 
 /// Format of a file, and its versions.
@@ -47,12 +49,6 @@ pub struct Target {
     /// The versions that will read it.
     pub versions: Vec<Behaviour>,
 }
-
-names!(TargetFormat {
-    Classic "classic",
-    V2 "v2",
-    Json "json",
-});
 
 impl TargetFormat {
     /// Returns true if a version reads the format.

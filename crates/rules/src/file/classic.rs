@@ -1,6 +1,6 @@
 //! The classic format, field by field.
 
-use super::index::{Index, SearchMethod};
+use super::index::Index;
 use super::model::{CollectiveRules, CommRule, Rule, RuleState};
 use super::rejection::{ClassicFault, Field};
 use crate::call::Distribution;
@@ -132,7 +132,6 @@ impl FieldReader<'_> {
     fn comm_rule(&mut self) -> Result<CommRule, ClassicRejection> {
         let size = self.next(Field::CommSize)?;
         let count = self.next(Field::MessageRules)?;
-        let search = if self.shifts_sizes { SearchMethod::FirstMatch } else { SearchMethod::Walk };
         let room = self.room(&count, Field::MessageRules)?;
         let mut rules: Vec<Rule> = Vec::new();
         for place in 0..count.value {
@@ -140,14 +139,14 @@ impl FieldReader<'_> {
             if place >= room {
                 return Err(ClassicRejection { overwrites: true, ..self.too_many(&count, Field::MessageRules) });
             }
-            if let Some(before) = rules.last_mut().filter(|_| search == SearchMethod::FirstMatch) {
+            if let Some(before) = rules.last_mut().filter(|_| self.shifts_sizes) {
                 // A size 0 wraps to the largest number, in `size_t`.
                 before.max = rule.min.wrapping_sub(1);
             }
             rules.push(rule);
         }
         let listed = size.int() as i32;
-        let mut comm_rule = CommRule {
+        Ok(CommRule {
             span: size.span.to(rules.last().map_or(count.span, |rule| rule.span)),
             size: size.span,
             listed: Some(listed),
@@ -155,10 +154,8 @@ impl FieldReader<'_> {
             max: i32::MAX,
             distribution: Distribution::Any,
             rules,
-            index: Index::Sorted(None),
-        };
-        comm_rule.finish(search);
-        Ok(comm_rule)
+            index: Index::default(),
+        })
     }
 
     fn rule(&mut self, first: bool) -> Result<Rule, ClassicRejection> {

@@ -3,7 +3,7 @@
 //! The order matters: the error path frees the last communicator rule and its `rules` even if they were freed before,
 //! so the same fault is a rejection at first, but a crash after a valid rule.
 
-use super::index::{Index, SearchMethod};
+use super::index::Index;
 use super::load::{Crash, CrashCause, JsonFault, Load, Rejection, RejectionCause};
 use super::model::{CollectiveRules, CommRule, Format, Loaded, Rule, RuleState, SIZE_INF};
 use crate::behaviour::Behaviour;
@@ -16,6 +16,13 @@ use crate::registry;
 use crate::release::Release;
 use crate::span::Span;
 use crate::tokens::is_space;
+
+/// Members of the file that Open MPI reads or expects.
+pub(crate) const ROOT_KEYS: [&str; 4] = ["rule_file_version", "module", "collectives", "$schema"];
+/// Members of a communicator rule.
+pub(crate) const COMM_RULE_KEYS: [&str; 4] = ["comm_size_min", "comm_size_max", "comm_rank_distribution", "rules"];
+/// Members of a message rule.
+pub(crate) const RULE_KEYS: [&str; 6] = ["msg_size_min", "msg_size_max", "alg", "faninout", "seg_size", "reqs"];
 
 /// Reason why reading ends early.
 enum JsonStop {
@@ -86,8 +93,7 @@ impl JsonReader {
     }
 
     fn comm_rule(&self, value: JsonValue<'_>, id: u32) -> Result<CommRule, JsonStop> {
-        let [min, max, distribution, rules] =
-            value.pick(["comm_size_min", "comm_size_max", "comm_rank_distribution", "rules"]);
+        let [min, max, distribution, rules] = value.pick(COMM_RULE_KEYS);
         let size = |member, key, absent: i32| match integer(member, key) {
             // Narrowed to a C `int`, so that "inf" becomes -1.
             Ok(size) => Ok(size.map_or(absent, |size| size as i32)),
@@ -113,7 +119,7 @@ impl JsonReader {
             // What was freed before has been replaced by now.
             _ => return Err(JsonStop::Reject(list.span(), JsonFault::RulesNotArray)),
         }
-        let mut comm_rule = CommRule {
+        Ok(CommRule {
             span: value.span(),
             size: min.map_or(value.span(), |member| member.value.span()),
             listed: None,
@@ -121,15 +127,12 @@ impl JsonReader {
             max: to,
             distribution,
             rules: list.items().map(|value| self.rule(value, id)).collect::<Result<_, _>>()?,
-            index: Index::Sorted(None),
-        };
-        comm_rule.finish(SearchMethod::FirstMatch);
-        Ok(comm_rule)
+            index: Index::default(),
+        })
     }
 
     fn rule(&self, value: JsonValue<'_>, id: u32) -> Result<Rule, JsonStop> {
-        let [min, max, faninout, segsize, requests, alg] =
-            value.pick(["msg_size_min", "msg_size_max", "faninout", "seg_size", "reqs", "alg"]);
+        let [min, max, alg, faninout, segsize, requests] = value.pick(RULE_KEYS);
         let field = |member, key, absent: u64| match integer(member, key) {
             Ok(number) => Ok(number.map_or(absent, |number| number as u64)),
             Err((span, fault)) => Err(JsonStop::Reject(span, fault)),
@@ -183,14 +186,17 @@ impl JsonReader {
     }
 }
 
+/// Returns true if a text counts as the largest number.
+pub(crate) fn is_inf(text: &[u8]) -> bool {
+    [&b"inf"[..], b"Inf", b"INF"].iter().any(|inf| text.starts_with(inf))
+}
+
 /// The integer that a member must be if it is there; texts that begin with "inf" are the largest.
 fn integer(member: Option<JsonMember<'_>>, key: &'static str) -> Result<Option<i64>, (Span, JsonFault)> {
     let Some(JsonMember { value, .. }) = member else { return Ok(None) };
     match value.kind() {
         ValueKind::Integer(number) => Ok(Some(*number)),
-        ValueKind::String(text) if [&b"inf"[..], b"Inf", b"INF"].iter().any(|inf| text.starts_with(inf)) => {
-            Ok(Some(SIZE_INF as i64))
-        }
+        ValueKind::String(text) if is_inf(text) => Ok(Some(SIZE_INF as i64)),
         _ => Err((value.span(), JsonFault::NotAnInteger { key })),
     }
 }

@@ -99,19 +99,20 @@ impl Loaded {
         let Some((place, rules)) = self.rules_for(collective).filter(|(_, rules)| !rules.comm_rules.is_empty()) else {
             return builtin(Reason::NoRules);
         };
-        let search = self.search();
-        let Some(comm_rule) = rules.find(search, distribution, ranks.0) else { return builtin(Reason::NoCommRule) };
-        let CommRule { span, rules: list, .. } = &rules.comm_rules[comm_rule];
+        let Some(comm_rule) = rules.index_for(distribution).find(ranks.0.into()) else {
+            return builtin(Reason::NoCommRule);
+        };
+        let CommRule { span, rules: list, index, min, .. } = &rules.comm_rules[comm_rule];
         if list.is_empty() {
             return builtin(Reason::EmptyCommRule { comm_rule, span: *span });
         }
-        let Some(rule) = rules.comm_rules[comm_rule].find(search, lookup_bytes) else {
+        let Some(rule) = index.find(lookup_bytes) else {
             return builtin(Reason::NoSize { comm_rule, span: *span });
         };
         let choice = list[rule].effect();
         let reason = if choice.is_builtin() {
             Reason::RuleBuiltin
-        } else if !self.behaviour.first_match && i64::from(ranks.0) < i64::from(rules.comm_rules[comm_rule].min) {
+        } else if !self.behaviour.first_match && i64::from(ranks.0) < i64::from(*min) {
             Reason::BelowFirst
         } else {
             Reason::Rule
@@ -140,37 +141,33 @@ impl Loaded {
         let mut table = RuleTable::new();
         for collective in Collective::ALL {
             let Some((_, rules)) = self.rules_for(collective) else { continue };
-            let steps = self.comm_rule_steps(rules, distribution).into_iter();
+            let steps = rules.steps(distribution).iter();
             let sizes = |comm_rule: Option<usize>| {
-                comm_rule.map_or_else(
-                    || Steps::constant(Choice::BUILTIN),
-                    |comm_rule| self.sizes(&rules.comm_rules[comm_rule]),
-                )
+                comm_rule.map_or_else(|| Steps::constant(Choice::BUILTIN), |place| rules.comm_rules[place].sizes())
             };
-            let ranks: RankSteps = Steps::ascending(steps.map(|(start, comm_rule)| (start, sizes(comm_rule))));
+            let ranks: RankSteps = Steps::ascending(steps.map(|(start, comm_rule)| (*start, sizes(*comm_rule))));
             table.set(collective, ranks);
         }
         table
     }
+}
 
-    fn sizes(&self, comm_rule: &CommRule) -> SizeSteps {
-        let choice = |rule: Option<usize>| rule.map_or(Choice::BUILTIN, |rule| comm_rule.rules[rule].effect());
-        Steps::ascending(self.rule_steps(comm_rule).into_iter().map(|(start, rule)| (start, choice(rule))))
-    }
-
+impl CollectiveRules {
     /// Returns the communicator rules by communicator size: each start, and the rule that applies from there on.
-    pub(crate) fn comm_rule_steps(
-        &self,
-        rules: &CollectiveRules,
-        distribution: Distribution,
-    ) -> Vec<(u64, Option<usize>)> {
-        rules.steps(self.search(), distribution)
+    pub(crate) fn steps(&self, distribution: Distribution) -> &[(u64, Option<usize>)] {
+        self.index_for(distribution).steps()
+    }
+}
+
+impl CommRule {
+    /// Maps lookup bytes to message rules: each start, and the rule that decides from there on.
+    pub(crate) fn steps(&self) -> &[(u64, Option<usize>)] {
+        self.index.steps()
     }
 
-    /// Maps lookup bytes to the message rules of a communicator rule: each start, and the rule that decides from there
-    /// on.
-    pub(crate) fn rule_steps(&self, comm_rule: &CommRule) -> Vec<(u64, Option<usize>)> {
-        comm_rule.index.steps(self.search(), &comm_rule.rules, Rule::range)
+    fn sizes(&self) -> SizeSteps {
+        let choice = |rule: Option<usize>| rule.map_or(Choice::BUILTIN, |rule| self.rules[rule].effect());
+        Steps::ascending(self.steps().iter().map(|(start, rule)| (*start, choice(*rule))))
     }
 }
 

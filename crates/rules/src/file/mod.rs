@@ -1,8 +1,7 @@
 //! Meaning of a rules file to a version of Open MPI, whatever its format.
 //!
 //! Reads exactly as Open MPI does: accepts what a version accepts, rejects what it rejects, with the reason, and
-//! reports what makes it crash. Any bytes can be read, in time linear in their number, except that sizes out of order
-//! take `n log n`.
+//! reports what makes it crash. Any bytes can be read, in time `n log n` in their number.
 
 mod classic;
 mod index;
@@ -15,6 +14,7 @@ mod rejection;
 use crate::behaviour::Behaviour;
 use crate::json::{Document, SyntaxError};
 
+pub(crate) use json::{COMM_RULE_KEYS, ROOT_KEYS, RULE_KEYS, is_inf};
 pub use load::{Crash, CrashCause, JsonFault, Load, Rejection, RejectionCause};
 pub use lookup::{Lookup, Reason, RuleRef};
 pub use model::{CollectiveRules, CommRule, Format, Loaded, Rule, RuleState};

@@ -114,7 +114,7 @@ pub(super) const SIZE_INF: u64 = i64::MAX as u64;
 
 impl Rule {
     /// Returns the lookup bytes to which it can apply. Ends beyond all calls are open.
-    pub(super) fn range(&self) -> SizeRange {
+    fn range(&self) -> SizeRange {
         if self.min > SIZE_INF {
             return SizeRange { min: 1, max: 0 };
         }
@@ -125,7 +125,7 @@ impl Rule {
 impl CommRule {
     /// Returns the communicator sizes to which it can apply. Negative numbers, as C sees large ones, lie below every
     /// size.
-    pub(super) fn range(&self) -> SizeRange {
+    fn range(&self) -> SizeRange {
         let size = |int: i32| u64::try_from(int).ok();
         match size(self.max) {
             None => SizeRange { min: 1, max: 0 },
@@ -140,15 +140,6 @@ impl CommRule {
     fn range_for(&self, communicator: Distribution) -> SizeRange {
         if self.distribution.serves(communicator) { self.range() } else { SizeRange { min: 1, max: 0 } }
     }
-
-    /// Builds the index, once all rules are present.
-    pub(super) fn finish(&mut self, search: SearchMethod) {
-        self.index = Index::new(search, self.rules.iter().map(Rule::range));
-    }
-
-    pub(super) fn find(&self, search: SearchMethod, lookup_bytes: u64) -> Option<usize> {
-        self.index.find(search, &self.rules, Rule::range, lookup_bytes)
-    }
 }
 
 impl CollectiveRules {
@@ -158,26 +149,21 @@ impl CollectiveRules {
         if alike { &Distribution::ALL[..1] } else { &Distribution::ALL }
     }
 
-    /// Builds the index, once all communicator rules are present.
-    pub(super) fn finish(&mut self, search: SearchMethod) {
+    /// Builds all indices, once all rules are present.
+    fn finish(&mut self, search: SearchMethod) {
+        for comm_rule in &mut self.comm_rules {
+            comm_rule.index = Index::new(search, comm_rule.rules.iter().map(Rule::range));
+        }
         let index = |communicator: &Distribution| {
             Index::new(search, self.comm_rules.iter().map(|comm_rule| comm_rule.range_for(*communicator)))
         };
         self.index = self.distributions().iter().map(index).collect();
     }
 
-    fn index_for(&self, communicator: Distribution) -> &Index {
+    /// The search over the communicator rules.
+    pub(super) fn index_for(&self, communicator: Distribution) -> &Index {
         // One index is enough if no communicator rule asks for a distribution.
         self.index.get(communicator as usize).unwrap_or(&self.index[0])
-    }
-
-    pub(super) fn find(&self, search: SearchMethod, communicator: Distribution, ranks: u32) -> Option<usize> {
-        let range = |comm_rule: &CommRule| comm_rule.range_for(communicator);
-        self.index_for(communicator).find(search, &self.comm_rules, range, ranks.into())
-    }
-
-    pub(super) fn steps(&self, search: SearchMethod, communicator: Distribution) -> Vec<(u64, Option<usize>)> {
-        self.index_for(communicator).steps(search, &self.comm_rules, |comm_rule| comm_rule.range_for(communicator))
     }
 }
 
@@ -194,10 +180,6 @@ impl Loaded {
             }
         }
         Self { behaviour, format, not_json: None, collectives, serving }
-    }
-
-    pub(super) fn search(&self) -> SearchMethod {
-        if self.behaviour.first_match { SearchMethod::FirstMatch } else { SearchMethod::Walk }
     }
 
     /// The effective rules for a collective, and their place in the file.

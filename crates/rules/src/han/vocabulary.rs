@@ -11,23 +11,19 @@ use crate::collective::Collective;
 use crate::names;
 use crate::release::Release;
 
-/// The communicator that a rule is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Level {
-    /// The communicator of the ranks of one node, which HAN makes.
-    IntraNode,
-    /// The communicator of one rank per node, which HAN makes.
-    InterNode,
-    /// The program's communicator.
-    GlobalCommunicator,
+names! {
+    /// The communicator that a rule is about.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Level {
+        /// The communicator of the ranks of one node, which HAN makes.
+        IntraNode "intra_node",
+        /// The communicator of one rank per node, which HAN makes.
+        InterNode "inter_node",
+        /// The program's communicator.
+        GlobalCommunicator "global_communicator",
+    }
 }
-
-names!(Level {
-    IntraNode "intra_node",
-    InterNode "inter_node",
-    GlobalCommunicator "global_communicator",
-});
 
 impl Level {
     /// The id in files, which every release reads.
@@ -51,39 +47,30 @@ impl FromStr for Level {
     }
 }
 
-/// A component that a rule may name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum HanComponent {
-    /// Communicators of one rank.
-    #[serde(rename = "self")]
-    Own,
-    /// Simple algorithms.
-    Basic,
-    /// Non-blocking collectives only.
-    Libnbc,
-    /// coll/tuned, with its rules.
-    Tuned,
-    /// Shared memory; 6.0 still knows the name, but has no such component.
-    Sm,
-    /// Event-driven bcast and reduce; HAN uses it below.
-    Adapt,
-    /// HAN itself.
-    Han,
-    /// Shared memory, from 6.0 on.
-    Xhc,
+names! {
+    /// A component that a rule may name.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum HanComponent {
+        /// Communicators of one rank.
+        #[serde(rename = "self")]
+        Own "self",
+        /// Simple algorithms.
+        Basic "basic",
+        /// Non-blocking collectives only.
+        Libnbc "libnbc",
+        /// coll/tuned, with its rules.
+        Tuned "tuned",
+        /// Shared memory; 6.0 still knows the name, but has no such component.
+        Sm "sm",
+        /// Event-driven bcast and reduce; HAN uses it below.
+        Adapt "adapt",
+        /// HAN itself.
+        Han "han",
+        /// Shared memory, from 6.0 on.
+        Xhc "xhc",
+    }
 }
-
-names!(HanComponent {
-    Own "self",
-    Basic "basic",
-    Libnbc "libnbc",
-    Tuned "tuned",
-    Sm "sm",
-    Adapt "adapt",
-    Han "han",
-    Xhc "xhc",
-});
 
 impl HanComponent {
     /// The components that files of a release may name.

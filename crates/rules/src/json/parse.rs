@@ -58,15 +58,17 @@ struct Parser<'s> {
     open: Vec<usize>,
     /// The name of the next value.
     key: Option<JsonString<'s>>,
+    trailing_commas: Vec<Span>,
 }
 
 impl<'s> Document<'s> {
     /// Parses a text, in time and memory linear in its length, whatever its depth.
     pub fn parse(source: &'s [u8]) -> Result<Self, SyntaxError> {
         let at = if source.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
-        let mut parser = Parser { bytes: source, at, nodes: Vec::new(), open: Vec::new(), key: None };
+        let mut parser =
+            Parser { bytes: source, at, nodes: Vec::new(), open: Vec::new(), key: None, trailing_commas: Vec::new() };
         parser.text()?;
-        Ok(Self { nodes: parser.nodes })
+        Ok(Self { nodes: parser.nodes, trailing_commas: parser.trailing_commas })
     }
 }
 
@@ -104,9 +106,11 @@ impl<'s> Parser<'s> {
                 if self.peek() != b',' {
                     return Err(self.wrong(SyntaxFault::ExpectedComma));
                 }
+                let comma = Span::new(self.at, self.at + 1);
                 self.at += 1;
                 self.skip_blanks();
                 if self.closes(object) {
+                    self.trailing_commas.push(comma);
                     continue;
                 }
             }

@@ -9,6 +9,7 @@ use crate::span::Span;
 #[derive(Clone, Debug)]
 pub struct Document<'s> {
     pub(super) nodes: Vec<Node<'s>>,
+    pub(super) trailing_commas: Vec<Span>,
 }
 
 /// A value of the tree.
@@ -75,6 +76,11 @@ impl Document<'_> {
     /// The value of the text.
     pub fn root(&self) -> JsonValue<'_> {
         JsonValue { nodes: &self.nodes, place: 0 }
+    }
+
+    /// The commas in front of closing brackets.
+    pub fn trailing_commas(&self) -> &[Span] {
+        &self.trailing_commas
     }
 }
 

@@ -52,6 +52,6 @@ pub(super) fn check(meant: &[&Loaded], earlier: Option<&Loaded>, problems: &mut 
             words(other, example.right),
             other.behaviour.name(),
         );
-        problems.add(code, rules.name, &versions, message);
+        problems.merge_kind(code, rules.name, 0, &versions, message);
     }
 }

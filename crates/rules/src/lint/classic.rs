@@ -3,19 +3,17 @@
 use super::code::Code;
 use super::collect::Collector;
 use super::listing::{self, CollectiveListing, CommRuleListing, Listing};
-use super::problem::Problem;
 use super::words::Strict;
 use super::words::{self, NumberWord, Words};
-use crate::behaviour::Behaviour;
 use crate::collective::{self, Collective};
 use crate::span::Span;
 use crate::words::counted;
 
 /// Reads a file and reports all problems of its text.
-pub(super) fn read(source: &[u8], versions: &[Behaviour], problems: &mut Collector) -> Strict {
+pub(super) fn read(source: &[u8], problems: &mut Collector) -> Strict {
     let mut strict = Strict::default();
-    let words = words::split(source, versions, &mut strict, problems);
-    let mut reader = ClassicLinter { source, versions, words: &words, strict: &mut strict, problems };
+    let words = words::split(source, &mut strict, problems);
+    let mut reader = ClassicLinter { source, words: &words, strict: &mut strict, problems };
     if reader.several_rules_on_a_line() {
         // The places of the numbers cannot be known.
         return strict;
@@ -27,7 +25,6 @@ pub(super) fn read(source: &[u8], versions: &[Behaviour], problems: &mut Collect
 
 struct ClassicLinter<'r> {
     source: &'r [u8],
-    versions: &'r [Behaviour],
     words: &'r Words,
     strict: &'r mut Strict,
     problems: &'r mut Collector,
@@ -44,34 +41,40 @@ impl ClassicLinter<'_> {
             .filter(|line| line.len() > 7)
             .map(|line| line[0].span.to(line[line.len() - 1].span))
             .collect();
-        let message = || "more than one rule on a line".to_owned();
-        self.problems.add_many(Code::RulesOnALine, &spans, 0, self.versions, message);
-        self.strict.garbage.extend(&spans);
+        self.report_all(Code::RulesOnALine, &spans, "more than one rule on a line");
         !spans.is_empty()
     }
 
-    fn add(&mut self, code: Code, span: Span, message: impl Into<String>) -> &mut Problem {
-        self.problems.add(code, span, self.versions, message)
+    /// Reports places that Open MPI misreads for the same reason as one problem.
+    fn report_all(&mut self, code: Code, spans: &[Span], message: &str) {
+        if let Some((first, others)) = spans.split_first() {
+            self.problems.add(code, *first, message).also_at(others);
+        }
+        self.strict.garbage.extend(spans);
     }
 
     fn file(&mut self, listing: &Listing<'_>) {
         let Some(count) = listing.count else {
-            self.add(Code::EndsEarly, Span::at(self.source.len()), "there is no number in the file");
+            self.problems.add(Code::EndsEarly, Span::at(self.source.len()), "there is no number in the file");
             return;
         };
         if count.value > u64::from(Collective::ID_COUNT) {
-            self.add(Code::TooManyCollectives, count.span, format!("{} collectives are announced", count.value));
+            self.problems.add(
+                Code::TooManyCollectives,
+                count.span,
+                format!("{} collectives are announced", count.value),
+            );
         }
         if listing.ends_early {
             let at = self.words.numbers.last().map_or(0, |number| number.span.end);
             let end = Span::new(at.saturating_sub(1), at);
-            self.add(Code::EndsEarly, end, "the file ends here, before everything that was announced");
+            self.problems.add(Code::EndsEarly, end, "the file ends here, before everything that was announced");
         } else {
             self.counts(count, listing.collectives.len(), "collective", listing.collectives.last().map(|last| last.id));
         }
         if let Some(trailing) = listing.trailing {
             let end = self.words.numbers.last().map_or(trailing.span, |last| last.span);
-            self.add(Code::Trailing, trailing.span.to(end), "numbers that nothing announces");
+            self.problems.add(Code::Trailing, trailing.span.to(end), "numbers that nothing announces");
         }
         let mut seen: [Option<NumberWord>; Collective::ID_COUNT as usize] = [None; Collective::ID_COUNT as usize];
         for collective in &listing.collectives {
@@ -87,7 +90,7 @@ impl ClassicLinter<'_> {
         }
         let (said, seen) = (counted(count.value, what), found as u64);
         let message = format!("{said} announced, but {seen} follow{}", if seen == 1 { "s" } else { "" });
-        let problem = self.add(Code::WrongCount, count.span, message);
+        let problem = self.problems.add(Code::WrongCount, count.span, message);
         problem.remedy = format!("Write {seen} here, or correct the lines below.").into();
         if let Some(last) = last {
             problem.points_to(last.span, format!("the last {what}"));
@@ -106,27 +109,25 @@ impl ClassicLinter<'_> {
         match u32::try_from(id.value).ok().filter(|id| *id < Collective::ID_COUNT) {
             None => {
                 let message = format!("there is no collective {}", words::printable(id.span.of(self.source)));
-                self.add(Code::NoSuchId, id.span, message);
+                self.problems.add(Code::NoSuchId, id.span, message);
             }
             Some(known) => {
                 if Collective::from_id(known).is_none() {
                     let message =
                         format!("collective {known} is {}, which cannot be tuned", collective::json_name(known));
-                    self.problems.add(Code::Untuned, id.span, self.versions, message);
+                    self.problems.add(Code::Untuned, id.span, message);
                 }
                 if let Some(earlier) = seen[known as usize].replace(*id) {
                     let message = format!("these rules for {} replace earlier ones", collective::json_name(known));
-                    self.add(Code::CollectiveTwice, id.span, message).points_to(earlier.span, "the earlier ones");
+                    self.problems
+                        .add(Code::CollectiveTwice, id.span, message)
+                        .points_to(earlier.span, "the earlier ones");
                 }
             }
         }
         if !ends_early {
-            self.counts(
-                *count,
-                comm_rules.len(),
-                "communicator size",
-                comm_rules.last().map(|comm_rule| comm_rule.size),
-            );
+            let last = comm_rules.last().map(|comm_rule| comm_rule.size);
+            self.counts(*count, comm_rules.len(), "communicator size", last);
         }
         let mut before: Option<NumberWord> = None;
         for comm_rule in comm_rules {
@@ -141,25 +142,21 @@ impl ClassicLinter<'_> {
 
     fn comm_rule(&mut self, comm_rule: &CommRuleListing<'_>, ends_early: bool) {
         if !ends_early {
-            self.counts(
-                comm_rule.count,
-                comm_rule.rules.len(),
-                "message rule",
-                comm_rule.rules.last().map(|rule| rule[0]),
-            );
+            let last = comm_rule.rules.last().map(|rule| rule[0]);
+            self.counts(comm_rule.count, comm_rule.rules.len(), "message rule", last);
         }
         let mut before: Option<NumberWord> = None;
         for (place, rule) in comm_rule.rules.iter().enumerate() {
             let size = rule[0];
             if place == 0 && size.value != 0 {
                 let message = format!("the rules for {} ranks begin at size {}", comm_rule.size.value, size.value);
-                self.problems.add(Code::FirstSize, size.span, self.versions, message);
+                self.problems.add(Code::FirstSize, size.span, message);
             }
             match before {
                 Some(before) if before.value > size.value => self.unsorted("message size", size, before),
                 Some(before) if before.value == size.value => {
                     let message = format!("message size {} comes twice", size.value);
-                    self.add(Code::Duplicate, size.span, message).points_to(before.span, "the first time");
+                    self.problems.add(Code::Duplicate, size.span, message).points_to(before.span, "the first time");
                     self.strict.flagged.extend([before.span.start, size.span.start]);
                 }
                 _ => {}
@@ -171,21 +168,21 @@ impl ClassicLinter<'_> {
                 }
             }
             if size.value > i64::MAX as u64 {
-                self.add(Code::HugeNumber, size.span, "this message size is cut to 9223372036854775807");
+                self.problems.add(Code::HugeNumber, size.span, "this message size is cut to 9223372036854775807");
             }
         }
     }
 
     fn unsorted(&mut self, what: &str, size: NumberWord, before: NumberWord) {
         let message = format!("{what} {} comes after {}", size.value, before.value);
-        self.add(Code::Unsorted, size.span, message).points_to(before.span, "the larger one");
+        self.problems.add(Code::Unsorted, size.span, message).points_to(before.span, "the larger one");
         self.strict.flagged.extend([before.span.start, size.span.start]);
     }
 
     fn fits_int(&mut self, number: NumberWord, what: &str) {
         if number.value > i32::MAX as u64 {
             let kept = i64::try_from(number.value).unwrap_or(i64::MAX) as i32;
-            self.add(Code::HugeNumber, number.span, format!("this {what} becomes {kept}"));
+            self.problems.add(Code::HugeNumber, number.span, format!("this {what} becomes {kept}"));
         }
     }
 
@@ -199,8 +196,6 @@ impl ClassicLinter<'_> {
             .flat_map(|collective| &collective.comm_rules)
             .flat_map(|comm_rule| &comm_rule.rules);
         let spans: Vec<Span> = rules.filter_map(|rule| rule.get(4)).map(|number| number.span).collect();
-        let message = || "a fifth number on the line of a rule".to_owned();
-        self.problems.add_many(Code::FifthColumn, &spans, 0, self.versions, message);
-        self.strict.garbage.extend(&spans);
+        self.report_all(Code::FifthColumn, &spans, "a fifth number on the line of a rule");
     }
 }

@@ -68,7 +68,7 @@ pub(super) fn judge(
             }
             Load::Rejected(rejection) => rejected(source, rejection, version, problems),
             Load::Crashes(crash) => {
-                problems.merge(Code::Crashes, crash.span, 0, &[*version], || crash.cause.to_string());
+                problems.merge(Code::Crashes, crash.span, *version, crash.cause.to_string());
             }
         }
     }
@@ -96,8 +96,8 @@ fn unread(
             (Code::JsonUnread, Span::new(begin, begin + 1), "JSON")
         }
     };
-    let message = || format!("versions that do not know {what} {fate}");
-    problems.merge(code, span, accepted.into(), &[*version], message).severity = severity;
+    let message = format!("versions that do not know {what} {fate}");
+    problems.merge_kind(code, span, accepted.into(), &[*version], message).severity = severity;
 }
 
 fn rejected(source: &[u8], rejection: &Rejection, version: &Behaviour, problems: &mut Collector) {
@@ -109,7 +109,7 @@ fn rejected(source: &[u8], rejection: &Rejection, version: &Behaviour, problems:
     };
     // The end of the file is where the last line is.
     let span = rejection.span.within(source);
-    problems.merge(Code::Rejected, span, 0, &[*version], || format!("Open MPI ignores the whole file: {cause}"));
+    problems.merge(Code::Rejected, span, *version, format!("Open MPI ignores the whole file: {cause}"));
 }
 
 /// Reports rules that crash 6.0 when it prints them (run on 6.0.0a1).
@@ -118,8 +118,8 @@ fn crashes_verbose(loaded: &Loaded, problems: &mut Collector) {
     for rules in untuned.filter(|_| loaded.behaviour.reads_json) {
         if rules.comm_rules.iter().any(|comm_rule| !comm_rule.rules.is_empty()) {
             let name = json_name(rules.id);
-            let message = || format!("the rules for {name} crash MPI_Init of 6.0 at coll_tuned_verbose 2 and more");
-            problems.merge(Code::CrashesVerbose, rules.name, 0, &[loaded.behaviour], message);
+            let message = format!("the rules for {name} crash MPI_Init of 6.0 at coll_tuned_verbose 2 and more");
+            problems.merge(Code::CrashesVerbose, rules.name, loaded.behaviour, message);
         }
     }
 }
@@ -129,7 +129,7 @@ fn misread(source: &[u8], loaded: &Loaded, strict: &Strict, problems: &mut Colle
     let Some(first) = strict.garbage.iter().min() else { return };
     let rules = || loaded.collectives.iter().flat_map(|rules| &rules.comm_rules).flat_map(|comm_rule| &comm_rule.rules);
     let behind = rules().find(|rule| rule.span.end > first.start);
-    let message = || match behind {
+    let message = match behind {
         Some(rule) => format!(
             "Open MPI accepts the file and reads a rule of `{}`: from {} bytes on, algorithm {}, fan-out {}, segments \
              of {}",
@@ -141,5 +141,5 @@ fn misread(source: &[u8], loaded: &Loaded, strict: &Strict, problems: &mut Colle
         ),
         None => format!("Open MPI accepts the file, and reads {} rules in all before it stops", rules().count()),
     };
-    problems.merge(Code::Misread, *first, 0, &[loaded.behaviour], message);
+    problems.merge(Code::Misread, *first, loaded.behaviour, message);
 }

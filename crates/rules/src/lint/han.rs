@@ -32,18 +32,18 @@ pub(super) fn check(source: &[u8], versions: &[Behaviour], named: bool) -> LintR
         match load {
             HanLoad::Accepted(loaded) => match &latest {
                 Some(HanLoad::Accepted(latest)) if meant(latest, version) != loaded.to_table() => {
-                    let message = || format!("{} reads other rules than {}", version.name(), latest.behaviour.name());
-                    problems.merge(Code::HanDisagreement, Span::at(0), 0, &[*version], message);
+                    let message = format!("{} reads other rules than {}", version.name(), latest.behaviour.name());
+                    problems.merge(Code::HanDisagreement, Span::at(0), *version, message);
                 }
                 _ => accepted(&loaded, &mut problems),
             },
             HanLoad::Rejected(rejection) => rejected(source, &rejection, version, named, &mut problems),
             HanLoad::Crashes(crash) => {
-                problems.merge(Code::HanCrashes, crash.span, 0, &[*version], || crash.to_string());
+                problems.merge(Code::HanCrashes, crash.span, *version, crash.to_string());
             }
             HanLoad::NoHan => {
-                let message = || format!("{} has no HAN, and does not read this file", version.name());
-                problems.merge(Code::HanAbsent, Span::at(0), 0, &[*version], message);
+                let message = format!("{} has no HAN, and does not read this file", version.name());
+                problems.merge(Code::HanAbsent, Span::at(0), *version, message);
             }
         }
     }
@@ -64,7 +64,7 @@ fn meant(loaded: &HanFile, version: &Behaviour) -> HanTable {
 fn rejected(source: &[u8], rejection: &HanRejection, version: &Behaviour, named: bool, problems: &mut Collector) {
     // The end of the file is where the last line is.
     let span = rejection.span.within(source);
-    let problem = problems.merge(Code::HanRejected, span, 0, &[*version], || rejection.to_string());
+    let problem = problems.merge(Code::HanRejected, span, *version, rejection.to_string());
     problem.remedy = remedy(&rejection.fault, version.release).into();
     // 4.1 knows no names of levels and no algorithms, and HAN is off there by default.
     if version.release == Release::V4_1 && !named {
@@ -97,44 +97,42 @@ fn remedy(fault: &HanFault, release: Release) -> String {
 }
 
 fn accepted(loaded: &HanFile, problems: &mut Collector) {
-    let versions = [loaded.behaviour];
+    let version = loaded.behaviour;
     for (place, rules) in loaded.collectives.iter().enumerate() {
         let name = json_name(rules.id);
         let later = &loaded.collectives[place + 1..];
         if later.iter().any(|other| other.id == rules.id) {
-            let message = || format!("rules for {name} that come later replace these");
-            problems.merge(Code::HanDead, rules.span, 0, &versions, message);
+            let message = format!("rules for {name} that come later replace these");
+            problems.merge(Code::HanDead, rules.span, version, message);
             continue;
         }
         if !is_ruled(loaded.behaviour.release, rules.id) {
-            let message = || format!("HAN does not look up rules for {name}");
-            problems.merge(Code::HanUnruled, rules.span, 0, &versions, message);
+            let message = format!("HAN does not look up rules for {name}");
+            problems.merge(Code::HanUnruled, rules.span, version, message);
             continue;
         }
         for (place, level) in rules.levels.iter().enumerate() {
             if rules.levels[place + 1..].iter().any(|other| other.level == level.level) {
-                let message = || format!("{name} rules for {} that come later replace these", level.level);
-                problems.merge(Code::HanDead, level.span, 0, &versions, message);
+                let message = format!("{name} rules for {} that come later replace these", level.level);
+                problems.merge(Code::HanDead, level.span, version, message);
             } else {
                 check_level(loaded, rules.id, level, problems);
             }
         }
     }
     for segments in &loaded.segments {
-        let message = || "these segment lengths do nothing".to_owned();
-        problems.merge(Code::HanSegments, *segments, 0, &versions, message);
+        problems.merge(Code::HanSegments, *segments, version, "these segment lengths do nothing");
     }
     if let Some(trailing) = loaded.trailing {
-        let message = || "a number that nothing announces".to_owned();
-        problems.merge(Code::HanTrailing, trailing, 0, &versions, message);
+        problems.merge(Code::HanTrailing, trailing, version, "a number that nothing announces");
     }
 }
 
 fn check_level(loaded: &HanFile, id: u32, rules: &LevelRules, problems: &mut Collector) {
-    let versions = [loaded.behaviour];
+    let version = loaded.behaviour;
     let (name, level, list) = (json_name(id), rules.level, &rules.configurations);
     let sizes: Vec<(u64, Span)> = list.iter().map(|one| (u64::try_from(one.size).unwrap_or(0), one.span)).collect();
-    order(&sizes, &format!("{name} configurations for {level}"), &versions, problems);
+    order(&sizes, &format!("{name} configurations for {level}"), version, problems);
     for configuration in list {
         let rules = &configuration.rules;
         let gap = match rules.iter().map(|rule| rule.size).min() {
@@ -143,43 +141,42 @@ fn check_level(loaded: &HanFile, id: u32, rules: &LevelRules, problems: &mut Col
             Some(0) => None,
         };
         if let Some(gap) = gap {
-            let message = || format!("{name} on {level} from {} ranks on: {gap}", configuration.size);
-            problems.merge(Code::HanGap, configuration.span, 0, &versions, message);
+            let message = format!("{name} on {level} from {} ranks on: {gap}", configuration.size);
+            problems.merge(Code::HanGap, configuration.span, version, message);
         }
         let sizes: Vec<(u64, Span)> = rules.iter().map(|rule| (rule.size, rule.span)).collect();
-        order(&sizes, &format!("{name} rules from {} ranks on", configuration.size), &versions, problems);
+        order(&sizes, &format!("{name} rules from {} ranks on", configuration.size), version, problems);
         for rule in rules {
             let component = rule.choice.component;
             match service(id, level, component) {
                 Service::Named(_) => continue,
                 Service::IfRaised(_) => {
-                    let message =
-                        || format!("{component} is off by default, and then does not serve {name} on {level}");
-                    let problem = problems.merge(Code::HanCannotServe, rule.span, 0, &versions, message);
+                    let message = format!("{component} is off by default, and then does not serve {name} on {level}");
+                    let problem = problems.merge(Code::HanCannotServe, rule.span, version, message);
                     problem.remedy = format!("Set coll_{component}_priority above 0 along with this file.").into();
                     continue;
                 }
                 Service::Next => {}
             }
             if component == HanComponent::Han && level != Level::GlobalCommunicator {
-                let message = || format!("{name} on {level} cannot go to han, which made this communicator");
-                problems.merge(Code::HanCircle, rule.span, 0, &versions, message);
+                let message = format!("{name} on {level} cannot go to han, which made this communicator");
+                problems.merge(Code::HanCircle, rule.span, version, message);
             } else {
-                let message = || format!("{component} does not serve {name} on {level}");
-                problems.merge(Code::HanCannotServe, rule.span, 0, &versions, message);
+                let message = format!("{component} does not serve {name} on {level}");
+                problems.merge(Code::HanCannotServe, rule.span, version, message);
             }
         }
     }
 }
 
 /// Reports bounds out of order, and those that others hide.
-fn order(bounds: &[(u64, Span)], what: &str, versions: &[Behaviour], problems: &mut Collector) {
+fn order(bounds: &[(u64, Span)], what: &str, version: Behaviour, problems: &mut Collector) {
     let mut unsorted = false;
     for pair in bounds.windows(2) {
         if pair[0].0 > pair[1].0 {
             unsorted = true;
-            let message = || format!("{what}: size {} comes after {}", pair[1].0, pair[0].0);
-            problems.merge(Code::HanUnsorted, pair[1].1, 0, versions, message);
+            let message = format!("{what}: size {} comes after {}", pair[1].0, pair[0].0);
+            problems.merge(Code::HanUnsorted, pair[1].1, version, message);
         }
     }
     let mut live = vec![false; bounds.len()];
@@ -188,6 +185,6 @@ fn order(bounds: &[(u64, Span)], what: &str, versions: &[Behaviour], problems: &
     }
     // What is out of order is reported already.
     for ((bound, span), _) in bounds.iter().zip(live).filter(|(_, live)| !live && !unsorted) {
-        problems.merge(Code::HanDead, *span, 0, versions, || format!("{what}: size {bound} comes again further down"));
+        problems.merge(Code::HanDead, *span, version, format!("{what}: size {bound} comes again further down"));
     }
 }

@@ -3,20 +3,16 @@
 use super::code::Code;
 use super::code::Severity;
 use super::collect::Collector;
-use super::problem::Problem;
 use super::words::printable;
 use crate::behaviour::Behaviour;
 use crate::call::Distribution;
 use crate::collective::{self, Collective};
-use crate::json::{Document, JsonMember, JsonValue, SyntaxError, ValueKind, c_str};
+use crate::file::{COMM_RULE_KEYS, ROOT_KEYS, RULE_KEYS, is_inf};
+use crate::json::{Document, JsonMember, JsonValue, ValueKind, c_str};
 use crate::names::distance;
 use crate::registry;
 use crate::release::Release;
 use crate::span::Span;
-
-const ROOT: [&str; 4] = ["rule_file_version", "module", "collectives", "$schema"];
-const COMM_RULE: [&str; 4] = ["comm_size_min", "comm_size_max", "comm_rank_distribution", "rules"];
-const RULE: [&str; 6] = ["msg_size_min", "msg_size_max", "alg", "faninout", "seg_size", "reqs"];
 
 /// Keys that other programs write, and the ones that were meant.
 const ALIASES: [(&str, &str); 7] = [
@@ -29,93 +25,66 @@ const ALIASES: [(&str, &str); 7] = [
     ("requests", "reqs"),
 ];
 
-/// Reports a text that was meant to be JSON but is not.
-pub(super) fn not_json(error: &SyntaxError, source: &[u8], versions: &[Behaviour], problems: &mut Collector) {
-    problems.add(
-        Code::NotJson,
-        error.span.within(source),
-        &readers(versions),
-        format!("the text is not JSON: {error}"),
-    );
-}
-
-fn readers(versions: &[Behaviour]) -> Vec<Behaviour> {
+/// The versions that JSON concerns: if none reads it, the text is judged all the same.
+pub(super) fn readers(versions: &[Behaviour]) -> Vec<Behaviour> {
     let readers: Vec<Behaviour> = versions.iter().copied().filter(|version| version.reads_json).collect();
-    // If no version reads it, the text is judged all the same.
     if readers.is_empty() { vec![Behaviour::latest(Release::V6_0)] } else { readers }
 }
 
-/// Reads a file and reports all problems of its text.
-pub(super) fn read(document: &Document<'_>, source: &[u8], versions: &[Behaviour], problems: &mut Collector) {
-    let readers = readers(versions);
-    let release = readers.iter().map(|version| version.release).max().unwrap_or(Release::V6_0);
-    let mut reader = JsonLinter { release, versions: readers, source, problems };
-    reader.commas();
-    reader.file(document.root());
+/// Reads a file for the newest of its readers and reports all problems of its text.
+pub(super) fn read(source: &[u8], release: Release, problems: &mut Collector) {
+    match Document::parse(source) {
+        Ok(document) => {
+            for comma in document.trailing_commas() {
+                problems.add(Code::TrailingComma, *comma, "a comma in front of a closing bracket");
+            }
+            JsonLinter { release, problems }.file(document.root());
+        }
+        Err(error) => {
+            problems.add(Code::NotJson, error.span.within(source), format!("the text is not JSON: {error}"));
+        }
+    }
 }
 
 struct JsonLinter<'r> {
     release: Release,
-    versions: Vec<Behaviour>,
-    source: &'r [u8],
     problems: &'r mut Collector,
 }
 
 impl JsonLinter<'_> {
-    fn add(&mut self, code: Code, span: Span, message: impl Into<String>) -> &mut Problem {
-        self.problems.add(code, span, &self.versions, message)
+    /// Returns true for an object, and reports any other value.
+    fn is_object(&mut self, value: JsonValue<'_>, what: &str) -> bool {
+        let is_object = *value.kind() == ValueKind::Object;
+        if !is_object {
+            self.wrong_type(value, what, "an object");
+        }
+        is_object
+    }
+
+    /// Returns true for an array, and reports any other value.
+    fn is_array(&mut self, value: JsonValue<'_>, what: &str, wanted: &str) -> bool {
+        let is_array = *value.kind() == ValueKind::Array;
+        if !is_array {
+            self.wrong_type(value, what, wanted);
+        }
+        is_array
     }
 
     fn wrong_type(&mut self, value: JsonValue<'_>, what: &str, wanted: &str) {
         let found = kind(value.kind());
-        let message = format!("{what} must be {wanted}, not {found}");
-        self.problems.add(Code::WrongType, short(value), &self.versions, message);
-    }
-
-    /// Commas in front of closing brackets.
-    fn commas(&mut self) {
-        let source = self.source;
-        let mut comma = None;
-        let mut at = 0;
-        while at < source.len() {
-            match source[at] {
-                b'"' => {
-                    comma = None;
-                    at += 1;
-                    while at < source.len() && source[at] != b'"' {
-                        at += if source[at] == b'\\' { 2 } else { 1 };
-                    }
-                }
-                b',' => comma = Some(at),
-                b'}' | b']' => {
-                    if let Some(comma) = comma.take() {
-                        let span = Span::new(comma, comma + 1);
-                        let message = "a comma in front of a closing bracket";
-                        self.problems.add(Code::TrailingComma, span, &self.versions, message);
-                    }
-                }
-                b' ' | b'\t' | b'\r' | b'\n' => {}
-                // A zero byte behind the value ends the text.
-                0 => return,
-                _ => comma = None,
-            }
-            at += 1;
-        }
+        self.problems.add(Code::WrongType, short(value), format!("{what} must be {wanted}, not {found}"));
     }
 
     fn file(&mut self, root: JsonValue<'_>) {
-        if !matches!(root.kind(), ValueKind::Object) {
-            self.wrong_type(root, "the file", "an object");
+        if !self.is_object(root, "the file") {
             return;
         }
-        self.keys(root, &ROOT, "the file");
+        self.keys(root, &ROOT_KEYS, "the file");
         let Some(collectives) = root.get("collectives") else {
-            let span = Span::new(root.span().start, root.span().start + 1);
-            self.add(Code::MissingMember, span, "the file has no `collectives`");
+            self.problems.add(Code::MissingMember, short(root), "the file has no `collectives`");
             return;
         };
-        if !matches!(collectives.value.kind(), ValueKind::Object) {
-            self.wrong_type(collectives.value, "`collectives`", "an object");
+        if !self.is_object(collectives.value, "`collectives`") {
             return;
         }
         let mut seen: [Option<Span>; Collective::ID_COUNT as usize] = [None; Collective::ID_COUNT as usize];
@@ -133,7 +102,7 @@ impl JsonLinter<'_> {
                 Some(position) => {
                     if let Some(first) = seen[position].replace(member.key_span) {
                         let message = format!("`{}` comes twice, and only the first counts", known[position]);
-                        self.add(Code::RepeatedKey, member.key_span, message).points_to(first, "the first");
+                        self.problems.add(Code::RepeatedKey, member.key_span, message).points_to(first, "the first");
                     }
                 }
                 None => self.unknown_key(member, known, place),
@@ -147,18 +116,17 @@ impl JsonLinter<'_> {
         if matches!(&name[..], "comment" | "comments" | "description") || name.starts_with(['_', '$', '/', '#']) {
             return;
         }
-        let alias =
-            ALIASES.iter().find(|(alias, meant)| *alias == name && known.contains(meant)).map(|(_, meant)| *meant);
+        let alias = ALIASES.iter().find(|(alias, meant)| *alias == name && known.contains(meant));
         let near = || known.iter().copied().find(|known| close(&name, known));
-        match alias.or_else(near) {
+        match alias.map(|(_, meant)| *meant).or_else(near) {
             Some(meant) => {
                 let message = format!("`{name}` is ignored: the member is called `{meant}`");
-                let problem = self.add(Code::MisspeltKey, member.key_span, message);
+                let problem = self.problems.add(Code::MisspeltKey, member.key_span, message);
                 problem.remedy = format!("Write \"{meant}\".").into();
             }
             None => {
                 let message = format!("`{name}` means nothing to Open MPI here");
-                let problem = self.problems.add(Code::UnknownKey, member.key_span, &self.versions, message);
+                let problem = self.problems.add(Code::UnknownKey, member.key_span, message);
                 problem.remedy = format!("Remove it; {place} has {}.", known.join(", ")).into();
             }
         }
@@ -172,7 +140,7 @@ impl JsonLinter<'_> {
             let same = known.clone().find(|known| plain(known) == plain(&name).trim_start_matches("mpi"));
             let meant = same.or_else(|| known.find(|known| close(&name, known)));
             let message = format!("`{name}` is not a collective");
-            let problem = self.add(Code::UnknownCollective, member.key_span, message);
+            let problem = self.problems.add(Code::UnknownCollective, member.key_span, message);
             problem.remedy = match meant {
                 Some(meant) => format!("Write \"{meant}\".").into(),
                 None => format!("Write one of {}.", Collective::ALL.map(Collective::name).join(", ")).into(),
@@ -182,18 +150,14 @@ impl JsonLinter<'_> {
         };
         if let Some(first) = seen[id as usize].replace(member.key_span) {
             let message = format!("`{name}` comes twice, and only the last counts");
-            self.add(Code::RepeatedKey, member.key_span, message).points_to(first, "the first");
+            self.problems.add(Code::RepeatedKey, member.key_span, message).points_to(first, "the first");
         }
         let collective = Collective::from_id(id);
         if collective.is_none() {
             let message = format!("`{name}` has no tuned algorithms");
-            let problem = self.problems.add(Code::UntunedAlgorithm, member.key_span, &self.versions, message);
-            let rules = member
-                .value
-                .items()
-                .filter_map(|comm_rule| comm_rule.get("rules"))
-                .flat_map(|rules| rules.value.items());
-            if rules.into_iter().all(|rule| rule.get("alg").is_none()) {
+            let problem = self.problems.add(Code::UntunedAlgorithm, member.key_span, message);
+            let rules = member.value.items().filter_map(|comm_rule| comm_rule.get("rules"));
+            if rules.flat_map(|rules| rules.value.items()).all(|rule| rule.get("alg").is_none()) {
                 problem.severity = Severity::Warning;
             }
         }
@@ -201,17 +165,15 @@ impl JsonLinter<'_> {
     }
 
     fn comm_rules(&mut self, list: JsonValue<'_>, collective: Option<Collective>, name: &str) {
-        if !matches!(list.kind(), ValueKind::Array) {
-            self.wrong_type(list, &format!("`{name}`"), "an array of communicator rules");
+        if !self.is_array(list, &format!("`{name}`"), "an array of communicator rules") {
             return;
         }
         for comm_rule in list.items() {
-            if !matches!(comm_rule.kind(), ValueKind::Object) {
-                self.wrong_type(comm_rule, "a communicator rule", "an object");
+            if !self.is_object(comm_rule, "a communicator rule") {
                 continue;
             }
-            self.keys(comm_rule, &COMM_RULE, "a communicator rule");
-            let [min, max, distribution, rules] = comm_rule.pick(COMM_RULE);
+            self.keys(comm_rule, &COMM_RULE_KEYS, "a communicator rule");
+            let [min, max, distribution, rules] = comm_rule.pick(COMM_RULE_KEYS);
             for member in [min, max].into_iter().flatten() {
                 self.ranks(member);
             }
@@ -219,26 +181,18 @@ impl JsonLinter<'_> {
                 match value.as_bytes() {
                     None => self.wrong_type(value, "`comm_rank_distribution`", "a string"),
                     Some(text) if Distribution::ALL.iter().all(|known| known.name().as_bytes() != c_str(text)) => {
-                        self.add(
-                            Code::UnknownDistribution,
-                            value.span(),
-                            format!("`{}` counts as \"any\"", printable(text)),
-                        );
+                        let message = format!("`{}` counts as \"any\"", printable(text));
+                        self.problems.add(Code::UnknownDistribution, value.span(), message);
                     }
                     Some(_) => {}
                 }
             }
             let Some(JsonMember { value: rules, .. }) = rules else {
-                let span = Span::new(comm_rule.span().start, comm_rule.span().start + 1);
-                self.add(Code::MissingMember, span, "the communicator rule has no `rules`");
+                self.problems.add(Code::MissingMember, short(comm_rule), "the communicator rule has no `rules`");
                 continue;
             };
-            if !matches!(rules.kind(), ValueKind::Array) {
-                self.wrong_type(rules, "`rules`", "an array");
-                continue;
-            }
-            for rule in rules.items() {
-                self.rule(rule, collective);
+            if self.is_array(rules, "`rules`", "an array") {
+                rules.items().for_each(|rule| self.rule(rule, collective));
             }
         }
     }
@@ -246,7 +200,7 @@ impl JsonLinter<'_> {
     fn ranks(&mut self, member: JsonMember<'_>) {
         let key = printable(member.key);
         if member.value.as_bytes().is_some_and(is_inf) {
-            self.add(Code::InfiniteRanks, member.value.span(), format!("`{key}` becomes -1"));
+            self.problems.add(Code::InfiniteRanks, member.value.span(), format!("`{key}` becomes -1"));
         } else {
             self.int(member, &key);
         }
@@ -258,28 +212,27 @@ impl JsonLinter<'_> {
             ValueKind::Integer(value) if i32::try_from(*value).is_ok_and(|value| value >= 0) => {}
             ValueKind::Integer(value) => {
                 let message = format!("`{key}` becomes {}", *value as i32);
-                self.add(Code::NumberRange, member.value.span(), message);
+                self.problems.add(Code::NumberRange, member.value.span(), message);
             }
             ValueKind::String(text) if is_inf(text) => {
-                self.add(Code::NumberRange, member.value.span(), format!("`{key}` becomes -1"));
+                self.problems.add(Code::NumberRange, member.value.span(), format!("`{key}` becomes -1"));
             }
             _ => self.wrong_type(member.value, &format!("`{key}`"), "an integer"),
         }
     }
 
     fn rule(&mut self, rule: JsonValue<'_>, collective: Option<Collective>) {
-        if !matches!(rule.kind(), ValueKind::Object) {
-            self.wrong_type(rule, "a message rule", "an object");
+        if !self.is_object(rule, "a message rule") {
             return;
         }
-        self.keys(rule, &RULE, "a message rule");
-        let [min, max, alg, faninout, segsize, requests] = rule.pick(RULE);
+        self.keys(rule, &RULE_KEYS, "a message rule");
+        let [min, max, alg, faninout, segsize, requests] = rule.pick(RULE_KEYS);
         for (member, key) in [(min, "msg_size_min"), (max, "msg_size_max")] {
             let Some(member) = member else { continue };
             match member.value.kind() {
                 ValueKind::Integer(size) if *size >= 0 => {}
                 ValueKind::Integer(size) => {
-                    self.add(Code::NumberRange, member.value.span(), format!("`{key}` is {size}"));
+                    self.problems.add(Code::NumberRange, member.value.span(), format!("`{key}` is {size}"));
                 }
                 ValueKind::String(text) if is_inf(text) => {}
                 _ => self.wrong_type(member.value, &format!("`{key}`"), "an integer or \"inf\""),
@@ -292,8 +245,7 @@ impl JsonLinter<'_> {
         }
         match alg {
             None => {
-                let span = Span::new(rule.span().start, rule.span().start + 1);
-                self.add(Code::NoAlgorithm, span, "the rule has no `alg`");
+                self.problems.add(Code::NoAlgorithm, short(rule), "the rule has no `alg`");
             }
             Some(alg) => self.algorithm(alg.value, collective),
         }
@@ -321,7 +273,7 @@ impl JsonLinter<'_> {
             }
             _ => {
                 let found = kind(value.kind());
-                self.add(Code::NoAlgorithm, short(value), format!("`alg` is {found}, which counts as 0"));
+                self.problems.add(Code::NoAlgorithm, short(value), format!("`alg` is {found}, which counts as 0"));
                 return;
             }
         };
@@ -331,12 +283,9 @@ impl JsonLinter<'_> {
         let algorithms = registry::algorithms(self.release, collective);
         let list: Vec<_> = algorithms.map(|algorithm| format!("{} {}", algorithm.id, algorithm.name)).collect();
         let message = format!("{} has no algorithm `{text}`, and the rule is dropped", collective.name());
-        self.add(Code::UnknownName, value.span(), message).remedy = format!("Write one of {}.", list.join(", ")).into();
+        self.problems.add(Code::UnknownName, value.span(), message).remedy =
+            format!("Write one of {}.", list.join(", ")).into();
     }
-}
-
-fn is_inf(text: &[u8]) -> bool {
-    [&b"inf"[..], b"Inf", b"INF"].iter().any(|inf| text.starts_with(inf))
 }
 
 fn kind(kind: &ValueKind<'_>) -> &'static str {

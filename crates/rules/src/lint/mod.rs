@@ -33,7 +33,6 @@ mod words;
 use crate::behaviour::Behaviour;
 use crate::bits;
 use crate::file::{Load, Loaded, load};
-use crate::json::Document;
 use crate::reach::FileView;
 use crate::release::Release;
 use crate::units::Ranks;
@@ -61,19 +60,15 @@ pub fn check_on(source: &[u8], versions: &[Behaviour], ranks: Option<Ranks>) -> 
         return han::check(source, &kept, named);
     }
     let intent = Intent::detect(source);
-    let mut problems = Collector::default();
+    let readers = if intent == Intent::Json { json::readers(&kept) } else { kept.clone() };
+    let newest = readers.iter().map(|version| version.release).max().unwrap_or(Release::V6_0);
+    let mut problems = Collector::new(readers);
     let strict = match intent {
-        Intent::Classic => classic::read(source, &kept, &mut problems),
-        Intent::Json => match Document::parse(source) {
-            Ok(document) => {
-                json::read(&document, source, &kept, &mut problems);
-                Strict::default()
-            }
-            Err(error) => {
-                json::not_json(&error, source, &kept, &mut problems);
-                Strict::default()
-            }
-        },
+        Intent::Classic => classic::read(source, &mut problems),
+        Intent::Json => {
+            json::read(source, newest, &mut problems);
+            Strict::default()
+        }
     };
     let loads: Vec<(Behaviour, Load)> = kept.iter().map(|version| (*version, load(source, version))).collect();
     let readings = fate::judge(source, intent, &loads, &strict, named, &mut problems);
@@ -92,10 +87,12 @@ pub fn check_on(source: &[u8], versions: &[Behaviour], ranks: Option<Ranks>) -> 
             None => view,
         };
         rules::check(&view, knows_sums, &mut meanings);
-        metrics::check(&view, &mut meanings);
-        scale::check(&view, &mut meanings);
-        if let Some(ranks) = ranks {
-            scale::few_elements(&view, ranks, &mut meanings);
+        for reached in &view.comm_rules {
+            metrics::check(reached, &mut meanings);
+            scale::check(reached, &mut meanings);
+            if let Some(ranks) = ranks {
+                scale::few_elements(reached, ranks, &mut meanings);
+            }
         }
     }
     if strict.garbage.is_empty() {

@@ -8,6 +8,9 @@ use super::code::{Code, Severity};
 use crate::behaviour::Behaviour;
 use crate::span::Span;
 
+/// Largest number of other places named with a problem.
+const MOST_RELATED: usize = 6;
+
 /// Another place that a problem concerns.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Related {
@@ -86,6 +89,19 @@ impl Problem {
     /// Adds a related place.
     pub(super) fn points_to(&mut self, span: Span, message: impl Into<String>) {
         self.related = vec![Related { span, message: message.into() }];
+    }
+
+    /// Adds other places of the same problem, unless it has some already.
+    pub(super) fn also_at(&mut self, others: &[Span]) {
+        if !self.related.is_empty() {
+            return;
+        }
+        let related = |span: &Span| Related { span: *span, message: "and here".to_owned() };
+        self.related = others.iter().take(MOST_RELATED).map(related).collect();
+        if others.len() > MOST_RELATED {
+            let more = others.len() - MOST_RELATED;
+            self.message += &format!(" (and in {more} more places than are shown)");
+        }
     }
 }
 

@@ -8,10 +8,10 @@ use crate::bits::{self, Effect};
 use crate::call::Distribution;
 use crate::choice::Choice;
 use crate::collective::Collective;
-use crate::file::{Loaded, Rule};
+use crate::file::{CommRule, Rule};
 use crate::han::{Level, acted_on};
 use crate::hazard::RankRange;
-use crate::reach::{FileView, Reached, ReachedCommRule};
+use crate::reach::{FileView, ReachedCommRule};
 use crate::registry::{self, Algorithm, MixedTypes, RankNeed, Uses, When};
 use crate::release::Release;
 use crate::span::Span;
@@ -22,113 +22,97 @@ type Groups = BTreeMap<(Code, Collective, u32, u64), (Vec<Span>, String)>;
 /// Reports effects of the rules that apply to some call in one version. `knows_sums` says if the order of sums is known
 /// for some of the versions.
 pub(super) fn check(view: &FileView<'_>, knows_sums: bool, problems: &mut Collector) {
-    let loaded = view.loaded;
+    let version = view.loaded.behaviour;
     let mut groups = Groups::new();
-    for served in &view.collectives {
-        for comm_rule in &served.comm_rules {
-            check_comm_rule(loaded, served, comm_rule, &mut groups, problems);
-            if bits::is_known(loaded.behaviour.release) || !knows_sums {
-                check_sums(loaded, served.collective, comm_rule, &mut groups);
-            }
+    for reached in &view.comm_rules {
+        check_comm_rule(reached, &mut groups, problems);
+        if bits::is_known(version.release) || !knows_sums {
+            check_sums(reached, &mut groups);
         }
     }
     for ((code, _, _, kind), (mut spans, message)) in groups {
         spans.sort_unstable();
         spans.dedup();
-        problems.add_many(code, &spans, kind, &[loaded.behaviour], || message);
+        problems.merge_kind(code, spans[0], kind, &[version], message).also_at(&spans[1..]);
     }
 }
 
-fn check_comm_rule(
-    loaded: &Loaded,
-    served: &Reached<'_>,
-    comm_rule: &ReachedCommRule<'_>,
-    groups: &mut Groups,
-    problems: &mut Collector,
-) {
-    let (release, collective) = (loaded.behaviour.release, served.collective);
-    let name = collective.name();
-    inside_han(loaded, collective, comm_rule, problems);
-    for (_, end, rule) in comm_rule.ranges() {
-        let Some(rule) = rule.map(|rule| &comm_rule.comm_rule.rules[rule]).filter(|rule| !rule.choice.is_builtin())
-        else {
-            continue;
-        };
-        let id = rule.choice.algorithm;
-        let algorithm = match registry::algorithm(release, collective, id) {
+fn check_comm_rule(reached: &ReachedCommRule<'_>, groups: &mut Groups, problems: &mut Collector) {
+    let (version, collective) = (reached.version, reached.collective);
+    inside_han(reached, problems);
+    for (_, end, rule) in reached.ranges() {
+        let Some(rule) = rule.filter(|rule| !rule.choice.is_builtin()) else { continue };
+        let (id, faninout) = (rule.choice.algorithm, rule.choice.faninout as i32);
+        let algorithm = match registry::algorithm(version.release, collective, id) {
             Ok(algorithm) => algorithm,
             Err(unknown) => {
-                let message = || format!("there is no {name} algorithm {id}");
-                let problem = problems.merge(Code::UnknownAlgorithm, rule.span, 0, &[loaded.behaviour], message);
+                let message = format!("there is no {collective} algorithm {id}");
+                let problem = problems.merge(Code::UnknownAlgorithm, rule.span, version, message);
                 problem.remedy = format!("Known to {} are {}.", unknown.release, unknown.known).into();
                 continue;
             }
         };
-        let mut group = |code, kind, message: &dyn Fn() -> String| {
-            let entry = groups.entry((code, collective, id, kind)).or_insert_with(|| (Vec::new(), message()));
-            entry.0.push(rule.span);
+        let mut group = |code, kind, message: String| {
+            groups.entry((code, collective, id, kind)).or_insert_with(|| (Vec::new(), message)).0.push(rule.span);
         };
-        let named = algorithm.name;
-        if algorithm.ranks == RankNeed::ExactlyTwo && comm_rule.ranks != [RankRange { first: 2, end: Some(3) }] {
-            let ranks = others_than_two(&comm_rule.ranks);
-            let message = || format!("{name} {named} serves {ranks}");
-            problems.merge(Code::TwoProcesses, rule.span, 0, &[loaded.behaviour], message);
+        let named = format!("{collective} {}", algorithm.name);
+        let two = RankRange { first: 2, end: Some(3) };
+        if algorithm.ranks == RankNeed::ExactlyTwo && reached.ranks != [two] {
+            let others = first_ranges(reached.ranks.iter().filter(|range| **range != two));
+            problems.merge(Code::TwoProcesses, rule.span, version, format!("{named} serves {others}"));
         }
-        if algorithm.radix && (rule.choice.faninout as i32) < 2 {
-            let message = || format!("{name} {named} with fan-out {} never returns", rule.choice.faninout as i32);
-            problems.merge(Code::EndlessLoop, rule.span, 0, &[loaded.behaviour], message);
+        if algorithm.radix && faninout < 2 {
+            let message = format!("{named} with fan-out {faninout} never returns");
+            problems.merge(Code::EndlessLoop, rule.span, version, message);
         }
         if algorithm.reorders() {
-            group(Code::NonCommutative, 0, &|| format!("{name} {named} reorders operands"));
+            group(Code::NonCommutative, 0, format!("{named} reorders operands"));
         }
         if algorithm.wants_one_datatype(rule.choice.segsize) {
             let with = if algorithm.mixed_types == MixedTypes::Fail { "" } else { " with segments" };
-            group(Code::MixedTypes, 0, &|| format!("{name} {named}{with} needs the same datatype on all ranks"));
+            group(Code::MixedTypes, 0, format!("{named}{with} needs the same datatype on all ranks"));
         }
         for (place, what) in ignored(collective, rule) {
-            group(Code::IgnoredParameter, place, &|| format!("{name} {named} ignores the {what}"));
+            group(Code::IgnoredParameter, place, format!("{named} ignores the {what}"));
         }
-        instead(loaded, collective, comm_rule, rule, algorithm, end, problems);
+        instead(reached, rule, algorithm, end, problems);
     }
 }
 
 /// Reports rules that add up in another order than the default, or in an unknown one.
-fn check_sums(loaded: &Loaded, collective: Collective, comm_rule: &ReachedCommRule<'_>, groups: &mut Groups) {
-    let release = loaded.behaviour.release;
-    for (start, end, rule) in comm_rule.ranges() {
-        let Some(rule) = rule.map(|rule| &comm_rule.comm_rule.rules[rule]) else { continue };
+fn check_sums(reached: &ReachedCommRule<'_>, groups: &mut Groups) {
+    let (release, collective) = (reached.version.release, reached.collective);
+    for (start, end, rule) in reached.ranges() {
+        let Some(rule) = rule else { continue };
         let Ok(algorithm) = registry::algorithm(release, collective, rule.choice.algorithm) else { continue };
-        let said = match bits::effect_of_rule(release, collective, rule.effect(), &comm_rule.ranks, (start, end)) {
+        let said = match bits::effect_of_rule(release, collective, rule.effect(), &reached.ranks, (start, end)) {
             Effect::None | Effect::Same => continue,
             Effect::Unknown => "adds up in an order that is not known",
             Effect::Other | Effect::Nodes => "adds up in another order than the default",
         };
-        let message = || format!("{} {} {said}", collective.name(), algorithm.name);
+        let message = || format!("{collective} {} {said}", algorithm.name);
         let key = (Code::OrderOfSums, collective, rule.choice.algorithm, said.len() as u64);
         groups.entry(key).or_insert_with(|| (Vec::new(), message())).0.push(rule.span);
     }
 }
 
 /// Reports rules for one rank per node, which act on HAN's communicators between nodes as well.
-fn inside_han(loaded: &Loaded, collective: Collective, comm_rule: &ReachedCommRule<'_>, problems: &mut Collector) {
-    let acted_on = acted_on(collective, Level::InterNode);
-    let chooses = comm_rule.comm_rule.rules.iter().any(|rule| !rule.choice.is_builtin());
-    if comm_rule.comm_rule.distribution != Distribution::OnePerNode || acted_on.is_empty() || !chooses {
+fn inside_han(reached: &ReachedCommRule<'_>, problems: &mut Collector) {
+    let CommRule { distribution, rules, size, .. } = reached.comm_rule;
+    let acted_on = acted_on(reached.collective, Level::InterNode);
+    let chooses = rules.iter().any(|rule| !rule.choice.is_builtin());
+    if *distribution != Distribution::OnePerNode || acted_on.is_empty() || !chooses {
         return;
     }
-    let message = || {
-        let ranks: Vec<String> = comm_rule.ranks.iter().take(3).map(RankRange::to_string).collect();
-        let outer: Vec<&str> = acted_on.iter().map(|outer| outer.name()).collect();
-        let (name, ranks) = (collective.name(), ranks.join(", "));
-        format!("these {name} rules for {ranks} also serve HAN's {} between nodes", outer.join(", "))
-    };
-    problems.merge(Code::ActsInsideHan, comm_rule.comm_rule.size, 0, &[loaded.behaviour], message);
+    let outer: Vec<&str> = acted_on.iter().map(|outer| outer.name()).collect();
+    let (name, ranks, outer) = (reached.collective, first_ranges(&reached.ranks), outer.join(", "));
+    let message = format!("these {name} rules for {ranks} also serve HAN's {outer} between nodes");
+    problems.merge(Code::ActsInsideHan, *size, reached.version, message);
 }
 
-fn others_than_two(ranks: &[RankRange]) -> String {
-    let others = ranks.iter().filter(|range| **range != RankRange { first: 2, end: Some(3) });
-    let ranges: Vec<String> = others.take(3).map(RankRange::to_string).collect();
-    ranges.join(", ")
+/// The first of these ranges, for a message.
+fn first_ranges<'r>(ranges: impl IntoIterator<Item = &'r RankRange>) -> String {
+    ranges.into_iter().take(3).map(RankRange::to_string).collect::<Vec<_>>().join(", ")
 }
 
 /// The parameters of a rule that no release uses, each with a number.
@@ -152,30 +136,24 @@ fn ignored(collective: Collective, rule: &Rule) -> impl Iterator<Item = (u64, &'
 
 /// Reports a rule whose algorithm falls back to another, always or for some communicators.
 fn instead(
-    loaded: &Loaded,
-    collective: Collective,
-    comm_rule: &ReachedCommRule<'_>,
+    reached: &ReachedCommRule<'_>,
     rule: &Rule,
     algorithm: &Algorithm,
     end: Option<u64>,
     problems: &mut Collector,
 ) {
+    let (version, collective) = (reached.version, reached.collective);
     for fallback in algorithm.fallbacks {
-        let Ok(runs) = registry::algorithm(loaded.behaviour.release, collective, fallback.runs) else { continue };
-        let (always, sometimes, need) = gives_way(fallback.when, comm_rule, rule, end);
-        if !always && !sometimes {
-            continue;
-        }
-        let ranks: Vec<String> = comm_rule.ranks.iter().take(3).map(RankRange::to_string).collect();
-        let (ranks, name, named, runs) = (ranks.join(", "), collective.name(), algorithm.name, runs.name);
-        let (code, message) = if always {
-            (Code::NeverItself, format!("{name} {named} needs {need}: for {ranks}, {runs} always runs here"))
-        } else {
-            (Code::SometimesInstead, format!("{name} {named} needs {need}: for some of {ranks}, {runs} runs here"))
-        };
-        problems.merge(code, rule.span, 0, &[loaded.behaviour], || message);
+        let Ok(runs) = registry::algorithm(version.release, collective, fallback.runs) else { continue };
+        let (always, sometimes, need) = gives_way(fallback.when, reached, rule, end);
+        let (named, ranks, runs) = (algorithm.name, first_ranges(&reached.ranks), runs.name);
         if always {
+            let message = format!("{collective} {named} needs {need}: for {ranks}, {runs} always runs here");
+            problems.merge(Code::NeverItself, rule.span, version, message);
             break;
+        } else if sometimes {
+            let message = format!("{collective} {named} needs {need}: for some of {ranks}, {runs} runs here");
+            problems.merge(Code::SometimesInstead, rule.span, version, message);
         }
     }
 }

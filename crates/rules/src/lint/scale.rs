@@ -2,9 +2,7 @@
 
 use super::code::Code;
 use super::collect::Collector;
-use crate::choice::Choice;
-use crate::collective::Collective;
-use crate::file::{Loaded, Rule};
+use crate::file::Rule;
 use crate::hazard::RankRange;
 use crate::metric;
 use crate::reach::{FileView, ReachedCommRule};
@@ -17,77 +15,46 @@ const LONGEST: u64 = 8;
 /// The file as communicators with this number of ranks see it.
 pub(super) fn narrow<'l>(mut view: FileView<'l>, ranks: Ranks) -> FileView<'l> {
     let first = u64::from(ranks.0);
-    for reached in &mut view.collectives {
-        reached.comm_rules.retain(|comm_rule| comm_rule.ranks.iter().any(|range| range.holds(ranks)));
-        for comm_rule in &mut reached.comm_rules {
-            comm_rule.ranks = vec![RankRange { first, end: Some(first + 1) }];
-        }
+    view.comm_rules.retain(|comm_rule| comm_rule.ranks.iter().any(|range| range.holds(ranks)));
+    for comm_rule in &mut view.comm_rules {
+        comm_rule.ranks = vec![RankRange { first, end: Some(first + 1) }];
     }
     view
 }
 
-/// Reports effects that depend on the number of elements per rank, for rules that apply to exactly one number of ranks.
-pub(super) fn check(view: &FileView<'_>, problems: &mut Collector) {
-    for reached in &view.collectives {
-        for comm_rule in &reached.comm_rules {
-            let [RankRange { first, end }] = comm_rule.ranks[..] else { continue };
-            let Some(ranks) = u32::try_from(first).ok().filter(|_| end == Some(first + 1)) else { continue };
-            overflow(view.loaded, reached.collective, comm_rule, Ranks(ranks), problems);
-        }
-    }
-}
-
-/// Reports rules that depend on sizes, if long calls are looked up as others.
-fn overflow(
-    loaded: &Loaded,
-    collective: Collective,
-    comm_rule: &ReachedCommRule<'_>,
-    ranks: Ranks,
-    problems: &mut Collector,
-) {
-    let Some(factor) = metric::counted_in_int(loaded.behaviour.release, collective, ranks) else { return };
-    let choice = |rule: Option<usize>| rule.map_or(Choice::BUILTIN, |rule| comm_rule.comm_rule.rules[rule].effect());
-    let choices: Vec<Choice> = comm_rule.steps.iter().map(|(_, rule)| choice(*rule)).collect();
-    if choices.windows(2).all(|pair| pair[0] == pair[1]) {
-        return;
-    }
-    let elements = (1u64 << 31).div_ceil(factor);
-    let message = || {
-        let name = collective.name();
-        format!("{name} of {elements} elements and more on {ranks} ranks is looked up as another size")
-    };
-    problems.merge(Code::CountOverflow, comm_rule.comm_rule.size, 0, &[loaded.behaviour], message);
+/// Reports rules that depend on sizes, if long calls are looked up as others: for rules that apply to exactly one number
+/// of ranks.
+pub(super) fn check(reached: &ReachedCommRule<'_>, problems: &mut Collector) {
+    let [RankRange { first, end }] = reached.ranks[..] else { return };
+    let Some(ranks) = u32::try_from(first).ok().filter(|_| end == Some(first + 1)) else { return };
+    let factor = metric::counted_in_int(reached.version.release, reached.collective, Ranks(ranks));
+    let Some(factor) = factor.filter(|_| reached.choices().count() > 1) else { return };
+    let (collective, elements) = (reached.collective, (1u64 << 31).div_ceil(factor));
+    let message = format!("{collective} of {elements} elements and more on {ranks} ranks is looked up as another size");
+    problems.merge(Code::CountOverflow, reached.comm_rule.size, reached.version, message);
 }
 
 /// Reports rules whose algorithm falls back to another for messages with too few elements.
-pub(super) fn few_elements(view: &FileView<'_>, ranks: Ranks, problems: &mut Collector) {
-    let (loaded, release) = (view.loaded, view.loaded.behaviour.release);
-    for reached in &view.collectives {
-        for comm_rule in &reached.comm_rules {
-            for (start, end, rule) in comm_rule.ranges() {
-                let Some(rule) = rule.map(|rule| &comm_rule.comm_rule.rules[rule]) else { continue };
-                let Ok(algorithm) = registry::algorithm(release, reached.collective, rule.choice.algorithm) else {
-                    continue;
-                };
-                for fallback in algorithm.fallbacks {
-                    let Some(needed) = elements_needed(fallback.when, rule, ranks) else { continue };
-                    let Ok(runs) = registry::algorithm(release, reached.collective, fallback.runs) else { continue };
-                    // A fallback whatever the datatype is another problem.
-                    let always = end.is_some_and(|end| end <= needed);
-                    if always || start >= needed.saturating_mul(LONGEST) {
-                        continue;
-                    }
-                    let (name, named, runs) = (reached.collective.name(), algorithm.name, runs.name);
-                    let (bytes, doubles) = (Bytes(needed), Bytes(needed.saturating_mul(LONGEST)));
-                    let message = || {
-                        format!(
-                            "{name} {named} needs {needed} elements on {ranks} ranks: below ({bytes} of bytes, {doubles} of \
-                             doubles) {runs} runs"
-                        )
-                    };
-                    problems.merge(Code::SometimesInstead, rule.span, 1, &[loaded.behaviour], message);
-                }
+pub(super) fn few_elements(reached: &ReachedCommRule<'_>, ranks: Ranks, problems: &mut Collector) {
+    let (release, collective) = (reached.version.release, reached.collective);
+    for (start, end, rule) in reached.ranges() {
+        let Some(rule) = rule else { continue };
+        let Ok(algorithm) = registry::algorithm(release, collective, rule.choice.algorithm) else { continue };
+        for fallback in algorithm.fallbacks {
+            let Some(needed) = elements_needed(fallback.when, rule, ranks) else { continue };
+            let Ok(runs) = registry::algorithm(release, collective, fallback.runs) else { continue };
+            // A fallback whatever the datatype is another problem.
+            let always = end.is_some_and(|end| end <= needed);
+            if always || start >= needed.saturating_mul(LONGEST) {
+                continue;
             }
+            let (bytes, doubles) = (Bytes(needed), Bytes(needed.saturating_mul(LONGEST)));
+            let message = format!(
+                "{collective} {} needs {needed} elements on {ranks} ranks: below ({bytes} of bytes, {doubles} of doubles) \
+                 {} runs",
+                algorithm.name, runs.name
+            );
+            problems.merge_kind(Code::SometimesInstead, rule.span, 1, &[reached.version], message);
         }
     }
 }

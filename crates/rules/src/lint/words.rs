@@ -5,7 +5,6 @@ use std::collections::HashSet;
 use super::code::Code;
 use super::code::Severity;
 use super::collect::Collector;
-use crate::behaviour::Behaviour;
 use crate::span::Span;
 use crate::tokens::{HEADER, Tokens, is_space};
 
@@ -50,8 +49,8 @@ impl Words {
 }
 
 /// Splits a text into words and reports those that are no plain numbers.
-pub(super) fn split(source: &[u8], versions: &[Behaviour], strict: &mut Strict, problems: &mut Collector) -> Words {
-    let mut splitter = Splitter { source, versions, strict, problems, words: Words::default() };
+pub(super) fn split(source: &[u8], strict: &mut Strict, problems: &mut Collector) -> Words {
+    let mut splitter = Splitter { source, strict, problems, words: Words::default() };
     let mut at = splitter.header();
     while at < source.len() {
         let end = line_end(source, at);
@@ -67,7 +66,6 @@ fn line_end(source: &[u8], at: usize) -> usize {
 
 struct Splitter<'s> {
     source: &'s [u8],
-    versions: &'s [Behaviour],
     strict: &'s mut Strict,
     problems: &'s mut Collector,
     words: Words,
@@ -103,15 +101,14 @@ impl Splitter<'_> {
             Some(2) => {}
             Some(version) if version > 1 => {
                 let message = format!("version {version} is read like version 2");
-                self.problems.add(Code::OddHeader, span, self.versions, message);
+                self.problems.add(Code::OddHeader, span, message);
             }
             Some(_) => {
                 let message = "this version line is the same as none, but older versions reject it";
-                self.problems.add(Code::OddHeader, span, self.versions, message);
+                self.problems.add(Code::OddHeader, span, message);
             }
             None => {
-                self.problems.add(Code::OddHeader, span, self.versions, "the version line has no number").severity =
-                    Severity::Error;
+                self.problems.add(Code::OddHeader, span, "the version line has no number").severity = Severity::Error;
             }
         }
         behind
@@ -154,17 +151,17 @@ impl Splitter<'_> {
             Word::Plain(value) => self.number(value, span),
             Word::Odd(value, what) => {
                 let message = format!("`{shown}` is {what} to Open MPI: {value}");
-                self.problems.add(Code::OddNumber, span, self.versions, message);
+                self.problems.add(Code::OddNumber, span, message);
                 self.number(value, span);
             }
             Word::Broken(value) => {
                 let message = format!("`{shown}` is not one integer to Open MPI");
-                self.problems.add(Code::BrokenNumber, span, self.versions, message);
+                self.problems.add(Code::BrokenNumber, span, message);
                 self.strict.garbage.push(span);
                 self.number(value, span);
             }
             Word::Negative(value) => {
-                self.problems.add(Code::Negative, span, self.versions, format!("`{shown}` is negative"));
+                self.problems.add(Code::Negative, span, format!("`{shown}` is negative"));
                 self.number(value, span);
             }
             Word::Within(start, end, value) => {
@@ -176,11 +173,11 @@ impl Splitter<'_> {
             }
             Word::DigitsInText if contains(text, b"rule-file-version") => {
                 let message = "this is not the beginning of the file, and so no version line";
-                self.problems.add(Code::LateHeader, span, self.versions, message);
+                self.problems.add(Code::LateHeader, span, message);
             }
             Word::DigitsInText => {
                 let message = format!("Open MPI reads the digits in `{shown}` as fields");
-                self.problems.add(Code::DigitsInText, span, self.versions, message);
+                self.problems.add(Code::DigitsInText, span, message);
                 self.strict.garbage.push(span);
             }
             Word::Text => return Some(span),
@@ -199,7 +196,7 @@ impl Splitter<'_> {
             Some([]) => "the file begins with a byte order mark".to_owned(),
             _ => format!("`{}` is neither a number nor a comment", printable(text)),
         };
-        self.problems.add(Code::StrayText, span, self.versions, message);
+        self.problems.add(Code::StrayText, span, message);
     }
 }
 

@@ -1,5 +1,6 @@
 //! Properties of an algorithm.
 
+use crate::choice::Choice;
 use crate::collective::Collective;
 use crate::units::Ranks;
 
@@ -95,6 +96,18 @@ pub struct Uses {
     pub segsize: bool,
     /// Bound on outstanding requests.
     pub max_requests: bool,
+}
+
+impl Uses {
+    /// The choice with all parameters that are not used at 0.
+    pub fn keep(self, choice: Choice) -> Choice {
+        Choice {
+            algorithm: choice.algorithm,
+            faninout: if self.faninout { choice.faninout } else { 0 },
+            segsize: if self.segsize { choice.segsize } else { 0 },
+            max_requests: if self.max_requests { choice.max_requests } else { 0 },
+        }
+    }
 }
 
 /// The communicator sizes that an algorithm accepts.

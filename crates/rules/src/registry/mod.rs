@@ -99,15 +99,16 @@ pub(crate) fn words(algorithm: Option<&Algorithm>, choice: Choice) -> String {
         Some(algorithm) => (algorithm.name.to_owned(), algorithm.uses),
         None => (format!("algorithm {}", choice.algorithm), everything),
     };
+    let Choice { faninout, segsize, max_requests, .. } = uses.keep(choice);
     // Writing to a string cannot fail.
-    if uses.faninout && choice.faninout != 0 {
-        let _ = write!(text, ", fan-out {}", choice.faninout);
+    if faninout != 0 {
+        let _ = write!(text, ", fan-out {faninout}");
     }
-    if uses.segsize && choice.segsize != 0 {
-        let _ = write!(text, ", {} segments", Bytes(choice.segsize));
+    if segsize != 0 {
+        let _ = write!(text, ", {} segments", Bytes(segsize));
     }
-    if uses.max_requests && choice.max_requests != 0 {
-        let _ = write!(text, ", at most {} requests", choice.max_requests);
+    if max_requests != 0 {
+        let _ = write!(text, ", at most {max_requests} requests");
     }
     text
 }
