@@ -33,7 +33,7 @@ use self::deployed::DeployedLaunch;
 pub(crate) use self::formulas::{BYTE_TIME, LATENCY};
 use self::han::{HanPins, Hosts};
 use self::model::{CostModel, normal};
-use crate::backend::Backend;
+use crate::backend::{Backend, Report};
 use crate::engine::{self, CheckResult, Executor};
 use crate::error::RunnerError;
 use crate::grid::NOT_SWITCHABLE;
@@ -120,12 +120,7 @@ impl Simulation {
     }
 
     /// Plays a launch on the clock of the model; stops when a report is refused.
-    fn play<'a>(
-        &'a self,
-        plan: &'a LaunchPlan,
-        report: &mut dyn FnMut(WorkerEvent) -> Result<(), RunnerError>,
-        run: Loop<'a>,
-    ) -> Result<(), RunnerError> {
+    fn play<'a>(&'a self, plan: &'a LaunchPlan, report: Report<'_>, run: Loop<'a>) -> Result<(), RunnerError> {
         let mut outcome = Ok(());
         let Ok(()) = run(plan, &mut self.executor(plan)?, &mut |event| {
             if outcome.is_ok() {
@@ -183,19 +178,11 @@ impl Backend for Simulation {
         Ok(if has_settings { planted::parameters(self.release) } else { Parameters::default() })
     }
 
-    fn measure(
-        &mut self,
-        plan: &LaunchPlan,
-        report: &mut dyn FnMut(WorkerEvent) -> Result<(), RunnerError>,
-    ) -> Result<(), RunnerError> {
+    fn measure(&mut self, plan: &LaunchPlan, report: Report<'_>) -> Result<(), RunnerError> {
         self.play(plan, report, engine::run)
     }
 
-    fn trial(
-        &mut self,
-        plan: &LaunchPlan,
-        report: &mut dyn FnMut(WorkerEvent) -> Result<(), RunnerError>,
-    ) -> Result<(), RunnerError> {
+    fn trial(&mut self, plan: &LaunchPlan, report: Report<'_>) -> Result<(), RunnerError> {
         self.play(plan, report, engine::trial)
     }
 
