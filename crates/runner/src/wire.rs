@@ -76,6 +76,13 @@ pub enum CallEnd {
     Mixed(i32),
 }
 
+impl CallEnd {
+    /// Returns true if a call ended as is right: refused on every rank if it has to fail, else with the correct data.
+    pub(crate) fn is_meant(self, fails: bool) -> bool {
+        if fails { matches!(self, Self::Refused(_)) } else { self == Self::Right }
+    }
+}
+
 /// Messages from one rank to another in one call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sent {
