@@ -173,8 +173,8 @@ fn session(
         Notice::Failed(_) => told.push("failed".to_owned()),
         Notice::Trying(_) => told.push("trying".to_owned()),
         Notice::Acquitted(_) => told.push("acquitted".to_owned()),
-        Notice::EndedCast(ended) => told.push(format!("out: {} by {}", ended.pattern, ended.cast)),
-        Notice::Quarantined(point) => told.push(format!("out: {} {}", point.candidate, point.cell)),
+        Notice::LeftOut(Row::EndedCast(ended)) => told.push(format!("out: {} by {}", ended.pattern, ended.cast)),
+        Notice::LeftOut(Row::Ended(point)) => told.push(format!("out: {} {}", point.candidate, point.cell)),
         _ => {}
     });
     (outcome, told)
