@@ -101,22 +101,16 @@ impl<L> Given<L> {
 
 /// Without a record, a layer lies over the defaults.
 macro_rules! over_defaults {
-    ($($target:ty: $default:expr,)+) => {
+    ($($target:ty),+) => {
         $(impl<L: Layer<$target>> From<Given<L>> for $target {
             fn from(Given(layer): Given<L>) -> Self {
-                layer.over($default)
+                layer.over(Self::default())
             }
         })+
     };
 }
 
-over_defaults! {
-    TimingOptions: Self::default(),
-    Condition: Self::default(),
-    Demands: Self::default(),
-    Policy: Self::default(),
-    TuneOptions: Self::default(),
-}
+over_defaults!(TimingOptions, Condition, Demands, Policy, TuneOptions);
 
 impl<L: Layer<SystemOptions<J>>, J: Default> From<Given<L>> for SystemOptions<J> {
     fn from(Given(layer): Given<L>) -> Self {
