@@ -17,6 +17,7 @@ use collrules_runner::launch::{LaunchCell, LaunchPlan};
 use collrules_runner::schedule::Visit;
 use collrules_runner::wire::{RankTimes, WorkerEvent};
 use mpi::collective::{CommunicatorCollectives, Root, SystemOperation};
+use mpi::datatype::Equivalence;
 use mpi::topology::{Communicator, SimpleCommunicator};
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
@@ -376,7 +377,7 @@ impl Member<'_> {
             let salt = (index as u64) << 32 | place as u64;
             let spoilt = playing.strike(self.faults, Phase::Check, self.rank, place);
             let mine = playing.checked_call(place, salt, self.faults);
-            let failure = failure(base, mine.map(|right| right && !spoilt));
+            let failure = describe_failure(base, mine.map(|right| right && !spoilt));
             checks.push(seconds(now() - called));
             if let Some(failure) = failure {
                 failed.push((place, failure));
@@ -385,7 +386,7 @@ impl Member<'_> {
             // Programs also call in place, and rules apply to these calls.
             dissemination_barrier(base);
             if let Some(mine) = playing.checked_call_in_place(place, salt).transpose() {
-                failed.extend(failure_in_place(base, mine).map(|failure| (place, failure)));
+                failed.extend(describe_failure(base, mine).map(|failure| (place, format!("{failure} in place"))));
             }
         }
         let mut round_cost = over_ranks(base, seconds(now() - start), SystemOperation::max());
@@ -454,9 +455,8 @@ impl Member<'_> {
                     break;
                 }
                 let punctuality: Vec<u64> = taken.iter().map(|turn| turn.began.weight()).collect();
-                let mut all = vec![0u64; punctuality.len()];
-                base.all_reduce_into(&punctuality[..], &mut all[..], SystemOperation::sum());
-                let lateness = all.iter().map(|sum| Lateness::decode(*sum)).collect::<Vec<_>>();
+                let lateness = reduce_calls(base, &punctuality, SystemOperation::sum()).into_iter();
+                let lateness = lateness.map(Lateness::decode).collect::<Vec<_>>();
                 self.counts.late += lateness.iter().map(|late| late.overslept + late.missed).sum::<u64>();
                 self.counts.missed += lateness.iter().map(|late| late.missed).sum::<u64>();
                 todo = todo.iter().zip(&lateness).filter(|(_, late)| late.any()).map(|(place, _)| *place).collect();
@@ -505,7 +505,8 @@ impl Member<'_> {
     /// Entries into the calls of a visit for which ranks were to be late by these times in each round, on rank 0.
     fn arrivals(&self, playing: &Playing<'_>, entries: &[i64], asked: &[Vec<i64>]) -> Option<Arrivals> {
         let Subject::Cell(cell) = playing.subject else { return None };
-        let (first, last) = (earliest(playing.base, entries), latest(playing.base, entries));
+        let first = reduce_calls(playing.base, entries, SystemOperation::min());
+        let last = reduce_calls(playing.base, entries, SystemOperation::max());
         let spread = |call: usize| last[call] - first[call];
         let mut calls: Vec<usize> = (0..entries.len()).collect();
         calls.sort_by_key(|call| spread(*call));
@@ -545,7 +546,7 @@ impl Member<'_> {
             all
         };
         let from_last = entries.map(|entries| {
-            let last = latest(playing.base, entries);
+            let last = reduce_calls(playing.base, entries, SystemOperation::max());
             let ends = mine.iter().zip(entries.iter().zip(last));
             ends.map(|(mine, (entry, last))| mine - seconds(last - entry)).collect::<Vec<f64>>()
         });
@@ -607,7 +608,7 @@ impl Member<'_> {
 
 /// The reason not to choose a candidate, from its result on this rank: right or wrong data, or an MPI error class; none
 /// if all ranks have right data.
-fn failure(comm: &SimpleCommunicator, mine: Result<bool, MpiErrorClass>) -> Option<String> {
+fn describe_failure(comm: &SimpleCommunicator, mine: Result<bool, MpiErrorClass>) -> Option<String> {
     // Negative: wrong data; zero: right; positive: an MPI error class.
     let mine = mine.map_or_else(|class| class, |right| -i32::from(!right));
     let least = over_ranks(comm, mine, SystemOperation::min());
@@ -619,25 +620,18 @@ fn failure(comm: &SimpleCommunicator, mine: Result<bool, MpiErrorClass>) -> Opti
     }
 }
 
-fn failure_in_place(comm: &SimpleCommunicator, mine: Result<bool, MpiErrorClass>) -> Option<String> {
-    failure(comm, mine).map(|failure| format!("{failure} in place"))
-}
-
 fn nanoseconds(time: Seconds) -> i64 {
     (time.0 * 1e9) as i64
 }
 
-/// The maximum over ranks of each call's times, on all ranks.
-fn latest(comm: &SimpleCommunicator, times: &[i64]) -> Vec<i64> {
-    let mut all = vec![0; times.len()];
-    comm.all_reduce_into(times, &mut all[..], SystemOperation::max());
-    all
-}
-
-/// The minimum over ranks of each call's times.
-fn earliest(comm: &SimpleCommunicator, times: &[i64]) -> Vec<i64> {
-    let mut all = vec![0; times.len()];
-    comm.all_reduce_into(times, &mut all[..], SystemOperation::min());
+/// Reduces each call's values over ranks, on all ranks.
+fn reduce_calls<T: Equivalence + Copy + Default>(
+    comm: &SimpleCommunicator,
+    values: &[T],
+    operation: SystemOperation,
+) -> Vec<T> {
+    let mut all = vec![T::default(); values.len()];
+    comm.all_reduce_into(values, &mut all[..], operation);
     all
 }
 
