@@ -31,7 +31,7 @@ impl<T> Layer<Option<T>> for Option<T> {
 /// Declares options that form a layer over a type of the same fields.
 macro_rules! layer {
     ($(#[$meta:meta])* $name:ident over $target:ident { $($(#[$about:meta])* $field:ident: $type:ty,)* }) => {
-        #[derive(Clone, Debug, clap::Args)]
+        #[derive(Clone, Debug, Default, PartialEq, clap::Args)]
         $(#[$meta])*
         pub(crate) struct $name {
             $($(#[$about])* pub(crate) $field: $type,)*

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use collrules_record::manifest;
 
-pub(crate) use decisions::{DecisionArgs, PolicyArgs};
+pub(crate) use decisions::{AssumptionArgs, DecisionArgs, PolicyArgs};
 pub(crate) use grid::{GridArgs, RefinementArgs, SearchArgs};
 pub(crate) use layers::{Given, Layer, List, Named, layer, words};
 pub(crate) use session::SessionArgs;
