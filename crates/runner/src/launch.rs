@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use collrules_record::arrival::ArrivalPattern;
-use collrules_record::plan::{CellPlan, DeployWay, Deployment, PatternPlan, Schedule};
+use collrules_record::plan::{CellPlan, DeployWay, Deployment, PatternPlan, Plan, Schedule};
 use collrules_record::question::Question;
 use collrules_record::{Arguments, Candidate, Cell, Launch, Placement, Ranks, Seconds, Subject};
 use serde::{Deserialize, Serialize};
@@ -84,6 +84,19 @@ impl LaunchPlan {
         let (patterns, launch, placement) = (Vec::new(), Launch::shared(0), Placement::default());
         let (arguments, arrivals) = (Arguments::default(), Vec::new());
         Self { cells, patterns, ranks, schedule, seed, launch, deployment: None, placement, arguments, arrivals }
+    }
+
+    /// A launch of a plan with these cells, without its patterns.
+    pub fn of_plan(plan: &Plan, cells: Vec<LaunchCell>, schedule: Schedule, launch: Launch) -> Self {
+        Self {
+            ranks: plan.ranks,
+            launch,
+            deployment: plan.deployment.clone(),
+            placement: plan.placement.clone(),
+            arguments: plan.arguments,
+            arrivals: plan.arrivals.clone(),
+            ..Self::new(cells, schedule, plan.seed)
+        }
     }
 
     /// The active settings of a job that is started as users start theirs, with the way in which they reach Open MPI;

@@ -100,18 +100,7 @@ fn with_one(
         ..LaunchCell::new(planned.cell, vec![candidate])
     };
     let cells: Vec<LaunchCell> = plan.cells.iter().filter(concerned).map(cell).collect();
-    (!cells.is_empty()).then(|| LaunchPlan {
-        cells,
-        patterns: Vec::new(),
-        ranks: plan.ranks,
-        schedule,
-        seed: plan.seed,
-        launch,
-        deployment: plan.deployment.clone(),
-        placement: plan.placement.clone(),
-        arguments: plan.arguments,
-        arrivals: plan.arrivals.clone(),
-    })
+    (!cells.is_empty()).then(|| LaunchPlan::of_plan(plan, cells, schedule, launch))
 }
 
 /// Returns the part of the plan that is measured together: without candidates and collectives with separate launches,
