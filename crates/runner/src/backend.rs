@@ -31,12 +31,8 @@ pub trait Backend {
     /// The command that will start the measuring job of a plan; empty if nothing is launched.
     fn launcher(&self, plan: &Plan) -> Vec<String>;
 
-    /// Measures a launch, and reports events.
+    /// Measures a launch, or tries its cells ([`engine::run`](crate::engine::run)), and reports events.
     fn measure(&mut self, plan: &LaunchPlan, report: Report<'_>) -> Result<(), RunnerError>;
-
-    /// Calls the candidates of a launch cell by cell, and reports its progress, but no times
-    /// ([`engine::trial`](crate::engine::trial)).
-    fn trial(&mut self, plan: &LaunchPlan, report: Report<'_>) -> Result<(), RunnerError>;
 
     /// Makes calls in one launch with this rules file, and returns one outcome per call.
     fn probe(&mut self, rules: &Path, calls: &[Cell]) -> Result<Vec<CallEnd>, RunnerError>;

@@ -21,6 +21,8 @@ pub struct LaunchPlan {
     pub schedule: Schedule,
     /// Seed of every random order of this launch.
     pub seed: u64,
+    /// True if cells are only called one after the other, to find the one that ends a job; no times are reported.
+    pub is_trial: bool,
     /// Kind of the launch: the alternatives that take turns in it.
     pub launch: Launch,
     /// Method by which a tuning is activated, in launches that have one or are compared with such launches.
@@ -82,8 +84,20 @@ impl LaunchPlan {
     pub fn new(cells: Vec<LaunchCell>, schedule: Schedule, seed: u64) -> Self {
         let ranks = cells.iter().map(|planned| planned.cell.ranks).max().unwrap_or_default();
         let (patterns, launch, placement) = (Vec::new(), Launch::shared(0), Placement::default());
-        let (arguments, arrivals) = (Arguments::default(), Vec::new());
-        Self { cells, patterns, ranks, schedule, seed, launch, deployment: None, placement, arguments, arrivals }
+        let (is_trial, arguments, arrivals) = (false, Arguments::default(), Vec::new());
+        Self {
+            cells,
+            patterns,
+            ranks,
+            schedule,
+            seed,
+            is_trial,
+            launch,
+            deployment: None,
+            placement,
+            arguments,
+            arrivals,
+        }
     }
 
     /// A launch of a plan with these cells, without its patterns.

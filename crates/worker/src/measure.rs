@@ -80,22 +80,12 @@ fn lead_calls(cost: f64) -> Option<u32> {
     (cost < LONG_CALL).then(|| ((LEAD_TIME / cost.max(1e-9)) as u32).clamp(LEAST_LEAD, MOST_LEAD))
 }
 
-/// Use of a plan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum PlanUse {
-    /// Measure it.
-    Timed,
-    /// Call its candidates, to find out which of them end the job.
-    Trial,
-}
-
 /// Measures a plan, or tries its candidates.
 pub(crate) fn run(
     control: &Control,
     tools: Option<&Tools>,
     plan: &LaunchPlan,
     faults: &Faults,
-    way: PlanUse,
 ) -> Result<(), WorkerError> {
     let start = now();
     let clock = CommonClock::set_up(control, plan.schedule.separate_clocks);
@@ -135,10 +125,7 @@ pub(crate) fn run(
         if root.member.uses_common_clock() {
             root.check_clock();
         }
-        match way {
-            PlanUse::Timed => engine::run(plan, &mut root, &mut |event| emit(&event))?,
-            PlanUse::Trial => engine::trial(plan, &mut root, &mut |event| emit(&event))?,
-        }
+        engine::run(plan, &mut root, &mut |event| emit(&event))?;
         control.broadcast(Some(RankCommand::Stop));
         let end = root.member.end();
         emit(&WorkerEvent::Clock(ClockFact::End(end)));

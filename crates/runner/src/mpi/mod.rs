@@ -232,31 +232,6 @@ impl MpiBackend {
         })
     }
 
-    /// Runs a job that goes through the cells of a launch.
-    fn run_plan(&self, plan: &LaunchPlan, task: Task, report: Report<'_>) -> Result<(), RunnerError> {
-        let rules = one_rule(plan)?.map(|text| scratch::file(&self.scratch, "rule", &text)).transpose()?;
-        let start = match plan.deployment.as_ref().filter(|_| plan.launch.is_as_users_do()) {
-            Some(deployment) => {
-                let own = self.start_deployed(deployment, plan.launch.is_deployed(), plan.ranks);
-                let mut changes = deployed::environment(&self.without_installed, true);
-                changes.extend(own.changes);
-                changes.extend(deployed::environment(&self.left_out, true));
-                JobStart { changes, ..own }
-            }
-            None => self.start_measuring(plan.ranks, rules.as_ref().map(|file| file.path())),
-        };
-        self.run(&start, task, "starting to measure", &mut |event, doing| {
-            match &event {
-                WorkerEvent::Checking { cell, candidate } => {
-                    *doing = format!("checking {} in {}", plan.turn(*cell, *candidate), plan.subject(*cell));
-                }
-                WorkerEvent::Visiting { cell } => *doing = format!("timing {}", plan.subject(*cell)),
-                _ => {}
-            }
-            report(event)
-        })
-    }
-
     fn start_deployed(&self, Deployment { way, settings, .. }: &Deployment, in_force: bool, ranks: Ranks) -> JobStart {
         deployed::start(&self.launcher, *way, settings, in_force, self.job_ranks(ranks))
     }
@@ -331,11 +306,27 @@ impl Backend for MpiBackend {
     }
 
     fn measure(&mut self, plan: &LaunchPlan, report: Report<'_>) -> Result<(), RunnerError> {
-        self.run_plan(plan, Task::Measure(plan.clone()), report)
-    }
-
-    fn trial(&mut self, plan: &LaunchPlan, report: Report<'_>) -> Result<(), RunnerError> {
-        self.run_plan(plan, Task::Trial(plan.clone()), report)
+        let rules = one_rule(plan)?.map(|text| scratch::file(&self.scratch, "rule", &text)).transpose()?;
+        let start = match plan.deployment.as_ref().filter(|_| plan.launch.is_as_users_do()) {
+            Some(deployment) => {
+                let own = self.start_deployed(deployment, plan.launch.is_deployed(), plan.ranks);
+                let mut changes = deployed::environment(&self.without_installed, true);
+                changes.extend(own.changes);
+                changes.extend(deployed::environment(&self.left_out, true));
+                JobStart { changes, ..own }
+            }
+            None => self.start_measuring(plan.ranks, rules.as_ref().map(|file| file.path())),
+        };
+        self.run(&start, Task::Measure(plan.clone()), "starting to measure", &mut |event, doing| {
+            match &event {
+                WorkerEvent::Checking { cell, candidate } => {
+                    *doing = format!("checking {} in {}", plan.turn(*cell, *candidate), plan.subject(*cell));
+                }
+                WorkerEvent::Visiting { cell } => *doing = format!("timing {}", plan.subject(*cell)),
+                _ => {}
+            }
+            report(event)
+        })
     }
 
     fn probe(&mut self, rules: &Path, calls: &[Cell]) -> Result<Vec<CallEnd>, RunnerError> {

@@ -146,9 +146,7 @@ impl History {
             let candidates: Vec<Candidate> = candidates.collect();
             let round = self.long_round(planned.cell, &candidates).map(Seconds);
             let least_visits = self.least_visits(planned, launch);
-            let CellPlan { cell, weight, lateness, .. } = *planned;
-            let question = planned.question.clone();
-            LaunchCell { cell, candidates, question, least_visits, effort, round, weight, lateness }
+            LaunchCell { candidates, least_visits, effort, round, ..LaunchCell::from(planned) }
         });
         let comparable = |planned: &LaunchCell| {
             planned.candidates.first() == Some(&Candidate::Builtin) && planned.candidates.len() > 1

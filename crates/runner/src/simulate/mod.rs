@@ -39,7 +39,7 @@ use crate::error::RunnerError;
 use crate::grid::NOT_SWITCHABLE;
 use crate::launch::LaunchPlan;
 use crate::schedule::Visit;
-use crate::wire::{CallEnd, RankTimes, WorkerEvent};
+use crate::wire::{CallEnd, RankTimes};
 
 /// A cluster computed from formulas.
 #[derive(Clone, Debug)]
@@ -119,26 +119,12 @@ impl Simulation {
         Ok(Computed { model: &self.model, hosts: &self.model.hosts, plan, launch, clock: 0.0, known: BTreeMap::new() })
     }
 
-    /// Plays a launch on the clock of the model; stops when a report is refused.
-    fn play<'a>(&'a self, plan: &'a LaunchPlan, report: Report<'_>, run: Loop<'a>) -> Result<(), RunnerError> {
-        let mut outcome = Ok(());
-        let Ok(()) = run(plan, &mut self.executor(plan)?, &mut |event| {
-            if outcome.is_ok() {
-                outcome = report(event);
-            }
-        });
-        outcome
-    }
-
     /// The first version of its release.
     fn version(&self) -> Result<Version, RunnerError> {
         let text = format!("{}.0", self.release);
         text.parse().map_err(|cause| RunnerError::BadLibrary { said: text, cause })
     }
 }
-
-/// One of the loops of [`engine`].
-type Loop<'a> = fn(&LaunchPlan, &mut Computed<'a>, &mut dyn FnMut(WorkerEvent)) -> Result<(), Infallible>;
 
 impl Backend for Simulation {
     fn name(&self) -> &'static str {
@@ -179,11 +165,13 @@ impl Backend for Simulation {
     }
 
     fn measure(&mut self, plan: &LaunchPlan, report: Report<'_>) -> Result<(), RunnerError> {
-        self.play(plan, report, engine::run)
-    }
-
-    fn trial(&mut self, plan: &LaunchPlan, report: Report<'_>) -> Result<(), RunnerError> {
-        self.play(plan, report, engine::trial)
+        let mut outcome = Ok(());
+        let Ok(()) = engine::run(plan, &mut self.executor(plan)?, &mut |event| {
+            if outcome.is_ok() {
+                outcome = report(event);
+            }
+        });
+        outcome
     }
 
     fn probe(&mut self, rules: &Path, calls: &[Cell]) -> Result<Vec<CallEnd>, RunnerError> {

@@ -190,6 +190,7 @@ impl SettingsJobs<'_, '_> {
             ranks: self.ranks,
             schedule: self.schedule,
             seed: launch_seed(self.seed, stage, block, settings),
+            is_trial: false,
             launch: Launch::Paired { pair: block, deployed: !settings.is_empty() },
             deployment: Some(Deployment {
                 way: DeployWay::Environment,
