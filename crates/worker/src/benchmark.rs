@@ -15,7 +15,7 @@ use crate::control::Control;
 use crate::error::WorkerError;
 use crate::ffi::{self, Tools};
 use crate::nodes::Parts;
-use crate::operation::CellOperation;
+use crate::operation::{CellOperation, Supply};
 use crate::report::{emit, report};
 use crate::switch::Switch;
 
@@ -69,7 +69,7 @@ fn time(
     length: Length,
     validate: bool,
 ) -> Result<(Option<bool>, Vec<f64>), Trouble> {
-    let mut operation = CellOperation::new(cell, comm, &[candidate], parts, Arguments::default())
+    let mut operation = CellOperation::new(cell, comm, &[candidate], parts, (Arguments::default(), &Supply::Reused))
         .map_err(|error| Trouble::Worker(error.into()))?;
     let means = operation.means(candidate);
     let valid =

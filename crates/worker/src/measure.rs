@@ -121,7 +121,7 @@ pub(crate) fn run(
             cache,
             ..harness
         })));
-        let mut root = RootRank { control, member, start, call_costs: HashMap::new() };
+        let mut root = RootRank { member, start, call_costs: HashMap::new() };
         if root.member.uses_common_clock() {
             root.check_clock();
         }
@@ -153,7 +153,6 @@ pub(crate) fn run(
 
 /// Rank 0, which commands the others in addition to taking part.
 struct RootRank<'a> {
-    control: &'a Control,
     member: Member<'a>,
     start: i64,
     /// Seconds of a call of each cell with its synchronisation, averaged over the alternatives.
@@ -172,12 +171,12 @@ impl RootRank<'_> {
 
     /// Compares the clocks, and sets them again if one is certainly off by more than the bound.
     fn check_clock(&mut self) {
-        self.control.broadcast(Some(RankCommand::CheckClock));
-        let found = self.member.clock.check(self.control);
+        self.member.control.broadcast(Some(RankCommand::CheckClock));
+        let found = self.member.clock.check(self.member.control);
         let bound = self.member.plan.schedule.clock_bound;
         let set_anew = found.error > bound.0 + found.uncertainty;
         if set_anew {
-            self.control.broadcast(Some(RankCommand::SetClock));
+            self.member.control.broadcast(Some(RankCommand::SetClock));
             self.member.clock.set();
         }
         emit(&WorkerEvent::Clock(ClockFact::Check(ClockCheck {
@@ -195,7 +194,7 @@ impl Executor for RootRank<'_> {
     type Error = WorkerError;
 
     fn open(&mut self, cell: usize, checking: &mut dyn FnMut(usize)) -> Result<CheckResult, WorkerError> {
-        self.control.broadcast(Some(RankCommand::Open(cell)));
+        self.member.control.broadcast(Some(RankCommand::Open(cell)));
         let mut opened = self.member.open(cell, checking)?;
         let calls = self.member.plan.turns(cell).saturating_sub(opened.failed.len());
         let cost = opened.round_cost / calls.max(1) as f64;
@@ -211,7 +210,7 @@ impl Executor for RootRank<'_> {
             self.check_clock();
         }
         let lead = self.lead(visit);
-        self.control.broadcast(Some(RankCommand::Visit { visit: visit.clone(), lead }));
+        self.member.control.broadcast(Some(RankCommand::Visit { visit: visit.clone(), lead }));
         let rounds = self.member.visit(visit, lead)?;
         if let Some(arrivals) = self.member.arrivals.take() {
             emit(&WorkerEvent::Clock(ClockFact::Arrivals(arrivals)));

@@ -69,17 +69,6 @@ impl CellOperation {
         comm: &SimpleCommunicator,
         candidates: &[Candidate],
         parts: Option<&Rc<Parts>>,
-        arguments: Arguments,
-    ) -> Result<Self, UnsupportedCall> {
-        Self::supplied(cell, comm, candidates, parts, (arguments, &Supply::Reused))
-    }
-
-    /// Like `new`, with these buffers.
-    pub(crate) fn supplied(
-        cell: Cell,
-        comm: &SimpleCommunicator,
-        candidates: &[Candidate],
-        parts: Option<&Rc<Parts>>,
         (arguments, supply): (Arguments, &Supply),
     ) -> Result<Self, UnsupportedCall> {
         let size = arguments.type_size(cell.collective);
