@@ -63,8 +63,7 @@ pub fn measure(
     let (entries, past) = log.past()?;
     let mut ledger = Ledger::new(plan, first, &entries, &past);
     drop(past);
-    tally.samples = ledger.samples();
-    tally.cells = ledger.cells();
+    ledger.count(tally);
     let (mut failures, mut fruitless) = (0, 0);
     let mut pace = Pace::new(plan, policy.until);
     while let Some(NextLaunch { number, planned, mut plan }) = ledger.next() {
@@ -193,8 +192,7 @@ impl LaunchSession<'_> {
             self.log.append(&rows)?;
             self.rows += rows.len();
             rows.iter().for_each(|row| self.ledger.take(row));
-            self.tally.samples = self.ledger.samples();
-            self.tally.cells = self.ledger.cells();
+            self.ledger.count(self.tally);
             if self.pass.is_none() && self.ledger.has_visited_all(launch) {
                 self.pass = Some(Instant::now());
             }
