@@ -3,6 +3,8 @@
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::cmd;
+use crate::exit::Exit;
+use crate::failure::Failure;
 
 /// Tunes Open MPI's collectives: benchmarks every algorithm on this cluster, writes rules for the faster ones, and
 /// checks that Open MPI uses them.
@@ -89,74 +91,92 @@ fn grouped(command: &clap::Command) -> String {
     lines.join("\n")
 }
 
-#[derive(Debug, Subcommand)]
-pub(crate) enum Command {
+/// Declares the commands, each with its arguments and the function that runs it.
+macro_rules! commands {
+    ($($(#[$about:meta])* $name:ident($args:ty) => $run:path,)+) => {
+        #[derive(Debug, Subcommand)]
+        pub(crate) enum Command {
+            $($(#[$about])* $name($args),)+
+        }
+
+        impl Command {
+            /// Runs the command.
+            pub(crate) fn run(&self) -> Result<Exit, Failure> {
+                match self {
+                    $(Self::$name(args) => $run(args).map(Exit::from),)+
+                }
+            }
+        }
+    };
+}
+
+commands! {
     /// Benchmark the algorithms, write rules for the faster ones, and check that Open MPI uses them
-    Tune(cmd::tune::Tune),
+    Tune(cmd::tune::Tune) => cmd::tune::run,
     /// Only benchmark: the first half of tune, which analyze or tune --resume completes
-    Measure(cmd::tune::Tune),
+    Measure(cmd::tune::Tune) => cmd::measure::run,
     /// Show what would be measured, and estimate how long it takes
-    Plan(cmd::tune::Tune),
+    Plan(cmd::tune::Tune) => cmd::plan::run,
     /// Create rules from a run or from a table of timings, without MPI
-    Analyze(cmd::analyze::Analyze),
+    Analyze(cmd::analyze::Analyze) => cmd::analyze::run,
     /// Show the rules of a run as a decision tree, with the evidence for each
-    Tree(cmd::tree::TreeArgs),
+    Tree(cmd::tree::TreeArgs) => cmd::tree::run,
     /// Write the report of a run as a page, text or table, or compare it with another run
-    Report(cmd::report::ReportArgs),
+    Report(cmd::report::ReportArgs) => cmd::report::run,
     /// Import timings of OSU, IMB, ReproMPI and others as a run
-    Import(cmd::import::ImportArgs),
+    Import(cmd::import::ImportArgs) => cmd::import::run,
     /// Check that Open MPI uses the rules of a file
-    Verify(cmd::verify::Verify),
+    Verify(cmd::verify::Verify) => cmd::verify::run,
     /// Compare a rules file with the default in fresh launches, and remove rules that are slower
-    Validate(cmd::validate::Validate),
+    Validate(cmd::validate::Validate) => cmd::validate::run,
     /// Check that collrules can measure here, with a remedy for each problem
-    Doctor(cmd::doctor::Doctor),
+    Doctor(cmd::doctor::Doctor) => cmd::doctor::run,
     /// List settings that make messages and collectives faster or slower, with values to try
-    Settings(cmd::settings::SettingsArgs),
+    Settings(cmd::settings::SettingsArgs) => cmd::settings::run,
     /// Build the program that runs in MPI jobs, for another Open MPI
-    Worker(cmd::worker::WorkerArgs),
+    Worker(cmd::worker::WorkerArgs) => cmd::worker::run,
     /// Find errors and surprises in rules files, for every release of Open MPI
-    Check(cmd::check::CheckArgs),
+    Check(cmd::check::CheckArgs) => cmd::check::run,
     /// Show which line of a rules file decides a call, and what runs; without --op, the whole file
-    Explain(cmd::explain::Explain),
+    Explain(cmd::explain::Explain) => cmd::explain::run,
     /// Convert a rules file, and list what the other format cannot express
-    Convert(cmd::convert::Convert),
+    Convert(cmd::convert::Convert) => cmd::convert::run,
     /// List the calls that two rules files decide differently
-    Diff(cmd::diff::Diff),
+    Diff(cmd::diff::Diff) => cmd::diff::run,
     /// Find collectives that are slower than other calls that do the same
-    Guidelines(cmd::guidelines::Guidelines),
+    Guidelines(cmd::guidelines::Guidelines) => cmd::guidelines::run,
     /// Submit a batch job that tunes, from a login node, without MPI
-    Submit(cmd::submit::Submit),
+    Submit(cmd::submit::Submit) => cmd::submit::run,
     /// Show the progress of a run and the state of its job
-    Status(cmd::status::StatusArgs),
+    Status(cmd::status::StatusArgs) => cmd::status::run,
     /// Follow the progress of a run
-    Watch(cmd::status::Watch),
+    Watch(cmd::status::Watch) => cmd::status::watch,
     /// Find calls that sometimes stall, such as gathers over TCP, and what cures them
-    Irregular(cmd::irregular::IrregularArgs),
+    Irregular(cmd::irregular::IrregularArgs) => cmd::irregular::run,
     /// Fit a communication model, find slow nodes and links, and predict times of collectives
-    Model(cmd::model::ModelArgs),
+    Model(cmd::model::ModelArgs) => cmd::model::run,
     /// Time a collective as the OSU micro-benchmarks do, with the same columns
-    Bench(cmd::bench::BenchArgs),
+    Bench(cmd::bench::BenchArgs) => cmd::bench::run,
     /// Compare algorithms that you name: tables, figures, conclusion
-    Study(cmd::study::StudyArgs),
+    Study(cmd::study::StudyArgs) => cmd::study::run,
     /// Run an MPI program, and show which collectives it calls and where its time goes
-    Profile(cmd::profile::ProfileArgs),
+    Profile(cmd::profile::ProfileArgs) => cmd::profile::run,
     /// A/B test of a tuning on a program: run it without and with the tuning, in turns
-    Try(cmd::ab_test::Try),
+    Try(cmd::ab_test::Try) => cmd::ab_test::run,
     /// Merge runs that were measured on the same system, such as those of a job array
-    Merge(cmd::merge::Merge),
+    Merge(cmd::merge::Merge) => cmd::merge::run,
     /// Measure some sizes of a run again: has the machine changed, do the rules still hold?
-    Drift(cmd::drift::DriftArgs),
+    Drift(cmd::drift::DriftArgs) => cmd::drift::run,
     /// Install a tuning for every job of an Open MPI, or undo that
-    Install(cmd::install::Install),
+    Install(cmd::install::Install) => cmd::install::run,
     /// List installed tunings: what they were made from, and whether they are intact
-    Installed(cmd::installed::InstalledArgs),
+    Installed(cmd::installed::InstalledArgs) => cmd::installed::run,
     /// Move a tuning to another version of Open MPI, and measure again what changed there
-    Port(cmd::port::Port),
+    Port(cmd::port::Port) => cmd::port::run,
     /// Write completions for a shell to standard output
-    Completions(cmd::completions::Completions),
+    Completions(cmd::completions::Completions) => cmd::completions::run,
     /// Write manual pages
-    Man(cmd::man::Man),
+    Man(cmd::man::Man) => cmd::man::run,
 }
 
 #[cfg(test)]

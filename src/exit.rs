@@ -63,6 +63,13 @@ impl Exit {
     }
 }
 
+/// A command that has nothing to say about its outcome is done.
+impl From<()> for Exit {
+    fn from((): ()) -> Self {
+        Self::Done
+    }
+}
+
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
         Self::from(exit.code())

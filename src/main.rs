@@ -15,14 +15,13 @@ use std::process::ExitCode;
 
 use collrules_report::plain;
 
-use crate::args::Command;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::screen::{TextStyle, paint};
 
 fn main() -> ExitCode {
     let result = match args::parse() {
-        Ok(args) => run(args.command),
+        Ok(args) => args.command.run(),
         // Help and version go to standard output.
         Err(said) if !said.use_stderr() => said.print().map(|()| Exit::Done).map_err(Failure::Stdout),
         Err(wrong) => wrong.exit(),
@@ -33,45 +32,6 @@ fn main() -> ExitCode {
         failure.exit()
     });
     exit.into()
-}
-
-fn run(command: Command) -> Result<Exit, Failure> {
-    let done = |()| Exit::Done;
-    match command {
-        Command::Tune(tune) => cmd::tune::run(&tune),
-        Command::Measure(tune) => cmd::measure::run(&tune).map(done),
-        Command::Plan(tune) => cmd::plan::run(&tune).map(done),
-        Command::Analyze(analyze) => cmd::analyze::run(&analyze).map(done),
-        Command::Tree(tree) => cmd::tree::run(&tree).map(done),
-        Command::Report(report) => cmd::report::run(&report).map(done),
-        Command::Import(import) => cmd::import::run(&import).map(done),
-        Command::Verify(verify) => cmd::verify::run(&verify).map(done),
-        Command::Validate(validate) => cmd::validate::run(&validate),
-        Command::Doctor(doctor) => cmd::doctor::run(&doctor),
-        Command::Settings(settings) => cmd::settings::run(&settings).map(done),
-        Command::Worker(worker) => cmd::worker::run(&worker).map(done),
-        Command::Check(check) => cmd::check::run(&check),
-        Command::Explain(explain) => cmd::explain::run(&explain).map(done),
-        Command::Convert(convert) => cmd::convert::run(&convert).map(done),
-        Command::Diff(diff) => cmd::diff::run(&diff),
-        Command::Guidelines(guidelines) => cmd::guidelines::run(&guidelines),
-        Command::Bench(bench) => cmd::bench::run(&bench),
-        Command::Irregular(irregular) => cmd::irregular::run(&irregular).map(done),
-        Command::Model(model) => cmd::model::run(&model),
-        Command::Study(study) => cmd::study::run(&study).map(done),
-        Command::Profile(profile) => cmd::profile::run(&profile),
-        Command::Try(tried) => cmd::ab_test::run(&tried),
-        Command::Merge(merge) => cmd::merge::run(&merge).map(done),
-        Command::Drift(drift) => cmd::drift::run(&drift),
-        Command::Install(install) => cmd::install::run(&install).map(done),
-        Command::Installed(installed) => cmd::installed::run(&installed),
-        Command::Port(port) => cmd::port::run(&port),
-        Command::Submit(submit) => cmd::submit::run(&submit).map(done),
-        Command::Status(status) => cmd::status::run(&status).map(done),
-        Command::Watch(watch) => cmd::status::watch(&watch).map(done),
-        Command::Completions(completions) => cmd::completions::run(&completions).map(done),
-        Command::Man(man) => cmd::man::run(&man).map(done),
-    }
 }
 
 /// Reports an error on standard error.

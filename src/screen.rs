@@ -6,10 +6,12 @@
 use std::borrow::Cow;
 use std::env;
 use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
-use collrules_report::words;
+use collrules_report::{plain, words};
+use serde::Serialize;
 
 use crate::failure::Failure;
 
@@ -124,6 +126,25 @@ fn tame(text: &str) -> Cow<'_, str> {
 pub(crate) fn raw(bytes: &[u8]) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     out.write_all(bytes).and_then(|()| out.flush()).map_err(Failure::Stdout)
+}
+
+/// Writes an answer for programs as one line, like the events before it.
+pub(crate) fn json_line(value: &impl Serialize) -> Result<(), Failure> {
+    raw((serde_json::to_string(value)? + "\n").as_bytes())
+}
+
+/// Lists files of a directory with their contents, in lines for standard output. Names take this many columns.
+pub(crate) fn list_files<'f>(
+    directory: &Path,
+    width: usize,
+    files: impl IntoIterator<Item = (&'f str, &'f str)>,
+) -> Vec<String> {
+    let directory = plain::line(&directory.display().to_string());
+    let mut lines = vec![paint(TextStyle::Heading, &format!("Files in {directory}:"))];
+    let indent = " ".repeat(width + 4);
+    let files = files.into_iter();
+    lines.extend(files.flat_map(|(name, what)| wrapped(what, &format!("  {name:<width$}  "), &indent)));
+    lines
 }
 
 /// A line for standard error: wrapped on a terminal, unwrapped in a log.

@@ -14,7 +14,7 @@ use collrules_workflow::{WorkflowError, publish};
 use super::import::Plausible;
 use super::summary;
 use crate::failure::Failure;
-use crate::options::{DecisionArgs, Given, PolicyArgs};
+use crate::options::{AssumptionArgs, DecisionArgs, Given, PolicyArgs};
 use crate::session;
 
 #[derive(Debug, clap::Args)]
@@ -69,7 +69,7 @@ pub(crate) fn run(args: &Analyze) -> Result<(), Failure> {
             (Source::of_table(&args.input, options, session)?, None)
         };
         let policy = Policy::from(args.policy.clone());
-        let said = (!args.policy.0.assumptions.is_empty()).then_some(policy.assumptions);
+        let said = (args.policy.0.assumptions != AssumptionArgs::default()).then_some(policy.assumptions);
         let policy = Policy { assumptions: source.assumptions(said), ..policy };
         let decided = source.decide(Demands::from(args.criteria.clone()).into(), policy)?;
         let target = target(args, run)?;

@@ -4,23 +4,20 @@ use std::path::PathBuf;
 
 use clap::{Args, Command};
 use collrules_record::experiment::Experiment;
-use collrules_record::manifest;
 use collrules_record::options::{Request, TuneOptions};
 use collrules_workflow::campaign::{Begin, RunPlace};
 use collrules_workflow::profile;
 
 use super::tune::Tune;
 use crate::failure::Failure;
-use crate::options::{Layer, Named};
+use crate::options::{Layer, Named, named_or_new};
 use crate::progress::say;
 
 /// The experiment of these options, or that of a resumed run, with the options that may be changed.
 pub(super) fn begin(args: &Tune) -> Result<Begin, Failure> {
     let Some(run) = &args.session.resume else {
         args.consistent()?;
-        // The name has the time, so that calls do not collide.
-        let default = || PathBuf::from(format!("collrules-run-{}", manifest::stamp()));
-        return new(args, args.out.clone().unwrap_or_else(default));
+        return new(args, named_or_new(args.out.as_deref(), "run"));
     };
     let mut begin = Begin::recorded(run)?;
     refuse_decided(&args.named)?;

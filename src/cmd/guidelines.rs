@@ -1,6 +1,5 @@
 //! `collrules guidelines`: finds collectives that are slower than equivalent calls.
 
-use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -13,8 +12,8 @@ use collrules_record::policy::{Assumption, Assumptions};
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::units::Bytes;
 use collrules_record::values::{CommunicatorSizes, MOST_LAUNCHES, budget, collectives, percent, sizes, slowdown};
-use collrules_record::{Mockup, Seconds, manifest};
-use collrules_report::{guidelines as report, plain};
+use collrules_record::{Mockup, Seconds};
+use collrules_report::guidelines as report;
 use collrules_rules::{Collective, Release};
 use collrules_workflow::analyze::TABLE_RELEASE;
 use collrules_workflow::campaign::{Begin, RunPlace};
@@ -26,9 +25,9 @@ use collrules_workflow::start::start;
 use super::dry_run;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::options::{Given, List, SessionArgs, SystemArgs, TimingArgs};
+use crate::options::{Given, List, SessionArgs, SystemArgs, TimingArgs, named_or_new};
 use crate::progress::Output;
-use crate::screen::{self, TextStyle, paint, wrapped};
+use crate::screen::{self, TextStyle, list_files, paint, wrapped};
 use crate::{interrupt, session};
 
 #[derive(Debug, Args)]
@@ -207,7 +206,7 @@ pub(crate) fn run(args: &Guidelines) -> Result<Exit, Failure> {
     };
     let changes = earlier.map(|earlier| guidelines::changes(&earlier, &checked));
     if args.session.json {
-        writeln!(std::io::stdout(), "{}", serde_json::to_string(&checked)?).map_err(Failure::Stdout)?;
+        screen::json_line(&checked)?;
     } else {
         screen::print(&text(&checked, changes.as_deref(), run.as_ref()))?;
     }
@@ -216,8 +215,7 @@ pub(crate) fn run(args: &Guidelines) -> Result<Exit, Failure> {
 
 fn begin(args: &Guidelines) -> Result<Begin, Failure> {
     let Some(run) = &args.session.resume else {
-        let default = || PathBuf::from(format!("collrules-guidelines-{}", manifest::stamp()));
-        let place = RunPlace::New(args.out.clone().unwrap_or_else(default));
+        let place = RunPlace::New(named_or_new(args.out.as_deref(), "guidelines"));
         return Ok(Begin { experiment: args.experiment()?, request: Request::Guidelines, place });
     };
     Ok(Begin::recorded(run)?)
@@ -228,7 +226,7 @@ fn foresee(args: &Guidelines) -> Result<(), Failure> {
     let mut started = start(&experiment.system, &interrupt::flag())?;
     let plan = plan(&experiment, &started.survey, started.startup)?;
     if args.session.json {
-        return writeln!(std::io::stdout(), "{}", serde_json::to_string(&plan)?).map_err(Failure::Stdout);
+        return screen::json_line(&plan);
     }
     let again = Seconds(plan.budget().unwrap_or_default().0 * f64::from(experiment.passes.count() - 1));
     let beyond = [("Measuring the mock-ups once more with the rules file active", again)];
@@ -248,18 +246,13 @@ fn text(checked: &Checked, changes: Option<&[Changed]>, run: Option<&RunDir>) ->
         }
     }
     if let Some(run) = run {
-        text += &format!(
-            "\n{}\n",
-            paint(TextStyle::Heading, &format!("Files in {}:", plain::line(&run.path().display().to_string())))
-        );
-        for (name, what) in [
+        let files = [
             (rundir::GUIDELINES_PAGE, "the maps with all numbers, and each violation"),
             (rundir::GUIDELINES_TEXT, "the same as text"),
             (rundir::GUIDELINES, "all of it for programs, and for --compare"),
             (rundir::GUIDELINES_TABLE, "every comparison as a table"),
-        ] {
-            text += &format!("  {name:<16}  {what}\n");
-        }
+        ];
+        text += &format!("\n{}", list_files(run.path(), 16, files).join("\n"));
     }
     text
 }

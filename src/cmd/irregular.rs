@@ -1,9 +1,7 @@
 //! `collrules irregular`: calls that sometimes take many times as long, and remedies.
 
-use std::io::Write;
 use std::path::PathBuf;
 
-use collrules_record::manifest;
 use collrules_record::options::Budget;
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::units::{Bytes, Ranks};
@@ -14,9 +12,9 @@ use collrules_workflow::irregular;
 use collrules_workflow::irregular::Irregularity;
 
 use crate::failure::Failure;
-use crate::options::{Given, List, SystemArgs, TimingArgs, arguments};
+use crate::options::{Given, List, SystemArgs, TimingArgs, arguments, named_or_new};
 use crate::progress::Output;
-use crate::screen::{self, TextStyle, paint};
+use crate::screen;
 use crate::session::{self, FAILURES};
 
 arguments! {
@@ -76,8 +74,7 @@ pub(crate) fn run(args: &IrregularArgs) -> Result<(), Failure> {
             (run, found)
         }
         None => {
-            let default = || PathBuf::from(format!("collrules-irregular-{}", manifest::stamp()));
-            let out = args.out.clone().unwrap_or_else(default);
+            let out = named_or_new(args.out.as_deref(), "irregular");
             session::with(FAILURES, Output::new(args.json), |session| {
                 irregular::measured(&args.resolve(), &out, session)
             })?
@@ -85,18 +82,14 @@ pub(crate) fn run(args: &IrregularArgs) -> Result<(), Failure> {
     };
     irregular::write(&run, &found)?;
     if args.json {
-        return writeln!(std::io::stdout(), "{}", serde_json::to_string(&found)?).map_err(Failure::Stdout);
+        return screen::json_line(&found);
     }
-    let mut text = report::text(&found, screen::width());
-    text += &format!("\n{}\n", paint(TextStyle::Heading, &format!("Files in {}:", run.path().display())));
     let functions = report::header(&found).map(|_| (rundir::HMPI, "gathers and scatters in pieces, for programs in C"));
     let files = [
         (rundir::IRREGULAR_PAGE, "times by size for every alternative, and all distributions"),
         (rundir::IRREGULAR_TEXT, "the same as text"),
         (rundir::IRREGULAR, "all of it for programs"),
     ];
-    for (name, what) in files.into_iter().chain(functions) {
-        text += &format!("  {name:<14}  {what}\n");
-    }
-    screen::print(&text)
+    let files = screen::list_files(run.path(), 14, files.into_iter().chain(functions));
+    screen::print(&format!("{}\n{}", report::text(&found, screen::width()), files.join("\n")))
 }

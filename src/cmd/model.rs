@@ -1,11 +1,9 @@
 //! `collrules model`: times of messages, slow nodes, and predictions for collectives.
 
-use std::io::Write;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use collrules_model::{Simulator, SlowCriteria, export};
-use collrules_record::manifest;
 use collrules_record::model::Model;
 use collrules_record::options::Budget;
 use collrules_record::rundir::{self, RunDir};
@@ -18,9 +16,9 @@ use collrules_workflow::model::{CallQuestion, Modelling};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::options::{Given, List, SystemArgs, TimingArgs, arguments};
+use crate::options::{Given, List, SystemArgs, TimingArgs, arguments, named_or_new};
 use crate::progress::Output;
-use crate::screen::{self, TextStyle, paint};
+use crate::screen;
 use crate::session::{self, FAILURES};
 
 /// The level of intervals.
@@ -176,8 +174,7 @@ fn fit(args: &Fit) -> Result<Exit, Failure> {
         }
         (None, Some(input)) => (model::open(input)?, derived()?),
         (None, None) => {
-            let default = || PathBuf::from(format!("collrules-model-{}", manifest::stamp()));
-            let out = args.out.clone().unwrap_or_else(default);
+            let out = named_or_new(args.out.as_deref(), "model");
             let output = Output::new(args.json);
             let (run, fitted) = session::with(FAILURES, output, |session| {
                 model::measured(&args.resolve(), &out, args.terms(), session)
@@ -193,7 +190,7 @@ fn fit(args: &Fit) -> Result<Exit, Failure> {
         return screen::print(&text).map(|()| Exit::Done);
     }
     if args.json {
-        writeln!(std::io::stdout(), "{}", serde_json::to_string(&fitted)?).map_err(Failure::Stdout)?;
+        screen::json_line(&fitted)?;
     } else {
         screen::print(&text(&fitted, target.as_ref()))?;
     }
@@ -203,14 +200,12 @@ fn fit(args: &Fit) -> Result<Exit, Failure> {
 fn text(fitted: &Model, target: Option<&RunDir>) -> String {
     let mut text = report::text(fitted, screen::width());
     if let Some(run) = target {
-        text += &format!("\n{}\n", paint(TextStyle::Heading, &format!("Files in {}:", run.path().display())));
-        for (name, what) in [
+        let files = [
             (rundir::MODEL_PAGE, "the map of pairs, and all parameters"),
             (rundir::MODEL_TEXT, "the same as text"),
             (rundir::MODEL, "all of it for programs, and for `collrules model predict`"),
-        ] {
-            text += &format!("  {name:<10}  {what}\n");
-        }
+        ];
+        text += &format!("\n{}", screen::list_files(run.path(), 10, files).join("\n"));
     }
     text
 }

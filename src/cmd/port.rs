@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use collrules_record::options::{Budget, Validating};
 use collrules_record::values::budget;
-use collrules_record::{RunDir, manifest, rundir};
+use collrules_record::{RunDir, rundir};
 use collrules_rules::port::{ChoiceFate, Ported};
 use collrules_workflow::campaign::RunPlace;
 use collrules_workflow::port::{self, Outlook, PortTask, Porting};
@@ -15,7 +15,7 @@ use collrules_workflow::{tune, tuning, validate};
 use super::summary;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::options::arguments;
+use crate::options::{arguments, named_or_new};
 use crate::progress::Output;
 use crate::screen::{self, wrapped};
 use crate::session::{self, FAILURES};
@@ -64,7 +64,7 @@ pub(crate) fn run(args: &Port) -> Result<Exit, Failure> {
     let output = Output::new(args.json);
     match task {
         PortTask::Tune(mut begin) => {
-            begin.place = RunPlace::New(options.out.clone().unwrap_or_else(default_directory));
+            begin.place = RunPlace::New(named_or_new(options.out.as_deref(), "run"));
             let published = session::with(FAILURES, output, |session| tune::tune(&begin, session))?;
             if !args.json {
                 summary::print(&published)?;
@@ -73,7 +73,7 @@ pub(crate) fn run(args: &Port) -> Result<Exit, Failure> {
             Ok(if loses { Exit::Slower } else { Exit::Done })
         }
         PortTask::TuneSome(mut begin, validating) => {
-            let out = options.out.clone().unwrap_or_else(default_directory);
+            let out = named_or_new(options.out.as_deref(), "run");
             // What hinders writing is better known before measuring than after.
             RunDir::prepare_derived(&out)?;
             begin.place = RunPlace::New(beside(&out));
@@ -92,10 +92,6 @@ pub(crate) fn run(args: &Port) -> Result<Exit, Failure> {
         PortTask::Validate(validating) => compare(&published, &validating, options.out.as_deref(), &outlook, args),
         PortTask::Nothing => Ok(Exit::Done),
     }
-}
-
-fn default_directory() -> PathBuf {
-    PathBuf::from(format!("collrules-run-{}", manifest::stamp()))
 }
 
 /// The directory of what is measured again, next to that of the whole.

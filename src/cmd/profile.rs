@@ -2,14 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use collrules_record::{manifest, profile as record, rundir};
+use collrules_record::{profile as record, rundir};
 use collrules_tuner::prospects::prospects;
 use collrules_workflow::profile::Profiling;
 use collrules_workflow::{TOOL, profile};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::options::arguments;
+use crate::options::{arguments, named_or_new};
 use crate::{screen, session};
 
 arguments! {
@@ -72,8 +72,7 @@ pub(crate) fn run(args: &ProfileArgs) -> Result<Exit, Failure> {
 
 /// Runs the program, and exits with its code.
 fn watch(args: &ProfileArgs) -> Result<Exit, Failure> {
-    let stamped = || PathBuf::from(format!("collrules-profile-{}", manifest::stamp()));
-    let out = args.out.clone().unwrap_or_else(stamped);
+    let out = named_or_new(args.out.as_deref(), "profile");
     let profiled = session::plain(|session| {
         let profiled = profile::profile(&args.resolve(), &out, session)?;
         // The program uses standard output.

@@ -1,6 +1,6 @@
 //! `collrules status` and `collrules watch`: progress of jobs and runs.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -70,7 +70,8 @@ pub(crate) fn watch(args: &Watch) -> Result<(), Failure> {
             print(&new)?;
         }
         if status.is_over() {
-            return done(&args.run);
+            let run = args.run.display();
+            return print(&[format!("the run is done; `collrules report {run}` writes the results")]);
         }
         // The process that measured has ended, or works on another host and writes nothing.
         if status.submission.is_none() && status.is_left() && seen.1.elapsed().as_secs_f64() >= args.lag.0 {
@@ -89,10 +90,6 @@ fn lasting(status: &Status) -> Vec<String> {
         (run.silent, run.ahead, run.samples, run.measured, run.spent) = (None, None, 0, 0, Seconds(0.0));
     }
     sentences(&status)
-}
-
-fn done(run: &Path) -> Result<(), Failure> {
-    print(&[format!("the run is done; `collrules report {}` writes the results", run.display())])
 }
 
 fn print(sentences: &[String]) -> Result<(), Failure> {

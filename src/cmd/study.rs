@@ -5,14 +5,13 @@ use std::path::PathBuf;
 use collrules_record::options::Budget;
 use collrules_record::units::{Bytes, Ranks};
 use collrules_record::values::{MOST_LAUNCHES, budget, communicators};
-use collrules_report::plain;
 use collrules_rules::Release;
 use collrules_workflow::study::{self, README, STUDY, Studied, Studying, TIMES};
 
 use crate::failure::Failure;
 use crate::options::{Given, List, SystemArgs, arguments};
 use crate::progress::Output;
-use crate::screen::{self, TextStyle, paint};
+use crate::screen;
 use crate::session::{self, FAILURES};
 
 arguments! {
@@ -81,17 +80,14 @@ pub(crate) fn run(args: &StudyArgs) -> Result<(), Failure> {
         lines.extend(screen::wrapped(&paragraph.replace('*', ""), "", ""));
         lines.push(String::new());
     }
-    lines.push(paint(TextStyle::Heading, &format!("Files in {}:", plain::line(&args.out.display().to_string()))));
     let readme = if figures > 0 { "the study, with all tables and figures" } else { "the study, with all tables" };
     if let Some((varying, variants)) = variants {
-        let studies = variants.iter().map(|(directory, name)| (directory.as_str(), format!("the study of {name}")));
-        for (name, what) in std::iter::once((README, format!("the {} compared", varying.plural()))).chain(studies) {
-            lines.extend(screen::wrapped(&what, &format!("  {name:<11}  "), &" ".repeat(15)));
-        }
-        return screen::print(&lines.join("\n"));
-    }
-    for (name, what) in [(README, readme), (TIMES, "every time"), (STUDY, "all of it for programs")] {
-        lines.extend(screen::wrapped(what, &format!("  {name:<11}  "), &" ".repeat(15)));
+        let mut files = vec![(README, format!("the {} compared", varying.plural()))];
+        files.extend(variants.iter().map(|(directory, name)| (directory.as_str(), format!("the study of {name}"))));
+        lines.extend(screen::list_files(&args.out, 11, files.iter().map(|(name, what)| (*name, what.as_str()))));
+    } else {
+        let files = [(README, readme), (TIMES, "every time"), (STUDY, "all of it for programs")];
+        lines.extend(screen::list_files(&args.out, 11, files));
     }
     screen::print(&lines.join("\n"))
 }

@@ -63,7 +63,7 @@ fn text(published: &Published) -> Vec<String> {
         lines.push(String::new());
     }
     lines.extend(told(findings, heading));
-    lines.extend([String::new(), heading(&format!("Files in {}:", plain::line(&run.path().display().to_string())))]);
+    lines.push(String::new());
     let halves = match findings.han.is_empty() {
         true => vec![(rundir::RULES, "the rules file")],
         false => vec![
@@ -71,14 +71,13 @@ fn text(published: &Published) -> Vec<String> {
             (rundir::RULES, "the rules file of coll/tuned"),
         ],
     };
-    for (name, what) in halves.into_iter().chain([
+    let files = halves.into_iter().chain([
         (rundir::MCA_PARAMS, "settings, for one user or for all users"),
         (rundir::PAGE, "every size with plots, and the origin of the numbers"),
         (rundir::REPORT, "the same as text"),
         (rundir::TREE_TEXT, "the rules as a tree, with the evidence"),
-    ]) {
-        lines.extend(wrapped(what, &format!("  {name:<16}  "), &" ".repeat(20)));
-    }
+    ]);
+    lines.extend(screen::list_files(run.path(), 16, files));
     if switch_on.is_empty() || !published.is_confirmed() {
         lines.push(String::new());
         lines.extend(wrapped(&outcome::tuning_verdict(findings, validation.as_ref(), &open_layouts), "", ""));

@@ -51,7 +51,7 @@ layer! {
     }
 }
 
-#[derive(Clone, Debug, clap::Args)]
+#[derive(Clone, Debug, Default, PartialEq, clap::Args)]
 pub(crate) struct AssumptionArgs {
     /// Guarantees of your programs beyond MPI's rules, separated by commas: commutative-ops (reduction operations
     /// commute), consistent-arguments (all ranks pass the same counts and datatypes to scatter and gather)
@@ -73,13 +73,6 @@ enum Safety {
     Standard,
     /// Safer
     Strict,
-}
-
-impl AssumptionArgs {
-    /// Returns true if none of them is given.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.assume.is_none() && self.safety.is_none() && self.keep_bits.is_none()
-    }
 }
 
 impl Layer<Assumptions> for AssumptionArgs {

@@ -31,7 +31,7 @@ impl<T> Layer<Option<T>> for Option<T> {
 /// Declares options that form a layer over a type of the same fields.
 macro_rules! layer {
     ($(#[$meta:meta])* $name:ident over $target:ident { $($(#[$about:meta])* $field:ident: $type:ty,)* }) => {
-        #[derive(Clone, Debug, clap::Args)]
+        #[derive(Clone, Debug, Default, PartialEq, clap::Args)]
         $(#[$meta])*
         pub(crate) struct $name {
             $($(#[$about])* pub(crate) $field: $type,)*
@@ -101,21 +101,22 @@ impl<L> Given<L> {
 
 /// Without a record, a layer lies over the defaults.
 macro_rules! over_defaults {
-    ($($target:ty: $default:expr,)+) => {
+    ($($target:ty),+) => {
         $(impl<L: Layer<$target>> From<Given<L>> for $target {
             fn from(Given(layer): Given<L>) -> Self {
-                layer.over($default)
+                layer.over(Self::default())
             }
         })+
     };
 }
 
-over_defaults! {
-    TimingOptions: Self::default(),
-    Condition: Self::OF_PROGRAMS,
-    Demands: Self::default(),
-    Policy: Self::default(),
-    TuneOptions: Self::default(),
+over_defaults!(TimingOptions, Demands, Policy, TuneOptions);
+
+/// Calls are those of programs unless options say otherwise.
+impl<L: Layer<Condition>> From<Given<L>> for Condition {
+    fn from(Given(layer): Given<L>) -> Self {
+        layer.over(Self::OF_PROGRAMS)
+    }
 }
 
 impl<L: Layer<SystemOptions<J>>, J: Default> From<Given<L>> for SystemOptions<J> {

@@ -7,12 +7,21 @@ mod session;
 mod system;
 mod timing;
 
-pub(crate) use decisions::{DecisionArgs, PolicyArgs};
+use std::path::{Path, PathBuf};
+
+use collrules_record::manifest;
+
+pub(crate) use decisions::{AssumptionArgs, DecisionArgs, PolicyArgs};
 pub(crate) use grid::{GridArgs, RefinementArgs, SearchArgs};
 pub(crate) use layers::{Given, Layer, List, Named, layer, words};
 pub(crate) use session::SessionArgs;
 pub(crate) use system::{LaunchingArgs, SystemArgs};
 pub(crate) use timing::{ConditionArgs, TimingArgs};
+
+/// The named directory, or a new one; its name has the time, so that calls do not collide.
+pub(crate) fn named_or_new(out: Option<&Path>, what: &str) -> PathBuf {
+    out.map_or_else(|| PathBuf::from(format!("collrules-{what}-{}", manifest::stamp())), Path::to_owned)
+}
 
 /// Declares the arguments of a command that resolve to a type of the same fields, between arguments of the command alone.
 macro_rules! arguments {

@@ -12,7 +12,7 @@ use collrules_rules::Release;
 use super::{Layer, layer, words};
 use crate::failure::Failure;
 
-#[derive(Clone, Debug, clap::Args)]
+#[derive(Clone, Debug, Default, PartialEq, clap::Args)]
 #[command(next_help_heading = "Launching")]
 pub(crate) struct SystemArgs<J: clap::Args = JobsArgs> {
     /// Order in which communicators take their ranks from those of the job: block (the first ones in mpirun's order),
@@ -37,7 +37,7 @@ impl<J: clap::Args + Layer<F>, F> Layer<SystemOptions<F>> for SystemArgs<J> {
 }
 
 /// Options of both kinds of jobs; `--simulate` decides.
-#[derive(Clone, Debug, clap::Args)]
+#[derive(Clone, Debug, Default, PartialEq, clap::Args)]
 pub(crate) struct JobsArgs {
     #[command(flatten)]
     launching: LaunchingArgs,
@@ -48,9 +48,7 @@ pub(crate) struct JobsArgs {
 impl JobsArgs {
     /// Refuses options of the kind of jobs that a run did not have.
     pub(crate) fn refuse_others(&self, recorded: &Jobs) -> Result<(), Failure> {
-        let LaunchingArgs { mpirun, launcher, arguments, disable_han, worker, hang_timeout } = &self.launching;
-        let about_mpi = mpirun.is_some() || launcher.is_some() || arguments.is_some() || worker.is_some();
-        let about_mpi = about_mpi || disable_han.is_some() || hang_timeout.is_some();
+        let about_mpi = self.launching != LaunchingArgs::default();
         Err(Failure::usage(match recorded {
             Jobs::Mpi(_) if self.simulated.scenario.is_some() => "error: the run was measured: leave out --simulate",
             Jobs::Simulation(_) if about_mpi => {

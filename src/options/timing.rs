@@ -64,7 +64,7 @@ layer! {
 }
 
 /// The ranks that are late, with the profile that says so.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ArrivalArgument {
     late: Arrival,
     profile: Option<PathBuf>,

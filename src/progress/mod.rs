@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use collrules_record::Plan;
 use collrules_record::plan::Schedule;
+use collrules_record::sample::Row;
 use collrules_rules::lines::plain;
 use collrules_rules::words::counted;
 use collrules_runner::campaign::{CampaignLaunch, Notice};
@@ -93,12 +94,10 @@ impl Reporter {
             },
             _ => {}
         }
-        if let How::Json = self.how {
-            json::event(event);
-            return;
-        }
-        if let How::Quiet = self.how {
-            return;
+        match self.how {
+            How::Json => return json::event(event),
+            How::Quiet => return,
+            How::Bar(_) | How::Plain { .. } => {}
         }
         match event {
             Event::Measuring { run, plan, resumed } => say(&format!(
@@ -191,10 +190,10 @@ impl Reporter {
             Notice::Acquitted(cell) => {
                 format!("no algorithm of {cell} is the cause; measuring continues in a new launch")
             }
-            Notice::EndedCast(ended) => {
+            Notice::LeftOut(Row::EndedCast(ended)) => {
                 format!("left out {} of ranks {}: {}", ended.pattern, ended.cast, ended.ended)
             }
-            Notice::Quarantined(point) => {
+            Notice::LeftOut(Row::Ended(point)) => {
                 format!("left out {} for {} and similar sizes: {}", point.candidate, point.cell, point.ended)
             }
             _ => return None,

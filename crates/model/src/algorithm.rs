@@ -23,7 +23,7 @@ use collrules_program::play;
 type ChoiceKey = (Collective, Choice, Ranks);
 
 /// Medians by size in each launch.
-type SizeMedians = BTreeMap<u32, BTreeMap<u64, f64>>;
+pub(crate) type SizeMedians = BTreeMap<u32, BTreeMap<Bytes, f64>>;
 
 /// Fits the message parameters of each algorithm to its calls, and the cost of sending to several ranks at once.
 /// Messages longer than `eager` wait for their receiver.
@@ -63,19 +63,25 @@ pub fn algorithms(
 }
 
 fn medians(samples: &[Sample]) -> BTreeMap<ChoiceKey, SizeMedians> {
-    let mut times: BTreeMap<(ChoiceKey, u32, u64), Vec<f64>> = BTreeMap::new();
+    let mut all: BTreeMap<ChoiceKey, Vec<&Sample>> = BTreeMap::new();
     for sample in samples {
         if let Candidate::Tuned(choice) = sample.candidate {
-            let series = (sample.cell.collective, choice, sample.cell.ranks);
-            times.entry((series, sample.launch, sample.cell.bytes.0)).or_default().push(sample.max.0);
+            all.entry((sample.cell.collective, choice, sample.cell.ranks)).or_default().push(sample);
         }
     }
-    let mut all: BTreeMap<ChoiceKey, SizeMedians> = BTreeMap::new();
-    for ((series, launch, size), mut times) in times {
-        let launches = all.entry(series).or_default();
-        launches.entry(launch).or_default().extend(median(&mut times).map(|middle| (size, middle)));
+    all.into_iter().map(|(series, samples)| (series, medians_of(samples))).collect()
+}
+
+/// The medians of samples by launch and size.
+pub(crate) fn medians_of<'a>(samples: impl IntoIterator<Item = &'a Sample>) -> SizeMedians {
+    let mut all: BTreeMap<u32, BTreeMap<Bytes, Vec<f64>>> = BTreeMap::new();
+    for sample in samples {
+        all.entry(sample.launch).or_default().entry(sample.cell.bytes).or_default().push(sample.max.0);
     }
-    all
+    let medians = |sizes: BTreeMap<Bytes, Vec<f64>>| {
+        sizes.into_iter().filter_map(|(bytes, mut times)| Some((bytes, median(&mut times)?))).collect()
+    };
+    all.into_iter().map(|(launch, sizes)| (launch, medians(sizes))).collect()
 }
 
 /// Estimates the time of a root that sends to all others, relative to the same messages one after the other, at the
@@ -110,12 +116,12 @@ fn concurrent(
         let largest = *launches.values().flat_map(BTreeMap::keys).max()?;
         let shares: Vec<f64> = launches
             .iter()
-            .filter_map(|(launch, sizes)| Some(sizes.get(&largest)? / (others * one_way(*launch, largest)?)))
+            .filter_map(|(launch, sizes)| Some(sizes.get(&largest)? / (others * one_way(*launch, largest.0)?)))
             .collect();
         Some((collective, name, *ranks, largest, Estimate::mean(&shares, level)?))
     })?;
     let (collective, name, ranks, bytes, share) = found;
-    Some(Concurrent { collective, name: name.to_owned(), ranks, bytes: Bytes(bytes), share })
+    Some(Concurrent { collective, name: name.to_owned(), ranks, bytes, share })
 }
 
 /// Time of a latency, or of a byte, on a machine on which nothing else takes time, in seconds.
@@ -145,7 +151,7 @@ fn fitted(
     let Ok(known) = registry::algorithm(release, collective, choice.algorithm) else { return Vec::new() };
     let count = ranks.0 as usize;
     let (latencies, bytes) = (latencies(count), bytes(count, share));
-    let sizes: BTreeSet<u64> = launches.values().flat_map(BTreeMap::keys).copied().collect();
+    let sizes: BTreeSet<u64> = launches.values().flat_map(BTreeMap::keys).map(|size| size.0).collect();
     // How many of each follow one another.
     let counts = |size: u64| -> Option<(f64, f64)> {
         let programs = programs(release, collective, choice, ranks.0, size).ok()?;
@@ -163,10 +169,10 @@ fn fitted(
         if below.len() < LEAST || above.len() < LEAST { vec![[below, above].concat()] } else { vec![below, above] };
     let one = |range: Vec<u64>| {
         let (from, to) = (*range.first()?, *range.last()?);
-        let points = |sizes: &BTreeMap<u64, f64>| -> Vec<Coordinates> {
+        let points = |sizes: &BTreeMap<Bytes, f64>| -> Vec<Coordinates> {
             let point = |size: &u64| {
                 let (latencies, bytes) = counted.get(size)?;
-                Some((bytes / latencies, sizes.get(size)? / latencies))
+                Some((bytes / latencies, sizes.get(&Bytes(*size))? / latencies))
             };
             range.iter().filter_map(point).collect()
         };

@@ -28,13 +28,8 @@ pub enum NoExport {
     #[error(transparent)]
     Unsaid(#[from] Unsaid),
     /// LogGP's parameters are missing.
-    #[error("{simulator} needs L, o, g and G, and the model has no {missing}: too few probes were timed")]
-    Missing {
-        /// Simulator that needs it.
-        simulator: Simulator,
-        /// Parameter that is missing.
-        missing: String,
-    },
+    #[error("loggopsim needs L, o, g and G, and the model has no {0}: too few probes were timed")]
+    Missing(&'static str),
 }
 
 /// A model for a simulator.
@@ -112,14 +107,13 @@ fn comment(text: &str) -> String {
 }
 
 fn loggopsim(model: &Model) -> Result<String, NoExport> {
-    let missing = |what: &str| NoExport::Missing { simulator: Simulator::Loggopsim, missing: what.to_owned() };
     let found = model.way(Where::Between).or(model.way(Where::Inside)).and_then(|way| way.loggp.as_ref());
-    let found = found.ok_or_else(|| missing("L, o, g and G"))?;
-    let send = found.send.ok_or_else(|| missing("o"))?.point;
-    let receive = found.receive.ok_or_else(|| missing("o"))?.point;
-    let latency = found.latency.ok_or_else(|| missing("L"))?.point;
-    let gap = found.gap.ok_or_else(|| missing("g"))?.point;
-    let per_byte = found.gap_per_byte.ok_or_else(|| missing("G"))?.point;
+    let found = found.ok_or(NoExport::Missing("L, o, g and G"))?;
+    let send = found.send.ok_or(NoExport::Missing("o"))?.point;
+    let receive = found.receive.ok_or(NoExport::Missing("o"))?.point;
+    let latency = found.latency.ok_or(NoExport::Missing("L"))?.point;
+    let gap = found.gap.ok_or(NoExport::Missing("g"))?.point;
+    let per_byte = found.gap_per_byte.ok_or(NoExport::Missing("G"))?.point;
     // It takes whole numbers of whatever unit: a byte may take less than a nanosecond.
     let (unit, name) = if per_byte < 20e-9 { (1e-12, "picoseconds") } else { (1e-9, "nanoseconds") };
     let whole = |seconds: f64| (seconds.max(0.0) / unit).round();

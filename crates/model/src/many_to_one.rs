@@ -1,13 +1,12 @@
 //! The many-to-one model of Lastovetsky, O'Flynn and Rychkov (2007): gathers of small, medium and large messages.
 
-use std::collections::BTreeMap;
-
-use collrules_record::estimate::median;
 use collrules_record::irregular::{CallTimes, StallLevel, Stalls};
 use collrules_record::model::{ManyToOne, Medium, Model, Where};
 use collrules_record::sample::Sample;
 use collrules_record::{Bytes, Candidate, Estimate, Ranks};
 use collrules_rules::{Collective, Release, registry};
+
+use crate::algorithm::medians_of;
 
 /// Times of the root and of the senders for a message, without the fitted parameters.
 struct MessageTerms {
@@ -76,7 +75,7 @@ pub fn many_to_one(
         let own = |cell: collrules_record::Cell, candidate: Candidate| {
             (cell.collective, cell.ranks, candidate) == (range.collective, range.ranks, range.candidate)
         };
-        let launches = by_launch(samples.iter().filter(|sample| own(sample.cell, sample.candidate)));
+        let launches = medians_of(samples.iter().filter(|sample| own(sample.cell, sample.candidate)));
         let small = launches.values().filter_map(|sizes| {
             let rest = sizes.range(..=quiet_below).filter(|(bytes, _)| bytes.0 > 0);
             proportional(rest.map(|(bytes, time)| (bytes.0 as f64, *time, time - terms.small(bytes.0 as f64))))
@@ -110,18 +109,6 @@ pub fn many_to_one(
         })
     };
     gathers.filter_map(one).collect()
-}
-
-/// The medians of a series by launch and size.
-fn by_launch<'a>(samples: impl Iterator<Item = &'a Sample>) -> BTreeMap<u32, BTreeMap<Bytes, f64>> {
-    let mut all: BTreeMap<u32, BTreeMap<Bytes, Vec<f64>>> = BTreeMap::new();
-    for sample in samples {
-        all.entry(sample.launch).or_default().entry(sample.cell.bytes).or_default().push(sample.max.0);
-    }
-    let medians = |sizes: BTreeMap<Bytes, Vec<f64>>| {
-        sizes.into_iter().filter_map(|(bytes, mut times)| Some((bytes, median(&mut times)?))).collect()
-    };
-    all.into_iter().map(|(launch, sizes)| (launch, medians(sizes))).collect()
 }
 
 /// The factor of values that are proportional to sizes, with errors relative to times; points are size, time, and the

@@ -6,30 +6,46 @@ use collrules_rules::{Choice, Collective, Ranks, Release, registry};
 use crate::machine::{MOST_MESSAGES, MOST_OPEN, Unsaid};
 use crate::tree::{self, MessageTree};
 
-/// The names of the algorithms whose messages are known, as the registry has them.
-const KNOWN: [(Collective, &[&str]); 4] = [
-    (Collective::Alltoall, &["linear", "pairwise", "modified_bruck", "linear_sync", "two_proc"]),
-    (
-        Collective::Bcast,
-        &[
-            "basic_linear",
-            "chain",
-            "pipeline",
-            "split_binary_tree",
-            "binary_tree",
-            "binomial",
-            "knomial",
-            "scatter_allgather",
-            "scatter_allgather_ring",
-        ],
-    ),
-    (Collective::Scatter, &["basic_linear", "binomial", "linear_nb"]),
-    (Collective::Gather, &["basic_linear", "binomial", "linear_sync"]),
+/// A call whose messages are built.
+#[derive(Clone, Copy)]
+struct CallShape {
+    ranks: u32,
+    bytes: u64,
+    segment: u64,
+    fanout: u32,
+    max_requests: u32,
+}
+
+/// Builds the programs of all ranks.
+type ProgramBuilder = fn(CallShape) -> Vec<Program>;
+
+/// The algorithms whose messages are known, by their names in the registry, with the function that builds the programs.
+const KNOWN: [(Collective, &str, ProgramBuilder); 20] = [
+    (Collective::Alltoall, "linear", |call| exchanged(call.ranks, call.bytes, 0)),
+    (Collective::Alltoall, "pairwise", |call| in_pairs(call.ranks, call.bytes)),
+    (Collective::Alltoall, "modified_bruck", |call| doubled(call.ranks, call.bytes)),
+    (Collective::Alltoall, "linear_sync", |call| exchanged(call.ranks, call.bytes, call.max_requests)),
+    (Collective::Alltoall, "two_proc", |call| in_pairs(call.ranks, call.bytes)),
+    (Collective::Bcast, "basic_linear", |call| down(&tree::linear(call.ranks), call.bytes, call.bytes)),
+    (Collective::Bcast, "chain", |call| down(&tree::chain(call.ranks, call.fanout), call.bytes, call.segment)),
+    (Collective::Bcast, "pipeline", |call| down(&tree::chain(call.ranks, 1), call.bytes, call.segment)),
+    (Collective::Bcast, "split_binary_tree", |call| halves(call.ranks, call.bytes, call.segment)),
+    (Collective::Bcast, "binary_tree", |call| down(&tree::binary(call.ranks), call.bytes, call.segment)),
+    (Collective::Bcast, "binomial", |call| down(&tree::binomial(call.ranks), call.bytes, call.segment)),
+    (Collective::Bcast, "knomial", |call| down(&tree::knomial(call.ranks, call.fanout), call.bytes, call.segment)),
+    (Collective::Bcast, "scatter_allgather", |call| scattered(call.ranks, call.bytes, call.ranks.is_power_of_two())),
+    (Collective::Bcast, "scatter_allgather_ring", |call| scattered(call.ranks, call.bytes, false)),
+    (Collective::Scatter, "basic_linear", |call| blocks_down(&tree::linear(call.ranks), call.bytes, true)),
+    (Collective::Scatter, "binomial", |call| blocks_down(&tree::binomial(call.ranks), call.bytes, true)),
+    (Collective::Scatter, "linear_nb", |call| blocks_down(&tree::linear(call.ranks), call.bytes, false)),
+    (Collective::Gather, "basic_linear", |call| blocks_up(&tree::linear(call.ranks), call.bytes)),
+    (Collective::Gather, "binomial", |call| blocks_up(&tree::binomial(call.ranks), call.bytes)),
+    (Collective::Gather, "linear_sync", |call| asked_for(call.ranks, call.bytes, call.segment)),
 ];
 
 /// The algorithms whose messages are known: collective and name.
 pub fn known() -> impl Iterator<Item = (Collective, &'static str)> {
-    KNOWN.into_iter().flat_map(|(collective, names)| names.iter().map(move |name| (collective, *name)))
+    KNOWN.into_iter().map(|(collective, name, _)| (collective, name))
 }
 
 /// Default of coll/tuned for missing fan-outs: chains of bcast, and the radix of k-nomial trees.
@@ -45,20 +61,20 @@ pub fn programs(
 ) -> Result<Vec<Program>, Unsaid> {
     let found = registry::algorithm(release, collective, choice.algorithm).ok();
     let name = found.map(|algorithm| algorithm.name);
-    let of = KNOWN.iter().find(|(known, _)| *known == collective).map(|(_, names)| *names).unwrap_or_default();
     let unsaid = || Unsaid::Algorithm {
         collective: collective.to_string(),
         algorithm: name.map_or_else(|| choice.algorithm.to_string(), str::to_owned),
         known: known().map(|(collective, name)| format!("{collective} {name}")).collect::<Vec<_>>().join(", "),
     };
-    let name = name.and_then(|name| of.iter().find(|known| **known == name)).ok_or_else(unsaid)?;
+    let is_meant = |(of, known, _): &(Collective, &str, _)| *of == collective && Some(*known) == name;
+    let (_, name, build) = KNOWN.into_iter().find(is_meant).ok_or_else(unsaid)?;
     let segment = Some(choice.segsize).filter(|size| *size > 0 && *size < bytes).unwrap_or(bytes);
     let fanout = if choice.faninout > 0 { choice.faninout } else { CHAINS };
     if let Some(algorithm) = found.filter(|algorithm| !algorithm.ranks.admits(Ranks(ranks))) {
         return Err(Unsaid::TwoAlone { collective: collective.to_string(), algorithm: algorithm.name, ranks });
     }
     let others = u64::from(ranks.saturating_sub(1));
-    let (messages, open) = match (collective, *name) {
+    let (messages, open) = match (collective, name) {
         (Collective::Alltoall, "modified_bruck") => (u64::from(ranks) * u64::from(ranks.ilog2() + 1), u64::from(ranks)),
         (Collective::Alltoall, "linear") => (u64::from(ranks) * others, u64::from(ranks) * others),
         (Collective::Alltoall, "linear_sync") => {
@@ -71,26 +87,7 @@ pub fn programs(
     if messages > MOST_MESSAGES || open > MOST_OPEN {
         return Err(Unsaid::Messages { messages, open });
     }
-    Ok(match (collective, *name) {
-        (Collective::Bcast, "basic_linear") => down(&tree::linear(ranks), bytes, bytes),
-        (Collective::Bcast, "chain") => down(&tree::chain(ranks, fanout), bytes, segment),
-        (Collective::Bcast, "pipeline") => down(&tree::chain(ranks, 1), bytes, segment),
-        (Collective::Bcast, "binary_tree") => down(&tree::binary(ranks), bytes, segment),
-        (Collective::Bcast, "binomial") => down(&tree::binomial(ranks), bytes, segment),
-        (Collective::Bcast, "knomial") => down(&tree::knomial(ranks, fanout), bytes, segment),
-        (Collective::Bcast, "split_binary_tree") => halves(ranks, bytes, segment),
-        (Collective::Bcast, "scatter_allgather") => scattered(ranks, bytes, ranks.is_power_of_two()),
-        (Collective::Bcast, _) => scattered(ranks, bytes, false),
-        (Collective::Alltoall, "linear") => exchanged(ranks, bytes, 0),
-        (Collective::Alltoall, "linear_sync") => exchanged(ranks, bytes, choice.max_requests),
-        (Collective::Alltoall, "modified_bruck") => doubled(ranks, bytes),
-        (Collective::Alltoall, _) => in_pairs(ranks, bytes),
-        (Collective::Scatter, "binomial") => blocks_down(&tree::binomial(ranks), bytes, true),
-        (Collective::Scatter, name) => blocks_down(&tree::linear(ranks), bytes, name == "basic_linear"),
-        (_, "binomial") => blocks_up(&tree::binomial(ranks), bytes),
-        (_, "linear_sync") => asked_for(ranks, bytes, segment),
-        _ => blocks_up(&tree::linear(ranks), bytes),
-    })
+    Ok(build(CallShape { ranks, bytes, segment, fanout, max_requests: choice.max_requests }))
 }
 
 /// A block from every rank to every other, with at most `open` receives and sends at a time (0: all): receives from the

@@ -14,6 +14,9 @@ use crate::launch::LaunchPlan;
 use crate::selection::Log;
 use crate::wire::{CallEnd, WorkerEvent};
 
+/// Receiver of a launch's events; its errors end the launch.
+pub type Report<'a> = &'a mut dyn FnMut(WorkerEvent) -> Result<(), RunnerError>;
+
 /// The source of timings. One value is used for a whole campaign.
 pub trait Backend {
     /// `mpi` or `simulation`, for the manifest.
@@ -28,20 +31,8 @@ pub trait Backend {
     /// The command that will start the measuring job of a plan; empty if nothing is launched.
     fn launcher(&self, plan: &Plan) -> Vec<String>;
 
-    /// Measures a launch, and reports events. An error from `report` ends the launch.
-    fn measure(
-        &mut self,
-        plan: &LaunchPlan,
-        report: &mut dyn FnMut(WorkerEvent) -> Result<(), RunnerError>,
-    ) -> Result<(), RunnerError>;
-
-    /// Calls the candidates of a launch cell by cell, and reports its progress, but no times
-    /// ([`engine::trial`](crate::engine::trial)).
-    fn trial(
-        &mut self,
-        plan: &LaunchPlan,
-        report: &mut dyn FnMut(WorkerEvent) -> Result<(), RunnerError>,
-    ) -> Result<(), RunnerError>;
+    /// Measures a launch, or tries its cells ([`engine::run`](crate::engine::run)), and reports events.
+    fn measure(&mut self, plan: &LaunchPlan, report: Report<'_>) -> Result<(), RunnerError>;
 
     /// Makes calls in one launch with this rules file, and returns one outcome per call.
     fn probe(&mut self, rules: &Path, calls: &[Cell]) -> Result<Vec<CallEnd>, RunnerError>;

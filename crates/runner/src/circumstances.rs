@@ -97,9 +97,10 @@ pub fn digest(content: &[u8]) -> u64 {
 }
 
 /// Obstacle to a rules file.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Obstacle {
     /// The component that reads the rules is not among the components.
+    #[error("{}", describe_absence(*reader, components.as_deref(), on))]
     Absent {
         /// The component.
         reader: Reader,
@@ -109,10 +110,13 @@ pub enum Obstacle {
         on: RankHosts,
     },
     /// Rules are switched off.
+    #[error("the rules of {} are switched off {}; set {} to 1", _0.name(), _1, _0.switch())]
     Off(Reader, RankHosts),
     /// No rules file is set.
+    #[error("no rules file for {} is set {}; set {} to the absolute path of one", _0.name(), _1, _0.file())]
     NoFile(Reader, RankHosts),
     /// Another file is set than the one in question.
+    #[error("another rules file is set {on}: `{set}`; set {} to the absolute path of this one", reader.file())]
     OtherFile {
         /// Component that reads the file.
         reader: Reader,
@@ -122,6 +126,12 @@ pub enum Obstacle {
         on: RankHosts,
     },
     /// The file is named by a relative path, which each rank looks up from its working directory.
+    #[error(
+        "`{set}` is a relative path, looked up from the working directory of each rank (here {}), and silently ignored \
+         if it is not found; set {} to an absolute path",
+        directories.iter().take(3).map(String::as_str).collect::<Vec<_>>().join(", "),
+        reader.file()
+    )]
     Relative {
         /// Component that reads the file.
         reader: Reader,
@@ -131,6 +141,10 @@ pub enum Obstacle {
         directories: BTreeSet<String>,
     },
     /// The file cannot be read.
+    #[error(
+        "`{file}` cannot be read {on} ({why}), and Open MPI ignores it there; copy it to every node, or put it on a \
+         shared file system"
+    )]
     Unreadable {
         /// The file.
         file: String,
@@ -140,6 +154,9 @@ pub enum Obstacle {
         on: RankHosts,
     },
     /// Ranks read other content than the file has here.
+    #[error(
+        "`{file}` has different content {on} than here; ranks that read different rules can hang: copy the file again"
+    )]
     OtherContent {
         /// The file.
         file: String,
@@ -147,6 +164,10 @@ pub enum Obstacle {
         on: RankHosts,
     },
     /// A parameter of the tuning has another value.
+    #[error(
+        "{name} is {} {on}; the tuning sets it to {wanted}",
+        found.as_deref().unwrap_or("not set")
+    )]
     OtherValue {
         /// The parameter; behind `env:`, an environment variable.
         name: String,
@@ -158,6 +179,10 @@ pub enum Obstacle {
         on: RankHosts,
     },
     /// An algorithm is forced, which this version prefers to any rule.
+    #[error(
+        "algorithm {algorithm} of {collective} is forced, which overrides all rules in this version of Open MPI; remove \
+         coll_tuned_{collective}_algorithm"
+    )]
     Forced {
         /// The collective.
         collective: Collective,
@@ -211,66 +236,15 @@ impl fmt::Display for RankHosts {
     }
 }
 
-impl fmt::Display for Obstacle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Absent { reader, components: Some(components), on } => {
-                let (name, word) = (reader.name(), reader.name().trim_start_matches("coll/"));
-                write!(
-                    f,
-                    "{name} is left out {on}: the parameter {COMPONENTS} is `{components}`; reset it, or name {word} \
-                     among the components"
-                )
-            }
-            Self::Absent { reader, components: None, on } => {
-                write!(f, "this Open MPI has no component {} {on}, so a rules file for it has no effect", reader.name())
-            }
-            Self::Off(reader, on) => {
-                write!(f, "the rules of {} are switched off {on}; set {} to 1", reader.name(), reader.switch())
-            }
-            Self::NoFile(reader, on) => write!(
-                f,
-                "no rules file for {} is set {on}; set {} to the absolute path of one",
-                reader.name(),
-                reader.file()
-            ),
-            Self::OtherFile { reader, set, on } => write!(
-                f,
-                "another rules file is set {on}: `{set}`; set {} to the absolute path of this one",
-                reader.file()
-            ),
-            Self::Relative { reader, set, directories } => {
-                let directories: Vec<&str> = directories.iter().take(3).map(String::as_str).collect();
-                write!(
-                    f,
-                    "`{set}` is a relative path, looked up from the working directory of each rank (here {}), and \
-                     silently ignored if it is not found; set {} to an absolute path",
-                    directories.join(", "),
-                    reader.file()
-                )
-            }
-            Self::Unreadable { file, why, on } => write!(
-                f,
-                "`{file}` cannot be read {on} ({why}), and Open MPI ignores it there; copy it to every node, or put it \
-                 on a shared file system"
-            ),
-            Self::OtherContent { file, on } => write!(
-                f,
-                "`{file}` has different content {on} than here; ranks that read different rules can hang: copy the \
-                 file again"
-            ),
-            Self::OtherValue { name, wanted, found: Some(found), on } => {
-                write!(f, "{name} is {found} {on}; the tuning sets it to {wanted}")
-            }
-            Self::OtherValue { name, wanted, found: None, on } => {
-                write!(f, "{name} is not set {on}; the tuning sets it to {wanted}")
-            }
-            Self::Forced { collective, algorithm } => write!(
-                f,
-                "algorithm {algorithm} of {collective} is forced, which overrides all rules in this version of Open \
-                 MPI; remove coll_tuned_{collective}_algorithm"
-            ),
-        }
+fn describe_absence(reader: Reader, components: Option<&str>, on: &RankHosts) -> String {
+    let name = reader.name();
+    match components {
+        Some(components) => format!(
+            "{name} is left out {on}: the parameter {COMPONENTS} is `{components}`; reset it, or name {} among the \
+             components",
+            name.trim_start_matches("coll/")
+        ),
+        None => format!("this Open MPI has no component {name} {on}, so a rules file for it has no effect"),
     }
 }
 

@@ -31,12 +31,15 @@ pub struct CheckResult {
     pub round_cost: f64,
 }
 
-/// Measures a plan and reports everything as events, up to and including [`WorkerEvent::Measured`].
+/// Measures a plan, or tries its cells, and reports everything as events, up to and including [`WorkerEvent::Measured`].
 pub fn run<X: Executor>(
     plan: &LaunchPlan,
     executor: &mut X,
     report: &mut dyn FnMut(WorkerEvent),
 ) -> Result<(), X::Error> {
+    if plan.is_trial {
+        return try_cells(plan, executor, report);
+    }
     let mut scheduler = Scheduler::new(plan);
     loop {
         match scheduler.next(executor.elapsed()) {
@@ -82,7 +85,7 @@ pub fn run<X: Executor>(
 const TRIAL_ROUNDS: u32 = 8;
 
 /// Opens and visits the cells of a plan in order, each after an event that names it. Times are not reported.
-pub fn trial<X: Executor>(
+fn try_cells<X: Executor>(
     plan: &LaunchPlan,
     executor: &mut X,
     report: &mut dyn FnMut(WorkerEvent),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use collrules_record::arrival::ArrivalPattern;
-use collrules_record::plan::{CellPlan, DeployWay, Deployment, PatternPlan, Schedule};
+use collrules_record::plan::{CellPlan, DeployWay, Deployment, PatternPlan, Plan, Schedule};
 use collrules_record::question::Question;
 use collrules_record::{Arguments, Candidate, Cell, Launch, Placement, Ranks, Seconds, Subject};
 use serde::{Deserialize, Serialize};
@@ -21,6 +21,8 @@ pub struct LaunchPlan {
     pub schedule: Schedule,
     /// Seed of every random order of this launch.
     pub seed: u64,
+    /// True if cells are only called one after the other, to find the one that ends a job; no times are reported.
+    pub is_trial: bool,
     /// Kind of the launch: the alternatives that take turns in it.
     pub launch: Launch,
     /// Method by which a tuning is activated, in launches that have one or are compared with such launches.
@@ -82,8 +84,33 @@ impl LaunchPlan {
     pub fn new(cells: Vec<LaunchCell>, schedule: Schedule, seed: u64) -> Self {
         let ranks = cells.iter().map(|planned| planned.cell.ranks).max().unwrap_or_default();
         let (patterns, launch, placement) = (Vec::new(), Launch::shared(0), Placement::default());
-        let (arguments, arrivals) = (Arguments::default(), Vec::new());
-        Self { cells, patterns, ranks, schedule, seed, launch, deployment: None, placement, arguments, arrivals }
+        let (is_trial, arguments, arrivals) = (false, Arguments::default(), Vec::new());
+        Self {
+            cells,
+            patterns,
+            ranks,
+            schedule,
+            seed,
+            is_trial,
+            launch,
+            deployment: None,
+            placement,
+            arguments,
+            arrivals,
+        }
+    }
+
+    /// A launch of a plan with these cells, without its patterns.
+    pub fn of_plan(plan: &Plan, cells: Vec<LaunchCell>, schedule: Schedule, launch: Launch) -> Self {
+        Self {
+            ranks: plan.ranks,
+            launch,
+            deployment: plan.deployment.clone(),
+            placement: plan.placement.clone(),
+            arguments: plan.arguments,
+            arrivals: plan.arrivals.clone(),
+            ..Self::new(cells, schedule, plan.seed)
+        }
     }
 
     /// The active settings of a job that is started as users start theirs, with the way in which they reach Open MPI;

@@ -12,7 +12,6 @@ mod handed;
 mod logged;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::path::Path;
 
 use collrules_record::tuning::RulesFile;
@@ -61,15 +60,19 @@ pub struct Proof {
 }
 
 /// A deviation from the file's meaning.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProofFault {
     /// The text of the file has another meaning than the table that it was made from.
+    #[error("the file differs from what was decided: {0}")]
     Misread(String),
     /// The job failed, for example because ranks that read different rules wait for each other.
+    #[error("{0}\n  (the directory of the rules file has to be visible, with the same content, on all nodes)")]
     Broken(String),
     /// No call failed under the copy: the file was not read, or rejected as a whole.
+    #[error("Open MPI did not load the file: no call used any of its rules")]
     NotAccepted,
     /// A call used another rule than the intended one.
+    #[error("{call} did not use the intended rule ({outcome:?})")]
     WrongRule {
         /// The call.
         call: Cell,
@@ -77,6 +80,7 @@ pub enum ProofFault {
         outcome: CallEnd,
     },
     /// Open MPI logs that it selects another rule than the intended one for a call.
+    #[error("{call} uses another rule: {why}")]
     OtherSelection {
         /// The call.
         call: Cell,
@@ -84,6 +88,10 @@ pub enum ProofFault {
         why: String,
     },
     /// A call did not use the component that HAN's file names.
+    #[error(
+        "{call} {} HAN's rules file ({outcome:?})",
+        if *handed { "was not delegated to coll/tuned by" } else { "did not stay with HAN with" }
+    )]
     OtherComponent {
         /// The call.
         call: Cell,
@@ -93,34 +101,13 @@ pub enum ProofFault {
         handed: bool,
     },
     /// A call failed or had a wrong result under the file itself.
+    #[error("{call} does not work with the file ({outcome:?})")]
     Unusable {
         /// The call.
         call: Cell,
         /// Outcome of the call.
         outcome: CallEnd,
     },
-}
-
-impl fmt::Display for ProofFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Misread(why) => write!(f, "the file differs from what was decided: {why}"),
-            Self::Broken(why) => write!(
-                f,
-                "{why}\n  (the directory of the rules file has to be visible, with the same content, on all nodes)"
-            ),
-            Self::NotAccepted => f.write_str("Open MPI did not load the file: no call used any of its rules"),
-            Self::WrongRule { call, outcome } => {
-                write!(f, "{} did not use the intended rule ({outcome:?})", call)
-            }
-            Self::OtherSelection { call, why } => write!(f, "{call} uses another rule: {why}"),
-            Self::OtherComponent { call, outcome, handed } => {
-                let meant = if *handed { "was not delegated to coll/tuned by" } else { "did not stay with HAN with" };
-                write!(f, "{} {meant} HAN's rules file ({outcome:?})", call)
-            }
-            Self::Unusable { call, outcome } => write!(f, "{} does not work with the file ({outcome:?})", call),
-        }
-    }
 }
 
 /// Proves that a tuning is obeyed in `cells`. Its files are in place; copies are made temporarily in `scratch`, which
@@ -148,15 +135,17 @@ pub fn prove(
         return Ok(proof);
     }
     let before = backend.pin(&BTreeMap::new());
-    let shown = show(backend, tuning, scratch, release, cells, &mut proof);
+    let mut prover = Prover { backend, scratch, release, cells, proof };
+    let shown = prover.show(tuning);
     // What Open MPI logs says more of a JSON file than calls that fail can, and of rules for one layout all.
     let shown = shown.and_then(|()| match (&tuning.tuned, &read) {
-        (Some(file), Some(read)) if read.format == Format::Json && proof.faults.is_empty() => {
-            logged::prove(backend, &std::path::absolute(&file.path)?, read, cells, &mut proof)
+        (Some(file), Some(read)) if read.format == Format::Json && prover.proof.faults.is_empty() => {
+            prover.show_by_log(&std::path::absolute(&file.path)?, read)
         }
         _ => Ok(()),
     });
-    backend.set_pins(before);
+    prover.backend.set_pins(before);
+    let mut proof = prover.proof;
     match shown {
         // A job that breaks down in its calls under a rules file is a finding about the file. One that never began, or
         // that was ended from outside, says nothing about it.
@@ -168,115 +157,125 @@ pub fn prove(
     }
 }
 
-/// Proves one half of the tuning after the other, and then tries both together.
-fn show(
-    backend: &mut dyn Backend,
-    tuning: &Tuning,
-    scratch: &Path,
+/// A proof in progress.
+struct Prover<'p> {
+    backend: &'p mut dyn Backend,
+    /// Directory for copies of rules files.
+    scratch: &'p Path,
     release: Release,
-    cells: &[Cell],
-    proof: &mut Proof,
-) -> Result<(), RunnerError> {
-    let before = backend.pin(&BTreeMap::new());
-    if tuning.han.is_some() {
-        // It would take calls, and crash by failing rules while it sets itself up.
-        backend.pin(&[WITHOUT_HAN].map(|(name, value)| (name.to_owned(), value.to_owned())).into());
-    }
-    // The format to probe in is that of the file itself, since whether it is read is what is to be shown.
-    if let Some(file) = tuning.tuned.as_ref().filter(|file| !file.table.is_empty()) {
-        let probed = Probed { table: &file.table, format: file.format(), release, cells };
-        probe(backend, scratch, &probed, proof)?;
-    }
-    if tuning.han.is_some() && proof.faults.is_empty() {
-        backend.set_pins(before);
-        backend.pin(&handed::settings(tuning));
-        handed::probe(backend, scratch, tuning, release, cells, proof)?;
-    }
-    if proof.faults.is_empty() { apply(backend, tuning, scratch, cells, proof) } else { Ok(()) }
-}
-
-/// Makes the measured calls under the files themselves.
-fn apply(
-    backend: &mut dyn Backend,
-    tuning: &Tuning,
-    scratch: &Path,
-    cells: &[Cell],
-    proof: &mut Proof,
-) -> Result<(), RunnerError> {
-    let calls = cells.to_vec();
-    let outcomes = match &tuning.tuned {
-        Some(file) => backend.probe(&std::path::absolute(&file.path)?, &calls)?,
-        None => {
-            let text = emit::classic(&RuleTable::new(), &Notes::default(), |_| true)
-                .map_err(|error| RunnerError::WorkerFailed(error.to_string()))?;
-            backend.probe(scratch::file(scratch, "probe", &text)?.path(), &calls)?
-        }
-    };
-    proof.used = calls.len();
-    let wrong = calls.into_iter().zip(outcomes).filter(|(_, outcome)| *outcome != CallEnd::Right);
-    proof.faults.extend(wrong.map(|(call, outcome)| ProofFault::Unusable { call, outcome }));
-    Ok(())
-}
-
-/// A part of the rules of coll/tuned that is probed at once, and its measured cells.
-#[derive(Clone, Copy)]
-struct Probed<'p> {
-    table: &'p RuleTable,
-    format: TargetFormat,
-    release: Release,
+    /// The measured cells.
     cells: &'p [Cell],
+    proof: Proof,
 }
 
-/// Some collectives call others on the same communicator, whose failing rules would make them fail too. So each part of
-/// the table is probed in a file of its own, without rules for inner calls.
-fn probe(backend: &mut dyn Backend, scratch: &Path, probed: &Probed<'_>, proof: &mut Proof) -> Result<(), RunnerError> {
-    let Probed { table, format, release, cells } = *probed;
-    for part in parts(table, release) {
-        probe_part(backend, scratch, &Probed { table: &part, ..*probed }, proof)?;
+impl Prover<'_> {
+    /// Proves one half of the tuning after the other, and then tries both together.
+    fn show(&mut self, tuning: &Tuning) -> Result<(), RunnerError> {
+        let before = self.backend.pin(&BTreeMap::new());
+        if tuning.han.is_some() {
+            // It would take calls, and crash by failing rules while it sets itself up.
+            self.backend.pin(&[WITHOUT_HAN].map(|(name, value)| (name.to_owned(), value.to_owned())).into());
+        }
+        // The format to probe in is that of the file itself, since whether it is read is what is to be shown.
+        if let Some(file) = tuning.tuned.as_ref().filter(|file| !file.table.is_empty()) {
+            self.show_rules(&file.table, file.format())?;
+        }
+        if tuning.han.is_some() && self.proof.faults.is_empty() {
+            self.backend.set_pins(before);
+            self.backend.pin(&handed::settings(tuning));
+            self.show_delegated(tuning)?;
+        }
+        if self.proof.faults.is_empty() { self.apply(tuning) } else { Ok(()) }
     }
-    let ruled = || table.collectives().map(|(collective, _)| collective);
-    if proof.faults.is_empty() && proof.unshown.len() == ruled().count() {
-        accepted(backend, scratch, format, cells, proof)?;
+
+    /// Makes the measured calls under the files themselves.
+    fn apply(&mut self, tuning: &Tuning) -> Result<(), RunnerError> {
+        let outcomes = match &tuning.tuned {
+            Some(file) => self.backend.probe(&std::path::absolute(&file.path)?, self.cells)?,
+            None => {
+                let text = emit::classic(&RuleTable::new(), &Notes::default(), |_| true)
+                    .map_err(|error| RunnerError::WorkerFailed(error.to_string()))?;
+                self.backend.probe(scratch::file(self.scratch, "probe", &text)?.path(), self.cells)?
+            }
+        };
+        self.proof.used = self.cells.len();
+        let wrong = self.cells.iter().copied().zip(outcomes).filter(|(_, outcome)| *outcome != CallEnd::Right);
+        self.proof.faults.extend(wrong.map(|(call, outcome)| ProofFault::Unusable { call, outcome }));
+        Ok(())
     }
-    let shown = |cell: &&Cell| ruled().any(|one| one == cell.collective) && !proof.unshown.contains(&cell.collective);
-    proof.cells = cells.iter().filter(shown).count();
-    Ok(())
+
+    /// Makes calls under rules of which some make calls fail.
+    fn probe(&mut self, text: &str, calls: &[Cell]) -> Result<Vec<CallEnd>, RunnerError> {
+        let copy = scratch::file(self.scratch, "probe", text)?;
+        let outcomes = self.backend.probe(copy.path(), calls)?;
+        self.proof.probed += calls.len();
+        Ok(outcomes)
+    }
+
+    /// Some collectives call others on the same communicator, whose failing rules would make them fail too. So each part of
+    /// the table is probed in a file of its own, without rules for inner calls.
+    fn show_rules(&mut self, table: &RuleTable, format: TargetFormat) -> Result<(), RunnerError> {
+        for part in parts(table, self.release) {
+            self.show_part(&part, format)?;
+        }
+        let unshown = &self.proof.unshown;
+        let ruled: Vec<Collective> = table.collectives().map(|(collective, _)| collective).collect();
+        let shown = |cell: &&Cell| ruled.contains(&cell.collective) && !unshown.contains(&cell.collective);
+        self.proof.cells = self.cells.iter().filter(shown).count();
+        let is_shown = self.proof.unshown.len() < ruled.len();
+        if is_shown || !self.proof.faults.is_empty() { Ok(()) } else { self.show_format(format) }
+    }
+
+    /// If no rule of the file can be shown, shows at least that its format is read, with a failing rule for some collective
+    /// on the largest communicator.
+    fn show_format(&mut self, format: TargetFormat) -> Result<(), RunnerError> {
+        let largest = self.cells.iter().map(|cell| cell.ranks).max();
+        let Some(ranks) = largest.filter(|ranks| ranks.0 > 2) else { return Ok(()) };
+        let mut table = RuleTable::new();
+        table.set(Collective::Barrier, Steps::constant(Steps::constant(Choice::plain(1))));
+        let call = Cell { collective: Collective::Barrier, ranks, bytes: Bytes(0) };
+        let outcomes = self.probe(&render(&Checkerboard::new(&table, format))?, &[call])?;
+        if !matches!(outcomes[..], [CallEnd::Refused(_) | CallEnd::Mixed(_)]) {
+            self.proof.faults.push(ProofFault::NotAccepted);
+        }
+        Ok(())
+    }
+
+    fn show_part(&mut self, table: &RuleTable, format: TargetFormat) -> Result<(), RunnerError> {
+        let release = self.release;
+        let mut board = Checkerboard::new(table, format);
+        let mut calls = calls(&board, table, release, self.cells);
+        for (collective, _) in table.collectives() {
+            let tells = |board: &Checkerboard| {
+                calls.iter().any(|call| call.collective == collective && errs(board, release, call))
+            };
+            // Calls that are all expected to succeed would succeed without the file as well.
+            if !tells(&board) {
+                board.invert(collective);
+            }
+            if !probe::shows(format, collective) || format == TargetFormat::Json && !tells(&board) {
+                self.proof.unshown.push(collective);
+            }
+        }
+        calls.retain(|call| !self.proof.unshown.contains(&call.collective));
+        if calls.is_empty() && format == TargetFormat::Json {
+            return Ok(());
+        }
+        let outcomes = self.probe(&render(&board)?, &calls)?;
+        if !outcomes.iter().any(|outcome| matches!(outcome, CallEnd::Refused(_) | CallEnd::Mixed(_))) {
+            self.proof.faults.push(ProofFault::NotAccepted);
+            return Ok(());
+        }
+        let wrong = calls.into_iter().zip(outcomes);
+        let wrong = wrong.filter(|(call, outcome)| !outcome.is_meant(errs(&board, release, call)));
+        self.proof.faults.extend(wrong.map(|(call, outcome)| ProofFault::WrongRule { call, outcome }));
+        Ok(())
+    }
 }
 
-/// If no rule of the file can be shown, shows at least that its format is read, with a failing rule for some collective
-/// on the largest communicator.
-fn accepted(
-    backend: &mut dyn Backend,
-    scratch: &Path,
-    format: TargetFormat,
-    cells: &[Cell],
-    proof: &mut Proof,
-) -> Result<(), RunnerError> {
-    let Some(ranks) = cells.iter().map(|cell| cell.ranks).max().filter(|ranks| ranks.0 > 2) else { return Ok(()) };
-    let mut table = RuleTable::new();
-    table.set(Collective::Barrier, Steps::constant(Steps::constant(Choice::plain(1))));
-    let board = Checkerboard::new(&table, format);
-    let call = Cell { collective: Collective::Barrier, ranks, bytes: Bytes(0) };
-    let outcomes = try_board(backend, scratch, &board, &[call], proof)?;
-    if !matches!(outcomes[..], [CallEnd::Refused(_) | CallEnd::Mixed(_)]) {
-        proof.faults.push(ProofFault::NotAccepted);
-    }
-    Ok(())
-}
-
-/// Makes calls under a board.
-fn try_board(
-    backend: &mut dyn Backend,
-    scratch: &Path,
-    board: &Checkerboard,
-    calls: &[Cell],
-    proof: &mut Proof,
-) -> Result<Vec<CallEnd>, RunnerError> {
-    let text = board.text().map_err(|error| RunnerError::WorkerFailed(error.to_string()))?;
-    let copy = scratch::file(scratch, "probe", &text)?;
-    let outcomes = backend.probe(copy.path(), calls)?;
-    proof.probed += calls.len();
-    Ok(outcomes)
+/// The text of a board.
+fn render(board: &Checkerboard) -> Result<String, RunnerError> {
+    board.text().map_err(|error| RunnerError::WorkerFailed(error.to_string()))
 }
 
 /// The table in parts, none of which has both a collective and another that it calls.
@@ -284,61 +283,16 @@ fn parts(table: &RuleTable, release: Release) -> Vec<RuleTable> {
     let calls = |one, other| registry::algorithms(release, one).any(|algorithm| algorithm.calls.contains(&other));
     let mut parts: Vec<RuleTable> = Vec::new();
     for (collective, blocks) in table.collectives() {
-        let apart = |part: &&mut RuleTable| {
+        let apart = |part: &RuleTable| {
             part.collectives().all(|(other, _)| !calls(collective, other) && !calls(other, collective))
         };
-        match parts.iter_mut().find(apart) {
-            Some(part) => part.set(collective, blocks.clone()),
-            None => {
-                let mut part = RuleTable::new();
-                part.set(collective, blocks.clone());
-                parts.push(part);
-            }
+        let place = parts.iter().position(apart).unwrap_or(parts.len());
+        if place == parts.len() {
+            parts.push(RuleTable::new());
         }
+        parts[place].set(collective, blocks.clone());
     }
     parts
-}
-
-fn probe_part(
-    backend: &mut dyn Backend,
-    scratch: &Path,
-    probed: &Probed<'_>,
-    proof: &mut Proof,
-) -> Result<(), RunnerError> {
-    let Probed { table, format, release, cells } = *probed;
-    let mut board = Checkerboard::new(table, format);
-    let mut calls = calls(&board, table, release, cells);
-    for (collective, _) in table.collectives() {
-        let tells =
-            |board: &Checkerboard| calls.iter().any(|call| call.collective == collective && errs(board, release, call));
-        // Calls that are all expected to succeed would succeed without the file as well.
-        if !tells(&board) {
-            board.invert(collective);
-        }
-        if !probe::shows(format, collective) || format == TargetFormat::Json && !tells(&board) {
-            proof.unshown.push(collective);
-        }
-    }
-    calls.retain(|call| !proof.unshown.contains(&call.collective));
-    if calls.is_empty() && format == TargetFormat::Json {
-        return Ok(());
-    }
-    let outcomes = try_board(backend, scratch, &board, &calls, proof)?;
-    if !outcomes.iter().any(|outcome| matches!(outcome, CallEnd::Refused(_) | CallEnd::Mixed(_))) {
-        proof.faults.push(ProofFault::NotAccepted);
-        return Ok(());
-    }
-    for (call, outcome) in calls.into_iter().zip(outcomes) {
-        let obeyed = match outcome {
-            CallEnd::Refused(_) => errs(&board, release, &call),
-            CallEnd::Right => !errs(&board, release, &call),
-            CallEnd::Wrong | CallEnd::Mixed(_) => false,
-        };
-        if !obeyed {
-            proof.faults.push(ProofFault::WrongRule { call, outcome });
-        }
-    }
-    Ok(())
 }
 
 /// Returns true if a call must fail under the copy.

@@ -100,18 +100,7 @@ fn with_one(
         ..LaunchCell::new(planned.cell, vec![candidate])
     };
     let cells: Vec<LaunchCell> = plan.cells.iter().filter(concerned).map(cell).collect();
-    (!cells.is_empty()).then(|| LaunchPlan {
-        cells,
-        patterns: Vec::new(),
-        ranks: plan.ranks,
-        schedule,
-        seed: plan.seed,
-        launch,
-        deployment: plan.deployment.clone(),
-        placement: plan.placement.clone(),
-        arguments: plan.arguments,
-        arrivals: plan.arrivals.clone(),
-    })
+    (!cells.is_empty()).then(|| LaunchPlan::of_plan(plan, cells, schedule, launch))
 }
 
 /// Returns the part of the plan that is measured together: without candidates and collectives with separate launches,
@@ -140,8 +129,12 @@ pub fn alone(
             && wanted(planned.cell, Candidate::Builtin)
     };
     let launch = Launch::Alone { series, collective, candidate };
-    with_one(plan, schedule_alone(plan), candidate, concerned, launch)
-        .map(|launch| LaunchPlan { seed: seed(plan, series), ..launch })
+    // Once its time is over, a launch with one candidate begins no cells any more: there are many of them.
+    let budget = budgets(plan).1;
+    let schedule = Schedule { budget, limit: budget.filter(|budget| budget.0 > 0.0), ..plan.schedule };
+    // A seed for every series: if time is short, all of its candidates reach the same cells.
+    let seed = mix(plan.seed, [u64::from(series) + 1]);
+    with_one(plan, schedule, candidate, concerned, launch).map(|launch| LaunchPlan { seed, ..launch })
 }
 
 /// Returns the number of starts with one candidate in a plan.
@@ -198,12 +191,6 @@ fn leave_out(plan: &mut Plan, collectives: &BTreeSet<Collective>, why: &str) {
     plan.skipped.extend(apart.into_iter().map(skipped));
 }
 
-/// Once its time is over, a launch with one candidate begins no cells any more: there are many of them.
-fn schedule_alone(plan: &Plan) -> Schedule {
-    let budget = budgets(plan).1;
-    Schedule { budget, limit: budget.filter(|budget| budget.0 > 0.0), ..plan.schedule }
-}
-
 /// The budgets of a launch with all candidates, and of one with a single candidate: the same for each point.
 fn budgets(plan: &Plan) -> (Option<Seconds>, Option<Seconds>) {
     let (mut together, mut alone): (usize, usize) = (plan.patterns.iter().map(|planned| planned.casts.len()).sum(), 0);
@@ -214,11 +201,6 @@ fn budgets(plan: &Plan) -> (Option<Seconds>, Option<Seconds>) {
     let share = together as f64 / (together + alone).max(1) as f64;
     let alone = |whole: Seconds| Seconds(whole.0 * (1.0 - share) / starts_apart(plan).max(1) as f64);
     (plan.schedule.budget.map(|launch| Seconds(launch.0 * share)), plan.budget().map(alone))
-}
-
-/// A seed for every series: if time is short, all of its candidates reach the same cells.
-fn seed(plan: &Plan, series: u32) -> u64 {
-    mix(plan.seed, [u64::from(series) + 1])
 }
 
 fn mix<const N: usize>(seed: u64, fields: [u64; N]) -> u64 {

@@ -85,11 +85,12 @@ pub fn serving(
 /// fails at any size, even if another component calls it on a smaller communicator. If that happens (`nested`), a job
 /// has one communicator size of it.
 fn jobs(cells: &[Cell], release: Release, nested: bool) -> Vec<Vec<Cell>> {
-    let ranks: BTreeSet<Ranks> = cells.iter().map(|cell| cell.ranks).collect();
+    let all_ranks: BTreeSet<Ranks> = cells.iter().map(|cell| cell.ranks).collect();
     let pairs: BTreeSet<(Ranks, Collective)> = cells.iter().map(|cell| (cell.ranks, cell.collective)).collect();
-    let mut jobs = vec![Vec::new(); ranks.len()];
+    let mut jobs = vec![Vec::new(); all_ranks.len()];
     for (ranks, collective) in pairs {
-        let place = cells_before(cells, ranks);
+        // The number of smaller communicator sizes.
+        let place = all_ranks.range(..ranks).count();
         let bytes = if collective.has_sizes() { FIRST_BYTES + STEP_BYTES * place as u64 } else { 0 };
         let call = Cell { collective, ranks, bytes: Bytes(bytes) };
         let sized = matches!(metric(release, collective, ranks), Metric::Times(_));
@@ -97,11 +98,6 @@ fn jobs(cells: &[Cell], release: Release, nested: bool) -> Vec<Vec<Cell>> {
     }
     jobs.retain(|calls| !calls.is_empty());
     jobs
-}
-
-/// The number of smaller communicator sizes.
-fn cells_before(cells: &[Cell], ranks: Ranks) -> usize {
-    cells.iter().map(|cell| cell.ranks).filter(|smaller| *smaller < ranks).collect::<BTreeSet<_>>().len()
 }
 
 /// Rules that make exactly these calls fail.

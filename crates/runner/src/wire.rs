@@ -17,7 +17,7 @@ use crate::launch::LaunchPlan;
 pub const MARK: &str = "@collrules ";
 
 /// The version of this conversation; both sides must have the same.
-pub const PROTOCOL: u32 = 5;
+pub const PROTOCOL: u32 = 6;
 
 /// The environment variable with the process number of the controller, for ranks that the launcher starts on its own host.
 pub const CONTROLLER: &str = "COLLRULES_CONTROLLER";
@@ -39,12 +39,10 @@ pub struct WorkerRequest {
 pub enum Task {
     /// Report library, hosts and algorithms.
     Survey,
-    /// Time the points of a launch.
+    /// Time the points of a launch, or try its cells.
     Measure(LaunchPlan),
     /// Time calls one after the other.
     Benchmark(Benchmark),
-    /// Call the candidates of a launch cell by cell, in order, and report progress, but no times.
-    Trial(LaunchPlan),
     /// Make these calls once each and report what they return.
     Probe(Vec<Cell>),
     /// Make these calls once on a communicator without each of these lists of components, and report what they return.
@@ -74,6 +72,13 @@ pub enum CallEnd {
     Refused(i32),
     /// Some ranks got an error, others did not.
     Mixed(i32),
+}
+
+impl CallEnd {
+    /// Returns true if a call ended as is right: refused on every rank if it has to fail, else with the correct data.
+    pub(crate) fn is_meant(self, fails: bool) -> bool {
+        if fails { matches!(self, Self::Refused(_)) } else { self == Self::Right }
+    }
 }
 
 /// Messages from one rank to another in one call.

@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use collrules_record::benchmark::{Benchmark, BenchmarkLine, Length};
-use collrules_record::{Arguments, Candidate, Cell};
+use collrules_record::{Arguments, Candidate};
 use collrules_rules::Collective;
 use collrules_runner::wire::WorkerEvent;
 use mpi::topology::SimpleCommunicator;
@@ -15,7 +15,7 @@ use crate::control::Control;
 use crate::error::WorkerError;
 use crate::ffi::{self, Tools};
 use crate::nodes::Parts;
-use crate::operation::CellOperation;
+use crate::operation::{CellOperation, Supply};
 use crate::report::{emit, report};
 use crate::switch::Switch;
 
@@ -35,17 +35,7 @@ pub(crate) fn run(control: &Control, tools: &Tools, benchmark: &Benchmark) -> Re
     let parts = benchmark.even.map(|even| Parts::split(&comm, even).map(Rc::new)).transpose()?;
     for length in &benchmark.lengths {
         report(control, &WorkerEvent::Benchmarking(*length));
-        let cell = benchmark.cell(*length);
-        let failed = |class| WorkerError::TimedCallFailed {
-            candidate: benchmark.candidate.to_string(),
-            cell: cell.to_string(),
-            class,
-        };
-        let (valid, times) = time((&comm, parts.as_ref()), cell, benchmark.candidate, *length, benchmark.validate)
-            .map_err(|error| match error {
-                Trouble::Call(class) => failed(class),
-                Trouble::Worker(error) => error,
-            })?;
+        let (valid, times) = time((&comm, parts.as_ref()), benchmark, *length)?;
         let all = control.gather(benchmark.ranks.0, (valid, times));
         if control.is_root() {
             let valid = all.iter().map(|(valid, _)| *valid).reduce(|a, b| Some(a? && b?)).flatten();
@@ -56,32 +46,27 @@ pub(crate) fn run(control: &Control, tools: &Tools, benchmark: &Benchmark) -> Re
     Ok(())
 }
 
-enum Trouble {
-    Call(ffi::MpiErrorClass),
-    Worker(WorkerError),
-}
-
 /// Returns the result of the data check (none unless asked for) and the seconds of each timed call, both on this rank.
 fn time(
     (comm, parts): (&SimpleCommunicator, Option<&Rc<Parts>>),
-    cell: Cell,
-    candidate: Candidate,
+    benchmark: &Benchmark,
     length: Length,
-    validate: bool,
-) -> Result<(Option<bool>, Vec<f64>), Trouble> {
-    let mut operation = CellOperation::new(cell, comm, &[candidate], parts, Arguments::default())
-        .map_err(|error| Trouble::Worker(error.into()))?;
+) -> Result<(Option<bool>, Vec<f64>), WorkerError> {
+    let (cell, candidate) = (benchmark.cell(length), benchmark.candidate);
+    let failed =
+        |class| WorkerError::TimedCallFailed { candidate: candidate.to_string(), cell: cell.to_string(), class };
+    let mut operation = CellOperation::new(cell, comm, &[candidate], parts, (Arguments::default(), &Supply::Reused))?;
     let means = operation.means(candidate);
     let valid =
-        if validate { Some(operation.checked_call(comm, means, 1, None).map_err(Trouble::Call)?) } else { None };
+        if benchmark.validate { Some(operation.checked_call(comm, means, 1, None).map_err(failed)?) } else { None };
     let mut times = Vec::with_capacity(length.iterations as usize);
     for call in 0..u64::from(length.warmup) + u64::from(length.iterations) {
         // A barrier separates the calls of other collectives; barriers need none.
         if cell.collective != Collective::Barrier {
-            ffi::calls::barrier(comm).map_err(Trouble::Call)?;
+            ffi::calls::barrier(comm).map_err(failed)?;
         }
         let start = Instant::now();
-        operation.call(comm, means).map_err(Trouble::Call)?;
+        operation.call(comm, means).map_err(failed)?;
         let seconds = start.elapsed().as_secs_f64();
         if call >= u64::from(length.warmup) {
             times.push(seconds);

@@ -59,7 +59,8 @@ pub(crate) fn seen_by_all(control: &Control, tools: &Tools) -> Result<(), Worker
     }
 }
 
-fn host() -> String {
+/// The host of this rank.
+pub(crate) fn host() -> String {
     mpi::environment::processor_name().unwrap_or_else(|_| "unknown".to_owned())
 }
 

@@ -1,7 +1,5 @@
 //! Errors that end the worker early.
 
-use std::convert::Infallible;
-
 use crate::{ffi, nodes, operation};
 
 /// An error that ends the worker early; its text goes to the controller.
@@ -33,10 +31,4 @@ pub(crate) enum WorkerError {
     Unseen { file: String, cause: String, hosts: String },
     #[error("{0}")]
     NotOnNodes(#[from] nodes::NotOnNodes),
-}
-
-impl From<Infallible> for WorkerError {
-    fn from(never: Infallible) -> Self {
-        match never {}
-    }
 }

@@ -38,10 +38,8 @@ enum FaultKind {
 struct Fault {
     kind: FaultKind,
     phase: Phase,
-    collective: String,
-    ranks: String,
-    bytes: String,
-    candidate: String,
+    /// Collective, ranks, bytes and candidate.
+    target: [String; 4],
 }
 
 /// The faults of this worker; none without arguments.
@@ -104,8 +102,7 @@ fn words_of(cell: Cell, candidate: Candidate) -> [String; 4] {
 
 impl Fault {
     fn hits(&self, words: &[String; 4]) -> bool {
-        let own = [&self.collective, &self.ranks, &self.bytes, &self.candidate];
-        own.into_iter().zip(words).all(|(own, word)| own == "*" || own == word)
+        self.target.iter().zip(words).all(|(own, word)| own == "*" || own == word)
     }
 }
 
@@ -133,8 +130,7 @@ impl FromStr for Fault {
             "time" => Phase::Time,
             other => return Err(format!("`{other}` is neither check nor time")),
         };
-        let [collective, ranks, bytes, candidate] = [collective, ranks, bytes, candidate].map(str::to_owned);
-        Ok(Self { kind, phase, collective, ranks, bytes, candidate })
+        Ok(Self { kind, phase, target: [collective, ranks, bytes, candidate].map(str::to_owned) })
     }
 }
 

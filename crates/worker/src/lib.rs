@@ -99,12 +99,11 @@ pub fn run() -> ExitCode {
 }
 
 fn run_task(control: &Control, task: Task, faults: &Faults) -> Result<(), WorkerError> {
-    let way = if matches!(task, Task::Trial(_)) { measure::PlanUse::Trial } else { measure::PlanUse::Timed };
-    if let Task::Measure(plan) | Task::Trial(plan) = &task
+    if let Task::Measure(plan) = &task
         && plan.launch.is_as_users_do()
     {
         // Programs of users do not open MPI_T either.
-        return measure::run(control, None, plan, faults, way);
+        return measure::run(control, None, plan, faults);
     }
     let tools = Tools::start()?;
     if matches!(task, Task::Probe(_) | Task::Serving { .. }) {
@@ -113,7 +112,7 @@ fn run_task(control: &Control, task: Task, faults: &Faults) -> Result<(), Worker
     match task {
         Task::Survey => survey::run(control, &tools),
         Task::Benchmark(benchmark) => benchmark::run(control, &tools, &benchmark),
-        Task::Measure(plan) | Task::Trial(plan) => measure::run(control, Some(&tools), &plan, faults, way),
+        Task::Measure(plan) => measure::run(control, Some(&tools), &plan, faults),
         Task::Probe(calls) => probe::run(control, &calls),
         Task::Serving { calls, without } => probe::serving(control, &tools, &calls, &without),
         Task::Count(plan) => traffic::run(control, &tools, &plan),

@@ -17,6 +17,7 @@ use collrules_runner::launch::{LaunchCell, LaunchPlan};
 use collrules_runner::schedule::Visit;
 use collrules_runner::wire::{RankTimes, WorkerEvent};
 use mpi::collective::{CommunicatorCollectives, Root, SystemOperation};
+use mpi::datatype::Equivalence;
 use mpi::topology::{Communicator, SimpleCommunicator};
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
@@ -79,22 +80,12 @@ fn lead_calls(cost: f64) -> Option<u32> {
     (cost < LONG_CALL).then(|| ((LEAD_TIME / cost.max(1e-9)) as u32).clamp(LEAST_LEAD, MOST_LEAD))
 }
 
-/// Use of a plan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum PlanUse {
-    /// Measure it.
-    Timed,
-    /// Call its candidates, to find out which of them end the job.
-    Trial,
-}
-
 /// Measures a plan, or tries its candidates.
 pub(crate) fn run(
     control: &Control,
     tools: Option<&Tools>,
     plan: &LaunchPlan,
     faults: &Faults,
-    way: PlanUse,
 ) -> Result<(), WorkerError> {
     let start = now();
     let clock = CommonClock::set_up(control, plan.schedule.separate_clocks);
@@ -130,14 +121,11 @@ pub(crate) fn run(
             cache,
             ..harness
         })));
-        let mut root = RootRank { control, member, start, call_costs: HashMap::new() };
+        let mut root = RootRank { member, start, call_costs: HashMap::new() };
         if root.member.uses_common_clock() {
             root.check_clock();
         }
-        match way {
-            PlanUse::Timed => engine::run(plan, &mut root, &mut |event| emit(&event))?,
-            PlanUse::Trial => engine::trial(plan, &mut root, &mut |event| emit(&event))?,
-        }
+        engine::run(plan, &mut root, &mut |event| emit(&event))?;
         control.broadcast(Some(RankCommand::Stop));
         let end = root.member.end();
         emit(&WorkerEvent::Clock(ClockFact::End(end)));
@@ -165,7 +153,6 @@ pub(crate) fn run(
 
 /// Rank 0, which commands the others in addition to taking part.
 struct RootRank<'a> {
-    control: &'a Control,
     member: Member<'a>,
     start: i64,
     /// Seconds of a call of each cell with its synchronisation, averaged over the alternatives.
@@ -184,12 +171,12 @@ impl RootRank<'_> {
 
     /// Compares the clocks, and sets them again if one is certainly off by more than the bound.
     fn check_clock(&mut self) {
-        self.control.broadcast(Some(RankCommand::CheckClock));
-        let found = self.member.clock.check(self.control);
+        self.member.control.broadcast(Some(RankCommand::CheckClock));
+        let found = self.member.clock.check(self.member.control);
         let bound = self.member.plan.schedule.clock_bound;
         let set_anew = found.error > bound.0 + found.uncertainty;
         if set_anew {
-            self.control.broadcast(Some(RankCommand::SetClock));
+            self.member.control.broadcast(Some(RankCommand::SetClock));
             self.member.clock.set();
         }
         emit(&WorkerEvent::Clock(ClockFact::Check(ClockCheck {
@@ -207,7 +194,7 @@ impl Executor for RootRank<'_> {
     type Error = WorkerError;
 
     fn open(&mut self, cell: usize, checking: &mut dyn FnMut(usize)) -> Result<CheckResult, WorkerError> {
-        self.control.broadcast(Some(RankCommand::Open(cell)));
+        self.member.control.broadcast(Some(RankCommand::Open(cell)));
         let mut opened = self.member.open(cell, checking)?;
         let calls = self.member.plan.turns(cell).saturating_sub(opened.failed.len());
         let cost = opened.round_cost / calls.max(1) as f64;
@@ -223,7 +210,7 @@ impl Executor for RootRank<'_> {
             self.check_clock();
         }
         let lead = self.lead(visit);
-        self.control.broadcast(Some(RankCommand::Visit { visit: visit.clone(), lead }));
+        self.member.control.broadcast(Some(RankCommand::Visit { visit: visit.clone(), lead }));
         let rounds = self.member.visit(visit, lead)?;
         if let Some(arrivals) = self.member.arrivals.take() {
             emit(&WorkerEvent::Clock(ClockFact::Arrivals(arrivals)));
@@ -376,7 +363,7 @@ impl Member<'_> {
             let salt = (index as u64) << 32 | place as u64;
             let spoilt = playing.strike(self.faults, Phase::Check, self.rank, place);
             let mine = playing.checked_call(place, salt, self.faults);
-            let failure = failure(base, mine.map(|right| right && !spoilt));
+            let failure = describe_failure(base, mine.map(|right| right && !spoilt));
             checks.push(seconds(now() - called));
             if let Some(failure) = failure {
                 failed.push((place, failure));
@@ -385,7 +372,7 @@ impl Member<'_> {
             // Programs also call in place, and rules apply to these calls.
             dissemination_barrier(base);
             if let Some(mine) = playing.checked_call_in_place(place, salt).transpose() {
-                failed.extend(failure_in_place(base, mine).map(|failure| (place, failure)));
+                failed.extend(describe_failure(base, mine).map(|failure| (place, format!("{failure} in place"))));
             }
         }
         let mut round_cost = over_ranks(base, seconds(now() - start), SystemOperation::max());
@@ -454,9 +441,8 @@ impl Member<'_> {
                     break;
                 }
                 let punctuality: Vec<u64> = taken.iter().map(|turn| turn.began.weight()).collect();
-                let mut all = vec![0u64; punctuality.len()];
-                base.all_reduce_into(&punctuality[..], &mut all[..], SystemOperation::sum());
-                let lateness = all.iter().map(|sum| Lateness::decode(*sum)).collect::<Vec<_>>();
+                let lateness = reduce_calls(base, &punctuality, SystemOperation::sum()).into_iter();
+                let lateness = lateness.map(Lateness::decode).collect::<Vec<_>>();
                 self.counts.late += lateness.iter().map(|late| late.overslept + late.missed).sum::<u64>();
                 self.counts.missed += lateness.iter().map(|late| late.missed).sum::<u64>();
                 todo = todo.iter().zip(&lateness).filter(|(_, late)| late.any()).map(|(place, _)| *place).collect();
@@ -505,7 +491,8 @@ impl Member<'_> {
     /// Entries into the calls of a visit for which ranks were to be late by these times in each round, on rank 0.
     fn arrivals(&self, playing: &Playing<'_>, entries: &[i64], asked: &[Vec<i64>]) -> Option<Arrivals> {
         let Subject::Cell(cell) = playing.subject else { return None };
-        let (first, last) = (earliest(playing.base, entries), latest(playing.base, entries));
+        let first = reduce_calls(playing.base, entries, SystemOperation::min());
+        let last = reduce_calls(playing.base, entries, SystemOperation::max());
         let spread = |call: usize| last[call] - first[call];
         let mut calls: Vec<usize> = (0..entries.len()).collect();
         calls.sort_by_key(|call| spread(*call));
@@ -545,7 +532,7 @@ impl Member<'_> {
             all
         };
         let from_last = entries.map(|entries| {
-            let last = latest(playing.base, entries);
+            let last = reduce_calls(playing.base, entries, SystemOperation::max());
             let ends = mine.iter().zip(entries.iter().zip(last));
             ends.map(|(mine, (entry, last))| mine - seconds(last - entry)).collect::<Vec<f64>>()
         });
@@ -607,7 +594,7 @@ impl Member<'_> {
 
 /// The reason not to choose a candidate, from its result on this rank: right or wrong data, or an MPI error class; none
 /// if all ranks have right data.
-fn failure(comm: &SimpleCommunicator, mine: Result<bool, MpiErrorClass>) -> Option<String> {
+fn describe_failure(comm: &SimpleCommunicator, mine: Result<bool, MpiErrorClass>) -> Option<String> {
     // Negative: wrong data; zero: right; positive: an MPI error class.
     let mine = mine.map_or_else(|class| class, |right| -i32::from(!right));
     let least = over_ranks(comm, mine, SystemOperation::min());
@@ -619,25 +606,18 @@ fn failure(comm: &SimpleCommunicator, mine: Result<bool, MpiErrorClass>) -> Opti
     }
 }
 
-fn failure_in_place(comm: &SimpleCommunicator, mine: Result<bool, MpiErrorClass>) -> Option<String> {
-    failure(comm, mine).map(|failure| format!("{failure} in place"))
-}
-
 fn nanoseconds(time: Seconds) -> i64 {
     (time.0 * 1e9) as i64
 }
 
-/// The maximum over ranks of each call's times, on all ranks.
-fn latest(comm: &SimpleCommunicator, times: &[i64]) -> Vec<i64> {
-    let mut all = vec![0; times.len()];
-    comm.all_reduce_into(times, &mut all[..], SystemOperation::max());
-    all
-}
-
-/// The minimum over ranks of each call's times.
-fn earliest(comm: &SimpleCommunicator, times: &[i64]) -> Vec<i64> {
-    let mut all = vec![0; times.len()];
-    comm.all_reduce_into(times, &mut all[..], SystemOperation::min());
+/// Reduces each call's values over ranks, on all ranks.
+fn reduce_calls<T: Equivalence + Copy + Default>(
+    comm: &SimpleCommunicator,
+    values: &[T],
+    operation: SystemOperation,
+) -> Vec<T> {
+    let mut all = vec![T::default(); values.len()];
+    comm.all_reduce_into(values, &mut all[..], operation);
     all
 }
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use collrules_record::plan::PatternPlan;
-use collrules_record::{Arguments, Candidate, Cast, Cell, Pattern, Subject};
+use collrules_record::{Candidate, Cast, Cell, Pattern, Subject};
 use collrules_runner::launch::{LaunchCell, LaunchPlan};
 use mpi::topology::SimpleCommunicator;
 
@@ -56,27 +56,18 @@ impl<'a> Playing<'a> {
             let casts = places.iter().map(|place| &planned.casts[*place]).collect();
             return Self::scene(communicators, planned, casts, rank);
         };
+        let cell = *cell;
         let candidates: Vec<Candidate> = places.iter().map(|place| candidates[*place]).collect();
         let other_root = plan.placement.other_root(cell.ranks);
         let arguments = plan.schedule.condition.change(plan.arguments, cell.collective, other_root);
-        Self::calls(communicators, *cell, &candidates, (arguments, supply))
-    }
-
-    fn calls(
-        communicators: &'a Communicators<'_>,
-        cell: Cell,
-        candidates: &[Candidate],
-        (arguments, supply): (Arguments, &Supply),
-    ) -> Result<Self, WorkerError> {
-        let base = communicators.base(cell);
-        let parts = communicators.parts(cell);
-        let operation = Box::new(CellOperation::supplied(cell, base, candidates, parts, (arguments, supply))?);
-        let call = |candidate: &Candidate| CandidateCall {
-            candidate: *candidate,
-            means: operation.means(*candidate),
-            comm: communicators.candidate(cell, *candidate),
+        let (base, parts) = (communicators.base(cell), communicators.parts(cell));
+        let operation = Box::new(CellOperation::new(cell, base, &candidates, parts, (arguments, supply))?);
+        let call = |candidate: Candidate| CandidateCall {
+            candidate,
+            means: operation.means(candidate),
+            comm: communicators.candidate(cell, candidate),
         };
-        let calls = candidates.iter().map(call).collect();
+        let calls = candidates.into_iter().map(call).collect();
         Ok(Self { base, subject: Subject::Cell(cell), turns: Turns::Calls { cell, operation, calls } })
     }
 

@@ -2,15 +2,17 @@
 //!
 //! Under a rules file with algorithm ids that do not exist, a call fails exactly if such a rule applies to it.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::{Arguments, Cell, Component};
 use collrules_runner::wire::{CallEnd, WorkerEvent};
+use mpi::topology::SimpleCommunicator;
 
 use crate::control::Control;
 use crate::error::WorkerError;
 use crate::ffi::Tools;
-use crate::operation::{CellOperation, Means};
+use crate::operation::{CellOperation, Means, Supply};
 use crate::report::report;
 use crate::switch::variable;
 use crate::{communicators, ffi};
@@ -19,7 +21,7 @@ use crate::{communicators, ffi};
 pub(crate) fn run(control: &Control, calls: &[Cell]) -> Result<(), WorkerError> {
     let mut comms = BTreeMap::new();
     for ranks in calls.iter().map(|call| call.ranks) {
-        if let std::collections::btree_map::Entry::Vacant(vacant) = comms.entry(ranks) {
+        if let Entry::Vacant(vacant) = comms.entry(ranks) {
             let comm = communicators::first(control, ranks)?;
             comm.iter().for_each(ffi::return_errors);
             vacant.insert(comm);
@@ -29,16 +31,7 @@ pub(crate) fn run(control: &Control, calls: &[Cell]) -> Result<(), WorkerError> 
     for (place, call) in calls.iter().enumerate() {
         let Some(Some(comm)) = comms.get(&call.ranks) else { continue };
         report(control, &WorkerEvent::Calling { call: place });
-        let mine = CellOperation::new(*call, comm, &[], None, Arguments::default())?.checked_call(
-            comm,
-            Means::Itself,
-            place as u64,
-            None,
-        );
-        let all = control.gather(call.ranks.0, mine);
-        if control.is_root() {
-            outcomes.push(outcome(&all));
-        }
+        outcomes.push(make_call(control, comm, *call, place as u64)?);
     }
     report(control, &WorkerEvent::Probed(outcomes));
     Ok(())
@@ -62,7 +55,7 @@ pub(crate) fn serving(
     let mut comms = BTreeMap::new();
     let mut outcomes = Vec::with_capacity(calls.len());
     for (place, call) in calls.iter().enumerate() {
-        if let std::collections::btree_map::Entry::Vacant(vacant) = comms.entry(call.ranks) {
+        if let Entry::Vacant(vacant) = comms.entry(call.ranks) {
             vacant.insert(communicators::first(control, call.ranks)?);
         }
         let Some(Some(base)) = comms.get(&call.ranks) else { continue };
@@ -71,16 +64,7 @@ pub(crate) fn serving(
         for components in without {
             let comm = communicators::without(base, components)?;
             ffi::return_errors(&comm);
-            let mine = CellOperation::new(*call, &comm, &[], None, Arguments::default())?.checked_call(
-                &comm,
-                Means::Itself,
-                place as u64,
-                None,
-            );
-            let all = control.gather(call.ranks.0, mine);
-            if control.is_root() {
-                row.push(outcome(&all));
-            }
+            row.push(make_call(control, &comm, *call, place as u64)?);
         }
         outcomes.push(row);
     }
@@ -88,12 +72,15 @@ pub(crate) fn serving(
     Ok(())
 }
 
-fn outcome(all: &[Result<bool, ffi::MpiErrorClass>]) -> CallEnd {
+/// Makes a call with the known data of `salt` on all ranks of its communicator. Rank 0 learns how it ended.
+fn make_call(control: &Control, comm: &SimpleCommunicator, call: Cell, salt: u64) -> Result<CallEnd, WorkerError> {
+    let mut operation = CellOperation::new(call, comm, &[], None, (Arguments::default(), &Supply::Reused))?;
+    let all = control.gather(call.ranks.0, operation.checked_call(comm, Means::Itself, salt, None));
     let class = all.iter().filter_map(|one| one.err()).max();
-    match class {
+    Ok(match class {
         None if all.iter().all(|one| *one == Ok(true)) => CallEnd::Right,
         None => CallEnd::Wrong,
         Some(class) if all.iter().all(Result::is_err) => CallEnd::Refused(class),
         Some(class) => CallEnd::Mixed(class),
-    }
+    })
 }

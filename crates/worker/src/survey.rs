@@ -10,6 +10,7 @@ use collrules_record::{Component, Survey};
 use collrules_rules::{Collective, Version};
 use collrules_runner::wire::{PROTOCOL, WorkerEvent};
 
+use crate::circumstances::host;
 use crate::control::Control;
 use crate::error::WorkerError;
 use crate::ffi::{Tools, ToolsError};
@@ -20,8 +21,7 @@ use crate::switch::variable;
 /// Reports the survey.
 pub(crate) fn run(control: &Control, tools: &Tools) -> Result<(), WorkerError> {
     report(control, &WorkerEvent::Hello { protocol: PROTOCOL, ranks: control.ranks() });
-    let host = mpi::environment::processor_name().unwrap_or_else(|_| "unknown".to_owned());
-    let hosts = control.gather(control.ranks(), host);
+    let hosts = control.gather(control.ranks(), host());
     let places = control.gather(control.ranks(), place());
     if !control.is_root() {
         return Ok(());

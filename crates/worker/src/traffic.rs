@@ -14,7 +14,7 @@ use crate::communicators::Communicators;
 use crate::control::Control;
 use crate::error::WorkerError;
 use crate::ffi::{Tools, counter};
-use crate::operation::CellOperation;
+use crate::operation::{CellOperation, Supply};
 use crate::report::report;
 use crate::sync::dissemination_barrier;
 
@@ -40,8 +40,8 @@ pub(crate) fn run(control: &Control, tools: &Tools, plan: &LaunchPlan) -> Result
             continue;
         }
         let base = communicators.base(cell);
-        let mut operation =
-            CellOperation::new(cell, base, &planned.candidates, communicators.parts(cell), plan.arguments)?;
+        let (parts, supply) = (communicators.parts(cell), (plan.arguments, &Supply::Reused));
+        let mut operation = CellOperation::new(cell, base, &planned.candidates, parts, supply)?;
         let asking = Asking::new(Some(tools), cell.collective, &planned.candidates)?;
         for (index, candidate) in planned.candidates.iter().enumerate() {
             asking.as_ref().map_or(Ok(()), |asking| asking.before(index))?;

@@ -38,6 +38,7 @@ pub(crate) fn leave_out(
         let launch = LaunchPlan {
             ranks: plan.ranks,
             placement: plan.placement.clone(),
+            is_trial: true,
             ..LaunchPlan::new(cells, plan.schedule, plan.seed)
         };
         let Some((cell, error)) = try_calls(backend, &launch)? else { continue };
@@ -88,7 +89,7 @@ fn try_calls(backend: &mut dyn Backend, launch: &LaunchPlan) -> Result<Option<(C
     let mut failed = None;
     for _ in 0..TRIALS {
         let mut at = 0;
-        let outcome = backend.trial(launch, &mut |event| {
+        let outcome = backend.measure(launch, &mut |event| {
             if let WorkerEvent::Checking { cell, .. } | WorkerEvent::Visiting { cell } = event {
                 at = cell;
             }

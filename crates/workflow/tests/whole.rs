@@ -60,6 +60,9 @@ impl Backend for Mortal {
         plan: &LaunchPlan,
         report: &mut dyn FnMut(WorkerEvent) -> Result<(), RunnerError>,
     ) -> Result<(), RunnerError> {
+        if plan.is_trial {
+            return self.cluster.measure(plan, report);
+        }
         self.launches.set(self.launches.get() + 1);
         std::thread::sleep(self.pause);
         let mut left = (self.lives.get() > 0).then_some(self.events);
@@ -78,14 +81,6 @@ impl Backend for Mortal {
             }
             report(event)
         })
-    }
-
-    fn trial(
-        &mut self,
-        plan: &LaunchPlan,
-        report: &mut dyn FnMut(WorkerEvent) -> Result<(), RunnerError>,
-    ) -> Result<(), RunnerError> {
-        self.cluster.trial(plan, report)
     }
 
     fn probe(&mut self, rules: &Path, calls: &[Cell]) -> Result<Vec<CallEnd>, RunnerError> {

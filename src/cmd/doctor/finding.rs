@@ -67,9 +67,7 @@ impl FindingState {
             Self::Problem => "problem",
         }
     }
-}
 
-impl FindingState {
     fn ink(self) -> TextStyle {
         match self {
             Self::Ok => TextStyle::Good,

@@ -10,7 +10,7 @@ use collrules_record::units::{Ranks, Seconds};
 use collrules_record::{Candidate, Cast, Cell, Launch, Pattern, Subject};
 use collrules_rules::Collective;
 
-use super::notice::CampaignLaunch;
+use super::notice::{CampaignLaunch, Tally};
 use crate::launch::LaunchPlan;
 use crate::schedule::history::History;
 use crate::separate;
@@ -297,14 +297,9 @@ impl Ledger {
             && (0..launch.plan.subjects()).all(|at| visited.contains_key(&launch.plan.subject(at)))
     }
 
-    /// Number of timings so far.
-    pub(super) fn samples(&self) -> usize {
-        self.samples
-    }
-
-    /// Number of cells with timings.
-    pub(super) fn cells(&self) -> usize {
-        self.cells.len()
+    /// Enters timings and cells so far into a tally.
+    pub(super) fn count(&self, tally: &mut Tally) {
+        (tally.samples, tally.cells) = (self.samples, self.cells.len());
     }
 
     /// The next launch; its number is in use from now on.

@@ -22,7 +22,7 @@ use std::time::Instant;
 use collrules_record::plan::Plan;
 use collrules_record::rundir::{JournalEntry, RunLog};
 use collrules_record::sample::{EndReason, EndedCast, EndedPoint, Row};
-use collrules_record::{Candidate, Subject, manifest};
+use collrules_record::{Candidate, Cast, Cell, Subject, manifest};
 
 use crate::backend::Backend;
 use crate::error::RunnerError;
@@ -63,8 +63,7 @@ pub fn measure(
     let (entries, past) = log.past()?;
     let mut ledger = Ledger::new(plan, first, &entries, &past);
     drop(past);
-    tally.samples = ledger.samples();
-    tally.cells = ledger.cells();
+    ledger.count(tally);
     let (mut failures, mut fruitless) = (0, 0);
     let mut pace = Pace::new(plan, policy.until);
     while let Some(NextLaunch { number, planned, mut plan }) = ledger.next() {
@@ -117,42 +116,42 @@ pub fn measure(
         watch(&launch, &Notice::Failed(&error));
         failures += 1;
         fruitless = if rows > 0 { 0 } else { fruitless + 1 };
-        match suspects::find(backend, &launch, &place, &error, policy, watch)? {
+        let number = plan.launch.number();
+        let ended = |cell: Cell, candidate: Candidate, why: String| {
+            let (candidate, ended) = (plan.recorded(candidate), EndReason::Disqualified(why));
+            Row::Ended(EndedPoint { launch: number, cell, candidate, ended })
+        };
+        let left_out = match suspects::find(backend, &launch, &place, &error, policy, watch)? {
             FailureCause::Culprit { cell, candidate, why } => {
-                let (candidate, ended) = (launch.plan.recorded(candidate), EndReason::Disqualified(why));
-                let point = EndedPoint { launch: plan.launch.number(), cell, candidate, ended };
-                ledger.take(&Row::Ended(point.clone()));
-                log.append(&[Row::Ended(point.clone())])?;
-                watch(&launch, &Notice::Quarantined(&point));
                 // Something was learnt, and there are only so many candidates.
-                (failures, fruitless) = (failures - 1, 0);
+                failures -= 1;
+                vec![ended(cell, candidate, why)]
             }
-            FailureCause::Nobody { subject: Some(Subject::Pattern(pattern)) }
-                if ledger.strike(Subject::Pattern(pattern)) >= STRIKES =>
-            {
-                let casts = plan.patterns.iter().find(|planned| planned.pattern == pattern);
-                for cast in casts.map_or(&[][..], |planned| &planned.casts) {
+            FailureCause::Nobody { subject: Some(subject) } if ledger.strike(subject) >= STRIKES => match subject {
+                Subject::Pattern(pattern) => {
+                    let casts = plan.patterns.iter().find(|planned| planned.pattern == pattern);
                     let why = format!("{STRIKES} launches failed in this pattern: {error}");
-                    let (cast, ended) = (cast.clone(), EndReason::Disqualified(why));
-                    let ended = EndedCast { launch: plan.launch.number(), pattern, cast, ended };
-                    ledger.take(&Row::EndedCast(ended.clone()));
-                    log.append(&[Row::EndedCast(ended.clone())])?;
-                    watch(&launch, &Notice::EndedCast(&ended));
+                    let ended = |cast: &Cast| {
+                        let (cast, ended) = (cast.clone(), EndReason::Disqualified(why.clone()));
+                        Row::EndedCast(EndedCast { launch: number, pattern, cast, ended })
+                    };
+                    casts.into_iter().flat_map(|planned| &planned.casts).map(ended).collect()
                 }
-                fruitless = 0;
-            }
-            FailureCause::Nobody { subject: Some(Subject::Cell(cell)) }
-                if ledger.strike(Subject::Cell(cell)) >= STRIKES =>
-            {
-                let why = format!("{STRIKES} launches failed for this size, and no algorithm is the cause: {error}");
-                let (candidate, ended) = (launch.plan.recorded(Candidate::Builtin), EndReason::Disqualified(why));
-                let point = EndedPoint { launch: plan.launch.number(), cell, candidate, ended };
-                ledger.take(&Row::Ended(point.clone()));
-                log.append(&[Row::Ended(point.clone())])?;
-                watch(&launch, &Notice::Quarantined(&point));
-                fruitless = 0;
-            }
-            FailureCause::Nobody { .. } => {}
+                Subject::Cell(cell) => {
+                    let why =
+                        format!("{STRIKES} launches failed for this size, and no algorithm is the cause: {error}");
+                    vec![ended(cell, Candidate::Builtin, why)]
+                }
+            },
+            FailureCause::Nobody { .. } => Vec::new(),
+        };
+        if !left_out.is_empty() {
+            fruitless = 0;
+        }
+        for row in &left_out {
+            ledger.take(row);
+            log.append(std::slice::from_ref(row))?;
+            watch(&launch, &Notice::LeftOut(row));
         }
         if fruitless >= FRUITLESS || failures > policy.failures {
             return Err(RunnerError::GaveUp { failures, last: Box::new(error) });
@@ -193,8 +192,7 @@ impl LaunchSession<'_> {
             self.log.append(&rows)?;
             self.rows += rows.len();
             rows.iter().for_each(|row| self.ledger.take(row));
-            self.tally.samples = self.ledger.samples();
-            self.tally.cells = self.ledger.cells();
+            self.ledger.count(self.tally);
             if self.pass.is_none() && self.ledger.has_visited_all(launch) {
                 self.pass = Some(Instant::now());
             }

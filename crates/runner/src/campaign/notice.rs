@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use collrules_record::Cell;
-use collrules_record::sample::{EndedCast, EndedPoint};
+use collrules_record::sample::Row;
 
 use crate::error::RunnerError;
 use crate::launch::LaunchPlan;
@@ -55,10 +55,9 @@ pub enum Notice<'a> {
     Trying(Cell),
     /// The trial passed: the failure came from elsewhere.
     Acquitted(Cell),
-    /// A cast fails to carry out a pattern and is left out; its row is written.
-    EndedCast(&'a EndedCast),
-    /// A candidate is left out on communicators of this size; its row is written.
-    Quarantined(&'a EndedPoint),
+    /// A candidate is left out on communicators of this size, or a cast that fails to carry out a pattern; its row is
+    /// written.
+    LeftOut(&'a Row),
 }
 
 /// A running launch of a campaign.

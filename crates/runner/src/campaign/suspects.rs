@@ -109,9 +109,9 @@ fn trial(
         let others = suspects.iter().filter(|suspect| **suspect != Candidate::Builtin);
         cells.extend(others.map(|suspect| with(vec![Candidate::Builtin, *suspect])));
     }
-    let plan = LaunchPlan { cells, patterns: Vec::new(), ..plan.clone() };
+    let plan = LaunchPlan { cells, patterns: Vec::new(), is_trial: true, ..plan.clone() };
     let mut place = Whereabouts::Elsewhere;
-    let outcome = backend.trial(&plan, &mut |event| {
+    let outcome = backend.measure(&plan, &mut |event| {
         place.follow(&event);
         if policy.stop.load(Ordering::Relaxed) { Err(RunnerError::Interrupted) } else { Ok(()) }
     });

@@ -15,6 +15,7 @@ use collrules_record::{Candidate, Cell, Layout, Pattern, Subject, Survey};
 use collrules_rules::{Choice, Collective, Release};
 
 use super::*;
+use crate::backend::Report;
 use crate::grid::Planner;
 use crate::launch::LaunchPlan;
 use crate::simulate::{BYTE_TIME, LATENCY, Scenario, Simulation};
@@ -34,19 +35,14 @@ struct Faulty {
 }
 
 impl Faulty {
-    fn run(
-        &mut self,
-        plan: &LaunchPlan,
-        is_trial: bool,
-        report: &mut dyn FnMut(WorkerEvent) -> Result<(), RunnerError>,
-    ) -> Result<(), RunnerError> {
+    fn run(&mut self, plan: &LaunchPlan, report: Report<'_>) -> Result<(), RunnerError> {
         let died = |outside| RunnerError::JobDied {
             status: "a rank was ended".to_owned(),
             doing: "testing".to_owned(),
             output: "words of the job".to_owned(),
             outside,
         };
-        let mut left = if is_trial { None } else { self.after.pop() };
+        let mut left = if plan.is_trial { None } else { self.after.pop() };
         let deadly = self.deadly.clone();
         let mut take = |event: WorkerEvent| {
             if let WorkerEvent::Visiting { cell } = &event
@@ -73,7 +69,7 @@ impl Faulty {
             }
             report(event)
         };
-        if is_trial { self.cluster.trial(plan, &mut take) } else { self.cluster.measure(plan, &mut take) }
+        self.cluster.measure(plan, &mut take)
     }
 }
 
@@ -90,21 +86,9 @@ impl Backend for Faulty {
         Vec::new()
     }
 
-    fn measure(
-        &mut self,
-        plan: &LaunchPlan,
-        report: &mut dyn FnMut(WorkerEvent) -> Result<(), RunnerError>,
-    ) -> Result<(), RunnerError> {
-        self.jobs += 1;
-        self.run(plan, false, report)
-    }
-
-    fn trial(
-        &mut self,
-        plan: &LaunchPlan,
-        report: &mut dyn FnMut(WorkerEvent) -> Result<(), RunnerError>,
-    ) -> Result<(), RunnerError> {
-        self.run(plan, true, report)
+    fn measure(&mut self, plan: &LaunchPlan, report: Report<'_>) -> Result<(), RunnerError> {
+        self.jobs += u32::from(!plan.is_trial);
+        self.run(plan, report)
     }
 
     fn probe(&mut self, _: &Path, calls: &[Cell]) -> Result<Vec<CallEnd>, RunnerError> {
@@ -173,8 +157,8 @@ fn session(
         Notice::Failed(_) => told.push("failed".to_owned()),
         Notice::Trying(_) => told.push("trying".to_owned()),
         Notice::Acquitted(_) => told.push("acquitted".to_owned()),
-        Notice::EndedCast(ended) => told.push(format!("out: {} by {}", ended.pattern, ended.cast)),
-        Notice::Quarantined(point) => told.push(format!("out: {} {}", point.candidate, point.cell)),
+        Notice::LeftOut(Row::EndedCast(ended)) => told.push(format!("out: {} by {}", ended.pattern, ended.cast)),
+        Notice::LeftOut(Row::Ended(point)) => told.push(format!("out: {} {}", point.candidate, point.cell)),
         _ => {}
     });
     (outcome, told)

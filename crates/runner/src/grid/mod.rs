@@ -258,23 +258,9 @@ impl Planner<'_> {
                 .map(|partners| probes::plans(largest.0, &self.grid.sizes, self.grid.max_memory, partners))
                 .unwrap_or_default(),
         );
-        let deployment = None;
-        let mut plan = Plan {
-            cells,
-            patterns,
-            ranks: largest,
-            launches,
-            schedule,
-            seed,
-            separate,
-            skipped,
-            deployment,
-            placement,
-            arguments: self.grid.arguments,
-            arrivals: Vec::new(),
-        };
-        plan.sort_groups();
-        Ok(plan)
+        let arguments = self.grid.arguments;
+        let plan = Plan::new(cells, launches, schedule, seed);
+        Ok(Plan { patterns, ranks: largest, separate, skipped, placement, arguments, ..plan })
     }
 
     /// The candidates that a collective is restricted to, if any.

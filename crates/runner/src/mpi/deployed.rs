@@ -10,12 +10,12 @@ use collrules_record::units::Ranks;
 use collrules_rules::deploy::{HAN_FILE, RULES_FILE, USE_HAN, USE_RULES};
 use collrules_rules::settings::{environment_name, variable};
 
-use super::launcher::Launcher;
+use super::launcher::{JobStart, Launcher};
 
 /// Prefix of the variables from which Open MPI reads MCA parameters.
 const PREFIX: &str = "OMPI_MCA_";
 
-/// Returns the changes of a launch to the environment (a variable without a value is removed), and its command.
+/// The start of a launch with these settings, or without anything of ours.
 ///
 /// Without the file nothing is set, not even the setting of every measuring launch (`coll_tuned_use_dynamic_rules`), so
 /// that calls use the component that the user would get. mpirun of 4.1 and of 5.0 pass variables with this prefix on to
@@ -26,7 +26,7 @@ pub(super) fn start(
     settings: &BTreeMap<String, String>,
     in_force: bool,
     ranks: Ranks,
-) -> (BTreeMap<String, Option<String>>, Vec<String>) {
+) -> JobStart {
     let changes = environment(settings, in_force && way == DeployWay::Environment);
     let mut options = Vec::new();
     if in_force {
@@ -35,7 +35,7 @@ pub(super) fn start(
         let named = settings.iter().filter(|(name, _)| by_option(name));
         options.extend(named.map(|(name, value)| (name.clone(), value.clone())));
     }
-    (changes, launcher.command(Some(ranks), &options))
+    JobStart { changes, command: launcher.command(Some(ranks), &options) }
 }
 
 /// Settings that switch off what `collrules install` installed, if the parameters of the ranks name such rules: launches

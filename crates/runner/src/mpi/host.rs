@@ -34,6 +34,13 @@ pub(super) fn open_mpi_version(mpirun: &Path) -> Result<Version, RunnerError> {
         .ok_or_else(|| RunnerError::NotOpenMpi { launcher: mpirun.to_owned(), said: said.to_owned() })
 }
 
+/// Returns what a program prints on standard output.
+pub(super) fn output_of(command: &mut Command) -> Result<String, RunnerError> {
+    let output = command.output();
+    let output = output.map_err(|cause| RunnerError::CannotStart { program: command.get_program().into(), cause })?;
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
 /// The library directory next to mpirun's bin directory, if it has an MPI library of any interface (`libmpi.so.40` up
 /// to 5.0, `libmpi.so.0` in a build of 6.0). A worker built for it finds it there.
 pub(super) fn own_libraries(mpirun: &Path) -> Option<PathBuf> {

@@ -7,7 +7,8 @@ use std::process::Command;
 use collrules_record::installed::Installation;
 use collrules_rules::settings::parameters::Parameters;
 
-use super::host::{in_path, open_mpi_version, own_libraries, with_libraries};
+use super::host::{in_path, open_mpi_version, output_of, own_libraries, with_libraries};
+use super::worker::prefix_of;
 use crate::error::RunnerError;
 
 /// The installation that a directory or an mpirun names; without one, that of the first mpirun in PATH.
@@ -19,8 +20,7 @@ pub fn find(named: Option<&Path>) -> Result<Installation, RunnerError> {
     };
     let mpirun = in_path(&mpirun).ok_or_else(|| RunnerError::NoLauncher(mpirun.to_string_lossy().into_owned()))?;
     let version = open_mpi_version(&mpirun)?;
-    let found = std::path::absolute(&mpirun)?;
-    let prefix = found.parent().and_then(Path::parent).unwrap_or(Path::new("/")).to_owned();
+    let prefix = prefix_of(&std::path::absolute(&mpirun)?);
     // A relocated installation needs its path, as it does for its users.
     let moved = was_moved(&mpirun, &prefix)?;
     Ok(Installation { configuration: ask(&mpirun, &prefix, "sysconfdir", moved)?, prefix, version })
@@ -40,9 +40,8 @@ pub fn tool(openmpi: &Installation, program: &Path) -> Result<Command, RunnerErr
 /// Reads the parameters that an installation has.
 pub fn parameters(openmpi: &Installation) -> Result<Parameters, RunnerError> {
     let program = openmpi.prefix.join("bin/ompi_info");
-    let output = tool(openmpi, &program)?.args(["--all", "--parsable"]).output();
-    let output = output.map_err(|cause| RunnerError::CannotStart { program, cause })?;
-    Ok(Parameters::read(&String::from_utf8_lossy(&output.stdout), ""))
+    let said = output_of(tool(openmpi, &program)?.args(["--all", "--parsable"]))?;
+    Ok(Parameters::read(&said, ""))
 }
 
 /// Returns true if an installation is not in the place that it was built for.
@@ -60,8 +59,7 @@ fn ask(mpirun: &Path, prefix: &Path, what: &str, moved: bool) -> Result<PathBuf,
     if moved {
         command.env("OPAL_PREFIX", prefix);
     }
-    let output = command.output().map_err(|cause| RunnerError::CannotStart { program: program.clone(), cause })?;
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let said = output_of(&mut command)?;
     let mark = format!("path:{what}:");
     let path = said.lines().find_map(|line| line.strip_prefix(&mark)).map(|path| PathBuf::from(path.trim()));
     path.filter(|path| path.is_absolute()).ok_or_else(|| RunnerError::NotOpenMpi {

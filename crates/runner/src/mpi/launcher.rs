@@ -14,7 +14,7 @@ use collrules_rules::settings::{environment_name, variable};
 
 use crate::error::RunnerError;
 use crate::mpi::conversation;
-use crate::mpi::host::{in_path, open_mpi_version, own_libraries, with_libraries};
+use crate::mpi::host::{in_path, open_mpi_version, output_of, own_libraries, with_libraries};
 use crate::mpi::worker::find_worker;
 use crate::wire::{CONTROLLER, WorkerEvent, WorkerRequest};
 
@@ -68,6 +68,14 @@ pub struct Launcher {
     libraries: Option<PathBuf>,
     /// True if this system has [`GUARD`].
     has_guard: bool,
+}
+
+/// Start of a job.
+#[derive(Clone, Debug, Default)]
+pub(super) struct JobStart {
+    /// Changes to the environment; variables without a value are removed.
+    pub(super) changes: BTreeMap<String, Option<String>>,
+    pub(super) command: Vec<String>,
 }
 
 impl Launcher {
@@ -130,27 +138,24 @@ impl Launcher {
     /// The parameters listed by the `ompi_info` next to mpirun.
     pub fn parameters(&self) -> Result<Parameters, RunnerError> {
         let program = self.information();
-        let mut command = Command::new(&program);
-        command.args(["--all", "--parsable"]).stderr(Stdio::null());
-        self.find_libraries(&mut command);
-        let output = command.output().map_err(|cause| RunnerError::CannotStart { program: program.clone(), cause })?;
-        let mut parameters = Parameters::read(&String::from_utf8_lossy(&output.stdout), &self.ucx_variables());
+        let said = self.output_of(&program, &["--all", "--parsable"])?;
+        let mut parameters =
+            Parameters::read(&said, &self.output_of(Path::new("ucx_info"), &["-c"]).unwrap_or_default());
         for (name, value) in self.user_settings() {
             parameters.set(&name, &value, "an option of mpirun");
         }
         if parameters.is_empty() {
-            let said = String::from_utf8_lossy(&output.stdout).lines().next().unwrap_or_default().to_owned();
+            let said = said.lines().next().unwrap_or_default().to_owned();
             return Err(RunnerError::NotOpenMpi { launcher: program, said });
         }
         Ok(parameters)
     }
 
-    /// Returns the output of `ucx_info`; empty if there is none.
-    fn ucx_variables(&self) -> String {
-        let mut command = Command::new("ucx_info");
-        command.arg("-c").stderr(Stdio::null());
-        self.find_libraries(&mut command);
-        command.output().map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default()
+    /// Returns what a program of this Open MPI prints.
+    fn output_of(&self, program: &Path, arguments: &[&str]) -> Result<String, RunnerError> {
+        let mut command = Command::new(program);
+        self.find_libraries(command.args(arguments));
+        output_of(&mut command)
     }
 
     /// The `ompi_info` next to mpirun, or else the first in PATH.
@@ -165,11 +170,8 @@ impl Launcher {
     /// the environment and the parameter files of this host, but no options of mpirun.
     pub fn source_of(&self, parameter: &str) -> Option<String> {
         let component = if parameter.starts_with("coll_tuned_") { "tuned" } else { "base" };
-        let mut command = Command::new(self.information());
-        command.args(["--parsable", "--level", "9", "--param", "coll", component]);
-        self.find_libraries(&mut command);
-        let text = command.output().ok()?.stdout;
-        let text = String::from_utf8_lossy(&text);
+        let arguments = ["--parsable", "--level", "9", "--param", "coll", component];
+        let text = self.output_of(&self.information(), &arguments).ok()?;
         let mark = format!(":{parameter}:source:");
         let source = text.lines().find_map(|line| line.split_once(&mark)).map(|(_, source)| source.trim().to_owned());
         source.filter(|source| source != "default")
@@ -189,12 +191,7 @@ impl Launcher {
                 command.push("--oversubscribe".to_owned());
             }
         }
-        for (key, value) in settings {
-            match variable(key) {
-                Some(variable) => command.extend(["-x".to_owned(), format!("{variable}={value}")]),
-                None => command.extend(["--mca".to_owned(), key.clone(), value.clone()]),
-            }
-        }
+        command.extend(mca_options(settings));
         let mut arguments = self.arguments.iter().peekable();
         while let Some(word) = arguments.next() {
             // mpirun refuses two values for one parameter.
@@ -208,43 +205,21 @@ impl Launcher {
         command
     }
 
-    /// Runs a job to its end, and passes every event to `react`, which returns the job's activity.
-    pub(crate) fn converse(
+    /// Runs a job to its end. `react` gets every event and returns the job's activity; `hear` gets all other output of Open MPI
+    /// and the job.
+    pub(super) fn converse(
         &self,
-        command: &[String],
-        job: &WorkerRequest,
-        react: &mut dyn FnMut(WorkerEvent) -> Result<String, RunnerError>,
-    ) -> Result<(), RunnerError> {
-        self.converse_in(&BTreeMap::new(), command, job, react)
-    }
-
-    /// Like [`Self::converse`], with these changes to the environment; variables without a value are removed.
-    pub(crate) fn converse_in(
-        &self,
-        changes: &BTreeMap<String, Option<String>>,
-        command: &[String],
-        job: &WorkerRequest,
-        react: &mut dyn FnMut(WorkerEvent) -> Result<String, RunnerError>,
-    ) -> Result<(), RunnerError> {
-        self.converse_hearing(changes, command, job, &mut |_| {}, react)
-    }
-
-    /// Like [`Self::converse_in`]; `hear` gets all other output of Open MPI and the job.
-    pub(crate) fn converse_hearing(
-        &self,
-        changes: &BTreeMap<String, Option<String>>,
-        command: &[String],
+        start: &JobStart,
         job: &WorkerRequest,
         hear: &mut dyn FnMut(&str),
         react: &mut dyn FnMut(WorkerEvent) -> Result<String, RunnerError>,
     ) -> Result<(), RunnerError> {
-        let mut hold =
-            || conversation::hold(self.process(changes, command), job, self.patience, &self.stop, hear, react);
+        let mut hold = || conversation::hold(self.process(start), job, self.patience, &self.stop, hear, react);
         let outcome = hold();
         if outcome.as_ref().is_err_and(is_worth_another_try) { hold() } else { outcome }
     }
 
-    fn process(&self, changes: &BTreeMap<String, Option<String>>, command: &[String]) -> Command {
+    fn process(&self, JobStart { changes, command }: &JobStart) -> Command {
         let mut process = if self.has_guard { Command::new(GUARD[0]) } else { Command::new(&command[0]) };
         if self.has_guard {
             process.args(&GUARD[1..]).arg(&command[0]);
@@ -278,6 +253,14 @@ fn is_worth_another_try(error: &RunnerError) -> bool {
     }
 }
 
+/// Settings as options of mpirun.
+fn mca_options(settings: &[(String, String)]) -> impl Iterator<Item = String> {
+    settings.iter().flat_map(|(name, value)| match variable(name) {
+        Some(variable) => vec!["-x".to_owned(), format!("{variable}={value}")],
+        None => vec!["--mca".to_owned(), name.clone(), value.clone()],
+    })
+}
+
 /// The command of a template with its placeholders filled in.
 fn filled_in(template: &[String], ranks: Option<Ranks>, settings: &[(String, String)], worker: &Path) -> Vec<String> {
     let has = |mark: &str| template.iter().any(|word| word.contains(mark));
@@ -289,12 +272,7 @@ fn filled_in(template: &[String], ranks: Option<Ranks>, settings: &[(String, Str
     let program = worker.to_string_lossy();
     for word in template {
         match (word.as_str(), ranks) {
-            (MCA, _) => {
-                command.extend(settings.iter().flat_map(|(name, value)| match variable(name) {
-                    Some(variable) => vec!["-x".to_owned(), format!("{variable}={value}")],
-                    None => vec!["--mca".to_owned(), name.clone(), value.clone()],
-                }));
-            }
+            (MCA, _) => command.extend(mca_options(settings)),
             // Launchers that fill the slots themselves get neither this option nor the one before.
             (NP, None) => drop(command.pop()),
             (word, None) if word.contains(NP) => {}

@@ -24,9 +24,10 @@ use collrules_rules::settings::parameters::Parameters;
 use collrules_rules::steps::Steps;
 use collrules_rules::{Collective, Distribution, RuleTable};
 
+use launcher::JobStart;
 pub use launcher::{Launcher, LauncherOptions};
 
-use crate::backend::Backend;
+use crate::backend::{Backend, Report};
 use crate::circumstances::{Circumstances, RULES_FILE, USE_RULES};
 use crate::error::RunnerError;
 use crate::launch::LaunchPlan;
@@ -81,11 +82,10 @@ impl MpiBackend {
     /// from 6.0 on. A component may still be replaced at its first call: only calls show the component that they use
     /// ([`crate::serving`]).
     pub fn list_serving(&self) -> Result<BTreeMap<Collective, String>, RunnerError> {
-        let command = self.launcher.command(None, &[("coll_base_verbose".to_owned(), "20".to_owned())]);
+        let start = self.start(None, &[("coll_base_verbose".to_owned(), "20".to_owned())]);
         let mut listed = BTreeMap::new();
         let mut hear = |line: &str| listed.extend(listed_component(line));
-        let mut react = |_| Ok("looking at the system".to_owned());
-        self.launcher.converse_hearing(&BTreeMap::new(), &command, &self.job(Task::Survey), &mut hear, &mut react)?;
+        self.run_hearing(&start, Task::Survey, "looking at the system", &mut hear, &mut |_, _| Ok(()))?;
         Ok(listed)
     }
 
@@ -105,16 +105,13 @@ impl MpiBackend {
     pub fn circumstances(&self, rules: Option<&Path>) -> Result<Vec<Circumstances>, RunnerError> {
         let settings = rules.map_or_else(Vec::new, |rules| self.settings(&rules.to_string_lossy()));
         let mut found = Vec::new();
-        self.launcher.converse(
-            &self.launcher.command(None, &settings),
-            &self.job(Task::Circumstances),
-            &mut |event| {
-                if let WorkerEvent::Circumstances(all) = event {
-                    found = all;
-                }
-                Ok("looking at the settings of every rank".to_owned())
-            },
-        )?;
+        let doing = "looking at the settings of every rank";
+        self.run(&self.start(None, &settings), Task::Circumstances, doing, &mut |event, _| {
+            if let WorkerEvent::Circumstances(all) = event {
+                found = all;
+            }
+            Ok(())
+        })?;
         if found.is_empty() {
             return Err(RunnerError::WorkerFailed("it did not report its settings".to_owned()));
         }
@@ -127,8 +124,45 @@ impl MpiBackend {
         if self.layout == Layout::Block { largest } else { largest.max(self.slots) }
     }
 
-    fn job(&self, task: Task) -> WorkerRequest {
-        WorkerRequest { protocol: PROTOCOL, task, layout: self.layout }
+    /// The start of a job with these settings; without a number of ranks, one that fills all slots.
+    fn start(&self, ranks: Option<Ranks>, settings: &[(String, String)]) -> JobStart {
+        JobStart { command: self.launcher.command(ranks, settings), ..JobStart::default() }
+    }
+
+    /// The start of a job that makes calls under this rules file, with this setting if there is one.
+    fn start_under(&self, rules: &Path, calls: &[Cell], more: Option<(&str, &str)>) -> JobStart {
+        let ranks = calls.iter().map(|call| call.ranks).max().unwrap_or(Ranks(2));
+        let mut settings = self.settings(&rules.to_string_lossy());
+        settings.extend(more.map(|(name, value)| (name.to_owned(), value.to_owned())));
+        self.start(Some(self.job_ranks(ranks)), &settings)
+    }
+
+    /// Runs a job for a task. `react` gets each event, and the job's activity, which it keeps up to date for errors.
+    fn run(
+        &self,
+        start: &JobStart,
+        task: Task,
+        doing: &str,
+        react: &mut dyn FnMut(WorkerEvent, &mut String) -> Result<(), RunnerError>,
+    ) -> Result<(), RunnerError> {
+        self.run_hearing(start, task, doing, &mut |_| {}, react)
+    }
+
+    /// Like [`Self::run`]; `hear` gets all other output of Open MPI and the job.
+    fn run_hearing(
+        &self,
+        start: &JobStart,
+        task: Task,
+        doing: &str,
+        hear: &mut dyn FnMut(&str),
+        react: &mut dyn FnMut(WorkerEvent, &mut String) -> Result<(), RunnerError>,
+    ) -> Result<(), RunnerError> {
+        let job = WorkerRequest { protocol: PROTOCOL, task, layout: self.layout };
+        let mut doing = doing.to_owned();
+        self.launcher.converse(start, &job, hear, &mut |event| {
+            react(event, &mut doing)?;
+            Ok(doing.clone())
+        })
     }
 
     /// Calls each point of a launch once, under a rules file if one is given, and returns its messages by cell and
@@ -137,14 +171,13 @@ impl MpiBackend {
         let rules = rules.unwrap_or(Path::new("/dev/null")).to_string_lossy();
         let mut settings = self.settings(&rules);
         settings.push(("pml_monitoring_enable".to_owned(), "2".to_owned()));
-        let command = self.launcher.command(Some(self.job_ranks(plan.ranks)), &settings);
+        let start = self.start(Some(self.job_ranks(plan.ranks)), &settings);
         let mut counted: Vec<Counted> = vec![Ok(Vec::new()); plan.cells.len()];
-        let mut doing = "starting to count".to_owned();
-        self.launcher.converse(&command, &self.job(Task::Count(plan.clone())), &mut |event| {
+        self.run(&start, Task::Count(plan.clone()), "starting to count", &mut |event, doing| {
             match event {
                 WorkerEvent::Sent { cell, candidate, ranks } => {
                     let planned = &plan.cells[cell];
-                    doing = format!("counting after {} in {}", planned.candidates[candidate], planned.cell);
+                    *doing = format!("counting after {} in {}", planned.candidates[candidate], planned.cell);
                     if let Ok(counted) = &mut counted[cell] {
                         counted.push(ranks);
                     }
@@ -152,7 +185,7 @@ impl MpiBackend {
                 WorkerEvent::Uncounted { cell, why } => counted[cell] = Err(why),
                 _ => {}
             }
-            Ok(doing.clone())
+            Ok(())
         })?;
         Ok(counted)
     }
@@ -168,11 +201,10 @@ impl MpiBackend {
         settings.into_iter().collect()
     }
 
-    fn measuring_command(&self, ranks: Ranks, rules: Option<&Path>) -> Vec<String> {
+    fn start_measuring(&self, ranks: Ranks, rules: Option<&Path>) -> JobStart {
         // An empty file is no rules file: one that the site has set up would compete with the choices under test.
         let rules = rules.unwrap_or(Path::new("/dev/null"));
-        let settings = self.settings(&rules.to_string_lossy());
-        self.launcher.command(Some(self.job_ranks(ranks)), &settings)
+        self.start(Some(self.job_ranks(ranks)), &self.settings(&rules.to_string_lossy()))
     }
 
     /// Runs a benchmark in one launch, with this rules file active if there is one. `report` gets each line as it
@@ -189,54 +221,19 @@ impl MpiBackend {
             (None, Candidate::Builtin) => Vec::new(),
             (None, _) => self.settings("/dev/null"),
         };
-        let command = self.launcher.command(Some(benchmark.ranks), &settings);
-        let mut doing = "starting the benchmark".to_owned();
-        self.launcher.converse(&command, &self.job(Task::Benchmark(benchmark.clone())), &mut |event| {
+        let start = self.start(Some(benchmark.ranks), &settings);
+        self.run(&start, Task::Benchmark(benchmark.clone()), "starting the benchmark", &mut |event, doing| {
             match event {
-                WorkerEvent::Benchmarking(length) => doing = format!("calling {}", benchmark.cell(length)),
+                WorkerEvent::Benchmarking(length) => *doing = format!("calling {}", benchmark.cell(length)),
                 WorkerEvent::Benchmarked(line) => report(line)?,
                 _ => {}
             }
-            Ok(doing.clone())
+            Ok(())
         })
     }
 
-    /// Runs a job that goes through the cells of a launch.
-    fn run_plan(
-        &self,
-        plan: &LaunchPlan,
-        task: Task,
-        report: &mut dyn FnMut(WorkerEvent) -> Result<(), RunnerError>,
-    ) -> Result<(), RunnerError> {
-        let rules = one_rule(plan)?.map(|text| scratch::file(&self.scratch, "rule", &text)).transpose()?;
-        let deployment = plan.deployment.as_ref().filter(|_| plan.launch.is_as_users_do());
-        let (changes, command) = match deployment {
-            Some(Deployment { way, settings, .. }) => {
-                let in_force = plan.launch.is_deployed();
-                let (own, command) =
-                    deployed::start(&self.launcher, *way, settings, in_force, self.job_ranks(plan.ranks));
-                let mut changes = deployed::environment(&self.without_installed, true);
-                changes.extend(own);
-                changes.extend(deployed::environment(&self.left_out, true));
-                (changes, command)
-            }
-            None => {
-                let rules = rules.as_ref().map(|file| file.path());
-                (BTreeMap::new(), self.measuring_command(plan.ranks, rules))
-            }
-        };
-        let mut doing = "starting to measure".to_owned();
-        self.launcher.converse_in(&changes, &command, &self.job(task), &mut |event| {
-            match &event {
-                WorkerEvent::Checking { cell, candidate } => {
-                    doing = format!("checking {} in {}", plan.turn(*cell, *candidate), plan.subject(*cell));
-                }
-                WorkerEvent::Visiting { cell } => doing = format!("timing {}", plan.subject(*cell)),
-                _ => {}
-            }
-            report(event)?;
-            Ok(doing.clone())
-        })
+    fn start_deployed(&self, Deployment { way, settings, .. }: &Deployment, in_force: bool, ranks: Ranks) -> JobStart {
+        deployed::start(&self.launcher, *way, settings, in_force, self.job_ranks(ranks))
     }
 }
 
@@ -272,9 +269,8 @@ impl Backend for MpiBackend {
 
     fn survey(&mut self) -> Result<Survey, RunnerError> {
         // Without a number of ranks mpirun fills the slots, which is how to learn how many there are.
-        let command = self.launcher.command(None, &[]);
         let mut found = None;
-        self.launcher.converse(&command, &self.job(Task::Survey), &mut |event| {
+        self.run(&self.start(None, &[]), Task::Survey, "looking at the system", &mut |event, _| {
             match event {
                 WorkerEvent::Hello { protocol, .. } if protocol != PROTOCOL => {
                     return Err(RunnerError::Protocol { worker: protocol, ours: PROTOCOL });
@@ -282,7 +278,7 @@ impl Backend for MpiBackend {
                 WorkerEvent::Survey(survey) => found = Some(survey),
                 _ => {}
             }
-            Ok("looking at the system".to_owned())
+            Ok(())
         })?;
         let survey = found.ok_or_else(|| RunnerError::WorkerFailed("it reported no survey".to_owned()))?;
         let mpirun = self.launcher.mpirun().map(|(_, version)| version);
@@ -299,75 +295,74 @@ impl Backend for MpiBackend {
     }
 
     fn launcher(&self, plan: &Plan) -> Vec<String> {
-        if let Some(deployment) = &plan.deployment {
-            let Deployment { way, settings, .. } = deployment;
-            return deployed::start(&self.launcher, *way, settings, true, self.job_ranks(plan.ranks)).1;
+        match &plan.deployment {
+            Some(deployment) => self.start_deployed(deployment, true, plan.ranks).command,
+            None => self.start_measuring(plan.ranks, None).command,
         }
-        self.measuring_command(plan.ranks, None)
     }
 
     fn use_scratch(&mut self, directory: &Path) {
         directory.clone_into(&mut self.scratch);
     }
 
-    fn measure(
-        &mut self,
-        plan: &LaunchPlan,
-        report: &mut dyn FnMut(WorkerEvent) -> Result<(), RunnerError>,
-    ) -> Result<(), RunnerError> {
-        self.run_plan(plan, Task::Measure(plan.clone()), report)
-    }
-
-    fn trial(
-        &mut self,
-        plan: &LaunchPlan,
-        report: &mut dyn FnMut(WorkerEvent) -> Result<(), RunnerError>,
-    ) -> Result<(), RunnerError> {
-        self.run_plan(plan, Task::Trial(plan.clone()), report)
+    fn measure(&mut self, plan: &LaunchPlan, report: Report<'_>) -> Result<(), RunnerError> {
+        let rules = one_rule(plan)?.map(|text| scratch::file(&self.scratch, "rule", &text)).transpose()?;
+        let start = match plan.deployment.as_ref().filter(|_| plan.launch.is_as_users_do()) {
+            Some(deployment) => {
+                let own = self.start_deployed(deployment, plan.launch.is_deployed(), plan.ranks);
+                let mut changes = deployed::environment(&self.without_installed, true);
+                changes.extend(own.changes);
+                changes.extend(deployed::environment(&self.left_out, true));
+                JobStart { changes, ..own }
+            }
+            None => self.start_measuring(plan.ranks, rules.as_ref().map(|file| file.path())),
+        };
+        self.run(&start, Task::Measure(plan.clone()), "starting to measure", &mut |event, doing| {
+            match &event {
+                WorkerEvent::Checking { cell, candidate } => {
+                    *doing = format!("checking {} in {}", plan.turn(*cell, *candidate), plan.subject(*cell));
+                }
+                WorkerEvent::Visiting { cell } => *doing = format!("timing {}", plan.subject(*cell)),
+                _ => {}
+            }
+            report(event)
+        })
     }
 
     fn probe(&mut self, rules: &Path, calls: &[Cell]) -> Result<Vec<CallEnd>, RunnerError> {
-        let ranks = calls.iter().map(|call| call.ranks).max().unwrap_or(Ranks(2));
-        let command = self.launcher.command(Some(self.job_ranks(ranks)), &self.settings(&rules.to_string_lossy()));
-        let mut outcomes = None;
-        let mut doing = format!("loading {}", rules.display());
-        self.launcher.converse(&command, &self.job(Task::Probe(calls.to_vec())), &mut |event| {
+        let (start, file) = (self.start_under(rules, calls, None), rules.display());
+        let mut outcomes = Vec::new();
+        self.run(&start, Task::Probe(calls.to_vec()), &format!("loading {file}"), &mut |event, doing| {
             match event {
-                WorkerEvent::Calling { call } => doing = format!("calling {} with {}", calls[call], rules.display()),
-                WorkerEvent::Probed(probed) => outcomes = Some(probed),
+                WorkerEvent::Calling { call } => *doing = format!("calling {} with {file}", calls[call]),
+                WorkerEvent::Probed(probed) => outcomes = probed,
                 _ => {}
             }
-            Ok(doing.clone())
+            Ok(())
         })?;
-        let outcomes = outcomes.unwrap_or_default();
-        if outcomes.len() == calls.len() {
-            Ok(outcomes)
-        } else {
-            Err(RunnerError::WorkerFailed(format!(
-                "it answered {} of {} calls of a probe",
-                outcomes.len(),
-                calls.len()
-            )))
+        if outcomes.len() != calls.len() {
+            let why = format!("it answered {} of {} calls of a probe", outcomes.len(), calls.len());
+            return Err(RunnerError::WorkerFailed(why));
         }
+        Ok(outcomes)
     }
+
     fn serving(
         &mut self,
         rules: &Path,
         calls: &[Cell],
         without: &[Vec<Component>],
     ) -> Result<Vec<Vec<CallEnd>>, RunnerError> {
-        let ranks = calls.iter().map(|call| call.ranks).max().unwrap_or(Ranks(2));
-        let command = self.launcher.command(Some(self.job_ranks(ranks)), &self.settings(&rules.to_string_lossy()));
-        let job = self.job(Task::Serving { calls: calls.to_vec(), without: without.to_vec() });
+        let task = Task::Serving { calls: calls.to_vec(), without: without.to_vec() };
+        let asking = "asking which component runs";
         let mut outcomes = Vec::new();
-        let mut doing = "asking which component runs".to_owned();
-        self.launcher.converse(&command, &job, &mut |event| {
+        self.run(&self.start_under(rules, calls, None), task, asking, &mut |event, doing| {
             match event {
-                WorkerEvent::Calling { call } => doing = format!("asking which component runs {}", calls[call]),
+                WorkerEvent::Calling { call } => *doing = format!("{asking} {}", calls[call]),
                 WorkerEvent::Served(served) => outcomes = served,
                 _ => {}
             }
-            Ok(doing.clone())
+            Ok(())
         })?;
         if outcomes.len() == calls.len() && outcomes.iter().all(|row| row.len() == without.len()) {
             Ok(outcomes)
@@ -385,13 +380,13 @@ impl Backend for MpiBackend {
         settings: &BTreeMap<String, String>,
         names: &[String],
     ) -> Result<Vec<BTreeMap<String, String>>, RunnerError> {
-        let (changes, command) = deployed::start(&self.launcher, DeployWay::Environment, settings, true, self.slots);
+        let start = deployed::start(&self.launcher, DeployWay::Environment, settings, true, self.slots);
         let mut found = Vec::new();
-        self.launcher.converse_in(&changes, &command, &self.job(Task::Parameters(names.to_vec())), &mut |event| {
+        self.run(&start, Task::Parameters(names.to_vec()), "reading parameters on every rank", &mut |event, _| {
             if let WorkerEvent::Parameters(all) = event {
                 found = all;
             }
-            Ok("reading parameters on every rank".to_owned())
+            Ok(())
         })?;
         if found.is_empty() {
             return Err(RunnerError::WorkerFailed("it did not report the values of parameters".to_owned()));
@@ -404,20 +399,16 @@ impl Backend for MpiBackend {
     }
 
     fn log_selections(&mut self, rules: &Path, calls: &[Cell]) -> Result<Option<Log>, RunnerError> {
-        let ranks = calls.iter().map(|call| call.ranks).max().unwrap_or(Ranks(2));
-        let mut settings = self.settings(&rules.to_string_lossy());
-        settings.push((selection::LOG.0.to_owned(), selection::LOG.1.to_owned()));
-        let command = self.launcher.command(Some(self.job_ranks(ranks)), &settings);
+        let start = self.start_under(rules, calls, Some(selection::LOG));
         let mut log = Log::default();
-        let mut doing = format!("loading {}", rules.display());
-        let mut react = |event| {
+        let (task, file) = (Task::Probe(calls.to_vec()), rules.display());
+        let mut react = |event, doing: &mut String| {
             if let WorkerEvent::Calling { call } = event {
-                doing = format!("calling {} with {}", calls[call], rules.display());
+                *doing = format!("calling {} with {file}", calls[call]);
             }
-            Ok(doing.clone())
+            Ok(())
         };
-        let job = self.job(Task::Probe(calls.to_vec()));
-        self.launcher.converse_hearing(&BTreeMap::new(), &command, &job, &mut |line| log.hear(line), &mut react)?;
+        self.run_hearing(&start, task, &format!("loading {file}"), &mut |line| log.hear(line), &mut react)?;
         Ok(Some(log))
     }
 

@@ -81,7 +81,7 @@ pub fn build_command(mpirun: &Path) -> String {
 }
 
 /// The directory that holds an installation's `bin`.
-fn prefix_of(mpirun: &Path) -> PathBuf {
+pub(super) fn prefix_of(mpirun: &Path) -> PathBuf {
     mpirun.parent().and_then(Path::parent).unwrap_or(Path::new("/")).to_owned()
 }
 

@@ -6,20 +6,16 @@
 //! communicator, since HAN would crash. These are small, so small calls that stay with HAN are not tested.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
 use collrules_record::cell::type_size;
 use collrules_record::units::{Bytes, Ranks};
 use collrules_record::{Cell, HanRule, HanRules, Tuning};
 use collrules_rules::{Behaviour, Collective, Release, han};
 
-use super::{MAX_PROBED, Proof, ProofFault};
-use crate::backend::Backend;
+use super::{MAX_PROBED, ProofFault, Prover};
 use crate::error::RunnerError;
 use crate::grid::{DEFAULT_MEMORY, obstacle};
-use crate::scratch;
 use crate::serving::exactly;
-use crate::wire::CallEnd;
 
 /// Upper bound on the lookup bytes of HAN's set-up calls, which send a number or two per rank.
 const SET_UP: u64 = 1024;
@@ -41,44 +37,33 @@ pub(super) fn misread(tuning: &Tuning, release: Release) -> Option<ProofFault> {
     Some(ProofFault::Misread(format!("{}: {why}", file.path.display())))
 }
 
-/// Determines the component of the calls that HAN's rules are about.
-pub(super) fn probe(
-    backend: &mut dyn Backend,
-    scratch: &Path,
-    tuning: &Tuning,
-    release: Release,
-    cells: &[Cell],
-    proof: &mut Proof,
-) -> Result<(), RunnerError> {
-    let calls = calls(&tuning.han_rules(), cells);
-    let ranks: BTreeSet<Ranks> = calls.iter().map(|call| call.ranks).collect();
-    for (ranks, handed) in ranks.into_iter().flat_map(|ranks| [(ranks, true), (ranks, false)]) {
-        let asked = |call: &&Cell| {
-            call.ranks == ranks
-                && (tuning.han_rule(**call) == HanRule::Delegate) == handed
-                && (handed || call.lookup_bytes(release) >= SET_UP)
-        };
-        let calls: Vec<Cell> = calls.iter().filter(asked).copied().collect();
-        if calls.is_empty() {
-            continue;
-        }
-        let copy = scratch::file(scratch, "probe", &exactly(&calls, release)?)?;
-        let outcomes = backend.probe(copy.path(), &calls)?;
-        proof.probed += calls.len();
-        for (call, outcome) in calls.into_iter().zip(outcomes) {
-            let obeyed = match outcome {
-                CallEnd::Refused(_) => handed,
-                CallEnd::Right => !handed,
-                CallEnd::Wrong | CallEnd::Mixed(_) => false,
+impl Prover<'_> {
+    /// Determines the component of the calls that HAN's rules are about.
+    pub(super) fn show_delegated(&mut self, tuning: &Tuning) -> Result<(), RunnerError> {
+        let release = self.release;
+        let calls = calls(&tuning.han_rules(), self.cells);
+        let ranks: BTreeSet<Ranks> = calls.iter().map(|call| call.ranks).collect();
+        for (ranks, handed) in ranks.into_iter().flat_map(|ranks| [(ranks, true), (ranks, false)]) {
+            let asked = |call: &&Cell| {
+                call.ranks == ranks
+                    && (tuning.han_rule(**call) == HanRule::Delegate) == handed
+                    && (handed || call.lookup_bytes(release) >= SET_UP)
             };
-            if obeyed {
-                proof.asked += 1;
-            } else {
-                proof.faults.push(ProofFault::OtherComponent { call, outcome, handed });
+            let calls: Vec<Cell> = calls.iter().filter(asked).copied().collect();
+            if calls.is_empty() {
+                continue;
+            }
+            let outcomes = self.probe(&exactly(&calls, release)?, &calls)?;
+            for (call, outcome) in calls.into_iter().zip(outcomes) {
+                if outcome.is_meant(handed) {
+                    self.proof.asked += 1;
+                } else {
+                    self.proof.faults.push(ProofFault::OtherComponent { call, outcome, handed });
+                }
             }
         }
+        Ok(())
     }
-    Ok(())
 }
 
 /// The measured cells with rules of HAN, and calls on both sides of their boundaries.

@@ -9,43 +9,39 @@ use collrules_rules::file::Loaded;
 use collrules_rules::metric::{Metric, metric};
 
 use super::handed::sides;
-use super::{Proof, ProofFault};
+use super::{ProofFault, Prover};
 use crate::backend::Backend;
 use crate::error::RunnerError;
 use crate::grid::{DEFAULT_MEMORY, obstacle};
 
-/// Makes calls under the file itself, in the cells and on both sides of every boundary within reach, and compares the
-/// log with the meaning of the file for communicators with this arrangement. Without a log nothing is shown.
-pub(super) fn prove(
-    backend: &mut dyn Backend,
-    path: &Path,
-    file: &Loaded,
-    cells: &[Cell],
-    proof: &mut Proof,
-) -> Result<(), RunnerError> {
-    let mut shown = 0;
-    for (ranks, calls) in calls(backend, file, cells) {
-        let distribution = backend.distribution(ranks);
-        // One job for each communicator size: calls are logged without theirs.
-        let Some(log) = backend.log_selections(path, &calls)? else { return Ok(()) };
-        if log.is_empty() {
-            proof.faults.push(ProofFault::NotAccepted);
-            return Ok(());
-        }
-        for call in calls {
-            match log.contradicts(file, &call, distribution) {
-                Some(why) => proof.faults.push(ProofFault::OtherSelection { call, why }),
-                None => shown += 1,
+impl Prover<'_> {
+    /// Makes calls under the file itself, in the cells and on both sides of every boundary within reach, and compares the
+    /// log with the meaning of the file for communicators with this arrangement. Without a log nothing is shown.
+    pub(super) fn show_by_log(&mut self, path: &Path, file: &Loaded) -> Result<(), RunnerError> {
+        let mut shown = 0;
+        for (ranks, calls) in calls(self.backend, file, self.cells) {
+            let distribution = self.backend.distribution(ranks);
+            // One job for each communicator size: calls are logged without theirs.
+            let Some(log) = self.backend.log_selections(path, &calls)? else { return Ok(()) };
+            if log.is_empty() {
+                self.proof.faults.push(ProofFault::NotAccepted);
+                return Ok(());
+            }
+            for call in calls {
+                match log.contradicts(file, &call, distribution) {
+                    Some(why) => self.proof.faults.push(ProofFault::OtherSelection { call, why }),
+                    None => shown += 1,
+                }
             }
         }
+        if shown > 0 {
+            self.proof.logged += shown;
+            self.proof.unshown.clear();
+            let has_rules = |cell: &&Cell| file.rules_for(cell.collective).is_some();
+            self.proof.cells = self.cells.iter().filter(has_rules).count();
+        }
+        Ok(())
     }
-    if shown > 0 {
-        proof.logged += shown;
-        proof.unshown.clear();
-        let has_rules = |cell: &&Cell| file.rules_for(cell.collective).is_some();
-        proof.cells = cells.iter().filter(has_rules).count();
-    }
-    Ok(())
 }
 
 /// The calls to make, by communicator size.

@@ -110,16 +110,13 @@ impl CellState {
             round_cost: planned.round.map_or(0.0, |round| round.0),
             is_known: planned.round.is_some(),
             takes_seconds: planned.round.is_some_and(|round| round.0 > SECONDS * candidates as f64),
-            visits: 0,
-            rounds: 0,
             effort: planned.effort,
-            active: (0..candidates).collect(),
             needed: candidates.min(2),
             is_compared: true,
             groups: planned.candidates.iter().map(group).collect(),
             least_visits: planned.least_visits,
             choices: (0..candidates).filter(is_choice).collect(),
-            points: vec![PointState { fastest: f64::INFINITY, ..PointState::default() }; candidates],
+            ..Self::of_casts(candidates)
         }
     }
 
@@ -192,8 +189,7 @@ impl CellState {
                 self.points[place].note(took(place));
             }
         }
-        self.active.retain(|candidate| !beaten.iter().any(|(out, _)| out == candidate));
-        beaten
+        self.remove(beaten)
     }
 
     /// If calls take seconds, removes the slowest by their checks until `left` seconds allow enough visits to the rest:
@@ -223,8 +219,7 @@ impl CellState {
                 unpaid.push((place, why));
             }
         }
-        self.active.retain(|candidate| !unpaid.iter().any(|(out, _)| out == candidate));
-        unpaid
+        self.remove(unpaid)
     }
 
     /// Removes candidates that are so much slower than the leader of their group that later launches need not time
@@ -249,8 +244,13 @@ impl CellState {
                 Some((candidate, format!("it takes at least {low:.2} times as long as the best, after {calls} calls")))
             })
             .collect();
-        self.active.retain(|candidate| !beaten.iter().any(|(out, _)| out == candidate));
-        beaten
+        self.remove(beaten)
+    }
+
+    /// Removes candidates, and returns them with the reasons.
+    fn remove(&mut self, out: Vec<(usize, String)>) -> Vec<(usize, String)> {
+        self.active.retain(|candidate| !out.iter().any(|(out, _)| out == candidate));
+        out
     }
 
     /// Lets candidates rest for this launch if they are certainly slower than the leader of their group by this factor.

@@ -146,9 +146,7 @@ impl History {
             let candidates: Vec<Candidate> = candidates.collect();
             let round = self.long_round(planned.cell, &candidates).map(Seconds);
             let least_visits = self.least_visits(planned, launch);
-            let CellPlan { cell, weight, lateness, .. } = *planned;
-            let question = planned.question.clone();
-            LaunchCell { cell, candidates, question, least_visits, effort, round, weight, lateness }
+            LaunchCell { candidates, least_visits, effort, round, ..LaunchCell::from(planned) }
         });
         let comparable = |planned: &LaunchCell| {
             planned.candidates.first() == Some(&Candidate::Builtin) && planned.candidates.len() > 1
@@ -157,19 +155,11 @@ impl History {
         if cells.is_empty() && self.plan.patterns.is_empty() {
             return None;
         }
-        Some(LaunchPlan {
-            cells,
-            patterns: self.plan.patterns.clone(),
-            ranks: self.plan.ranks,
-            schedule: self.schedule(launch, elapsed, begun)?,
-            // Orders of its own.
-            seed: self.plan.seed.wrapping_add(u64::from(launch) << 32),
-            launch: self.plan.shared(launch),
-            deployment: self.plan.deployment.clone(),
-            placement: self.plan.placement.clone(),
-            arguments: self.plan.arguments,
-            arrivals: self.plan.arrivals.clone(),
-        })
+        let schedule = self.schedule(launch, elapsed, begun)?;
+        let plan = LaunchPlan::of_plan(&self.plan, cells, schedule, self.plan.shared(launch));
+        // Orders of its own.
+        let seed = plan.seed.wrapping_add(u64::from(launch) << 32);
+        Some(LaunchPlan { patterns: self.plan.patterns.clone(), seed, ..plan })
     }
 
     /// The schedule of a launch, with its part of the remaining time.

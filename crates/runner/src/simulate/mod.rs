@@ -33,13 +33,13 @@ use self::deployed::DeployedLaunch;
 pub(crate) use self::formulas::{BYTE_TIME, LATENCY};
 use self::han::{HanPins, Hosts};
 use self::model::{CostModel, normal};
-use crate::backend::Backend;
+use crate::backend::{Backend, Report};
 use crate::engine::{self, CheckResult, Executor};
 use crate::error::RunnerError;
 use crate::grid::NOT_SWITCHABLE;
 use crate::launch::LaunchPlan;
 use crate::schedule::Visit;
-use crate::wire::{CallEnd, RankTimes, WorkerEvent};
+use crate::wire::{CallEnd, RankTimes};
 
 /// A cluster computed from formulas.
 #[derive(Clone, Debug)]
@@ -123,31 +123,12 @@ impl Simulation {
         Ok(Computed { model, hosts, plan, launch, settings, clock: 0.0, known: BTreeMap::new() })
     }
 
-    /// Plays a launch on the clock of the model; stops when a report is refused.
-    fn play<'a>(
-        &'a self,
-        plan: &'a LaunchPlan,
-        report: &mut dyn FnMut(WorkerEvent) -> Result<(), RunnerError>,
-        run: Loop<'a>,
-    ) -> Result<(), RunnerError> {
-        let mut outcome = Ok(());
-        let Ok(()) = run(plan, &mut self.executor(plan)?, &mut |event| {
-            if outcome.is_ok() {
-                outcome = report(event);
-            }
-        });
-        outcome
-    }
-
     /// The first version of its release.
     fn version(&self) -> Result<Version, RunnerError> {
         let text = format!("{}.0", self.release);
         text.parse().map_err(|cause| RunnerError::BadLibrary { said: text, cause })
     }
 }
-
-/// One of the loops of [`engine`].
-type Loop<'a> = fn(&LaunchPlan, &mut Computed<'a>, &mut dyn FnMut(WorkerEvent)) -> Result<(), Infallible>;
 
 impl Backend for Simulation {
     fn name(&self) -> &'static str {
@@ -187,20 +168,14 @@ impl Backend for Simulation {
         Ok(if has_settings { planted::parameters(self.release) } else { Parameters::default() })
     }
 
-    fn measure(
-        &mut self,
-        plan: &LaunchPlan,
-        report: &mut dyn FnMut(WorkerEvent) -> Result<(), RunnerError>,
-    ) -> Result<(), RunnerError> {
-        self.play(plan, report, engine::run)
-    }
-
-    fn trial(
-        &mut self,
-        plan: &LaunchPlan,
-        report: &mut dyn FnMut(WorkerEvent) -> Result<(), RunnerError>,
-    ) -> Result<(), RunnerError> {
-        self.play(plan, report, engine::trial)
+    fn measure(&mut self, plan: &LaunchPlan, report: Report<'_>) -> Result<(), RunnerError> {
+        let mut outcome = Ok(());
+        let Ok(()) = engine::run(plan, &mut self.executor(plan)?, &mut |event| {
+            if outcome.is_ok() {
+                outcome = report(event);
+            }
+        });
+        outcome
     }
 
     fn probe(&mut self, rules: &Path, calls: &[Cell]) -> Result<Vec<CallEnd>, RunnerError> {

@@ -66,6 +66,11 @@ fn byte() -> ffi::MPI_Datatype {
     u8::datatype()
 }
 
+/// A buffer to read as C takes it: where, and how much; `MPI_IN_PLACE` if the input is where the result goes.
+fn input<T>(send: Option<&[T]>) -> (*const c_void, c_int) {
+    send.map_or((IN_PLACE.cast_const(), 0), |send| (send.as_ptr().cast(), c_count(send.len())))
+}
+
 /// Two buffers as C takes them: where to read, how much, where to write, how much.
 fn raw<T>(send: &[T], receive: &mut [T]) -> (*const c_void, c_int, *mut c_void, c_int) {
     (send.as_ptr().cast(), c_count(send.len()), receive.as_mut_ptr().cast(), c_count(receive.len()))
@@ -92,95 +97,62 @@ pub(crate) fn bcast_from(comm: &SimpleCommunicator, send: &[u8], receive: &mut [
     classify(unsafe { ffi::MPI_Bcast(buffer, count, byte(), 0, comm.as_raw()) })
 }
 
-/// `MPI_Scatter` of a block to each rank from the root, which holds them all in `send`.
-pub(crate) fn scatter(comm: &SimpleCommunicator, root: u32, send: &[u8], receive: &mut [u8]) -> CallResult {
-    assert!(!is_root(comm, root) || send.len() == receive.len() * ranks(comm), "one block per rank");
-    let (from, _, to, block) = raw(send, receive);
+/// `MPI_Scatter` of a block to each rank from the root, which holds them all in `send`. Without a buffer to receive, the
+/// root's own block stays where it is.
+pub(crate) fn scatter(comm: &SimpleCommunicator, root: u32, send: &[u8], receive: Option<&mut [u8]>) -> CallResult {
+    assert!(receive.is_some() || is_root(comm, root), "only the root has its block already");
+    let block = receive.as_ref().map_or(send.len() / ranks(comm), |block| block.len());
+    assert!(!is_root(comm, root) || send.len() == block * ranks(comm), "one block per rank");
+    let to = receive.map_or(IN_PLACE, |block| block.as_mut_ptr().cast());
+    let (from, block, root) = (send.as_ptr().cast(), c_count(block), root as c_int);
     // SAFETY: on the root `send` holds a block per rank, as asserted; elsewhere MPI does not look at it. `receive` has
-    // room for one. Both outlive the blocking call.
-    classify(unsafe { ffi::MPI_Scatter(from, block, byte(), to, block, byte(), root as c_int, comm.as_raw()) })
+    // room for one, if it is there. Both outlive the blocking call.
+    classify(unsafe { ffi::MPI_Scatter(from, block, byte(), to, block, byte(), root, comm.as_raw()) })
 }
 
-/// `MPI_Scatter` on the root, whose own block stays where it is.
-pub(crate) fn scatter_in_place(comm: &SimpleCommunicator, root: u32, send: &[u8]) -> CallResult {
-    assert!(is_root(comm, root) && send.len().is_multiple_of(ranks(comm)), "one block per rank");
-    let (from, all, ..) = raw(send, &mut []);
-    let block = all / comm.size();
-    // SAFETY: `send` holds a block per rank, as asserted, and outlives the blocking call, which writes nothing here.
-    classify(unsafe { ffi::MPI_Scatter(from, block, byte(), IN_PLACE, block, byte(), root as c_int, comm.as_raw()) })
-}
-
-/// `MPI_Gather` of a block from each rank to the root, which receives them all in `receive`.
-pub(crate) fn gather(comm: &SimpleCommunicator, root: u32, send: &[u8], receive: &mut [u8]) -> CallResult {
-    assert!(!is_root(comm, root) || receive.len() == send.len() * ranks(comm), "one block per rank");
-    let (from, block, to, _) = raw(send, receive);
+/// `MPI_Gather` of a block from each rank to the root, which receives them all in `receive`. Without a buffer to send, the
+/// root's own block is in its place already.
+pub(crate) fn gather(comm: &SimpleCommunicator, root: u32, send: Option<&[u8]>, receive: &mut [u8]) -> CallResult {
+    assert!(send.is_some() || is_root(comm, root), "only the root has its block already");
+    let block = send.map_or(receive.len() / ranks(comm), <[u8]>::len);
+    assert!(!is_root(comm, root) || receive.len() == block * ranks(comm), "one block per rank");
+    let ((from, _), to) = (input(send), receive.as_mut_ptr().cast());
+    let (block, root) = (c_count(block), root as c_int);
     // SAFETY: as for scatter, the other way round.
-    classify(unsafe { ffi::MPI_Gather(from, block, byte(), to, block, byte(), root as c_int, comm.as_raw()) })
+    classify(unsafe { ffi::MPI_Gather(from, block, byte(), to, block, byte(), root, comm.as_raw()) })
 }
 
-/// `MPI_Gather` on the root, whose own block is in its place already.
-pub(crate) fn gather_in_place(comm: &SimpleCommunicator, root: u32, receive: &mut [u8]) -> CallResult {
-    assert!(is_root(comm, root) && receive.len().is_multiple_of(ranks(comm)), "one block per rank");
-    let (_, _, to, all) = raw(&[], receive);
-    let block = all / comm.size();
-    // SAFETY: `receive` holds a block per rank, as asserted, and outlives the blocking call.
-    classify(unsafe { ffi::MPI_Gather(IN_PLACE, block, byte(), to, block, byte(), root as c_int, comm.as_raw()) })
-}
-
-/// `MPI_Allgather` of a block from each rank to all.
-pub(crate) fn allgather(comm: &SimpleCommunicator, send: &[u8], receive: &mut [u8]) -> CallResult {
-    assert!(receive.len() == send.len() * ranks(comm), "one block per rank");
-    let (from, block, to, _) = raw(send, receive);
+/// `MPI_Allgather` of a block from each rank to all; without a buffer to send, the blocks are in their places already.
+pub(crate) fn allgather(comm: &SimpleCommunicator, send: Option<&[u8]>, receive: &mut [u8]) -> CallResult {
+    let block = receive.len() / ranks(comm);
+    assert!(receive.len() == block * ranks(comm) && send.is_none_or(|own| own.len() == block), "one block per rank");
+    let ((from, own), to, block) = (input(send), receive.as_mut_ptr().cast(), c_count(block));
     // SAFETY: `receive` has room for a block per rank, as asserted, and both buffers outlive the blocking call.
-    classify(unsafe { ffi::MPI_Allgather(from, block, byte(), to, block, byte(), comm.as_raw()) })
+    classify(unsafe { ffi::MPI_Allgather(from, own, byte(), to, block, byte(), comm.as_raw()) })
 }
 
-/// `MPI_Allgather` of blocks that are in their places already.
-pub(crate) fn allgather_in_place(comm: &SimpleCommunicator, buffer: &mut [u8]) -> CallResult {
-    assert!(buffer.len().is_multiple_of(ranks(comm)), "one block per rank");
-    let (_, _, to, all) = raw(&[], buffer);
-    let block = all / comm.size();
-    // SAFETY: the buffer holds a block per rank, as asserted, and outlives the blocking call.
-    classify(unsafe { ffi::MPI_Allgather(IN_PLACE, 0, byte(), to, block, byte(), comm.as_raw()) })
-}
-
-/// `MPI_Alltoall`: a block from each rank to each.
-pub(crate) fn alltoall(comm: &SimpleCommunicator, send: &[u8], receive: &mut [u8]) -> CallResult {
-    assert!(send.len().is_multiple_of(ranks(comm)) && receive.len() == send.len(), "one block per rank");
-    let (from, all, to, _) = raw(send, receive);
-    let block = all / comm.size();
+/// `MPI_Alltoall`: a block from each rank to each; without a buffer to send, of what is in the other.
+pub(crate) fn alltoall(comm: &SimpleCommunicator, send: Option<&[u8]>, receive: &mut [u8]) -> CallResult {
+    let all = receive.len();
+    assert!(all.is_multiple_of(ranks(comm)) && send.is_none_or(|send| send.len() == all), "one block per rank");
+    let ((from, sent), to) = (input(send), receive.as_mut_ptr().cast());
+    let (sent, block) = (sent / comm.size(), c_count(all) / comm.size());
     // SAFETY: both buffers hold a block per rank, as asserted, and outlive the blocking call.
-    classify(unsafe { ffi::MPI_Alltoall(from, block, byte(), to, block, byte(), comm.as_raw()) })
+    classify(unsafe { ffi::MPI_Alltoall(from, sent, byte(), to, block, byte(), comm.as_raw()) })
 }
 
-/// `MPI_Alltoall` of what is in the buffer, which takes the result.
-pub(crate) fn alltoall_in_place(comm: &SimpleCommunicator, buffer: &mut [u8]) -> CallResult {
-    assert!(buffer.len().is_multiple_of(ranks(comm)), "one block per rank");
-    let (_, _, to, all) = raw(&[], buffer);
-    let block = all / comm.size();
-    // SAFETY: the buffer holds a block per rank, as asserted, and outlives the blocking call.
-    classify(unsafe { ffi::MPI_Alltoall(IN_PLACE, 0, byte(), to, block, byte(), comm.as_raw()) })
-}
-
-/// `MPI_Allgatherv` of the block in `send` from each rank to all.
+/// `MPI_Allgatherv` of the block in `send` from each rank to all; without it, the blocks are in their places already.
 pub(crate) fn allgatherv(
     comm: &SimpleCommunicator,
-    send: &[u8],
+    send: Option<&[u8]>,
     receive: &mut [u8],
     counts: &BlockCounts,
 ) -> CallResult {
-    assert!(counts.fit(comm, receive.len()) && counts.own(comm, send.len()), "the buffers are as the counts say");
-    let ((from, own, to, _), (blocks, firsts)) = (raw(send, receive), counts.raw());
+    assert!(counts.fit(comm, receive.len()), "the receive buffer holds all blocks");
+    assert!(send.is_none_or(|own| counts.own(comm, own.len())), "the send buffer is this rank's block");
+    let ((from, own), to, (blocks, firsts)) = (input(send), receive.as_mut_ptr().cast(), counts.raw());
     // SAFETY: counts and displacements are one per rank and describe blocks within `receive`, as asserted.
     classify(unsafe { ffi::MPI_Allgatherv(from, own, byte(), to, blocks, firsts, byte(), comm.as_raw()) })
-}
-
-/// `MPI_Allgatherv` of blocks that are in their places already.
-pub(crate) fn allgatherv_in_place(comm: &SimpleCommunicator, buffer: &mut [u8], counts: &BlockCounts) -> CallResult {
-    assert!(counts.fit(comm, buffer.len()), "the buffer holds all blocks");
-    let ((_, _, to, _), (blocks, firsts)) = (raw(&[], buffer), counts.raw());
-    // SAFETY: counts and displacements are one per rank and describe blocks within the buffer, as asserted.
-    classify(unsafe { ffi::MPI_Allgatherv(IN_PLACE, 0, byte(), to, blocks, firsts, byte(), comm.as_raw()) })
 }
 
 /// `MPI_Gatherv` to rank 0.
@@ -215,25 +187,18 @@ pub(crate) fn scatterv_in_place(comm: &SimpleCommunicator, buffer: &mut [u8], co
     classify(unsafe { ffi::MPI_Scatterv(from.cast(), blocks, firsts, byte(), to, own, byte(), 0, comm.as_raw()) })
 }
 
-/// `MPI_Alltoallv` with the same counts for sending and receiving.
+/// `MPI_Alltoallv` with the same counts for sending and receiving; without a buffer to send, of what is in the other.
 pub(crate) fn alltoallv(
     comm: &SimpleCommunicator,
-    send: &[u8],
+    send: Option<&[u8]>,
     receive: &mut [u8],
     counts: &BlockCounts,
 ) -> CallResult {
-    assert!(counts.fit(comm, send.len()) && counts.fit(comm, receive.len()), "both buffers hold all blocks");
-    let ((from, _, to, _), (n, at)) = (raw(send, receive), counts.raw());
+    assert!(counts.fit(comm, receive.len()), "the receive buffer holds all blocks");
+    assert!(send.is_none_or(|send| counts.fit(comm, send.len())), "the send buffer holds all blocks");
+    let ((from, _), to, (n, at)) = (input(send), receive.as_mut_ptr().cast(), counts.raw());
     // SAFETY: counts and displacements are one per rank and describe blocks within both buffers, as asserted.
     classify(unsafe { ffi::MPI_Alltoallv(from, n, at, byte(), to, n, at, byte(), comm.as_raw()) })
-}
-
-/// `MPI_Alltoallv` of what is in the buffer, which takes the result.
-pub(crate) fn alltoallv_in_place(comm: &SimpleCommunicator, buffer: &mut [u8], counts: &BlockCounts) -> CallResult {
-    assert!(counts.fit(comm, buffer.len()), "the buffer holds all blocks");
-    let ((_, _, to, _), (n, at)) = (raw(&[], buffer), counts.raw());
-    // SAFETY: counts and displacements are one per rank and describe blocks within the buffer, as asserted.
-    classify(unsafe { ffi::MPI_Alltoallv(IN_PLACE, n, at, byte(), to, n, at, byte(), comm.as_raw()) })
 }
 
 /// The datatype of each rank's block: bytes.
@@ -262,109 +227,77 @@ pub(crate) fn alltoallw(
     classify(unsafe { ffi::MPI_Alltoallw(from, n, at, kinds, to, n, at, kinds, comm.as_raw()) })
 }
 
-/// `MPI_Allreduce`.
-pub(crate) fn allreduce<T: Element>(comm: &SimpleCommunicator, send: &[T], receive: &mut [T]) -> CallResult {
-    assert!(send.len() == receive.len(), "the result is as long as the vectors");
-    let (from, count, to, _) = raw(send, receive);
-    // SAFETY: both buffers hold `count` elements of this type, as asserted, and outlive the blocking call.
+/// `MPI_Allreduce`; without a buffer to send, of what is in the other, which takes the result.
+pub(crate) fn allreduce<T: Element>(comm: &SimpleCommunicator, send: Option<&[T]>, receive: &mut [T]) -> CallResult {
+    let (from, to, count) = vectors(send, receive);
+    // SAFETY: both buffers hold `count` elements of this type, and outlive the blocking call.
     classify(unsafe { ffi::MPI_Allreduce(from, to, count, T::datatype(), T::operation(), comm.as_raw()) })
 }
 
-/// `MPI_Allreduce` of what is in the buffer, which takes the result.
-pub(crate) fn allreduce_in_place<T: Element>(comm: &SimpleCommunicator, buffer: &mut [T]) -> CallResult {
-    let (_, _, to, count) = raw(&[], buffer);
-    // SAFETY: the buffer holds `count` elements of this type and outlives the blocking call.
-    classify(unsafe { ffi::MPI_Allreduce(IN_PLACE, to, count, T::datatype(), T::operation(), comm.as_raw()) })
-}
-
-/// `MPI_Reduce` to the root.
-pub(crate) fn reduce<T: Element>(comm: &SimpleCommunicator, root: u32, send: &[T], receive: &mut [T]) -> CallResult {
-    assert!(!is_root(comm, root) || send.len() == receive.len(), "the result is as long as the vectors");
-    let (from, count, to, _) = raw(send, receive);
+/// `MPI_Reduce` to the root; there without a buffer to send, of what is in the other, which takes the result.
+pub(crate) fn reduce<T: Element>(
+    comm: &SimpleCommunicator,
+    root: u32,
+    send: Option<&[T]>,
+    receive: &mut [T],
+) -> CallResult {
+    let is_root = is_root(comm, root);
+    assert!(send.is_some() || is_root, "other ranks send from a buffer of their own");
+    let count = send.map_or(receive.len(), <[T]>::len);
+    assert!(!is_root || receive.len() == count, "the result is as long as the vectors");
+    let ((from, _), to, count) = (input(send), receive.as_mut_ptr().cast(), c_count(count));
+    let root = root as c_int;
     // SAFETY: `send` holds `count` elements, and so does `receive` on the root, as asserted; elsewhere MPI does not look
     // at it. Both outlive the blocking call.
-    classify(unsafe { ffi::MPI_Reduce(from, to, count, T::datatype(), T::operation(), root as c_int, comm.as_raw()) })
+    classify(unsafe { ffi::MPI_Reduce(from, to, count, T::datatype(), T::operation(), root, comm.as_raw()) })
 }
 
-/// `MPI_Reduce` on the root, of what is in the buffer, which takes the result.
-pub(crate) fn reduce_in_place<T: Element>(comm: &SimpleCommunicator, root: u32, buffer: &mut [T]) -> CallResult {
-    assert!(is_root(comm, root), "other ranks send from a buffer of their own");
-    let (_, _, to, count) = raw(&[], buffer);
-    let root = root as c_int;
-    // SAFETY: the buffer holds `count` elements of this type and outlives the blocking call.
-    classify(unsafe { ffi::MPI_Reduce(IN_PLACE, to, count, T::datatype(), T::operation(), root, comm.as_raw()) })
-}
-
-/// `MPI_Reduce_scatter`: of the result, each rank gets its block.
+/// `MPI_Reduce_scatter`: of the result, each rank gets its block. Without a buffer to send, the vector is in the other, and
+/// this rank's block of the result takes its beginning.
 pub(crate) fn reduce_scatter<T: Element>(
     comm: &SimpleCommunicator,
-    send: &[T],
+    send: Option<&[T]>,
     receive: &mut [T],
     counts: &BlockCounts,
 ) -> CallResult {
-    assert!(counts.fit(comm, send.len()) && counts.own(comm, receive.len()), "the buffers are as the counts say");
-    let ((from, _, to, _), (blocks, _)) = (raw(send, receive), counts.raw());
-    // SAFETY: there is a count per rank, `send` holds as many elements as they sum up to, and `receive` this rank's, as
-    // asserted. Both outlive the blocking call.
+    assert!(counts.fit(comm, send.map_or(receive.len(), <[T]>::len)), "there is a block for each rank");
+    assert!(send.is_none() || counts.own(comm, receive.len()), "the receive buffer is this rank's block");
+    let ((from, _), to, (blocks, _)) = (input(send), receive.as_mut_ptr().cast(), counts.raw());
+    // SAFETY: there is a count per rank, the vector has as many elements as they sum up to, and `receive` room for this
+    // rank's, as asserted. Both outlive the blocking call.
     classify(unsafe { ffi::MPI_Reduce_scatter(from, to, blocks, T::datatype(), T::operation(), comm.as_raw()) })
 }
 
-/// `MPI_Reduce_scatter` of what is in the buffer; this rank's block of the result takes its beginning.
-pub(crate) fn reduce_scatter_in_place<T: Element>(
+/// `MPI_Reduce_scatter_block`: of the result, each rank gets a block as long as `receive`. Without a buffer to send, the
+/// vector is in the other, and this rank's block of the result takes its beginning.
+pub(crate) fn reduce_scatter_block<T: Element>(
     comm: &SimpleCommunicator,
-    buffer: &mut [T],
-    counts: &BlockCounts,
+    send: Option<&[T]>,
+    receive: &mut [T],
 ) -> CallResult {
-    assert!(counts.fit(comm, buffer.len()), "the buffer is as the counts say");
-    let ((_, _, to, _), (blocks, _)) = (raw(&[], buffer), counts.raw());
-    // SAFETY: there is a count per rank, and the buffer holds as many elements as they sum up to, as asserted. It outlives
-    // the blocking call.
-    classify(unsafe { ffi::MPI_Reduce_scatter(IN_PLACE, to, blocks, T::datatype(), T::operation(), comm.as_raw()) })
-}
-
-/// `MPI_Reduce_scatter_block`: of the result, each rank gets a block as long as `receive`.
-pub(crate) fn reduce_scatter_block<T: Element>(comm: &SimpleCommunicator, send: &[T], receive: &mut [T]) -> CallResult {
-    assert!(send.len() == receive.len() * ranks(comm), "one block per rank");
-    let (from, _, to, block) = raw(send, receive);
-    // SAFETY: `send` holds a block per rank, as asserted, and `receive` one. Both outlive the blocking call.
+    let block = send.map_or(receive.len() / ranks(comm), |_| receive.len());
+    assert!(send.map_or(receive.len(), <[T]>::len) == block * ranks(comm), "one block per rank");
+    let ((from, _), to, block) = (input(send), receive.as_mut_ptr().cast(), c_count(block));
+    // SAFETY: the vector holds a block per rank, as asserted, and `receive` at least one. Both outlive the blocking call.
     classify(unsafe { ffi::MPI_Reduce_scatter_block(from, to, block, T::datatype(), T::operation(), comm.as_raw()) })
 }
 
-/// `MPI_Reduce_scatter_block` of what is in the buffer; this rank's block of the result takes its beginning.
-pub(crate) fn reduce_scatter_block_in_place<T: Element>(comm: &SimpleCommunicator, buffer: &mut [T]) -> CallResult {
-    assert!(buffer.len().is_multiple_of(ranks(comm)), "one block per rank");
-    let (_, _, to, all) = raw(&[], buffer);
-    let (block, sum) = (all / comm.size(), T::operation());
-    // SAFETY: the buffer holds a block per rank, as asserted, and outlives the blocking call.
-    classify(unsafe { ffi::MPI_Reduce_scatter_block(IN_PLACE, to, block, T::datatype(), sum, comm.as_raw()) })
-}
-
-/// `MPI_Scan`: on each rank the result for the vectors up to its own.
-pub(crate) fn scan<T: Element>(comm: &SimpleCommunicator, send: &[T], receive: &mut [T]) -> CallResult {
-    assert!(send.len() == receive.len(), "the result is as long as the vectors");
-    let (from, count, to, _) = raw(send, receive);
-    // SAFETY: both buffers hold `count` elements of this type, as asserted, and outlive the blocking call.
+/// `MPI_Scan`: on each rank the result for the vectors up to its own; in place as for `allreduce`.
+pub(crate) fn scan<T: Element>(comm: &SimpleCommunicator, send: Option<&[T]>, receive: &mut [T]) -> CallResult {
+    let (from, to, count) = vectors(send, receive);
+    // SAFETY: both buffers hold `count` elements of this type, and outlive the blocking call.
     classify(unsafe { ffi::MPI_Scan(from, to, count, T::datatype(), T::operation(), comm.as_raw()) })
 }
 
-/// `MPI_Scan` of what is in the buffer, which takes the result.
-pub(crate) fn scan_in_place<T: Element>(comm: &SimpleCommunicator, buffer: &mut [T]) -> CallResult {
-    let (_, _, to, count) = raw(&[], buffer);
-    // SAFETY: the buffer holds `count` elements of this type and outlives the blocking call.
-    classify(unsafe { ffi::MPI_Scan(IN_PLACE, to, count, T::datatype(), T::operation(), comm.as_raw()) })
-}
-
-/// `MPI_Exscan`: on each rank the result for the vectors before its own; undefined on rank 0.
-pub(crate) fn exscan<T: Element>(comm: &SimpleCommunicator, send: &[T], receive: &mut [T]) -> CallResult {
-    assert!(send.len() == receive.len(), "the result is as long as the vectors");
-    let (from, count, to, _) = raw(send, receive);
-    // SAFETY: both buffers hold `count` elements of this type, as asserted, and outlive the blocking call.
+/// `MPI_Exscan`: on each rank the result for the vectors before its own, undefined on rank 0; in place as for `allreduce`.
+pub(crate) fn exscan<T: Element>(comm: &SimpleCommunicator, send: Option<&[T]>, receive: &mut [T]) -> CallResult {
+    let (from, to, count) = vectors(send, receive);
+    // SAFETY: both buffers hold `count` elements of this type, and outlive the blocking call.
     classify(unsafe { ffi::MPI_Exscan(from, to, count, T::datatype(), T::operation(), comm.as_raw()) })
 }
 
-/// `MPI_Exscan` of what is in the buffer, which takes the result.
-pub(crate) fn exscan_in_place<T: Element>(comm: &SimpleCommunicator, buffer: &mut [T]) -> CallResult {
-    let (_, _, to, count) = raw(&[], buffer);
-    // SAFETY: the buffer holds `count` elements of this type and outlives the blocking call.
-    classify(unsafe { ffi::MPI_Exscan(IN_PLACE, to, count, T::datatype(), T::operation(), comm.as_raw()) })
+/// Two vectors of one length as C takes them: where to read, where to write, how many elements.
+fn vectors<T>(send: Option<&[T]>, receive: &mut [T]) -> (*const c_void, *mut c_void, c_int) {
+    assert!(send.is_none_or(|send| send.len() == receive.len()), "the result is as long as the vectors");
+    (input(send).0, receive.as_mut_ptr().cast(), c_count(receive.len()))
 }

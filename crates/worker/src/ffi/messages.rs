@@ -19,56 +19,29 @@ pub(crate) trait Element: Copy + Default {
     fn operation() -> ffi::MPI_Op;
 }
 
-/// Bytes, of which reductions put blocks together: `MPI_BOR`.
-impl Element for u8 {
-    fn datatype() -> ffi::MPI_Datatype {
-        // SAFETY: a predefined constant.
-        unsafe { ffi::RSMPI_UINT8_T }
-    }
+/// Implements [`Element`] with MPI's constants for the type, and for the operation of reductions.
+macro_rules! elements {
+    ($($element:ty: $datatype:ident, $operation:ident;)+) => {$(
+        impl Element for $element {
+            fn datatype() -> ffi::MPI_Datatype {
+                // SAFETY: a predefined constant.
+                unsafe { ffi::$datatype }
+            }
 
-    fn operation() -> ffi::MPI_Op {
-        // SAFETY: a predefined constant.
-        unsafe { ffi::RSMPI_BOR }
-    }
+            fn operation() -> ffi::MPI_Op {
+                // SAFETY: a predefined constant.
+                unsafe { ffi::$operation }
+            }
+        }
+    )+};
 }
 
-/// Integers, which are summed up.
-impl Element for i32 {
-    fn datatype() -> ffi::MPI_Datatype {
-        // SAFETY: a predefined constant.
-        unsafe { ffi::RSMPI_INT32_T }
-    }
-
-    fn operation() -> ffi::MPI_Op {
-        // SAFETY: a predefined constant.
-        unsafe { ffi::RSMPI_SUM }
-    }
-}
-
-/// Single precision.
-impl Element for f32 {
-    fn datatype() -> ffi::MPI_Datatype {
-        // SAFETY: a predefined constant.
-        unsafe { ffi::RSMPI_FLOAT }
-    }
-
-    fn operation() -> ffi::MPI_Op {
-        // SAFETY: a predefined constant.
-        unsafe { ffi::RSMPI_SUM }
-    }
-}
-
-/// Double precision.
-impl Element for f64 {
-    fn datatype() -> ffi::MPI_Datatype {
-        // SAFETY: a predefined constant.
-        unsafe { ffi::RSMPI_DOUBLE }
-    }
-
-    fn operation() -> ffi::MPI_Op {
-        // SAFETY: a predefined constant.
-        unsafe { ffi::RSMPI_SUM }
-    }
+// Reductions of bytes put blocks together: `MPI_BOR`.
+elements! {
+    u8: RSMPI_UINT8_T, RSMPI_BOR;
+    i32: RSMPI_INT32_T, RSMPI_SUM;
+    f32: RSMPI_FLOAT, RSMPI_SUM;
+    f64: RSMPI_DOUBLE, RSMPI_SUM;
 }
 
 /// `MPI_Send`.

@@ -190,20 +190,12 @@ impl KnownElement for u8 {
     }
 
     fn call(data: &mut Data<Self>, comm: &SimpleCommunicator) -> CallResult {
-        let (send, receive, root) = (&data.send, &mut data.receive, data.seat.arguments.root);
-        if data.is_in_place {
-            return match data.seat.collective {
-                Collective::Scatter => calls::scatter_in_place(comm, root, send),
-                Collective::Gather => calls::gather_in_place(comm, root, receive),
-                Collective::Allgather => calls::allgather_in_place(comm, receive),
-                Collective::Allgatherv => calls::allgatherv_in_place(comm, receive, &data.counts),
-                Collective::Alltoall => calls::alltoall_in_place(comm, receive),
-                _ => calls::alltoallv_in_place(comm, receive, &data.counts),
-            };
-        }
+        let (receive, root) = (&mut data.receive, data.seat.arguments.root);
+        let send = (!data.is_in_place).then_some(&data.send[..]);
         match data.seat.collective {
+            Collective::Barrier => calls::barrier(comm),
             Collective::Bcast => calls::bcast(comm, root, receive),
-            Collective::Scatter => calls::scatter(comm, root, send, receive),
+            Collective::Scatter => calls::scatter(comm, root, &data.send, send.map(|_| &mut receive[..])),
             Collective::Gather => calls::gather(comm, root, send, receive),
             Collective::Allgather => calls::allgather(comm, send, receive),
             Collective::Allgatherv => calls::allgatherv(comm, send, receive, &data.counts),
@@ -241,20 +233,16 @@ macro_rules! known_sums {
             }
 
             fn call(data: &mut Data<Self>, comm: &SimpleCommunicator) -> CallResult {
-                let (send, receive, root) = (&mut data.send, &mut data.receive, data.seat.arguments.root);
-                if data.is_in_place {
-                    return match data.seat.collective {
-                        Collective::Allreduce => calls::allreduce_in_place(comm, receive),
-                        Collective::Reduce => calls::reduce_in_place(comm, root, receive),
-                        Collective::ReduceScatter => calls::reduce_scatter_in_place(comm, send, &data.counts),
-                        Collective::ReduceScatterBlock => calls::reduce_scatter_block_in_place(comm, send),
-                        Collective::Scan => calls::scan_in_place(comm, receive),
-                        _ => calls::exscan_in_place(comm, receive),
-                    };
-                }
-                match data.seat.collective {
+                let Seat { collective, arguments, .. } = data.seat;
+                let (send, receive) = match collective {
+                    _ if !data.is_in_place => (Some(&data.send[..]), &mut data.receive),
+                    // Its vector is longer than its result.
+                    Collective::ReduceScatter | Collective::ReduceScatterBlock => (None, &mut data.send),
+                    _ => (None, &mut data.receive),
+                };
+                match collective {
                     Collective::Allreduce => calls::allreduce(comm, send, receive),
-                    Collective::Reduce => calls::reduce(comm, root, send, receive),
+                    Collective::Reduce => calls::reduce(comm, arguments.root, send, receive),
                     Collective::ReduceScatter => calls::reduce_scatter(comm, send, receive, &data.counts),
                     Collective::ReduceScatterBlock => calls::reduce_scatter_block(comm, send, receive),
                     Collective::Scan => calls::scan(comm, send, receive),

@@ -24,7 +24,7 @@ use mpi::topology::{Communicator, SimpleCommunicator};
 
 use self::data::{Buffers, Data};
 use self::program::{Extra, Prepared};
-use crate::ffi::{CallResult, MpiErrorClass, calls};
+use crate::ffi::{CallResult, MpiErrorClass};
 use crate::nodes::Parts;
 pub(crate) use memory::TooLarge;
 pub(crate) use scene::Scene;
@@ -47,7 +47,8 @@ pub(crate) enum UnsupportedCall {
 
 /// The buffers of one rank for the calls of a cell. The v-collectives have the same count for every rank, as in OSU's benchmarks.
 pub(crate) struct CellOperation {
-    family: Family,
+    is_barrier: bool,
+    data: Box<dyn Buffers>,
     programs: Vec<(Candidate, Prepared, Extra)>,
 }
 
@@ -60,26 +61,10 @@ pub(crate) enum Means {
     Program(usize),
 }
 
-enum Family {
-    Barrier,
-    Data(Box<dyn Buffers>),
-}
-
 impl CellOperation {
     /// Buffers of a member of the communicator, for calls and for the programs of mock-ups and reference algorithms among these
     /// candidates, touched once so that no page is missing later. Some mock-ups need the communicators of nodes.
     pub(crate) fn new(
-        cell: Cell,
-        comm: &SimpleCommunicator,
-        candidates: &[Candidate],
-        parts: Option<&Rc<Parts>>,
-        arguments: Arguments,
-    ) -> Result<Self, UnsupportedCall> {
-        Self::supplied(cell, comm, candidates, parts, (arguments, &Supply::Reused))
-    }
-
-    /// Like `new`, with these buffers.
-    pub(crate) fn supplied(
         cell: Cell,
         comm: &SimpleCommunicator,
         candidates: &[Candidate],
@@ -93,14 +78,11 @@ impl CellOperation {
         let too_large = |cause| UnsupportedCall::TooLarge { cell, cause };
         let rank = comm.rank();
         let seat = cell.seat_with(rank as usize, parts.map(|parts| parts.even), arguments);
-        let family = match (cell.collective, arguments.data) {
-            (Collective::Barrier, _) => Family::Barrier,
-            (collective, _) if !collective.reduces() => {
-                Family::Data(Box::new(Data::<u8>::supplied(seat, supply).map_err(too_large)?))
-            }
-            (_, DataType::Int) => Family::Data(Box::new(Data::<i32>::supplied(seat, supply).map_err(too_large)?)),
-            (_, DataType::Float) => Family::Data(Box::new(Data::<f32>::supplied(seat, supply).map_err(too_large)?)),
-            (_, DataType::Double) => Family::Data(Box::new(Data::<f64>::supplied(seat, supply).map_err(too_large)?)),
+        let data: Box<dyn Buffers> = match arguments.data {
+            _ if !cell.collective.reduces() => Box::new(Data::<u8>::supplied(seat, supply).map_err(too_large)?),
+            DataType::Int => Box::new(Data::<i32>::supplied(seat, supply).map_err(too_large)?),
+            DataType::Float => Box::new(Data::<f32>::supplied(seat, supply).map_err(too_large)?),
+            DataType::Double => Box::new(Data::<f64>::supplied(seat, supply).map_err(too_large)?),
         };
         let mut programs = Vec::new();
         for candidate in candidates.iter().copied() {
@@ -119,7 +101,7 @@ impl CellOperation {
             let extra = Extra::new(&extra).map_err(too_large)?;
             programs.push((candidate, Prepared::of_call(steps, seat, parts.cloned()), extra));
         }
-        Ok(Self { family, programs })
+        Ok(Self { is_barrier: cell.collective == Collective::Barrier, data, programs })
     }
 
     /// Returns the implementation of a candidate's calls, looked up before they are timed.
@@ -130,23 +112,18 @@ impl CellOperation {
 
     /// A call, or the program in its place, with the buffers of the next call.
     pub(crate) fn call(&mut self, comm: &SimpleCommunicator, means: Means) -> CallResult {
-        if let Family::Data(data) = &mut self.family {
-            data.advance();
-        }
+        self.data.advance();
         self.call_without(comm, means, None)
     }
 
     /// A call, without the named call of a program, if there is one.
     fn call_without(&mut self, comm: &SimpleCommunicator, means: Means, skipped: Option<usize>) -> CallResult {
-        let program = match means {
-            Means::Itself => None,
-            Means::Program(at) => self.programs.get_mut(at),
-        };
-        match (program, &mut self.family) {
-            (None, Family::Barrier) => calls::barrier(comm),
-            (None, Family::Data(data)) => data.call(comm),
-            (Some((_, steps, extra)), Family::Barrier) => steps.run(comm, (&[], &mut []), extra, skipped),
-            (Some((_, steps, extra)), Family::Data(data)) => steps.run(comm, data.as_bytes(), extra, skipped),
+        match means {
+            Means::Itself => self.data.call(comm),
+            Means::Program(at) => {
+                let (_, steps, extra) = &mut self.programs[at];
+                steps.run(comm, self.data.as_bytes(), extra, skipped)
+            }
         }
     }
 
@@ -159,19 +136,14 @@ impl CellOperation {
         salt: u64,
         skipped: Option<usize>,
     ) -> Result<bool, MpiErrorClass> {
-        match &mut self.family {
-            Family::Barrier => return barrier::checked(comm, &mut || self.call_without(comm, means, skipped)),
-            Family::Data(data) => data.fill(salt),
+        if self.is_barrier {
+            return barrier::checked(comm, &mut || self.call_without(comm, means, skipped));
         }
+        self.data.fill(salt);
         self.call_without(comm, means, skipped)?;
-        match &self.family {
-            Family::Barrier => Ok(true),
-            Family::Data(data) => Ok(data.is_right(salt)),
-        }
+        Ok(self.data.is_right(salt))
     }
-}
 
-impl CellOperation {
     /// Calls the collective in place on known data; returns true if this rank has the right result, none if it has no
     /// such calls. Later calls are not in place.
     pub(crate) fn checked_call_in_place(
@@ -179,7 +151,7 @@ impl CellOperation {
         comm: &SimpleCommunicator,
         salt: u64,
     ) -> Result<Option<bool>, MpiErrorClass> {
-        let Family::Data(data) = &mut self.family else { return Ok(None) };
+        let data = &mut self.data;
         if !data.call_in_place(true) {
             return Ok(None);
         }

@@ -215,7 +215,7 @@ impl Ready {
                 };
             }
             (CollectiveCall::AllgathervInPlace(_), Some(counts)) => {
-                return calls::allgatherv_in_place(comm, buffers.write(to), counts);
+                return calls::allgatherv(comm, None, buffers.write(to), counts);
             }
             (CollectiveCall::ScattervInPlace(_), Some(counts)) => {
                 return calls::scatterv_in_place(comm, buffers.write(to), counts);
@@ -224,29 +224,31 @@ impl Ready {
         }
         let (send, receive) = buffers.pair(from, to);
         match (call, &self.counts, &self.types) {
-            (CollectiveCall::Allgather, ..) => calls::allgather(comm, send, receive),
-            (CollectiveCall::Allgatherv(_), Some(counts), _) => calls::allgatherv(comm, send, receive, counts),
-            (CollectiveCall::Allreduce(Reducing::Or), ..) => calls::allreduce(comm, send, receive),
-            (CollectiveCall::Allreduce(Reducing::Sum), ..) => calls::allreduce(comm, ints(send), ints_mut(receive)),
-            (CollectiveCall::Alltoall, ..) => calls::alltoall(comm, send, receive),
-            (CollectiveCall::Alltoallv(_), Some(counts), _) => calls::alltoallv(comm, send, receive, counts),
+            (CollectiveCall::Allgather, ..) => calls::allgather(comm, Some(send), receive),
+            (CollectiveCall::Allgatherv(_), Some(counts), _) => calls::allgatherv(comm, Some(send), receive, counts),
+            (CollectiveCall::Allreduce(Reducing::Or), ..) => calls::allreduce(comm, Some(send), receive),
+            (CollectiveCall::Allreduce(Reducing::Sum), ..) => {
+                calls::allreduce(comm, Some(ints(send)), ints_mut(receive))
+            }
+            (CollectiveCall::Alltoall, ..) => calls::alltoall(comm, Some(send), receive),
+            (CollectiveCall::Alltoallv(_), Some(counts), _) => calls::alltoallv(comm, Some(send), receive, counts),
             (CollectiveCall::Alltoallw(_), Some(counts), Some(types)) => {
                 calls::alltoallw(comm, send, receive, counts, types)
             }
             (CollectiveCall::Bcast, ..) => calls::bcast_from(comm, send, receive),
-            (CollectiveCall::Exscan, ..) => calls::exscan(comm, ints(send), ints_mut(receive)),
-            (CollectiveCall::Scan, ..) => calls::scan(comm, ints(send), ints_mut(receive)),
-            (CollectiveCall::Gather, ..) => calls::gather(comm, 0, send, receive),
+            (CollectiveCall::Exscan, ..) => calls::exscan(comm, Some(ints(send)), ints_mut(receive)),
+            (CollectiveCall::Scan, ..) => calls::scan(comm, Some(ints(send)), ints_mut(receive)),
+            (CollectiveCall::Gather, ..) => calls::gather(comm, 0, Some(send), receive),
             (CollectiveCall::Gatherv(_), Some(counts), _) => calls::gatherv(comm, send, receive, counts),
-            (CollectiveCall::Reduce(Reducing::Or), ..) => calls::reduce(comm, 0, send, receive),
-            (CollectiveCall::Reduce(Reducing::Sum), ..) => calls::reduce(comm, 0, ints(send), ints_mut(receive)),
+            (CollectiveCall::Reduce(Reducing::Or), ..) => calls::reduce(comm, 0, Some(send), receive),
+            (CollectiveCall::Reduce(Reducing::Sum), ..) => calls::reduce(comm, 0, Some(ints(send)), ints_mut(receive)),
             (CollectiveCall::ReduceScatter(_), Some(counts), _) => {
-                calls::reduce_scatter(comm, ints(send), ints_mut(receive), counts)
+                calls::reduce_scatter(comm, Some(ints(send)), ints_mut(receive), counts)
             }
             (CollectiveCall::ReduceScatterBlock, ..) => {
-                calls::reduce_scatter_block(comm, ints(send), ints_mut(receive))
+                calls::reduce_scatter_block(comm, Some(ints(send)), ints_mut(receive))
             }
-            (CollectiveCall::Scatter, ..) => calls::scatter(comm, 0, send, receive),
+            (CollectiveCall::Scatter, ..) => calls::scatter(comm, 0, send, Some(receive)),
             (CollectiveCall::Scatterv(_), Some(counts), _) => calls::scatterv(comm, send, receive, counts),
             (CollectiveCall::Shift, ..) => messages::shift(comm, send, receive),
             // Handled above, or without the counts that every such call has.

@@ -25,24 +25,6 @@ struct SceneRole {
     pieces: Vec<Piece>,
 }
 
-/// Elements with a known sum.
-trait Summed: KnownElement {
-    /// The sum, as in reductions.
-    fn plus(self, other: Self) -> Self;
-}
-
-impl Summed for u8 {
-    fn plus(self, other: Self) -> Self {
-        self.wrapping_add(other)
-    }
-}
-
-impl Summed for i32 {
-    fn plus(self, other: Self) -> Self {
-        self.wrapping_add(other)
-    }
-}
-
 impl Scene {
     /// The buffers of a rank of the job. `place_of` returns the index of a rank in the communicator; none if the
     /// pattern has no programs, or not as many parts as a cast has ranks.
@@ -86,10 +68,20 @@ impl Scene {
         comm: &SimpleCommunicator,
         salt: u64,
     ) -> Result<bool, MpiErrorClass> {
-        if self.element == 1 { self.checked::<u8>(cast, comm, salt) } else { self.checked::<i32>(cast, comm, salt) }
+        match self.element {
+            1 => self.checked(cast, comm, salt, u8::wrapping_add),
+            _ => self.checked(cast, comm, salt, i32::wrapping_add),
+        }
     }
 
-    fn checked<T: Summed>(&mut self, cast: usize, comm: &SimpleCommunicator, salt: u64) -> Result<bool, MpiErrorClass> {
+    /// Like `checked_call`, on elements of this type, which reductions add up.
+    fn checked<T: KnownElement>(
+        &mut self,
+        cast: usize,
+        comm: &SimpleCommunicator,
+        salt: u64,
+        plus: fn(T, T) -> T,
+    ) -> Result<bool, MpiErrorClass> {
         if let Some(role) = &self.roles[cast] {
             for number in [0, 1] {
                 let salt = salt_of(Buffer::Extra(number), salt);
@@ -99,7 +91,7 @@ impl Scene {
         }
         self.call(cast, comm)?;
         let Some(role) = &self.roles[cast] else { return Ok(true) };
-        Ok(is_right(&role.pieces, self.extra.elements::<T>(0), salt))
+        Ok(is_right(&role.pieces, self.extra.elements::<T>(0), salt, plus))
     }
 }
 
@@ -109,14 +101,14 @@ fn salt_of(place: Buffer, salt: u64) -> u64 {
 }
 
 /// Returns true if a buffer holds these pieces of the known data.
-fn is_right<T: Summed>(pieces: &[Piece], found: &[T], salt: u64) -> bool {
+fn is_right<T: KnownElement>(pieces: &[Piece], found: &[T], salt: u64, plus: fn(T, T) -> T) -> bool {
     let mut found = found.iter();
     pieces.iter().all(|piece| {
         (0..piece.len / size_of::<T>()).all(|at| {
             let known = |origin: &Origin| {
                 T::sent(salt_of(origin.place, salt), origin.rank as usize, origin.byte / size_of::<T>() + at)
             };
-            piece.origins.iter().map(known).reduce(T::plus).as_ref() == found.next()
+            piece.origins.iter().map(known).reduce(plus).as_ref() == found.next()
         })
     })
 }

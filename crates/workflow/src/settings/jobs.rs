@@ -213,6 +213,7 @@ impl<'a, 's> SettingsJobs<'a, 's> {
             ranks: self.ranks,
             schedule: self.schedule,
             seed: launch_seed(self.seed, stage, block, settings),
+            is_trial: false,
             launch: Launch::Paired { pair: block, deployed: !settings.is_empty() },
             deployment: Some(Deployment {
                 way: DeployWay::Environment,
