@@ -4,13 +4,13 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
+use collrules_lab::guidelines::{self as files, Changed, Checked};
 use collrules_lab::{CATALOGUE, Guideline};
 use collrules_program::mockup::BadMockup;
 use collrules_record::experiment::{Alternatives, Experiment, Grid, Mockups};
-use collrules_record::guidelines::{Changed, Checked};
 use collrules_record::options::{Budget, Request};
 use collrules_record::policy::{Assumption, Assumptions};
-use collrules_record::rundir::{self, RunDir};
+use collrules_record::rundir::RunDir;
 use collrules_record::units::Bytes;
 use collrules_record::values::{CommunicatorSizes, MOST_LAUNCHES, budget, collectives, percent, sizes, slowdown};
 use collrules_record::{Mockup, Seconds, manifest};
@@ -253,10 +253,10 @@ fn text(checked: &Checked, changes: Option<&[Changed]>, run: Option<&RunDir>) ->
             paint(TextStyle::Heading, &format!("Files in {}:", plain::line(&run.path().display().to_string())))
         );
         for (name, what) in [
-            (rundir::GUIDELINES_PAGE, "the maps with all numbers, and each violation"),
-            (rundir::GUIDELINES_TEXT, "the same as text"),
-            (rundir::GUIDELINES, "all of it for programs, and for --compare"),
-            (rundir::GUIDELINES_TABLE, "every comparison as a table"),
+            (files::PAGE, "the maps with all numbers, and each violation"),
+            (files::TEXT, "the same as text"),
+            (files::FILE, "all of it for programs, and for --compare"),
+            (files::TABLE, "every comparison as a table"),
         ] {
             text += &format!("  {name:<16}  {what}\n");
         }

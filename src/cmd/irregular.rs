@@ -3,9 +3,10 @@
 use std::io::Write;
 use std::path::PathBuf;
 
+use collrules_model::stalls;
 use collrules_record::manifest;
 use collrules_record::options::Budget;
-use collrules_record::rundir::{self, RunDir};
+use collrules_record::rundir::RunDir;
 use collrules_record::units::{Bytes, Ranks};
 use collrules_record::values::{MOST_LAUNCHES, budget, collectives, communicators, sizes};
 use collrules_report::irregular as report;
@@ -89,11 +90,12 @@ pub(crate) fn run(args: &IrregularArgs) -> Result<(), Failure> {
     }
     let mut text = report::text(&found, screen::width());
     text += &format!("\n{}\n", paint(TextStyle::Heading, &format!("Files in {}:", run.path().display())));
-    let functions = report::header(&found).map(|_| (rundir::HMPI, "gathers and scatters in pieces, for programs in C"));
+    let functions =
+        report::header(&found).map(|_| (stalls::HEADER, "gathers and scatters in pieces, for programs in C"));
     let files = [
-        (rundir::IRREGULAR_PAGE, "times by size for every alternative, and all distributions"),
-        (rundir::IRREGULAR_TEXT, "the same as text"),
-        (rundir::IRREGULAR, "all of it for programs"),
+        (stalls::PAGE, "times by size for every alternative, and all distributions"),
+        (stalls::TEXT, "the same as text"),
+        (stalls::FILE, "all of it for programs"),
     ];
     for (name, what) in files.into_iter().chain(functions) {
         text += &format!("  {name:<14}  {what}\n");

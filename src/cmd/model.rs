@@ -4,9 +4,9 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use collrules_model::model::{self as files, Model};
 use collrules_model::{Simulator, SlowCriteria, export};
 use collrules_record::manifest;
-use collrules_record::model::Model;
 use collrules_record::options::Budget;
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::units::{Bytes, Ranks};
@@ -205,9 +205,9 @@ fn text(fitted: &Model, target: Option<&RunDir>) -> String {
     if let Some(run) = target {
         text += &format!("\n{}\n", paint(TextStyle::Heading, &format!("Files in {}:", run.path().display())));
         for (name, what) in [
-            (rundir::MODEL_PAGE, "the map of pairs, and all parameters"),
-            (rundir::MODEL_TEXT, "the same as text"),
-            (rundir::MODEL, "all of it for programs, and for `collrules model predict`"),
+            (files::PAGE, "the map of pairs, and all parameters"),
+            (files::TEXT, "the same as text"),
+            (files::FILE, "all of it for programs, and for `collrules model predict`"),
         ] {
             text += &format!("  {name:<10}  {what}\n");
         }

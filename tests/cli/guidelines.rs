@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use collrules_lab::guidelines::{Change, Checked, Cure};
 use collrules_record::findings::Findings;
-use collrules_record::guidelines::{Change, Checked, Cure};
 use collrules_record::{Bytes, Candidate, HanAlgorithm, Layout, Mockup};
 use collrules_rules::Collective;
 

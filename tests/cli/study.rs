@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use collrules_lab::study::results::{ClassVerdict, Study, StudyVerdict};
 use collrules_record::pattern::Shape;
-use collrules_record::study::{ClassVerdict, Study, StudyVerdict};
 use collrules_record::units::{Bytes, Ranks};
 use collrules_record::{Candidate, Cell};
 use collrules_rules::{Choice, Collective};

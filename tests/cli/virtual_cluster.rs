@@ -7,9 +7,9 @@ use std::sync::LazyLock;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use collrules_lab::guidelines::Checked;
+use collrules_model::model::Model;
 use collrules_record::Validation;
-use collrules_record::guidelines::Checked;
-use collrules_record::model::Model;
 use collrules_rules::Collective;
 
 use crate::support::{OpenMpi, Ran, alone, alone_under_each_release, findings, has_hosts, prepare};

@@ -6,11 +6,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use collrules_record::estimate::median;
-use collrules_record::findings::{Criteria, Statistic};
-use collrules_record::guidelines::{
+use crate::guidelines::{
     Change, Changed, Checked, CheckedCell, Cure, Doubt, FORMAT, FewLaunches, MockupFinding, Undecided, Violation,
 };
+use collrules_record::estimate::median;
+use collrules_record::findings::{Criteria, Statistic};
 use collrules_record::policy::{Assumption, Assumptions, Policy};
 use collrules_record::reason::{Bar, Shortfall};
 use collrules_record::{Candidate, Cell, Estimate, Mockup, Placement};

@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used)]
 
 use collrules_lab::check::{GuidelineTerms, changes, check};
+use collrules_lab::guidelines::{Change, Cure};
 use collrules_record::findings::Criteria;
-use collrules_record::guidelines::{Change, Cure};
 use collrules_record::policy::Assumptions;
 use collrules_record::{Candidate, Placement};
 use collrules_rules::{Collective, Release};

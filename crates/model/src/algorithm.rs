@@ -7,9 +7,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::line::{Coordinates, Errors, LEAST, StraightLine};
+use crate::model::{AlgorithmModel, Concurrent};
 use collrules_record::estimate::median;
-use collrules_record::line::{Coordinates, Errors, LEAST, StraightLine};
-use collrules_record::model::{AlgorithmModel, Concurrent};
 use collrules_record::sample::Sample;
 use collrules_record::{Bytes, Candidate, Estimate, Ranks};
 use collrules_rules::{Choice, Collective, Release, registry};

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use collrules_record::model::{Model, Where};
+use crate::model::{Model, Where};
 use collrules_rules::names;
 
 use crate::machine::{IntervalEnd, Unsaid, platform};

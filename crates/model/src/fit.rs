@@ -1,7 +1,7 @@
 //! Fits a model to probes.
 
+use crate::model::{FORMAT, Model, Where};
 use collrules_record::Bytes;
-use collrules_record::model::{FORMAT, Model, Where};
 use collrules_rules::Release;
 
 use crate::lmo;

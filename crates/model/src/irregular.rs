@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use crate::line::{Coordinates, Errors, StraightLine, segments};
+use crate::stalls::{CallTimes, Cured, First, Jump, StallCure, StallLevel, Stalls};
 use collrules_record::estimate::median;
-use collrules_record::irregular::{CallTimes, Cured, First, Jump, StallCure, StallLevel, Stalls};
-use collrules_record::line::{Coordinates, Errors, StraightLine, segments};
 use collrules_record::sample::Sample;
 use collrules_record::{Bytes, Candidate, Cell, Estimate, Mockup, Ranks, Seconds};
 use collrules_rules::Collective;

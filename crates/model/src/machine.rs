@@ -1,8 +1,8 @@
 //! A model as a machine on which messages are played.
 
+use crate::model::{Model, Where};
 use collrules_record::Estimate;
 use collrules_record::estimate::median;
-use collrules_record::model::{Model, Where};
 
 use collrules_program::Platform;
 

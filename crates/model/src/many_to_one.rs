@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use crate::model::{ManyToOne, Medium, Model, Where};
+use crate::stalls::{CallTimes, StallLevel, Stalls};
 use collrules_record::estimate::median;
-use collrules_record::irregular::{CallTimes, StallLevel, Stalls};
-use collrules_record::model::{ManyToOne, Medium, Model, Where};
 use collrules_record::sample::Sample;
 use collrules_record::{Bytes, Candidate, Estimate, Ranks};
 use collrules_rules::{Collective, Release, registry};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use collrules_record::model::Model;
+use crate::model::Model;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, Normal};

@@ -1,7 +1,7 @@
 //! A machine described by a model, on which calls and probes are played message by message.
 
+use crate::model::{Model, Slowdown};
 use collrules_program::{Platform, play};
-use collrules_record::model::{Model, Slowdown};
 use collrules_record::sample::PatternSample;
 use collrules_record::units::Seconds;
 use collrules_record::{Cast, Cell, Pattern};

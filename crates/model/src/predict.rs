@@ -1,7 +1,7 @@
 //! Predictions of a model for a collective.
 
+use crate::model::{Model, Predicted};
 use collrules_record::Estimate;
-use collrules_record::model::{Model, Predicted};
 use collrules_rules::{Choice, Collective, Release};
 
 use crate::correct::corrected;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::model::{Model, Predicted};
 use collrules_record::estimate::median;
-use collrules_record::model::{Model, Predicted};
 use collrules_record::sample::Sample;
 use collrules_record::{Candidate, Cell};
 use collrules_rules::{Choice, Release, registry};

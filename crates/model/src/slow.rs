@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use collrules_record::model::{Slow, SlowNode, SlowPair, Where};
+use crate::model::{Slow, SlowNode, SlowPair, Where};
 use collrules_record::{Bytes, Estimate};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::line::{Coordinates, Errors, StraightLine, noise, segments};
+use crate::model::{LogGp, PathModel, Regime, Where};
 use collrules_record::estimate::median;
-use collrules_record::line::{Coordinates, Errors, StraightLine, noise, segments};
-use collrules_record::model::{LogGp, PathModel, Regime, Where};
 use collrules_record::{Bytes, Estimate, Seconds};
 
 use crate::probe::{Probe, ProbeKind, Probes};

@@ -8,8 +8,6 @@
 //! | [`candidate_name`] | names of candidates |
 //! | [`comparison`] | changes from one run to a later one |
 //! | [`pattern`] | messages and operations that are timed to know the machine |
-//! | [`pattern_fit`] | times of patterns, as lines with bends |
-//! | [`model`] | a communication model: parameters of messages, nodes and pairs |
 //! | [`arrival`] | arrivals of ranks at the calls of a program |
 //! | [`condition`] | conditions of timed calls: root, buffers, late ranks |
 //! | [`conduct`] | effects of rules in programs, which make other calls than a benchmark |
@@ -30,7 +28,6 @@
 //! | [`question`] | the groups in which the alternatives of a cell race |
 //! | [`values`] | values of options, as people write them |
 //! | [`installed`] | a tuning that was installed for an Open MPI |
-//! | [`irregular`] | rare calls that take many times as long as usual |
 //! | [`manifest`] | origin of the numbers of a run |
 //! | [`profile`] | calls of a program, and the record of one of its ranks |
 //! | [`proof`] | results of a proof of the rules |
@@ -44,9 +41,7 @@
 //! | [`arrangement`] | arrangement of a communicator's ranks on nodes |
 //! | [`laid_out`] | effects of rules for several layouts on each of them |
 //! | [`limitation`] | reasons why a comparison is incomplete, or its numbers poor |
-//! | [`mod@line`] | lines through times, and the places where one ends and another begins |
 //! | [`findings`] | conclusions of the analysis, as plain data |
-//! | [`guidelines`] | result of a check of performance guidelines |
 //! | [`settings`] | the search for settings of a whole job: its journal and result |
 //! | [`status`] | progress of the jobs and runs of a directory |
 //! | [`submission`] | jobs that were submitted to a batch system for a run |
@@ -75,22 +70,17 @@ pub mod estimate;
 pub mod experiment;
 pub mod findings;
 mod format;
-pub mod guidelines;
 pub mod han_algorithm;
 pub mod han_rules;
 pub mod installed;
-pub mod irregular;
 pub mod laid_out;
 pub mod launch;
 pub mod limitation;
-pub mod line;
 pub mod manifest;
 pub mod memory;
-pub mod model;
 pub mod options;
 mod packed;
 pub mod pattern;
-pub mod pattern_fit;
 pub mod placement;
 pub mod plan;
 pub mod policy;
@@ -103,7 +93,6 @@ pub mod rundir;
 pub mod sample;
 pub mod settings;
 pub mod status;
-pub mod study;
 pub mod submission;
 pub mod survey;
 pub mod tree;

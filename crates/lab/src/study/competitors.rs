@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use collrules_record::study::{ClassVerdict, Crossing, Rivalry};
+use crate::study::results::{ClassVerdict, Crossing, Rivalry};
 use collrules_record::units::Bytes;
 use collrules_record::{Candidate, Estimate, Ranks};
 use collrules_rules::Collective;

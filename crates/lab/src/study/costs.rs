@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use collrules_record::study::{CostRatio, Study};
+use crate::study::results::{CostRatio, Study};
 use collrules_record::units::{Bytes, Ranks};
 use collrules_record::{Candidate, Cell, Estimate};
 use collrules_rules::Collective;

@@ -5,9 +5,9 @@
 
 use std::ops::Range;
 
+use crate::study::results::{Bend, Curve, CurveAxis, CurveSection, Peak};
+use collrules_model::line::{Errors, LEAST, StraightLine, noise, segments};
 use collrules_record::estimate::{Estimate, median};
-use collrules_record::line::{Errors, LEAST, StraightLine, noise, segments};
-use collrules_record::study::{Bend, Curve, CurveAxis, CurveSection, Peak};
 
 use super::{LEAST_SIZES, Point, by_launch, grouped, largest_campaign};
 

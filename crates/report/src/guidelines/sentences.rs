@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use collrules_record::guidelines::{
+use collrules_lab::guidelines::{
     Change, Changed, Checked, CheckedCell, Cure, Doubt, FewLaunches, GuidelineVerdict, MockupFinding, Undecided,
     Violation,
 };

@@ -10,9 +10,9 @@ mod under_rules;
 use std::path::Path;
 
 use collrules_lab::check::{self as guidelines, GuidelineTerms};
+use collrules_lab::guidelines::{Change, Changed, Checked, FILE, FORMAT, LeftOutCell, PAGE, TABLE, TEXT, UnderRules};
 use collrules_record::experiment::Passes;
 use collrules_record::findings::Criteria;
-use collrules_record::guidelines::{Change, Changed, Checked, FORMAT, LeftOutCell, UnderRules};
 use collrules_record::options::Request;
 use collrules_record::policy::Assumptions;
 use collrules_record::rundir::{self, RunDir};
@@ -162,18 +162,17 @@ fn with_origin(checked: Checked, manifest: &Manifest) -> Checked {
 
 /// Writes the results of a check, for people and programs.
 pub fn write(run: &RunDir, checked: &Checked) -> Result<(), WorkflowError> {
-    run.write_json(rundir::GUIDELINES, checked)?;
-    run.write(rundir::GUIDELINES_TEXT, &report::markdown(checked))?;
-    run.write(rundir::GUIDELINES_PAGE, &report::page(checked, TOOL))?;
-    let table =
-        report::csv(checked).map_err(|cause| WorkflowError::write(&run.file(rundir::GUIDELINES_TABLE), cause))?;
-    run.write(rundir::GUIDELINES_TABLE, &table)?;
+    run.write_json(FILE, checked)?;
+    run.write(TEXT, &report::markdown(checked))?;
+    run.write(PAGE, &report::page(checked, TOOL))?;
+    let table = report::csv(checked).map_err(|cause| WorkflowError::write(&run.file(TABLE), cause))?;
+    run.write(TABLE, &table)?;
     Ok(())
 }
 
 /// An earlier check, from its directory or file.
 pub fn earlier(earlier: &Path) -> Result<Checked, WorkflowError> {
-    Ok(rundir::read_json_file(&rundir::within(earlier, rundir::GUIDELINES), FORMAT)?)
+    Ok(rundir::read_json_file(&rundir::within(earlier, FILE), FORMAT)?)
 }
 
 /// Lists the changes since an earlier check.

@@ -2,22 +2,24 @@
 
 use std::collections::BTreeMap;
 
-use collrules_program::Mockup;
+use collrules_record::findings::{Criteria, Statistic};
+use collrules_record::manifest::FormatVersion;
+use collrules_record::plan::Skipped;
+use collrules_record::policy::Assumption;
+use collrules_record::reason::Bar;
+use collrules_record::{Bytes, Candidate, Cell, Component, Estimate, HanAlgorithm, Mockup, Ranks};
 use collrules_rules::deploy::{HAN_FILE, RULES_FILE};
 use collrules_rules::{Choice, Release};
 use serde::{Deserialize, Serialize};
 
-use crate::candidate::Candidate;
-use crate::cell::Cell;
-use crate::component::Component;
-use crate::estimate::Estimate;
-use crate::findings::{Criteria, Statistic};
-use crate::han_algorithm::HanAlgorithm;
-use crate::manifest::FormatVersion;
-use crate::plan::Skipped;
-use crate::policy::Assumption;
-use crate::reason::Bar;
-use crate::units::{Bytes, Ranks};
+/// The file of a result.
+pub const FILE: &str = "guidelines.json";
+/// The result as a page.
+pub const PAGE: &str = "guidelines.html";
+/// The result as text.
+pub const TEXT: &str = "guidelines.md";
+/// The result as a table.
+pub const TABLE: &str = "guidelines.csv";
 
 /// The version of `guidelines.json` that this version writes.
 pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
