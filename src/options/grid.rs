@@ -2,7 +2,8 @@
 
 use clap::ArgAction;
 use collrules_record::CandidateName;
-use collrules_record::options::{GridOptions, RefinementOptions, SettingsOptions};
+use collrules_record::experiment::Grid;
+use collrules_record::options::{RefinementOptions, SettingsOptions};
 use collrules_record::units::Bytes;
 use collrules_record::values::{CommunicatorSizes, collectives, only, ratio, sizes};
 use collrules_rules::Collective;
@@ -16,7 +17,7 @@ use super::{Layer, List, layer};
 const MOST_CALLED: &str = "allreduce,bcast,alltoall,reduce,allgather,barrier";
 
 layer! {
-    GridArgs over GridOptions {
+    GridArgs over Grid {
         /// Collectives to tune, separated by commas, or all; by default those that programs call most
         #[arg(long = "ops", value_name = "LIST", default_value = MOST_CALLED, value_parser = collectives)]
         collectives: Option<List<Collective>>,
@@ -53,7 +54,7 @@ layer! {
         /// Also time messages inside a node and between nodes, and the operation of reductions. Included in --reference
         #[arg(long, action = ArgAction::SetTrue)]
         patterns: Option<bool>,
-    }
+    } ..Grid::default()
 }
 
 layer! {

@@ -275,7 +275,8 @@ mod tests {
     use std::sync::Arc;
     use std::sync::atomic::AtomicBool;
 
-    use collrules_record::options::{GridOptions, TuneOptions};
+    use collrules_record::experiment::Grid;
+    use collrules_record::options::TuneOptions;
 
     use super::*;
     use crate::start::start;
@@ -297,7 +298,7 @@ mod tests {
     #[test]
     fn a_shorter_job_gets_less_of_what_a_run_has_left() {
         let options = TuneOptions {
-            grid: GridOptions { ranks: vec![Ranks(4)].into(), ..GridOptions::default() },
+            grid: Grid { ranks: vec![Ranks(4)].into(), ..Grid::default() },
             budget: Some(Seconds(200.0)),
             launches: 4,
             system: SystemOptions { jobs: Jobs::Simulation(Simulated::default()), ..SystemOptions::default() },
