@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use collrules_record::drift::DRIFT;
 use collrules_record::options::Budget;
 use collrules_record::values::{MOST_LAUNCHES, budget, percent};
+use collrules_tuner::results::drift::DRIFT;
 use collrules_workflow::drift;
 use collrules_workflow::drift::Drifting;
 

@@ -6,7 +6,6 @@
 //! | [`units`] | seconds; bytes and ranks are in the rules crate |
 //! | [`candidate`] | one way to carry out a call that can be timed |
 //! | [`candidate_name`] | names of candidates |
-//! | [`comparison`] | changes from one run to a later one |
 //! | [`pattern`] | messages and operations that are timed to know the machine |
 //! | [`arrival`] | arrivals of ranks at the calls of a program |
 //! | [`condition`] | conditions of timed calls: root, buffers, late ranks |
@@ -36,21 +35,17 @@
 //! | [`rundir`] | the run directory: created once, appended to, read back |
 //! | [`benchmark`] | an OSU-style benchmark and its lines |
 //! | [`mod@digest`] | SHA-256 digests of files |
-//! | [`drift`] | comparison of a machine with its state when a run was measured |
 //! | [`estimate`] | a value with its interval |
 //! | [`arrangement`] | arrangement of a communicator's ranks on nodes |
 //! | [`laid_out`] | effects of rules for several layouts on each of them |
-//! | [`limitation`] | reasons why a comparison is incomplete, or its numbers poor |
 //! | [`findings`] | conclusions of the analysis, as plain data |
 //! | [`settings`] | the search for settings of a whole job: its journal and result |
 //! | [`status`] | progress of the jobs and runs of a directory |
 //! | [`submission`] | jobs that were submitted to a batch system for a run |
 //! | [`tree`] | the rules as a tree with its evidence |
-//! | [`ab_test`] | results of runs of a program without and with a tuning |
 //! | [`tuning`] | rules of coll/tuned, rules of HAN and parameters, as one value |
 //! | [`validation`] | results of launches without and with the rules file |
 
-pub mod ab_test;
 pub mod allocation;
 pub mod arrangement;
 pub mod arrival;
@@ -59,13 +54,11 @@ pub mod candidate;
 pub mod candidate_name;
 pub mod cell;
 pub mod clock;
-pub mod comparison;
 pub mod competitor;
 pub mod component;
 pub mod condition;
 pub mod conduct;
 pub mod digest;
-pub mod drift;
 pub mod estimate;
 pub mod experiment;
 pub mod findings;
@@ -75,7 +68,6 @@ pub mod han_rules;
 pub mod installed;
 pub mod laid_out;
 pub mod launch;
-pub mod limitation;
 pub mod manifest;
 pub mod memory;
 pub mod options;

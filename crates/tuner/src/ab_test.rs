@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::results::ab_test::{Judgement, ProgramRun};
 use collrules_record::Estimate;
-use collrules_record::ab_test::{Judgement, ProgramRun};
 use collrules_record::validation::{Outcome, ValidationCriteria};
 
 use crate::statistics::LogRatio;

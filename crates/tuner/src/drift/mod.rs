@@ -18,7 +18,7 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use collrules_record::drift::{DriftCriteria, DriftPoint, Shift};
+use crate::results::drift::{DriftCriteria, DriftPoint, Shift};
 use collrules_record::findings::Findings;
 use collrules_record::validation::{self, Outcome, Round};
 use collrules_record::{Candidate, Cell};
