@@ -6,9 +6,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::guidelines::{
-    Change, Changed, Checked, CheckedCell, Cure, Doubt, FORMAT, FewLaunches, MockupFinding, Undecided, Violation,
-};
 use collrules_record::estimate::median;
 use collrules_record::findings::{Criteria, Statistic};
 use collrules_record::policy::{Assumption, Assumptions, Policy};
@@ -21,6 +18,9 @@ use collrules_tuner::judging::{
 };
 use collrules_tuner::{Observations, TunerError};
 
+use crate::guidelines::{
+    Change, Changed, Checked, CheckedCell, Cure, Doubt, FORMAT, FewLaunches, MockupFinding, Undecided, Violation,
+};
 use crate::select::advice;
 
 /// Terms of a check.

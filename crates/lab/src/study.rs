@@ -14,7 +14,6 @@ pub mod results;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use self::costs::compare_campaigns;
-use crate::study::results::{FORMAT, Growth, LineFit, Overall, Study, StudyCell, StudyPoint, StudyVerdict};
 use collrules_model::line::{Errors, StraightLine};
 use collrules_model::pattern_fit::PatternFit;
 use collrules_record::estimate::median;
@@ -26,6 +25,8 @@ use collrules_tuner::judging::{
     CellTimings, Competitors, Evidence, LEAST_VISITS, PointTimings, adjust, signed_rank, weigh, widen,
 };
 use collrules_tuner::{Observations, TunerError};
+
+use crate::study::results::{FORMAT, Growth, LineFit, Overall, Study, StudyCell, StudyPoint, StudyVerdict};
 
 /// Smallest number of communicator sizes for a fit of growth; the fit of a line needs one more message size.
 const LEAST_SIZES: usize = 3;

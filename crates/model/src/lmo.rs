@@ -9,10 +9,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::{Lmo, NodeModel, PairModel, Where};
 use collrules_record::estimate::median;
 use collrules_record::{Bytes, Estimate};
 
+use crate::model::{Lmo, NodeModel, PairModel, Where};
 use crate::probe::{Probe, ProbeKind, Probes};
 use crate::way::at;
 

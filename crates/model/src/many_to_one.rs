@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::{ManyToOne, Medium, Model, Where};
-use crate::stalls::{CallTimes, StallLevel, Stalls};
 use collrules_record::estimate::median;
 use collrules_record::sample::Sample;
 use collrules_record::{Bytes, Candidate, Estimate, Ranks};
 use collrules_rules::{Collective, Release, registry};
+
+use crate::model::{ManyToOne, Medium, Model, Where};
+use crate::stalls::{CallTimes, StallLevel, Stalls};
 
 /// Times of the root and of the senders for a message, without the fitted parameters.
 struct MessageTerms {

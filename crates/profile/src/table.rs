@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use collrules_record::profile::Mode;
 use collrules_record::profile::rank::RankCalls;
-use collrules_record::profile::sizes::step;
+use collrules_record::profile::rank::step;
 use collrules_rules::Operation;
 
 /// Entries; a power of two.

@@ -5,10 +5,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::results::ab_test::{Judgement, ProgramRun};
 use collrules_record::Estimate;
 use collrules_record::validation::{Outcome, ValidationCriteria};
 
+use crate::results::ab_test::{Judgement, ProgramRun};
 use crate::statistics::LogRatio;
 
 /// Number of pairs before the first look: fewer do not show how much pairs differ.

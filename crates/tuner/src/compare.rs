@@ -2,8 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::results::comparison::{CellChange, Comparison, FORMAT, OldRules, Side, differences};
-use crate::results::limitation::Limitation;
 use collrules_record::findings::{CellFinding, Findings};
 use collrules_record::validation::{Outcome, ValidationCriteria};
 use collrules_record::{Candidate, Cell, Component, Estimate, HanRule, Manifest};
@@ -11,6 +9,8 @@ use collrules_rules::{Collective, registry};
 
 use crate::error::TunerError;
 use crate::observations::Observations;
+use crate::results::comparison::{CellChange, Comparison, FORMAT, OldRules, Side, differences};
+use crate::results::limitation::Limitation;
 use crate::statistics::{LogRatio, Variance, adjust, mean};
 use crate::view::View;
 

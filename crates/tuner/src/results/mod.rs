@@ -6,8 +6,10 @@
 //! | [`comparison`] | changes from one run to a later one |
 //! | [`drift`] | comparison of a machine with its state when a run was measured |
 //! | [`limitation`] | reasons why a comparison is incomplete, or its numbers poor |
+//! | [`prospect`] | possible gain of a program |
 
 pub mod ab_test;
 pub mod comparison;
 pub mod drift;
 pub mod limitation;
+pub mod prospect;
