@@ -13,9 +13,8 @@ use collrules_lab::study::results::Study;
 use collrules_model::model::{self, Model};
 use collrules_model::stalls::{self, Irregular};
 use collrules_record::findings::{Findings, Verdict};
-use collrules_record::rundir;
 use collrules_record::validation::Outcome;
-use collrules_record::{Estimate, Validation};
+use collrules_record::{Estimate, Validation, rundir};
 use serde::de::DeserializeOwned;
 
 use crate::support::{bounded, collrules, data};

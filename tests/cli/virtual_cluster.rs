@@ -1,11 +1,10 @@
 //! The whole tool where the network decides: hosts as network namespaces, 200 Mbit/s between them.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::LazyLock;
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{fs, thread};
 
 use collrules_lab::guidelines::Checked;
 use collrules_model::model::Model;

@@ -10,10 +10,10 @@ use super::collect::{Import, SourceFile};
 use super::finding::{Finding, FindingCode, FindingSeverity};
 use super::imported::Imported;
 use collrules_record::findings::Statistic;
-use collrules_record::manifest::{FORMAT, FormatVersion, IMPORTED, now};
+use collrules_record::manifest::{FORMAT, IMPORTED, now};
 use collrules_record::remark::Remark;
 use collrules_record::rundir::{self, RunDir, RunDirError};
-use collrules_record::{Candidate, Cell};
+use collrules_record::{Candidate, Cell, FormatVersion};
 
 /// The version of `import.json` that this version writes.
 const REPORT_FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };

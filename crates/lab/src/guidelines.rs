@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 
 use collrules_record::findings::{Criteria, Statistic};
-use collrules_record::manifest::FormatVersion;
 use collrules_record::plan::Skipped;
 use collrules_record::policy::Assumption;
 use collrules_record::reason::Bar;
-use collrules_record::{Bytes, Candidate, Cell, Component, Estimate, HanAlgorithm, Mockup, Ranks};
+use collrules_record::{Bytes, Candidate, Cell, Component, Estimate, FormatVersion, HanAlgorithm, Mockup, Ranks};
 use collrules_rules::deploy::{HAN_FILE, RULES_FILE};
 use collrules_rules::{Choice, Release};
 use serde::{Deserialize, Serialize};

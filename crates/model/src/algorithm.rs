@@ -7,8 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use collrules_program::Platform;
-use collrules_program::play;
+use collrules_program::{Platform, play};
 use collrules_record::estimate::median;
 use collrules_record::sample::Sample;
 use collrules_record::{Bytes, Candidate, Estimate, Ranks};

@@ -2,8 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use collrules_record::manifest::FormatVersion;
-use collrules_record::{Bytes, Cell, Estimate, Ranks};
+use collrules_record::{Bytes, Cell, Estimate, FormatVersion, Ranks};
 use collrules_rules::{Choice, Collective, Release, names};
 use serde::{Deserialize, Serialize};
 

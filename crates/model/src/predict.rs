@@ -1,7 +1,6 @@
 //! Predictions of a model for a collective.
 
-use collrules_program::Platform;
-use collrules_program::{Program, play_again};
+use collrules_program::{Platform, Program, play_again};
 use collrules_record::Estimate;
 use collrules_rules::{Choice, Collective, Release};
 

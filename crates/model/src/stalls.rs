@@ -1,7 +1,6 @@
 //! Rare calls that take many times as long as usual, and their cures: `irregular.json`.
 
-use collrules_record::manifest::FormatVersion;
-use collrules_record::{Bytes, Candidate, Cell, Estimate, Ranks, Seconds};
+use collrules_record::{Bytes, Candidate, Cell, Estimate, FormatVersion, Ranks, Seconds};
 use collrules_rules::{Collective, Release};
 use serde::{Deserialize, Serialize};
 

@@ -6,10 +6,9 @@ use collrules_program::Mockup;
 use collrules_rules::Collective;
 use serde::{Deserialize, Serialize};
 
-use crate::arrival::ArrivalPattern;
-use crate::candidate_name::CandidateName;
+use crate::candidate::CandidateName;
 use crate::cell::Arguments;
-use crate::condition::Condition;
+use crate::condition::{ArrivalPattern, Condition};
 use crate::options::{Budget, RefinementOptions, SystemOptions, TimingOptions};
 use crate::placement::Layout;
 use crate::policy::Assumptions;

@@ -5,16 +5,12 @@
 //! | [`allocation`] | the allocation of a job by a batch system |
 //! | [`units`] | seconds; bytes and ranks are in the rules crate |
 //! | [`candidate`] | one way to carry out a call that can be timed |
-//! | [`candidate_name`] | names of candidates |
 //! | [`pattern`] | messages and operations that are timed to know the machine |
-//! | [`arrival`] | arrivals of ranks at the calls of a program |
 //! | [`condition`] | conditions of timed calls: root, buffers, late ranks |
 //! | [`conduct`] | effects of rules in programs, which make other calls than a benchmark |
 //! | [`component`] | the name of a component of Open MPI's coll framework |
 //! | [`cell`] | collective, communicator size, message size |
 //! | [`clock`] | facts about the clock and the harness of a launch |
-//! | [`survey`] | facts about the system before measuring |
-//! | [`han_algorithm`] | HAN's algorithms and parameters |
 //! | [`han_rules`] | HAN's rules for the calls of programs |
 //! | [`competitor`] | components that take calls before coll/tuned does, with their settings |
 //! | [`placement`] | nodes of a communicator's ranks, and the component that runs its calls |
@@ -34,10 +30,7 @@
 //! | [`remark`] | remarks on the data or the rules |
 //! | [`rundir`] | the run directory: created once, appended to, read back |
 //! | [`benchmark`] | an OSU-style benchmark and its lines |
-//! | [`mod@digest`] | SHA-256 digests of files |
 //! | [`estimate`] | a value with its interval |
-//! | [`arrangement`] | arrangement of a communicator's ranks on nodes |
-//! | [`laid_out`] | effects of rules for several layouts on each of them |
 //! | [`findings`] | conclusions of the analysis, as plain data |
 //! | [`settings`] | the search for settings of a whole job: its journal and result |
 //! | [`status`] | progress of the jobs and runs of a directory |
@@ -47,29 +40,22 @@
 //! | [`validation`] | results of launches without and with the rules file |
 
 pub mod allocation;
-pub mod arrangement;
-pub mod arrival;
 pub mod benchmark;
 pub mod candidate;
-pub mod candidate_name;
 pub mod cell;
 pub mod clock;
 pub mod competitor;
 pub mod component;
 pub mod condition;
 pub mod conduct;
-pub mod digest;
 pub mod estimate;
 pub mod experiment;
+mod file;
 pub mod findings;
-mod format;
-pub mod han_algorithm;
 pub mod han_rules;
 pub mod installed;
-pub mod laid_out;
 pub mod launch;
 pub mod manifest;
-pub mod memory;
 pub mod options;
 mod packed;
 pub mod pattern;
@@ -86,33 +72,28 @@ pub mod sample;
 pub mod settings;
 pub mod status;
 pub mod submission;
-pub mod survey;
 pub mod tree;
 pub mod tuning;
 pub mod units;
 pub mod validation;
 pub mod values;
 
-pub use arrangement::Arrangement;
-pub use candidate::Candidate;
-pub use candidate_name::CandidateName;
+pub use candidate::{Candidate, CandidateName, HanAlgorithm};
 pub use cell::{Arguments, Cell, DataType};
 pub use collrules_program::{Even, Mockup};
 pub use component::Component;
-pub use digest::digest;
 pub use estimate::Estimate;
-pub use han_algorithm::HanAlgorithm;
+pub use file::{FormatVersion, digest};
 pub use han_rules::{HanRule, HanRules};
 pub use launch::Launch;
-pub use manifest::Manifest;
+pub use manifest::{Manifest, Survey};
 pub use pattern::{Cast, Pattern, Subject};
-pub use placement::{Layout, Nodes, Placement, Serving};
+pub use placement::{Arrangement, Layout, Nodes, Placement, Serving};
 pub use plan::Plan;
 pub use policy::Policy;
 pub use profile::Profile;
 pub use rundir::RunDir;
 pub use sample::Sample;
-pub use survey::Survey;
 pub use tuning::Tuning;
 pub use units::{Bytes, Ranks, Seconds};
 pub use validation::Validation;

@@ -6,11 +6,10 @@ use collrules_program::Mockup;
 use collrules_rules::{Collective, Release, names};
 use serde::{Deserialize, Serialize};
 
-use crate::arrival::ArrivalPattern;
 use crate::candidate::Candidate;
 use crate::cell::{Arguments, Cell};
 use crate::clock::SyncMethod;
-use crate::condition::Condition;
+use crate::condition::{ArrivalPattern, Condition};
 use crate::launch::Launch;
 use crate::pattern::{Cast, Pattern};
 use crate::placement::Placement;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::format::FormatVersion;
+use crate::file::FormatVersion;
 use crate::tuning::Digests;
 
 /// The version of `proof.json` that this version writes.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::allocation::BatchSystem;
-use crate::format::FormatVersion;
+use crate::file::FormatVersion;
 use crate::rundir::{RunDir, RunDirError};
 
 /// The file that lists them.

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use crate::cell::Cell;
 use crate::condition::Condition;
 use crate::estimate::{Estimate, geometric_mean};
+use crate::file::FormatVersion;
 use crate::findings::Middle;
-use crate::format::FormatVersion;
 use crate::tuning::Digests;
 use crate::units::Seconds;
 

@@ -6,7 +6,7 @@ use std::path::{self, PathBuf};
 use collrules_rules::Collective;
 use serde::{Deserialize, Serialize};
 
-use crate::candidate_name::CandidateName;
+use crate::candidate::CandidateName;
 use crate::units::{BadBytes, BadSeconds, Bytes, MAX_BYTES, Ranks, Seconds, powers_of_two};
 
 /// The most launches: more would take weeks, and the plan of each is held in memory.

@@ -3,8 +3,7 @@
 use collrules_record::estimate::Estimate;
 use collrules_record::findings::{CellFinding, Findings, PointFinding};
 use collrules_record::profile::Profile;
-use collrules_record::profile::weight::Weight;
-use collrules_record::profile::weight::own_and_late;
+use collrules_record::profile::weight::{Weight, own_and_late};
 use collrules_record::{Candidate, Cell, Nodes, Seconds};
 use collrules_rules::Choice;
 

@@ -6,11 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant, SystemTime};
 
-use collrules_record::digest::digest;
 use collrules_record::options::Budget;
 use collrules_record::rundir::RunDir;
 use collrules_record::validation::{Outcome, ValidationCriteria};
-use collrules_record::{Seconds, Tuning, manifest};
+use collrules_record::{Seconds, Tuning, digest, manifest};
 use collrules_rules::deploy::SWITCHES;
 use collrules_rules::settings::request::RequestedSetting;
 use collrules_runner::mpi::deployed;

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use collrules_record::arrival::{ArrivalPattern, find_pattern};
-use collrules_record::condition::{Arrival, BufferUse};
+use collrules_record::condition::{Arrival, ArrivalPattern, BufferUse, find_pattern};
 use collrules_record::experiment::{Alternatives, Experiment};
 use collrules_record::options::{Jobs, PAIRS, REST, Request, Scenario, Simulated, SystemOptions, TimingOptions};
 use collrules_record::plan::{CellPlan, Schedule};

@@ -3,8 +3,7 @@
 //! A study compares all algorithms on a grid; tuning chooses one. Nothing is decided here.
 
 use collrules_model::pattern_fit::PatternFit;
-use collrules_record::manifest::FormatVersion;
-use collrules_record::{Bytes, Candidate, Cell, Estimate, Ranks};
+use collrules_record::{Bytes, Candidate, Cell, Estimate, FormatVersion, Ranks};
 use collrules_rules::{Collective, Release};
 use serde::{Deserialize, Serialize};
 

@@ -13,7 +13,7 @@ use collrules_rules::{Collective, Operation, names};
 use serde::{Deserialize, Serialize};
 
 use crate::cell::Cell;
-use crate::format::FormatVersion;
+use crate::file::FormatVersion;
 use crate::placement::Nodes;
 use crate::units::{Bytes, Ranks, Seconds};
 

@@ -7,7 +7,7 @@ use collrules_rules::Operation;
 use serde::{Deserialize, Serialize};
 
 use super::Mode;
-use crate::format::FormatVersion;
+use crate::file::FormatVersion;
 
 /// The version of the file that this version writes.
 pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };

@@ -1,9 +1,8 @@
 //! JSON files of a run directory. One function reads them and checks the format first; one writes them, whole or not at
 //! all.
 
-use std::fmt;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fmt, io};
 
 use serde::de::{self, DeserializeOwned, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -11,8 +10,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 use super::bounded::read_text;
 use super::error::{RunDirError, check_format};
 use super::{FINDINGS, MANIFEST, PROOF, RunDir, SETTINGS, VALIDATION, refinement};
+use crate::file::FormatVersion;
 use crate::findings::{self, Findings};
-use crate::manifest::{self, FormatVersion, IMPORTED, MEASURED, Manifest, SIMULATED};
+use crate::manifest::{self, IMPORTED, MEASURED, Manifest, SIMULATED};
 use crate::plan::Plan;
 use crate::proof::{self, ShownProof};
 use crate::settings::{self, SettingsFindings};

@@ -18,12 +18,12 @@ use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 
-use crate::digest::{Growing, digest};
+use crate::file::{Growing, digest};
 use crate::manifest::Manifest;
 use crate::plan::{Plan, Schedule};
 use journal::{FilesState, Journal, JournalText};
 
-pub use bounded::{read_text, read_whole};
+pub use bounded::{available_memory, read_text, read_whole};
 pub use error::RunDirError;
 pub use journal::JournalEntry;
 pub use json::{read_json_file, within};

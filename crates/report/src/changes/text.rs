@@ -4,9 +4,8 @@ use collrules_tuner::results::comparison::Comparison;
 
 use super::sentences::{answer, sentences, side, warning};
 use super::tables::{CHANGED, RESERVED, changed, reserved};
-use crate::plain;
 use crate::terminal::aligned;
-use crate::words;
+use crate::{plain, words};
 
 /// For a terminal with this many columns.
 pub fn text(comparison: &Comparison, width: usize) -> String {

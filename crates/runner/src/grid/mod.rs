@@ -17,14 +17,12 @@ mod sizes;
 use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_program::Reference;
-use collrules_record::CandidateName;
-use collrules_record::candidate_name::WITH_REFERENCE;
+use collrules_record::candidate::WITH_REFERENCE;
 use collrules_record::experiment::Grid;
 use collrules_record::plan::{CellPlan, Schedule, Separate, Skipped};
 use collrules_record::profile::weight::{COVERED, Weight};
-use collrules_record::{Candidate, Cell, Layout, Placement, Plan, Seconds, Survey};
-use collrules_rules::registry;
-use collrules_rules::{Behaviour, Choice, Collective, Release};
+use collrules_record::{Candidate, CandidateName, Cell, Layout, Placement, Plan, Seconds, Survey};
+use collrules_rules::{Behaviour, Choice, Collective, Release, registry};
 
 use crate::error::RunnerError;
 pub use sizes::{DEFAULT_MEMORY, communicator_sizes, full_nodes, obstacle};

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use collrules_record::manifest::FormatVersion;
 use collrules_record::validation::{Outcome, ValidationCriteria};
-use collrules_record::{Estimate, Seconds};
+use collrules_record::{Estimate, FormatVersion, Seconds};
 use serde::{Deserialize, Serialize};
 
 /// The version of `try.json` that this version writes.

@@ -4,9 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::clock::{ClockFact, ClockLine};
 use collrules_record::estimate::geometric_mean;
-use collrules_record::manifest::FormatVersion;
 use collrules_record::validation::{Outcome, ValidationCriteria};
-use collrules_record::{Candidate, Cell, Estimate, Manifest, Seconds, Survey};
+use collrules_record::{Candidate, Cell, Estimate, FormatVersion, Manifest, Seconds, Survey};
 use collrules_rules::{Release, Version};
 use serde::{Deserialize, Serialize};
 

@@ -1,8 +1,7 @@
 //! Comparison of a machine with its state when a run was measured, to tell if the run's rules still hold: `drift.json`.
 
-use collrules_record::manifest::FormatVersion;
 use collrules_record::validation::{Outcome, Round};
-use collrules_record::{Candidate, Cell, Estimate};
+use collrules_record::{Candidate, Cell, Estimate, FormatVersion};
 use collrules_rules::Version;
 use serde::{Deserialize, Serialize};
 

@@ -1,6 +1,6 @@
 //! Allocation of buffers, with an error if memory is short, before the system kills a process.
 
-use collrules_record::memory::available;
+use collrules_record::rundir::available_memory;
 
 /// Buffers larger than the free memory of the host.
 #[derive(Debug, thiserror::Error)]
@@ -19,8 +19,8 @@ const SMALL: u64 = 8 << 20;
 /// A buffer of these elements, with every page touched.
 pub(super) fn buffer<T: Clone>(value: T, len: usize) -> Result<Vec<T>, TooLarge> {
     let wanted = len as u64 * size_of::<T>() as u64;
-    let refused = || TooLarge { wanted: wanted >> 20, left: available().unwrap_or(0) >> 20 };
-    if wanted > SMALL && available().is_some_and(|left| wanted > left) {
+    let refused = || TooLarge { wanted: wanted >> 20, left: available_memory().unwrap_or(0) >> 20 };
+    if wanted > SMALL && available_memory().is_some_and(|left| wanted > left) {
         return Err(refused());
     }
     let mut buffer = Vec::new();

@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use collrules_record::arrival::ArrivalPattern;
+use collrules_record::condition::ArrivalPattern;
 use collrules_record::experiment::Experiment;
 use collrules_record::options::{SystemOptions, TimingOptions, TuneOptions, Validating};
 use collrules_record::plan::{Deployment, Schedule};
@@ -37,10 +37,9 @@ use crate::error::WorkflowError;
 use crate::evidence::RulesEvidence;
 use crate::plan::{BudgetShares, first_comparison, of_first_comparison, timed, validation_share};
 use crate::publish::Published;
-use crate::resume;
 use crate::session::{Event, Session};
 use crate::start::Started;
-use crate::{time_budget, tuning};
+use crate::{resume, time_budget, tuning};
 use comparison::{Bench, OtherLayouts, REPAIR};
 use subject::ValidationSubject;
 
