@@ -33,8 +33,6 @@
 //! | [`estimate`] | a value with its interval |
 //! | [`findings`] | conclusions of the analysis, as plain data |
 //! | [`settings`] | the search for settings of a whole job: its journal and result |
-//! | [`status`] | progress of the jobs and runs of a directory |
-//! | [`submission`] | jobs that were submitted to a batch system for a run |
 //! | [`tree`] | the rules as a tree with its evidence |
 //! | [`tuning`] | rules of coll/tuned, rules of HAN and parameters, as one value |
 //! | [`validation`] | results of launches without and with the rules file |
@@ -70,8 +68,6 @@ pub mod remark;
 pub mod rundir;
 pub mod sample;
 pub mod settings;
-pub mod status;
-pub mod submission;
 pub mod tree;
 pub mod tuning;
 pub mod units;

@@ -8,10 +8,10 @@ use std::process::{Command, Stdio};
 use collrules_batch::System;
 use collrules_batch::job::{Dialect, Job, JobOptions, Queue, UnsupportedRequest};
 use collrules_batch::script::{self, dialect};
+use collrules_batch::submission::{self, Submission};
 use collrules_record::allocation::BatchSystem;
 use collrules_record::manifest;
 use collrules_record::rundir::RunDir;
-use collrules_record::submission::{self, Submission};
 use collrules_rules::deploy;
 
 use crate::error::WorkflowError;
