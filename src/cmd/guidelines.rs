@@ -7,12 +7,11 @@ use clap::Args;
 use collrules_lab::guidelines::{self as files, Changed, Checked};
 use collrules_lab::{CATALOGUE, Guideline};
 use collrules_program::mockup::BadMockup;
-use collrules_record::experiment::{Alternatives, Experiment, Grid, Mockups};
+use collrules_record::experiment::{Alternatives, CommunicatorSizes, Experiment, Grid, Mockups};
 use collrules_record::options::{Budget, Request};
 use collrules_record::policy::{Assumption, Assumptions};
 use collrules_record::rundir::RunDir;
 use collrules_record::units::Bytes;
-use collrules_record::values::{CommunicatorSizes, MOST_LAUNCHES, budget, collectives, percent, sizes, slowdown};
 use collrules_record::{Mockup, Seconds, manifest};
 use collrules_report::{guidelines as report, plain};
 use collrules_rules::{Collective, Release};
@@ -22,6 +21,7 @@ use collrules_workflow::guidelines;
 use collrules_workflow::guidelines::Judging;
 use collrules_workflow::plan::plan;
 use collrules_workflow::start::start;
+use collrules_workflow::values::{MOST_LAUNCHES, budget, collectives, communicator_sizes, percent, sizes, slowdown};
 
 use super::dry_run;
 use crate::exit::Exit;
@@ -47,7 +47,7 @@ pub(crate) struct Guidelines {
     #[arg(long, value_name = "LIST", default_value = "all", value_parser = collectives)]
     pub(crate) ops: List<Collective>,
     /// Communicator sizes, as for tune [default: powers of two up to the slots at hand, and the slots]
-    #[arg(long, value_name = "SIZES", default_value = "default", hide_default_value = true, value_parser = CommunicatorSizes::read)]
+    #[arg(long, value_name = "SIZES", default_value = "default", hide_default_value = true, value_parser = communicator_sizes)]
     pub(crate) np: CommunicatorSizes,
     /// Message sizes: FIRST:LAST for the powers of two between (and both ends), or sizes separated by commas
     #[arg(long, value_name = "SIZES", default_value = "4,64,1K,16K,256K,1M", value_parser = sizes)]
@@ -142,7 +142,7 @@ impl Guidelines {
             timing: self.timing.clone().into(),
             min_gain: self.tolerate,
             assumptions: self.assumptions(),
-            passes: self.rules.as_ref().map(absolute).transpose()?.into(),
+            under_rules: self.rules.as_ref().map(absolute).transpose()?,
             ..Experiment::new(grid, self.system.clone().into())
         })
     }
@@ -230,7 +230,7 @@ fn foresee(args: &Guidelines) -> Result<(), Failure> {
     if args.session.json {
         return writeln!(std::io::stdout(), "{}", serde_json::to_string(&plan)?).map_err(Failure::Stdout);
     }
-    let again = Seconds(plan.budget().unwrap_or_default().0 * f64::from(experiment.passes.count() - 1));
+    let again = Seconds(plan.budget().unwrap_or_default().0 * f64::from(experiment.passes() - 1));
     let beyond = [("Measuring the mock-ups once more with the rules file active", again)];
     dry_run::print(&mut started, &plan, args.budget, &beyond, false)
 }

@@ -8,11 +8,11 @@ use collrules_record::manifest;
 use collrules_record::options::Budget;
 use collrules_record::rundir::RunDir;
 use collrules_record::units::{Bytes, Ranks};
-use collrules_record::values::{MOST_LAUNCHES, budget, collectives, communicators, sizes};
 use collrules_report::irregular as report;
 use collrules_rules::Collective;
 use collrules_workflow::irregular;
 use collrules_workflow::irregular::Irregularity;
+use collrules_workflow::values::{MOST_LAUNCHES, budget, collectives, communicators, sizes};
 
 use crate::failure::Failure;
 use crate::options::{Given, List, SystemArgs, TimingArgs, arguments};

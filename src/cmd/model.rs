@@ -10,11 +10,11 @@ use collrules_record::manifest;
 use collrules_record::options::Budget;
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::units::{Bytes, Ranks};
-use collrules_record::values::{MOST_LAUNCHES, budget, collectives, percent, size, sizes, slowdown};
 use collrules_report::model as report;
 use collrules_rules::{Collective, Release};
 use collrules_workflow::model;
 use collrules_workflow::model::{CallQuestion, Modelling};
+use collrules_workflow::values::{MOST_LAUNCHES, budget, collectives, percent, size, sizes, slowdown};
 
 use crate::exit::Exit;
 use crate::failure::Failure;

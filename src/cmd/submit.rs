@@ -6,8 +6,8 @@ use collrules_batch::job::JobOptions;
 use collrules_batch::script::dialect;
 use collrules_record::allocation::BatchSystem;
 use collrules_record::units::Seconds;
-use collrules_record::values::positive;
 use collrules_workflow::submit::{All, Submitting, submit};
+use collrules_workflow::values::positive;
 
 use crate::failure::Failure;
 use crate::options::{arguments, words};

@@ -6,10 +6,10 @@ use clap::ArgAction;
 use collrules_record::Layout;
 use collrules_record::experiment::Grid;
 use collrules_record::options::{Budget, Request, TuneOptions};
-use collrules_record::values::{MOST_LAUNCHES, budget, slowdown};
 use collrules_workflow::profile::weighted;
 use collrules_workflow::publish::Published;
 use collrules_workflow::tune::tune;
+use collrules_workflow::values::{MOST_LAUNCHES, budget, slowdown};
 
 use super::begin::begin;
 use super::{plan, summary};

@@ -240,8 +240,9 @@ impl CandidateName {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use collrules_program::Reference;
+
+    use super::*;
 
     #[test]
     fn candidates_read_back() {

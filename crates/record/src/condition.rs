@@ -227,9 +227,10 @@ pub fn shorten_gaps(arrivals: &[Seconds], longest: Seconds) -> Vec<Seconds> {
 
 #[cfg(test)]
 mod tests {
+    use collrules_rules::Collective;
+
     use super::*;
     use crate::units::{Bytes, Ranks};
-    use collrules_rules::Collective;
 
     #[test]
     fn only_rooted_collectives_have_another_root() {

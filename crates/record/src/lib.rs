@@ -21,7 +21,6 @@
 //! | [`options`] | options of workflows |
 //! | [`experiment`] | what a command measures |
 //! | [`question`] | the groups in which the alternatives of a cell race |
-//! | [`values`] | values of options, as people write them |
 //! | [`installed`] | a tuning that was installed for an Open MPI |
 //! | [`manifest`] | origin of the numbers of a run |
 //! | [`profile`] | calls of a program, and the record of one of its ranks |
@@ -72,7 +71,6 @@ pub mod tree;
 pub mod tuning;
 pub mod units;
 pub mod validation;
-pub mod values;
 
 pub use candidate::{Candidate, CandidateName, HanAlgorithm};
 pub use cell::{Arguments, Cell, DataType};

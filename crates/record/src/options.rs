@@ -20,8 +20,6 @@ use crate::units::{Bytes, Ranks, Seconds};
 /// A time, or none if unlimited.
 pub type Budget = Option<Seconds>;
 
-pub use crate::values::REST;
-
 /// The request behind a run directory.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use collrules_record::condition::{Arrival, ArrivalPattern, BufferUse, find_pattern};
 use collrules_record::experiment::{Alternatives, Experiment};
-use collrules_record::options::{Jobs, PAIRS, REST, Request, Scenario, Simulated, SystemOptions, TimingOptions};
+use collrules_record::options::{Jobs, PAIRS, Request, Scenario, Simulated, SystemOptions, TimingOptions};
 use collrules_record::plan::{CellPlan, Schedule};
 use collrules_record::units::{Ranks, Seconds};
 use collrules_record::{Candidate, Cell, Plan, Survey};
@@ -16,6 +16,7 @@ use collrules_runner::{RunnerError, separate};
 
 use crate::campaign::{Begin, RunPlace};
 use crate::start::{Started, oversubscribes};
+use crate::values::REST;
 
 /// Number of jobs besides the survey that do not measure: before, one to find out if `coll/tuned` handles the calls;
 /// afterwards, one to show that the file is obeyed, and one to check the data under it.
@@ -252,7 +253,7 @@ pub fn starting(experiment: &Experiment, startup: Seconds) -> Seconds {
 
 /// The launches of all passes.
 fn launches(experiment: &Experiment) -> f64 {
-    f64::from(experiment.launches) * f64::from(experiment.passes.count())
+    f64::from(experiment.launches) * f64::from(experiment.passes())
 }
 
 /// The schedule with these timing options.

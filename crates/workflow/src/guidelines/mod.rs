@@ -11,7 +11,6 @@ use std::path::Path;
 
 use collrules_lab::check::{self as guidelines, GuidelineTerms};
 use collrules_lab::guidelines::{Change, Changed, Checked, FILE, FORMAT, LeftOutCell, PAGE, TABLE, TEXT, UnderRules};
-use collrules_record::experiment::Passes;
 use collrules_record::findings::Criteria;
 use collrules_record::options::Request;
 use collrules_record::policy::Assumptions;
@@ -46,9 +45,9 @@ pub fn run(begin: &Begin, judging: Judging, session: &mut Session<'_>) -> Result
         )));
     }
     let measured = prepare(begin, session)?;
-    let measured = match measured.experiment.passes.clone() {
-        Passes::Single => measure(measured, session)?,
-        Passes::WithTuning(path) => measure_twice(measured, &path, session)?,
+    let measured = match measured.experiment.under_rules.clone() {
+        None => measure(measured, session)?,
+        Some(path) => measure_twice(measured, &path, session)?,
     };
     let directory = measured.run().path().to_owned();
     // Unlocks the run: it may be measured further.

@@ -37,9 +37,10 @@ use crate::error::WorkflowError;
 use crate::evidence::RulesEvidence;
 use crate::plan::{BudgetShares, first_comparison, of_first_comparison, timed, validation_share};
 use crate::publish::Published;
+use crate::resume;
 use crate::session::{Event, Session};
 use crate::start::Started;
-use crate::{resume, time_budget, tuning};
+use crate::{time_budget, tuning};
 use comparison::{Bench, OtherLayouts, REPAIR};
 use subject::ValidationSubject;
 
