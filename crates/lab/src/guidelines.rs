@@ -219,9 +219,9 @@ pub enum Cure {
         choice: Choice,
         /// Builtin time over its time.
         gain: f64,
-        /// Reason why `collrules tune` would not write it from these times, in a phrase; missing if it would.
+        /// Reason why `collrules tune` would not write it from these times; missing if it would.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        withheld: Option<String>,
+        withheld: Option<Withheld>,
     },
     /// An algorithm of HAN that its rules file can choose.
     Han {
@@ -259,6 +259,16 @@ pub enum Cure {
     Nothing,
     /// No candidate of Open MPI was timed.
     Unmeasured,
+}
+
+/// Reason why `collrules tune` would not write a rule.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "code", content = "of", rename_all = "snake_case")]
+pub enum Withheld {
+    /// All message sizes of a communicator size share one algorithm, and another one is better, or none is shown to be.
+    OneChoice,
+    /// Neighbouring sizes share a rule as long as it takes at most this share longer.
+    SharedRule(f64),
 }
 
 /// Change of a violation between two checks.
