@@ -284,11 +284,6 @@ fn compare_run(
     published.read_evidence()?;
     let validation = compared?;
     session.tell(Event::Compared { home, validation: &validation });
-    if home.path() != run.path() {
-        let sentences = collrules_report::validation::sentences(&validation);
-        let layout = options.system.layout;
-        published.proof.extend(sentences.into_iter().map(|sentence| format!("Layout {layout}: {sentence}")));
-    }
     Ok(())
 }
 
