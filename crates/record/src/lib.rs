@@ -1,40 +1,56 @@
 //! The nouns that the stages of collrules share, and the run directory between them.
 //!
+//! **Measured calls**
+//!
 //! | module | job |
 //! |---|---|
-//! | [`allocation`] | the allocation of a job by a batch system |
 //! | [`units`] | seconds; bytes and ranks are in the rules crate |
-//! | [`candidate`] | one way to carry out a call that can be timed |
+//! | [`cell`] | collective, communicator size, message size |
+//! | [`candidate`] | one way to carry out a call that can be timed, and its names |
+//! | [`component`] | the name of a component of Open MPI's coll framework |
+//! | [`competitor`] | components that take calls before coll/tuned does, with their settings |
 //! | [`pattern`] | messages and operations that are timed to know the machine |
 //! | [`condition`] | conditions of timed calls: root, buffers, late ranks |
-//! | [`conduct`] | effects of rules in programs, which make other calls than a benchmark |
-//! | [`component`] | the name of a component of Open MPI's coll framework |
-//! | [`cell`] | collective, communicator size, message size |
-//! | [`clock`] | facts about the clock and the harness of a launch |
-//! | [`han_rules`] | HAN's rules for the calls of programs |
-//! | [`competitor`] | components that take calls before coll/tuned does, with their settings |
 //! | [`placement`] | nodes of a communicator's ranks, and the component that runs its calls |
-//! | [`launch`] | one start of the job |
-//! | [`plan`] | the cells of a campaign and the candidates of each |
-//! | [`policy`] | how verdicts become rules |
-//! | [`sample`] | one timing, and its line in the samples file |
+//!
+//! **Request and plan**
+//!
+//! | module | job |
+//! |---|---|
 //! | [`options`] | options of workflows |
-//! | [`experiment`] | what a command measures |
-//! | [`question`] | the groups in which the alternatives of a cell race |
-//! | [`installed`] | a tuning that was installed for an Open MPI |
-//! | [`manifest`] | origin of the numbers of a run |
+//! | [`policy`] | how verdicts become rules |
 //! | [`profile`] | calls of a program, and the record of one of its ranks |
-//! | [`proof`] | results of a proof of the rules |
-//! | [`reason`] | reasons for keeping the default |
-//! | [`remark`] | remarks on the data or the rules |
+//! | [`experiment`] | what a command measures |
+//! | [`plan`] | the cells of a campaign and the candidates of each |
+//! | [`question`] | the groups in which the alternatives of a cell race |
+//! | [`launch`] | one start of the job |
+//!
+//! **Run**
+//!
+//! | module | job |
+//! |---|---|
 //! | [`rundir`] | the run directory: created once, appended to, read back |
+//! | [`manifest`] | origin of the numbers of a run, with the survey of the system |
+//! | [`allocation`] | the allocation of a job by a batch system |
+//! | [`sample`] | one timing, and its line in the samples file |
+//! | [`clock`] | facts about the clock and the harness of a launch |
 //! | [`benchmark`] | an OSU-style benchmark and its lines |
+//!
+//! **Conclusions**
+//!
+//! | module | job |
+//! |---|---|
 //! | [`estimate`] | a value with its interval |
-//! | [`findings`] | conclusions of the analysis, as plain data |
-//! | [`settings`] | the search for settings of a whole job: its journal and result |
+//! | [`findings`] | conclusions of the analysis |
+//! | [`reason`], [`remark`] | reasons for keeping the default; remarks on the data or the rules |
+//! | [`conduct`] | effects of rules in programs, which make other calls than a benchmark |
 //! | [`tree`] | the rules as a tree with its evidence |
+//! | [`han_rules`] | HAN's rules for the calls of programs |
 //! | [`tuning`] | rules of coll/tuned, rules of HAN and parameters, as one value |
+//! | [`proof`] | facts that a proof of the rules showed |
 //! | [`validation`] | results of launches without and with the rules file |
+//! | [`settings`] | the search for settings of a whole job: its journal and result |
+//! | [`installed`] | a tuning that was installed for an Open MPI |
 
 pub mod allocation;
 pub mod benchmark;
