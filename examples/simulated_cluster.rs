@@ -6,7 +6,8 @@
 
 use std::sync::Arc;
 
-use collrules_record::options::{GridOptions, Jobs, Simulated, SystemOptions, TuneOptions};
+use collrules_record::experiment::Grid;
+use collrules_record::options::{Jobs, Simulated, SystemOptions, TuneOptions};
 use collrules_record::units::{Bytes, Ranks};
 use collrules_report::terminal;
 use collrules_rules::Collective;
@@ -18,11 +19,11 @@ use collrules_workflow::{Event, Session};
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let directory = std::env::temp_dir().join(format!("collrules-example-{}", std::process::id()));
     let tuning = TuneOptions {
-        grid: GridOptions {
+        grid: Grid {
             collectives: vec![Collective::Bcast],
             ranks: [4, 16].map(Ranks).to_vec().into(),
             sizes: [1, 16, 256, 4 << 10, 64 << 10, 1 << 20].map(Bytes).to_vec(),
-            ..GridOptions::default()
+            ..Grid::default()
         },
         seed: 42,
         budget: None,

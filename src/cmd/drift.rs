@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use collrules_record::drift::DRIFT;
 use collrules_record::options::Budget;
-use collrules_record::values::{MOST_LAUNCHES, budget, percent};
+use collrules_tuner::results::drift::DRIFT;
 use collrules_workflow::drift;
 use collrules_workflow::drift::Drifting;
+use collrules_workflow::values::{MOST_LAUNCHES, budget, percent};
 
 use crate::exit::Exit;
 use crate::failure::Failure;

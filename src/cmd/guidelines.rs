@@ -3,15 +3,14 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use collrules_lab::guidelines::{self as files, Changed, Checked};
 use collrules_lab::{CATALOGUE, Guideline};
 use collrules_program::mockup::BadMockup;
-use collrules_record::experiment::{Alternatives, Experiment, Grid, Mockups};
-use collrules_record::guidelines::{Changed, Checked};
+use collrules_record::experiment::{Alternatives, CommunicatorSizes, Experiment, Grid, Mockups};
 use collrules_record::options::{Budget, Request};
 use collrules_record::policy::{Assumption, Assumptions};
-use collrules_record::rundir::{self, RunDir};
+use collrules_record::rundir::RunDir;
 use collrules_record::units::Bytes;
-use collrules_record::values::{CommunicatorSizes, MOST_LAUNCHES, budget, collectives, percent, sizes, slowdown};
 use collrules_record::{Mockup, Seconds};
 use collrules_report::guidelines as report;
 use collrules_rules::{Collective, Release};
@@ -21,6 +20,7 @@ use collrules_workflow::guidelines;
 use collrules_workflow::guidelines::Judging;
 use collrules_workflow::plan::plan;
 use collrules_workflow::start::start;
+use collrules_workflow::values::{MOST_LAUNCHES, budget, collectives, communicator_sizes, percent, sizes, slowdown};
 
 use super::dry_run;
 use crate::exit::Exit;
@@ -46,7 +46,7 @@ pub(crate) struct Guidelines {
     #[arg(long, value_name = "LIST", default_value = "all", value_parser = collectives)]
     pub(crate) ops: List<Collective>,
     /// Communicator sizes, as for tune [default: powers of two up to the slots at hand, and the slots]
-    #[arg(long, value_name = "SIZES", default_value = "default", hide_default_value = true, value_parser = CommunicatorSizes::read)]
+    #[arg(long, value_name = "SIZES", default_value = "default", hide_default_value = true, value_parser = communicator_sizes)]
     pub(crate) np: CommunicatorSizes,
     /// Message sizes: FIRST:LAST for the powers of two between (and both ends), or sizes separated by commas
     #[arg(long, value_name = "SIZES", default_value = "4,64,1K,16K,256K,1M", value_parser = sizes)]
@@ -141,7 +141,7 @@ impl Guidelines {
             timing: self.timing.clone().into(),
             min_gain: self.tolerate,
             assumptions: self.assumptions(),
-            passes: self.rules.as_ref().map(absolute).transpose()?.into(),
+            under_rules: self.rules.as_ref().map(absolute).transpose()?,
             ..Experiment::new(grid, self.system.clone().into())
         })
     }
@@ -228,7 +228,7 @@ fn foresee(args: &Guidelines) -> Result<(), Failure> {
     if args.session.json {
         return screen::json_line(&plan);
     }
-    let again = Seconds(plan.budget().unwrap_or_default().0 * f64::from(experiment.passes.count() - 1));
+    let again = Seconds(plan.budget().unwrap_or_default().0 * f64::from(experiment.passes() - 1));
     let beyond = [("Measuring the mock-ups once more with the rules file active", again)];
     dry_run::print(&mut started, &plan, args.budget, &beyond, false)
 }
@@ -247,10 +247,10 @@ fn text(checked: &Checked, changes: Option<&[Changed]>, run: Option<&RunDir>) ->
     }
     if let Some(run) = run {
         let files = [
-            (rundir::GUIDELINES_PAGE, "the maps with all numbers, and each violation"),
-            (rundir::GUIDELINES_TEXT, "the same as text"),
-            (rundir::GUIDELINES, "all of it for programs, and for --compare"),
-            (rundir::GUIDELINES_TABLE, "every comparison as a table"),
+            (files::PAGE, "the maps with all numbers, and each violation"),
+            (files::TEXT, "the same as text"),
+            (files::FILE, "all of it for programs, and for --compare"),
+            (files::TABLE, "every comparison as a table"),
         ];
         text += &format!("\n{}", list_files(run.path(), 16, files).join("\n"));
     }

@@ -2,14 +2,15 @@
 
 use std::path::PathBuf;
 
+use collrules_model::stalls;
 use collrules_record::options::Budget;
-use collrules_record::rundir::{self, RunDir};
+use collrules_record::rundir::RunDir;
 use collrules_record::units::{Bytes, Ranks};
-use collrules_record::values::{MOST_LAUNCHES, budget, collectives, communicators, sizes};
 use collrules_report::irregular as report;
 use collrules_rules::Collective;
 use collrules_workflow::irregular;
 use collrules_workflow::irregular::Irregularity;
+use collrules_workflow::values::{MOST_LAUNCHES, budget, collectives, communicators, sizes};
 
 use crate::failure::Failure;
 use crate::options::{Given, List, SystemArgs, TimingArgs, arguments, named_or_new};
@@ -84,11 +85,12 @@ pub(crate) fn run(args: &IrregularArgs) -> Result<(), Failure> {
     if args.json {
         return screen::json_line(&found);
     }
-    let functions = report::header(&found).map(|_| (rundir::HMPI, "gathers and scatters in pieces, for programs in C"));
+    let functions =
+        report::header(&found).map(|_| (stalls::HEADER, "gathers and scatters in pieces, for programs in C"));
     let files = [
-        (rundir::IRREGULAR_PAGE, "times by size for every alternative, and all distributions"),
-        (rundir::IRREGULAR_TEXT, "the same as text"),
-        (rundir::IRREGULAR, "all of it for programs"),
+        (stalls::PAGE, "times by size for every alternative, and all distributions"),
+        (stalls::TEXT, "the same as text"),
+        (stalls::FILE, "all of it for programs"),
     ];
     let files = screen::list_files(run.path(), 14, files.into_iter().chain(functions));
     screen::print(&format!("{}\n{}", report::text(&found, screen::width()), files.join("\n")))

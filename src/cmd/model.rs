@@ -3,16 +3,16 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use collrules_model::model::{self as files, Model};
 use collrules_model::{Simulator, SlowCriteria, export};
-use collrules_record::model::Model;
 use collrules_record::options::Budget;
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::units::{Bytes, Ranks};
-use collrules_record::values::{MOST_LAUNCHES, budget, collectives, percent, size, sizes, slowdown};
 use collrules_report::model as report;
 use collrules_rules::{Collective, Release};
 use collrules_workflow::model;
 use collrules_workflow::model::{CallQuestion, Modelling};
+use collrules_workflow::values::{MOST_LAUNCHES, budget, collectives, percent, size, sizes, slowdown};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -201,9 +201,9 @@ fn text(fitted: &Model, target: Option<&RunDir>) -> String {
     let mut text = report::text(fitted, screen::width());
     if let Some(run) = target {
         let files = [
-            (rundir::MODEL_PAGE, "the map of pairs, and all parameters"),
-            (rundir::MODEL_TEXT, "the same as text"),
-            (rundir::MODEL, "all of it for programs, and for `collrules model predict`"),
+            (files::PAGE, "the map of pairs, and all parameters"),
+            (files::TEXT, "the same as text"),
+            (files::FILE, "all of it for programs, and for `collrules model predict`"),
         ];
         text += &format!("\n{}", screen::list_files(run.path(), 10, files).join("\n"));
     }

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use collrules_batch::status::{Stage, Status};
 use collrules_record::Seconds;
-use collrules_record::status::{Stage, Status};
-use collrules_record::values::positive;
 use collrules_report::status::sentences;
 use collrules_workflow::status::status;
+use collrules_workflow::values::positive;
 
 use crate::failure::Failure;
 use crate::screen;

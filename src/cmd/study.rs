@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use collrules_record::options::Budget;
 use collrules_record::units::{Bytes, Ranks};
-use collrules_record::values::{MOST_LAUNCHES, budget, communicators};
 use collrules_rules::Release;
 use collrules_workflow::study::{self, README, STUDY, Studied, Studying, TIMES};
+use collrules_workflow::values::{MOST_LAUNCHES, budget, communicators};
 
 use crate::failure::Failure;
 use crate::options::{Given, List, SystemArgs, arguments};

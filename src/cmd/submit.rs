@@ -2,25 +2,19 @@
 
 use std::path::PathBuf;
 
+use collrules_batch::job::JobOptions;
 use collrules_batch::script::dialect;
 use collrules_record::allocation::BatchSystem;
 use collrules_record::units::Seconds;
-use collrules_record::values::positive;
 use collrules_workflow::submit::{All, Submitting, submit};
+use collrules_workflow::values::positive;
 
 use crate::failure::Failure;
 use crate::options::{arguments, words};
 use crate::screen;
 
 arguments! {
-    #[command(after_help = "No MPI is needed here. The script begins the run, or resumes it: submit it again where a \
-job ran out of time. Behind -- comes the command of the job:
-
-  collrules submit --nodes 8 --ppn 32 --time 30m --out tuned -- tune --ops all")]
-    Submit {} => Submitting {
-        /// Number of nodes; several numbers, separated by commas, make a job and a run each
-        #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "1", value_parser = clap::value_parser!(u32).range(1..))]
-        nodes: Vec<u32>,
+    JobArgs {} => JobOptions {
         /// Ranks per node
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
         ppn: u32,
@@ -55,6 +49,26 @@ job ran out of time. Behind -- comes the command of the job:
         /// Another directive for the script, without #SBATCH or the like; may be repeated
         #[arg(long, value_name = "WORDS", allow_hyphen_values = true)]
         directive: Vec<String>,
+    } {}
+}
+
+impl From<JobArgs> for JobOptions {
+    fn from(args: JobArgs) -> Self {
+        args.resolve()
+    }
+}
+
+arguments! {
+    #[command(after_help = "No MPI is needed here. The script begins the run, or resumes it: submit it again where a \
+job ran out of time. Behind -- comes the command of the job:
+
+  collrules submit --nodes 8 --ppn 32 --time 30m --out tuned -- tune --ops all")]
+    Submit {} => Submitting {
+        /// Number of nodes; several numbers, separated by commas, make a job and a run each
+        #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "1", value_parser = clap::value_parser!(u32).range(1..))]
+        nodes: Vec<u32>,
+        #[command(flatten)]
+        job: JobArgs,
         /// The batch system [default: the one whose commands are in PATH]
         #[arg(long, value_name = "NAME", value_parser = words!(
             BatchSystem,

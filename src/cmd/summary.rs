@@ -51,7 +51,7 @@ pub(super) fn told(findings: &Findings, heading: impl Fn(&str) -> String) -> Vec
 }
 
 fn text(published: &Published) -> Vec<String> {
-    let Published { run, findings, validation, proof, left_out, .. } = published;
+    let Published { run, findings, validation, left_out, .. } = published;
     let Context { switch_on, open_layouts, .. } = published.context();
     let heading = |text: &str| paint(TextStyle::Heading, text);
     let mut lines = Vec::new();
@@ -87,8 +87,9 @@ fn text(published: &Published) -> Vec<String> {
         lines.extend(switch_on.iter().map(|line| format!("  {}", plain::line(line))));
     }
     let compared = validation.as_ref().map(validation::sentences).unwrap_or_default();
-    for sentences in
-        [proof, &compared, &sentences(findings, left_out)].into_iter().filter(|sentences| !sentences.is_empty())
+    for sentences in [&published.proof_sentences(), &compared, &sentences(findings, left_out)]
+        .into_iter()
+        .filter(|sentences| !sentences.is_empty())
     {
         lines.push(String::new());
         lines.extend(sentences.iter().flat_map(|sentence| wrapped(sentence, "", "")));

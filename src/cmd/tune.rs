@@ -4,11 +4,12 @@ use std::path::PathBuf;
 
 use clap::ArgAction;
 use collrules_record::Layout;
-use collrules_record::options::{Budget, GridOptions, Request, TuneOptions};
-use collrules_record::values::{MOST_LAUNCHES, budget, slowdown};
+use collrules_record::experiment::Grid;
+use collrules_record::options::{Budget, Request, TuneOptions};
 use collrules_workflow::profile::weighted;
 use collrules_workflow::publish::Published;
 use collrules_workflow::tune::tune;
+use collrules_workflow::values::{MOST_LAUNCHES, budget, slowdown};
 
 use super::begin::begin;
 use super::{plan, summary};
@@ -106,7 +107,7 @@ impl Tune {
         if !options.also_layout.is_empty() && options.system.jobs.is_model() {
             return Err(Failure::usage("the ranks of a model have one layout: leave out --also-layout"));
         }
-        let GridOptions { collectives, only, .. } = &options.grid;
+        let Grid { collectives, only, .. } = &options.grid;
         // What programs call is measured whatever --ops says.
         let missing = only.iter().filter(|_| self.profile.is_empty()).find(|(named, _)| !collectives.contains(named));
         match missing {

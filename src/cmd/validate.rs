@@ -7,8 +7,8 @@ use collrules_record::options::{Budget, MOST_PAIRS, PAIRS, Validating};
 use collrules_record::plan::DeployWay;
 use collrules_record::rundir;
 use collrules_record::units::{Bytes, Ranks};
-use collrules_record::values::{budget, collectives, communicators, percent, sizes, slowdown};
 use collrules_rules::Collective;
+use collrules_workflow::values::{budget, collectives, communicators, percent, sizes, slowdown};
 use collrules_workflow::{profile, tuning, validate};
 
 use crate::exit::Exit;

@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use collrules_record::units::{Bytes, Ranks};
-use collrules_record::values::{communicators, sizes};
 use collrules_rules::words::counted;
 use collrules_runner::messages::Messages;
 use collrules_workflow::WorkflowError;
+use collrules_workflow::values::{communicators, sizes};
 use collrules_workflow::verify::{self, Verified, Verifying};
 use serde_json::json;
 

@@ -4,8 +4,8 @@ use clap::ArgAction;
 use collrules_record::findings::Middle;
 use collrules_record::options::Demands;
 use collrules_record::policy::{Assumption, Assumptions, Between, Policy};
-use collrules_record::values::percent;
 use collrules_rules::bits::Keep;
+use collrules_workflow::values::percent;
 
 use super::{Layer, layer, words};
 

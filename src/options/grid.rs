@@ -2,11 +2,12 @@
 
 use clap::ArgAction;
 use collrules_record::CandidateName;
-use collrules_record::options::{GridOptions, RefinementOptions, SettingsOptions};
+use collrules_record::experiment::{CommunicatorSizes, Grid};
+use collrules_record::options::{RefinementOptions, SettingsOptions};
 use collrules_record::units::Bytes;
-use collrules_record::values::{CommunicatorSizes, collectives, only, ratio, sizes};
 use collrules_rules::Collective;
 use collrules_rules::settings::request::RequestedSetting;
+use collrules_workflow::values::{collectives, communicator_sizes, only, ratio, sizes};
 
 use super::{Layer, List, layer};
 
@@ -16,13 +17,13 @@ use super::{Layer, List, layer};
 const MOST_CALLED: &str = "allreduce,bcast,alltoall,reduce,allgather,barrier";
 
 layer! {
-    GridArgs over GridOptions {
+    GridArgs over Grid {
         /// Collectives to tune, separated by commas, or all; by default those that programs call most
         #[arg(long = "ops", value_name = "LIST", default_value = MOST_CALLED, value_parser = collectives)]
         collectives: Option<List<Collective>>,
         /// Communicator sizes, separated by commas; FIRST:LAST for the powers of two between, both ends, and 1, 2, 4 full
         /// nodes and so on between them [default: the same up to the available slots]
-        #[arg(long = "np", value_name = "SIZES", default_value = "default", hide_default_value = true, value_parser = CommunicatorSizes::read)]
+        #[arg(long = "np", value_name = "SIZES", default_value = "default", hide_default_value = true, value_parser = communicator_sizes)]
         ranks: Option<CommunicatorSizes>,
         /// Message sizes: FIRST:LAST for the powers of two between (and both ends), or sizes separated by commas
         #[arg(long, value_name = "SIZES", default_value = "1:1M", value_parser = sizes)]
@@ -53,7 +54,7 @@ layer! {
         /// Also time messages inside a node and between nodes, and the operation of reductions. Included in --reference
         #[arg(long, action = ArgAction::SetTrue)]
         patterns: Option<bool>,
-    }
+    } ..Grid::default()
 }
 
 layer! {

@@ -28,9 +28,9 @@ impl<T> Layer<Option<T>> for Option<T> {
     }
 }
 
-/// Declares options that form a layer over a type of the same fields.
+/// Declares options that form a layer over a type of the same fields, or of more, which `..` gives.
 macro_rules! layer {
-    ($(#[$meta:meta])* $name:ident over $target:ident { $($(#[$about:meta])* $field:ident: $type:ty,)* }) => {
+    ($(#[$meta:meta])* $name:ident over $target:ident { $($(#[$about:meta])* $field:ident: $type:ty,)* } $(..$rest:expr)?) => {
         #[derive(Clone, Debug, Default, PartialEq, clap::Args)]
         $(#[$meta])*
         pub(crate) struct $name {
@@ -39,7 +39,7 @@ macro_rules! layer {
 
         impl Layer<$target> for $name {
             fn over(self, below: $target) -> $target {
-                $target { $($field: self.$field.over(below.$field),)* }
+                $target { $($field: self.$field.over(below.$field),)* $(..$rest)? }
             }
         }
     };

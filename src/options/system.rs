@@ -6,8 +6,8 @@ use clap::ArgAction;
 use collrules_record::Layout;
 use collrules_record::options::{Jobs, Launching, Scenario, Simulated, SystemOptions};
 use collrules_record::units::{Ranks, Seconds};
-use collrules_record::values::{absolute, positive, simulated_slots};
 use collrules_rules::Release;
+use collrules_workflow::values::{absolute, positive, simulated_slots};
 
 use super::{Layer, layer, words};
 use crate::failure::Failure;

@@ -7,7 +7,7 @@ use collrules_record::clock::SyncMethod;
 use collrules_record::condition::{Arrival, BufferUse, Condition, Root};
 use collrules_record::options::TimingOptions;
 use collrules_record::units::Seconds;
-use collrules_record::values::positive;
+use collrules_workflow::values::positive;
 
 use super::{Layer, layer, words};
 

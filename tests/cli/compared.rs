@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use collrules_record::comparison::{Advice, Comparison};
-use collrules_record::limitation::Limitation;
 use collrules_record::validation::Outcome;
+use collrules_tuner::results::comparison::{Advice, Comparison};
+use collrules_tuner::results::limitation::Limitation;
 
 use crate::page::{browser, show};
 use crate::support::{Ran, bounded, collrules, data};

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use collrules_record::drift::{DRIFT, Drift};
 use collrules_record::validation::Outcome;
+use collrules_tuner::results::drift::{DRIFT, Drift};
 
 use crate::made_once::TUNED;
 use crate::support::collrules;

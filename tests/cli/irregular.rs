@@ -2,8 +2,8 @@
 
 use std::fs;
 
+use collrules_model::stalls::{CallTimes, Irregular, Jump};
 use collrules_program::mockup::MockupPattern;
-use collrules_record::irregular::{CallTimes, Irregular, Jump};
 use collrules_record::{Bytes, Candidate, Mockup};
 use collrules_rules::Collective;
 

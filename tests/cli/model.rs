@@ -4,9 +4,9 @@ use std::fmt::Write;
 use std::fs;
 
 use collrules_model::ProbeKind;
+use collrules_model::model::{Model, Slowdown};
 use collrules_program::{Platform, play};
 use collrules_record::Bytes;
-use collrules_record::model::{Model, Slowdown};
 use collrules_rules::{Collective, Release};
 
 use crate::support::collrules;

@@ -2,8 +2,8 @@
 
 use std::fs;
 
+use collrules_lab::study::results::Study;
 use collrules_record::pattern::Shape;
-use collrules_record::study::Study;
 
 use crate::support::{Ran, under_each_release};
 

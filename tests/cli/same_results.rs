@@ -8,14 +8,13 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use collrules_lab::guidelines::{self, Checked, CheckedCell, Cure};
+use collrules_lab::study::results::Study;
+use collrules_model::model::{self, Model};
+use collrules_model::stalls::{self, Irregular};
 use collrules_record::findings::{Findings, Verdict};
-use collrules_record::guidelines::{Checked, CheckedCell, Cure};
-use collrules_record::irregular::Irregular;
-use collrules_record::model::Model;
-use collrules_record::rundir;
-use collrules_record::study::Study;
 use collrules_record::validation::Outcome;
-use collrules_record::{Estimate, Validation};
+use collrules_record::{Estimate, Validation, rundir};
 use serde::de::DeserializeOwned;
 
 use crate::support::{bounded, collrules, data};
@@ -56,7 +55,7 @@ impl Results {
         if let Some(validation) = read::<Validation>(directory, rundir::VALIDATION) {
             self.describe_validation(&validation);
         }
-        if let Some(checked) = read::<Checked>(directory, rundir::GUIDELINES) {
+        if let Some(checked) = read::<Checked>(directory, guidelines::FILE) {
             self.describe_guidelines("", &checked.cells);
             let under = checked.under_rules.map(|under| under.cells);
             self.describe_guidelines("under the file ", &under.unwrap_or_default());
@@ -64,10 +63,10 @@ impl Results {
         if let Some(study) = read::<Study>(directory, "study.json") {
             self.describe_study(&study);
         }
-        if let Some(model) = read::<Model>(directory, rundir::MODEL) {
+        if let Some(model) = read::<Model>(directory, model::FILE) {
             self.describe_model(&model);
         }
-        if let Some(found) = read::<Irregular>(directory, rundir::IRREGULAR) {
+        if let Some(found) = read::<Irregular>(directory, stalls::FILE) {
             self.describe_stalls(&found);
         }
         self.text.push('\n');

@@ -5,9 +5,9 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::LazyLock;
 
-use collrules_record::ab_test::AbTest;
 use collrules_record::allocation::BatchSystem;
 use collrules_record::rundir::RunDir;
+use collrules_tuner::results::ab_test::AbTest;
 
 use crate::profile::{compiled, counts, expected, library, read};
 use crate::support::{OpenMpi, Ran, alone, alone_under_each_release, has_hosts, prepare};

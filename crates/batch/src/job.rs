@@ -1,19 +1,18 @@
 //! Jobs and batch systems, in the terms that all systems share.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use collrules_record::Seconds;
 use collrules_record::allocation::BatchSystem;
 
 use crate::here::Here;
 
-/// Description of a job.
+/// Name of every job.
+pub(crate) const NAME: &str = "collrules";
+
+/// What users ask a batch system for, whatever the number of nodes.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Job {
-    /// Its name.
-    pub name: String,
-    /// Number of nodes.
-    pub nodes: u32,
+pub struct JobOptions {
     /// Number of ranks on each node.
     pub ppn: u32,
     /// Time limit.
@@ -24,20 +23,29 @@ pub struct Job {
     pub account: Option<String>,
     /// The quality of service.
     pub qos: Option<String>,
-    /// Features that nodes must have.
+    /// Required node features, as the batch system writes them.
     pub constraint: Option<String>,
-    /// True if the job shall have its nodes to itself.
+    /// True to reserve the nodes for this job alone.
     pub exclusive: bool,
     /// The parallel environment of Grid Engine.
-    pub environment: Option<String>,
+    pub parallel_environment: Option<String>,
+    /// Modules to load.
+    pub module: Vec<String>,
     /// Size of the array of jobs, numbered from 1 on.
     pub array: Option<u32>,
     /// More directives, as the batch system writes them.
-    pub directives: Vec<String>,
-    /// Modules to load.
-    pub modules: Vec<String>,
+    pub directive: Vec<String>,
+}
+
+/// A job.
+#[derive(Clone, Copy, Debug)]
+pub struct Job<'o> {
+    /// What was asked for.
+    pub options: &'o JobOptions,
+    /// Number of nodes.
+    pub nodes: u32,
     /// Path of the output file, without the part that distinguishes jobs.
-    pub log: PathBuf,
+    pub log: &'o Path,
 }
 
 /// Request that a batch system does not support.
@@ -77,7 +85,7 @@ pub struct Dialect {
     /// Prefix of directives.
     pub mark: &'static str,
     /// The directives of a job.
-    pub directives: fn(&Job) -> Result<Vec<String>, UnsupportedRequest>,
+    pub directives: fn(&Job<'_>) -> Result<Vec<String>, UnsupportedRequest>,
     /// The variable with the number of a job in an array.
     pub task: &'static str,
     /// The command that submits a script; it gets the script's name, or the script as its input.
@@ -108,14 +116,18 @@ pub(crate) fn directives_with_values<'a>(
 }
 
 /// Refuses values that would add lines to a script, or words to a line.
-pub(crate) fn check(job: &Job) -> Result<(), UnsupportedRequest> {
-    let Job { name, partition, account, qos, constraint, environment, directives, modules, log, .. } = job;
+pub(crate) fn check(Job { options, log, .. }: &Job<'_>) -> Result<(), UnsupportedRequest> {
+    let JobOptions { partition, account, qos, constraint, parallel_environment, directive, module, .. } = options;
     let log = log.to_str().ok_or_else(|| UnsupportedRequest(format!("{} is not UTF-8", log.display())))?;
-    let words =
-        [("--partition", partition), ("--account", account), ("--qos", qos), ("--parallel-environment", environment)];
-    let lines = [("--constraint", constraint.as_deref()), ("--out", Some(log)), ("the name", Some(name.as_str()))];
-    let lines = lines.into_iter().chain(directives.iter().map(|line| ("--directive", Some(line.as_str()))));
-    let lines = lines.chain(modules.iter().map(|module| ("--module", Some(module.as_str()))));
+    let words = [
+        ("--partition", partition),
+        ("--account", account),
+        ("--qos", qos),
+        ("--parallel-environment", parallel_environment),
+    ];
+    let lines = [("--constraint", constraint.as_deref()), ("--out", Some(log))];
+    let lines = lines.into_iter().chain(directive.iter().map(|line| ("--directive", Some(line.as_str()))));
+    let lines = lines.chain(module.iter().map(|module| ("--module", Some(module.as_str()))));
     let words = words.iter().map(|(option, word)| (*option, word.as_deref()));
     let refused =
         |option: &str, value: &str, what: &str| Err(UnsupportedRequest(format!("{option} {value:?} holds {what}")));

@@ -10,6 +10,8 @@
 //! | `slurm`, `pbs`, `lsf`, `sge` | a batch system each |
 //! | `times` | durations and dates as batch systems write them |
 //! | [`job`], [`script`] | description of a job, and its script |
+//! | [`submission`] | jobs that were submitted for a run: `submission.json` |
+//! | [`status`] | progress of the jobs and runs of a directory |
 
 pub mod here;
 pub mod job;
@@ -18,6 +20,8 @@ mod pbs;
 pub mod script;
 mod sge;
 mod slurm;
+pub mod status;
+pub mod submission;
 mod times;
 
 use std::collections::BTreeMap;

@@ -4,7 +4,7 @@ use collrules_record::allocation::{Allocation, BatchSystem};
 use collrules_record::{Ranks, Seconds};
 
 use crate::here::Here;
-use crate::job::{Dialect, Job, Queue, UnsupportedRequest, directives_with_values, refuse, refuse_signs, word};
+use crate::job::{Dialect, Job, NAME, Queue, UnsupportedRequest, directives_with_values, refuse, refuse_signs, word};
 use crate::times::clock;
 use crate::{JobFacts, hostfile};
 
@@ -56,24 +56,24 @@ pub(crate) fn dialect() -> Dialect {
     }
 }
 
-fn directives(job: &Job) -> Result<Vec<String>, UnsupportedRequest> {
-    refuse(BatchSystem::Lsf, &[("--qos", job.qos.is_some())])?;
-    refuse_signs(BatchSystem::Lsf, &job.log, &['%'])?;
-    if job.constraint.as_ref().is_some_and(|what| what.contains(['"', '\\'])) {
+fn directives(Job { options, nodes, log }: &Job<'_>) -> Result<Vec<String>, UnsupportedRequest> {
+    refuse(BatchSystem::Lsf, &[("--qos", options.qos.is_some())])?;
+    refuse_signs(BatchSystem::Lsf, log, &['%'])?;
+    if options.constraint.as_ref().is_some_and(|what| what.contains(['"', '\\'])) {
         return Err(UnsupportedRequest("--constraint holds a quote, which ends it in LSF".to_owned()));
     }
-    let array = job.array.map(|last| format!("[1-{last}]")).unwrap_or_default();
+    let array = options.array.map(|last| format!("[1-{last}]")).unwrap_or_default();
     let mut all = vec![
-        format!("-J {}{array}", job.name),
-        format!("-n {}", job.nodes.saturating_mul(job.ppn)),
-        format!("-R \"span[ptile={}]\"", job.ppn),
-        format!("-W {}", (job.time.0 / 60.0).ceil()),
+        format!("-J {NAME}{array}"),
+        format!("-n {}", nodes.saturating_mul(options.ppn)),
+        format!("-R \"span[ptile={}]\"", options.ppn),
+        format!("-W {}", (options.time.0 / 60.0).ceil()),
     ];
-    all.extend(directives_with_values([("-q ", &job.partition), ("-P ", &job.account)]));
-    all.extend(job.constraint.as_ref().map(|what| format!("-R \"select[{what}]\"")));
-    all.extend(job.exclusive.then(|| "-x".to_owned()));
-    let number = if job.array.is_some() { "%J_%I" } else { "%J" };
-    all.extend([format!("-o {}", word(&format!("{}-{number}.log", job.log.display()))), "-r".to_owned()]);
+    all.extend(directives_with_values([("-q ", &options.partition), ("-P ", &options.account)]));
+    all.extend(options.constraint.as_ref().map(|what| format!("-R \"select[{what}]\"")));
+    all.extend(options.exclusive.then(|| "-x".to_owned()));
+    let number = if options.array.is_some() { "%J_%I" } else { "%J" };
+    all.extend([format!("-o {}", word(&format!("{}-{number}.log", log.display()))), "-r".to_owned()]);
     Ok(all)
 }
 

@@ -4,7 +4,9 @@ use collrules_record::allocation::{Allocation, BatchSystem};
 use collrules_record::{Ranks, Seconds};
 
 use crate::here::Here;
-use crate::job::{Dialect, Job, Queue, UnsupportedRequest, directives_with_values, hours, refuse, refuse_signs, word};
+use crate::job::{
+    Dialect, Job, NAME, Queue, UnsupportedRequest, directives_with_values, hours, refuse, refuse_signs, word,
+};
 use crate::times::clock;
 use crate::{JobFacts, distinct, hostfile};
 
@@ -62,25 +64,25 @@ pub(crate) fn dialect() -> Dialect {
     }
 }
 
-fn directives(job: &Job) -> Result<Vec<String>, UnsupportedRequest> {
-    refuse(BatchSystem::Pbs, &[("--qos", job.qos.is_some())])?;
-    refuse_signs(BatchSystem::Pbs, &job.log, &['^', ':'])?;
-    if job.constraint.as_ref().is_some_and(|what| what.contains(char::is_whitespace)) {
+fn directives(Job { options, nodes, log }: &Job<'_>) -> Result<Vec<String>, UnsupportedRequest> {
+    refuse(BatchSystem::Pbs, &[("--qos", options.qos.is_some())])?;
+    refuse_signs(BatchSystem::Pbs, log, &['^', ':'])?;
+    if options.constraint.as_ref().is_some_and(|what| what.contains(char::is_whitespace)) {
         return Err(UnsupportedRequest("--constraint holds a blank, which ends it in PBS".to_owned()));
     }
-    let constraint = job.constraint.as_ref().map(|what| format!(":{what}")).unwrap_or_default();
+    let constraint = options.constraint.as_ref().map(|what| format!(":{what}")).unwrap_or_default();
     let mut all = vec![
-        format!("-N {}", job.name),
-        format!("-l select={}:ncpus={ppn}:mpiprocs={ppn}{constraint}", job.nodes, ppn = job.ppn),
-        format!("-l walltime={}", hours(job.time)),
+        format!("-N {NAME}"),
+        format!("-l select={nodes}:ncpus={ppn}:mpiprocs={ppn}{constraint}", ppn = options.ppn),
+        format!("-l walltime={}", hours(options.time)),
     ];
-    all.extend(directives_with_values([("-q ", &job.partition), ("-A ", &job.account)]));
-    all.push(format!("-l place=scatter{}", if job.exclusive { ":excl" } else { "" }));
-    all.extend(job.array.map(|last| format!("-J 1-{last}")));
-    let number = if job.array.is_some() { "-^array_index^" } else { "" };
+    all.extend(directives_with_values([("-q ", &options.partition), ("-A ", &options.account)]));
+    all.push(format!("-l place=scatter{}", if options.exclusive { ":excl" } else { "" }));
+    all.extend(options.array.map(|last| format!("-J 1-{last}")));
+    let number = if options.array.is_some() { "-^array_index^" } else { "" };
     all.extend([
         "-j oe".to_owned(),
-        format!("-o {}", word(&format!("{}{number}.log", job.log.display()))),
+        format!("-o {}", word(&format!("{}{number}.log", log.display()))),
         "-r y".to_owned(),
     ]);
     Ok(all)

@@ -17,49 +17,50 @@ pub fn dialect(system: BatchSystem) -> Dialect {
 }
 
 /// The script of a job: its directives, its modules, then these lines.
-pub fn script(system: BatchSystem, job: &Job, lines: &[String]) -> Result<String, UnsupportedRequest> {
+pub fn script(system: BatchSystem, job: &Job<'_>, lines: &[String]) -> Result<String, UnsupportedRequest> {
     job::check(job)?;
     let Dialect { mark, directives, .. } = dialect(system);
     // As a login shell, which knows `module`.
     let mut all = vec!["#!/bin/bash -l".to_owned()];
-    let directives = directives(job)?.into_iter().chain(job.directives.iter().cloned());
+    let directives = directives(job)?.into_iter().chain(job.options.directive.iter().cloned());
     all.extend(directives.map(|directive| format!("{mark} {directive}")));
     all.push(String::new());
-    all.extend(job.modules.iter().map(|module| format!("module load {}", quoted(module))));
+    all.extend(job.options.module.iter().map(|module| format!("module load {}", quoted(module))));
     all.extend(lines.iter().cloned());
     Ok(all.join("\n") + "\n")
 }
 
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
+    use std::path::Path;
 
     use collrules_record::Seconds;
 
     use super::*;
     use crate::here::made::Made;
-    use crate::job::Queue;
+    use crate::job::{JobOptions, Queue};
 
-    fn job() -> Job {
-        Job {
-            name: "collrules".to_owned(),
-            nodes: 8,
+    fn options() -> JobOptions {
+        JobOptions {
             ppn: 32,
             time: Seconds(1800.0),
             partition: Some("main".to_owned()),
             account: Some("phys".to_owned()),
             exclusive: true,
             array: Some(3),
-            directives: vec!["--mem=0".to_owned()],
-            modules: vec!["openmpi/5.0 x".to_owned()],
-            log: PathBuf::from("/home/u/run/job"),
-            environment: Some("mpi".to_owned()),
-            ..Job::default()
+            directive: vec!["--mem=0".to_owned()],
+            module: vec!["openmpi/5.0 x".to_owned()],
+            parallel_environment: Some("mpi".to_owned()),
+            ..JobOptions::default()
         }
     }
 
+    fn job_with(options: &JobOptions) -> Job<'_> {
+        Job { options, nodes: 8, log: Path::new("/home/u/run/job") }
+    }
+
     fn head(system: BatchSystem) -> String {
-        script(system, &job(), &["exec collrules".to_owned()]).expect("can be asked for")
+        script(system, &job_with(&options()), &["exec collrules".to_owned()]).expect("can be asked for")
     }
 
     #[test]
@@ -103,30 +104,32 @@ mod tests {
     fn no_option_becomes_a_line_of_the_script() {
         let hostile = "main\ntouch X";
         let text = || Some(hostile.to_owned());
-        let jobs = [
-            Job { partition: text(), ..job() },
-            Job { account: text(), ..job() },
-            Job { constraint: text(), ..job() },
-            Job { environment: text(), ..job() },
-            Job { directives: vec![hostile.to_owned()], ..job() },
-            Job { modules: vec![hostile.to_owned()], ..job() },
-            Job { log: PathBuf::from(hostile), ..job() },
+        let asked = [
+            JobOptions { partition: text(), ..options() },
+            JobOptions { account: text(), ..options() },
+            JobOptions { constraint: text(), ..options() },
+            JobOptions { parallel_environment: text(), ..options() },
+            JobOptions { directive: vec![hostile.to_owned()], ..options() },
+            JobOptions { module: vec![hostile.to_owned()], ..options() },
         ];
+        let options = options();
+        let job = Job { log: Path::new(hostile), ..job_with(&options) };
         for system in [BatchSystem::Slurm, BatchSystem::Pbs, BatchSystem::Lsf, BatchSystem::Sge] {
-            for job in &jobs {
-                let UnsupportedRequest(why) = script(system, job, &[]).expect_err("a line break");
+            for job in asked.iter().map(job_with).chain([job]) {
+                let UnsupportedRequest(why) = script(system, &job, &[]).expect_err("a line break");
                 assert!(why.contains("line break") && !why.contains('\n'), "{why}");
             }
         }
-        let qos = Job { qos: text(), ..job() };
-        assert!(script(BatchSystem::Slurm, &qos, &[]).is_err());
-        let words = Job { partition: Some("main --exclusive".to_owned()), ..job() };
-        assert!(script(BatchSystem::Slurm, &words, &[]).is_err());
+        let qos = JobOptions { qos: text(), ..options.clone() };
+        assert!(script(BatchSystem::Slurm, &job_with(&qos), &[]).is_err());
+        let words = JobOptions { partition: Some("main --exclusive".to_owned()), ..options };
+        assert!(script(BatchSystem::Slurm, &job_with(&words), &[]).is_err());
     }
 
     #[test]
     fn the_log_lies_where_it_is_wanted() {
-        let with = |log: &str| Job { log: PathBuf::from(log), array: None, ..job() };
+        let options = JobOptions { array: None, ..options() };
+        let with = |log: &'static str| Job { log: Path::new(log), ..job_with(&options) };
         let slurm = script(BatchSystem::Slurm, &with("/home/u/my %j run/job"), &[]).expect("can be escaped");
         assert!(slurm.contains("\n#SBATCH --output=\"/home/u/my %%j run/job-%j.log\"\n"), "{slurm}");
         let pbs = script(BatchSystem::Pbs, &with("/home/u/my run/job"), &[]).expect("can be quoted");
@@ -143,15 +146,16 @@ mod tests {
 
     #[test]
     fn what_a_system_cannot_be_asked_for_is_refused() {
-        let with = Job { qos: Some("high".to_owned()), ..job() };
+        let with = JobOptions { qos: Some("high".to_owned()), ..options() };
+        let with = job_with(&with);
         for system in [BatchSystem::Pbs, BatchSystem::Lsf, BatchSystem::Sge] {
             let UnsupportedRequest(why) = script(system, &with, &[]).expect_err("no such thing");
             assert!(why.contains("--qos") && why.contains("--directive"), "{why}");
         }
         let slurm = script(BatchSystem::Slurm, &with, &[]).expect("Slurm has it");
         assert!(slurm.contains("\n#SBATCH --qos=high\n"));
-        let without = Job { environment: None, ..job() };
-        assert!(script(BatchSystem::Sge, &without, &[]).is_err(), "it has to be named");
+        let without = JobOptions { parallel_environment: None, ..options() };
+        assert!(script(BatchSystem::Sge, &job_with(&without), &[]).is_err(), "it has to be named");
     }
 
     #[test]

@@ -7,7 +7,9 @@ use collrules_record::{Ranks, Seconds};
 
 use crate::JobFacts;
 use crate::here::Here;
-use crate::job::{Dialect, Job, Queue, UnsupportedRequest, directives_with_values, hours, refuse, refuse_signs, word};
+use crate::job::{
+    Dialect, Job, NAME, Queue, UnsupportedRequest, directives_with_values, hours, refuse, refuse_signs, word,
+};
 use crate::times::clock;
 
 pub(crate) fn find_job(here: &dyn Here) -> Option<JobFacts> {
@@ -62,13 +64,13 @@ pub(crate) fn dialect() -> Dialect {
     }
 }
 
-fn directives(job: &Job) -> Result<Vec<String>, UnsupportedRequest> {
-    refuse(BatchSystem::Sge, &[("--qos", job.qos.is_some())])?;
-    refuse_signs(BatchSystem::Sge, &job.log, &['$', ':'])?;
-    if job.constraint.as_ref().is_some_and(|what| what.contains(char::is_whitespace)) {
+fn directives(Job { options, nodes, log }: &Job<'_>) -> Result<Vec<String>, UnsupportedRequest> {
+    refuse(BatchSystem::Sge, &[("--qos", options.qos.is_some())])?;
+    refuse_signs(BatchSystem::Sge, log, &['$', ':'])?;
+    if options.constraint.as_ref().is_some_and(|what| what.contains(char::is_whitespace)) {
         return Err(UnsupportedRequest("--constraint holds a blank, which ends it in Grid Engine".to_owned()));
     }
-    let Some(environment) = &job.environment else {
+    let Some(environment) = &options.parallel_environment else {
         let why = "Grid Engine gives several nodes to parallel environments only: name one of the site's (`qconf \
                    -spl` lists them) with --parallel-environment; its allocation rule sets the number of ranks per \
                    node";
@@ -76,15 +78,19 @@ fn directives(job: &Job) -> Result<Vec<String>, UnsupportedRequest> {
     };
     let mut all = vec![
         "-S /bin/bash".to_owned(),
-        format!("-N {}", job.name),
-        format!("-pe {environment} {}", job.nodes.saturating_mul(job.ppn)),
-        format!("-l h_rt={}", hours(job.time)),
+        format!("-N {NAME}"),
+        format!("-pe {environment} {}", nodes.saturating_mul(options.ppn)),
+        format!("-l h_rt={}", hours(options.time)),
     ];
-    all.extend(directives_with_values([("-q ", &job.partition), ("-P ", &job.account), ("-l ", &job.constraint)]));
-    all.extend(job.exclusive.then(|| "-l exclusive=true".to_owned()));
-    all.extend(job.array.map(|last| format!("-t 1-{last}")));
-    let number = if job.array.is_some() { "$JOB_ID_$TASK_ID" } else { "$JOB_ID" };
-    let log = format!("-o {}", word(&format!("{}-{number}.log", job.log.display())));
+    all.extend(directives_with_values([
+        ("-q ", &options.partition),
+        ("-P ", &options.account),
+        ("-l ", &options.constraint),
+    ]));
+    all.extend(options.exclusive.then(|| "-l exclusive=true".to_owned()));
+    all.extend(options.array.map(|last| format!("-t 1-{last}")));
+    let number = if options.array.is_some() { "$JOB_ID_$TASK_ID" } else { "$JOB_ID" };
+    let log = format!("-o {}", word(&format!("{}-{number}.log", log.display())));
     all.extend(["-j y".to_owned(), log, "-r y".to_owned(), "-cwd".to_owned()]);
     Ok(all)
 }

@@ -6,7 +6,7 @@ use collrules_record::allocation::{Allocation, BatchSystem};
 use collrules_record::{Ranks, Seconds};
 
 use crate::here::Here;
-use crate::job::{Dialect, Job, Queue, UnsupportedRequest, directives_with_values, hours, word};
+use crate::job::{Dialect, Job, NAME, Queue, UnsupportedRequest, directives_with_values, hours, word};
 use crate::times::clock;
 use crate::{BatchLauncher, JobFacts};
 
@@ -130,27 +130,27 @@ fn refuse_quotes(option: &str, value: &str) -> Result<(), UnsupportedRequest> {
     }
 }
 
-fn directives(job: &Job) -> Result<Vec<String>, UnsupportedRequest> {
+fn directives(Job { options, nodes, log }: &Job<'_>) -> Result<Vec<String>, UnsupportedRequest> {
     let mut all = vec![
-        format!("--job-name={}", job.name),
-        format!("--nodes={}", job.nodes),
-        format!("--ntasks-per-node={}", job.ppn),
-        format!("--time={}", hours(job.time)),
+        format!("--job-name={NAME}"),
+        format!("--nodes={nodes}"),
+        format!("--ntasks-per-node={}", options.ppn),
+        format!("--time={}", hours(options.time)),
     ];
     all.extend(directives_with_values([
-        ("--partition=", &job.partition),
-        ("--account=", &job.account),
-        ("--qos=", &job.qos),
+        ("--partition=", &options.partition),
+        ("--account=", &options.account),
+        ("--qos=", &options.qos),
     ]));
-    if let Some(constraint) = &job.constraint {
+    if let Some(constraint) = &options.constraint {
         refuse_quotes("--constraint", constraint)?;
         all.push(format!("--constraint={}", word(constraint)));
     }
-    all.extend(job.exclusive.then(|| "--exclusive".to_owned()));
-    all.extend(job.array.map(|last| format!("--array=1-{last}")));
-    let number = if job.array.is_some() { "%A_%a" } else { "%j" };
+    all.extend(options.exclusive.then(|| "--exclusive".to_owned()));
+    all.extend(options.array.map(|last| format!("--array=1-{last}")));
+    let number = if options.array.is_some() { "%A_%a" } else { "%j" };
     // A percent sign begins what Slurm replaces.
-    let log = job.log.display().to_string().replace('%', "%%");
+    let log = log.display().to_string().replace('%', "%%");
     all.push(format!("--output={}", word(&format!("{log}-{number}.log"))));
     // A job that was requeued goes on where it was, and so does its log.
     all.extend(["--open-mode=append", "--requeue"].map(str::to_owned));

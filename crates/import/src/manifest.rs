@@ -3,17 +3,17 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use collrules_record::findings::Statistic;
+use collrules_record::manifest::{FORMAT, IMPORTED, now};
+use collrules_record::remark::Remark;
+use collrules_record::rundir::{self, RunDir, RunDirError};
+use collrules_record::{Candidate, Cell, FormatVersion};
 use collrules_rules::Release;
 use serde::{Deserialize, Serialize};
 
 use super::collect::{Import, SourceFile};
 use super::finding::{Finding, FindingSeverity};
 use super::imported::Imported;
-use collrules_record::findings::Statistic;
-use collrules_record::manifest::{FORMAT, FormatVersion, IMPORTED, now};
-use collrules_record::remark::Remark;
-use collrules_record::rundir::{self, RunDir, RunDirError};
-use collrules_record::{Candidate, Cell};
 
 /// The version of `import.json` that this version writes.
 const REPORT_FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };

@@ -8,9 +8,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::estimate::median;
 use collrules_record::findings::{Criteria, Statistic};
-use collrules_record::guidelines::{
-    Change, Changed, Checked, CheckedCell, Cure, Doubt, FORMAT, FewLaunches, MockupFinding, Undecided, Violation,
-};
 use collrules_record::policy::{Assumption, Assumptions, Policy};
 use collrules_record::reason::{Bar, Shortfall};
 use collrules_record::{Candidate, Cell, Estimate, Mockup, Placement};
@@ -21,6 +18,10 @@ use collrules_tuner::judging::{
 };
 use collrules_tuner::{Observations, TunerError};
 
+use crate::guidelines::{
+    Change, Changed, Checked, CheckedCell, Cure, Doubt, FORMAT, FewLaunches, MockupFinding, Undecided, Violation,
+    Withheld,
+};
 use crate::select::advice;
 
 /// Terms of a check.
@@ -238,16 +239,12 @@ impl Remedies<'_> {
         }
     }
 
-    fn why_withheld(&self, Cell { collective, ranks, .. }: Cell) -> String {
+    fn why_withheld(&self, Cell { collective, ranks, .. }: Cell) -> Withheld {
         if self.policy.assumptions.one_choice(self.release, collective, ranks) {
-            return "all message sizes of a communicator size share one algorithm, and over the timed sizes another one \
-                    is better, or none is shown to be"
-                .to_owned();
+            Withheld::OneChoice
+        } else {
+            Withheld::SharedRule(self.policy.max_regret)
         }
-        format!(
-            "a rule that neighbouring sizes share is kept as long as it takes at most {} % longer",
-            100.0 * self.policy.max_regret
-        )
     }
 }
 

@@ -7,17 +7,19 @@
 //! |---|---|
 //! | [`catalogue`] | one entry per guideline: collective, calls, memory, source |
 //! | [`memory`] | formulas for the memory of a mock-up in addition to the caller's buffers |
+//! | [`guidelines`] | result of a check of performance guidelines |
 //! | [`mod@check`] | mock-ups that are faster than the default, and remedies |
 //! | [`mod@select`] | the mock-ups of a cell, and why others are left out |
-//! | [`study()`] | chosen algorithms compared on a grid |
+//! | [`mod@study`] | chosen algorithms compared on a grid; [`study::results`] |
 //! | `patterns` | costs of messages and of the operation |
 
 pub mod catalogue;
 pub mod check;
+pub mod guidelines;
 pub mod memory;
 mod patterns;
 pub mod select;
-mod study;
+pub mod study;
 #[cfg(test)]
 mod tests;
 

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use collrules_model::line::{Errors, LEAST, ROUGHNESS, StraightLine, noise, segments};
+use collrules_model::pattern_fit::{PatternFit, PatternRegime};
 use collrules_record::Cast;
 use collrules_record::estimate::{Estimate, median};
-use collrules_record::line::{Errors, LEAST, ROUGHNESS, StraightLine, noise, segments};
 use collrules_record::pattern::Shape;
-use collrules_record::pattern_fit::{PatternFit, PatternRegime};
 use collrules_record::sample::PatternSample;
 use collrules_record::units::{Bytes, Ranks};
 

@@ -9,22 +9,24 @@ mod competitors;
 mod costs;
 mod curves;
 mod machine;
+pub mod results;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use self::costs::compare_campaigns;
+use collrules_model::line::{Errors, StraightLine};
+use collrules_model::pattern_fit::PatternFit;
 use collrules_record::estimate::median;
 use collrules_record::findings::Criteria;
-use collrules_record::line::{Errors, StraightLine};
-use collrules_record::pattern_fit::PatternFit;
 use collrules_record::plan::CellPlan;
-use collrules_record::study::{FORMAT, Growth, LineFit, Overall, Study, StudyCell, StudyPoint, StudyVerdict};
 use collrules_record::{Candidate, Cell, Estimate, Placement};
 use collrules_rules::{Collective, Release};
 use collrules_tuner::judging::{
     CellTimings, Competitors, Evidence, LEAST_VISITS, PointTimings, adjust, signed_rank, weigh, widen,
 };
 use collrules_tuner::{Observations, TunerError};
+
+use crate::study::results::{FORMAT, Growth, LineFit, Overall, Study, StudyCell, StudyPoint, StudyVerdict};
 
 /// Smallest number of communicator sizes for a fit of growth; the fit of a line needs one more message size.
 const LEAST_SIZES: usize = 3;

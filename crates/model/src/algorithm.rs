@@ -7,17 +7,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use collrules_program::{Platform, play};
 use collrules_record::estimate::median;
-use collrules_record::line::{Coordinates, Errors, LEAST, StraightLine};
-use collrules_record::model::{AlgorithmModel, Concurrent};
 use collrules_record::sample::Sample;
 use collrules_record::{Bytes, Candidate, Estimate, Ranks};
 use collrules_rules::{Choice, Collective, Release, registry};
 
+use crate::line::{Coordinates, Errors, LEAST, StraightLine};
+use crate::model::{AlgorithmModel, Concurrent};
 use crate::probe::Probes;
 use crate::schedule::programs;
-use collrules_program::Platform;
-use collrules_program::play;
 
 /// An algorithm with its parameters on a communicator.
 type ChoiceKey = (Collective, Choice, Ranks);

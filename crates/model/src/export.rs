@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
-use collrules_record::model::{Model, Where};
 use collrules_rules::names;
 
 use crate::machine::{IntervalEnd, Unsaid, platform};
+use crate::model::{Model, Where};
 
 /// A simulator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

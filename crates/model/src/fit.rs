@@ -1,10 +1,10 @@
 //! Fits a model to probes.
 
 use collrules_record::Bytes;
-use collrules_record::model::{FORMAT, Model, Where};
 use collrules_rules::Release;
 
 use crate::lmo;
+use crate::model::{FORMAT, Model, Where};
 use crate::probe::Probes;
 use crate::slow::{self, SlowCriteria};
 use crate::way::{self, Limit};

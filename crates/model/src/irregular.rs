@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use collrules_record::estimate::median;
-use collrules_record::irregular::{CallTimes, Cured, First, Jump, StallCure, StallLevel, Stalls};
-use collrules_record::line::{Coordinates, Errors, StraightLine, segments};
 use collrules_record::sample::Sample;
 use collrules_record::{Bytes, Candidate, Cell, Estimate, Mockup, Ranks, Seconds};
 use collrules_rules::Collective;
 use statrs::distribution::{Beta, ContinuousCDF};
+
+use crate::line::{Coordinates, Errors, StraightLine, segments};
+use crate::stalls::{CallTimes, Cured, First, Jump, StallCure, StallLevel, Stalls};
 
 /// A call stalls if it takes longer than usual by this factor of the usual time. Delays by the operating system are as
 /// long for short calls, so a level has to be discrete as well.

@@ -6,6 +6,10 @@
 //!
 //! | module | job |
 //! |---|---|
+//! | [`model`] | a communication model: parameters of messages, nodes and pairs |
+//! | [`stalls`] | results about rare calls that take many times as long as usual |
+//! | [`mod@line`] | lines through times, and the places where one ends and another begins |
+//! | [`pattern_fit`] | times of patterns, as lines with bends |
 //! | `probe` | kinds of probes, and their medians by launch |
 //! | `way` | all pairs of a kind: Hockney by regime, LogGP, PLogP |
 //! | `lmo` | each node and each pair |
@@ -28,15 +32,19 @@ mod correct;
 mod export;
 mod fit;
 pub mod irregular;
+pub mod line;
 mod lmo;
 mod machine;
 mod many_to_one;
+pub mod model;
+pub mod pattern_fit;
 mod played;
 mod predict;
 mod probe;
 mod quality;
 mod schedule;
 mod slow;
+pub mod stalls;
 pub mod table;
 mod tree;
 mod way;

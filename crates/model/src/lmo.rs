@@ -10,9 +10,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::estimate::median;
-use collrules_record::model::{Lmo, NodeModel, PairModel};
 use collrules_record::{Bytes, Estimate};
 
+use crate::model::{Lmo, NodeModel, PairModel, Where};
 use crate::probe::{Probe, ProbeKind, Probes};
 use crate::way::at;
 
@@ -87,7 +87,7 @@ pub(crate) fn fit(probes: &Probes, level: f64, unknown: &mut Vec<String>) -> Opt
         let probe = Probe { kind: ProbeKind::PingPong, ranks: vec![pair.0, pair.1], there: 0, back: 0 };
         PairModel {
             ranks: *pair,
-            place: at(probes, &probe).unwrap_or(collrules_record::model::Where::Between),
+            place: at(probes, &probe).unwrap_or(Where::Between),
             latency: mean(estimates.latency.get(pair).filter(|all| !below_zero(all, level))),
             rate: rate(pair),
         }

@@ -1,10 +1,10 @@
 //! A model as a machine on which messages are played.
 
+use collrules_program::Platform;
 use collrules_record::Estimate;
 use collrules_record::estimate::median;
-use collrules_record::model::{Model, Where};
 
-use collrules_program::Platform;
+use crate::model::{Model, Where};
 
 /// End of the parameters' intervals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,12 +1,12 @@
 //! The many-to-one model of Lastovetsky, O'Flynn and Rychkov (2007): gathers of small, medium and large messages.
 
-use collrules_record::irregular::{CallTimes, StallLevel, Stalls};
-use collrules_record::model::{ManyToOne, Medium, Model, Where};
 use collrules_record::sample::Sample;
 use collrules_record::{Bytes, Candidate, Estimate, Ranks};
 use collrules_rules::{Collective, Release, registry};
 
 use crate::algorithm::medians_of;
+use crate::model::{ManyToOne, Medium, Model, Where};
+use crate::stalls::{CallTimes, StallLevel, Stalls};
 
 /// Times of the root and of the senders for a message, without the fitted parameters.
 struct MessageTerms {

@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use collrules_record::model::Model;
+use collrules_program::{Platform, play};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, Normal};
 
-use collrules_program::{Platform, play};
-
+use crate::model::Model;
 use crate::{Probe, ProbeKind, ProbeOrigin, ProbeTiming, Probes, SlowCriteria, fit};
 
 const TERMS: SlowCriteria = SlowCriteria { tolerate: 0.2, error_rate: 0.05, level: 0.95 };

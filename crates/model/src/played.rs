@@ -1,7 +1,6 @@
 //! A machine described by a model, on which calls and probes are played message by message.
 
 use collrules_program::{Platform, play};
-use collrules_record::model::{Model, Slowdown};
 use collrules_record::sample::PatternSample;
 use collrules_record::units::Seconds;
 use collrules_record::{Cast, Cell, Pattern};
@@ -9,6 +8,7 @@ use collrules_rules::{Choice, Collective, Release};
 use collrules_runner::simulate::PlayedMachine;
 
 use crate::machine::{IntervalEnd, Unsaid, platform};
+use crate::model::{Model, Slowdown};
 use crate::predict::call_seconds;
 use crate::probe::{ProbeKind, ProbeTiming};
 use crate::schedule::{barrier, programs};

@@ -1,14 +1,13 @@
 //! Predictions of a model for a collective.
 
+use collrules_program::{Platform, Program, play_again};
 use collrules_record::Estimate;
-use collrules_record::model::{Model, Predicted};
 use collrules_rules::{Choice, Collective, Release};
 
 use crate::correct::corrected;
 use crate::machine::{IntervalEnd, Unsaid, platform};
+use crate::model::{Model, Predicted};
 use crate::schedule::programs;
-use collrules_program::Platform;
-use collrules_program::{Program, play_again};
 
 /// A call to predict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use collrules_record::estimate::median;
-use collrules_record::model::{Model, Predicted};
 use collrules_record::sample::Sample;
 use collrules_record::{Candidate, Cell};
 use collrules_rules::{Choice, Release, registry};
 
+use crate::model::{Model, Predicted};
 use crate::predict::{PredictedCall, correction, played};
 
 /// Predictions of all cells whose messages are known, next to the measured times: medians over launches of their

@@ -6,10 +6,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use collrules_record::model::{Slow, SlowNode, SlowPair, Where};
 use collrules_record::{Bytes, Estimate};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
+use crate::model::{Slow, SlowNode, SlowPair, Where};
 use crate::probe::{ProbeKind, Probes};
 use crate::way::at;
 

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::estimate::median;
-use collrules_record::line::{Coordinates, Errors, StraightLine, noise, segments};
-use collrules_record::model::{LogGp, PathModel, Regime, Where};
 use collrules_record::{Bytes, Estimate, Seconds};
 
+use crate::line::{Coordinates, Errors, StraightLine, noise, segments};
+use crate::model::{LogGp, PathModel, Regime, Where};
 use crate::probe::{Probe, ProbeKind, Probes};
 
 /// A limit of Open MPI above which it sends messages by another protocol.

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
+use collrules_model::model::{Model, Predicted};
 use collrules_model::{Limit, ProbeOrigin, SlowCriteria, fit, quality, table};
-use collrules_record::model::{Model, Predicted};
 use collrules_record::sample::Sample;
 use collrules_record::{Bytes, Cell, Ranks, Seconds};
 use collrules_rules::{Choice, Collective, Release};

@@ -9,8 +9,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Acquire, Ordering::Relax
 use std::time::Duration;
 
 use collrules_record::profile::Mode;
-use collrules_record::profile::rank::RankCalls;
-use collrules_record::profile::sizes::step;
+use collrules_record::profile::rank::{RankCalls, step};
 use collrules_rules::Operation;
 
 /// Entries; a power of two.

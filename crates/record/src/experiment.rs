@@ -6,16 +6,14 @@ use collrules_program::Mockup;
 use collrules_rules::Collective;
 use serde::{Deserialize, Serialize};
 
-use crate::arrival::ArrivalPattern;
-use crate::candidate_name::CandidateName;
+use crate::candidate::CandidateName;
 use crate::cell::Arguments;
-use crate::condition::Condition;
+use crate::condition::{ArrivalPattern, Condition};
 use crate::options::{Budget, RefinementOptions, SystemOptions, TimingOptions};
 use crate::placement::Layout;
 use crate::policy::Assumptions;
 use crate::profile::weight::Weight;
 use crate::units::{Bytes, Ranks};
-use crate::values::CommunicatorSizes;
 
 /// Calls to time, with their budget and system.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -49,25 +47,14 @@ pub struct Experiment {
     /// True if a share of the budget is reserved for a comparison in fresh launches.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub validate: bool,
-    /// Passes over all of it.
-    #[serde(default, rename = "under_rules", skip_serializing_if = "Passes::are_single")]
-    pub passes: Passes,
+    /// A rules file, or a run with a tuning, under which all of it is measured once more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub under_rules: Option<PathBuf>,
     /// Layouts that are measured as well, each in a run of its own within the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub also_layout: Vec<Layout>,
     /// System that runs the jobs.
     pub system: SystemOptions,
-}
-
-/// Passes over an experiment; stored as the path of the second.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "Option<PathBuf>", into = "Option<PathBuf>")]
-pub enum Passes {
-    /// One, with Open MPI's default.
-    #[default]
-    Single,
-    /// A second one, under a rules file or the tuning of a run.
-    WithTuning(PathBuf),
 }
 
 /// The measured cells, and their alternatives.
@@ -114,6 +101,52 @@ pub struct Grid {
     pub probes: Option<u32>,
 }
 
+/// Communicator sizes, and ranges in which full nodes are requested too.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "StoredSizes", into = "StoredSizes")]
+pub struct CommunicatorSizes {
+    /// The sizes; if empty, all that fit the available slots.
+    pub sizes: Vec<Ranks>,
+    /// The ends of ranges.
+    pub ranges: Vec<(Ranks, Ranks)>,
+}
+
+/// A list of sizes, as in old files, or sizes with ranges.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum StoredSizes {
+    Sizes(Vec<Ranks>),
+    Both { sizes: Vec<Ranks>, full_nodes_between: Vec<(Ranks, Ranks)> },
+}
+
+impl From<StoredSizes> for CommunicatorSizes {
+    fn from(stored: StoredSizes) -> Self {
+        match stored {
+            StoredSizes::Sizes(sizes) => sizes.into(),
+            StoredSizes::Both { sizes, full_nodes_between } => Self { sizes, ranges: full_nodes_between },
+        }
+    }
+}
+
+impl From<CommunicatorSizes> for StoredSizes {
+    fn from(CommunicatorSizes { sizes, ranges }: CommunicatorSizes) -> Self {
+        if ranges.is_empty() { Self::Sizes(sizes) } else { Self::Both { sizes, full_nodes_between: ranges } }
+    }
+}
+
+impl From<Vec<Ranks>> for CommunicatorSizes {
+    fn from(sizes: Vec<Ranks>) -> Self {
+        Self { sizes, ranges: Vec::new() }
+    }
+}
+
+impl CommunicatorSizes {
+    /// Returns true if full nodes of this size are requested: if no sizes are named, and between the ends of a range.
+    pub fn want_full_nodes(&self, ranks: Ranks) -> bool {
+        self.sizes.is_empty() || self.ranges.iter().any(|(first, last)| (*first..=*last).contains(&ranks))
+    }
+}
+
 /// Alternatives that are compared with the default.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -154,39 +187,15 @@ impl Experiment {
             assumptions: Assumptions::default(),
             refinement: RefinementOptions::NONE,
             validate: false,
-            passes: Passes::Single,
+            under_rules: None,
             also_layout: Vec::new(),
             system,
         }
     }
-}
 
-impl Passes {
-    fn are_single(&self) -> bool {
-        *self == Self::Single
-    }
-
-    /// The number of passes.
-    pub fn count(&self) -> u32 {
-        match self {
-            Self::Single => 1,
-            Self::WithTuning(_) => 2,
-        }
-    }
-}
-
-impl From<Option<PathBuf>> for Passes {
-    fn from(tuning: Option<PathBuf>) -> Self {
-        tuning.map_or(Self::Single, Self::WithTuning)
-    }
-}
-
-impl From<Passes> for Option<PathBuf> {
-    fn from(passes: Passes) -> Self {
-        match passes {
-            Passes::Single => None,
-            Passes::WithTuning(path) => Some(path),
-        }
+    /// The number of passes over all of it.
+    pub fn passes(&self) -> u32 {
+        if self.under_rules.is_some() { 2 } else { 1 }
     }
 }
 

@@ -10,10 +10,9 @@ use crate::candidate::Candidate;
 use crate::cell::Cell;
 use crate::conduct::Conduct;
 use crate::estimate::Estimate;
-use crate::format::FormatVersion;
+use crate::file::FormatVersion;
 use crate::han_rules::HanRules;
-use crate::laid_out::LaidOut;
-use crate::placement::Placement;
+use crate::placement::{Arrangement, Layout, Placement};
 use crate::reason::KeepReason;
 use crate::remark::Remark;
 use crate::settings::Settings;
@@ -334,4 +333,32 @@ impl CellFinding {
     pub fn served_expectation(&self) -> Option<f64> {
         self.point(Candidate::from_choice(self.served)).and_then(|point| point.expected)
     }
+}
+
+/// A layout among several that share rules, as it was measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LaidOut {
+    /// Order in which its communicators took their ranks.
+    pub layout: Layout,
+    /// The run with its timings.
+    pub run: String,
+    /// Its cells.
+    pub cells: Vec<CellInLayout>,
+}
+
+/// A cell in one layout.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CellInLayout {
+    /// The cell.
+    pub cell: Cell,
+    /// Arrangement of its ranks on nodes.
+    pub arrangement: Arrangement,
+    /// The candidate that would be chosen if there were no other layout.
+    pub wanted: Candidate,
+    /// Builtin time over the time of `wanted`; missing for the builtin.
+    pub wanted_gain: Option<Estimate>,
+    /// The candidate that is used.
+    pub served: Candidate,
+    /// Builtin time over the time of `served`; missing for the builtin, and if it was not timed.
+    pub served_gain: Option<Estimate>,
 }

@@ -9,10 +9,9 @@ use collrules_rules::steps::Steps;
 use collrules_rules::{Collective, Release, stored_as_text};
 use serde::{Deserialize, Serialize};
 
-use crate::candidate::Candidate;
+use crate::candidate::{Candidate, HanAlgorithm};
 use crate::cell::Cell;
 use crate::component::Component;
-use crate::han_algorithm::HanAlgorithm;
 use crate::placement::{Placement, Serving};
 use crate::units::Ranks;
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use collrules_rules::{Release, Version};
 use serde::{Deserialize, Serialize};
 
-use crate::format::FormatVersion;
+use crate::file::FormatVersion;
 
 /// The version of `installed.json` that this version writes.
 pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };

@@ -1,96 +1,79 @@
 //! The nouns that the stages of collrules share, and the run directory between them.
 //!
+//! **Measured calls**
+//!
 //! | module | job |
 //! |---|---|
-//! | [`allocation`] | the allocation of a job by a batch system |
 //! | [`units`] | seconds; bytes and ranks are in the rules crate |
-//! | [`candidate`] | one way to carry out a call that can be timed |
-//! | [`candidate_name`] | names of candidates |
-//! | [`comparison`] | changes from one run to a later one |
-//! | [`pattern`] | messages and operations that are timed to know the machine |
-//! | [`pattern_fit`] | times of patterns, as lines with bends |
-//! | [`model`] | a communication model: parameters of messages, nodes and pairs |
-//! | [`arrival`] | arrivals of ranks at the calls of a program |
-//! | [`condition`] | conditions of timed calls: root, buffers, late ranks |
-//! | [`conduct`] | effects of rules in programs, which make other calls than a benchmark |
-//! | [`component`] | the name of a component of Open MPI's coll framework |
 //! | [`cell`] | collective, communicator size, message size |
-//! | [`clock`] | facts about the clock and the harness of a launch |
-//! | [`survey`] | facts about the system before measuring |
-//! | [`han_algorithm`] | HAN's algorithms and parameters |
-//! | [`han_rules`] | HAN's rules for the calls of programs |
+//! | [`candidate`] | one way to carry out a call that can be timed, and its names |
+//! | [`component`] | the name of a component of Open MPI's coll framework |
 //! | [`competitor`] | components that take calls before coll/tuned does, with their settings |
+//! | [`pattern`] | messages and operations that are timed to know the machine |
+//! | [`condition`] | conditions of timed calls: root, buffers, late ranks |
 //! | [`placement`] | nodes of a communicator's ranks, and the component that runs its calls |
-//! | [`launch`] | one start of the job |
-//! | [`plan`] | the cells of a campaign and the candidates of each |
-//! | [`policy`] | how verdicts become rules |
-//! | [`sample`] | one timing, and its line in the samples file |
+//!
+//! **Request and plan**
+//!
+//! | module | job |
+//! |---|---|
 //! | [`options`] | options of workflows |
-//! | [`experiment`] | what a command measures |
-//! | [`question`] | the groups in which the alternatives of a cell race |
-//! | [`values`] | values of options, as people write them |
-//! | [`installed`] | a tuning that was installed for an Open MPI |
-//! | [`irregular`] | rare calls that take many times as long as usual |
-//! | [`manifest`] | origin of the numbers of a run |
+//! | [`policy`] | how verdicts become rules |
 //! | [`profile`] | calls of a program, and the record of one of its ranks |
-//! | [`proof`] | results of a proof of the rules |
-//! | [`reason`] | reasons for keeping the default |
-//! | [`remark`] | remarks on the data or the rules |
+//! | [`experiment`] | what a command measures |
+//! | [`plan`] | the cells of a campaign and the candidates of each |
+//! | [`question`] | the groups in which the alternatives of a cell race |
+//! | [`obstacle`] | reasons why a plan leaves out cells and mock-ups |
+//! | [`launch`] | one start of the job |
+//!
+//! **Run**
+//!
+//! | module | job |
+//! |---|---|
 //! | [`rundir`] | the run directory: created once, appended to, read back |
+//! | [`manifest`] | origin of the numbers of a run, with the survey of the system |
+//! | [`allocation`] | the allocation of a job by a batch system |
+//! | [`sample`] | one timing, and its line in the samples file |
+//! | [`clock`] | facts about the clock and the harness of a launch |
 //! | [`benchmark`] | an OSU-style benchmark and its lines |
-//! | [`mod@digest`] | SHA-256 digests of files |
-//! | [`drift`] | comparison of a machine with its state when a run was measured |
+//!
+//! **Conclusions**
+//!
+//! | module | job |
+//! |---|---|
 //! | [`estimate`] | a value with its interval |
-//! | [`arrangement`] | arrangement of a communicator's ranks on nodes |
-//! | [`laid_out`] | effects of rules for several layouts on each of them |
-//! | [`limitation`] | reasons why a comparison is incomplete, or its numbers poor |
-//! | [`mod@line`] | lines through times, and the places where one ends and another begins |
-//! | [`findings`] | conclusions of the analysis, as plain data |
-//! | [`guidelines`] | result of a check of performance guidelines |
-//! | [`settings`] | the search for settings of a whole job: its journal and result |
-//! | [`status`] | progress of the jobs and runs of a directory |
-//! | [`submission`] | jobs that were submitted to a batch system for a run |
+//! | [`findings`] | conclusions of the analysis |
+//! | [`reason`], [`remark`] | reasons for keeping the default; remarks on the data or the rules |
+//! | [`conduct`] | effects of rules in programs, which make other calls than a benchmark |
 //! | [`tree`] | the rules as a tree with its evidence |
-//! | [`ab_test`] | results of runs of a program without and with a tuning |
+//! | [`han_rules`] | HAN's rules for the calls of programs |
 //! | [`tuning`] | rules of coll/tuned, rules of HAN and parameters, as one value |
+//! | [`proof`] | facts that a proof of the rules showed |
 //! | [`validation`] | results of launches without and with the rules file |
+//! | [`settings`] | the search for settings of a whole job: its journal and result |
+//! | [`installed`] | a tuning that was installed for an Open MPI |
 
-pub mod ab_test;
 pub mod allocation;
-pub mod arrangement;
-pub mod arrival;
 pub mod benchmark;
 pub mod candidate;
-pub mod candidate_name;
 pub mod cell;
 pub mod clock;
-pub mod comparison;
 pub mod competitor;
 pub mod component;
 pub mod condition;
 pub mod conduct;
-pub mod digest;
-pub mod drift;
 pub mod estimate;
 pub mod experiment;
+mod file;
 pub mod findings;
-mod format;
-pub mod guidelines;
-pub mod han_algorithm;
 pub mod han_rules;
 pub mod installed;
-pub mod irregular;
-pub mod laid_out;
 pub mod launch;
-pub mod limitation;
-pub mod line;
 pub mod manifest;
-pub mod memory;
-pub mod model;
+pub mod obstacle;
 pub mod options;
 mod packed;
 pub mod pattern;
-pub mod pattern_fit;
 pub mod placement;
 pub mod plan;
 pub mod policy;
@@ -102,36 +85,27 @@ pub mod remark;
 pub mod rundir;
 pub mod sample;
 pub mod settings;
-pub mod status;
-pub mod study;
-pub mod submission;
-pub mod survey;
 pub mod tree;
 pub mod tuning;
 pub mod units;
 pub mod validation;
-pub mod values;
 
-pub use arrangement::Arrangement;
-pub use candidate::Candidate;
-pub use candidate_name::CandidateName;
+pub use candidate::{Candidate, CandidateName, HanAlgorithm};
 pub use cell::{Arguments, Cell, DataType};
 pub use collrules_program::{Even, Mockup};
 pub use component::Component;
-pub use digest::digest;
 pub use estimate::Estimate;
-pub use han_algorithm::HanAlgorithm;
+pub use file::{FormatVersion, digest};
 pub use han_rules::{HanRule, HanRules};
 pub use launch::Launch;
-pub use manifest::Manifest;
+pub use manifest::{Manifest, Survey};
 pub use pattern::{Cast, Pattern, Subject};
-pub use placement::{Layout, Nodes, Placement, Serving};
+pub use placement::{Arrangement, Layout, Nodes, Placement, Serving};
 pub use plan::Plan;
 pub use policy::Policy;
 pub use profile::Profile;
 pub use rundir::RunDir;
 pub use sample::Sample;
-pub use survey::Survey;
 pub use tuning::Tuning;
 pub use units::{Bytes, Ranks, Seconds};
 pub use validation::Validation;

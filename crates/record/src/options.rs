@@ -7,8 +7,6 @@ use collrules_rules::settings::request::RequestedSetting;
 use collrules_rules::{Collective, Release, names};
 use serde::{Deserialize, Serialize};
 
-use crate::candidate_name::CandidateName;
-
 use crate::clock::SyncMethod;
 use crate::condition::Condition;
 use crate::experiment::{Experiment, Grid};
@@ -18,12 +16,9 @@ use crate::plan::DeployWay;
 use crate::policy::Policy;
 use crate::profile::weight::Weight;
 use crate::units::{Bytes, Ranks, Seconds};
-use crate::values::CommunicatorSizes;
 
 /// A time, or none if unlimited.
 pub type Budget = Option<Seconds>;
-
-pub use crate::values::REST;
 
 /// The request behind a run directory.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -48,8 +43,8 @@ pub enum Request {
 /// Options of `tune` and `measure`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TuneOptions {
-    /// Options that choose cells and candidates.
-    pub grid: GridOptions,
+    /// The cells and candidates to measure, without weights, which come from profiles.
+    pub grid: Grid,
     /// Time for the whole command; none if unlimited.
     pub budget: Budget,
     /// Number of launches.
@@ -86,35 +81,6 @@ pub struct TuneOptions {
 
 fn usual_max_loss() -> f64 {
     0.05
-}
-
-/// The cells and candidates to measure.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct GridOptions {
-    /// Collectives to tune.
-    pub collectives: Vec<Collective>,
-    /// Communicator sizes.
-    pub ranks: CommunicatorSizes,
-    /// Message sizes.
-    pub sizes: Vec<Bytes>,
-    /// Segment sizes to try, besides none.
-    pub segments: Vec<Bytes>,
-    /// Fan-outs to try.
-    pub fanouts: Vec<u32>,
-    /// Limits on requests to try.
-    pub requests: Vec<u32>,
-    /// Maximum memory for the buffers of one rank.
-    pub max_memory: Bytes,
-    /// The only algorithms to try, for the collectives that are named.
-    pub only: Vec<(Collective, CandidateName)>,
-    /// True to start a job for each algorithm.
-    pub launch_per_candidate: bool,
-    /// True to time reference algorithms as well.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub reference: bool,
-    /// True to time messages as well.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub patterns: bool,
 }
 
 /// Options of timing calls.
@@ -344,22 +310,6 @@ pub const MOST_PAIRS: u32 = 1000;
 impl TuneOptions {
     /// Builds the experiment of a tuning, with the time that programs spend in each cell as weights.
     pub fn experiment(&self, weights: Vec<Weight>) -> Experiment {
-        let options = self.grid.clone();
-        let grid = Grid {
-            collectives: options.collectives,
-            ranks: options.ranks,
-            sizes: options.sizes,
-            segments: options.segments,
-            fanouts: options.fanouts,
-            requests: options.requests,
-            max_memory: options.max_memory,
-            only: options.only,
-            launch_per_candidate: options.launch_per_candidate,
-            weights,
-            reference: options.reference,
-            patterns: options.patterns,
-            ..Grid::default()
-        };
         Experiment {
             budget: self.budget,
             launches: self.launches,
@@ -372,7 +322,7 @@ impl TuneOptions {
             refinement: self.refinement,
             validate: self.validate,
             also_layout: self.also_layout.clone(),
-            ..Experiment::new(grid, self.system.clone())
+            ..Experiment::new(Grid { weights, ..self.grid.clone() }, self.system.clone())
         }
     }
 }
@@ -380,7 +330,7 @@ impl TuneOptions {
 impl Default for TuneOptions {
     fn default() -> Self {
         Self {
-            grid: GridOptions::default(),
+            grid: Grid::default(),
             budget: Some(Seconds(120.0)),
             launches: 3,
             seed: 1,
@@ -395,26 +345,6 @@ impl Default for TuneOptions {
             settings: SettingsOptions::default(),
             also_layout: Vec::new(),
             system: SystemOptions::default(),
-        }
-    }
-}
-
-impl Default for GridOptions {
-    fn default() -> Self {
-        let Grid { collectives, ranks, sizes, segments, fanouts, requests, max_memory, .. } = Grid::default();
-        let (only, launch_per_candidate, reference, patterns) = (Vec::new(), false, false, false);
-        Self {
-            collectives,
-            ranks,
-            sizes,
-            segments,
-            fanouts,
-            requests,
-            max_memory,
-            only,
-            launch_per_candidate,
-            reference,
-            patterns,
         }
     }
 }

@@ -4,9 +4,9 @@ use collrules_rules::hazard::Hazard;
 use collrules_rules::registry::UnknownAlgorithm;
 use serde::{Deserialize, Serialize};
 
-use crate::arrangement::Arrangement;
 use crate::component::Component;
 use crate::findings::Stalling;
+use crate::placement::Arrangement;
 use crate::policy::Assumption;
 use crate::units::Ranks;
 

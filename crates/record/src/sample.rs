@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use crate::candidate::Candidate;
 use crate::cell::Cell;
-use crate::format::FormatVersion;
+use crate::file::FormatVersion;
 use crate::launch::Launch;
 use crate::pattern::{Cast, Pattern, Subject};
 use crate::plan::Plan;

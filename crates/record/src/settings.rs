@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cell::Cell;
 use crate::estimate::Estimate;
-use crate::format::FormatVersion;
+use crate::file::FormatVersion;
 use crate::pattern::{Cast, Pattern};
 use crate::units::{Bytes, Ranks, Seconds};
 

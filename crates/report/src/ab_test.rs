@@ -1,9 +1,9 @@
 //! Result of runs of a program without and with a tuning, for a terminal.
 
 use collrules_record::Seconds;
-use collrules_record::ab_test::{AbTest, OutputComparison, RunMetric};
 use collrules_record::validation::Outcome;
 use collrules_rules::words::counted;
+use collrules_tuner::results::ab_test::{AbTest, OutputComparison, RunMetric};
 
 use crate::plain;
 use crate::terminal::aligned;

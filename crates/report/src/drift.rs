@@ -1,9 +1,9 @@
 //! Result of measuring anchor cells again, for a terminal of 80 columns.
 
 use collrules_record::Candidate;
-use collrules_record::drift::Drift;
 use collrules_record::validation::Outcome;
 use collrules_rules::words::counted;
+use collrules_tuner::results::drift::Drift;
 
 use crate::changes::describe_limitation;
 use crate::quality::describe_doubt;

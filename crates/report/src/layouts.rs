@@ -1,10 +1,8 @@
 //! Effects of rules for several layouts on each of them.
 
-use collrules_record::Arrangement;
 use collrules_record::estimate::geometric_mean;
-use collrules_record::findings::Findings;
-use collrules_record::laid_out::CellInLayout;
-use collrules_record::{Candidate, Estimate};
+use collrules_record::findings::{CellInLayout, Findings};
+use collrules_record::{Arrangement, Candidate, Estimate};
 use collrules_rules::words::{counted, listed};
 
 use crate::facts::candidate_name;

@@ -14,6 +14,7 @@
 //! | [`page`] | the report as a page of HTML |
 //! | [`tables`] | every point for programs: CSV and JSON |
 //! | [`notes`] | the comments of the rules file |
+//! | [`proof`] | results of a proof of the rules |
 //! | [`tree`] | the decision tree with its evidence, as text and as a drawing |
 //! | [`validation`] | result of launches without and with a rules file |
 //! | [`changes`] | changes from one run to a later one, as text, Markdown and a page |
@@ -50,6 +51,7 @@ pub mod page;
 pub mod plain;
 mod plot;
 pub mod profile;
+pub mod proof;
 pub mod quality;
 pub mod reasons;
 pub mod remarks;

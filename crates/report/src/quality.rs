@@ -1,6 +1,6 @@
 //! Quality of a run's numbers, in words.
 
-use collrules_record::limitation::PoorData;
+use collrules_tuner::results::limitation::PoorData;
 
 /// The quality of a run with these doubts.
 pub fn describe_quality(doubts: &[PoorData]) -> String {

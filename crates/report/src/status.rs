@@ -1,6 +1,6 @@
 //! Progress of the jobs and runs of a directory, in lines.
 
-use collrules_record::status::{RunStatus, Stage, Status};
+use collrules_batch::status::{RunStatus, Stage, Status};
 use collrules_rules::words::counted;
 
 /// Usual delay of files on a shared file system, in seconds: NFS refreshes directories once a minute.
@@ -64,9 +64,9 @@ fn first_line(text: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use collrules_batch::submission::{Submission, SubmittedJob};
     use collrules_record::Seconds;
     use collrules_record::allocation::BatchSystem;
-    use collrules_record::submission::{Submission, SubmittedJob};
 
     use super::*;
 

@@ -2,17 +2,16 @@
 
 use std::io;
 
+use collrules_record::FormatVersion;
 use collrules_record::findings::{CellFinding, Findings, PointFinding};
-use collrules_record::manifest::FormatVersion;
 use collrules_record::validation::Validation;
 use serde::Serialize;
 
-use crate::Context;
 use crate::facts::{self, candidate_name};
-use crate::plain;
 use crate::reasons::{verdict, winner};
 use crate::remarks::remarks;
 use crate::summary::{Expectation, expectations};
+use crate::{Context, plain};
 
 /// The version of both formats that this version writes.
 const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };

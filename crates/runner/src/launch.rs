@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use collrules_record::arrival::ArrivalPattern;
+use collrules_record::condition::ArrivalPattern;
 use collrules_record::plan::{CellPlan, DeployWay, Deployment, PatternPlan, Plan, Schedule};
 use collrules_record::question::Question;
 use collrules_record::{Arguments, Candidate, Cell, Launch, Placement, Ranks, Seconds, Subject};

@@ -6,9 +6,9 @@
 use std::collections::BTreeMap;
 
 use collrules_record::Estimate;
-use collrules_record::ab_test::{Judgement, ProgramRun};
 use collrules_record::validation::{Outcome, ValidationCriteria};
 
+use crate::results::ab_test::{Judgement, ProgramRun};
 use crate::statistics::LogRatio;
 
 /// Number of pairs before the first look: fewer do not show how much pairs differ.

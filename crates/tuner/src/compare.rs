@@ -2,15 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use collrules_record::comparison::{CellChange, Comparison, FORMAT, OldRules, Side, differences};
 use collrules_record::findings::{CellFinding, Findings};
-use collrules_record::limitation::Limitation;
 use collrules_record::validation::{Outcome, ValidationCriteria};
 use collrules_record::{Candidate, Cell, Component, Estimate, HanRule, Manifest};
 use collrules_rules::{Collective, registry};
 
 use crate::error::TunerError;
 use crate::observations::Observations;
+use crate::results::comparison::{CellChange, Comparison, FORMAT, OldRules, Side, differences};
+use crate::results::limitation::Limitation;
 use crate::statistics::{LogRatio, Variance, adjust, mean};
 use crate::view::View;
 

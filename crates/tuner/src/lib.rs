@@ -33,6 +33,7 @@
 //! | `replay` | decisions on some launches, judged by others |
 //! | [`validation`] | pairs of launches without and with a rules file |
 //! | [`mod@settings`] | settings of a whole job: the design of the search, and the guard |
+//! | [`results`] | results that only reports read |
 //! | [`repair`] | ranges to revert because a rules file is slower there |
 
 pub mod ab_test;
@@ -60,6 +61,7 @@ pub mod refine;
 mod remarks;
 pub mod repair;
 mod replay;
+pub mod results;
 pub mod settings;
 mod stalls;
 mod statistics;

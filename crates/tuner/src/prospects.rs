@@ -3,10 +3,11 @@
 use collrules_record::estimate::Estimate;
 use collrules_record::findings::{CellFinding, Findings, PointFinding};
 use collrules_record::profile::Profile;
-use collrules_record::profile::prospect::{Prospect, Prospects, TimeShares, UnknownGain, own_and_late};
-use collrules_record::profile::weight::Weight;
+use collrules_record::profile::weight::{Weight, own_and_late};
 use collrules_record::{Candidate, Cell, Nodes, Seconds};
 use collrules_rules::Choice;
+
+use crate::results::prospect::{Prospect, Prospects, TimeShares, UnknownGain};
 
 /// Computes the savings that a program can expect: from the rules of a run if there is one, else as upper bounds.
 pub fn prospects(profile: &Profile, run: Option<&Findings>) -> Prospects {

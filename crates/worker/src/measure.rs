@@ -6,9 +6,8 @@ use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use collrules_record::arrival::{find_pattern, shorten_gaps};
 use collrules_record::clock::{Arrivals, ClockCheck, ClockFact, Harness, LaunchEnd};
-use collrules_record::condition::{Arrival, BufferUse};
+use collrules_record::condition::{Arrival, BufferUse, find_pattern, shorten_gaps};
 use collrules_record::estimate::median;
 use collrules_record::units::{Ranks, Seconds};
 use collrules_record::{Candidate, Subject};

@@ -3,10 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-use collrules_record::competitor;
-use collrules_record::survey::Binding;
+use collrules_record::manifest::Binding;
 use collrules_record::units::{Bytes, Seconds};
-use collrules_record::{Component, Survey};
+use collrules_record::{Component, Survey, competitor};
 use collrules_rules::{Collective, Version};
 use collrules_runner::wire::{PROTOCOL, WorkerEvent};
 

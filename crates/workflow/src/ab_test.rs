@@ -6,17 +6,16 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant, SystemTime};
 
-use collrules_record::ab_test::{AbTest, AbTestSubject, FILE, FORMAT, Judgement, ProgramRun, RunMetric};
-use collrules_record::digest::digest;
 use collrules_record::options::Budget;
 use collrules_record::rundir::RunDir;
 use collrules_record::validation::{Outcome, ValidationCriteria};
-use collrules_record::{Seconds, Tuning, manifest};
+use collrules_record::{Seconds, Tuning, digest, manifest};
 use collrules_rules::deploy::SWITCHES;
 use collrules_rules::settings::request::RequestedSetting;
 use collrules_runner::mpi::deployed;
 use collrules_runner::mpi::program::{UserJob, kept_apart, run};
 use collrules_tuner::ab_test::{judged, looks};
+use collrules_tuner::results::ab_test::{AbTest, AbTestSubject, FILE, FORMAT, Judgement, ProgramRun, RunMetric};
 use regex::Regex;
 
 use crate::error::WorkflowError;

@@ -4,9 +4,6 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use collrules_record::comparison::differences;
-use collrules_record::drift::{DRIFT, Drift, DriftCriteria, FORMAT};
-use collrules_record::limitation::{Limitation, PoorData};
 use collrules_record::options::{Budget, Request, SystemOptions, TimingOptions};
 use collrules_record::plan::{CellPlan, Schedule};
 use collrules_record::rundir::{self, RunDir};
@@ -14,6 +11,9 @@ use collrules_record::{Candidate, Cell, Manifest, Placement, Plan, Ranks, Second
 use collrules_report::changes::describe_limitation;
 use collrules_tuner::Observations;
 use collrules_tuner::drift::{Anchor, Drifted, anchors, drift as compare};
+use collrules_tuner::results::comparison::differences;
+use collrules_tuner::results::drift::{DRIFT, Drift, DriftCriteria, FORMAT};
+use collrules_tuner::results::limitation::{Limitation, PoorData};
 
 use crate::campaign::{self, Campaign};
 use crate::error::WorkflowError;

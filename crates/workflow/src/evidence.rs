@@ -1,5 +1,6 @@
 //! Proof and validation of the rules in a directory, if they are about these rules.
 
+use collrules_record::proof::ProofFact;
 use collrules_record::remark::Remark;
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::tuning::Digests;
@@ -11,8 +12,8 @@ use crate::tuning;
 
 /// Proof and validation of the rules in a directory.
 pub(crate) struct RulesEvidence {
-    /// Sentences about the proof.
-    pub(crate) proof: Vec<String>,
+    /// Facts that the proof showed.
+    pub(crate) proof: Vec<ProofFact>,
     /// The validation, if it compared anything.
     pub(crate) validation: Option<Validation>,
     /// Files that are left out.

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use collrules_model::irregular::{distributions, split, stalls, steps};
+use collrules_model::stalls::{CallTimes, FILE, FORMAT, HEADER, Irregular, PAGE, TEXT};
 use collrules_program::mockup::{Mockup, MockupPattern};
 use collrules_record::experiment::{Alternatives, Experiment, Grid, Mockups};
-use collrules_record::irregular::{CallTimes, FORMAT, Irregular};
 use collrules_record::options::{Budget, Request, SystemOptions, TimingOptions};
 use collrules_record::placement::Nodes;
 use collrules_record::plan::CellPlan;
@@ -200,13 +200,13 @@ pub fn of_run(path: &Path) -> Result<Irregular, WorkflowError> {
 
 /// Writes the results, for people and programs.
 pub fn write(run: &RunDir, found: &Irregular) -> Result<(), WorkflowError> {
-    run.write_json(rundir::IRREGULAR, found)?;
-    run.write(rundir::IRREGULAR_TEXT, &report::markdown(found))?;
-    run.write(rundir::IRREGULAR_PAGE, &report::page(found, TOOL))?;
+    run.write_json(FILE, found)?;
+    run.write(TEXT, &report::markdown(found))?;
+    run.write(PAGE, &report::page(found, TOOL))?;
     match report::header(found) {
-        Some(header) => drop(run.write(rundir::HMPI, &header)?),
+        Some(header) => drop(run.write(HEADER, &header)?),
         // An earlier file would be taken for a present one.
-        None => run.remove(rundir::HMPI)?,
+        None => run.remove(HEADER)?,
     }
     Ok(())
 }

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use collrules_record::findings::{CellFinding, Findings};
-use collrules_record::laid_out::{CellInLayout, LaidOut};
+use collrules_record::findings::{CellFinding, CellInLayout, Findings, LaidOut};
 use collrules_record::remark::Remark;
 use collrules_record::rundir::RunDir;
 use collrules_record::{Arrangement, Manifest, Nodes, Ranks};

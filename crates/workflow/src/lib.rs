@@ -4,6 +4,7 @@
 //!
 //! | module | job |
 //! |---|---|
+//! | [`values`] | values of options, as people write them |
 //! | [`session`] | inputs of every workflow besides its options, and the events that it reports |
 //! | [`start`] | a backend, with the survey of its system |
 //! | [`time_budget`] | the budget within a job of a batch system |
@@ -68,6 +69,7 @@ pub mod time_budget;
 pub mod tune;
 pub mod tuning;
 pub mod validate;
+pub mod values;
 pub mod verify;
 pub mod worker;
 

@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use collrules_record::comparison::differences;
 use collrules_record::manifest::{self, SourceRun};
 use collrules_record::plan::CellPlan;
 use collrules_record::rundir::{self, CLOCK, RunDir, SAMPLES, check_head};
 use collrules_record::{Candidate, Cell, Manifest, Placement, Plan, digest};
 use collrules_rules::Collective;
+use collrules_tuner::results::comparison::differences;
 
 use crate::error::WorkflowError;
 use crate::resume;

@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use collrules_model::model::{FILE, ManyToOne, Model, PAGE, TEXT, Where};
 use collrules_model::{
     GatherForecast, Limit, PredictedCall, ProbeOrigin, ProbeTiming, Probes, SlowCriteria, Unsaid, algorithms, expected,
     fit, irregular, known, many_to_one, predict, programs, quality, table,
 };
 use collrules_record::experiment::{Experiment, Grid};
-use collrules_record::model::{ManyToOne, Model, Where};
 use collrules_record::options::{Budget, Jobs, Request, Scenario, SystemOptions, TimingOptions};
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::sample::Sample;
@@ -176,9 +176,9 @@ pub fn of_table(
 
 /// Writes a model, for people and programs.
 pub fn write(run: &RunDir, model: &Model) -> Result<(), WorkflowError> {
-    run.write_json(rundir::MODEL, model)?;
-    run.write(rundir::MODEL_TEXT, &report::markdown(model))?;
-    run.write(rundir::MODEL_PAGE, &report::page(model, TOOL))?;
+    run.write_json(FILE, model)?;
+    run.write(TEXT, &report::markdown(model))?;
+    run.write(PAGE, &report::page(model, TOOL))?;
     Ok(())
 }
 

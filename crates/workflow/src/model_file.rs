@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use collrules_record::model::{FORMAT, Model};
+use collrules_model::model::{FILE, FORMAT, Model};
 use collrules_record::rundir;
 
 use crate::error::WorkflowError;
 
 /// Reads a model: its file, or the directory that it is in.
 pub fn open(path: &Path) -> Result<Model, WorkflowError> {
-    Ok(rundir::read_json_file(&rundir::within(path, rundir::MODEL), FORMAT)?)
+    Ok(rundir::read_json_file(&rundir::within(path, FILE), FORMAT)?)
 }

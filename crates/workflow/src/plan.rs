@@ -2,10 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use collrules_record::arrival::{ArrivalPattern, find_pattern};
-use collrules_record::condition::{Arrival, BufferUse};
+use collrules_record::condition::{Arrival, ArrivalPattern, BufferUse, find_pattern};
 use collrules_record::experiment::{Alternatives, Experiment};
-use collrules_record::options::{Jobs, PAIRS, REST, Request, Scenario, Simulated, SystemOptions, TimingOptions};
+use collrules_record::options::{Jobs, PAIRS, Request, Scenario, Simulated, SystemOptions, TimingOptions};
 use collrules_record::plan::{CellPlan, Schedule};
 use collrules_record::units::{Ranks, Seconds};
 use collrules_record::{Candidate, Cell, Plan, Survey};
@@ -17,6 +16,7 @@ use collrules_runner::{RunnerError, separate};
 
 use crate::campaign::{Begin, RunPlace};
 use crate::start::{Started, oversubscribes};
+use crate::values::REST;
 
 /// Number of jobs besides the survey that do not measure: before, one to find out if `coll/tuned` handles the calls;
 /// afterwards, one to show that the file is obeyed, and one to check the data under it.
@@ -253,7 +253,7 @@ pub fn starting(experiment: &Experiment, startup: Seconds) -> Seconds {
 
 /// The launches of all passes.
 fn launches(experiment: &Experiment) -> f64 {
-    f64::from(experiment.launches) * f64::from(experiment.passes.count())
+    f64::from(experiment.launches) * f64::from(experiment.passes())
 }
 
 /// The schedule with these timing options.
@@ -275,7 +275,8 @@ mod tests {
     use std::sync::Arc;
     use std::sync::atomic::AtomicBool;
 
-    use collrules_record::options::{GridOptions, TuneOptions};
+    use collrules_record::experiment::Grid;
+    use collrules_record::options::TuneOptions;
 
     use super::*;
     use crate::start::start;
@@ -297,7 +298,7 @@ mod tests {
     #[test]
     fn a_shorter_job_gets_less_of_what_a_run_has_left() {
         let options = TuneOptions {
-            grid: GridOptions { ranks: vec![Ranks(4)].into(), ..GridOptions::default() },
+            grid: Grid { ranks: vec![Ranks(4)].into(), ..Grid::default() },
             budget: Some(Seconds(200.0)),
             launches: 4,
             system: SystemOptions { jobs: Jobs::Simulation(Simulated::default()), ..SystemOptions::default() },

@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use collrules_record::findings::Findings;
+use collrules_record::proof::{ProofFact, Prover};
 use collrules_record::rundir::{self, RunDir};
-use collrules_record::{Cell, Survey, Tuning};
+use collrules_record::{Cell, Survey, Tuning, manifest};
 use collrules_rules::Release;
 use collrules_runner::Backend;
 use collrules_runner::proof::{self, Proof};
@@ -67,7 +68,7 @@ pub(crate) fn prove_run(
         name_han(&run, &tuning)?;
         evidence::carry_over(&run, &before, &tuning, false)
     })?;
-    let shown = sentences(&findings, &proof, started.backend.name(), &started.survey);
+    let shown = facts(&findings, &proof, started.backend.name(), &started.survey);
     let published = publish::place(run, findings, Some(manifest.clone()), tuning, shown, session)?;
     if let Some((saved, of)) = saved_of(profile::weights(manifest), &published.findings) {
         session.say(&collrules_report::profile::expected(saved, of));
@@ -87,34 +88,18 @@ pub(crate) fn name_han(run: &RunDir, tuning: &Tuning) -> Result<(), WorkflowErro
     Ok(())
 }
 
-/// Describes the result of a proof, in whole sentences.
-pub(crate) fn sentences(findings: &Findings, proof: &Proof, backend: &str, survey: &Survey) -> Vec<String> {
+/// Lists what a proof showed.
+pub(crate) fn facts(findings: &Findings, proof: &Proof, backend: &str, survey: &Survey) -> Vec<ProofFact> {
     if findings.changes_nothing() {
-        return vec!["There is no rule to check.".to_owned()];
+        return vec![ProofFact::NoRule];
     }
-    let who = if backend == "mpi" {
-        format!("Open MPI {}", survey.version)
-    } else {
-        format!("The simulated Open MPI {}", survey.version)
-    };
-    let ruled: Vec<&str> = findings.table.collectives().map(|(collective, _)| collective.name()).collect();
-    let mut sentences = Vec::new();
-    if !findings.table.is_empty() {
-        sentences.push(format!(
-            "{who} accepts the rules file and uses the right rule for all {} measured sizes of {} ({} calls, on both \
-             sides of every threshold within reach).",
-            proof.cells,
-            ruled.join(", "),
-            proof.probed - proof.asked + proof.logged,
-        ));
-    }
-    if !findings.han.is_empty() {
-        sentences.push(format!(
-            "{who} accepts HAN's rules file: {} calls, on both sides of its thresholds, used the component that it \
-             names.",
-            proof.asked,
-        ));
-    }
-    sentences.push(format!("With the tuning active, all {} checked calls returned correct data.", proof.used));
-    sentences
+    let openmpi = Prover { version: survey.version, simulated: backend != manifest::MEASURED };
+    let rules = (!findings.table.is_empty()).then(|| ProofFact::Rules {
+        openmpi,
+        collectives: findings.table.collectives().map(|(collective, _)| collective).collect(),
+        cells: proof.cells,
+        calls: proof.probed - proof.asked + proof.logged,
+    });
+    let han = (!findings.han.is_empty()).then_some(ProofFact::HanRules { openmpi, calls: proof.asked });
+    rules.into_iter().chain(han).chain([ProofFact::CorrectCalls(proof.used)]).collect()
 }

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use collrules_record::findings::{self, Findings};
+use collrules_record::proof::ProofFact;
 use collrules_record::remark::Remark;
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::settings::{RulesUse, Settings, SettingsFindings};
-use collrules_record::{Layout, Manifest, Tuning, Validation};
+use collrules_record::{Cell, Layout, Manifest, Plan, Tuning, Validation};
 use collrules_report::quality::describe_quality;
 use collrules_report::remarks::sentences;
-use collrules_report::{Context, conduct, markdown, outcome, page, tree};
+use collrules_report::{Context, conduct, markdown, outcome, page, proof, tree};
 use collrules_rules::deploy::{self, JobSettings};
 use collrules_rules::emit::confirmation;
 use collrules_tuner::Observations;
@@ -34,8 +35,8 @@ pub struct Published {
     pub manifest: Option<Manifest>,
     /// Results of fresh launches, if there were any.
     pub validation: Option<Validation>,
-    /// Result of the proof of the rules, in whole sentences.
-    pub proof: Vec<String>,
+    /// Facts that the proof of the rules showed.
+    pub proof: Vec<ProofFact>,
     /// Files that are about other rules, in whole sentences.
     pub left_out: Vec<Remark>,
     /// Result of a search for settings, if there was one.
@@ -165,18 +166,34 @@ impl Published {
         outcome::is_confirmed(&self.findings, self.validation.as_ref(), &self.open_layouts())
     }
 
+    /// The plans of the other layouts of the run, with the comparisons of its rules there.
+    fn other_layouts(&self) -> Vec<(Plan, Option<Validation>)> {
+        let others = self.run.layouts().unwrap_or_default();
+        let read = |other: &RunDir| {
+            let evidence = RulesEvidence::read(other).ok();
+            Some((other.manifest().ok()?.plan, evidence.and_then(|evidence| evidence.validation)))
+        };
+        others.iter().filter_map(read).collect()
+    }
+
     /// The other layouts of the run that use its rules without confirmation by fresh launches.
     fn open_layouts(&self) -> Vec<Layout> {
-        let others = self.run.layouts().unwrap_or_default();
-        let open = others.iter().filter_map(|other| {
-            let plan = other.manifest().ok()?.plan;
-            let is_ruled =
-                plan.cells.iter().any(|planned| self.findings.acts_on(planned.cell.collective, planned.cell.ranks));
-            let evidence = RulesEvidence::read(other).ok();
-            let confirmed = evidence.and_then(|it| it.validation).is_some_and(|validation| validation.is_confirmed());
-            (is_ruled && !confirmed).then_some(plan.placement.layout)
+        let others = self.other_layouts().into_iter();
+        let open = others.filter(|(plan, validation)| {
+            let acts = |cell: Cell| self.findings.acts_on(cell.collective, cell.ranks);
+            let is_ruled = plan.cells.iter().any(|planned| acts(planned.cell));
+            is_ruled && !validation.as_ref().is_some_and(Validation::is_confirmed)
         });
-        open.collect()
+        open.map(|(plan, _)| plan.placement.layout).collect()
+    }
+
+    /// Facts that the proof of the rules showed, and the comparisons in other layouts, in whole sentences.
+    pub fn proof_sentences(&self) -> Vec<String> {
+        let compared = self
+            .other_layouts()
+            .into_iter()
+            .filter_map(|(plan, validation)| Some(proof::layout_sentences(plan.placement.layout, &validation?)));
+        proof::sentences(&self.proof).into_iter().chain(compared.flatten()).collect()
     }
 
     /// The command that installs confirmed rules, or compares unconfirmed ones; none if there are no changes to
@@ -207,7 +224,7 @@ impl Published {
             },
             // The page may be opened from anywhere.
             next: self.next_command_on(self.run.absolute()),
-            proof: self.proof.iter().cloned().chain(sentences(&self.findings, &self.left_out)).collect(),
+            proof: self.proof_sentences().into_iter().chain(sentences(&self.findings, &self.left_out)).collect(),
             validation: self.validation.as_ref(),
             open_layouts: self.open_layouts(),
             settings: self.settings.as_ref(),
@@ -325,7 +342,7 @@ pub fn unproven(
     manifest: Option<Manifest>,
     session: &mut Session<'_>,
 ) -> Result<Published, WorkflowError> {
-    let proof = vec!["Not checked: `collrules verify` shows whether the Open MPI in use obeys the file.".to_owned()];
+    let proof = vec![ProofFact::NotChecked];
     let pins = manifest.as_ref().map(|manifest| manifest.pins.clone()).unwrap_or_default();
     let tuning = tuning::decide(&run, &findings, &pins)?;
     let before = tuning::in_place(&run)?;
@@ -346,7 +363,7 @@ pub(crate) fn place(
     findings: Findings,
     manifest: Option<Manifest>,
     tuning: Tuning,
-    proof: Vec<String>,
+    proof: Vec<ProofFact>,
     session: &mut Session<'_>,
 ) -> Result<Published, WorkflowError> {
     let (settings, tuning) = (run.settings()?, Some(tuning));

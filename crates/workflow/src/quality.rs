@@ -3,9 +3,9 @@
 use collrules_record::Manifest;
 use collrules_record::clock::{ClockFact, ClockLine};
 use collrules_record::estimate::median;
-use collrules_record::limitation::PoorData;
 use collrules_record::units::Seconds;
 use collrules_record::validation::Validation;
+use collrules_tuner::results::limitation::PoorData;
 
 /// Ratio of barrier times between launches above which other work on the machine is likely.
 const BARRIERS: f64 = 1.5;

@@ -5,9 +5,9 @@ use std::path::Path;
 use collrules_batch::System;
 use collrules_batch::job::Queue;
 use collrules_batch::script::dialect;
+use collrules_batch::status::{RunStatus, Stage, Status};
+use collrules_batch::submission::Submission;
 use collrules_record::rundir::{self, RunDir, RunDirError};
-use collrules_record::status::{RunStatus, Stage, Status};
-use collrules_record::submission::Submission;
 use collrules_record::{Manifest, Plan};
 use collrules_runner::separate;
 

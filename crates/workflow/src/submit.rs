@@ -6,13 +6,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use collrules_batch::System;
-use collrules_batch::job::{Dialect, Job, Queue, UnsupportedRequest};
+use collrules_batch::job::{Dialect, Job, JobOptions, Queue, UnsupportedRequest};
 use collrules_batch::script::{self, dialect};
+use collrules_batch::submission::{self, Submission};
 use collrules_record::allocation::BatchSystem;
 use collrules_record::manifest;
 use collrules_record::rundir::RunDir;
-use collrules_record::submission::{self, Submission};
-use collrules_record::units::Seconds;
 use collrules_rules::deploy;
 
 use crate::error::WorkflowError;
@@ -22,28 +21,8 @@ use crate::error::WorkflowError;
 pub struct Submitting {
     /// Number of nodes of each job.
     pub nodes: Vec<u32>,
-    /// Ranks per node.
-    pub ppn: u32,
-    /// Time limit of each job.
-    pub time: Seconds,
-    /// The partition, or the queue.
-    pub partition: Option<String>,
-    /// Account to charge.
-    pub account: Option<String>,
-    /// The quality of service.
-    pub qos: Option<String>,
-    /// Required node features, as the batch system writes them.
-    pub constraint: Option<String>,
-    /// True to reserve the nodes for this job alone.
-    pub exclusive: bool,
-    /// The parallel environment.
-    pub parallel_environment: Option<String>,
-    /// Modules to load.
-    pub module: Vec<String>,
-    /// Number of jobs in an array.
-    pub array: Option<u32>,
-    /// More directives.
-    pub directive: Vec<String>,
+    /// What each job asks for.
+    pub job: JobOptions,
     /// The batch system.
     pub system: Option<BatchSystem>,
     /// Directory for the script, the log and the run.
@@ -86,13 +65,13 @@ pub fn submit(options: &Submitting, program: &Path) -> Result<All, WorkflowError
     for nodes in &options.nodes {
         let directory = if options.nodes.len() > 1 { out.join(format!("nodes-{nodes}")) } else { out.clone() };
         let script = script(options, *nodes, system, &command, &directory, program)?;
-        let mut submitted = Submitted { directory, script, job: None, array: options.array };
+        let mut submitted = Submitted { directory, script, job: None, array: options.job.array };
         if !options.print {
             let directory = &submitted.directory;
             fs::create_dir_all(directory).map_err(|cause| WorkflowError::write(directory, cause))?;
             let home = RunDir::derived(directory)?;
             let before = Submission::read(&home)?;
-            if !options.directive.iter().any(|directive| waits(directive)) {
+            if !options.job.directive.iter().any(|directive| waits(directive)) {
                 refuse_another(before.as_ref(), directory)?;
             }
             submitted.job = Some(hand_in(&submitted, &home, before, system)?);
@@ -157,27 +136,11 @@ fn script(
     directory: &Path,
     program: &Path,
 ) -> Result<String, WorkflowError> {
-    let job = Job {
-        name: "collrules".to_owned(),
-        nodes,
-        ppn: options.ppn,
-        time: options.time,
-        partition: options.partition.clone(),
-        account: options.account.clone(),
-        qos: options.qos.clone(),
-        constraint: options.constraint.clone(),
-        exclusive: options.exclusive,
-        environment: options.parallel_environment.clone(),
-        array: options.array,
-        directives: options.directive.clone(),
-        modules: options.module.clone(),
-        log: directory.join("job"),
-    };
     let Dialect { task, .. } = dialect(system);
     let quoted = |path: &Path| deploy::quoted(&path.to_string_lossy());
     let (program, home) = (quoted(program), quoted(directory));
     let words: Vec<String> = command.iter().map(|word| deploy::quoted(word)).collect();
-    let (run, seed) = match options.array {
+    let (run, seed) = match options.job.array {
         Some(_) => (format!("{home}/task-${task}"), format!(" --seed \"${task}\"")),
         None => (home, String::new()),
     };
@@ -194,6 +157,7 @@ fn script(
         "fi".to_owned(),
         format!("exec {program} {}{seed} --out \"$run\"", words.join(" ")),
     ];
+    let job = Job { options: &options.job, nodes, log: &directory.join("job") };
     script::script(system, &job, &lines).map_err(|UnsupportedRequest(why)| WorkflowError::Usage(why))
 }
 

@@ -1,10 +1,11 @@
 //! Budget within a batch job: the command ends, with results and proof, before the job does.
 
 use collrules_record::allocation::Allocation;
-use collrules_record::options::{Budget, REST};
+use collrules_record::options::Budget;
 use collrules_record::units::Seconds;
 
 use crate::error::WorkflowError;
+use crate::values::REST;
 
 /// Seconds reserved for an orderly end, with any budget: ending jobs, writing files.
 pub(crate) const LEAVE: f64 = 15.0;

@@ -8,10 +8,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use collrules_record::experiment::Grid;
 use collrules_record::findings::Criteria;
 use collrules_record::options::{
-    GridOptions, Jobs, RefinementOptions, Request, Scenario, SettingsOptions, Simulated, SystemOptions, TuneOptions,
-    Validating,
+    Jobs, RefinementOptions, Request, Scenario, SettingsOptions, Simulated, SystemOptions, TuneOptions, Validating,
 };
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::tuning::revert_table;
@@ -160,13 +160,13 @@ fn simulated(scenario: &str) -> SystemOptions {
 }
 
 fn tuning(scenario: &str) -> TuneOptions {
-    let grid = GridOptions {
+    let grid = Grid {
         collectives: vec![Collective::Bcast],
         ranks: vec![Ranks(8)].into(),
         sizes: [8, 8192, 1 << 20].map(Bytes).to_vec(),
         segments: vec![Bytes(8192)],
         fanouts: vec![4],
-        ..GridOptions::default()
+        ..Grid::default()
     };
     let refinement = RefinementOptions { rounds: 1, width: 2.0, ranks: false };
     let settings = SettingsOptions { none: true, ..SettingsOptions::default() };
@@ -395,7 +395,7 @@ fn a_foreign_file_that_is_slower_is_told_and_rewritten() {
 #[test]
 fn calls_are_handed_over_from_han_and_compared_so() {
     let mut stage = Stage::new();
-    let grid = GridOptions {
+    let grid = Grid {
         collectives: vec![Collective::Bcast, Collective::Reduce],
         ranks: [2, 8].map(Ranks).to_vec().into(),
         sizes: [8, 64 << 10, 4 << 20].map(Bytes).to_vec(),

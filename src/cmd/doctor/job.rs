@@ -5,7 +5,7 @@ use std::path::Path;
 
 use collrules_record::Survey;
 use collrules_record::installed::is_installed;
-use collrules_record::survey::Binding;
+use collrules_record::manifest::Binding;
 use collrules_rules::words::{counted, some};
 
 use super::finding::DoctorFinding;

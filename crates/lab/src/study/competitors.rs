@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use collrules_record::study::{ClassVerdict, Crossing, Rivalry};
 use collrules_record::units::Bytes;
 use collrules_record::{Candidate, Estimate, Ranks};
 use collrules_rules::Collective;
@@ -10,6 +9,7 @@ use collrules_tuner::judging::{Lead, band, crossing};
 
 use super::machine::MachineNumbers;
 use super::{CandidateEvidence, Point, campaigns, grouped};
+use crate::study::results::{ClassVerdict, Crossing, Rivalry};
 
 /// The points of a collective on one communicator size, by message size and candidate.
 type BlockPoints<'a> = BTreeMap<Bytes, BTreeMap<Candidate, &'a CandidateEvidence>>;

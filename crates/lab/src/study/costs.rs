@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use collrules_record::study::{CostRatio, Study};
 use collrules_record::units::{Bytes, Ranks};
 use collrules_record::{Candidate, Cell, Estimate};
 use collrules_rules::Collective;
 use collrules_tuner::judging::Competitors;
 use collrules_tuner::{Observations, TunerError};
+
+use crate::study::results::{CostRatio, Study};
 
 /// Median seconds by launch.
 type Launches = BTreeMap<u32, f64>;

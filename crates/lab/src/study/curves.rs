@@ -5,11 +5,11 @@
 
 use std::ops::Range;
 
+use collrules_model::line::{Errors, LEAST, StraightLine, noise, segments};
 use collrules_record::estimate::{Estimate, median};
-use collrules_record::line::{Errors, LEAST, StraightLine, noise, segments};
-use collrules_record::study::{Bend, Curve, CurveAxis, CurveSection, Peak};
 
 use super::{LEAST_SIZES, Point, by_launch, grouped, largest_campaign};
+use crate::study::results::{Bend, Curve, CurveAxis, CurveSection, Peak};
 
 /// Difference of single launches from one point to the next, if it is unknown: those of the tables from Summit and PEAK
 /// differ by 2 and 6 % in the median, and by 22 and 39 % in a tenth of the cells.

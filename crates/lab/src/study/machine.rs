@@ -1,9 +1,9 @@
 //! Lower bounds of the network in a cell, and crossovers of two algorithms under the model, from the times of patterns.
 
+use collrules_model::pattern_fit::PatternFit;
 use collrules_program::{Costs, Reference, play};
 use collrules_record::cell::type_size;
 use collrules_record::pattern::Shape;
-use collrules_record::pattern_fit::PatternFit;
 use collrules_record::units::Bytes;
 use collrules_record::{Candidate, Cell, Estimate, Nodes, Placement, Ranks};
 
@@ -124,7 +124,7 @@ fn bisected(mut low: u64, mut high: u64, holds: impl Fn(u64) -> Option<bool>) ->
 mod tests {
     use std::collections::BTreeMap;
 
-    use collrules_record::pattern_fit::PatternRegime;
+    use collrules_model::pattern_fit::PatternRegime;
     use collrules_rules::Collective;
 
     use super::*;

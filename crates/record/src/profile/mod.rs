@@ -4,20 +4,16 @@
 //! |---|---|
 //! | here | the profile of a job |
 //! | [`rank`] | the record of one rank, from which a profile is made |
-//! | [`sizes`] | message sizes in steps finer than powers of two |
 //! | [`weight`] | time that programs spend in calls, as weights for tuning |
-//! | [`prospect`] | expected saving of a program |
 
-pub mod prospect;
 pub mod rank;
-pub mod sizes;
 pub mod weight;
 
 use collrules_rules::{Collective, Operation, names};
 use serde::{Deserialize, Serialize};
 
 use crate::cell::Cell;
-use crate::format::FormatVersion;
+use crate::file::FormatVersion;
 use crate::placement::Nodes;
 use crate::units::{Bytes, Ranks, Seconds};
 

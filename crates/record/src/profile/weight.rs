@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 use collrules_rules::{Collective, Operation};
 use serde::{Deserialize, Serialize};
 
-use super::prospect::own_and_late;
-use super::sizes::step;
-use super::{Mode, Profile};
+use super::rank::step;
+use super::{Calls, Mode, Profile};
 use crate::cell::{Cell, type_size};
 use crate::placement::Nodes;
 use crate::policy::Assumption;
@@ -57,6 +56,33 @@ pub fn weights(profiles: &[(Profile, f64)]) -> Vec<Weight> {
     all
 }
 
+/// Splits the time of calls on the mean rank into the calls themselves and waiting for late ranks; no waiting is
+/// assumed if it was not measured. Both are known for calls with a barrier before them; the others are assumed to be
+/// alike.
+pub fn own_and_late(profile: &Profile, calls: &Calls) -> (Seconds, Seconds) {
+    let sampled = calls.sampled.unwrap_or_default();
+    let rest = (calls.time.total.0 - sampled.own.0).max(0.0);
+    let own = rest * own_share(profile, calls);
+    (profile.wall_of(Seconds(sampled.own.0 + own)), profile.wall_of(Seconds(sampled.waiting.0 + rest - own)))
+}
+
+/// The share of calls that is not waiting for late ranks: 1 if no calls were sampled.
+fn own_share(profile: &Profile, calls: &Calls) -> f64 {
+    // Calls of few samples take the share of all calls of the operation on that communicator.
+    let alike = || {
+        let alike = profile.calls.iter().filter(|other| {
+            (other.communicator, other.operation, other.mode) == (calls.communicator, calls.operation, calls.mode)
+        });
+        alike.filter_map(|calls| calls.sampled).reduce(|mut sum, one| {
+            sum.rank_calls += one.rank_calls;
+            sum.waiting.0 += one.waiting.0;
+            sum.own.0 += one.own.0;
+            sum
+        })
+    };
+    calls.sampled.or_else(alike).and_then(|sampled| sampled.share()).unwrap_or(1.0)
+}
+
 /// The size at which a cell is measured: a multiple of the datatype's size. Calls without data run no algorithm.
 fn measurable(cell: Cell) -> Option<Bytes> {
     if !cell.collective.has_sizes() {
@@ -76,7 +102,7 @@ pub fn kept_to(profiles: &[(Profile, f64)]) -> Vec<Assumption> {
     let complete = profiles.iter().all(|(profile, _)| profile.is_complete());
     let reduces = |operation: Operation| Collective::from_operation(operation).is_some_and(Collective::reduces);
     let rooted = |operation: Operation| matches!(operation, Operation::Gather | Operation::Scatter);
-    let holds = |concerns: &dyn Fn(Operation) -> bool, keeps: &dyn Fn(&Profile, &super::Calls) -> bool| {
+    let holds = |concerns: &dyn Fn(Operation) -> bool, keeps: &dyn Fn(&Profile, &Calls) -> bool| {
         let mut concerned = blocking().filter(|(_, calls)| concerns(calls.operation)).peekable();
         concerned.peek().is_some() && concerned.all(|(profile, calls)| keeps(profile, calls))
     };

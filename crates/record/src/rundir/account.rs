@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use super::journal::{JournalEntry, JournalLine, JournalText};
 use super::lines::row_of;
-use crate::digest::Growing;
+use crate::file::Growing;
 use crate::pattern::Subject;
 use crate::plan::Plan;
 use crate::sample::{Row, Sample};

@@ -1,10 +1,8 @@
 //! Reading files that should be small, without filling the memory if one is not.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
-
-use crate::memory::available;
 
 /// The largest file that is read whole, except samples: findings of ten thousand cells take 30 MB.
 const MOST_BYTES: u64 = 256 << 20;
@@ -22,7 +20,7 @@ pub fn read_text(path: &Path) -> io::Result<String> {
 /// Reads samples, which may be large, but not too large for the memory of this host: analysis takes about twice their
 /// size, a resumed campaign three times.
 pub(super) fn read_samples(path: &Path) -> io::Result<Vec<u8>> {
-    read_samples_within(path, available().map(|left| left / 3))
+    read_samples_within(path, available_memory().map(|left| left / 3))
 }
 
 fn read_samples_within(path: &Path, most: Option<u64>) -> io::Result<Vec<u8>> {
@@ -43,6 +41,14 @@ fn read_samples_within(path: &Path, most: Option<u64>) -> io::Result<Vec<u8>> {
     Err(io::Error::new(io::ErrorKind::FileTooLarge, why))
 }
 
+/// Bytes of memory that Linux gives without swapping; none if unknown.
+pub fn available_memory() -> Option<u64> {
+    let text = fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
+    Some(kib << 10)
+}
+
 fn read_up_to(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(most + 1).read_to_end(&mut bytes)?;
@@ -61,7 +67,7 @@ mod tests {
     fn no_more_is_read_than_is_allowed() -> io::Result<()> {
         let directory = tempfile::tempdir()?;
         let path = directory.path().join("file");
-        std::fs::write(&path, "12345")?;
+        fs::write(&path, "12345")?;
         assert_eq!(read_up_to(&path, 5)?, b"12345");
         let error = read_up_to(&path, 4).expect_err("one byte too many");
         assert!(error.to_string().contains("more than 0 MiB"), "{error}");
@@ -69,7 +75,7 @@ mod tests {
         assert_eq!(read_samples_within(&path, None)?, b"12345");
         let error = read_samples_within(&path, Some(4)).expect_err("one byte too many");
         assert!(error.to_string().contains("three times its size"), "{error}");
-        std::fs::write(&path, b"\xff")?;
+        fs::write(&path, b"\xff")?;
         assert_eq!(read_text(&path).expect_err("no UTF-8").kind(), io::ErrorKind::InvalidData);
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::format::FormatVersion;
+use crate::file::FormatVersion;
 
 /// Reason why a run directory cannot be created, read or written. Each message names the path.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -11,8 +11,7 @@ use super::bounded::read_whole;
 use super::error::{self, RunDirError};
 use super::samples::{settle, whole_lines};
 use crate::cell::Cell;
-use crate::digest::Growing;
-use crate::format::FormatVersion;
+use crate::file::{FormatVersion, Growing};
 use crate::pattern::Pattern;
 
 /// The format of the journal that this version writes.

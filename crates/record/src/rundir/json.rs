@@ -1,9 +1,8 @@
 //! JSON files of a run directory. One function reads them and checks the format first; one writes them, whole or not at
 //! all.
 
-use std::fmt;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fmt, io};
 
 use serde::de::{self, DeserializeOwned, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -11,10 +10,11 @@ use serde::{Deserialize, Deserializer, Serialize};
 use super::bounded::read_text;
 use super::error::{RunDirError, check_format};
 use super::{FINDINGS, MANIFEST, PROOF, RunDir, SETTINGS, VALIDATION, refinement};
+use crate::file::FormatVersion;
 use crate::findings::{self, Findings};
-use crate::manifest::{self, FormatVersion, IMPORTED, MEASURED, Manifest, SIMULATED};
+use crate::manifest::{self, IMPORTED, MEASURED, Manifest, SIMULATED};
 use crate::plan::Plan;
-use crate::proof::{self, ShownProof};
+use crate::proof::{self, ProofFact, ShownProof};
 use crate::settings::{self, SettingsFindings};
 use crate::tuning::Digests;
 use crate::validation::{self, Validation};
@@ -86,8 +86,8 @@ impl RunDir {
         optional(&self.file(PROOF), proof::FORMAT)
     }
 
-    /// Writes the results of a proof of the rules files with these digests, in whole sentences.
-    pub fn write_proof(&self, shown: &[String], digests: Digests) -> Result<(), RunDirError> {
+    /// Writes the facts that a proof of the rules files with these digests showed.
+    pub fn write_proof(&self, shown: &[ProofFact], digests: Digests) -> Result<(), RunDirError> {
         self.write_json(PROOF, &ShownProof { format: proof::FORMAT, shown: shown.to_vec(), digests })
     }
 

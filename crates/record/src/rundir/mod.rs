@@ -18,12 +18,12 @@ use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 
-use crate::digest::{Growing, digest};
+use crate::file::{Growing, digest};
 use crate::manifest::Manifest;
 use crate::plan::{Plan, Schedule};
 use journal::{FilesState, Journal, JournalText};
 
-pub use bounded::{read_text, read_whole};
+pub use bounded::{available_memory, read_text, read_whole};
 pub use error::RunDirError;
 pub use journal::JournalEntry;
 pub use json::{read_json_file, within};
@@ -64,28 +64,6 @@ pub const PAGE: &str = "report.html";
 pub const PROOF: &str = "proof.json";
 /// Comparison of fresh launches without and with the rules.
 pub const VALIDATION: &str = "validation.json";
-/// Result of a check of performance guidelines.
-pub const GUIDELINES: &str = "guidelines.json";
-/// Result of the check of guidelines as a page.
-pub const GUIDELINES_PAGE: &str = "guidelines.html";
-/// Result of the check of guidelines as text.
-pub const GUIDELINES_TEXT: &str = "guidelines.md";
-/// Result of the check of guidelines as a table.
-pub const GUIDELINES_TABLE: &str = "guidelines.csv";
-/// Calls that stall, with their distributions.
-pub const IRREGULAR: &str = "irregular.json";
-/// Stalls as text.
-pub const IRREGULAR_TEXT: &str = "irregular.md";
-/// Stalls as a page.
-pub const IRREGULAR_PAGE: &str = "irregular.html";
-/// Gathers and scatters in pieces for programs in C, with the sizes that were found.
-pub const HMPI: &str = "hmpi.h";
-/// The communication model.
-pub const MODEL: &str = "model.json";
-/// Communication model as text.
-pub const MODEL_TEXT: &str = "model.md";
-/// Communication model as a page.
-pub const MODEL_PAGE: &str = "model.html";
 /// Result of a search for settings.
 pub const SETTINGS: &str = "settings.json";
 /// Journal of that search.

@@ -9,8 +9,7 @@ use super::bounded::read_samples;
 use super::error::{self, RunDirError};
 use super::lines::{line_of, line_of_timed, row_of};
 use super::lock::lock;
-use crate::digest::Growing;
-use crate::format::FormatVersion;
+use crate::file::{FormatVersion, Growing};
 use crate::pattern::Pattern;
 use crate::sample::{COLUMNS, EndReason, EndedPoint, FORMAT, PatternSample, Row, Sample, TimedRow};
 

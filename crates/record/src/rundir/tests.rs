@@ -9,11 +9,11 @@ use tempfile::TempDir;
 use super::*;
 use crate::candidate::Candidate;
 use crate::cell::Cell;
+use crate::manifest::Survey;
 use crate::pattern::{Pattern, Shape};
 use crate::placement::Placement;
 use crate::plan::{Plan, Schedule, Separate};
 use crate::sample::{EndReason, EndedCast, EndedPoint, PatternSample, Row, Sample};
-use crate::survey::Survey;
 use crate::units::{Bytes, Ranks, Seconds};
 
 fn manifest() -> Manifest {
@@ -286,7 +286,7 @@ fn newer_minors_are_read_and_newer_majors_refused() {
     let with = |format: &str| text.replacen(&ours, format, 1);
     let newer = with("\"major\": 1, \"minor\": 9").replacen('{', "{ \"added\": 1,", 1);
     fs::write(run.file(MANIFEST), newer).expect("writes");
-    assert_eq!(run.manifest().expect("reads").format, crate::manifest::FormatVersion { major: 1, minor: 9 });
+    assert_eq!(run.manifest().expect("reads").format, crate::FormatVersion { major: 1, minor: 9 });
     // The format is looked at before the rest, which may be anything.
     fs::write(run.file(MANIFEST), "{ \"format\": { \"major\": 2, \"minor\": 0 }, \"who\": 3 }").expect("writes");
     let error = run.manifest().expect_err("is newer").to_string();

@@ -12,7 +12,7 @@ use collrules_rules::{Behaviour, Choice, Collective, RuleTable};
 
 use crate::cell::Cell;
 use crate::competitor;
-use crate::digest::digest;
+use crate::file::digest;
 use crate::findings::Findings;
 use crate::han_rules::{HanRule, HanRules};
 use crate::rundir::{HAN, RULES, RunDir, RunDirError, within};

@@ -1,6 +1,6 @@
 //! Changes since an earlier run, as Markdown.
 
-use collrules_record::comparison::Comparison;
+use collrules_tuner::results::comparison::Comparison;
 
 use super::sentences::{answer, sentences, side, warning};
 use super::tables::{CHANGED, RESERVED, changed, reserved};

@@ -20,11 +20,11 @@ pub use text::text;
 
 #[cfg(test)]
 mod tests {
-    use collrules_record::comparison::{Advice, CellChange, Comparison, FORMAT, OldRules, Side};
     use collrules_record::units::{Bytes, Ranks};
     use collrules_record::validation::{Outcome, ValidationCriteria};
     use collrules_record::{Candidate, Cell, Estimate};
     use collrules_rules::{Choice, Collective, Release};
+    use collrules_tuner::results::comparison::{Advice, CellChange, Comparison, FORMAT, OldRules, Side};
 
     use super::sentences::answer;
     use super::*;

@@ -1,8 +1,8 @@
 //! Changes since an earlier run, as a page.
 
 use askama::Template;
-use collrules_record::comparison::{Advice, CellChange, Comparison};
 use collrules_record::validation::Outcome;
+use collrules_tuner::results::comparison::{Advice, CellChange, Comparison};
 
 use super::sentences::{answer, sentences, side};
 use super::tables::{changed, reserved};

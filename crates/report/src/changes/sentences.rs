@@ -1,9 +1,9 @@
 //! Advice on tuning again, and its reasons, in whole sentences.
 
-use collrules_record::comparison::{Advice, Comparison, Side};
-use collrules_record::limitation::Limitation;
 use collrules_record::validation::Outcome;
 use collrules_rules::words::counted;
+use collrules_tuner::results::comparison::{Advice, Comparison, Side};
+use collrules_tuner::results::limitation::Limitation;
 
 use crate::facts::SIMULATED;
 use crate::plain;

@@ -2,9 +2,9 @@
 
 use std::io;
 
-use collrules_record::comparison::{CellChange, Comparison};
 use collrules_record::estimate::geometric_mean;
 use collrules_record::validation::Outcome;
+use collrules_tuner::results::comparison::{CellChange, Comparison};
 use serde::Serialize;
 
 use crate::facts::name_candidate;

@@ -1,12 +1,11 @@
 //! Changes since an earlier run, for a terminal.
 
-use collrules_record::comparison::Comparison;
+use collrules_tuner::results::comparison::Comparison;
 
 use super::sentences::{answer, sentences, side, warning};
 use super::tables::{CHANGED, RESERVED, changed, reserved};
-use crate::plain;
 use crate::terminal::aligned;
-use crate::words;
+use crate::{plain, words};
 
 /// For a terminal with this many columns.
 pub fn text(comparison: &Comparison, width: usize) -> String {

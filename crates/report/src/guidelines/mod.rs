@@ -12,7 +12,7 @@ mod page;
 mod sentences;
 mod tables;
 
-use collrules_record::guidelines::Checked;
+use collrules_lab::guidelines::Checked;
 
 pub use catalogue::{ListedGuideline, list, list_json};
 pub use page::page;

@@ -1,7 +1,7 @@
 //! The check as a page.
 
 use askama::Template;
-use collrules_record::guidelines::{Checked, GuidelineVerdict};
+use collrules_lab::guidelines::{Checked, CheckedCell, GuidelineVerdict};
 use collrules_record::units::Seconds;
 use collrules_record::{Cell, Ranks};
 
@@ -90,7 +90,7 @@ fn map(checked: &Checked, ranks: Ranks) -> Map {
     Map { legend: heatmap.slownesses(slowdown), svg: heatmap.picture().fragment() }
 }
 
-fn note(cell: &collrules_record::guidelines::CheckedCell) -> String {
+fn note(cell: &CheckedCell) -> String {
     let fastest = cell.mockups.iter().min_by(|a, b| a.time.point.total_cmp(&b.time.point));
     let best = fastest.map_or("no mock-up was timed".to_owned(), |found| {
         format!("{} takes {}", found.mockup, Seconds(found.time.point))

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use collrules_record::guidelines::{
+use collrules_lab::guidelines::{
     Change, Changed, Checked, CheckedCell, Cure, Doubt, FewLaunches, GuidelineVerdict, MockupFinding, Undecided,
-    Violation,
+    Violation, Withheld,
 };
 use collrules_record::units::Seconds;
 use collrules_record::{Component, Estimate};
@@ -163,6 +163,22 @@ fn describe_violation(checked: &Checked, cell: &CheckedCell, violation: &Violati
     )
 }
 
+fn describe_withheld(why: Withheld) -> String {
+    match why {
+        Withheld::OneChoice => {
+            "all message sizes of a communicator size share one algorithm, and over the timed sizes \
+                                another one is better, or none is shown to be"
+                .to_owned()
+        }
+        Withheld::SharedRule(regret) => {
+            format!(
+                "a rule that neighbouring sizes share is kept as long as it takes at most {} % longer",
+                100.0 * regret
+            )
+        }
+    }
+}
+
 fn cure(checked: &Checked, cell: &CheckedCell, violation: &Violation) -> String {
     let named = |choice| registry::describe(checked.release, cell.cell.collective, choice);
     let needs =
@@ -173,7 +189,7 @@ fn cure(checked: &Checked, cell: &CheckedCell, violation: &Violation) -> String 
             format!("A rule for {} cures it ({gain:.2}x): `collrules tune` writes it.", named(*choice))
         }
         Cure::Rule { choice, gain, withheld: Some(why) } => {
-            let named = named(*choice);
+            let (named, why) = (named(*choice), describe_withheld(*why));
             format!("{named} would cure it ({gain:.2}x), but `collrules tune` writes no rule for it: {why}. {instead}")
         }
         Cure::Han { algorithm, gain } => {
@@ -248,10 +264,10 @@ pub(super) fn count_of_left_out(checked: &Checked) -> Option<String> {
 pub(super) fn left_out(checked: &Checked) -> Vec<String> {
     let mut groups: BTreeMap<(String, String), usize> = BTreeMap::new();
     for left in &checked.left_out {
-        *groups.entry((format!("{} of {}", left.mockup, left.cell.collective), left.why.clone())).or_default() += 1;
+        *groups.entry((format!("{} of {}", left.mockup, left.cell.collective), left.why.to_string())).or_default() += 1;
     }
     for skipped in &checked.skipped {
-        *groups.entry((skipped.cell.collective.to_string(), skipped.why.clone())).or_default() += 1;
+        *groups.entry((skipped.cell.collective.to_string(), skipped.why.to_string())).or_default() += 1;
     }
     let under = checked.under_rules.as_ref().map_or(&[][..], |under| &under.cells);
     for (cells, where_from) in [(&checked.cells[..], ""), (under, " with the file")] {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::io;
 
-use collrules_record::guidelines::{Checked, CheckedCell, GuidelineVerdict};
+use collrules_lab::guidelines::{Checked, CheckedCell, GuidelineVerdict};
 use collrules_record::{Bytes, Cell, Ranks};
 use collrules_rules::Collective;
 

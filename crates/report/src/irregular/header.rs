@@ -1,6 +1,6 @@
 //! Gathers and scatters in pieces, for programs in C, with the sizes that were found.
 
-use collrules_record::irregular::{Irregular, Jump, Stalls};
+use collrules_model::stalls::{Irregular, Jump, Stalls};
 use collrules_record::{Bytes, Candidate, Ranks};
 use collrules_rules::Collective;
 

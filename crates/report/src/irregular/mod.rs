@@ -8,8 +8,8 @@
 mod header;
 mod page;
 
+use collrules_model::stalls::{CallTimes, Irregular, Jump, StallCure, StallLevel, Stalls};
 use collrules_record::estimate::median;
-use collrules_record::irregular::{CallTimes, Irregular, Jump, StallCure, StallLevel, Stalls};
 use collrules_record::{Bytes, Candidate, Estimate, Mockup};
 use collrules_rules::words::{counted, listed, some};
 use collrules_rules::{Collective, registry};

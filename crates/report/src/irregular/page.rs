@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use askama::Template;
-use collrules_record::irregular::{CallTimes, Irregular};
+use collrules_model::stalls::{CallTimes, Irregular};
 use collrules_record::{Candidate, Estimate, Ranks, Seconds};
 use collrules_rules::Collective;
 

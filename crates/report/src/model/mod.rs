@@ -10,7 +10,7 @@ mod page;
 mod sentences;
 mod tables;
 
-use collrules_record::model::Model;
+use collrules_model::model::Model;
 use collrules_record::{Estimate, Seconds};
 
 pub use page::page;

@@ -1,7 +1,7 @@
 //! A model as a page.
 
 use askama::Template;
-use collrules_record::model::Model;
+use collrules_model::model::Model;
 
 use super::sentences;
 use super::tables::{self, Table};

@@ -1,8 +1,8 @@
 //! Result of a model, in sentences.
 
+use collrules_model::model::{Concurrent, ManyToOne, Model, PathModel, Predicted, Where};
+use collrules_model::stalls::StallLevel;
 use collrules_record::Estimate;
-use collrules_record::irregular::StallLevel;
-use collrules_record::model::{Concurrent, ManyToOne, Model, PathModel, Where};
 use collrules_rules::words::{counted, listed};
 
 use crate::plain;
@@ -62,7 +62,7 @@ pub(super) fn quality(model: &Model) -> Vec<String> {
     if model.quality.is_empty() {
         return Vec::new();
     }
-    let error = |of: &dyn Fn(&collrules_record::model::Predicted) -> Option<f64>| -> Option<(f64, f64, usize)> {
+    let error = |of: &dyn Fn(&Predicted) -> Option<f64>| -> Option<(f64, f64, usize)> {
         let mut all: Vec<f64> =
             model.quality.iter().filter_map(|cell| Some((of(cell)? / cell.measured - 1.0).abs())).collect();
         all.sort_by(f64::total_cmp);

@@ -1,6 +1,6 @@
 //! A model as rows.
 
-use collrules_record::model::{AlgorithmModel, Model, Predicted};
+use collrules_model::model::{AlgorithmModel, Model, NodeModel, PairModel, Predicted};
 use collrules_record::units::{Bytes, Seconds};
 use collrules_rules::Choice;
 
@@ -23,7 +23,7 @@ pub(super) fn all(model: &Model) -> Vec<Table> {
 
 fn nodes(model: &Model) -> Table {
     let or_none = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
-    let row = |node: &collrules_record::model::NodeModel| {
+    let row = |node: &NodeModel| {
         let host = model.ranks.get(&node.rank).and_then(Option::as_deref).map_or("-".to_owned(), plain::line);
         vec![
             node.rank.to_string(),
@@ -42,7 +42,7 @@ fn nodes(model: &Model) -> Table {
 }
 
 fn pairs(model: &Model) -> Table {
-    let row = |pair: &collrules_record::model::PairModel| {
+    let row = |pair: &PairModel| {
         let slower = model.slow.map.iter().find(|(ranks, _)| *ranks == pair.ranks);
         vec![
             format!("{} and {}", pair.ranks.0, pair.ranks.1),

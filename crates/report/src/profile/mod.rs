@@ -11,8 +11,8 @@ mod page;
 mod rows;
 mod sentences;
 
-use collrules_record::profile::prospect::Prospects;
 use collrules_record::{Estimate, Profile, Seconds};
+use collrules_tuner::results::prospect::Prospects;
 
 use crate::terminal::aligned;
 use crate::words::wrapped;
@@ -62,10 +62,10 @@ pub fn json(profile: &Profile, prospects: &Prospects) -> serde_json::Result<Stri
 
 #[cfg(test)]
 mod tests {
-    use collrules_record::profile::prospect::{Prospect, TimeShares};
     use collrules_record::profile::{Activity, Calls, Communicator, CommunicatorGroup, FORMAT, Mode, Spread};
     use collrules_record::{Bytes, Nodes, Ranks, Seconds};
     use collrules_rules::{Collective, Operation};
+    use collrules_tuner::results::prospect::{Prospect, TimeShares};
 
     use super::*;
 

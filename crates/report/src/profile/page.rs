@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use askama::Template;
-use collrules_record::profile::prospect::Prospects;
 use collrules_record::profile::{Calls, Mode, Profile};
 use collrules_record::{Bytes, Seconds};
+use collrules_tuner::results::prospect::Prospects;
 
 use super::{rows, sentences};
 use crate::page::{Frame, filters, rendered};

@@ -1,9 +1,9 @@
 //! The numbers of a profile in rows.
 
-use collrules_record::profile::prospect::{Prospect, Prospects, UnknownGain};
 use collrules_record::profile::{Calls, Communicator, Mode, Profile};
 use collrules_record::{Estimate, Seconds};
 use collrules_rules::words::counted;
+use collrules_tuner::results::prospect::{Prospect, Prospects, UnknownGain};
 
 use crate::plain;
 use crate::words::tenths;

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use collrules_record::Seconds;
 use collrules_record::profile::Profile;
-use collrules_record::profile::prospect::{Prospect, Prospects};
 use collrules_rules::Collective;
 use collrules_rules::words::{counted, listed, plural};
+use collrules_tuner::results::prospect::{Prospect, Prospects};
 
 use super::rows::{saved, share};
 use crate::plain;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use collrules_lab::study::results::{LineFit, Overall, Study, StudyCell, StudyPoint, StudyVerdict};
 use collrules_record::estimate::geometric_mean;
-use collrules_record::study::{LineFit, Overall, Study, StudyCell, StudyPoint, StudyVerdict};
 use collrules_record::units::{Bytes, Ranks};
 use collrules_record::{Candidate, Cell, Estimate};
 use collrules_rules::words::{counted, listed};

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use collrules_record::study::{Bend, Curve, CurveAxis, CurveSection, Peak, Study};
+use collrules_lab::study::results::{Bend, Curve, CurveAxis, CurveSection, Peak, Study};
 use collrules_record::units::Bytes;
 use collrules_record::{Candidate, Estimate};
 

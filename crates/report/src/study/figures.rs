@@ -1,6 +1,6 @@
 //! The figures of a study.
 
-use collrules_record::study::{Study, StudyCell, StudyVerdict};
+use collrules_lab::study::results::{Study, StudyCell, StudyVerdict};
 use collrules_record::units::{Bytes, Ranks};
 use collrules_record::{Candidate, Cell};
 use collrules_rules::Collective;

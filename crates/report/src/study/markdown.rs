@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
+use collrules_lab::study::results::Study;
 use collrules_record::findings::Statistic;
-use collrules_record::study::Study;
 use collrules_rules::words::counted;
 
 use super::about::{About, MeasuredBy};

@@ -1,6 +1,6 @@
 //! Names of the parts of a study, and their order.
 
-use collrules_record::study::Study;
+use collrules_lab::study::results::Study;
 use collrules_record::{Candidate, Cell};
 use collrules_rules::{Collective, Release};
 

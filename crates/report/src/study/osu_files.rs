@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use collrules_record::study::{Study, StudyCell};
+use collrules_lab::study::results::{Study, StudyCell};
 use collrules_record::{Candidate, Cell, Seconds};
 
 use super::names::{candidates, collectives, name};

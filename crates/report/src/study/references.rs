@@ -3,9 +3,9 @@
 
 use std::fmt::Write;
 
+use collrules_lab::study::results::{ClassVerdict, Rivalry, Study, StudyCell};
+use collrules_model::pattern_fit::PatternRegime;
 use collrules_record::pattern::Shape;
-use collrules_record::pattern_fit::PatternRegime;
-use collrules_record::study::{ClassVerdict, Rivalry, Study, StudyCell};
 use collrules_record::units::{Bytes, Ranks, Seconds};
 use collrules_record::{Candidate, Cell, Estimate};
 use collrules_rules::Collective;

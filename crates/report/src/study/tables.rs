@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::iter;
 
+use collrules_lab::study::results::{Study, StudyCell, StudyPoint, StudyVerdict};
 use collrules_record::Candidate;
-use collrules_record::study::{Study, StudyCell, StudyPoint, StudyVerdict};
 use collrules_record::units::{Bytes, Ranks};
 use collrules_rules::Collective;
 

@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
+use collrules_lab::study::results::{ClassVerdict, CostRatio, Rivalry, Study, StudyCell};
 use collrules_program::Reference;
 use collrules_record::estimate::geometric_mean;
-use collrules_record::study::{ClassVerdict, CostRatio, Rivalry, Study, StudyCell};
 use collrules_record::units::{Bytes, Ranks};
 use collrules_record::{Candidate, Cell, Estimate};
 use collrules_rules::Collective;

@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use collrules_program::mockup::{Mockup, MockupPattern};
 use collrules_program::{BufferPart, CollectiveCall, Costs, Machine, RankGroup, Reference, Seat, play};
-use collrules_record::arrival::find_pattern;
-use collrules_record::condition::{Arrival, BufferUse, Root};
+use collrules_record::condition::{Arrival, BufferUse, Root, find_pattern};
 use collrules_record::options::Scenario;
 use collrules_record::{Bytes, Candidate, Cast, Cell, Even, Pattern, Ranks, Seconds};
 use collrules_rules::{Choice, Collective};

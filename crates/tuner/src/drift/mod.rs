@@ -18,13 +18,13 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use collrules_record::drift::{DriftCriteria, DriftPoint, Shift};
 use collrules_record::findings::Findings;
 use collrules_record::validation::{self, Outcome, Round};
 use collrules_record::{Candidate, Cell};
 
 use crate::error::TunerError;
 use crate::observations::Observations;
+use crate::results::drift::{DriftCriteria, DriftPoint, Shift};
 use crate::statistics::{LogRatio, Variance, adjust, mean};
 use crate::validation::{CellFacts, compare_with, noise};
 use crate::view::View;

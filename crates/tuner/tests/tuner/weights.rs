@@ -1,13 +1,13 @@
 //! Tests of times of programs as weights: choices that cells have to share, and expected savings.
 
 use collrules_record::findings::{Criteria, Findings, Statistic};
-use collrules_record::profile::prospect::{Prospects, UnknownGain};
 use collrules_record::profile::weight::{Weight, kept_to, weights};
 use collrules_record::profile::{Activity, Calls, Communicator, FORMAT, Mode, Profile, Spread};
 use collrules_record::sample::TableTiming;
 use collrules_record::{Bytes, Candidate, Cell, Nodes, Ranks, Seconds};
 use collrules_rules::{Choice, Collective, Operation, Release};
 use collrules_tuner::prospects::{prospects, saved_of};
+use collrules_tuner::results::prospect::{Prospects, UnknownGain};
 use collrules_tuner::{Observations, analyze};
 
 use crate::campaign::{Campaign, plain};

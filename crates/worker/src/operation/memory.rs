@@ -2,7 +2,7 @@
 
 use std::ops::{Deref, DerefMut};
 
-use collrules_record::memory::available;
+use collrules_record::rundir::available_memory;
 
 /// Alignment of buffers in bytes, that of pages, as in OSU's benchmarks. If input and result are aligned differently,
 /// the kernel can copy between processes at a fifth of the speed; by chance, launches would differ by as much.
@@ -39,8 +39,8 @@ impl<T: Clone> PageAligned<T> {
     /// A buffer of this many elements, with every page touched.
     pub(super) fn new(value: T, len: usize) -> Result<Self, TooLarge> {
         let wanted = len as u64 * size_of::<T>() as u64;
-        let refused = || TooLarge { wanted: wanted >> 20, left: available().unwrap_or(0) >> 20 };
-        if wanted > SMALL && available().is_some_and(|left| wanted > left) {
+        let refused = || TooLarge { wanted: wanted >> 20, left: available_memory().unwrap_or(0) >> 20 };
+        if wanted > SMALL && available_memory().is_some_and(|left| wanted > left) {
             return Err(refused());
         }
         let all = len.saturating_add(ALIGNMENT / size_of::<T>());

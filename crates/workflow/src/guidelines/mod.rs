@@ -10,9 +10,8 @@ mod under_rules;
 use std::path::Path;
 
 use collrules_lab::check::{self as guidelines, GuidelineTerms};
-use collrules_record::experiment::Passes;
+use collrules_lab::guidelines::{Change, Changed, Checked, FILE, FORMAT, LeftOutCell, PAGE, TABLE, TEXT, UnderRules};
 use collrules_record::findings::Criteria;
-use collrules_record::guidelines::{Change, Changed, Checked, FORMAT, LeftOutCell, UnderRules};
 use collrules_record::options::Request;
 use collrules_record::policy::Assumptions;
 use collrules_record::rundir::{self, RunDir};
@@ -46,9 +45,9 @@ pub fn run(begin: &Begin, judging: Judging, session: &mut Session<'_>) -> Result
         )));
     }
     let measured = prepare(begin, session)?;
-    let measured = match measured.experiment.passes.clone() {
-        Passes::Single => measure(measured, session)?,
-        Passes::WithTuning(path) => measure_twice(measured, &path, session)?,
+    let measured = match measured.experiment.under_rules.clone() {
+        None => measure(measured, session)?,
+        Some(path) => measure_twice(measured, &path, session)?,
     };
     let directory = measured.run().path().to_owned();
     // Unlocks the run: it may be measured further.
@@ -162,18 +161,17 @@ fn with_origin(checked: Checked, manifest: &Manifest) -> Checked {
 
 /// Writes the results of a check, for people and programs.
 pub fn write(run: &RunDir, checked: &Checked) -> Result<(), WorkflowError> {
-    run.write_json(rundir::GUIDELINES, checked)?;
-    run.write(rundir::GUIDELINES_TEXT, &report::markdown(checked))?;
-    run.write(rundir::GUIDELINES_PAGE, &report::page(checked, TOOL))?;
-    let table =
-        report::csv(checked).map_err(|cause| WorkflowError::write(&run.file(rundir::GUIDELINES_TABLE), cause))?;
-    run.write(rundir::GUIDELINES_TABLE, &table)?;
+    run.write_json(FILE, checked)?;
+    run.write(TEXT, &report::markdown(checked))?;
+    run.write(PAGE, &report::page(checked, TOOL))?;
+    let table = report::csv(checked).map_err(|cause| WorkflowError::write(&run.file(TABLE), cause))?;
+    run.write(TABLE, &table)?;
     Ok(())
 }
 
 /// An earlier check, from its directory or file.
 pub fn earlier(earlier: &Path) -> Result<Checked, WorkflowError> {
-    Ok(rundir::read_json_file(&rundir::within(earlier, rundir::GUIDELINES), FORMAT)?)
+    Ok(rundir::read_json_file(&rundir::within(earlier, FILE), FORMAT)?)
 }
 
 /// Lists the changes since an earlier check.

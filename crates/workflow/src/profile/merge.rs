@@ -2,8 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use collrules_record::profile::rank::{self, RankCalls, RankRecord};
-use collrules_record::profile::sizes::step;
+use collrules_record::profile::rank::{self, RankCalls, RankRecord, step};
 use collrules_record::profile::{
     Activity, Calls, Communicator, CommunicatorGroup, Each, FORMAT, Mode, Profile, Sampled, Spawned, Spread,
 };

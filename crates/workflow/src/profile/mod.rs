@@ -12,7 +12,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-use collrules_record::arrival::{ArrivalPattern, list_patterns};
+use collrules_record::condition::{ArrivalPattern, list_patterns};
 use collrules_record::findings::Findings;
 use collrules_record::options::TuneOptions;
 use collrules_record::profile::rank::{self, DIRECTORY, ENDING, FOREIGN, IMBALANCE, RankRecord, SESSION};

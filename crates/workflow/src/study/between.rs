@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use collrules_lab::study::results::{Crossing, Rivalry, Study};
 use collrules_record::cell::type_size;
 use collrules_record::plan::CellPlan;
-use collrules_record::study::{Crossing, Rivalry, Study};
 use collrules_record::units::Bytes;
 use collrules_record::{Candidate, Cell, Manifest};
 use collrules_tuner::refine::middle;

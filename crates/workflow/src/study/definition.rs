@@ -5,16 +5,15 @@ use std::path::Path;
 use std::str::FromStr;
 
 use collrules_record::options::Budget;
-use collrules_record::rundir;
 use collrules_record::units::{Bytes, Ranks};
-use collrules_record::values::{self, MOST_LAUNCHES};
-use collrules_record::{Arguments, Candidate, CandidateName};
+use collrules_record::{Arguments, Candidate, CandidateName, rundir};
 use collrules_rules::{Collective, Release};
 use collrules_runner::grid::named_candidates;
 use serde::Deserialize;
 
 use super::variant::{Named, Variant};
 use crate::error::WorkflowError;
+use crate::values::{self, MOST_LAUNCHES};
 
 /// The contents of the file.
 #[derive(Debug, Deserialize)]

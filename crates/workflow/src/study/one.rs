@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use collrules_lab::study::results::Study;
 use collrules_record::experiment::{Experiment, Grid};
 use collrules_record::findings::Criteria;
 use collrules_record::options::{RefinementOptions, Request};
 use collrules_record::plan::{CellPlan, Plan};
 use collrules_record::rundir::{self, RunDir};
-use collrules_record::study::Study;
 use collrules_record::units::Ranks;
 use collrules_record::{Candidate, CandidateName, Cell, DataType, Manifest, Seconds};
 use collrules_report::study::{About, MeasuredBy};

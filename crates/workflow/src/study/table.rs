@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use collrules_import as import;
+use collrules_lab::study::results::Study;
 use collrules_record::findings::{Criteria, Findings, Statistic};
-use collrules_record::study::Study;
 use collrules_record::units::{Bytes, Ranks};
 use collrules_record::{Candidate, Cell, Placement, Seconds};
 use collrules_report::study::{About, MeasuredBy, candidate_name};

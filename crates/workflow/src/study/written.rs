@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use collrules_record::study::Study;
+use collrules_lab::study::results::Study;
 use collrules_record::{Candidate, Cell, Seconds, rundir};
 use collrules_report::study::{self, About, Varying};
 use collrules_rules::Collective;

@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use collrules_record::arrival::{ArrivalPattern, find_pattern};
-use collrules_record::condition::Arrival;
+use collrules_record::condition::{Arrival, ArrivalPattern, find_pattern};
 use collrules_record::manifest::Manifest;
 use collrules_record::options::{Request, Validating};
 use collrules_record::plan::{DeployedLaunches, Deployment, Schedule};

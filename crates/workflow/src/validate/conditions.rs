@@ -6,8 +6,7 @@
 
 use std::time::Duration;
 
-use collrules_record::arrival::find_pattern;
-use collrules_record::condition::{Arrival, BufferUse, Condition};
+use collrules_record::condition::{Arrival, BufferUse, Condition, find_pattern};
 use collrules_record::rundir::RunDir;
 use collrules_record::validation::{Check, Round, ValidationCriteria};
 use collrules_record::{Cell, Validation};

@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use collrules_record::arrival::ArrivalPattern;
+use collrules_record::condition::ArrivalPattern;
 use collrules_record::experiment::Experiment;
 use collrules_record::options::{SystemOptions, TimingOptions, TuneOptions, Validating};
 use collrules_record::plan::{Deployment, Schedule};
@@ -306,11 +306,6 @@ fn compare_run(
     published.read_evidence()?;
     let validation = compared?;
     session.tell(Event::Compared { home, validation: &validation });
-    if home.path() != run.path() {
-        let sentences = collrules_report::validation::sentences(&validation);
-        let layout = options.system.layout;
-        published.proof.extend(sentences.into_iter().map(|sentence| format!("Layout {layout}: {sentence}")));
-    }
     Ok(())
 }
 

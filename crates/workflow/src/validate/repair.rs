@@ -186,7 +186,7 @@ fn analyze_anew(
     validation.settings = tuning.settings().by_name();
     validation.not_again = not_again(subject, &validation);
     home.write_validation(&validation)?;
-    let proof = prove::sentences(&findings, &proof, bench.backend.name(), bench.survey);
+    let proof = prove::facts(&findings, &proof, bench.backend.name(), bench.survey);
     subject.published = Some(publish::place(run, findings, Some(manifest), tuning, proof, session)?);
     Ok(validation)
 }

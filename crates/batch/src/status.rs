@@ -1,9 +1,9 @@
 //! Progress of the jobs and runs of a directory.
 
+use collrules_record::Seconds;
 use serde::Serialize;
 
 use crate::submission::Submission;
-use crate::units::Seconds;
 
 /// Progress of the jobs and runs of a directory.
 #[derive(Clone, Debug, PartialEq, Serialize)]

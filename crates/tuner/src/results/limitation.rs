@@ -1,9 +1,7 @@
 //! Reasons why a comparison is incomplete, or its numbers poor, as codes with their numbers. `report` has the words.
 
+use collrules_record::{Nodes, Ranks, Seconds};
 use serde::{Deserialize, Serialize};
-
-use crate::placement::Nodes;
-use crate::units::{Ranks, Seconds};
 
 /// Reason why a comparison with an earlier run is incomplete or impossible.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -2,22 +2,24 @@
 
 use std::collections::BTreeMap;
 
-use collrules_program::Mockup;
+use collrules_record::findings::{Criteria, Statistic};
+use collrules_record::obstacle::MockupObstacle;
+use collrules_record::plan::Skipped;
+use collrules_record::policy::Assumption;
+use collrules_record::reason::Bar;
+use collrules_record::{Bytes, Candidate, Cell, Component, Estimate, FormatVersion, HanAlgorithm, Mockup, Ranks};
 use collrules_rules::deploy::{HAN_FILE, RULES_FILE};
 use collrules_rules::{Choice, Release};
 use serde::{Deserialize, Serialize};
 
-use crate::candidate::Candidate;
-use crate::cell::Cell;
-use crate::component::Component;
-use crate::estimate::Estimate;
-use crate::findings::{Criteria, Statistic};
-use crate::han_algorithm::HanAlgorithm;
-use crate::manifest::FormatVersion;
-use crate::plan::Skipped;
-use crate::policy::Assumption;
-use crate::reason::Bar;
-use crate::units::{Bytes, Ranks};
+/// The file of a result.
+pub const FILE: &str = "guidelines.json";
+/// The result as a page.
+pub const PAGE: &str = "guidelines.html";
+/// The result as text.
+pub const TEXT: &str = "guidelines.md";
+/// The result as a table.
+pub const TABLE: &str = "guidelines.csv";
 
 /// The version of `guidelines.json` that this version writes.
 pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
@@ -97,8 +99,8 @@ pub struct LeftOutCell {
     pub cell: Cell,
     /// The mock-up.
     pub mockup: Mockup,
-    /// Reason, in a phrase.
-    pub why: String,
+    /// The reason.
+    pub why: MockupObstacle,
 }
 
 impl UnderRules {
@@ -218,9 +220,9 @@ pub enum Cure {
         choice: Choice,
         /// Builtin time over its time.
         gain: f64,
-        /// Reason why `collrules tune` would not write it from these times, in a phrase; missing if it would.
+        /// Reason why `collrules tune` would not write it from these times; missing if it would.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        withheld: Option<String>,
+        withheld: Option<Withheld>,
     },
     /// An algorithm of HAN that its rules file can choose.
     Han {
@@ -258,6 +260,16 @@ pub enum Cure {
     Nothing,
     /// No candidate of Open MPI was timed.
     Unmeasured,
+}
+
+/// Reason why `collrules tune` would not write a rule.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "code", content = "of", rename_all = "snake_case")]
+pub enum Withheld {
+    /// All message sizes of a communicator size share one algorithm, and another one is better, or none is shown to be.
+    OneChoice,
+    /// Neighbouring sizes share a rule as long as it takes at most this share longer.
+    SharedRule(f64),
 }
 
 /// Change of a violation between two checks.

@@ -2,12 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use collrules_record::validation::{Outcome, ValidationCriteria};
+use collrules_record::{Estimate, FormatVersion, Seconds};
 use serde::{Deserialize, Serialize};
-
-use crate::estimate::Estimate;
-use crate::format::FormatVersion;
-use crate::units::Seconds;
-use crate::validation::{Outcome, ValidationCriteria};
 
 /// The version of `try.json` that this version writes.
 pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };

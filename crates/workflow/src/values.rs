@@ -3,11 +3,10 @@
 use std::fmt;
 use std::path::{self, PathBuf};
 
+use collrules_record::CandidateName;
+use collrules_record::experiment::CommunicatorSizes;
+use collrules_record::units::{BadBytes, BadSeconds, Bytes, MAX_BYTES, Ranks, Seconds, powers_of_two};
 use collrules_rules::Collective;
-use serde::{Deserialize, Serialize};
-
-use crate::candidate_name::CandidateName;
-use crate::units::{BadBytes, BadSeconds, Bytes, MAX_BYTES, Ranks, Seconds, powers_of_two};
 
 /// The most launches: more would take weeks, and the plan of each is held in memory.
 pub const MOST_LAUNCHES: i64 = 1000;
@@ -63,58 +62,12 @@ pub fn communicators(text: &str) -> Result<Vec<Ranks>, String> {
     ranges(text, ranks, between)
 }
 
-/// Communicator sizes, and ranges in which full nodes are requested too.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "Stored", into = "Stored")]
-pub struct CommunicatorSizes {
-    /// The sizes; if empty, all that fit the available slots.
-    pub sizes: Vec<Ranks>,
-    /// The ends of ranges.
-    pub ranges: Vec<(Ranks, Ranks)>,
-}
-
-/// A list of sizes, as in old files, or sizes with ranges.
-#[derive(Serialize, Deserialize)]
-#[serde(untagged)]
-enum Stored {
-    Sizes(Vec<Ranks>),
-    Both { sizes: Vec<Ranks>, full_nodes_between: Vec<(Ranks, Ranks)> },
-}
-
-impl From<Stored> for CommunicatorSizes {
-    fn from(stored: Stored) -> Self {
-        match stored {
-            Stored::Sizes(sizes) => sizes.into(),
-            Stored::Both { sizes, full_nodes_between } => Self { sizes, ranges: full_nodes_between },
-        }
-    }
-}
-
-impl From<CommunicatorSizes> for Stored {
-    fn from(CommunicatorSizes { sizes, ranges }: CommunicatorSizes) -> Self {
-        if ranges.is_empty() { Self::Sizes(sizes) } else { Self::Both { sizes, full_nodes_between: ranges } }
-    }
-}
-
-impl From<Vec<Ranks>> for CommunicatorSizes {
-    fn from(sizes: Vec<Ranks>) -> Self {
-        Self { sizes, ranges: Vec::new() }
-    }
-}
-
-impl CommunicatorSizes {
-    /// Reads communicator sizes like [`communicators`], and keeps the ranges that were written.
-    pub fn read(text: &str) -> Result<Self, String> {
-        let sizes = communicators(text)?;
-        let ranges = text.split(',').filter_map(|part| part.split_once(':'));
-        let ranges = ranges.filter_map(|(first, last)| Some((first.parse().ok()?, last.parse().ok()?)));
-        Ok(Self { ranges: ranges.collect(), sizes })
-    }
-
-    /// Returns true if full nodes of this size are requested: if no sizes are named, and between the ends of a range.
-    pub fn want_full_nodes(&self, ranks: Ranks) -> bool {
-        self.sizes.is_empty() || self.ranges.iter().any(|(first, last)| (*first..=*last).contains(&ranks))
-    }
+/// Communicator sizes like [`communicators`], with the ranges that were written.
+pub fn communicator_sizes(text: &str) -> Result<CommunicatorSizes, String> {
+    let sizes = communicators(text)?;
+    let ranges = text.split(',').filter_map(|part| part.split_once(':'));
+    let ranges = ranges.filter_map(|(first, last)| Some((first.parse().ok()?, last.parse().ok()?)));
+    Ok(CommunicatorSizes { ranges: ranges.collect(), sizes })
 }
 
 /// The values of a list, in order and each once; `between` gives those of `FIRST:LAST`.
@@ -231,8 +184,8 @@ mod tests {
 
     #[test]
     fn ranges_of_communicators_want_full_nodes_and_are_stored() {
-        let list = CommunicatorSizes::read("2,24").expect("a list");
-        let range = CommunicatorSizes::read("24,2:8").expect("a range");
+        let list = communicator_sizes("2,24").expect("a list");
+        let range = communicator_sizes("24,2:8").expect("a range");
         assert_eq!(range.sizes, [2, 4, 8, 24].map(Ranks));
         let wanted =
             |communicators: &CommunicatorSizes| [6, 12].map(|ranks| communicators.want_full_nodes(Ranks(ranks)));

@@ -1,15 +1,12 @@
 //! Comparison of a machine with its state when a run was measured, to tell if the run's rules still hold: `drift.json`.
 
+use collrules_record::validation::{Outcome, Round};
+use collrules_record::{Candidate, Cell, Estimate, FormatVersion};
 use collrules_rules::Version;
 use serde::{Deserialize, Serialize};
 
-use crate::candidate::Candidate;
-use crate::cell::Cell;
-use crate::comparison::RunDifference;
-use crate::estimate::Estimate;
-use crate::format::FormatVersion;
-use crate::limitation::{Limitation, PoorData};
-use crate::validation::{Outcome, Round};
+use super::comparison::RunDifference;
+use super::limitation::{Limitation, PoorData};
 
 /// The version of `drift.json` that this version writes.
 pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };

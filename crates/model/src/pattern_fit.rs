@@ -1,10 +1,8 @@
 //! Fitted times of patterns: lines over sizes, with bends where the library changes its protocol.
 
+use collrules_record::pattern::Shape;
+use collrules_record::{Bytes, Cast, Estimate, Ranks};
 use serde::{Deserialize, Serialize};
-
-use crate::estimate::Estimate;
-use crate::pattern::{Cast, Shape};
-use crate::units::{Bytes, Ranks};
 
 /// Time of a pattern with a cast, fitted to each launch with errors relative to the time. For a ping-pong it is half of
 /// the round trip.

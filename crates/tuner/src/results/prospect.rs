@@ -1,12 +1,10 @@
 //! Possible gain of a program from a tuning, as plain data.
 
+use collrules_record::profile::weight::own_and_late;
+use collrules_record::profile::{Mode, Profile};
+use collrules_record::{Bytes, Estimate, Nodes, Ranks, Seconds};
 use collrules_rules::Collective;
 use serde::{Deserialize, Serialize};
-
-use super::{Mode, Profile};
-use crate::estimate::Estimate;
-use crate::placement::Nodes;
-use crate::units::{Bytes, Ranks, Seconds};
 
 /// Possible gain of a program.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -109,33 +107,6 @@ impl TimeShares {
     }
 }
 
-/// Splits the time of calls on the mean rank into the calls themselves and waiting for late ranks; no waiting is
-/// assumed if it was not measured. Both are known for calls with a barrier before them; the others are assumed to be
-/// alike.
-pub fn own_and_late(profile: &Profile, calls: &super::Calls) -> (Seconds, Seconds) {
-    let sampled = calls.sampled.unwrap_or_default();
-    let rest = (calls.time.total.0 - sampled.own.0).max(0.0);
-    let own = rest * own_share(profile, calls);
-    (profile.wall_of(Seconds(sampled.own.0 + own)), profile.wall_of(Seconds(sampled.waiting.0 + rest - own)))
-}
-
-/// The share of calls that is not waiting for late ranks: 1 if no calls were sampled.
-fn own_share(profile: &Profile, calls: &super::Calls) -> f64 {
-    // Calls of few samples take the share of all calls of the operation on that communicator.
-    let alike = || {
-        let alike = profile.calls.iter().filter(|other| {
-            (other.communicator, other.operation, other.mode) == (calls.communicator, calls.operation, calls.mode)
-        });
-        alike.filter_map(|calls| calls.sampled).reduce(|mut sum, one| {
-            sum.rank_calls += one.rank_calls;
-            sum.waiting.0 += one.waiting.0;
-            sum.own.0 += one.own.0;
-            sum
-        })
-    };
-    calls.sampled.or_else(alike).and_then(|sampled| sampled.share()).unwrap_or(1.0)
-}
-
 impl Prospects {
     /// Sums up the expected savings of all calls, with the ends of the interval if each has one; none if no saving is
     /// known.
@@ -164,11 +135,10 @@ impl Prospects {
 
 #[cfg(test)]
 mod tests {
+    use collrules_record::profile::{Activity, Calls, Communicator, FORMAT, Sampled, Spread};
     use collrules_rules::Operation;
 
     use super::*;
-    use crate::profile::{Activity, Calls, Communicator, FORMAT, Sampled, Spread};
-    use crate::{Bytes, Nodes, Ranks};
 
     /// Two ranks, ten seconds each; of ten calls of two seconds in all, half had a barrier before them.
     #[test]

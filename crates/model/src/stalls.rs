@@ -1,13 +1,17 @@
 //! Rare calls that take many times as long as usual, and their cures: `irregular.json`.
 
+use collrules_record::{Bytes, Candidate, Cell, Estimate, FormatVersion, Ranks, Seconds};
 use collrules_rules::{Collective, Release};
 use serde::{Deserialize, Serialize};
 
-use crate::candidate::Candidate;
-use crate::cell::Cell;
-use crate::estimate::Estimate;
-use crate::format::FormatVersion;
-use crate::units::{Bytes, Ranks, Seconds};
+/// Calls that stall, with their distributions.
+pub const FILE: &str = "irregular.json";
+/// Stalls as text.
+pub const TEXT: &str = "irregular.md";
+/// Stalls as a page.
+pub const PAGE: &str = "irregular.html";
+/// Gathers and scatters in pieces for programs in C, with the sizes that were found.
+pub const HEADER: &str = "hmpi.h";
 
 /// The version of `irregular.json` that this version writes.
 pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };

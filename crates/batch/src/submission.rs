@@ -1,10 +1,9 @@
 //! Jobs that were submitted to a batch system for a run.
 
+use collrules_record::allocation::BatchSystem;
+use collrules_record::rundir::RunDirError;
+use collrules_record::{FormatVersion, RunDir};
 use serde::{Deserialize, Serialize};
-
-use crate::allocation::BatchSystem;
-use crate::format::FormatVersion;
-use crate::rundir::{RunDir, RunDirError};
 
 /// The file that lists them.
 pub const SUBMISSION: &str = "submission.json";

@@ -2,15 +2,10 @@
 //!
 //! A study compares all algorithms on a grid; tuning chooses one. Nothing is decided here.
 
+use collrules_model::pattern_fit::PatternFit;
+use collrules_record::{Bytes, Candidate, Cell, Estimate, FormatVersion, Ranks};
 use collrules_rules::{Collective, Release};
 use serde::{Deserialize, Serialize};
-
-use crate::candidate::Candidate;
-use crate::cell::Cell;
-use crate::estimate::Estimate;
-use crate::format::FormatVersion;
-use crate::pattern_fit::PatternFit;
-use crate::units::{Bytes, Ranks};
 
 /// The version of `study.json` that this version writes.
 pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };

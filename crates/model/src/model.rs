@@ -2,14 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use collrules_record::{Bytes, Cell, Estimate, FormatVersion, Ranks};
 use collrules_rules::{Choice, Collective, Release, names};
 use serde::{Deserialize, Serialize};
 
-use crate::cell::Cell;
-use crate::estimate::Estimate;
-use crate::format::FormatVersion;
-use crate::irregular::StallLevel;
-use crate::units::{Bytes, Ranks};
+use crate::stalls::StallLevel;
+
+/// The file of a model.
+pub const FILE: &str = "model.json";
+/// The model as text.
+pub const TEXT: &str = "model.md";
+/// The model as a page.
+pub const PAGE: &str = "model.html";
 
 /// The version of `model.json` that this version writes.
 pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };

@@ -1,6 +1,16 @@
-//! SHA-256 digests of files.
+//! Format versions and digests of files.
 
+use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
+
+/// The version of a file's format: readers accept any minor of their major.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FormatVersion {
+    /// Changes when old readers would misread new files.
+    pub major: u32,
+    /// Changes when something is added.
+    pub minor: u32,
+}
 
 /// The digest of a file, as printed by `sha256sum`.
 pub fn digest(bytes: &[u8]) -> String {

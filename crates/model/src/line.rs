@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use crate::estimate::median;
+use collrules_record::estimate::median;
 
 /// An x, such as a size, and a y, such as its time.
 pub type Coordinates = (f64, f64);

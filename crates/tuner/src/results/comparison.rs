@@ -1,16 +1,15 @@
 //! Changes from one run to a later one, as plain data.
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use collrules_record::clock::{ClockFact, ClockLine};
+use collrules_record::estimate::geometric_mean;
+use collrules_record::validation::{Outcome, ValidationCriteria};
+use collrules_record::{Candidate, Cell, Estimate, FormatVersion, Manifest, Seconds, Survey};
 use collrules_rules::{Release, Version};
 use serde::{Deserialize, Serialize};
 
-use crate::candidate::Candidate;
-use crate::cell::Cell;
-use crate::clock::{ClockFact, ClockLine};
-use crate::estimate::{Estimate, geometric_mean};
-use crate::limitation::Limitation;
-use crate::manifest::{FormatVersion, Manifest};
-use crate::units::Seconds;
-use crate::validation::Outcome;
+use super::limitation::Limitation;
 
 /// The version of this structure that this version writes.
 pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
@@ -29,7 +28,7 @@ pub struct Comparison {
     /// Reasons why the comparison is incomplete or impossible.
     pub obstacles: Vec<Limitation>,
     /// Criteria for a change: the least difference, and the false discovery rate.
-    pub criteria: crate::validation::ValidationCriteria,
+    pub criteria: ValidationCriteria,
     /// The cells that both runs have, ordered by collective, communicator size and message size.
     pub cells: Vec<CellChange>,
     /// Numbers of cells that only the earlier or only the later run has, or that cannot be compared.
@@ -166,11 +165,9 @@ pub fn differences(before: &Manifest, after: &Manifest) -> Vec<RunDifference> {
         let all = values.collect::<Vec<_>>().join(" ");
         if all.is_empty() { "none".to_owned() } else { all }
     };
-    let settings = |of: &std::collections::BTreeMap<String, String>| {
-        list(&mut of.iter().map(|(name, value)| format!("{name}={value}")))
-    };
+    let settings = |of: &BTreeMap<String, String>| list(&mut of.iter().map(|(name, value)| format!("{name}={value}")));
     let hosts = |manifest: &Manifest| {
-        let hosts: std::collections::BTreeSet<&String> = manifest.survey.hosts.iter().collect();
+        let hosts: BTreeSet<&String> = manifest.survey.hosts.iter().collect();
         list(&mut hosts.into_iter().cloned())
     };
     let (then, now) = (&before.survey, &after.survey);
@@ -189,7 +186,7 @@ pub fn differences(before: &Manifest, after: &Manifest) -> Vec<RunDifference> {
     compare("ranks synchronised by", format!("{:?}", plan.schedule.sync), format!("{:?}", other.schedule.sync));
     compare("settings that the rules need", settings(&before.pins), settings(&after.pins));
     compare("coll_tuned parameters set before", settings(&then.preset), settings(&now.preset));
-    let components = |survey: &crate::survey::Survey| {
+    let components = |survey: &Survey| {
         list(&mut survey.components.iter().map(|(component, priority)| format!("{component}:{priority}")))
     };
     compare("components and their priorities", components(then), components(now));
@@ -200,6 +197,7 @@ pub fn differences(before: &Manifest, after: &Manifest) -> Vec<RunDifference> {
     compare("MCA parameters in the environment", parameters(before), parameters(after));
     found
 }
+
 /// Least factor between the harness's barriers of two runs that is worth a note.
 const NOTABLE: f64 = 1.5;
 
@@ -231,9 +229,10 @@ fn worst_barrier(lines: &[ClockLine]) -> Option<Seconds> {
 
 #[cfg(test)]
 mod tests {
+    use collrules_record::Ranks;
+    use collrules_record::clock::{Harness, SyncMethod};
+
     use super::*;
-    use crate::clock::{Harness, SyncMethod};
-    use crate::units::Ranks;
 
     fn launch(barrier: f64) -> ClockLine {
         let nothing = Seconds(0.0);
@@ -269,7 +268,7 @@ mod tests {
             after: side(),
             differences: Vec::new(),
             obstacles: Vec::new(),
-            criteria: crate::validation::ValidationCriteria::default(),
+            criteria: ValidationCriteria::default(),
             cells: Vec::new(),
             left_out: (0, 0),
         };
