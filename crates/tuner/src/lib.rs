@@ -8,11 +8,9 @@
 //! | `observations` | timings as columns: samples files, foreign tables |
 //! | `view` | timings that count if another component handles the calls |
 //! | `cells` | timings by cell and candidate, and the pairs that are compared |
-//! | `statistics` | rank tests and the correction for many of them |
-//! | `evidence` | evidence for each candidate in a cell |
-//! | `means` | comparison by means instead of medians |
+//! | `statistics` | tests, variances, and the correction for many tests |
+//! | `evidence` | evidence for each candidate in a cell, by medians or means |
 //! | `stalls` | rare slow calls, which a median does not show |
-//! | `launches` | noise shared by a launch, which widens intervals |
 //! | `neighbours` | correction of gains by those at neighbouring sizes |
 //! | `bars` | candidates that must not be chosen, however fast |
 //! | `verdict` | the replacement of the builtin in a cell, or the reason for none |
@@ -49,9 +47,7 @@ pub mod drift;
 mod error;
 mod evidence;
 pub mod judging;
-mod launches;
 mod layouts;
-mod means;
 mod neighbours;
 mod observations;
 pub mod prospects;

@@ -19,6 +19,7 @@ use crate::analysis::check;
 use crate::error::TunerError;
 use crate::observations::Observations;
 use crate::verdict::{judge, lift_bars};
+use crate::view::Competitors;
 use methods::{Method, smooth};
 use times::{PointSeconds, times};
 
@@ -91,8 +92,8 @@ pub fn replay(
     };
     let (known, unseen) = (side(train)?, side(test)?);
     let statistic = known.statistic();
-    let known_cells = known.cells()?;
-    let (before, after) = (times(&known_cells), times(&unseen.cells()?));
+    let known_cells = known.cells_with(Competitors::default())?;
+    let (before, after) = (times(&known_cells), times(&unseen.cells_with(Competitors::default())?));
     let mut judged = judge(known_cells, statistic, release, criteria, Assumptions::default());
     lift_bars(&mut judged, criteria);
     let mut ours = BTreeMap::new();

@@ -13,8 +13,7 @@ use collrules_rules::{Choice, Release};
 
 use crate::bars::bar;
 use crate::cells::CellTimings;
-use crate::evidence::{Basis, Evidence, weigh};
-use crate::launches::widen;
+use crate::evidence::{Basis, Evidence, weigh, widen};
 use crate::neighbours::{Belief, beliefs};
 use crate::statistics::adjust;
 
@@ -62,8 +61,7 @@ pub fn judge(
     let places: Vec<Cell> = cells.iter().map(|cell| cell.cell).collect();
     let mut evidence: Vec<Vec<Evidence>> = cells.iter().map(|cell| weigh(cell, statistic, criteria)).collect();
     widen(&places, &mut evidence);
-    let p_values: Vec<f64> = evidence.iter().flatten().filter_map(|evidence| evidence.p_value).collect();
-    let mut q_values = adjust(&p_values).into_iter();
+    let mut q_values = adjust(evidence.iter().flatten().map(|evidence| evidence.p_value)).into_iter();
     let beliefs = beliefs(&places, &evidence, statistic);
     let mut evidence = evidence.into_iter().zip(beliefs);
     let mut judged = Vec::with_capacity(cells.len());
@@ -74,7 +72,7 @@ pub fn judge(
         for cell in block {
             let Cell { collective, ranks, .. } = cell.cell;
             let mut judge_point = |(evidence, belief): (Evidence, Option<Belief>)| {
-                let q_value = evidence.p_value.and_then(|_| q_values.next());
+                let q_value = q_values.next().flatten();
                 let bar = bars
                     .entry(evidence.candidate)
                     .or_insert_with(|| bar(release, collective, ranks, evidence.candidate, &failed, assumptions));

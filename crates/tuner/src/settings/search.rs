@@ -6,11 +6,12 @@
 //! others has different effects. Then the best combinations are measured in further blocks, and half of them are
 //! dropped each time (successive halving), so that the best of many noisy results is measured again.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use collrules_record::settings::{Measure, SearchStage, Settings};
+use collrules_record::estimate::mean;
+use collrules_record::settings::{SearchStage, Settings};
 
-use super::block::{self, SettingsBlock};
+use super::block::{SettingsBlock, by_subject, mean_over_blocks};
 
 /// Number of combinations at the start of successive halving.
 const CONTENDERS: usize = 4;
@@ -118,8 +119,7 @@ impl<B: SettingsLauncher> Search<'_, B> {
         if settings.is_empty() {
             return Some(0.0);
         }
-        let logs = block::logs_by_block(&self.found.blocks, settings, &Settings::new());
-        (!logs.is_empty()).then(|| logs.iter().sum::<f64>() / logs.len() as f64)
+        mean_over_blocks(&self.found.blocks, settings)
     }
 
     /// The better half of combinations.
@@ -183,15 +183,8 @@ impl<B: SettingsLauncher> Search<'_, B> {
 
     /// Returns true if no subject has a loss above the limit for gentle combinations in these blocks.
     fn is_gentle(&self, settings: &Settings) -> bool {
-        let mut logs: BTreeMap<Measure, (f64, u32)> = BTreeMap::new();
-        for block in &self.found.blocks {
-            for (subject, log) in block.log_speedups(settings, &Settings::new()) {
-                let (sum, count) = logs.entry(subject).or_default();
-                *sum += log;
-                *count += 1;
-            }
-        }
-        logs.values().all(|(sum, count)| sum / f64::from(*count) > -GENTLE_LOSS)
+        let subjects = by_subject(&self.found.blocks, settings, &Settings::new());
+        subjects.values().all(|logs| mean(logs.values()) > -GENTLE_LOSS)
     }
 
     /// Measures the best combinations again, half as many each time, down to the finalists.

@@ -10,8 +10,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;
 
-use super::guard::guard;
-use super::{Factor, MeasureTimes, Searched, SettingsBlock, SettingsLauncher, search};
+use super::{Factor, MeasureTimes, Searched, SettingsBlock, SettingsLauncher, guard, search};
 
 /// Standard deviations of the logarithm of a time: shared by a launch, and a subject's own.
 const NOISE: (f64, f64) = (0.03, 0.05);

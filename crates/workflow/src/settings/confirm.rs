@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 
 use collrules_record::settings::{Finalist, Guard, Guarded, Measure, SearchStage, Settings, SettingsVerdict, describe};
 use collrules_record::{Cell, Estimate};
-use collrules_tuner::settings::guard::guard;
-use collrules_tuner::settings::{SettingsBlock, SettingsLauncher};
+use collrules_tuner::settings::{SettingsBlock, SettingsLauncher, guard};
 
 use super::jobs::SettingsJobs;
 use crate::error::WorkflowError;
@@ -119,8 +118,7 @@ impl Confirmation<'_> {
     fn speedup(&self, blocks: &[SettingsBlock], settings: &Settings) -> Option<Estimate> {
         let asked: BTreeSet<&Cell> = self.asked.iter().collect();
         let wanted = |measure: &Measure| matches!(measure, Measure::Call(cell) if asked.contains(cell));
-        let logs: Vec<f64> =
-            blocks.iter().filter_map(|block| block.mean_log_speedup(settings, &Settings::new(), &wanted)).collect();
-        Estimate::mean(&logs, 0.95).map(Estimate::exp)
+        let logs = blocks.iter().filter_map(|block| block.mean_log_speedup(settings, &Settings::new(), &wanted));
+        Estimate::mean(logs, 0.95).map(Estimate::exp)
     }
 }
