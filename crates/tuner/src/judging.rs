@@ -10,8 +10,9 @@ pub use crate::analysis::check as check_criteria;
 pub use crate::cells::{CellTimings, PointTimings, Timing, TimingPair, log_gains};
 pub use crate::crossover::{Lead, band, crossing};
 pub use crate::evidence::{Basis, Evidence, LEAST_VISITS, weigh, widen};
+pub use crate::neighbours::{GainSite, NeighbourAxis, around};
 pub use crate::statistics::{LaunchLogs, adjust, common_means, signed_rank};
-pub use crate::verdict::{JudgedCell, JudgedPoint, judge};
+pub use crate::verdict::{JudgedCell, JudgedPoint, judge, lift_bars};
 pub use crate::view::Competitors;
 
 use crate::build::build;

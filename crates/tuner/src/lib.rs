@@ -28,7 +28,6 @@
 //! | [`mod@drift`] | changes since a run: times, and whether rules still hold |
 //! | [`mod@compare`] | changes between two runs, and the present gain of the earlier rules |
 //! | `reference_gains` | reference algorithms that are faster than all of `coll/tuned` |
-//! | `replay` | decisions on some launches, judged by others |
 //! | [`validation`] | pairs of launches without and with a rules file |
 //! | [`mod@settings`] | settings of a whole job: the design of the search, and the guard |
 //! | [`repair`] | ranges to revert because a rules file is slower there |
@@ -55,7 +54,6 @@ mod reference_gains;
 pub mod refine;
 mod remarks;
 pub mod repair;
-mod replay;
 pub mod settings;
 mod stalls;
 mod statistics;
@@ -73,4 +71,3 @@ pub use error::TunerError;
 pub use layouts::Laid;
 pub use observations::Observations;
 pub use reference_gains::reference_gains;
-pub use replay::{Replay, ReplayScore, ReplayTotal, replay};

@@ -45,7 +45,8 @@ pub struct JudgedCell {
     pub points: Vec<JudgedPoint>,
     /// Candidates that failed, with the reason.
     pub disqualified: Vec<(Candidate, String)>,
-    pub(crate) verdict: Verdict,
+    /// The decision.
+    pub verdict: Verdict,
 }
 
 /// Judges all cells, which are ordered by collective and communicator size.
@@ -244,7 +245,7 @@ pub(crate) fn bar_other_bits(
 }
 
 /// Decides again with only the bars of failures. Cells are ordered by collective and communicator size.
-pub(crate) fn lift_bars(cells: &mut [JudgedCell], criteria: Criteria) {
+pub fn lift_bars(cells: &mut [JudgedCell], criteria: Criteria) {
     for block in cells.chunk_by_mut(|a, b| (a.cell.collective, a.cell.ranks) == (b.cell.collective, b.cell.ranks)) {
         for point in block.iter_mut().flat_map(|cell| &mut cell.points) {
             if matches!(&point.shortfall, Some(Shortfall::Barred(bar)) if *bar != Bar::Failed) {
