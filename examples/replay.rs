@@ -5,6 +5,7 @@
 
 #![allow(clippy::print_stdout)]
 
+#[path = "replay/score.rs"]
 mod score;
 
 use std::path::PathBuf;
