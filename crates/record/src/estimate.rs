@@ -2,8 +2,6 @@
 
 mod student;
 
-use std::borrow::Borrow;
-
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{Binomial, DiscreteCDF};
 
@@ -42,13 +40,6 @@ impl Estimate {
             level,
             samples: sorted.len(),
         })
-    }
-
-    /// The mean with Student's interval, for a few values that are medians or fits themselves. Both ends are missing for
-    /// fewer than 2 values. Values that are not finite are left out; without any there is no estimate.
-    pub fn mean(samples: impl IntoIterator<Item: Borrow<f64>>, level: f64) -> Option<Self> {
-        let values: Vec<f64> = student::numbers(samples).filter(|x| x.is_finite()).collect();
-        (!values.is_empty()).then(|| TestedMean::from_values(&values).estimate(level))
     }
 
     /// The ratio whose natural logarithm this is, see [`ratio()`].

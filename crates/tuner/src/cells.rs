@@ -6,7 +6,7 @@ use collrules_record::estimate::{mean, median};
 use collrules_record::findings::Middle;
 use collrules_record::{Candidate, Cell};
 
-use crate::statistics::LaunchLogs;
+use crate::statistics::{LaunchLogs, Replicates};
 
 /// One timing of a point.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -150,6 +150,12 @@ pub fn log_gains<K: PartialEq>(pairs: &[TimingPair], middle: Middle, key: impl F
         Some((key(&pairs[0]), log_gain))
     };
     pairs.chunk_by(|a, b| key(a) == key(b)).filter_map(one).collect()
+}
+
+/// The launches of a point in two runs.
+pub(crate) fn of_runs(cell: Cell, one: &PointTimings, other: &PointTimings) -> Replicates {
+    let groups = [one, other].map(|series| series.launch_logs(Middle::Median)).to_vec();
+    Replicates { cell: Some(cell), groups, per_round: one.per_round() + other.per_round() }
 }
 
 impl CellTimings {

@@ -9,7 +9,7 @@ use collrules_record::validation::{Outcome, ValidationCriteria};
 use collrules_record::{Candidate, Cell, Component, Estimate, HanRule, Manifest};
 use collrules_rules::registry;
 
-use crate::cells::PointTimings;
+use crate::cells::{PointTimings, of_runs};
 use crate::error::TunerError;
 use crate::observations::Observations;
 use crate::statistics::{Replicates, adjust, test_all};
@@ -47,7 +47,7 @@ pub fn compare(before: Run<'_>, after: Run<'_>) -> Result<Comparison, TunerError
     );
     let (then, now) = (builtin(before)?, builtin(after)?);
     let timed = cells.iter().filter_map(|(_, new)| Some((new.cell, now.get(&new.cell)?, then.get(&new.cell)?)));
-    let launches: Vec<Replicates> = timed.map(|(cell, now, then)| Replicates::of_runs(cell, now, then)).collect();
+    let launches: Vec<Replicates> = timed.map(|(cell, now, then)| of_runs(cell, now, then)).collect();
     let tests = test_all(&launches);
     if !cells.is_empty() && tests.iter().all(|test| test.degrees == 0.0) {
         obstacles.push(Limitation::FewLaunches);

@@ -115,6 +115,15 @@ impl TestedMean {
     }
 }
 
+impl Estimate {
+    /// The mean with Student's interval, for a few values that are medians or fits themselves. Both ends are missing for
+    /// fewer than 2 values. Values that are not finite are left out; without any there is no estimate.
+    pub fn mean(samples: impl IntoIterator<Item: Borrow<f64>>, level: f64) -> Option<Self> {
+        let values: Vec<f64> = numbers(samples).filter(|x| x.is_finite()).collect();
+        (!values.is_empty()).then(|| TestedMean::from_values(&values).estimate(level))
+    }
+}
+
 /// The quantile that the absolute value of Student's t exceeds with probability `1 - level`; infinite without degrees
 /// of freedom.
 pub fn student_quantile(level: f64, degrees: f64) -> f64 {
@@ -127,7 +136,7 @@ pub fn mean(values: impl IntoIterator<Item: Borrow<f64>>) -> f64 {
     sum / count.max(1) as f64
 }
 
-pub(super) fn numbers(values: impl IntoIterator<Item: Borrow<f64>>) -> impl Iterator<Item = f64> {
+fn numbers(values: impl IntoIterator<Item: Borrow<f64>>) -> impl Iterator<Item = f64> {
     values.into_iter().map(|value| {
         let value: &f64 = value.borrow();
         *value

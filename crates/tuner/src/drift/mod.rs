@@ -24,7 +24,7 @@ use collrules_record::findings::Findings;
 use collrules_record::validation::{self, Outcome, Round};
 use collrules_record::{Candidate, Cell};
 
-use crate::cells::PointTimings;
+use crate::cells::{PointTimings, of_runs};
 use crate::error::TunerError;
 use crate::observations::Observations;
 use crate::statistics::{LaunchLogs, Replicates, adjust, common_means, test_all};
@@ -58,7 +58,7 @@ pub fn drift(
     let (then, today) = (seen(then, anchors)?, seen(now, anchors)?);
     let points: Vec<&(Cell, Candidate)> = today.keys().filter(|point| then.contains_key(point)).collect();
     let launches: Vec<Replicates> =
-        points.iter().map(|point| Replicates::of_runs(point.0, &then[*point], &today[*point])).collect();
+        points.iter().map(|point| of_runs(point.0, &then[*point], &today[*point])).collect();
     let mut tests = test_all(&launches);
     let together = together(&launches);
     tests.extend(together);

@@ -16,12 +16,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::estimate::{TestedMean, Variance, mean};
-use collrules_record::findings::Middle;
 use collrules_record::{Cell, Ranks};
 use collrules_rules::Collective;
 
 use super::moderation::{log_variance, moderate};
-use crate::cells::PointTimings;
 
 /// A logarithm by launch, or by pair of launches.
 pub type LaunchLogs = BTreeMap<u32, f64>;
@@ -64,12 +62,6 @@ impl Replicates {
     /// A subject of pairs of launches, all with as many rounds.
     pub(crate) fn of_pairs(cell: Option<Cell>, logs: LaunchLogs) -> Self {
         Self { cell, groups: vec![logs], per_round: 1.0 }
-    }
-
-    /// The launches of a point in two runs.
-    pub(crate) fn of_runs(cell: Cell, one: &PointTimings, other: &PointTimings) -> Self {
-        let groups = [one, other].map(|series| series.launch_logs(Middle::Median)).to_vec();
-        Self { cell: Some(cell), groups, per_round: one.per_round() + other.per_round() }
     }
 
     fn test(&self, variance: Variance) -> TestedMean {
