@@ -77,6 +77,12 @@ pub fn median(values: &mut [f64]) -> Option<f64> {
     (n > 0).then(|| f64::midpoint(values[(n - 1) / 2], values[n / 2]))
 }
 
+/// The standard deviation of normal values from their distances to their centre, so that outliers do not count: half of
+/// the distances are within 0.6745 deviations. None without values; sorts the distances.
+pub fn robust_deviation(distances: &mut [f64]) -> Option<f64> {
+    Some(median(distances)? / 0.674_489_750_196_081_7)
+}
+
 /// The geometric mean of positive values; none without values.
 pub fn geometric_mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     let (sum, count) = values.into_iter().fold((0.0, 0usize), |(sum, count), value| (sum + value.ln(), count + 1));

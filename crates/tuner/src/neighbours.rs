@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use collrules_record::estimate::{mean, median};
+use collrules_record::estimate::{mean, median, robust_deviation};
 use collrules_record::findings::Statistic;
 use collrules_record::{Candidate, Cell};
 
@@ -19,9 +19,6 @@ const LARGEST_LUCK: f64 = 0.14;
 
 /// Largest part of the gain of samples that can be luck, in standard errors.
 const LARGEST_ERROR: f64 = 2.0;
-
-/// Median distance from the median over the standard deviation, for normal values.
-const NORMAL_DISTANCE: f64 = 0.674_489_750_196_081_7;
 
 /// Gain of a candidate after correction by its neighbours.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -139,7 +136,7 @@ fn luck_of_samples(sites: &[GainSite], near: &[Option<f64>], errors: &[f64]) -> 
         let (near, errors) = (&near[luck.len()..][..own.len()], &errors[luck.len()..][..own.len()]);
         let surprises = beside_the_line(own, near);
         let mut distances: Vec<f64> = surprises.iter().map(|surprise| surprise.abs()).collect();
-        let spread = median(&mut distances).unwrap_or_default() / NORMAL_DISTANCE;
+        let spread = robust_deviation(&mut distances).unwrap_or_default();
         let noise = median(&mut errors.to_vec()).unwrap_or_default();
         let real = (spread.powi(2) - noise.powi(2)).max(0.0);
         luck.extend(surprises.iter().zip(errors).map(|(surprise, error)| {

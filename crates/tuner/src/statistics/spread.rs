@@ -1,6 +1,6 @@
 //! Standard errors of medians, and the variance between launches beyond that between visits.
 
-use collrules_record::estimate::{Variance, median};
+use collrules_record::estimate::{Variance, median, robust_deviation};
 
 /// Standard error of the median of values that are normal except for outliers: `sqrt(pi / 2n)` deviations, where the
 /// deviation is the median distance from the median over 0.6745. 0 without values.
@@ -8,7 +8,7 @@ pub(crate) fn standard_error(values: &[f64]) -> f64 {
     let mut distances = values.to_vec();
     let Some(centre) = median(&mut distances) else { return 0.0 };
     distances.iter_mut().for_each(|value| *value = (*value - centre).abs());
-    let deviation = median(&mut distances).unwrap_or_default() / 0.674_489_750_196_081_7;
+    let deviation = robust_deviation(&mut distances).unwrap_or_default();
     deviation * (std::f64::consts::FRAC_PI_2 / values.len() as f64).sqrt()
 }
 
