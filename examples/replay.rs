@@ -5,13 +5,17 @@
 
 #![allow(clippy::print_stdout)]
 
+#[path = "replay/score.rs"]
+mod score;
+
 use std::path::PathBuf;
 
 use collrules_import::{self as import, Options};
 use collrules_record::findings::Criteria;
 use collrules_record::sample::TableTiming;
 use collrules_rules::Release;
-use collrules_tuner::{Observations, replay};
+use collrules_tuner::Observations;
+use score::replay;
 
 fn launches(list: &str) -> Result<Vec<u32>, std::num::ParseIntError> {
     list.split(',').map(str::parse).collect()
@@ -27,16 +31,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let timings: Vec<TableTiming> = read.timings.iter().filter_map(|timing| timing.in_table(read.statistic)).collect();
     let observations = Observations::from_timings(&timings, read.statistic)?;
     let replay = replay(&observations, &train, &test, Release::V5_0, Criteria::default())?;
-
-    println!("Decided on launches {:?}, judged by launches {:?}: {} cells.", replay.train, replay.test, replay.cells);
-    println!("{:<24} {:>8} {:>12} {:>8} {:>6}", "method", "speedup", "slower", "regret", "rules");
-    for score in &replay.scores {
-        let total = score.total;
-        let (slower, regret) = (100.0 * total.slower, 100.0 * total.regret);
-        println!("{:<24} {:>7.4}x {slower:>10.2} % {regret:>6.2} % {:>6}", score.method, total.speedup, total.rules);
-    }
-    if let (Some(promised), Some(kept)) = (replay.promised, replay.kept) {
-        println!("Where the default is replaced, {promised:.3}x was expected and {kept:.3}x found.");
-    }
+    print!("Decided on launches {train:?}, judged by launches {test:?}: {replay}");
     Ok(())
 }

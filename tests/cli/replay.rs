@@ -1,5 +1,6 @@
 //! Decisions on some launches, judged by others: ours against the simple methods.
 
+use std::error::Error;
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,15 +9,19 @@ use collrules_import::{self as import, Options};
 use collrules_record::findings::Criteria;
 use collrules_record::sample::TableTiming;
 use collrules_rules::Release;
-use collrules_tuner::{Observations, Replay, TunerError, replay};
+use collrules_tuner::Observations;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;
 
+use self::score::{Replay, replay};
 use crate::support::{data, skip};
 
+#[path = "../../examples/replay/score.rs"]
+mod score;
+
 /// Decides on some launches of a table and judges the choices by others.
-fn replay_table(table: &Path, train: &[u32], test: &[u32]) -> Result<Replay, TunerError> {
+fn replay_table(table: &Path, train: &[u32], test: &[u32]) -> Result<Replay, Box<dyn Error>> {
     let bytes = import::read_file(table).unwrap();
     let read = import::table("the table", &bytes, Options::new(Release::V5_0)).unwrap();
     let timings: Vec<TableTiming> = read.timings.iter().filter_map(|it| it.in_table(read.statistic)).collect();
@@ -30,7 +35,7 @@ type Score = (String, f64, f64);
 /// The scores of the simple methods and of ours, which is the last, and by how much more than kept was promised.
 fn scores(table: &Path, train: &[u32], test: &[u32]) -> (Vec<Score>, f64) {
     let found = replay_table(table, train, test).unwrap();
-    let scores = found.scores.into_iter().map(|it| (it.method, it.total.speedup, 100.0 * it.total.slower));
+    let scores = found.scores.into_iter().map(|it| (it.method, it.speedup, 100.0 * it.slower));
     (scores.collect(), found.promised.unwrap() / found.kept.unwrap() - 1.0)
 }
 

@@ -35,229 +35,85 @@ const OURS: &str = "collrules";
 /// purpose.
 const LANES: &str = "derived";
 
-const NONE: Formula = Formula(&[]);
-const ARRAYS: Formula = Formula(&[PerRank(8)]);
-const WHOLE: Formula = Formula(&[All]);
-const ONE: Formula = Formula(&[Message]);
-const BOTH: Formula = Formula(&[Padded, Share]);
-const LOCAL: Formula = Formula(&[PerLocal(8)]);
-const NODE: Formula = Formula(&[Node]);
-
-const fn entry(
-    collective: Collective,
-    pattern: MockupPattern,
-    calls: &'static str,
-    memory: (Formula, Formula),
-    source: &'static str,
-) -> Guideline {
-    Guideline { collective, pattern, calls, root: memory.0, others: memory.1, source }
+/// Makes the catalogue: source, collective and calls, calls in words, and memory on the root and on others, if it differs.
+macro_rules! catalogue {
+    ($($source:ident $collective:ident $pattern:ident: $calls:literal, $root:expr $(, $others:expr)?;)*) => {
+        /// All guidelines that pair a collective with calls of others.
+        pub const CATALOGUE: &[Guideline] = &[$(Guideline {
+            collective: Collective::$collective,
+            pattern: MockupPattern::$pattern,
+            calls: $calls,
+            root: Formula(&$root),
+            others: catalogue!(@others $root $(, $others)?),
+            source: $source,
+        }),*];
+    };
+    (@others $root:expr, $others:expr) => { Formula(&$others) };
+    (@others $root:expr) => { Formula(&$root) };
 }
 
-/// All guidelines that pair a collective with calls of others.
-pub const CATALOGUE: &[Guideline] = {
-    use Collective as C;
-    use MockupPattern as P;
-    &[
-        entry(C::Allgather, P::Allgatherv, "counts m", (ARRAYS, ARRAYS), PG),
-        entry(C::Allgather, P::Allreduce, "BOR of p*m zeroed bytes with the own block copied in", (WHOLE, WHOLE), PG),
-        entry(C::Allgather, P::Alltoall, "the own block copied p times", (WHOLE, WHOLE), PG),
-        entry(C::Allgather, P::GatherBcast, "gather to rank 0, bcast of p*m", (NONE, NONE), PG),
-        entry(C::Allgatherv, P::GathervBcast, "gatherv to rank 0, bcast of the sum", (ARRAYS, NONE), OURS),
-        entry(C::Allgatherv, P::Allreduce, "BOR of zeroed bytes with the own block copied in", (WHOLE, WHOLE), OURS),
-        entry(
-            C::Allgatherv,
-            P::Alltoallv,
-            "the own block copied p times",
-            (Formula(&[All, PerRank(8)]), Formula(&[All, PerRank(8)])),
-            OURS,
-        ),
-        entry(C::Allreduce, P::ReduceBcast, "reduce to rank 0, bcast", (NONE, NONE), PG),
-        entry(
-            C::Allreduce,
-            P::ReduceScatterBlockAllgather,
-            "padded to m' with copies of the first element, copied back",
-            (BOTH, BOTH),
-            PG,
-        ),
-        entry(
-            C::Allreduce,
-            P::ReduceScatterAllgatherv,
-            "chunks of 4 elements dealt out, allgatherv in place",
-            (ARRAYS, ARRAYS),
-            PG,
-        ),
-        entry(
-            C::Allreduce,
-            P::AllgatherLocal,
-            "allgather of all vectors, p-1 reductions in rank order",
-            (WHOLE, WHOLE),
-            OURS,
-        ),
-        entry(C::Alltoall, P::Alltoallv, "counts m both ways", (ARRAYS, ARRAYS), PG),
-        entry(
-            C::Alltoallv,
-            P::Alltoallw,
-            "counts, displacements and types",
-            (Formula(&[PerRank(32)]), Formula(&[PerRank(32)])),
-            OURS,
-        ),
-        entry(C::Barrier, P::Allreduce, "of one integer", (Formula(&[Bytes(8)]), Formula(&[Bytes(8)])), OURS),
-        entry(
-            C::Barrier,
-            P::GatherBcast,
-            "gather, then bcast, of 1 byte each",
-            (Formula(&[PerRank(1), Bytes(1)]), Formula(&[Bytes(1)])),
-            OURS,
-        ),
-        entry(
-            C::Barrier,
-            P::Allgather,
-            "of 1 byte each",
-            (Formula(&[PerRank(1), Bytes(1)]), Formula(&[PerRank(1), Bytes(1)])),
-            OURS,
-        ),
-        entry(C::Bcast, P::Allgatherv, "counts 0 but the root's, in place", (ARRAYS, ARRAYS), PG),
-        entry(C::Bcast, P::ScatterAllgather, "padded to m', copied back", (BOTH, BOTH), PG),
-        entry(C::Bcast, P::ScattervAllgatherv, "unpadded, in place", (ARRAYS, ARRAYS), OURS),
-        entry(C::Exscan, P::ScanShift, "the inclusive result sent to the next rank", (ONE, ONE), OURS),
-        entry(C::Gather, P::Allgather, "non-roots receive into scratch", (NONE, WHOLE), PG),
-        entry(C::Gather, P::Gatherv, "equal counts", (ARRAYS, NONE), PG),
-        entry(C::Gather, P::Reduce, "BOR of p*m zeroed bytes with the own block copied in", (WHOLE, WHOLE), PG),
-        entry(C::Reduce, P::Allreduce, "non-roots receive into scratch", (NONE, ONE), PG),
-        entry(
-            C::Reduce,
-            P::ReduceScatterBlockGather,
-            "padded to m' with copies of the first element, copied back",
-            (Formula(&[Padded, Padded, Share]), BOTH),
-            PG,
-        ),
-        entry(
-            C::Reduce,
-            P::ReduceScatterGatherv,
-            "chunks of 4 elements dealt out",
-            (Formula(&[Chunks, PerRank(8)]), Formula(&[Chunks, PerRank(4)])),
-            PG,
-        ),
-        entry(
-            C::Reduce,
-            P::ReduceScatter,
-            "all counts at the root",
-            (Formula(&[PerRank(4)]), Formula(&[PerRank(4)])),
-            PG,
-        ),
-        entry(C::Reduce, P::GatherLocal, "gather, then the root reduces in rank order", (WHOLE, NONE), OURS),
-        entry(C::ReduceScatter, P::Allreduce, "the own part copied out", (ONE, ONE), PGMPI),
-        entry(
-            C::ReduceScatter,
-            P::ReduceThenScatterv,
-            "reduce to rank 0, scatterv",
-            (Formula(&[Message, PerRank(8)]), NONE),
-            PGMPI,
-        ),
-        entry(C::ReduceScatterBlock, P::ReduceThenScatter, "reduce of p*m to rank 0, scatter", (WHOLE, NONE), PG),
-        entry(
-            C::ReduceScatterBlock,
-            P::ReduceScatter,
-            "equal counts",
-            (Formula(&[PerRank(4)]), Formula(&[PerRank(4)])),
-            PG,
-        ),
-        entry(C::ReduceScatterBlock, P::Allreduce, "of p*m, the own block copied out", (WHOLE, WHOLE), PG),
-        entry(
-            C::Scan,
-            P::ExscanReduceLocal,
-            "the own vector copied behind what comes before it, in rank order",
-            (NONE, ONE),
-            PG,
-        ),
-        entry(C::Scatter, P::Bcast, "of p*m, the own block copied out", (NONE, WHOLE), PG),
-        entry(C::Scatter, P::Scatterv, "equal counts", (ARRAYS, NONE), PG),
-        // On several nodes with equally many ranks.
-        entry(C::Barrier, P::Hier, "on each node, among the leaders, on each node", (NONE, NONE), OURS),
-        entry(C::Bcast, P::Hier, "among the leaders, then on each node", (NONE, NONE), LANES),
-        entry(
-            C::Bcast,
-            P::Lane,
-            "scatterv on the root's node, bcast on each lane, allgatherv on each node",
-            (LOCAL, LOCAL),
-            LANES,
-        ),
-        entry(C::Allreduce, P::Hier, "reduce on each node, allreduce of the leaders, bcast", (ONE, ONE), LANES),
-        entry(
-            C::Allreduce,
-            P::Lane,
-            "reduce_scatter on each node, allreduce on each lane, allgatherv on each node",
-            (Formula(&[NodeShare, PerLocal(8)]), Formula(&[NodeShare, PerLocal(8)])),
-            LANES,
-        ),
-        entry(C::Reduce, P::Hier, "on each node to its leader, then among the leaders", (ONE, ONE), LANES),
-        entry(
-            C::Reduce,
-            P::Lane,
-            "reduce_scatter on each node, reduce on each lane, gatherv on the root's node",
-            (Formula(&[NodeShare, NodeShare, PerLocal(8)]), Formula(&[NodeShare, NodeShare, PerLocal(4)])),
-            LANES,
-        ),
-        entry(
-            C::Scan,
-            P::Hier,
-            "scan on each node, exscan of the sums of nodes among the leaders, bcast",
-            (Formula(&[Message, Message]), Formula(&[Message, Message])),
-            LANES,
-        ),
-        entry(
-            C::Scan,
-            P::Lane,
-            "scan and reduce_scatter on each node, exscan on each lane, allgatherv on each node",
-            (Formula(&[Message, NodeShare, PerLocal(8)]), Formula(&[Message, NodeShare, PerLocal(8)])),
-            LANES,
-        ),
-        entry(
-            C::Allgather,
-            P::Hier,
-            "gather on each node, allgather of the leaders, bcast of p*m",
-            (NODE, NODE),
-            LANES,
-        ),
-        entry(
-            C::Allgather,
-            P::Lane,
-            "on each lane, then on each node, copied into rank order",
-            (Formula(&[All, Lane]), Formula(&[All, Lane])),
-            LANES,
-        ),
-        entry(C::Gather, P::Hier, "on each node to its leader, then among the leaders", (NODE, NODE), LANES),
-        entry(
-            C::Gather,
-            P::Lane,
-            "on each lane, then on the root's node, copied into rank order",
-            (Formula(&[All, Lane]), Formula(&[Lane])),
-            LANES,
-        ),
-        entry(C::Scatter, P::Hier, "among the leaders, then on each node", (NODE, NODE), LANES),
-        entry(
-            C::Scatter,
-            P::Lane,
-            "copied into the order of lanes, on the root's node, then on each lane",
-            (Formula(&[All, Lane]), Formula(&[Lane])),
-            LANES,
-        ),
-        entry(
-            C::Alltoall,
-            P::Hier,
-            "gather on each node, alltoall of the leaders, scatter, with copies between them",
-            (Formula(&[NodeAll, NodeAll]), Formula(&[NodeAll, NodeAll])),
-            LANES,
-        ),
-        entry(
-            C::Alltoall,
-            P::Lane,
-            "on each node, then on each lane, with copies into their orders",
-            (Formula(&[All, All]), Formula(&[All, All])),
-            LANES,
-        ),
-    ]
-};
+catalogue! {
+    PG Allgather Allgatherv: "counts m", [PerRank(8)];
+    PG Allgather Allreduce: "BOR of p*m zeroed bytes with the own block copied in", [All];
+    PG Allgather Alltoall: "the own block copied p times", [All];
+    PG Allgather GatherBcast: "gather to rank 0, bcast of p*m", [];
+    OURS Allgatherv GathervBcast: "gatherv to rank 0, bcast of the sum", [PerRank(8)], [];
+    OURS Allgatherv Allreduce: "BOR of zeroed bytes with the own block copied in", [All];
+    OURS Allgatherv Alltoallv: "the own block copied p times", [All, PerRank(8)];
+    PG Allreduce ReduceBcast: "reduce to rank 0, bcast", [];
+    PG Allreduce ReduceScatterBlockAllgather: "padded to m' with copies of the first element, copied back",
+        [Padded, Share];
+    PG Allreduce ReduceScatterAllgatherv: "chunks of 4 elements dealt out, allgatherv in place", [PerRank(8)];
+    OURS Allreduce AllgatherLocal: "allgather of all vectors, p-1 reductions in rank order", [All];
+    PG Alltoall Alltoallv: "counts m both ways", [PerRank(8)];
+    OURS Alltoallv Alltoallw: "counts, displacements and types", [PerRank(32)];
+    OURS Barrier Allreduce: "of one integer", [Bytes(8)];
+    OURS Barrier GatherBcast: "gather, then bcast, of 1 byte each", [PerRank(1), Bytes(1)], [Bytes(1)];
+    OURS Barrier Allgather: "of 1 byte each", [PerRank(1), Bytes(1)];
+    PG Bcast Allgatherv: "counts 0 but the root's, in place", [PerRank(8)];
+    PG Bcast ScatterAllgather: "padded to m', copied back", [Padded, Share];
+    OURS Bcast ScattervAllgatherv: "unpadded, in place", [PerRank(8)];
+    OURS Exscan ScanShift: "the inclusive result sent to the next rank", [Message];
+    PG Gather Allgather: "non-roots receive into scratch", [], [All];
+    PG Gather Gatherv: "equal counts", [PerRank(8)], [];
+    PG Gather Reduce: "BOR of p*m zeroed bytes with the own block copied in", [All];
+    PG Reduce Allreduce: "non-roots receive into scratch", [], [Message];
+    PG Reduce ReduceScatterBlockGather: "padded to m' with copies of the first element, copied back",
+        [Padded, Padded, Share], [Padded, Share];
+    PG Reduce ReduceScatterGatherv: "chunks of 4 elements dealt out", [Chunks, PerRank(8)], [Chunks, PerRank(4)];
+    PG Reduce ReduceScatter: "all counts at the root", [PerRank(4)];
+    OURS Reduce GatherLocal: "gather, then the root reduces in rank order", [All], [];
+    PGMPI ReduceScatter Allreduce: "the own part copied out", [Message];
+    PGMPI ReduceScatter ReduceThenScatterv: "reduce to rank 0, scatterv", [Message, PerRank(8)], [];
+    PG ReduceScatterBlock ReduceThenScatter: "reduce of p*m to rank 0, scatter", [All], [];
+    PG ReduceScatterBlock ReduceScatter: "equal counts", [PerRank(4)];
+    PG ReduceScatterBlock Allreduce: "of p*m, the own block copied out", [All];
+    PG Scan ExscanReduceLocal: "the own vector copied behind what comes before it, in rank order", [], [Message];
+    PG Scatter Bcast: "of p*m, the own block copied out", [], [All];
+    PG Scatter Scatterv: "equal counts", [PerRank(8)], [];
+    // On several nodes with equally many ranks.
+    OURS Barrier Hier: "on each node, among the leaders, on each node", [];
+    LANES Bcast Hier: "among the leaders, then on each node", [];
+    LANES Bcast Lane: "scatterv on the root's node, bcast on each lane, allgatherv on each node", [PerLocal(8)];
+    LANES Allreduce Hier: "reduce on each node, allreduce of the leaders, bcast", [Message];
+    LANES Allreduce Lane: "reduce_scatter on each node, allreduce on each lane, allgatherv on each node",
+        [NodeShare, PerLocal(8)];
+    LANES Reduce Hier: "on each node to its leader, then among the leaders", [Message];
+    LANES Reduce Lane: "reduce_scatter on each node, reduce on each lane, gatherv on the root's node",
+        [NodeShare, NodeShare, PerLocal(8)], [NodeShare, NodeShare, PerLocal(4)];
+    LANES Scan Hier: "scan on each node, exscan of the sums of nodes among the leaders, bcast", [Message, Message];
+    LANES Scan Lane: "scan and reduce_scatter on each node, exscan on each lane, allgatherv on each node",
+        [Message, NodeShare, PerLocal(8)];
+    LANES Allgather Hier: "gather on each node, allgather of the leaders, bcast of p*m", [Node];
+    LANES Allgather Lane: "on each lane, then on each node, copied into rank order", [All, Lane];
+    LANES Gather Hier: "on each node to its leader, then among the leaders", [Node];
+    LANES Gather Lane: "on each lane, then on the root's node, copied into rank order", [All, Lane], [Lane];
+    LANES Scatter Hier: "among the leaders, then on each node", [Node];
+    LANES Scatter Lane: "copied into the order of lanes, on the root's node, then on each lane", [All, Lane], [Lane];
+    LANES Alltoall Hier: "gather on each node, alltoall of the leaders, scatter, with copies between them",
+        [NodeAll, NodeAll];
+    LANES Alltoall Lane: "on each node, then on each lane, with copies into their orders", [All, All];
+}
 
 /// The guidelines of a collective.
 pub fn list_guidelines(collective: Collective) -> impl Iterator<Item = &'static Guideline> {

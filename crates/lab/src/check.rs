@@ -7,14 +7,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::estimate::median;
-use collrules_record::findings::{Criteria, Statistic};
+use collrules_record::findings::{Criteria, Middle, Statistic};
 use collrules_record::policy::{Assumption, Assumptions, Policy};
 use collrules_record::reason::{Bar, Shortfall};
 use collrules_record::{Candidate, Cell, Estimate, Mockup, Placement};
 use collrules_rules::Release;
 use collrules_tuner::judging::{
-    CellTimings, Competitors, Evidence, JudgedCell, JudgedPoint, LEAST_VISITS, PointTimings, candidates_under_rules,
-    check_criteria, judge, weigh, widen,
+    CellTimings, Competitors, Evidence, JudgedCell, JudgedPoint, LEAST_VISITS, PointTimings, TimingPair,
+    candidates_under_rules, check_criteria, judge, log_gains, weigh, widen,
 };
 use collrules_tuner::{Observations, TunerError};
 
@@ -353,13 +353,9 @@ fn severity(cell: &CellTimings, evidence: &[Evidence], level: f64) -> Option<Est
 /// The gain of the best mock-up on visits that did not select it; none if there are too few.
 fn unpicked(cell: &CellTimings, builtin: &PointTimings) -> Option<f64> {
     let halves = |series: &PointTimings| {
-        let pairs = series.pairs(builtin);
-        let visits = pairs.chunk_by(|a, b| (a.launch, a.visit) == (b.launch, b.visit)).map(|visit| {
-            let mut gains: Vec<f64> = visit.iter().map(|pair| pair.log_gain).collect();
-            median(&mut gains)
-        });
         let mut halves = [Vec::new(), Vec::new()];
-        visits.flatten().enumerate().for_each(|(number, gain)| halves[number % 2].push(gain));
+        let visits = log_gains(&series.pairs(builtin), Middle::Median, TimingPair::visit);
+        visits.into_iter().enumerate().for_each(|(number, (_, gain))| halves[number % 2].push(gain));
         let [even, odd] = &mut halves;
         Some([median(even)?, median(odd)?])
     };

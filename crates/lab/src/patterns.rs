@@ -79,7 +79,7 @@ fn regime(
     // A launch without some of the sizes would give a line for other sizes.
     let whole = launches.into_values().filter(|points| points.len() == sizes.len());
     let lines: Vec<StraightLine> = whole.filter_map(|points| through(&points, noise)).collect();
-    let estimate = |of: fn(&StraightLine) -> f64| Estimate::mean(&lines.iter().map(of).collect::<Vec<_>>(), level);
+    let estimate = |of: fn(&StraightLine) -> f64| Estimate::mean(lines.iter().map(of), level);
     // A byte has a positive cost, though the interval of a small cost may include 0.
     let (start, per_byte) = (estimate(|line| line.start)?, estimate(|line| line.slope)?.map(|cost| cost.max(0.0)));
     // So has an empty message. For longer messages the start is what the line gives: if bytes pass without using the

@@ -16,13 +16,14 @@ use std::collections::{BTreeMap, BTreeSet};
 pub use self::costs::compare_campaigns;
 use collrules_model::line::{Errors, StraightLine};
 use collrules_model::pattern_fit::PatternFit;
-use collrules_record::estimate::median;
-use collrules_record::findings::Criteria;
+use collrules_record::estimate::mean;
+use collrules_record::findings::{Criteria, Middle};
 use collrules_record::plan::CellPlan;
 use collrules_record::{Candidate, Cell, Estimate, Placement};
 use collrules_rules::{Collective, Release};
 use collrules_tuner::judging::{
-    CellTimings, Competitors, Evidence, LEAST_VISITS, PointTimings, adjust, signed_rank, weigh, widen,
+    CellTimings, Competitors, Evidence, LEAST_VISITS, PointTimings, TimingPair, adjust, log_gains, signed_rank, weigh,
+    widen,
 };
 use collrules_tuner::{Observations, TunerError};
 
@@ -72,14 +73,12 @@ pub fn study(
         .zip(&pairs)
         .map(|((cell, evidence), pairs)| known(cell, &evidence, pairs))
         .collect();
-    let tested = |known: &&CandidateEvidence| known.candidate == known.measured_as && known.p_value.is_some();
-    let p_values: Vec<f64> = known.iter().flatten().filter(tested).filter_map(|known| known.p_value).collect();
-    let mut corrected = adjust(&p_values).into_iter();
+    let p_value = |known: &CandidateEvidence| known.p_value.filter(|_| known.candidate == known.measured_as);
+    let mut corrected = adjust(known.iter().flatten().map(p_value)).into_iter();
     let cells = timings.iter().zip(&known).map(|(timings, known)| {
-        let mut q_values: BTreeMap<Candidate, f64> = BTreeMap::new();
-        for known in known.iter().filter(tested) {
-            q_values.extend(corrected.next().map(|q_value| (known.candidate, q_value)));
-        }
+        let corrected = known.iter().zip(corrected.by_ref());
+        let q_values: BTreeMap<Candidate, f64> =
+            corrected.filter_map(|(known, q_value)| Some((known.candidate, q_value?))).collect();
         let points = known.iter().filter_map(|known| point(known, &q_values, criteria)).collect();
         StudyCell { cell: timings.cell, points, disqualified: timings.disqualified.clone(), bound: None }
     });
@@ -143,23 +142,15 @@ fn known(cell: &CellTimings, evidence: &[Evidence], pairs: &[TimeSource]) -> Vec
         let series = cell.series.iter().find(|series| series.candidate == *by)?;
         let p_value = builtin.filter(|_| *by != Candidate::Builtin).and_then(|it| two_sided(series, it));
         let (candidate, measured_as) = (*candidate, *measured_as);
-        Some(CandidateEvidence {
-            candidate,
-            measured_as,
-            evidence,
-            launches: series.launch_medians().into_iter().collect(),
-            p_value,
-        })
+        Some(CandidateEvidence { candidate, measured_as, evidence, launches: series.launch_medians(), p_value })
     };
     pairs.iter().filter_map(one).collect()
 }
 
 /// The p-value of the two-sided signed-rank test on the median log gains of visits.
 fn two_sided(series: &PointTimings, builtin: &PointTimings) -> Option<f64> {
-    let pairs = series.pairs(builtin);
-    let visits = pairs.chunk_by(|a, b| (a.launch, a.visit) == (b.launch, b.visit));
-    let gains: Vec<f64> =
-        visits.filter_map(|visit| median(&mut visit.iter().map(|pair| pair.log_gain).collect::<Vec<_>>())).collect();
+    let gains = log_gains(&series.pairs(builtin), Middle::Median, TimingPair::visit);
+    let gains: Vec<f64> = gains.into_iter().map(|(_, gain)| gain).collect();
     let losses: Vec<f64> = gains.iter().map(|gain| -gain).collect();
     (gains.len() >= LEAST_VISITS).then(|| (2.0 * signed_rank(&losses).min(signed_rank(&gains))).min(1.0))
 }
@@ -241,13 +232,10 @@ fn overall(points: &[Point<'_>], level: f64) -> Vec<Overall> {
         }
         // A launch without some of the cells would give the mean of other cells.
         let whole: Vec<Vec<f64>> = by_launch.into_values().filter(|gains| gains.len() == group.len()).collect();
-        let mean =
-            |gains: &Vec<f64>, of: fn(f64) -> f64| gains.iter().copied().map(of).sum::<f64>() / gains.len() as f64;
-        let means: Vec<f64> = whole.iter().map(|gains| mean(gains, |gain| gain)).collect();
-        let distances: Vec<f64> = whole.iter().map(|gains| mean(gains, |gain| gain * gain).sqrt()).collect();
-        let gain = Estimate::mean(&means, level)?.exp();
+        let gain = Estimate::mean(whole.iter().map(mean), level)?.exp();
+        let distances = whole.iter().map(|gains| mean(gains.iter().map(|gain| gain * gain)).sqrt());
         // No distance is negative, though the interval of a small one may include 0.
-        let distance = Estimate::mean(&distances, level)?.map(|distance| distance.max(0.0).exp());
+        let distance = Estimate::mean(distances, level)?.map(|distance| distance.max(0.0).exp());
         Some(Overall { collective, candidate, gain, distance })
     };
     groups.into_iter().filter_map(one).collect()
@@ -257,13 +245,12 @@ fn growths(points: &[Point<'_>], level: f64) -> Vec<Growth> {
     let groups = grouped(points, |(cell, known)| (cell.collective, cell.bytes, known.candidate));
     let one = |((collective, bytes, candidate), group): ((Collective, _, Candidate), Vec<Point<'_>>)| {
         let launches = by_launch(&group, |cell| f64::from(cell.ranks.0).ln());
-        let slopes: Vec<f64> = launches
+        let slopes = launches
             .iter()
             .filter(|points| points.len() >= LEAST_SIZES)
             .map(|points| points.iter().map(|(x, time)| (*x, time.ln())).collect::<Vec<_>>())
-            .filter_map(|points| Some(StraightLine::through(&points, Errors::Absolute)?.slope))
-            .collect();
-        Some(Growth { collective, bytes, candidate, exponent: Estimate::mean(&slopes, level)? })
+            .filter_map(|points| Some(StraightLine::through(&points, Errors::Absolute)?.slope));
+        Some(Growth { collective, bytes, candidate, exponent: Estimate::mean(slopes, level)? })
     };
     groups.into_iter().filter_map(one).collect()
 }
@@ -276,14 +263,13 @@ fn lines(points: &[Point<'_>], level: f64) -> Vec<LineFit> {
         let launches: Vec<_> = launches.into_iter().filter(|points| points.len() > LEAST_SIZES).collect();
         let fits: Vec<StraightLine> =
             launches.iter().filter_map(|points| StraightLine::through(points, Errors::Relative)).collect();
-        let latency = Estimate::mean(&fits.iter().map(|fit| fit.start).collect::<Vec<_>>(), level)?;
-        let per_byte = Estimate::mean(&fits.iter().map(|fit| fit.slope).collect::<Vec<_>>(), level)?;
+        let latency = Estimate::mean(fits.iter().map(|fit| fit.start), level)?;
+        let per_byte = Estimate::mean(fits.iter().map(|fit| fit.slope), level)?;
         let misses = launches.iter().flatten().map(|(x, time)| {
             let fitted = latency.point + per_byte.point * x;
             if fitted > 0.0 { (time / fitted).ln().powi(2) } else { f64::INFINITY }
         });
-        let misses: Vec<f64> = misses.collect();
-        let misfit = (misses.iter().sum::<f64>() / misses.len() as f64).sqrt();
+        let misfit = mean(misses).sqrt();
         Some(LineFit { collective, ranks, candidate, latency, per_byte, misfit })
     };
     groups.into_iter().filter_map(one).collect()

@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use collrules_record::estimate::median;
+use collrules_record::estimate::{TestedMean, median};
 
 /// An x, such as a size, and a y, such as its time.
 pub type Coordinates = (f64, f64);
@@ -127,10 +127,8 @@ pub fn segments(points: &[Coordinates], noise: &[f64], errors: Errors) -> Vec<Ra
 /// launches are moderated by the usual value over all x.
 pub fn noise<'a>(times: impl IntoIterator<Item = &'a [f64]>) -> Vec<f64> {
     let one = |times: &[f64]| {
-        let count = times.len() as f64;
-        let mean = times.iter().sum::<f64>() / count;
-        let variance = times.iter().map(|time| (time - mean).powi(2)).sum::<f64>() / (count - 1.0);
-        (times.len() > 1).then(|| (count, (variance / count).sqrt() / mean))
+        let TestedMean { mean, error, .. } = TestedMean::from_values(times);
+        (times.len() > 1).then(|| (times.len() as f64, error / mean))
     };
     let all: Vec<Option<(f64, f64)>> = times.into_iter().map(one).collect();
     let usual = median(&mut all.iter().flatten().map(|(_, own)| *own).collect::<Vec<_>>()).unwrap_or(0.0);

@@ -6,8 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use collrules_record::estimate::{TestedMean, Variance, mean};
 use collrules_record::{Bytes, Estimate};
-use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use crate::model::{Slow, SlowNode, SlowPair, Where};
 use crate::probe::{ProbeKind, Probes};
@@ -169,28 +169,16 @@ fn compared(launches: &[RoundTrips]) -> Vec<((u32, u32), f64)> {
         let usual = lower_median(best(times).into_values());
         times.iter().for_each(|(pair, time)| all.entry(*pair).or_default().push(time / usual));
     }
-    all.into_iter().map(|(pair, values)| (pair, values.iter().sum::<f64>() / values.len() as f64)).collect()
+    all.into_iter().map(|(pair, values)| (pair, mean(&values))).collect()
 }
 
 /// Probability of such a mean if the true one were the bound; none for fewer than 2 values. With few launches, a node's
 /// own variance is uncertain, so the pooled variance of similar tests is used unless the own one is larger.
 fn exceeds(values: &[f64], alike: &[&[f64]], bound: f64) -> Option<f64> {
-    let count = values.len() as f64;
-    let of_all: Vec<(f64, f64)> = alike.iter().map(|values| squares(values)).collect();
-    let freedom: f64 = of_all.iter().map(|(_, freedom)| freedom).sum();
-    let student = StudentsT::new(0.0, 1.0, freedom).ok()?;
-    let (own, own_freedom) = squares(values);
-    let pooled = of_all.iter().map(|(sum, _)| sum).sum::<f64>() / freedom;
-    if own_freedom < 1.0 {
-        return None;
-    }
+    let (own, pooled) =
+        (Variance::from_values(values), Variance::pooled(alike.iter().map(|it| Variance::from_values(*it))));
     // Times that are the same to the last digit are planted, or come from a clock too coarse to tell.
-    let error = (pooled.max(own / own_freedom) / count).sqrt().max(1e-9);
-    Some(student.sf((values.iter().sum::<f64>() / count - bound) / error))
-}
-
-/// The sum of squares about the mean, and its degrees of freedom.
-fn squares(values: &[f64]) -> (f64, f64) {
-    let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
-    (values.iter().map(|x| (x - mean).powi(2)).sum(), values.len().max(1) as f64 - 1.0)
+    let value = pooled.value.max(own.value).max(1e-18 * values.len() as f64);
+    let test = TestedMean::new(mean(values), Variance { value, ..pooled }, values.len());
+    test.p_above(bound).filter(|_| own.degrees > 0.0)
 }

@@ -1,7 +1,11 @@
 //! A value with its interval; never a bare mean.
 
+mod student;
+
 use serde::{Deserialize, Serialize};
-use statrs::distribution::{Binomial, ContinuousCDF, DiscreteCDF, StudentsT};
+use statrs::distribution::{Binomial, DiscreteCDF};
+
+pub use student::{TestedMean, Variance, mean, student_quantile};
 
 /// A point value with a confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -38,59 +42,7 @@ impl Estimate {
         })
     }
 
-    /// The mean with Student's interval, for a few values that are medians or fits themselves. Both ends are missing for
-    /// fewer than 2 values. Values that are not finite are left out; without any there is no estimate.
-    pub fn mean(samples: &[f64], level: f64) -> Option<Self> {
-        let values: Vec<f64> = samples.iter().copied().filter(|x| x.is_finite()).collect();
-        let count = values.len();
-        if count == 0 {
-            return None;
-        }
-        let point = values.iter().sum::<f64>() / count as f64;
-        let half = (count > 1).then(|| {
-            let degrees = count as f64 - 1.0;
-            let variance = values.iter().map(|x| (x - point).powi(2)).sum::<f64>() / degrees;
-            student_quantile(level, degrees) * (variance / count as f64).sqrt()
-        });
-        Some(Self {
-            point,
-            low: half.map(|half| point - half),
-            high: half.map(|half| point + half),
-            level,
-            samples: count,
-        })
-    }
-
-    /// The weighted mean of parts, each the mean of its values, with Welch's interval (1947). Both ends are missing if
-    /// a part has fewer than 2 values; none if a part has no value.
-    pub fn weighted_mean(parts: &[(f64, Vec<f64>)], level: f64) -> Option<Self> {
-        let all: f64 = parts.iter().map(|(weight, _)| weight).sum();
-        let (mut point, mut variance, mut of_variance, mut samples) = (0.0, Some(0.0), 0.0, 0);
-        for (weight, values) in parts {
-            let own = Self::mean(values, level)?;
-            let (share, count) = (weight / all, own.samples as f64);
-            point += share * own.point;
-            samples += own.samples;
-            let squares = values.iter().filter(|x| x.is_finite()).map(|x| (x - own.point).powi(2)).sum::<f64>();
-            let term = share.powi(2) * squares / (count - 1.0) / count;
-            variance = variance.filter(|_| own.samples > 1).map(|variance| variance + term);
-            of_variance += term.powi(2) / (count - 1.0);
-        }
-        let half = variance.map(|variance| match variance > 0.0 {
-            true => student_quantile(level, variance.powi(2) / of_variance) * variance.sqrt(),
-            false => 0.0,
-        });
-        let (low, high) = (half.map(|half| point - half), half.map(|half| point + half));
-        (!parts.is_empty()).then_some(Self { point, low, high, level, samples })
-    }
-
-    /// A ratio from its logarithm and the half width of its interval; without an interval if that is unknown.
-    pub fn ratio(log: f64, reach: f64, level: f64, samples: usize) -> Self {
-        let end = |log: f64| reach.is_finite().then_some(log);
-        Self { point: log, low: end(log - reach), high: end(log + reach), level, samples }.exp()
-    }
-
-    /// The ratio whose natural logarithm this is, see [`ratio`].
+    /// The ratio whose natural logarithm this is, see [`ratio()`].
     #[must_use]
     pub fn exp(self) -> Self {
         self.map(ratio)
@@ -117,18 +69,18 @@ pub fn ratio(log: f64) -> f64 {
     log.exp().clamp(1e-12, 1e12)
 }
 
-/// The quantile that the absolute value of Student's t exceeds with probability `1 - level`; infinite without degrees
-/// of freedom.
-pub fn student_quantile(level: f64, degrees: f64) -> f64 {
-    StudentsT::new(0.0, 1.0, degrees).map_or(f64::INFINITY, |t| t.inverse_cdf(f64::midpoint(1.0, level)))
-}
-
 /// The median, the mean of the two middle values if their number is even; none without values. Sorts the values, which
 /// have to be numbers.
 pub fn median(values: &mut [f64]) -> Option<f64> {
     values.sort_unstable_by(f64::total_cmp);
     let n = values.len();
     (n > 0).then(|| f64::midpoint(values[(n - 1) / 2], values[n / 2]))
+}
+
+/// The standard deviation of normal values from their distances to their centre, so that outliers do not count: half of
+/// the distances are within 0.6745 deviations. None without values; sorts the distances.
+pub fn robust_deviation(distances: &mut [f64]) -> Option<f64> {
+    Some(median(distances)? / 0.674_489_750_196_081_7)
 }
 
 /// The geometric mean of positive values; none without values.
@@ -157,32 +109,11 @@ fn interval_rank(n: usize, level: f64) -> Option<usize> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_weighted_mean_of_one_part_is_the_mean() {
-        let values = vec![1.0, 2.0, 4.0, 4.5];
-        let (one, mean) = (Estimate::weighted_mean(&[(3.0, values.clone())], 0.95), Estimate::mean(&values, 0.95));
-        let (one, mean) = (one.expect("an estimate"), mean.expect("an estimate"));
-        assert!((one.point - mean.point).abs() < 1e-12 && one.samples == 4);
-        assert!((one.low.expect("an end") - mean.low.expect("an end")).abs() < 1e-9, "{one:?} {mean:?}");
-        // Two parts of which one varies: its share of the error, and its degrees of freedom.
-        let both = Estimate::weighted_mean(&[(1.0, values), (3.0, vec![8.0; 5])], 0.95).expect("an estimate");
-        let half = mean.high.expect("an end") - mean.point;
-        assert!((both.point - (mean.point + 24.0) / 4.0).abs() < 1e-12);
-        assert!((both.high.expect("an end") - both.point - half / 4.0).abs() < 1e-9, "{both:?}");
-        assert_eq!(
-            Estimate::weighted_mean(&[(1.0, vec![1.0]), (1.0, vec![2.0, 3.0])], 0.95).and_then(|it| it.low),
-            None
-        );
-        assert_eq!(Estimate::weighted_mean(&[(1.0, Vec::new())], 0.95), None);
-        assert_eq!(Estimate::weighted_mean(&[], 0.95), None);
-    }
-
     /// Two launches that differ by factors once made a `validation.json` that could not be read again.
     #[test]
     fn ends_of_a_ratio_are_finite_whatever_the_noise() {
-        let wide = Estimate::ratio(0.3, 1e3, 0.95, 2);
+        let wide = Estimate { point: 0.3, low: Some(-1e3), high: Some(1e3), level: 0.95, samples: 2 }.exp();
         assert_eq!((wide.low, wide.high), (Some(1e-12), Some(1e12)));
-        assert_eq!(Estimate::ratio(0.3, f64::INFINITY, 0.95, 1).high, None);
     }
 
     /// Ranks from the usual table of distribution-free 95 % intervals for the median (for instance Conover,
@@ -228,37 +159,12 @@ mod tests {
         assert!((mean.high.expect("an end") - 3.0 - half).abs() < 1e-5, "{mean:?}");
         let one = Estimate::mean(&[3.0], 0.95).expect("one");
         assert_eq!((one.low, one.high), (None, None));
-        assert_eq!(Estimate::mean(&[], 0.95), None);
+        assert_eq!(Estimate::mean([0.0; 0], 0.95), None);
     }
 
     #[test]
     fn geometric_means_of_some_and_no_values() {
         assert!((geometric_mean([2.0, 8.0, 4.0]).expect("three") - 4.0).abs() < 1e-12);
         assert_eq!(geometric_mean([]), None);
-    }
-
-    /// SciPy 1.17.1: `scipy.stats.t.ppf(0.5 + level / 2, degrees)`.
-    #[test]
-    fn quantiles_agree_with_scipy() {
-        for (level, degrees, reference) in [
-            (0.95, 1.0, 12.706204736174694),
-            (0.95, 2.0, 4.302652729749462),
-            (0.9, 7.0, 1.8945786050900062),
-            (0.99, 200.0, 2.600634436191558),
-        ] {
-            let value = student_quantile(level, degrees);
-            assert!((value / reference - 1.0).abs() < 1e-6, "{level}, {degrees}: {value} instead of {reference}");
-        }
-        assert_eq!(student_quantile(0.95, 0.0), f64::INFINITY);
-    }
-
-    /// SciPy: `t.interval(0.95, 3, loc=2.5, scale=sem([1, 2, 3, 4]))` is (0.445739743239121, 4.554260256760879).
-    #[test]
-    fn values_give_a_student_interval() {
-        let estimate = Estimate::mean(&[1.0, 2.0, 3.0, 4.0], 0.95).expect("values");
-        assert!((estimate.point - 2.5).abs() < 1e-12);
-        assert!((estimate.low.unwrap_or_default() - 0.445_739_743_239_121).abs() < 1e-6, "{estimate:?}");
-        assert_eq!(Estimate::mean(&[1.0], 0.95).map(|one| (one.point, one.low)), Some((1.0, None)));
-        assert_eq!(Estimate::mean(&[], 0.95), None);
     }
 }

@@ -5,11 +5,11 @@
 
 use std::collections::BTreeMap;
 
-use collrules_record::Estimate;
+use collrules_record::estimate::{TestedMean, Variance};
 use collrules_record::validation::{Outcome, ValidationCriteria};
 
 use crate::results::ab_test::{Judgement, ProgramRun};
-use crate::statistics::LogRatio;
+use crate::validation::difference;
 
 /// Number of pairs before the first look: fewer do not show how much pairs differ.
 const FIRST_LOOK: u32 = 4;
@@ -39,34 +39,30 @@ pub fn judged(runs: &[ProgramRun], higher_is_better: bool, criteria: ValidationC
         })
         .collect();
     let logs: Vec<f64> = pairs.iter().map(|(_, gain)| gain.ln()).collect();
-    let gain = Estimate::mean(&logs, criteria.level).map(Estimate::exp);
-    let test = LogRatio::from_logs(&logs);
+    let test = TestedMean::from_values(&logs);
+    let gain = (!logs.is_empty()).then(|| test.estimate(criteria.level).exp());
     if logs.len() < 3 || !test.error.is_finite() {
         return Judgement { gain, pairs, q_value: None, outcome: Outcome::Same, clear: false, further: None };
     }
     let looks = f64::from(criteria.looks.max(1));
-    let q_value = (test.p_above(0.0).min(test.p_below(0.0)) * 2.0 * looks).min(1.0);
+    let q_value = test.p_beyond(0.0).map(|p_value| (p_value * looks).min(1.0));
     let least = criteria.min_difference.ln_1p();
-    let outcome = match test.log {
-        mean if q_value <= criteria.error_rate && mean >= least => Outcome::Faster,
-        mean if q_value <= criteria.error_rate && mean <= -least => Outcome::Slower,
-        _ => Outcome::Same,
-    };
+    let outcome = gain.and_then(|gain| difference(gain, q_value, criteria)).unwrap_or(Outcome::Same);
     let level = 1.0 - criteria.error_rate / looks;
     let clear = outcome != Outcome::Same || suffice(test, logs.len() as u32, level, least);
     let further = (!clear)
         .then(|| (logs.len() as u32 + 1..=MOST).find(|pairs| suffice(test, *pairs, level, least)))
         .flatten()
         .map(|pairs| pairs - logs.len() as u32);
-    Judgement { gain, pairs, q_value: Some(q_value), outcome, clear, further }
+    Judgement { gain, pairs, q_value, outcome, clear, further }
 }
 
 /// Returns true if this number of pairs, with this mean and deviation, shows either a difference of at least `least` or
 /// that there is none.
-fn suffice(seen: LogRatio, pairs: u32, level: f64, least: f64) -> bool {
-    let variance = seen.error.powi(2) * seen.samples as f64;
-    let reach = LogRatio::new(seen.log, variance, f64::from(pairs) - 1.0, pairs as usize).reach(level);
-    if seen.log.abs() >= least { reach < seen.log.abs() } else { seen.log.abs() + reach < least }
+fn suffice(seen: TestedMean, pairs: u32, level: f64, least: f64) -> bool {
+    let variance = Variance { value: seen.error.powi(2) * seen.samples as f64, degrees: f64::from(pairs) - 1.0 };
+    let reach = TestedMean::new(seen.mean, variance, pairs as usize).reach(level);
+    if seen.mean.abs() >= least { reach < seen.mean.abs() } else { seen.mean.abs() + reach < least }
 }
 
 #[cfg(test)]

@@ -42,16 +42,9 @@ pub fn analyze_under(
     source: &str,
 ) -> Result<Findings, TunerError> {
     let terms = EncodingTerms {
-        statistic: observations.statistic(),
-        release,
-        criteria,
-        policy,
-        reverted: &[],
         planned: observations.planned(),
         weights: observations.weights(),
-        handable: &BTreeSet::new(),
-        layouts: &[],
-        placement: &Placement::default(),
+        ..EncodingTerms::new(observations.statistic(), release, criteria, policy)
     };
     analyze_in(observations, &View::default(), &terms, source)
 }

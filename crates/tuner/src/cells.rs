@@ -2,8 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use collrules_record::estimate::median;
+use collrules_record::estimate::{mean, median};
+use collrules_record::findings::Middle;
 use collrules_record::{Candidate, Cell};
+
+use crate::statistics::{LaunchLogs, Replicates};
 
 /// One timing of a point.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -86,11 +89,28 @@ impl PointTimings {
     }
 
     /// The median of each launch, in seconds. Calls of one launch are not replications.
-    pub fn launch_medians(&self) -> Vec<(u32, f64)> {
+    pub fn launch_medians(&self) -> BTreeMap<u32, f64> {
+        self.by_launch(|seconds| median(seconds))
+    }
+
+    /// The logarithm of the median, or mean, of each launch.
+    pub(crate) fn launch_logs(&self, middle: Middle) -> LaunchLogs {
+        self.by_launch(|seconds| match middle {
+            Middle::Median => Some(median(seconds)?.ln()),
+            Middle::Mean => Some(mean(seconds).ln()),
+        })
+    }
+
+    /// The mean over launches of 1/n with n rounds.
+    pub(crate) fn per_round(&self) -> f64 {
+        mean(self.by_launch(|seconds| Some(1.0 / seconds.len() as f64)).values())
+    }
+
+    fn by_launch(&self, of: impl Fn(&mut [f64]) -> Option<f64>) -> BTreeMap<u32, f64> {
         let launches = self.timings.chunk_by(|a, b| a.launch == b.launch);
         let of_launch = |launch: &[Timing]| {
             let mut seconds: Vec<f64> = launch.iter().map(|timing| timing.seconds).collect();
-            Some((launch[0].launch, median(&mut seconds)?))
+            Some((launch[0].launch, of(&mut seconds)?))
         };
         launches.filter_map(of_launch).collect()
     }
@@ -109,6 +129,33 @@ impl PointTimings {
         }
         pairs
     }
+}
+
+impl TimingPair {
+    /// The launch, and the visit in it.
+    pub fn visit(&self) -> (u32, u32) {
+        (self.launch, self.visit)
+    }
+}
+
+/// The logarithm of the gain, by medians or means, of each group of consecutive pairs with equal keys.
+pub fn log_gains<K: PartialEq>(pairs: &[TimingPair], middle: Middle, key: impl Fn(&TimingPair) -> K) -> Vec<(K, f64)> {
+    let one = |pairs: &[TimingPair]| {
+        let log_gain = match middle {
+            Middle::Median => median(&mut pairs.iter().map(|pair| pair.log_gain).collect::<Vec<_>>())?,
+            Middle::Mean => {
+                (mean(pairs.iter().map(|pair| pair.seconds.0)) / mean(pairs.iter().map(|pair| pair.seconds.1))).ln()
+            }
+        };
+        Some((key(&pairs[0]), log_gain))
+    };
+    pairs.chunk_by(|a, b| key(a) == key(b)).filter_map(one).collect()
+}
+
+/// The launches of a point in two runs.
+pub(crate) fn of_runs(cell: Cell, one: &PointTimings, other: &PointTimings) -> Replicates {
+    let groups = [one, other].map(|series| series.launch_logs(Middle::Median)).to_vec();
+    Replicates { cell: Some(cell), groups, per_round: one.per_round() + other.per_round() }
 }
 
 impl CellTimings {

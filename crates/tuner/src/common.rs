@@ -5,12 +5,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use collrules_record::estimate::mean;
 use collrules_record::findings::{Criteria, PointFinding, Statistic};
 use collrules_record::policy::Assumptions;
 use collrules_record::{Candidate, Ranks};
 use collrules_rules::{Collective, Release};
 
-use crate::statistics::{Score, adjust, mean, stratified};
+use crate::statistics::{Score, adjust, stratified};
 use crate::verdict::{JudgedCell, JudgedPoint, resolved};
 use crate::weights::Weights;
 
@@ -43,10 +44,8 @@ pub(crate) fn convincing_choices(
             competitors.extend(rivals_of(cells, criteria, weights));
         }
     }
-    let p_values: Vec<f64> = competitors.iter().filter_map(|competitor| competitor.p_value).collect();
-    let mut q_values = adjust(&p_values).into_iter();
-    for competitor in competitors {
-        let q_value = competitor.p_value.and_then(|_| q_values.next());
+    let q_values = adjust(competitors.iter().map(|competitor| competitor.p_value));
+    for (competitor, q_value) in competitors.into_iter().zip(q_values) {
         if competitor.convinces(q_value, statistic, criteria) {
             convincing.entry(competitor.block).or_default().insert(competitor.candidate);
         }
@@ -104,7 +103,7 @@ impl BlockCandidate {
             block: block(cells.first()?),
             candidate: first.finding.candidate,
             gain: weights.ratio(gained),
-            least_launch: launches.values().map(|gains| mean(gains)).min_by(f64::total_cmp)?,
+            least_launch: launches.values().map(mean).min_by(f64::total_cmp)?,
             p_value: scores.map(|scores| stratified(&scores)),
             slower,
             // A bar of a layout applies to a single cell.

@@ -5,13 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use collrules_record::findings::{CellFinding, Findings};
 use collrules_record::validation::{Outcome, ValidationCriteria};
 use collrules_record::{Candidate, Cell, Component, Estimate, HanRule, Manifest};
-use collrules_rules::{Collective, registry};
+use collrules_rules::registry;
 
+use crate::cells::{PointTimings, of_runs};
 use crate::error::TunerError;
 use crate::observations::Observations;
 use crate::results::comparison::{CellChange, Comparison, FORMAT, OldRules, Side, differences};
 use crate::results::limitation::Limitation;
-use crate::statistics::{LogRatio, Variance, adjust, mean};
+use crate::statistics::{Replicates, adjust, test_all};
+use crate::validation::difference;
 use crate::view::View;
 
 /// A run, with the data that are known of it.
@@ -28,8 +30,7 @@ pub struct Run<'a> {
 /// Compares two runs.
 ///
 /// The builtin's times are compared by the logarithms of the medians of launches, with Student's t for two samples. The
-/// variance between launches is pooled over the cells of a collective in both runs, since a cell has too few launches
-/// to know it; where a cell's own is larger, it has that.
+/// differences between launches are estimated as for a validation: see `statistics::launches`.
 pub fn compare(before: Run<'_>, after: Run<'_>) -> Result<Comparison, TunerError> {
     let Findings { criteria, .. } = after.findings;
     let criteria = ValidationCriteria {
@@ -44,41 +45,41 @@ pub fn compare(before: Run<'_>, after: Run<'_>) -> Result<Comparison, TunerError
         before.findings.cells.len().saturating_sub(cells.len()),
         after.findings.cells.len().saturating_sub(cells.len()),
     );
-    let (then, now) = (launches(before)?, launches(after)?);
-    let spread = spread(&cells, &then, &now);
-    if !cells.is_empty() && spread.is_empty() {
+    let (then, now) = (builtin(before)?, builtin(after)?);
+    let timed = cells.iter().filter_map(|(_, new)| Some((new.cell, now.get(&new.cell)?, then.get(&new.cell)?)));
+    let launches: Vec<Replicates> = timed.map(|(cell, now, then)| of_runs(cell, now, then)).collect();
+    let tests = test_all(&launches);
+    if !cells.is_empty() && tests.iter().all(|test| test.degrees == 0.0) {
         obstacles.push(Limitation::FewLaunches);
     }
-    let mut changes = Vec::with_capacity(cells.len());
-    let mut p_values = Vec::with_capacity(cells.len());
-    for (old, new) in &cells {
-        let Some((builtin, p_value)) = builtin(old, new, &then, &now, &spread, criteria.level) else { continue };
-        p_values.push(p_value.unwrap_or(1.0));
-        changes.push((
-            CellChange {
-                cell: new.cell,
-                builtin,
-                q_value: None,
-                change: Outcome::Same,
-                served: (old.served_candidate(), new.served_candidate()),
-                old_rules: worth(before, after, new),
-            },
-            p_value.is_some(),
-        ));
-    }
-    let q_values = adjust(&p_values);
-    let judge = |((mut change, tested), q_value): ((CellChange, bool), f64)| {
-        change.q_value = tested.then_some(q_value);
-        let ratio = change.builtin.point;
-        let least = 1.0 + criteria.min_difference;
-        let counts = tested && q_value <= criteria.error_rate && (ratio >= least || ratio <= 1.0 / least);
-        change.change = match (counts, ratio > 1.0) {
-            (false, _) => Outcome::Same,
-            (true, true) => Outcome::Faster,
-            (true, false) => Outcome::Slower,
+    let q_values = adjust(tests.iter().map(|test| test.p_beyond(0.0)));
+    let tested = launches.iter().zip(tests).zip(q_values);
+    let tested: BTreeMap<Cell, (Estimate, f64)> = tested
+        .filter_map(|((launches, test), q_value)| {
+            Some((launches.cell?, (test.estimate(criteria.level).exp(), q_value?)))
+        })
+        .collect();
+    let change = |(old, new): &(&CellFinding, &CellFinding)| {
+        let (before_time, after_time) = (old.point(Candidate::Builtin)?.time, new.point(Candidate::Builtin)?.time);
+        let untested = Estimate {
+            point: before_time.point / after_time.point,
+            low: None,
+            high: None,
+            level: criteria.level,
+            samples: before_time.samples.min(after_time.samples),
         };
-        change
+        let found = tested.get(&new.cell).copied();
+        let (builtin, q_value) = found.map_or((untested, None), |(ratio, q_value)| (ratio, Some(q_value)));
+        Some(CellChange {
+            cell: new.cell,
+            builtin,
+            q_value,
+            change: difference(builtin, q_value, criteria).unwrap_or(Outcome::Same),
+            served: (old.served_candidate(), new.served_candidate()),
+            old_rules: worth(before, after, new),
+        })
     };
+    let changes = cells.iter().filter_map(change).collect();
     Ok(Comparison {
         format: FORMAT,
         before: side(before),
@@ -89,7 +90,7 @@ pub fn compare(before: Run<'_>, after: Run<'_>) -> Result<Comparison, TunerError
         },
         obstacles,
         criteria,
-        cells: changes.into_iter().zip(q_values).map(judge).collect(),
+        cells: changes,
         left_out,
     })
 }
@@ -155,61 +156,11 @@ fn comparable<'a>(
     pairs
 }
 
-/// Logarithms of the builtin's median in each launch.
-fn launches(run: Run<'_>) -> Result<BTreeMap<Cell, Vec<f64>>, TunerError> {
-    let Some(observations) = run.observations else { return Ok(BTreeMap::new()) };
-    let mut medians = BTreeMap::new();
-    for (cell, series) in observations.points(&View::default())? {
-        if series.candidate != Candidate::Builtin {
-            continue;
-        }
-        medians.insert(cell, series.launch_medians().into_iter().map(|(_, seconds)| seconds.ln()).collect());
-    }
-    Ok(medians)
-}
-
-/// The variance between launches of each collective that has several.
-fn spread(
-    cells: &[(&CellFinding, &CellFinding)],
-    then: &BTreeMap<Cell, Vec<f64>>,
-    now: &BTreeMap<Cell, Vec<f64>>,
-) -> BTreeMap<Collective, Variance> {
-    let mut spread: BTreeMap<Collective, Variance> = BTreeMap::new();
-    for (_, cell) in cells {
-        for values in [then.get(&cell.cell), now.get(&cell.cell)].into_iter().flatten() {
-            let pooled = spread.entry(cell.cell.collective).or_default();
-            *pooled = pooled.and(Variance::from_values(values));
-        }
-    }
-    spread.retain(|_, variance| variance.degrees > 0.0);
-    spread
-}
-
-/// The builtin's time before over its time now, and the p value of the difference if it can be tested.
-fn builtin(
-    old: &CellFinding,
-    new: &CellFinding,
-    then: &BTreeMap<Cell, Vec<f64>>,
-    now: &BTreeMap<Cell, Vec<f64>>,
-    spread: &BTreeMap<Collective, Variance>,
-    level: f64,
-) -> Option<(Estimate, Option<f64>)> {
-    let (before, after) = (old.point(Candidate::Builtin)?.time, new.point(Candidate::Builtin)?.time);
-    let samples = before.samples.min(after.samples);
-    let untested = Estimate { point: before.point / after.point, low: None, high: None, level, samples };
-    let launches = (then.get(&old.cell), now.get(&new.cell));
-    let (Some(a), Some(b), Some(pooled)) = (launches.0, launches.1, spread.get(&new.cell.collective)) else {
-        return Some((untested, None));
-    };
-    if a.is_empty() || b.is_empty() {
-        return Some((untested, None));
-    }
-    let own = Variance::from_values(a).and(Variance::from_values(b));
-    let wide = if own.degrees > 0.0 && own.value() > pooled.value() { own } else { *pooled };
-    let error = (wide.value() * (1.0 / a.len() as f64 + 1.0 / b.len() as f64)).sqrt();
-    let change = LogRatio { log: mean(a) - mean(b), error, degrees: wide.degrees, samples: a.len().min(b.len()) };
-    let p_value = (2.0 * change.p_above(0.0).min(change.p_below(0.0))).min(1.0);
-    Some((change.estimate(level), Some(p_value)))
+/// The timings of the builtin.
+fn builtin(run: Run<'_>) -> Result<BTreeMap<Cell, PointTimings>, TunerError> {
+    let points = run.observations.map(|observations| observations.points(&View::default())).transpose()?;
+    let points = points.into_iter().flatten();
+    Ok(points.filter(|(_, series)| series.candidate == Candidate::Builtin).collect())
 }
 
 /// Computes the present gain of the earlier rules in a cell of the later run; none if that run has not timed the
@@ -252,52 +203,4 @@ fn worth(before: Run<'_>, after: Run<'_>, cell: &CellFinding) -> Option<OldRules
         slower,
         failed,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use collrules_record::reason::KeepReason;
-
-    use super::*;
-
-    /// R: `t.test(c(1, 2, 3), c(2, 3, 4), var.equal = TRUE)` gives t = -1.2247, df = 4, p = 0.2879, and an interval from
-    /// -3.2670 to 1.2670. The values are logarithms here.
-    #[test]
-    fn two_samples_are_compared_as_textbooks_do() {
-        let time = Estimate { point: 1.0, low: None, high: None, level: 0.95, samples: 9 };
-        let finding: CellFinding = {
-            use collrules_record::findings::{PointFinding, Verdict};
-            use collrules_record::units::{Bytes, Ranks};
-            let point = PointFinding {
-                candidate: Candidate::Builtin,
-                time,
-                gain: None,
-                expected: None,
-                p_value: None,
-                q_value: None,
-                stalls: None,
-            };
-            CellFinding {
-                cell: Cell { collective: Collective::Bcast, ranks: Ranks(2), bytes: Bytes(1) },
-                points: vec![point],
-                disqualified: Vec::new(),
-                verdict: Verdict::Keep { why: KeepReason::NothingTimed },
-                served: collrules_rules::Choice::BUILTIN,
-                unruled: Candidate::Builtin,
-            }
-        };
-        let launches = |values: &[f64]| BTreeMap::from([(finding.cell, values.to_vec())]);
-        let (then, now) = (launches(&[1.0, 2.0, 3.0]), launches(&[2.0, 3.0, 4.0]));
-        let cells = [(&finding, &finding)];
-        let pooled = spread(&cells, &then, &now);
-        let (ratio, p_value) = builtin(&finding, &finding, &then, &now, &pooled, 0.95).expect("has a builtin");
-        assert!((p_value.expect("tested") - 0.2879).abs() < 1e-4, "{p_value:?}");
-        let log = |value: Option<f64>| value.expect("interval").ln();
-        assert!((ratio.point.ln() + 1.0).abs() < 1e-12);
-        assert!((log(ratio.low) + 3.2670).abs() < 1e-4 && (log(ratio.high) - 1.2670).abs() < 1e-4, "{ratio:?}");
-
-        let one = launches(&[1.0]);
-        let alone = builtin(&finding, &finding, &one, &one, &spread(&cells, &one, &one), 0.95).expect("has a builtin");
-        assert_eq!((alone.1, alone.0.low), (None, None), "single launches tell nothing");
-    }
 }

@@ -42,16 +42,13 @@ pub fn analyze_among(
     let handable: BTreeSet<(Collective, Ranks)> =
         placements.flat_map(|placement| placement.handable(release)).collect();
     let terms = EncodingTerms {
-        statistic: observations.statistic(),
-        release,
-        criteria,
-        policy,
         reverted,
         planned: observations.planned(),
         weights: observations.weights(),
         handable: &handable,
         layouts,
         placement,
+        ..EncodingTerms::new(observations.statistic(), release, criteria, policy)
     };
     let analyze = |view: &View| analyze_in(observations, view, &terms, source);
     let displaced = displaced(placement, release);

@@ -36,9 +36,6 @@ pub enum TunerError {
         /// Values that are accepted.
         wanted: &'static str,
     },
-    /// The launches cannot be replayed.
-    #[error("the launches cannot be replayed: {0}")]
-    Launches(String),
     /// The rules found would break programs. The choice of candidates should prevent this.
     #[error("collrules made rules that must not be written, please report this: {}", list(.0))]
     Hazards(Vec<Hazard>),

@@ -1,13 +1,12 @@
 //! Evidence of the timings of a cell for each candidate, before the number of comparisons is known.
 
-use collrules_record::Candidate;
-use collrules_record::estimate::{Estimate, median};
+use collrules_record::estimate::{Estimate, TestedMean, Variance, mean, ratio, student_quantile};
 use collrules_record::findings::{Criteria, Middle, Stalling, Statistic};
+use collrules_record::{Candidate, Cell};
 
-use crate::cells::{CellTimings, PointTimings, TimingPair};
-use crate::means::{by_means, log_gains};
+use crate::cells::{CellTimings, PointTimings, TimingPair, log_gains};
 use crate::stalls::stalling;
-use crate::statistics::{LaunchVariance, Score, launch_variance, standard_error};
+use crate::statistics::{Score, launch_variance, standard_error};
 use crate::statistics::{mann_whitney, mann_whitney_score, signed_rank, signed_rank_score};
 
 /// With fewer visits no one-sided signed-rank test can reach 0.02, and no 95 % interval for the median exists.
@@ -42,7 +41,7 @@ pub struct Basis {
     /// Standard error of the log gain, from visits and launches; 0 if it cannot be estimated.
     pub deviation: f64,
     /// Variance between launches in addition to that between visits; missing if it cannot be estimated.
-    pub(crate) launch_variance: Option<LaunchVariance>,
+    pub(crate) launch_variance: Option<Variance>,
 }
 
 /// Computes the evidence of each candidate of a cell against the builtin, in the order of the series.
@@ -91,10 +90,7 @@ fn against(
 ) -> Evidence {
     let pairs = series.pairs(builtin);
     let means = (criteria.middle == Middle::Mean).then(|| by_means(&pairs, criteria.level)).flatten();
-    let by_visit = match &means {
-        Some(_) => log_gains(&pairs, |pair| (pair.launch, pair.visit)),
-        None => medians(&pairs, |pair| (pair.launch, pair.visit)),
-    };
+    let by_visit = log_gains(&pairs, criteria.middle, TimingPair::visit);
     let visits: Vec<f64> = by_visit.iter().map(|(_, gain)| *gain).collect();
     let tested = visits.len() >= LEAST_VISITS;
     let of_medians = || Estimate::median(&visits, criteria.level).map(|log_gain| log_gain.exp());
@@ -105,23 +101,19 @@ fn against(
     }
     let (p_value, score) = match (statistic, &means) {
         _ if !tested => (None, None),
-        (_, Some(means)) => (Some(means.p_value), Some(means.score)),
+        (_, Some(means)) => (means.p_value, Some(means.score)),
         (Statistic::RankMaximum, None) => {
             let losses: Vec<f64> = visits.iter().map(|log_gain| -log_gain).collect();
             (Some(signed_rank(&losses)), Some(signed_rank_score(&losses)))
         }
         // Each launch of a table times one candidate, so the pairs are not really paired.
         (Statistic::RankAverage | Statistic::SlowestRankSummary, None) => {
-            let times_of =
-                |series: &PointTimings| series.launch_medians().into_iter().map(|(_, seconds)| seconds).collect();
+            let times_of = |series: &PointTimings| series.launch_medians().into_values().collect();
             let (times, reference): (Vec<f64>, Vec<f64>) = (times_of(series), times_of(builtin));
             (Some(mann_whitney(&times, &reference)), Some(mann_whitney_score(&times, &reference)))
         }
     };
-    let launches = match &means {
-        Some(_) => log_gains(&pairs, |pair| pair.launch),
-        None => medians(&pairs, |pair| pair.launch),
-    };
+    let launches = log_gains(&pairs, criteria.middle, |pair| pair.launch);
     // Pairs come from launches of the builtin, so equal numbers mean equal launches.
     let every_launch = launches.len() == builtin.launches().len();
     let launch_variance = match statistic {
@@ -136,11 +128,84 @@ fn against(
     Evidence { candidate: series.candidate, time, gain, p_value, stalls, basis }
 }
 
-/// The median log gain of each group of consecutive pairs with equal keys.
-fn medians<K: PartialEq>(pairs: &[TimingPair], key: impl Fn(&TimingPair) -> K) -> Vec<(K, f64)> {
-    let one = |pairs: &[TimingPair]| {
-        let mut log_gains: Vec<f64> = pairs.iter().map(|pair| pair.log_gain).collect();
-        Some((key(&pairs[0]), median(&mut log_gains)?))
-    };
-    pairs.chunk_by(|a, b| key(a) == key(b)).filter_map(one).collect()
+/// Comparison of two candidates by their means, which include rare slow calls.
+struct ByMeans {
+    /// The builtin's mean over the candidate's.
+    gain: Estimate,
+    p_value: Option<f64>,
+    score: Score,
+    /// The standard error of the gain's logarithm.
+    error: f64,
+}
+
+/// A normal statistic has no steps to correct for: this unit is large enough to make the correction for ranks vanish.
+const UNIT: f64 = 1e9;
+
+/// The ratio of means with Student's interval; the visit is the unit of replication, as it is for medians. None without pairs.
+fn by_means(pairs: &[TimingPair], level: f64) -> Option<ByMeans> {
+    let visits: Vec<&[TimingPair]> = pairs.chunk_by(|a, b| a.visit() == b.visit()).collect();
+    let means =
+        |of: fn(&TimingPair) -> f64| -> Vec<f64> { visits.iter().map(|visit| mean(visit.iter().map(of))).collect() };
+    let (builtin, own) = (means(|pair| pair.seconds.0), means(|pair| pair.seconds.1));
+    let (of_builtin, of_own) = (mean(&builtin), mean(&own));
+    let log_gain = (of_builtin / of_own).ln();
+    // To first order, the logarithm of a ratio of means varies like the difference of the values, each over its mean.
+    let residuals = builtin.iter().zip(&own).map(|(b, c)| b / of_builtin - c / of_own);
+    let test = TestedMean { mean: log_gain, ..TestedMean::from_values(residuals) };
+    log_gain.is_finite().then(|| ByMeans {
+        gain: test.estimate(level).exp(),
+        p_value: test.p_above(0.0),
+        score: Score { excess: -UNIT * log_gain / test.error, deviation: UNIT },
+        error: test.error,
+    })
+}
+
+/// Widens the intervals and standard errors of gains by the variance between launches, which is estimated for each
+/// collective: noise that visits of one launch share. One point has too few launches to show it.
+///
+/// The half width of an interval and that of a normal interval for the mean over launches are added in quadrature.
+/// Cells are ordered by collective.
+pub fn widen(cells: &[Cell], evidence: &mut [Vec<Evidence>]) {
+    let mut rest = evidence;
+    for block in cells.chunk_by(|a, b| a.collective == b.collective) {
+        let (own, others) = rest.split_at_mut(block.len());
+        rest = others;
+        let variance = Variance::pooled(own.iter().flatten().filter_map(|evidence| evidence.basis.launch_variance));
+        if variance.value > 0.0 {
+            own.iter_mut().flatten().for_each(|evidence| widen_one(evidence, variance));
+        }
+    }
+}
+
+fn widen_one(evidence: &mut Evidence, variance: Variance) {
+    let launches = evidence.basis.launches.len();
+    if launches == 0 {
+        return;
+    }
+    let of_mean = variance.value / launches as f64;
+    evidence.basis.deviation = (evidence.basis.deviation.powi(2) + of_mean).sqrt();
+    if let Some(gain) = &mut evidence.gain {
+        let reach = student_quantile(gain.level, variance.degrees) * of_mean.sqrt();
+        let point = gain.point.ln();
+        let end = |end: Option<f64>, sign: f64| end.map(|end| ratio(point + sign * (end.ln() - point).hypot(reach)));
+        *gain = Estimate { low: end(gain.low, -1.0), high: end(gain.high, 1.0), ..*gain };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// By hand: the residuals -1/4, 1/4, 1/2, -1/2 of b/4 - c/2 have the standard error sqrt(5/8 / 3 / 4), so that
+    /// t = ln 2 / 0.228218 = 3.0372; with 3 degrees of freedom, P(T > t) = 1/2 - (atan x + x / (1 + x^2)) / pi for
+    /// x = t / sqrt 3.
+    #[test]
+    fn a_ratio_of_means_has_the_error_of_its_residuals() {
+        let pair = |(visit, b, c): (u32, f64, f64)| TimingPair { launch: 0, visit, log_gain: 0.0, seconds: (b, c) };
+        let pairs = [(0, 3.0, 2.0), (1, 5.0, 2.0), (2, 4.0, 1.0), (3, 4.0, 3.0)].map(pair);
+        let found = by_means(&pairs, 0.95).expect("pairs");
+        assert!((found.gain.point - 2.0).abs() < 1e-12 && (found.error - 0.228_218).abs() < 1e-6, "{}", found.error);
+        assert!((found.p_value.expect("tested") - 0.0279951).abs() < 1e-6, "{:?}", found.p_value);
+        assert!(by_means(&[], 0.95).is_none());
+    }
 }

@@ -16,7 +16,7 @@ use collrules_rules::Collective;
 use crate::evidence::Basis;
 use crate::observations::Observations;
 use crate::statistics::Score;
-use crate::verdict::{JudgedCell, JudgedPoint, decide, is_harmless};
+use crate::verdict::{JudgedCell, JudgedPoint, decide_again, is_harmless};
 
 /// Offset between the launch numbers of two layouts, larger than any number of launches.
 const LAUNCHES: u32 = 1 << 20;
@@ -107,9 +107,7 @@ pub(crate) fn together(layouts: &[LayoutVerdicts<'_>], criteria: Criteria, polic
         .collect();
     let lacking = found.iter().filter(|cell| cell.is_none()).count();
     let mut cells: Vec<JudgedCell> = found.into_iter().flatten().collect();
-    for block in cells.chunk_by_mut(|a, b| (a.cell.collective, a.cell.ranks) == (b.cell.collective, b.cell.ranks)) {
-        decide(block, criteria);
-    }
+    decide_again(&mut cells, criteria, |_| ());
     (cells, lacking)
 }
 

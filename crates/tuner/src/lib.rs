@@ -8,11 +8,9 @@
 //! | `observations` | timings as columns: samples files, foreign tables |
 //! | `view` | timings that count if another component handles the calls |
 //! | `cells` | timings by cell and candidate, and the pairs that are compared |
-//! | `statistics` | rank tests and the correction for many of them |
-//! | `evidence` | evidence for each candidate in a cell |
-//! | `means` | comparison by means instead of medians |
+//! | `statistics` | tests, variances, and the correction for many tests |
+//! | `evidence` | evidence for each candidate in a cell, by medians or means |
 //! | `stalls` | rare slow calls, which a median does not show |
-//! | `launches` | noise shared by a launch, which widens intervals |
 //! | `neighbours` | correction of gains by those at neighbouring sizes |
 //! | `bars` | candidates that must not be chosen, however fast |
 //! | `verdict` | the replacement of the builtin in a cell, or the reason for none |
@@ -30,7 +28,6 @@
 //! | [`mod@drift`] | changes since a run: times, and whether rules still hold |
 //! | [`mod@compare`] | changes between two runs, and the present gain of the earlier rules |
 //! | `reference_gains` | reference algorithms that are faster than all of `coll/tuned` |
-//! | `replay` | decisions on some launches, judged by others |
 //! | [`validation`] | pairs of launches without and with a rules file |
 //! | [`mod@settings`] | settings of a whole job: the design of the search, and the guard |
 //! | [`results`] | results that only reports read |
@@ -50,9 +47,7 @@ pub mod drift;
 mod error;
 mod evidence;
 pub mod judging;
-mod launches;
 mod layouts;
-mod means;
 mod neighbours;
 mod observations;
 pub mod prospects;
@@ -60,7 +55,6 @@ mod reference_gains;
 pub mod refine;
 mod remarks;
 pub mod repair;
-mod replay;
 pub mod results;
 pub mod settings;
 mod stalls;
@@ -79,4 +73,3 @@ pub use error::TunerError;
 pub use layouts::Laid;
 pub use observations::Observations;
 pub use reference_gains::reference_gains;
-pub use replay::{Replay, ReplayScore, ReplayTotal, replay};

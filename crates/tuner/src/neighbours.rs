@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use collrules_record::estimate::median;
+use collrules_record::estimate::{mean, median, robust_deviation};
 use collrules_record::findings::Statistic;
 use collrules_record::{Candidate, Cell};
 
@@ -19,9 +19,6 @@ const LARGEST_LUCK: f64 = 0.14;
 
 /// Largest part of the gain of samples that can be luck, in standard errors.
 const LARGEST_ERROR: f64 = 2.0;
-
-/// Median distance from the median over the standard deviation, for normal values.
-const NORMAL_DISTANCE: f64 = 0.674_489_750_196_081_7;
 
 /// Gain of a candidate after correction by its neighbours.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -35,15 +32,18 @@ pub(crate) struct Belief {
 
 /// A log gain and where it was measured.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct GainSite {
-    pub(crate) cell: Cell,
-    pub(crate) candidate: Candidate,
-    pub(crate) log_gain: f64,
+pub struct GainSite {
+    /// The cell.
+    pub cell: Cell,
+    /// The candidate.
+    pub candidate: Candidate,
+    /// Its log gain.
+    pub log_gain: f64,
 }
 
 /// Direction in which neighbours are searched.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum NeighbourAxis {
+pub enum NeighbourAxis {
     /// Communicator sizes, for one message size.
     Ranks,
     /// Message sizes, for one communicator size.
@@ -52,7 +52,7 @@ pub(crate) enum NeighbourAxis {
 
 /// For each site, the mean log gain of its candidate at the next smaller and next larger size, or at the only one that
 /// exists; none without neighbours.
-pub(crate) fn around(sites: &[GainSite], along: NeighbourAxis) -> Vec<Option<f64>> {
+pub fn around(sites: &[GainSite], along: NeighbourAxis) -> Vec<Option<f64>> {
     let key = |site: &GainSite| {
         let (ranks, bytes) = (u64::from(site.cell.ranks.0), site.cell.bytes.0);
         let (row, size) = match along {
@@ -68,7 +68,7 @@ pub(crate) fn around(sites: &[GainSite], along: NeighbourAxis) -> Vec<Option<f64
         for (at, place) in row.iter().enumerate() {
             let beside = [at.checked_sub(1), Some(at + 1)].into_iter().flatten().filter_map(|at| row.get(at));
             let gains: Vec<f64> = beside.map(|place| sites[*place].log_gain).collect();
-            means[*place] = (!gains.is_empty()).then(|| gains.iter().sum::<f64>() / gains.len() as f64);
+            means[*place] = (!gains.is_empty()).then(|| mean(gains));
         }
     }
     means
@@ -136,7 +136,7 @@ fn luck_of_samples(sites: &[GainSite], near: &[Option<f64>], errors: &[f64]) -> 
         let (near, errors) = (&near[luck.len()..][..own.len()], &errors[luck.len()..][..own.len()]);
         let surprises = beside_the_line(own, near);
         let mut distances: Vec<f64> = surprises.iter().map(|surprise| surprise.abs()).collect();
-        let spread = median(&mut distances).unwrap_or_default() / NORMAL_DISTANCE;
+        let spread = robust_deviation(&mut distances).unwrap_or_default();
         let noise = median(&mut errors.to_vec()).unwrap_or_default();
         let real = (spread.powi(2) - noise.powi(2)).max(0.0);
         luck.extend(surprises.iter().zip(errors).map(|(surprise, error)| {

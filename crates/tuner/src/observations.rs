@@ -174,19 +174,9 @@ impl Observations {
         &self.planned
     }
 
-    /// The timings of candidates that rules and settings can choose, by cell, in the order of measurement.
-    pub(crate) fn cells(&self) -> Result<Vec<CellTimings>, TunerError> {
-        self.cells_in(&View::default())
-    }
-
-    /// The timings of these candidates and the builtin, by cell.
+    /// The timings of these candidates and the builtin, by cell, in the order of measurement.
     pub fn cells_with(&self, competitors: Competitors) -> Result<Vec<CellTimings>, TunerError> {
         self.cells_in(&View { competitors, ..View::default() })
-    }
-
-    /// Like [`cells`](Self::cells), with the timings of reference algorithms.
-    pub(crate) fn cells_with_references(&self) -> Result<Vec<CellTimings>, TunerError> {
-        self.cells_in(&View { competitors: Competitors::WithReferences, ..View::default() })
     }
 
     /// The timings that count in a view, by cell and by the candidate that they count for.

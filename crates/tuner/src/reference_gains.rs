@@ -8,16 +8,17 @@ use std::collections::BTreeMap;
 
 use collrules_program::Reference;
 use collrules_record::estimate::median;
-use collrules_record::findings::Criteria;
+use collrules_record::findings::{Criteria, Middle};
 use collrules_record::remark::Remark;
 use collrules_record::{Candidate, Cell, Estimate};
 use collrules_rules::Collective;
 
-use crate::cells::{CellTimings, PointTimings};
+use crate::cells::{CellTimings, PointTimings, TimingPair, log_gains};
 use crate::error::TunerError;
 use crate::evidence::LEAST_VISITS;
 use crate::observations::Observations;
 use crate::statistics::{adjust, signed_rank};
+use crate::view::Competitors;
 
 /// A reference algorithm compared with the fastest algorithm of the library.
 struct ReferenceGain {
@@ -31,15 +32,15 @@ struct ReferenceGain {
 
 /// Compares the reference algorithms with the library; empty if none was timed.
 pub fn reference_gains(observations: &Observations, criteria: Criteria) -> Result<Vec<Remark>, TunerError> {
-    let cells = observations.cells_with_references()?;
+    let cells = observations.cells_with(Competitors::WithReferences)?;
     let gains: Vec<ReferenceGain> = cells.iter().flat_map(|cell| gains(cell, criteria)).collect();
     if gains.is_empty() {
         return Ok(Vec::new());
     }
-    let q_values = adjust(&gains.iter().map(|gain| gain.p_value).collect::<Vec<_>>());
+    let q_values = adjust(gains.iter().map(|gain| Some(gain.p_value)));
     let mut ahead: BTreeMap<(Collective, Reference), Vec<&ReferenceGain>> = BTreeMap::new();
     for (gain, q_value) in gains.iter().zip(q_values) {
-        let shown = q_value <= criteria.error_rate && gain.every_launch;
+        let shown = q_value.is_some_and(|q| q <= criteria.error_rate) && gain.every_launch;
         let enough = gain.gain.point >= 1.0 + criteria.min_gain && gain.gain.low.is_some_and(|low| low > 1.0);
         if shown && enough {
             ahead.entry((gain.cell.collective, gain.reference)).or_default().push(gain);
@@ -65,11 +66,10 @@ fn gains(cell: &CellTimings, criteria: Criteria) -> Vec<ReferenceGain> {
     let one = |series: &PointTimings| {
         let Candidate::Reference(reference) = series.candidate else { return None };
         let pairs = series.pairs(best);
-        let medians = |same: fn(&crate::cells::TimingPair) -> (u32, u32)| -> Vec<f64> {
-            let groups = pairs.chunk_by(|a, b| same(a) == same(b));
-            groups.filter_map(|group| median(&mut group.iter().map(|pair| pair.log_gain).collect::<Vec<_>>())).collect()
+        let gains = |key: fn(&TimingPair) -> (u32, u32)| -> Vec<f64> {
+            log_gains(&pairs, Middle::Median, key).into_iter().map(|(_, gain)| gain).collect()
         };
-        let visits = medians(|pair| (pair.launch, pair.visit));
+        let visits = gains(TimingPair::visit);
         if visits.len() < LEAST_VISITS {
             return None;
         }
@@ -78,7 +78,7 @@ fn gains(cell: &CellTimings, criteria: Criteria) -> Vec<ReferenceGain> {
             cell: cell.cell,
             reference,
             gain: Estimate::median(&visits, criteria.level)?.exp(),
-            every_launch: medians(|pair| (pair.launch, 0)).iter().all(|gain| *gain > 0.0),
+            every_launch: gains(|pair| (pair.launch, 0)).iter().all(|gain| *gain > 0.0),
             p_value: signed_rank(&losses),
         })
     };

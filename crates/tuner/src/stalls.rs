@@ -2,13 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use collrules_record::estimate::median;
+use collrules_record::estimate::{mean, median};
 use collrules_record::findings::Stalling;
 use collrules_record::units::Seconds;
 use statrs::distribution::{DiscreteCDF, Hypergeometric};
 
 use crate::cells::PointTimings;
-use crate::statistics::mean;
 
 /// A call is slow if it takes more than this multiple of the builtin's median.
 const FOLD: f64 = 4.0;

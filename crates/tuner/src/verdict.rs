@@ -13,8 +13,7 @@ use collrules_rules::{Choice, Release};
 
 use crate::bars::bar;
 use crate::cells::CellTimings;
-use crate::evidence::{Basis, Evidence, weigh};
-use crate::launches::widen;
+use crate::evidence::{Basis, Evidence, weigh, widen};
 use crate::neighbours::{Belief, beliefs};
 use crate::statistics::adjust;
 
@@ -46,7 +45,8 @@ pub struct JudgedCell {
     pub points: Vec<JudgedPoint>,
     /// Candidates that failed, with the reason.
     pub disqualified: Vec<(Candidate, String)>,
-    pub(crate) verdict: Verdict,
+    /// The decision.
+    pub verdict: Verdict,
 }
 
 /// Judges all cells, which are ordered by collective and communicator size.
@@ -62,8 +62,7 @@ pub fn judge(
     let places: Vec<Cell> = cells.iter().map(|cell| cell.cell).collect();
     let mut evidence: Vec<Vec<Evidence>> = cells.iter().map(|cell| weigh(cell, statistic, criteria)).collect();
     widen(&places, &mut evidence);
-    let p_values: Vec<f64> = evidence.iter().flatten().filter_map(|evidence| evidence.p_value).collect();
-    let mut q_values = adjust(&p_values).into_iter();
+    let mut q_values = adjust(evidence.iter().flatten().map(|evidence| evidence.p_value)).into_iter();
     let beliefs = beliefs(&places, &evidence, statistic);
     let mut evidence = evidence.into_iter().zip(beliefs);
     let mut judged = Vec::with_capacity(cells.len());
@@ -74,13 +73,14 @@ pub fn judge(
         for cell in block {
             let Cell { collective, ranks, .. } = cell.cell;
             let mut judge_point = |(evidence, belief): (Evidence, Option<Belief>)| {
-                let q_value = evidence.p_value.and_then(|_| q_values.next());
+                let q_value = q_values.next().flatten();
                 let bar = bars
                     .entry(evidence.candidate)
                     .or_insert_with(|| bar(release, collective, ranks, evidence.candidate, &failed, assumptions));
                 let shortfall = shortfall(&evidence, q_value, belief, bar.as_ref(), statistic, criteria);
-                let (finding, basis) = evidence.into_finding(q_value, belief);
-                let cautious = belief.map(|belief| belief.cautious);
+                let Evidence { candidate, time, gain, p_value, stalls, basis } = evidence;
+                let (expected, cautious) = belief.map(|belief| (belief.expected, belief.cautious)).unzip();
+                let finding = PointFinding { candidate, time, gain, expected, p_value, q_value, stalls };
                 JudgedPoint { finding, shortfall, basis, cautious, bar: bar.clone(), risk: false }
             };
             let (evidence, beliefs) = evidence.next().unwrap_or_default();
@@ -92,14 +92,6 @@ pub fn judge(
         decide(&mut judged[start..], criteria);
     }
     judged
-}
-
-impl Evidence {
-    fn into_finding(self, q_value: Option<f64>, belief: Option<Belief>) -> (PointFinding, Basis) {
-        let Self { candidate, time, gain, p_value, stalls, basis } = self;
-        let expected = belief.map(|belief| belief.expected);
-        (PointFinding { candidate, time, gain, expected, p_value, q_value, stalls }, basis)
-    }
 }
 
 /// Returns the reason why a candidate does not replace the builtin, if there is one.
@@ -177,7 +169,7 @@ pub(crate) fn is_harmless(point: &JudgedPoint, max_regret: f64) -> bool {
 }
 
 /// Sets the verdict of each cell of one collective and one communicator size.
-pub(crate) fn decide(block: &mut [JudgedCell], criteria: Criteria) {
+fn decide(block: &mut [JudgedCell], criteria: Criteria) {
     let mut cells_won: HashMap<Candidate, usize> = HashMap::new();
     for point in block.iter().flat_map(JudgedCell::qualified) {
         *cells_won.entry(point.candidate).or_default() += 1;
@@ -190,6 +182,14 @@ pub(crate) fn decide(block: &mut [JudgedCell], criteria: Criteria) {
     }
 }
 
+/// Changes the cells of each collective and communicator size, and decides again. Cells are ordered by these.
+pub(crate) fn decide_again(cells: &mut [JudgedCell], criteria: Criteria, mut change: impl FnMut(&mut [JudgedCell])) {
+    for block in cells.chunk_by_mut(|a, b| (a.cell.collective, a.cell.ranks) == (b.cell.collective, b.cell.ranks)) {
+        change(block);
+        decide(block, criteria);
+    }
+}
+
 /// Judges the cells again under other assumptions. Nothing is measured or tested again, since bars are the last check.
 pub(crate) fn judged_under(
     cells: &[JudgedCell],
@@ -198,20 +198,19 @@ pub(crate) fn judged_under(
     assumptions: Assumptions,
 ) -> Vec<JudgedCell> {
     let mut cells = cells.to_vec();
-    for block in cells.chunk_by_mut(|a, b| (a.cell.collective, a.cell.ranks) == (b.cell.collective, b.cell.ranks)) {
+    decide_again(&mut cells, criteria, |block| {
         let failures = block.iter().flat_map(|cell| &cell.disqualified).map(|(candidate, _)| *candidate);
         let failed: BTreeSet<Candidate> = failures.collect();
-        for cell in block.iter_mut() {
-            for point in &mut cell.points {
-                let (collective, ranks) = (cell.cell.collective, cell.cell.ranks);
-                point.bar = bar(release, collective, ranks, point.finding.candidate, &failed, assumptions);
+        for JudgedCell { cell, points, .. } in block {
+            for point in points {
+                let candidate = point.finding.candidate;
+                point.bar = bar(release, cell.collective, cell.ranks, candidate, &failed, assumptions);
                 if matches!(point.shortfall, None | Some(Shortfall::Barred(_))) {
                     point.shortfall = point.bar.clone().map(Shortfall::Barred);
                 }
             }
         }
-        decide(block, criteria);
-    }
+    });
     cells
 }
 
@@ -225,12 +224,13 @@ pub(crate) fn bar_other_bits(
 ) {
     let Some(keep) = assumptions.keep_bits else { return };
     let all: Vec<Cell> = cells.iter().map(|cell| cell.cell).collect();
-    for block in cells.chunk_by_mut(|a, b| (a.cell.collective, a.cell.ranks) == (b.cell.collective, b.cell.ranks)) {
-        for JudgedCell { cell, points, .. } in block.iter_mut() {
-            let serves = |serving: &&Serving| (serving.collective, serving.ranks) == (cell.collective, cell.ranks);
-            let by = placement.serving.iter().find(serves).map(|serving| serving.by.to_string());
-            let usual = by.is_none_or(|by| ["tuned", "basic"].contains(&by.as_str()));
-            let unknown = keep == Keep::Default && cell.collective.reduces() && !usual;
+    decide_again(cells, criteria, |block| {
+        let Cell { collective, ranks, .. } = block[0].cell;
+        let serves = |serving: &&Serving| (serving.collective, serving.ranks) == (collective, ranks);
+        let by = placement.serving.iter().find(serves).map(|serving| serving.by.to_string());
+        let usual = by.is_none_or(|by| ["tuned", "basic"].contains(&by.as_str()));
+        let unknown = keep == Keep::Default && collective.reduces() && !usual;
+        for JudgedCell { cell, points, .. } in block {
             for point in points.iter_mut().filter(|point| point.finding.candidate != Candidate::Builtin) {
                 let keeps = assumptions.keeps_bits(release, *cell, point.finding.candidate, &all) && !unknown;
                 if !keeps && point.bar.is_none() {
@@ -241,20 +241,18 @@ pub(crate) fn bar_other_bits(
                 }
             }
         }
-        decide(block, criteria);
-    }
+    });
 }
 
 /// Decides again with only the bars of failures. Cells are ordered by collective and communicator size.
-pub(crate) fn lift_bars(cells: &mut [JudgedCell], criteria: Criteria) {
-    for block in cells.chunk_by_mut(|a, b| (a.cell.collective, a.cell.ranks) == (b.cell.collective, b.cell.ranks)) {
+pub fn lift_bars(cells: &mut [JudgedCell], criteria: Criteria) {
+    decide_again(cells, criteria, |block| {
         for point in block.iter_mut().flat_map(|cell| &mut cell.points) {
             if matches!(&point.shortfall, Some(Shortfall::Barred(bar)) if *bar != Bar::Failed) {
                 point.shortfall = None;
             }
         }
-        decide(block, criteria);
-    }
+    });
 }
 
 impl JudgedCell {

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use collrules_record::estimate::mean;
 use collrules_record::{Cell, Seconds};
 
 /// Weight of a cell in which programs spend no time, relative to 1 for the mean of those in which they do: enough to
@@ -17,7 +18,7 @@ pub(crate) fn normalized(times: impl IntoIterator<Item = (Cell, Seconds)>) -> BT
     for (cell, time) in times {
         *weights.entry(cell).or_default() += time.0;
     }
-    let mean = weights.values().sum::<f64>() / weights.len().max(1) as f64;
+    let mean = mean(weights.values());
     if mean > 0.0 {
         weights.values_mut().for_each(|weight| *weight = (*weight / mean).max(LIGHTEST));
     } else {

@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use collrules_record::estimate::TestedMean;
 use collrules_record::units::Bytes;
 use collrules_record::{Candidate, Estimate, Ranks};
 use collrules_rules::Collective;
-use collrules_tuner::judging::{Lead, band, crossing};
+use collrules_tuner::judging::{LaunchLogs, Lead, band, common_means, crossing};
 
 use super::machine::MachineNumbers;
 use super::{CandidateEvidence, Point, campaigns, grouped};
@@ -54,8 +55,9 @@ pub(super) fn rivalries(points: &[Point<'_>], numbers: MachineNumbers<'_>, level
 }
 
 /// By how much one is faster than the other in each launch, as logarithms.
-fn leads(one: &CandidateEvidence, other: &CandidateEvidence) -> Vec<f64> {
-    one.launches.iter().filter_map(|(launch, seconds)| Some((other.launches.get(launch)? / seconds).ln())).collect()
+fn leads(one: &CandidateEvidence, other: &CandidateEvidence) -> LaunchLogs {
+    let lead = |(launch, seconds): (&u32, &f64)| Some((*launch, (other.launches.get(launch)? / seconds).ln()));
+    one.launches.iter().filter_map(lead).collect()
 }
 
 /// Returns the candidate that is faster at first, and the sizes at which that changes. Only sizes at which the interval
@@ -70,7 +72,7 @@ fn crossings(
     for (bytes, candidates) in block {
         let both = candidates.get(&one).zip(candidates.get(&other));
         let lead = both.and_then(|(one, other)| {
-            let Estimate { point, low, high, .. } = Estimate::mean(&leads(one, other), level)?;
+            let Estimate { point, low, high, .. } = Estimate::mean(leads(one, other).values(), level)?;
             let size = (bytes.0.max(1) as f64).ln();
             Some((point, Lead { size, low: low?, high: high? }))
         });
@@ -145,19 +147,13 @@ fn best(block: &BlockPoints<'_>, (first, last): (Bytes, Bytes), level: f64) -> V
     let parts = campaigns(&places, |place| cells[*place][&any].launches.keys().copied().collect());
     // By how much one is behind another on average over all cells, as a logarithm: of a part by its launches.
     let behind = |one: Candidate, other: Candidate| -> Option<Estimate> {
-        let of_launch = |part: &Vec<usize>, launch: &u32| -> Option<f64> {
-            let lag = |place: &usize| {
-                let time = |candidate: &Candidate| cells[*place].get(candidate)?.launches.get(launch);
-                Some((time(&one)? / time(&other)?).ln())
-            };
-            let lags: Vec<f64> = part.iter().map(lag).collect::<Option<_>>()?;
-            Some(lags.iter().sum::<f64>() / lags.len() as f64)
-        };
+        let lags = |place: &usize| leads(cells[*place][&other], cells[*place][&one]);
         let of_part = |part: &Vec<usize>| {
-            let launches = cells[part[0]][&any].launches.keys();
-            (part.len() as f64, launches.filter_map(|launch| of_launch(part, launch)).collect::<Vec<f64>>())
+            let lags: Vec<LaunchLogs> = part.iter().map(lags).collect();
+            (part.len() as f64, TestedMean::from_values(common_means(&lags).values()))
         };
-        Estimate::weighted_mean(&parts.iter().map(of_part).collect::<Vec<_>>(), level)
+        let parts: Vec<(f64, TestedMean)> = parts.iter().map(of_part).collect();
+        Some(TestedMean::weighted(&parts)?.estimate(level))
     };
     let lag = |candidate: &Candidate| behind(*candidate, any).map_or(f64::INFINITY, |lag| lag.point);
     let Some(least) = classes.iter().copied().min_by(|a, b| lag(a).total_cmp(&lag(b))) else { return Vec::new() };

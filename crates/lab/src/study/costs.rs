@@ -5,16 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use collrules_record::units::{Bytes, Ranks};
 use collrules_record::{Candidate, Cell, Estimate};
 use collrules_rules::Collective;
-use collrules_tuner::judging::Competitors;
+use collrules_tuner::judging::{Competitors, LaunchLogs, common_means};
 use collrules_tuner::{Observations, TunerError};
 
 use crate::study::results::{CostRatio, Study};
 
-/// Median seconds by launch.
-type Launches = BTreeMap<u32, f64>;
-
 /// Median seconds by launch, of every candidate that was timed.
-type CandidateMedians = BTreeMap<(Cell, Candidate), Launches>;
+type CandidateMedians = BTreeMap<(Cell, Candidate), BTreeMap<u32, f64>>;
 
 /// For each campaign, what its calls take over those of the first. Launches of two campaigns are pairs if they have one number:
 /// these ran next to each other where the campaigns took turns.
@@ -39,20 +36,19 @@ fn timed(samples: &str, study: &Study) -> Result<CandidateMedians, TunerError> {
         study.cells.iter().flat_map(|cell| cell.points.iter().map(|point| (cell.cell, point.candidate))).collect();
     let cells = Observations::from_samples(samples)?.cells_with(Competitors::WithReferences)?;
     let series = cells.iter().flat_map(|cell| cell.series.iter().map(|series| (cell.cell, series)));
-    let medians =
-        series.map(|(cell, series)| ((cell, series.candidate), series.launch_medians().into_iter().collect()));
+    let medians = series.map(|(cell, series)| ((cell, series.candidate), series.launch_medians()));
     Ok(medians.filter(|(point, _)| wanted.contains(point)).collect())
 }
 
 type CostGroup = (Collective, Ranks, Candidate);
 
 /// The logarithms of the ratios by launch and message size, of each candidate.
-fn ratios(base: &CandidateMedians, campaign: &CandidateMedians) -> BTreeMap<CostGroup, BTreeMap<Bytes, Launches>> {
-    let mut groups: BTreeMap<CostGroup, BTreeMap<Bytes, Launches>> = BTreeMap::new();
+fn ratios(base: &CandidateMedians, campaign: &CandidateMedians) -> BTreeMap<CostGroup, BTreeMap<Bytes, LaunchLogs>> {
+    let mut groups: BTreeMap<CostGroup, BTreeMap<Bytes, LaunchLogs>> = BTreeMap::new();
     for ((cell, candidate), launches) in campaign {
         let Some(others) = base.get(&(*cell, *candidate)) else { continue };
         let pairs = launches.iter().filter_map(|(launch, time)| Some((*launch, (time / others.get(launch)?).ln())));
-        let pairs: Launches = pairs.collect();
+        let pairs: LaunchLogs = pairs.collect();
         if !pairs.is_empty() {
             groups.entry((cell.collective, cell.ranks, *candidate)).or_default().insert(cell.bytes, pairs);
         }
@@ -62,29 +58,19 @@ fn ratios(base: &CandidateMedians, campaign: &CandidateMedians) -> BTreeMap<Cost
 
 /// The mean over sizes and, of the default, each size, with intervals of these levels.
 fn costs(
-    (group, sizes): (&CostGroup, &BTreeMap<Bytes, Launches>),
+    (group, sizes): (&CostGroup, &BTreeMap<Bytes, LaunchLogs>),
     (of_means, of_sizes): (f64, f64),
 ) -> impl Iterator<Item = CostRatio> + use<> {
     let (collective, ranks, candidate) = *group;
-    let cost = move |bytes: Option<Bytes>, logs: &[f64], level: f64| {
-        let ratio = Estimate::mean(logs, level)?.exp();
+    let cost = move |bytes: Option<Bytes>, logs: &LaunchLogs, level: f64| {
+        let ratio = Estimate::mean(logs.values(), level)?.exp();
         Some(CostRatio { collective, ranks, candidate, bytes, ratio })
     };
-    // A launch that missed a size would give a mean of other sizes. What was measured between sizes has launches of its own.
-    let together_timed = |sizes: &[&Launches]| -> Vec<f64> {
-        let launches: BTreeSet<u32> = sizes.iter().flat_map(|size| size.keys().copied()).collect();
-        let mean = |launch: &u32| {
-            let logs: Option<Vec<f64>> = sizes.iter().map(|size| size.get(launch).copied()).collect();
-            logs.map(|logs| logs.iter().sum::<f64>() / logs.len() as f64)
-        };
-        launches.iter().filter_map(mean).collect()
-    };
+    // What was measured between sizes has launches of its own.
     let grid = sizes.values().filter_map(|size| size.keys().next()).min().copied();
-    let of_grid: Vec<&Launches> =
-        sizes.values().filter(|size| grid.is_some_and(|first| size.contains_key(&first))).collect();
-    let mut found: Vec<CostRatio> = cost(None, &together_timed(&of_grid), of_means).into_iter().collect();
-    let single =
-        |(bytes, logs): (&Bytes, &Launches)| cost(Some(*bytes), &logs.values().copied().collect::<Vec<_>>(), of_sizes);
+    let of_grid = sizes.values().filter(|size| grid.is_some_and(|first| size.contains_key(&first)));
+    let mut found: Vec<CostRatio> = cost(None, &common_means(of_grid), of_means).into_iter().collect();
+    let single = |(bytes, logs): (&Bytes, &LaunchLogs)| cost(Some(*bytes), logs, of_sizes);
     found.extend(sizes.iter().filter(|_| candidate == Candidate::Builtin).filter_map(single));
     found.into_iter()
 }

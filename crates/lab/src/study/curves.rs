@@ -49,8 +49,7 @@ fn curve(places: &[u64], launches: &[Vec<f64>], level: f64) -> Option<(Peak, Vec
     let highest = |times: &[f64]| (0..count).max_by(|a, b| times[*a].total_cmp(&times[*b]));
     let top = highest(&typical)?;
     let tops: Vec<u64> = launches.iter().filter_map(|times| Some(places[highest(times)?])).collect();
-    let falls: Vec<f64> = launches.iter().map(|times| (times[count - 1] / times[top]).ln()).collect();
-    let end = Estimate::mean(&falls, level)?.exp();
+    let end = Estimate::mean(launches.iter().map(|times| (times[count - 1] / times[top]).ln()), level)?.exp();
     let peak = Peak { at: places[top], launches: (*tops.iter().min()?, *tops.iter().max()?), end };
 
     let logarithms = |times: &[f64]| -> Vec<(f64, f64)> {
@@ -72,7 +71,7 @@ fn curve(places: &[u64], launches: &[Vec<f64>], level: f64) -> Option<(Peak, Vec
     let stretch = |row: &Range<usize>| {
         let slope =
             |times: &Vec<f64>| Some(StraightLine::through(&logarithms(times)[row.clone()], Errors::Absolute)?.slope);
-        let exponent = Estimate::mean(&launches.iter().filter_map(slope).collect::<Vec<_>>(), level)?;
+        let exponent = Estimate::mean(launches.iter().filter_map(slope), level)?;
         let begins = (row.start > 0).then(|| bend(places, row.start, &alone));
         Some(CurveSection { first: places[row.start], last: places[row.end - 1], exponent, begins })
     };

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use collrules_record::estimate::median;
+use collrules_record::estimate::{median, robust_deviation};
 use collrules_record::plan::{CellPlan, Plan, Schedule};
 use collrules_record::question::{Group, Question};
 use collrules_record::sample::{EndReason, EndedPoint, Row};
@@ -249,8 +249,8 @@ impl History {
             })
         });
         let mut steps: Vec<f64> = steps.collect();
-        // A difference of two has twice the variance; half of normal deviates are within 0.6745 deviations.
-        median(&mut steps).map(|step| step / 0.6745 / std::f64::consts::SQRT_2)
+        // A difference of two has twice the variance.
+        robust_deviation(&mut steps).map(|step| step / std::f64::consts::SQRT_2)
     }
 }
 

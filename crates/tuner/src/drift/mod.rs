@@ -5,9 +5,9 @@
 //! *Does a point take as long as before?* The logarithms of the medians of launches are compared, then against now, by
 //! Student's t. The test is not for any difference, which there is between any two days, but for one above the
 //! tolerance. The differences between launches are estimated as for a validation: cells borrow from each other, and the
-//! part that cells of a launch share counts once (`validation::noise`). All points together are one more test, with the
-//! launches' means over points. The p values are adjusted for all of them (Benjamini and Hochberg): if no point changed
-//! by more than the tolerance, the probability of any alarm is at most the error rate.
+//! part that cells of a launch share counts once (`statistics::launches`). All points together are one more test, with
+//! the launches' means over points. The p values are adjusted for all of them (Benjamini and Hochberg): if no point
+//! changed by more than the tolerance, the probability of any alarm is at most the error rate.
 //!
 //! *Do rules still hold?* The candidate of the rules is compared with the builtin of the same launches, as a validation
 //! compares launches without and with the file.
@@ -18,24 +18,23 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use collrules_record::estimate::{TestedMean, mean};
 use collrules_record::findings::Findings;
 use collrules_record::validation::{self, Outcome, Round};
 use collrules_record::{Candidate, Cell};
 
+use crate::cells::{PointTimings, of_runs};
 use crate::error::TunerError;
 use crate::observations::Observations;
 use crate::results::drift::{DriftCriteria, DriftPoint, Shift};
-use crate::statistics::{LogRatio, Variance, adjust, mean};
-use crate::validation::{CellFacts, compare_with, noise};
+use crate::statistics::{LaunchLogs, Replicates, adjust, common_means, test_all};
+use crate::validation::{CellFacts, compare_with};
 use crate::view::View;
 
 pub use anchors::{Anchor, anchors};
 
 /// Share of the error rate for each of the two questions.
 const SHARE: f64 = 0.5;
-
-/// First number of the new launches, when both measurements are analysed together.
-const NOW: u32 = 1 << 31;
 
 /// Results of measuring points again.
 #[derive(Clone, Debug)]
@@ -48,9 +47,6 @@ pub struct Drifted {
     pub rules: Round,
 }
 
-/// The logarithms of the medians of a point in each launch.
-type Logs = BTreeMap<u32, f64>;
-
 /// Compares anchors with their times in a run.
 pub fn drift(
     findings: &Findings,
@@ -60,29 +56,21 @@ pub fn drift(
     criteria: DriftCriteria,
 ) -> Result<Drifted, TunerError> {
     let (then, today) = (seen(then, anchors)?, seen(now, anchors)?);
-    let both: Vec<Both<'_>> =
-        today.iter().filter_map(|(point, now)| Some(Both { point: *point, then: then.get(point)?, now })).collect();
-    let residuals: Vec<noise::PairGains> = both.iter().map(Both::residuals).collect();
-    let noises = noise::estimate(&residuals);
-    let mut tests: Vec<LogRatio> =
-        both.iter().zip(noises).map(|(both, noise)| compare(&both.then.logs, &both.now.logs, noise)).collect();
-    let together = together(&both);
+    let points: Vec<&(Cell, Candidate)> = today.keys().filter(|point| then.contains_key(point)).collect();
+    let launches: Vec<Replicates> =
+        points.iter().map(|point| of_runs(point.0, &then[*point], &today[*point])).collect();
+    let mut tests = test_all(&launches);
+    let together = together(&launches);
     tests.extend(together);
-    let p_values: Vec<f64> = tests.iter().filter_map(|test| p_value(*test, criteria)).collect();
-    let mut adjusted = adjust(&p_values).into_iter();
-    let mut shifts: Vec<Shift> = tests
-        .iter()
-        .map(|change| {
-            let q_value = p_value(*change, criteria).and_then(|_| adjusted.next());
-            shift(*change, q_value, criteria)
-        })
-        .collect();
+    let q_values = adjust(tests.iter().map(|test| test.p_beyond(criteria.min_change.ln_1p())));
+    let mut shifts: Vec<Shift> = tests.iter().zip(q_values).map(|(test, q)| shift(*test, q, criteria)).collect();
     let together = together.and_then(|_| shifts.pop());
-    let points = both.iter().zip(shifts).map(|(both, shift)| DriftPoint {
-        cell: both.point.0,
-        candidate: both.point.1,
-        then: centre(&both.then.logs).exp(),
-        now: centre(&both.now.logs).exp(),
+    let usual = |logs: &LaunchLogs| mean(logs.values()).exp();
+    let points = points.into_iter().zip(launches).zip(shifts).map(|((point, launches), shift)| DriftPoint {
+        cell: point.0,
+        candidate: point.1,
+        then: usual(&launches.groups[0]),
+        now: usual(&launches.groups[1]),
         shift,
     });
     Ok(Drifted { points: points.collect(), together, rules: rules(findings, now, anchors, criteria)? })
@@ -118,114 +106,39 @@ fn rules(
     compare_with(now, criteria, known, |cell| served.get(&cell).copied())
 }
 
-/// A point of one measurement.
-struct DayTimes {
-    logs: Logs,
-    /// The reciprocal of the rounds of a launch.
-    per_round: f64,
-}
-
-/// A point of both measurements.
-struct Both<'a> {
-    point: (Cell, Candidate),
-    then: &'a DayTimes,
-    now: &'a DayTimes,
-}
-
-impl Both<'_> {
-    /// The launches of both measurements, each relative to its own mean.
-    fn residuals(&self) -> noise::PairGains {
-        noise::PairGains {
-            cell: self.point.0,
-            of_pairs: centred(&self.then.logs, 0).chain(centred(&self.now.logs, NOW)).collect(),
-            per_round: self.then.per_round + self.now.per_round,
-        }
-    }
-}
-
 /// The anchors' points.
-fn seen(observations: &Observations, anchors: &[Anchor]) -> Result<BTreeMap<(Cell, Candidate), DayTimes>, TunerError> {
+fn seen(
+    observations: &Observations,
+    anchors: &[Anchor],
+) -> Result<BTreeMap<(Cell, Candidate), PointTimings>, TunerError> {
     let wanted: BTreeSet<(Cell, Candidate)> = anchors.iter().flat_map(Anchor::points).collect();
-    let mut seen = BTreeMap::new();
-    for (cell, series) in observations.points(&View::default())? {
-        let point = (cell, series.candidate);
-        if wanted.contains(&point) {
-            let logs: Logs = series.launch_medians().into_iter().map(|(launch, time)| (launch, time.ln())).collect();
-            let per_round = logs.len() as f64 / series.timings.len().max(1) as f64;
-            seen.insert(point, DayTimes { logs, per_round });
-        }
-    }
-    Ok(seen)
-}
-
-fn centre(logs: &Logs) -> f64 {
-    mean(&logs.values().copied().collect::<Vec<_>>())
-}
-
-fn centred(logs: &Logs, first: u32) -> impl Iterator<Item = (u32, f64)> {
-    let centre = centre(logs);
-    logs.iter().map(move |(launch, log)| (first | launch, log - centre))
+    let points = observations.points(&View::default())?.into_iter();
+    let seen = points.map(|(cell, series)| ((cell, series.candidate), series));
+    Ok(seen.filter(|(point, _)| wanted.contains(point)).collect())
 }
 
 /// The mean over points of each launch, from points that most earlier launches have: sizes added between those of the
 /// grid were measured in other launches.
-fn together(both: &[Both<'_>]) -> Option<LogRatio> {
-    let launches = |both: &Both<'_>| both.then.logs.keys().copied().collect::<Vec<u32>>();
+fn together(points: &[Replicates]) -> Option<TestedMean> {
+    let launches = |point: &Replicates| point.groups[0].keys().copied().collect::<Vec<u32>>();
     let mut counts: BTreeMap<Vec<u32>, usize> = BTreeMap::new();
-    both.iter().for_each(|both| *counts.entry(launches(both)).or_default() += 1);
+    points.iter().for_each(|point| *counts.entry(launches(point)).or_default() += 1);
     let (common, _) = counts.into_iter().max_by_key(|(_, count)| *count)?;
-    let both: Vec<&Both<'_>> = both.iter().filter(|both| launches(both) == common).collect();
-    let means = |day: fn(&Both<'_>) -> Logs| {
-        let all: Vec<Logs> = both.iter().map(|both| day(both)).collect();
-        let launches: BTreeSet<u32> = all.iter().flat_map(|logs| logs.keys().copied()).collect();
-        let of_launch = |launch: &u32| {
-            let logs: Option<Vec<f64>> = all.iter().map(|logs| logs.get(launch).copied()).collect();
-            logs.map(|logs| mean(&logs))
-        };
-        launches.iter().filter_map(of_launch).collect::<Vec<f64>>()
-    };
-    let (then, now) = (means(|both| both.then.logs.clone()), means(|both| both.now.logs.clone()));
-    let pooled = Variance::from_values(&then).and(Variance::from_values(&now));
-    let known = pooled.degrees > 0.0 && !then.is_empty() && !now.is_empty() && both.len() > 1;
-    known.then(|| LogRatio {
-        log: mean(&now) - mean(&then),
-        error: error(pooled.value(), then.len(), now.len()),
-        degrees: pooled.degrees,
-        samples: then.len().min(now.len()),
-    })
+    let points: Vec<&Replicates> = points.iter().filter(|point| launches(point) == common).collect();
+    let groups: Vec<LaunchLogs> =
+        (0..2).map(|day| common_means(points.iter().map(|point| &point.groups[day]))).collect();
+    let several = points.len() > 1 && groups.iter().all(|logs| !logs.is_empty());
+    let mean = several.then(|| test_all(&[Replicates { cell: None, groups, per_round: 1.0 }]))?.pop();
+    mean.filter(|mean| mean.degrees > 0.0)
 }
 
-fn error(variance: f64, then: usize, now: usize) -> f64 {
-    (variance.max(noise::FLOOR * noise::FLOOR) * (1.0 / then as f64 + 1.0 / now as f64)).sqrt()
-}
-
-/// Logarithm of the present time over the earlier time.
-fn compare(then: &Logs, now: &Logs, noise: Option<noise::Noise>) -> LogRatio {
-    let count = (then.len() + now.len()) as f64;
-    // Residuals about two means have one degree of freedom fewer than those about one.
-    let free = ((count - 2.0) / (count - 1.0)).max(0.0);
-    let (variance, degrees) = noise.map_or((0.0, 0.0), |noise| (noise.variance, noise.degrees * free));
-    LogRatio {
-        log: centre(now) - centre(then),
-        error: error(if free > 0.0 { variance / free } else { 0.0 }, then.len(), now.len()),
-        degrees,
-        samples: then.len().min(now.len()),
-    }
-}
-
-/// Probability of so large a change in either direction if the true change is at the limit.
-fn p_value(change: LogRatio, criteria: DriftCriteria) -> Option<f64> {
-    let least = criteria.min_change.ln_1p();
-    (change.degrees > 0.0).then(|| (2.0 * change.p_above(least).min(change.p_below(-least))).min(1.0))
-}
-
-fn shift(change: LogRatio, q_value: Option<f64>, criteria: DriftCriteria) -> Shift {
+fn shift(change: TestedMean, q_value: Option<f64>, criteria: DriftCriteria) -> Shift {
     let shown = q_value.is_some_and(|q| q <= SHARE * criteria.error_rate);
     Shift {
-        ratio: change.estimate(criteria.level),
+        ratio: change.estimate(criteria.level).exp(),
         q_value,
         change: match shown {
-            true if change.log > 0.0 => Outcome::Slower,
+            true if change.mean > 0.0 => Outcome::Slower,
             true => Outcome::Faster,
             false => Outcome::Same,
         },

@@ -12,6 +12,7 @@ use rand_distr::StandardNormal;
 use collrules_record::Estimate;
 
 use super::*;
+use crate::compare::{Run, compare};
 
 const CRITERIA: DriftCriteria = DriftCriteria { min_change: 0.1, min_difference: 0.03, error_rate: 0.01, level: 0.95 };
 
@@ -106,6 +107,25 @@ fn what_counts_as_the_same_raises_no_more_alarms_than_stated_either() {
     let noise = DayNoise { day: 0.0, ..QUIET[0] };
     let alarms = (0..1000).filter(|seed| drifts(*seed, noise, |_, _| 1.1).0).count();
     assert!(alarms <= 16, "{alarms} alarms in 1000 checks");
+}
+
+/// Comparisons of two runs test for any change: of an unchanged machine, one in 20 may find one.
+#[test]
+fn an_unchanged_default_is_called_changed_as_seldom_as_stated() {
+    let mut findings = findings();
+    findings.criteria.min_gain = 0.0;
+    for (place, noise) in QUIET.into_iter().enumerate() {
+        let noise = DayNoise { day: 0.0, ..noise };
+        let compared = |seed: u64, factor: f64| {
+            let (then, now) = (day(2 * seed, noise, |_, _| 1.0), day(2 * seed + 1, noise, |_, _| factor));
+            let run = |observations| Run { findings: &findings, observations: Some(observations), manifest: None };
+            compare(run(&then), run(&now)).expect("compares")
+        };
+        let wrong = (0..400).filter(|seed| compared(*seed, 1.0).count(Outcome::Same) < 10).count();
+        assert!(wrong <= 30, "noise {place}: {wrong} of 400 comparisons");
+        let found: usize = (0..20).map(|seed| compared(seed, 1.4).count(Outcome::Slower)).sum();
+        assert!(found >= 190, "noise {place}: {found} of 200 slower times");
+    }
 }
 
 #[test]

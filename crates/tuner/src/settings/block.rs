@@ -1,14 +1,20 @@
-//! The launches of a block, one of each combination, and speedups within it.
+//! The launches of a block, one of each combination, and what several blocks show: speedups, and losses that they exclude.
+//!
+//! The logarithms of speedups over pairs of launches are tested as in a validation: with few blocks their variances borrow
+//! from each other, and what subjects of a launch share counts once (`statistics::launches`). A combination passes the
+//! guard if each subject does, so that no correction for their number is needed: with a true loss beyond the limit in any
+//! of them, it passes with a probability of at most 2.5 % per look.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::Estimate;
-use collrules_record::settings::{Measure, Settings};
+use collrules_record::estimate::mean;
+use collrules_record::settings::{Guard, Measure, Settings};
 
-use crate::statistics::{Variance, mean};
+use crate::statistics::{LaunchLogs, Replicates, test_all};
 
 /// The confidence of every interval.
-pub(super) const LEVEL: f64 = 0.95;
+const LEVEL: f64 = 0.95;
 
 /// The median times of a launch, in seconds.
 pub type MeasureTimes = BTreeMap<Measure, f64>;
@@ -22,7 +28,7 @@ pub struct SettingsBlock {
 
 impl SettingsBlock {
     /// The logarithm of the speedup of a combination over another one, for each subject that both timed.
-    pub fn log_speedups(&self, settings: &Settings, over: &Settings) -> BTreeMap<Measure, f64> {
+    fn log_speedups(&self, settings: &Settings, over: &Settings) -> BTreeMap<Measure, f64> {
         let Some((with, without)) = self.launches.get(settings).zip(self.launches.get(over)) else {
             return BTreeMap::new();
         };
@@ -51,46 +57,76 @@ pub(super) fn weighted_mean(logs: &BTreeMap<Measure, f64>, weight: &dyn Fn(&Meas
     (weights > 0.0).then(|| sum / weights)
 }
 
-/// The mean log speedup of a combination over another one for each subject, over the blocks that have both.
-pub(super) fn mean_log_speedups(
+/// The logarithms of a combination's mean speedup, by the number of the block.
+fn logs_by_block(blocks: &[SettingsBlock], settings: &Settings, over: &Settings) -> LaunchLogs {
+    let log = |block: &SettingsBlock| block.mean_log_speedup(settings, over, &|_| 1.0);
+    (0..).zip(blocks).filter_map(|(number, block)| Some((number, log(block)?))).collect()
+}
+
+/// The speedup of each of these combinations over another one, as a geometric mean over subjects and blocks; none without a
+/// block of both. Combinations with few blocks borrow the variance of the others.
+pub fn speedups(
+    blocks: &[SettingsBlock],
+    pairs: BTreeSet<(Settings, Settings)>,
+) -> BTreeMap<(Settings, Settings), Estimate> {
+    let (pairs, subjects): (Vec<_>, Vec<Replicates>) = pairs
+        .into_iter()
+        .map(|(settings, over)| (logs_by_block(blocks, &settings, &over), (settings, over)))
+        .filter(|(logs, _)| !logs.is_empty())
+        .map(|(logs, pair)| (pair, Replicates::of_pairs(None, logs)))
+        .unzip();
+    let tests = test_all(&subjects).into_iter();
+    pairs.into_iter().zip(tests.map(|test| test.estimate(LEVEL).exp())).collect()
+}
+
+/// The log speedups of each subject by the number of the block.
+fn by_subject(
     blocks: &[SettingsBlock],
     settings: &Settings,
     over: &Settings,
-) -> BTreeMap<Measure, f64> {
-    let mut logs: BTreeMap<Measure, Vec<f64>> = BTreeMap::new();
-    for (subject, log) in blocks.iter().flat_map(|block| block.log_speedups(settings, over)) {
-        logs.entry(subject).or_default().push(log);
+) -> BTreeMap<Measure, LaunchLogs> {
+    let mut subjects: BTreeMap<Measure, LaunchLogs> = BTreeMap::new();
+    for (number, block) in (0..).zip(blocks) {
+        for (subject, log) in block.log_speedups(settings, over) {
+            subjects.entry(subject).or_default().insert(number, log);
+        }
     }
-    logs.into_iter().map(|(subject, logs)| (subject, mean(&logs))).collect()
+    subjects
 }
 
-/// The logarithms of a combination's mean speedup in each block that has it.
-pub(super) fn logs_by_block(blocks: &[SettingsBlock], settings: &Settings, over: &Settings) -> Vec<f64> {
-    blocks.iter().filter_map(|block| block.mean_log_speedup(settings, over, &|_| 1.0)).collect()
+/// The mean log speedup of a combination over the default for each subject, over the blocks that have both.
+pub(super) fn mean_log_speedups(blocks: &[SettingsBlock], settings: &Settings) -> BTreeMap<Measure, f64> {
+    let subjects = by_subject(blocks, settings, &Settings::new());
+    subjects.into_iter().map(|(subject, logs)| (subject, mean(logs.values()))).collect()
 }
 
-/// The speedup of a combination, as a geometric mean over subjects and blocks; `spread` is the standard deviation of one
-/// block's logarithm, for combinations with too few blocks to show it.
-pub fn speedup(blocks: &[SettingsBlock], settings: &Settings, over: &Settings, spread: f64) -> Option<Estimate> {
-    let logs = logs_by_block(blocks, settings, over);
-    let mean = Estimate::mean(&logs, LEVEL)?;
-    // Two or three blocks may agree by chance.
-    let reach = 2.0 * spread / (logs.len() as f64).sqrt();
-    let own = mean.high.map_or(0.0, |high| high - mean.point);
-    let reach = if logs.len() < 4 { reach.max(own.min(2.0 * reach)) } else { own.max(reach / 2.0) };
-    let reach = if spread.is_finite() { reach } else { f64::INFINITY };
-    Some(Estimate::ratio(mean.point, reach, LEVEL, logs.len()))
-}
-
-/// The standard deviation of the logarithm of a mean speedup from block to block, over all combinations with several blocks.
-pub fn spread(blocks: &[SettingsBlock]) -> Option<f64> {
-    let default = Settings::new();
-    let mut combinations: Vec<&Settings> = blocks.iter().flat_map(|block| block.launches.keys()).collect();
-    combinations.sort_unstable();
-    combinations.dedup();
-    let each = combinations.into_iter().filter(|settings| !settings.is_empty());
-    let pooled = each
-        .map(|settings| Variance::from_values(&logs_by_block(blocks, settings, &default)))
-        .fold(Variance::default(), Variance::and);
-    (pooled.degrees > 0.0).then(|| pooled.value().sqrt())
+/// The speedup of each subject, and whether a loss beyond a limit (0.05 is 5 %) is excluded. `looks` is the number of
+/// tests of the growing data.
+pub fn guard(
+    blocks: &[SettingsBlock],
+    settings: &Settings,
+    over: &Settings,
+    max_loss: f64,
+    looks: u32,
+) -> BTreeMap<Measure, (Estimate, Guard)> {
+    let subjects = by_subject(blocks, settings, over);
+    let launches: Vec<Replicates> = subjects
+        .iter()
+        .map(|(subject, logs)| {
+            let cell = if let Measure::Call(cell) = subject { Some(*cell) } else { None };
+            Replicates::of_pairs(cell, logs.clone())
+        })
+        .collect();
+    let level = 1.0 - (1.0 - LEVEL) / f64::from(looks.max(1));
+    let judged = subjects.into_keys().zip(test_all(&launches)).map(|(subject, test)| {
+        let speedup = test.estimate(level).exp();
+        let limit = 1.0 - max_loss;
+        let guard = match (speedup.low, speedup.high) {
+            (Some(low), _) if low >= limit => Guard::Passed,
+            (_, Some(high)) if high < limit => Guard::Lost,
+            _ => Guard::Undecided,
+        };
+        (subject, (speedup, guard))
+    });
+    judged.collect()
 }

@@ -6,14 +6,12 @@
 //! | module | job |
 //! |---|---|
 //! | `search` | the design: one at a time, foldover, successive halving |
-//! | [`block`] | the launches of a block, and speedups within it |
-//! | [`guard`] | the test that excludes a loss beyond a limit |
+//! | `block` | the launches of a block, speedups, and the test that excludes a loss beyond a limit |
 
-pub mod block;
-pub mod guard;
-pub mod search;
+mod block;
+mod search;
 #[cfg(test)]
 mod tests;
 
-pub use block::{MeasureTimes, SettingsBlock};
+pub use block::{MeasureTimes, SettingsBlock, guard, speedups};
 pub use search::{Factor, Searched, SettingsLauncher, search};

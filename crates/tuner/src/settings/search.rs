@@ -139,7 +139,7 @@ impl<B: SettingsLauncher> Search<'_, B> {
     /// The mean log speedup of a combination over the default where speed is asked for, less its log slowdowns anywhere
     /// beyond chance.
     fn score(&self, settings: &Settings) -> Option<f64> {
-        let means = block::mean_log_speedups(&self.found.blocks, settings, &Settings::new());
+        let means = block::mean_log_speedups(&self.found.blocks, settings);
         let loss = |(subject, log): (&Measure, &f64)| {
             let usual = self.slowdowns.get(subject).copied().unwrap_or_default();
             (-log - CHANCE.max(QUARTERS * usual)).clamp(0.0, MOST_LOSS)
@@ -152,15 +152,14 @@ impl<B: SettingsLauncher> Search<'_, B> {
         if settings.is_empty() {
             return Some(0.0);
         }
-        let means = block::mean_log_speedups(&self.found.blocks, settings, &Settings::new());
-        block::weighted_mean(&means, self.weight)
+        block::weighted_mean(&block::mean_log_speedups(&self.found.blocks, settings), self.weight)
     }
 
     /// The log slowdown of each subject that a quarter of these combinations exceed.
     fn usual_slowdowns(&self, combinations: &[Settings]) -> BTreeMap<Measure, f64> {
         let mut each: BTreeMap<Measure, Vec<f64>> = BTreeMap::new();
         for settings in combinations {
-            for (subject, log) in block::mean_log_speedups(&self.found.blocks, settings, &Settings::new()) {
+            for (subject, log) in block::mean_log_speedups(&self.found.blocks, settings) {
                 each.entry(subject).or_default().push((-log).max(0.0));
             }
         }

@@ -1,7 +1,6 @@
 //! The Mann-Whitney test for unpaired samples.
 
-use super::ranks::ranks;
-use super::stratified::Score;
+use super::ranks::{Score, ranks};
 
 /// Largest number of values on either side for the exact distribution.
 const EXACT: usize = 20;

@@ -2,8 +2,7 @@
 
 use std::sync::OnceLock;
 
-use super::ranks::ranks;
-use super::stratified::Score;
+use super::ranks::{Score, ranks};
 
 /// Largest number of differences for the exact distribution.
 const EXACT: usize = 50;

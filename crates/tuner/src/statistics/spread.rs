@@ -1,6 +1,6 @@
-//! Variances, and standard errors of medians and means.
+//! Standard errors of medians, and the variance between launches beyond that between visits.
 
-use collrules_record::estimate::median;
+use collrules_record::estimate::{Variance, median, robust_deviation};
 
 /// Standard error of the median of values that are normal except for outliers: `sqrt(pi / 2n)` deviations, where the
 /// deviation is the median distance from the median over 0.6745. 0 without values.
@@ -8,52 +8,15 @@ pub(crate) fn standard_error(values: &[f64]) -> f64 {
     let mut distances = values.to_vec();
     let Some(centre) = median(&mut distances) else { return 0.0 };
     distances.iter_mut().for_each(|value| *value = (*value - centre).abs());
-    let deviation = median(&mut distances).unwrap_or_default() / 0.674_489_750_196_081_7;
+    let deviation = robust_deviation(&mut distances).unwrap_or_default();
     deviation * (std::f64::consts::FRAC_PI_2 / values.len() as f64).sqrt()
 }
 
-/// A variance with its degrees of freedom.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Variance {
-    /// The sum of squared distances from the mean.
-    pub(crate) squares: f64,
-    pub(crate) degrees: f64,
-}
-
-impl Variance {
-    pub(crate) fn from_values(values: &[f64]) -> Self {
-        let mean = mean(values);
-        let squares = values.iter().map(|value| (value - mean).powi(2)).sum();
-        Self { squares, degrees: (values.len() as f64 - 1.0).max(0.0) }
-    }
-
-    /// Pools two variances, each about its own mean.
-    pub(crate) fn and(self, other: Self) -> Self {
-        Self { squares: self.squares + other.squares, degrees: self.degrees + other.degrees }
-    }
-
-    pub(crate) fn value(self) -> f64 {
-        self.squares / self.degrees.max(1.0)
-    }
-}
-
-/// The mean; 0 without values.
-pub(crate) fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len().max(1) as f64
-}
-
-/// Variance between launches in addition to that between visits.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct LaunchVariance {
-    /// Variance of the launches' medians, minus the part that visits explain; may be negative by chance.
-    pub(crate) variance: f64,
-    /// Number of launches minus 1.
-    pub(crate) degrees: f64,
-}
-
-/// Compares launches by the log gains of their visits, which are in order of launch. Launches with fewer than three
-/// visits do not count: their uncertainty is unknown.
-pub(crate) fn launch_variance(visits: &[((u32, u32), f64)]) -> Option<LaunchVariance> {
+/// Variance between launches in addition to that between visits; may be negative by chance.
+///
+/// From the log gains of visits, which are in order of launch: the variance of the launches' medians, minus the part that
+/// visits explain. Launches with fewer than three visits do not count: their uncertainty is unknown.
+pub(crate) fn launch_variance(visits: &[((u32, u32), f64)]) -> Option<Variance> {
     let mut medians = Vec::new();
     let mut explained = 0.0;
     for launch in visits.chunk_by(|a, b| a.0.0 == b.0.0) {
@@ -64,12 +27,9 @@ pub(crate) fn launch_variance(visits: &[((u32, u32), f64)]) -> Option<LaunchVari
         explained += standard_error(&gains).powi(2);
         medians.push(median(&mut gains)?);
     }
-    let count = medians.len() as f64;
-    if count < 2.0 {
-        return None;
-    }
     let total = Variance::from_values(&medians);
-    Some(LaunchVariance { variance: total.value() - explained / count, degrees: total.degrees })
+    let value = total.value - explained / medians.len() as f64;
+    (medians.len() > 1).then_some(Variance { value, ..total })
 }
 
 #[cfg(test)]
@@ -98,7 +58,7 @@ mod tests {
     fn launches_differ_by_more_than_their_visits() {
         let visits: Vec<_> = (0..6).map(|k| ((k / 3, k % 3), f64::from(k % 3 + 10 * (k / 3)))).collect();
         let seen = launch_variance(&visits).expect("two launches");
-        assert!((seen.variance - (50.0 - 1.150_96)).abs() < 1e-4, "{seen:?}");
+        assert!((seen.value - (50.0 - 1.150_96)).abs() < 1e-4, "{seen:?}");
         assert_eq!(seen.degrees, 1.0);
         assert_eq!(launch_variance(&visits[..3]), None, "one launch");
         assert_eq!(launch_variance(&visits[..5]), None, "two visits show no spread to rely on");

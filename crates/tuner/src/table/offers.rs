@@ -1,6 +1,7 @@
 //! The optimisation problem from judged cells: the candidates for a cell, and their costs.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 
 use collrules_record::findings::{Criteria, Statistic};
 use collrules_record::validation::RevertedRange;
@@ -36,7 +37,26 @@ pub(crate) struct EncodingTerms<'a> {
     pub(crate) placement: &'a Placement,
 }
 
+/// Where no placement is known.
+static UNPLACED: LazyLock<Placement> = LazyLock::new(Placement::default);
+
 impl EncodingTerms<'_> {
+    /// Terms without reverted ranges, plans, weights and layouts.
+    pub(crate) fn new(statistic: Statistic, release: Release, criteria: Criteria, policy: Policy) -> Self {
+        Self {
+            statistic,
+            release,
+            criteria,
+            policy,
+            reverted: &[],
+            planned: &[],
+            weights: Weights(const { &BTreeMap::new() }),
+            handable: const { &BTreeSet::new() },
+            layouts: &[],
+            placement: &UNPLACED,
+        }
+    }
+
     /// Returns true if a tuning can select this candidate.
     fn can_serve(&self, block: common::Block, candidate: Candidate) -> bool {
         match candidate {

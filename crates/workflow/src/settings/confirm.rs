@@ -4,8 +4,7 @@ use collrules_record::Estimate;
 use collrules_record::settings::{
     Finalist, Guard, Guarded, Measure, RulesUse, SearchStage, Settings, SettingsVerdict, describe,
 };
-use collrules_tuner::settings::guard::guard;
-use collrules_tuner::settings::{SettingsBlock, SettingsLauncher};
+use collrules_tuner::settings::{SettingsBlock, SettingsLauncher, guard};
 
 use super::jobs::SettingsJobs;
 use super::stage::weight_of;

@@ -9,8 +9,7 @@ use collrules_record::plan::Schedule;
 use collrules_record::rundir;
 use collrules_record::settings::{Guard, Measure, RulesUse, SearchStage, Settings, SettingsFindings};
 use collrules_record::{Cell, HanRule, Seconds};
-use collrules_tuner::settings::guard::guard;
-use collrules_tuner::settings::{SettingsBlock, SettingsLauncher};
+use collrules_tuner::settings::{SettingsBlock, SettingsLauncher, guard};
 
 use super::confirm::{LOOKS, mean_speedup};
 use super::jobs::{SettingsJobs, Subjects};

@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use collrules_record::estimate::mean;
 use collrules_record::options::TuneOptions;
 use collrules_record::plan::Schedule;
 use collrules_record::settings::{
@@ -9,8 +10,7 @@ use collrules_record::settings::{
 };
 use collrules_record::{Bytes, Cell, Seconds};
 use collrules_rules::settings::offer::Setting;
-use collrules_tuner::settings::block::{speedup, spread};
-use collrules_tuner::settings::{Factor, Searched, SettingsBlock, search as run_design};
+use collrules_tuner::settings::{Factor, Searched, SettingsBlock, search as run_design, speedups};
 
 use super::confirm::{Confirmation, confirm};
 use super::jobs::{SettingsJobs, Subjects};
@@ -189,25 +189,28 @@ fn factors(settings: &[Setting], options: &TuneOptions) -> Vec<Factor> {
 /// The effect of each value: alone, and with the other settings of the best combination.
 fn effects(factors: &[Factor], searched: &Searched) -> Vec<SettingEffect> {
     let Searched { blocks, base, .. } = searched;
-    let noise = spread(blocks).unwrap_or(f64::NAN);
-    let noise = if noise.is_nan() { f64::INFINITY } else { noise };
-    let each = factors.iter().flat_map(|factor| factor.values.iter().map(move |value| (factor, value)));
-    let effect = |(factor, value): (&Factor, &String)| {
-        let alone = [(factor.name.clone(), value.clone())].into();
-        let mut with = base.clone();
+    let with = |settings: &Settings, factor: &Factor, value: &String| {
+        let mut with = settings.clone();
         with.insert(factor.name.clone(), value.clone());
-        let mut without = base.clone();
-        without.remove(&factor.name);
-        let combined = (!without.is_empty()).then(|| speedup(blocks, &with, &without, noise)).flatten();
-        SettingEffect {
-            name: factor.name.clone(),
-            value: value.clone(),
-            alone: speedup(blocks, &alone, &Settings::new(), noise),
-            combined,
-            classes: by_class(blocks, &alone),
-        }
+        (with, settings.clone())
     };
-    each.map(effect).collect()
+    let effects = factors.iter().flat_map(|factor| {
+        let mut others = base.clone();
+        others.remove(&factor.name);
+        let pairs = move |value| (with(&Settings::new(), factor, value), with(&others, factor, value));
+        factor.values.iter().map(move |value| (factor, value, pairs(value)))
+    });
+    let effects: Vec<_> = effects.collect();
+    let pairs = effects.iter().flat_map(|(.., (alone, combined))| [alone.clone(), combined.clone()]);
+    let found = speedups(blocks, pairs.collect());
+    let effect = |(factor, value, (alone, combined)): (&Factor, &String, (_, (_, Settings)))| SettingEffect {
+        name: factor.name.clone(),
+        value: value.clone(),
+        alone: found.get(&alone).copied(),
+        combined: found.get(&combined).copied().filter(|_| !combined.1.is_empty()),
+        classes: by_class(blocks, &alone.0),
+    };
+    effects.into_iter().map(effect).collect()
 }
 
 /// The speedup for each class of message sizes.
@@ -219,8 +222,7 @@ fn by_class(blocks: &[SettingsBlock], settings: &Settings) -> Vec<(Bytes, f64)> 
             |measure: &Measure| f64::from(u8::from(matches!(measure, Measure::Call(cell) if is_of_class(cell))));
         let logs: Vec<f64> =
             blocks.iter().filter_map(|block| block.mean_log_speedup(settings, &Settings::new(), &wanted)).collect();
-        let mean = logs.iter().sum::<f64>() / logs.len().max(1) as f64;
-        (!logs.is_empty()).then(|| (Bytes(end), mean.exp()))
+        (!logs.is_empty()).then(|| (Bytes(end), mean(logs).exp()))
     });
     classes.collect()
 }

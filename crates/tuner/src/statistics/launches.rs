@@ -1,0 +1,242 @@
+//! How launches differ: one model for pairs of launches without and with something, and for launches of two runs.
+//!
+//! With three to five launches the variance of a single subject is very uncertain. Cells of a collective are similar, so
+//! their variances borrow from each other (see [`moderation`](super::moderation)). But subjects of one launch share its
+//! noise: fifty cells that are slower in a slow launch are not fifty independent observations. So the degrees of
+//! freedom are reduced to their effective number. For residuals with correlation `r` between cells of a launch, the mean
+//! square of N of them varies as that of `N / (1 + m r^2)` independent ones would, m being the number of others in its
+//! launch; with `r = 1` that leaves the degrees of one cell. There are two such correlations, of cells on the same
+//! communicator and of others.
+//!
+//! If time is short, cells differ in the number of rounds of their launches. Variances are compared after correction
+//! for that: they are assumed to be proportional to a power of `1/n + 1/m`, with n and m the rounds of the two launches
+//! that are compared. The power is fitted to all cells by least squares, and lies between 0 (only launches differ) and 1
+//! (only rounds differ).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use collrules_record::estimate::{TestedMean, Variance, mean};
+use collrules_record::{Cell, Ranks};
+use collrules_rules::Collective;
+
+use super::moderation::{log_variance, moderate};
+
+/// A logarithm by launch, or by pair of launches.
+pub type LaunchLogs = BTreeMap<u32, f64>;
+
+/// The logarithms of a subject. Those of one group are from pairs of launches, and their mean is tested; of two groups,
+/// the launches of the first and of the second, the difference of the second mean from the first.
+#[derive(Clone, Debug)]
+pub(crate) struct Replicates {
+    /// The subject, if it is a cell.
+    pub(crate) cell: Option<Cell>,
+    /// One group or two, neither empty.
+    pub(crate) groups: Vec<LaunchLogs>,
+    /// Mean of 1/n + 1/m, with n and m rounds on the two sides; 1 if all subjects have as many.
+    pub(crate) per_round: f64,
+}
+
+/// A collective with fewer cells than this borrows from all others of its kind.
+const LEAST_CELLS: usize = 6;
+
+/// Lower bound of the variation of times, as a logarithm: medians of equal readings of a clock are not certain.
+const FLOOR: f64 = 1e-3;
+
+/// Tests the mean of each subject. If no subject of its kind has two launches in a group, there are no degrees of freedom.
+pub(crate) fn test_all(subjects: &[Replicates]) -> Vec<TestedMean> {
+    subjects.iter().zip(variances(subjects)).map(|(subject, variance)| subject.test(variance)).collect()
+}
+
+/// The mean over subjects in each launch that has all of them: a launch without some would give a mean of others.
+pub fn common_means<'a>(subjects: impl IntoIterator<Item = &'a LaunchLogs>) -> LaunchLogs {
+    let subjects: Vec<&LaunchLogs> = subjects.into_iter().collect();
+    let launches: BTreeSet<u32> = subjects.iter().flat_map(|logs| logs.keys().copied()).collect();
+    let of_launch = |launch: u32| {
+        let logs: Option<Vec<f64>> = subjects.iter().map(|logs| logs.get(&launch).copied()).collect();
+        Some((launch, mean(&logs?)))
+    };
+    launches.into_iter().filter_map(of_launch).collect()
+}
+
+impl Replicates {
+    /// A subject of pairs of launches, all with as many rounds.
+    pub(crate) fn of_pairs(cell: Option<Cell>, logs: LaunchLogs) -> Self {
+        Self { cell, groups: vec![logs], per_round: 1.0 }
+    }
+
+    fn test(&self, variance: Variance) -> TestedMean {
+        let means = self.groups.iter().map(|logs| mean(logs.values()));
+        let share: f64 = self.groups.iter().map(|logs| 1.0 / logs.len() as f64).sum();
+        TestedMean {
+            mean: means.reduce(|first, second| second - first).unwrap_or_default(),
+            error: (variance.value * share).sqrt(),
+            degrees: variance.degrees,
+            samples: self.groups.iter().map(LaunchLogs::len).min().unwrap_or_default(),
+        }
+    }
+
+    /// The variance of a logarithm, from the launches of each group about their mean; `scale` corrects it for the rounds.
+    fn variance(&self, scale: f64) -> Variance {
+        let own = Variance::pooled(self.groups.iter().map(|logs| Variance::from_values(logs.values())));
+        let value = if own.degrees > 0.0 { own.value.max(FLOOR * FLOOR) / scale } else { 0.0 };
+        Variance { value, ..own }
+    }
+
+    fn is_repeated(&self) -> bool {
+        self.groups.iter().any(|logs| logs.len() > 1)
+    }
+}
+
+/// The variance of each subject's logarithms, moderated by the others of its kind.
+fn variances(subjects: &[Replicates]) -> Vec<Variance> {
+    let kinds = kinds(subjects);
+    let scales = scales(subjects, &kinds);
+    let own: Vec<Variance> = subjects.iter().zip(&scales).map(|(subject, scale)| subject.variance(*scale)).collect();
+    let mut variances = vec![Variance::default(); subjects.len()];
+    for kind in kinds {
+        let members: Vec<Variance> = kind.iter().map(|at| own[*at]).collect();
+        let pooled = Variance::pooled(members.iter().copied());
+        if pooled.degrees == 0.0 {
+            continue;
+        }
+        let scaled: Vec<(&Replicates, f64)> = kind.iter().map(|at| (&subjects[*at], scales[*at])).collect();
+        let worth = pooled.degrees / design_effect(&scaled, pooled.value);
+        for (at, moderated) in kind.iter().zip(moderate(&members, worth)) {
+            variances[*at] = Variance { value: moderated.value * scales[*at], ..moderated };
+        }
+    }
+    variances
+}
+
+/// Indices of subjects that borrow from each other: cells of a collective, small collectives together.
+fn kinds(subjects: &[Replicates]) -> Vec<Vec<usize>> {
+    let mut kinds: BTreeMap<Option<Collective>, Vec<usize>> = BTreeMap::new();
+    for (at, subject) in subjects.iter().enumerate() {
+        kinds.entry(subject.cell.map(|cell| cell.collective)).or_default().push(at);
+    }
+    let (mut large, small): (Vec<_>, Vec<_>) = kinds.into_values().partition(|kind| kind.len() >= LEAST_CELLS);
+    large.extend((!small.is_empty()).then(|| small.concat()));
+    large
+}
+
+/// Computes the effect of the number of rounds on each subject's variance, relative to the mean of its kind.
+fn scales(subjects: &[Replicates], kinds: &[Vec<usize>]) -> Vec<f64> {
+    let mut centred = vec![0.0; subjects.len()];
+    let (mut products, mut squares) = (0.0, 0.0);
+    for kind in kinds {
+        let seen: Vec<usize> = kind.iter().copied().filter(|at| subjects[*at].is_repeated()).collect();
+        let place = |at: usize| subjects[at].per_round.ln();
+        let height = |at: usize| log_variance(subjects[at].variance(1.0));
+        let middle = |of: &dyn Fn(usize) -> f64| mean(seen.iter().map(|at| of(*at)));
+        let (centre, level) = (middle(&place), middle(&height));
+        for at in kind.iter().filter(|_| !seen.is_empty()) {
+            centred[*at] = place(*at) - centre;
+        }
+        for at in seen {
+            products += centred[at] * (height(at) - level);
+            squares += centred[at].powi(2);
+        }
+    }
+    let power = if squares > 0.0 { (products / squares).clamp(0.0, 1.0) } else { 0.0 };
+    centred.into_iter().map(|place| (power * place).exp()).collect()
+}
+
+/// Returns the ratio of apparent to effective degrees of freedom of subjects with their scales.
+fn design_effect(subjects: &[(&Replicates, f64)], pooled: f64) -> f64 {
+    // Residuals of unit variance, by launch and communicator.
+    let mut launches: BTreeMap<(usize, u32), BTreeMap<Option<(Collective, Ranks)>, Sum>> = BTreeMap::new();
+    for (subject, scale) in subjects {
+        let block = subject.cell.map(|cell| (cell.collective, cell.ranks));
+        for (group, logs) in subject.groups.iter().enumerate().filter(|(_, logs)| logs.len() > 1) {
+            let (count, mean) = (logs.len() as f64, mean(logs.values()));
+            let unit = (count / (count - 1.0) / pooled / scale).sqrt();
+            for (launch, log) in logs {
+                launches.entry((group, *launch)).or_default().entry(block).or_default().add((log - mean) * unit);
+            }
+        }
+    }
+    // Products of different subjects of a launch: on the same communicator, and all.
+    let (mut near, mut all) = (Sum::default(), Sum::default());
+    let mut count = 0.0;
+    for blocks in launches.values() {
+        let mut whole = Sum::default();
+        for block in blocks.values() {
+            near.absorb(block.products());
+            whole.absorb(*block);
+        }
+        all.absorb(whole.products());
+        count += whole.count;
+    }
+    let far = Sum { sum: all.sum - near.sum, count: all.count - near.count, squares: 0.0 };
+    let correlation = |products: Sum| (products.sum / products.count.max(1.0)).clamp(0.0, 1.0);
+    let others = |products: Sum| products.count / f64::max(count, 1.0);
+    1.0 + others(near) * correlation(near).powi(2) + others(far) * correlation(far).powi(2)
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Sum {
+    sum: f64,
+    squares: f64,
+    count: f64,
+}
+
+impl Sum {
+    fn add(&mut self, value: f64) {
+        self.absorb(Self { sum: value, squares: value * value, count: 1.0 });
+    }
+
+    fn absorb(&mut self, other: Self) {
+        self.sum += other.sum;
+        self.squares += other.squares;
+        self.count += other.count;
+    }
+
+    /// The products of each value with each other one, and their number.
+    fn products(self) -> Self {
+        Self { sum: self.sum * self.sum - self.squares, count: self.count * (self.count - 1.0), squares: 0.0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use collrules_record::{Bytes, Cell};
+
+    use super::*;
+
+    fn subject(place: u64, groups: &[&[f64]]) -> Replicates {
+        let cell = Cell { collective: Collective::Bcast, ranks: Ranks(4), bytes: Bytes(place) };
+        let groups = groups.iter().map(|logs| (0..).zip(logs.iter().copied()).collect()).collect();
+        Replicates { cell: Some(cell), groups, per_round: 0.1 }
+    }
+
+    /// Ten cells that move together are worth one: 3 degrees of freedom of 30.
+    #[test]
+    fn what_moves_together_counts_once() {
+        let together: Vec<Replicates> = (0..10).map(|place| subject(place, &[&[0.1, -0.1, 0.2, 0.0]])).collect();
+        let one = variances(&together)[0];
+        assert!((one.value - 0.05 / 3.0).abs() < 1e-9, "{one:?}");
+        assert!((one.degrees - 3.0).abs() < 1e-6, "{one:?}");
+    }
+
+    #[test]
+    fn without_a_second_pair_there_is_nothing_to_say() {
+        let tests = test_all(&[subject(1, &[&[0.3]]), subject(2, &[&[0.1]])]);
+        assert!(tests.iter().all(|test| test.p_above(0.0).is_none()), "{tests:?}");
+        assert!(test_all(&[]).is_empty());
+        // One with a single pair borrows from one with two.
+        let both = test_all(&[subject(1, &[&[0.3]]), subject(2, &[&[0.1, 0.2]])]);
+        assert!(both.iter().all(|test| test.p_above(0.0).is_some()), "{both:?}");
+    }
+
+    /// R: `t.test(c(2, 3, 4), c(1, 2, 3), var.equal = TRUE)` gives t = 1.2247, df = 4, p = 0.2879, and an interval from
+    /// -1.2670 to 3.2670.
+    #[test]
+    fn two_samples_are_compared_as_textbooks_do() {
+        let [test] = test_all(&[subject(1, &[&[1.0, 2.0, 3.0], &[2.0, 3.0, 4.0]])])[..] else { panic!("one test") };
+        assert!((test.p_beyond(0.0).expect("tested") - 0.2879).abs() < 1e-4, "{test:?}");
+        assert!((test.mean - 1.0).abs() < 1e-12 && test.degrees == 4.0, "{test:?}");
+        assert!((test.reach(0.95) - 2.2670).abs() < 1e-4, "{test:?}");
+        let [single] = test_all(&[subject(1, &[&[1.0], &[1.0]])])[..] else { panic!("one test") };
+        assert_eq!(single.p_beyond(0.0), None, "single launches tell nothing");
+    }
+}

@@ -1,0 +1,73 @@
+//! Tests, with the correction for multiple ones. Means are tested with
+//! [`TestedMean`](collrules_record::estimate::TestedMean).
+//!
+//! | module | job |
+//! |---|---|
+//! | here | correction for multiple tests |
+//! | `launches` | how launches differ: tests of pairs of launches, and of launches of two runs |
+//! | `moderation` | variances that borrow from each other |
+//! | `spread` | standard errors of medians, and the variance between launches beyond that between visits |
+//! | `signed_rank`, `mann_whitney` | rank tests, paired and not |
+//! | `ranks` | ranks with ties, and rank tests of several strata |
+
+mod launches;
+mod mann_whitney;
+mod moderation;
+mod ranks;
+mod signed_rank;
+mod spread;
+
+pub use launches::{LaunchLogs, common_means};
+pub(crate) use launches::{Replicates, test_all};
+pub(crate) use mann_whitney::{mann_whitney, mann_whitney_score};
+pub(crate) use ranks::{Score, stratified};
+pub use signed_rank::signed_rank;
+pub(crate) use signed_rank::signed_rank_score;
+pub(crate) use spread::{launch_variance, standard_error};
+
+use statrs::distribution::{ContinuousCDF, Normal};
+
+/// `P(Z <= z)` of the standard normal distribution; 1 if z is not a number because nothing varies.
+pub(crate) fn normal_cdf(z: f64) -> f64 {
+    if z.is_nan() { 1.0 } else { Normal::standard().cdf(z) }
+}
+
+/// Adjusts p values so that accepting all `q <= r` limits the expected share of wrong ones among the accepted to `r`.
+///
+/// For p values in ascending order `q(i)` is the minimum over `j >= i` of `p(j) m / j`, at most 1 (Benjamini and
+/// Hochberg, *Journal of the Royal Statistical Society B* 57, 1995). The bound holds for tests that are independent or
+/// positively dependent, as comparisons with the same builtin are. The order of the input is kept; what was not tested
+/// does not count.
+pub fn adjust(p_values: impl IntoIterator<Item = Option<f64>>) -> Vec<Option<f64>> {
+    let mut q_values: Vec<Option<f64>> = p_values.into_iter().collect();
+    let mut order: Vec<(f64, usize)> = q_values.iter().enumerate().filter_map(|(at, p)| Some(((*p)?, at))).collect();
+    order.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+    let (tests, mut least) = (order.len() as f64, 1.0);
+    for (below, (p_value, at)) in order.into_iter().enumerate().rev() {
+        least = f64::min(least, p_value * tests / (below + 1) as f64);
+        q_values[at] = Some(least);
+    }
+    q_values
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// SciPy 1.17.1: `scipy.stats.false_discovery_control(p, method='bh')`.
+    #[test]
+    fn adjusted_values_agree_with_scipy() {
+        for (p_values, reference) in [
+            (vec![0.7], vec![0.7]),
+            (vec![0.01, 0.04, 0.03, 0.005], vec![0.02, 0.04, 0.04, 0.02]),
+            (vec![0.01, 0.01, 0.02, 0.9, 0.5, 0.5], vec![0.03, 0.03, 0.04, 0.9, 0.6, 0.6]),
+            (vec![0.0, 1.0, 0.2, 0.04, 0.049, 0.001, 0.3], vec![0.0, 1.0, 0.28, 0.08575, 0.08575, 0.0035, 0.35]),
+        ] {
+            let tested = p_values.iter().map(|p| Some(*p)).chain([None]);
+            for (value, reference) in adjust(tested).into_iter().flatten().zip(reference) {
+                assert!((value - reference).abs() < 1e-12, "{p_values:?}: {value} instead of {reference}");
+            }
+        }
+        assert_eq!(adjust([None]), [None]);
+    }
+}
