@@ -125,9 +125,9 @@ fn compared(before: &Published, after: &Published, format: ReportFormat) -> Resu
         .map_err(WorkflowError::analysis(&after.findings.source))?;
     comparison.note_harness(&before.run.clock()?, &after.run.clock()?);
     Ok(match format {
-        ReportFormat::Text => changes::text(&comparison, screen::width()),
-        ReportFormat::Html => changes::page(&comparison, TOOL),
-        ReportFormat::Md => changes::markdown(&comparison),
+        ReportFormat::Text => changes::document(&comparison).text(screen::width()),
+        ReportFormat::Html => changes::document(&comparison).page(TOOL),
+        ReportFormat::Md => changes::document(&comparison).markdown(),
         ReportFormat::Csv => changes::csv(&comparison).map_err(Failure::Stdout)?,
         ReportFormat::Json => serde_json::to_string_pretty(&comparison)? + "\n",
     })

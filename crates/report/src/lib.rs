@@ -9,6 +9,7 @@
 //! | [`remarks`] | remarks on the data or the rules |
 //! | `facts`, `cells` | facts that every format has, in words |
 //! | `conduct` | outcomes of rules in programs |
+//! | `document` | the model of results for people, and its formats |
 //! | [`terminal`] | aligned tables for a terminal |
 //! | [`markdown`] | the report file |
 //! | [`page`] | the report as a page of HTML |
@@ -35,6 +36,7 @@ mod cells;
 pub mod changes;
 pub mod conduct;
 mod context;
+mod document;
 pub mod drift;
 mod facts;
 mod gains;
@@ -64,3 +66,4 @@ pub mod validation;
 pub mod words;
 
 pub use context::Context;
+pub use document::Document;

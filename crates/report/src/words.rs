@@ -55,6 +55,12 @@ pub fn wrapped(width: usize, sentence: &str, first: &str, rest: &str) -> Vec<Str
     textwrap::wrap(sentence, options).into_iter().map(|line| line.into_owned()).collect()
 }
 
+/// A text that begins with a capital.
+pub(crate) fn capitalised(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
+}
+
 /// A paragraph in lines of the usual width of documents.
 pub(crate) fn folded(paragraph: &str) -> String {
     wrapped(120, paragraph, "", "").join("\n")

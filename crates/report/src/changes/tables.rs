@@ -7,6 +7,7 @@ use collrules_record::estimate::geometric_mean;
 use collrules_record::validation::Outcome;
 use serde::Serialize;
 
+use crate::document::Block;
 use crate::facts::name_candidate;
 use crate::summary::sizes;
 use crate::words::{number, ratio, tenths, times};
@@ -21,15 +22,8 @@ fn neighbours(a: &CellChange, b: &CellChange) -> bool {
     (a.cell.collective, a.cell.ranks) == (b.cell.collective, b.cell.ranks)
 }
 
-/// The heads of [`changed`].
-pub(super) const CHANGED: [&str; 5] = ["collective", "ranks", "message sizes", "change", "as fast as before"];
-
-/// The heads of [`reserved`].
-pub(super) const RESERVED: [&str; 6] =
-    ["collective", "ranks", "message sizes", "before", "after", "loss of the earlier rules"];
-
 /// Lists the changes of the builtin, neighbouring sizes on one line.
-pub(super) fn changed(comparison: &Comparison) -> Vec<[String; 5]> {
+pub(super) fn changed(comparison: &Comparison) -> Block {
     let alike = |a: &CellChange, b: &CellChange| neighbours(a, b) && a.change == b.change;
     let runs = comparison.cells.chunk_by(alike).filter(|cells| cells[0].change != Outcome::Same);
     let row = |cells: &[CellChange]| {
@@ -51,11 +45,11 @@ pub(super) fn changed(comparison: &Comparison) -> Vec<[String; 5]> {
         let cell = cells[0].cell;
         [cell.collective.to_string(), cell.ranks.to_string(), span(cells), change.to_owned(), ratio]
     };
-    runs.map(row).collect()
+    Block::table(["collective", "ranks:", "message sizes", "change", "as fast as before"], runs.map(row))
 }
 
 /// Lists the changes of the choice, neighbouring sizes on one line.
-pub(super) fn reserved(comparison: &Comparison) -> Vec<[String; 6]> {
+pub(super) fn reserved(comparison: &Comparison) -> Block {
     let alike = |a: &CellChange, b: &CellChange| neighbours(a, b) && a.served == b.served;
     let runs = comparison.cells.chunk_by(alike).filter(|cells| cells[0].served.0 != cells[0].served.1);
     let row = |cells: &[CellChange]| {
@@ -70,7 +64,10 @@ pub(super) fn reserved(comparison: &Comparison) -> Vec<[String; 6]> {
             loss(cells),
         ]
     };
-    runs.map(row).collect()
+    Block::table(
+        ["collective", "ranks:", "message sizes", "before", "after", "loss of the earlier rules:"],
+        runs.map(row),
+    )
 }
 
 /// Describes the loss of the earlier rules on these cells.

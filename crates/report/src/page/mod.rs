@@ -109,9 +109,9 @@ impl Frame {
             title: if simulated { format!("SIMULATED: {title}") } else { title },
             tool: tool.to_owned(),
             warning: simulated.then_some(facts::SIMULATED),
-            style: include_str!("page.css"),
+            style: include_str!("../document/page.css"),
             plot_style: plot::STYLE,
-            script: include_str!("page.js"),
+            script: include_str!("../document/page.js"),
         }
     }
 }
