@@ -87,7 +87,7 @@ pub(crate) fn run(args: &IrregularArgs) -> Result<(), Failure> {
     if args.json {
         return writeln!(std::io::stdout(), "{}", serde_json::to_string(&found)?).map_err(Failure::Stdout);
     }
-    let mut text = report::text(&found, screen::width());
+    let mut text = report::document(&found).text(screen::width());
     text += &format!("\n{}\n", paint(TextStyle::Heading, &format!("Files in {}:", run.path().display())));
     let functions = report::header(&found).map(|_| (rundir::HMPI, "gathers and scatters in pieces, for programs in C"));
     let files = [

@@ -201,8 +201,8 @@ pub fn of_run(path: &Path) -> Result<Irregular, WorkflowError> {
 /// Writes the results, for people and programs.
 pub fn write(run: &RunDir, found: &Irregular) -> Result<(), WorkflowError> {
     run.write_json(rundir::IRREGULAR, found)?;
-    run.write(rundir::IRREGULAR_TEXT, &report::markdown(found))?;
-    run.write(rundir::IRREGULAR_PAGE, &report::page(found, TOOL))?;
+    run.write(rundir::IRREGULAR_TEXT, &report::document(found).markdown())?;
+    run.write(rundir::IRREGULAR_PAGE, &report::document(found).page(TOOL))?;
     match report::header(found) {
         Some(header) => drop(run.write(rundir::HMPI, &header)?),
         // An earlier file would be taken for a present one.
