@@ -201,7 +201,7 @@ fn fit(args: &Fit) -> Result<Exit, Failure> {
 }
 
 fn text(fitted: &Model, target: Option<&RunDir>) -> String {
-    let mut text = report::text(fitted, screen::width());
+    let mut text = report::document(fitted).text(screen::width());
     if let Some(run) = target {
         text += &format!("\n{}\n", paint(TextStyle::Heading, &format!("Files in {}:", run.path().display())));
         for (name, what) in [

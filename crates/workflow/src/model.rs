@@ -177,8 +177,8 @@ pub fn of_table(
 /// Writes a model, for people and programs.
 pub fn write(run: &RunDir, model: &Model) -> Result<(), WorkflowError> {
     run.write_json(rundir::MODEL, model)?;
-    run.write(rundir::MODEL_TEXT, &report::markdown(model))?;
-    run.write(rundir::MODEL_PAGE, &report::page(model, TOOL))?;
+    run.write(rundir::MODEL_TEXT, &report::document(model).markdown())?;
+    run.write(rundir::MODEL_PAGE, &report::document(model).page(TOOL))?;
     Ok(())
 }
 
