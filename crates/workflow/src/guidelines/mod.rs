@@ -163,8 +163,8 @@ fn with_origin(checked: Checked, manifest: &Manifest) -> Checked {
 /// Writes the results of a check, for people and programs.
 pub fn write(run: &RunDir, checked: &Checked) -> Result<(), WorkflowError> {
     run.write_json(rundir::GUIDELINES, checked)?;
-    run.write(rundir::GUIDELINES_TEXT, &report::markdown(checked))?;
-    run.write(rundir::GUIDELINES_PAGE, &report::page(checked, TOOL))?;
+    run.write(rundir::GUIDELINES_TEXT, &report::document(checked).markdown())?;
+    run.write(rundir::GUIDELINES_PAGE, &report::document(checked).page(TOOL))?;
     let table =
         report::csv(checked).map_err(|cause| WorkflowError::write(&run.file(rundir::GUIDELINES_TABLE), cause))?;
     run.write(rundir::GUIDELINES_TABLE, &table)?;
