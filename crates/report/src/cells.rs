@@ -1,11 +1,12 @@
 //! A cell in a row of words, as tables of all formats have it.
 
-use collrules_record::Estimate;
 use collrules_record::findings::{CellFinding, Findings};
 use collrules_record::units::Seconds;
-
+use collrules_record::validation::Outcome;
+use collrules_record::{Cell, Estimate};
 use collrules_rules::Choice;
 
+use crate::document::Block;
 use crate::facts::{best_alternative, candidate_name};
 use crate::reasons::verdict;
 use crate::words::ratio;
@@ -44,5 +45,43 @@ pub(crate) fn cell_row(findings: &Findings, cell: &CellFinding) -> CellRow {
         time: time(best.map(|point| point.time)),
         gain: best.and_then(|point| point.gain).map_or("-".to_owned(), ratio),
         verdict: verdict(findings, cell),
+    }
+}
+
+/// Two times of a cell, with their ratio and its meaning.
+pub(crate) struct SideBySide {
+    pub(crate) cell: Cell,
+    pub(crate) times: [f64; 2],
+    pub(crate) ratio: Estimate,
+    pub(crate) outcome: Outcome,
+    /// What carried the calls out.
+    pub(crate) by: String,
+}
+
+/// A table for each collective; `heads` are those of the times, of their ratio, and of the last column.
+pub(crate) fn side_by_side([one, other, over, by]: [&str; 4], rows: &[SideBySide]) -> Vec<Block> {
+    let row = |SideBySide { cell, times, ratio: estimate, outcome, by }: &SideBySide| {
+        let size = if cell.collective.has_sizes() { cell.bytes.to_string() } else { "-".to_owned() };
+        let outcome = match outcome {
+            Outcome::Slower => "SLOWER",
+            other => describe_outcome(*other),
+        };
+        let [one, other] = times.map(|seconds| Seconds(seconds).to_string());
+        [cell.ranks.to_string(), size, one, other, ratio(*estimate), outcome.to_owned(), by.clone()]
+    };
+    let table = |rows: &[SideBySide]| {
+        let table = Block::table(["ranks:", "size:", one, other, over, "", by], rows.iter().map(row));
+        Block::open("", rows[0].cell.collective.name(), vec![table])
+    };
+    rows.chunk_by(|a, b| a.cell.collective == b.cell.collective).map(table).collect()
+}
+
+/// An outcome in a word.
+pub(crate) fn describe_outcome(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Faster => "faster",
+        Outcome::Same => "same",
+        Outcome::Slower => "slower",
+        Outcome::Undecided => "undecided",
     }
 }

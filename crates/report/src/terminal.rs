@@ -1,17 +1,17 @@
 //! Aligned tables for a terminal.
 
+use collrules_record::Candidate;
 use collrules_record::findings::Findings;
-use collrules_record::validation::Outcome;
-use collrules_record::{Candidate, Cell, Estimate, Seconds};
 
+use crate::document::Table;
 pub use crate::document::terminal::aligned;
 use crate::facts::candidate_name;
 use crate::summary::{Gain, stretches};
-use crate::words::{number, times};
+use crate::words::times;
 
 /// The verdicts, in this many columns. Sizes with the same candidate are on one line.
 pub fn verdicts(findings: &Findings, width: usize) -> String {
-    let header = ["collective", "ranks", "message sizes", "algorithm", "gain", "by size"];
+    let heads = ["collective", "ranks:", "message sizes", "algorithm", "gain:", "by size"];
     let rows = stretches(findings).into_iter().map(|stretch| {
         let serve_by = candidate_name(findings, stretch.collective, stretch.by);
         let (gain, range) = match stretch.gain {
@@ -22,35 +22,7 @@ pub fn verdicts(findings: &Findings, width: usize) -> String {
                 (times(mean), if stretch.first == stretch.last { String::new() } else { range })
             }
         };
-        vec![stretch.collective.to_string(), stretch.ranks.to_string(), stretch.sizes(), serve_by, gain, range]
+        [stretch.collective.to_string(), stretch.ranks.to_string(), stretch.sizes(), serve_by, gain, range]
     });
-    aligned(width, &header, rows, &[1, 4])
-}
-
-/// The head of lines like [`side_by_side`]: names of the two times, of their ratio, and of the last column.
-pub(crate) fn side_by_side_head([one, other, ratio]: [&str; 3], by: &str) -> String {
-    let line = format!("{:>5} {:>8} {one:>8} {other:>8} {ratio:>7} {:^11} {:<10}{by}", "ranks", "size", "interval", "");
-    line.trim_end().to_owned()
-}
-
-/// Two times of a cell with their ratio and its meaning, on a line of 80 columns.
-pub(crate) fn side_by_side(cell: Cell, times: [f64; 2], ratio: Estimate, said: Outcome, by: &str) -> String {
-    let size = if cell.collective.has_sizes() { cell.bytes.to_string() } else { "-".to_owned() };
-    let [one, other] = times.map(|seconds| Seconds(seconds).to_string());
-    let interval = match (ratio.low, ratio.high) {
-        (Some(low), Some(high)) => format!("{:>5}-{:<5}", number(low), number(high)),
-        _ => String::new(),
-    };
-    let said = match said {
-        Outcome::Faster => "faster",
-        Outcome::Same => "same",
-        Outcome::Slower => "SLOWER",
-        Outcome::Undecided => "undecided",
-    };
-    let line = format!(
-        "{:>5} {size:>8} {one:>8} {other:>8} {:>6}x {interval:^11} {said:<10}{by}",
-        cell.ranks.0,
-        number(ratio.point),
-    );
-    line.trim_end().to_owned()
+    Table::new(heads, rows).text(width)
 }

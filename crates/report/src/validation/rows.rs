@@ -6,6 +6,7 @@ use collrules_record::units::Seconds;
 use collrules_record::validation::{Outcome, Round, ValidatedCell, Validation};
 
 use super::sentences::sentences;
+use crate::cells::describe_outcome;
 use crate::facts::name;
 use crate::words::{percent, ratio, times};
 
@@ -96,12 +97,7 @@ fn revert_note(round: &Round, cell: Cell) -> &'static str {
 
 /// A cell in words: file, cell, rule, times without and with it, speedup, verdict.
 pub(crate) fn cell_row(findings: &Findings, number: usize, round: &Round, cell: &ValidatedCell) -> [String; 7] {
-    let verdict = match cell.verdict {
-        Outcome::Faster => "faster",
-        Outcome::Same => "same",
-        Outcome::Slower => "slower",
-        Outcome::Undecided => "undecided",
-    };
+    let verdict = describe_outcome(cell.verdict);
     let repaired = revert_note(round, cell.cell);
     let between = if cell.tuned { "" } else { ", not tuned" };
     [
