@@ -4,7 +4,7 @@
 //! for printing where the browser does not. Numbers of curves are read back from their paths, so that no number is in the
 //! page twice.
 
-use super::{Block, Document, Part, SIMULATED, Table, joined};
+use super::model::{Block, Document, Part, SIMULATED, Table, join};
 use crate::plain;
 use crate::plot::{self, Entry, Heatmap, Picture};
 
@@ -35,7 +35,7 @@ impl Document {
             lead = wrap("<p class=\"lead\">", &prose(lead), "</p>\n"),
             more = list("ul", more),
             origin = wrap("<p class=\"source\">", &origin.join("<br>"), "</p>\n"),
-            content = joined(&self.blocks, "\n", |block| element(block, 0)),
+            content = join(self.blocks.iter().map(|block| element(block, 0)), "\n"),
             tool = wrap("Written by ", &markup(tool), ". "),
             script = include_str!("page.js"),
         ))
@@ -82,7 +82,7 @@ fn element(block: &Block, depth: usize) -> String {
             };
             lines.iter().map(command).collect()
         }
-        Block::Verbatim(text) => format!("<pre>{}</pre>", markup(text)),
+        Block::Verbatim(text) => wrap("<pre>", &markup(text), "</pre>"),
         Block::Figure { drawing, .. } => drawing.clone(),
         Block::Part(part) => part.element(depth),
     }
@@ -90,7 +90,7 @@ fn element(block: &Block, depth: usize) -> String {
 
 impl Part {
     fn element(&self, depth: usize) -> String {
-        let content = joined(&self.blocks, "\n", |block| element(block, depth + 1));
+        let content = join(self.blocks.iter().map(|block| element(block, depth + 1)), "\n");
         if content.is_empty() {
             return content;
         }
@@ -126,7 +126,8 @@ impl Table {
         };
         let heads: String = self.heads.iter().enumerate().map(head).collect();
         let rows: String = self.rows.iter().enumerate().map(row).collect();
-        let before = format!("<div class=\"scroll\"><table><thead><tr>{heads}</tr></thead><tbody>");
+        let about = wrap("<p>", &prose(&self.about), "</p>\n");
+        let before = format!("{about}<div class=\"scroll\"><table><thead><tr>{heads}</tr></thead><tbody>");
         wrap(&before, &rows, "\n</tbody></table></div>")
     }
 }

@@ -1,6 +1,6 @@
 //! Documents as Markdown.
 
-use super::{Block, Document, Part, SIMULATED, Table, joined};
+use super::model::{Block, Document, Part, SIMULATED, Table, join};
 use crate::plain;
 use crate::words::{capitalised, wrapped};
 
@@ -10,18 +10,16 @@ const WIDTH: usize = 120;
 impl Document {
     /// As Markdown.
     pub fn markdown(&self) -> String {
-        let bold = |text: &str| format!("**{}**", plain::markdown(text));
-        let origin: Vec<Block> = self.origin.iter().cloned().map(Block::Prose).collect();
-        let chunks = [
+        let bold = |text: &str| if text.is_empty() { String::new() } else { format!("**{}**", plain::markdown(text)) };
+        let head = [
             heading(1, &capitalised(&self.subject)),
-            if self.simulated { bold(SIMULATED) } else { String::new() },
-            if self.headline.is_empty() { String::new() } else { bold(&self.headline) },
-            text(&Block::List(self.answer.clone()), 2),
-            joined(&origin, "\n\n", |block| text(block, 2)),
-            joined(&self.blocks, "\n\n", |block| text(block, 2)),
+            bold(if self.simulated { SIMULATED } else { "" }),
+            bold(&self.headline),
+            list(&self.answer, |_| "-".to_owned()),
         ];
-        let chunks: Vec<String> = chunks.into_iter().filter(|chunk| !chunk.is_empty()).collect();
-        plain::document(chunks.join("\n\n") + "\n")
+        let origin = self.origin.iter().map(|text| paragraph(text));
+        let blocks = self.blocks.iter().map(|block| text(block, 2));
+        plain::document(join(head.into_iter().chain(origin).chain(blocks), "\n\n") + "\n")
     }
 }
 
@@ -29,27 +27,36 @@ fn heading(level: usize, title: &str) -> String {
     format!("{} {}", "#".repeat(level), plain::markdown(title))
 }
 
-/// A block below headings of this level.
+fn paragraph(text: &str) -> String {
+    wrapped(WIDTH, &plain::markdown(text), "", "").join("\n")
+}
+
+fn list(items: &[String], mark: impl Fn(usize) -> String) -> String {
+    join(items.iter().enumerate().map(|(place, item)| format!("{} {}", mark(place), plain::markdown(item))), "\n")
+}
+
+/// Lines between fences that are longer than any in them.
+fn fenced(language: &str, text: &str) -> String {
+    let text = text.trim_end().replace("````", "' ' ' '");
+    if text.is_empty() { text } else { format!("````{language}\n{text}\n````") }
+}
+
+/// A block, whose own heading has this level.
 fn text(block: &Block, level: usize) -> String {
-    let items = |items: &mut dyn Iterator<Item = String>| items.collect::<Vec<_>>().join("\n");
     match block {
-        Block::Prose(text) => wrapped(WIDTH, &plain::markdown(text), "", "").join("\n"),
-        Block::List(all) => items(&mut all.iter().map(|item| format!("- {}", plain::markdown(item)))),
-        Block::Ranking(all) => {
-            items(&mut (1..).zip(all).map(|(place, item)| format!("{place}. {}", plain::markdown(item))))
-        }
+        Block::Prose(text) => paragraph(text),
+        Block::List(items) => list(items, |_| "-".to_owned()),
+        Block::Ranking(items) => list(items, |place| format!("{}.", place + 1)),
         Block::Table(table) => table.markdown(),
-        Block::Commands(lines) if lines.is_empty() => String::new(),
-        Block::Commands(lines) => {
-            format!("```sh\n{}\n```", items(&mut lines.iter().map(|line| plain::line(line).replace("```", "'''"))))
+        Block::Commands(lines) => fenced("sh", &join(lines.iter().map(|line| plain::line(line)), "\n")),
+        Block::Verbatim(text) => fenced("text", text),
+        Block::Figure { rows, .. } => join(rows.iter().map(Table::markdown), "\n\n"),
+        Block::Part(Part { title, blocks, .. }) => {
+            match join(blocks.iter().map(|block| text(block, level + 1)), "\n\n") {
+                empty if empty.is_empty() => empty,
+                content => format!("{}\n\n{content}", heading(level, title)),
+            }
         }
-        // Four backquotes: names in it may hold three.
-        Block::Verbatim(text) => format!("````text\n{}\n````", text.trim_end().replace("````", "")),
-        Block::Figure { rows, .. } => rows.iter().map(Table::markdown).collect::<Vec<_>>().join("\n\n"),
-        Block::Part(Part { title, blocks, .. }) => match joined(blocks, "\n\n", |block| text(block, level + 1)) {
-            empty if empty.is_empty() => empty,
-            content => format!("{}\n\n{content}", heading(level, title)),
-        },
     }
 }
 
@@ -62,7 +69,7 @@ impl Table {
             format!("| {} |", cells.iter().map(|text| plain::cell(text)).collect::<Vec<_>>().join(" | "))
         };
         let rule: String = self.right.iter().map(|right| if *right { "---:|" } else { "---|" }).collect();
-        let rows: Vec<String> = self.rows.iter().map(line).collect();
-        format!("{}\n|{rule}\n{}", line(&self.heads), rows.join("\n"))
+        let rows = join(self.rows.iter().map(line), "\n");
+        join([paragraph(&self.about), format!("{}\n|{rule}\n{rows}", line(&self.heads))], "\n\n")
     }
 }

@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Width, presets};
 
-use super::{Block, Document, Part, SIMULATED, Table, joined};
+use super::model::{Block, Document, Part, SIMULATED, Table, join};
 use crate::plain;
 use crate::words::wrapped;
 
@@ -14,15 +14,10 @@ const RANKED: usize = 10;
 impl Document {
     /// For a terminal with this many columns: the most important parts, then the answer.
     pub fn text(&self, width: usize) -> String {
-        let say =
-            |texts: &[String]| texts.iter().map(|text| sentence(width, text, "", "")).collect::<Vec<_>>().join("\n");
-        let mut chunks =
-            vec![say(&self.origin), joined(&self.blocks, "\n\n", |block| text(block, width)), say(&self.answer)];
-        if self.simulated {
-            chunks.insert(0, sentence(width, SIMULATED, "", ""));
-        }
-        chunks.retain(|chunk| !chunk.is_empty());
-        chunks.join("\n\n") + "\n"
+        let say = |texts: &[String]| join(texts.iter().map(|text| sentence(width, text, "", "")), "\n");
+        let warning = if self.simulated { SIMULATED } else { "" };
+        let blocks = join(self.blocks.iter().map(|block| text(block, width)), "\n\n");
+        join([sentence(width, warning, "", ""), say(&self.origin), blocks, say(&self.answer)], "\n\n") + "\n"
     }
 }
 
@@ -31,22 +26,21 @@ fn sentence(width: usize, text: &str, first: &str, rest: &str) -> String {
 }
 
 fn text(block: &Block, width: usize) -> String {
-    let items = |items: &mut dyn Iterator<Item = String>| items.collect::<Vec<_>>().join("\n");
     match block {
         Block::Prose(text) => sentence(width, text, "", ""),
-        Block::List(all) => items(&mut all.iter().map(|item| sentence(width, item, "- ", "  "))),
+        Block::List(all) => join(all.iter().map(|item| sentence(width, item, "- ", "  ")), "\n"),
         Block::Ranking(all) => {
             let rank = |(place, item): (usize, &String)| sentence(width, item, &format!("{:>2}. ", place + 1), "    ");
             let more = all.len().saturating_sub(RANKED);
             let more = (more > 0).then(|| format!("    and {more} more"));
-            items(&mut all.iter().take(RANKED).enumerate().map(rank).chain(more))
+            join(all.iter().take(RANKED).enumerate().map(rank).chain(more), "\n")
         }
         Block::Table(table) => table.text(width),
-        Block::Commands(lines) => items(&mut lines.iter().map(|line| plain::line(line))),
+        Block::Commands(lines) => join(lines.iter().map(|line| plain::line(line)), "\n"),
         Block::Verbatim(text) => plain::document(text.clone()),
-        Block::Figure { rows, .. } => items(&mut rows.iter().map(|table| table.text(width))),
+        Block::Figure { rows, .. } => join(rows.iter().map(|table| table.text(width)), "\n"),
         Block::Part(Part { open: false, .. }) => String::new(),
-        Block::Part(Part { title, blocks, .. }) => match joined(blocks, "\n", |block| text(block, width)) {
+        Block::Part(Part { title, blocks, .. }) => match join(blocks.iter().map(|block| text(block, width)), "\n") {
             empty if empty.is_empty() => empty,
             content => format!("{}:\n{content}", plain::line(title)),
         },
@@ -59,13 +53,10 @@ impl Table {
         let (most, others) = self.most.as_ref().map_or((usize::MAX, ""), |(most, others)| (*most, others));
         let clean = |row: &Vec<String>| row.iter().map(|cell| plain::line(cell)).collect();
         let right: Vec<usize> = (0..self.right.len()).filter(|column| self.right[*column]).collect();
-        match self.rows.len() {
-            0 => String::new(),
-            all => {
-                let table = aligned(width, &self.heads, self.rows.iter().take(most).map(clean), &right);
-                if all > most { format!("{table}\n{}", sentence(width, others, "", "")) } else { table }
-            }
-        }
+        let table = aligned(width, &self.heads, self.rows.iter().take(most).map(clean), &right);
+        let others = if self.rows.len() > most { others } else { "" };
+        let chunks = [sentence(width, &self.about, "", ""), table, sentence(width, others, "", "")];
+        if self.rows.is_empty() { String::new() } else { join(chunks, "\n") }
     }
 }
 
