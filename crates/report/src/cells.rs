@@ -1,4 +1,4 @@
-//! A cell in a row of words, as tables of all formats have it.
+//! Cells in tables.
 
 use collrules_record::findings::{CellFinding, Findings};
 use collrules_record::units::Seconds;
@@ -11,22 +11,13 @@ use crate::facts::{best_alternative, candidate_name};
 use crate::reasons::verdict;
 use crate::words::ratio;
 
-/// A cell in words.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct CellRow {
-    pub(crate) ranks: String,
-    pub(crate) size: String,
-    /// The builtin's time.
-    pub(crate) builtin: String,
-    /// The fastest other candidate.
-    pub(crate) best: String,
-    pub(crate) time: String,
-    pub(crate) gain: String,
-    pub(crate) verdict: String,
+/// All of these cells: the times of the default and of the fastest other candidate, and the verdict.
+pub(crate) fn table(findings: &Findings, cells: &[CellFinding]) -> Block {
+    let heads = ["ranks:", "size:", "default:", "best algorithm", "its time:", "its gain:", "verdict"];
+    Block::table(heads, cells.iter().map(|cell| row(findings, cell)))
 }
 
-/// A cell in words.
-pub(crate) fn cell_row(findings: &Findings, cell: &CellFinding) -> CellRow {
+fn row(findings: &Findings, cell: &CellFinding) -> [String; 7] {
     let collective = cell.cell.collective;
     let builtin = cell.points.iter().find(|point| point.candidate.choice() == Some(Choice::BUILTIN));
     let best = best_alternative(cell);
@@ -37,15 +28,15 @@ pub(crate) fn cell_row(findings: &Findings, cell: &CellFinding) -> CellRow {
         Some(estimate) if estimate.point < least => format!("under resolution ({})", Seconds(least)),
         Some(estimate) => Seconds(estimate.point).to_string(),
     };
-    CellRow {
-        ranks: cell.cell.ranks.to_string(),
-        size: if collective.has_sizes() { cell.cell.bytes.to_string() } else { "-".to_owned() },
-        builtin: time(builtin.map(|point| point.time)),
-        best: best.map_or("-".to_owned(), |point| candidate_name(findings, collective, point.candidate)),
-        time: time(best.map(|point| point.time)),
-        gain: best.and_then(|point| point.gain).map_or("-".to_owned(), ratio),
-        verdict: verdict(findings, cell),
-    }
+    [
+        cell.cell.ranks.to_string(),
+        if collective.has_sizes() { cell.cell.bytes.to_string() } else { "-".to_owned() },
+        time(builtin.map(|point| point.time)),
+        best.map_or("-".to_owned(), |point| candidate_name(findings, collective, point.candidate)),
+        time(best.map(|point| point.time)),
+        best.and_then(|point| point.gain).map_or("-".to_owned(), ratio),
+        verdict(findings, cell),
+    ]
 }
 
 /// Two times of a cell, with their ratio and its meaning.

@@ -10,7 +10,7 @@ use collrules_record::settings::{Settings, SettingsFindings};
 use collrules_record::{Layout, Manifest, Tuning, Validation};
 use collrules_report::quality::describe_quality;
 use collrules_report::remarks::sentences;
-use collrules_report::{Context, conduct, markdown, outcome, page, tree};
+use collrules_report::{Context, conduct, outcome, tree, tuning as report};
 use collrules_rules::deploy::{self, JobSettings};
 use collrules_rules::emit::confirmation;
 use collrules_tuner::Observations;
@@ -207,8 +207,9 @@ impl Published {
             run.write_findings(findings)?;
         }
         let context = self.context();
-        run.write(rundir::REPORT, &markdown::report(findings, &context))?;
-        run.write(rundir::PAGE, &page::page(findings, &context))?;
+        let report = report::document(findings, &context);
+        run.write(rundir::REPORT, &report.markdown())?;
+        run.write(rundir::PAGE, &report.page(TOOL))?;
         run.write(rundir::TREE_TEXT, &tree::text(findings, TREE_WIDTH))?;
         run.write(rundir::TREE_JSON, &tree_json(findings)?)?;
         run.write(rundir::TREE_SVG, &(tree::svg(findings) + "\n"))?;

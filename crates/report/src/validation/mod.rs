@@ -12,12 +12,22 @@ use collrules_record::validation::{ValidatedCell, Validation};
 use collrules_rules::{Release, registry};
 
 use crate::cells::{SideBySide, side_by_side};
-use crate::document::Document;
+use crate::document::{Block, Document};
 
 pub use sentences::{sentences, verdict};
 
 /// Each cell of the last comparison, and the result.
 pub fn document(validation: &Validation, release: Release) -> Document {
+    Document {
+        subject: "validation in fresh launches".to_owned(),
+        answer: sentences(validation),
+        blocks: last_cells(validation, release),
+        ..Document::default()
+    }
+}
+
+/// The cells of the last comparison, a table for each collective.
+pub(crate) fn last_cells(validation: &Validation, release: Release) -> Vec<Block> {
     let row = |found: &ValidatedCell| {
         let algorithm = registry::algorithm(release, found.cell.collective, found.served.algorithm);
         let by = match (found.served.is_builtin(), found.handed) {
@@ -29,12 +39,7 @@ pub fn document(validation: &Validation, release: Release) -> Document {
         SideBySide { cell: found.cell, times, ratio: found.speedup, outcome: found.verdict, by: by.to_owned() }
     };
     let rows: Vec<SideBySide> = validation.last().map_or_else(Vec::new, |round| round.cells.iter().map(row).collect());
-    Document {
-        subject: "validation in fresh launches".to_owned(),
-        answer: sentences(validation),
-        blocks: side_by_side(["without:", "with:", "speedup", "rule"], &rows),
-        ..Document::default()
-    }
+    side_by_side(["without:", "with:", "speedup", "rule"], &rows)
 }
 
 #[cfg(test)]
