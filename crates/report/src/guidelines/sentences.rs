@@ -12,7 +12,7 @@ use collrules_rules::registry;
 use collrules_rules::words::counted;
 
 use crate::reasons::describe_bar;
-use crate::words::percent;
+use crate::words::{ends, percent, whole};
 
 /// Describes the origin of the numbers.
 pub(super) fn origin(checked: &Checked) -> String {
@@ -122,18 +122,8 @@ fn count_undecided(checked: &Checked) -> Option<String> {
 
 /// A slowdown such as `52 % (95 % interval 48 % to 57 %)`.
 pub(super) fn slowdown(severity: Estimate) -> String {
-    let ends = match (severity.low, severity.high) {
-        (Some(low), Some(high)) => {
-            format!(" ({} interval {} to {})", percent(severity.level), whole(low), whole(high))
-        }
-        _ => String::new(),
-    };
-    format!("{}{ends}", whole(severity.point))
-}
-
-/// A share in whole percent.
-pub(super) fn whole(share: f64) -> String {
-    format!("{:.0} %", share * 100.0)
+    let level = format!(" ({} interval ", percent(severity.level));
+    whole(severity.point) + &ends(severity, whole).replacen(" (", &level, 1)
 }
 
 /// The finding on the best mock-up of a violation.

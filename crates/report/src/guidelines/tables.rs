@@ -2,37 +2,24 @@
 
 use std::io;
 
+use collrules_record::Estimate;
 use collrules_record::guidelines::Checked;
+
+use crate::tables::of_rows;
+
+const COLUMNS: &str = "collective,comm_size,message_bytes,served_by,builtin_s,candidate,time_s,gain,gain_low,gain_high,p_value,\
+                       q_value,violated,severity,severity_low,severity_high,under_rules";
 
 /// Every comparison as CSV.
 pub fn csv(checked: &Checked) -> io::Result<String> {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    writer.write_record([
-        "collective",
-        "comm_size",
-        "message_bytes",
-        "served_by",
-        "builtin_s",
-        "candidate",
-        "time_s",
-        "gain",
-        "gain_low",
-        "gain_high",
-        "p_value",
-        "q_value",
-        "violated",
-        "severity",
-        "severity_low",
-        "severity_high",
-        "under_rules",
-    ])?;
     let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
     let under = checked.under_rules.iter().flat_map(|under| &under.cells);
-    for (cell, under_rules) in checked.cells.iter().map(|cell| (cell, false)).chain(under.map(|cell| (cell, true))) {
-        let severity = |end: fn(collrules_record::Estimate) -> Option<f64>| number(cell.severity.and_then(end));
-        for found in &cell.mockups {
-            let gain = |end: fn(collrules_record::Estimate) -> Option<f64>| number(found.gain.and_then(end));
-            writer.write_record([
+    let cells = checked.cells.iter().map(|cell| (cell, false)).chain(under.map(|cell| (cell, true)));
+    let rows = cells.flat_map(|(cell, under_rules)| {
+        let severity = move |end: fn(Estimate) -> Option<f64>| number(cell.severity.and_then(end));
+        cell.mockups.iter().map(move |found| {
+            let gain = |end: fn(Estimate) -> Option<f64>| number(found.gain.and_then(end));
+            [
                 cell.cell.collective.name().to_owned(),
                 cell.cell.ranks.to_string(),
                 cell.cell.bytes.0.to_string(),
@@ -50,9 +37,8 @@ pub fn csv(checked: &Checked) -> io::Result<String> {
                 severity(|it| it.low),
                 severity(|it| it.high),
                 under_rules.to_string(),
-            ])?;
-        }
-    }
-    let bytes = writer.into_inner().map_err(|error| io::Error::other(error.to_string()))?;
-    String::from_utf8(bytes).map_err(io::Error::other)
+            ]
+        })
+    });
+    of_rows(COLUMNS, rows)
 }

@@ -12,14 +12,14 @@ use std::collections::BTreeSet;
 
 use collrules_record::estimate::median;
 use collrules_record::irregular::{CallTimes, Irregular, Jump, StallCure, StallLevel, Stalls};
-use collrules_record::{Bytes, Candidate, Estimate, Mockup};
+use collrules_record::{Candidate, Mockup};
 use collrules_rules::words::{counted, listed, some};
 use collrules_rules::{Collective, registry};
 
 pub use header::header;
 
 use crate::document::{Block, Document};
-use crate::words::times;
+use crate::words::{ends, times, whole};
 
 /// The calls that stall, with their remedies, and every distribution.
 pub fn document(found: &Irregular) -> Document {
@@ -195,10 +195,9 @@ fn stall(found: &Irregular, stalls: &Stalls) -> String {
 /// Describes a level: delay and share of calls.
 fn level(level: &StallLevel) -> String {
     let timeout = if level.is_timeout { ", TCP's timeout," } else { "" };
-    let Estimate { point, low, high, .. } = level.probability;
+    let share = level.probability;
     let percent = |share: f64| format!("{:.0}", share * 100.0);
-    let ends = low.zip(high).map_or(String::new(), |(low, high)| format!(" ({} to {})", percent(low), percent(high)));
-    format!("{}{timeout} in {}{ends} % of calls", level.more, percent(point))
+    format!("{}{timeout} in {}{} % of calls", level.more, percent(share.point), ends(share, percent))
 }
 
 fn cured(found: &Irregular, stalls: &Stalls) -> String {
@@ -280,18 +279,14 @@ fn leap(found: &Irregular, step: Jump) -> String {
         _ => " Nothing that was timed is faster there.".to_owned(),
     };
     format!(
-        "{} with {} on {} ranks jumps at {}: {} ({:.0} %) above the trend of smaller sizes.{instead}",
+        "{} with {} on {} ranks jumps at {}: {} ({}) above the trend of smaller sizes.{instead}",
         step.collective,
         name_candidate(found, step.collective, step.candidate),
         step.ranks,
-        size(step.above),
+        step.above,
         step.height,
-        step.share * 100.0
+        whole(step.share)
     )
-}
-
-fn size(bytes: Bytes) -> String {
-    bytes.to_string()
 }
 
 /// A candidate with the name of its algorithm.

@@ -14,7 +14,7 @@ use collrules_record::model::Model;
 use collrules_record::{Estimate, Seconds};
 
 use crate::document::{Block, Document};
-use crate::words;
+use crate::words::{self, whole};
 
 /// Slow nodes and pairs, the times of messages, the quality of predictions, and every table.
 pub fn document(model: &Model) -> Document {
@@ -49,11 +49,11 @@ pub fn many_to_one(mean: f64, stalling: f64, quantiles: &[(f64, f64)]) -> String
     }
     let quantiles: Vec<String> = quantiles
         .iter()
-        .map(|(share, time)| format!("{:.0} % of calls take at most {}", 100.0 * share, Seconds(*time)))
+        .map(|(share, time)| format!("{} of calls take at most {}", whole(*share), Seconds(*time)))
         .collect();
     format!(
-        "The many-to-one model predicts {mean} on average: {:.0} % of calls stall; {}.",
-        100.0 * stalling,
+        "The many-to-one model predicts {mean} on average: {} of calls stall; {}.",
+        whole(stalling),
         quantiles.join(", ")
     )
 }

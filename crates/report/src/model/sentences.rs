@@ -5,7 +5,7 @@ use collrules_record::irregular::StallLevel;
 use collrules_record::model::{Concurrent, ManyToOne, Model, PathModel, Where};
 use collrules_rules::words::{counted, listed};
 
-use crate::words::{ends, percent, ratio, time};
+use crate::words::{ends, percent, ratio, time, whole};
 
 /// Describes the origin of the numbers.
 pub(super) fn origin(model: &Model) -> String {
@@ -68,9 +68,9 @@ pub(super) fn quality(model: &Model) -> Vec<String> {
     let told = |name: &str, found: Option<(f64, f64, usize)>| {
         found.map(|(middle, worst, count)| {
             format!(
-                "{name} is off by {:.0} % in the median and {:.0} % at worst ({})",
-                middle * 100.0,
-                worst * 100.0,
+                "{name} is off by {} in the median and {} at worst ({})",
+                whole(middle),
+                whole(worst),
                 counted(count, "size")
             )
         })

@@ -6,7 +6,7 @@ use collrules_rules::Choice;
 
 use super::sentences::{per_byte, rate};
 use crate::document::Block;
-use crate::words::{percent, time};
+use crate::words::{percent, time, whole};
 
 /// All tables of a model, each under its heading.
 pub(super) fn all(model: &Model) -> [Block; 5] {
@@ -73,7 +73,7 @@ fn algorithms(model: &Model) -> Block {
             format!("{} to {}", found.from, found.to),
             found.alpha.map_or("-".to_owned(), time),
             found.beta.map_or("-".to_owned(), per_byte),
-            format!("{:.0} %", found.residual * 100.0),
+            whole(found.residual),
         ]
     };
     Block::part(

@@ -7,7 +7,7 @@ use collrules_record::{Bytes, Seconds};
 
 use crate::document::{self, Block};
 use crate::plot::{Fill, Heatmap, Tile};
-use crate::words::percent;
+use crate::words::{percent, tenths};
 
 const CAPTION: &str = "Blocking collectives by communicator size (rows) and from which message size on, in bytes (columns); \
                        colours: share of the whole";
@@ -50,7 +50,7 @@ pub(super) fn map(profile: &Profile, quantity: Quantity) -> Block {
             at,
             fill: Fill::Ratio(1.0 + CONTRAST * share),
             text: vec![said.clone(), String::new()],
-            note: format!("{row}, {}: {said}, {:.1} %", size(*column), share * 100.0),
+            note: format!("{row}, {}: {said}, {}", size(*column), tenths(share)),
         })
     });
     let heatmap = Heatmap {
