@@ -9,7 +9,7 @@ use collrules_rules::Choice;
 use crate::document::Block;
 use crate::facts::{best_alternative, candidate_name};
 use crate::reasons::verdict;
-use crate::words::ratio;
+use crate::words::{self, number, ratio};
 
 /// All of these cells: the times of the default and of the fastest other candidate, and the verdict.
 pub(crate) fn table(findings: &Findings, cells: &[CellFinding]) -> Block {
@@ -58,10 +58,14 @@ pub(crate) fn side_by_side([one, other, over, by]: [&str; 4], rows: &[SideBySide
             other => describe_outcome(*other),
         };
         let [one, other] = times.map(|seconds| Seconds(seconds).to_string());
-        [cell.ranks.to_string(), size, one, other, ratio(*estimate), outcome.to_owned(), by.clone()]
+        let interval = estimate.low.zip(estimate.high);
+        // Short, so that a row fits on a line of 80 columns.
+        let interval = interval.map_or(String::new(), |(low, high)| format!("{}-{}", number(low), number(high)));
+        let over = words::times(estimate.point);
+        [cell.ranks.to_string(), size, one, other, over, interval, outcome.to_owned(), by.clone()]
     };
     let table = |rows: &[SideBySide]| {
-        let table = Block::table(["ranks:", "size:", one, other, over, "", by], rows.iter().map(row));
+        let table = Block::table(["ranks:", "size:", one, other, over, "interval", "", by], rows.iter().map(row));
         Block::open("", rows[0].cell.collective.name(), vec![table])
     };
     rows.chunk_by(|a, b| a.cell.collective == b.cell.collective).map(table).collect()

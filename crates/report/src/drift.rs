@@ -29,7 +29,7 @@ pub fn document(drift: &Drift) -> Document {
     Document {
         subject: "drift of a machine".to_owned(),
         answer: sentences(drift),
-        blocks: side_by_side(["then:", "now:", "now/then", "by"], &points.collect::<Vec<_>>()),
+        blocks: side_by_side(["then:", "now:", "now/then:", "by"], &points.collect::<Vec<_>>()),
         ..Document::default()
     }
 }

@@ -132,14 +132,16 @@ impl Table {
     }
 }
 
-/// A map with its caption and the legend of its colours.
+/// A map with its caption, which begins with a name, and the legend of its colours.
 pub(crate) fn map(caption: &str, map: &Heatmap, legend: Vec<Entry>) -> Block {
     let level = |entry: Entry| format!("<li class=\"{}\">{}", entry.class, markup(&entry.name));
     let levels: String = legend.into_iter().map(level).collect();
+    let (name, rest) = caption.split_at(caption.find([',', ':']).unwrap_or(caption.len()));
     let figure = format!(
-        "<figure class=\"map\"><figcaption>{}</figcaption><div class=\"scroll\">{}</div>\n\
+        "<figure class=\"map\"><figcaption><b>{}</b>{}</figcaption><div class=\"scroll\">{}</div>\n\
          <ul class=\"levels\" aria-label=\"Colours\">{levels}</ul></figure>",
-        markup(caption),
+        markup(name),
+        markup(rest),
         map.picture().fragment(),
     );
     Block::drawing(if map.tiles.is_empty() { String::new() } else { figure })

@@ -58,9 +58,11 @@ pub(super) fn map(checked: &Checked, ranks: Ranks) -> Block {
             std::iter::once(collective.name().to_owned()).chain(marks).collect::<Vec<_>>()
         };
         let sizes = columns.iter().map(|bytes| label(*bytes) + ":");
-        Table::new(std::iter::once(format!("{ranks} ranks")).chain(sizes), rows.iter().map(row))
+        Table::new(std::iter::once("collective".to_owned()).chain(sizes), rows.iter().map(row))
     };
-    let rows = columns.chunks(COLUMNS).map(marks).collect();
+    let key = if checked.ranks().first() == Some(&ranks) { KEY } else { "" };
+    let tables = columns.chunks(COLUMNS).map(marks).enumerate();
+    let rows = tables.map(|(place, table)| table.about(if place == 0 { key } else { "" })).collect();
     document::map(CAPTION, &heatmap, heatmap.slownesses(slowdown)).or_rows(rows)
 }
 

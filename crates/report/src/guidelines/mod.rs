@@ -12,7 +12,6 @@ mod map;
 mod sentences;
 mod tables;
 
-use collrules_record::Ranks;
 use collrules_record::guidelines::Checked;
 
 pub use catalogue::{ListedGuideline, list, list_json};
@@ -23,17 +22,15 @@ use crate::document::{Block, Document};
 
 /// The result, the maps, and each violation with a remedy.
 pub fn document(checked: &Checked) -> Document {
-    let figures =
-        |checked: &Checked| checked.ranks().into_iter().map(|ranks| (ranks, map::map(checked, ranks))).collect();
-    let maps: Vec<(Ranks, Block)> = figures(checked);
-    let part = |(ranks, map)| Block::open(&format!("r-{ranks}"), format!("{ranks} ranks"), vec![map]);
-    let mut blocks: Vec<Block> = maps.into_iter().map(part).collect();
-    blocks.push(Block::prose(map::KEY));
-    if let Some((answer, changes)) = sentences::under_rules(checked) {
-        let maps: Vec<(Ranks, Block)> = checked.under_file().as_ref().map(figures).unwrap_or_default();
-        let content =
-            [Block::Prose(answer), Block::List(changes)].into_iter().chain(maps.into_iter().map(|(_, map)| map));
-        blocks.push(Block::open("under-rules", "With the rules file", content.collect()));
+    let maps = |checked: &Checked| -> Vec<Block> {
+        let part = |ranks| Block::open(&format!("r-{ranks}"), format!("{ranks} ranks"), vec![map::map(checked, ranks)]);
+        checked.ranks().into_iter().map(part).collect()
+    };
+    let mut blocks = maps(checked);
+    if let Some(((answer, changes), after)) = sentences::under_rules(checked).zip(checked.under_file()) {
+        let mut content = vec![Block::Prose(answer), Block::List(changes)];
+        content.extend(maps(&after));
+        blocks.push(Block::open("under-rules", "With the rules file", content));
     }
     let without = if checked.under_rules.is_some() { " without the rules file" } else { "" };
     let violations = Block::Ranking(sentences::violations(checked));

@@ -39,7 +39,7 @@ pub(crate) fn last_cells(validation: &Validation, release: Release) -> Vec<Block
         SideBySide { cell: found.cell, times, ratio: found.speedup, outcome: found.verdict, by: by.to_owned() }
     };
     let rows: Vec<SideBySide> = validation.last().map_or_else(Vec::new, |round| round.cells.iter().map(row).collect());
-    side_by_side(["without:", "with:", "speedup", "rule"], &rows)
+    side_by_side(["without:", "with:", "speedup:", "rule"], &rows)
 }
 
 #[cfg(test)]
