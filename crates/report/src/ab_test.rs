@@ -79,15 +79,10 @@ fn sentences(tried: &AbTest) -> Vec<String> {
     let rate = percent(tried.criteria.error_rate);
     said.push(match (judgement.outcome, judgement.clear) {
         _ if judgement.pairs.is_empty() => "No pair of runs succeeded: there is no result.".to_owned(),
-        (Outcome::Faster, _) => {
+        (outcome @ (Outcome::Faster | Outcome::Slower), _) => {
+            let how = if outcome == Outcome::Faster { "faster" } else { "SLOWER" };
             format!(
-                "The program is faster with {subject}{gain}, {what}, in {pairs} of runs. Such a verdict is wrong in \
-                 at most {rate} of cases."
-            )
-        }
-        (Outcome::Slower, _) => {
-            format!(
-                "The program is SLOWER with {subject}{gain}, {what}, in {pairs} of runs. Such a verdict is wrong in \
+                "The program is {how} with {subject}{gain}, {what}, in {pairs} of runs. Such a verdict is wrong in \
                  at most {rate} of cases."
             )
         }

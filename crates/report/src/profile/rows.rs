@@ -38,28 +38,6 @@ pub(super) fn shares(prospects: &Prospects) -> Vec<Vec<String>> {
     rows.into_iter().map(row).collect()
 }
 
-/// The operation, and its mode if it is unusual.
-fn operation(calls: &Calls) -> String {
-    match calls.mode {
-        Mode::Blocking => calls.operation.to_string(),
-        mode => format!("{} ({mode})", calls.operation),
-    }
-}
-
-/// The message bytes.
-fn bytes(calls: &Calls) -> String {
-    match calls.up_to {
-        Some(most) => format!("{}..{most}", calls.bytes),
-        None => calls.bytes.to_string(),
-    }
-}
-
-/// The number of calls of a communicator; a mean if the size differs from rank to rank.
-fn count(calls: &Calls, communicator: &Communicator) -> String {
-    let count = calls.calls(communicator);
-    if count.fract() == 0.0 { format!("{count}") } else { format!("{count:.1}") }
-}
-
 /// Formats a saved time with its interval.
 pub(super) fn saved(estimate: Estimate) -> String {
     let seconds = |value: f64| Seconds(value).to_string();
@@ -112,11 +90,14 @@ fn row(profile: &Profile, prospects: &Prospects, place: usize) -> Vec<String> {
     let calls = &profile.calls[place];
     let communicator = profile.communicator(calls);
     let of_entry = prospects.entries.iter().find(|prospect| prospect.entry == place);
+    let mode = if calls.mode == Mode::Blocking { String::new() } else { format!(" ({})", calls.mode) };
+    // A mean if the size of the communicator differs from rank to rank.
+    let count = calls.calls(communicator);
     vec![
-        operation(calls),
+        format!("{}{mode}", calls.operation),
         communicator.ranks.to_string(),
-        bytes(calls),
-        count(calls, communicator),
+        calls.up_to.map_or_else(|| calls.bytes.to_string(), |most| format!("{}..{most}", calls.bytes)),
+        if count.fract() == 0.0 { count.to_string() } else { format!("{count:.1}") },
         profile.wall_of(calls.time.total).to_string(),
         calls.slowest().to_string(),
         prospect(calls, of_entry),

@@ -21,7 +21,8 @@ pub(super) fn parts(study: &Study, about: &About<'_>) -> Vec<Block> {
     vec![classes(study, about), crossovers(study), Block::part("", "Against the bound", bounds(study))]
 }
 
-fn vector(collective: Collective, ranks: Ranks, bytes: Bytes) -> Bytes {
+/// The whole vector of a call.
+pub(super) fn vector(collective: Collective, ranks: Ranks, bytes: Bytes) -> Bytes {
     Cell { collective, ranks, bytes }.vector()
 }
 

@@ -7,7 +7,7 @@ use collrules_record::units::{Bytes, Ranks};
 use collrules_record::{Candidate, Cell, Estimate};
 use collrules_rules::Collective;
 
-use super::references::{answer, list_candidates};
+use super::references::{answer, list_candidates, vector};
 use crate::document::{Block, Document, Table};
 use crate::words::{ends, whole};
 
@@ -234,10 +234,6 @@ fn places(compared: &[StudyVariant]) -> Vec<Place> {
     places
 }
 
-fn vector((collective, ranks): Place, bytes: Bytes) -> Bytes {
-    Cell { collective, ranks, bytes }.vector()
-}
-
 fn best(compared: &[StudyVariant], about: &Variants) -> Block {
     let what = "The best of the default and the two reference algorithms by the geometric mean of times over all \
                 message sizes, with those that do not differ from it significantly; then the same below and above the \
@@ -249,7 +245,7 @@ fn best(compared: &[StudyVariant], about: &Variants) -> Block {
         let claim = about.claims.get(&place.0);
         let answer = claim.map_or(String::new(), |claim| format!(" ({})", answer(claim, &whole.best)));
         let part = |verdict: &&ClassVerdict| {
-            let (first, last) = (vector(*place, verdict.sizes.0), vector(*place, verdict.sizes.1));
+            let (first, last) = (vector(place.0, place.1, verdict.sizes.0), vector(place.0, place.1, verdict.sizes.1));
             format!("; {first} to {last}: {}", list_candidates(study, place.0, &verdict.best))
         };
         let parts: String = parts.iter().map(part).collect();
@@ -271,7 +267,12 @@ fn crossovers(compared: &[StudyVariant], about: &Variants) -> Block {
         let rivalry = study.rivalries.iter().find(of)?;
         let crossing = rivalry.crossings.iter().map(|crossing| {
             let (low, high) = crossing.interval;
-            format!("{} ({} to {})", vector(*place, crossing.at), vector(*place, low), vector(*place, high))
+            format!(
+                "{} ({} to {})",
+                vector(place.0, place.1, crossing.at),
+                vector(place.0, place.1, low),
+                vector(place.0, place.1, high)
+            )
         });
         let measured = match (rivalry.first, rivalry.crossings.is_empty()) {
             (None, _) => "no significant difference".to_owned(),
@@ -279,7 +280,7 @@ fn crossovers(compared: &[StudyVariant], about: &Variants) -> Block {
             _ => crossing.collect::<Vec<_>>().join("; "),
         };
         let predicted = match rivalry.predicted {
-            Some(bytes) => format!("; model {}", vector(*place, bytes)),
+            Some(bytes) => format!("; model {}", vector(place.0, place.1, bytes)),
             None if study.patterns.is_empty() => String::new(),
             None => "; model never".to_owned(),
         };
