@@ -83,7 +83,7 @@ pub(crate) fn run(args: &Try) -> Result<Exit, Failure> {
     if args.json {
         screen::raw((serde_json::to_string_pretty(&tried)? + "\n").as_bytes())?;
     } else {
-        let text = collrules_report::ab_test::text(&tried, screen::width());
+        let text = collrules_report::ab_test::document(&tried).text(screen::width());
         screen::print(&format!("{text}\nAll numbers: {}", out.join(FILE).display()))?;
     }
     Ok(match tried.compare_written() {

@@ -66,7 +66,7 @@ pub(crate) fn run(args: &DriftArgs) -> Result<Exit, Failure> {
         drift::drift(&args.run, &options, args.out.as_deref(), session)
     })?;
     if !args.json {
-        let text = collrules_report::drift::text(&repeated.drift);
+        let text = collrules_report::drift::document(&repeated.drift).text(screen::width());
         screen::print(&format!("{text}\nAll numbers: {}", repeated.home.file(DRIFT).display()))?;
     }
     Ok(match (repeated.drift.loses(), repeated.drift.blames_machine()) {

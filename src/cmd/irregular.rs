@@ -93,5 +93,5 @@ pub(crate) fn run(args: &IrregularArgs) -> Result<(), Failure> {
         (stalls::FILE, "all of it for programs"),
     ];
     let files = screen::list_files(run.path(), 14, files.into_iter().chain(functions));
-    screen::print(&format!("{}\n{}", report::text(&found, screen::width()), files.join("\n")))
+    screen::print(&format!("{}\n{}", report::document(&found).text(screen::width()), files.join("\n")))
 }

@@ -198,7 +198,7 @@ fn fit(args: &Fit) -> Result<Exit, Failure> {
 }
 
 fn text(fitted: &Model, target: Option<&RunDir>) -> String {
-    let mut text = report::text(fitted, screen::width());
+    let mut text = report::document(fitted).text(screen::width());
     if let Some(run) = target {
         let files = [
             (files::PAGE, "the map of pairs, and all parameters"),

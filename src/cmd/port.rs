@@ -116,7 +116,8 @@ fn compare(
     })?;
     let loses = validated.validation.loses();
     if !args.json {
-        let mut text = collrules_report::validation::text(&validated.validation, validated.release);
+        let mut text =
+            collrules_report::validation::document(&validated.validation, validated.release).text(screen::width());
         if !loses {
             text += &format!("\n  collrules install {} --for {}", run.display(), outlook.openmpi.prefix.display());
         }

@@ -90,12 +90,12 @@ fn show(args: &Show) -> Result<(), Failure> {
     let findings = args.run.as_deref().map(profile::findings).transpose()?;
     let prospects = prospects(&profile, findings.as_ref());
     let page = args.page.clone().unwrap_or_else(|| beside(&args.profile));
-    let text = collrules_report::profile::page(&profile, &prospects, TOOL);
+    let text = collrules_report::profile::document(&profile, &prospects).page(TOOL);
     rundir::put(&page, &text).map_err(|cause| Failure::write(&page, cause))?;
     if args.json {
         return screen::raw(collrules_report::profile::json(&profile, &prospects)?.as_bytes());
     }
-    let text = collrules_report::profile::text(&profile, &prospects, screen::width());
+    let text = collrules_report::profile::document(&profile, &prospects).text(screen::width());
     screen::print(&format!("{text}\nPage with maps: {}", page.display()))
 }
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use collrules_record::rundir;
-use collrules_report::{changes, markdown, page, tables};
+use collrules_report::{changes, tables, tuning};
 use collrules_tuner::Observations;
 use collrules_tuner::compare::{Run, compare};
 use collrules_workflow::publish::Published;
@@ -125,9 +125,9 @@ fn compared(before: &Published, after: &Published, format: ReportFormat) -> Resu
         .map_err(WorkflowError::analysis(&after.findings.source))?;
     comparison.note_harness(&before.run.clock()?, &after.run.clock()?);
     Ok(match format {
-        ReportFormat::Text => changes::text(&comparison, screen::width()),
-        ReportFormat::Html => changes::page(&comparison, TOOL),
-        ReportFormat::Md => changes::markdown(&comparison),
+        ReportFormat::Text => changes::document(&comparison).text(screen::width()),
+        ReportFormat::Html => changes::document(&comparison).page(TOOL),
+        ReportFormat::Md => changes::document(&comparison).markdown(),
         ReportFormat::Csv => changes::csv(&comparison).map_err(Failure::Stdout)?,
         ReportFormat::Json => serde_json::to_string_pretty(&comparison)? + "\n",
     })
@@ -165,8 +165,8 @@ fn render_report(published: &Published, format: ReportFormat) -> Result<String, 
     let (findings, context) = (&published.findings, published.context());
     Ok(match format {
         ReportFormat::Text => summary::told(findings, str::to_owned).join("\n") + "\n",
-        ReportFormat::Html => page::page(findings, &context),
-        ReportFormat::Md => markdown::report(findings, &context),
+        ReportFormat::Html => tuning::document(findings, &context).page(TOOL),
+        ReportFormat::Md => tuning::document(findings, &context).markdown(),
         ReportFormat::Csv => tables::csv(findings).map_err(Failure::Stdout)?,
         ReportFormat::Json => tables::json(findings, &context)?,
     })

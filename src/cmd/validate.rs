@@ -115,7 +115,8 @@ pub(crate) fn run(args: &Validate) -> Result<Exit, Failure> {
         validate::validate(tuning, (&options, arrivals), args.out.as_deref(), session)
     })?;
     if !args.json {
-        let text = collrules_report::validation::text(&validated.validation, validated.release);
+        let text =
+            collrules_report::validation::document(&validated.validation, validated.release).text(screen::width());
         let file = validated.home.file(rundir::VALIDATION);
         screen::print(&format!("{text}\nAll numbers: {}", file.display()))?;
     }

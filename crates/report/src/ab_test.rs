@@ -5,18 +5,13 @@ use collrules_record::validation::Outcome;
 use collrules_rules::words::counted;
 use collrules_tuner::results::ab_test::{AbTest, OutputComparison, RunMetric};
 
-use crate::plain;
-use crate::terminal::aligned;
-use crate::words::{percent, ratio, times, wrapped};
+use crate::document::{Block, Document};
+use crate::words::{percent, ratio, times};
 
-/// The whole result, for a terminal with this many columns.
-pub fn text(tried: &AbTest, width: usize) -> String {
-    let mut lines = vec![aligned(width, &["pair", "without", "with", "gain"], rows(tried), &[0, 1, 2, 3])];
-    lines.push(String::new());
-    for sentence in sentences(tried) {
-        lines.extend(wrapped(width, &sentence, "", ""));
-    }
-    lines.join("\n") + "\n"
+/// Every pair of runs, and the answer.
+pub fn document(tried: &AbTest) -> Document {
+    let pairs = Block::table(["pair:", "without:", "with:", "gain:"], rows(tried));
+    Document { subject: "A/B test".to_owned(), answer: sentences(tried), blocks: vec![pairs], ..Document::default() }
 }
 
 fn value(tried: &AbTest, value: f64) -> String {
@@ -26,23 +21,23 @@ fn value(tried: &AbTest, value: f64) -> String {
     }
 }
 
-fn rows(tried: &AbTest) -> Vec<Vec<String>> {
+fn rows(tried: &AbTest) -> impl Iterator<Item = [String; 4]> {
     let last = tried.runs.iter().map(|run| run.pair).max().map_or(0, |last| last + 1);
-    let row = |pair: u32| {
+    let row = move |pair: u32| {
         let side = |with: bool| {
             let run = tried.runs.iter().find(|run| run.pair == pair && run.with == with);
             run.map_or("-".to_owned(), |run| run.value.map_or("failed".to_owned(), |found| value(tried, found)))
         };
         let gain = tried.judgement.pairs.iter().find(|(of, _)| *of == pair);
-        vec![(pair + 1).to_string(), side(false), side(true), gain.map_or("-".to_owned(), |(_, gain)| times(*gain))]
+        [(pair + 1).to_string(), side(false), side(true), gain.map_or("-".to_owned(), |(_, gain)| times(*gain))]
     };
-    (0..last).map(row).collect()
+    (0..last).map(row)
 }
 
 /// Comparison of the runs' output.
 fn describe_written(tried: &AbTest) -> Option<String> {
     let (subject, file) = (tried.describe_subject(), tried.same_output.as_deref()?);
-    let file = if file == "-" { "What it prints".to_owned() } else { plain::line(file) };
+    let file = if file == "-" { "What it prints".to_owned() } else { file.to_owned() };
     let runs = counted(tried.runs.iter().filter(|run| run.digest.is_some()).count(), "run");
     Some(match tried.compare_written()? {
         OutputComparison::Same => format!("{file} has the same bytes with {subject} and without it ({runs})."),
@@ -55,13 +50,13 @@ fn describe_written(tried: &AbTest) -> Option<String> {
 }
 
 /// The answer.
-pub fn sentences(tried: &AbTest) -> Vec<String> {
+fn sentences(tried: &AbTest) -> Vec<String> {
     let (judgement, subject) = (&tried.judgement, tried.describe_subject());
     let what = match &tried.metric {
         RunMetric::WallTime => "by its wall time".to_owned(),
         RunMetric::Printed { pattern, higher_is_better } => {
             let better = if *higher_is_better { "higher" } else { "lower" };
-            format!("by what it prints for `{}` ({better} is better)", plain::line(pattern))
+            format!("by what it prints for `{}` ({better} is better)", pattern)
         }
     };
     let mut said = Vec::new();
@@ -71,7 +66,7 @@ pub fn sentences(tried: &AbTest) -> Vec<String> {
         said.push(format!(
             "The run {side} {subject} of pair {} failed and counts for nothing: {}. Its output is in {}.",
             run.pair + 1,
-            plain::line(why),
+            why,
             run.output
         ));
     }
@@ -84,15 +79,10 @@ pub fn sentences(tried: &AbTest) -> Vec<String> {
     let rate = percent(tried.criteria.error_rate);
     said.push(match (judgement.outcome, judgement.clear) {
         _ if judgement.pairs.is_empty() => "No pair of runs succeeded: there is no result.".to_owned(),
-        (Outcome::Faster, _) => {
+        (outcome @ (Outcome::Faster | Outcome::Slower), _) => {
+            let how = if outcome == Outcome::Faster { "faster" } else { "SLOWER" };
             format!(
-                "The program is faster with {subject}{gain}, {what}, in {pairs} of runs. Such a verdict is wrong in \
-                 at most {rate} of cases."
-            )
-        }
-        (Outcome::Slower, _) => {
-            format!(
-                "The program is SLOWER with {subject}{gain}, {what}, in {pairs} of runs. Such a verdict is wrong in \
+                "The program is {how} with {subject}{gain}, {what}, in {pairs} of runs. Such a verdict is wrong in \
                  at most {rate} of cases."
             )
         }

@@ -5,19 +5,13 @@ use collrules_record::findings::Findings;
 use collrules_rules::bits::Effect;
 use collrules_rules::words::listed;
 
+use crate::document::Block;
 use crate::facts::candidate_name;
 use crate::summary::{Stretch, sizes};
 use crate::words::times;
 
-/// The title of the section.
-pub(crate) const TITLE: &str = "The rules in programs";
-
-/// The columns of the table.
-pub(crate) const COLUMNS: [&str; 6] =
-    ["collective", "ranks", "message sizes", "algorithm", "last bits of sums", "in other calls"];
-
-/// The row of each rule with notable effects.
-pub(crate) fn rows(findings: &Findings) -> Vec<[String; 6]> {
+/// A row for each rule with notable effects.
+pub(crate) fn table(findings: &Findings) -> Block {
     let row = |conduct: &Conduct| {
         let trials = describe_trials(conduct, |trial| {
             let lowest = trial.lowest.map_or(String::new(), |lowest| format!(" ({} or more)", times(lowest)));
@@ -40,7 +34,8 @@ pub(crate) fn rows(findings: &Findings) -> Vec<[String; 6]> {
             if trials.is_empty() { "-".to_owned() } else { trials.join("; ") },
         ])
     };
-    findings.conduct.iter().filter_map(row).collect()
+    let heads = ["collective", "ranks:", "message sizes", "algorithm", "last bits of sums", "in other calls"];
+    Block::table(heads, findings.conduct.iter().filter_map(row))
 }
 
 /// The name of the calls of a trial.

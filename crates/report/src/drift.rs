@@ -1,39 +1,41 @@
-//! Result of measuring anchor cells again, for a terminal of 80 columns.
+//! Result of measuring anchor cells again.
 
 use collrules_record::Candidate;
 use collrules_record::validation::Outcome;
 use collrules_rules::words::counted;
 use collrules_tuner::results::drift::Drift;
 
+use crate::cells::{SideBySide, side_by_side};
 use crate::changes::describe_limitation;
+use crate::document::Document;
 use crate::quality::describe_doubt;
-use crate::terminal::{side_by_side, side_by_side_head};
-use crate::words::{percent, ratio, wrapped};
+use crate::words::{percent, ratio};
 
-/// Default width of a terminal.
-const WIDTH: usize = 80;
-
-/// Every point, then the result.
-pub fn text(drift: &Drift) -> String {
-    let mut lines = Vec::new();
-    for collective in drift.points.chunk_by(|a, b| a.cell.collective == b.cell.collective) {
-        lines.push(collective[0].cell.collective.to_string());
-        lines.push(side_by_side_head(["then", "now", "now/then"], "by"));
-        lines.extend(collective.iter().map(|point| {
-            let by = match point.candidate {
-                Candidate::Builtin => "default".to_owned(),
-                other => other.to_string(),
-            };
-            side_by_side(point.cell, [point.then, point.now], point.shift.ratio, point.shift.change, &by)
-        }));
-        lines.push(String::new());
+/// Every point, and the result.
+pub fn document(drift: &Drift) -> Document {
+    let points = drift.points.iter().map(|point| {
+        let by = match point.candidate {
+            Candidate::Builtin => "default".to_owned(),
+            other => other.to_string(),
+        };
+        SideBySide {
+            cell: point.cell,
+            times: [point.then, point.now],
+            ratio: point.shift.ratio,
+            outcome: point.shift.change,
+            by,
+        }
+    });
+    Document {
+        subject: "drift of a machine".to_owned(),
+        answer: sentences(drift),
+        blocks: side_by_side(["then:", "now:", "now/then:", "by"], &points.collect::<Vec<_>>()),
+        ..Document::default()
     }
-    lines.extend(sentences(drift).iter().flat_map(|sentence| wrapped(WIDTH, sentence, "", "")));
-    lines.join("\n")
 }
 
 /// Describes the result over all points.
-pub fn sentences(drift: &Drift) -> Vec<String> {
+fn sentences(drift: &Drift) -> Vec<String> {
     let mut sentences = Vec::new();
     let all = counted(drift.points.len(), "point");
     let (slower, faster) = (drift.those(Outcome::Slower).count(), drift.those(Outcome::Faster).count());

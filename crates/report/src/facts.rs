@@ -13,10 +13,8 @@ use collrules_rules::steps::Steps;
 use collrules_rules::words::counted;
 use collrules_rules::{Choice, Collective, Release, hazard, registry};
 
+use crate::document::{Block, Table};
 use crate::words::percent;
-
-/// First sentence of every report of simulated times.
-pub(crate) const SIMULATED: &str = "SIMULATED: a cost model gave these times. They say nothing about any real machine.";
 
 /// The fastest candidate that is not the builtin.
 pub(crate) fn best_alternative(cell: &CellFinding) -> Option<&PointFinding> {
@@ -55,13 +53,12 @@ fn composed(collective: Collective, reference: Reference) -> String {
     format!("chan:{} ({})", reference.name(), parts.join(", "))
 }
 
-/// A crossover in words: collective, ranks, choice below, size, choice above, measured sizes around it, interval.
-pub(crate) fn crossover_row(findings: &Findings, crossover: &Crossover) -> [String; 7] {
+/// A crossover in words: ranks, choice below, size, choice above, measured sizes around it, interval.
+pub(crate) fn crossover_row(findings: &Findings, crossover: &Crossover) -> [String; 6] {
     let side = |candidate| candidate_name(findings, crossover.collective, candidate);
     let (below, above) = crossover.sides();
     let (low, high) = crossover.bracket;
     [
-        crossover.collective.to_string(),
         crossover.ranks.to_string(),
         side(below),
         format!("{} B", crossover.at.0),
@@ -71,9 +68,8 @@ pub(crate) fn crossover_row(findings: &Findings, crossover: &Crossover) -> [Stri
     ]
 }
 
-/// Returns the contents of HAN's rules file: collective, ranks, message sizes as callers pass them, component or
-/// algorithm that carries out the calls.
-pub(crate) fn handover(findings: &Findings) -> Vec<[String; 4]> {
+/// The contents of HAN's rules file, with the message sizes that callers pass, and what carries out the calls.
+pub(crate) fn handover(findings: &Findings) -> Block {
     let mut rows = Vec::new();
     for collective in findings.han.collectives() {
         let Some(steps) = findings.han.get(collective) else { continue };
@@ -98,11 +94,11 @@ pub(crate) fn handover(findings: &Findings) -> Vec<[String; 4]> {
             }
         }
     }
-    rows
+    Block::Table(Table::new(["collective", "ranks", "message sizes", "runs in"], rows).about(HANDOVER))
 }
 
 /// Scope of HAN's rules file.
-pub(crate) const HANDOVER: &str = "HAN uses its file for communicators on several nodes, with several ranks on at \
+const HANDOVER: &str = "HAN uses its file for communicators on several nodes, with several ranks on at \
                                    least one of them. On one node, or with one rank per node, HAN does not run. Rules \
                                    of coll/tuned for as many ranks apply there too, since they do not say where ranks \
                                    are.";

@@ -5,6 +5,7 @@ use collrules_record::findings::{CellInLayout, Findings};
 use collrules_record::{Arrangement, Candidate, Estimate};
 use collrules_rules::words::{counted, listed};
 
+use crate::document::{Block, Table};
 use crate::facts::candidate_name;
 use crate::summary::sizes;
 use crate::words::times;
@@ -99,34 +100,14 @@ fn disagreement(findings: &Findings, cells: &[&CellInLayout]) -> Option<String> 
     ))
 }
 
-/// Title of the table of [`rows`].
-pub(crate) const TITLE: &str = "Gains and losses of each layout";
-
-/// Description of the table of [`rows`].
-pub(crate) fn about(findings: &Findings) -> &'static str {
-    if findings.layout_rules.is_empty() { ABOUT } else { ABOUT_APART }
-}
-
 const ABOUT_APART: &str = "Communicators of the same size have several layouts, and the file has rules for each. All \
                            other times and gains are of the first layout.";
 
 const ABOUT: &str = "Communicators of the same size have several layouts, which share one rule. All other times and gains are \
                      geometric means over the layouts; these are of each layout alone.";
 
-/// Column titles of [`rows`].
-pub(crate) const COLUMNS: [&str; 8] = [
-    "collective",
-    "ranks",
-    "message sizes",
-    "layout",
-    "algorithm",
-    "expected gain",
-    "own algorithm",
-    "its expected gain",
-];
-
 /// Lists neighbouring sizes of an arrangement with the same choices (shared and its own), if either is not the builtin.
-pub(crate) fn rows(findings: &Findings) -> Vec<[String; 8]> {
+pub(crate) fn table(findings: &Findings) -> Block {
     let mut cells = shared(findings);
     let key = |cell: &CellInLayout| (cell.cell.collective, cell.cell.ranks, cell.arrangement, cell.served, cell.wanted);
     cells.sort_by_key(|cell| (cell.cell.collective, cell.cell.ranks, cell.arrangement, cell.cell.bytes));
@@ -151,5 +132,16 @@ pub(crate) fn rows(findings: &Findings) -> Vec<[String; 8]> {
             mean(|cell| cell.wanted_gain, first.wanted),
         ]
     };
-    rows.filter(touched).map(row).collect()
+    let heads = [
+        "collective",
+        "ranks",
+        "message sizes",
+        "layout",
+        "algorithm",
+        "expected gain",
+        "own algorithm",
+        "its expected gain",
+    ];
+    let about = if findings.layout_rules.is_empty() { ABOUT } else { ABOUT_APART };
+    Block::Table(Table::new(heads, rows.filter(touched).map(row)).about(about))
 }

@@ -9,15 +9,15 @@
 //! | [`remarks`] | remarks on the data or the rules |
 //! | `facts`, `cells` | facts that every format has, in words |
 //! | `conduct` | outcomes of rules in programs |
+//! | `document` | the model of results for people, and its formats |
 //! | [`terminal`] | aligned tables for a terminal |
-//! | [`markdown`] | the report file |
-//! | [`page`] | the report as a page of HTML |
+//! | [`tuning`] | the report of a tuning |
 //! | [`tables`] | every point for programs: CSV and JSON |
 //! | [`notes`] | the comments of the rules file |
 //! | [`proof`] | results of a proof of the rules |
 //! | [`tree`] | the decision tree with its evidence, as text and as a drawing |
 //! | [`validation`] | result of launches without and with a rules file |
-//! | [`changes`] | changes from one run to a later one, as text, Markdown and a page |
+//! | [`changes`] | changes from one run to a later one |
 //! | [`guidelines`] | a check of performance guidelines: maps, sentences, tables |
 //! | [`irregular`] | calls that stall, their cures, and every distribution |
 //! | [`layouts`] | gains and losses of each layout if rules are for several |
@@ -36,18 +36,17 @@ mod cells;
 pub mod changes;
 pub mod conduct;
 mod context;
+mod document;
 pub mod drift;
 mod facts;
 mod gains;
 pub mod guidelines;
 pub mod irregular;
 pub mod layouts;
-pub mod markdown;
 pub mod model;
 pub mod notes;
 pub mod osu;
 pub mod outcome;
-pub mod page;
 pub mod plain;
 mod plot;
 pub mod profile;
@@ -62,7 +61,9 @@ pub mod summary;
 pub mod tables;
 pub mod terminal;
 pub mod tree;
+pub mod tuning;
 pub mod validation;
 pub mod words;
 
 pub use context::Context;
+pub use document::Document;

@@ -53,30 +53,6 @@ pub(crate) fn markup(text: &str) -> String {
     escaped
 }
 
-/// Sentences as a list in Markdown.
-pub(crate) fn bullets<S: AsRef<str>>(lines: impl IntoIterator<Item = S>) -> String {
-    lines.into_iter().map(|line| format!("- {}\n", markdown(line.as_ref()))).collect()
-}
-
-/// Rows as a table in Markdown; columns in `right` are aligned to the right.
-pub(crate) fn table<R: IntoIterator<Item = String>>(
-    heads: &[&str],
-    right: &[usize],
-    rows: impl IntoIterator<Item = R>,
-) -> String {
-    let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
-    let align = |column: usize| if right.contains(&column) { "---:|" } else { "---|" };
-    let rule: String = (0..heads.len()).map(align).collect();
-    let head = line(heads.iter().map(|head| (*head).to_owned()).collect());
-    let rows = rows.into_iter().map(|row| line(row.into_iter().map(|text| cell(&text)).collect()));
-    format!("{head}|{rule}\n{}", rows.collect::<String>())
-}
-
-/// Like [`table`], with all columns aligned to the right.
-pub(crate) fn numbers<R: IntoIterator<Item = String>>(heads: &[&str], rows: impl IntoIterator<Item = R>) -> String {
-    table(heads, &(0..heads.len()).collect::<Vec<_>>(), rows)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

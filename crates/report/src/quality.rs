@@ -2,6 +2,8 @@
 
 use collrules_tuner::results::limitation::PoorData;
 
+use crate::words::whole;
+
 /// The quality of a run with these doubts.
 pub fn describe_quality(doubts: &[PoorData]) -> String {
     if doubts.is_empty() {
@@ -17,8 +19,8 @@ pub(crate) fn describe_doubt(doubt: &PoorData) -> String {
         PoorData::Load(load) => format!("the load was {load} when the run began"),
         PoorData::Barriers(least, most) => format!("barriers took {least} in one launch and {most} in another"),
         PoorData::Blurred(share) => format!(
-            "launches differ so much that differences below {:.0} % cannot be seen for half of the sizes",
-            share * 100.0
+            "launches differ so much that differences below {} cannot be seen for half of the sizes",
+            whole(*share)
         ),
     }
 }

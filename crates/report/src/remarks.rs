@@ -20,7 +20,7 @@ use collrules_rules::{Collective, Release};
 
 use crate::layouts;
 use crate::reasons::{describe_bar, describe_stalls};
-use crate::words::{ends, percent};
+use crate::words::{agree, ends, percent};
 
 /// Largest number of candidates that a remark names.
 const NAMED: usize = 4;
@@ -45,14 +45,15 @@ fn sentence(findings: &Findings, remark: &Remark) -> String {
         Remark::MissingLaunches { timed, planned } => format!(
             "Only {timed} of {} {} timings, so the verdicts rest on fewer timings than planned.",
             counted(*planned, "launch"),
-            if *timed == 1 { "has" } else { "have" },
+            agree(*timed, "has", "have"),
         ),
         Remark::FewerLaunches(sizes) => {
-            format!("{} {} measured in fewer launches than others.", counted(*sizes, "size"), was(*sizes))
+            let were = agree(*sizes, "was", "were");
+            format!("{} {were} measured in fewer launches than others.", counted(*sizes, "size"))
         }
         Remark::ZeroTimings(timings) => {
-            let are = if *timings == 1 { "it is" } else { "they are" };
-            format!("{} {} left out because {are} zero by the clock.", counted(*timings, "timing"), was(*timings))
+            let are = agree(*timings, "was left out because it is", "were left out because they are");
+            format!("{} {are} zero by the clock.", counted(*timings, "timing"))
         }
         Remark::Averages => {
             "The timings are averages over ranks and calls, which hide the slowest rank and the spread.".to_owned()
@@ -134,8 +135,8 @@ fn sentence(findings: &Findings, remark: &Remark) -> String {
              reductions without rules of coll/tuned."
         ),
         Remark::NotInAllLayouts(sizes) => {
-            let sizes = if *sizes == 1 { "1 size is".to_owned() } else { format!("{sizes} sizes are") };
-            format!("{sizes} left out: a layout that has communicators of this size was not measured there.")
+            let (sizes, are) = (counted(*sizes, "size"), agree(*sizes, "is", "are"));
+            format!("{sizes} {are} left out: a layout that has communicators of this size was not measured there.")
         }
         Remark::Han { collective, ranks } => describe_han(findings, *collective, ranks),
         Remark::HanElsewhere(ranks) => format!(
@@ -270,10 +271,6 @@ fn sentence(findings: &Findings, remark: &Remark) -> String {
     }
 }
 
-fn was(count: usize) -> &'static str {
-    if count == 1 { "was" } else { "were" }
-}
-
 fn joined<T: ToString>(items: &[T], between: &str) -> String {
     items.iter().map(ToString::to_string).collect::<Vec<_>>().join(between)
 }
@@ -323,11 +320,7 @@ fn describe_untested(findings: &Findings, untested: usize, all: usize) -> String
             "{subject} on fewer than 6 visits, too few for a test; the default stays there, and more time would decide."
         );
     }
-    let they = if untested == 1 {
-        "it replaces the default only if it is"
-    } else {
-        "they replace the default only if they are"
-    };
+    let they = agree(untested, "it replaces the default only if it is", "they replace the default only if they are");
     format!(
         "{subject} on fewer than 6 launches, too few for a test; {they} faster by at least {}, and on average with \
          neighbouring communicator sizes too.",

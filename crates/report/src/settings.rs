@@ -1,9 +1,11 @@
 //! Result of the search for settings, in sentences and tables.
 
+use collrules_record::Estimate;
 use collrules_record::settings::{Finalist, Guard, MemoryUse, RulesUse, Settings, SettingsFindings, SettingsVerdict};
 use collrules_rules::settings::show_value;
 use collrules_rules::words::{counted, listed, some};
 
+use crate::document::{Block, Table};
 use crate::words::{ratio, times};
 
 /// Names that a sentence lists at most.
@@ -155,12 +157,17 @@ fn describe_refused(finalist: &Finalist) -> Vec<String> {
     )]
 }
 
-/// The columns of [`effects`].
-pub const EFFECTS: [&str; 7] =
-    ["setting", "value", "alone", "with the best others", "up to 512 B", "up to 64 KiB", "above"];
+/// What was found, the effect of each value, and losses.
+pub(crate) fn blocks(found: &SettingsFindings) -> Vec<Block> {
+    vec![
+        Block::List(sentences(found)),
+        Block::open("", "Effects of settings", vec![effects(found)]),
+        Block::part("", "Losses caused by settings", vec![guards(found)]),
+    ]
+}
 
 /// The effect of each value of each setting.
-pub fn effects(found: &SettingsFindings) -> Vec<[String; 7]> {
+fn effects(found: &SettingsFindings) -> Block {
     let dash = || "\u{2013}".to_owned();
     let rows = found.effects.iter().map(|effect| {
         let class = |wanted: &dyn Fn(u64) -> bool| {
@@ -178,15 +185,16 @@ pub fn effects(found: &SettingsFindings) -> Vec<[String; 7]> {
             class(&|end| end > 64 << 10),
         ]
     });
-    rows.collect()
+    let heads = ["setting", "value", "alone", "with the best others", "up to 512 B", "up to 64 KiB", "above"];
+    let drawings = found.effects.iter().map(|effect| effect.alone.as_ref().map(draw).unwrap_or_default());
+    Block::Table(Table::new(heads, rows).drawn(2, drawings.collect()))
 }
 
-/// The columns of [`guards`].
-pub const GUARDS: [&str; 4] = ["size or message", "asked for", "speedup", "loss above the limit"];
-
 /// Returns the effect of the best combination on every size and every member of the guard set.
-pub fn guards(found: &SettingsFindings) -> Vec<[String; 4]> {
-    let Some(finalist) = found.finalists.get(found.chosen.unwrap_or(0)) else { return Vec::new() };
+fn guards(found: &SettingsFindings) -> Block {
+    let Some(finalist) = found.finalists.get(found.chosen.unwrap_or(0)) else {
+        return Block::List(Vec::new());
+    };
     let rows = finalist.guarded.iter().map(|guarded| {
         let guard = match guarded.guard {
             Guard::Passed => "excluded",
@@ -196,7 +204,31 @@ pub fn guards(found: &SettingsFindings) -> Vec<[String; 4]> {
         let asked = if guarded.is_asked_for { "yes" } else { "guard" };
         [guarded.name.clone(), asked.to_owned(), ratio(guarded.speedup), guard.to_owned()]
     });
-    rows.collect()
+    Block::table(["size or message", "asked for", "speedup", "loss above the limit"], rows)
+}
+
+/// The width of a drawing, in pixels.
+const WIDTH: f64 = 240.0;
+
+/// Speedups beyond this, either way, end at the edge of a drawing.
+const MOST: f64 = 4.0;
+
+/// A speedup with its interval on a logarithmic axis, whose middle is 1.
+fn draw(speedup: &Estimate) -> String {
+    let place = |speedup: f64| {
+        let share = (speedup.ln() / MOST.ln()).clamp(-1.0, 1.0);
+        WIDTH / 2.0 * (1.0 + if share.is_nan() { 0.0 } else { share })
+    };
+    let interval = speedup.low.zip(speedup.high).map_or(String::new(), |(low, high)| {
+        format!("<path d=\"M{:.1} 7H{:.1}\" stroke-width=\"3\"/>", place(low), place(high))
+    });
+    format!(
+        "<svg viewBox=\"0 0 {WIDTH} 14\" width=\"{WIDTH}\" height=\"14\" aria-hidden=\"true\" stroke=\"currentColor\">\
+         <path d=\"M{middle} 0V14\" stroke-dasharray=\"2\"/>{interval}<circle cx=\"{point:.1}\" cy=\"7\" r=\"3\" \
+         fill=\"currentColor\"/></svg>",
+        middle = WIDTH / 2.0,
+        point = place(speedup.point),
+    )
 }
 
 #[cfg(test)]

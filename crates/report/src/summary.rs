@@ -8,7 +8,7 @@ use collrules_rules::words::counted;
 use collrules_rules::{Choice, Collective};
 
 use crate::reasons::reasons;
-use crate::words::{percent, times};
+use crate::words::{agree, every_size, percent, times};
 
 /// Neighbouring measured sizes that use the same candidate.
 #[derive(Clone, Debug, PartialEq)]
@@ -177,8 +177,7 @@ fn paragraph(findings: &Findings, cells: &[CellFinding]) -> String {
             [one] => vec![one.why.clone()],
             several => several.iter().map(|one| format!("{} ({})", one.why, one.cells)).collect(),
         };
-        let over = if all == 1 { "the one size".to_owned() } else { format!("all {all} sizes") };
-        return format!("{collective}: no gain. The default stays for {over}: {}.", why.join("; "));
+        return format!("{collective}: no gain. The default stays for {}: {}.", every_size(all), why.join("; "));
     }
     let cautious = overall.cautious.map_or(String::new(), |low| {
         format!(", {} at the lower bounds of the {} intervals", times(low), percent(findings.criteria.level))
@@ -192,17 +191,17 @@ fn paragraph(findings: &Findings, cells: &[CellFinding]) -> String {
         ),
     }];
     if let Some(best) = best {
-        let get = if improved == 1 { "gets" } else { "get" };
+        let get = agree(improved, "gets", "get");
         said.push(format!("{} {get} faster, by up to {} ({best}).", counted(improved, "size"), times(overall.most)));
     }
     if level > 0 {
         said.push(format!("{} with a rule: no gain.", counted(level, "size")));
     }
     if kept > 0 {
-        said.push(format!("{} {} the default.", counted(kept, "size"), if kept == 1 { "keeps" } else { "keep" }));
+        said.push(format!("{} {} the default.", counted(kept, "size"), agree(kept, "keeps", "keep")));
     }
     if doubted > 0 {
-        let is = if doubted == 1 { "is not counted: its times" } else { "are not counted: their times" };
+        let is = agree(doubted, "is not counted: its times", "are not counted: their times");
         said.push(format!("{} with a rule {is} are implausible.", counted(doubted, "size")));
     }
     said.join(" ")

@@ -91,12 +91,15 @@ fn row(findings: &Findings, cell: &CellFinding, point: &PointFinding) -> PointRe
 
 /// All points as CSV, with a head.
 pub fn csv(findings: &Findings) -> io::Result<String> {
-    of_rows(rows(findings))
+    of_rows("", rows(findings))
 }
 
-/// Rows as CSV, with a head.
-pub(crate) fn of_rows(rows: impl IntoIterator<Item = impl Serialize>) -> io::Result<String> {
+/// Rows as CSV, under these columns; under the names of their fields if none are given.
+pub(crate) fn of_rows(columns: &str, rows: impl IntoIterator<Item = impl Serialize>) -> io::Result<String> {
     let mut writer = csv::Writer::from_writer(Vec::new());
+    if !columns.is_empty() {
+        writer.write_record(columns.split(','))?;
+    }
     for row in rows {
         writer.serialize(row).map_err(io::Error::other)?;
     }

@@ -12,6 +12,21 @@ pub(crate) fn percent(share: f64) -> String {
     format!("{} %", (percent * scale).round() / scale)
 }
 
+/// A share as `5 %`, without digits after the point.
+pub(crate) fn whole(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
+}
+
+/// The form of a verb for a number of things.
+pub(crate) fn agree<N: PartialEq + From<u8>>(count: N, one: &'static str, several: &'static str) -> &'static str {
+    if count == N::from(1) { one } else { several }
+}
+
+/// `all 22 sizes`, `the one size`.
+pub(crate) fn every_size(sizes: usize) -> String {
+    if sizes == 1 { "the one size".to_owned() } else { format!("all {sizes} sizes") }
+}
+
 /// A share as `5.1 %`, with one digit; no sign if it rounds to zero.
 pub(crate) fn tenths(share: f64) -> String {
     format!("{:.1} %", (share * 1000.0).round() / 10.0 + 0.0)
@@ -55,9 +70,10 @@ pub fn wrapped(width: usize, sentence: &str, first: &str, rest: &str) -> Vec<Str
     textwrap::wrap(sentence, options).into_iter().map(|line| line.into_owned()).collect()
 }
 
-/// A paragraph in lines of the usual width of documents.
-pub(crate) fn folded(paragraph: &str) -> String {
-    wrapped(120, paragraph, "", "").join("\n")
+/// A text that begins with a capital.
+pub(crate) fn capitalised(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
 }
 
 /// An estimate with its interval: `1.250 (1.210 to 1.300)`.

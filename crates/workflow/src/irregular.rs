@@ -201,8 +201,8 @@ pub fn of_run(path: &Path) -> Result<Irregular, WorkflowError> {
 /// Writes the results, for people and programs.
 pub fn write(run: &RunDir, found: &Irregular) -> Result<(), WorkflowError> {
     run.write_json(FILE, found)?;
-    run.write(TEXT, &report::markdown(found))?;
-    run.write(PAGE, &report::page(found, TOOL))?;
+    run.write(TEXT, &report::document(found).markdown())?;
+    run.write(PAGE, &report::document(found).page(TOOL))?;
     match report::header(found) {
         Some(header) => drop(run.write(HEADER, &header)?),
         // An earlier file would be taken for a present one.

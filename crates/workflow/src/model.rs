@@ -177,8 +177,8 @@ pub fn of_table(
 /// Writes a model, for people and programs.
 pub fn write(run: &RunDir, model: &Model) -> Result<(), WorkflowError> {
     run.write_json(FILE, model)?;
-    run.write(TEXT, &report::markdown(model))?;
-    run.write(PAGE, &report::page(model, TOOL))?;
+    run.write(TEXT, &report::document(model).markdown())?;
+    run.write(PAGE, &report::document(model).page(TOOL))?;
     Ok(())
 }
 

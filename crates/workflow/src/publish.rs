@@ -11,7 +11,7 @@ use collrules_record::settings::{RulesUse, Settings, SettingsFindings};
 use collrules_record::{Cell, Layout, Manifest, Plan, Tuning, Validation};
 use collrules_report::quality::describe_quality;
 use collrules_report::remarks::sentences;
-use collrules_report::{Context, conduct, markdown, outcome, page, proof, tree};
+use collrules_report::{Context, conduct, outcome, proof, tree, tuning as report};
 use collrules_rules::deploy::{self, JobSettings};
 use collrules_rules::emit::confirmation;
 use collrules_tuner::Observations;
@@ -242,8 +242,9 @@ impl Published {
             run.write_findings(findings)?;
         }
         let context = self.context();
-        run.write(rundir::REPORT, &markdown::report(findings, &context))?;
-        run.write(rundir::PAGE, &page::page(findings, &context))?;
+        let report = report::document(findings, &context);
+        run.write(rundir::REPORT, &report.markdown())?;
+        run.write(rundir::PAGE, &report.page(TOOL))?;
         run.write(rundir::TREE_TEXT, &tree::text(findings, TREE_WIDTH))?;
         run.write(rundir::TREE_JSON, &tree_json(findings)?)?;
         run.write(rundir::TREE_SVG, &(tree::svg(findings) + "\n"))?;

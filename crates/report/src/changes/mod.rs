@@ -4,19 +4,48 @@
 //! |---|---|
 //! | `sentences` | the advice, with its reasons |
 //! | `tables` | rows, and CSV |
-//! | `text`, `markdown`, `page` | for a terminal, a file, a browser |
+//! | `maps` | changes in colour |
 
-mod markdown;
-mod page;
+mod maps;
 mod sentences;
 mod tables;
-mod text;
 
-pub use markdown::markdown;
-pub use page::page;
+use collrules_tuner::results::comparison::{Advice, Comparison};
+
+use crate::document::{Block, Document};
+
 pub use sentences::describe_limitation;
 pub use tables::csv;
-pub use text::text;
+
+/// The advice, and everything that changed.
+pub fn document(comparison: &Comparison) -> Document {
+    let Comparison { before, after, differences, cells, .. } = comparison;
+    let differences = differences.iter().map(|it| [&it.what, &it.before, &it.after].map(Clone::clone));
+    let mut blocks = vec![
+        Block::open("differences", "What differs", vec![Block::table(["what", "before", "after"], differences)]),
+        Block::open("default", "The default changed", vec![tables::changed(comparison)]),
+        Block::open("rules", "The choice changed", vec![tables::reserved(comparison)]),
+    ];
+    let collectives = cells.chunk_by(|a, b| a.cell.collective == b.cell.collective);
+    blocks.extend(collectives.map(|cells| maps::maps(comparison, cells)));
+    let replace = comparison.advice() != Advice::Keep;
+    let headline = match (cells.is_empty(), replace) {
+        (true, _) => "The runs cannot be compared",
+        (_, true) => "Retuning is worthwhile",
+        (_, false) => "The earlier rules still suit",
+    };
+    Document {
+        subject: "changes since an earlier run".to_owned(),
+        simulated: before.simulated || after.simulated,
+        headline: headline.to_owned(),
+        class: if replace { "open" } else { "" },
+        answer: sentences::sentences(comparison),
+        origin: [("Before", before), ("After", after)]
+            .map(|(when, run)| format!("{when}: {}", sentences::side(run)))
+            .into(),
+        blocks,
+    }
+}
 
 #[cfg(test)]
 mod tests {
@@ -99,17 +128,17 @@ mod tests {
             (8.0, faster, Some((0.5, true))),
             (1.0, Outcome::Same, Some((0.5, false))),
         ]);
-        let text = text(&found, 120);
+        let text = document(&found).text(120);
         assert!(text.contains("4.00x (2.00 to 8.00 by size)") && text.contains("1 B to 2 B"), "{text}");
         assert!(text.contains("50.0 %, slower than the default") && text.contains("1 of the later one"), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");
         let mut hostile = found.clone();
         hostile.after.rules = 1;
         hostile.after.source = "x\n# y\u{1b}[2J<b>".to_owned();
-        assert!(markdown(&hostile).contains("- After: x # y [2J&lt;b> (Open MPI 5.0, 1 rule)\n"));
-        let markdown = markdown(&found);
+        assert!(document(&hostile).markdown().contains("\nAfter: x # y [2J&lt;b> (Open MPI 5.0, 1 rule)\n"));
+        let markdown = document(&found).markdown();
         assert!(markdown.contains("| bcast | 4 | 1 B to 4 B | binomial | default | 50.0 %"), "{markdown}");
-        let page = page(&found, "collrules");
+        let page = document(&found).page("collrules");
         assert!(page.contains("&#60;later&#62;") || page.contains("&lt;later&gt;"), "escaped");
         assert_eq!(csv(&found).expect("in memory").lines().count(), 4);
     }

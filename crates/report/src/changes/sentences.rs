@@ -5,8 +5,6 @@ use collrules_rules::words::counted;
 use collrules_tuner::results::comparison::{Advice, Comparison, Side};
 use collrules_tuner::results::limitation::Limitation;
 
-use crate::facts::SIMULATED;
-use crate::plain;
 use crate::words::{percent, tenths};
 
 /// The sentence with the advice on tuning again.
@@ -49,9 +47,9 @@ fn slower_by(regret: f64) -> String {
     if regret < 0.0 && said != tenths(0.0) { format!("{said} faster") } else { format!("{said} slower") }
 }
 
-/// Describes the changes of the builtin and of the choices, in whole sentences.
+/// The advice, then the changes of the builtin and of the choices, in whole sentences.
 pub(super) fn sentences(comparison: &Comparison) -> Vec<String> {
-    let mut said = Vec::new();
+    let mut said = vec![answer(comparison)];
     let all = comparison.cells.len();
     if all > 0 {
         let [faster, same, slower] = [Outcome::Faster, Outcome::Same, Outcome::Slower].map(|it| comparison.count(it));
@@ -133,15 +131,10 @@ pub fn describe_limitation(limitation: &Limitation) -> String {
     words.to_owned()
 }
 
-/// Returns the warning that comes first, if any.
-pub(super) fn warning(comparison: &Comparison) -> Option<&'static str> {
-    (comparison.before.simulated || comparison.after.simulated).then_some(SIMULATED)
-}
-
 /// A run in words.
 pub(super) fn side(side: &Side) -> String {
     let simulated = if side.simulated { "simulated, " } else { "" };
     let version = side.version.map_or_else(|| side.release.to_string(), |version| version.to_string());
     let started = side.started.as_ref().map_or(String::new(), |started| format!(", {started}"));
-    plain::line(&format!("{} ({simulated}Open MPI {version}{started}, {})", side.source, counted(side.rules, "rule")))
+    format!("{} ({simulated}Open MPI {version}{started}, {})", side.source, counted(side.rules, "rule"))
 }

@@ -5,10 +5,11 @@ use std::io;
 use collrules_record::estimate::geometric_mean;
 use collrules_record::validation::Outcome;
 use collrules_tuner::results::comparison::{CellChange, Comparison};
-use serde::Serialize;
 
+use crate::document::Block;
 use crate::facts::name_candidate;
 use crate::summary::sizes;
+use crate::tables::of_rows;
 use crate::words::{number, ratio, tenths, times};
 
 /// The sizes of neighbouring cells in words.
@@ -21,15 +22,8 @@ fn neighbours(a: &CellChange, b: &CellChange) -> bool {
     (a.cell.collective, a.cell.ranks) == (b.cell.collective, b.cell.ranks)
 }
 
-/// The heads of [`changed`].
-pub(super) const CHANGED: [&str; 5] = ["collective", "ranks", "message sizes", "change", "as fast as before"];
-
-/// The heads of [`reserved`].
-pub(super) const RESERVED: [&str; 6] =
-    ["collective", "ranks", "message sizes", "before", "after", "loss of the earlier rules"];
-
 /// Lists the changes of the builtin, neighbouring sizes on one line.
-pub(super) fn changed(comparison: &Comparison) -> Vec<[String; 5]> {
+pub(super) fn changed(comparison: &Comparison) -> Block {
     let alike = |a: &CellChange, b: &CellChange| neighbours(a, b) && a.change == b.change;
     let runs = comparison.cells.chunk_by(alike).filter(|cells| cells[0].change != Outcome::Same);
     let row = |cells: &[CellChange]| {
@@ -51,11 +45,11 @@ pub(super) fn changed(comparison: &Comparison) -> Vec<[String; 5]> {
         let cell = cells[0].cell;
         [cell.collective.to_string(), cell.ranks.to_string(), span(cells), change.to_owned(), ratio]
     };
-    runs.map(row).collect()
+    Block::table(["collective", "ranks:", "message sizes", "change", "as fast as before"], runs.map(row))
 }
 
 /// Lists the changes of the choice, neighbouring sizes on one line.
-pub(super) fn reserved(comparison: &Comparison) -> Vec<[String; 6]> {
+pub(super) fn reserved(comparison: &Comparison) -> Block {
     let alike = |a: &CellChange, b: &CellChange| neighbours(a, b) && a.served == b.served;
     let runs = comparison.cells.chunk_by(alike).filter(|cells| cells[0].served.0 != cells[0].served.1);
     let row = |cells: &[CellChange]| {
@@ -70,7 +64,10 @@ pub(super) fn reserved(comparison: &Comparison) -> Vec<[String; 6]> {
             loss(cells),
         ]
     };
-    runs.map(row).collect()
+    Block::table(
+        ["collective", "ranks:", "message sizes", "before", "after", "loss of the earlier rules:"],
+        runs.map(row),
+    )
 }
 
 /// Describes the loss of the earlier rules on these cells.
@@ -87,43 +84,22 @@ fn loss(cells: &[CellChange]) -> String {
     tenths(geometric_mean(regrets).unwrap_or(1.0) - 1.0) + slower
 }
 
-/// One cell. The ratio of times is the builtin's earlier time over its present one.
-#[derive(Serialize)]
-struct CellRecord {
-    collective: String,
-    comm_size: u32,
-    message_bytes: u64,
-    builtin_ratio: f64,
-    builtin_ratio_low: Option<f64>,
-    builtin_ratio_high: Option<f64>,
-    q_value: Option<f64>,
-    change: Outcome,
-    served_before: String,
-    served_after: String,
-    old_rules_give: Option<String>,
-    old_rules_gain: Option<f64>,
-    old_rules_regret: Option<f64>,
-    old_rules_slower: Option<bool>,
-    old_rules_failed: Option<bool>,
-}
+/// The columns of the CSV. The ratio of times is the builtin's earlier time over its present one.
+const COLUMNS: &str = "collective,comm_size,message_bytes,builtin_ratio,builtin_ratio_low,builtin_ratio_high,q_value,change,\
+                       served_before,served_after,old_rules_give,old_rules_gain,old_rules_regret,old_rules_slower,\
+                       old_rules_failed";
 
 /// One row per cell as CSV, with a head.
 pub fn csv(comparison: &Comparison) -> io::Result<String> {
-    crate::tables::of_rows(comparison.cells.iter().map(|cell| CellRecord {
-        collective: cell.cell.collective.to_string(),
-        comm_size: cell.cell.ranks.0,
-        message_bytes: cell.cell.bytes.0,
-        builtin_ratio: cell.builtin.point,
-        builtin_ratio_low: cell.builtin.low,
-        builtin_ratio_high: cell.builtin.high,
-        q_value: cell.q_value,
-        change: cell.change,
-        served_before: cell.served.0.to_string(),
-        served_after: cell.served.1.to_string(),
-        old_rules_give: cell.old_rules.map(|old| old.gives.to_string()),
-        old_rules_gain: cell.old_rules.and_then(|old| old.gain).map(|gain| gain.point),
-        old_rules_regret: cell.old_rules.and_then(|old| old.regret),
-        old_rules_slower: cell.old_rules.map(|old| old.slower),
-        old_rules_failed: cell.old_rules.map(|old| old.failed),
-    }))
+    let row = |it: &CellChange| {
+        let CellChange { cell, builtin, served, old_rules: old, .. } = it;
+        let gain = old.and_then(|old| old.gain).map(|gain| gain.point);
+        (
+            (cell.collective.to_string(), cell.ranks.0, cell.bytes.0),
+            (builtin.point, builtin.low, builtin.high, it.q_value, it.change),
+            (served.0.to_string(), served.1.to_string(), old.map(|old| old.gives.to_string()), gain),
+            (old.and_then(|old| old.regret), old.map(|old| old.slower), old.map(|old| old.failed)),
+        )
+    };
+    of_rows(COLUMNS, comparison.cells.iter().map(row))
 }

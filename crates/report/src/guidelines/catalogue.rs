@@ -1,5 +1,7 @@
 //! The list of guidelines.
 
+use crate::document::{Block, Document};
+
 /// A guideline in the list.
 #[derive(Clone, Debug)]
 pub struct ListedGuideline {
@@ -17,31 +19,27 @@ pub struct ListedGuideline {
     pub how: &'static str,
 }
 
+/// Width of the list: the longest words of the columns next to each other.
+const WIDTH: usize = 160;
+
+const EXPLANATION: &str = "p ranks, m message bytes, e bytes of an element, m' = m rounded up to a multiple of p*e; n nodes of \
+                           r ranks each, r and n at least 2, one node's ranks behind the other's, which hier and lane \
+                           take. Splits and pads need buffers for what they pack: up to p*m/K each way for a split, p*SIZE \
+                           for a pad of collectives with blocks. All blocks together have to be within a C int, and a \
+                           message has to be whole elements.";
+
 /// The catalogue as text.
 pub fn list(catalogue: &[ListedGuideline]) -> String {
-    let mut lines = vec![format!(
-        "{:<21} {:<30} {:<12} {:<12} {:<13} {}",
-        "collective", "not slower than", "bytes, root", "others", "source", "how"
-    )];
-    lines.extend(catalogue.iter().map(|it| {
-        format!("{:<21} {:<30} {:<12} {:<12} {:<13} {}", it.collective, it.calls, it.root, it.others, it.source, it.how)
-    }));
-    lines.push(String::new());
-    lines.push(
-        "all but barrier       split:K                        K consecutive calls with a K-th of the data each".into(),
-    );
-    lines.push("                      split:K+barrier                the same with a barrier between them".into());
-    lines
-        .push("                      pad:SIZE                       one call of SIZE, whose surplus is ignored".into());
-    lines.push(String::new());
-    lines.push(
-        "p ranks, m message bytes, e bytes of an element, m' = m rounded up to a multiple of p*e; n nodes of r ranks\n\
-         each, r and n at least 2, one node's ranks behind the other's, which hier and lane take. Splits and pads need\n\
-         buffers for what they pack: up to p*m/K each way for a split, p*SIZE for a pad of collectives with blocks.\n\
-         All blocks together have to be within a C int, and a message has to be whole elements."
-            .into(),
-    );
-    lines.join("\n") + "\n"
+    let own = catalogue.iter().map(|it| [it.collective, it.calls, &it.root, &it.others, it.source, it.how]);
+    let parts = [
+        ("split:K", "K consecutive calls with a K-th of the data each"),
+        ("split:K+barrier", "the same with a barrier between them"),
+        ("pad:SIZE", "one call of SIZE, whose surplus is ignored"),
+    ];
+    let rows = own.chain(parts.map(|(calls, how)| ["all but barrier", calls, "", "", "", how]));
+    let heads = ["collective", "not slower than", "bytes, root", "others", "source", "how"];
+    let blocks = vec![Block::table(heads, rows.map(|row| row.map(str::to_owned))), Block::prose(EXPLANATION)];
+    Document { blocks, ..Document::default() }.text(WIDTH)
 }
 
 /// Like [`list`], for programs.

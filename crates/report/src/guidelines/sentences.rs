@@ -11,16 +11,13 @@ use collrules_record::{Component, Estimate};
 use collrules_rules::registry;
 use collrules_rules::words::counted;
 
-use crate::plain;
 use crate::reasons::describe_bar;
-use crate::words::percent;
+use crate::words::{ends, percent, whole};
 
 /// Describes the origin of the numbers.
 pub(super) fn origin(checked: &Checked) -> String {
-    let library = plain::markdown(checked.library.as_deref().unwrap_or("times that others measured"));
-    let simulated =
-        if checked.simulated { " A cost model gave these times: they say nothing about any machine." } else { "" };
-    format!("Judged: {} ({library}).{simulated}", plain::markdown(&checked.source))
+    let library = checked.library.as_deref().unwrap_or("times that others measured");
+    format!("Judged: {} ({library}).", checked.source)
 }
 
 /// The verdict in a few words.
@@ -125,18 +122,8 @@ fn count_undecided(checked: &Checked) -> Option<String> {
 
 /// A slowdown such as `52 % (95 % interval 48 % to 57 %)`.
 pub(super) fn slowdown(severity: Estimate) -> String {
-    let ends = match (severity.low, severity.high) {
-        (Some(low), Some(high)) => {
-            format!(" ({} interval {} to {})", percent(severity.level), whole(low), whole(high))
-        }
-        _ => String::new(),
-    };
-    format!("{}{ends}", whole(severity.point))
-}
-
-/// A share in whole percent.
-pub(super) fn whole(share: f64) -> String {
-    format!("{:.0} %", share * 100.0)
+    let level = format!(" ({} interval ", percent(severity.level));
+    whole(severity.point) + &ends(severity, whole).replacen(" (", &level, 1)
 }
 
 /// The finding on the best mock-up of a violation.
@@ -232,7 +219,7 @@ pub(super) fn upstream(checked: &Checked) -> Vec<String> {
         Some(format!(
             "{}: {}, run by {by}, takes {} in the median, while {} on the same communicator takes {} ({} slower; {} \
              visits, alternating calls). No forced algorithm comes within {} of it. Measured with: `{}`",
-            plain::markdown(checked.library.as_deref().unwrap_or("Open MPI")),
+            checked.library.as_deref().unwrap_or("Open MPI"),
             cell.cell,
             Seconds(cell.builtin?.point),
             violation.advice,
@@ -240,7 +227,7 @@ pub(super) fn upstream(checked: &Checked) -> Vec<String> {
             slowdown(cell.severity?),
             found.gain?.samples,
             percent(checked.criteria.min_gain),
-            plain::markdown(&checked.command.join(" ")),
+            checked.command.join(" "),
         ))
     };
     checked.violations().into_iter().filter(|(_, violation)| uncured(violation)).filter_map(paragraph).collect()
@@ -279,7 +266,7 @@ pub(super) fn left_out(checked: &Checked) -> Vec<String> {
         }
     }
     let line = |((what, why), count): ((String, String), usize)| {
-        format!("Left out for {}: {}: {}.", counted(count, "size"), plain::markdown(&what), plain::markdown(&why))
+        format!("Left out for {}: {what}: {why}.", counted(count, "size"))
     };
     groups.into_iter().map(line).collect()
 }

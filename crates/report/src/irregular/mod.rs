@@ -2,47 +2,46 @@
 //!
 //! | module | job |
 //! |---|---|
-//! | `page` | the page, with curves of medians, means and 99th percentiles |
+//! | `figures` | curves of medians, means and 99th percentiles |
 //! | `header` | gathers and scatters in pieces, for programs in C |
 
+mod figures;
 mod header;
-mod page;
+
+use std::collections::BTreeSet;
 
 use collrules_model::stalls::{CallTimes, Irregular, Jump, StallCure, StallLevel, Stalls};
 use collrules_record::estimate::median;
-use collrules_record::{Bytes, Candidate, Estimate, Mockup};
+use collrules_record::{Candidate, Mockup};
 use collrules_rules::words::{counted, listed, some};
 use collrules_rules::{Collective, registry};
 
 pub use header::header;
-pub use page::page;
 
-use crate::plain;
-use crate::words::{times, wrapped};
+use crate::document::{Block, Document};
+use crate::words::{ends, times, whole};
 
-/// For a terminal with this many columns.
-pub fn text(found: &Irregular, width: usize) -> String {
-    let lines: Vec<String> = sentences(found).iter().flat_map(|sentence| wrapped(width, sentence, "", "  ")).collect();
-    lines.join("\n") + "\n"
-}
-
-/// As Markdown, with every distribution.
-pub fn markdown(found: &Irregular) -> String {
-    let mut text = format!("# Irregular calls\n\n{}\n\n", plain::markdown(&origin(found)));
-    text += &plain::bullets(sentences(found));
+/// The calls that stall, with their remedies, and every distribution.
+pub fn document(found: &Irregular) -> Document {
+    let groups: BTreeSet<_> = found.points.iter().map(|calls| (calls.cell.collective, calls.cell.ranks)).collect();
+    let figures = groups.into_iter().map(|(collective, ranks)| figures::figures(found, collective, ranks));
     let rows = found.points.iter().map(|calls| row(found, calls));
-    text + &format!("\n## All calls\n\n{}", plain::table(&HEADS, &[2, 3, 4, 5, 6, 7], rows))
-}
-
-fn origin(found: &Irregular) -> String {
-    let simulated =
-        if found.simulated { " A simulation gave these times: they say nothing about any machine." } else { "" };
-    format!("Measured: {} ({}).{simulated}", plain::line(&found.source), plain::line(&found.library))
+    let calls = Block::part("calls", "All calls", vec![Block::table(HEADS, rows)]);
+    let stalls = !found.stalls.is_empty();
+    Document {
+        subject: "irregular calls".to_owned(),
+        simulated: found.simulated,
+        headline: if stalls { "Some calls take many times as long" } else { "No call stalls" }.to_owned(),
+        class: if stalls { "open" } else { "" },
+        answer: sentences(found),
+        origin: vec![format!("Measured: {} ({}).", found.source, found.library)],
+        blocks: figures.chain([calls]).collect(),
+    }
 }
 
 /// Column titles of [`row`].
 const HEADS: [&str; 10] =
-    ["call", "algorithm", "calls", "usual", "median", "mean", "99 %", "longest", "first calls", "stalls"];
+    ["call", "algorithm", "calls:", "usual:", "median:", "mean:", "99 %:", "longest:", "first calls", "stalls"];
 
 /// The distribution of a point.
 fn row(found: &Irregular, calls: &CallTimes) -> Vec<String> {
@@ -196,10 +195,9 @@ fn stall(found: &Irregular, stalls: &Stalls) -> String {
 /// Describes a level: delay and share of calls.
 fn level(level: &StallLevel) -> String {
     let timeout = if level.is_timeout { ", TCP's timeout," } else { "" };
-    let Estimate { point, low, high, .. } = level.probability;
+    let share = level.probability;
     let percent = |share: f64| format!("{:.0}", share * 100.0);
-    let ends = low.zip(high).map_or(String::new(), |(low, high)| format!(" ({} to {})", percent(low), percent(high)));
-    format!("{}{timeout} in {}{ends} % of calls", level.more, percent(point))
+    format!("{}{timeout} in {}{} % of calls", level.more, percent(share.point), ends(share, percent))
 }
 
 fn cured(found: &Irregular, stalls: &Stalls) -> String {
@@ -281,18 +279,14 @@ fn leap(found: &Irregular, step: Jump) -> String {
         _ => " Nothing that was timed is faster there.".to_owned(),
     };
     format!(
-        "{} with {} on {} ranks jumps at {}: {} ({:.0} %) above the trend of smaller sizes.{instead}",
+        "{} with {} on {} ranks jumps at {}: {} ({}) above the trend of smaller sizes.{instead}",
         step.collective,
         name_candidate(found, step.collective, step.candidate),
         step.ranks,
-        size(step.above),
+        step.above,
         step.height,
-        step.share * 100.0
+        whole(step.share)
     )
-}
-
-fn size(bytes: Bytes) -> String {
-    bytes.to_string()
 }
 
 /// A candidate with the name of its algorithm.

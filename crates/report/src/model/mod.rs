@@ -4,55 +4,40 @@
 //! |---|---|
 //! | `sentences` | slow nodes and pairs, the lines, quality of predictions |
 //! | `tables` | nodes, pairs, gaps, predictions |
-//! | `page` | the page, with a map of pairs |
+//! | `map` | a map of pairs |
 
-mod page;
+mod map;
 mod sentences;
 mod tables;
 
 use collrules_model::model::Model;
 use collrules_record::{Estimate, Seconds};
 
-pub use page::page;
+use crate::document::{Block, Document};
+use crate::words::{self, whole};
 
-use crate::plain;
-use crate::words::{self, wrapped};
-
-/// The model for a terminal with this many columns.
-pub fn text(model: &Model, width: usize) -> String {
-    let mut lines = Vec::new();
-    let said = [
-        sentences::slow(model),
-        sentences::quality(model),
-        sentences::lines(model),
-        sentences::algorithms(model),
-        sentences::many_to_one(model),
-        model.unknown.clone(),
+/// Slow nodes and pairs, the times of messages, the quality of predictions, and every table.
+pub fn document(model: &Model) -> Document {
+    let lines = [sentences::lines(model), sentences::algorithms(model), sentences::many_to_one(model)].concat();
+    let mut blocks = vec![
+        Block::open("pairs", "Map of pairs", vec![map::map(model)]),
+        Block::open("lines", "Time of a message", vec![Block::List(lines)]),
+        Block::open("quality", "Quality of the predictions", vec![Block::List(sentences::quality(model))]),
+        Block::open("unknown", "Not known from the probes", vec![Block::List(model.unknown.clone())]),
     ];
-    for sentence in said.iter().flatten() {
-        lines.extend(wrapped(width, sentence, "", "  "));
+    blocks.extend(tables::all(model));
+    let slow = model.names_slow();
+    let headline =
+        if slow { "Something is slower than the rest" } else { "No node and no link is slower than the rest" };
+    Document {
+        subject: "communication model".to_owned(),
+        simulated: model.simulated,
+        headline: headline.to_owned(),
+        class: if slow { "open" } else { "" },
+        answer: sentences::slow(model),
+        origin: vec![sentences::origin(model)],
+        blocks,
     }
-    lines.join("\n") + "\n"
-}
-
-/// The model as Markdown.
-pub fn markdown(model: &Model) -> String {
-    let mut text = format!("# Communication model\n\n{}\n\n", plain::markdown(&sentences::origin(model)));
-    for paragraph in [sentences::slow(model), sentences::quality(model)] {
-        if !paragraph.is_empty() {
-            text += &format!("{}\n\n", plain::markdown(&paragraph.join(" ")));
-        }
-    }
-    text += &plain::bullets(
-        [sentences::lines(model), sentences::algorithms(model), sentences::many_to_one(model)].concat(),
-    );
-    if !model.unknown.is_empty() {
-        text += &format!("\n## Unknown after the probes\n\n{}", plain::bullets(&model.unknown));
-    }
-    for table in tables::all(model) {
-        text += &format!("\n## {}\n\n{}", table.title, plain::table(&table.heads, &[], table.rows));
-    }
-    text
 }
 
 /// Describes the prediction of the many-to-one model for calls that may stall: their mean, the share that stalls, and
@@ -64,11 +49,11 @@ pub fn many_to_one(mean: f64, stalling: f64, quantiles: &[(f64, f64)]) -> String
     }
     let quantiles: Vec<String> = quantiles
         .iter()
-        .map(|(share, time)| format!("{:.0} % of calls take at most {}", 100.0 * share, Seconds(*time)))
+        .map(|(share, time)| format!("{} of calls take at most {}", whole(*share), Seconds(*time)))
         .collect();
     format!(
-        "The many-to-one model predicts {mean} on average: {:.0} % of calls stall; {}.",
-        100.0 * stalling,
+        "The many-to-one model predicts {mean} on average: {} of calls stall; {}.",
+        whole(stalling),
         quantiles.join(", ")
     )
 }

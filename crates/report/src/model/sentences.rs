@@ -5,17 +5,14 @@ use collrules_model::stalls::StallLevel;
 use collrules_record::Estimate;
 use collrules_rules::words::{counted, listed};
 
-use crate::plain;
-use crate::words::{ends, percent, ratio, time};
+use crate::words::{ends, percent, ratio, time, whole};
 
 /// Describes the origin of the numbers.
 pub(super) fn origin(model: &Model) -> String {
-    let library = model.library.as_deref().map_or(String::new(), |library| format!(" ({})", plain::markdown(library)));
-    let simulated =
-        if model.simulated { " A simulation gave these times: they say nothing about any machine." } else { "" };
+    let library = model.library.as_deref().map_or(String::new(), |library| format!(" ({library})"));
     format!(
-        "Fitted: {}{library}, {} with {}; intervals of {} come from differences between launches.{simulated}",
-        plain::markdown(&model.source),
+        "Fitted: {}{library}, {} with {}; intervals of {} come from differences between launches.",
+        model.source,
         counted(model.ranks.len(), "rank"),
         counted(model.launches, "launch"),
         percent(model.level)
@@ -29,7 +26,7 @@ pub(super) fn slow(model: &Model) -> Vec<String> {
         .nodes
         .iter()
         .map(|node| {
-            let host = node.host.as_deref().map_or(String::new(), |host| format!(" on {}", plain::line(host)));
+            let host = node.host.as_deref().map_or(String::new(), |host| format!(" on {host}"));
             let what =
                 if node.bytes.0 == 0 { "empty messages".to_owned() } else { format!("messages of {}", node.bytes) };
             format!("Rank {}{host} takes {} as long as a usual one for {what}.", node.rank, ratio(node.factor))
@@ -71,9 +68,9 @@ pub(super) fn quality(model: &Model) -> Vec<String> {
     let told = |name: &str, found: Option<(f64, f64, usize)>| {
         found.map(|(middle, worst, count)| {
             format!(
-                "{name} is off by {:.0} % in the median and {:.0} % at worst ({})",
-                middle * 100.0,
-                worst * 100.0,
+                "{name} is off by {} in the median and {} at worst ({})",
+                whole(middle),
+                whole(worst),
                 counted(count, "size")
             )
         })

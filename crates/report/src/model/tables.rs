@@ -5,26 +5,18 @@ use collrules_record::units::{Bytes, Seconds};
 use collrules_rules::Choice;
 
 use super::sentences::{per_byte, rate};
-use crate::plain;
-use crate::words::{percent, time};
+use crate::document::Block;
+use crate::words::{percent, time, whole};
 
-/// Rows under a heading; a table without rows is left out.
-pub(super) struct Table {
-    pub(super) title: &'static str,
-    pub(super) heads: Vec<&'static str>,
-    pub(super) rows: Vec<Vec<String>>,
+/// All tables of a model, each under its heading.
+pub(super) fn all(model: &Model) -> [Block; 5] {
+    [nodes(model), pairs(model), gaps(model), algorithms(model), quality(model)]
 }
 
-/// All tables of a model.
-pub(super) fn all(model: &Model) -> Vec<Table> {
-    let tables = [nodes(model), pairs(model), gaps(model), algorithms(model), quality(model)];
-    tables.into_iter().filter(|table| !table.rows.is_empty()).collect()
-}
-
-fn nodes(model: &Model) -> Table {
+fn nodes(model: &Model) -> Block {
     let or_none = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
     let row = |node: &NodeModel| {
-        let host = model.ranks.get(&node.rank).and_then(Option::as_deref).map_or("-".to_owned(), plain::line);
+        let host = model.ranks.get(&node.rank).and_then(Option::as_deref).unwrap_or("-").to_owned();
         vec![
             node.rank.to_string(),
             host,
@@ -34,14 +26,17 @@ fn nodes(model: &Model) -> Table {
             or_none(node.disagreement.map(|apart| percent((apart * 100.0).round() / 100.0))),
         ]
     };
-    Table {
-        title: "Nodes",
-        heads: vec!["rank", "host", "C per message", "t per byte", "link", "disagreement of C"],
-        rows: model.nodes.iter().flat_map(|nodes| nodes.nodes.iter().map(row)).collect(),
-    }
+    Block::part(
+        "nodes",
+        "Nodes",
+        vec![Block::table(
+            ["rank", "host", "C per message", "t per byte", "link", "disagreement of C"],
+            model.nodes.iter().flat_map(|nodes| nodes.nodes.iter().map(row)),
+        )],
+    )
 }
 
-fn pairs(model: &Model) -> Table {
+fn pairs(model: &Model) -> Block {
     let row = |pair: &PairModel| {
         let slower = model.slow.map.iter().find(|(ranks, _)| *ranks == pair.ranks);
         vec![
@@ -52,21 +47,24 @@ fn pairs(model: &Model) -> Table {
             slower.map_or("-".to_owned(), |(_, factor)| format!("{factor:.2}x")),
         ]
     };
-    Table {
-        title: "Pairs",
-        heads: vec!["ranks", "where", "L, latency", "beta, rate", "time relative to usual"],
-        rows: model.nodes.iter().flat_map(|nodes| nodes.pairs.iter().map(row)).collect(),
-    }
+    Block::part(
+        "pair-table",
+        "Pairs",
+        vec![Block::table(
+            ["ranks", "where", "L, latency", "beta, rate", "time relative to usual"],
+            model.nodes.iter().flat_map(|nodes| nodes.pairs.iter().map(row)),
+        )],
+    )
 }
 
-fn gaps(model: &Model) -> Table {
+fn gaps(model: &Model) -> Block {
     let rows = model.ways.iter().flat_map(|way| {
         way.gaps.iter().map(move |(bytes, gap)| vec![way.place.to_string(), bytes.to_string(), time(*gap)])
     });
-    Table { title: "PLogP's g", heads: vec!["where", "size", "g"], rows: rows.collect() }
+    Block::part("gaps", "PLogP's g", vec![Block::table(["where", "size", "g"], rows)])
 }
 
-fn algorithms(model: &Model) -> Table {
+fn algorithms(model: &Model) -> Block {
     let row = |found: &AlgorithmModel| {
         vec![
             found.collective.to_string(),
@@ -75,14 +73,17 @@ fn algorithms(model: &Model) -> Table {
             format!("{} to {}", found.from, found.to),
             found.alpha.map_or("-".to_owned(), time),
             found.beta.map_or("-".to_owned(), per_byte),
-            format!("{:.0} %", found.residual * 100.0),
+            whole(found.residual),
         ]
     };
-    Table {
-        title: "Alpha and beta of each algorithm",
-        heads: vec!["collective", "algorithm", "ranks", "sizes", "alpha", "beta per byte", "largest error"],
-        rows: model.algorithms.iter().map(row).collect(),
-    }
+    Block::part(
+        "algorithms",
+        "Alpha and beta of each algorithm",
+        vec![Block::table(
+            ["collective", "algorithm", "ranks", "sizes", "alpha", "beta per byte", "largest error"],
+            model.algorithms.iter().map(row),
+        )],
+    )
 }
 
 /// The name of an algorithm with its parameters.
@@ -92,7 +93,7 @@ fn described(name: &str, choice: Choice) -> String {
     format!("{} {name}{fanout}{segment}", choice.algorithm)
 }
 
-fn quality(model: &Model) -> Table {
+fn quality(model: &Model) -> Block {
     let or_none = |value: Option<f64>| value.map_or("-".to_owned(), |value| Seconds(value).to_string());
     let row = |cell: &Predicted| {
         vec![
@@ -106,18 +107,21 @@ fn quality(model: &Model) -> Table {
             or_none(cell.line),
         ]
     };
-    Table {
-        title: "Predicted and measured",
-        heads: vec![
-            "cell",
-            "algorithm",
-            "measured",
-            "model",
-            "error",
-            "corrected",
-            "neighbouring size",
-            "line through neighbours",
-        ],
-        rows: model.quality.iter().map(row).collect(),
-    }
+    Block::part(
+        "predicted",
+        "Predicted and measured",
+        vec![Block::table(
+            [
+                "cell",
+                "algorithm",
+                "measured",
+                "model",
+                "error",
+                "corrected",
+                "neighbouring size",
+                "line through neighbours",
+            ],
+            model.quality.iter().map(row),
+        )],
+    )
 }

@@ -23,6 +23,6 @@ pub(crate) use canvas::{Canvas, SCALE};
 pub(crate) use curves::{Curves, Line, Mark, Reading, Stroke};
 pub(crate) use heatmap::{Fill, Heatmap, Tile};
 pub(crate) use ink::{COLOURS, Ink};
-pub(crate) use picture::{Entry, Map, Picture};
+pub(crate) use picture::{Entry, Picture};
 pub(crate) use places::Places;
 pub(crate) use style::STYLE;

@@ -33,12 +33,6 @@ pub(crate) struct Entry {
     pub(crate) name: String,
 }
 
-/// A map as part of a page, with the legend of its colours.
-pub(crate) struct Map {
-    pub(crate) svg: String,
-    pub(crate) legend: Vec<Entry>,
-}
-
 impl Picture {
     /// As part of a page that has [`STYLE`]: an `svg` element without heading and legend,
     /// as wide as there is room. Its custom property `--w` is its own width.

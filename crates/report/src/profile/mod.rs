@@ -2,48 +2,38 @@
 //!
 //! | module | job |
 //! |---|---|
-//! | here | for a terminal |
-//! | `rows` | the numbers, for both |
+//! | `rows` | the numbers |
 //! | `sentences` | the result |
-//! | `page` | for a browser |
+//! | `map` | times and numbers of calls in colour |
 
-mod page;
+mod map;
 mod rows;
 mod sentences;
 
 use collrules_record::{Estimate, Profile, Seconds};
 use collrules_tuner::results::prospect::Prospects;
 
-use crate::terminal::aligned;
-use crate::words::wrapped;
+use crate::document::{Block, Document};
 
-pub use page::page;
 pub use sentences::remarks;
 
-/// The profile for a terminal with this many columns.
-pub fn text(profile: &Profile, prospects: &Prospects, width: usize) -> String {
-    let mut lines = wrapped(width, &sentences::origin(profile), "", "");
-    lines.push(String::new());
-    lines.push("Where the time of the mean rank went:".to_owned());
-    lines.push(aligned(width, &["", "time", "share"], rows::shares(prospects), &[1, 2]));
-    if !profile.calls.is_empty() {
-        lines.push(String::new());
-        let (table, left_out) = rows::calls(profile, prospects);
-        lines.push(aligned(width, &rows::HEADER, table, &rows::RIGHT));
-        if let Some(left_out) = left_out {
-            lines.extend(wrapped(width, &left_out, "", ""));
-        }
-        lines.push(String::new());
-        lines.push("Communicators:".to_owned());
-        for told in rows::communicators(profile) {
-            lines.extend(wrapped(width, &told, "  ", "    "));
-        }
+/// Where the time went, the calls with their possible gains, and the answer.
+pub fn document(profile: &Profile, prospects: &Prospects) -> Document {
+    let shares = Block::table(["", "time:", "share:"], rows::shares(prospects));
+    Document {
+        subject: "calls of a program".to_owned(),
+        headline: sentences::headline(prospects),
+        answer: sentences::answer(profile, prospects),
+        origin: vec![sentences::origin(profile), format!("Command: {}", profile.command.join(" "))],
+        blocks: vec![
+            Block::open("shares", "Time of the mean rank", vec![shares]),
+            Block::open("times", "Time by collective and message size", vec![map::map(profile, map::time)]),
+            Block::part("counts", "Calls by collective and message size", vec![map::map(profile, map::count)]),
+            Block::open("calls", "Calls", vec![rows::calls(profile, prospects)]),
+            Block::open("communicators", "Communicators", vec![Block::List(rows::communicators(profile))]),
+        ],
+        ..Document::default()
     }
-    lines.push(String::new());
-    for sentence in sentences::answer(profile, prospects) {
-        lines.extend(wrapped(width, &sentence, "", ""));
-    }
-    lines.join("\n") + "\n"
 }
 
 /// Describes the time that programs are expected to save in the measured calls.
@@ -129,10 +119,10 @@ mod tests {
     #[test]
     fn the_rank_that_comes_last_is_named() {
         let mut profile = profile(&[(Operation::Bcast, Mode::Blocking, 3.0)]);
-        assert!(!text(&profile, &bounds(&profile), 200).contains("arrives"), "nothing was seen");
+        assert!(!document(&profile, &bounds(&profile)).text(200).contains("arrives"), "nothing was seen");
         let calls = [[0.0, 1e-3, 0.0, 3e-3], [0.0, 2e-3, 0.0, 3e-3], [1e-3, 6e-3, 0.0, 0.0]];
         profile.calls[0].arrivals = calls.map(|call| call.map(Seconds).to_vec()).to_vec();
-        let text = text(&profile, &bounds(&profile), 200);
+        let text = document(&profile, &bounds(&profile)).text(200);
         let said =
             "On 4 ranks the last one arrives 4 ms after the first one (mean of 3 calls); rank 3 is the last in 66.7 %.";
         assert!(text.contains(said), "{text}");
@@ -141,7 +131,7 @@ mod tests {
     #[test]
     fn a_program_without_collectives_gets_an_honest_answer() {
         let profile = profile(&[]);
-        let text = text(&profile, &bounds(&profile), 80);
+        let text = document(&profile, &bounds(&profile)).text(80);
         assert!(text.contains("Rules cannot help here"), "{text}");
         assert!(text.contains("messages from rank to rank"), "{text}");
     }
@@ -156,7 +146,7 @@ mod tests {
         let prospects = bounds(&profile);
         assert_eq!((prospects.bound(), prospects.entries.len()), (Seconds(2.0), 1));
         assert_eq!(prospects.entries[0].collective, Collective::Bcast);
-        let text = text(&profile, &prospects, 80);
+        let text = document(&profile, &prospects).text(80);
         for said in ["non-blocking", "gatherv", "no rule", "at most 2 s", "20.0 %"] {
             assert!(text.contains(said), "`{said}` is not in\n{text}");
         }
@@ -166,7 +156,7 @@ mod tests {
     #[test]
     fn pages_show_names_and_run_nothing() {
         let profile = profile(&[(Operation::Bcast, Mode::Blocking, 2.0)]);
-        let page = page(&profile, &bounds(&profile), "collrules 0");
+        let page = document(&profile, &bounds(&profile)).page("collrules 0");
         assert!(page.contains("app &#60;1&#62;") || page.contains("app &lt;1&gt;"), "{page}");
         assert!(page.contains("<svg"));
     }

@@ -5,17 +5,14 @@ use collrules_record::{Estimate, Seconds};
 use collrules_rules::words::counted;
 use collrules_tuner::results::prospect::{Prospect, Prospects, UnknownGain};
 
-use crate::plain;
+use crate::document::{Block, Table};
 use crate::words::tenths;
 
 /// Maximum number of rows of calls on a terminal.
 const MOST: usize = 25;
 
 /// The heads of the columns.
-pub(super) const HEADER: [&str; 7] = ["calls of", "ranks", "bytes", "calls", "mean rank", "slowest", "rules save"];
-
-/// The columns that are aligned to the right.
-pub(super) const RIGHT: [usize; 5] = [1, 2, 3, 4, 5];
+const HEADER: [&str; 7] = ["calls of", "ranks:", "bytes:", "calls:", "mean rank:", "slowest:", "rules save"];
 
 /// A share of the wall time.
 pub(super) fn share(part: Seconds, wall: Seconds) -> String {
@@ -41,28 +38,6 @@ pub(super) fn shares(prospects: &Prospects) -> Vec<Vec<String>> {
     rows.into_iter().map(row).collect()
 }
 
-/// The operation, and its mode if it is unusual.
-pub(super) fn operation(calls: &Calls) -> String {
-    match calls.mode {
-        Mode::Blocking => calls.operation.to_string(),
-        mode => format!("{} ({mode})", calls.operation),
-    }
-}
-
-/// The message bytes.
-pub(super) fn bytes(calls: &Calls) -> String {
-    match calls.up_to {
-        Some(most) => format!("{}..{most}", calls.bytes),
-        None => calls.bytes.to_string(),
-    }
-}
-
-/// The number of calls of a communicator; a mean if the size differs from rank to rank.
-pub(super) fn count(calls: &Calls, communicator: &Communicator) -> String {
-    let count = calls.calls(communicator);
-    if count.fract() == 0.0 { format!("{count}") } else { format!("{count:.1}") }
-}
-
 /// Formats a saved time with its interval.
 pub(super) fn saved(estimate: Estimate) -> String {
     let seconds = |value: f64| Seconds(value).to_string();
@@ -75,7 +50,7 @@ pub(super) fn saved(estimate: Estimate) -> String {
 }
 
 /// Describes the effect of rules on calls.
-pub(super) fn prospect(calls: &Calls, prospect: Option<&Prospect>) -> String {
+fn prospect(calls: &Calls, prospect: Option<&Prospect>) -> String {
     match prospect {
         None if calls.mode != Mode::Blocking => "no rule acts on it".to_owned(),
         None => "no rule for it".to_owned(),
@@ -95,39 +70,34 @@ fn describe_unknown(why: &UnknownGain) -> String {
     }
 }
 
-/// Entries by their time, the longest first.
-pub(super) fn by_time(profile: &Profile) -> Vec<usize> {
+/// One row per entry, the longest first, with a sentence about those that a terminal leaves out.
+pub(super) fn calls(profile: &Profile, prospects: &Prospects) -> Block {
     let mut order: Vec<usize> = (0..profile.calls.len()).collect();
     order.sort_by(|a, b| profile.calls[*b].time.total.0.total_cmp(&profile.calls[*a].time.total.0));
-    order
-}
-
-/// One row per entry, the longest first, and a sentence about omitted ones.
-pub(super) fn calls(profile: &Profile, prospects: &Prospects) -> (Vec<Vec<String>>, Option<String>) {
-    let order = by_time(profile);
-    let rows = order.iter().take(MOST).map(|place| row(profile, prospects, *place)).collect();
     let rest = &order[order.len().min(MOST)..];
     let time = Seconds(rest.iter().map(|place| profile.calls[*place].time.total.0).sum());
-    let left_out = (!rest.is_empty()).then(|| {
-        format!(
-            "and {} more with {} of the mean rank's time; --json has them all",
-            counted(rest.len(), "entry"),
-            profile.wall_of(time)
-        )
-    });
-    (rows, left_out)
+    let others = format!(
+        "and {} more with {} of the mean rank's time; --json has them all",
+        counted(rest.len(), "entry"),
+        profile.wall_of(time)
+    );
+    let rows = order.iter().map(|place| row(profile, prospects, *place));
+    Block::Table(Table::new(HEADER, rows).at_most(MOST, others))
 }
 
 /// The row of an entry.
-pub(super) fn row(profile: &Profile, prospects: &Prospects, place: usize) -> Vec<String> {
+fn row(profile: &Profile, prospects: &Prospects, place: usize) -> Vec<String> {
     let calls = &profile.calls[place];
     let communicator = profile.communicator(calls);
     let of_entry = prospects.entries.iter().find(|prospect| prospect.entry == place);
+    let mode = if calls.mode == Mode::Blocking { String::new() } else { format!(" ({})", calls.mode) };
+    // A mean if the size of the communicator differs from rank to rank.
+    let count = calls.calls(communicator);
     vec![
-        operation(calls),
+        format!("{}{mode}", calls.operation),
         communicator.ranks.to_string(),
-        bytes(calls),
-        count(calls, communicator),
+        calls.up_to.map_or_else(|| calls.bytes.to_string(), |most| format!("{}..{most}", calls.bytes)),
+        if count.fract() == 0.0 { count.to_string() } else { format!("{count:.1}") },
         profile.wall_of(calls.time.total).to_string(),
         calls.slowest().to_string(),
         prospect(calls, of_entry),
@@ -141,7 +111,7 @@ pub(super) fn communicators(profile: &Profile) -> Vec<String> {
         let all: u64 = communicator.groups.iter().map(|group| group.communicators).sum();
         let names = communicator.groups.iter().take(NAMED).map(|group| {
             let ranks = group.ranks.as_deref().map_or("ranks unknown".to_owned(), members);
-            if group.name.is_empty() { ranks } else { format!("{} ({ranks})", plain::line(&group.name)) }
+            if group.name.is_empty() { ranks } else { format!("{} ({ranks})", group.name) }
         });
         let mut names: Vec<String> = names.collect();
         if communicator.groups.len() > NAMED {

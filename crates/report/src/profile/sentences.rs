@@ -9,7 +9,6 @@ use collrules_rules::words::{counted, listed, plural};
 use collrules_tuner::results::prospect::{Prospect, Prospects};
 
 use super::rows::{saved, share};
-use crate::plain;
 use crate::words::percent;
 
 /// Share of the wall time below which no rule is worthwhile.
@@ -30,10 +29,10 @@ pub(super) fn origin(profile: &Profile) -> String {
     };
     format!(
         "{} on {} ({}), {}, {}.{ended}{whole}",
-        plain::line(&profile.program),
+        profile.program,
         counted(profile.ranks.0 as usize, "rank"),
         profile.nodes,
-        plain::line(library),
+        library,
         profile.started
     )
 }
@@ -58,7 +57,7 @@ pub(super) fn answer(profile: &Profile, prospects: &Prospects) -> Vec<String> {
     let mut said = Vec::new();
     match (&prospects.run, Prospects::saved(prospects.entries.iter())) {
         (Some(run), Some(all)) => {
-            said.push(format!("Expected saving with the rules of {}: {}, of {wall}.", plain::line(run), saved(all)));
+            said.push(format!("Expected saving with the rules of {}: {}, of {wall}.", run, saved(all)));
             said.extend(by_collective(prospects));
             let unknown = prospects.unknown();
             if unknown.0 > 0.0 {
@@ -77,7 +76,7 @@ pub(super) fn answer(profile: &Profile, prospects: &Prospects) -> Vec<String> {
         (Some(run), None) => said.push(format!(
             "{} has no usable timings of the calls of this program; the table gives the reasons. `collrules tune \
              --profile FILE` measures them. If calls were timed too seldom, raise --budget.",
-            plain::line(run)
+            run
         )),
         (None, _) => said.push(format!(
             "Rules can save at most {bound}, which is {} of the time. `collrules tune --profile FILE` measures how \

@@ -11,8 +11,8 @@ use collrules_rules::{Collective, registry};
 
 use super::about::{About, MeasuredBy};
 use super::names::{candidates, collectives, name, place};
-use crate::plain;
-use crate::words::{ends, folded, interval, time};
+use crate::document::{Block, Table};
+use crate::words::{ends, interval, time, whole};
 
 /// Largest misfit, as a share, of a line that describes the times.
 const MISFIT: f64 = 0.25;
@@ -38,7 +38,7 @@ fn of_collective(study: &Study, about: &About<'_>, collective: Collective) -> St
 }
 
 /// The numbers behind the conclusion: verdicts by algorithm, and growth of times.
-pub(super) fn numbers(study: &Study, about: &About<'_>) -> String {
+pub(super) fn numbers(study: &Study, about: &About<'_>) -> Block {
     let mut rows = Vec::new();
     let mut growths = Vec::new();
     for collective in collectives(study) {
@@ -55,14 +55,11 @@ pub(super) fn numbers(study: &Study, about: &About<'_>) -> String {
             .collect();
         growths.extend((!said.is_empty()).then(|| format!("{collective}: {}", said.join(" "))));
     }
-    if rows.is_empty() && growths.is_empty() {
-        return String::new();
-    }
-    let heads = ["collective", "algorithm", "faster", "slower", "no difference", "speedup"];
-    let table = if rows.is_empty() { String::new() } else { plain::table(&heads, &[2, 3, 4, 5], rows) + "\n" };
     let what = "Number of sizes for which each algorithm is shown to be faster or slower than the default, and its \
                 speedup in geometric mean over all sizes, with the interval from differences between launches.";
-    format!("## In numbers\n\n{}\n\n{table}{}\n", folded(what), plain::bullets(growths))
+    let heads = ["collective", "algorithm", "faster:", "slower:", "no difference:", "speedup:"];
+    let table = Table::new(heads, rows).about(what);
+    Block::part("", "In numbers", vec![Block::Table(table), Block::List(growths)])
 }
 
 /// Compares the builtin with the other algorithms of the study.
@@ -221,11 +218,11 @@ fn size(study: &Study, about: &About<'_>, collective: Collective, cells: &[&Stud
     });
     let line = if fit.misfit <= MISFIT && fit.per_byte.point > 0.0 {
         format!(
-            "On {largest} ranks, the default takes about {} plus {} per KiB; the line is off by {:.0} % in the root \
+            "On {largest} ranks, the default takes about {} plus {} per KiB; the line is off by {} in the root \
              mean square.",
             time(fit.latency),
             time(fit.per_byte.map(|seconds| 1024.0 * seconds)),
-            100.0 * (fit.misfit.exp() - 1.0),
+            whole(fit.misfit.exp() - 1.0),
         )
     } else {
         format!(

@@ -1,31 +1,23 @@
 //! Peaks and bends of the curves of times, in sentences.
 
-use std::fmt::Write;
-
 use collrules_lab::study::results::{Bend, Curve, CurveAxis, CurveSection, Peak, Study};
 use collrules_record::units::Bytes;
 use collrules_record::{Candidate, Estimate};
 
 use super::about::About;
 use super::names::name;
-use crate::words::{folded, interval};
+use crate::document::Block;
+use crate::words::interval;
 
-/// The section; none if no curve of the study is long enough.
-pub(super) fn markdown(study: &Study, about: &About<'_>) -> String {
-    let sentences = sentences(study, about);
-    if sentences.is_empty() {
-        return String::new();
-    }
+/// The part; empty if no curve of the study is long enough.
+pub(super) fn part(study: &Study, about: &About<'_>) -> Block {
     let what = "Peaks and bends of the curves in the figures. At a bend, the time starts to grow with another power of \
                 the number of ranks, or of the message size. Powers are lines through logarithms: as many as lower \
                 Bayes' criterion, each through at least three points. Each bend has the range in which single launches \
                 have it; with one launch, the next measured points.";
-    let mut text = format!("## Peaks and bends\n\n{}\n\n", folded(what));
-    for sentence in sentences {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{}\n\n", folded(&sentence));
-    }
-    text
+    let sentences = sentences(study, about);
+    let what = (!sentences.is_empty()).then(|| what.to_owned());
+    Block::part("", "Peaks and bends", what.into_iter().chain(sentences).map(Block::Prose).collect())
 }
 
 /// A paragraph for each collective and variable of its curves.

@@ -23,57 +23,59 @@ pub struct StudyFigure {
 
 /// The requested figures that have at least two points to draw a line between.
 pub fn figures(study: &Study, about: &About<'_>) -> Vec<StudyFigure> {
+    requested(study, about).into_iter().filter_map(|requested| requested.figure).collect()
+}
+
+/// Lists the requested figures that cannot be drawn, with the reason, in whole sentences.
+pub fn undrawn(study: &Study, about: &About<'_>) -> Vec<String> {
+    let requested = requested(study, about);
+    let sentence = |(over, name, two): (X, &str, &str)| {
+        let missing = requested.iter().filter(|it| it.over == over && it.figure.is_none());
+        let what: Vec<String> = missing.map(|it| it.subject.clone()).collect();
+        (!what.is_empty()).then(|| {
+            format!(
+                "There is no figure of {} over the {name}: a line needs times of at least two {two}.",
+                listed(&what)
+            )
+        })
+    };
+    let axes =
+        [(X::Ranks, "number of ranks", "communicator sizes"), (X::MessageBytes, "message size", "message sizes")];
+    axes.into_iter().filter_map(sentence).collect()
+}
+
+/// A requested figure; none if it has no line.
+struct Requested {
+    subject: String,
+    over: X,
+    figure: Option<StudyFigure>,
+}
+
+fn requested(study: &Study, about: &About<'_>) -> Vec<Requested> {
     let mut all = Vec::new();
     for collective in collectives(study) {
         let sizes = if collective.has_sizes() { about.over_ranks.clone() } else { vec![Bytes(0)] };
-        all.extend(sizes.into_iter().filter_map(|bytes| over_ranks(study, collective, bytes)));
+        all.extend(sizes.into_iter().map(|bytes| over_ranks(study, collective, bytes)));
         if collective.has_sizes() {
-            all.extend(about.over_sizes.iter().filter_map(|ranks| over_sizes(study, collective, *ranks)));
-            all.extend(about.builtin.then(|| builtin(study, collective)).flatten());
+            all.extend(about.over_sizes.iter().map(|ranks| over_sizes(study, collective, *ranks)));
+            all.extend(about.builtin.then(|| builtin(study, collective)));
         }
     }
     all
 }
 
-/// Lists the requested figures that cannot be drawn, with the reason, in whole sentences.
-pub fn undrawn(study: &Study, about: &About<'_>) -> Vec<String> {
-    let (mut ranks, mut sizes) = (Vec::new(), Vec::new());
-    for collective in collectives(study) {
-        if !collective.has_sizes() {
-            ranks.extend(over_ranks(study, collective, Bytes(0)).is_none().then(|| collective.to_string()));
-            continue;
-        }
-        let missing = about.over_ranks.iter().filter(|bytes| over_ranks(study, collective, **bytes).is_none());
-        ranks.extend(missing.map(|bytes| format!("{collective} at {bytes}")));
-        let missing = about.over_sizes.iter().filter(|ranks| over_sizes(study, collective, **ranks).is_none());
-        sizes.extend(missing.map(|ranks| format!("{collective} on {ranks} ranks")));
-        let missing = about.builtin && builtin(study, collective).is_none();
-        sizes.extend(missing.then(|| format!("the default of {collective}")));
-    }
-    let sentence = |what: &[String], over: &str, two: &str| {
-        (!what.is_empty()).then(|| {
-            format!("There is no figure of {} over the {over}: a line needs times of at least two {two}.", listed(what))
-        })
-    };
-    let ranks = sentence(&ranks, "number of ranks", "communicator sizes");
-    ranks.into_iter().chain(sentence(&sizes, "message size", "message sizes")).collect()
-}
-
-fn over_ranks(study: &Study, collective: Collective, bytes: Bytes) -> Option<StudyFigure> {
-    let size = if collective.has_sizes() { format!(" at {bytes}") } else { String::new() };
-    let caption = format!("{collective}{size}: time over the number of ranks, by algorithm");
+fn over_ranks(study: &Study, collective: Collective, bytes: Bytes) -> Requested {
     let lines = by_candidate(study, collective, |cell| {
         (cell.collective == collective && cell.bytes == bytes).then_some(u64::from(cell.ranks.0))
     });
-    let file = match collective.has_sizes() {
-        true => format!("{collective}-over-ranks-{bytes:#}.svg"),
-        false => format!("{collective}-over-ranks.svg"),
+    let (size, file) = match collective.has_sizes() {
+        true => (format!(" at {bytes}"), format!("{collective}-over-ranks-{bytes:#}.svg")),
+        false => (String::new(), format!("{collective}-over-ranks.svg")),
     };
-    figure(file, caption, X::Ranks, lines)
+    figure(file, format!("{collective}{size}"), "time over the number of ranks, by algorithm", X::Ranks, lines)
 }
 
-fn over_sizes(study: &Study, collective: Collective, ranks: Ranks) -> Option<StudyFigure> {
-    let caption = format!("{collective} on {ranks} ranks: time over the message size, by algorithm");
+fn over_sizes(study: &Study, collective: Collective, ranks: Ranks) -> Requested {
     let mut lines = by_candidate(study, collective, |cell| {
         (cell.collective == collective && cell.ranks == ranks).then_some(cell.bytes.0)
     });
@@ -83,32 +85,33 @@ fn over_sizes(study: &Study, collective: Collective, ranks: Ranks) -> Option<Stu
     if !points.is_empty() {
         lines.insert(0, Line { name: "bound".to_owned(), stroke: Stroke::Series(lines.len()), points });
     }
-    figure(format!("{collective}-over-sizes-{ranks}.svg"), caption, X::MessageBytes, lines)
+    let file = format!("{collective}-over-sizes-{ranks}.svg");
+    let subject = format!("{collective} on {ranks} ranks");
+    figure(file, subject, "time over the message size, by algorithm", X::MessageBytes, lines)
 }
 
-fn builtin(study: &Study, collective: Collective) -> Option<StudyFigure> {
-    let caption = format!("{collective} by the default: time over the message size, by number of ranks");
-    let mut ranks: Vec<Ranks> = study
-        .cells
-        .iter()
-        .map(|cell| cell.cell)
-        .filter(|cell| cell.collective == collective)
-        .map(|c| c.ranks)
-        .collect();
+fn builtin(study: &Study, collective: Collective) -> Requested {
+    let own = || study.cells.iter().filter(|cell| cell.cell.collective == collective);
+    let mut ranks: Vec<Ranks> = own().map(|cell| cell.cell.ranks).collect();
     ranks.dedup();
     let line = |(place, ranks): (usize, &Ranks)| {
-        let of = study.cells.iter().filter(|cell| (cell.cell.collective, cell.cell.ranks) == (collective, *ranks));
-        let points = points(of, Candidate::Builtin, |cell| Some(cell.bytes.0));
+        let points =
+            points(own().filter(|cell| cell.cell.ranks == *ranks), Candidate::Builtin, |cell| Some(cell.bytes.0));
         Line { name: format!("{ranks} ranks"), stroke: Stroke::Series(place), points }
     };
-    figure(format!("{collective}-builtin.svg"), caption, X::MessageBytes, ranks.iter().enumerate().map(line).collect())
+    let lines = ranks.iter().enumerate().map(line).collect();
+    let subject = format!("{collective} by the default");
+    let what = "time over the message size, by number of ranks";
+    figure(format!("{collective}-builtin.svg"), subject, what, X::MessageBytes, lines)
 }
 
-fn figure(file: String, caption: String, x: X, lines: Vec<Line>) -> Option<StudyFigure> {
-    lines.iter().any(|line| line.points.len() > 1).then(|| {
-        let curves = Curves { lines, size: (640, 360), ..Curves::new(&caption, x) };
+fn figure(file: String, subject: String, what: &str, over: X, lines: Vec<Line>) -> Requested {
+    let drawn = lines.iter().any(|line| line.points.len() > 1).then(|| {
+        let caption = format!("{subject}: {what}");
+        let curves = Curves { lines, size: (640, 360), ..Curves::new(&caption, over) };
         StudyFigure { svg: curves.picture().document(&caption), file, caption }
-    })
+    });
+    Requested { subject, over, figure: drawn }
 }
 
 /// A line for each candidate, the builtin last, so that it lies over the others.

@@ -7,7 +7,7 @@
 //! | `curves` | peaks and bends of curves |
 //! | `figures` | times over communicator and message sizes, as SVG |
 //! | `tables` | all times, for people and as CSV |
-//! | `markdown` | the whole study as one document |
+//! | `document` | the whole study |
 //! | `references` | reference algorithms: the best class, crossovers, times over the bound |
 //! | `variants` | several variants of a study, on one page |
 //! | `osu_files` | its times in files like those of OSU's benchmarks |
@@ -16,8 +16,8 @@
 mod about;
 mod conclusion;
 mod curves;
+mod document;
 mod figures;
-mod markdown;
 mod names;
 mod osu_files;
 mod references;
@@ -26,8 +26,8 @@ mod variants;
 
 pub use about::{About, MeasuredBy};
 pub use conclusion::conclusion;
+pub use document::document;
 pub use figures::{StudyFigure, figures, undrawn};
-pub use markdown::markdown;
 pub use names::candidate_name;
 pub use osu_files::osu_files;
 pub use tables::csv;

@@ -1,8 +1,6 @@
 //! Reference algorithms in a study: the best of them, the crossovers between them, and their distance from the lower
 //! bounds of the network.
 
-use std::fmt::Write;
-
 use collrules_lab::study::results::{ClassVerdict, Rivalry, Study, StudyCell};
 use collrules_model::pattern_fit::PatternRegime;
 use collrules_record::pattern::Shape;
@@ -12,26 +10,23 @@ use collrules_rules::Collective;
 
 use super::about::About;
 use super::names::name;
-use crate::plain;
-use crate::words::{folded, interval, time};
+use crate::document::{Block, Table};
+use crate::words::{interval, tenths, time};
 
-/// The sections; none if no reference algorithm was compared.
-pub(super) fn markdown(study: &Study, about: &About<'_>) -> String {
-    let mut text = String::new();
+/// The parts; empty if no reference algorithm was compared.
+pub(super) fn parts(study: &Study, about: &About<'_>) -> Vec<Block> {
     if study.rivalries.is_empty() {
-        return text;
+        return Vec::new();
     }
-    classes(&mut text, study, about);
-    crossovers(&mut text, study);
-    bounds(&mut text, study);
-    text
+    vec![classes(study, about), crossovers(study), Block::part("", "Against the bound", bounds(study))]
 }
 
-fn vector(collective: Collective, ranks: Ranks, bytes: Bytes) -> Bytes {
+/// The whole vector of a call.
+pub(super) fn vector(collective: Collective, ranks: Ranks, bytes: Bytes) -> Bytes {
     Cell { collective, ranks, bytes }.vector()
 }
 
-fn classes(text: &mut String, study: &Study, about: &About<'_>) {
+fn classes(study: &Study, about: &About<'_>) -> Block {
     let what = "The best of the default and the two reference algorithms by the geometric mean of times over message \
                 sizes, with those that do not differ from it significantly: over all sizes, and below and above the \
                 crossover from short to long. Vectors are whole ones: for scatter, gather, allgather and \
@@ -49,9 +44,8 @@ fn classes(text: &mut String, study: &Study, about: &About<'_>) {
             claim.map_or("-", |claim| answer(claim, best)).to_owned(),
         ]
     };
-    let heads = ["collective", "ranks", "vector", "best", "claimed", "as claimed"];
-    let table = plain::table(&heads, &[1], study.classes.iter().map(row));
-    let _ = write!(text, "## Best class\n\n{}\n\n{table}\n", folded(what));
+    let heads = ["collective", "ranks:", "vector", "best", "claimed", "as claimed"];
+    Block::part("", "Best class", vec![Block::Table(Table::new(heads, study.classes.iter().map(row)).about(what))])
 }
 
 pub(super) fn list_candidates(study: &Study, collective: Collective, candidates: &[Candidate]) -> String {
@@ -69,7 +63,7 @@ pub(super) fn answer(claim: &[Candidate], best: &[Candidate]) -> &'static str {
     }
 }
 
-fn crossovers(text: &mut String, study: &Study) {
+fn crossovers(study: &Study) -> Block {
     let what = "Message size at which the faster of two changes, in bytes, with the sizes between which it may lie. \
                 Only sizes at which the two differ significantly count: the interval for the ratio of their times \
                 excludes 1. The model simulates the algorithms step by step, with the lines of the next section.";
@@ -97,31 +91,25 @@ fn crossovers(text: &mut String, study: &Study) {
         };
         [collective.to_string(), ranks.to_string(), format!("{} and {}", name(*one), name(*other)), at, predicted]
     };
-    let heads = ["collective", "ranks", "between", "at", "model"];
-    let table = plain::table(&heads, &[1], study.rivalries.iter().map(row));
-    let _ = write!(text, "## Crossovers\n\n{}\n\n{table}\n", folded(what));
+    let heads = ["collective", "ranks:", "between", "at", "model"];
+    Block::part("", "Crossovers", vec![Block::Table(Table::new(heads, study.rivalries.iter().map(row)).about(what))])
 }
 
-fn bounds(text: &mut String, study: &Study) {
-    let _ = write!(text, "## Against the bound\n\n");
+fn bounds(study: &Study) -> Vec<Block> {
     if study.patterns.is_empty() {
-        let why = "No lower bounds and no predictions: the run has no timed probes, which show the cost of a message. \
-                   Measure again with --patterns or --reference.";
-        let _ = write!(text, "{}\n\n", folded(why));
-        return;
+        return vec![Block::prose(
+            "No lower bounds and no predictions: the run has no timed probes, which show the cost of a message. Measure \
+             again with --patterns or --reference.",
+        )];
     }
-    machine(text, study);
     let what = "The lower bound is that of Chan et al. with these numbers, if a rank sends one message and receives \
                 one at a time. Each entry is a time divided by the bound. Below 1, this assumption does not hold: \
                 several messages were on their way at once, or messages of that size cost less than the line says.";
-    let _ = write!(text, "{}\n\n", folded(what));
-    for block in study.cells.chunk_by(|a, b| (a.cell.collective, a.cell.ranks) == (b.cell.collective, b.cell.ranks)) {
-        if block.iter().all(|cell| cell.bound.is_none()) {
-            continue;
-        }
-        let Cell { collective, ranks, .. } = block[0].cell;
+    let mut blocks = vec![machine(study), rotations(study), Block::prose(what)];
+    let places = study.cells.chunk_by(|a, b| (a.cell.collective, a.cell.ranks) == (b.cell.collective, b.cell.ranks));
+    blocks.extend(places.map(|cells| {
+        let Cell { collective, ranks, .. } = cells[0].cell;
         let candidates = super::names::candidates(study, collective);
-        let names: Vec<String> = candidates.iter().map(|candidate| name(study, collective, *candidate)).collect();
         let row = |cell: &StudyCell| {
             let bound = cell.bound?;
             let over = candidates.iter().map(|candidate| over(cell, *candidate, bound));
@@ -129,15 +117,16 @@ fn bounds(text: &mut String, study: &Study) {
             let first = [cell.cell.vector().to_string(), cell.cell.bytes.to_string(), micros];
             Some(first.into_iter().chain(over).collect::<Vec<_>>())
         };
-        let heads: Vec<&str> =
-            ["vector", "message", "bound in \u{b5}s"].into_iter().chain(names.iter().map(String::as_str)).collect();
-        let table = plain::numbers(&heads, block.iter().filter_map(row));
-        let _ = write!(text, "### {collective} on {ranks} ranks, over the bound\n\n{table}\n");
-    }
+        let heads = ["vector:", "message:", "bound in \u{b5}s:"].map(str::to_owned);
+        let names = candidates.iter().map(|candidate| name(study, collective, *candidate) + ":");
+        let table = Block::table(heads.into_iter().chain(names), cells.iter().filter_map(row));
+        Block::part("", format!("{collective} on {ranks} ranks, over the bound"), vec![table])
+    }));
+    blocks
 }
 
-/// Writes the times of messages and of the operation.
-fn machine(text: &mut String, study: &Study) {
+/// The times of messages and of the operation.
+fn machine(study: &Study) -> Block {
     let what = "Cost of a message and of a reduction operation, from probes in the same launches: half of a round trip \
                 between two ranks, and the operation on all ranks at once. Each launch has a line of its own; their \
                 mean and interval are shown. If one line does not fit, there are several, each for a range of sizes: \
@@ -159,17 +148,16 @@ fn machine(text: &mut String, study: &Study) {
                 format!("{first} to {last}"),
                 time(*start),
                 time(per_byte.map(|seconds| 1024.0 * seconds)),
-                format!("{:.1} %", 100.0 * misfit),
+                tenths(*misfit),
             ]
         })
     });
-    let heads = ["pattern", "ranks", "where", "sizes", "start", "per KiB", "error"];
-    let _ = write!(text, "{}\n\n{}\n", folded(what), plain::table(&heads, &[4, 5, 6], rows));
-    rotations(text, study);
+    let heads = ["pattern", "ranks", "where", "sizes", "start:", "per KiB:", "error:"];
+    Block::Table(Table::new(heads, rows).about(what))
 }
 
 /// Rotations over their bound: each rank sends one block and receives one.
-fn rotations(text: &mut String, study: &Study) {
+fn rotations(study: &Study) -> Block {
     let rows = study.patterns.iter().filter(|fit| fit.shape == Shape::Rotation).flat_map(|fit| {
         let link = study.patterns.iter().find(|link| link.shape == Shape::PingPong && link.inside == fit.inside);
         let mut sizes: Vec<Bytes> = fit.regimes.iter().flat_map(|regime| [regime.first, regime.last]).collect();
@@ -189,20 +177,11 @@ fn rotations(text: &mut String, study: &Study) {
             })
         })
     });
-    let rows: Vec<_> = rows.collect();
-    if rows.is_empty() {
-        return;
-    }
     let what = "Rotation: every rank passes its n/p of a vector of n to the next. No algorithm takes less than alpha + \
                 (n/p) beta with one message sent and one received at a time; alpha and beta are those of a message \
                 between two ranks.";
-    let heads = ["ranks", "where", "vector", "time", "bound", "over the bound"];
-    let _ = write!(
-        text,
-        "### Rotation\n\n{}\n\n{}\n",
-        folded(what),
-        plain::table(&heads, &[0, 2, 3, 4, 5], rows.into_iter())
-    );
+    let heads = ["ranks:", "where", "vector:", "time:", "bound:", "over the bound:"];
+    Block::part("", "Rotation", vec![Block::Table(Table::new(heads, rows).about(what))])
 }
 
 fn over(cell: &StudyCell, candidate: Candidate, bound: Estimate) -> String {

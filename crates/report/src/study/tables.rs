@@ -9,52 +9,47 @@ use collrules_record::Candidate;
 use collrules_record::units::{Bytes, Ranks};
 use collrules_rules::Collective;
 
-use crate::plain;
-
 use super::about::About;
 use super::names::{candidates, collectives, name};
-use crate::words::{folded, interval};
+use crate::document::{Block, Table};
+use crate::words::{interval, whole};
 
 /// Microseconds, as benchmarks print them.
 const MICRO: f64 = 1e6;
 
 /// Every cell, a table for each collective and communicator size.
-pub(super) fn markdown(study: &Study, about: &About<'_>) -> String {
-    let mut text = String::from("## Tables\n\n");
+pub(super) fn part(study: &Study, about: &About<'_>) -> Block {
     let legend = "Times in microseconds, with their intervals. + is faster than the default, - slower, = not \
                   significantly different. An algorithm that sends the same messages as another one is not timed, and \
                   names it.";
-    let _ = write!(text, "{}\n\n", folded(legend));
+    let mut blocks = vec![Block::prose(legend)];
     for collective in collectives(study) {
         let cells: Vec<&StudyCell> = study.cells.iter().filter(|cell| cell.cell.collective == collective).collect();
         if !collective.has_sizes() {
-            let _ = write!(text, "### {collective}\n\n");
-            table(&mut text, study, collective, "ranks", &cells, |cell| cell.cell.ranks.to_string());
+            let table = table(study, collective, "ranks", &cells, |cell| cell.cell.ranks.to_string());
+            blocks.push(Block::part("", collective.to_string(), vec![table]));
             continue;
         }
         for block in cells.chunk_by(|a, b| a.cell.ranks == b.cell.ranks) {
-            let _ = write!(text, "### {collective} on {} ranks{}\n\n", block[0].cell.ranks, doubt(about, block[0]));
-            table(&mut text, study, collective, "message", block, |cell| cell.cell.bytes.to_string());
+            let title = format!("{collective} on {} ranks{}", block[0].cell.ranks, doubt(about, block[0]));
+            let table = table(study, collective, "message", block, |cell| cell.cell.bytes.to_string());
+            blocks.push(Block::part("", title, vec![table]));
         }
     }
-    by_algorithm(&mut text, study);
-    fits(&mut text, study);
-    text
+    blocks.extend(by_algorithm(study));
+    blocks.push(fits(study));
+    Block::part("", "Tables", blocks)
 }
 
 /// A table for each algorithm, with a column for each number of ranks, which shows how times grow; none for a single
 /// number of ranks.
-fn by_algorithm(text: &mut String, study: &Study) {
+fn by_algorithm(study: &Study) -> Vec<Block> {
+    let mut blocks = Vec::new();
     for collective in collectives(study).into_iter().filter(|collective| collective.has_sizes()) {
         let cells: Vec<&StudyCell> = study.cells.iter().filter(|cell| cell.cell.collective == collective).collect();
         let ranks: BTreeSet<Ranks> = cells.iter().map(|cell| cell.cell.ranks).collect();
         let sizes: BTreeSet<Bytes> = cells.iter().map(|cell| cell.cell.bytes).collect();
-        if ranks.len() < 2 {
-            continue;
-        }
-        let columns: Vec<String> = ranks.iter().map(|ranks| format!("{ranks} ranks")).collect();
-        let heads: Vec<&str> = iter::once("message").chain(columns.iter().map(String::as_str)).collect();
-        for candidate in candidates(study, collective) {
+        let part = |candidate: Candidate| {
             let row = |bytes: &Bytes| {
                 let entry = |ranks: &Ranks| {
                     let cell = cells.iter().find(|cell| (cell.cell.ranks, cell.cell.bytes) == (*ranks, *bytes));
@@ -62,10 +57,15 @@ fn by_algorithm(text: &mut String, study: &Study) {
                 };
                 iter::once(bytes.to_string()).chain(ranks.iter().map(entry)).collect::<Vec<_>>()
             };
-            let table = plain::numbers(&heads, sizes.iter().map(row));
-            let _ = write!(text, "### {collective} with {}\n\n{table}\n", name(study, collective, candidate));
+            let heads = iter::once("message:".to_owned()).chain(ranks.iter().map(|ranks| format!("{ranks} ranks:")));
+            let title = format!("{collective} with {}", name(study, collective, candidate));
+            Block::part("", title, vec![Block::table(heads, sizes.iter().map(row))])
+        };
+        if ranks.len() > 1 {
+            blocks.extend(candidates(study, collective).into_iter().map(part));
         }
     }
+    blocks
 }
 
 fn doubt(about: &About<'_>, cell: &StudyCell) -> String {
@@ -74,21 +74,19 @@ fn doubt(about: &About<'_>, cell: &StudyCell) -> String {
 }
 
 fn table(
-    text: &mut String,
     study: &Study,
     collective: Collective,
     first: &str,
     cells: &[&StudyCell],
     key: impl Fn(&StudyCell) -> String,
-) {
+) -> Block {
     let candidates = candidates(study, collective);
-    let names: Vec<String> = candidates.iter().map(|candidate| name(study, collective, *candidate)).collect();
-    let heads: Vec<&str> = iter::once(first).chain(names.iter().map(String::as_str)).collect();
+    let names = candidates.iter().map(|candidate| name(study, collective, *candidate) + ":");
     let row = |cell: &&StudyCell| {
         let columns = candidates.iter().map(|candidate| column(study, cell, *candidate));
         iter::once(key(cell)).chain(columns).collect::<Vec<_>>()
     };
-    let _ = writeln!(text, "{}", plain::numbers(&heads, cells.iter().map(row)));
+    Block::table(iter::once(format!("{first}:")).chain(names), cells.iter().map(row))
 }
 
 fn column(study: &Study, cell: &StudyCell, candidate: Candidate) -> String {
@@ -111,10 +109,7 @@ fn column(study: &Study, cell: &StudyCell, candidate: Candidate) -> String {
 }
 
 /// The fitted lines.
-fn fits(text: &mut String, study: &Study) {
-    if study.lines.is_empty() {
-        return;
-    }
+fn fits(study: &Study) -> Block {
     let what = "The line time = latency + bytes / bandwidth, fitted to each launch with errors relative to the time; \
                 intervals come from differences between launches. Misfit is the root mean square error of the line.";
     let rows = study.lines.iter().map(|line| {
@@ -124,12 +119,11 @@ fn fits(text: &mut String, study: &Study) {
             name(study, line.collective, line.candidate),
             interval(line.latency.map(|seconds| MICRO * seconds), 2),
             interval(line.per_byte.map(|seconds| 1024.0 * MICRO * seconds), 3),
-            format!("{:.0} %", 100.0 * (line.misfit.exp() - 1.0)),
+            whole(line.misfit.exp() - 1.0),
         ]
     });
-    let heads = ["collective", "ranks", "algorithm", "latency in µs", "time per KiB in µs", "misfit"];
-    let table = plain::table(&heads, &[1, 3, 4, 5], rows);
-    let _ = write!(text, "### Lines over message sizes\n\n{}\n\n{table}", folded(what));
+    let heads = ["collective", "ranks:", "algorithm", "latency in µs:", "time per KiB in µs:", "misfit:"];
+    Block::part("", "Lines over message sizes", vec![Block::Table(Table::new(heads, rows).about(what))])
 }
 
 /// Every point as a line of CSV, times in seconds.

@@ -1,7 +1,5 @@
 //! One study in several variants: the best algorithms, crossovers from short to long, and the cost of each variant.
 
-use std::fmt::Write;
-
 use collrules_lab::study::results::{ClassVerdict, CostRatio, Rivalry, Study, StudyCell};
 use collrules_program::Reference;
 use collrules_record::estimate::geometric_mean;
@@ -9,10 +7,9 @@ use collrules_record::units::{Bytes, Ranks};
 use collrules_record::{Candidate, Cell, Estimate};
 use collrules_rules::Collective;
 
-use super::names::collectives;
-use super::references::{answer, list_candidates};
-use crate::plain;
-use crate::words::folded;
+use super::references::{answer, list_candidates, vector};
+use crate::document::{Block, Document, Table};
+use crate::words::{ends, whole};
 
 /// Difference between the variants of a study.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,31 +74,21 @@ pub struct Variants {
     pub claims: std::collections::BTreeMap<Collective, Vec<Candidate>>,
 }
 
-/// The page.
-pub fn variants(compared: &[StudyVariant], about: &Variants) -> String {
-    let mut text = String::new();
-    // Writing to a string cannot fail.
-    let _ = write!(text, "# {}\n\n", plain::markdown(about.title.trim()));
-    let _ = write!(text, "{}\n\n", folded(&plain::markdown(about.question.trim())));
-    for answer in answers(compared, about) {
-        let _ = write!(text, "{}\n\n", folded(&plain::markdown(&answer)));
-    }
-    if compared.len() > 1 {
-        let _ = write!(text, "{}\n\n", folded(&campaigns(about)));
-    }
-    for StudyVariant { name, directory, .. } in compared {
-        let _ = writeln!(text, "- [{name}]({directory}/README.md)");
-    }
-    text.push('\n');
-    for sentence in &about.remarks {
-        let _ = write!(text, "{}\n\n", folded(&plain::markdown(sentence)));
-    }
-    let _ = write!(text, "```sh\n{}\n```\n\n", plain::line(&about.command));
-    costs(&mut text, compared, about);
-    best(&mut text, compared, about);
-    crossovers(&mut text, compared, about);
-    against_bound(&mut text, compared);
-    text
+/// The variants next to each other.
+pub fn variants(compared: &[StudyVariant], about: &Variants) -> Document {
+    let prose = |texts: Vec<String>| texts.into_iter().map(Block::Prose);
+    let link = |StudyVariant { name, directory, .. }: &StudyVariant| format!("[{name}]({directory}/README.md)");
+    let mut blocks = vec![Block::prose(about.question.trim())];
+    blocks.extend(prose(answers(compared, about)));
+    blocks.extend((compared.len() > 1).then(|| Block::Prose(campaigns(about))));
+    blocks.push(Block::List(compared.iter().map(link).collect()));
+    blocks.extend(prose(about.remarks.clone()));
+    blocks.push(Block::Commands(vec![about.command.clone()]));
+    blocks.push(costs(compared, about));
+    blocks.push(best(compared, about));
+    blocks.push(crossovers(compared, about));
+    blocks.push(Block::part("", "Nearest to the bound", against_bound(compared)));
+    Document { subject: about.title.trim().to_owned(), blocks, ..Document::default() }
 }
 
 /// Describes the order of the campaigns.
@@ -138,7 +125,7 @@ pub fn answers(compared: &[StudyVariant], about: &Variants) -> Vec<String> {
 
 /// Describes the cost of a collective in the mean over sizes or, if that is not shown, at the size with the largest
 /// shown difference; none if no difference is shown.
-fn difference(costs: &[&CostRatio], place: (Collective, Ranks)) -> Option<String> {
+fn difference(costs: &[&CostRatio], place: Place) -> Option<String> {
     let own = costs.iter().filter(|cost| (cost.collective, cost.ranks) == place);
     let (means, sizes): (Vec<&CostRatio>, Vec<&CostRatio>) =
         own.copied().filter(|cost| cost.is_shown()).partition(|cost| cost.bytes.is_none());
@@ -153,24 +140,27 @@ fn difference(costs: &[&CostRatio], place: (Collective, Ranks)) -> Option<String
 
 /// A ratio with its interval.
 fn ratio(ratio: &Estimate) -> String {
-    match (ratio.low, ratio.high) {
-        (Some(low), Some(high)) => format!("{:.2} ({low:.2} to {high:.2})", ratio.point),
-        _ => format!("{:.2} (no interval)", ratio.point),
-    }
+    let digits = |value: f64| format!("{value:.2}");
+    let ends = if ratio.low.is_some() { ends(*ratio, digits) } else { " (no interval)".to_owned() };
+    digits(ratio.point) + &ends
 }
 
-/// Writes the cost of each variant over the first.
-fn costs(text: &mut String, compared: &[StudyVariant], about: &Variants) {
-    let Some((base, others)) = compared.split_first().filter(|(_, others)| !others.is_empty()) else { return };
-    let noun = about.varying.noun();
+/// A collective, its ranks, a candidate and a message size; none for the mean over sizes.
+type CostKey = (Collective, Ranks, Candidate, Option<Bytes>);
+
+/// The cost of each variant over the first.
+fn costs(compared: &[StudyVariant], about: &Variants) -> Block {
+    let title = format!("Cost of the {}", about.varying.noun());
+    let Some((base, others)) = compared.split_first().filter(|(_, others)| !others.is_empty()) else {
+        return Block::part("", title, Vec::new());
+    };
     let what = format!(
         "Times divided by those of {}: the geometric mean over message sizes, with an interval over pairs of launches; \
-         then the default at each size. All intervals of a table hold together with a confidence of {:.0} %.",
+         then the default at each size. All intervals of a table hold together with a confidence of {}.",
         base.name,
-        100.0 * base.study.level,
+        whole(base.study.level),
     );
-    let _ = write!(text, "## Cost of the {noun}\n\n{}\n\n", folded(&what));
-    let mut rows: Vec<(Collective, Ranks, Candidate, Option<Bytes>)> = Vec::new();
+    let mut rows: Vec<CostKey> = Vec::new();
     for cost in others.iter().flat_map(|it| &it.costs) {
         let row = (cost.collective, cost.ranks, cost.candidate, cost.bytes);
         if !rows.contains(&row) {
@@ -178,108 +168,111 @@ fn costs(text: &mut String, compared: &[StudyVariant], about: &Variants) {
         }
     }
     rows.sort_unstable();
-    let find = |it: &StudyVariant, row: &(Collective, Ranks, Candidate, Option<Bytes>)| {
+    let find = |it: &StudyVariant, row: &CostKey| {
         let of = |cost: &&CostRatio| (cost.collective, cost.ranks, cost.candidate, cost.bytes) == *row;
         it.costs.iter().find(of).map(|cost| ratio(&cost.ratio))
     };
-    let mut write = |heads: &[&str], rows: Vec<Vec<String>>| {
-        let heads: Vec<&str> = heads.iter().copied().chain(others.iter().map(|it| it.name.as_str())).collect();
-        let _ = writeln!(text, "{}", plain::table(&heads, &[], rows.into_iter()));
-    };
-    let entries = |row: &(Collective, Ranks, Candidate, Option<Bytes>)| -> Vec<String> {
+    let entries = |row: &CostKey| -> Vec<String> {
         others.iter().map(|it| find(it, row).unwrap_or_else(|| "-".to_owned())).collect()
     };
-    let mean = |row: &(Collective, Ranks, Candidate, Option<Bytes>)| {
+    let mean = |row: &CostKey| {
         let name = super::names::name(&base.study, row.0, row.2);
-        [row.0.to_string(), row.1.to_string(), name].into_iter().chain(entries(row)).collect()
+        [row.0.to_string(), row.1.to_string(), name].into_iter().chain(entries(row)).collect::<Vec<_>>()
     };
-    write(&["collective", "ranks", "algorithm"], rows.iter().filter(|row| row.3.is_none()).map(mean).collect());
-    let single = |row: &(Collective, Ranks, Candidate, Option<Bytes>)| {
+    let single = |row: &CostKey| {
         let bytes = row.3.filter(|_| row.2 == Candidate::Builtin && row.0.has_sizes())?;
-        Some([row.0.to_string(), row.1.to_string(), bytes.to_string()].into_iter().chain(entries(row)).collect())
+        Some(
+            [row.0.to_string(), row.1.to_string(), bytes.to_string()]
+                .into_iter()
+                .chain(entries(row))
+                .collect::<Vec<_>>(),
+        )
     };
-    let singles: Vec<Vec<String>> = rows.iter().filter_map(single).collect();
-    if !singles.is_empty() {
-        write(&["collective", "ranks", "default at"], singles);
-    }
+    let heads = |third: &'static str| {
+        ["collective", "ranks", third].into_iter().chain(others.iter().map(|it| it.name.as_str()))
+    };
+    let means = Table::new(heads("algorithm"), rows.iter().filter(|row| row.3.is_none()).map(mean)).about(&what);
+    let singles = Block::table(heads("default at"), rows.iter().filter_map(single));
+    Block::part("", title, vec![Block::Table(means), singles])
 }
 
-/// A table with a column for each variant and a row for each of `rows` with a value in some variant.
-fn table<R>(
-    text: &mut String,
+/// A table with a column for each variant and a row for each place with a value in some variant, which begins with
+/// `first`.
+fn table(
     compared: &[StudyVariant],
     heads: &[&str],
-    rows: &[R],
-    first: impl Fn(&R) -> Vec<String>,
-    entry: impl Fn(&R, &Study) -> Option<String>,
-) {
-    let heads: Vec<&str> = heads.iter().copied().chain(compared.iter().map(|it| it.name.as_str())).collect();
-    let row = |row: &R| {
-        let entries: Vec<Option<String>> = compared.iter().map(|it| entry(row, &it.study)).collect();
+    what: &str,
+    first: impl Fn(&Place) -> Vec<String>,
+    entry: impl Fn(&Place, &Study) -> Option<String>,
+) -> Block {
+    let row = |place: &Place| {
+        let entries: Vec<Option<String>> = compared.iter().map(|it| entry(place, &it.study)).collect();
         let has_any = entries.iter().any(Option::is_some);
         let entries = entries.into_iter().map(|it| it.unwrap_or_else(|| "-".to_owned()));
-        has_any.then(|| first(row).into_iter().chain(entries).collect::<Vec<_>>())
+        has_any.then(|| first(place).into_iter().chain(entries).collect::<Vec<_>>())
     };
-    let _ = writeln!(text, "{}", plain::table(&heads, &[], rows.iter().filter_map(row)));
+    let heads = heads.iter().copied().chain(compared.iter().map(|it| it.name.as_str()));
+    Block::Table(Table::new(heads, places(compared).iter().filter_map(row)).about(what))
 }
 
+/// The first columns of a place.
+fn describe_place((collective, ranks): &Place) -> Vec<String> {
+    vec![collective.to_string(), ranks.to_string()]
+}
+
+/// A collective on a number of ranks.
+type Place = (Collective, Ranks);
+
 /// The collectives with their communicator sizes.
-fn places(compared: &[StudyVariant]) -> Vec<(Collective, Ranks)> {
-    let mut places: Vec<(Collective, Ranks)> = Vec::new();
-    for study in compared.iter().map(|it| &it.study) {
-        for collective in collectives(study) {
-            let own = study.cells.iter().map(|cell| cell.cell).filter(|cell| cell.collective == collective);
-            for place in own.map(|cell| (collective, cell.ranks)) {
-                if !places.contains(&place) {
-                    places.push(place);
-                }
-            }
+fn places(compared: &[StudyVariant]) -> Vec<Place> {
+    let mut places: Vec<Place> = Vec::new();
+    for Cell { collective, ranks, .. } in compared.iter().flat_map(|it| &it.study.cells).map(|cell| cell.cell) {
+        if !places.contains(&(collective, ranks)) {
+            places.push((collective, ranks));
         }
     }
     places
 }
 
-fn vector((collective, ranks): (Collective, Ranks), bytes: Bytes) -> Bytes {
-    Cell { collective, ranks, bytes }.vector()
-}
-
-fn best(text: &mut String, compared: &[StudyVariant], about: &Variants) {
-    if compared.iter().all(|it| it.study.classes.is_empty()) {
-        return;
-    }
+fn best(compared: &[StudyVariant], about: &Variants) -> Block {
     let what = "The best of the default and the two reference algorithms by the geometric mean of times over all \
                 message sizes, with those that do not differ from it significantly; then the same below and above the \
                 crossover from short to long. In brackets, whether the claim holds.";
-    let _ = write!(text, "## Best class by {}\n\n{}\n\n", about.varying.noun(), folded(what));
-    let entry = |place: &(Collective, Ranks), study: &Study| {
+    let entry = |place: &Place, study: &Study| {
         let own: Vec<&ClassVerdict> =
             study.classes.iter().filter(|verdict| (verdict.collective, verdict.ranks) == *place).collect();
         let (whole, parts) = own.split_first()?;
         let claim = about.claims.get(&place.0);
         let answer = claim.map_or(String::new(), |claim| format!(" ({})", answer(claim, &whole.best)));
         let part = |verdict: &&ClassVerdict| {
-            let (first, last) = (vector(*place, verdict.sizes.0), vector(*place, verdict.sizes.1));
+            let (first, last) = (vector(place.0, place.1, verdict.sizes.0), vector(place.0, place.1, verdict.sizes.1));
             format!("; {first} to {last}: {}", list_candidates(study, place.0, &verdict.best))
         };
         let parts: String = parts.iter().map(part).collect();
         Some(format!("{}{answer}{parts}", list_candidates(study, place.0, &whole.best)))
     };
-    let first = |(collective, ranks): &(Collective, Ranks)| {
+    let first = |(collective, ranks): &Place| {
         let claim = about.claims.get(collective).zip(compared.first());
         let claim = claim.map_or("-".to_owned(), |(claim, first)| list_candidates(&first.study, *collective, claim));
         vec![collective.to_string(), ranks.to_string(), claim]
     };
-    table(text, compared, &["collective", "ranks", "claimed"], &places(compared), first, entry);
+    let table = table(compared, &["collective", "ranks", "claimed"], what, first, entry);
+    Block::part("", format!("Best class by {}", about.varying.noun()), vec![table])
 }
 
-fn crossovers(text: &mut String, compared: &[StudyVariant], about: &Variants) {
+fn crossovers(compared: &[StudyVariant], about: &Variants) -> Block {
     let [short, long] = Reference::ALL.map(Candidate::Reference);
-    let found = |place: &(Collective, Ranks), study: &Study| -> Option<String> {
+    let found = |place: &Place, study: &Study| -> Option<String> {
         let of = |it: &&Rivalry| (it.collective, it.ranks, it.one, it.other) == (place.0, place.1, short, long);
         let rivalry = study.rivalries.iter().find(of)?;
         let crossing = rivalry.crossings.iter().map(|crossing| {
             let (low, high) = crossing.interval;
-            format!("{} ({} to {})", vector(*place, crossing.at), vector(*place, low), vector(*place, high))
+            format!(
+                "{} ({} to {})",
+                vector(place.0, place.1, crossing.at),
+                vector(place.0, place.1, low),
+                vector(place.0, place.1, high)
+            )
         });
         let measured = match (rivalry.first, rivalry.crossings.is_empty()) {
             (None, _) => "no significant difference".to_owned(),
@@ -287,20 +280,16 @@ fn crossovers(text: &mut String, compared: &[StudyVariant], about: &Variants) {
             _ => crossing.collect::<Vec<_>>().join("; "),
         };
         let predicted = match rivalry.predicted {
-            Some(bytes) => format!("; model {}", vector(*place, bytes)),
+            Some(bytes) => format!("; model {}", vector(place.0, place.1, bytes)),
             None if study.patterns.is_empty() => String::new(),
             None => "; model never".to_owned(),
         };
         Some(measured + &predicted)
     };
-    if places(compared).iter().all(|place| compared.iter().all(|it| found(place, &it.study).is_none())) {
-        return;
-    }
     let what = "Crossover from short to long, in bytes of the whole vector, with the sizes between which it may lie, \
                 and the model's prediction. Never means: not within the measured sizes; the faster one is named.";
-    let _ = write!(text, "## Short against long by {}\n\n{}\n\n", about.varying.noun(), folded(what));
-    let first = |(collective, ranks): &(Collective, Ranks)| vec![collective.to_string(), ranks.to_string()];
-    table(text, compared, &["collective", "ranks"], &places(compared), first, found);
+    let table = table(compared, &["collective", "ranks"], what, describe_place, found);
+    Block::part("", format!("Short against long by {}", about.varying.noun()), vec![table])
 }
 
 /// A cell's seconds over its bound.
@@ -308,12 +297,12 @@ fn over_bound(cell: &StudyCell, seconds: f64) -> Option<f64> {
     cell.bound.filter(|bound| bound.point > 0.0).map(|bound| seconds / bound.point)
 }
 
-fn cells(study: &Study, place: (Collective, Ranks)) -> impl Iterator<Item = &StudyCell> {
+fn cells(study: &Study, place: Place) -> impl Iterator<Item = &StudyCell> {
     study.cells.iter().filter(move |cell| (cell.cell.collective, cell.cell.ranks) == place)
 }
 
 /// The candidate with the least geometric mean of its times over the bound, over the cells with a bound.
-fn nearest(study: &Study, place: (Collective, Ranks), of: impl Fn(&Candidate) -> bool) -> Option<(Candidate, f64)> {
+fn nearest(study: &Study, place: Place, of: impl Fn(&Candidate) -> bool) -> Option<(Candidate, f64)> {
     let mean = |candidate: Candidate| {
         let over = |cell: &StudyCell| {
             let point = cell.points.iter().find(|point| point.candidate == candidate)?;
@@ -330,7 +319,7 @@ fn nearest(study: &Study, place: (Collective, Ranks), of: impl Fn(&Candidate) ->
 const FAR: f64 = 2.0;
 
 /// The whole vectors at which even the fastest candidate is far from the bound, in rows of neighbouring sizes.
-fn far(study: &Study, place: (Collective, Ranks)) -> String {
+fn far(study: &Study, place: Place) -> String {
     let best = |cell: &StudyCell| cell.points.iter().map(|point| point.time.point).fold(f64::INFINITY, f64::min);
     let marks: Vec<(Bytes, bool)> = cells(study, place)
         .filter_map(|cell| Some((cell.cell.vector(), over_bound(cell, best(cell))? > FAR)))
@@ -346,27 +335,23 @@ fn far(study: &Study, place: (Collective, Ranks)) -> String {
     if told.is_empty() { "nowhere".to_owned() } else { told.join(", ") }
 }
 
-fn against_bound(text: &mut String, compared: &[StudyVariant]) {
-    let told = |study: &Study, place: &(Collective, Ranks), found: Option<(Candidate, f64)>| {
+fn against_bound(compared: &[StudyVariant]) -> Vec<Block> {
+    let told = |study: &Study, place: &Place, found: Option<(Candidate, f64)>| {
         found.map(|(candidate, factor)| format!("{} {factor:.2}", super::names::name(study, place.0, candidate)))
     };
-    let of_all = |place: &(Collective, Ranks), study: &Study| told(study, place, nearest(study, *place, |_| true));
-    let of_tuned = |place: &(Collective, Ranks), study: &Study| {
+    let of_all = |place: &Place, study: &Study| told(study, place, nearest(study, *place, |_| true));
+    let of_tuned = |place: &Place, study: &Study| {
         told(study, place, nearest(study, *place, |candidate| matches!(candidate, Candidate::Tuned(_))))
     };
-    let of_far = |place: &(Collective, Ranks), study: &Study| of_all(place, study).map(|_| far(study, *place));
-    if places(compared).iter().all(|place| compared.iter().all(|it| of_all(place, &it.study).is_none())) {
-        return;
-    }
-    let first = |(collective, ranks): &(Collective, Ranks)| vec![collective.to_string(), ranks.to_string()];
+    let of_far = |place: &Place, study: &Study| of_all(place, study).map(|_| far(study, *place));
     let heads = ["collective", "ranks"];
-    let what = "The algorithm nearest to the lower bound, with its time divided by the bound (geometric mean over all \
-                message sizes). The bound uses the cost of a message between nodes.";
-    let _ = write!(text, "## Nearest to the bound\n\n{}\n\n", folded(what));
-    table(text, compared, &heads, &places(compared), first, of_all);
-    let _ = write!(text, "The same for the algorithms of coll/tuned that were compared.\n\n");
-    table(text, compared, &heads, &places(compared), first, of_tuned);
-    let what = "Whole vectors at which even the fastest algorithm takes more than twice the bound.";
-    let _ = write!(text, "{}\n\n", folded(what));
-    table(text, compared, &heads, &places(compared), first, of_far);
+    let all = "The algorithm nearest to the lower bound, with its time divided by the bound (geometric mean over all \
+               message sizes). The bound uses the cost of a message between nodes.";
+    let tuned = "The same for the algorithms of coll/tuned that were compared.";
+    let far = "Whole vectors at which even the fastest algorithm takes more than twice the bound.";
+    vec![
+        table(compared, &heads, all, describe_place, of_all),
+        table(compared, &heads, tuned, describe_place, of_tuned),
+        table(compared, &heads, far, describe_place, of_far),
+    ]
 }

@@ -3,15 +3,61 @@
 //! | module | job |
 //! |---|---|
 //! | `sentences` | the result |
-//! | `terminal` | each cell of the last comparison, for a terminal of 80 columns |
 //! | `rows` | tables of all formats |
 
 pub(crate) mod rows;
 mod sentences;
-mod terminal;
+
+use collrules_record::validation::{ValidatedCell, Validation};
+use collrules_rules::{Release, registry};
+
+use crate::cells::{SideBySide, side_by_side};
+use crate::document::{Block, Document};
 
 pub use sentences::{sentences, verdict};
-pub use terminal::text;
+
+/// Each cell of the last comparison, and the result.
+pub fn document(validation: &Validation, release: Release) -> Document {
+    Document {
+        subject: "validation in fresh launches".to_owned(),
+        answer: sentences(validation),
+        blocks: last_cells(validation, release),
+        ..Document::default()
+    }
+}
+
+/// The cells of the last comparison, a table for each collective.
+pub(crate) fn last_cells(validation: &Validation, release: Release) -> Vec<Block> {
+    let row = |found: &ValidatedCell| {
+        let algorithm = registry::algorithm(release, found.cell.collective, found.served.algorithm);
+        let by = match (found.served.is_builtin(), found.handed) {
+            (true, true) => "HAN's file",
+            (true, false) => "-",
+            (false, _) => algorithm.map_or("?", |algorithm| algorithm.name),
+        };
+        let times = [found.without.point, found.with.point];
+        SideBySide { cell: found.cell, times, ratio: found.speedup, outcome: found.verdict, by: by.to_owned() }
+    };
+    let rows: Vec<SideBySide> = validation.last().map_or_else(Vec::new, |round| round.cells.iter().map(row).collect());
+    side_by_side(["without:", "with:", "speedup:", "rule"], &rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use collrules_record::validation::Outcome;
+
+    use super::fixture::validation;
+    use super::*;
+
+    #[test]
+    fn lines_fit_into_eighty_columns_and_say_what_was_found() {
+        for (verdict, speedup) in [(Outcome::Faster, 12345.6), (Outcome::Slower, 0.0123), (Outcome::Same, 123.4)] {
+            let text = document(&validation(verdict, speedup), Release::V5_0).text(80);
+            assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+            assert_eq!(text.contains("SLOWER"), verdict == Outcome::Slower, "{text}");
+        }
+    }
+}
 
 #[cfg(test)]
 pub(crate) mod fixture {

@@ -6,44 +6,37 @@ use collrules_record::units::Seconds;
 use collrules_record::validation::{Outcome, Round, ValidatedCell, Validation};
 
 use super::sentences::sentences;
+use crate::cells::describe_outcome;
+use crate::document::{Block, Table};
 use crate::facts::name;
 use crate::words::{percent, ratio, times};
 
-/// A comparison in words.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct RoundRow {
-    /// The compared file, in words.
-    pub(crate) name: String,
-    pub(crate) pairs: u32,
-    pub(crate) cells: usize,
-    pub(crate) faster: usize,
-    pub(crate) same: usize,
-    pub(crate) slower: usize,
-    /// Cells that could not be compared.
-    pub(crate) failed: usize,
-    pub(crate) mean: String,
-    pub(crate) worst: String,
-    pub(crate) repaired: usize,
+/// All comparisons, in order, with a drawing of their outcomes.
+pub(crate) fn rounds(validation: &Validation) -> Table {
+    let heads =
+        ["file", "pairs:", "sizes:", "faster:", "same:", "slower:", "failed:", "mean of all:", "lowest", "removed:"];
+    let row = |(number, round): (usize, &Round)| {
+        let [faster, same, slower] = [Outcome::Faster, Outcome::Same, Outcome::Slower].map(|it| round.count(it));
+        let counts = [round.pairs as usize, round.cells.len(), faster, same, slower, round.failed.len()];
+        let mean = times(round.speedup.map_or_else(|| round.geometric_mean(), |speedup| speedup.point));
+        let lowest =
+            round.worst().map_or("-".to_owned(), |cell| format!("{} ({})", cell.cell, times(cell.speedup.point)));
+        let counts = counts.map(|count| count.to_string());
+        let ends = [mean, lowest, round.repaired.len().to_string()];
+        [round_name(number)].into_iter().chain(counts).chain(ends).collect::<Vec<_>>()
+    };
+    let drawings = validation.rounds.iter().map(draw).collect();
+    Table::new(heads, validation.rounds.iter().enumerate().map(row)).drawn(2, drawings)
 }
 
-/// All comparisons, in order.
-pub(crate) fn rounds(validation: &Validation) -> Vec<RoundRow> {
-    validation.rounds.iter().enumerate().map(|(number, round)| row(number, round)).collect()
-}
-
-fn row(number: usize, round: &Round) -> RoundRow {
-    RoundRow {
-        name: round_name(number),
-        pairs: round.pairs,
-        cells: round.cells.len(),
-        faster: round.count(Outcome::Faster),
-        same: round.count(Outcome::Same),
-        slower: round.count(Outcome::Slower),
-        failed: round.failed.len(),
-        mean: times(round.speedup.map_or_else(|| round.geometric_mean(), |speedup| speedup.point)),
-        worst: round.worst().map_or("-".to_owned(), |cell| format!("{} ({})", cell.cell, times(cell.speedup.point))),
-        repaired: round.repaired.len(),
-    }
+/// The shares of the outcomes of a comparison.
+fn draw(round: &Round) -> String {
+    let share = |(outcome, class): (Outcome, &str)| {
+        let percent = round.count(outcome) as f64 * 100.0 / round.cells.len().max(1) as f64;
+        format!("<i class=\"{class}\" style=\"width:{percent}%\"></i>")
+    };
+    let shares = [(Outcome::Faster, "d8"), (Outcome::Same, "d4"), (Outcome::Slower, "d1")].map(share);
+    format!("<span class=\"stack\">{}</span>", shares.concat())
 }
 
 fn round_name(number: usize) -> String {
@@ -72,8 +65,8 @@ pub(crate) fn paragraphs(validation: &Validation) -> Vec<String> {
     said
 }
 
-/// Cells that were slower, failed, or were reverted: file, cell, rule, times without and with it, speedup, verdict.
-pub(crate) fn telling(findings: &Findings, validation: &Validation) -> Vec<[String; 7]> {
+/// Cells that were slower, failed, or were reverted.
+pub(crate) fn telling(findings: &Findings, validation: &Validation) -> Block {
     let mut rows = Vec::new();
     for (number, round) in validation.rounds.iter().enumerate() {
         let told = |cell: &&ValidatedCell| cell.verdict == Outcome::Slower || round.repaired.contains(&cell.cell);
@@ -86,8 +79,11 @@ pub(crate) fn telling(findings: &Findings, validation: &Validation) -> Vec<[Stri
             [round_name(number), failed.cell.to_string(), blank(), blank(), blank(), blank(), why]
         }));
     }
-    rows
+    Block::table(HEADS, rows)
 }
+
+/// The heads of a table of cells.
+const HEADS: [&str; 7] = ["file", "size", "rule", "without:", "with:", "speedup", "verdict"];
 
 /// Returns the note for a reverted cell.
 fn revert_note(round: &Round, cell: Cell) -> &'static str {
@@ -95,13 +91,8 @@ fn revert_note(round: &Round, cell: Cell) -> &'static str {
 }
 
 /// A cell in words: file, cell, rule, times without and with it, speedup, verdict.
-pub(crate) fn cell_row(findings: &Findings, number: usize, round: &Round, cell: &ValidatedCell) -> [String; 7] {
-    let verdict = match cell.verdict {
-        Outcome::Faster => "faster",
-        Outcome::Same => "same",
-        Outcome::Slower => "slower",
-        Outcome::Undecided => "undecided",
-    };
+fn cell_row(findings: &Findings, number: usize, round: &Round, cell: &ValidatedCell) -> [String; 7] {
+    let verdict = describe_outcome(cell.verdict);
     let repaired = revert_note(round, cell.cell);
     let between = if cell.tuned { "" } else { ", not tuned" };
     [

@@ -6,7 +6,7 @@ use collrules_record::validation::{Check, FailedCell, Fates, NotAgain, Outcome, 
 use collrules_rules::words::{counted, listed};
 
 use crate::gains::mean_speedup;
-use crate::words::{percent, ratio, times};
+use crate::words::{agree, percent, ratio, times};
 
 /// The outcome in whole sentences, the verdict first.
 pub fn sentences(validation: &Validation) -> Vec<String> {
@@ -26,7 +26,7 @@ pub fn sentences(validation: &Validation) -> Vec<String> {
         sentences.push(format!(
             "{controls} of the slower sizes {} no rule. The file cannot be the cause there: something else differed \
              between the launches, or it is chance.",
-            if controls == 1 { "has" } else { "have" },
+            agree(controls, "has", "have"),
         ));
     }
     let left = round.cells.iter().filter(|cell| !cell.control && !round.repaired.contains(&cell.cell));
@@ -108,13 +108,14 @@ pub fn verdict(validation: &Validation) -> String {
         (true, 0) => "No rule was confirmed, and the default stays for all calls.".to_owned(),
         (true, _) => format!("CONFIRMED in fresh launches: the rules for {}.", counted(confirmed, "size")),
         (false, _) if validation.loses() => "NOT CONFIRMED: the file makes calls slower, or they fail.".to_owned(),
-        (false, _) if open == 0 => format!("NOT CONFIRMED: {} not compared.", sizes_were(unreached)),
+        (false, _) if open == 0 => format!("NOT CONFIRMED: {} not compared.", sizes(unreached, "was", "were")),
         (false, _) => format!("NOT CONFIRMED: the rules for {} are undecided.", counted(open, "size")),
     }
 }
 
 fn counts(validation: &Validation, round: &Round) -> String {
     let count = |outcome| round.count(outcome);
+    let are = |outcome| format!("{} {}", count(outcome), agree(count(outcome), "is", "are"));
     let acts = |cell: &&ValidatedCell| !cell.control && !validation.is_removed(cell.cell);
     let left: Vec<&ValidatedCell> = round.cells.iter().filter(acts).collect();
     let speedup = mean_speedup(Some(round), left.iter().map(|cell| cell.speedup)).map_or(String::new(), |speedup| {
@@ -123,11 +124,11 @@ fn counts(validation: &Validation, round: &Round) -> String {
     });
     format!(
         "With the file {} faster, {} slower, {} the same within {}, {} undecided.{speedup}",
-        sizes_are(count(Outcome::Faster)),
-        are(count(Outcome::Slower)),
-        are(count(Outcome::Same)),
+        sizes(count(Outcome::Faster), "is", "are"),
+        are(Outcome::Slower),
+        are(Outcome::Same),
         percent(validation.criteria.same_within.max(validation.criteria.min_difference)),
-        are(count(Outcome::Undecided)),
+        are(Outcome::Undecided),
     )
 }
 
@@ -159,23 +160,13 @@ fn compared(validation: &Validation, round: &Round) -> String {
         "Open MPI {} ran in {} of fresh launches, without and with the rules file. {} compared{between}.",
         validation.version,
         counted(round.pairs as usize, "pair"),
-        match round.cells.len() {
-            1 => "1 size was".to_owned(),
-            cells => format!("{cells} sizes were"),
-        },
+        sizes(round.cells.len(), "was", "were"),
     )
 }
 
-fn sizes_are(count: usize) -> String {
-    if count == 1 { "1 size is".to_owned() } else { format!("{count} sizes are") }
-}
-
-fn sizes_were(count: usize) -> String {
-    if count == 1 { "1 size was".to_owned() } else { format!("{count} sizes were") }
-}
-
-fn are(count: usize) -> String {
-    if count == 1 { "1 is".to_owned() } else { format!("{count} are") }
+/// `1 size was`, `2 sizes were`.
+fn sizes(count: usize, one: &'static str, several: &'static str) -> String {
+    format!("{} {}", counted(count, "size"), agree(count, one, several))
 }
 
 /// The rules that a repair removed, with the reason.

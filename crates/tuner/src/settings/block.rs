@@ -80,11 +80,7 @@ pub fn speedups(
 }
 
 /// The log speedups of each subject by the number of the block.
-fn by_subject(
-    blocks: &[SettingsBlock],
-    settings: &Settings,
-    over: &Settings,
-) -> BTreeMap<Measure, LaunchLogs> {
+fn by_subject(blocks: &[SettingsBlock], settings: &Settings, over: &Settings) -> BTreeMap<Measure, LaunchLogs> {
     let mut subjects: BTreeMap<Measure, LaunchLogs> = BTreeMap::new();
     for (number, block) in (0..).zip(blocks) {
         for (subject, log) in block.log_speedups(settings, over) {

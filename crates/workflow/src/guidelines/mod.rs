@@ -162,8 +162,8 @@ fn with_origin(checked: Checked, manifest: &Manifest) -> Checked {
 /// Writes the results of a check, for people and programs.
 pub fn write(run: &RunDir, checked: &Checked) -> Result<(), WorkflowError> {
     run.write_json(FILE, checked)?;
-    run.write(TEXT, &report::markdown(checked))?;
-    run.write(PAGE, &report::page(checked, TOOL))?;
+    run.write(TEXT, &report::document(checked).markdown())?;
+    run.write(PAGE, &report::document(checked).page(TOOL))?;
     let table = report::csv(checked).map_err(|cause| WorkflowError::write(&run.file(TABLE), cause))?;
     run.write(TABLE, &table)?;
     Ok(())

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use collrules_lab::compare_campaigns;
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::units::Ranks;
-use collrules_report::study::{StudyVariant, Variants, variants as page};
+use collrules_report::study::{StudyVariant, Variants, variants as side_by_side};
 
 use super::Studying;
 use super::definition::Definition;
@@ -102,7 +102,7 @@ pub(super) fn study(
         claims: definition.claims.clone(),
     };
     fs::create_dir_all(&options.out)
-        .and_then(|()| rundir::put_new(&page_path, page(&compared, &about)))
+        .and_then(|()| rundir::put_new(&page_path, side_by_side(&compared, &about).markdown()))
         .map_err(|cause| WorkflowError::write(&page_path, cause))?;
     let mut paragraphs: Vec<String> = collrules_report::study::answers(&compared, &about);
     paragraphs.extend(left_out.into_iter().map(|why| format!("{why}.")));

@@ -96,7 +96,7 @@ pub(super) fn write(
     }
     write(STUDY, &(serde_json::to_string_pretty(found)? + "\n"))?;
     // Last, as a sign that all other files are complete.
-    write(README, &study::markdown(found, about))?;
+    write(README, &study::document(found, about).markdown())?;
     let mut paragraphs = study::conclusion(found, about);
     paragraphs.extend(study::undrawn(found, about));
     Ok(Studied { paragraphs, figures: figures.len(), variants: None })

@@ -8,69 +8,17 @@ use collrules_record::{Candidate, Estimate};
 use collrules_rules::Collective;
 use collrules_rules::words::counted;
 
-use super::overview;
 use super::palette::Palette;
-use super::strip::{self, Axis, Row};
-use crate::cells::{CellRow, cell_row};
+use super::strip::{self, Axis};
+use crate::cells::table;
+use crate::document::{self, Block, Part, Table, legend, plots, prose};
 use crate::facts::{self, candidate_name};
 use crate::gains::{Fate, Gains};
 use crate::outcome::is_open;
-use crate::plot::{Curves, Entry, Fill, Heatmap, Line, Map, Mark, Places, Reading, Stroke, Tile, X};
-use crate::reasons::{self, Because, reasons};
-use crate::summary::stretches;
-
-/// Everything about a collective.
-pub(super) struct CollectiveView {
-    pub(super) name: String,
-    /// The speedup over the sizes with a rule, with its interval; empty if no size has one.
-    pub(super) speedup: String,
-    /// The point of it, to sort by.
-    pub(super) mean: Option<f64>,
-    /// The strips; empty if no size has a rule.
-    pub(super) rows: Vec<Row>,
-    pub(super) in_short: String,
-    pub(super) has_sizes: bool,
-    /// Choices of the cells, with the reasons.
-    pub(super) reasons: Vec<Because>,
-    /// Message sizes that heatmaps leave out, in words.
-    pub(super) between: Option<String>,
-    pub(super) decisions: Vec<Decision>,
-    /// The maps; none if no size has a rule.
-    pub(super) algorithms: Option<Map>,
-    pub(super) speedups: Option<Map>,
-    pub(super) legend: Vec<Key>,
-    /// Meaning of lines and dots.
-    pub(super) times_are: String,
-    /// Candidates that are drawn pale.
-    pub(super) pale: usize,
-    pub(super) over_sizes: Vec<Plot>,
-    pub(super) over_ranks: Vec<Plot>,
-    pub(super) crossovers: Vec<[String; 7]>,
-    pub(super) cells: Vec<CellRow>,
-}
-
-/// A candidate in the legend.
-pub(super) struct Key {
-    pub(super) class: String,
-    pub(super) name: String,
-    /// True if it wins nowhere, and is drawn pale.
-    pub(super) pale: bool,
-}
-
-/// A picture with its caption.
-pub(super) struct Plot {
-    pub(super) caption: String,
-    pub(super) svg: String,
-}
-
-/// Sizes that use the same candidate.
-pub(super) struct Decision {
-    pub(super) ranks: String,
-    pub(super) sizes: String,
-    pub(super) class: String,
-    pub(super) by: String,
-    pub(super) speedup: String,
-}
+use crate::plot::{Curves, Entry, Fill, Heatmap, Line, Mark, Picture, Places, Reading, Stroke, Tile, X};
+use crate::reasons::{self, reasons};
+use crate::summary::{Stretch, by_collective, stretches};
+use crate::words::{capitalised, every_size, ratio};
 
 /// Maximum number of message sizes with a plot over communicator sizes.
 const CHOSEN_SIZES: usize = 6;
@@ -78,39 +26,64 @@ const CHOSEN_SIZES: usize = 6;
 /// Width and height of plots in pixels: three in a row.
 const SIZE: (u32, u32) = (360, 245);
 
-impl CollectiveView {
-    /// The section of these cells, which are all of the collective.
-    pub(super) fn new(findings: &Findings, cells: &[CellFinding], gains: &Gains<'_>, axis: Option<&Axis>) -> Self {
-        let collective = cells[0].cell.collective;
-        let palette = Palette::from_cells(cells);
-        let places = Places::from_cells(cells.iter().map(|cell| cell.cell));
-        let drawn = Drawn { findings, collective, cells, gains, palette: &palette, places: &places };
-        let (legend, pale) = drawn.legend();
-        let crossovers = findings.crossovers.iter().filter(|crossover| crossover.collective == collective);
-        let is_ruled = gains.of_collective(collective).any(|(_, gain)| gain.fate != Fate::Default);
-        let mean = gains.mean(|cell| cell.collective == collective);
-        Self {
-            name: collective.to_string(),
-            speedup: mean.map(overview::ratio).unwrap_or_default(),
-            mean: is_ruled.then(|| mean.map_or(0.0, |mean| mean.point)),
-            rows: if is_ruled { strip::rows(gains, axis, collective) } else { Vec::new() },
-            in_short: drawn.in_short(),
-            has_sizes: collective.has_sizes(),
-            reasons: reasons(findings, cells),
-            between: (places.left_out > 0).then(|| counted(places.left_out, "message size")),
-            decisions: drawn.decisions(),
-            algorithms: is_ruled.then(|| drawn.algorithms()),
-            speedups: is_ruled.then(|| drawn.speedups()),
-            legend,
-            times_are: drawn.times_are(),
-            pale,
-            over_sizes: drawn.over_sizes(),
-            over_ranks: drawn.over_ranks(),
-            crossovers: crossovers.map(|crossover| facts::crossover_row(findings, crossover)).collect(),
-            cells: cells.iter().map(|cell| cell_row(findings, cell)).collect(),
-        }
-    }
+/// A part for each collective, those with the largest speedups first and those without a rule last.
+pub(super) fn parts(findings: &Findings, gains: &Gains<'_>) -> Vec<Block> {
+    let axis = Axis::new(gains);
+    let mut parts: Vec<(Option<f64>, Part)> =
+        by_collective(findings).map(|cells| part(findings, cells, gains, axis.as_ref())).collect();
+    parts.sort_by(|(a, _), (b, _)| b.unwrap_or(f64::MIN).total_cmp(&a.unwrap_or(f64::MIN)));
+    let is_ruled = parts.iter().any(|(speedup, _)| speedup.is_some());
+    let overview = is_ruled.then(|| Block::drawing(strip::overview(gains, axis.as_ref())));
+    overview.into_iter().chain(parts.into_iter().map(|(_, part)| Block::Part(part))).collect()
 }
+
+/// The part of these cells, which are all of a collective, with its speedup; none if no size has a rule.
+fn part(findings: &Findings, cells: &[CellFinding], gains: &Gains<'_>, axis: Option<&Axis>) -> (Option<f64>, Part) {
+    let collective = cells[0].cell.collective;
+    let (palette, places) = (Palette::from_cells(cells), Places::from_cells(cells.iter().map(|cell| cell.cell)));
+    let drawn = Drawn { findings, collective, cells, gains, palette: &palette, places: &places };
+    let is_ruled = gains.of_collective(collective).any(|(_, gain)| gain.fate != Fate::Default);
+    let mean = gains.mean(|cell| cell.collective == collective);
+    let strips = if is_ruled { strip::strips(gains, axis, collective) } else { String::new() };
+    let summary = format!(
+        "<span class=\"speedup\">{}</span><span class=\"short\">{}</span>{strips}",
+        mean.map(ratio).unwrap_or_default(),
+        prose(&drawn.in_short()),
+    );
+    let reasons = reasons(findings, cells).into_iter().map(|because| {
+        let choice = if because.ruled { "a rule" } else { "the default" };
+        [because.cells.to_string(), choice.to_owned(), because.why]
+    });
+    let mut blocks = vec![Block::table(["sizes:", "choice", "why"], reasons)];
+    if is_ruled {
+        blocks.extend([drawn.algorithms(), drawn.speedups()]);
+    }
+    let crossovers = findings.crossovers.iter().filter(|crossover| crossover.collective == collective);
+    let crossovers = crossovers.map(|crossover| facts::crossover_row(findings, crossover));
+    let per = if collective.has_sizes() { ", per message size" } else { "" };
+    let times = vec![
+        legend(&drawn.legend()),
+        Block::drawing(format!("<p class=\"hint\">{}</p>", drawn.times_are())),
+        Block::open("", "Over message size, per communicator size", vec![plots(drawn.over_sizes())]),
+        Block::open("", format!("Over communicator size{per}"), vec![plots(drawn.over_ranks())]),
+    ];
+    blocks.extend([
+        Block::open("", "Times", times),
+        Block::open("", "Decisions", vec![drawn.decisions()]),
+        Block::part("", "Crossovers", vec![Block::table(CROSSOVERS, crossovers)]),
+        Block::part(
+            "",
+            format!("{} as timed for tuning", capitalised(&every_size(cells.len()))),
+            vec![table(findings, cells)],
+        ),
+    ]);
+    let title = collective.to_string();
+    let part = Part { id: format!("c-{title}"), title, summary, blocks, open: false };
+    (is_ruled.then(|| mean.map_or(0.0, |mean| mean.point)), part)
+}
+
+/// The heads of a table of crossovers.
+const CROSSOVERS: [&str; 6] = ["ranks:", "below", "from:", "above", "measured around", "certain between"];
 
 /// Data behind the pictures.
 struct Drawn<'a> {
@@ -140,7 +113,7 @@ impl Drawn<'_> {
             let reasons = reasons(self.findings, self.cells);
             let others = if reasons.len() > 1 { " for most" } else { "" };
             let why = reasons.first().map_or(String::new(), |because| format!("{}{others}", because.why));
-            return format!("no gain; the default stays for {}: {why}", every(all.len()));
+            return format!("no gain; the default stays for {}: {why}", every_size(all.len()));
         }
         let parts = [
             (Fate::Confirmed, "faster"),
@@ -154,26 +127,33 @@ impl Drawn<'_> {
         format!("{first} of {} {what}{rest}", counted(all.len(), "size"))
     }
 
+    /// Meaning of lines and dots, as markup.
     fn times_are(&self) -> String {
         let time = facts::timing(self.findings.statistic);
         let intervals = self.cells.iter().flat_map(|cell| &cell.points).any(|point| point.time.low.is_some());
         let dots = if intervals { "the height of a dot is its interval" } else { "there are too few for intervals" };
-        format!("{time} Lines go through medians; {dots}.")
+        let marks = if self.findings.crossovers.iter().any(|crossover| crossover.collective == self.collective) {
+            " Dotted lines: crossovers, where the rules change."
+        } else {
+            ""
+        };
+        format!(
+            "{time} Lines go through medians; {dots}. Both axes are logarithmic.<span class=\"script\"> Click algorithms to \
+             highlight them.</span>{marks}"
+        )
     }
 
-    fn decisions(&self) -> Vec<Decision> {
-        let own = stretches(self.findings).into_iter().filter(|stretch| stretch.collective == self.collective);
-        own.map(|stretch| {
-            let speedup = self.gains.mean(|cell| stretch.holds(cell));
-            Decision {
-                ranks: stretch.ranks.to_string(),
-                sizes: stretch.sizes(),
-                class: self.palette.fill(stretch.by).class(),
-                by: self.name(stretch.by),
-                speedup: speedup.map(overview::ratio).unwrap_or_default(),
-            }
-        })
-        .collect()
+    /// The choice for each range of sizes, with its colour.
+    fn decisions(&self) -> Block {
+        let own: Vec<Stretch> =
+            stretches(self.findings).into_iter().filter(|stretch| stretch.collective == self.collective).collect();
+        let dot = |stretch: &Stretch| format!("<i class=\"dot {}\"></i>", self.palette.fill(stretch.by).class());
+        let row = |stretch: &Stretch| {
+            let speedup = self.gains.mean(|cell| stretch.holds(cell)).map(ratio).unwrap_or_default();
+            [stretch.ranks.to_string(), stretch.sizes(), self.name(stretch.by), speedup]
+        };
+        let table = Table::new(["ranks:", "message sizes", "algorithm", "speedup"], own.iter().map(row));
+        Block::Table(table.drawn(2, own.iter().map(dot).collect()))
     }
 
     /// A map with one tile per cell: its colour, what is written on it, and what is said first at the pointer.
@@ -199,7 +179,7 @@ impl Drawn<'_> {
     }
 
     /// The algorithm of each cell under the rules, by name; its legend has all that occur.
-    fn algorithms(&self) -> Map {
+    fn algorithms(&self) -> Block {
         let map = self.map("Algorithm", true, |cell| {
             let served = cell.served_candidate();
             let name = self.name(served);
@@ -213,10 +193,19 @@ impl Drawn<'_> {
             .map(|by| (self.palette.fill(by).class(), self.name(by)))
             .collect();
         let entries = names.into_iter().map(|(class, name)| Entry { class, name }).collect();
-        Map { legend: map.legend(entries), svg: map.picture().fragment() }
+        let columns = if self.collective.has_sizes() { " and message size (columns)" } else { "" };
+        let between = match self.places.left_out {
+            0 => String::new(),
+            sizes => format!(
+                "; not drawn: {} measured on few communicators, to place crossovers",
+                counted(sizes, "message size")
+            ),
+        };
+        let caption = format!("Algorithms with the rules, by ranks (rows){columns}{between}");
+        document::map(&caption, &map, map.legend(entries))
     }
 
-    fn speedups(&self) -> Map {
+    fn speedups(&self) -> Block {
         let map = self.map("Speedup with the rules", false, |cell| {
             let gain = self.gains.get(cell.cell);
             let why = reasons::reason(self.findings, cell);
@@ -232,11 +221,16 @@ impl Drawn<'_> {
                 Some(speedup) => {
                     let point = speedup.point;
                     let digits = if point >= 9.95 { format!("{point:.0}") } else { format!("{point:.2}") };
-                    (Fill::Ratio(point), vec![digits], format!("{} with {by}: {why}", overview::ratio(speedup)))
+                    (Fill::Ratio(point), vec![digits], format!("{} with {by}: {why}", ratio(speedup)))
                 }
             }
         });
-        Map { legend: map.ratios(|ratio| format!("{ratio}\u{d7}")), svg: map.picture().fragment() }
+        let are = match self.gains.round {
+            Some(_) => "in fresh launches without and with the rules",
+            None => "expected from the timings for tuning, not confirmed",
+        };
+        let caption = format!("Speedup with the rules: {are}; blank where the default stays");
+        document::map(&caption, &map, map.ratios(|ratio| format!("{ratio}x")))
     }
 
     /// The times of the builtin and of the best other.
@@ -251,32 +245,22 @@ impl Drawn<'_> {
         builtin + &best
     }
 
-    fn candidates(&self) -> BTreeSet<Candidate> {
-        self.cells.iter().flat_map(|cell| &cell.points).map(|point| point.candidate).collect()
-    }
-
-    /// The coloured candidates, and how many pale ones there are.
-    fn legend(&self) -> (Vec<Key>, usize) {
-        let candidates = self.candidates();
-        let mut entries: Vec<(usize, Key)> = Vec::new();
-        let mut pale = 0;
-        for candidate in candidates {
+    /// The candidates in the order of their colours.
+    fn legend(&self) -> Vec<Entry> {
+        let candidates: BTreeSet<Candidate> =
+            self.cells.iter().flat_map(|cell| &cell.points).map(|point| point.candidate).collect();
+        let entry = |candidate: Candidate| {
             let stroke = self.palette.stroke(candidate);
             let place = match stroke {
                 Stroke::Builtin => 0,
                 Stroke::Series(number) => number + 1,
-                Stroke::Muted => {
-                    pale += 1;
-                    usize::MAX
-                }
+                Stroke::Muted => usize::MAX,
             };
-            entries.push((
-                place,
-                Key { class: stroke.class(), name: self.name(candidate), pale: stroke == Stroke::Muted },
-            ));
-        }
+            (place, Entry { class: stroke.class(), name: self.name(candidate) })
+        };
+        let mut entries: Vec<(usize, Entry)> = candidates.into_iter().map(entry).collect();
         entries.sort_by(|a, b| (a.0, &a.1.name).cmp(&(b.0, &b.1.name)));
-        (entries.into_iter().map(|(_, entry)| entry).collect(), pale)
+        entries.into_iter().map(|(_, entry)| entry).collect()
     }
 
     /// Lines over whatever `x` gives, of the cells that it gives something for.
@@ -303,7 +287,7 @@ impl Drawn<'_> {
         lines
     }
 
-    fn over_sizes(&self) -> Vec<Plot> {
+    fn over_sizes(&self) -> Vec<(String, Picture)> {
         let sizes: BTreeSet<_> = self.cells.iter().map(|cell| cell.cell.bytes).collect();
         if !self.collective.has_sizes() || sizes.len() < 2 {
             return Vec::new();
@@ -321,7 +305,7 @@ impl Drawn<'_> {
                 .iter()
                 .filter(|crossover| crossover.collective == self.collective && crossover.ranks == *ranks);
             let marks = crossovers.map(|crossover| {
-                let [_, _, below, at, above, _, certain] = facts::crossover_row(self.findings, crossover);
+                let [_, below, at, above, _, certain] = facts::crossover_row(self.findings, crossover);
                 let certain = if certain == "-" { String::new() } else { format!(" (certain: {certain})") };
                 Mark {
                     at: crossover.at.0,
@@ -339,7 +323,7 @@ impl Drawn<'_> {
                 size: SIZE,
                 ..Curves::new(&description, X::MessageBytes)
             };
-            Plot { caption, svg: curves.picture().fragment() }
+            (caption, curves.picture())
         };
         self.places.ranks.iter().map(figure).collect()
     }
@@ -348,7 +332,7 @@ impl Drawn<'_> {
         self.findings.placement.nodes.get(&ranks).map_or(String::new(), |nodes| format!(" on {nodes}"))
     }
 
-    fn over_ranks(&self) -> Vec<Plot> {
+    fn over_ranks(&self) -> Vec<(String, Picture)> {
         let Places { ranks, sizes, .. } = self.places;
         if ranks.len() < 2 || sizes.is_empty() {
             return Vec::new();
@@ -367,13 +351,8 @@ impl Drawn<'_> {
             let description =
                 format!("Time of {} at {caption} over communicator size, one line per algorithm.", self.collective);
             let curves = Curves { lines, size: SIZE, ..Curves::new(&description, X::Ranks) };
-            Plot { caption, svg: curves.picture().fragment() }
+            (caption, curves.picture())
         };
         chosen.into_iter().map(figure).collect()
     }
-}
-
-/// `all 22 sizes`, `the one size`.
-fn every(sizes: usize) -> String {
-    if sizes == 1 { "the one size".to_owned() } else { format!("all {sizes} sizes") }
 }

@@ -1,7 +1,5 @@
 //! A study as a document.
 
-use std::fmt::Write;
-
 use collrules_lab::study::results::Study;
 use collrules_record::findings::Statistic;
 use collrules_rules::words::counted;
@@ -10,45 +8,33 @@ use super::about::{About, MeasuredBy};
 use super::conclusion::{conclusion, numbers};
 use super::figures::{figures, undrawn};
 use super::{curves, references, tables};
-use crate::facts::SIMULATED;
-use crate::plain;
-use crate::words::folded;
+use crate::document::{Block, Document};
 
-/// The study as Markdown; figures are in the same directory.
-pub fn markdown(study: &Study, about: &About<'_>) -> String {
-    let mut text = String::new();
-    // Writing to a string cannot fail.
-    let _ = write!(text, "# {}\n\n", plain::markdown(about.title.trim()));
-    if about.is_simulated() {
-        let _ = write!(text, "**{SIMULATED}**\n\n");
-    }
-    let question = folded(&plain::markdown(about.question.trim()));
-    let _ = write!(text, "{question}\n\n## Conclusion\n\n");
-    for paragraph in conclusion(study, about) {
-        let _ = write!(text, "{}\n\n", folded(&paragraph));
-    }
-    text += &numbers(study, about);
-    let _ = write!(text, "## How it was measured\n\n{}\n\n", folded(&measured(study, about)));
-    for sentence in &about.remarks {
-        let _ = write!(text, "{}\n\n", folded(&plain::markdown(sentence)));
-    }
-    let _ = write!(text, "```sh\n{}\n```\n\n", plain::line(&about.command));
+/// The study; figures are in files of the same directory.
+pub fn document(study: &Study, about: &About<'_>) -> Document {
+    let prose = |texts: Vec<String>| texts.into_iter().map(Block::Prose);
+    let mut measured = vec![Block::Prose(measured(study, about))];
+    measured.extend(prose(about.remarks.clone()));
+    measured.push(Block::Commands(vec![about.command.clone()]));
     let drawn = figures(study, about);
-    if !drawn.is_empty() {
-        let explained = "Points are medians over launches, bars their intervals; both axes are logarithmic. The \
-                         default is drawn in the colour of the text.";
-        let _ = write!(text, "## Figures\n\n{}\n\n", folded(explained));
-    }
-    for sentence in undrawn(study, about) {
-        let _ = write!(text, "{}\n\n", folded(&sentence));
-    }
-    for figure in drawn {
-        let _ = write!(text, "![{}]({})\n\n", figure.caption, figure.file);
-    }
-    text += &curves::markdown(study, about);
-    text += &references::markdown(study, about);
-    text += &tables::markdown(study, about);
-    text
+    let explained = "Points are medians over launches, bars their intervals; both axes are logarithmic. The default is \
+                     drawn in the colour of the text.";
+    let explained = if drawn.is_empty() { "" } else { explained };
+    let mut figures = vec![Block::prose(explained)];
+    figures.extend(prose(undrawn(study, about)));
+    figures.extend(drawn.into_iter().map(|figure| Block::Prose(format!("![{}]({})", figure.caption, figure.file))));
+    let mut blocks = vec![
+        Block::prose(about.question.trim()),
+        Block::part("", "Conclusion", prose(conclusion(study, about)).collect()),
+        numbers(study, about),
+        Block::part("", "How it was measured", measured),
+        Block::part("", "Figures", figures),
+        curves::part(study, about),
+    ];
+    blocks.extend(references::parts(study, about));
+    blocks.push(tables::part(study, about));
+    let subject = about.title.trim().to_owned();
+    Document { subject, simulated: about.is_simulated(), blocks, ..Document::default() }
 }
 
 fn measured(study: &Study, about: &About<'_>) -> String {
@@ -65,7 +51,7 @@ fn measured(study: &Study, about: &About<'_>) -> String {
                 true => format!("A cost model with noise gave the times, for {slots}"),
                 false => format!("Open MPI {} was measured on {hosts} with {slots} in all", survey.version),
             };
-            let started = plain::markdown(manifest.started.split(['T', ' ']).next().unwrap_or_default());
+            let started = manifest.started.split(['T', ' ']).next().unwrap_or_default();
             let who = format!(
                 "{who}, in {launches} (begun {started}). A time is that of the slowest rank. Each launch gives the \
                  median of its calls"
@@ -82,8 +68,7 @@ fn measured(study: &Study, about: &About<'_>) -> String {
             let who = format!(
                 "The times of {} were measured by others, in {launches}: {what}. Algorithm numbers are read as those \
                  of Open MPI {}",
-                plain::markdown(name),
-                study.release,
+                name, study.release,
             );
             (who, "It is unknown whether results were checked, or algorithms took turns.")
         }

@@ -1,61 +1,20 @@
-//! Changes since an earlier run, as a page.
+//! Maps of a collective's changes.
 
-use askama::Template;
 use collrules_record::validation::Outcome;
-use collrules_tuner::results::comparison::{Advice, CellChange, Comparison};
+use collrules_tuner::results::comparison::{CellChange, Comparison};
 
-use super::sentences::{answer, sentences, side};
-use super::tables::{changed, reserved};
+use crate::document::{Block, map};
 use crate::facts::name_candidate;
-use crate::page::{Frame, filters, rendered};
-use crate::plot::{Fill, Map, Places, Tile};
+use crate::plot::{Fill, Places, Tile};
 use crate::words::{number, ratio};
 
-#[derive(Template)]
-#[template(path = "changes.html")]
-struct Page<'a> {
-    frame: Frame,
-    comparison: &'a Comparison,
-    answer: String,
-    replace: bool,
-    before: String,
-    after: String,
-    sentences: Vec<String>,
-    collectives: Vec<Maps>,
-    changed: Vec<[String; 5]>,
-    reserved: Vec<[String; 6]>,
-}
+const DEFAULT: &str = "The default, by ranks (rows) and message size (columns): its earlier time over today's time; blue is faster \
+                       today";
+const EARLIER: &str = "The earlier rules today: time under the new rules over time under the earlier rules; orange is slower with the earlier \
+                       rules";
 
-/// The pictures of a collective.
-struct Maps {
-    name: String,
-    builtin: Map,
-    old_rules: Map,
-}
-
-/// The comparison as a page of HTML that needs no other file. `tool` names the program and its version.
-pub fn page(comparison: &Comparison, tool: &str) -> String {
-    let collectives = comparison.cells.chunk_by(|a, b| a.cell.collective == b.cell.collective);
-    let page = Page {
-        frame: Frame::new(
-            "collrules: changes since an earlier run".to_owned(),
-            tool,
-            comparison.before.simulated || comparison.after.simulated,
-        ),
-        comparison,
-        answer: answer(comparison),
-        replace: comparison.advice() != Advice::Keep,
-        before: side(&comparison.before),
-        after: side(&comparison.after),
-        sentences: sentences(comparison),
-        collectives: collectives.map(|cells| maps(comparison, cells)).collect(),
-        changed: changed(comparison),
-        reserved: reserved(comparison),
-    };
-    rendered(&page)
-}
-
-fn maps(comparison: &Comparison, cells: &[CellChange]) -> Maps {
+/// The changes of the default, and the earlier rules against the new ones.
+pub(super) fn maps(comparison: &Comparison, cells: &[CellChange]) -> Block {
     let collective = cells[0].cell.collective;
     let places = Places::from_cells(cells.iter().map(|cell| cell.cell));
     let heatmap = |description: String, tile: &dyn Fn(&CellChange) -> Option<(f64, String)>| {
@@ -64,7 +23,8 @@ fn maps(comparison: &Comparison, cells: &[CellChange]) -> Maps {
             Some(Tile { at: places.at(cell.cell)?, fill: Fill::Ratio(value), text: vec![number(value)], note })
         });
         let map = places.heatmap(description, tiles);
-        Map { legend: map.ratios(|ratio| format!("{ratio}x")), svg: map.picture().fragment() }
+        let legend = map.ratios(|ratio| format!("{ratio}x"));
+        (map, legend)
     };
     let builtin = heatmap(format!("Speed of today's default of {collective}, relative to the earlier one."), &|cell| {
         let change = match cell.change {
@@ -85,5 +45,6 @@ fn maps(comparison: &Comparison, cells: &[CellChange]) -> Maps {
         let value = 1.0 / (1.0 + old.regret?);
         Some((value, format!("{}: earlier rules: {gives}; new rules: {served}{slower}{failed}", cell.cell)))
     });
-    Maps { name: collective.to_string(), builtin, old_rules }
+    let maps = vec![map(DEFAULT, &builtin.0, builtin.1), map(EARLIER, &old_rules.0, old_rules.1)];
+    Block::part(&format!("c-{collective}"), collective.to_string(), maps)
 }

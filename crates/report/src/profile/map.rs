@@ -1,64 +1,25 @@
-//! The profile as a page.
+//! Times and numbers of calls, by collective and message size.
 
 use std::collections::BTreeMap;
 
-use askama::Template;
 use collrules_record::profile::{Calls, Mode, Profile};
 use collrules_record::{Bytes, Seconds};
-use collrules_tuner::results::prospect::Prospects;
 
-use super::{rows, sentences};
-use crate::page::{Frame, filters, rendered};
-use crate::plot::{Fill, Heatmap, Map, Tile};
-use crate::words::percent;
+use crate::document::{self, Block};
+use crate::plot::{Fill, Heatmap, Tile};
+use crate::words::{percent, tenths};
 
-#[derive(Template)]
-#[template(path = "profile.html")]
-struct Page {
-    frame: Frame,
-    verdict: String,
-    origin: String,
-    command: String,
-    answer: Vec<String>,
-    shares: Vec<Vec<String>>,
-    maps: Vec<(String, Map)>,
-    header: [&'static str; 7],
-    calls: Vec<Vec<String>>,
-    communicators: Vec<String>,
-}
-
-/// The profile as a page of HTML that needs no other file. `tool` names the program and its version.
-pub fn page(profile: &Profile, prospects: &Prospects, tool: &str) -> String {
-    let maps = [
-        ("Time of the mean rank by collective and message size", map(profile, time)),
-        ("Calls by collective and message size", map(profile, count)),
-    ];
-    rendered(&Page {
-        frame: Frame::new("collrules: calls of a program".to_owned(), tool, false),
-        verdict: sentences::headline(prospects),
-        origin: sentences::origin(profile),
-        command: profile.command.join(" "),
-        answer: sentences::answer(profile, prospects),
-        shares: rows::shares(prospects),
-        maps: maps
-            .into_iter()
-            .filter(|_| !profile.calls.is_empty())
-            .map(|(name, map)| (name.to_owned(), map))
-            .collect(),
-        header: rows::HEADER,
-        calls: rows::by_time(profile).into_iter().map(|place| rows::row(profile, prospects, place)).collect(),
-        communicators: rows::communicators(profile),
-    })
-}
+const CAPTION: &str = "Blocking collectives by communicator size (rows) and from which message size on, in bytes (columns); \
+                       colours: share of the whole";
 
 /// Quantity that a tile sums over calls.
-type Quantity = fn(&Profile, &Calls) -> f64;
+pub(super) type Quantity = fn(&Profile, &Calls) -> f64;
 
-fn time(profile: &Profile, calls: &Calls) -> f64 {
+pub(super) fn time(profile: &Profile, calls: &Calls) -> f64 {
     profile.wall_of(calls.time.total).0
 }
 
-fn count(profile: &Profile, calls: &Calls) -> f64 {
+pub(super) fn count(profile: &Profile, calls: &Calls) -> f64 {
     calls.calls(profile.communicator(calls))
 }
 
@@ -67,7 +28,7 @@ const CONTRAST: f64 = 4.0;
 
 /// Collectives and communicators in rows, powers of two of the message size in columns. Darker tiles have a larger
 /// share of the whole.
-fn map(profile: &Profile, quantity: Quantity) -> Map {
+pub(super) fn map(profile: &Profile, quantity: Quantity) -> Block {
     let is_time = std::ptr::fn_addr_eq(quantity, time as Quantity);
     let power = |calls: &Calls| calls.mean_bytes().0.checked_ilog2().map_or(0, |power| power + 1);
     let mut sums: BTreeMap<(String, u32), f64> = BTreeMap::new();
@@ -89,7 +50,7 @@ fn map(profile: &Profile, quantity: Quantity) -> Map {
             at,
             fill: Fill::Ratio(1.0 + CONTRAST * share),
             text: vec![said.clone(), String::new()],
-            note: format!("{row}, {}: {said}, {:.1} %", size(*column), share * 100.0),
+            note: format!("{row}, {}: {said}, {}", size(*column), tenths(share)),
         })
     });
     let heatmap = Heatmap {
@@ -100,7 +61,7 @@ fn map(profile: &Profile, quantity: Quantity) -> Map {
         join: false,
     };
     let share = |ratio: f64| percent((ratio - 1.0).max(0.0) / CONTRAST);
-    Map { legend: heatmap.ratios(share), svg: heatmap.picture().fragment() }
+    document::map(CAPTION, &heatmap, heatmap.ratios(share))
 }
 
 /// The sizes from a power of two to the next, as a label.

@@ -6,38 +6,35 @@ use collrules_record::Cell;
 use collrules_record::units::{Bytes, Ranks};
 use collrules_rules::Collective;
 
-use super::overview::times;
+use crate::document::markup;
 use crate::gains::{CellGain, Fate, Gains};
-use crate::plot::{Entry, X};
+use crate::plot::X;
 use crate::summary::sizes;
+use crate::words::times;
 
 /// The message sizes of a page on a logarithmic axis, from 0 to 100 percent.
 pub(super) struct Axis {
     /// Positions of the ends.
     ends: (f64, f64),
-    /// Labels with their places in percent.
-    pub(super) ticks: Vec<Tick>,
+    ticks: Vec<Tick>,
 }
 
-/// A label of the axis.
-pub(super) struct Tick {
-    pub(super) at: f64,
-    pub(super) label: String,
-}
+/// A label of the axis, and its place in percent.
+type Tick = (f64, String);
 
 /// The strip of a collective on one communicator.
-pub(super) struct Row {
-    pub(super) ranks: Ranks,
-    pub(super) parts: Vec<Part>,
+struct Row {
+    ranks: Ranks,
+    parts: Vec<Part>,
 }
 
 /// Neighbouring sizes in the same state.
-pub(super) struct Part {
-    pub(super) class: &'static str,
+struct Part {
+    class: &'static str,
     /// Begin and width in percent.
-    pub(super) left: f64,
-    pub(super) width: f64,
-    pub(super) note: String,
+    left: f64,
+    width: f64,
+    note: String,
 }
 
 /// Distances between labels of the axis at most.
@@ -61,7 +58,7 @@ impl Axis {
         all.extend(inner);
         all.extend((high > low).then_some((high, last.0)));
         all.dedup();
-        let tick = |(power, bytes)| Tick { at: at(power), label: X::MessageBytes.value(bytes) };
+        let tick = |(power, bytes)| (at(power), X::MessageBytes.value(bytes));
         Some(Self { ends, ticks: all.into_iter().map(tick).collect() })
     }
 
@@ -85,15 +82,39 @@ fn describe(fate: Fate) -> (&'static str, &'static str) {
     }
 }
 
-/// The legend of the states that occur.
-pub(super) fn legend(gains: &Gains<'_>) -> Vec<Entry> {
+/// The legend of the states that occur, and the axis, as markup.
+pub(super) fn overview(gains: &Gains<'_>, axis: Option<&Axis>) -> String {
     let all = [Fate::Confirmed, Fate::Level, Fate::Open, Fate::Default];
-    let present = all.into_iter().filter(|fate| gains.count(*fate) > 0);
-    present.map(describe).map(|(class, name)| Entry { class: class.to_owned(), name: name.to_owned() }).collect()
+    let present = all.into_iter().filter(|fate| gains.count(*fate) > 0).map(describe);
+    let states: String = present.map(|(class, name)| format!("<li><i class=\"{class}\"></i>{name}")).collect();
+    let tick = |(at, label): &Tick| format!("<span style=\"left:{at:.2}%\">{}</span>", markup(label));
+    let ticks: String = axis.into_iter().flat_map(|axis| &axis.ticks).map(tick).collect();
+    format!(
+        "<div class=\"overview\">\n<ul class=\"levels states\" aria-label=\"Colours of the message sizes\">{states}</ul>\n\
+         <div class=\"row axis\" aria-hidden=\"true\"><span class=\"ranks\">ranks</span><span class=\"ticks\">{ticks}\
+         </span></div>\n</div>"
+    )
 }
 
-/// The strips of a collective, one for each communicator.
-pub(super) fn rows(gains: &Gains<'_>, axis: Option<&Axis>, collective: Collective) -> Vec<Row> {
+/// The strips of a collective, one for each communicator, as markup.
+pub(super) fn strips(gains: &Gains<'_>, axis: Option<&Axis>, collective: Collective) -> String {
+    let part = |Part { class, left, width, note }: &Part| {
+        let note = markup(note);
+        format!("<i class=\"{class}\" style=\"left:{left:.2}%;width:{width:.2}%\" title=\"{note}\"></i>")
+    };
+    let strip = |Row { ranks, parts }: Row| {
+        let notes: String = parts.iter().map(|part| format!("{}. ", markup(&part.note))).collect();
+        let parts: String = parts.iter().map(part).collect();
+        format!(
+            "<span class=\"row\"><span class=\"ranks\">{ranks}</span><span class=\"strip\" role=\"img\" \
+             aria-label=\"{notes}\">{parts}</span></span>"
+        )
+    };
+    let strips: String = rows(gains, axis, collective).into_iter().map(strip).collect();
+    format!("<span class=\"strips\">{strips}</span>")
+}
+
+fn rows(gains: &Gains<'_>, axis: Option<&Axis>, collective: Collective) -> Vec<Row> {
     let cells: Vec<(Cell, CellGain)> = gains.of_collective(collective).collect();
     let communicators = cells.chunk_by(|(a, _), (b, _)| a.ranks == b.ranks);
     communicators.map(|cells| Row { ranks: cells[0].0.ranks, parts: parts(cells, axis) }).collect()
@@ -129,7 +150,7 @@ fn place(part: &[(Cell, CellGain)]) -> String {
     }
 }
 
-/// The speedups of these sizes: `, 1.20× to 1.35×`.
+/// The speedups of these sizes: `, 1.20x to 1.35x`.
 fn span(part: &[(Cell, CellGain)]) -> String {
     let speedups = || part.iter().filter_map(|(_, gain)| gain.speedup).map(|speedup| speedup.point);
     let (least, most) = (speedups().reduce(f64::min), speedups().reduce(f64::max));
@@ -165,9 +186,9 @@ mod tests {
         let parts = &rows[0].parts;
         assert_eq!(parts.iter().map(|part| part.class).collect::<Vec<_>>(), ["yes", "open", "yes"]);
         assert!(parts[0].left.abs() < 1e-9 && (parts.iter().map(|part| part.width).sum::<f64>() - 100.0).abs() < 1e-9);
-        assert_eq!(parts[0].note, "5793 B to 8 KiB on 1024 ranks: faster, confirmed, 2.00\u{d7}");
-        let labels: Vec<String> = axis.ticks.iter().map(|tick| tick.label.replace('\u{202f}', " ")).collect();
+        assert_eq!(parts[0].note, "5793 B to 8 KiB on 1024 ranks: faster, confirmed, 2.00x");
+        let labels: Vec<String> = axis.ticks.iter().map(|tick| tick.1.replace('\u{202f}', " ")).collect();
         assert_eq!(labels, ["5793 B", "32 KiB", "128 KiB", "1 MiB"]);
-        assert_eq!(legend(&gains).len(), 2);
+        assert_eq!(overview(&gains, Some(&axis)).matches("<li>").count(), 2);
     }
 }

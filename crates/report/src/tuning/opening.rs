@@ -1,4 +1,4 @@
-//! First part of the page: the verdict, the speedup, and what comes next.
+//! First part of the report: the verdict, the speedup, and what comes next.
 
 use collrules_record::Estimate;
 use collrules_record::findings::Findings;
@@ -10,9 +10,9 @@ use crate::Context;
 use crate::gains::{Fate, Gains};
 use crate::outcome;
 use crate::settings;
-use crate::words::{ends, number};
+use crate::words::{capitalised, ratio};
 
-/// First part of the page.
+/// First part of the report.
 pub(super) struct Opening {
     /// The verdict in a word or two.
     pub(super) verdict: &'static str,
@@ -22,28 +22,12 @@ pub(super) struct Opening {
     pub(super) speedup: String,
     /// The verdict in full, what the speedup is over, and what keeps the default.
     pub(super) sentences: Vec<String>,
-    /// The quality of the data, as a sentence; empty if nothing is known about it.
-    pub(super) quality: String,
-    /// Purpose of the command that comes next.
-    pub(super) next_is: &'static str,
-    /// The command that installs or compares the tuning.
-    pub(super) next: Option<String>,
 }
 
 const FASTER: &str = "Faster";
 const NO_DIFFERENCE: &str = "No difference";
 const UNDECIDED: &str = "Undecided";
 const NOT_CONFIRMED: &str = "NOT CONFIRMED";
-
-/// A ratio with a sign for times.
-pub(super) fn times(ratio: f64) -> String {
-    number(ratio) + "\u{d7}"
-}
-
-/// A ratio with its interval: `1.25× (1.21 to 1.30)`.
-pub(super) fn ratio(estimate: Estimate) -> String {
-    times(estimate.point) + &ends(estimate, number)
-}
 
 impl Opening {
     pub(super) fn new(findings: &Findings, context: &Context<'_>, gains: &Gains<'_>) -> Self {
@@ -88,12 +72,20 @@ impl Opening {
             },
             speedup: both.or(rules).filter(|_| verdict == FASTER).map(ratio).unwrap_or_default(),
             sentences,
-            quality: context.quality.clone(),
-            next_is: match verdict {
-                NOT_CONFIRMED => "Compare it with the default in fresh launches:",
-                _ => "Install it:",
-            },
-            next: context.next.clone(),
+        }
+    }
+
+    /// The verdict with the speedup.
+    pub(super) fn headline(&self) -> String {
+        if self.speedup.is_empty() { self.verdict.to_owned() } else { format!("{}: {}", self.verdict, self.speedup) }
+    }
+
+    /// Purpose of the command that comes next.
+    pub(super) fn next_is(&self, next: &[String]) -> &'static str {
+        match self.verdict {
+            _ if next.is_empty() => "Quality of the data",
+            NOT_CONFIRMED => "Compare it with the default in fresh launches",
+            _ => "Install it",
         }
     }
 }
@@ -125,18 +117,6 @@ fn over(gains: &Gains<'_>, is_confirmed: bool, speedup: Estimate, is_in_headline
 fn left(validation: &Validation) -> Option<String> {
     let Fates { dropped, undecided, .. } = validation.fates();
     (dropped + undecided > 0).then(|| outcome::left_to_default(dropped, undecided))
-}
-
-fn capitalised(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
-}
-
-/// The title of the page, without time stamps: runs are named by them.
-pub(super) fn title(findings: &Findings, context: &Context<'_>) -> String {
-    let is_confirmed = outcome::is_confirmed(findings, context.validation, &context.open_layouts);
-    let mark = if is_confirmed { "" } else { "NOT CONFIRMED: " };
-    format!("{mark}{}", subject(findings))
 }
 
 /// The collectives, communicator sizes and release that a tuning is for.
@@ -179,19 +159,19 @@ mod tests {
             findings.parameters.insert("coll_han_priority".to_owned(), "0".to_owned());
         }
         let context = Context { validation, quality: "good".to_owned(), ..Context::default() };
-        assert!(!title(&findings, &context).contains("2026"), "titles have no time stamps");
+        assert!(!subject(&findings).contains("2026"), "titles have no time stamps");
         Opening::new(&findings, &context, &Gains::new(&findings, validation))
     }
 
     #[test]
     fn the_verdict_is_that_of_fresh_launches() {
         let confirmed = opening(Some(&validation(Outcome::Faster, 2.0)), true);
-        assert_eq!((confirmed.verdict, confirmed.speedup.as_str()), (FASTER, "2.00\u{d7} (1.80 to 2.20)"));
+        assert_eq!((confirmed.verdict, confirmed.speedup.as_str()), (FASTER, "2.00x (1.80 to 2.20)"));
         assert_eq!(confirmed.sentences[1], "The speedup is the geometric mean over 1 size with a rule.");
         let open = opening(Some(&validation(Outcome::Undecided, 1.1)), true);
         assert_eq!((open.verdict, open.speedup.as_str()), (NOT_CONFIRMED, ""));
-        assert!(open.sentences[1].starts_with("In fresh launches so far: 1.10\u{d7}"), "{:?}", open.sentences);
-        assert!(open.next_is.starts_with("Compare"), "{}", open.next_is);
+        assert!(open.sentences[1].starts_with("In fresh launches so far: 1.10x"), "{:?}", open.sentences);
+        assert!(open.next_is(&["next".to_owned()]).starts_with("Compare"));
         assert_eq!(opening(None, true).verdict, NOT_CONFIRMED);
         assert_eq!(opening(None, false).verdict, NO_DIFFERENCE);
     }

@@ -1,39 +1,14 @@
-//! Irregular calls as a page.
+//! Curves of the calls of a collective.
 
 use std::collections::BTreeSet;
 
-use askama::Template;
 use collrules_model::stalls::{CallTimes, Irregular};
 use collrules_record::{Candidate, Estimate, Ranks, Seconds};
 use collrules_rules::Collective;
 
-use super::{HEADS, name_candidate, origin, row, sentences};
-use crate::page::{Frame, filters, rendered};
-use crate::plot::{Curves, Entry, Line, Reading, Stroke, X};
-
-#[derive(Template)]
-#[template(path = "irregular.html")]
-struct Page {
-    frame: Frame,
-    origin: String,
-    stalls: bool,
-    answer: Vec<String>,
-    figures: Vec<Figure>,
-    heads: Vec<&'static str>,
-    rows: Vec<Vec<String>>,
-}
-
-/// A collective on a communicator.
-struct Figure {
-    title: String,
-    legend: Vec<Entry>,
-    plots: Vec<Plot>,
-}
-
-struct Plot {
-    caption: &'static str,
-    svg: String,
-}
+use super::name_candidate;
+use crate::document::{Block, legend, plots};
+use crate::plot::{Curves, Line, Reading, Stroke, X};
 
 /// A quantity of the calls of a size, drawn as a figure.
 type Part = (&'static str, fn(&CallTimes) -> Seconds);
@@ -42,22 +17,8 @@ type Part = (&'static str, fn(&CallTimes) -> Seconds);
 const PARTS: [Part; 3] =
     [("Median", |calls| calls.median), ("Mean", |calls| calls.mean), ("99th percentile", |calls| calls.p99)];
 
-/// The page, which needs no other file. `tool` names the program and its version.
-pub fn page(found: &Irregular, tool: &str) -> String {
-    let groups: BTreeSet<(Collective, Ranks)> =
-        found.points.iter().map(|calls| (calls.cell.collective, calls.cell.ranks)).collect();
-    rendered(&Page {
-        frame: Frame::new("collrules: irregular calls".to_owned(), tool, found.simulated),
-        origin: origin(found),
-        stalls: !found.stalls.is_empty(),
-        answer: sentences(found),
-        figures: groups.into_iter().map(|(collective, ranks)| figure(found, collective, ranks)).collect(),
-        heads: HEADS.to_vec(),
-        rows: found.points.iter().map(|calls| row(found, calls)).collect(),
-    })
-}
-
-fn figure(found: &Irregular, collective: Collective, ranks: Ranks) -> Figure {
+/// The curves of a collective on a communicator.
+pub(super) fn figures(found: &Irregular, collective: Collective, ranks: Ranks) -> Block {
     let own: Vec<&CallTimes> =
         found.points.iter().filter(|calls| (calls.cell.collective, calls.cell.ranks) == (collective, ranks)).collect();
     let candidates: BTreeSet<Candidate> = own.iter().map(|calls| calls.candidate).collect();
@@ -80,16 +41,14 @@ fn figure(found: &Irregular, collective: Collective, ranks: Ranks) -> Figure {
         };
         candidates.iter().map(line).collect()
     };
-    let mut legend = Vec::new();
-    let plots = PARTS.map(|(caption, of)| {
+    let pictures = PARTS.map(|(caption, of)| {
         let description =
             format!("{caption} of {collective} on {ranks} ranks over the message size, one line per alternative.");
         let curves = Curves { lines: lines(of), times: Some(times), ..Curves::new(&description, X::MessageBytes) };
-        let picture = curves.picture();
-        legend.clone_from(&picture.legend);
-        Plot { caption, svg: picture.fragment() }
+        (caption.to_owned(), curves.picture())
     });
-    Figure { title: format!("{collective} on {ranks} ranks"), legend, plots: plots.into() }
+    let legend = legend(&pictures[0].1.legend);
+    Block::open("", format!("{collective} on {ranks} ranks"), vec![legend, plots(pictures)])
 }
 
 /// A value without an interval.

@@ -1,0 +1,208 @@
+//! Documents and their blocks.
+
+/// First sentence of every document of simulated times.
+pub(super) const SIMULATED: &str = "SIMULATED: a cost model gave these times. They say nothing about any real machine.";
+
+/// A result for people.
+#[derive(Clone, Debug, Default)]
+pub struct Document {
+    /// What the result is about, without a capital: `communication model`.
+    pub(crate) subject: String,
+    /// True if a cost model gave the times.
+    pub(crate) simulated: bool,
+    /// The verdict in a few words.
+    pub(crate) headline: String,
+    /// Class of its colour: `faster`, `open` or none.
+    pub(crate) class: &'static str,
+    /// The result in whole sentences. On a terminal they come last, where they stay visible.
+    pub(crate) answer: Vec<String>,
+    /// Origin of the numbers.
+    pub(crate) origin: Vec<String>,
+    /// All else.
+    pub(crate) blocks: Vec<Block>,
+}
+
+/// A piece of a document. Empty ones, and parts of nothing else, are left out.
+#[derive(Clone, Debug)]
+pub(crate) enum Block {
+    /// A paragraph.
+    Prose(String),
+    /// Items without an order.
+    List(Vec<String>),
+    /// Items by rank.
+    Ranking(Vec<String>),
+    /// Rows of cells.
+    Table(Table),
+    /// Commands, a line each.
+    Commands(Vec<String>),
+    /// Lines in a fixed pitch.
+    Verbatim(String),
+    /// The markup of a drawing for pages, and the tables that other formats have in its place.
+    Figure { drawing: String, rows: Vec<Table> },
+    /// Blocks under a heading.
+    Part(Part),
+}
+
+/// Blocks under a heading.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Part {
+    /// Its anchor in a page; empty for none.
+    pub(crate) id: String,
+    pub(crate) title: String,
+    /// True for the most important ones: a page does not fold them, and a terminal shows them.
+    pub(crate) open: bool,
+    /// Markup that a page has behind the title, also if the part is folded.
+    pub(crate) summary: String,
+    pub(crate) blocks: Vec<Block>,
+}
+
+/// Rows of cells under heads.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Table {
+    pub(super) heads: Vec<String>,
+    /// True for each column that is aligned to the right.
+    pub(super) right: Vec<bool>,
+    pub(super) rows: Vec<Vec<String>>,
+    /// A paragraph before the table.
+    pub(super) about: String,
+    /// A column, and the markup that a page has before the text of each of its cells.
+    pub(super) drawings: Option<(usize, Vec<String>)>,
+    /// The number of rows that a terminal shows, and a sentence about the others.
+    pub(super) most: Option<(usize, String)>,
+}
+
+impl Table {
+    /// A table; columns whose head ends with a colon are aligned to the right.
+    pub(crate) fn new<H: AsRef<str>, R: IntoIterator<Item = String>>(
+        heads: impl IntoIterator<Item = H>,
+        rows: impl IntoIterator<Item = R>,
+    ) -> Self {
+        let rows = rows.into_iter().map(|row| row.into_iter().collect()).collect();
+        let mut table = Self { rows, ..Self::default() };
+        for head in heads {
+            let text = head.as_ref().strip_suffix(':');
+            table.right.push(text.is_some());
+            table.heads.push(text.unwrap_or(head.as_ref()).to_owned());
+        }
+        table
+    }
+
+    /// With a paragraph before it.
+    pub(crate) fn about(self, about: &str) -> Self {
+        Self { about: about.to_owned(), ..self }
+    }
+
+    /// With these drawings before the texts of a column.
+    pub(crate) fn drawn(self, column: usize, drawings: Vec<String>) -> Self {
+        Self { drawings: Some((column, drawings)), ..self }
+    }
+
+    /// With so many rows at most on a terminal, and a sentence about the others.
+    pub(crate) fn at_most(self, rows: usize, others: String) -> Self {
+        Self { most: Some((rows, others)), ..self }
+    }
+}
+
+impl Block {
+    pub(crate) fn prose(text: impl Into<String>) -> Self {
+        Self::Prose(text.into())
+    }
+
+    pub(crate) fn table<H: AsRef<str>, R: IntoIterator<Item = String>>(
+        heads: impl IntoIterator<Item = H>,
+        rows: impl IntoIterator<Item = R>,
+    ) -> Self {
+        Self::Table(Table::new(heads, rows))
+    }
+
+    /// A drawing that only pages have.
+    pub(crate) fn drawing(drawing: String) -> Self {
+        Self::Figure { drawing, rows: Vec::new() }
+    }
+
+    /// A drawing, and the tables that other formats have in its place.
+    pub(crate) fn or_rows(self, tables: Vec<Table>) -> Self {
+        match self {
+            Self::Figure { drawing, .. } => Self::Figure { drawing, rows: tables },
+            other => other,
+        }
+    }
+
+    /// A part that pages fold.
+    pub(crate) fn part(id: &str, title: impl Into<String>, blocks: Vec<Block>) -> Self {
+        Self::Part(Part { id: id.to_owned(), title: title.into(), blocks, ..Part::default() })
+    }
+
+    /// A part that pages show at once, as terminals do.
+    pub(crate) fn open(id: &str, title: impl Into<String>, blocks: Vec<Block>) -> Self {
+        Self::Part(Part { id: id.to_owned(), title: title.into(), open: true, blocks, ..Part::default() })
+    }
+}
+
+/// Texts in a row, without the empty ones.
+pub(super) fn join(texts: impl IntoIterator<Item = String>, between: &str) -> String {
+    texts.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(between)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn document() -> Document {
+        let hostile = "<b>|`\u{1b}[2J\n# x";
+        let text = || hostile.to_owned();
+        Document {
+            subject: text(),
+            headline: text(),
+            answer: vec![text(), "use `collrules verify`".to_owned()],
+            origin: vec![text()],
+            blocks: vec![
+                Block::open(
+                    "id",
+                    text(),
+                    vec![
+                        Block::Prose(text()),
+                        Block::List(vec![text()]),
+                        Block::Ranking(vec![text(); 12]),
+                        Block::Table(
+                            Table::new(["a:", "b"], [[text(), text()], [text(), text()]]).at_most(1, "1 more".into()),
+                        ),
+                        Block::Commands(vec![text()]),
+                        Block::Verbatim(text()),
+                    ],
+                ),
+                Block::part("folded", "folded", vec![Block::prose("hidden")]),
+                Block::open("figure", "figures alone", vec![Block::drawing("<svg></svg>".to_owned())]),
+                Block::open("empty", "never shown", vec![Block::List(Vec::new())]),
+            ],
+            ..Document::default()
+        }
+    }
+
+    #[test]
+    fn no_format_lets_text_become_markup() {
+        let (text, markdown, page) = (document().text(80), document().markdown(), document().page("a tool"));
+        for rendered in [&text, &markdown, &page] {
+            assert!(!rendered.contains(|char: char| char.is_control() && char != '\n'), "{rendered}");
+            assert!(!rendered.contains("never shown"), "{rendered}");
+        }
+        let outside_of_code: String = markdown.split("````").step_by(2).collect();
+        assert!(!outside_of_code.contains("<b>") && !outside_of_code.contains("\n# x"), "{markdown}");
+        assert!(outside_of_code.contains("&lt;b>\\|"), "{markdown}");
+        let body = page.split("<body>").nth(1).expect("a body");
+        assert!(!body.contains("<b>") && body.contains("&lt;b&gt;") && body.contains("<code>collrules verify</code>"));
+    }
+
+    #[test]
+    fn formats_show_what_they_can() {
+        let (text, markdown, page) = (document().text(80), document().markdown(), document().page(""));
+        assert!(!text.contains("hidden") && markdown.contains("hidden") && page.contains("hidden"));
+        assert!(!text.contains("figures alone") && !markdown.contains("figures alone") && page.contains("<svg>"));
+        assert!(text.contains("and 2 more") && text.contains("1 more") && !markdown.contains("1 more"), "{text}");
+        assert!(text.ends_with("use `collrules verify`\n"), "the answer comes last: {text}");
+        let simulated = Document { simulated: true, ..document() };
+        for rendered in [simulated.text(80), simulated.markdown(), simulated.page("")] {
+            assert!(rendered.contains("SIMULATED: a cost model"), "{rendered}");
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! Slowdowns by collective and message size, in colour and as marks.
+
+use std::collections::BTreeSet;
+
+use collrules_lab::guidelines::{Checked, CheckedCell, GuidelineVerdict};
+use collrules_record::units::Seconds;
+use collrules_record::{Bytes, Cell, Ranks};
+use collrules_rules::Collective;
+
+use super::sentences;
+use crate::document::{self, Block, Table};
+use crate::plot::{Fill, Heatmap, Tile};
+
+/// Meaning of the marks of the map.
+pub(super) const KEY: &str = "Each mark is a message size: +52 % is slower than the best mock-up by 52 %, ok is a kept \
+                              guideline, ? is undecided, and a dot was not measured.";
+
+const CAPTION: &str = "Slowdown of the default against the best mock-up, by collective (rows) and message size (columns); \
+                       blank: not measured; ok: no violation; ?: undecided";
+
+/// Columns of marks in a table, so that it fits on a terminal.
+const COLUMNS: usize = 7;
+
+/// Collectives in rows, message sizes in columns, as a drawing or as marks.
+pub(super) fn map(checked: &Checked, ranks: Ranks) -> Block {
+    let mut rows = collectives(checked);
+    rows.retain(|collective| {
+        checked.cells.iter().any(|cell| (cell.cell.collective, cell.cell.ranks) == (*collective, ranks))
+    });
+    let columns = sizes(checked);
+    let places = rows.iter().enumerate().flat_map(|(row, collective)| {
+        columns
+            .iter()
+            .enumerate()
+            .map(move |(column, bytes)| ((row, column), Cell { collective: *collective, ranks, bytes: *bytes }))
+    });
+    let tiles = places.filter_map(|(at, cell)| {
+        let checked = checked.cell(cell)?;
+        Some(Tile {
+            at,
+            fill: Fill::Slowness(1.0 + checked.slowdown()),
+            text: vec![mark(Some(checked)), String::new()],
+            note: note(checked),
+        })
+    });
+    let heatmap = Heatmap {
+        description: format!("Slowdown of collectives on {ranks} ranks against equivalent calls."),
+        columns: columns.iter().map(|bytes| label(*bytes)).collect(),
+        rows: rows.iter().map(ToString::to_string).collect(),
+        tiles: tiles.collect(),
+        join: false,
+    };
+    let slowdown = |ratio: f64| format!("{:+.0} %", (ratio - 1.0) * 100.0);
+    let marks = |columns: &[Bytes]| {
+        let mark = |collective: Collective, bytes| mark(checked.cell(Cell { collective, ranks, bytes }));
+        let row = |collective: &Collective| {
+            let marks = columns.iter().map(|bytes| mark(*collective, *bytes));
+            std::iter::once(collective.name().to_owned()).chain(marks).collect::<Vec<_>>()
+        };
+        let sizes = columns.iter().map(|bytes| label(*bytes) + ":");
+        Table::new(std::iter::once("collective".to_owned()).chain(sizes), rows.iter().map(row))
+    };
+    let key = if checked.ranks().first() == Some(&ranks) { KEY } else { "" };
+    let tables = columns.chunks(COLUMNS).map(marks).enumerate();
+    let rows = tables.map(|(place, table)| table.about(if place == 0 { key } else { "" })).collect();
+    document::map(CAPTION, &heatmap, heatmap.slownesses(slowdown)).or_rows(rows)
+}
+
+fn note(cell: &CheckedCell) -> String {
+    let fastest = cell.mockups.iter().min_by(|a, b| a.time.point.total_cmp(&b.time.point));
+    let best = fastest.map_or("no mock-up was timed".to_owned(), |found| {
+        format!("{} takes {}", found.mockup, Seconds(found.time.point))
+    });
+    let builtin = cell.builtin.map_or("-".to_owned(), |time| Seconds(time.point).to_string());
+    let severity = cell.severity.map_or(String::new(), |it| format!("; slower by {}", sentences::slowdown(it)));
+    let verdict = match cell.verdict() {
+        GuidelineVerdict::Violated(_) => "violated",
+        GuidelineVerdict::Undecided(_) => "undecided",
+        GuidelineVerdict::Kept => "kept",
+    };
+    format!("{}: default {builtin}, {best}{severity}; {verdict}", cell.cell)
+}
+
+/// The message sizes of a check; 0 bytes for collectives without sizes.
+fn sizes(checked: &Checked) -> Vec<Bytes> {
+    let sizes: BTreeSet<Bytes> = checked.cells.iter().map(|cell| cell.cell.bytes).collect();
+    sizes.into_iter().collect()
+}
+
+/// The collectives of a check, in their order.
+fn collectives(checked: &Checked) -> Vec<Collective> {
+    let all: BTreeSet<Collective> = checked.cells.iter().map(|cell| cell.cell.collective).collect();
+    all.into_iter().collect()
+}
+
+/// The label of a column.
+fn label(bytes: Bytes) -> String {
+    if bytes == Bytes(0) { "none".to_owned() } else { bytes.to_string() }
+}
+
+/// The mark of a cell.
+fn mark(cell: Option<&CheckedCell>) -> String {
+    let Some(cell) = cell else { return ".".to_owned() };
+    match cell.verdict() {
+        GuidelineVerdict::Violated(_) => {
+            let percent = cell.slowdown() * 100.0;
+            if percent < 1000.0 { format!("+{percent:.0} %") } else { format!("{:.0}x", 1.0 + cell.slowdown()) }
+        }
+        GuidelineVerdict::Undecided(_) => "?".to_owned(),
+        GuidelineVerdict::Kept => "ok".to_owned(),
+    }
+}

@@ -1,0 +1,203 @@
+//! The report of a tuning: the verdict, a strip for each collective, and the command that installs it come first.
+//!
+//! | module | job |
+//! |---|---|
+//! | `opening` | the verdict, the speedup, and what comes next |
+//! | `collective` | pictures and tables of a collective |
+//! | `strip` | message sizes by their fate |
+//! | `palette` | colours of candidates |
+
+mod collective;
+mod opening;
+mod palette;
+mod strip;
+
+use collrules_record::findings::Findings;
+use collrules_record::tree::Alternative;
+use collrules_record::validation::Validation;
+
+use crate::context::Context;
+use crate::document::{Block, Document};
+use crate::gains::Gains;
+use crate::remarks::remarks;
+use crate::validation::{last_cells, rows};
+use crate::{conduct, facts, layouts, outcome, settings, summary, tree};
+
+/// The report of a tuning.
+pub fn document(findings: &Findings, context: &Context<'_>) -> Document {
+    let gains = Gains::new(findings, context.validation);
+    let opening = opening::Opening::new(findings, context, &gains);
+    let mut blocks = collective::parts(findings, &gains);
+    let next: Vec<String> = context.next.iter().cloned().collect();
+    blocks.push(Block::open("next", opening.next_is(&next), vec![quality(context), Block::Commands(next)]));
+    blocks.extend(parts(findings, context, &gains));
+    Document {
+        subject: opening::subject(findings),
+        simulated: findings.simulated,
+        headline: opening.headline(),
+        class: opening.class,
+        answer: opening.sentences,
+        blocks,
+        ..Document::default()
+    }
+}
+
+fn quality(context: &Context<'_>) -> Block {
+    Block::Prose(if context.quality.is_empty() { String::new() } else { format!("Data: {}.", context.quality) })
+}
+
+/// What is folded in a page.
+fn parts(findings: &Findings, context: &Context<'_>, gains: &Gains<'_>) -> Vec<Block> {
+    let expected = match gains.round {
+        Some(_) => Block::part("gains", "Speedup in fresh launches", vec![Block::List(outcome::describe_gains(gains))]),
+        None => Block::part("gains", "What to expect", vec![Block::List(summary::sentences(findings))]),
+    };
+    let know = vec![
+        Block::List(remarks(findings)),
+        Block::open("", "Assumptions", vec![Block::List(facts::assumptions(findings))]),
+        Block::open("", "Effect of other assumptions", vec![alternatives(findings)]),
+    ];
+    let tree = if findings.tree.collectives.is_empty() { String::new() } else { tree::text(findings, 120) };
+    vec![
+        expected,
+        Block::part("on", "Use it without installing it", vec![Block::Commands(context.switch_on.clone())]),
+        Block::part("settings", "Settings", context.settings.map_or_else(Vec::new, settings::blocks)),
+        Block::part("validation", "Validation in fresh launches", validation(findings, context.validation)),
+        Block::part("conduct", "The rules in programs", vec![conduct::table(findings)]),
+        Block::part("layouts", "Gains and losses of each layout", vec![layouts::table(findings)]),
+        Block::part("han", "HAN's rules file", vec![facts::handover(findings)]),
+        Block::part("know", "Remarks and assumptions", know),
+        Block::part("tree", "Decision tree", vec![Block::Verbatim(tree)]),
+        Block::part("method", "Method and checks", method(findings, &context.proof)),
+        Block::part("origin", "Origin of the numbers", origin(findings, context)),
+    ]
+}
+
+/// The effect of each other assumption.
+fn alternatives(findings: &Findings) -> Block {
+    let row = |other: &Alternative| {
+        [
+            other.assumption.to_string(),
+            if other.made { "made" } else { "not made" }.to_owned(),
+            other.rules.to_string(),
+            format!("{:.3}x", other.gain),
+            other.cells.to_string(),
+        ]
+    };
+    let heads = ["assumption", "if it is", "rules:", "expected gain:", "sizes with another choice:"];
+    Block::table(heads, findings.tree.alternatives.iter().map(row))
+}
+
+fn validation(findings: &Findings, validation: Option<&Validation>) -> Vec<Block> {
+    let Some(validation) = validation else { return Vec::new() };
+    vec![
+        Block::List(rows::paragraphs(validation)),
+        Block::Table(rows::rounds(validation)),
+        Block::open(
+            "",
+            "Sizes that were slower, failed, or lost their rule",
+            vec![rows::telling(findings, validation)],
+        ),
+        Block::part("", "All sizes of the last comparison", last_cells(validation, findings.release)),
+    ]
+}
+
+fn method(findings: &Findings, proof: &[String]) -> Vec<Block> {
+    let disqualified = facts::disqualified(findings);
+    let excluded = match disqualified.is_empty() {
+        true => Block::prose("None: every timed algorithm gave right results."),
+        false => Block::table(["algorithm", "sizes", "why"], disqualified),
+    };
+    let mut blocks: Vec<Block> = facts::method(findings).into_iter().map(Block::Prose).collect();
+    blocks.push(Block::open("", "Checks with Open MPI", vec![Block::List(proof.to_vec())]));
+    blocks.push(Block::open("", "Excluded algorithms", vec![excluded]));
+    blocks
+}
+
+fn origin(findings: &Findings, context: &Context<'_>) -> Vec<Block> {
+    let facts = match context.manifest {
+        Some(manifest) => {
+            Block::table(["fact", "value"], facts::provenance(manifest).into_iter().map(|(key, value)| [key, value]))
+        }
+        None => Block::prose(
+            "collrules did not take these timings. It knows nothing of the system beyond what is said above.",
+        ),
+    };
+    let title = format!("Placement of the ranks (layout: {})", findings.placement.layout);
+    let placement = Block::table(["ranks:", "nodes", "component"], facts::placement(findings));
+    vec![
+        Block::Prose(format!("Source: {}. Release: Open MPI {}.", findings.source, findings.release)),
+        facts,
+        Block::open("", title, vec![placement]),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+
+    use collrules_record::Estimate;
+    use collrules_record::findings::{CellFinding, Criteria, Statistic, Verdict};
+    use collrules_record::reason::KeepReason;
+    use collrules_record::units::Seconds;
+    use collrules_rules::{Collective, Release};
+
+    use super::*;
+
+    fn method_of(statistic: Statistic) -> String {
+        let findings = Findings {
+            statistic,
+            criteria: Criteria { min_gain: 0.005, error_rate: 0.001, ..Criteria::default() },
+            ..Findings::empty("a test", Release::V4_1)
+        };
+        document(&findings, &Context::default()).markdown().replace('\n', " ")
+    }
+
+    #[test]
+    fn times_that_the_clock_cannot_tell_are_marked() {
+        use collrules_record::findings::PointFinding;
+        use collrules_record::units::{Bytes, Ranks};
+        use collrules_record::{Candidate, Cell};
+        use collrules_rules::Choice;
+        let time = Estimate { point: 1.5e-6, low: None, high: None, level: 0.95, samples: 9 };
+        let cell = CellFinding {
+            cell: Cell { collective: Collective::Barrier, ranks: Ranks(2), bytes: Bytes(0) },
+            points: vec![PointFinding {
+                candidate: Candidate::Builtin,
+                time,
+                gain: None,
+                p_value: None,
+                q_value: None,
+                stalls: None,
+                expected: None,
+            }],
+            disqualified: Vec::new(),
+            verdict: Verdict::Keep { why: KeepReason::NothingTimed },
+            served: Choice::BUILTIN,
+            unruled: Candidate::Builtin,
+        };
+        let with_step = |step| {
+            let findings = Findings {
+                criteria: Criteria { clock_step: Seconds(step), ..Criteria::default() },
+                cells: vec![cell.clone()],
+                ..Findings::empty("", Release::V4_1)
+            };
+            document(&findings, &Context::default()).markdown().replace('\n', " ")
+        };
+        assert!(with_step(1e-6).contains("| under resolution (2 µs) |"));
+        assert!(with_step(1e-8).contains("| 1.5 µs |"));
+    }
+
+    #[test]
+    fn the_method_is_that_of_the_kind_of_timings() {
+        let run = method_of(Statistic::RankMaximum);
+        for part in ["0.5 % longer", "signed-rank", "fewer than 6 visits", "two steps of the clock", "0.1 % over all"] {
+            assert!(run.contains(part), "{part} in {run}");
+        }
+        assert!(!run.contains("Mann-Whitney") && !run.contains("20 %"), "{run}");
+        let table = method_of(Statistic::RankAverage);
+        for part in ["0.5 % longer", "6 launches or more", "Mann-Whitney", "neighbouring communicator sizes"] {
+            assert!(table.contains(part), "{part} in {table}");
+        }
+        assert!(!table.contains("signed-rank") && !table.contains("clock"), "{table}");
+    }
+}
