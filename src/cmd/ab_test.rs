@@ -77,7 +77,7 @@ arguments! {
 }
 
 pub(crate) fn run(args: &Try) -> Result<Exit, Failure> {
-    let tuning = args.rules.as_deref().map(|rules| tuning::open_whole(rules)).transpose()?;
+    let tuning = args.rules.as_deref().map(tuning::open_whole).transpose()?;
     let out = args.out.clone().unwrap_or_else(ab_test::default_home);
     let tried = session::plain(|session| ab_test::try_program(tuning.as_ref(), &args.resolve(), &out, session))?;
     if args.json {

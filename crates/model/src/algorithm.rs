@@ -182,7 +182,7 @@ fn fitted(
             .collect();
         let lines: Vec<StraightLine> =
             by_launch.iter().filter_map(|points| StraightLine::through(points, Errors::Relative)).collect();
-        let mean = |of: fn(&StraightLine) -> f64| Estimate::mean(&lines.iter().map(of).collect::<Vec<_>>(), level);
+        let mean = |of: fn(&StraightLine) -> f64| Estimate::mean(lines.iter().map(of).collect::<Vec<_>>(), level);
         let (alpha, beta) = (mean(|line| line.start)?, mean(|line| line.slope)?);
         let line = StraightLine { start: alpha.point, slope: beta.point };
         let misses = by_launch.iter().flatten().map(|(x, y)| (line.at(*x) / y - 1.0).abs());

@@ -110,7 +110,7 @@ fn long_train(trains: &BTreeMap<u32, Vec<Coordinates>>, level: f64) -> Option<Es
         let (less, before) = points.iter().rfind(|(other, _)| 2.0 * other <= *size)?;
         Some((time - before) / (size - less))
     };
-    Estimate::mean(&trains.values().filter_map(slope).collect::<Vec<_>>(), level)
+    Estimate::mean(trains.values().filter_map(slope).collect::<Vec<_>>(), level)
 }
 
 /// Least ratio between the times per byte of long and of short messages if short ones pass for free.
@@ -179,7 +179,7 @@ fn lines(
         };
         let by_launch: Vec<StraightLine> = times.values().filter_map(|all| within(&all)).collect();
         let part =
-            |value: fn(&StraightLine) -> f64| Estimate::mean(&by_launch.iter().map(value).collect::<Vec<_>>(), level);
+            |value: fn(&StraightLine) -> f64| Estimate::mean(by_launch.iter().map(value).collect::<Vec<_>>(), level);
         let (Some(alpha), Some(beta)) = (part(|line| line.start), part(|line| line.slope)) else { continue };
         let line = StraightLine { start: alpha.point, slope: beta.point };
         let lies = |limit: &&Limit| before.is_some_and(|last| last <= limit.bytes && limit.bytes < *from as u64);
