@@ -153,11 +153,11 @@ mod tests {
     /// 2.776 is Student's 97.5 % quantile with 4 degrees of freedom, as in every table.
     #[test]
     fn means_have_student_s_interval() {
-        let mean = Estimate::mean(&[1.0, 2.0, 3.0, 4.0, 5.0, f64::NAN], 0.95).expect("five");
+        let mean = Estimate::mean([1.0, 2.0, 3.0, 4.0, 5.0, f64::NAN], 0.95).expect("five");
         let half = 2.776_445 * 2.5_f64.sqrt() / 5.0_f64.sqrt();
         assert!((mean.point - 3.0).abs() < 1e-12 && mean.samples == 5);
         assert!((mean.high.expect("an end") - 3.0 - half).abs() < 1e-5, "{mean:?}");
-        let one = Estimate::mean(&[3.0], 0.95).expect("one");
+        let one = Estimate::mean([3.0], 0.95).expect("one");
         assert_eq!((one.low, one.high), (None, None));
         assert_eq!(Estimate::mean([0.0; 0], 0.95), None);
     }

@@ -90,7 +90,7 @@ impl PointTimings {
 
     /// The median of each launch, in seconds. Calls of one launch are not replications.
     pub fn launch_medians(&self) -> BTreeMap<u32, f64> {
-        self.by_launch(|seconds| median(seconds))
+        self.by_launch(median)
     }
 
     /// The logarithm of the median, or mean, of each launch.

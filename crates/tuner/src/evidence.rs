@@ -54,7 +54,7 @@ pub fn weigh(cell: &CellTimings, statistic: Statistic, criteria: Criteria) -> Ve
     let weigh_one = |series: &PointTimings| {
         let time = match criteria.middle {
             Middle::Median => Estimate::median(&series.seconds(), criteria.level)?,
-            Middle::Mean => Estimate::mean(&series.seconds(), criteria.level)?,
+            Middle::Mean => Estimate::mean(series.seconds(), criteria.level)?,
         };
         let reference = match series.candidate {
             Candidate::Builtin => None,

@@ -151,7 +151,7 @@ mod tests {
     /// `ttest_1samp([1, 2, 3, 4], 0, alternative='greater')` has the p value 0.01523314583108548.
     #[test]
     fn a_mean_is_tested_like_in_scipy() {
-        let found = TestedMean::from_values(&[0.1, 0.2, 0.3, 0.4]);
+        let found = TestedMean::from_values([0.1, 0.2, 0.3, 0.4]);
         let (above, below) = (found.p_above(0.0).expect("tested"), found.p_below(0.0).expect("tested"));
         assert!(
             (above - 0.015_233_145_831_085_48).abs() < 1e-9 && (above + below - 1.0).abs() < 1e-9,
@@ -165,25 +165,25 @@ mod tests {
 
     #[test]
     fn values_that_do_not_vary_are_certain_only_if_they_differ() {
-        let found = TestedMean::from_values(&[0.5, 0.5, 0.5]);
+        let found = TestedMean::from_values([0.5, 0.5, 0.5]);
         assert_eq!((found.p_above(0.0), found.p_below(0.0)), (Some(0.0), Some(1.0)));
-        assert_eq!(TestedMean::from_values(&[0.0, 0.0, 0.0]).p_above(0.0), Some(1.0));
-        let single = TestedMean::from_values(&[0.5]);
+        assert_eq!(TestedMean::from_values([0.0, 0.0, 0.0]).p_above(0.0), Some(1.0));
+        let single = TestedMean::from_values([0.5]);
         assert_eq!((single.p_above(0.0), single.estimate(0.95).low), (None, None));
     }
 
     #[test]
     fn a_weighted_mean_of_one_part_is_the_mean() {
-        let mean = TestedMean::from_values(&[1.0, 2.0, 4.0, 4.5]);
+        let mean = TestedMean::from_values([1.0, 2.0, 4.0, 4.5]);
         let one = TestedMean::weighted(&[(3.0, mean)]).expect("a part");
         assert!((one.mean - mean.mean).abs() < 1e-12 && one.samples == 4);
         assert!((one.reach(0.95) / mean.reach(0.95) - 1.0).abs() < 1e-9, "{one:?} {mean:?}");
         // Two parts of which one varies: its share of the error, and its degrees of freedom.
-        let still = TestedMean::from_values(&[8.0; 5]);
+        let still = TestedMean::from_values([8.0; 5]);
         let both = TestedMean::weighted(&[(1.0, mean), (3.0, still)]).expect("parts");
         assert!((both.mean - (mean.mean + 24.0) / 4.0).abs() < 1e-12);
         assert!((both.reach(0.95) - mean.reach(0.95) / 4.0).abs() < 1e-9, "{both:?}");
-        let single = TestedMean::from_values(&[1.0]);
+        let single = TestedMean::from_values([1.0]);
         assert_eq!(TestedMean::weighted(&[(1.0, single), (1.0, mean)]).and_then(|it| it.estimate(0.95).low), None);
         assert_eq!(TestedMean::weighted(&[(1.0, TestedMean::from_values([0.0; 0]))]), None);
         assert_eq!(TestedMean::weighted(&[]), None);
