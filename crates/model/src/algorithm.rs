@@ -117,7 +117,7 @@ fn concurrent(
             .iter()
             .filter_map(|(launch, sizes)| Some(sizes.get(&largest)? / (others * one_way(*launch, largest.0)?)))
             .collect();
-        Some((collective, name, *ranks, largest, Estimate::mean(&shares, level)?))
+        Some((collective, name, *ranks, largest, Estimate::mean(shares, level)?))
     })?;
     let (collective, name, ranks, bytes, share) = found;
     Some(Concurrent { collective, name: name.to_owned(), ranks, bytes, share })
@@ -182,7 +182,7 @@ fn fitted(
             .collect();
         let lines: Vec<StraightLine> =
             by_launch.iter().filter_map(|points| StraightLine::through(points, Errors::Relative)).collect();
-        let mean = |of: fn(&StraightLine) -> f64| Estimate::mean(lines.iter().map(of).collect::<Vec<_>>(), level);
+        let mean = |of: fn(&StraightLine) -> f64| Estimate::mean(lines.iter().map(of), level);
         let (alpha, beta) = (mean(|line| line.start)?, mean(|line| line.slope)?);
         let line = StraightLine { start: alpha.point, slope: beta.point };
         let misses = by_launch.iter().flatten().map(|(x, y)| (line.at(*x) / y - 1.0).abs());

@@ -80,7 +80,7 @@ pub fn many_to_one(
             let rest = sizes.range(..=quiet_below).filter(|(bytes, _)| bytes.0 > 0);
             proportional(rest.map(|(bytes, time)| (bytes.0 as f64, *time, time - terms.small(bytes.0 as f64))))
         });
-        let kappa1 = Estimate::mean(small.collect::<Vec<_>>(), model.level);
+        let kappa1 = Estimate::mean(small, model.level);
         let large = launches.values().filter_map(|sizes| {
             let rest = sizes.range(Bytes(range.last.0 + 1)..);
             line(rest.map(|(bytes, time)| (bytes.0 as f64, *time, time - terms.large(bytes.0 as f64))))
@@ -97,8 +97,8 @@ pub fn many_to_one(
             quiet_below,
             last: range.last,
             kappa1,
-            kappa2: Estimate::mean(&fixed, model.level),
-            kappa3: Estimate::mean(&byte, model.level),
+            kappa2: Estimate::mean(fixed, model.level),
+            kappa3: Estimate::mean(byte, model.level),
             medium: medium
                 .map(|calls| Medium {
                     bytes: calls.cell.bytes,

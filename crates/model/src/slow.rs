@@ -169,7 +169,7 @@ fn compared(launches: &[RoundTrips]) -> Vec<((u32, u32), f64)> {
         let usual = lower_median(best(times).into_values());
         times.iter().for_each(|(pair, time)| all.entry(*pair).or_default().push(time / usual));
     }
-    all.into_iter().map(|(pair, values)| (pair, mean(&values))).collect()
+    all.into_iter().map(|(pair, values)| (pair, mean(values))).collect()
 }
 
 /// Probability of such a mean if the true one were the bound; none for fewer than 2 values. With few launches, a node's

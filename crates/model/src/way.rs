@@ -110,7 +110,7 @@ fn long_train(trains: &BTreeMap<u32, Vec<Coordinates>>, level: f64) -> Option<Es
         let (less, before) = points.iter().rfind(|(other, _)| 2.0 * other <= *size)?;
         Some((time - before) / (size - less))
     };
-    Estimate::mean(trains.values().filter_map(slope).collect::<Vec<_>>(), level)
+    Estimate::mean(trains.values().filter_map(slope), level)
 }
 
 /// Least ratio between the times per byte of long and of short messages if short ones pass for free.
@@ -131,7 +131,7 @@ fn burst(by_launch: &[Vec<StraightLine>], of_train: Option<Estimate>, level: f64
         (short.start - long.start) / (long.slope - short.slope.max(0.0))
     };
     let found: Vec<f64> = first.iter().zip(last).map(meet).collect();
-    Estimate::mean(&found, level).filter(|bytes| bytes.low.unwrap_or(bytes.point) > 0.0)
+    Estimate::mean(found, level).filter(|bytes| bytes.low.unwrap_or(bytes.point) > 0.0)
 }
 
 /// Returns the location of a probe's ranks; none if some share the first one's host and others do not.
@@ -178,8 +178,7 @@ fn lines(
             StraightLine::through(&these, Errors::Relative).filter(|_| these.len() == points.len())
         };
         let by_launch: Vec<StraightLine> = times.values().filter_map(|all| within(&all)).collect();
-        let part =
-            |value: fn(&StraightLine) -> f64| Estimate::mean(by_launch.iter().map(value).collect::<Vec<_>>(), level);
+        let part = |value: fn(&StraightLine) -> f64| Estimate::mean(by_launch.iter().map(value), level);
         let (Some(alpha), Some(beta)) = (part(|line| line.start), part(|line| line.slope)) else { continue };
         let line = StraightLine { start: alpha.point, slope: beta.point };
         let lies = |limit: &&Limit| before.is_some_and(|last| last <= limit.bytes && limit.bytes < *from as u64);
@@ -247,7 +246,7 @@ fn loggp(
     let whole = free.values().filter(|points| points.len() == sizes);
     let lines: Vec<StraightLine> =
         whole.filter_map(|points| StraightLine::through(&positive(points), Errors::Relative)).collect();
-    let mean = |values: Vec<f64>| Estimate::mean(&values, level);
+    let mean = |values: Vec<f64>| Estimate::mean(values, level);
     let smallest = |curve: &BTreeMap<u32, Vec<Coordinates>>| -> BTreeMap<u32, f64> {
         curve.iter().filter_map(|(launch, points)| Some((*launch, points.first()?.1))).collect()
     };
@@ -304,5 +303,5 @@ fn gaps(one_way: &BTreeMap<u32, Vec<Coordinates>>, loggp: Option<&LogGp>, level:
             sizes.entry(*size as u64).or_default().push(time - empty + shortest.point);
         }
     }
-    sizes.into_iter().filter_map(|(size, values)| Some((Bytes(size), Estimate::mean(&values, level)?))).collect()
+    sizes.into_iter().filter_map(|(size, values)| Some((Bytes(size), Estimate::mean(values, level)?))).collect()
 }

@@ -250,7 +250,7 @@ fn noise_alone_is_chosen_rarely() {
                 .iter()
                 .filter_map(|block| block.mean_log_speedup(settings, &Settings::new(), &|_| 1.0))
                 .collect();
-            let speedup = collrules_record::Estimate::mean(&logs, 0.95).map(collrules_record::Estimate::exp);
+            let speedup = collrules_record::Estimate::mean(logs, 0.95).map(collrules_record::Estimate::exp);
             chosen += usize::from(speedup.is_some_and(|it| it.low.is_some_and(|low| low > 1.0) && it.point >= 1.03));
         }
     }

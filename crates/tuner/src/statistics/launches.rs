@@ -53,7 +53,7 @@ pub fn common_means<'a>(subjects: impl IntoIterator<Item = &'a LaunchLogs>) -> L
     let launches: BTreeSet<u32> = subjects.iter().flat_map(|logs| logs.keys().copied()).collect();
     let of_launch = |launch: u32| {
         let logs: Option<Vec<f64>> = subjects.iter().map(|logs| logs.get(&launch).copied()).collect();
-        Some((launch, mean(&logs?)))
+        Some((launch, mean(logs?)))
     };
     launches.into_iter().filter_map(of_launch).collect()
 }
@@ -141,10 +141,13 @@ fn scales(subjects: &[Replicates], kinds: &[Vec<usize>]) -> Vec<f64> {
     centred.into_iter().map(|place| (power * place).exp()).collect()
 }
 
+/// Sums of residuals by communicator.
+type SumsByBlock = BTreeMap<Option<(Collective, Ranks)>, Sum>;
+
 /// Returns the ratio of apparent to effective degrees of freedom of subjects with their scales.
 fn design_effect(subjects: &[(&Replicates, f64)], pooled: f64) -> f64 {
     // Residuals of unit variance, by launch and communicator.
-    let mut launches: BTreeMap<(usize, u32), BTreeMap<Option<(Collective, Ranks)>, Sum>> = BTreeMap::new();
+    let mut launches: BTreeMap<(usize, u32), SumsByBlock> = BTreeMap::new();
     for (subject, scale) in subjects {
         let block = subject.cell.map(|cell| (cell.collective, cell.ranks));
         for (group, logs) in subject.groups.iter().enumerate().filter(|(_, logs)| logs.len() > 1) {
