@@ -217,6 +217,7 @@ mod real {
     use collrules_lab::{Wishes, select};
     use collrules_program::CollectiveCall;
     use collrules_program::mockup::MockupPattern;
+    use collrules_record::placement::UnevenNodes;
     use collrules_record::plan::Schedule;
     use collrules_record::{Cell, Even, Nodes, Placement, Ranks, Seconds};
     use collrules_runner::Backend;
@@ -352,7 +353,7 @@ mod real {
             for (ranks, bytes) in [(4, 4), (4, 2052), (6, 20)] {
                 let bytes = if collective.has_sizes() { Bytes(bytes) } else { Bytes(0) };
                 let cell = Cell { collective, ranks: Ranks(ranks), bytes };
-                let (memory, even) = (Bytes(u64::MAX), placement.even(cell.ranks).ok_or_else(String::new));
+                let (memory, even) = (Bytes(u64::MAX), placement.even(cell.ranks).ok_or(UnevenNodes::OneNode));
                 let wishes = Wishes { only: &mockups, pieces: &[], sizes: &[], memory, even };
                 let own = select(cell, &wishes).mockups.into_iter().map(Candidate::Mockup);
                 let candidates: Vec<Candidate> = std::iter::once(Candidate::Builtin).chain(own).collect();

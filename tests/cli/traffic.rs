@@ -13,6 +13,7 @@ use std::time::Duration;
 use collrules_lab::{Wishes, select};
 use collrules_program::{BufferPart, CollectiveCall, Programs, RankGroup, Reference};
 use collrules_record::experiment::Grid;
+use collrules_record::placement::UnevenNodes;
 use collrules_record::plan::{CellPlan, Schedule};
 use collrules_record::units::{Bytes, Ranks};
 use collrules_record::{Candidate, Cell, Launch, Layout, Mockup, Nodes, Placement, Survey};
@@ -354,7 +355,7 @@ fn mockups_send_what_their_calls_send() {
             for (ranks, bytes) in [(3, 480), (4, 480), (4, 48_000), (5, 400), (6, 480)] {
                 let bytes = if collective.has_sizes() { Bytes(bytes) } else { Bytes(0) };
                 let cell = Cell { collective, ranks: Ranks(ranks), bytes };
-                let even = placement.even(cell.ranks).ok_or_else(String::new);
+                let even = placement.even(cell.ranks).ok_or(UnevenNodes::OneNode);
                 let memory = Bytes(u64::MAX);
                 let wishes = Wishes { only: &[], pieces: &[4], sizes: &[Bytes(2 * bytes.0)], memory, even };
                 let mockups = select(cell, &wishes).mockups.into_iter().map(Candidate::Mockup);

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use collrules_record::findings::{Criteria, Statistic};
+use collrules_record::obstacle::MockupObstacle;
 use collrules_record::plan::Skipped;
 use collrules_record::policy::Assumption;
 use collrules_record::reason::Bar;
@@ -98,8 +99,8 @@ pub struct LeftOutCell {
     pub cell: Cell,
     /// The mock-up.
     pub mockup: Mockup,
-    /// Reason, in a phrase.
-    pub why: String,
+    /// The reason.
+    pub why: MockupObstacle,
 }
 
 impl UnderRules {

@@ -3,6 +3,8 @@
 use collrules_program::mockup::MockupPattern;
 use collrules_record::cell::type_size;
 use collrules_record::experiment::Mockups;
+use collrules_record::obstacle::{CellObstacle, MockupObstacle};
+use collrules_record::placement::UnevenNodes;
 use collrules_record::plan::{CellPlan, MockupOmission, Skipped};
 use collrules_record::{Bytes, Candidate, Cell, Even, Mockup, Plan, Ranks};
 use collrules_rules::Collective;
@@ -25,7 +27,7 @@ pub struct Wishes<'a> {
     /// Memory that a mock-up may need on a rank beyond the caller's buffers.
     pub memory: Bytes,
     /// The nodes of the communicator, or the reason why they do not have equally many ranks, several each.
-    pub even: Result<Even, String>,
+    pub even: Result<Even, UnevenNodes>,
 }
 
 /// Mock-ups of a cell, selected and left out.
@@ -38,7 +40,7 @@ pub struct Selected {
 }
 
 /// Adds the wanted mock-ups to each cell of a plan. A cell without any is not measured: it has nothing to compare.
-pub fn add(plan: &mut Plan, wanted: &Mockups, sizes: &[Bytes], even: impl Fn(Ranks) -> Result<Even, String>) {
+pub fn add(plan: &mut Plan, wanted: &Mockups, sizes: &[Bytes], even: impl Fn(Ranks) -> Result<Even, UnevenNodes>) {
     let mut sizes = sizes.to_vec();
     sizes.sort_unstable();
     for planned in &mut plan.cells {
@@ -61,10 +63,8 @@ pub fn add(plan: &mut Plan, wanted: &Mockups, sizes: &[Bytes], even: impl Fn(Ran
 
 /// A cell that is left out since no mock-up is left in it.
 fn without_mockups(planned: CellPlan) -> Skipped {
-    let why = planned.left_out.first().map_or_else(
-        || "none of the mock-ups named is one of it".to_owned(),
-        |left| format!("no mock-up is left: {}: {}", left.mockup, left.why),
-    );
+    let first = planned.left_out.into_iter().next();
+    let why = first.map_or(CellObstacle::NoMockup, |left| CellObstacle::Mockups(left.mockup, left.why));
     Skipped { cell: planned.cell, why }
 }
 
@@ -102,27 +102,24 @@ fn wanted(cell: Cell, wishes: &Wishes<'_>) -> Vec<Mockup> {
 }
 
 /// Returns the reason why a cell cannot have a mock-up, if there is one.
-fn obstacle(cell: Cell, mockup: Mockup, wishes: &Wishes<'_>) -> Option<String> {
+fn obstacle(cell: Cell, mockup: Mockup, wishes: &Wishes<'_>) -> Option<MockupObstacle> {
     let memory = wishes.memory;
-    let even = wishes.even.as_ref();
-    if let (true, Err(why)) = (mockup.needs_nodes(), even) {
-        return Some(format!(
-            "{why}; it takes two nodes or more, each with the same number of consecutive ranks, at least two"
-        ));
+    if let (true, Err(uneven)) = (mockup.needs_nodes(), wishes.even) {
+        return Some(MockupObstacle::Nodes(uneven));
     }
-    let even = even.ok().copied();
+    let even = wishes.even.ok();
     let root = cell.seat(0, even);
     if let Mockup::Split { pieces, .. } = mockup
         && pieces as usize > most_pieces(root)
     {
-        return Some(format!("{pieces} pieces are more than the {} elements of a rank", most_pieces(root)));
+        return Some(MockupObstacle::Pieces { pieces, elements: most_pieces(root) });
     }
     if let Mockup::Pad(bytes) = mockup {
         if bytes <= cell.bytes {
-            return Some(format!("{bytes} is not above the message of {}", cell.bytes));
+            return Some(MockupObstacle::NoPadding { to: bytes, message: cell.bytes });
         }
         if !bytes.0.is_multiple_of(type_size(cell.collective)) {
-            return Some(format!("{bytes} is no whole number of elements"));
+            return Some(MockupObstacle::PartOfElement(bytes));
         }
     }
     // Counted before any buffer is thought of: what lies beyond would overflow the rest.
@@ -132,17 +129,13 @@ fn obstacle(cell: Cell, mockup: Mockup, wishes: &Wishes<'_>) -> Option<String> {
     };
     let all = u64::from(cell.ranks.0).saturating_mul(largest);
     if all > MOST as u64 {
-        return Some(format!("all blocks together, {}, exceed a C int", Bytes(all)));
+        return Some(MockupObstacle::Count(Bytes(all)));
     }
     let Some(needed) = most_memory(cell, mockup, even) else {
-        return Some(format!("it is no mock-up of {}", cell.collective));
+        return Some(MockupObstacle::OtherCollective(cell.collective));
     };
-    (needed as u64 > memory.0).then(|| {
-        format!(
-            "it needs {} per rank in addition to the caller's buffers; --max-extra-memory allows {memory}",
-            Bytes(needed as u64)
-        )
-    })
+    let needed = Bytes(needed as u64);
+    (needed > memory).then_some(MockupObstacle::Memory { needed, allowed: memory })
 }
 
 /// The memory of the rank that needs most: the root, another rank of its node, the first rank of the next node, or the

@@ -23,6 +23,7 @@
 //! | [`experiment`] | what a command measures |
 //! | [`plan`] | the cells of a campaign and the candidates of each |
 //! | [`question`] | the groups in which the alternatives of a cell race |
+//! | [`obstacle`] | reasons why a plan leaves out cells and mock-ups |
 //! | [`launch`] | one start of the job |
 //!
 //! **Run**
@@ -69,6 +70,7 @@ pub mod han_rules;
 pub mod installed;
 pub mod launch;
 pub mod manifest;
+pub mod obstacle;
 pub mod options;
 mod packed;
 pub mod pattern;

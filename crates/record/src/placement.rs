@@ -57,16 +57,12 @@ impl Layout {
         Ranks(u32::try_from(most).unwrap_or(u32::MAX))
     }
 
-    /// The nodes, if there are several with equally many consecutive ranks; otherwise the reason, in a phrase.
-    pub fn even<H: Ord>(self, hosts: &[H], ranks: Ranks) -> Result<Even, String> {
+    /// The nodes, if there are several with equally many consecutive ranks; otherwise the reason.
+    pub fn even<H: Ord>(self, hosts: &[H], ranks: Ranks) -> Result<Even, UnevenNodes> {
         let even = self.nodes(hosts, ranks).even()?;
         let order: Vec<usize> = self.order(hosts).into_iter().take(ranks.0 as usize).collect();
         let together = |node: &[usize]| node.iter().all(|rank| hosts[*rank] == hosts[node[0]]);
-        if order.chunks(even.each as usize).all(together) {
-            Ok(even)
-        } else {
-            Err("the ranks of its nodes are not consecutive".to_owned())
-        }
+        if order.chunks(even.each as usize).all(together) { Ok(even) } else { Err(UnevenNodes::Scattered) }
     }
 
     /// The root of calls that are not made from rank 0, for a communicator of this size: its last rank on another node than
@@ -100,8 +96,26 @@ fn turns<H: Ord>(hosts: &[H]) -> Vec<u32> {
     hosts.iter().map(turn).collect()
 }
 
+/// Reason why nodes do not have equally many consecutive ranks, several each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[serde(tag = "code", content = "of", rename_all = "snake_case")]
+pub enum UnevenNodes {
+    /// There is only one.
+    #[error("all its ranks are on one node")]
+    OneNode,
+    /// Each has one rank.
+    #[error("its nodes have one rank each")]
+    OneRankEach,
+    /// They have these least and most ranks.
+    #[error("its nodes have {0} to {1} ranks, not equally many")]
+    Different(u32, u32),
+    /// The ranks of a node are not consecutive.
+    #[error("the ranks of its nodes are not consecutive")]
+    Scattered,
+}
+
 /// The number of a communicator's ranks on each of its nodes, in the order of the nodes' first ranks.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Nodes(#[serde(with = "crate::packed")] pub Vec<u32>);
 
@@ -112,18 +126,16 @@ impl Nodes {
     }
 
     /// Returns the number of nodes and of ranks on each, if all nodes have equally many; assumes that ranks of a node
-    /// are consecutive. Otherwise returns the reason, in a phrase.
-    pub fn even(&self) -> Result<Even, String> {
+    /// are consecutive. Otherwise returns the reason.
+    pub fn even(&self) -> Result<Even, UnevenNodes> {
         let (least, most) = (self.0.iter().min().copied(), self.0.iter().max().copied());
         match (least, most) {
             (Some(least), Some(most)) if self.are_several() && least == most && most > 1 => {
                 Ok(Even { nodes: self.0.len() as u32, each: most })
             }
-            (Some(_), Some(1)) if self.are_several() => Err("its nodes have one rank each".to_owned()),
-            (Some(least), Some(most)) if self.are_several() => {
-                Err(format!("its nodes have {least} to {most} ranks, not equally many"))
-            }
-            _ => Err("all its ranks are on one node".to_owned()),
+            (Some(_), Some(1)) if self.are_several() => Err(UnevenNodes::OneRankEach),
+            (Some(least), Some(most)) if self.are_several() => Err(UnevenNodes::Different(least, most)),
+            _ => Err(UnevenNodes::OneNode),
         }
     }
 
@@ -324,7 +336,7 @@ mod tests {
             (Layout::Block, &["a", "b", "a", "b"], "not consecutive"),
             (Layout::Spread, &["a", "a", "b", "b"], "not consecutive"),
         ] {
-            assert!(even(layout, hosts).is_err_and(|said| said.contains(why)), "{layout} {hosts:?}");
+            assert!(even(layout, hosts).is_err_and(|uneven| uneven.to_string().contains(why)), "{layout} {hosts:?}");
         }
     }
 

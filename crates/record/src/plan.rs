@@ -11,6 +11,7 @@ use crate::cell::{Arguments, Cell};
 use crate::clock::SyncMethod;
 use crate::condition::{ArrivalPattern, Condition};
 use crate::launch::Launch;
+use crate::obstacle::{CellObstacle, MockupObstacle};
 use crate::pattern::{Cast, Pattern};
 use crate::placement::Placement;
 use crate::policy::Assumptions;
@@ -170,12 +171,12 @@ impl Separate {
 }
 
 /// Cells that are left out.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Skipped {
     /// The cell.
     pub cell: Cell,
-    /// Reason, in a phrase.
-    pub why: String,
+    /// The reason.
+    pub why: CellObstacle,
 }
 
 /// A candidate that is not measured in a cell, since another one measured there does the same.
@@ -227,8 +228,8 @@ pub struct PatternPlan {
 pub struct MockupOmission {
     /// The mock-up.
     pub mockup: Mockup,
-    /// Reason, in a phrase.
-    pub why: String,
+    /// The reason.
+    pub why: MockupObstacle,
 }
 
 /// Distribution of samples over a launch, with the condition under which a cell has enough of them.

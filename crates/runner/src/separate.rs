@@ -11,6 +11,7 @@
 
 use std::collections::BTreeSet;
 
+use collrules_record::obstacle::{CellObstacle, StartingCost};
 use collrules_record::plan::{CellPlan, Plan, Schedule, Separate, Skipped};
 use collrules_record::units::Seconds;
 use collrules_record::{Candidate, Cell, Launch};
@@ -166,11 +167,7 @@ pub fn afford(plan: &mut Plan, paid: usize) -> Option<String> {
     }
     let is_too_much = |plan: &Plan| cost(plan).0 > STARTING_SHARE * whole.0;
     let (wanted, series) = (starts_apart(plan), plan.separate.series);
-    let starting = format!(
-        "starting {wanted} launches of one algorithm each takes {}, of {} for all measurements",
-        cost(plan).rounded(),
-        whole.rounded(),
-    );
+    let starting = StartingCost { launches: wanted, takes: cost(plan), of: whole };
     let is_all = together(plan).cells.is_empty();
     let least = if is_all { 1 } else { LEAST_SERIES };
     while is_too_much(plan) && plan.separate.series > least {
@@ -180,7 +177,7 @@ pub fn afford(plan: &mut Plan, paid: usize) -> Option<String> {
         .then(|| format!("{starting}: {} series of them instead of {series}", plan.separate.series));
     if is_too_much(plan) && !is_all {
         let theirs = if paid == 0 { std::mem::take(&mut plan.separate).collectives } else { BTreeSet::new() };
-        leave_out(plan, &theirs, &format!("{starting}; raise --budget"));
+        leave_out(plan, &theirs, starting);
         said = None;
     }
     let left = (whole.0 - cost(plan).0) / f64::from(plan.launches.max(1)) - startup.0;
@@ -188,13 +185,13 @@ pub fn afford(plan: &mut Plan, paid: usize) -> Option<String> {
     said
 }
 
-/// Leaves out collectives.
-fn leave_out(plan: &mut Plan, collectives: &BTreeSet<Collective>, why: &str) {
+/// Leaves out collectives whose launches cost too much.
+fn leave_out(plan: &mut Plan, collectives: &BTreeSet<Collective>, starting: StartingCost) {
     let is_theirs = |planned: &CellPlan| collectives.contains(&planned.cell.collective);
     let (apart, others) = std::mem::take(&mut plan.cells).into_iter().partition(is_theirs);
     let apart: Vec<CellPlan> = apart;
     plan.cells = others;
-    let skipped = |planned: CellPlan| Skipped { cell: planned.cell, why: why.to_owned() };
+    let skipped = |planned: CellPlan| Skipped { cell: planned.cell, why: CellObstacle::Starts(starting) };
     plan.skipped.extend(apart.into_iter().map(skipped));
 }
 
@@ -349,7 +346,12 @@ mod tests {
         assert_eq!(afford(&mut short, 0), None);
         assert!(short.cells.iter().all(|planned| planned.cell.collective == Collective::Bcast));
         assert_eq!((short.skipped.len(), short.separate.is_empty()), (2, true));
-        assert!(short.skipped[0].why.starts_with("starting 9 launches of one algorithm each takes 18 s, of 14 s for"));
+        assert!(
+            short.skipped[0]
+                .why
+                .to_string()
+                .starts_with("starting 9 launches of one algorithm each takes 18 s, of 14 s for")
+        );
         assert_eq!(short.schedule.budget, Some(Seconds(5.0)), "all of it is for the others");
 
         let mut alone = with(2.0, 5.0);

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use collrules_record::experiment::Experiment;
 use collrules_record::manifest::{self, Manifest};
+use collrules_record::obstacle::CellObstacle;
 use collrules_record::options::{Request, SystemOptions, TuneOptions};
 use collrules_record::plan::Skipped;
 use collrules_record::rundir::{self, RunDir, RunLog};
@@ -418,10 +419,11 @@ pub fn remarks_on(plan: &Plan) -> Vec<String> {
 }
 
 /// Skipped cells, by collective and reason.
-fn grouped(skipped: &[Skipped]) -> Vec<(&str, Vec<Cell>)> {
-    let mut groups: Vec<(&str, Vec<Cell>)> = Vec::new();
+fn grouped(skipped: &[Skipped]) -> Vec<(&CellObstacle, Vec<Cell>)> {
+    let mut groups: Vec<(&CellObstacle, Vec<Cell>)> = Vec::new();
     for Skipped { cell, why } in skipped {
-        let alike = |(known, cells): &&mut (&str, Vec<Cell>)| *known == why && cells[0].collective == cell.collective;
+        let alike =
+            |(known, cells): &&mut (&CellObstacle, Vec<Cell>)| *known == why && cells[0].collective == cell.collective;
         match groups.iter_mut().find(alike) {
             Some((_, cells)) => cells.push(*cell),
             None => groups.push((why, vec![*cell])),

@@ -264,10 +264,10 @@ pub(super) fn count_of_left_out(checked: &Checked) -> Option<String> {
 pub(super) fn left_out(checked: &Checked) -> Vec<String> {
     let mut groups: BTreeMap<(String, String), usize> = BTreeMap::new();
     for left in &checked.left_out {
-        *groups.entry((format!("{} of {}", left.mockup, left.cell.collective), left.why.clone())).or_default() += 1;
+        *groups.entry((format!("{} of {}", left.mockup, left.cell.collective), left.why.to_string())).or_default() += 1;
     }
     for skipped in &checked.skipped {
-        *groups.entry((skipped.cell.collective.to_string(), skipped.why.clone())).or_default() += 1;
+        *groups.entry((skipped.cell.collective.to_string(), skipped.why.to_string())).or_default() += 1;
     }
     let under = checked.under_rules.as_ref().map_or(&[][..], |under| &under.cells);
     for (cells, where_from) in [(&checked.cells[..], ""), (under, " with the file")] {

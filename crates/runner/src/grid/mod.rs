@@ -19,6 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use collrules_program::Reference;
 use collrules_record::candidate::WITH_REFERENCE;
 use collrules_record::experiment::Grid;
+use collrules_record::obstacle::{CellObstacle, ProgramObstacle};
 use collrules_record::plan::{CellPlan, Schedule, Separate, Skipped};
 use collrules_record::profile::weight::{COVERED, Weight};
 use collrules_record::{Candidate, CandidateName, Cell, Layout, Placement, Plan, Seconds, Survey};
@@ -134,14 +135,14 @@ impl Planner<'_> {
         ranks <= layout.most(hosts) && (weight.nodes.0.is_empty() || layout.nodes(hosts, ranks) == weight.nodes)
     }
 
-    /// Describes why the calls of programs cannot be measured in the current layout.
-    fn why_not(&self, weight: &Weight) -> String {
+    /// Returns the reason why the calls of programs cannot be measured in the current layout.
+    fn why_not(&self, weight: &Weight) -> ProgramObstacle {
         let (slots, ranks) = (self.layout.most(&self.survey.hosts), weight.cell.ranks);
         if ranks > slots {
-            format!("there are {slots} slots")
+            ProgramObstacle::Slots(slots)
         } else {
             let here = self.layout.nodes(&self.survey.hosts, ranks);
-            format!("the programs call it on {}, but here it would be on {here}", weight.nodes)
+            ProgramObstacle::Nodes { programs: weight.nodes.clone(), here }
         }
     }
 
@@ -153,16 +154,14 @@ impl Planner<'_> {
         let (mut fitting, others): (Vec<&Weight>, Vec<&Weight>) =
             weights.iter().partition(|weight| self.lies(self.layout, weight));
         let reason = |weight: &Weight| (weight.cell.collective, self.why_not(weight));
-        let mut shares: BTreeMap<(Collective, String), f64> = BTreeMap::new();
+        let mut shares: BTreeMap<(Collective, ProgramObstacle), f64> = BTreeMap::new();
         for weight in &others {
             *shares.entry(reason(weight)).or_default() += weight.time.0 / all;
         }
         let skipped = others.into_iter().map(|weight| {
             let share = shares.get(&reason(weight)).copied().unwrap_or_default();
-            let there = Layout::ALL.into_iter().find(|layout| self.lies(*layout, weight));
-            let remedy = there.map_or(String::new(), |layout| format!("; --layout {layout} measures that"));
-            let why = self.why_not(weight);
-            let why = format!("{why}; {:.1} % of the programs' time in collectives{remedy}", 100.0 * share);
+            let layout = Layout::ALL.into_iter().find(|layout| self.lies(*layout, weight));
+            let why = CellObstacle::Programs { calls: self.why_not(weight), share, layout };
             Skipped { cell: weight.cell, why }
         });
         let skipped = skipped.collect();

@@ -1,5 +1,6 @@
 //! Message sizes and communicator sizes, and reasons why some cannot be measured.
 
+use collrules_record::obstacle::CellObstacle;
 use collrules_record::units::{Bytes, MAX_BYTES, Ranks};
 use collrules_record::{Arguments, Cell, DataType, Layout};
 use collrules_rules::Collective;
@@ -85,21 +86,20 @@ fn call_buffers(cell: Cell) -> u64 {
 
 /// Returns the reason why a cell is not measured, if any: its message is not a whole number of elements, its buffers
 /// exceed `memory` on a rank, or an offset into them exceeds a C int.
-pub fn obstacle(cell: Cell, memory: Bytes) -> Option<String> {
+pub fn obstacle(cell: Cell, memory: Bytes) -> Option<CellObstacle> {
     obstacle_with(cell, false, DataType::default(), memory)
 }
 
 /// Like `obstacle`, for a cell that may have reference algorithms, and for reductions of this datatype.
-pub(super) fn obstacle_with(cell: Cell, with_reference: bool, data: DataType, memory: Bytes) -> Option<String> {
+pub(super) fn obstacle_with(cell: Cell, with_reference: bool, data: DataType, memory: Bytes) -> Option<CellObstacle> {
     let element = Arguments { data, ..Arguments::default() }.type_size(cell.collective);
     let buffers = buffers(cell, with_reference);
     if !cell.bytes.0.is_multiple_of(element) {
-        let data = data.mpi();
-        Some(format!("the message is no multiple of the {element} B of {data}, which reductions are called with"))
+        Some(CellObstacle::PartOfElement { element, data })
     } else if buffers > memory {
-        Some(format!("the buffers would take {buffers} on a rank; --max-memory allows {memory}"))
+        Some(CellObstacle::Memory { needed: buffers, allowed: memory })
     } else if buffers > MAX_BYTES {
-        Some(format!("the buffers would take {buffers} on a rank, which is more than an MPI call can count"))
+        Some(CellObstacle::Count(buffers))
     } else {
         None
     }
@@ -141,7 +141,7 @@ mod tests {
     fn doubles_have_sizes_of_their_own() {
         let refused =
             |bytes| obstacle_with(cell(Collective::Allreduce, 4, bytes), false, DataType::Double, DEFAULT_MEMORY);
-        assert!(refused(12).is_some_and(|why| why.contains("8 B of MPI_DOUBLE")));
+        assert!(refused(12).is_some_and(|why| why.to_string().contains("8 B of MPI_DOUBLE")));
         assert_eq!(refused(16), None);
     }
 
@@ -150,7 +150,7 @@ mod tests {
         assert_eq!(buffers(cell(Collective::Alltoall, 64, 1 << 20), false), Bytes(128 << 20));
         assert_eq!(obstacle(cell(Collective::Alltoall, 64, 1 << 20), DEFAULT_MEMORY), None);
         let why = obstacle(cell(Collective::Alltoall, 64, 8 << 20), DEFAULT_MEMORY).expect("a gibibyte");
-        assert_eq!(why, "the buffers would take 1 GiB on a rank; --max-memory allows 512 MiB");
+        assert_eq!(why.to_string(), "the buffers would take 1 GiB on a rank; --max-memory allows 512 MiB");
         assert!(obstacle(cell(Collective::Allgather, 4096, 1 << 20), Bytes(u64::MAX)).is_some(), "beyond a C int");
         // A vector to sum up in, and one for what arrives.
         assert_eq!(buffers(cell(Collective::Allreduce, 4, 1 << 20), true), Bytes(4 << 20));

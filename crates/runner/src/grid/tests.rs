@@ -223,7 +223,7 @@ fn the_layout_of_programs_is_the_one_with_the_most_time() {
     let plan = planned(&wanted, Layout::OnePerNode, &survey).expect("a plan");
     let cells: Vec<u64> = plan.cells.iter().map(|planned| planned.cell.bytes.0).collect();
     assert_eq!(cells, [1024, 4096]);
-    let mut why: Vec<&str> = plan.skipped.iter().map(|skipped| skipped.why.as_str()).collect();
+    let mut why: Vec<String> = plan.skipped.iter().map(|skipped| skipped.why.to_string()).collect();
     why.sort_unstable();
     let slots = "there are 2 slots; 10.0 % of the programs' time in collectives";
     assert_eq!(why[1..], [slots, slots]);
