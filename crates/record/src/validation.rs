@@ -335,11 +335,6 @@ impl Round {
         affected.min_by(|a, b| a.speedup.point.total_cmp(&b.speedup.point))
     }
 
-    /// The share of cells that are slower with the file, from 0 to 1.
-    pub fn share_slower(&self) -> f64 {
-        self.count(Outcome::Slower) as f64 / self.cells.len().max(1) as f64
-    }
-
     /// The geometric mean of the speedups; 1 without cells.
     pub fn geometric_mean(&self) -> f64 {
         geometric_mean(self.cells.iter().map(|cell| cell.speedup.point)).unwrap_or(1.0)
@@ -395,8 +390,8 @@ mod tests {
         let cells = vec![cell(1, 0.5, Outcome::Slower), cell(2, 8.0, Outcome::Faster), cell(4, 1.0, Outcome::Same)];
         let round = Round { pairs: 3, cells, ..Round::default() };
         assert!((round.geometric_mean() - 4f64.cbrt()).abs() < 1e-12);
-        assert_eq!((round.count(Outcome::Faster), round.share_slower()), (1, 1.0 / 3.0));
+        assert_eq!((round.count(Outcome::Faster), round.count(Outcome::Slower)), (1, 1));
         let none = Round::default();
-        assert_eq!((none.geometric_mean(), none.share_slower()), (1.0, 0.0));
+        assert_eq!(none.geometric_mean(), 1.0);
     }
 }
