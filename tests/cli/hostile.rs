@@ -354,7 +354,10 @@ fn markdown_holds_no_tags_of_other_peoples_names() {
     assert!(matches!(ran.code, Some(0 | 9)), "{}", ran.stderr);
     for name in ["guidelines.md", "guidelines.html"] {
         let text = fs::read_to_string(run.join(name)).unwrap();
-        assert!(!text.contains("<script>alert") && !text.contains('\u{1b}') && !text.contains("<b>"), "{name}: {text}");
+        assert!(!text.contains('\u{1b}'), "{name}: {text}");
+        // In a block of code there are no tags.
+        let outside: String = text.split("````").step_by(if name.ends_with(".md") { 2 } else { 1 }).collect();
+        assert!(!outside.contains("<script>alert") && !outside.contains("<b>"), "{name}: {text}");
     }
 }
 
