@@ -173,7 +173,7 @@ pub fn call(load: &Load, lines: &Lines<'_>, call: &Call) -> Answer<Explanation> 
         let lookup = loaded.lookup(call);
         let release = loaded.behaviour.release;
         let near = match lookup.reason {
-            Reason::EmptyCommRule(span) | Reason::NoSize(span) => Some(span),
+            Reason::EmptyCommRule { span, .. } | Reason::NoSize { span, .. } => Some(span),
             _ => None,
         };
         let place = lookup.rule.map(|rule| rule.span).or(near).map(|span| lines.excerpt(span));

@@ -45,13 +45,22 @@ pub enum Reason {
     /// No communicator rule fits (6.0).
     #[error("no rules are for communicators of this size")]
     NoCommRule,
-    /// The communicator rule that applies, at this place in the source, has no message rules.
+    /// The communicator rule that applies has no message rules.
     #[error("there are no message rules for communicators of this size")]
-    EmptyCommRule(Span),
-    /// The communicator rule that applies, at this place in the source, has no matching message rule, and no other is
-    /// tried (6.0).
+    EmptyCommRule {
+        /// Its place among the communicator rules of the collective.
+        comm_rule: usize,
+        /// Its place in the source.
+        span: Span,
+    },
+    /// The communicator rule that applies has no matching message rule, and no other is tried (6.0).
     #[error("the first rules for communicators of this size leave a gap here, and no others are tried")]
-    NoSize(Span),
+    NoSize {
+        /// Its place among the communicator rules of the collective.
+        comm_rule: usize,
+        /// Its place in the source.
+        span: Span,
+    },
     /// A rule fits.
     #[error("the rule fits")]
     Rule,
@@ -82,10 +91,10 @@ impl Loaded {
         };
         let CommRule { span, rules: list, index, min, .. } = &rules.comm_rules[comm_rule];
         if list.is_empty() {
-            return builtin(Reason::EmptyCommRule(*span));
+            return builtin(Reason::EmptyCommRule { comm_rule, span: *span });
         }
         let Some(rule) = index.find(lookup_bytes) else {
-            return builtin(Reason::NoSize(*span));
+            return builtin(Reason::NoSize { comm_rule, span: *span });
         };
         let choice = list[rule].effect();
         let reason = if choice.is_builtin() {

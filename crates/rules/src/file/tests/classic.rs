@@ -95,7 +95,7 @@ fn lookups_say_why() {
         let at = |collective, ranks, bytes| serving(&loaded, collective, ranks, bytes);
         assert_eq!(at(Collective::Scatter, 4, 0).reason, Reason::NoRules);
         let empty = loaded.rules_for(Collective::Barrier).expect("rules").1.comm_rules[0].span;
-        assert_eq!(at(Collective::Barrier, 4, 0).reason, Reason::EmptyCommRule(empty));
+        assert_eq!(at(Collective::Barrier, 4, 0).reason, Reason::EmptyCommRule { comm_rule: 0, span: empty });
         let builtin = at(Collective::Bcast, 4, 1023);
         assert_eq!((builtin.reason, builtin.choice), (Reason::RuleBuiltin, Choice::BUILTIN));
         let rule = at(Collective::Bcast, 4, 1024);
