@@ -15,10 +15,9 @@ use super::plausible::{self, Limits};
 use super::raw::{ImportFault, Parsed, Raw, fault};
 use super::{content, duplicates, imb, names, osu, predecessor, reprompi, table};
 use crate::error::ImportError;
-use collrules_record::Cell;
 use collrules_record::findings::Statistic;
-use collrules_record::units::Bytes;
-use collrules_record::{Candidate, CandidateName};
+use collrules_record::units::{Bytes, Ranks};
+use collrules_record::{Candidate, CandidateName, Cell};
 
 /// Options of the user for an import.
 #[derive(Clone, Debug)]
@@ -230,49 +229,42 @@ impl Importer {
     /// Completes the facts of a file with those of its name and of the user.
     fn take(&mut self, mut source: SourceFile, name: &Facts, parsed: Parsed) -> Result<(), ImportError> {
         let index = self.sources.len();
-        let mut timings = Vec::with_capacity(parsed.raws.len());
-        let mut faults = parsed.faults;
-        let mut known: Option<(Facts, Result<Facts, String>)> = None;
+        let (given, release) = (&self.options.facts, self.options.release);
+        let (launches, lost) = (&mut self.launches, &mut self.lost);
+        let complete = |content: &Facts| {
+            agreed(&[("the options", given), ("the content", content), ("the file name", name)], release)
+        };
+        let Parsed { raws, mut faults } = parsed;
+        let mut timings = Vec::with_capacity(raws.len());
+        let mut known: Option<(Facts, Result<NeededFacts, String>)> = None;
         let mut empty: Option<(u64, usize)> = None;
         let mut numbers: BTreeMap<(u32, Collective, u32, Candidate), u32> = BTreeMap::new();
-        let mut refused: Option<(String, u64, usize)> = None;
-        for raw in parsed.raws {
+        for raw in raws {
             // Rows in a row mostly say the same beside their numbers.
-            let complete = match &known {
-                Some((facts, complete)) if *facts == raw.facts => complete.clone(),
-                _ => {
-                    let sources =
-                        [("the options", &self.options.facts), ("the content", &raw.facts), ("the file name", name)];
-                    let complete =
-                        agreed(&sources, self.options.release).and_then(|facts| missing(&facts).map(|()| facts));
-                    known = Some((raw.facts.clone(), complete.clone()));
-                    complete
+            let (_, needed) = match known.take().filter(|(facts, _)| *facts == raw.facts) {
+                Some(same) => known.insert(same),
+                None => {
+                    let needed = complete(&raw.facts).and_then(needed);
+                    known.insert((raw.facts, needed))
                 }
             };
-            let complete = match complete {
-                Ok(facts) => facts,
+            let &mut NeededFacts { collective, ranks, candidate, launch } = match needed {
+                Ok(needed) => needed,
                 Err(why) => {
-                    match &mut refused {
-                        Some((known, _, count)) if *known == why => *count += 1,
-                        _ => {
-                            faults.extend(refused.take().map(refusal));
-                            refused = Some((why, raw.line, 1));
+                    match faults.last_mut() {
+                        Some((_, last)) if last.code == FindingCode::UnusableFile && last.what == *why => {
+                            last.timings += 1;
                         }
+                        _ => faults.push((Some(raw.line), fault(FindingCode::UnusableFile, &**why).of_timings(1))),
                     }
                     continue;
                 }
-            };
-            let (Some(collective), Some(ranks), Some(CandidateName::Complete(candidate))) =
-                (complete.collective, complete.ranks, complete.algorithm)
-            else {
-                continue;
             };
             if collective.has_sizes() && raw.bytes == Bytes(0) {
                 empty.get_or_insert((raw.line, 0)).1 += 1;
                 continue;
             }
-            let launches = &mut self.launches;
-            let launch = complete.launch.unwrap_or_else(|| {
+            let launch = launch.unwrap_or_else(|| {
                 *numbers.entry((raw.block, collective, ranks.0, candidate)).or_insert_with(|| {
                     let count = launches.entry((collective, ranks.0, candidate)).or_default();
                     *count += 1;
@@ -283,18 +275,13 @@ impl Importer {
             let Raw { line, round, times, digits, .. } = raw;
             timings.push(Imported { source: index, line, cell, candidate, launch, round, times, digits });
         }
-        faults.extend(refused.take().map(refusal));
         if let Some((line, count)) = empty {
             let what = format!("an empty message, for which no algorithm runs ({count} such rows)");
             faults.push((Some(line), fault(FindingCode::NoData, what).of_timings(count)));
         }
         for (facts, bytes) in faults.iter().filter_map(|(_, fault)| fault.lost.as_ref()) {
-            let sources = [("the options", &self.options.facts), ("the content", facts), ("the file name", name)];
-            if let Ok(Facts { collective: Some(collective), ranks: Some(ranks), algorithm: Some(algorithm), .. }) =
-                agreed(&sources, self.options.release)
-                && let Ok(candidate) = algorithm.candidate(self.options.release, collective)
-            {
-                self.lost.insert((Cell { collective, ranks, bytes: *bytes }, candidate));
+            if let Ok(NeededFacts { collective, ranks, candidate, .. }) = complete(facts).and_then(needed) {
+                lost.insert((Cell { collective, ranks, bytes: *bytes }, candidate));
             }
         }
         if timings.is_empty() && faults.is_empty() {
@@ -374,27 +361,32 @@ fn finding(file: &str, line: Option<u64>, fault: ImportFault, left_out: bool) ->
     }
 }
 
-fn refusal((why, line, count): (String, u64, usize)) -> (Option<u64>, ImportFault) {
-    (Some(line), fault(FindingCode::UnusableFile, why).of_timings(count))
+/// Facts that a timing needs.
+struct NeededFacts {
+    collective: Collective,
+    ranks: Ranks,
+    candidate: Candidate,
+    launch: Option<u32>,
 }
 
-/// The options that supply the missing facts.
-fn missing(facts: &Facts) -> Result<(), String> {
-    let lacks: Vec<&str> = [
-        (facts.collective.is_none(), "which collective it is (--collective NAME)"),
-        (facts.ranks.is_none(), "how many ranks took part (--np N)"),
-        (facts.algorithm.is_none(), "which algorithm ran (--algorithm ID or NAME, 0 for Open MPI's own choice)"),
-    ]
-    .into_iter()
-    .filter_map(|(lacks, what)| lacks.then_some(what))
-    .collect();
-    if lacks.is_empty() {
-        return Ok(());
+/// The needed facts, or the options that supply the missing ones.
+fn needed(facts: Facts) -> Result<NeededFacts, String> {
+    let Facts { collective, ranks, algorithm, launch } = facts;
+    let lacks = [
+        (collective.is_none(), "which collective it is (--collective NAME)"),
+        (ranks.is_none(), "how many ranks took part (--np N)"),
+        (algorithm.is_none(), "which algorithm ran (--algorithm ID or NAME, 0 for Open MPI's own choice)"),
+    ];
+    match (collective, ranks, algorithm) {
+        (Some(collective), Some(ranks), Some(CandidateName::Complete(candidate))) => {
+            Ok(NeededFacts { collective, ranks, candidate, launch })
+        }
+        _ => {
+            let lacks: Vec<&str> = lacks.into_iter().filter_map(|(lacks, what)| lacks.then_some(what)).collect();
+            let lacks = lacks.join(", nor ");
+            Err(format!("neither the content nor the file name says {lacks}; --name-pattern says how to read names"))
+        }
     }
-    Err(format!(
-        "neither the content nor the file name says {}; --name-pattern says how to read names",
-        lacks.join(", nor ")
-    ))
 }
 
 fn statistic(timings: &[Imported], wanted: TimeWanted) -> Result<Statistic, ImportError> {

@@ -126,8 +126,12 @@ pub(super) fn read(text: &str) -> Parsed {
                         call.sum += row.seconds;
                         call.processes += 1;
                     }
-                    ReprompiKind::Call(_) => push(&mut parsed.raws, line, block, row, &keys),
-                    ReprompiKind::Summary(_) => push(&mut summaries, line, block, row, &keys),
+                    kind => {
+                        let times = TimeStatistics { max: Some(Seconds(row.seconds)), ..TimeStatistics::default() };
+                        let raw = raw(line, block, (&row.test, row.bytes, row.round), times, &keys);
+                        if matches!(kind, ReprompiKind::Summary(_)) { &mut summaries } else { &mut parsed.raws }
+                            .push(raw);
+                    }
                 },
             }
         } else {
@@ -164,8 +168,9 @@ fn read_row(fields: &[&str], header: &ReprompiHeader, keys: &Keys) -> Result<Rep
     if fields.len() != header.count {
         return Err((FindingCode::BadRow, format!("{} values instead of {}", fields.len(), header.count)));
     }
+    let bad = |what: String| (FindingCode::BadRow, what);
     let whole = |place: usize, what: &str| {
-        fields[place].parse::<u64>().map_err(|_| (FindingCode::BadRow, format!("`{}` is not {what}", fields[place])))
+        fields[place].parse::<u64>().map_err(|_| bad(format!("`{}` is not {what}", fields[place])))
     };
     let seconds = |place: usize| {
         fields[place].parse::<f64>().map_err(|_| (FindingCode::BadTime, format!("`{}` is not a number", fields[place])))
@@ -183,22 +188,12 @@ fn read_row(fields: &[&str], header: &ReprompiHeader, keys: &Keys) -> Result<Rep
     let bytes = if header.in_bytes {
         size
     } else {
-        let type_bytes = keys.type_bytes.ok_or_else(|| {
-            (
-                FindingCode::BadRow,
-                "the line #@datatype_size_bytes=... is missing, so counts cannot be converted to bytes".to_owned(),
-            )
-        })?;
-        size.checked_mul(type_bytes).ok_or_else(|| (FindingCode::BadRow, format!("{size} is too many")))?
+        let unknown = "the line #@datatype_size_bytes=... is missing, so counts cannot be converted to bytes";
+        let type_bytes = keys.type_bytes.ok_or_else(|| bad(unknown.to_owned()))?;
+        size.checked_mul(type_bytes).ok_or_else(|| bad(format!("{size} is too many")))?
     };
-    let round = match header.round {
-        Some(place) => {
-            let round = whole(place, "a call number")?;
-            u32::try_from(round)
-                .map_err(|_| (FindingCode::BadRow, format!("{round} is too large for a number of calls")))?
-        }
-        None => 0,
-    };
+    let round = header.round.map_or(Ok(0), |place| whole(place, "a call number"))?;
+    let round = u32::try_from(round).map_err(|_| bad(format!("{round} is too large for a number of calls")))?;
     let seconds = match header.kind {
         ReprompiKind::Call(place) | ReprompiKind::Summary(place) => {
             time(fields[place], 1.0).map_err(|what| (FindingCode::BadTime, what))?.0
@@ -214,13 +209,9 @@ fn read_row(fields: &[&str], header: &ReprompiHeader, keys: &Keys) -> Result<Rep
     Ok(ReprompiRow { test: fields[header.test].to_owned(), bytes, round, seconds })
 }
 
-fn push(raws: &mut Vec<Raw>, line: u64, block: u32, row: ReprompiRow, keys: &Keys) {
-    let times = TimeStatistics { max: Some(Seconds(row.seconds)), ..TimeStatistics::default() };
-    raws.push(raw(line, block, &row.test, row.bytes, row.round, times, keys));
-}
-
-fn raw(line: u64, block: u32, test: &str, bytes: u64, round: u32, times: TimeStatistics, keys: &Keys) -> Raw {
-    // An unknown name is left to be reported with those of other formats.
+/// A timing of these calls. An unknown name is left to be reported with those of other formats.
+fn raw(line: u64, block: u32, call: (&str, u64, u32), times: TimeStatistics, keys: &Keys) -> Raw {
+    let (test, bytes, round) = call;
     let facts = Facts { collective: collective_named(test), ranks: keys.ranks, ..Facts::default() };
     Raw { line, block, facts, bytes: Bytes(bytes), round, times, digits: None }
 }
@@ -240,7 +231,7 @@ fn finish(calls: &mut BTreeMap<(u32, String, u64, u32), ReprompiCall>, keys: &Ke
                     min: Some(Seconds(call.min)),
                     mean: Some(Seconds(mean)),
                 };
-                parsed.raws.push(raw(call.line, block, &test, bytes, round, times, keys));
+                parsed.raws.push(raw(call.line, block, (&test, bytes, round), times, keys));
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::fs::{self, Metadata};
+use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -44,49 +44,49 @@ impl Walk<'_> {
             self.file(input, &[], &read_file(input)?);
             return Ok(());
         }
-        let own = own_name(input);
-        let metadata = fs::metadata(input)?;
-        if !self.is_new(input, &metadata) {
-            return Ok(());
+        let mut parts = vec![own_name(input)];
+        if let Some(bytes) = self.content(input, &mut parts)? {
+            self.file(input, &parts, &bytes);
         }
-        if metadata.is_dir() {
-            return self.directory(input, &mut vec![own]);
-        }
-        self.file(input, &[own], &read_file(input)?);
         Ok(())
     }
 
-    /// Returns true if this file was not read yet, under this or another name; otherwise reports it.
-    fn is_new(&mut self, path: &Path, metadata: &Metadata) -> bool {
-        let is_new = self.seen.insert((metadata.dev(), metadata.ino()));
-        if !is_new {
+    /// The content of a file; none for a directory, which is then imported, and for what was already read.
+    fn content(&mut self, path: &Path, parts: &mut Vec<String>) -> io::Result<Option<Vec<u8>>> {
+        let metadata = fs::metadata(path)?;
+        if !self.seen.insert((metadata.dev(), metadata.ino())) {
             self.pass_over(path, "it was already read under another name");
+            return Ok(None);
         }
-        is_new
+        if metadata.is_dir() {
+            self.directory(path, parts)?;
+            return Ok(None);
+        }
+        read_file(path).map(Some)
     }
 
     fn directory(&mut self, path: &Path, parts: &mut Vec<String>) -> io::Result<()> {
-        let mut entries = BTreeSet::new();
-        for entry in fs::read_dir(path)? {
-            entries.insert(entry?.path());
-        }
+        let entries: io::Result<BTreeSet<PathBuf>> = fs::read_dir(path)?.map(|entry| Ok(entry?.path())).collect();
         let mut derived = Vec::new();
         let mut raw = false;
-        for entry in entries {
+        for entry in entries? {
             let name = entry.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
             if name.starts_with('.') {
                 continue;
             }
             parts.push(name);
-            match self.entry(&entry, parts) {
+            match self.content(&entry, parts) {
                 Ok(None) => {}
-                Ok(Some((format @ (ImportFormat::Detail | ImportFormat::Best), bytes))) => {
-                    derived.push((format, entry, parts.clone(), bytes));
-                }
-                Ok(Some((_, bytes))) => {
-                    raw = true;
-                    self.file(&entry, parts, &bytes);
-                }
+                Ok(Some(bytes)) => match Importer::format(&bytes) {
+                    None => self.pass_over(&entry, "its content is of no known format"),
+                    Some(format @ (ImportFormat::Detail | ImportFormat::Best)) => {
+                        derived.push((format, entry, parts.clone(), bytes));
+                    }
+                    Some(_) => {
+                        raw = true;
+                        self.file(&entry, parts, &bytes);
+                    }
+                },
                 Err(cause) => self.pass_over(&entry, &format!("it cannot be read: {cause}")),
             }
             parts.pop();
@@ -102,25 +102,6 @@ impl Walk<'_> {
             }
         }
         Ok(())
-    }
-
-    /// The format and the content of a file in a directory; none for a directory, which is then imported, and for a
-    /// skipped file.
-    fn entry(&mut self, path: &Path, parts: &mut Vec<String>) -> io::Result<Option<(ImportFormat, Vec<u8>)>> {
-        let metadata = fs::metadata(path)?;
-        if !self.is_new(path, &metadata) {
-            return Ok(None);
-        }
-        if metadata.is_dir() {
-            self.directory(path, parts)?;
-            return Ok(None);
-        }
-        let bytes = read_file(path)?;
-        let format = Importer::format(&bytes);
-        if format.is_none() {
-            self.pass_over(path, "its content is of no known format");
-        }
-        Ok(format.map(|format| (format, bytes)))
     }
 
     fn file(&mut self, path: &Path, parts: &[String], bytes: &[u8]) {

@@ -67,7 +67,7 @@ pub fn late_receive(bytes: u64, nanoseconds: u64) -> Vec<Program> {
 
 /// Every rank sends its block to the rank before; none for fewer than 2 ranks.
 pub fn rotation(blocks: &Blocks) -> Option<Vec<Program>> {
-    let on = Vector { blocks, element: 1, place: OWN, left_out: 0, scratch: SCRATCH };
+    let on = Vector { blocks, element: 1, place: OWN, left_out: 0 };
     let ranks = blocks.ranks();
     let rotate = |rank: u32| {
         let (before, after) = (back(rank, 1, ranks), back(rank, ranks - 1, ranks));

@@ -441,10 +441,8 @@ impl<P: Programs + ?Sized, C: Costs> PlayState<'_, P, C> {
 
     /// Lets a message begin, without a platform, if both sides are ready.
     fn meet(&mut self, from: usize, to: usize) {
-        let (Some((receiver, sent)), Some((sender, received))) = (self.ranks[from].sends, self.ranks[to].receives)
-        else {
-            return;
-        };
+        let sides = self.ranks[from].sends.zip(self.ranks[to].receives);
+        let Some(((receiver, sent), (sender, received))) = sides else { return };
         if (receiver, sender) != (to, from) {
             return;
         }
@@ -476,10 +474,8 @@ impl<P: Programs + ?Sized, C: Costs> PlayState<'_, P, C> {
         letter.state = MessageState::Asked;
         let (number, whole) = (letter.number, letter.whole);
         let back = platform.handling(rank, 0) + platform.latency[rank][from] + platform.handling(from, 0);
-        self.plan(
-            back,
-            EventKind::Wanted(Box::new(Message { from, to: rank, bytes: 0, share: Share::First, whole, number })),
-        );
+        let first = Message { from, to: rank, bytes: 0, share: Share::First, whole, number };
+        self.plan(back, EventKind::Wanted(Box::new(first)));
     }
 
     /// Asks for the rest of a sender's next message, now or once it arrives.
@@ -567,10 +563,8 @@ impl<P: Programs + ?Sized, C: Costs> PlayState<'_, P, C> {
                         }
                     }
                     Share::Rest => {
-                        letters
-                            .iter_mut()
-                            .filter(|letter| letter.number == number)
-                            .for_each(|it| it.state = MessageState::Here);
+                        let own = letters.iter_mut().filter(|letter| letter.number == number);
+                        own.for_each(|letter| letter.state = MessageState::Here);
                     }
                 }
                 self.wake(message.to);
@@ -628,19 +622,13 @@ impl<P: Programs + ?Sized, C: Costs> PlayState<'_, P, C> {
 
     /// Sends off messages that waited behind this one.
     fn follow(&mut self, platform: &Platform, message: Message) {
-        let Some(behind) = self.behind.get_mut(&(message.from, message.to)) else { return };
-        while let Some(next) = behind.pop_front() {
+        let pair = (message.from, message.to);
+        while let Some(next) = self.behind.get_mut(&pair).and_then(VecDeque::pop_front) {
             if next.bytes > 0 {
                 self.flows.push(Flow { message: next, left: next.bytes as f64, rate: 0.0 });
                 return;
             }
-            let latency = platform.latency[next.from][next.to];
-            self.number += 1;
-            self.events.push(PlayEvent {
-                at: self.now + latency,
-                number: self.number,
-                end: EventKind::Arrival(Box::new(next)),
-            });
+            self.plan(platform.latency[next.from][next.to], EventKind::Arrival(Box::new(next)));
         }
     }
 

@@ -146,12 +146,6 @@ impl ReferenceAlgorithm {
         self.blocks == other.blocks && (0..self.ranks()).all(|rank| self.steps(rank).eq(other.steps(rank)))
     }
 
-    /// The number of messages that a rank sends, and of their bytes together.
-    pub fn count_sent(&self, rank: u32) -> (u64, u64) {
-        let sent = self.steps(rank).filter_map(|step| step.sent());
-        sent.fold((0, 0), |(messages, bytes), (_, part)| (messages + 1, bytes + part.len as u64))
-    }
-
     fn held(&self, rank: u32) -> (VectorShare, VectorShare) {
         let at_root = |held: VectorShare| if rank == self.root { held } else { VectorShare::Nothing };
         match self.collective {
@@ -180,8 +174,7 @@ impl Programs for ReferenceAlgorithm {
     fn steps(&self, rank: u32) -> Box<dyn Iterator<Item = Step> + '_> {
         let own = BlockRange::block(rank);
         let (sends, wants) = self.held(rank);
-        let vector =
-            |place| Vector { blocks: &self.blocks, element: self.element, place, left_out: 0, scratch: SCRATCH };
+        let vector = |place| Vector { blocks: &self.blocks, element: self.element, place, left_out: 0 };
         let passed = |held: VectorShare, place| match held {
             VectorShare::Own => vector(place).starting_at(own),
             VectorShare::Nothing | VectorShare::Whole => vector(place),

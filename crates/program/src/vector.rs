@@ -18,8 +18,6 @@ pub(crate) struct Vector<'a> {
     pub(crate) place: Buffer,
     /// The bytes of the vector before the first one in the buffer.
     pub(crate) left_out: usize,
-    /// The buffer for data that arrives to be reduced.
-    pub(crate) scratch: Buffer,
 }
 
 impl Vector<'_> {
@@ -42,8 +40,6 @@ impl Vector<'_> {
 
     /// The place for data to be reduced with these blocks.
     pub(crate) fn scratch(self, range: BlockRange) -> BufferPart {
-        let elements = self.blocks.elements(range);
-        let first = elements.start as usize * self.element;
-        BufferPart { place: self.scratch, first, len: (elements.end - elements.start) as usize * self.element }
+        Self { place: SCRATCH, left_out: 0, ..self }.part(range)
     }
 }

@@ -68,13 +68,7 @@ impl Behaviour {
 
     /// Returns the behaviour of the last known version of a family.
     pub fn latest(release: Release) -> Self {
-        let version = match release {
-            Release::V4_0 => LATEST[0],
-            Release::V4_1 => LATEST[1],
-            Release::V5_0 => LATEST[2],
-            Release::V6_0 => LATEST[3],
-        };
-        Self::from_version(version).expect("the latest versions belong to known families")
+        Self::from_version(LATEST[release as usize]).expect("the latest versions belong to known families")
     }
 
     /// One version for each distinct way of reading files, oldest first.

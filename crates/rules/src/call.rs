@@ -73,19 +73,9 @@ impl Call {
         Self { type_size, ..self }
     }
 
-    /// Sets the caller to a rank other than the root.
-    pub fn not_root(self) -> Self {
-        Self { is_root: false, ..self }
-    }
-
     /// Makes the call in place.
     pub fn in_place(self) -> Self {
         Self { in_place: true, ..self }
-    }
-
-    /// Gives the call an operation that does not commute.
-    pub fn non_commutative(self) -> Self {
-        Self { commutative: false, ..self }
     }
 
     /// Returns true if the call moves no data: MPI then returns before it asks any component (the count is tested first
@@ -130,15 +120,15 @@ mod tests {
             let seen = |call: Call| call.lookup_bytes(release);
             let call = |collective| Call::new(collective, Ranks(8), Bytes(4096)).with_type_size(4);
             assert_eq!(seen(call(Collective::Scatter)), 32768);
-            assert_eq!(seen(call(Collective::Scatter).not_root()), 0);
+            assert_eq!(seen(Call { is_root: false, ..call(Collective::Scatter) }), 0);
             assert_eq!(seen(call(Collective::Scatter).in_place()), 32768);
             assert_eq!(seen(call(Collective::Gather).in_place()), 0);
-            assert_eq!(seen(call(Collective::Gather).not_root()), 32768);
+            assert_eq!(seen(Call { is_root: false, ..call(Collective::Gather) }), 32768);
             for collective in [Collective::Allgather, Collective::Allgatherv, Collective::Alltoall] {
                 assert_eq!(seen(call(collective).in_place()), 0, "{collective}");
             }
             assert_eq!(seen(call(Collective::Allreduce).in_place()), 4096);
-            assert_eq!(seen(call(Collective::Bcast).not_root()), 4096);
+            assert_eq!(seen(Call { is_root: false, ..call(Collective::Bcast) }), 4096);
         }
     }
 

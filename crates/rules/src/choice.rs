@@ -61,15 +61,15 @@ impl FromStr for Choice {
 
     fn from_str(text: &str) -> Result<Self, BadChoice> {
         let bad = || BadChoice(text.to_owned());
-        let mut fields = text.split('/');
-        let mut next = || fields.next().ok_or_else(bad);
-        let choice = Self {
-            algorithm: next()?.parse().map_err(|_| bad())?,
-            faninout: next()?.parse().map_err(|_| bad())?,
-            segsize: next()?.parse().map_err(|_| bad())?,
-            max_requests: next()?.parse().map_err(|_| bad())?,
-        };
-        if fields.next().is_some() { Err(bad()) } else { Ok(choice) }
+        let fields: Vec<&str> = text.split('/').collect();
+        let [algorithm, faninout, segsize, max_requests] = fields[..] else { return Err(bad()) };
+        let int = |field: &str| field.parse().map_err(|_| bad());
+        Ok(Self {
+            algorithm: int(algorithm)?,
+            faninout: int(faninout)?,
+            segsize: segsize.parse().map_err(|_| bad())?,
+            max_requests: int(max_requests)?,
+        })
     }
 }
 

@@ -48,7 +48,7 @@ names! {
 
 /// A name that is no tunable collective.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown collective `{name}`{}; known are {}", nearest(name), Collective::names())]
+#[error("unknown collective `{name}`{}; known are {}", nearest(name), Collective::ALL.map(Collective::name).join(", "))]
 pub struct UnknownCollective {
     /// The name as given.
     pub name: String,
@@ -102,10 +102,6 @@ impl Collective {
             Self::Allreduce | Self::Exscan | Self::Reduce | Self::ReduceScatter | Self::ReduceScatterBlock | Self::Scan
         )
     }
-
-    fn names() -> String {
-        Self::ALL.map(Self::name).join(", ")
-    }
 }
 
 /// The name of an id in JSON files.
@@ -116,21 +112,15 @@ pub(crate) fn json_name(id: u32) -> &'static str {
 /// The id that Open MPI finds for a name in a file (`mca_coll_base_name_to_colltype`): for some names it compares only
 /// the beginning.
 pub(crate) fn id_by_name(name: &[u8]) -> Option<u32> {
-    let exact = (0..Collective::ID_COUNT).find(|id| json_name(*id).as_bytes() == name);
-    let open = || {
-        let open: [&[u8]; 7] = [
-            b"allgatherv",
-            b"alltoallv",
-            b"alltoallw",
-            b"gatherv",
-            b"neighbor_allgatherv",
-            b"neighbor_alltoallv",
-            b"neighbor_alltoallw",
-        ];
-        let begun = open.into_iter().find(|open| name.starts_with(open))?;
-        (0..Collective::ID_COUNT).find(|id| json_name(*id).as_bytes() == begun)
+    use Operation::{
+        Allgatherv, Alltoallv, Alltoallw, Gatherv, NeighborAllgatherv, NeighborAlltoallv, NeighborAlltoallw,
     };
-    exact.or_else(open)
+    let open = [Allgatherv, Alltoallv, Alltoallw, Gatherv, NeighborAllgatherv, NeighborAlltoallv, NeighborAlltoallw];
+    let has_name = |known: &Operation| {
+        let known_name = known.name().as_bytes();
+        name == known_name || open.contains(known) && name.starts_with(known_name)
+    };
+    Operation::ALL.into_iter().find(has_name).map(Operation::id)
 }
 
 impl FromStr for Collective {

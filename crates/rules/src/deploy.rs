@@ -80,18 +80,12 @@ impl JobSettings {
 
     /// The lines of an `mca-params.conf`, without their breaks.
     pub fn mca_lines(&self) -> Result<Vec<String>, Inexpressible> {
-        let lines = self.parameters().map(|(name, value)| {
-            let reason = if value.contains(['\n', '\r', '\0']) {
-                Some("a value is one line")
-            } else if value.trim() != value {
-                Some("blanks at the ends of a value are dropped")
-            } else {
-                None
-            };
-            refuse(name, value, "mca-params.conf", reason)?;
-            Ok(format!("{name} = {value}"))
+        let lines = self.parameters().map(|(name, value)| match value {
+            _ if value.contains(['\n', '\r', '\0']) => Err("a value is one line"),
+            _ if value.trim() != value => Err("blanks at the ends of a value are dropped"),
+            _ => Ok(format!("{name} = {value}")),
         });
-        lines.collect()
+        self.express("mca-params.conf", lines)
     }
 
     /// The text of a POSIX shell snippet that exports the settings, for launchers that know no `--mca`, such as srun.
@@ -106,21 +100,28 @@ impl JobSettings {
 
     /// The text of a file for `mpirun --tune`, in the only syntax that both 4.1 and 5.0 read: no comments, no `k = v`.
     pub fn tune_file(&self) -> Result<String, Inexpressible> {
-        let mut text = String::new();
-        for (name, value) in self.parameters() {
-            let reason = if value.is_empty() {
-                Some("there is no way to write an empty value")
-            } else if value.contains(|c: char| c.is_whitespace() || c.is_control()) {
-                Some("blanks separate words, and quotes do not join them")
-            } else if value.contains(['"', '\'']) {
-                Some("quotes around a value are dropped")
-            } else {
-                None
-            };
-            refuse(name, value, "a tune file", reason)?;
-            let _ = writeln!(text, "--mca {name} {value}");
-        }
-        Ok(text)
+        let lines = self.parameters().map(|(name, value)| match value {
+            "" => Err("there is no way to write an empty value"),
+            _ if value.contains(|c: char| c.is_whitespace() || c.is_control()) => {
+                Err("blanks separate words, and quotes do not join them")
+            }
+            _ if value.contains(['"', '\'']) => Err("quotes around a value are dropped"),
+            _ => Ok(format!("--mca {name} {value}\n")),
+        });
+        Ok(self.express("a tune file", lines)?.concat())
+    }
+
+    /// The lines of the parameters, or an error about the first one that a format cannot express.
+    fn express(
+        &self,
+        format: &'static str,
+        lines: impl Iterator<Item = Result<String, &'static str>>,
+    ) -> Result<Vec<String>, Inexpressible> {
+        let expressed = lines.zip(self.parameters()).map(|(line, (parameter, value))| {
+            let (parameter, value) = (parameter.to_owned(), value.to_owned());
+            line.map_err(|reason| Inexpressible { parameter, value, format, reason })
+        });
+        expressed.collect()
     }
 
     /// The beginning of an `mpirun` command line, without the program.
@@ -152,18 +153,6 @@ impl JobSettings {
 
     fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
-    }
-}
-
-fn refuse(
-    parameter: &str,
-    value: &str,
-    format: &'static str,
-    reason: Option<&'static str>,
-) -> Result<(), Inexpressible> {
-    match reason {
-        Some(reason) => Err(Inexpressible { parameter: parameter.to_owned(), value: value.to_owned(), format, reason }),
-        None => Ok(()),
     }
 }
 

@@ -1,6 +1,5 @@
 //! Differences between the choices of two tables or two files.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde::Serialize;
@@ -86,12 +85,10 @@ impl Difference {
 /// Takes time linear in the number of overlaps between blocks of the two tables.
 pub fn tables(left: &RuleTable, right: &RuleTable) -> Vec<Difference> {
     let builtin = all_builtin();
-    let [left, right] = [left, right].map(|table| table.collectives().collect::<BTreeMap<_, _>>());
-    let ruled: BTreeSet<Collective> = left.keys().chain(right.keys()).copied().collect();
     let mut differences = Vec::new();
-    for collective in ruled {
-        let [left, right] = [&left, &right].map(|table| table.get(&collective).copied().unwrap_or(&builtin));
-        ranks(collective, left, right, &mut differences);
+    for collective in Collective::ALL {
+        let [left, right] = [left, right].map(|table| table.get(collective).unwrap_or(&builtin));
+        differences.extend(ranks(collective, left, right));
     }
     differences
 }
@@ -99,25 +96,17 @@ pub fn tables(left: &RuleTable, right: &RuleTable) -> Vec<Difference> {
 /// The size ranges in which two blocks differ, with both choices.
 type Cells = Vec<(ByteRange, Choice, Choice)>;
 
-fn ranks(collective: Collective, left: &RankSteps, right: &RankSteps, differences: &mut Vec<Difference>) {
-    let mut open: Option<(RankRange, Cells)> = None;
-    let mut close = |open: &mut Option<(RankRange, Cells)>| {
-        if let Some((ranks, cells)) = open.take() {
-            let difference = |(sizes, left, right)| Difference { collective, ranks, sizes, left, right };
-            differences.extend(cells.into_iter().map(difference));
-        }
-    };
+fn ranks(collective: Collective, left: &RankSteps, right: &RankSteps) -> Vec<Difference> {
+    let mut blocks: Vec<(RankRange, Cells)> = Vec::new();
     for (first, end, left, right) in both(left, right) {
         let cells = cells(left, right);
-        match &mut open {
+        match blocks.last_mut() {
             Some((ranks, before)) if *before == cells => ranks.end = end,
-            _ => {
-                close(&mut open);
-                open = Some((RankRange { first, end }, cells));
-            }
+            _ => blocks.push((RankRange { first, end }, cells)),
         }
     }
-    close(&mut open);
+    let cells = blocks.into_iter().flat_map(|(ranks, cells)| cells.into_iter().map(move |cell| (ranks, cell)));
+    cells.map(|(ranks, (sizes, left, right))| Difference { collective, ranks, sizes, left, right }).collect()
 }
 
 fn cells(left: &SizeSteps, right: &SizeSteps) -> Cells {

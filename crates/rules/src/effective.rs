@@ -40,22 +40,19 @@ pub enum EffectiveAlgorithm {
     Crash,
 }
 
-/// An MPI error class.
+/// An MPI error class, with Open MPI's number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorClass {
     /// `MPI_ERR_ARG`: the algorithm does not exist.
-    Argument,
+    Argument = 13,
     /// `MPI_ERR_UNSUPPORTED_OPERATION`: an algorithm for two ranks on another number.
-    Unsupported,
+    Unsupported = 52,
 }
 
 impl ErrorClass {
     /// Open MPI's number.
     pub fn number(self) -> i32 {
-        match self {
-            Self::Argument => 13,
-            Self::Unsupported => 52,
-        }
+        self as i32
     }
 
     /// The constant's name.

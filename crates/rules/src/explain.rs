@@ -237,8 +237,7 @@ fn in_words(ends: &Effective, call: &Call) -> (End, String) {
         EffectiveAlgorithm::Algorithm(algorithm) => (End::Algorithm, registry::words(Some(algorithm), ends.choice)),
         EffectiveAlgorithm::Instead(what) => (End::Instead, what.to_owned()),
         EffectiveAlgorithm::Error(class) => {
-            let words = format!("nothing: the call fails with {} on every rank", class.name());
-            (End::Error, words)
+            (End::Error, format!("nothing: the call fails with {} on every rank", class.name()))
         }
         EffectiveAlgorithm::Endless => (End::Endless, "the call never returns".to_owned()),
         EffectiveAlgorithm::Crash => (End::Crash, "the call crashes".to_owned()),
@@ -252,10 +251,9 @@ fn rows(loaded: &Loaded) -> Vec<ChoiceRange> {
         for (collective, blocks) in table.collectives() {
             for (first, end, sizes) in blocks.iter().filter(|(_, end, _)| end.is_none_or(|end| end > 2)) {
                 let ranks = RankRange { first, end };
-                let seen = |lookup: &ByteRange| message_sizes(release, collective, ranks, *lookup);
                 for (first, end, choice) in sizes.iter() {
                     let lookup = ByteRange { first, end };
-                    let message = seen(&lookup);
+                    let message = message_sizes(release, collective, ranks, lookup);
                     if first > 0 && message == MessageSizes::None {
                         break;
                     }

@@ -16,21 +16,8 @@ pub fn find<T: Copy>(what: &'static str, all: &[T], name: fn(T) -> &'static str,
     found.ok_or_else(|| UnknownName { what, found: text.to_owned(), known: all.iter().map(|one| name(*one)).collect() })
 }
 
-/// Counts the letters to insert, remove or change to turn one word into the other (Levenshtein).
-pub fn distance(one: &str, other: &str) -> usize {
-    let other: Vec<char> = other.chars().collect();
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (at, letter) in one.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = at + 1;
-        for (place, candidate) in other.iter().enumerate() {
-            let changed = diagonal + usize::from(letter != *candidate);
-            diagonal = row[place + 1];
-            row[place + 1] = changed.min(diagonal + 1).min(row[place] + 1);
-        }
-    }
-    row[other.len()]
-}
+/// Counts the letters to insert, remove or change to turn one word into the other.
+pub use strsim::levenshtein as distance;
 
 /// The name that was probably meant, for the middle of a sentence: the nearest one, or none if half of the word would
 /// have to change.

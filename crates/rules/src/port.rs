@@ -41,15 +41,10 @@ pub enum ChoiceFate {
 /// Returns the fate of every choice of a table, each once per collective.
 pub fn port(table: &RuleTable, from: &Behaviour, to: &Behaviour) -> Vec<Ported> {
     let mut ported: Vec<Ported> = Vec::new();
-    for (collective, blocks) in table.collectives() {
-        for (_, _, sizes) in blocks.iter() {
-            for (_, _, choice) in sizes.iter().filter(|(_, _, choice)| !choice.is_builtin()) {
-                if !ported.iter().any(|known| known.collective == collective && known.choice == *choice) {
-                    let words = registry::describe(from.release, collective, *choice);
-                    let fate = fate(collective, *choice, from, to);
-                    ported.push(Ported { collective, choice: *choice, words, fate });
-                }
-            }
+    for (collective, _, _, choice) in table.choices().filter(|(.., choice)| !choice.is_builtin()) {
+        if !ported.iter().any(|known| known.collective == collective && known.choice == choice) {
+            let words = registry::describe(from.release, collective, choice);
+            ported.push(Ported { collective, choice, words, fate: fate(collective, choice, from, to) });
         }
     }
     ported
@@ -63,49 +58,36 @@ pub fn added(collective: Collective, from: &Behaviour, to: &Behaviour) -> Vec<&'
 }
 
 fn fate(collective: Collective, choice: Choice, from: &Behaviour, to: &Behaviour) -> ChoiceFate {
-    let here = registry::algorithm(from.release, collective, choice.algorithm);
-    let there = registry::algorithm(to.release, collective, choice.algorithm);
-    let Ok(here) = here else { return ChoiceFate::Gone };
-    if let Ok(there) = there
-        && here.name == there.name
-    {
-        return same_name(collective, choice, from, to, here, there);
-    }
-    match (registry::id_of(to.release, collective, here.name), there) {
-        (Some(id), _) => ChoiceFate::Moved(id),
-        (None, Ok(there)) if there.radix && !here.radix => {
-            ChoiceFate::Changed(format!("{} is {} there, with the fan-out as its radix", choice.algorithm, there.name))
+    let Ok(here) = registry::algorithm(from.release, collective, choice.algorithm) else { return ChoiceFate::Gone };
+    let there = match registry::algorithm(to.release, collective, choice.algorithm) {
+        Ok(there) if here.name == there.name => there,
+        there => {
+            return match (registry::id_of(to.release, collective, here.name), there) {
+                (Some(id), _) => ChoiceFate::Moved(id),
+                (None, Ok(there)) => {
+                    let radix = if there.radix && !here.radix { ", with the fan-out as its radix" } else { "" };
+                    ChoiceFate::Changed(format!("{} is {} there{radix}", choice.algorithm, there.name))
+                }
+                (None, Err(_)) => ChoiceFate::Gone,
+            };
         }
-        (None, Ok(there)) => ChoiceFate::Changed(format!("{} is {} there", choice.algorithm, there.name)),
-        (None, Err(_)) => ChoiceFate::Gone,
-    }
-}
-
-fn same_name(
-    collective: Collective,
-    choice: Choice,
-    from: &Behaviour,
-    to: &Behaviour,
-    here: &Algorithm,
-    there: &Algorithm,
-) -> ChoiceFate {
+    };
     let needs = |algorithm: &Algorithm| algorithm.fallbacks.iter().map(|fallback| fallback.when).collect::<Vec<_>>();
-    let ranks = Ranks(4);
-    if metric(from.release, collective, ranks) != metric(to.release, collective, ranks) {
-        ChoiceFate::Changed("another size is looked up there".to_owned())
+    let seen = |version: &Behaviour| metric(version.release, collective, Ranks(4));
+    let changed = if seen(from) != seen(to) {
+        "another size is looked up there"
     } else if (here.uses, here.radix) != (there.uses, there.radix) {
-        ChoiceFate::Changed("it uses other parameters there".to_owned())
+        "it uses other parameters there"
     } else if needs(here) != needs(there) {
-        ChoiceFate::Changed("it falls back for other calls there".to_owned())
-    } else if here.uses.max_requests && choice.max_requests == 0 && from.inherits_requests != to.inherits_requests {
-        let parameter = "coll_tuned_alltoall_algorithm_max_requests";
-        ChoiceFate::Changed(match to.inherits_requests {
-            true => format!("without a limit on requests it uses {parameter} there"),
-            false => format!("without a limit on requests it does not use {parameter} there"),
-        })
+        "it falls back for other calls there"
+    } else if !here.uses.max_requests || choice.max_requests > 0 || from.inherits_requests == to.inherits_requests {
+        return ChoiceFate::Same;
+    } else if to.inherits_requests {
+        "without a limit on requests it uses coll_tuned_alltoall_algorithm_max_requests there"
     } else {
-        ChoiceFate::Same
-    }
+        "without a limit on requests it does not use coll_tuned_alltoall_algorithm_max_requests there"
+    };
+    ChoiceFate::Changed(changed.to_owned())
 }
 
 /// The collectives whose times measured under `from` are outdated under `to`: all between releases, since algorithms

@@ -61,7 +61,7 @@ pub struct BadVersion(String);
 
 /// A version outside the known families.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("Open MPI {0} is unknown; known release families are {names}", names = Release::names())]
+#[error("Open MPI {0} is unknown; known release families are {names}", names = Release::ALL.map(Release::name).join(", "))]
 pub struct UnknownRelease(pub String);
 
 impl Release {
@@ -79,10 +79,6 @@ impl Release {
             (6, 0) => Ok(Self::V6_0),
             _ => Err(UnknownRelease(version.to_string())),
         }
-    }
-
-    fn names() -> String {
-        Self::ALL.map(Self::name).join(", ")
     }
 }
 

@@ -26,6 +26,30 @@ pub(crate) fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | 0x0b | 0x0c | b'\r')
 }
 
+/// The number that a whole text is to C's `strtol`; base 0 depends on how the digits begin. An empty text is 0.
+pub(crate) fn strtol(text: &[u8], base: u32) -> Option<i64> {
+    if text.is_empty() {
+        return Some(0);
+    }
+    let text = &text[text.iter().take_while(|byte| is_space(**byte)).count()..];
+    let (negative, digits) = match text {
+        [b'-', rest @ ..] => (true, rest),
+        [b'+', rest @ ..] => (false, rest),
+        _ => (false, text),
+    };
+    let (base, digits) = match digits {
+        _ if base > 0 => (base, digits),
+        [b'0', b'x' | b'X', rest @ ..] => (16, rest),
+        [b'0', ..] => (8, digits),
+        _ => (10, digits),
+    };
+    let push = |value: i64, byte: &u8| {
+        let digit = i64::from(char::from(*byte).to_digit(base)?);
+        Some(value.saturating_mul(base.into()).saturating_add(if negative { -digit } else { digit }))
+    };
+    if digits.is_empty() { None } else { digits.iter().try_fold(0, push) }
+}
+
 impl<'t> Tokens<'t> {
     pub(crate) fn new(bytes: &'t [u8]) -> Self {
         Self { bytes, at: 0 }

@@ -4,9 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{PointValue, Suspicion};
 use crate::finding::FindingCode;
-use collrules_record::Candidate;
-use collrules_record::Cell;
 use collrules_record::units::Bytes;
+use collrules_record::{Candidate, Cell};
 use collrules_rules::words::some;
 
 /// Largest number of sizes that a message names.

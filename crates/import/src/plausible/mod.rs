@@ -17,11 +17,10 @@ use collrules_rules::{Collective, Release};
 
 use super::finding::FindingCode;
 use super::imported::Imported;
-use collrules_record::Candidate;
-use collrules_record::Cell;
 use collrules_record::estimate::median;
 use collrules_record::findings::Statistic;
 use collrules_record::units::Seconds;
+use collrules_record::{Candidate, Cell};
 
 /// Limits of the machine that was measured.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -48,7 +48,7 @@ operation! {
 
 operation! {
     Gather "Gather" "gather" on comm (sent: Ptr, send_count: c_int, send_type: Type, received: Ptr, receive_count: c_int, receive_type: Type, root: c_int, comm: Comm)
-    |mpi: &Mpi, known: &LiveCommunicator| Passed::gathered(mpi, known, root, (sent, (send_count, send_type)), (receive_count, receive_type))
+    |mpi: &Mpi, known: &LiveCommunicator| Passed::rooted(mpi, known, root, (receive_count, receive_type), (sent, (send_count, send_type)))
 }
 
 operation! {
@@ -58,7 +58,7 @@ operation! {
 
 operation! {
     Scatter "Scatter" "scatter" on comm (sent: Ptr, send_count: c_int, send_type: Type, received: Ptr, receive_count: c_int, receive_type: Type, root: c_int, comm: Comm)
-    |mpi: &Mpi, known: &LiveCommunicator| Passed::scattered(mpi, known, root, (send_count, send_type), (received, (receive_count, receive_type)))
+    |mpi: &Mpi, known: &LiveCommunicator| Passed::rooted(mpi, known, root, (send_count, send_type), (received, (receive_count, receive_type)))
 }
 
 operation! {

@@ -48,12 +48,18 @@ pub(super) fn collective(
     passed: impl FnOnce(&Mpi, &LiveCommunicator) -> Passed,
     call: impl FnOnce() -> c_int,
 ) -> c_int {
-    match hook() {
-        Some(hook) if !is_inside() && hook.mpi.is_communicator(comm) => {
-            inside(|| hook.collective(operation, mode, comm, passed, call)).unwrap_or(-1)
-        }
-        _ => call(),
-    }
+    let Some(hook) = hook().filter(|hook| !is_inside() && hook.mpi.is_communicator(comm)) else { return call() };
+    let counted = inside(|| {
+        let known = hook.recorder.communicators.find(comm.addr() as u64).or_else(|| hook.meet(comm));
+        // What a communicator between two groups passes depends on the side, and rules don't act on it.
+        let passed =
+            known.filter(|known| !known.is_between_groups()).map_or(Passed::NOTHING, |known| passed(&hook.mpi, known));
+        let group = known.map_or(ANY_GROUP, LiveCommunicator::group);
+        let key = CallKey { group, operation, mode, flags: passed.flags };
+        let seen = CallFacts { key, bytes: passed.bytes, root: passed.root, passed: passed.mixed };
+        hook.recorder.collective(known, seen, || hook.mpi.barrier(comm), call)
+    });
+    counted.unwrap_or(-1)
 }
 
 /// Makes any other call, and counts it if counting is on.
@@ -66,25 +72,6 @@ pub(super) fn beside(what: Beside, call: impl FnOnce() -> c_int) -> c_int {
 }
 
 impl Hook {
-    fn collective(
-        &self,
-        operation: Operation,
-        mode: Mode,
-        comm: Comm,
-        passed: impl FnOnce(&Mpi, &LiveCommunicator) -> Passed,
-        call: impl FnOnce() -> c_int,
-    ) -> c_int {
-        let handle = comm.addr() as u64;
-        let known = self.recorder.communicators.find(handle).or_else(|| self.meet(comm));
-        // What a communicator between two groups passes depends on the side, and rules don't act on it.
-        let passed =
-            known.filter(|known| !known.is_between_groups()).map_or(Passed::NOTHING, |known| passed(&self.mpi, known));
-        let key =
-            CallKey { group: known.map_or(ANY_GROUP, LiveCommunicator::group), operation, mode, flags: passed.flags };
-        let seen = CallFacts { key, bytes: passed.bytes, root: passed.root, passed: passed.mixed };
-        self.recorder.collective(known, seen, || self.mpi.barrier(comm), call)
-    }
-
     /// Registers a communicator that is not in the cache.
     #[cold]
     fn meet(&self, comm: Comm) -> Option<&LiveCommunicator> {

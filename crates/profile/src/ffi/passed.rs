@@ -66,52 +66,21 @@ impl Passed {
         self
     }
 
-    /// Blocks of which each rank has one. `other` are the arguments of the other side, which MPI ignores on this rank
-    /// or which describe the same data.
-    fn beside(mut self, own: (c_int, Type), other: (c_int, Type)) -> Self {
-        self.flags |= set(IGNORED_DIFFER, own != other);
-        self
-    }
-
-    /// Arguments of a gather, on the root or elsewhere.
-    pub(super) fn gathered(
+    /// Arguments of a gather or a scatter, which has a block for each rank: those that only the root looks at, and those of
+    /// every rank, which describe the same data. The root may pass `MPI_IN_PLACE` as the buffer of its own block.
+    pub(super) fn rooted(
         mpi: &Mpi,
         known: &LiveCommunicator,
         root: c_int,
-        (buffer, send): (Ptr, (c_int, Type)),
-        receive: (c_int, Type),
+        at_root: (c_int, Type),
+        (buffer, own): (Ptr, (c_int, Type)),
     ) -> Self {
-        let own = if root == known.rank() { receive } else { send };
-        let other = if root != known.rank() {
-            receive
-        } else if is_in_place(buffer) {
-            own
-        } else {
-            send
-        };
-        Self::block(mpi, own.0, own.1).beside(own, other).root(root).in_place(buffer)
-    }
-
-    /// Arguments of a scatter, on the root or elsewhere.
-    pub(super) fn scattered(
-        mpi: &Mpi,
-        known: &LiveCommunicator,
-        root: c_int,
-        send: (c_int, Type),
-        (buffer, receive): (Ptr, (c_int, Type)),
-    ) -> Self {
-        let is_root = root == known.rank();
-        let own = if is_root { send } else { receive };
-        let other = if !is_root {
-            send
-        } else if is_in_place(buffer) {
-            own
-        } else {
-            receive
-        };
-        let passed = Self::block(mpi, own.0, own.1).beside(own, other).root(root);
-        // Elsewhere the receive buffer is the only one.
-        if is_root { passed.in_place(buffer) } else { passed }
+        if root != known.rank() {
+            let passed = Self::block(mpi, own.0, own.1).root(root);
+            return Self { flags: passed.flags | set(IGNORED_DIFFER, own != at_root), ..passed };
+        }
+        let passed = Self::block(mpi, at_root.0, at_root.1).root(root).in_place(buffer);
+        Self { flags: passed.flags | set(IGNORED_DIFFER, !is_in_place(buffer) && own != at_root), ..passed }
     }
 
     /// Blocks of different sizes, one per rank: their mean, and a flag if they differ.

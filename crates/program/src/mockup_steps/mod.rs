@@ -20,7 +20,7 @@ pub use self::parts::most_pieces;
 use crate::mockup::Mockup;
 use crate::program::Program;
 use crate::seat::Seat;
-use crate::step::{BufferPart, CollectiveCall, NOTHING, Reducing};
+use crate::step::{BufferPart, CollectiveCall as Call, NOTHING, Reducing};
 
 impl Mockup {
     /// Returns the program of a rank that replaces the collective; none if the mock-up does not apply to this
@@ -37,23 +37,23 @@ impl Mockup {
 }
 
 /// The call of the collective itself. A bcast has one buffer, which is both.
-fn own(seat: Seat, from: BufferPart, to: BufferPart) -> (CollectiveCall, BufferPart, BufferPart) {
+fn own(seat: Seat, from: BufferPart, to: BufferPart) -> (Call, BufferPart, BufferPart) {
     let equal = || vec![seat.bytes; seat.ranks];
     let call = match seat.collective {
-        Collective::Allgather => CollectiveCall::Allgather,
-        Collective::Allgatherv => CollectiveCall::Allgatherv(equal()),
-        Collective::Allreduce => CollectiveCall::Allreduce(Reducing::Sum),
-        Collective::Alltoall => CollectiveCall::Alltoall,
-        Collective::Alltoallv => CollectiveCall::Alltoallv(equal()),
-        Collective::Barrier => return (CollectiveCall::Barrier, NOTHING, NOTHING),
-        Collective::Bcast => return (CollectiveCall::Bcast, to, to),
-        Collective::Exscan => CollectiveCall::Exscan,
-        Collective::Gather => CollectiveCall::Gather,
-        Collective::Reduce => CollectiveCall::Reduce(Reducing::Sum),
-        Collective::ReduceScatter => CollectiveCall::ReduceScatter(seat.shares()),
-        Collective::ReduceScatterBlock => CollectiveCall::ReduceScatterBlock,
-        Collective::Scan => CollectiveCall::Scan,
-        Collective::Scatter => CollectiveCall::Scatter,
+        Collective::Allgather => Call::Allgather,
+        Collective::Allgatherv => Call::Allgatherv(equal()),
+        Collective::Allreduce => Call::Allreduce(Reducing::Sum),
+        Collective::Alltoall => Call::Alltoall,
+        Collective::Alltoallv => Call::Alltoallv(equal()),
+        Collective::Barrier => return (Call::Barrier, NOTHING, NOTHING),
+        Collective::Bcast => return (Call::Bcast, to, to),
+        Collective::Exscan => Call::Exscan,
+        Collective::Gather => Call::Gather,
+        Collective::Reduce => Call::Reduce(Reducing::Sum),
+        Collective::ReduceScatter => Call::ReduceScatter(seat.shares()),
+        Collective::ReduceScatterBlock => Call::ReduceScatterBlock,
+        Collective::Scan => Call::Scan,
+        Collective::Scatter => Call::Scatter,
     };
     (call, from, to)
 }

@@ -10,7 +10,7 @@ use super::first;
 use crate::mockup::MockupPattern;
 use crate::program::Program;
 use crate::seat::Seat;
-use crate::step::{BufferPart, CollectiveCall, NOTHING, RankGroup, Reducing};
+use crate::step::{BufferPart, CollectiveCall as Call, NOTHING, RankGroup, Reducing};
 
 const SUM: Reducing = Reducing::Sum;
 
@@ -31,76 +31,72 @@ fn hier(seat: Seat) -> Option<Program> {
     let leads = place == 0;
     match seat.collective {
         Collective::Barrier => {
-            made.call_on(RankGroup::Node, CollectiveCall::Barrier, NOTHING, NOTHING);
-            made.call_on(RankGroup::Leaders, CollectiveCall::Barrier, NOTHING, NOTHING);
-            made.call_on(RankGroup::Node, CollectiveCall::Barrier, NOTHING, NOTHING);
+            made.call_on(RankGroup::Node, Call::Barrier, NOTHING, NOTHING);
+            made.call_on(RankGroup::Leaders, Call::Barrier, NOTHING, NOTHING);
+            made.call_on(RankGroup::Node, Call::Barrier, NOTHING, NOTHING);
         }
         Collective::Bcast => {
-            made.call_on(RankGroup::Leaders, CollectiveCall::Bcast, receive, receive);
-            made.call_on(RankGroup::Node, CollectiveCall::Bcast, receive, receive);
+            made.call_on(RankGroup::Leaders, Call::Bcast, receive, receive);
+            made.call_on(RankGroup::Node, Call::Bcast, receive, receive);
         }
         Collective::Allreduce => {
             let sum = if leads { made.extra(bytes) } else { NOTHING };
-            made.call_on(RankGroup::Node, CollectiveCall::Reduce(SUM), send, sum);
-            made.call_on(RankGroup::Leaders, CollectiveCall::Allreduce(SUM), sum, receive);
-            made.call_on(RankGroup::Node, CollectiveCall::Bcast, receive, receive);
+            made.call_on(RankGroup::Node, Call::Reduce(SUM), send, sum);
+            made.call_on(RankGroup::Leaders, Call::Allreduce(SUM), sum, receive);
+            made.call_on(RankGroup::Node, Call::Bcast, receive, receive);
         }
         Collective::Reduce => {
             let sum = if leads { made.extra(bytes) } else { NOTHING };
-            made.call_on(RankGroup::Node, CollectiveCall::Reduce(SUM), send, sum);
-            made.call_on(
-                RankGroup::Leaders,
-                CollectiveCall::Reduce(SUM),
-                sum,
-                if seat.is_root() { receive } else { NOTHING },
-            );
+            made.call_on(RankGroup::Node, Call::Reduce(SUM), send, sum);
+            let to = if seat.is_root() { receive } else { NOTHING };
+            made.call_on(RankGroup::Leaders, Call::Reduce(SUM), sum, to);
         }
         Collective::Scan => {
             let before = made.extra(bytes);
             let sum = if leads { made.extra(bytes) } else { NOTHING };
-            made.call_on(RankGroup::Node, CollectiveCall::Scan, send, receive);
-            made.call_on(RankGroup::Node, CollectiveCall::Reduce(SUM), send, sum);
+            made.call_on(RankGroup::Node, Call::Scan, send, receive);
+            made.call_on(RankGroup::Node, Call::Reduce(SUM), send, sum);
             // What it leaves on the first node is undefined, and not used.
-            made.call_on(RankGroup::Leaders, CollectiveCall::Exscan, sum, before);
-            made.call_on(RankGroup::Node, CollectiveCall::Bcast, before, before);
+            made.call_on(RankGroup::Leaders, Call::Exscan, sum, before);
+            made.call_on(RankGroup::Node, Call::Bcast, before, before);
             if node > 0 {
                 made.reduce(before, receive);
             }
         }
         Collective::Allgather => {
             let blocks = if leads { made.extra(each * bytes) } else { NOTHING };
-            made.call_on(RankGroup::Node, CollectiveCall::Gather, send, blocks);
-            made.call_on(RankGroup::Leaders, CollectiveCall::Allgather, blocks, receive);
-            made.call_on(RankGroup::Node, CollectiveCall::Bcast, receive, receive);
+            made.call_on(RankGroup::Node, Call::Gather, send, blocks);
+            made.call_on(RankGroup::Leaders, Call::Allgather, blocks, receive);
+            made.call_on(RankGroup::Node, Call::Bcast, receive, receive);
         }
         Collective::Gather => {
             let blocks = if leads { made.extra(each * bytes) } else { NOTHING };
-            made.call_on(RankGroup::Node, CollectiveCall::Gather, send, blocks);
-            made.call_on(RankGroup::Leaders, CollectiveCall::Gather, blocks, receive);
+            made.call_on(RankGroup::Node, Call::Gather, send, blocks);
+            made.call_on(RankGroup::Leaders, Call::Gather, blocks, receive);
         }
         Collective::Scatter => {
             let blocks = if leads { made.extra(each * bytes) } else { NOTHING };
-            made.call_on(RankGroup::Leaders, CollectiveCall::Scatter, send, blocks);
-            made.call_on(RankGroup::Node, CollectiveCall::Scatter, blocks, receive);
+            made.call_on(RankGroup::Leaders, Call::Scatter, send, blocks);
+            made.call_on(RankGroup::Node, Call::Scatter, blocks, receive);
         }
         Collective::Alltoall => {
             let all = each * seat.ranks * bytes;
             let [one, other] = if leads { [made.extra(all), made.extra(all)] } else { [NOTHING, NOTHING] };
-            made.call_on(RankGroup::Node, CollectiveCall::Gather, send, one);
+            made.call_on(RankGroup::Node, Call::Gather, send, one);
             if leads {
                 let run = each * bytes;
                 for (to, from) in (0..nodes).flat_map(|to| (0..each).map(move |from| (to, from))) {
                     made.copy(one.cut((from * nodes + to) * run, run), other.cut((to * each + from) * run, run));
                 }
             }
-            made.call_on(RankGroup::Leaders, CollectiveCall::Alltoall, other, one);
+            made.call_on(RankGroup::Leaders, Call::Alltoall, other, one);
             if leads {
                 for (from, to) in (0..seat.ranks).flat_map(|from| (0..each).map(move |to| (from, to))) {
                     let block = one.cut((from * each + to) * bytes, bytes);
                     made.copy(block, other.cut((to * seat.ranks + from) * bytes, bytes));
                 }
             }
-            made.call_on(RankGroup::Node, CollectiveCall::Scatter, other, receive);
+            made.call_on(RankGroup::Node, Call::Scatter, other, receive);
         }
         _ => return None,
     }
@@ -116,46 +112,46 @@ fn lane(seat: Seat) -> Option<Program> {
     let own = |vector: BufferPart| vector.cut(first(&shares, place), shares[place]);
     match seat.collective {
         Collective::Bcast => {
-            made.call_on(RankGroup::FirstNode, CollectiveCall::ScattervInPlace(shares.clone()), NOTHING, receive);
-            made.call_on(RankGroup::Lane, CollectiveCall::Bcast, own(receive), own(receive));
-            made.call_on(RankGroup::Node, CollectiveCall::AllgathervInPlace(shares.clone()), NOTHING, receive);
+            made.call_on(RankGroup::FirstNode, Call::ScattervInPlace(shares.clone()), NOTHING, receive);
+            made.call_on(RankGroup::Lane, Call::Bcast, own(receive), own(receive));
+            made.call_on(RankGroup::Node, Call::AllgathervInPlace(shares.clone()), NOTHING, receive);
         }
         Collective::Allreduce => {
             let share = made.extra(shares[place]);
-            made.call_on(RankGroup::Node, CollectiveCall::ReduceScatter(shares.clone()), send, share);
-            made.call_on(RankGroup::Lane, CollectiveCall::Allreduce(SUM), share, own(receive));
-            made.call_on(RankGroup::Node, CollectiveCall::AllgathervInPlace(shares.clone()), NOTHING, receive);
+            made.call_on(RankGroup::Node, Call::ReduceScatter(shares.clone()), send, share);
+            made.call_on(RankGroup::Lane, Call::Allreduce(SUM), share, own(receive));
+            made.call_on(RankGroup::Node, Call::AllgathervInPlace(shares.clone()), NOTHING, receive);
         }
         Collective::Reduce => {
             let share = made.extra(shares[place]);
             let sum = if node == 0 { made.extra(shares[place]) } else { NOTHING };
-            made.call_on(RankGroup::Node, CollectiveCall::ReduceScatter(shares.clone()), send, share);
-            made.call_on(RankGroup::Lane, CollectiveCall::Reduce(SUM), share, sum);
-            made.call_on(RankGroup::FirstNode, CollectiveCall::Gatherv(shares.clone()), sum, receive);
+            made.call_on(RankGroup::Node, Call::ReduceScatter(shares.clone()), send, share);
+            made.call_on(RankGroup::Lane, Call::Reduce(SUM), share, sum);
+            made.call_on(RankGroup::FirstNode, Call::Gatherv(shares.clone()), sum, receive);
         }
         Collective::Scan => {
             let share = made.extra(shares[place]);
             let before = made.extra(bytes);
-            made.call_on(RankGroup::Node, CollectiveCall::Scan, send, receive);
-            made.call_on(RankGroup::Node, CollectiveCall::ReduceScatter(shares.clone()), send, share);
+            made.call_on(RankGroup::Node, Call::Scan, send, receive);
+            made.call_on(RankGroup::Node, Call::ReduceScatter(shares.clone()), send, share);
             // What it leaves on the first node is undefined, and not used.
-            made.call_on(RankGroup::Lane, CollectiveCall::Exscan, share, own(before));
-            made.call_on(RankGroup::Node, CollectiveCall::AllgathervInPlace(shares.clone()), NOTHING, before);
+            made.call_on(RankGroup::Lane, Call::Exscan, share, own(before));
+            made.call_on(RankGroup::Node, Call::AllgathervInPlace(shares.clone()), NOTHING, before);
             if node > 0 {
                 made.reduce(before, receive);
             }
         }
         Collective::Allgather => {
             let (mine, blocks) = (made.extra(strip), made.extra(all));
-            made.call_on(RankGroup::Lane, CollectiveCall::Allgather, send, mine);
-            made.call_on(RankGroup::Node, CollectiveCall::Allgather, mine, blocks);
+            made.call_on(RankGroup::Lane, Call::Allgather, send, mine);
+            made.call_on(RankGroup::Node, Call::Allgather, mine, blocks);
             reordered(&mut made, seat, blocks, receive, false);
         }
         Collective::Gather => {
             let mine = if node == 0 { made.extra(strip) } else { NOTHING };
             let blocks = if seat.is_root() { made.extra(all) } else { NOTHING };
-            made.call_on(RankGroup::Lane, CollectiveCall::Gather, send, mine);
-            made.call_on(RankGroup::FirstNode, CollectiveCall::Gather, mine, blocks);
+            made.call_on(RankGroup::Lane, Call::Gather, send, mine);
+            made.call_on(RankGroup::FirstNode, Call::Gather, mine, blocks);
             if seat.is_root() {
                 reordered(&mut made, seat, blocks, receive, false);
             }
@@ -166,15 +162,15 @@ fn lane(seat: Seat) -> Option<Program> {
             if seat.is_root() {
                 reordered(&mut made, seat, send, blocks, true);
             }
-            made.call_on(RankGroup::FirstNode, CollectiveCall::Scatter, blocks, mine);
-            made.call_on(RankGroup::Lane, CollectiveCall::Scatter, mine, receive);
+            made.call_on(RankGroup::FirstNode, Call::Scatter, blocks, mine);
+            made.call_on(RankGroup::Lane, Call::Scatter, mine, receive);
         }
         Collective::Alltoall => {
             let (one, other) = (made.extra(all), made.extra(all));
             reordered(&mut made, seat, send, one, true);
-            made.call_on(RankGroup::Node, CollectiveCall::Alltoall, one, other);
+            made.call_on(RankGroup::Node, Call::Alltoall, one, other);
             reordered(&mut made, seat, other, one, false);
-            made.call_on(RankGroup::Lane, CollectiveCall::Alltoall, one, receive);
+            made.call_on(RankGroup::Lane, Call::Alltoall, one, receive);
         }
         _ => return None,
     }

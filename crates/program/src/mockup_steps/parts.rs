@@ -5,7 +5,7 @@ use collrules_rules::Collective;
 use super::{first, own};
 use crate::program::Program;
 use crate::seat::Seat;
-use crate::step::{BufferPart, CollectiveCall, NOTHING};
+use crate::step::{BufferPart, CollectiveCall as Call, NOTHING};
 
 /// Layout of a collective's message bytes in its buffers.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -77,7 +77,7 @@ pub(super) fn split(seat: Seat, pieces: usize, barrier: bool) -> Option<Program>
     };
     for number in 0..pieces {
         if barrier && number > 0 {
-            made.call(CollectiveCall::Barrier, NOTHING, NOTHING);
+            made.call(Call::Barrier, NOTHING, NOTHING);
         }
         if shape == BufferShape::Shares {
             let (shares, parts): (Vec<usize>, Vec<(usize, usize)>) =
@@ -89,7 +89,7 @@ pub(super) fn split(seat: Seat, pieces: usize, barrier: bool) -> Option<Program>
             }
             let (begin, len) = parts[seat.rank];
             let total = counts.iter().sum();
-            made.call(CollectiveCall::ReduceScatter(counts), from.cut(0, total), receive.cut(begin, len));
+            made.call(Call::ReduceScatter(counts), from.cut(0, total), receive.cut(begin, len));
             continue;
         }
         let (begin, len) = cut(seat.bytes, number);
@@ -127,7 +127,7 @@ pub(super) fn pad(seat: Seat, bytes: usize) -> Option<Program> {
         if seat.is_root() {
             made.copy(receive, buffer.cut(0, seat.bytes));
         }
-        made.call(CollectiveCall::Bcast, buffer, buffer);
+        made.call(Call::Bcast, buffer, buffer);
         if !seat.is_root() {
             made.copy(buffer, receive);
         }

@@ -7,7 +7,7 @@ use super::{chunked, first, padded};
 use crate::mockup::MockupPattern;
 use crate::program::Program;
 use crate::seat::Seat;
-use crate::step::{BufferPart, CollectiveCall, NOTHING, Reducing};
+use crate::step::{BufferPart, CollectiveCall as Call, NOTHING, Reducing};
 
 const SUM: Reducing = Reducing::Sum;
 
@@ -17,13 +17,13 @@ pub(super) fn program(pattern: MockupPattern, seat: Seat) -> Option<Program> {
     let (bytes, all) = (seat.bytes, seat.bytes * seat.ranks);
     match (seat.collective, pattern) {
         (Collective::Allreduce, MockupPattern::ReduceBcast) => {
-            made.call(CollectiveCall::Reduce(SUM), send, if seat.is_root() { receive } else { NOTHING });
-            made.call(CollectiveCall::Bcast, receive, receive);
+            made.call(Call::Reduce(SUM), send, if seat.is_root() { receive } else { NOTHING });
+            made.call(Call::Bcast, receive, receive);
         }
         (Collective::Allreduce, MockupPattern::ReduceScatterBlockAllgather) => {
             let (from, share) = shared_out(&mut made, seat);
             let to = if from == send { receive } else { from };
-            made.call(CollectiveCall::Allgather, share, to);
+            made.call(Call::Allgather, share, to);
             if to != receive {
                 made.copy(to, receive);
             }
@@ -31,81 +31,81 @@ pub(super) fn program(pattern: MockupPattern, seat: Seat) -> Option<Program> {
         (Collective::Allreduce, MockupPattern::ReduceScatterAllgatherv) => {
             let blocks = chunked(seat);
             let own = receive.cut(first(&blocks, seat.rank), blocks[seat.rank]);
-            made.call(CollectiveCall::ReduceScatter(blocks.clone()), send, own);
-            made.call(CollectiveCall::AllgathervInPlace(blocks), NOTHING, receive);
+            made.call(Call::ReduceScatter(blocks.clone()), send, own);
+            made.call(Call::AllgathervInPlace(blocks), NOTHING, receive);
         }
         (Collective::Allreduce, MockupPattern::AllgatherLocal) => {
             let vectors = made.extra(all);
-            made.call(CollectiveCall::Allgather, send, vectors);
+            made.call(Call::Allgather, send, vectors);
             fold(&mut made, seat, vectors, receive);
         }
         (Collective::Exscan, MockupPattern::ScanShift) => {
             let inclusive = made.extra(bytes);
-            made.call(CollectiveCall::Scan, send, inclusive);
-            made.call(CollectiveCall::Shift, inclusive, receive);
+            made.call(Call::Scan, send, inclusive);
+            made.call(Call::Shift, inclusive, receive);
         }
         (Collective::Reduce, MockupPattern::Allreduce) => {
             let to = if seat.is_root() { receive } else { made.extra(bytes) };
-            made.call(CollectiveCall::Allreduce(SUM), send, to);
+            made.call(Call::Allreduce(SUM), send, to);
         }
         (Collective::Reduce, MockupPattern::ReduceScatterBlockGather) => {
             let (from, share) = shared_out(&mut made, seat);
             if from == send || !seat.is_root() {
-                made.call(CollectiveCall::Gather, share, receive);
+                made.call(Call::Gather, share, receive);
             } else {
                 let whole = made.extra(from.len);
-                made.call(CollectiveCall::Gather, share, whole);
+                made.call(Call::Gather, share, whole);
                 made.copy(whole, receive);
             }
         }
         (Collective::Reduce, MockupPattern::ReduceScatterGatherv) => {
             let blocks = chunked(seat);
             let block = made.extra(blocks[seat.rank]);
-            made.call(CollectiveCall::ReduceScatter(blocks.clone()), send, block);
-            made.call(CollectiveCall::Gatherv(blocks), block, receive);
+            made.call(Call::ReduceScatter(blocks.clone()), send, block);
+            made.call(Call::Gatherv(blocks), block, receive);
         }
         (Collective::Reduce, MockupPattern::ReduceScatter) => {
             let counts = (0..seat.ranks).map(|rank| if rank == 0 { bytes } else { 0 }).collect();
-            made.call(CollectiveCall::ReduceScatter(counts), send, receive);
+            made.call(Call::ReduceScatter(counts), send, receive);
         }
         (Collective::Reduce, MockupPattern::GatherLocal) => {
             let vectors = if seat.is_root() { made.extra(all) } else { NOTHING };
-            made.call(CollectiveCall::Gather, send, vectors);
+            made.call(Call::Gather, send, vectors);
             if seat.is_root() {
                 fold(&mut made, seat, vectors, receive);
             }
         }
         (Collective::ReduceScatter, MockupPattern::Allreduce) => {
             let vector = made.extra(bytes);
-            made.call(CollectiveCall::Allreduce(SUM), send, vector);
+            made.call(Call::Allreduce(SUM), send, vector);
             made.copy(vector.cut(first(&seat.shares(), seat.rank), receive.len), receive);
         }
         (Collective::ReduceScatter, MockupPattern::ReduceThenScatterv) => {
             let vector = if seat.is_root() { made.extra(bytes) } else { NOTHING };
-            made.call(CollectiveCall::Reduce(SUM), send, vector);
-            made.call(CollectiveCall::Scatterv(seat.shares()), vector, receive);
+            made.call(Call::Reduce(SUM), send, vector);
+            made.call(Call::Scatterv(seat.shares()), vector, receive);
         }
         (Collective::ReduceScatterBlock, MockupPattern::ReduceThenScatter) => {
             let vector = if seat.is_root() { made.extra(all) } else { NOTHING };
-            made.call(CollectiveCall::Reduce(SUM), send, vector);
-            made.call(CollectiveCall::Scatter, vector, receive);
+            made.call(Call::Reduce(SUM), send, vector);
+            made.call(Call::Scatter, vector, receive);
         }
         (Collective::ReduceScatterBlock, MockupPattern::ReduceScatter) => {
-            made.call(CollectiveCall::ReduceScatter(vec![bytes; seat.ranks]), send, receive);
+            made.call(Call::ReduceScatter(vec![bytes; seat.ranks]), send, receive);
         }
         (Collective::ReduceScatterBlock, MockupPattern::Allreduce) => {
             let vector = made.extra(all);
-            made.call(CollectiveCall::Allreduce(SUM), send, vector);
+            made.call(Call::Allreduce(SUM), send, vector);
             made.copy(vector.cut(seat.rank * bytes, bytes), receive);
         }
         (Collective::Scan, MockupPattern::ExscanReduceLocal) => {
             if seat.is_root() {
                 // What exscan leaves on rank 0 is undefined.
-                made.call(CollectiveCall::Exscan, send, receive);
+                made.call(Call::Exscan, send, receive);
                 made.copy(send, receive);
             } else {
                 let before = made.extra(bytes);
-                made.call(CollectiveCall::Exscan, send, before);
+                made.call(Call::Exscan, send, before);
                 made.copy(send, receive);
                 made.reduce(before, receive);
             }
@@ -126,7 +126,7 @@ fn shared_out(made: &mut Program, seat: Seat) -> (BufferPart, BufferPart) {
         made.copy(send, from.cut(0, seat.bytes));
         (seat.bytes..whole).step_by(element).for_each(|place| made.copy(send, from.cut(place, element)));
     }
-    made.call(CollectiveCall::ReduceScatterBlock, from, share);
+    made.call(Call::ReduceScatterBlock, from, share);
     (from, share)
 }
 

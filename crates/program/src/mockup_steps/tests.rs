@@ -55,7 +55,7 @@ impl TestRank {
     }
 
     /// Carries out steps up to the next call.
-    fn next(&mut self) -> Option<(RankGroup, CollectiveCall, BufferPart, BufferPart)> {
+    fn next(&mut self) -> Option<(RankGroup, Call, BufferPart, BufferPart)> {
         while let Some(step) = self.steps.next() {
             match step {
                 Step::Copy { from, to } => {
@@ -92,7 +92,7 @@ fn combined(all: &[Vec<u8>], how: Reducing) -> Vec<u8> {
 }
 
 /// One call of all ranks of a communicator, as MPI defines it.
-fn carry_out(ranks: &mut [&mut TestRank], calls: &[(CollectiveCall, BufferPart, BufferPart)]) {
+fn carry_out(ranks: &mut [&mut TestRank], calls: &[(Call, BufferPart, BufferPart)]) {
     let p = ranks.len();
     let sent: Vec<Vec<u8>> = ranks.iter().zip(calls).map(|(rank, (_, from, _))| rank.read(*from)).collect();
     let root = |rank: usize, bytes: Vec<u8>| (rank == 0).then_some(bytes);
@@ -105,34 +105,34 @@ fn carry_out(ranks: &mut [&mut TestRank], calls: &[(CollectiveCall, BufferPart, 
         let (call, _, to) = &calls[rank];
         assert_eq!(call, &calls[0].0, "all ranks make the same call");
         let result = match call {
-            CollectiveCall::Barrier => None,
-            CollectiveCall::Allgather | CollectiveCall::Allgatherv(_) => Some(sent.concat()),
-            CollectiveCall::AllgathervInPlace(counts) => {
+            Call::Barrier => None,
+            Call::Allgather | Call::Allgatherv(_) => Some(sent.concat()),
+            Call::AllgathervInPlace(counts) => {
                 let blocks: Vec<_> = (0..p).map(|other| placed(&held[other], counts, other)).collect();
                 Some(blocks.concat())
             }
-            CollectiveCall::Allreduce(how) => Some(combined(&sent, *how)),
-            CollectiveCall::Alltoall | CollectiveCall::Alltoallv(_) | CollectiveCall::Alltoallw(_) => {
+            Call::Allreduce(how) => Some(combined(&sent, *how)),
+            Call::Alltoall | Call::Alltoallv(_) | Call::Alltoallw(_) => {
                 let blocks: Vec<_> = sent.iter().map(|bytes| block(bytes, rank)).collect();
                 Some(blocks.concat())
             }
-            CollectiveCall::Bcast => (rank > 0).then(|| sent[0].clone()),
-            CollectiveCall::Exscan => (rank > 0).then(|| combined(&sent[..rank], Reducing::Sum)),
-            CollectiveCall::Scan => Some(combined(&sent[..=rank], Reducing::Sum)),
-            CollectiveCall::Gather | CollectiveCall::Gatherv(_) => root(rank, sent.concat()),
-            CollectiveCall::Reduce(how) => root(rank, combined(&sent, *how)),
-            CollectiveCall::ReduceScatter(counts) => Some(placed(&combined(&sent, Reducing::Sum), counts, rank)),
-            CollectiveCall::ReduceScatterBlock => Some(block(&combined(&sent, Reducing::Sum), rank)),
-            CollectiveCall::Scatter => Some(block(&sent[0], rank)),
-            CollectiveCall::Scatterv(counts) => Some(placed(&sent[0], counts, rank)),
-            CollectiveCall::ScattervInPlace(counts) => {
+            Call::Bcast => (rank > 0).then(|| sent[0].clone()),
+            Call::Exscan => (rank > 0).then(|| combined(&sent[..rank], Reducing::Sum)),
+            Call::Scan => Some(combined(&sent[..=rank], Reducing::Sum)),
+            Call::Gather | Call::Gatherv(_) => root(rank, sent.concat()),
+            Call::Reduce(how) => root(rank, combined(&sent, *how)),
+            Call::ReduceScatter(counts) => Some(placed(&combined(&sent, Reducing::Sum), counts, rank)),
+            Call::ReduceScatterBlock => Some(block(&combined(&sent, Reducing::Sum), rank)),
+            Call::Scatter => Some(block(&sent[0], rank)),
+            Call::Scatterv(counts) => Some(placed(&sent[0], counts, rank)),
+            Call::ScattervInPlace(counts) => {
                 let mine = placed(&held[0], counts, rank);
                 let begin = first(counts, rank);
                 let mut whole = held[rank].clone();
                 whole[begin..begin + mine.len()].copy_from_slice(&mine);
                 Some(whole)
             }
-            CollectiveCall::Shift => (rank > 0).then(|| sent[rank - 1].clone()),
+            Call::Shift => (rank > 0).then(|| sent[rank - 1].clone()),
         };
         if let Some(result) = result {
             ranks[rank].write(*to, &result);

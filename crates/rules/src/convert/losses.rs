@@ -1,7 +1,6 @@
 //! Contents of a source file that are missing from its meaning, or that the target format cannot express.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
 use serde::Serialize;
 
@@ -26,10 +25,11 @@ pub struct Loss {
 }
 
 /// Content of a source file that a conversion loses.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Lost {
     /// Rules for communicators with one arrangement on nodes, which are not written.
+    #[error("the {collective} rules for {distribution} communicators are left out")]
     Distribution {
         /// The collective.
         collective: Collective,
@@ -37,6 +37,10 @@ pub enum Lost {
         distribution: Distribution,
     },
     /// A bound on requests, for which version 1 has no column.
+    #[error(
+        "the bound of {requests} requests of this {collective} rule is left out; {}",
+        if *heeded { "its calls change" } else { "its algorithm ignores it" }
+    )]
     Requests {
         /// The collective.
         collective: Collective,
@@ -46,11 +50,16 @@ pub enum Lost {
         heeded: bool,
     },
     /// A rule that is dropped, since its algorithm does not exist.
+    #[error("Open MPI drops this {collective} rule, since its algorithm does not exist; it is left out")]
     Disabled {
         /// The collective.
         collective: Collective,
     },
     /// A rule for an algorithm that no release with the target format has: there it would be dropped.
+    #[error(
+        "this {collective} rule names algorithm {algorithm}, which does not exist: its calls fail, and are left to Open \
+         MPI instead"
+    )]
     NoAlgorithm {
         /// The collective.
         collective: Collective,
@@ -58,31 +67,41 @@ pub enum Lost {
         algorithm: u32,
     },
     /// A rule that applies to no call.
+    #[error("this {collective} rule serves no call and is left out")]
     DeadRule {
         /// The collective.
         collective: Collective,
     },
     /// A communicator rule that applies to no call.
+    #[error("these {collective} rules for a communicator size serve no call and are left out")]
     DeadCommRule {
         /// The collective.
         collective: Collective,
     },
     /// Rules that later ones for the same collective replace.
+    #[error("later rules for {name} replace these, which are left out")]
     Replaced {
         /// The collective.
         name: &'static str,
     },
     /// Rules for a collective that coll/tuned has no algorithms for.
+    #[error("coll/tuned has no algorithms for {name}; its rules are left out")]
     Untuned {
         /// The collective.
         name: &'static str,
     },
     /// Comments.
+    #[error("{}", comments_are_left_out(*count))]
     Comments {
         /// Number of lines.
         count: usize,
     },
     /// Members that Open MPI does not read.
+    #[error(
+        "the member `{}`, which Open MPI does not read, is left out{}",
+        key.escape_debug(),
+        if *count > 1 { format!(", {count} times from here on") } else { String::new() }
+    )]
     Members {
         /// Their name.
         key: String,
@@ -91,39 +110,10 @@ pub enum Lost {
     },
 }
 
-impl fmt::Display for Lost {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Distribution { collective, distribution } => {
-                write!(f, "the {collective} rules for {} communicators are left out", distribution.name())
-            }
-            Self::Requests { collective, requests, heeded } => {
-                let matters = if *heeded { "its calls change" } else { "its algorithm ignores it" };
-                write!(f, "the bound of {requests} requests of this {collective} rule is left out; {matters}")
-            }
-            Self::Disabled { collective } => {
-                write!(f, "Open MPI drops this {collective} rule, since its algorithm does not exist; it is left out")
-            }
-            Self::NoAlgorithm { collective, algorithm } => {
-                write!(
-                    f,
-                    "this {collective} rule names algorithm {algorithm}, which does not exist: its calls fail, and are \
-                     left to Open MPI instead"
-                )
-            }
-            Self::DeadRule { collective } => write!(f, "this {collective} rule serves no call and is left out"),
-            Self::DeadCommRule { collective } => {
-                write!(f, "these {collective} rules for a communicator size serve no call and are left out")
-            }
-            Self::Replaced { name } => write!(f, "later rules for {name} replace these, which are left out"),
-            Self::Untuned { name } => write!(f, "coll/tuned has no algorithms for {name}; its rules are left out"),
-            Self::Comments { count: 1 } => f.write_str("a comment is left out"),
-            Self::Comments { count } => write!(f, "comments are left out, on {count} lines from here on"),
-            Self::Members { key, count } => {
-                write!(f, "the member `{}`, which Open MPI does not read, is left out", key.escape_debug())?;
-                if *count > 1 { write!(f, ", {count} times from here on") } else { Ok(()) }
-            }
-        }
+fn comments_are_left_out(count: usize) -> String {
+    match count {
+        1 => "a comment is left out".to_owned(),
+        _ => format!("comments are left out, on {count} lines from here on"),
     }
 }
 

@@ -218,7 +218,8 @@ fn few_elements_run_something_else() {
 #[test]
 fn some_algorithms_give_way_to_operations_that_do_not_commute() {
     for release in Release::ALL {
-        let at = |collective, algorithm| id(release, algorithm, &call(collective, 4, 1024).non_commutative());
+        let at =
+            |collective, algorithm| id(release, algorithm, &Call { commutative: false, ..call(collective, 4, 1024) });
         assert_eq!(at(Collective::Allreduce, 6), 1);
         assert_eq!(at(Collective::Reduce, 7), 1);
         assert_eq!(at(Collective::ReduceScatterBlock, 3), 1);
@@ -265,7 +266,7 @@ fn fallbacks_end_at_algorithms_of_the_release() {
                 for ranks in 2..10 {
                     for count in [0, 1, 2, 7, 100] {
                         let choice = Choice::plain(algorithm.id).with_faninout(2).with_segsize(8);
-                        let call = call(collective, ranks, count).non_commutative();
+                        let call = Call { commutative: false, ..call(collective, ranks, count) };
                         let found = effective(release, collective, choice, &call);
                         let again = effective(release, collective, found.choice, &call);
                         if matches!(found.algorithm, Runs(_)) {

@@ -2,7 +2,7 @@
 //! outcomes in calls of programs.
 
 /// The first words of the comment.
-pub const NOT_CONFIRMED: &str = "NOT CONFIRMED";
+const NOT_CONFIRMED: &str = "NOT CONFIRMED";
 
 /// The beginning of the comment that has to come first in JSON: readers of classic files stop at its minus.
 const FIRST_OF_JSON: &str = "\"-1 ";
@@ -11,11 +11,6 @@ const REASON: &str = "fresh launches have not confirmed these rules; `collrules 
 
 /// The first words of a comment on calls of programs.
 const IN_PROGRAMS: &str = "In programs: ";
-
-/// Returns true if a text has the comment.
-pub fn is_marked(text: &str) -> bool {
-    text.lines().take(4).any(|line| line.contains(NOT_CONFIRMED))
-}
 
 /// The text with these comments, and with or without `NOT CONFIRMED`, after the version line or the first comment of
 /// JSON, which have to come first.
@@ -59,6 +54,10 @@ fn place(text: &str) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn is_marked(text: &str) -> bool {
+        text.lines().take(4).any(|line| line.contains(NOT_CONFIRMED))
+    }
 
     #[test]
     fn the_comment_stands_first_after_what_the_format_needs() {

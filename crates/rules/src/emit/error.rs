@@ -11,7 +11,7 @@ use crate::table::RuleTable;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EmitError {
     /// It would break programs.
-    #[error("the rules are not safe to use: {}", sentences(.0))]
+    #[error("the rules are not safe to use: {}", .0.iter().map(Hazard::to_string).collect::<Vec<_>>().join(" "))]
     Hazards(Vec<Hazard>),
     /// One of its versions does not read the format.
     #[error("Open MPI {version} does not read {format} rules files; {remedy}")]
@@ -50,11 +50,6 @@ pub enum EmitError {
         /// The largest that is safe.
         most: u64,
     },
-}
-
-fn sentences(hazards: &[Hazard]) -> String {
-    let sentences: Vec<_> = hazards.iter().map(Hazard::to_string).collect();
-    sentences.join(" ")
 }
 
 /// The largest C `int`, which holds communicator sizes, algorithms, fan-outs, and segment sizes on their way to use.

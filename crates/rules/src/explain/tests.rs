@@ -69,7 +69,7 @@ fn wrong_results_and_calls_without_data_are_ends() {
     };
     let call = Call::new(Collective::Allreduce, Ranks(4), Bytes(8192));
     assert_eq!(end(&call).0, End::Algorithm);
-    let (wrong, words) = end(&call.non_commutative());
+    let (wrong, words) = end(&Call { commutative: false, ..call });
     assert_eq!(wrong, End::Wrong);
     assert!(words.starts_with("ring, with a WRONG RESULT: it reorders operands"), "{words}");
     let empty = Call::new(Collective::Allreduce, Ranks(4), Bytes(0));

@@ -2,7 +2,8 @@
 
 use super::index::Index;
 use super::model::{CollectiveRules, CommRule, Rule, RuleState};
-use super::rejection::{ClassicFault, Field};
+use super::rejection::{ClassicFault, ClassicFaultKind, Field};
+use crate::behaviour::Behaviour;
 use crate::call::Distribution;
 use crate::choice::Choice;
 use crate::collective::Collective;
@@ -13,16 +14,12 @@ use crate::tokens::{HEADER, Number, Tokens};
 #[derive(Debug)]
 pub(crate) struct ClassicRejection {
     pub(crate) span: Span,
-    pub(crate) rejection: ClassicFault,
+    pub(crate) fault: ClassicFault,
     /// True if memory is overwritten before the error is noticed.
     pub(crate) overwrites: bool,
 }
 
-impl ClassicRejection {
-    fn new(span: Span, rejection: ClassicFault) -> Self {
-        Self { span, rejection, overwrites: false }
-    }
-}
+type ClassicResult<T> = Result<T, ClassicRejection>;
 
 /// Reads a classic file: the number of its version line, if the version reads it, and its collectives.
 ///
@@ -30,19 +27,17 @@ impl ClassicRejection {
 /// counts say.
 pub(crate) fn read(
     bytes: &[u8],
-    reads_header: bool,
-    shifts_sizes: bool,
+    behaviour: &Behaviour,
     inherited: u32,
-) -> Result<(Option<i64>, Vec<CollectiveRules>), ClassicRejection> {
+) -> ClassicResult<(Option<i64>, Vec<CollectiveRules>)> {
     let mut tokens = Tokens::new(bytes);
     // `fscanf("rule-file-version-%d")` at the very beginning; what it matched before it failed stays consumed.
-    let header = if reads_header && tokens.skip_prefix(HEADER) { tokens.scan_decimal() } else { None };
+    let header = if behaviour.reads_header && tokens.skip_prefix(HEADER) { tokens.scan_decimal() } else { None };
     let requests = header.is_some_and(|version| version > 1);
-    let mut fields = FieldReader { tokens, bytes, requests, shifts_sizes, inherited };
+    let mut fields = FieldReader { tokens, bytes, requests, shifts_sizes: behaviour.shifts_sizes, inherited };
     let count = fields.next(Field::Collectives)?;
     if count.value > u64::from(Collective::ID_COUNT) {
-        let rejection = ClassicFault::TooManyCollectives { line: count.span.line(bytes), count: count.value };
-        return Err(ClassicRejection::new(count.span, rejection));
+        return Err(fields.wrong(count.span, ClassicFaultKind::TooManyCollectives(count.value)));
     }
     let collectives = (0..count.value).map(|_| fields.collective()).collect::<Result<_, _>>()?;
     Ok((header, collectives))
@@ -71,22 +66,21 @@ impl Got {
 }
 
 impl FieldReader<'_> {
-    fn next(&mut self, field: Field) -> Result<Got, ClassicRejection> {
+    fn wrong(&self, span: Span, kind: ClassicFaultKind) -> ClassicRejection {
+        ClassicRejection { span, fault: ClassicFault { line: span.line(self.bytes), kind }, overwrites: false }
+    }
+
+    fn next(&mut self, field: Field) -> ClassicResult<Got> {
         let Some(Number { value, span }) = self.tokens.next() else {
-            let span = Span::at(self.bytes.len());
-            return Err(ClassicRejection::new(span, ClassicFault::End { line: span.line(self.bytes), field }));
+            return Err(self.wrong(Span::at(self.bytes.len()), ClassicFaultKind::End(field)));
         };
-        match u64::try_from(value) {
-            Ok(value) => Ok(Got { value, span }),
-            Err(_) => {
-                Err(ClassicRejection::new(span, ClassicFault::Negative { line: span.line(self.bytes), field, value }))
-            }
-        }
+        let value = u64::try_from(value).map_err(|_| self.wrong(span, ClassicFaultKind::Negative(field, value)))?;
+        Ok(Got { value, span })
     }
 
     /// The number of entries that Open MPI allocates: it truncates the count to a C `int` for that, but reads as many
     /// entries as the whole `long` says. Seen on 5.0.11: a count of 2^32 corrupts memory, and `MPI_Init` aborts.
-    fn room(&self, count: &Got, field: Field) -> Result<u64, ClassicRejection> {
+    fn room(&self, count: &Got, field: Field) -> ClassicResult<u64> {
         match i32::try_from(count.value) {
             Ok(_) => Ok(count.value),
             // A negative number of entries is refused by the allocator.
@@ -96,17 +90,13 @@ impl FieldReader<'_> {
     }
 
     fn too_many(&self, count: &Got, field: Field) -> ClassicRejection {
-        ClassicRejection::new(
-            count.span,
-            ClassicFault::TooMany { line: count.span.line(self.bytes), field, count: count.value },
-        )
+        self.wrong(count.span, ClassicFaultKind::TooMany(field, count.value))
     }
 
-    fn collective(&mut self) -> Result<CollectiveRules, ClassicRejection> {
+    fn collective(&mut self) -> ClassicResult<CollectiveRules> {
         let name = self.next(Field::CollectiveId)?;
         let Some(id) = u32::try_from(name.value).ok().filter(|id| *id < Collective::ID_COUNT) else {
-            let rejection = ClassicFault::NoSuchCollective { line: name.span.line(self.bytes), id: name.value };
-            return Err(ClassicRejection::new(name.span, rejection));
+            return Err(self.wrong(name.span, ClassicFaultKind::NoSuchCollective(name.value)));
         };
         let count = self.next(Field::CommRules)?;
         let room = self.room(&count, Field::CommRules)?;
@@ -129,7 +119,7 @@ impl FieldReader<'_> {
         Ok(CollectiveRules { id, collective, span, name: name.span, replaced: false, comm_rules, index: Vec::new() })
     }
 
-    fn comm_rule(&mut self) -> Result<CommRule, ClassicRejection> {
+    fn comm_rule(&mut self) -> ClassicResult<CommRule> {
         let size = self.next(Field::CommSize)?;
         let count = self.next(Field::MessageRules)?;
         let room = self.room(&count, Field::MessageRules)?;
@@ -158,15 +148,14 @@ impl FieldReader<'_> {
         })
     }
 
-    fn rule(&mut self, first: bool) -> Result<Rule, ClassicRejection> {
+    fn rule(&mut self, first: bool) -> ClassicResult<Rule> {
         let size = self.next(Field::MessageSize)?;
         let algorithm = self.next(Field::Algorithm)?.int();
         let faninout = self.next(Field::Faninout)?.int();
         let segsize = self.next(Field::Segsize)?;
         let said = if self.requests && self.tokens.digit_follows() { self.tokens.next() } else { None };
         if first && size.value != 0 {
-            let rejection = ClassicFault::FirstSize { line: size.span.line(self.bytes), size: size.value };
-            return Err(ClassicRejection::new(size.span, rejection));
+            return Err(self.wrong(size.span, ClassicFaultKind::FirstSize(size.value)));
         }
         let max_requests = said.map_or(self.inherited, |number| number.value as u32);
         Ok(Rule {

@@ -15,7 +15,7 @@ use crate::lines::plain;
 use crate::registry;
 use crate::release::Release;
 use crate::span::Span;
-use crate::tokens::is_space;
+use crate::tokens::strtol;
 
 /// Members of the file that Open MPI reads or expects.
 pub(crate) const ROOT_KEYS: [&str; 4] = ["rule_file_version", "module", "collectives", "$schema"];
@@ -71,10 +71,10 @@ impl JsonReader {
         let name = c_str(member.key);
         let text = || plain(&String::from_utf8_lossy(name));
         let Some(id) = collective::id_by_name(name) else {
-            return Err(JsonStop::Cleanup(member.key_span, JsonFault::UnknownCollective { name: text() }));
+            return Err(JsonStop::Cleanup(member.key_span, JsonFault::UnknownCollective(text())));
         };
         if !matches!(member.value.kind(), ValueKind::Array) {
-            return Err(JsonStop::Cleanup(member.value.span(), JsonFault::NotAnArray { name: text() }));
+            return Err(JsonStop::Cleanup(member.value.span(), JsonFault::NotAnArray(text())));
         }
         let mut comm_rules = Vec::new();
         for value in member.value.items() {
@@ -155,8 +155,8 @@ impl JsonReader {
             return Ok(rule);
         };
         let Some(collective) = Collective::from_id(id) else {
-            let name = collective::json_name(id);
-            return Err(JsonStop::Crash(alg.key_span.to(alg.value.span()), CrashCause::AlgorithmOfUntuned { name }));
+            let cause = CrashCause::AlgorithmOfUntuned(collective::json_name(id));
+            return Err(JsonStop::Crash(alg.key_span.to(alg.value.span()), cause));
         };
         match self.algorithm(collective, alg.value) {
             Some(algorithm) => {
@@ -182,7 +182,7 @@ impl JsonReader {
             let name = str::from_utf8(text).ok()?;
             registry::id_of(self.release, collective, name)
         };
-        strtol(text).and_then(by_id).or_else(named)
+        strtol(text, 0).and_then(by_id).or_else(named)
     }
 }
 
@@ -197,31 +197,6 @@ fn integer(member: Option<JsonMember<'_>>, key: &'static str) -> Result<Option<i
     match value.kind() {
         ValueKind::Integer(number) => Ok(Some(*number)),
         ValueKind::String(text) if is_inf(text) => Ok(Some(SIZE_INF as i64)),
-        _ => Err((value.span(), JsonFault::NotAnInteger { key })),
+        _ => Err((value.span(), JsonFault::NotAnInteger(key))),
     }
-}
-
-/// The number in a text, as C's `strtol` with base 0 reads it; an empty text is 0.
-fn strtol(text: &[u8]) -> Option<i64> {
-    if text.is_empty() {
-        return Some(0);
-    }
-    let text = &text[text.iter().take_while(|byte| is_space(**byte)).count()..];
-    let (negative, digits) = match text {
-        [b'-', rest @ ..] => (true, rest),
-        [b'+', rest @ ..] => (false, rest),
-        _ => (false, text),
-    };
-    let (base, digits) = match digits {
-        [b'0', b'x' | b'X', rest @ ..] => (16, rest),
-        [b'0', ..] => (8, digits),
-        _ => (10, digits),
-    };
-    let digit = |byte: &u8| char::from(*byte).to_digit(base).map(i64::from);
-    let push = |value: i64, byte| {
-        let digit = digit(byte)?;
-        let digit = if negative { -digit } else { digit };
-        Some(value.saturating_mul(base.into()).saturating_add(digit))
-    };
-    if digits.is_empty() { None } else { digits.iter().try_fold(0, push) }
 }

@@ -49,23 +49,14 @@ pub enum JsonFault {
     #[error("`collectives` must be an object")]
     CollectivesNotObject,
     /// A name that is no collective.
-    #[error("`{name}` is not a collective; names are in lower case with underscores, as in reduce_scatter_block")]
-    UnknownCollective {
-        /// The name.
-        name: String,
-    },
+    #[error("`{0}` is not a collective; names are in lower case with underscores, as in reduce_scatter_block")]
+    UnknownCollective(String),
     /// A collective whose value has another type.
-    #[error("the value of `{name}` must be an array of communicator rules")]
-    NotAnArray {
-        /// The collective.
-        name: String,
-    },
-    /// A number of another type: a float, a number in quotes, or too large.
-    #[error("`{key}` must be an integer of 64 bits")]
-    NotAnInteger {
-        /// Its key.
-        key: &'static str,
-    },
+    #[error("the value of `{0}` must be an array of communicator rules")]
+    NotAnArray(String),
+    /// A number of another type under this key: a float, a number in quotes, or too large.
+    #[error("`{0}` must be an integer of 64 bits")]
+    NotAnInteger(&'static str),
     /// A distribution of another type than string.
     #[error("`comm_rank_distribution` must be a string")]
     DistributionNotString,
@@ -97,11 +88,8 @@ pub enum CrashCause {
     #[error("{0}; after a valid communicator rule Open MPI does not ignore this, it crashes")]
     AfterGoodRule(JsonFault),
     /// An algorithm for a collective that has none: the missing table is used nonetheless.
-    #[error("`{name}` has no tuned algorithms, and so no rule for it may have the member `alg`, whatever its value")]
-    AlgorithmOfUntuned {
-        /// The collective.
-        name: &'static str,
-    },
+    #[error("`{0}` has no tuned algorithms, and so no rule for it may have the member `alg`, whatever its value")]
+    AlgorithmOfUntuned(&'static str),
     /// `rules` is an object with members, which are then read as if they were elements.
     #[error("`rules` must be an array; an object is read as if it were one")]
     RulesAreObject,
@@ -110,17 +98,11 @@ pub enum CrashCause {
 impl Load {
     /// The rules, if they are active.
     pub fn accepted(&self) -> Option<&Loaded> {
-        match self {
-            Self::Accepted(loaded) => Some(loaded),
-            Self::Rejected(_) | Self::Crashes(_) => None,
-        }
+        if let Self::Accepted(loaded) = self { Some(loaded) } else { None }
     }
 
     /// The rules, if they are active.
     pub fn into_accepted(self) -> Option<Loaded> {
-        match self {
-            Self::Accepted(loaded) => Some(loaded),
-            Self::Rejected(_) | Self::Crashes(_) => None,
-        }
+        if let Self::Accepted(loaded) = self { Some(loaded) } else { None }
     }
 }

@@ -1,7 +1,5 @@
 //! Lookup of the rule for a call, and the meaning of a whole file.
 
-use std::fmt;
-
 use super::model::{CollectiveRules, CommRule, Loaded, Rule};
 use crate::call::{Call, Distribution};
 use crate::choice::Choice;
@@ -39,13 +37,16 @@ pub struct Lookup {
 }
 
 /// Reason why a rule decides a call, or none does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Reason {
     /// The file has no communicator rules for the collective.
+    #[error("the file has no rules for the collective")]
     NoRules,
     /// No communicator rule fits (6.0).
+    #[error("no rules are for communicators of this size")]
     NoCommRule,
     /// The communicator rule that applies has no message rules.
+    #[error("there are no message rules for communicators of this size")]
     EmptyCommRule {
         /// Its place among the communicator rules of the collective.
         comm_rule: usize,
@@ -53,6 +54,7 @@ pub enum Reason {
         span: Span,
     },
     /// The communicator rule that applies has no matching message rule, and no other is tried (6.0).
+    #[error("the first rules for communicators of this size leave a gap here, and no others are tried")]
     NoSize {
         /// Its place among the communicator rules of the collective.
         comm_rule: usize,
@@ -60,29 +62,14 @@ pub enum Reason {
         span: Span,
     },
     /// A rule fits.
+    #[error("the rule fits")]
     Rule,
     /// A rule fits and leaves the decision to the builtin.
+    #[error("the rule says algorithm 0, which leaves the decision to Open MPI")]
     RuleBuiltin,
     /// A rule applies, although the communicator is smaller than the first size listed (up to 5.0).
+    #[error("the communicator is smaller than the first size listed, which applies to it nonetheless")]
     BelowFirst,
-}
-
-impl fmt::Display for Reason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::NoRules => "the file has no rules for the collective",
-            Self::NoCommRule => "no rules are for communicators of this size",
-            Self::EmptyCommRule { .. } => "there are no message rules for communicators of this size",
-            Self::NoSize { .. } => {
-                "the first rules for communicators of this size leave a gap here, and no others are tried"
-            }
-            Self::Rule => "the rule fits",
-            Self::RuleBuiltin => "the rule says algorithm 0, which leaves the decision to Open MPI",
-            Self::BelowFirst => {
-                "the communicator is smaller than the first size listed, which applies to it nonetheless"
-            }
-        })
-    }
 }
 
 impl Loaded {

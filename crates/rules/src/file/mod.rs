@@ -18,7 +18,7 @@ pub(crate) use json::{COMM_RULE_KEYS, ROOT_KEYS, RULE_KEYS, is_inf};
 pub use load::{Crash, CrashCause, JsonFault, Load, Rejection, RejectionCause};
 pub use lookup::{Lookup, Reason, RuleRef};
 pub use model::{CollectiveRules, CommRule, Format, Loaded, Rule, RuleState};
-pub use rejection::{ClassicFault, Field};
+pub use rejection::{ClassicFault, ClassicFaultKind, Field};
 
 /// Reads a file as a version does, with `coll_tuned_alltoall_algorithm_max_requests` at its default of 0.
 pub fn load(bytes: &[u8], behaviour: &Behaviour) -> Load {
@@ -39,16 +39,16 @@ pub fn load_inheriting(bytes: &[u8], behaviour: &Behaviour, max_requests: u32) -
 
 fn load_classic(not_json: Option<SyntaxError>, bytes: &[u8], behaviour: &Behaviour, max_requests: u32) -> Load {
     let inherited = if behaviour.inherits_requests { max_requests } else { 0 };
-    match classic::read(bytes, behaviour.reads_header, behaviour.shifts_sizes, inherited) {
+    match classic::read(bytes, behaviour, inherited) {
         Ok((header, collectives)) => {
             let loaded = Loaded::new(*behaviour, Format::Classic { header }, collectives);
             Load::Accepted(Loaded { not_json, ..loaded })
         }
         Err(fault) if fault.overwrites => {
-            Load::Crashes(Crash { span: fault.span, cause: CrashCause::Overwrites(fault.rejection) })
+            Load::Crashes(Crash { span: fault.span, cause: CrashCause::Overwrites(fault.fault) })
         }
         Err(fault) => {
-            Load::Rejected(Rejection { span: fault.span, cause: RejectionCause::Classic(fault.rejection), not_json })
+            Load::Rejected(Rejection { span: fault.span, cause: RejectionCause::Classic(fault.fault), not_json })
         }
     }
 }

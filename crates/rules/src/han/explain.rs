@@ -95,10 +95,8 @@ pub fn call(
                     format!("{component} if coll_{component}_priority is above 0 (default: 0), else tuned")
                 }
                 Service::Next => {
-                    format!(
-                        "the component with the next lower priority, since {choice} cannot run it",
-                        choice = choice.component
-                    )
+                    let named = choice.component;
+                    format!("the component with the next lower priority, since {named} cannot run it")
                 }
             },
         };

@@ -8,7 +8,7 @@ use crate::json::c_str;
 use crate::lines::plain;
 use crate::release::Release;
 use crate::span::Span;
-use crate::tokens::Tokens;
+use crate::tokens::{Tokens, strtol};
 
 use super::model::{Configuration, HanCollectiveRules, HanFile, HanFileRule, LevelRules};
 use super::vocabulary::{ComponentChoice, HanComponent, Level, algorithms, is_ruled};
@@ -164,12 +164,12 @@ impl HanReader<'_> {
         self.tokens.next().map(|number| (number.value, number.span)).ok_or_else(|| self.end(field))
     }
 
-    fn count(&mut self, field: HanField) -> Result<i64, HanStop> {
+    fn count(&mut self, field: HanField) -> Result<(i64, Span), HanStop> {
         let (value, span) = self.number(field)?;
         match value {
             ..0 => Err(HanStop::Rejected(span, HanFault::Count { field, value })),
             MOST.. => Err(HanStop::Rejected(span, HanFault::TooMany { field, value })),
-            _ => Ok(value),
+            _ => Ok((value, span)),
         }
     }
 
@@ -182,11 +182,9 @@ impl HanReader<'_> {
     }
 
     fn file(&mut self) -> Result<Vec<HanCollectiveRules>, HanStop> {
-        let (first, span) = self.number(HanField::Collectives)?;
-        if first <= 0 || first >= MOST {
-            let (field, value) = (HanField::Collectives, first);
-            let fault = if first <= 0 { HanFault::Count { field, value } } else { HanFault::TooMany { field, value } };
-            return Err(HanStop::Rejected(span, fault));
+        let (first, span) = self.count(HanField::Collectives)?;
+        if first == 0 {
+            return Err(HanStop::Rejected(span, HanFault::Count { field: HanField::Collectives, value: 0 }));
         }
         (0..first).map(|_| self.collective()).collect()
     }
@@ -196,10 +194,10 @@ impl HanReader<'_> {
         let (name, span) = self.word(HanField::Collective)?;
         // 5.0 keeps the number in an `int` before it looks at it.
         let narrowed = |number: i64| if release > Release::V4_1 { i64::from(number as u32) } else { number };
-        let by_number = || strtol(name).map(narrowed).and_then(|number| u32::try_from(number).ok());
+        let by_number = || strtol(name, 10).map(narrowed).and_then(|number| u32::try_from(number).ok());
         let id = id_by_name(name).or_else(by_number).filter(|id| *id < Collective::ID_COUNT);
         let Some(id) = id else { return Err(HanStop::Rejected(span, HanFault::NoCollective(printable(name)))) };
-        let count = self.count(HanField::Levels)?;
+        let (count, _) = self.count(HanField::Levels)?;
         let levels = (0..count).map(|_| self.level(id)).collect::<Result<_, _>>()?;
         Ok(HanCollectiveRules { id, span, levels })
     }
@@ -210,18 +208,15 @@ impl HanReader<'_> {
             let named = Level::ALL.into_iter().find(|level| level.name().as_bytes() == name);
             let number = named.map(|level| i64::from(level.id()));
             // 5.0 keeps the number in an `int` before it looks at it.
-            (number.or_else(|| strtol(name).map(|number| i64::from(number as i32))), span, printable(name))
+            (number.or_else(|| strtol(name, 10).map(|number| i64::from(number as i32))), span, printable(name))
         } else {
             let (number, span) = self.number(HanField::Level)?;
             (Some(number), span, number.to_string())
         };
         let level = number.and_then(|number| Level::ALL.get(usize::try_from(number).ok()?).copied());
         let Some(level) = level else { return Err(HanStop::Rejected(span, HanFault::NoLevel(name))) };
-        let count = self.count(HanField::Configurations)?;
-        let mut configurations = Vec::new();
-        for place in 0..count {
-            configurations.push(self.configuration(id, place == 0)?);
-        }
+        let (count, _) = self.count(HanField::Configurations)?;
+        let configurations = (0..count).map(|place| self.configuration(id, place == 0)).collect::<Result<_, _>>()?;
         Ok(LevelRules { level, span, configurations })
     }
 
@@ -230,11 +225,8 @@ impl HanReader<'_> {
         if size < 1 || first && size > 1 {
             return Err(HanStop::Rejected(span, HanFault::ConfigurationSize(size)));
         }
-        let count = self.count(HanField::MessageSizes)?;
-        let mut rules = Vec::new();
-        for place in 0..count {
-            rules.push(self.rule(id, place == 0)?);
-        }
+        let (count, _) = self.count(HanField::MessageSizes)?;
+        let rules = (0..count).map(|place| self.rule(id, place == 0)).collect::<Result<_, _>>()?;
         Ok(Configuration { size: size as i32, span, rules })
     }
 
@@ -271,7 +263,7 @@ impl HanReader<'_> {
             return Err(HanStop::Crashed(span, HanFault::NoTable(json_name(id))));
         }
         let named = known.iter().position(|known| known.as_bytes() == name).map(|place| place + 1);
-        let by_number = || strtol(name).and_then(|number| usize::try_from(number as i32).ok());
+        let by_number = || strtol(name, 10).and_then(|number| usize::try_from(number as i32).ok());
         match named.or_else(by_number).filter(|id| *id <= known.len()) {
             Some(algorithm) => Ok((algorithm as u32, span)),
             None => {
@@ -290,23 +282,6 @@ impl HanReader<'_> {
         self.segments.push(Span::new(before.end, last.end));
         Ok(())
     }
-}
-
-/// The number in a word, as C's `strtol` with base 10 reads it; an empty one is 0.
-fn strtol(word: &[u8]) -> Option<i64> {
-    let (negative, digits) = match word {
-        [b'-', rest @ ..] => (true, rest),
-        [b'+', rest @ ..] => (false, rest),
-        _ => (false, word),
-    };
-    if digits.is_empty() && !word.is_empty() {
-        return None;
-    }
-    let push = |value: i64, byte: &u8| {
-        let digit = i64::from(char::from(*byte).to_digit(10)?);
-        Some(value.saturating_mul(10).saturating_add(if negative { -digit } else { digit }))
-    };
-    digits.iter().try_fold(0, push)
 }
 
 fn printable(name: &[u8]) -> String {

@@ -101,18 +101,12 @@ impl<'d> JsonValue<'d> {
 
     /// The integer; none for other types.
     pub fn as_integer(self) -> Option<i64> {
-        match self.kind() {
-            ValueKind::Integer(value) => Some(*value),
-            _ => None,
-        }
+        if let ValueKind::Integer(value) = self.kind() { Some(*value) } else { None }
     }
 
     /// The string; none for other types.
     pub fn as_bytes(self) -> Option<&'d [u8]> {
-        match self.kind() {
-            ValueKind::String(text) => Some(text),
-            _ => None,
-        }
+        if let ValueKind::String(text) = self.kind() { Some(text) } else { None }
     }
 
     /// The elements of an array; none for other values.

@@ -3,8 +3,7 @@
 use super::code::Code;
 use super::collect::Collector;
 use super::listing::{self, CollectiveListing, CommRuleListing, Listing};
-use super::words::Strict;
-use super::words::{self, NumberWord, Words};
+use super::words::{self, NumberWord, Strict, Words};
 use crate::collective::{self, Collective};
 use crate::span::Span;
 use crate::words::counted;

@@ -1,11 +1,9 @@
 //! Treatment of a file as a whole, version by version.
 
-use super::code::Code;
-use super::code::Severity;
+use super::code::{Code, Severity};
 use super::collect::Collector;
 use super::problem::{FileFate, VersionReading};
-use super::words;
-use super::words::Strict;
+use super::words::{self, Strict};
 use crate::behaviour::Behaviour;
 use crate::collective::json_name;
 use crate::file::{Load, Loaded, Rejection, RejectionCause};
@@ -39,22 +37,19 @@ pub(super) fn judge(
     named: bool,
     problems: &mut Collector,
 ) -> Vec<VersionReading> {
-    let readings: Vec<VersionReading> = loads
-        .iter()
-        .map(|(version, load)| {
-            let fate = match load {
-                Load::Accepted(_) => FileFate::Accepted,
-                Load::Rejected(_) => FileFate::Rejected,
-                Load::Crashes(_) => FileFate::Crashes,
-            };
-            VersionReading { version: *version, fate }
-        })
-        .collect();
+    let reading = |(version, load): &(Behaviour, Load)| {
+        let fate = match load {
+            Load::Accepted(_) => FileFate::Accepted,
+            Load::Rejected(_) => FileFate::Rejected,
+            Load::Crashes(_) => FileFate::Crashes,
+        };
+        VersionReading { version: *version, fate }
+    };
     let fits = |version: &Behaviour| match intent {
         Intent::Classic => version.reads_header || !source.starts_with(HEADER),
         Intent::Json => version.reads_json,
     };
-    let fitting = readings.iter().any(|reading| fits(&reading.version));
+    let fitting = loads.iter().any(|(version, _)| fits(version));
     let severity = if named || !fitting { Severity::Error } else { Severity::Warning };
     for (version, load) in loads {
         if !fits(version) {
@@ -72,7 +67,7 @@ pub(super) fn judge(
             }
         }
     }
-    readings
+    loads.iter().map(reading).collect()
 }
 
 fn unread(
@@ -101,11 +96,10 @@ fn unread(
 }
 
 fn rejected(source: &[u8], rejection: &Rejection, version: &Behaviour, problems: &mut Collector) {
-    let text = rejection.cause.to_string();
     // The place is said by the span.
     let cause = match &rejection.cause {
-        RejectionCause::Classic(_) => text.split_once(": ").map_or(&text[..], |(_, cause)| cause),
-        RejectionCause::Json(_) => &text,
+        RejectionCause::Classic(fault) => fault.kind.to_string(),
+        RejectionCause::Json(fault) => fault.to_string(),
     };
     // The end of the file is where the last line is.
     let span = rejection.span.within(source);

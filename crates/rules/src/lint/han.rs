@@ -3,8 +3,7 @@
 //! HAN's reader is strict and stops at the first error, so nothing is recovered; if it accepts a file, the effects of
 //! the rules are checked.
 
-use super::code::Code;
-use super::code::Severity;
+use super::code::{Code, Severity};
 use super::collect::Collector;
 use super::problem::{FileFate, FileKind, LintReport, VersionReading};
 use crate::behaviour::Behaviour;

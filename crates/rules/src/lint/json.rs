@@ -1,7 +1,6 @@
 //! The strict reading of a JSON file: everything that Open MPI 6.0 ignores, misreads, or rejects.
 
-use super::code::Code;
-use super::code::Severity;
+use super::code::{Code, Severity};
 use super::collect::Collector;
 use super::words::printable;
 use crate::behaviour::Behaviour;

@@ -118,18 +118,12 @@ fn first_ranges<'r>(ranges: impl IntoIterator<Item = &'r RankRange>) -> String {
 /// The parameters of a rule that no release uses, each with a number.
 fn ignored(collective: Collective, rule: &Rule) -> impl Iterator<Item = (u64, &'static str)> {
     let Choice { algorithm, faninout, segsize, max_requests } = rule.choice;
-    let mut uses = Uses::default();
-    for release in Release::ALL {
-        if let Ok(algorithm) = registry::algorithm(release, collective, algorithm) {
-            uses.faninout |= algorithm.uses.faninout;
-            uses.segsize |= algorithm.uses.segsize;
-            uses.max_requests |= algorithm.uses.max_requests;
-        }
-    }
+    let known = Release::ALL.map(|release| registry::algorithm(release, collective, algorithm));
+    let unused = |uses: fn(&Uses) -> bool| !known.iter().flatten().any(|algorithm| uses(&algorithm.uses));
     let said = [
-        (faninout != 0 && !uses.faninout, "fan-in and fan-out"),
-        (segsize != 0 && !uses.segsize, "segment size"),
-        (max_requests != 0 && rule.says_requests && !uses.max_requests, "bound on requests"),
+        (faninout != 0 && unused(|uses| uses.faninout), "fan-in and fan-out"),
+        (segsize != 0 && unused(|uses| uses.segsize), "segment size"),
+        (max_requests != 0 && rule.says_requests && unused(|uses| uses.max_requests), "bound on requests"),
     ];
     (0..).zip(said).filter(|(_, (ignored, _))| *ignored).map(|(place, (_, what))| (place, what))
 }

@@ -2,8 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::code::Code;
-use super::code::Severity;
+use super::code::{Code, Severity};
 use super::collect::Collector;
 use crate::span::Span;
 use crate::tokens::{HEADER, Tokens, is_space};
@@ -97,19 +96,15 @@ impl Splitter<'_> {
         let behind = HEADER.len() + digits;
         let span = Span::new(0, behind);
         self.words.header = decimal(&line[..digits]);
-        match self.words.header {
-            Some(2) => {}
-            Some(version) if version > 1 => {
-                let message = format!("version {version} is read like version 2");
-                self.problems.add(Code::OddHeader, span, message);
-            }
-            Some(_) => {
-                let message = "this version line is the same as none, but older versions reject it";
-                self.problems.add(Code::OddHeader, span, message);
-            }
-            None => {
-                self.problems.add(Code::OddHeader, span, "the version line has no number").severity = Severity::Error;
-            }
+        let message = match self.words.header {
+            Some(2) => return behind,
+            Some(version) if version > 1 => format!("version {version} is read like version 2"),
+            Some(_) => "this version line is the same as none, but older versions reject it".to_owned(),
+            None => "the version line has no number".to_owned(),
+        };
+        let problem = self.problems.add(Code::OddHeader, span, message);
+        if self.words.header.is_none() {
+            problem.severity = Severity::Error;
         }
         behind
     }

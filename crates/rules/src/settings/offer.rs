@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::catalogue::{CatalogueEntry, ENTRIES, Layer, SettingPlace, Values, find};
+use super::catalogue::{CatalogueEntry, ENTRIES, SettingPlace, Values, find};
 use super::parameters::Parameters;
 use super::request::{BadSetting, RequestedSetting};
 use super::variable;
@@ -50,13 +50,6 @@ pub enum SettingOmission {
     NoOtherValue,
 }
 
-impl Setting {
-    /// The traffic that it acts on, if known.
-    pub fn layer(&self) -> Option<Layer> {
-        self.entry.map(|entry| entry.layer)
-    }
-}
-
 /// The settings of the catalogue that exist on a system, and those that are requested. A request replaces the values of
 /// the catalogue, and also applies to settings that the user or the site has set.
 pub fn settings(system: &SettingsSystem<'_>, requests: &[RequestedSetting]) -> Result<Vec<Setting>, BadSetting> {
@@ -78,8 +71,7 @@ fn known_setting(system: &SettingsSystem<'_>, entry: &'static CatalogueEntry) ->
         return None;
     }
     let parameter = system.parameters.get(entry.name);
-    let now = value_in_force(system, entry.name)?;
-    let now = Some(now);
+    let now = Some(value_in_force(system, entry.name)?);
     let all: Vec<String> = match entry.values {
         Values::Numbers(numbers) => numbers.iter().map(u64::to_string).collect(),
         Values::Words(words) => words.iter().map(|word| (*word).to_owned()).collect(),
@@ -132,6 +124,7 @@ fn requested_setting(system: &SettingsSystem<'_>, request: &RequestedSetting) ->
 
 #[cfg(test)]
 mod tests {
+    use super::super::catalogue::Layer;
     use super::*;
 
     fn parameters() -> Parameters {
@@ -185,7 +178,7 @@ mod tests {
         assert_eq!(one(&all, "btl_vader_eager_limit").values, ["2048"]);
         let sm = one(&all, "coll_sm_priority");
         assert_eq!(
-            (sm.values.as_slice(), &sm.left_out, sm.layer()),
+            (sm.values.as_slice(), &sm.left_out, sm.entry.map(|entry| entry.layer)),
             (&["90".to_owned()][..], &None, Some(Layer::Components))
         );
         assert_eq!(one(&all, "env:X").values, ["1"]);

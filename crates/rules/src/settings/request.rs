@@ -2,6 +2,7 @@
 //!
 //! Commas separate values; if values contain commas, `|` does: `env:UCX_TLS=rc,sm|tcp,sm`.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
@@ -118,21 +119,17 @@ impl FromStr for RequestedSetting {
             return Err(bad(&format!("write {parameter} without env:OMPI_MCA_")));
         }
         let separator = if values.contains('|') { '|' } else { ',' };
-        let mut found: Vec<String> = values.split(separator).map(|value| value.trim().to_owned()).collect();
-        if found.iter().any(|value| value.is_empty() || value.contains(|c: char| c.is_control())) {
+        let values: Vec<String> = values.split(separator).map(|value| value.trim().to_owned()).collect();
+        if values.iter().any(|value| value.is_empty() || value.contains(|c: char| c.is_control())) {
             return Err(bad("a value is empty, or holds a control character"));
         }
-        let all = found.len();
-        found.sort();
-        found.dedup();
-        if found.len() < all {
+        let all = values.len();
+        if values.iter().collect::<BTreeSet<_>>().len() < all {
             return Err(bad("a value is repeated"));
         }
-        if found.len() > MOST {
+        if all > MOST {
             return Err(bad(&format!("{all} values are named, and at most {MOST} can be tried")));
         }
-        // In the order given.
-        let values = values.split(separator).map(|value| value.trim().to_owned()).collect();
         Ok(Self { name: name.to_owned(), values })
     }
 }

@@ -94,7 +94,8 @@ fn lookups_say_why() {
         let loaded = accepted(text, by);
         let at = |collective, ranks, bytes| serving(&loaded, collective, ranks, bytes);
         assert_eq!(at(Collective::Scatter, 4, 0).reason, Reason::NoRules);
-        assert!(matches!(at(Collective::Barrier, 4, 0).reason, Reason::EmptyCommRule { comm_rule: 0, .. }));
+        let empty = loaded.rules_for(Collective::Barrier).expect("rules").1.comm_rules[0].span;
+        assert_eq!(at(Collective::Barrier, 4, 0).reason, Reason::EmptyCommRule { comm_rule: 0, span: empty });
         let builtin = at(Collective::Bcast, 4, 1023);
         assert_eq!((builtin.reason, builtin.choice), (Reason::RuleBuiltin, Choice::BUILTIN));
         let rule = at(Collective::Bcast, 4, 1024);
@@ -155,7 +156,7 @@ fn the_header_counts_at_the_very_beginning_only() {
 }
 
 fn classic_fault(field: Field, value: i64, line: usize) -> RejectionCause {
-    RejectionCause::Classic(ClassicFault::Negative { line, field, value })
+    RejectionCause::Classic(ClassicFault { line, kind: ClassicFaultKind::Negative(field, value) })
 }
 
 #[test]
@@ -240,7 +241,8 @@ fn every_reason_for_rejection_is_told_with_its_line() {
         RejectionCause::Classic(fault) => fault,
         other => panic!("{other:?}"),
     };
-    let end = |line, field| ClassicFault::End { line, field };
+    let fault_at = |line, kind| ClassicFault { line, kind };
+    let end = |line, field| fault_at(line, ClassicFaultKind::End(field));
     assert_eq!(fault(""), end(1, Field::Collectives));
     assert_eq!(fault("# 1 7 1\n"), end(2, Field::Collectives));
     assert_eq!(fault("1"), end(1, Field::CollectiveId));
@@ -251,15 +253,15 @@ fn every_reason_for_rejection_is_told_with_its_line() {
     assert_eq!(fault(&bcast("0")), end(5, Field::Algorithm));
     assert_eq!(fault(&bcast("0 1")), end(5, Field::Faninout));
     assert_eq!(fault(&bcast("0 1 0 # 0\n\n")), end(7, Field::Segsize));
-    let negative = ClassicFault::Negative { line: 6, field: Field::Faninout, value: -4 };
+    let negative = fault_at(6, ClassicFaultKind::Negative(Field::Faninout, -4));
     assert_eq!(fault(&bcast("0 1\n-4 0")), negative);
     assert_eq!(negative.to_string(), "line 6: a fan-in and fan-out is -4, and no number may be negative");
-    assert_eq!(fault("\n23"), ClassicFault::TooManyCollectives { line: 2, count: 23 });
-    assert_eq!(fault("1\n22 0"), ClassicFault::NoSuchCollective { line: 2, id: 22 });
-    assert_eq!(fault(&bcast("8 1 0 0")), ClassicFault::FirstSize { line: 5, size: 8 });
+    assert_eq!(fault("\n23"), fault_at(2, ClassicFaultKind::TooManyCollectives(23)));
+    assert_eq!(fault("1\n22 0"), fault_at(2, ClassicFaultKind::NoSuchCollective(22)));
+    assert_eq!(fault(&bcast("8 1 0 0")), fault_at(5, ClassicFaultKind::FirstSize(8)));
     // As a C int, LONG_MAX is -1, for which there is never room.
     let (huge, count) = ("99999999999999999999", i64::MAX as u64);
-    let too_many = |field| ClassicFault::TooMany { line: 1, field, count };
+    let too_many = |field| fault_at(1, ClassicFaultKind::TooMany(field, count));
     assert_eq!(fault(&format!("1 7 {huge} 2")), too_many(Field::CommRules));
     assert_eq!(fault(&format!("1 7 1 2 {huge}")), too_many(Field::MessageRules));
     assert_eq!(fault(&format!("1 7 {} 2", i32::MAX)), end(1, Field::MessageRules));
