@@ -86,7 +86,7 @@ fn a_run_is_validated_and_repaired_later() {
     assert!(!out.join("validation.json").exists());
     let before = fs::read_to_string(out.join("rules.conf")).unwrap();
     // The simulation is that of the run; it need not be named again.
-    let ran = collrules("validate", &out).exits(8);
+    let ran = Ran::from(bounded().env("COLUMNS", "80").arg("validate").arg(&out).output().unwrap()).exits(8);
     ran.says("SLOWER");
     assert!(
         ran.stdout.lines().all(|line| line.chars().count() <= 80 || line.starts_with("All numbers")),

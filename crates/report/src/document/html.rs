@@ -138,7 +138,7 @@ pub(crate) fn map(caption: &str, map: &Heatmap, legend: Vec<Entry>) -> Block {
     let levels: String = legend.into_iter().map(level).collect();
     let (name, rest) = caption.split_at(caption.find([',', ':']).unwrap_or(caption.len()));
     let figure = format!(
-        "<figure class=\"map\"><figcaption><b>{}</b>{}</figcaption><div class=\"scroll\">{}</div>\n\
+        "<figure class=\"map\"><figcaption><strong>{}</strong>{}</figcaption><div class=\"scroll\">{}</div>\n\
          <ul class=\"levels\" aria-label=\"Colours\">{levels}</ul></figure>",
         markup(name),
         markup(rest),

@@ -60,7 +60,7 @@ impl Table {
     }
 }
 
-/// Number of blanks between columns.
+/// Number of blanks between columns; one if that lets rows fit on lines of their own.
 const GAP: usize = 2;
 
 /// A table without lines; columns in `right` are aligned to the right.
@@ -74,15 +74,17 @@ pub fn aligned<H: AsRef<str> + Display>(
     right: &[usize],
 ) -> String {
     let rows: Vec<Vec<String>> = rows.into_iter().collect();
+    let (natural, gaps) = (natural_width(header, &rows), header.len().saturating_sub(1));
+    let gap = if (natural + gaps..natural + GAP * gaps).contains(&width) { 1 } else { GAP };
     let mut table = comfy_table::Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic).set_header(header);
     // The gap behind the last column is not seen.
-    let width = width + GAP;
+    let width = width + gap;
     table.set_width(u16::try_from(width).unwrap_or(u16::MAX));
-    let least = least_widths(width, header, &rows);
+    let least = least_widths((width, gap), header, &rows);
     for ((place, column), least) in table.column_iter_mut().enumerate().zip(least) {
         let least = Width::Fixed(u16::try_from(least).unwrap_or(u16::MAX));
-        column.set_padding((0, GAP as u16)).set_constraint(ColumnConstraint::LowerBoundary(least));
+        column.set_padding((0, gap as u16)).set_constraint(ColumnConstraint::LowerBoundary(least));
         if right.contains(&place) {
             column.set_cell_alignment(CellAlignment::Right);
         }
@@ -91,17 +93,26 @@ pub fn aligned<H: AsRef<str> + Display>(
     table.trim_fmt()
 }
 
+/// The width of all columns together if no cell is wrapped, without gaps.
+fn natural_width<H: AsRef<str>>(header: &[H], rows: &[Vec<String>]) -> usize {
+    let column = |(place, name): (usize, &H)| {
+        let cells = rows.iter().filter_map(|row| row.get(place)).map(|cell| cell.chars().count());
+        cells.chain([name.as_ref().chars().count()]).max().unwrap_or(0)
+    };
+    header.iter().enumerate().map(column).sum()
+}
+
 /// Returns the width that each column needs for its longest word, reduced in the widest ones if they do not fit.
-fn least_widths<H: AsRef<str>>(width: usize, header: &[H], rows: &[Vec<String>]) -> Vec<usize> {
+fn least_widths<H: AsRef<str>>((width, gap): (usize, usize), header: &[H], rows: &[Vec<String>]) -> Vec<usize> {
     let words =
         |place: usize| rows.iter().filter_map(move |row| row.get(place)).flat_map(|cell| cell.split_whitespace());
     let of_header = header.iter().map(|name| name.as_ref().split_whitespace());
     let longest =
         of_header.enumerate().map(|(place, name)| name.chain(words(place)).map(|word| word.chars().count()).max());
-    let mut least: Vec<usize> = longest.map(|longest| longest.unwrap_or(0) + GAP).collect();
+    let mut least: Vec<usize> = longest.map(|longest| longest.unwrap_or(0) + gap).collect();
     while least.iter().sum::<usize>() > width {
         match least.iter_mut().max() {
-            Some(widest) if *widest > GAP + 1 => *widest -= 1,
+            Some(widest) if *widest > gap + 1 => *widest -= 1,
             _ => break,
         }
     }
