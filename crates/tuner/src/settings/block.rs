@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::Estimate;
-use collrules_record::estimate::mean;
+use collrules_record::estimate::{mean, median};
 use collrules_record::settings::{Guard, Measure, Settings};
 
 use crate::statistics::{LaunchLogs, Replicates, test_all};
@@ -55,6 +55,38 @@ pub(super) fn weighted_mean(logs: &BTreeMap<Measure, f64>, weight: &dyn Fn(&Meas
         (sum + weight * log, weights + weight)
     });
     (weights > 0.0).then(|| sum / weights)
+}
+
+/// Log slowdown of most subjects of a launch against other launches with the same settings from which on it is disturbed.
+const DISTURBED: f64 = 0.2;
+
+/// Largest share of a combination's launches that are left out as disturbed: more are its own doing.
+const MOST_DISTURBED: f64 = 0.2;
+
+/// The blocks without disturbed launches, in which most subjects take longer than in other launches with the same
+/// settings: other work, or the host of a virtual machine, slowed them down. No subject or speedup is looked at alone.
+pub fn without_disturbed(blocks: &[SettingsBlock]) -> Vec<SettingsBlock> {
+    let mut undisturbed = blocks.to_vec();
+    let combinations: BTreeSet<&Settings> = blocks.iter().flat_map(|block| block.launches.keys()).collect();
+    for settings in combinations {
+        let launches: Vec<(usize, &MeasureTimes)> =
+            blocks.iter().enumerate().filter_map(|(at, block)| Some((at, block.launches.get(settings)?))).collect();
+        let usual = |subject: &Measure| {
+            median(&mut launches.iter().filter_map(|(_, it)| it.get(subject).copied()).collect::<Vec<_>>())
+        };
+        let level = |times: &MeasureTimes| {
+            let logs = times.iter().filter_map(|(subject, time)| Some((time / usual(subject)?).ln()));
+            median(&mut logs.collect::<Vec<_>>()).unwrap_or(0.0)
+        };
+        let disturbed: Vec<usize> =
+            launches.iter().filter(|(_, times)| level(times) > DISTURBED).map(|(at, _)| *at).collect();
+        if disturbed.len() as f64 <= MOST_DISTURBED * launches.len() as f64 {
+            for at in disturbed {
+                undisturbed[at].launches.remove(settings);
+            }
+        }
+    }
+    undisturbed
 }
 
 /// The logarithms of a combination's mean speedup, by the number of the block.

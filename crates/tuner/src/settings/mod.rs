@@ -13,5 +13,5 @@ mod search;
 #[cfg(test)]
 mod tests;
 
-pub use block::{MeasureTimes, SettingsBlock, guard, speedups};
+pub use block::{MeasureTimes, SettingsBlock, guard, speedups, without_disturbed};
 pub use search::{Factor, Searched, SettingsLauncher, search};

@@ -25,7 +25,7 @@ const FINALISTS: usize = 2;
 /// Largest number of foldovers.
 const FOLDOVERS: u32 = 2;
 
-/// Smallest log speedup of a value that becomes part of the best combination.
+/// Log speedup that each setting of a combination has to add: most have no effect, and single launches show some.
 const LEAST_GAIN: f64 = 0.02;
 
 /// Least log slowdown of a subject that counts as a loss: single launches show less by chance.
@@ -34,6 +34,9 @@ const CHANCE: f64 = 0.1;
 /// Multiple of the slowdown that a quarter of all combinations exceed for a subject from which on one counts as a loss:
 /// two standard deviations, if most combinations have no effect.
 const QUARTERS: f64 = 3.0;
+
+/// Weight of a loss against the mean gain: what slows down a single subject is not installed.
+const LOSS_WEIGHT: f64 = 4.0;
 
 /// Largest log slowdown of a subject that is counted: a preempted launch shows any.
 const MOST_LOSS: f64 = std::f64::consts::LN_2;
@@ -137,14 +140,15 @@ impl<B: SettingsLauncher> Search<'_, B> {
     }
 
     /// The mean log speedup of a combination over the default where speed is asked for, less its log slowdowns anywhere
-    /// beyond chance.
+    /// beyond chance, and less what each setting has to add.
     fn score(&self, settings: &Settings) -> Option<f64> {
         let means = block::mean_log_speedups(&self.found.blocks, settings);
         let loss = |(subject, log): (&Measure, &f64)| {
             let usual = self.slowdowns.get(subject).copied().unwrap_or_default();
             (-log - CHANCE.max(QUARTERS * usual)).clamp(0.0, MOST_LOSS)
         };
-        Some(self.gain(settings)? - means.iter().map(loss).sum::<f64>())
+        let losses: f64 = means.iter().map(loss).sum();
+        Some(self.gain(settings)? - LOSS_WEIGHT * losses - LEAST_GAIN * settings.len() as f64)
     }
 
     /// The mean log speedup of a combination over the default where speed is asked for.
@@ -185,7 +189,7 @@ impl<B: SettingsLauncher> Search<'_, B> {
         for factor in factors {
             let scored = factor.values.iter().filter_map(|value| {
                 let score = self.score(&set(&Settings::new(), factor, Some(value)))?;
-                (score > LEAST_GAIN).then_some((score, value))
+                (score > 0.0).then_some((score, value))
             });
             if let Some((_, best)) = scored.max_by(|one, other| one.0.total_cmp(&other.0)) {
                 base = set(&base, factor, Some(best));
@@ -204,7 +208,7 @@ impl<B: SettingsLauncher> Search<'_, B> {
             }
             number += 1;
             let Some(best) = self.best(1, &self.wanted).pop() else { break };
-            if self.score(&best) <= self.score(&self.found.base).map(|base| base + LEAST_GAIN) {
+            if self.score(&best) <= self.score(&self.found.base) {
                 break;
             }
             self.found.base = best;

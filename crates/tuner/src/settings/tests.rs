@@ -10,7 +10,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;
 
-use super::{Factor, MeasureTimes, Searched, SettingsBlock, SettingsLauncher, guard, search};
+use super::{Factor, MeasureTimes, Searched, SettingsBlock, SettingsLauncher, guard, search, without_disturbed};
 
 /// Standard deviations of the logarithm of a time: shared by a launch, and a subject's own.
 const NOISE: (f64, f64) = (0.03, 0.05);
@@ -171,6 +171,26 @@ fn a_value_with_which_jobs_fail_is_tried_once_and_left_out() {
         assert_eq!(searched.failed.len(), 1);
         assert!(searched.finalists.iter().all(|settings| settings.get("copies").is_none_or(|value| value != "none")));
     }
+}
+
+/// A launch in which everything is slow says nothing about settings; one in three is their own doing.
+#[test]
+fn a_disturbed_launch_is_left_out() {
+    let settings: Settings = BTreeMap::from([("a".to_owned(), "1".to_owned())]);
+    let blocks = |disturbed: &dyn Fn(u32) -> bool| -> Vec<SettingsBlock> {
+        let block = |number: u32| {
+            let times = |factor: f64| SIZES.map(|bytes| (measure(bytes), factor * bytes as f64)).into();
+            let factor = if disturbed(number) { 1.7 } else { 1.0 };
+            SettingsBlock { launches: [(Settings::new(), times(1.0)), (settings.clone(), times(factor))].into() }
+        };
+        (0..9).map(block).collect()
+    };
+    let left = |blocks: &[SettingsBlock]| {
+        let blocks = without_disturbed(blocks);
+        blocks.iter().map(|block| block.launches.len()).sum::<usize>()
+    };
+    assert_eq!(left(&blocks(&|number| number == 4)), 17);
+    assert_eq!(left(&blocks(&|number| number % 3 == 0)), 18);
 }
 
 /// What a program spends no time in may not decide.

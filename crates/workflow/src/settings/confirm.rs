@@ -4,7 +4,7 @@ use collrules_record::Estimate;
 use collrules_record::settings::{
     Finalist, Guard, Guarded, Measure, RulesUse, SearchStage, Settings, SettingsVerdict, describe,
 };
-use collrules_tuner::settings::{SettingsBlock, SettingsLauncher, guard};
+use collrules_tuner::settings::{SettingsBlock, SettingsLauncher, guard, without_disturbed};
 
 use super::jobs::SettingsJobs;
 use super::stage::weight_of;
@@ -12,7 +12,7 @@ use super::subjects::Weights;
 use crate::error::WorkflowError;
 
 /// Numbers of pairs of launches after which the finalists are judged.
-pub(super) const LOOKS: [u32; 4] = [4, 8, 12, 16];
+pub(super) const LOOKS: [u32; 4] = [4, 8, 16, 32];
 
 /// Finalists to confirm, with the limits for a decision.
 pub(super) struct Confirmation<'a> {
@@ -76,6 +76,7 @@ pub(super) fn mean_speedup(
 impl Confirmation<'_> {
     /// The finalists with the results of the launches, the fastest first. Those that failed are left out.
     fn judge(&self, blocks: &[SettingsBlock]) -> Vec<Finalist> {
+        let blocks = &without_disturbed(blocks);
         let mut judged: Vec<Finalist> =
             self.finalists.iter().filter_map(|settings| self.judge_one(blocks, settings)).collect();
         judged.sort_by(|one, other| other.speedup.point.total_cmp(&one.speedup.point));

@@ -9,7 +9,7 @@ use collrules_record::plan::Schedule;
 use collrules_record::rundir;
 use collrules_record::settings::{Guard, Measure, RulesUse, SearchStage, Settings, SettingsFindings};
 use collrules_record::{Cell, HanRule, Seconds};
-use collrules_tuner::settings::{SettingsBlock, SettingsLauncher, guard};
+use collrules_tuner::settings::{SettingsBlock, SettingsLauncher, guard, without_disturbed};
 
 use super::confirm::{LOOKS, mean_speedup};
 use super::jobs::{SettingsJobs, Subjects};
@@ -100,7 +100,7 @@ pub(crate) fn compare_rules(
     open.push(chosen.clone());
     open.extend(Some(rules.clone()).filter(|rules| !rules.is_empty()));
     session.say("settings: comparing the rules under them");
-    let blocks = measure_blocks(measured, options, &asked, &open, session)?;
+    let blocks = without_disturbed(&measure_blocks(measured, options, &asked, &open, session)?);
     let default = Settings::new();
     let speedup = |settings: &Settings| mean_speedup(&blocks, settings, &default, &asked);
     let Some(alone) = speedup(&chosen) else { return Ok(()) };
