@@ -72,16 +72,16 @@ pub struct SettingsLaunch {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resident: Option<u64>,
     /// The times, or why the job failed.
-    pub outcome: Result<Vec<MeasureMedian>, String>,
+    pub outcome: Result<Vec<MeasureTime>, String>,
 }
 
-/// Median time of one measure in a launch.
+/// Time of one measure in a launch.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct MeasureMedian {
+pub struct MeasureTime {
     /// Collective or messages that were timed.
     pub measure: Measure,
-    /// The median over rounds of the slowest rank's time.
-    pub median: Seconds,
+    /// The mean over the middle half of rounds of the slowest rank's time.
+    pub time: Seconds,
     /// The number of rounds.
     pub rounds: u32,
 }

@@ -12,7 +12,7 @@ use super::subjects::Weights;
 use crate::error::WorkflowError;
 
 /// Numbers of pairs of launches after which the finalists are judged.
-pub(super) const LOOKS: [u32; 4] = [4, 8, 16, 32];
+pub(super) const LOOKS: [u32; 5] = [4, 8, 16, 32, 64];
 
 /// Finalists to confirm, with the limits for a decision.
 pub(super) struct Confirmation<'a> {
@@ -49,6 +49,10 @@ pub(super) fn confirm(
         };
         open.retain(|settings| judged.iter().any(|it| it.settings == *settings && is_open(it)));
         let best = judged.iter().find(|it| open.contains(&it.settings));
+        // To exclude losses takes many pairs, for which there is time with one combination.
+        if pairs > LOOKS[0] {
+            open.retain(|settings| best.is_some_and(|best| best.settings == *settings));
+        }
         if best.is_none_or(|best| best.standing == SettingsVerdict::Confirmed) {
             break;
         }

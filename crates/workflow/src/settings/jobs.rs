@@ -8,12 +8,12 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use collrules_record::clock::ClockFact;
-use collrules_record::estimate::median;
+use collrules_record::estimate::{interquartile_mean, median};
 use collrules_record::manifest::now;
 use collrules_record::plan::{DeployWay, DeployedLaunches, Deployment, PatternPlan, Schedule};
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::settings::{
-    FailedSettings, Measure, MeasureMedian, MemoryUse, SearchStage, Settings, SettingsLaunch, describe,
+    FailedSettings, Measure, MeasureTime, MemoryUse, SearchStage, Settings, SettingsLaunch, describe,
 };
 use collrules_record::{Candidate, Cell, Launch, Placement, Ranks, Seconds};
 use collrules_runner::circumstances::is_same_value;
@@ -72,7 +72,7 @@ pub(super) struct Subjects {
 
 /// The result of a job: median times, or why they do not count; and the memory of the largest rank.
 struct JobResult {
-    outcome: Result<Vec<MeasureMedian>, String>,
+    outcome: Result<Vec<MeasureTime>, String>,
     resident: Option<u64>,
 }
 
@@ -255,7 +255,7 @@ impl<'a, 's> SettingsJobs<'a, 's> {
         }
         let timed = times.into_iter().filter_map(|(measure, mut seconds)| {
             let rounds = seconds.len() as u32;
-            Some(MeasureMedian { measure, median: Seconds(median(&mut seconds)?), rounds })
+            Some(MeasureTime { measure, time: Seconds(interquartile_mean(&mut seconds)?), rounds })
         });
         Ok(JobResult { outcome: Ok(timed.collect()), resident })
     }
@@ -288,7 +288,7 @@ impl SettingsLauncher for SettingsJobs<'_, '_> {
             }
             match launch.outcome {
                 Ok(timed) => {
-                    let times: MeasureTimes = timed.into_iter().map(|timed| (timed.measure, timed.median.0)).collect();
+                    let times: MeasureTimes = timed.into_iter().map(|timed| (timed.measure, timed.time.0)).collect();
                     block.launches.insert(settings, times);
                 }
                 Err(why) if settings.is_empty() => {

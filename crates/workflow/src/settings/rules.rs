@@ -165,7 +165,7 @@ fn measure_blocks(
     let (left, startup) = (time_left(measured), measured.started.startup);
     let launches = f64::from(LOOKS[LOOKS.len() - 1]) * (open.len() as f64 + 1.0);
     let launch = left.map(|left| Seconds((left / launches - startup.0).max(least_measuring(asked.len()))));
-    let usual = Schedule { min_rounds: 15, max_rounds: 60, startup, budget: launch, ..Schedule::default() };
+    let usual = Schedule { min_rounds: 15, max_rounds: 120, startup, budget: launch, ..Schedule::default() };
     let subjects = Subjects { cells: asked.keys().copied().collect(), patterns: Vec::new() };
     let mut jobs = SettingsJobs::new(measured, (subjects, timed(&options.timing, usual)), options.seed, session);
     jobs.limit_to(left);

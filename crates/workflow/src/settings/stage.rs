@@ -91,7 +91,7 @@ fn find_settings(
     let launch = share.map(|share| share * SEARCH_SHARE / (LAUNCHES_PER_VALUE * (values as f64 + 1.0)) - startup.0);
     let schedule = |budget: Option<f64>| {
         let budget = budget.map(|budget| Seconds(budget.max(LEAST_MEASURING)));
-        let schedule = Schedule { min_rounds: 15, max_rounds: 60, startup, budget, ..Schedule::default() };
+        let schedule = Schedule { min_rounds: 15, max_rounds: 120, startup, budget, ..Schedule::default() };
         timed(&options.timing, schedule)
     };
     let survey = measured.started.survey.clone();
