@@ -95,8 +95,8 @@ fn settings_are_left_out_when_told_so_or_without_time() {
         assert!(!run.join("settings.json").exists(), "{arguments}");
     }
     let run = directory.path().join("own");
-    let own = "--budget 30s --only-settings --setting btl_sm_max_send_size=131072 --setting env:NOTHING=1,2";
+    let own = "--budget 30s --only-settings --setting btl_sm_eager_limit=32768 --setting env:NOTHING=1,2";
     tune(own, &run).exits(0).says("not installed for all");
-    assert!(found(&run)["chosen"].is_null(), "it harms messages without collectives");
+    assert!(found(&run)["chosen"].is_null(), "it harms short messages");
     tune("--setting smcs=^cma", &directory.path().join("bad")).exits(2).complains("the nearest name is smsc");
 }

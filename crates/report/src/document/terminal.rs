@@ -60,7 +60,7 @@ impl Table {
     }
 }
 
-/// Number of blanks between columns; one if that lets rows fit on lines of their own.
+/// Number of blanks between columns; one between numbers if that lets rows fit on lines of their own.
 const GAP: usize = 2;
 
 /// A table without lines; columns in `right` are aligned to the right.
@@ -75,7 +75,9 @@ pub fn aligned<H: AsRef<str> + Display>(
 ) -> String {
     let rows: Vec<Vec<String>> = rows.into_iter().collect();
     let (natural, gaps) = (natural_width(header, &rows), header.len().saturating_sub(1));
-    let gap = if (natural + gaps..natural + GAP * gaps).contains(&width) { 1 } else { GAP };
+    // Numbers are told apart by one blank.
+    let is_of_numbers = 2 * right.len() > header.len();
+    let gap = if is_of_numbers && (natural + gaps..natural + GAP * gaps).contains(&width) { 1 } else { GAP };
     let mut table = comfy_table::Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic).set_header(header);
     // The gap behind the last column is not seen.
