@@ -65,7 +65,7 @@ pub enum Arrival {
     First,
     /// The last rank of the communicator
     Last,
-    /// Those that were late for calls of a program ([`crate::arrival`])
+    /// Those that were late for calls of a program ([`ArrivalPattern`])
     Profile,
 }
 

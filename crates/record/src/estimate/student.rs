@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     /// SciPy: `t.interval(0.95, 3, loc=2.5, scale=sem([1, 2, 3, 4]))` is (0.445739743239121, 4.554260256760879), and
-    /// `ttest_1samp([1, 2, 3, 4], 0, alternative='greater')` has the p value 0.01523314583108548.
+    /// SciPy's test of one sample, 1 to 4 against 0 in the direction of more, has the p value 0.01523314583108548.
     #[test]
     fn a_mean_is_tested_like_in_scipy() {
         let found = TestedMean::from_values([0.1, 0.2, 0.3, 0.4]);
