@@ -10,7 +10,7 @@ use crate::here::Here;
 /// Name of every job.
 pub(crate) const NAME: &str = "collrules";
 
-/// What users ask a batch system for, whatever the number of nodes.
+/// Options of a job of a batch system, apart from the number of nodes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct JobOptions {
     /// Number of ranks on each node.
@@ -40,7 +40,7 @@ pub struct JobOptions {
 /// A job.
 #[derive(Clone, Copy, Debug)]
 pub struct Job<'o> {
-    /// What was asked for.
+    /// Options of the job.
     pub options: &'o JobOptions,
     /// Number of nodes.
     pub nodes: u32,

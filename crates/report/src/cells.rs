@@ -45,7 +45,7 @@ pub(crate) struct SideBySide {
     pub(crate) times: [f64; 2],
     pub(crate) ratio: Estimate,
     pub(crate) outcome: Outcome,
-    /// What carried the calls out.
+    /// The algorithm or component that carried the calls out.
     pub(crate) by: String,
 }
 

@@ -157,7 +157,7 @@ fn describe_refused(finalist: &Finalist) -> Vec<String> {
     )]
 }
 
-/// What was found, the effect of each value, and losses.
+/// Result of the search, the effect of each value, and losses.
 pub(crate) fn blocks(found: &SettingsFindings) -> Vec<Block> {
     vec![
         Block::List(sentences(found)),

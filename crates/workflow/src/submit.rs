@@ -21,7 +21,7 @@ use crate::error::WorkflowError;
 pub struct Submitting {
     /// Number of nodes of each job.
     pub nodes: Vec<u32>,
-    /// What each job asks for.
+    /// Options of each job.
     pub job: JobOptions,
     /// The batch system.
     pub system: Option<BatchSystem>,

@@ -54,7 +54,7 @@ impl TestedMean {
         Self::new(mean(&values), Variance::from_values(&values), values.len())
     }
 
-    /// The mean of so many values with a known variance.
+    /// The mean of a number of values with a known variance.
     pub fn new(mean: f64, variance: Variance, samples: usize) -> Self {
         Self { mean, error: (variance.value / samples.max(1) as f64).sqrt(), degrees: variance.degrees, samples }
     }

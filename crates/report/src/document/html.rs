@@ -66,7 +66,7 @@ fn list(tag: &str, items: &[String]) -> String {
     wrap(&format!("<{tag}>"), &items, &format!("</{tag}>"))
 }
 
-/// A block below so many headings.
+/// A block below this number of headings.
 fn element(block: &Block, depth: usize) -> String {
     match block {
         Block::Prose(text) => wrap("<p>", &prose(text), "</p>"),

@@ -6,7 +6,7 @@ pub(super) const SIMULATED: &str = "SIMULATED: a cost model gave these times. Th
 /// A result for people.
 #[derive(Clone, Debug, Default)]
 pub struct Document {
-    /// What the result is about, without a capital: `communication model`.
+    /// Subject of the result, without a capital: `communication model`.
     pub(crate) subject: String,
     /// True if a cost model gave the times.
     pub(crate) simulated: bool,
@@ -97,7 +97,7 @@ impl Table {
         Self { drawings: Some((column, drawings)), ..self }
     }
 
-    /// With so many rows at most on a terminal, and a sentence about the others.
+    /// Limits the rows on a terminal, with a sentence about the others.
     pub(crate) fn at_most(self, rows: usize, others: String) -> Self {
         Self { most: Some((rows, others)), ..self }
     }

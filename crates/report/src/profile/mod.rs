@@ -17,7 +17,7 @@ use crate::document::{Block, Document};
 
 pub use sentences::remarks;
 
-/// Where the time went, the calls with their possible gains, and the answer.
+/// Shares of the time, the calls with their possible gains, and the answer.
 pub fn document(profile: &Profile, prospects: &Prospects) -> Document {
     let shares = Block::table(["", "time:", "share:"], rows::shares(prospects));
     Document {

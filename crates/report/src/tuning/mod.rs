@@ -46,7 +46,7 @@ fn quality(context: &Context<'_>) -> Block {
     Block::Prose(if context.quality.is_empty() { String::new() } else { format!("Data: {}.", context.quality) })
 }
 
-/// What is folded in a page.
+/// Folded parts of a page.
 fn parts(findings: &Findings, context: &Context<'_>, gains: &Gains<'_>) -> Vec<Block> {
     let expected = match gains.round {
         Some(_) => Block::part("gains", "Speedup in fresh launches", vec![Block::List(outcome::describe_gains(gains))]),

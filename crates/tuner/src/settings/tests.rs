@@ -193,7 +193,7 @@ fn a_disturbed_launch_is_left_out() {
     assert_eq!(left(&blocks(&|number| number % 3 == 0)), 18);
 }
 
-/// What a program spends no time in may not decide.
+/// Calls in which a program spends no time do not decide.
 #[test]
 fn the_weights_of_a_program_choose_the_settings() {
     let truth = |settings: &Settings, bytes: u64| match (settings.get("a").map(String::as_str), bytes >= 1024) {

@@ -37,7 +37,7 @@ pub(crate) struct EncodingTerms<'a> {
     pub(crate) placement: &'a Placement,
 }
 
-/// Where no placement is known.
+/// Placement if none is known.
 static UNPLACED: LazyLock<Placement> = LazyLock::new(Placement::default);
 
 impl EncodingTerms<'_> {
