@@ -87,9 +87,11 @@ pub fn measure(
         let outcome = backend.measure(&plan, &mut |event| session.take(&launch, &event, policy, watch));
         let (place, rows, spent, pass) = (session.place, session.rows, session.spent(), session.pass);
         let startup = session.clock.map_or(0.0, |(first, _, _)| (first - begun).as_secs_f64());
+        // Jobs take time to end as well; simulated ones take only that of their model.
+        let used = (startup + spent).max(begun.elapsed().as_secs_f64());
         tally.pass = tally.pass.max(pass.map_or_else(|| begun.elapsed(), |seen| seen - begun));
         pace.took(begun.elapsed());
-        ledger.spend(planned, startup + spent);
+        ledger.spend(planned, used);
         let over = |complete, why: String| {
             // The first line says it; the job's own words follow.
             let why = why.lines().next().unwrap_or_default().to_owned();

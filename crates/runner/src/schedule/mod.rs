@@ -124,7 +124,8 @@ impl Scheduler {
                 );
             };
             match todo {
-                Todo::First(_) if self.settings.limit.is_some_and(|limit| elapsed >= limit.0) => {
+                // A launch without a visit is worth nothing, so the first cell gets one in any case.
+                Todo::First(_) if self.has_visits() && self.settings.limit.is_some_and(|limit| elapsed >= limit.0) => {
                     let missing = 1 + self.queue.iter().filter(|todo| matches!(todo, Todo::First(_))).count();
                     let cells = self.cells.len();
                     return ScheduleStep::Stop(format!("budget used up; {missing} of {cells} sizes were not reached"));
@@ -150,6 +151,11 @@ impl Scheduler {
                 }
             }
         }
+    }
+
+    /// Returns true if a cell was visited.
+    fn has_visits(&self) -> bool {
+        self.cells.iter().any(|state| state.visits > 0)
     }
 
     /// Returns true if a cell needs no check: earlier launches made it, and every candidate was called in this launch,
