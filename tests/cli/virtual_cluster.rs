@@ -78,14 +78,14 @@ fn tuning_pays_where_the_network_is_slow() {
         return;
     }
     alone_under_each_release(|mpi| {
-        given_time(40, |budget| {
+        given_time(60, |budget| {
             let scratch = tempfile::tempdir().unwrap();
             let out = scratch.path().join("run");
             // Few candidates, so that a visit is short and there are enough of them for a test.
             let han = if mpi.is_before(5) { "" } else { "--disable-han" };
             let arguments = format!(
                 "tune --verbose --ops bcast,scatter,barrier --np 8 --sizes 64K --segments 8K --fanouts 2 --budget \
-                 {budget}s --launches 2 {han} --out"
+                 {budget}s --launches 2 --no-settings {han} --out"
             );
             let ran = on_hosts(mpi, "--hosts 8", &arguments, &out);
             // Barriers are noisy: a rule for them may be left undecided.
