@@ -76,8 +76,8 @@ layer! {
 layer! {
     #[command(next_help_heading = "Settings")]
     SearchArgs over SettingsOptions {
-        /// Skip the search for settings of Open MPI that make messages faster. It takes 40 % of the budget, and
-        /// what the rules leave of the rest, if the budget is at least a minute and enough for 24 jobs
+        /// Skip the search for settings of Open MPI that make messages faster. It takes 40 % of the budget (20 %
+        /// if the rules need more time), and what the rules leave of the rest, if the budget is at least a minute and enough for 24 jobs
         #[arg(id = "no_settings", long = "no-settings", action = ArgAction::SetTrue)]
         none: Option<bool>,
         /// A setting of your own with the values to try, as `collrules settings` has it, such as btl_vader_eager_limit=4K,16K or

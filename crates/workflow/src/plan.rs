@@ -98,6 +98,11 @@ pub(crate) fn validation_share(budget: Option<Seconds>) -> Option<Seconds> {
     budget.map(|budget| Seconds(budget.0 * VALIDATION))
 }
 
+/// The time for settings, next to this budget for rules.
+pub(crate) fn settings_share(rules: Seconds) -> Seconds {
+    Seconds(rules.0 * SETTINGS / (1.0 - SETTINGS))
+}
+
 /// The time for the first comparison of a tuning's validation, from the time for all comparisons; none if it is too
 /// short for two pairs.
 pub(crate) fn first_comparison(share: Option<Seconds>, startup: Seconds) -> Option<Spending> {

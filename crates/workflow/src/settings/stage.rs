@@ -18,7 +18,7 @@ use super::list::{describe_left_out, find};
 use super::subjects::{CLASSES, Weights, class, guard_cells, guard_patterns, screened};
 use crate::campaign::Measurement;
 use crate::error::WorkflowError;
-use crate::plan::{SETTINGS, timed};
+use crate::plan::{SETTINGS, settings_share, timed};
 use crate::publish::Published;
 use crate::session::Session;
 use crate::{profile, time_budget};
@@ -169,9 +169,11 @@ pub(super) fn least_measuring(subjects: usize) -> f64 {
 /// The seconds left for settings: the rest of the budget, or of the batch job.
 pub(super) fn time_left(measured: &Measurement) -> Option<f64> {
     let elapsed = measured.phases.whole();
-    let budget = measured.experiment.budget.map(|rules| rules.0 / (1.0 - SETTINGS));
     // Rules that took longer than planned leave less, but not nothing.
-    let share = budget.map(|budget| (budget - elapsed).max(budget * SETTINGS / 2.0));
+    let share = measured.experiment.budget.map(|rules| {
+        let meant = settings_share(rules);
+        (rules.0 + meant.0 - elapsed).max(meant.0 / 2.0)
+    });
     let left = measured.started.allocation.as_ref().and_then(|allocation| allocation.left);
     let Some(Seconds(left)) = left else { return share };
     let most = (left - elapsed - time_budget::LEAVE).max(0.0) / time_budget::EXCESS;

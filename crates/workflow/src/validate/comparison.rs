@@ -45,6 +45,8 @@ pub(super) struct Bench<'a> {
     pub(super) spending: Spending,
     /// Deadline of all comparisons together.
     pub(super) deadline: Option<Instant>,
+    /// Time after the deadline for conditions under which a loss has to be excluded.
+    pub(super) overtime: Duration,
     /// Time reserved for comparisons under other conditions.
     pub(super) reserved: Duration,
     /// Times of the default in comparisons so far.

@@ -21,9 +21,13 @@ use crate::error::WorkflowError;
 use crate::session::Session;
 
 /// Share of the time for these comparisons, if there is something to compare.
-pub(super) const SHARE: f64 = 0.25;
+pub(super) const SHARE: f64 = 0.4;
 
-/// Number of pairs of launches, and of further comparisons of undecided cells.
+/// Share of that time for a condition under which a loss has to be excluded: it decides on rules as well.
+const EXCLUSION_SHARE: f64 = 0.5;
+
+/// Number of pairs of launches, and of further comparisons of cells for which a loss is neither shown nor has to be
+/// excluded.
 const PAIRS: u32 = 3;
 const FURTHER_LOOKS: u32 = 2;
 
@@ -70,20 +74,27 @@ pub(super) fn check_conditions(
         if ruled.is_empty() {
             continue;
         }
-        bench.reserved = time_of_others(bench, conditions.len() - place);
+        let deadline = bench.deadline;
+        let mut share = 0.0;
+        if must_exclude_loss(decided, *condition) {
+            share = EXCLUSION_SHARE;
+            bench.deadline = deadline.and_then(|deadline| deadline.checked_add(bench.overtime));
+        }
+        bench.reserved = time_of_others(bench, conditions.len() - place, share);
         let checked = check_condition(home, bench, subject, (*condition, ruled, validation), session);
-        bench.reserved = Duration::ZERO;
+        (bench.deadline, bench.reserved) = (deadline, Duration::ZERO);
         validation = checked?;
     }
     Ok(validation)
 }
 
-/// The part of the time left for the comparisons after the first, for as many as fit.
-fn time_of_others(bench: &Bench<'_>, conditions: usize) -> Duration {
+/// The part of the time left for the comparisons after the first, for as many as fit, if the first gets at least this
+/// share.
+fn time_of_others(bench: &Bench<'_>, conditions: usize, share: f64) -> Duration {
     let Some(left) = left(bench.until()) else { return Duration::ZERO };
     let least = bench.pass.as_secs_f64() * f64::from(2 * Spending::LEAST.pairs);
     let affordable = (left.0 / least.max(1e-9)).clamp(1.0, conditions as f64).floor();
-    Duration::try_from_secs_f64(left.0 * (1.0 - 1.0 / affordable)).unwrap_or_default()
+    Duration::try_from_secs_f64(left.0 * (1.0 - share.max(1.0 / affordable))).unwrap_or_default()
 }
 
 /// Compares these cells under one condition, and removes slower rules if repairs are wanted.
@@ -109,8 +120,11 @@ fn check_condition(
     }
     session.say(&format!("comparing the rules {condition} ({})", counted(cells.len(), "size")));
     bench.schedule.condition = condition;
-    bench.criteria = ValidationCriteria { min_difference: max_loss, looks: 1 + FURTHER_LOOKS, ..criteria };
-    let further_looks = std::mem::replace(&mut bench.further_looks, FURTHER_LOOKS);
+    let further_looks = bench.further_looks;
+    if !must_exclude {
+        bench.further_looks = FURTHER_LOOKS;
+    }
+    bench.criteria = ValidationCriteria { min_difference: max_loss, looks: 1 + bench.further_looks, ..criteria };
     let times = bench.default_times.clone();
     let all = std::mem::replace(&mut subject.cells, cells);
     let compared = bench.compare(home, subject, session);

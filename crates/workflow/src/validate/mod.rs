@@ -35,7 +35,7 @@ use collrules_runner::validation::{FURTHER_LOOKS, Spending, spending};
 use crate::campaign::Measurement;
 use crate::error::WorkflowError;
 use crate::evidence::RulesEvidence;
-use crate::plan::{BudgetShares, first_comparison, of_first_comparison, timed, validation_share};
+use crate::plan::{BudgetShares, first_comparison, of_first_comparison, settings_share, timed, validation_share};
 use crate::publish::Published;
 use crate::resume;
 use crate::session::{Event, Session};
@@ -298,6 +298,9 @@ fn compare_run(
     };
     let mut bench = bench(started, (&validating, arrivals), spending, deadline, session);
     bench.layouts = OtherLayouts::read(&run, home)?;
+    // Settings give half of their time for rules that would go for lack of it.
+    let spare = options.budget.filter(|_| !options.settings.none).map(settings_share);
+    bench.overtime = spare.and_then(|spare| Duration::try_from_secs_f64(spare.0 / 2.0).ok()).unwrap_or_default();
     let compared = repair::rounds(home, &mut bench, &mut subject, session);
     // A comparison that ended early may have repaired the rules.
     if let Some(repaired) = subject.published {
@@ -336,6 +339,7 @@ fn bench<'a>(
         },
         spending,
         deadline,
+        overtime: Duration::ZERO,
         reserved: Duration::ZERO,
         default_times: BTreeMap::new(),
         pass: Duration::ZERO,
