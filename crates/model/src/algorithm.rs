@@ -17,6 +17,7 @@ use crate::line::{Coordinates, Errors, LEAST, StraightLine};
 use crate::model::{AlgorithmModel, Concurrent};
 use crate::probe::Probes;
 use crate::schedule::programs;
+use crate::unknown::Unknown;
 
 /// An algorithm with its parameters on a communicator.
 type ChoiceKey = (Collective, Choice, Ranks);
@@ -32,17 +33,13 @@ pub fn algorithms(
     samples: &[Sample],
     eager: Option<Bytes>,
     level: f64,
-    unknown: &mut Vec<String>,
+    unknown: &mut Vec<Unknown>,
 ) -> (Vec<AlgorithmModel>, Option<Concurrent>) {
     let all = medians(samples);
     let ranks = probes.ranks();
     let pairs = || ranks.iter().flat_map(|a| ranks.iter().filter(move |b| a < *b).map(move |b| (*a, *b)));
     if pairs().any(|(a, b)| probes.share_host(a, b)) && pairs().any(|(a, b)| !probes.share_host(a, b)) {
-        unknown.push(
-            "No alpha and beta of algorithms, and no cost of sending to several at once: some ranks share a host, \
-             others do not, and a call has messages of both kinds."
-                .to_owned(),
-        );
+        unknown.push(Unknown::MixedPlaces);
         return (Vec::new(), None);
     }
     let concurrent = concurrent(probes, release, &all, level);
@@ -50,11 +47,7 @@ pub fn algorithms(
         return (Vec::new(), None);
     }
     if concurrent.is_none() {
-        unknown.push(
-            "No cost of sending to several at once: this needs scatter or bcast with their linear algorithms, on \
-             three ranks or more."
-                .to_owned(),
-        );
+        unknown.push(Unknown::Concurrent);
     }
     let share = concurrent.as_ref().map_or(1.0, |found| found.share.point);
     let fit = |(series, launches): (&ChoiceKey, &SizeMedians)| fitted(release, *series, launches, share, eager, level);
@@ -218,7 +211,7 @@ mod tests {
 
     /// Calls of eight ranks, each timed in three launches, and round trips. `link` is the rate of a host's link, which
     /// its messages share.
-    fn planted(link: f64) -> (Vec<AlgorithmModel>, Option<Concurrent>, Vec<String>) {
+    fn planted(link: f64) -> (Vec<AlgorithmModel>, Option<Concurrent>, Vec<Unknown>) {
         let mut rng = ChaCha8Rng::seed_from_u64(4);
         let noise = Normal::new(1.0, 0.01).expect("a spread");
         let platform = Platform {

@@ -7,6 +7,7 @@ use crate::lmo;
 use crate::model::{FORMAT, Model, Where};
 use crate::probe::Probes;
 use crate::slow::{self, SlowCriteria};
+use crate::unknown::Unknown;
 use crate::way::{self, Limit};
 
 /// Origin of probes.
@@ -41,7 +42,7 @@ pub fn fit(probes: &Probes, limits: &[Limit], terms: SlowCriteria, origin: Probe
     }
     let mut unknown = Vec::new();
     if launches == 1 {
-        unknown.push("How far any of it can be trusted: intervals take two launches at least.".to_owned());
+        unknown.push(Unknown::Intervals);
     }
     let places = [Where::Between, Where::Inside];
     let ways: Vec<_> =

@@ -14,6 +14,7 @@
 //! | `way` | all pairs of a kind: Hockney by regime, LogGP, PLogP |
 //! | `lmo` | each node and each pair |
 //! | `slow` | nodes and pairs that stand out |
+//! | [`unknown`] | parameters that the probes cannot determine |
 //! | `fit` | the whole model |
 //! | `table` | probes that others timed |
 //! | `machine` | a model as a platform that programs are played on |
@@ -47,6 +48,7 @@ mod slow;
 pub mod stalls;
 pub mod table;
 mod tree;
+pub mod unknown;
 mod way;
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ use collrules_record::{Bytes, Estimate};
 
 use crate::model::{Lmo, NodeModel, PairModel, Where};
 use crate::probe::{Probe, ProbeKind, Probes};
+use crate::unknown::Unknown;
 use crate::way::at;
 
 /// If the times per byte of two nodes add up to more than this share of the time per byte between them, their links are
@@ -27,43 +28,33 @@ const CLEARLY: f64 = 1.15;
 type ByLaunch<K> = BTreeMap<K, Vec<f64>>;
 
 /// Fits nodes and pairs; none if there are too few probes, with the reason added to `unknown`.
-pub(crate) fn fit(probes: &Probes, level: f64, unknown: &mut Vec<String>) -> Option<Lmo> {
+pub(crate) fn fit(probes: &Probes, level: f64, unknown: &mut Vec<Unknown>) -> Option<Lmo> {
     let ranks = probes.ranks();
     if ranks.len() < 3 {
-        unknown.push(format!(
-            "Nothing about single nodes: that takes probes with three ranks at least, and there are {}.",
-            ranks.len()
-        ));
+        unknown.push(Unknown::FewRanks(ranks.len()));
         return None;
     }
     let all = probes.all();
     let sizes: BTreeSet<u64> =
         all.iter().filter(|probe| probe.kind == ProbeKind::OneToTwo).map(|probe| probe.there).collect();
     if !sizes.contains(&0) {
-        unknown.push("No parameters of single nodes: there are no probes one-to-two with empty messages.".to_owned());
+        unknown.push(Unknown::OneToTwo);
         return None;
     }
     let bytes = sizes.iter().copied().max().filter(|size| *size > 0);
     let estimates = Estimates::from_probes(probes, &ranks, bytes);
     if bytes.is_none() {
-        unknown.push("No times per byte of single nodes: all probes one-to-two are empty.".to_owned());
+        unknown.push(Unknown::NodeBytes);
     }
     let shared_links = bytes.is_some() && estimates.shared();
     if shared_links {
-        unknown.push(
-            "No times per byte of single nodes: two messages of a node share its link, so the node's time per byte \
-             cannot be separated from the link's. The rate of each link is given instead."
-                .to_owned(),
-        );
+        unknown.push(Unknown::SharedLinks);
     }
     let measured: BTreeSet<(u32, u32)> = estimates.empty.keys().copied().collect();
     let count = ranks.len();
     if measured.len() < count * (count - 1) / 2 {
-        unknown.push(format!(
-            "{} of {} pairs were not timed; nothing is known of them.",
-            count * (count - 1) / 2 - measured.len(),
-            count * (count - 1) / 2
-        ));
+        let all = count * (count - 1) / 2;
+        unknown.push(Unknown::Pairs { untimed: all - measured.len(), all });
     }
     let mean = |values: Option<&Vec<f64>>| values.and_then(|values| Estimate::mean(values, level));
     let rate = |pair: &(u32, u32)| mean(Some(&estimates.network(*pair, shared_links))).and_then(inverse);
@@ -96,19 +87,12 @@ pub(crate) fn fit(probes: &Probes, level: f64, unknown: &mut Vec<String>) -> Opt
         measured.iter().filter(|pair| estimates.latency.get(pair).is_some_and(|all| below_zero(all, level)));
     let overlapping = overlapping.count();
     if overlapping > 0 {
-        unknown.push(format!(
-            "No latency of {overlapping} of {} pairs: their nodes take longer for an empty message than it is on its way, so \
-             that senders wait while messages travel.",
-            measured.len()
-        ));
+        unknown.push(Unknown::PairLatency { overlapping, timed: measured.len() });
     }
     let pairs: Vec<PairModel> = measured.iter().map(pair).collect();
     let without = pairs.iter().filter(|pair| pair.rate.is_none() && estimates.slope.contains_key(&pair.ranks)).count();
     if without > 0 {
-        unknown.push(format!(
-            "No rate of {without} of {} pairs: their time per byte cannot be separated from that of their nodes.",
-            pairs.len()
-        ));
+        unknown.push(Unknown::PairRate { inseparable: without, timed: pairs.len() });
     }
     Some(Lmo { bytes: Bytes(bytes.unwrap_or(0)), nodes: ranks.iter().map(node).collect(), pairs, shared_links })
 }

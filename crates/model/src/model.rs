@@ -7,6 +7,7 @@ use collrules_rules::{Choice, Collective, Release, names};
 use serde::{Deserialize, Serialize};
 
 use crate::stalls::StallLevel;
+use crate::unknown::Unknown;
 
 /// The file of a model.
 pub const FILE: &str = "model.json";
@@ -49,8 +50,8 @@ pub struct Model {
     pub nodes: Option<Lmo>,
     /// Slow nodes and pairs.
     pub slow: Slow,
-    /// Parameters that the probes cannot determine, each with the reason, in sentences.
-    pub unknown: Vec<String>,
+    /// Parameters that the probes cannot determine.
+    pub unknown: Vec<Unknown>,
     /// Synthetic delays that a simulation on this model adds to calls; never measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub planted: Vec<Slowdown>,

@@ -11,6 +11,7 @@ use collrules_record::{Bytes, Estimate};
 
 use crate::model::{Slow, SlowNode, SlowPair, Where};
 use crate::probe::{ProbeKind, Probes};
+use crate::unknown::Unknown;
 use crate::way::at;
 
 /// Terms of the search for slow nodes and pairs.
@@ -41,7 +42,7 @@ impl Whom {
 type RoundTrips = BTreeMap<(u32, u32), f64>;
 
 /// Finds slow nodes and pairs among pairs of a kind.
-pub(crate) fn find(probes: &Probes, terms: SlowCriteria, unknown: &mut Vec<String>) -> Slow {
+pub(crate) fn find(probes: &Probes, terms: SlowCriteria, unknown: &mut Vec<Unknown>) -> Slow {
     let mut tests: Vec<(Whom, u64, Vec<f64>)> = Vec::new();
     let mut map = Vec::new();
     for place in [Where::Between, Where::Inside] {
@@ -63,7 +64,7 @@ pub(crate) fn find(probes: &Probes, terms: SlowCriteria, unknown: &mut Vec<Strin
     }
     let tested = tests.len();
     if tests.iter().all(|(_, _, values)| values.len() < 2) {
-        unknown.push("No search for slow nodes: it needs at least three ranks and two launches.".to_owned());
+        unknown.push(Unknown::SlowNodes);
     }
     let tests: Vec<(Whom, u64, Vec<f64>)> =
         tests.into_iter().map(|(whom, size, values)| (whom, size, values.into_iter().map(f64::ln).collect())).collect();

@@ -8,6 +8,7 @@ use collrules_record::{Bytes, Estimate, Seconds};
 use crate::line::{Coordinates, Errors, StraightLine, noise, segments};
 use crate::model::{LogGp, PathModel, Regime, Where};
 use crate::probe::{Probe, ProbeKind, Probes};
+use crate::unknown::{LogGpParameter, Unknown};
 
 /// A limit of Open MPI above which it sends messages by another protocol.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,7 +45,7 @@ pub(crate) fn fit(
     place: Where,
     limits: &[Limit],
     level: f64,
-    unknown: &mut Vec<String>,
+    unknown: &mut Vec<Unknown>,
 ) -> Option<PathModel> {
     let of_kind = |probe: &Probe| at(probes, probe) == Some(place);
     let pairs: BTreeSet<(u32, u32)> = probes
@@ -85,7 +86,7 @@ pub(crate) fn fit(
     };
     let (regimes, by_launch) = lines(&times, place, limits, level);
     if regimes.is_empty() {
-        unknown.push(format!("No line {place}: round trips of two sizes at least are needed."));
+        unknown.push(Unknown::Line(place));
     }
     let mut loggp = loggp(probes, &curve, &of_kind, level, unknown, place);
     let gaps = gaps(&one_way, loggp.as_ref(), level);
@@ -207,7 +208,7 @@ fn loggp(
     curve: &ProbeCurve<'_>,
     of_kind: &dyn Fn(&Probe) -> bool,
     level: f64,
-    unknown: &mut Vec<String>,
+    unknown: &mut Vec<Unknown>,
     place: Where,
 ) -> Option<LogGp> {
     let trains: BTreeSet<(u32, u64)> = probes
@@ -220,7 +221,7 @@ fn loggp(
         })
         .collect();
     if trains.is_empty() {
-        unknown.push(format!("No LogGP parameters {place}: there are no trains of messages."));
+        unknown.push(Unknown::LogGp(place));
         return None;
     }
     let single = curve(&|probe| match probe.kind {
@@ -258,32 +259,29 @@ fn loggp(
     let latency: Vec<f64> =
         trips.iter().filter_map(|(launch, time)| Some(time / 2.0 - send.get(launch)? - receive.get(launch)?)).collect();
     if send.is_empty() {
-        unknown.push(format!("No o_s {place}: there are no trains in which the sender is busy between messages."));
+        unknown.push(Unknown::Send(place));
     }
     if receive.is_empty() {
-        unknown.push(format!("No o_r and no L {place}: no timed receiver computed before it received."));
+        unknown.push(Unknown::Receive(place));
     }
     // What may as well be nothing is no parameter.
-    let mut told = |what: &str, values: Vec<f64>| {
+    let mut told = |parameter: LogGpParameter, values: Vec<f64>| {
         let found = mean(values)?;
         let is_some = found.low.unwrap_or(found.point) > 0.0;
         if !is_some {
-            unknown.push(format!("No {what} {place}: too small to measure."));
+            unknown.push(Unknown::Small { parameter, place });
         } else if found.point > whole {
-            unknown.push(format!(
-                "No {what} {place}: the estimate of {} is above the {} that a whole empty message takes. Ranks that \
-                 share processors lose their turn while they are busy.",
-                Seconds(found.point),
-                Seconds(whole),
-            ));
+            // Ranks that share processors lose their turn while they are busy.
+            let (estimate, whole) = (Seconds(found.point), Seconds(whole));
+            unknown.push(Unknown::Large { parameter, place, estimate, whole });
         }
         Some(found).filter(|found| is_some && found.point <= whole)
     };
     Some(LogGp {
-        send: told("o_s", send.into_values().collect()),
-        receive: told("o_r", receive.into_values().collect()),
+        send: told(LogGpParameter::Send, send.into_values().collect()),
+        receive: told(LogGpParameter::Receive, receive.into_values().collect()),
         // Where a sender waits until its message is there, sending and receiving are all of the way.
-        latency: told("L", latency),
+        latency: told(LogGpParameter::Latency, latency),
         gap: mean(lines.iter().map(|line| line.start).collect()),
         gap_per_byte: mean(lines.iter().map(|line| line.slope).collect()),
     })

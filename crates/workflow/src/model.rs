@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use collrules_model::model::{FILE, ManyToOne, Model, PAGE, TEXT, Where};
+use collrules_model::unknown::Unknown;
 use collrules_model::{
     GatherForecast, Limit, PredictedCall, ProbeOrigin, ProbeTiming, Probes, SlowCriteria, Unsaid, algorithms, expected,
     fit, irregular, known, many_to_one, predict, programs, quality, table,
@@ -14,7 +15,6 @@ use collrules_record::rundir::{self, RunDir};
 use collrules_record::sample::Sample;
 use collrules_record::{Bytes, CandidateName, Cell, Estimate, Ranks};
 use collrules_report::model as report;
-use collrules_rules::words::counted;
 use collrules_rules::{Choice, Collective, Release, registry};
 use collrules_runner::grid::known_release;
 
@@ -143,19 +143,19 @@ pub fn of_run(path: &Path, terms: SlowCriteria) -> Result<Model, WorkflowError> 
     Ok(model)
 }
 
-/// Names the measured calls without a prediction, since they have too many messages to simulate.
-fn unplayed(release: Release, calls: &[Sample]) -> Option<String> {
+/// The measured calls without a prediction, since they have too many messages to simulate.
+fn unplayed(release: Release, calls: &[Sample]) -> Option<Unknown> {
     let all: BTreeSet<(Cell, Choice)> =
         calls.iter().filter_map(|call| Some((call.cell, call.candidate.choice()?))).collect();
-    let why =
+    let messages =
         |(cell, choice): &(Cell, Choice)| match programs(release, cell.collective, *choice, cell.ranks.0, cell.bytes.0)
         {
-            Err(unsaid @ Unsaid::Messages { .. }) => Some(format!("{cell} with {choice}: {unsaid}")),
+            Err(Unsaid::Messages { messages, .. }) => Some((*cell, *choice, messages)),
             _ => None,
         };
-    let left: Vec<String> = all.iter().filter_map(why).collect();
-    let first = left.first()?;
-    Some(format!("Predictions of {}, the first of them {first}.", counted(left.len(), "measured call")))
+    let left: Vec<(Cell, Choice, u64)> = all.iter().filter_map(messages).collect();
+    let (cell, choice, messages) = *left.first()?;
+    Some(Unknown::Predictions { calls: left.len(), cell, choice, messages })
 }
 
 /// Fits a table of probes.

@@ -23,7 +23,11 @@ pub fn document(model: &Model) -> Document {
         Block::open("pairs", "Map of pairs", vec![map::map(model)]),
         Block::open("lines", "Time of a message", vec![Block::List(lines)]),
         Block::open("quality", "Quality of the predictions", vec![Block::List(sentences::quality(model))]),
-        Block::open("unknown", "Not known from the probes", vec![Block::List(model.unknown.clone())]),
+        Block::open(
+            "unknown",
+            "Not known from the probes",
+            vec![Block::List(model.unknown.iter().map(sentences::unknown).collect())],
+        ),
     ];
     blocks.extend(tables::all(model));
     let slow = model.names_slow();

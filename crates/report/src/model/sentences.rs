@@ -2,6 +2,7 @@
 
 use collrules_model::model::{Concurrent, ManyToOne, Model, PathModel, Predicted, Where};
 use collrules_model::stalls::StallLevel;
+use collrules_model::unknown::{LogGpParameter, Unknown};
 use collrules_record::Estimate;
 use collrules_rules::words::{counted, listed};
 
@@ -17,6 +18,70 @@ pub(super) fn origin(model: &Model) -> String {
         counted(model.launches, "launch"),
         percent(model.level)
     )
+}
+
+/// Describes parameters that the probes cannot determine, with the reason.
+pub(super) fn unknown(unknown: &Unknown) -> String {
+    let parameter = |parameter: &LogGpParameter| match parameter {
+        LogGpParameter::Send => "o_s",
+        LogGpParameter::Receive => "o_r",
+        LogGpParameter::Latency => "L",
+    };
+    match unknown {
+        Unknown::Intervals => "No intervals: they take two launches at least.".to_owned(),
+        Unknown::Line(place) => format!("No line {place}: round trips of two sizes at least are needed."),
+        Unknown::LogGp(place) => format!("No LogGP parameters {place}: there are no trains of messages."),
+        Unknown::Send(place) => {
+            format!("No o_s {place}: there are no trains in which the sender is busy between messages.")
+        }
+        Unknown::Receive(place) => {
+            format!("No o_r and no L {place}: no timed receiver computed before it received.")
+        }
+        Unknown::Small { parameter: which, place } => {
+            format!("No {} {place}: too small to measure.", parameter(which))
+        }
+        Unknown::Large { parameter: which, place, estimate, whole } => format!(
+            "No {} {place}: the estimate of {estimate} is above the {whole} of an empty message. Ranks that share \
+             processors lose their turn while they are busy.",
+            parameter(which)
+        ),
+        Unknown::MixedPlaces => {
+            "No alpha and beta of algorithms, and no cost of sending to several at once: some ranks \
+                                 share a host, others do not, and a call has messages of both kinds."
+                .to_owned()
+        }
+        Unknown::Concurrent => "No cost of sending to several at once: this needs scatter or bcast with their linear \
+                                algorithms, on three ranks or more."
+            .to_owned(),
+        Unknown::FewRanks(ranks) => {
+            format!("No parameters of single nodes: they take probes with three ranks at least, and there are {ranks}.")
+        }
+        Unknown::OneToTwo => {
+            "No parameters of single nodes: there are no probes one-to-two with empty messages.".to_owned()
+        }
+        Unknown::NodeBytes => "No times per byte of single nodes: all probes one-to-two are empty.".to_owned(),
+        Unknown::SharedLinks => {
+            "No times per byte of single nodes: two messages of a node share its link, so the node's \
+                                 time per byte cannot be separated from the link's. The rate of each link is given \
+                                 instead."
+                .to_owned()
+        }
+        Unknown::Pairs { untimed, all } => {
+            format!("{untimed} of {all} pairs were not timed; nothing is known of them.")
+        }
+        Unknown::PairLatency { overlapping, timed } => format!(
+            "No latency of {overlapping} of {timed} pairs: their nodes take longer for an empty message than it is on its \
+             way, so that senders wait while messages travel."
+        ),
+        Unknown::PairRate { inseparable, timed } => format!(
+            "No rate of {inseparable} of {timed} pairs: their time per byte cannot be separated from that of their nodes."
+        ),
+        Unknown::SlowNodes => "No search for slow nodes: it needs at least three ranks and two launches.".to_owned(),
+        Unknown::Predictions { calls, cell, choice, messages } => format!(
+            "No predictions of {}, the first of them {cell} with {choice}: its {messages} messages are too many to simulate.",
+            counted(*calls, "measured call")
+        ),
+    }
 }
 
 /// Describes slow nodes and pairs, the first part of the result.
