@@ -6,7 +6,7 @@ use collrules_rules::words::counted;
 use collrules_tuner::results::drift::Drift;
 
 use crate::cells::{SideBySide, side_by_side};
-use crate::changes::describe_limitation;
+use crate::changes::{describe_limitation, property};
 use crate::document::Document;
 use crate::quality::describe_doubt;
 use crate::words::{percent, ratio};
@@ -86,7 +86,10 @@ fn sentences(drift: &Drift) -> Vec<String> {
     ));
     sentences.extend(drift.obstacles.iter().map(describe_limitation));
     sentences.extend(
-        drift.differences.iter().map(|it| format!("Differs: {}: {} then, {} now.", it.what, it.before, it.after)),
+        drift
+            .differences
+            .iter()
+            .map(|it| format!("Differs: {}: {} then, {} now.", property(it.what), it.before, it.after)),
     );
     sentences
 }

@@ -8,8 +8,9 @@ use collrules_record::manifest::{self, SourceRun};
 use collrules_record::plan::CellPlan;
 use collrules_record::rundir::{self, CLOCK, RunDir, SAMPLES, check_head};
 use collrules_record::{Candidate, Cell, Manifest, Placement, Plan, digest};
+use collrules_report::changes::property;
 use collrules_rules::Collective;
-use collrules_tuner::results::comparison::differences;
+use collrules_tuner::results::comparison::{RunProperty, differences};
 
 use crate::error::WorkflowError;
 use crate::resume;
@@ -38,7 +39,8 @@ pub struct Merged {
 
 /// Properties in which the parts of a run may differ: jobs of an array have different nodes, and several layouts share
 /// one tuning.
-const MAY_DIFFER: [&str; 4] = ["slots", "hosts", "collrules", "layout"];
+const MAY_DIFFER: [RunProperty; 4] =
+    [RunProperty::Slots, RunProperty::Hosts, RunProperty::Collrules, RunProperty::Layout];
 
 /// Lines of a samples file before its rows.
 const HEAD: usize = 2;
@@ -251,8 +253,8 @@ fn refuse_copies(parts: &[MergeInput]) -> Result<(), WorkflowError> {
 fn refuse_other_system((one, before): &MergeInput, (other, after): &MergeInput) -> Result<(), WorkflowError> {
     let mut found: Vec<String> = differences(before, after)
         .into_iter()
-        .filter(|it| !MAY_DIFFER.contains(&it.what.as_str()))
-        .map(|it| format!("{}: {} and {}", it.what, it.before, it.after))
+        .filter(|it| !MAY_DIFFER.contains(&it.what))
+        .map(|it| format!("{}: {} and {}", property(it.what), it.before, it.after))
         .collect();
     if before.survey.algorithms != after.survey.algorithms {
         found.push("the libraries list other algorithms".to_owned());

@@ -14,13 +14,13 @@ use collrules_tuner::results::comparison::{Advice, Comparison};
 
 use crate::document::{Block, Document};
 
-pub use sentences::describe_limitation;
+pub use sentences::{describe_limitation, property};
 pub use tables::csv;
 
 /// The advice, and everything that changed.
 pub fn document(comparison: &Comparison) -> Document {
     let Comparison { before, after, differences, cells, .. } = comparison;
-    let differences = differences.iter().map(|it| [&it.what, &it.before, &it.after].map(Clone::clone));
+    let differences = differences.iter().map(|it| [property(it.what).to_owned(), it.before.clone(), it.after.clone()]);
     let mut blocks = vec![
         Block::open("differences", "What differs", vec![Block::table(["what", "before", "after"], differences)]),
         Block::open("default", "The default changed", vec![tables::changed(comparison)]),

@@ -2,7 +2,7 @@
 
 use collrules_record::validation::Outcome;
 use collrules_rules::words::counted;
-use collrules_tuner::results::comparison::{Advice, Comparison, Side};
+use collrules_tuner::results::comparison::{Advice, Comparison, RunProperty, Side};
 use collrules_tuner::results::limitation::Limitation;
 
 use crate::words::{percent, tenths};
@@ -137,4 +137,26 @@ pub(super) fn side(side: &Side) -> String {
     let version = side.version.map_or_else(|| side.release.to_string(), |version| version.to_string());
     let started = side.started.as_ref().map_or(String::new(), |started| format!(", {started}"));
     format!("{} ({simulated}Open MPI {version}{started}, {})", side.source, counted(side.rules, "rule"))
+}
+
+/// The name of a property that differs.
+pub fn property(property: RunProperty) -> &'static str {
+    match property {
+        RunProperty::Version => "Open MPI",
+        RunProperty::Library => "library",
+        RunProperty::Backend => "measured by",
+        RunProperty::Collrules => "collrules",
+        RunProperty::Slots => "slots",
+        RunProperty::Hosts => "hosts",
+        RunProperty::Kernel => "kernel",
+        RunProperty::Processor => "processor",
+        RunProperty::Processors => "processors",
+        RunProperty::Layout => "layout",
+        RunProperty::Sync => "ranks synchronised by",
+        RunProperty::Pins => "settings that the rules need",
+        RunProperty::Preset => "coll_tuned parameters set before",
+        RunProperty::Components => "components and their priorities",
+        RunProperty::Environment => "MCA parameters in the environment",
+        RunProperty::Barrier => "barrier before each call, in the slowest launch",
+    }
 }

@@ -53,11 +53,49 @@ pub struct Side {
     pub simulated: bool,
 }
 
+/// A property of a run by which times may differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunProperty {
+    /// The version of Open MPI.
+    Version,
+    /// The library's own version string.
+    Library,
+    /// The backend.
+    Backend,
+    /// The version of collrules.
+    Collrules,
+    /// The number of slots.
+    Slots,
+    /// The host names.
+    Hosts,
+    /// The kernel.
+    Kernel,
+    /// The kind of processor.
+    Processor,
+    /// The number of processors.
+    Processors,
+    /// The layout of ranks.
+    Layout,
+    /// The synchronisation of ranks before a call.
+    Sync,
+    /// The settings that the rules need.
+    Pins,
+    /// Parameters of `coll/tuned` that were set before.
+    Preset,
+    /// Components with their priorities.
+    Components,
+    /// MCA parameters in the environment.
+    Environment,
+    /// The barrier before each call, in the slowest launch.
+    Barrier,
+}
+
 /// A difference between the two runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunDifference {
-    /// Name of the property that differs.
-    pub what: String,
+    /// The property that differs.
+    pub what: RunProperty,
     /// Its value in the earlier run.
     pub before: String,
     /// Its value in the later run.
@@ -156,9 +194,9 @@ impl Comparison {
 /// Lists the differences between the systems and methods of two runs.
 pub fn differences(before: &Manifest, after: &Manifest) -> Vec<RunDifference> {
     let mut found = Vec::new();
-    let mut compare = |what: &str, before: String, after: String| {
+    let mut compare = |what: RunProperty, before: String, after: String| {
         if before != after {
-            found.push(RunDifference { what: what.to_owned(), before, after });
+            found.push(RunDifference { what, before, after });
         }
     };
     let list = |values: &mut dyn Iterator<Item = String>| {
@@ -171,30 +209,35 @@ pub fn differences(before: &Manifest, after: &Manifest) -> Vec<RunDifference> {
         list(&mut hosts.into_iter().cloned())
     };
     let (then, now) = (&before.survey, &after.survey);
-    compare("Open MPI", then.version.to_string(), now.version.to_string());
-    compare("library", then.library.clone(), now.library.clone());
-    compare("measured by", before.backend.clone(), after.backend.clone());
-    compare("collrules", before.collrules.clone(), after.collrules.clone());
-    compare("slots", then.slots().to_string(), now.slots().to_string());
-    compare("hosts", hosts(before), hosts(after));
-    for key in ["Kernel", "Processor", "Processors"] {
+    compare(RunProperty::Version, then.version.to_string(), now.version.to_string());
+    compare(RunProperty::Library, then.library.clone(), now.library.clone());
+    compare(RunProperty::Backend, before.backend.clone(), after.backend.clone());
+    compare(RunProperty::Collrules, before.collrules.clone(), after.collrules.clone());
+    compare(RunProperty::Slots, then.slots().to_string(), now.slots().to_string());
+    compare(RunProperty::Hosts, hosts(before), hosts(after));
+    let facts = [
+        ("Kernel", RunProperty::Kernel),
+        ("Processor", RunProperty::Processor),
+        ("Processors", RunProperty::Processors),
+    ];
+    for (key, property) in facts {
         let of = |manifest: &Manifest| manifest.host.get(key).cloned().unwrap_or_else(|| "unknown".to_owned());
-        compare(key, of(before), of(after));
+        compare(property, of(before), of(after));
     }
     let (plan, other) = (&before.plan, &after.plan);
-    compare("layout", plan.placement.layout.to_string(), other.placement.layout.to_string());
-    compare("ranks synchronised by", format!("{:?}", plan.schedule.sync), format!("{:?}", other.schedule.sync));
-    compare("settings that the rules need", settings(&before.pins), settings(&after.pins));
-    compare("coll_tuned parameters set before", settings(&then.preset), settings(&now.preset));
+    compare(RunProperty::Layout, plan.placement.layout.to_string(), other.placement.layout.to_string());
+    compare(RunProperty::Sync, format!("{:?}", plan.schedule.sync), format!("{:?}", other.schedule.sync));
+    compare(RunProperty::Pins, settings(&before.pins), settings(&after.pins));
+    compare(RunProperty::Preset, settings(&then.preset), settings(&now.preset));
     let components = |survey: &Survey| {
         list(&mut survey.components.iter().map(|(component, priority)| format!("{component}:{priority}")))
     };
-    compare("components and their priorities", components(then), components(now));
+    compare(RunProperty::Components, components(then), components(now));
     let parameters = |manifest: &Manifest| {
         let set = manifest.environment.iter().filter(|(name, _)| name.contains("_MCA_"));
         settings(&set.map(|(name, value)| (name.clone(), value.clone())).collect())
     };
-    compare("MCA parameters in the environment", parameters(before), parameters(after));
+    compare(RunProperty::Environment, parameters(before), parameters(after));
     found
 }
 
@@ -210,7 +253,7 @@ impl Comparison {
             return;
         }
         self.differences.push(RunDifference {
-            what: "barrier before each call, in the slowest launch".to_owned(),
+            what: RunProperty::Barrier,
             before: then.to_string(),
             after: now.to_string(),
         });
