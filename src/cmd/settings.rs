@@ -1,6 +1,8 @@
 //! `collrules settings`: settings that affect the speed of messages and collectives.
 
 use clap::Args;
+use collrules_report::settings::omission;
+use collrules_rules::settings::offer::SettingOmission;
 use collrules_rules::settings::request::RequestedSetting;
 use collrules_rules::settings::show_value;
 use collrules_workflow::settings::{self, Listed};
@@ -43,7 +45,7 @@ pub(crate) fn run(args: &SettingsArgs) -> Result<(), Failure> {
     if args.all {
         lines.extend(others.iter().flat_map(describe));
     } else if !others.is_empty() {
-        let preset = others.iter().filter(|setting| setting.is_preset);
+        let preset = others.iter().filter(|setting| matches!(setting.left_out, Some(SettingOmission::Preset(_))));
         let preset: Vec<String> = preset.map(|setting| setting.name.clone()).collect();
         let kept = if preset.is_empty() { String::new() } else { format!(", already set: {}", preset.join(", ")) };
         lines.push(format!("Left out: {}{kept}. --all lists them.", others.len()));
@@ -61,7 +63,7 @@ fn describe(setting: &Listed) -> Vec<String> {
         _ => say("requested; not in the catalogue"),
     }
     match &setting.left_out {
-        Some(why) => say(&format!("not tried: {why}")),
+        Some(why) => say(&format!("not tried: {}", omission(why))),
         None => {
             say(&format!("tries {}", setting.values.iter().map(|value| shown(value)).collect::<Vec<_>>().join(", ")))
         }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use collrules_rules::settings::offer::SettingOmission;
 use serde::{Deserialize, Serialize};
 
 use crate::cell::Cell;
@@ -43,7 +44,7 @@ pub enum SearchStage {
 }
 
 /// Rules that the parameter files name together with settings.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RulesUse {
     /// None: they add nothing under the settings, or were not compared under them.
@@ -72,7 +73,7 @@ pub struct SettingsLaunch {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resident: Option<u64>,
     /// The times, or why the job failed.
-    pub outcome: Result<Vec<MeasureTime>, String>,
+    pub outcome: Result<Vec<MeasureTime>, SettingsFailure>,
 }
 
 /// Time of one measure in a launch.
@@ -150,8 +151,32 @@ pub struct SettingEffect {
 pub struct LeftOutSetting {
     /// Its name.
     pub name: String,
-    /// Reason, in a phrase.
-    pub why: String,
+    /// The reason.
+    pub why: SettingOmission,
+}
+
+/// Reason why the launches of a combination do not count.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SettingsFailure {
+    /// The job failed; the first line of its message.
+    Job(String),
+    /// Results were wrong.
+    Wrong {
+        /// Name of the collective or messages.
+        measure: String,
+        /// The check's finding, as in the samples.
+        finding: String,
+    },
+    /// Ranks have another value than the one that was set.
+    Ignored {
+        /// The parameter.
+        name: String,
+        /// The value that was set.
+        set: String,
+        /// The value of a rank.
+        found: String,
+    },
 }
 
 /// A combination with which jobs failed.
@@ -159,8 +184,8 @@ pub struct LeftOutSetting {
 pub struct FailedSettings {
     /// The combination.
     pub settings: Settings,
-    /// Reason for the failure, in a sentence.
-    pub why: String,
+    /// The failure.
+    pub why: SettingsFailure,
 }
 
 /// A combination that was compared with the default over all sizes and the guard set.

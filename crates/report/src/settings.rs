@@ -1,7 +1,11 @@
 //! Result of the search for settings, in sentences and tables.
 
 use collrules_record::Estimate;
-use collrules_record::settings::{Finalist, Guard, MemoryUse, RulesUse, Settings, SettingsFindings, SettingsVerdict};
+use collrules_record::settings::{
+    Finalist, Guard, MemoryUse, RulesUse, Settings, SettingsFailure, SettingsFindings, SettingsVerdict,
+};
+use collrules_rules::settings::catalogue::SettingPlace;
+use collrules_rules::settings::offer::SettingOmission;
 use collrules_rules::settings::show_value;
 use collrules_rules::words::{counted, listed, some};
 
@@ -16,6 +20,27 @@ fn name(settings: &Settings) -> String {
     let each: Vec<String> =
         settings.iter().map(|(name, value)| format!("{name} = {}", show_value(name, value))).collect();
     listed(&each)
+}
+
+/// The reason why a setting is not tried, in a phrase.
+pub fn omission(left_out: &SettingOmission) -> String {
+    match left_out {
+        SettingOmission::Preset(source) => {
+            format!("already set by {source}; name it with --setting to try other values")
+        }
+        SettingOmission::NoRanks(SettingPlace::Node) => "no two ranks share a node".to_owned(),
+        SettingOmission::NoRanks(_) => "all ranks are on one node".to_owned(),
+        SettingOmission::NoOtherValue => "this Open MPI has no other value".to_owned(),
+    }
+}
+
+/// The failure of launches with settings, in a phrase.
+pub fn failure(why: &SettingsFailure) -> String {
+    match why {
+        SettingsFailure::Job(message) => message.clone(),
+        SettingsFailure::Wrong { measure, finding } => format!("wrong result in {measure}: {finding}"),
+        SettingsFailure::Ignored { name, set, found } => format!("Open MPI ignores {name} = {set}: ranks have {found}"),
+    }
 }
 
 /// The result in a sentence or two, for the last screen of a tuning.
@@ -40,10 +65,7 @@ pub fn sentences(found: &SettingsFindings) -> Vec<String> {
         }
     }
     said.extend(
-        found
-            .failed
-            .iter()
-            .map(|failed| format!("Left out, since its jobs fail: {} ({}).", name(&failed.settings), failed.why)),
+        found.failed.iter().map(|failed| format!("Left out: {} ({}).", name(&failed.settings), failure(&failed.why))),
     );
     said.push(format!(
         "{} of {} settings were tried in {}, which took {}.",

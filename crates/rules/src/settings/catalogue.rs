@@ -1,5 +1,7 @@
 //! Settings that are known to matter for collectives, a line each, as data.
 
+use serde::{Deserialize, Serialize};
+
 use crate::{Release, names};
 
 names! {
@@ -22,7 +24,8 @@ names! {
 }
 
 /// The ranks that have to exist for a setting to have an effect.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum SettingPlace {
     /// Two ranks on one node.
     Node,

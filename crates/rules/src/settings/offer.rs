@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use super::catalogue::{CatalogueEntry, ENTRIES, SettingPlace, Values, find};
 use super::parameters::Parameters;
 use super::request::{BadSetting, RequestedSetting};
@@ -40,7 +42,8 @@ pub struct Setting {
 }
 
 /// Reason why a setting is not tried.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum SettingOmission {
     /// A user or the site has set it; the place.
     Preset(String),

@@ -89,6 +89,17 @@ pub fn without_disturbed(blocks: &[SettingsBlock]) -> Vec<SettingsBlock> {
     undisturbed
 }
 
+/// The speedup of settings over others, as a geometric mean with weights, with the interval of its blocks.
+pub fn mean_speedup(
+    blocks: &[SettingsBlock],
+    settings: &Settings,
+    over: &Settings,
+    weight: &dyn Fn(&Measure) -> f64,
+) -> Option<Estimate> {
+    let logs: Vec<f64> = blocks.iter().filter_map(|block| block.mean_log_speedup(settings, over, weight)).collect();
+    Estimate::mean(&logs, LEVEL).map(Estimate::exp)
+}
+
 /// The logarithms of a combination's mean speedup, by the number of the block.
 fn logs_by_block(blocks: &[SettingsBlock], settings: &Settings, over: &Settings) -> LaunchLogs {
     let log = |block: &SettingsBlock| block.mean_log_speedup(settings, over, &|_| 1.0);

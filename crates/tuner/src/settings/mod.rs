@@ -6,12 +6,15 @@
 //! | module | job |
 //! |---|---|
 //! | `search` | the design: one at a time, foldover, successive halving |
+//! | `confirm` | the comparison of the best with the default, until losses are excluded |
 //! | `block` | the launches of a block, speedups, and the test that excludes a loss beyond a limit |
 
 mod block;
+mod confirm;
 mod search;
 #[cfg(test)]
 mod tests;
 
-pub use block::{MeasureTimes, SettingsBlock, guard, speedups, without_disturbed};
+pub use block::{MeasureTimes, SettingsBlock, guard, mean_speedup, speedups, without_disturbed};
+pub use confirm::{Confirmation, LOOKS, confirm};
 pub use search::{Factor, Searched, SettingsLauncher, search};

@@ -63,6 +63,9 @@ pub trait SettingsLauncher {
         number: u32,
         combinations: &[Settings],
     ) -> Result<Option<SettingsBlock>, Self::Error>;
+
+    /// Times only these subjects in later blocks.
+    fn focus(&mut self, subjects: &BTreeSet<Measure>);
 }
 
 /// The result of a search.

@@ -1,6 +1,6 @@
 //! Launches with settings. Each is recorded in a journal, so that a resumed search does not repeat it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::PathBuf;
@@ -8,14 +8,15 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use collrules_record::clock::ClockFact;
-use collrules_record::estimate::{interquartile_mean, median};
+use collrules_record::estimate::{interquartile_mean, mean, median};
 use collrules_record::manifest::now;
 use collrules_record::plan::{DeployWay, DeployedLaunches, Deployment, PatternPlan, Schedule};
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::settings::{
-    FailedSettings, Measure, MeasureTime, MemoryUse, SearchStage, Settings, SettingsLaunch, describe,
+    FailedSettings, Measure, MeasureTime, MemoryUse, SearchStage, Settings, SettingsFailure, SettingsLaunch, describe,
 };
 use collrules_record::{Candidate, Cell, Launch, Placement, Ranks, Seconds};
+use collrules_report::settings::failure;
 use collrules_runner::circumstances::is_same_value;
 use collrules_runner::launch::{LaunchCell, LaunchPlan};
 use collrules_runner::wire::WorkerEvent;
@@ -70,9 +71,24 @@ pub(super) struct Subjects {
     pub(super) patterns: Vec<PatternPlan>,
 }
 
+impl Subjects {
+    fn count(&self) -> usize {
+        self.cells.len() + self.patterns.iter().map(|plan| plan.casts.len()).sum::<usize>()
+    }
+
+    /// Leaves out all but these.
+    fn retain(&mut self, wanted: &BTreeSet<Measure>) {
+        self.cells.retain(|cell| wanted.contains(&Measure::Call(*cell)));
+        for PatternPlan { pattern, casts } in &mut self.patterns {
+            casts.retain(|cast| wanted.contains(&Measure::Messages(*pattern, cast.clone())));
+        }
+        self.patterns.retain(|plan| !plan.casts.is_empty());
+    }
+}
+
 /// The result of a job: median times, or why they do not count; and the memory of the largest rank.
 struct JobResult {
-    outcome: Result<Vec<MeasureTime>, String>,
+    outcome: Result<Vec<MeasureTime>, SettingsFailure>,
     resident: Option<u64>,
 }
 
@@ -90,6 +106,9 @@ pub(super) struct SettingsJobs<'a, 's> {
     pub(super) limit: Option<f64>,
     /// Seconds that launches took since the limit was set.
     pub(super) spent: f64,
+    /// The next block, and the first with these subjects.
+    begun: u32,
+    focused: u32,
 }
 
 impl<'a, 's> SettingsJobs<'a, 's> {
@@ -112,12 +131,14 @@ impl<'a, 's> SettingsJobs<'a, 's> {
             seed,
             limit: None,
             spent: 0.0,
+            begun: 0,
+            focused: 0,
         }
     }
 
     /// Sets the time for all launches from now on.
     pub(super) fn limit_to(&mut self, seconds: Option<f64>) {
-        (self.limit, self.spent) = (seconds, 0.0);
+        (self.limit, self.spent, self.focused) = (seconds, 0.0, 0);
     }
 
     /// The combinations whose parameters have the right values on the ranks of a job, and those that Open MPI ignores
@@ -131,13 +152,13 @@ impl<'a, 's> SettingsJobs<'a, 's> {
             let names: Vec<String> = settings.keys().cloned().collect();
             let why = match self.backend.values(&settings, &names) {
                 Ok(ranks) => find_ignored(&settings, &ranks),
-                Err(error) if error.is_of_job() => Some(first_line(&error)),
+                Err(error) if error.is_of_job() => Some(SettingsFailure::Job(first_line(&error))),
                 Err(error) => return Err(error.into()),
             };
             match why {
                 None => obeyed.push(settings),
                 Some(why) => {
-                    self.session.say(&format!("settings: {why}"));
+                    self.session.say(&format!("settings: {} is left out: {}", describe(&settings), failure(&why)));
                     ignored.push(FailedSettings { settings, why });
                 }
             }
@@ -156,12 +177,13 @@ impl<'a, 's> SettingsJobs<'a, 's> {
         Some(MemoryUse { default: of(&Settings::new())?, settings: of(settings)?, peers: self.ranks.0 - 1 })
     }
 
-    /// The mean time of a launch of a stage, according to the journal.
+    /// The mean time of a launch in the last block of a stage with these subjects, according to the journal.
     fn mean_seconds(&self, stage: SearchStage) -> f64 {
-        let own = self.journal.launches().filter(|launch| launch.stage == stage);
-        let (sum, count) = own.fold((0.0, 0u32), |(sum, count), launch| (sum + launch.seconds.0, count + 1));
+        let own = || self.journal.launches().filter(|launch| launch.stage == stage && launch.block >= self.focused);
+        let last = own().map(|launch| launch.block).max();
+        let times: Vec<f64> = own().filter(|it| Some(it.block) == last).map(|launch| launch.seconds.0).collect();
         let planned = self.schedule.startup.0 + self.schedule.budget.map_or(0.0, |budget| budget.0);
-        if count == 0 { planned } else { sum / f64::from(count) }
+        if times.is_empty() { planned } else { mean(times) }
     }
 
     /// The settings of a block in the order of their launches: shuffled, and reversed in the next block.
@@ -190,7 +212,9 @@ impl<'a, 's> SettingsJobs<'a, 's> {
         }
         let JobResult { outcome, resident } = match outcome {
             Ok(result) => result,
-            Err(error) if error.is_of_job() => JobResult { outcome: Err(first_line(&error)), resident: None },
+            Err(error) if error.is_of_job() => {
+                JobResult { outcome: Err(SettingsFailure::Job(first_line(&error))), resident: None }
+            }
             Err(error) => return Err(error.into()),
         };
         let seconds = Seconds(began.elapsed().as_secs_f64());
@@ -243,7 +267,8 @@ impl<'a, 's> SettingsJobs<'a, 's> {
                     }
                 }
                 WorkerEvent::Disqualified { cell, why, .. } => {
-                    wrong.get_or_insert_with(|| format!("wrong result in {}: {why}", plan.subject(*cell)));
+                    let measure = plan.subject(*cell).to_string();
+                    wrong.get_or_insert_with(|| SettingsFailure::Wrong { measure, finding: why.to_string() });
                 }
                 WorkerEvent::Clock(ClockFact::End(end)) => resident = end.resident,
                 _ => {}
@@ -292,23 +317,37 @@ impl SettingsLauncher for SettingsJobs<'_, '_> {
                     block.launches.insert(settings, times);
                 }
                 Err(why) if settings.is_empty() => {
+                    let why = failure(&why);
                     self.session
                         .say(&format!("settings: jobs with the default fail, so nothing can be compared: {why}"));
                     return Ok(None);
                 }
-                Err(why) => self.session.say(&format!("settings: {} is left out: {why}", describe(&settings))),
+                Err(why) => {
+                    self.session.say(&format!("settings: {} is left out: {}", describe(&settings), failure(&why)));
+                }
             }
         }
+        self.begun = number + 1;
         Ok(Some(block))
+    }
+
+    fn focus(&mut self, subjects: &BTreeSet<Measure>) {
+        let before = self.subjects.count();
+        self.subjects.retain(subjects);
+        let part = self.subjects.count() as f64 / before.max(1) as f64;
+        // Starting a job is worth as much measuring.
+        let least = self.schedule.startup.0;
+        self.schedule.budget = self.schedule.budget.map(|budget| Seconds((budget.0 * part).max(least.min(budget.0))));
+        self.focused = self.begun;
     }
 }
 
 /// The first parameter with another value on a rank.
-fn find_ignored(settings: &Settings, ranks: &[BTreeMap<String, String>]) -> Option<String> {
+fn find_ignored(settings: &Settings, ranks: &[BTreeMap<String, String>]) -> Option<SettingsFailure> {
     ranks.iter().find_map(|values| {
         settings.iter().find_map(|(name, wanted)| {
-            let found = values.get(name).filter(|found| !is_same_value(found, wanted))?;
-            Some(format!("Open MPI ignores {name} = {wanted}: ranks have {found}"))
+            let found = values.get(name).filter(|found| !is_same_value(found, wanted))?.clone();
+            Some(SettingsFailure::Ignored { name: name.clone(), set: wanted.clone(), found })
         })
     })
 }

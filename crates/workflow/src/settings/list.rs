@@ -5,7 +5,6 @@ use std::env;
 
 use collrules_record::Survey;
 use collrules_record::options::SystemOptions;
-use collrules_rules::settings::catalogue::SettingPlace;
 use collrules_rules::settings::offer::{self, Setting, SettingOmission};
 use collrules_rules::settings::parameters::Parameters;
 use collrules_rules::settings::request::RequestedSetting;
@@ -31,11 +30,9 @@ pub struct Listed {
     pub value: Option<String>,
     /// The values to try.
     pub values: Vec<String>,
-    /// Reason why none is tried, in a phrase.
+    /// Reason why none is tried.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub left_out: Option<String>,
-    /// True if it is not tried because a user or the site has set it.
-    pub is_preset: bool,
+    pub left_out: Option<SettingOmission>,
     /// Costs of other values apart from time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<&'static str>,
@@ -102,21 +99,8 @@ fn describe_setting(setting: &Setting, ranks: &[BTreeMap<String, String>]) -> Li
         acts_on: entry.map(|entry| entry.layer.name()),
         value: read,
         values: if setting.left_out.is_none() { setting.values.clone() } else { Vec::new() },
-        left_out: setting.left_out.as_ref().map(describe_left_out),
-        is_preset: matches!(setting.left_out, Some(SettingOmission::Preset(_))),
+        left_out: setting.left_out.clone(),
         cost: entry.map(|entry| entry.cost).filter(|cost| !cost.is_empty()),
         source: entry.map(|entry| entry.source),
-    }
-}
-
-/// Describes in a phrase why a setting is not tried.
-pub(crate) fn describe_left_out(left_out: &SettingOmission) -> String {
-    match left_out {
-        SettingOmission::Preset(source) => {
-            format!("already set by {source}; name it with --setting to try other values")
-        }
-        SettingOmission::NoRanks(SettingPlace::Node) => "no two ranks share a node".to_owned(),
-        SettingOmission::NoRanks(_) => "all ranks are on one node".to_owned(),
-        SettingOmission::NoOtherValue => "this Open MPI has no other value".to_owned(),
     }
 }

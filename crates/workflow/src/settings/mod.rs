@@ -4,12 +4,10 @@
 //! |---|---|
 //! | `list` | the settings of a system, with the values to try |
 //! | `stage` | the part of `tune` that searches for settings |
-//! | `confirm` | comparison of the finalists with the default, over all sizes and the guard set |
 //! | `rules` | the rules under the chosen settings |
 //! | `jobs` | launches with settings, kept in a journal |
 //! | `subjects` | the sizes and patterns that these launches time |
 
-mod confirm;
 mod jobs;
 mod list;
 mod rules;

@@ -1,5 +1,6 @@
 //! Rules under the chosen settings: tuned again with them, and compared with those that were decided without them.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -8,12 +9,11 @@ use collrules_record::options::{Request, SystemOptions, TuneOptions};
 use collrules_record::plan::Schedule;
 use collrules_record::rundir;
 use collrules_record::settings::{Guard, Measure, RulesUse, SearchStage, Settings, SettingsFindings};
-use collrules_record::{Cell, HanRule, Seconds};
-use collrules_tuner::settings::{SettingsBlock, SettingsLauncher, guard, without_disturbed};
+use collrules_record::{Cell, Estimate, HanRule, Seconds};
+use collrules_tuner::settings::{LOOKS, SettingsBlock, SettingsLauncher, guard, mean_speedup, without_disturbed};
 
-use super::confirm::{LOOKS, mean_speedup};
 use super::jobs::{SettingsJobs, Subjects};
-use super::stage::{least_measuring, time_left, weights};
+use super::stage::{least_measuring, time_left, weight_of, weights};
 use super::subjects::Weights;
 use crate::campaign::{Begin, Measurement, RunPlace};
 use crate::error::WorkflowError;
@@ -85,66 +85,86 @@ pub(crate) fn compare_rules(
     let Some(mut found) = published.settings.clone() else { return Ok(()) };
     let Some(chosen) = found.chosen().map(|chosen| chosen.settings.clone()) else { return Ok(()) };
     let (rules, asked) = (published.rules_settings(), weights(published));
-    let again = again.filter(|again| again.is_confirmed()).map(|again| again.rules_settings());
-    let again = again.filter(|again| !again.is_empty());
-    let mut alternatives = Vec::new();
-    if !rules.is_empty() {
-        let both: Settings = rules.iter().chain(&chosen).map(|(name, value)| (name.clone(), value.clone())).collect();
-        alternatives.push((RulesUse::Shared, both));
-    }
-    alternatives.extend(again.map(|again| (RulesUse::Own, again)));
+    let alternatives = alternatives(&rules, &chosen, again);
     if alternatives.is_empty() {
         return Ok(());
     }
-    let mut open: Vec<Settings> = alternatives.iter().map(|(_, settings)| settings.clone()).collect();
+    let mut open: Vec<Settings> = alternatives.values().cloned().collect();
     open.push(chosen.clone());
     open.extend(Some(rules.clone()).filter(|rules| !rules.is_empty()));
     session.say("settings: comparing the rules under them");
     let blocks = without_disturbed(&measure_blocks(measured, options, &asked, &open, session)?);
-    let default = Settings::new();
-    let speedup = |settings: &Settings| mean_speedup(&blocks, settings, &default, &asked);
-    let Some(alone) = speedup(&chosen) else { return Ok(()) };
-    let losses = |settings: &Settings, wanted: &dyn Fn(Guard) -> bool| -> Vec<Cell> {
-        let guards = guard(&blocks, settings, &chosen, options.max_loss, LOOKS.len() as u32);
-        let lost = guards.into_iter().filter(|(_, (_, guard))| wanted(*guard));
-        lost.filter_map(|(measure, _)| if let Measure::Call(cell) = measure { Some(cell) } else { None }).collect()
+    let compared = RulesUnderSettings { blocks, asked, chosen, max_loss: options.max_loss };
+    let Some(alone) = compared.speedup(&compared.chosen) else { return Ok(()) };
+    let losses: BTreeMap<RulesUse, Vec<Cell>> =
+        alternatives.iter().map(|(rules, settings)| (*rules, compared.losses(*rules, settings, published))).collect();
+    let speedups = alternatives.iter().filter_map(|(rules, settings)| Some((*rules, compared.speedup(settings)?)));
+    let fastest = |speedups: &mut dyn Iterator<Item = (RulesUse, Estimate)>| {
+        speedups.max_by(|(_, one), (_, other)| one.point.total_cmp(&other.point))
     };
-    let mut unsafe_cells = Vec::new();
-    let mut best: Option<(RulesUse, f64)> = None;
-    for (rules, settings) in &alternatives {
-        let Some(both) = speedup(settings) else { continue };
-        let lost: Vec<Cell> = match rules {
-            // They were compared without these settings only.
-            RulesUse::Shared => losses(settings, &|guard| guard != Guard::Passed)
-                .into_iter()
-                .filter(|cell| acts_on(published, *cell))
-                .collect(),
-            _ => losses(settings, &|guard| guard == Guard::Lost),
-        };
-        if let Some(finalist) = found.chosen.and_then(|chosen| found.finalists.get_mut(chosen)) {
-            let is_faster = finalist.with_rules.is_none_or(|other| both.point > other.point);
-            finalist.with_rules = Some(both).filter(|_| is_faster).or(finalist.with_rules);
-        }
-        if lost.is_empty() && both.point > best.map_or(alone.point, |best| best.1) {
-            best = Some((*rules, both.point));
-        }
-        if *rules == RulesUse::Shared {
-            unsafe_cells = lost;
-        }
-    }
+    let harmless = fastest(
+        &mut speedups
+            .clone()
+            .filter(|(rules, speedup)| losses.get(rules).is_some_and(Vec::is_empty) && speedup.point > alone.point),
+    );
     if let Some(finalist) = found.chosen.and_then(|chosen| found.finalists.get_mut(chosen)) {
         finalist.speedup = alone;
-        finalist.rules_alone = speedup(&rules).filter(|_| !rules.is_empty());
-        if let Some((rules, _)) = best {
-            finalist.rules = rules;
-            let settings = alternatives.iter().find(|(other, _)| *other == rules).map(|(_, settings)| settings);
-            finalist.with_rules = settings.and_then(speedup);
-        }
+        finalist.rules_alone = compared.speedup(&rules).filter(|_| !rules.is_empty());
+        // Rules that add nothing are shown with what they do.
+        let shown = harmless.or_else(|| fastest(&mut speedups.clone()));
+        finalist.with_rules = shown.map(|(_, speedup)| speedup);
+        finalist.rules = harmless.map_or(RulesUse::LeftOut, |(rules, _)| rules);
     }
+    let unsafe_cells = losses.get(&RulesUse::Shared).cloned().unwrap_or_default();
     if !unsafe_cells.is_empty() {
         validate::revert(measured, options, published, unsafe_cells, session)?;
     }
     published.install_settings(found, session)
+}
+
+/// The rules to compare under the chosen settings, as settings of a whole job.
+fn alternatives(rules: &Settings, chosen: &Settings, again: Option<Published>) -> BTreeMap<RulesUse, Settings> {
+    let mut alternatives = BTreeMap::new();
+    if !rules.is_empty() {
+        let both = rules.iter().chain(chosen).map(|(name, value)| (name.clone(), value.clone()));
+        alternatives.insert(RulesUse::Shared, both.collect());
+    }
+    let again = again.filter(Published::is_confirmed).map(|again| again.rules_settings());
+    if let Some(again) = again.filter(|again| !again.is_empty()) {
+        alternatives.insert(RulesUse::Own, again);
+    }
+    alternatives
+}
+
+/// Launches with the chosen settings, and with rules besides.
+struct RulesUnderSettings {
+    blocks: Vec<SettingsBlock>,
+    asked: Weights,
+    chosen: Settings,
+    max_loss: f64,
+}
+
+impl RulesUnderSettings {
+    /// The speedup over the default.
+    fn speedup(&self, settings: &Settings) -> Option<Estimate> {
+        let weight = |measure: &Measure| weight_of(&self.asked, measure);
+        mean_speedup(&self.blocks, settings, &Settings::new(), &weight)
+    }
+
+    /// The cells that lose against the settings alone. For rules that were compared without the settings only, a loss
+    /// has to be excluded.
+    fn losses(&self, rules: RulesUse, settings: &Settings, published: &Published) -> Vec<Cell> {
+        let is_lost = |cell: Cell, guard: Guard| match rules {
+            RulesUse::Shared => guard != Guard::Passed && acts_on(published, cell),
+            RulesUse::Own | RulesUse::LeftOut => guard == Guard::Lost,
+        };
+        let guards = guard(&self.blocks, settings, &self.chosen, self.max_loss, LOOKS.len() as u32).into_iter();
+        let lost = guards.filter_map(|(measure, (_, guard))| match measure {
+            Measure::Call(cell) => Some(cell).filter(|cell| is_lost(*cell, guard)),
+            Measure::Messages(..) => None,
+        });
+        lost.collect()
+    }
 }
 
 /// Returns true if a rule acts on a cell.

@@ -6,15 +6,16 @@ use collrules_record::estimate::mean;
 use collrules_record::options::TuneOptions;
 use collrules_record::plan::Schedule;
 use collrules_record::settings::{
-    FORMAT, FailedSettings, LeftOutSetting, Measure, SettingEffect, Settings, SettingsFindings,
+    FORMAT, FailedSettings, LeftOutSetting, Measure, SettingEffect, Settings, SettingsFindings, describe,
 };
 use collrules_record::{Bytes, Cell, Seconds};
 use collrules_rules::settings::offer::Setting;
-use collrules_tuner::settings::{Factor, Searched, SettingsBlock, search as run_design, speedups};
+use collrules_tuner::settings::{
+    Confirmation, Factor, Searched, SettingsBlock, confirm, search as run_design, speedups,
+};
 
-use super::confirm::{Confirmation, confirm};
 use super::jobs::{SettingsJobs, Subjects};
-use super::list::{describe_left_out, find};
+use super::list::find;
 use super::subjects::{CLASSES, Weights, class, guard_cells, guard_patterns, screened};
 use crate::campaign::Measurement;
 use crate::error::WorkflowError;
@@ -107,13 +108,21 @@ fn find_settings(
     let least = least_measuring(jobs.subjects.cells.len() + jobs.subjects.patterns.len());
     jobs.schedule = schedule(left.map(|left| (left / 30.0 - startup.0).max(least)));
     jobs.limit_to(left);
+    let always = screened.keys().copied().map(Measure::Call).collect();
+    for settings in &obeyed {
+        jobs.session.say(&format!("settings: comparing {} with the default over all sizes", describe(settings)));
+    }
     let confirmation = Confirmation {
         finalists: &obeyed,
         asked: &asked,
+        always: &always,
         max_loss: options.max_loss,
         min_gain: options.criteria.min_gain,
     };
-    let (finalists, chosen) = confirm(&confirmation, &mut jobs)?;
+    let (mut finalists, chosen) = confirm(&confirmation, &mut jobs)?;
+    for finalist in &mut finalists {
+        finalist.memory = jobs.memory(&finalist.settings);
+    }
     let (launches, seconds) =
         jobs.journal.launches().fold((0, 0.0), |(count, sum), launch| (count + 1, sum + launch.seconds.0));
     let failed = jobs.journal.launches().filter_map(|launch| {
@@ -123,10 +132,9 @@ fn find_settings(
     let mut failed: Vec<FailedSettings> = failed.collect();
     failed.dedup();
     failed.extend(ignored);
-    let left_out = settings.iter().filter_map(|setting| {
-        let why = describe_left_out(setting.left_out.as_ref()?);
-        Some(LeftOutSetting { name: setting.name.clone(), why })
-    });
+    let left_out = settings
+        .iter()
+        .filter_map(|setting| Some(LeftOutSetting { name: setting.name.clone(), why: setting.left_out.clone()? }));
     let mut nodes = survey.hosts.clone();
     nodes.sort_unstable();
     nodes.dedup();

@@ -1,0 +1,134 @@
+//! Comparison of the finalists with the default in fresh launches, over all sizes and the guard set.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use collrules_record::settings::{Finalist, Guard, Guarded, Measure, RulesUse, SearchStage, Settings, SettingsVerdict};
+use collrules_record::{Cell, Estimate};
+
+use super::block::{SettingsBlock, guard, mean_speedup, without_disturbed};
+use super::search::SettingsLauncher;
+
+/// Numbers of pairs of launches after which the finalists are judged.
+pub const LOOKS: [u32; 5] = [4, 8, 16, 32, 64];
+
+/// Finalists to confirm, with the limits for a decision.
+pub struct Confirmation<'a> {
+    /// The combinations.
+    pub finalists: &'a [Settings],
+    /// The weights of the requested sizes in the mean speedup.
+    pub asked: &'a BTreeMap<Cell, f64>,
+    /// Subjects of every launch, by which a disturbed one is known.
+    pub always: &'a BTreeSet<Measure>,
+    /// The loss to exclude for each subject.
+    pub max_loss: f64,
+    /// The least gain.
+    pub min_gain: f64,
+}
+
+/// Launches so far, of which the first `whole` time all subjects.
+#[derive(Default)]
+struct Launched {
+    blocks: Vec<SettingsBlock>,
+    whole: Option<usize>,
+}
+
+/// Compares the finalists with the default, until the best of those that slow nothing down is confirmed, all are
+/// decided, or no time is left. Returns them, the best first, and the index of the one that may be installed.
+///
+/// To exclude losses takes many pairs. From the second look on only the best combination has launches, and once it is
+/// shown to be faster they time only the subjects that are undecided.
+pub fn confirm<B: SettingsLauncher>(
+    confirmation: &Confirmation<'_>,
+    bench: &mut B,
+) -> Result<(Vec<Finalist>, Option<usize>), B::Error> {
+    let mut open: Vec<Settings> = confirmation.finalists.to_vec();
+    let mut launched = Launched::default();
+    'looks: for pairs in LOOKS {
+        while (launched.blocks.len() as u32) < pairs {
+            match bench.block(SearchStage::Confirmation, launched.blocks.len() as u32, &open)? {
+                Some(block) => launched.blocks.push(block),
+                None => break 'looks,
+            }
+        }
+        let judged = confirmation.judge(&launched);
+        // What slows something down, or cannot gain enough, needs no further launches.
+        let is_open = |it: &Finalist| match it.standing {
+            SettingsVerdict::Undecided | SettingsVerdict::Confirmed => true,
+            SettingsVerdict::NoGain => it.speedup.high.is_none_or(|high| high >= 1.0 + confirmation.min_gain),
+            SettingsVerdict::Harmful => false,
+        };
+        open.retain(|settings| judged.iter().any(|it| it.settings == *settings && is_open(it)));
+        let Some(best) = judged.into_iter().find(|it| open.contains(&it.settings)) else { break };
+        if best.standing == SettingsVerdict::Confirmed {
+            break;
+        }
+        if pairs > LOOKS[0] {
+            open.retain(|settings| best.settings == *settings);
+            if best.standing == SettingsVerdict::Undecided {
+                launched.whole.get_or_insert(launched.blocks.len());
+                bench.focus(&confirmation.undecided(&launched, &best.settings));
+            }
+        }
+    }
+    let judged = confirmation.judge(&launched);
+    let chosen = judged.iter().position(|finalist| finalist.standing == SettingsVerdict::Confirmed);
+    Ok((judged, chosen))
+}
+
+impl Confirmation<'_> {
+    /// The finalists with the results of the launches, the fastest first. Those that failed are left out.
+    fn judge(&self, launched: &Launched) -> Vec<Finalist> {
+        let launched = Launched { blocks: without_disturbed(&launched.blocks), ..*launched };
+        let mut judged: Vec<Finalist> =
+            self.finalists.iter().filter_map(|settings| self.judge_one(&launched, settings)).collect();
+        judged.sort_by(|one, other| other.speedup.point.total_cmp(&one.speedup.point));
+        judged
+    }
+
+    /// The subjects for which a loss is not excluded, and those of every launch.
+    fn undecided(&self, launched: &Launched, settings: &Settings) -> BTreeSet<Measure> {
+        let guards = self.guards(&without_disturbed(&launched.blocks), settings).into_iter();
+        let undecided = guards.filter(|(_, (_, guard))| *guard == Guard::Undecided).map(|(measure, _)| measure);
+        undecided.chain(self.always.iter().cloned()).collect()
+    }
+
+    fn guards(&self, blocks: &[SettingsBlock], settings: &Settings) -> BTreeMap<Measure, (Estimate, Guard)> {
+        guard(blocks, settings, &Settings::new(), self.max_loss, LOOKS.len() as u32)
+    }
+
+    fn judge_one(&self, Launched { blocks, whole }: &Launched, settings: &Settings) -> Option<Finalist> {
+        let weight = |measure: &Measure| match measure {
+            Measure::Call(cell) => self.asked.get(cell).copied().unwrap_or(0.0),
+            Measure::Messages(..) => 0.0,
+        };
+        let whole = &blocks[..whole.unwrap_or(blocks.len())];
+        let speedup = mean_speedup(whole, settings, &Settings::new(), &weight)?;
+        let guarded: Vec<Guarded> = self
+            .guards(blocks, settings)
+            .into_iter()
+            .map(|(measure, (speedup, guard))| {
+                let is_asked_for = matches!(&measure, Measure::Call(cell) if self.asked.contains_key(cell));
+                Guarded { name: measure.to_string(), is_asked_for, speedup, guard }
+            })
+            .collect();
+        let has = |wanted: Guard| guarded.iter().any(|guarded| guarded.guard == wanted);
+        let gains = speedup.low.is_some_and(|low| low > 1.0) && speedup.point >= 1.0 + self.min_gain;
+        let standing = match () {
+            () if !gains => SettingsVerdict::NoGain,
+            () if has(Guard::Lost) => SettingsVerdict::Harmful,
+            () if has(Guard::Undecided) => SettingsVerdict::Undecided,
+            () => SettingsVerdict::Confirmed,
+        };
+        Some(Finalist {
+            settings: settings.clone(),
+            speedup,
+            with_rules: None,
+            rules_alone: None,
+            rules: RulesUse::LeftOut,
+            guarded,
+            memory: None,
+            pairs: blocks.iter().filter(|block| block.launches.contains_key(settings)).count() as u32,
+            standing,
+        })
+    }
+}
