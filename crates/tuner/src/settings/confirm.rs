@@ -9,7 +9,7 @@ use super::block::{SettingsBlock, guard, mean_speedup, without_disturbed};
 use super::search::SettingsLauncher;
 
 /// Numbers of pairs of launches after which the finalists are judged.
-pub const LOOKS: [u32; 5] = [4, 8, 16, 32, 64];
+pub const LOOKS: [u32; 5] = [4, 8, 32, 64, 128];
 
 /// Finalists to confirm, with the limits for a decision.
 pub struct Confirmation<'a> {

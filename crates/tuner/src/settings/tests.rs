@@ -11,7 +11,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;
 
 use super::{
-    Confirmation, Factor, LOOKS, MeasureTimes, Searched, SettingsBlock, SettingsLauncher, confirm, guard, search,
+    Confirmation, Factor, MeasureTimes, Searched, SettingsBlock, SettingsLauncher, confirm, guard, search,
     without_disturbed,
 };
 
@@ -296,13 +296,25 @@ fn truth_with_guard(settings: &Settings, bytes: u64, guard: f64) -> f64 {
     }
 }
 
-/// All looks together: at the limit, 2.5 % may pass.
+/// The number of these seeds that confirm a combination with a loss at the limit in the guard set.
+fn confirmed_at_limit(seeds: u64, disturbed: (f64, f64)) -> usize {
+    let at_limit = |settings: &Settings, bytes: u64| truth_with_guard(settings, bytes, f64::ln(0.95));
+    let seeds = (0..seeds).map(|seed| KnownSystem { disturbed, ..KnownSystem::new(seed, at_limit) });
+    seeds.map(|mut known| confirmed(&mut known)).filter(|(passed, _)| *passed).count()
+}
+
+/// All looks together: at the limit, 2.5 % may pass; more than 6 of 60 by chance in one case of 1000.
 #[test]
+fn a_loss_in_the_guard_set_is_confirmed_rarely() {
+    let passed = confirmed_at_limit(60, DISTURBANCES[1]);
+    assert!(passed <= 6, "{passed} of 60");
+}
+
+#[test]
+#[ignore = "long: see CONTRIBUTING"]
 fn a_loss_in_the_guard_set_is_confirmed_as_seldom_as_stated() {
     for disturbed in DISTURBANCES {
-        let at_limit = |settings: &Settings, bytes: u64| truth_with_guard(settings, bytes, f64::ln(0.95));
-        let seeds = (0..400).map(|seed| KnownSystem { disturbed, ..KnownSystem::new(seed, at_limit) });
-        let passed = seeds.map(|mut known| confirmed(&mut known)).filter(|(passed, _)| *passed).count();
+        let passed = confirmed_at_limit(400, disturbed);
         assert!(passed <= 18, "{disturbed:?}: {passed} of 400");
     }
 }
@@ -312,16 +324,15 @@ fn gains_without_a_loss_are_confirmed_and_later_looks_time_little() {
     for disturbed in DISTURBANCES {
         let harmless = |settings: &Settings, bytes: u64| truth_with_guard(settings, bytes, 0.0);
         let (mut passed, mut timed, mut pairs) = (0, 0, 0);
-        for seed in 0..100 {
+        for seed in 0..50 {
             let mut known = KnownSystem { disturbed, ..KnownSystem::new(seed, harmless) };
             let (is_confirmed, of_seed) = confirmed(&mut known);
             passed += usize::from(is_confirmed);
             timed += known.timed;
             pairs += 2 * of_seed as usize * SIZES.len();
         }
-        // Each of four guards may stay undecided after 64 pairs.
-        assert!(passed >= 90, "{disturbed:?}: {passed} of 100");
-        assert!(LOOKS[4] == 64 && timed * 10 < pairs * 9, "{disturbed:?}: {timed} of {pairs}");
+        assert!(passed >= 49, "{disturbed:?}: {passed} of 50");
+        assert!(timed * 10 < pairs * 9, "{disturbed:?}: {timed} of {pairs}");
     }
 }
 

@@ -6,24 +6,25 @@ use std::sync::atomic::AtomicBool;
 
 use collrules_record::experiment::Experiment;
 use collrules_record::options::{Request, SystemOptions, TuneOptions};
-use collrules_record::plan::Schedule;
 use collrules_record::rundir;
 use collrules_record::settings::{Guard, Measure, RulesUse, SearchStage, Settings, SettingsFindings};
 use collrules_record::{Cell, Estimate, HanRule, Seconds};
 use collrules_tuner::settings::{LOOKS, SettingsBlock, SettingsLauncher, guard, mean_speedup, without_disturbed};
 
 use super::jobs::{SettingsJobs, Subjects};
-use super::stage::{least_measuring, time_left, weight_of, weights};
+use super::stage::{least_measuring, schedule_of, time_left, weight_of, weights};
 use super::subjects::Weights;
 use crate::campaign::{Begin, Measurement, RunPlace};
 use crate::error::WorkflowError;
-use crate::plan::timed;
 use crate::publish::Published;
 use crate::session::Session;
 use crate::validate;
 
 /// Share of the time left for tuning again; the rest is for the comparison.
 const TUNING_SHARE: f64 = 0.6;
+
+/// Greatest number of blocks of the comparison.
+const BLOCKS: u32 = 64;
 
 /// Smallest time for tuning again, in starts of a job.
 const LEAST_STARTS: f64 = 20.0;
@@ -42,7 +43,7 @@ pub(crate) fn plan_under_settings(
     if path.join(rundir::MANIFEST).exists() {
         return Begin::recorded(&path).map(Some);
     }
-    let budget = time_left(measured).map(|left| Seconds(TUNING_SHARE * left));
+    let budget = time_left(measured, 0.0).map(|left| Seconds(TUNING_SHARE * left));
     let least = LEAST_STARTS * measured.started.startup.0;
     if !options.validate || budget.is_some_and(|budget| budget.0 < least) {
         let why = if options.validate { "no time is left" } else { "rules are not to be compared" };
@@ -174,7 +175,7 @@ fn acts_on(published: &Published, cell: Cell) -> bool {
     !tuning.choice(cell.collective, cell.ranks, at).is_builtin() || tuning.han_rule(cell) != HanRule::Default
 }
 
-/// Blocks of launches with these combinations and with the default, until the last look or the end of the time.
+/// Blocks of launches with these combinations and with the default, to their greatest number or the end of the time.
 fn measure_blocks(
     measured: &mut Measurement,
     options: &TuneOptions,
@@ -182,15 +183,15 @@ fn measure_blocks(
     open: &[Settings],
     session: &mut Session<'_>,
 ) -> Result<Vec<SettingsBlock>, WorkflowError> {
-    let (left, startup) = (time_left(measured), measured.started.startup);
-    let launches = f64::from(LOOKS[LOOKS.len() - 1]) * (open.len() as f64 + 1.0);
+    let (left, startup) = (time_left(measured, 0.0), measured.started.startup);
+    let launches = f64::from(BLOCKS) * (open.len() as f64 + 1.0);
     let launch = left.map(|left| Seconds((left / launches - startup.0).max(least_measuring(asked.len()))));
-    let usual = Schedule { min_rounds: 15, max_rounds: 120, startup, budget: launch, ..Schedule::default() };
     let subjects = Subjects { cells: asked.keys().copied().collect(), patterns: Vec::new() };
-    let mut jobs = SettingsJobs::new(measured, (subjects, timed(&options.timing, usual)), options.seed, session);
+    let mut jobs =
+        SettingsJobs::new(measured, (subjects, schedule_of(&options.timing, startup, launch)), options.seed, session);
     jobs.limit_to(left);
     let mut blocks = Vec::new();
-    while (blocks.len() as u32) < LOOKS[LOOKS.len() - 1] {
+    while (blocks.len() as u32) < BLOCKS {
         match jobs.block(SearchStage::Rules, blocks.len() as u32, open)? {
             Some(block) => blocks.push(block),
             None => break,

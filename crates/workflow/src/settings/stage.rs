@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use collrules_record::estimate::mean;
-use collrules_record::options::TuneOptions;
+use collrules_record::options::{TimingOptions, TuneOptions};
 use collrules_record::plan::Schedule;
 use collrules_record::settings::{
     FORMAT, FailedSettings, LeftOutSetting, Measure, SettingEffect, Settings, SettingsFindings, describe,
@@ -28,9 +28,9 @@ use crate::{profile, time_budget};
 /// launches differ by the noise of single calls.
 const MEASURING_PER_SUBJECT: f64 = 0.02;
 
-/// Share of the time for the search, and for search and confirmation; the rest is for the rules under the settings.
+/// Share of the time for the search; the rest is for the confirmation, which leaves what it does not need to the rules
+/// under the settings.
 const SEARCH_SHARE: f64 = 0.4;
-const CONFIRMATION_SHARE: f64 = 0.75;
 
 /// Smallest number of launches in its share of the budget with which a search begins.
 const LEAST_LAUNCHES: f64 = 24.0;
@@ -76,7 +76,9 @@ fn find_settings(
         return Ok(None);
     }
     let startup = measured.started.startup;
-    let share = time_left(measured);
+    // Rules that took longer than planned leave less, but not nothing.
+    let least = measured.experiment.budget.map_or(0.0, |rules| settings_share(rules).0 / 2.0);
+    let share = time_left(measured, least);
     if share.is_some_and(|share| share < LEAST_LAUNCHES * (startup.0 + LEAST_MEASURING)) {
         let least = LEAST_LAUNCHES * (startup.0 + LEAST_MEASURING) / SETTINGS;
         session.say(&format!(
@@ -92,8 +94,7 @@ fn find_settings(
     let launch = share.map(|share| share * SEARCH_SHARE / (LAUNCHES_PER_VALUE * (values as f64 + 1.0)) - startup.0);
     let schedule = |budget: Option<f64>| {
         let budget = budget.map(|budget| Seconds(budget.max(LEAST_MEASURING)));
-        let schedule = Schedule { min_rounds: 15, max_rounds: 120, startup, budget, ..Schedule::default() };
-        timed(&options.timing, schedule)
+        schedule_of(&options.timing, startup, budget)
     };
     let survey = measured.started.survey.clone();
     let (guards, patterns) = (guard_cells(&asked, ranks), guard_patterns(&survey, ranks));
@@ -103,7 +104,7 @@ fn find_settings(
     jobs.limit_to(share.map(|share| share * SEARCH_SHARE));
     let searched = run_design(&factors, &|measure| weight_of(&screened, measure), &mut jobs)?;
     let (obeyed, ignored) = jobs.separate_ignored(searched.finalists.clone())?;
-    let left = share.map(|share| share * CONFIRMATION_SHARE - jobs.spent);
+    let left = share.map(|share| share - jobs.spent);
     jobs.subjects = Subjects { cells: asked.keys().copied().chain(guards).collect(), patterns };
     let least = least_measuring(jobs.subjects.cells.len() + jobs.subjects.patterns.len());
     jobs.schedule = schedule(left.map(|left| (left / 30.0 - startup.0).max(least)));
@@ -153,12 +154,18 @@ fn find_settings(
     Ok(Some(found))
 }
 
-/// The weights of the cells of a run in a mean speedup: programs' time in them if it is known, else equal ones.
+/// The weights of the cells of a run in a mean speedup: programs' time in them if it is known, else equal ones. Sizes
+/// between those of the grid have none: they lie where algorithms change.
 pub(super) fn weights(published: &Published) -> Weights {
-    let known = published.manifest.as_ref().map(profile::weights).unwrap_or_default();
+    let manifest = published.manifest.as_ref();
+    let known = manifest.map(profile::weights).unwrap_or_default();
     let time = |cell: Cell| known.iter().filter(|weight| weight.cell == cell).map(|weight| weight.time.0).sum::<f64>();
+    let grid = |cell: Cell| {
+        let is_planned = manifest.is_none_or(|manifest| manifest.plan.cells.iter().any(|planned| planned.cell == cell));
+        f64::from(u8::from(is_planned))
+    };
     let cells = published.findings.cells.iter().map(|cell| cell.cell);
-    cells.map(|cell| (cell, if known.is_empty() { 1.0 } else { time(cell) })).collect()
+    cells.map(|cell| (cell, if known.is_empty() { grid(cell) } else { time(cell) })).collect()
 }
 
 /// The weight of a subject; 0 for the guard set.
@@ -169,19 +176,23 @@ pub(super) fn weight_of(weights: &Weights, measure: &Measure) -> f64 {
     }
 }
 
+/// The schedule of a launch. Launches are compared by their means, not by visits in them: a few long visits, since short
+/// calls take few steps of the clock.
+pub(super) fn schedule_of(timing: &TimingOptions, startup: Seconds, budget: Option<Seconds>) -> Schedule {
+    let usual =
+        Schedule { rounds_per_visit: 12, min_rounds: 60, max_rounds: 240, startup, budget, ..Schedule::default() };
+    timed(timing, usual)
+}
+
 /// The smallest measuring time of a launch that confirms, in seconds.
 pub(super) fn least_measuring(subjects: usize) -> f64 {
     MEASURING_PER_SUBJECT * subjects as f64
 }
 
-/// The seconds left for settings: the rest of the budget, or of the batch job.
-pub(super) fn time_left(measured: &Measurement) -> Option<f64> {
+/// The seconds left for settings, and at least this many of the budget: its rest, or that of the batch job.
+pub(super) fn time_left(measured: &Measurement, least: f64) -> Option<f64> {
     let elapsed = measured.phases.whole();
-    // Rules that took longer than planned leave less, but not nothing.
-    let share = measured.experiment.budget.map(|rules| {
-        let meant = settings_share(rules);
-        (rules.0 + meant.0 - elapsed).max(meant.0 / 2.0)
-    });
+    let share = measured.experiment.budget.map(|rules| (rules.0 + settings_share(rules).0 - elapsed).max(least));
     let left = measured.started.allocation.as_ref().and_then(|allocation| allocation.left);
     let Some(Seconds(left)) = left else { return share };
     let most = (left - elapsed - time_budget::LEAVE).max(0.0) / time_budget::EXCESS;

@@ -23,19 +23,22 @@ pub(super) fn class(bytes: Bytes) -> usize {
 /// Cells with their weights in a mean.
 pub(super) type Weights = BTreeMap<Cell, f64>;
 
-/// One size of each class for each collective, on its largest communicator: the middle of those of the grid. It has the
-/// weight of all cells of its class.
+/// Two sizes of each class for each collective, on its largest communicator: a quarter from either end of those with a
+/// weight. They share the weight of all cells of their class.
 pub(super) fn screened(cells: &Weights) -> Weights {
     let mut screened = Weights::new();
     let collectives: BTreeSet<Collective> = cells.keys().map(|cell| cell.collective).collect();
     for collective in collectives {
-        let own: Vec<&Cell> = cells.keys().filter(|cell| cell.collective == collective).collect();
+        let own = cells.iter().filter(|(cell, weight)| cell.collective == collective && **weight > 0.0);
+        let own: Vec<&Cell> = own.map(|(cell, _)| cell).collect();
         let ranks = own.iter().map(|cell| cell.ranks).max();
         let mut largest: Vec<&Cell> = own.iter().copied().filter(|cell| Some(cell.ranks) == ranks).collect();
         largest.sort_unstable();
         for sizes in largest.chunk_by(|a, b| class(a.bytes) == class(b.bytes)) {
             let alike = own.iter().filter(|cell| class(cell.bytes) == class(sizes[0].bytes));
-            screened.insert(*sizes[sizes.len() / 2], alike.map(|cell| cells[*cell]).sum());
+            let chosen = BTreeSet::from([sizes[sizes.len() / 4], sizes[sizes.len() * 3 / 4]]);
+            let weight = alike.map(|cell| cells[*cell]).sum::<f64>() / chosen.len() as f64;
+            screened.extend(chosen.into_iter().map(|cell| (*cell, weight)));
         }
     }
     screened
@@ -85,7 +88,16 @@ mod tests {
         let cell = |ranks, bytes| Cell { collective: Collective::Bcast, ranks: Ranks(ranks), bytes: Bytes(bytes) };
         let cells: Weights =
             [2, 4].into_iter().flat_map(|ranks| (0..=20).map(move |power| (cell(ranks, 1 << power), 1.0))).collect();
-        let expected = [(32, 20.0), (4 << 10, 8.0), (32 << 10, 6.0), (512 << 10, 8.0)];
+        let expected = [
+            (4, 10.0),
+            (128, 10.0),
+            (2 << 10, 4.0),
+            (8 << 10, 4.0),
+            (16 << 10, 3.0),
+            (64 << 10, 3.0),
+            (256 << 10, 4.0),
+            (1 << 20, 4.0),
+        ];
         assert_eq!(screened(&cells), expected.map(|(bytes, weight)| (cell(4, bytes), weight)).into());
         let guards = guard_cells(&cells, Ranks(4));
         assert!(guards.iter().all(|guard| guard.collective != Collective::Bcast) && guards.len() > 20);
