@@ -22,7 +22,7 @@ use crate::guidelines::{
     Change, Changed, Checked, CheckedCell, Cure, Doubt, FORMAT, FewLaunches, MockupFinding, Undecided, Violation,
     Withheld,
 };
-use crate::select::advice;
+use crate::select::needed_memory;
 
 /// Terms of a check.
 #[derive(Clone, Copy, Debug)]
@@ -133,11 +133,11 @@ fn checked(
     let best = best.filter(|_| severities.best.is_none_or(|severity| severity.point >= criteria.min_gain));
     let named = best.and_then(|best| severities.by_mockup.get(&best.mockup).copied());
     let violation = best.map(|best| {
-        let (advice, memory) = advice(cell.cell, best.mockup, placement.even(cell.cell.ranks));
+        let memory = needed_memory(cell.cell, best.mockup, placement.even(cell.cell.ranks));
         let worth = named.map_or_else(|| gain(&best), |severity| 1.0 + severity.point);
         let remedy = remedies.and_then(|remedies| Some((remedies, remedies.of(cell.cell)?)));
         let cure = remedy.map_or(Cure::Unmeasured, |(remedies, remedy)| remedies.cure(remedy, worth, criteria));
-        Violation { best: best.mockup, advice, memory, cure }
+        Violation { best: best.mockup, memory, cure }
     });
     CheckedCell {
         cell: cell.cell,

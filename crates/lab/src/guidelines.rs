@@ -201,9 +201,7 @@ pub struct MockupFinding {
 pub struct Violation {
     /// The best of the mock-ups whose guidelines are violated.
     pub best: Mockup,
-    /// Calls to make instead.
-    pub advice: String,
-    /// Memory that these calls need on a rank in addition to the caller's buffers; missing if it depends on nodes that
+    /// Memory that its calls need on a rank in addition to the caller's buffers; missing if it depends on nodes that
     /// are unknown.
     pub memory: Option<Bytes>,
     /// Remedy for the violation.

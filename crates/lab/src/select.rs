@@ -1,16 +1,14 @@
 //! Selection of a cell's mock-ups.
 
-use collrules_program::mockup::MockupPattern;
 use collrules_record::cell::type_size;
 use collrules_record::experiment::Mockups;
 use collrules_record::obstacle::{CellObstacle, MockupObstacle};
 use collrules_record::placement::UnevenNodes;
 use collrules_record::plan::{CellPlan, MockupOmission, Skipped};
 use collrules_record::{Bytes, Candidate, Cell, Even, Mockup, Plan, Ranks};
-use collrules_rules::Collective;
 
 use crate::catalogue;
-use collrules_program::{CollectiveCall, RankGroup, most_pieces};
+use collrules_program::most_pieces;
 
 /// The largest count of an MPI call: a C int.
 const MOST: usize = i32::MAX as usize;
@@ -150,70 +148,7 @@ fn most_memory(cell: Cell, mockup: Mockup, even: Option<Even>) -> Option<usize> 
     needs.into_iter().flatten().max()
 }
 
-/// Describes the calls that programs have to make instead, and returns their memory on the rank that needs most, if the
-/// nodes that it depends on are known.
-pub fn advice(cell: Cell, mockup: Mockup, even: Option<Even>) -> (String, Option<Bytes>) {
-    let collective = title(cell.collective.name());
-    let calls = match mockup {
-        Mockup::Pattern(pattern) => calls(cell, pattern, even),
-        Mockup::Split { pieces, barrier } => {
-            let between = if barrier { ", with a barrier between them" } else { "" };
-            format!("{pieces} calls of MPI_{collective} with a {pieces}th of the data each{between}")
-        }
-        Mockup::Pad(bytes) => format!("MPI_{collective} with a message of {bytes}, whose surplus is ignored"),
-    };
-    (calls, most_memory(cell, mockup, even).map(|most| Bytes(most as u64)))
-}
-
-fn calls(cell: Cell, pattern: MockupPattern, even: Option<Even>) -> String {
-    // How the nodes are made up changes counts, not calls.
-    let even = even.or_else(|| pattern.needs_nodes().then_some(Even { nodes: 2, each: 2 }));
-    // Only the root makes all calls, and only others combine.
-    let made = Mockup::Pattern(pattern).program(cell.seat(0, even)).unwrap_or_default();
-    let mut names: Vec<String> = made.calls().map(|(on, call, ..)| format!("{}{}", name(call), among(on))).collect();
-    if made.reduced() > 0 || matches!(cell.collective, Collective::Scan) {
-        names.push("MPI_Reduce_local".to_owned());
-    }
-    let how = catalogue::find(cell.collective, pattern).map_or("", |guideline| guideline.calls);
-    format!("{} ({how})", names.join(", then "))
-}
-
-/// Describes the ranks that make a call together.
-fn among(on: RankGroup) -> &'static str {
-    match on {
-        RankGroup::All => "",
-        RankGroup::Node => " on each node",
-        RankGroup::FirstNode => " on the root's node",
-        RankGroup::Lane => " among the ranks in the same place on all nodes",
-        RankGroup::Leaders => " among the first ranks of all nodes",
-    }
-}
-
-/// As MPI writes it: `Reduce_scatter`.
-fn title(name: &str) -> String {
-    let (first, rest) = name.split_at(1);
-    first.to_uppercase() + rest
-}
-
-fn name(call: &CollectiveCall) -> &'static str {
-    match call {
-        CollectiveCall::Allgather => "MPI_Allgather",
-        CollectiveCall::Allgatherv(_) | CollectiveCall::AllgathervInPlace(_) => "MPI_Allgatherv",
-        CollectiveCall::Allreduce(_) => "MPI_Allreduce",
-        CollectiveCall::Alltoall => "MPI_Alltoall",
-        CollectiveCall::Alltoallv(_) => "MPI_Alltoallv",
-        CollectiveCall::Alltoallw(_) => "MPI_Alltoallw",
-        CollectiveCall::Barrier => "MPI_Barrier",
-        CollectiveCall::Bcast => "MPI_Bcast",
-        CollectiveCall::Exscan => "MPI_Exscan",
-        CollectiveCall::Gather => "MPI_Gather",
-        CollectiveCall::Gatherv(_) => "MPI_Gatherv",
-        CollectiveCall::Reduce(_) => "MPI_Reduce",
-        CollectiveCall::ReduceScatter(_) => "MPI_Reduce_scatter",
-        CollectiveCall::ReduceScatterBlock => "MPI_Reduce_scatter_block",
-        CollectiveCall::Scan => "MPI_Scan",
-        CollectiveCall::Scatter => "MPI_Scatter",
-        CollectiveCall::Scatterv(_) | CollectiveCall::ScattervInPlace(_) => "MPI_Scatterv",
-        CollectiveCall::Shift => "MPI_Sendrecv with the neighbours",
-    }
+/// The memory that a mock-up needs on the rank that needs most, if the nodes that it depends on are known.
+pub fn needed_memory(cell: Cell, mockup: Mockup, even: Option<Even>) -> Option<Bytes> {
+    most_memory(cell, mockup, even).map(|most| Bytes(most as u64))
 }

@@ -3,11 +3,13 @@
 //! | module | job |
 //! |---|---|
 //! | `sentences` | the result, and each violation with a remedy |
+//! | `equivalent` | calls that programs can make instead |
 //! | `map` | slowdowns in colour and as marks |
 //! | `tables` | CSV |
 //! | `catalogue` | the list of guidelines |
 
 mod catalogue;
+mod equivalent;
 mod map;
 mod sentences;
 mod tables;

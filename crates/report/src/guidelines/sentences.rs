@@ -11,6 +11,7 @@ use collrules_record::{Component, Estimate};
 use collrules_rules::registry;
 use collrules_rules::words::counted;
 
+use super::equivalent::equivalent_calls;
 use crate::reasons::describe_bar;
 use crate::words::{ends, percent, whole};
 
@@ -170,7 +171,7 @@ fn cure(checked: &Checked, cell: &CheckedCell, violation: &Violation) -> String 
     let named = |choice| registry::describe(checked.release, cell.cell.collective, choice);
     let needs =
         violation.memory.map_or(String::new(), |memory| format!("; that needs {memory} in addition to their buffers"));
-    let instead = format!("Programs can make {}{needs}.", violation.advice);
+    let instead = format!("Programs can make {}{needs}.", equivalent_calls(cell.cell, violation.best));
     match &violation.cure {
         Cure::Rule { choice, gain, withheld: None } => {
             format!("A rule for {} cures it ({gain:.2}x): `collrules tune` writes it.", named(*choice))
@@ -222,7 +223,7 @@ pub(super) fn upstream(checked: &Checked) -> Vec<String> {
             checked.library.as_deref().unwrap_or("Open MPI"),
             cell.cell,
             Seconds(cell.builtin?.point),
-            violation.advice,
+            equivalent_calls(cell.cell, violation.best),
             Seconds(found.time.point),
             slowdown(cell.severity?),
             found.gain?.samples,
