@@ -19,8 +19,8 @@ use super::block::{self, SettingsBlock};
 /// Number of combinations at the start of successive halving.
 const CONTENDERS: usize = 4;
 
-/// Number of combinations at its end, apart from the fastest one if that slows something down.
-const FINALISTS: usize = 2;
+/// Number of combinations at its end.
+const REMAINING: usize = 2;
 
 /// Largest number of foldovers.
 const FOLDOVERS: u32 = 2;
@@ -73,7 +73,7 @@ pub trait SettingsLauncher {
 pub struct Searched {
     /// All blocks, in order.
     pub blocks: Vec<SettingsBlock>,
-    /// The best combinations, the best first, and the fastest one: all measured faster than the default.
+    /// The best combination, those without one of its settings, and the fastest one: all measured faster than the default.
     pub finalists: Vec<Settings>,
     /// The combination around which the foldover varies settings.
     pub base: Settings,
@@ -250,21 +250,37 @@ impl<B: SettingsLauncher> Search<'_, B> {
     fn halve(&mut self) -> Result<(), B::Error> {
         let mut contenders = self.best(CONTENDERS, &self.wanted);
         let mut number = 0;
-        while contenders.len() > FINALISTS {
+        while contenders.len() > REMAINING {
             if !self.run(SearchStage::Halving, number, &contenders)? {
                 break;
             }
             number += 1;
             let among = contenders.iter().cloned().collect();
-            contenders = self.best(contenders.len().div_ceil(2).max(FINALISTS), &among);
+            contenders = self.best(contenders.len().div_ceil(2).max(REMAINING), &among);
         }
-        let among = contenders.into_iter().collect();
-        self.found.finalists = self.best(FINALISTS, &among);
-        // A program may gain from what cannot be installed for all.
-        if let Some(fastest) = self.fastest().filter(|fastest| !self.found.finalists.contains(fastest)) {
-            self.found.finalists.push(fastest);
-        }
+        self.found.finalists = self.finalists();
         Ok(())
+    }
+
+    /// The best combination; the best without each of its settings, which remains if that slows something down; and the
+    /// fastest one, from which a program may gain.
+    fn finalists(&self) -> Vec<Settings> {
+        let mut finalists = self.best(1, &self.wanted);
+        let names: Vec<String> = finalists.iter().flat_map(|best| best.keys().cloned()).collect();
+        // Single launches show losses that are none, so that these need not do without any.
+        let without = names.iter().filter_map(|name| {
+            let gains = |settings: &&Settings| self.gain(settings).is_some_and(|gain| gain > LEAST_GAIN);
+            let others = self.wanted.iter().filter(|settings| !settings.contains_key(name)).filter(gains);
+            let scored = others.filter_map(|settings| Some((self.score(settings)?, settings)));
+            scored.max_by(|one, other| one.0.total_cmp(&other.0)).map(|(_, settings)| settings.clone())
+        });
+        let all: Vec<Settings> = without.chain(self.fastest()).collect();
+        for settings in all {
+            if !finalists.contains(&settings) {
+                finalists.push(settings);
+            }
+        }
+        finalists
     }
 
     /// The combination with the largest gain, whatever it slows down.

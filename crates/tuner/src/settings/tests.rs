@@ -190,6 +190,23 @@ fn a_value_with_which_jobs_fail_is_tried_once_and_left_out() {
     }
 }
 
+/// What harms a member of the guard set too little for the search does not keep the rest out.
+#[test]
+fn finalists_include_those_without_one_setting_of_the_best() {
+    let truth = |settings: &Settings, bytes: u64| {
+        let has = |name: &str| settings.contains_key(name);
+        let gain = |name: &str, gain: f64| if has(name) && bytes >= 1024 { gain } else { 0.0 };
+        gain("a", 0.4) + gain("b", 0.3) + gain("harmful", 0.2) - if has("harmful") && bytes == 8 { 0.12 } else { 0.0 }
+    };
+    let factors = [factor("a", &["1"]), factor("b", &["1"]), factor("harmful", &["1"])];
+    let found = (0..100).filter(|seed| {
+        let searched = run(&factors, &mut KnownSystem::new(*seed, truth));
+        let is_rest = |it: &Settings| it.len() == 2 && !it.contains_key("harmful");
+        searched.finalists.iter().any(is_rest)
+    });
+    assert!(found.count() >= 95);
+}
+
 /// A launch in which everything is slow says nothing about settings; one in three is their own doing.
 #[test]
 fn a_disturbed_launch_is_left_out() {
