@@ -150,8 +150,8 @@ fn what_cannot_be_fitted_is_refused_in_a_sentence() {
         .complains("line 2: the time is not above zero");
     fitted("pattern,ranks,bytes,launch,seconds\none-to-two,0+1+2,0,0,1\n").exits(3).complains("no round trips");
     let ran = fitted("pattern,ranks,bytes,launch,seconds\npingpong,0+1,0,0,1e-5\npingpong,0+1,1024,0,2e-5\n").exits(0);
-    ran.says("that takes probes with three ranks at least");
-    ran.says("intervals take two launches at least");
+    ran.says("they take probes with three ranks at least");
+    ran.says("No intervals: they take two launches at least");
     collrules("model --probes", &scratch.path().join("missing")).exits(3).complains("missing");
     fs::write(scratch.path().join("model.json"), "{\"format\":{\"major\":9,\"minor\":0}}").unwrap();
     collrules("model", scratch.path()).exits(3);
