@@ -22,7 +22,7 @@ pub(super) fn equivalent_calls(cell: Cell, mockup: Mockup) -> String {
 fn calls(cell: Cell, pattern: MockupPattern) -> String {
     // How the nodes are made up changes counts, not calls.
     let ranks = cell.ranks.0;
-    let each = (2..=ranks).find(|each| ranks % each == 0).unwrap_or(1);
+    let each = (2..=ranks).find(|each| ranks.is_multiple_of(*each)).unwrap_or(1);
     let even = pattern.needs_nodes().then_some(Even { nodes: ranks / each, each });
     // Only the root makes all calls, and only others combine.
     let made = Mockup::Pattern(pattern).program(cell.seat(0, even)).unwrap_or_default();
