@@ -258,7 +258,7 @@ pub struct Schedule {
     /// No visit starts after this time in a launch, except the first to each cell. If missing, a launch goes on until
     /// every cell is precise or has its maximum of rounds.
     pub budget: Option<Seconds>,
-    /// After this time in a launch, no visit starts at all.
+    /// After this time in a launch, no visit starts at all, except the first of the launch.
     #[serde(default)]
     pub limit: Option<Seconds>,
     /// Expected time to start a launch.
