@@ -129,26 +129,20 @@ fn obstacle(cell: Cell, mockup: Mockup, wishes: &Wishes<'_>) -> Option<MockupObs
     if all > MOST as u64 {
         return Some(MockupObstacle::Count(Bytes(all)));
     }
-    let Some(needed) = most_memory(cell, mockup, even) else {
+    let Some(needed) = needed_memory(cell, mockup, even) else {
         return Some(MockupObstacle::OtherCollective(cell.collective));
     };
-    let needed = Bytes(needed as u64);
     (needed > memory).then_some(MockupObstacle::Memory { needed, allowed: memory })
 }
 
-/// The memory of the rank that needs most: the root, another rank of its node, the first rank of the next node, or the
-/// last rank.
-fn most_memory(cell: Cell, mockup: Mockup, even: Option<Even>) -> Option<usize> {
+/// The memory that a mock-up needs on the rank that needs most: the root, another rank of its node, the first rank of the
+/// next node, or the last rank. None if the nodes that it depends on are unknown, or it stands for another collective.
+pub fn needed_memory(cell: Cell, mockup: Mockup, even: Option<Even>) -> Option<Bytes> {
     let last = cell.ranks.0.saturating_sub(1) as usize;
     let next = even.map_or(0, |even| even.each as usize);
     let needs = [0, 1, next, last].map(|rank| {
         let seat = cell.seat(rank.min(last), even);
         mockup.program(seat).map(|program| program.memory(seat))
     });
-    needs.into_iter().flatten().max()
-}
-
-/// The memory that a mock-up needs on the rank that needs most, if the nodes that it depends on are known.
-pub fn needed_memory(cell: Cell, mockup: Mockup, even: Option<Even>) -> Option<Bytes> {
-    most_memory(cell, mockup, even).map(|most| Bytes(most as u64))
+    needs.into_iter().flatten().max().map(|most| Bytes(most as u64))
 }
