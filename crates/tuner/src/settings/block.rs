@@ -7,9 +7,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use collrules_record::Estimate;
 use collrules_record::estimate::{mean, median};
 use collrules_record::settings::{Guard, Measure, Settings};
+use collrules_record::{Cell, Estimate};
 
 use crate::statistics::{LaunchLogs, Replicates, test_all};
 
@@ -87,6 +87,14 @@ pub fn without_disturbed(blocks: &[SettingsBlock]) -> Vec<SettingsBlock> {
         }
     }
     undisturbed
+}
+
+/// The weight of a subject among the requested sizes; 0 for the guard set.
+pub fn weight_of(weights: &BTreeMap<Cell, f64>, measure: &Measure) -> f64 {
+    match measure {
+        Measure::Call(cell) => weights.get(cell).copied().unwrap_or(0.0),
+        Measure::Messages(..) => 0.0,
+    }
 }
 
 /// The speedup of settings over others, as a geometric mean with weights, with the interval of its blocks.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use collrules_record::settings::{Finalist, Guard, Guarded, Measure, RulesUse, SearchStage, Settings, SettingsVerdict};
 use collrules_record::{Cell, Estimate};
 
-use super::block::{SettingsBlock, guard, mean_speedup, without_disturbed};
+use super::block::{SettingsBlock, guard, mean_speedup, weight_of, without_disturbed};
 use super::search::SettingsLauncher;
 
 /// Numbers of pairs of launches after which the finalists are judged.
@@ -97,11 +97,8 @@ impl Confirmation<'_> {
     }
 
     fn judge_one(&self, Launched { blocks, whole }: &Launched, settings: &Settings) -> Option<Finalist> {
-        let weight = |measure: &Measure| match measure {
-            Measure::Call(cell) => self.asked.get(cell).copied().unwrap_or(0.0),
-            Measure::Messages(..) => 0.0,
-        };
         let whole = &blocks[..whole.unwrap_or(blocks.len())];
+        let weight = |measure: &Measure| weight_of(self.asked, measure);
         let speedup = mean_speedup(whole, settings, &Settings::new(), &weight)?;
         let guarded: Vec<Guarded> = self
             .guards(blocks, settings)

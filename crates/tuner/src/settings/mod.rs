@@ -15,6 +15,6 @@ mod search;
 #[cfg(test)]
 mod tests;
 
-pub use block::{MeasureTimes, SettingsBlock, guard, mean_speedup, speedups, without_disturbed};
+pub use block::{MeasureTimes, SettingsBlock, guard, mean_speedup, speedups, weight_of, without_disturbed};
 pub use confirm::{Confirmation, LOOKS, confirm};
 pub use search::{Factor, Searched, SettingsLauncher, search};

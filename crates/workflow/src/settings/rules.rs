@@ -9,10 +9,12 @@ use collrules_record::options::{Request, SystemOptions, TuneOptions};
 use collrules_record::rundir;
 use collrules_record::settings::{Guard, Measure, RulesUse, SearchStage, Settings, SettingsFindings};
 use collrules_record::{Cell, Estimate, HanRule, Seconds};
-use collrules_tuner::settings::{LOOKS, SettingsBlock, SettingsLauncher, guard, mean_speedup, without_disturbed};
+use collrules_tuner::settings::{
+    LOOKS, SettingsBlock, SettingsLauncher, guard, mean_speedup, weight_of, without_disturbed,
+};
 
 use super::jobs::{SettingsJobs, Subjects};
-use super::stage::{least_measuring, schedule_of, time_left, weight_of, weights};
+use super::stage::{least_measuring, schedule_of, time_left, weights};
 use super::subjects::Weights;
 use crate::campaign::{Begin, Measurement, RunPlace};
 use crate::error::WorkflowError;

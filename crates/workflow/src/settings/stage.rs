@@ -11,7 +11,7 @@ use collrules_record::settings::{
 use collrules_record::{Bytes, Cell, Seconds};
 use collrules_rules::settings::offer::Setting;
 use collrules_tuner::settings::{
-    Confirmation, Factor, Searched, SettingsBlock, confirm, search as run_design, speedups,
+    Confirmation, Factor, Searched, SettingsBlock, confirm, search as run_design, speedups, weight_of,
 };
 
 use super::jobs::{SettingsJobs, Subjects};
@@ -166,14 +166,6 @@ pub(super) fn weights(published: &Published) -> Weights {
     };
     let cells = published.findings.cells.iter().map(|cell| cell.cell);
     cells.map(|cell| (cell, if known.is_empty() { grid(cell) } else { time(cell) })).collect()
-}
-
-/// The weight of a subject; 0 for the guard set.
-pub(super) fn weight_of(weights: &Weights, measure: &Measure) -> f64 {
-    match measure {
-        Measure::Call(cell) => weights.get(cell).copied().unwrap_or(0.0),
-        Measure::Messages(..) => 0.0,
-    }
 }
 
 /// The schedule of a launch. Launches are compared by their means, not by visits in them: a few long visits, since short
