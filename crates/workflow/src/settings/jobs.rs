@@ -106,9 +106,6 @@ pub(super) struct SettingsJobs<'a, 's> {
     pub(super) limit: Option<f64>,
     /// Seconds that launches took since the limit was set.
     pub(super) spent: f64,
-    /// The next block, and the first with these subjects.
-    begun: u32,
-    focused: u32,
 }
 
 impl<'a, 's> SettingsJobs<'a, 's> {
@@ -131,14 +128,12 @@ impl<'a, 's> SettingsJobs<'a, 's> {
             seed,
             limit: None,
             spent: 0.0,
-            begun: 0,
-            focused: 0,
         }
     }
 
     /// Sets the time for all launches from now on.
     pub(super) fn limit_to(&mut self, seconds: Option<f64>) {
-        (self.limit, self.spent, self.focused) = (seconds, 0.0, 0);
+        (self.limit, self.spent) = (seconds, 0.0);
     }
 
     /// The combinations whose parameters have the right values on the ranks of a job, and those that Open MPI ignores
@@ -177,9 +172,9 @@ impl<'a, 's> SettingsJobs<'a, 's> {
         Some(MemoryUse { default: of(&Settings::new())?, settings: of(settings)?, peers: self.ranks.0 - 1 })
     }
 
-    /// The mean time of a launch in the last block of a stage with these subjects, according to the journal.
+    /// The mean time of a launch in the last block of a stage, according to the journal.
     fn mean_seconds(&self, stage: SearchStage) -> f64 {
-        let own = || self.journal.launches().filter(|launch| launch.stage == stage && launch.block >= self.focused);
+        let own = || self.journal.launches().filter(|launch| launch.stage == stage);
         let last = own().map(|launch| launch.block).max();
         let times: Vec<f64> = own().filter(|it| Some(it.block) == last).map(|launch| launch.seconds.0).collect();
         let planned = self.schedule.startup.0 + self.schedule.budget.map_or(0.0, |budget| budget.0);
@@ -327,7 +322,6 @@ impl SettingsLauncher for SettingsJobs<'_, '_> {
                 }
             }
         }
-        self.begun = number + 1;
         Ok(Some(block))
     }
 
@@ -338,7 +332,6 @@ impl SettingsLauncher for SettingsJobs<'_, '_> {
         // Starting a job is worth as much measuring.
         let least = self.schedule.startup.0;
         self.schedule.budget = self.schedule.budget.map(|budget| Seconds((budget.0 * part).max(least.min(budget.0))));
-        self.focused = self.begun;
     }
 }
 
