@@ -52,8 +52,8 @@ pub(crate) fn fit(probes: &Probes, level: f64, unknown: &mut Vec<Unknown>) -> Op
     }
     let measured: BTreeSet<(u32, u32)> = estimates.empty.keys().copied().collect();
     let count = ranks.len();
-    if measured.len() < count * (count - 1) / 2 {
-        let all = count * (count - 1) / 2;
+    let all = count * (count - 1) / 2;
+    if measured.len() < all {
         unknown.push(Unknown::Pairs { untimed: all - measured.len(), all });
     }
     let mean = |values: Option<&Vec<f64>>| values.and_then(|values| Estimate::mean(values, level));

@@ -46,8 +46,8 @@ pub(super) fn unknown(unknown: &Unknown) -> String {
             parameter(which)
         ),
         Unknown::MixedPlaces => {
-            "No alpha and beta of algorithms, and no cost of sending to several at once: some ranks \
-                                 share a host, others do not, and a call has messages of both kinds."
+            "No alpha and beta of algorithms, and no cost of sending to several at once: some ranks share a host, \
+             others do not, and a call has messages of both kinds."
                 .to_owned()
         }
         Unknown::Concurrent => "No cost of sending to several at once: this needs scatter or bcast with their linear \
@@ -61,9 +61,8 @@ pub(super) fn unknown(unknown: &Unknown) -> String {
         }
         Unknown::NodeBytes => "No times per byte of single nodes: all probes one-to-two are empty.".to_owned(),
         Unknown::SharedLinks => {
-            "No times per byte of single nodes: two messages of a node share its link, so the node's \
-                                 time per byte cannot be separated from the link's. The rate of each link is given \
-                                 instead."
+            "No times per byte of single nodes: two messages of a node share its link, so the node's time per byte \
+             cannot be separated from the link's. The rate of each link is given instead."
                 .to_owned()
         }
         Unknown::Pairs { untimed, all } => {

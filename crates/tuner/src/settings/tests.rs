@@ -190,7 +190,7 @@ fn a_value_with_which_jobs_fail_is_tried_once_and_left_out() {
     }
 }
 
-/// What harms a member of the guard set too little for the search does not keep the rest out.
+/// A setting that harms a member of the guard set, too little for the search to see, does not keep the rest out.
 #[test]
 fn finalists_include_those_without_one_setting_of_the_best() {
     let truth = |settings: &Settings, bytes: u64| {
