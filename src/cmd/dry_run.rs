@@ -9,6 +9,7 @@ use collrules_record::{Candidate, Cell, Plan};
 use collrules_report::terminal::aligned;
 use collrules_rules::words::counted;
 use collrules_runner::forecast::{Forecast, forecast};
+use collrules_runner::grid::reasons;
 use collrules_workflow::campaign::remarks_on;
 use collrules_workflow::plan::PROOF_JOBS;
 use collrules_workflow::start::Started;
@@ -28,7 +29,9 @@ pub(super) fn print(
     let forecast = forecast(started.backend.as_mut(), plan)?;
     let mut lines = wrapped(&started.survey.library, "", "  ");
     if verbose {
-        lines.extend(plan.cells.chunk_by(alike).flat_map(points));
+        let (release, arguments) = (started.release, plan.arguments);
+        let cells = plan.cells.chunk_by(alike);
+        lines.extend(cells.flat_map(|cells| points(cells, |cell, shared| reasons(release, cell, shared, arguments))));
     } else {
         lines.extend([String::new(), overview(plan), String::new()]);
     }
@@ -100,7 +103,7 @@ fn alike(first: &CellPlan, second: &CellPlan) -> bool {
 }
 
 /// Lists the candidates of equal cells, and those left out because they equal another.
-fn points(cells: &[CellPlan]) -> Vec<String> {
+fn points(cells: &[CellPlan], reasons: impl Fn(Cell, Shared) -> Vec<String>) -> Vec<String> {
     // Reasons are those of the largest message: if one holds for all of it, it holds for smaller ones.
     let (first, last) = (&cells[0], &cells[cells.len() - 1]);
     let cell = match cells.len() {
@@ -112,7 +115,9 @@ fn points(cells: &[CellPlan]) -> Vec<String> {
     };
     let candidates: Vec<String> = first.candidates.iter().map(ToString::to_string).collect();
     let mut lines = wrapped(&format!("{cell}: {}", candidates.join(" ")), "", "    ");
-    lines.extend(last.shared.iter().flat_map(|Shared { candidate, measured_as, why }| {
+    lines.extend(last.shared.iter().flat_map(|shared| {
+        let Shared { candidate, measured_as } = shared;
+        let why = reasons(last.cell, *shared).join("; ");
         wrapped(&format!("{candidate} equals {measured_as}: {why}"), "    ", "        ")
     }));
     lines

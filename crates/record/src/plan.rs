@@ -180,14 +180,12 @@ pub struct Skipped {
 }
 
 /// A candidate that is not measured in a cell, since another one measured there does the same.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shared {
     /// The candidate.
     pub candidate: Candidate,
     /// The one that is measured for it.
     pub measured_as: Candidate,
-    /// Reason why they do the same, in a phrase.
-    pub why: String,
 }
 
 /// A cell with the candidates that can run it.

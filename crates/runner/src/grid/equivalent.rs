@@ -58,15 +58,19 @@ pub(super) fn share(
             candidates.push(Candidate::Tuned(outcome.choice));
             continue;
         }
-        // The one that is measured may be the one that is not what it says.
-        let why = if outcome.why.is_empty() { &best.why } else { &outcome.why };
-        shared.push(Shared {
-            candidate: Candidate::Tuned(outcome.choice),
-            measured_as: Candidate::Tuned(best.choice),
-            why: why.join("; "),
-        });
+        let (candidate, measured_as) = (Candidate::Tuned(outcome.choice), Candidate::Tuned(best.choice));
+        shared.push(Shared { candidate, measured_as });
     }
     (candidates, shared)
+}
+
+/// The reasons why a candidate does the same in a cell as the one that is measured for it, in phrases.
+pub fn reasons(release: Release, cell: Cell, shared: Shared, arguments: Arguments) -> Vec<String> {
+    // The one that is measured may be the one that is not what it says.
+    let choices = [shared.candidate, shared.measured_as].into_iter().filter_map(Candidate::choice);
+    let mut outcomes = choices.filter_map(|choice| outcome(release, cell, choice, arguments));
+    let reasons = outcomes.find(|outcome| !outcome.why.is_empty()).map(|outcome| outcome.why);
+    reasons.unwrap_or_else(|| vec!["its messages are the same there".to_owned()])
 }
 
 /// The reference algorithms to measure, and an equivalent one: on 2 ranks some send the same messages.
@@ -83,8 +87,7 @@ pub(super) fn share_references(
         }
         _ => false,
     };
-    let why = "its messages are the same there";
-    let shared = |(candidate, measured_as)| Shared { candidate, measured_as, why: why.to_owned() };
+    let shared = |(candidate, measured_as)| Shared { candidate, measured_as };
     let measured = all().take(if same { 1 } else { references.len() }).collect();
     (measured, all().skip(1).zip(all()).filter(|_| same).map(shared).collect())
 }
@@ -146,7 +149,9 @@ mod tests {
         let choices: Vec<Choice> = choices.iter().map(|choice| choice.parse().expect("a choice")).collect();
         let (candidates, shared) = share(Release::V5_0, cell, &choices, Arguments::default());
         assert_eq!(candidates.len() + shared.len(), choices.len());
-        assert!(shared.iter().all(|shared| !shared.why.is_empty()), "{shared:?}");
+        let itself = "its messages are the same there";
+        let has_reason = |shared: &Shared| reasons(Release::V5_0, cell, *shared, Arguments::default()) != [itself];
+        assert!(shared.iter().all(has_reason), "{shared:?}");
         let stands_for = |choice: &Choice| {
             let candidate = Candidate::Tuned(*choice);
             let found = shared.iter().find(|shared| shared.candidate == candidate);

@@ -26,6 +26,7 @@ use collrules_record::{Candidate, CandidateName, Cell, Layout, Placement, Plan, 
 use collrules_rules::{Behaviour, Choice, Collective, Release, registry};
 
 use crate::error::RunnerError;
+pub use equivalent::reasons;
 pub use sizes::{DEFAULT_MEMORY, communicator_sizes, full_nodes, obstacle};
 
 /// The collectives that the worker can call: all that `coll/tuned` has algorithms for.
