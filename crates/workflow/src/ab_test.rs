@@ -103,8 +103,13 @@ pub fn try_program(
         looks: looks.len() as u32,
         ..ValidationCriteria::default()
     };
+    let reset = program.without_installed();
+    if !reset.is_empty() {
+        session.say("the installed tuning is switched off in all runs");
+    }
     let mut trial = AbTrial {
         program: &program,
+        reset,
         options,
         library,
         directory: &directory,
@@ -176,6 +181,8 @@ fn pattern(options: &Trying) -> Result<Option<Regex>, WorkflowError> {
 /// Runs of an A/B test.
 struct AbTrial<'a> {
     program: &'a UserJob,
+    /// Values that installed settings have without their installation.
+    reset: BTreeMap<String, String>,
     options: &'a Trying,
     /// Profiling library, if the profiler is tested, or time in collectives is requested.
     library: Option<PathBuf>,
@@ -233,7 +240,7 @@ impl AbTrial<'_> {
         let ranks = self.ranks(&place, with)?;
         let variables =
             self.library.iter().zip(&ranks).flat_map(|(library, ranks)| preloaded(library, ranks)).collect();
-        let mut command = self.program.command(&variables, &deployed::environment(&self.tried.settings, with));
+        let mut command = self.program.command(&variables, &self.environment(with));
         kept_apart(&mut command, &stdout, &stderr).map_err(|cause| WorkflowError::write(&place, cause))?;
         let before = self.modified();
         let begin = Instant::now();
@@ -249,6 +256,12 @@ impl AbTrial<'_> {
         let result = result.and_then(|value| Ok((value, self.keep_written(before, &place)?)));
         let (value, digest) = result.as_ref().map_or((None, None), |(value, digest)| (Some(*value), digest.clone()));
         Ok(ProgramRun { pair, with, took, value, failed: result.err(), output: name, digest })
+    }
+
+    /// Changes to the environment of a run.
+    fn environment(&self, with: bool) -> BTreeMap<String, Option<String>> {
+        let own = deployed::environment(&self.tried.settings, with);
+        deployed::over(own, deployed::environment(&self.reset, true))
     }
 
     /// Time at which the compared file was last written.
@@ -351,7 +364,7 @@ impl AbTrial<'_> {
             self.set_up()?;
             let place = self.place(if with { "profiled-with" } else { "profiled-without" })?;
             let directory = RunDir::derived(&place)?;
-            let environment = deployed::environment(&self.tried.settings, with);
+            let environment = self.environment(with);
             let watched = Watched { program: self.program, library, imbalance: None };
             let prepare = |mut command: Command| {
                 kept_apart(&mut command, &place.join(STDOUT), &place.join(STDERR))

@@ -84,6 +84,10 @@ pub fn mpi(system: &SystemOptions<Launching>, stop: &Arc<AtomicBool>) -> Result<
     let template = launcher.template();
     let mut pins = settings_in_force(&launcher);
     let mut backend = MpiBackend::new(launcher, system.layout);
+    let asked = Instant::now();
+    // Where there is no ompi_info, nothing is installed by collrules.
+    let installed = backend.reset_installed().unwrap_or_default();
+    begin += asked.elapsed();
     let (survey, failed) = match backend.survey() {
         // A node that has just rebooted may not accept processes yet, and the batch job exists only once.
         Err(failed @ RunnerError::WorkerDidNotStart { .. }) if found.is_some() => {
@@ -102,6 +106,9 @@ pub fn mpi(system: &SystemOptions<Launching>, stop: &Arc<AtomicBool>) -> Result<
     }
     let mut remarks =
         found.as_ref().map(|found| remarks(found, &survey, template.as_deref(), system)).unwrap_or_default();
+    if !installed.is_empty() {
+        remarks.push(format!("installed settings are switched off in all jobs here: {}", installed.join(", ")));
+    }
     remarks.extend(failed.map(|failed| {
         let said = failed.to_string();
         format!("the first job failed, a second one worked: {}", said.lines().next().unwrap_or_default())

@@ -55,6 +55,19 @@ pub fn environment(settings: &BTreeMap<String, String>, in_force: bool) -> BTree
     changes
 }
 
+/// Changes to the environment over others, which also hold where the former remove a variable.
+#[must_use]
+pub fn over(
+    mut changes: BTreeMap<String, Option<String>>,
+    others: BTreeMap<String, Option<String>>,
+) -> BTreeMap<String, Option<String>> {
+    for (name, value) in others {
+        let own = changes.entry(name).or_default();
+        *own = own.take().or(value);
+    }
+    changes
+}
+
 /// The variables to remove if the file is already active in the environment of collrules, such as by env.sh.
 fn switched_off(
     settings: &BTreeMap<String, String>,

@@ -15,6 +15,7 @@ use collrules_rules::settings::{environment_name, variable};
 use crate::error::RunnerError;
 use crate::mpi::conversation;
 use crate::mpi::host::{in_path, open_mpi_version, output_of, own_libraries, with_libraries};
+use crate::mpi::installed::WithoutInstalled;
 use crate::mpi::worker::find_worker;
 use crate::wire::{CONTROLLER, WorkerEvent, WorkerRequest};
 
@@ -135,10 +136,19 @@ impl Launcher {
         Some(std::mem::replace(&mut self.patience, patience))
     }
 
-    /// The parameters listed by the `ompi_info` next to mpirun.
+    /// What the `ompi_info` next to mpirun lists without an installed tuning.
+    pub(super) fn without_installed(&self) -> Result<WithoutInstalled, RunnerError> {
+        WithoutInstalled::find(|variables| {
+            let mut command = Command::new(self.information());
+            self.find_libraries(command.args(["--all", "--parsable"]).envs(variables));
+            output_of(&mut command)
+        })
+    }
+
+    /// The parameters listed by the `ompi_info` next to mpirun, without an installed tuning.
     pub fn parameters(&self) -> Result<Parameters, RunnerError> {
         let program = self.information();
-        let said = self.output_of(&program, &["--all", "--parsable"])?;
+        let WithoutInstalled { said, .. } = self.without_installed()?;
         let mut parameters =
             Parameters::read(&said, &self.output_of(Path::new("ucx_info"), &["-c"]).unwrap_or_default());
         for (name, value) in self.user_settings() {

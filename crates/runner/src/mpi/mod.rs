@@ -5,6 +5,7 @@ pub mod deployed;
 mod elf;
 mod host;
 pub mod installation;
+mod installed;
 mod launcher;
 mod processes;
 pub mod program;
@@ -19,6 +20,7 @@ use collrules_record::benchmark::{Benchmark, BenchmarkLine};
 use collrules_record::plan::{DeployWay, Deployment};
 use collrules_record::units::Ranks;
 use collrules_record::{Candidate, Cell, Component, Layout, Plan, Survey, competitor};
+use collrules_rules::deploy::USE_HAN;
 use collrules_rules::emit::{self, Notes};
 use collrules_rules::settings::parameters::Parameters;
 use collrules_rules::steps::Steps;
@@ -51,6 +53,8 @@ pub struct MpiBackend {
     left_out: BTreeMap<String, String>,
     /// Settings that switch off installed rules in launches as users start them.
     without_installed: BTreeMap<String, String>,
+    /// Values that installed settings have without their installation, for every job.
+    reset: BTreeMap<String, String>,
     /// Directory for rules files of single launches.
     scratch: PathBuf,
     layout: Layout,
@@ -70,6 +74,7 @@ impl MpiBackend {
             pins: BTreeMap::new(),
             left_out: BTreeMap::new(),
             without_installed: BTreeMap::new(),
+            reset: BTreeMap::new(),
             scratch: PathBuf::from("."),
             layout,
             slots: Ranks(0),
@@ -92,7 +97,15 @@ impl MpiBackend {
     /// Changes the backend so that launches change the user's own settings only by the name of a rules file.
     #[must_use]
     pub fn as_deployed(self) -> Self {
-        Self { deployed: true, ..self }
+        Self { deployed: true, reset: BTreeMap::new(), ..self }
+    }
+
+    /// Gives installed settings the values that they have without their installation, in every job. Returns their names.
+    pub fn reset_installed(&mut self) -> Result<Vec<String>, RunnerError> {
+        self.reset = self.launcher.without_installed()?.values;
+        // Launches that are compared with rules switch these off.
+        self.reset.retain(|name, _| ![USE_RULES, USE_HAN].contains(&name.as_str()));
+        Ok(self.reset.keys().cloned().collect())
     }
 
     /// Returns the source of a parameter's value according to `ompi_info`: a file with its line, or the environment.
@@ -159,7 +172,8 @@ impl MpiBackend {
     ) -> Result<(), RunnerError> {
         let job = WorkerRequest { protocol: PROTOCOL, task, layout: self.layout };
         let mut doing = doing.to_owned();
-        self.launcher.converse(start, &job, hear, &mut |event| {
+        let changes = deployed::over(start.changes.clone(), deployed::environment(&self.reset, true));
+        self.launcher.converse(&JobStart { changes, ..start.clone() }, &job, hear, &mut |event| {
             react(event, &mut doing)?;
             Ok(doing.clone())
         })
