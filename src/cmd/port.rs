@@ -112,12 +112,11 @@ fn compare(
     let opened = tuning::open(run, None)?;
     let arrivals = validate::as_measured(&opened)?.map(|measured| measured.arrivals).unwrap_or_default();
     let validated = session::with(FAILURES, Output::new(args.json), |session| {
-        validate::validate(opened, (validating, arrivals), out, session)
+        validate::validate((opened, false), (validating, arrivals), out, session)
     })?;
-    let loses = validated.validation.loses();
-    if !args.json {
-        let mut text =
-            collrules_report::validation::document(&validated.validation, validated.release).text(screen::width());
+    let loses = validated.loses();
+    if let Some(validation) = validated.validation.filter(|_| !args.json) {
+        let mut text = collrules_report::validation::document(&validation, validated.release).text(screen::width());
         if !loses {
             text += &format!("\n  collrules install {} --for {}", run.display(), outlook.openmpi.prefix.display());
         }

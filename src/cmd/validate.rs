@@ -24,8 +24,9 @@ arguments! {
                       simulation and timing are those of the run unless they are given."
     )]
     Validate {
-        /// The rules file: that of a run (or the run's directory), or any other, also one of coll/han alone
-        #[arg(value_name = "RULES")]
+        /// A run, whose settings are then compared as well, with the rules that are named with them; or a rules file, of a
+        /// run or any other, also one of coll/han alone
+        #[arg(value_name = "RUN|RULES")]
         rules: PathBuf,
         /// The rules file of coll/han beside one from elsewhere: both are put in force together
         #[arg(long, value_name = "FILE", help_heading = None)]
@@ -45,15 +46,15 @@ arguments! {
         /// Pairs of launches, one without and one with the file; undecided sizes get more while there is time
         #[arg(long, value_name = "N", default_value_t = PAIRS, value_parser = clap::value_parser!(u32).range(2..=i64::from(MOST_PAIRS)))]
         pairs: u32,
-        /// Time for the whole command; with --repair, 60 % of it for the first comparison, and repaired rules are compared
-        /// again while there is time. With `none`, each launch goes on until every size is precise or has its maximum of
+        /// Time for the whole command, half of it for the settings of a run that has some; with --repair, 60 % of the rest
+        /// for the first comparison, and repaired rules are compared again while there is time. With `none`, each launch goes on until every size is precise or has its maximum of
         /// rounds
         #[arg(long, value_name = "TIME|none", default_value = "60s", value_parser = budget)]
         budget: Budget,
         /// Differences, in percent, that count as none
         #[arg(long, value_name = "PERCENT", default_value = "3", value_parser = percent)]
         min_difference: f64,
-        /// Maximum loss of a rule, in percent, in other calls than those that decided on it
+        /// Maximum loss in percent: of a rule in other calls than those that decided on it, and of any size with settings
         #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = slowdown)]
         max_loss: f64,
         /// Statistic to compare [default: that of the run; for other files the median]
@@ -73,7 +74,8 @@ arguments! {
             "By options of mpirun",
         ))]
         deploy: DeployWay,
-        /// Remove rules that are slower, write the file again, prove it and compare it again, until nothing is slower
+        /// Remove rules that are slower, write the file again, prove it and compare it again, until nothing is slower; and
+        /// settings that make something slower
         #[arg(long)]
         repair: bool,
         /// Seed of every random order
@@ -112,13 +114,19 @@ pub(crate) fn run(args: &Validate) -> Result<Exit, Failure> {
         arrivals = profile::read_arrivals(profile)?;
     }
     let validated = session::with(args.failures, Output::new(args.json), |session| {
-        validate::validate(tuning, (&options, arrivals), args.out.as_deref(), session)
+        validate::validate((tuning, args.rules.is_dir()), (&options, arrivals), args.out.as_deref(), session)
     })?;
+    let loses = validated.loses();
     if !args.json {
-        let text =
-            collrules_report::validation::document(&validated.validation, validated.release).text(screen::width());
-        let file = validated.home.file(rundir::VALIDATION);
-        screen::print(&format!("{text}\nAll numbers: {}", file.display()))?;
+        let rules = validated.validation.iter().map(|validation| {
+            (collrules_report::validation::document(validation, validated.release), rundir::VALIDATION)
+        });
+        let whole =
+            validated.settings.iter().map(|found| (collrules_report::settings::document(found), rundir::SETTINGS));
+        for (document, file) in rules.chain(whole) {
+            let file = validated.home.file(file);
+            screen::print(&format!("{}\nAll numbers: {}", document.text(screen::width()), file.display()))?;
+        }
     }
-    Ok(if validated.validation.loses() { Exit::Slower } else { Exit::Done })
+    Ok(if loses { Exit::Slower } else { Exit::Done })
 }

@@ -74,6 +74,16 @@ pub(super) fn event(event: &Event<'_>) {
                 "not_again": validation.not_again.as_ref().map(|left| left.cells),
             })
         }
+        Event::ComparedWhole { home, settings } => {
+            let last = settings.validations.last();
+            json!({
+                "event": "validated_whole",
+                "settings": home.file(rundir::SETTINGS).to_string_lossy(),
+                "pairs": last.map(|last| last.pairs),
+                "speedup": last.map(|last| last.speedup.point),
+                "verdict": last.map(|last| last.standing),
+            })
+        }
         Event::Note(_) | Event::Planned { .. } | Event::Launch(..) => return,
     });
 }

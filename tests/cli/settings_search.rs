@@ -100,3 +100,34 @@ fn settings_are_left_out_when_told_so_or_without_time() {
     assert!(found(&run)["chosen"].is_null(), "it harms short messages");
     tune("--setting smcs=^cma", &directory.path().join("bad")).exits(2).complains("the nearest name is smsc");
 }
+
+/// The search confirms what is planted, and so do fresh launches; a choice that harms is refuted by them and removed.
+#[test]
+fn a_whole_tuning_is_compared_again_and_harmful_settings_are_removed() {
+    let directory = tempfile::tempdir().unwrap();
+    let run = directory.path().join("run");
+    tune("--budget 60s", &run).exits(0);
+    let validate = |arguments: &str| -> Ran {
+        let words = format!("validate --budget 30s {arguments}");
+        bounded().args(words.split_whitespace()).arg(&run).output().unwrap().into()
+    };
+    validate("").exits(0).says("Whole tuning in fresh launches: CONFIRMED");
+    validate("--json").exits(0).says("\"event\":\"validated_whole\"");
+    assert_eq!(found(&run)["validations"].as_array().unwrap().len(), 2, "each has launches of its own");
+    let report = fs::read_to_string(run.join("report.md")).unwrap();
+    assert!(report.contains("Whole tuning in fresh launches: CONFIRMED"), "{report}");
+    // As if the machine had changed: what is installed slows short messages down now.
+    let mut settings = found(&run);
+    let chosen = settings["chosen"].as_u64().unwrap() as usize;
+    settings["finalists"][chosen]["settings"]["btl_sm_eager_limit"] = "65536".into();
+    fs::write(run.join("settings.json"), settings.to_string()).unwrap();
+    validate("").exits(8).says("SLOWER");
+    let install = || -> Ran { bounded().args(["install", "--user"]).arg(&run).output().unwrap().into() };
+    install().complains("slower by its settings");
+    validate("--repair").exits(0).says("SLOWER");
+    assert!(found(&run)["chosen"].is_null());
+    let parameters = fs::read_to_string(run.join("mca-params.conf")).unwrap();
+    assert!(!parameters.contains("btl_sm_eager_limit") && !parameters.contains("smsc"), "{parameters}");
+    let report = fs::read_to_string(run.join("report.md")).unwrap();
+    assert!(report.contains("those that were chosen are removed"), "{report}");
+}

@@ -41,6 +41,8 @@ pub enum SearchStage {
     Confirmation,
     /// The chosen settings with and without rules, rules alone, and the default.
     Rules,
+    /// The whole tuning and the default, as in the confirmation; numbered from 0.
+    Validation(u32),
 }
 
 /// Rules that the parameter files name together with settings.
@@ -129,6 +131,9 @@ pub struct SettingsFindings {
     pub finalists: Vec<Finalist>,
     /// The index of the finalist that is part of the tuning.
     pub chosen: Option<usize>,
+    /// Later comparisons of the whole tuning with the default, the last one at the end.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub validations: Vec<Finalist>,
 }
 
 /// The effect of a value of a setting, as a speedup over the screened sizes.
@@ -216,6 +221,13 @@ pub struct Finalist {
 }
 
 impl Finalist {
+    /// Returns true if a size or a member of the guard set is slower by more than the limit, or the mean over the
+    /// requested sizes is slower.
+    pub fn loses(&self) -> bool {
+        let is_slower = self.speedup.high.is_some_and(|high| high < 1.0);
+        is_slower || self.guarded.iter().any(|guarded| guarded.guard == Guard::Lost)
+    }
+
     /// The speedup of what the parameter files set.
     pub fn best_speedup(&self) -> Estimate {
         self.with_rules.filter(|_| self.rules != RulesUse::LeftOut).unwrap_or(self.speedup)
@@ -250,6 +262,11 @@ impl SettingsFindings {
     /// The combination that is part of the tuning.
     pub fn chosen(&self) -> Option<&Finalist> {
         self.finalists.get(self.chosen?)
+    }
+
+    /// Returns true if the last comparison of the whole tuning with the default shows a loss.
+    pub fn loses(&self) -> bool {
+        self.validations.last().is_some_and(Finalist::loses)
     }
 }
 

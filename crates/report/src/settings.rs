@@ -9,7 +9,7 @@ use collrules_rules::settings::offer::SettingOmission;
 use collrules_rules::settings::show_value;
 use collrules_rules::words::{counted, listed, some};
 
-use crate::document::{Block, Table};
+use crate::document::{Block, Document, Table};
 use crate::words::{ratio, times};
 
 /// Names that a sentence lists at most.
@@ -51,9 +51,10 @@ pub fn headlines(found: &SettingsFindings) -> Vec<String> {
 
 /// The result, verdict first.
 pub fn sentences(found: &SettingsFindings) -> Vec<String> {
-    let mut said = Vec::new();
+    let mut said: Vec<String> = again(found).into_iter().collect();
     match found.chosen.and_then(|chosen| found.finalists.get(chosen)) {
         Some(finalist) => said.extend(describe_chosen(found, finalist)),
+        None if found.loses() => said.push("Settings: those that were chosen are removed.".to_owned()),
         None => match found.finalists.first() {
             Some(finalist) => said.extend(describe_refused(finalist)),
             None => said.push("Settings: none of those that were tried makes these collectives faster.".to_owned()),
@@ -75,6 +76,53 @@ pub fn sentences(found: &SettingsFindings) -> Vec<String> {
         found.seconds.rounded(),
     ));
     said
+}
+
+/// The last comparison of the whole tuning with the default.
+pub fn document(found: &SettingsFindings) -> Document {
+    Document {
+        subject: "the whole tuning in fresh launches".to_owned(),
+        answer: again(found).into_iter().collect(),
+        blocks: found.validations.last().map(guards).into_iter().collect(),
+        ..Document::default()
+    }
+}
+
+/// Describes the last comparison of the whole tuning with the default, verdict first.
+fn again(found: &SettingsFindings) -> Option<String> {
+    let whole = found.validations.last()?;
+    let speedup = format!("{} over all sizes ({})", ratio(whole.speedup), counted(whole.pairs as usize, "pair"));
+    let verdict = match whole.standing {
+        _ if whole.loses() => {
+            let lost = with_guard(whole, Guard::Lost);
+            let slower =
+                if lost.is_empty() { String::new() } else { format!("; it slows down {}", some(&lost, LISTED)) };
+            format!("SLOWER: {speedup}{slower}")
+        }
+        SettingsVerdict::Confirmed | SettingsVerdict::Harmful => {
+            format!("CONFIRMED: {speedup}, and a loss beyond the limit is excluded for each size and message")
+        }
+        SettingsVerdict::Undecided => format!("{speedup}, but {}", not_excluded(whole)),
+        SettingsVerdict::NoGain => format!("NOT CONFIRMED: {speedup}"),
+    };
+    Some(format!("Whole tuning in fresh launches: {verdict}."))
+}
+
+/// The sizes and messages with this verdict, the slowest first.
+fn with_guard(finalist: &Finalist, wanted: Guard) -> Vec<String> {
+    let mut found: Vec<_> = finalist.guarded.iter().filter(|guarded| guarded.guard == wanted).collect();
+    found.sort_by(|one, other| one.speedup.point.total_cmp(&other.speedup.point));
+    found.iter().map(|guarded| format!("{} {}", guarded.name, times(guarded.speedup.point))).collect()
+}
+
+fn not_excluded(finalist: &Finalist) -> String {
+    let undecided = with_guard(finalist, Guard::Undecided);
+    format!(
+        "a loss beyond the limit cannot be excluded for {} of {}, such as {}; a longer --budget may decide it",
+        undecided.len(),
+        finalist.guarded.len(),
+        some(&undecided, LISTED)
+    )
 }
 
 fn describe_chosen(found: &SettingsFindings, finalist: &Finalist) -> Vec<String> {
@@ -152,23 +200,8 @@ fn describe_refused(finalist: &Finalist) -> Vec<String> {
             ratio(finalist.speedup)
         )];
     }
-    let which = |wanted: Guard| {
-        let mut found: Vec<_> = finalist.guarded.iter().filter(|guarded| guarded.guard == wanted).collect();
-        found.sort_by(|one, other| one.speedup.point.total_cmp(&other.speedup.point));
-        let names = found.iter().map(|guarded| format!("{} {}", guarded.name, times(guarded.speedup.point)));
-        names.collect::<Vec<String>>()
-    };
-    let (lost, undecided) = (which(Guard::Lost), which(Guard::Undecided));
-    let why = if lost.is_empty() {
-        format!(
-            "a loss beyond the limit cannot be excluded for {} of {}, such as {}; a longer --budget may decide it",
-            undecided.len(),
-            finalist.guarded.len(),
-            some(&undecided, LISTED)
-        )
-    } else {
-        format!("it slows down {}", some(&lost, LISTED))
-    };
+    let lost = with_guard(finalist, Guard::Lost);
+    let why = if lost.is_empty() { not_excluded(finalist) } else { format!("it slows down {}", some(&lost, LISTED)) };
     let set: Vec<String> = finalist.settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
     vec![format!(
         "Settings: {} is {} faster, but not installed for all: {why}. A program may gain from it: collrules try \
@@ -184,7 +217,11 @@ pub(crate) fn blocks(found: &SettingsFindings) -> Vec<Block> {
     vec![
         Block::List(sentences(found)),
         Block::open("", "Effects of settings", vec![effects(found)]),
-        Block::part("", "Losses caused by settings", vec![guards(found)]),
+        Block::part(
+            "",
+            "Losses caused by settings",
+            found.finalists.get(found.chosen.unwrap_or(0)).map(guards).into_iter().collect(),
+        ),
     ]
 }
 
@@ -212,11 +249,8 @@ fn effects(found: &SettingsFindings) -> Block {
     Block::Table(Table::new(heads, rows).drawn(2, drawings.collect()))
 }
 
-/// Returns the effect of the best combination on every size and every member of the guard set.
-fn guards(found: &SettingsFindings) -> Block {
-    let Some(finalist) = found.finalists.get(found.chosen.unwrap_or(0)) else {
-        return Block::List(Vec::new());
-    };
+/// Returns the effect of a combination on every size and every member of the guard set.
+fn guards(finalist: &Finalist) -> Block {
     let rows = finalist.guarded.iter().map(|guarded| {
         let guard = match guarded.guard {
             Guard::Passed => "excluded",

@@ -119,9 +119,19 @@ impl Published {
         self.whole().settings()
     }
 
+    /// Returns true if a search for settings chose some.
+    pub fn has_settings(&self) -> bool {
+        self.settings.as_ref().is_some_and(|settings| settings.chosen.is_some())
+    }
+
+    /// Returns true if the last comparison of the whole tuning showed that its settings slow something down.
+    pub(crate) fn loses_by_settings(&self) -> bool {
+        self.has_settings() && self.settings.as_ref().is_some_and(SettingsFindings::loses)
+    }
+
     /// Returns true if the tuning changes nothing for programs.
     pub fn changes_nothing(&self) -> bool {
-        self.findings.changes_nothing() && self.settings.as_ref().is_none_or(|settings| settings.chosen.is_none())
+        self.findings.changes_nothing() && !self.has_settings()
     }
 
     /// Returns the settings that activate the rules, without those that a search found; none without rules.
@@ -161,9 +171,11 @@ impl Published {
         Ok(())
     }
 
-    /// Returns true if fresh launches confirmed the rules in every layout that uses them, or there are none.
+    /// Returns true if fresh launches confirmed the rules in every layout that uses them, or there are none, and no later
+    /// ones showed that settings slow something down.
     pub fn is_confirmed(&self) -> bool {
-        outcome::is_confirmed(&self.findings, self.validation.as_ref(), &self.open_layouts())
+        !self.loses_by_settings()
+            && outcome::is_confirmed(&self.findings, self.validation.as_ref(), &self.open_layouts())
     }
 
     /// The plans of the other layouts of the run, with the comparisons of its rules there.

@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 use collrules_record::findings::Findings;
 use collrules_record::options::SystemOptions;
 use collrules_record::rundir::RunDir;
+use collrules_record::settings::SettingsFindings;
 use collrules_record::{Plan, Validation};
 use collrules_runner::RunnerError;
 use collrules_runner::campaign::{CampaignLaunch, Notice, StopConditions, Tally};
@@ -61,6 +62,13 @@ pub enum Event<'a> {
         home: &'a RunDir,
         /// Result of the comparisons.
         validation: &'a Validation,
+    },
+    /// The comparison of a whole tuning with the default is complete.
+    ComparedWhole {
+        /// Directory of the result.
+        home: &'a RunDir,
+        /// Search for settings with the result.
+        settings: &'a SettingsFindings,
     },
 }
 

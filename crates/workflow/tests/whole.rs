@@ -341,20 +341,29 @@ fn a_comparison_that_was_given_up_is_resumed_and_repairs_a_run() {
         Some((tuning("deceptive").system, tuning("deceptive").timing, tuning("deceptive").condition))
     );
     let interrupted = stage
-        .play(u32::MAX, 0, |session| validate::validate(first, (&validating("deceptive"), Vec::new()), None, session))
+        .play(u32::MAX, 0, |session| {
+            validate::validate((first, false), (&validating("deceptive"), Vec::new()), None, session)
+        })
         .map(drop)
         .expect_err("is given up");
     assert!(matches!(interrupted, WorkflowError::Unvalidated { .. }), "{interrupted}");
     let validated = stage
-        .play(0, 20, |session| validate::validate(second, (&validating("deceptive"), Vec::new()), None, session))
+        .play(0, 20, |session| {
+            validate::validate((second, false), (&validating("deceptive"), Vec::new()), None, session)
+        })
         .expect("is resumed");
     assert!(stage.notes.iter().any(|note| note.starts_with("resuming the comparison")), "{:?}", stage.notes);
-    assert!(!validated.validation.reverted.is_empty() && !validated.validation.loses());
+    assert!(!validated.loses() && !validated.validation.unwrap().reverted.is_empty());
     // The file is another one by now than the one that was opened first.
     let again = stage.play(0, 20, |session| {
-        validate::validate(third, (&Validating { repair: false, ..validating("deceptive") }, Vec::new()), None, session)
+        validate::validate(
+            (third, false),
+            (&Validating { repair: false, ..validating("deceptive") }, Vec::new()),
+            None,
+            session,
+        )
     });
-    assert!(again.is_ok_and(|again| !again.validation.loses()));
+    assert!(again.is_ok_and(|again| !again.loses()));
 }
 
 #[test]
@@ -367,10 +376,10 @@ fn a_validation_keeps_to_its_time_and_leaves_nothing_unconfirmed() {
     stage.pause = Duration::from_millis(200);
     let options = Validating { budget: Some(Seconds(2.0)), ..validating("deceptive") };
     let validated = stage
-        .play(0, 20, |session| validate::validate(opened, (&options, Vec::new()), None, session))
+        .play(0, 20, |session| validate::validate((opened, false), (&options, Vec::new()), None, session))
         .expect("compares");
     assert!(stage.launches.get() <= 11, "{} launches of 0.2 seconds", stage.launches.get());
-    let validation = validated.validation;
+    let validation = validated.validation.expect("rules");
     assert_eq!(validation.not_again, None, "what there was no time to compare is left out");
     assert!(validation.unconfirmed().is_empty() && !validation.reverted.is_empty() && !validation.loses());
     assert_eq!(validated.home.validation().expect("reads").as_ref(), Some(&validation));
@@ -386,9 +395,9 @@ fn a_foreign_file_that_is_slower_is_told_and_rewritten() {
     let opened = tuning::open(&file, None).expect("opens");
     assert_eq!(validate::as_measured(&opened).expect("reads"), None);
     let validated = stage
-        .play(0, 20, |session| validate::validate(opened, (&options, Vec::new()), Some(&out), session))
+        .play(0, 20, |session| validate::validate((opened, false), (&options, Vec::new()), Some(&out), session))
         .expect("compares");
-    assert_eq!(validated.validation.rounds[0].repaired.len(), 1);
+    assert_eq!(validated.validation.expect("rules").rounds[0].repaired.len(), 1);
     assert!(file.with_file_name("site.conf.before-repair").is_file());
 }
 
@@ -427,7 +436,7 @@ fn calls_are_handed_over_from_han_and_compared_so() {
     std::fs::write(published.run.file(rundir::HAN), "1 bcast 1 2 1 1 1 0 tuned\n").expect("writes");
     let opened = tuning::open(&stage.run(), None).expect("a run");
     let error = stage
-        .play(0, 20, |session| validate::validate(opened, (&validating("han"), Vec::new()), None, session))
+        .play(0, 20, |session| validate::validate((opened, false), (&validating("han"), Vec::new()), None, session))
         .map(drop);
     assert!(error.expect_err("is another").to_string().contains("and the findings next to it disagree"));
 }
@@ -453,7 +462,7 @@ fn from_elsewhere(
     let out = stage.directory.path().join("out");
     let opened = opened.expect("opens");
     let validated =
-        stage.play(0, 20, |session| validate::validate(opened, (&options, Vec::new()), Some(&out), session));
+        stage.play(0, 20, |session| validate::validate((opened, false), (&options, Vec::new()), Some(&out), session));
     (stage, file, validated)
 }
 
@@ -461,7 +470,7 @@ fn from_elsewhere(
 fn a_file_of_hans_from_elsewhere_is_compared_and_repaired() {
     for rules in [None, Some("1\n7\n1\n8\n1\n0 6 0 0\n")] {
         let (_stage, file, validated) = from_elsewhere("han", "1 bcast 1 2 1 1 1 0 tuned\n", rules);
-        let validation = validated.expect("compares").validation;
+        let validation = validated.expect("compares").validation.expect("rules");
         assert!(!validation.loses() && !validation.reverted.is_empty(), "{validation:?}");
         assert_eq!(validation.settings.contains_key(RULES_FILE), rules.is_some());
         let first = &validation.rounds[0];

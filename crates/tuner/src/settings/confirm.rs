@@ -23,6 +23,8 @@ pub struct Confirmation<'a> {
     pub max_loss: f64,
     /// The least gain.
     pub min_gain: f64,
+    /// Stage of the launches.
+    pub stage: SearchStage,
 }
 
 /// Launches so far, of which the first `whole` time all subjects.
@@ -45,7 +47,7 @@ pub fn confirm<B: SettingsLauncher>(
     let mut launched = Launched::default();
     'looks: for pairs in LOOKS {
         while (launched.blocks.len() as u32) < pairs {
-            match bench.block(SearchStage::Confirmation, launched.blocks.len() as u32, &open)? {
+            match bench.block(confirmation.stage, launched.blocks.len() as u32, &open)? {
                 Some(block) => launched.blocks.push(block),
                 None => break 'looks,
             }

@@ -294,8 +294,14 @@ fn confirmed(known: &mut KnownSystem) -> (bool, u32) {
     let asked = SIZES[4..].iter().map(|bytes| (cell(*bytes), 1.0)).collect();
     let always = [SIZES[4], SIZES[6], SIZES[8]].into_iter().map(measure).collect();
     let finalists = [settings];
-    let confirmation =
-        Confirmation { finalists: &finalists, asked: &asked, always: &always, max_loss: 0.05, min_gain: 0.03 };
+    let confirmation = Confirmation {
+        finalists: &finalists,
+        asked: &asked,
+        always: &always,
+        max_loss: 0.05,
+        min_gain: 0.03,
+        stage: SearchStage::Confirmation,
+    };
     let Ok((finalists, chosen)) = confirm(&confirmation, known);
     (chosen.is_some(), finalists[0].pairs)
 }

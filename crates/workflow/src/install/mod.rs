@@ -232,11 +232,15 @@ fn doubts(published: &Published) -> Vec<String> {
     let shown = run.path().display();
     let mut doubts = Vec::new();
     match validation {
+        _ if published.loses_by_settings() => doubts.push(format!(
+            "{shown} makes calls slower by its settings, as fresh launches showed: `collrules validate --repair {shown}` \
+             removes them."
+        )),
         Some(validation) if validation.loses() => doubts.push(format!(
             "{shown} makes calls slower, as fresh launches showed: `collrules validate --repair {shown}` removes these \
              rules."
         )),
-        Some(_) if published.is_confirmed() => {}
+        _ if published.is_confirmed() => {}
         Some(_) => doubts.push(format!(
             "{shown} is NOT CONFIRMED: fresh launches did not confirm all of its rules. `collrules validate --repair \
              {shown}` compares them again."

@@ -15,7 +15,7 @@ use collrules_record::rundir::{self, RunDir};
 use collrules_record::settings::{
     FailedSettings, Measure, MeasureTime, MemoryUse, SearchStage, Settings, SettingsFailure, SettingsLaunch, describe,
 };
-use collrules_record::{Candidate, Cell, Launch, Placement, Ranks, Seconds};
+use collrules_record::{Candidate, Cell, Launch, Placement, Plan, Ranks, Seconds};
 use collrules_report::settings::failure;
 use collrules_runner::circumstances::is_same_value;
 use collrules_runner::launch::{LaunchCell, LaunchPlan};
@@ -23,7 +23,6 @@ use collrules_runner::wire::WorkerEvent;
 use collrules_runner::{Backend, RunnerError};
 use collrules_tuner::settings::{MeasureTimes, SettingsBlock, SettingsLauncher};
 
-use crate::campaign::Measurement;
 use crate::error::WorkflowError;
 use crate::session::Session;
 
@@ -72,7 +71,7 @@ pub(super) struct Subjects {
 }
 
 impl Subjects {
-    fn count(&self) -> usize {
+    pub(super) fn count(&self) -> usize {
         self.cells.len() + self.patterns.iter().map(|plan| plan.casts.len()).sum::<usize>()
     }
 
@@ -109,19 +108,19 @@ pub(super) struct SettingsJobs<'a, 's> {
 }
 
 impl<'a, 's> SettingsJobs<'a, 's> {
-    /// Launches on the system of a run, recorded in its journal.
+    /// Launches on the system of a plan, recorded in the journal of a directory.
     pub(super) fn new(
-        measured: &'a mut Measurement,
+        backend: &'a mut dyn Backend,
+        (home, plan): (&RunDir, &Plan),
         (subjects, schedule): (Subjects, Schedule),
         seed: u64,
         session: &'a mut Session<'s>,
     ) -> Self {
-        let plan = &measured.manifest.plan;
         Self {
-            journal: SearchJournal::open(measured.run()),
+            journal: SearchJournal::open(home),
             ranks: plan.ranks,
             placement: Placement { serving: Vec::new(), ..plan.placement.clone() },
-            backend: measured.started.backend.as_mut(),
+            backend,
             session,
             subjects,
             schedule,
@@ -161,10 +160,10 @@ impl<'a, 's> SettingsJobs<'a, 's> {
         Ok((obeyed, ignored))
     }
 
-    /// Memory of a rank with these settings and by default, over the launches of the confirmation.
-    pub(super) fn memory(&self, settings: &Settings) -> Option<MemoryUse> {
+    /// Memory of a rank with these settings and by default, over the launches of a stage.
+    pub(super) fn memory(&self, stage: SearchStage, settings: &Settings) -> Option<MemoryUse> {
         let of = |settings: &Settings| {
-            let launches = self.journal.launches().filter(|it| it.stage == SearchStage::Confirmation);
+            let launches = self.journal.launches().filter(|it| it.stage == stage);
             let mut bytes: Vec<f64> =
                 launches.filter(|it| it.settings == *settings).filter_map(|it| Some(it.resident? as f64)).collect();
             median(&mut bytes)
@@ -352,7 +351,7 @@ fn first_line(error: &RunnerError) -> String {
 
 /// A seed that is different for each launch.
 fn launch_seed(seed: u64, stage: SearchStage, block: u32, settings: &Settings) -> u64 {
-    let text = format!("{}/{block}/{}", stage as u8, describe(settings));
+    let text = format!("{stage:?}/{block}/{}", describe(settings));
     // The prime of FNV-1a, of 64 bits.
     text.bytes()
         .fold(seed ^ 0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))

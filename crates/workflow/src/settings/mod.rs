@@ -6,14 +6,17 @@
 //! | `stage` | the part of `tune` that searches for settings |
 //! | `rules` | the rules under the chosen settings |
 //! | `jobs` | launches with settings, kept in a journal |
+//! | `again` | the whole tuning compared with the default again, by `validate` |
 //! | `subjects` | the sizes and patterns that these launches time |
 
+mod again;
 mod jobs;
 mod list;
 mod rules;
 mod stage;
 mod subjects;
 
+pub(crate) use again::compare_again;
 pub(crate) use list::find;
 pub use list::{Listed, list};
 pub(crate) use rules::{compare_rules, plan_under_settings, under_settings};

@@ -189,8 +189,10 @@ fn measure_blocks(
     let launches = f64::from(BLOCKS) * (open.len() as f64 + 1.0);
     let launch = left.map(|left| Seconds((left / launches - startup.0).max(least_measuring(asked.len()))));
     let subjects = Subjects { cells: asked.keys().copied().collect(), patterns: Vec::new() };
-    let mut jobs =
-        SettingsJobs::new(measured, (subjects, schedule_of(&options.timing, startup, launch)), options.seed, session);
+    let schedule = schedule_of(&options.timing, startup, launch);
+    let Measurement { started, manifest, campaign, .. } = measured;
+    let place = (&campaign.run, &manifest.plan);
+    let mut jobs = SettingsJobs::new(started.backend.as_mut(), place, (subjects, schedule), options.seed, session);
     jobs.limit_to(left);
     let mut blocks = Vec::new();
     while (blocks.len() as u32) < BLOCKS {

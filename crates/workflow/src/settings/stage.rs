@@ -6,7 +6,7 @@ use collrules_record::estimate::mean;
 use collrules_record::options::{TimingOptions, TuneOptions};
 use collrules_record::plan::Schedule;
 use collrules_record::settings::{
-    FORMAT, FailedSettings, LeftOutSetting, Measure, SettingEffect, Settings, SettingsFindings, describe,
+    FORMAT, FailedSettings, LeftOutSetting, Measure, SearchStage, SettingEffect, Settings, SettingsFindings, describe,
 };
 use collrules_record::{Bytes, Cell, Seconds};
 use collrules_rules::settings::offer::Setting;
@@ -31,6 +31,9 @@ const MEASURING_PER_SUBJECT: f64 = 0.02;
 /// Share of the time for the search; the rest is for the confirmation, which leaves what it does not need to the rules
 /// under the settings.
 const SEARCH_SHARE: f64 = 0.4;
+
+/// Number of launches with all subjects for which the time of a confirmation is enough.
+pub(super) const CONFIRMING_LAUNCHES: f64 = 30.0;
 
 /// Smallest number of launches in its share of the budget with which a search begins.
 const LEAST_LAUNCHES: f64 = 24.0;
@@ -100,14 +103,17 @@ fn find_settings(
     let (guards, patterns) = (guard_cells(&asked, ranks), guard_patterns(&survey, ranks));
     let screened = screened(&asked);
     let subjects = Subjects { cells: screened.keys().chain(&guards).copied().collect(), patterns: patterns.clone() };
-    let mut jobs = SettingsJobs::new(measured, (subjects, schedule(launch)), options.seed, session);
+    let Measurement { started, manifest, campaign, .. } = measured;
+    let place = (&campaign.run, &manifest.plan);
+    let mut jobs =
+        SettingsJobs::new(started.backend.as_mut(), place, (subjects, schedule(launch)), options.seed, session);
     jobs.limit_to(share.map(|share| share * SEARCH_SHARE));
     let searched = run_design(&factors, &|measure| weight_of(&screened, measure), &mut jobs)?;
     let (obeyed, ignored) = jobs.separate_ignored(searched.finalists.clone())?;
     let left = share.map(|share| share - jobs.spent);
     jobs.subjects = Subjects { cells: asked.keys().copied().chain(guards).collect(), patterns };
-    let least = least_measuring(jobs.subjects.cells.len() + jobs.subjects.patterns.len());
-    jobs.schedule = schedule(left.map(|left| (left / 30.0 - startup.0).max(least)));
+    let least = least_measuring(jobs.subjects.count());
+    jobs.schedule = schedule(left.map(|left| (left / CONFIRMING_LAUNCHES - startup.0).max(least)));
     jobs.limit_to(left);
     let always = screened.keys().copied().map(Measure::Call).collect();
     for settings in &obeyed {
@@ -119,10 +125,11 @@ fn find_settings(
         always: &always,
         max_loss: options.max_loss,
         min_gain: options.criteria.min_gain,
+        stage: SearchStage::Confirmation,
     };
     let (mut finalists, chosen) = confirm(&confirmation, &mut jobs)?;
     for finalist in &mut finalists {
-        finalist.memory = jobs.memory(&finalist.settings);
+        finalist.memory = jobs.memory(SearchStage::Confirmation, &finalist.settings);
     }
     let (launches, seconds) =
         jobs.journal.launches().fold((0, 0.0), |(count, sum), launch| (count + 1, sum + launch.seconds.0));
@@ -150,6 +157,7 @@ fn find_settings(
         failed,
         finalists,
         chosen,
+        validations: Vec::new(),
     };
     Ok(Some(found))
 }

@@ -26,7 +26,8 @@ use collrules_record::condition::ArrivalPattern;
 use collrules_record::experiment::Experiment;
 use collrules_record::options::{SystemOptions, TimingOptions, TuneOptions, Validating};
 use collrules_record::plan::{Deployment, Schedule};
-use collrules_record::rundir::RunDir;
+use collrules_record::rundir::{self, RunDir};
+use collrules_record::settings::SettingsFindings;
 use collrules_record::validation::ValidationCriteria;
 use collrules_record::{Cell, Seconds, Tuning, Validation};
 use collrules_rules::Release;
@@ -40,18 +41,28 @@ use crate::publish::Published;
 use crate::resume;
 use crate::session::{Event, Session};
 use crate::start::Started;
-use crate::{time_budget, tuning};
+use crate::{settings, time_budget, tuning};
 use comparison::{Bench, OtherLayouts, REPAIR};
 use subject::ValidationSubject;
 
 /// Outcome of a validation.
 pub struct Validated {
-    /// Result of the comparisons.
-    pub validation: Validation,
+    /// Result of the comparisons of the rules; none if the tuning has none.
+    pub validation: Option<Validation>,
+    /// Search for settings with the result of the comparison of the whole tuning; none if it has no settings.
+    pub settings: Option<SettingsFindings>,
     /// Directory of the result.
     pub home: RunDir,
     /// The release.
     pub release: Release,
+}
+
+impl Validated {
+    /// Returns true if what is left of the tuning makes something slower.
+    pub fn loses(&self) -> bool {
+        let has_lost = |found: &SettingsFindings| found.chosen.is_some() && found.loses();
+        self.validation.as_ref().is_some_and(Validation::loses) || self.settings.as_ref().is_some_and(has_lost)
+    }
 }
 
 /// Reads a tuning for launches that activate it, next to others that do not.
@@ -89,10 +100,14 @@ pub fn as_measured(tuning: &Tuning) -> Result<Option<Experiment>, WorkflowError>
     Ok(Some(Experiment { timing: TimingOptions { calls: None, ..experiment.timing }, ..experiment }))
 }
 
-/// Compares a rules file with the builtin, and repairs it if that is wanted; also with these arrivals of ranks in programs.
-/// Results go to `out`, or to the run.
+/// Share of the time for the whole tuning of a run with settings; the rest is for its rules.
+const WHOLE: f64 = 0.5;
+
+/// Compares a tuning with the default, and repairs it if that is wanted: its rules alone, also with these arrivals of
+/// ranks in programs, and if `is_whole` the settings of its run with the rules that are named with them. Results go to
+/// `out`, or to the run.
 pub fn validate(
-    tuning: Tuning,
+    (tuning, is_whole): (Tuning, bool),
     (options, arrivals): (&Validating, Vec<ArrivalPattern>),
     out: Option<&Path>,
     session: &mut Session<'_>,
@@ -106,10 +121,19 @@ pub fn validate(
     }
     let (budget, remark) = time_budget::within(options.budget, started.allocation.as_ref())?;
     remark.iter().for_each(|remark| session.say(remark));
-    let options = &Validating { budget, ..options.clone() };
-    let startup = started.startup;
     let mut subject = ValidationSubject::read(&tuning, &started, session)?;
-    subject.choose(options, &started.survey)?;
+    let has_settings = is_whole && subject.published.as_ref().is_some_and(Published::has_settings);
+    let has_rules = !has_settings || !subject.is_empty();
+    let share = match (has_settings, has_rules) {
+        (true, true) => WHOLE,
+        (true, false) => 1.0,
+        (false, _) => 0.0,
+    };
+    let of_budget = |share: f64| budget.map(|budget| Seconds(share * budget.0));
+    let options = &Validating { budget: of_budget(1.0 - share), ..options.clone() };
+    if has_rules {
+        subject.choose(options, &started.survey)?;
+    }
     let options = &Validating { middle: options.middle.or_else(|| subject.middle()), ..options.clone() };
     let elsewhere = |run: &RunDir| out.is_some_and(|out| !subject::same(out, run.path()));
     if options.repair && subject.run().is_some_and(elsewhere) {
@@ -123,10 +147,39 @@ pub fn validate(
     // The run stays locked for the duration.
     let of_run = subject.measured_run().filter(|run| run.path() == home.path());
     let _held = of_run.map(RunDir::hold).transpose()?;
-    subject.refuse_if_in_force(&started.survey, session)?;
     started.backend.use_scratch(home.path());
+    let validation = has_rules
+        .then(|| compare_alone(&mut subject, &mut started, (options, arrivals), (&home, began), session))
+        .transpose()?;
+    let mut settings = None;
+    // The home of a comparison in another layout is in the run.
+    let is_in_run = |published: &Published| home.path().starts_with(published.run.path());
+    if let Some(mut published) = subject.published.take() {
+        if is_in_run(&published) {
+            published.read_evidence()?;
+        }
+        if has_settings {
+            settings = Some(compare_whole(&mut published, &mut started, (options, of_budget(share)), &home, session)?);
+        }
+        if is_in_run(&published) {
+            published.write()?;
+        }
+    }
+    Ok(Validated { validation, settings, home, release: subject.release })
+}
+
+/// Compares the rules alone with the default, and repairs them if that is wanted.
+fn compare_alone(
+    subject: &mut ValidationSubject,
+    started: &mut Started,
+    (options, arrivals): (&Validating, Vec<ArrivalPattern>),
+    (home, began): (&RunDir, Instant),
+    session: &mut Session<'_>,
+) -> Result<Validation, WorkflowError> {
+    subject.refuse_if_in_force(&started.survey, session)?;
+    let startup = started.startup;
     // Repairs are proven and compared again within this time.
-    let kept = if conditions::ruled_cells(&subject).is_empty() { 0.0 } else { conditions::SHARE };
+    let kept = if conditions::ruled_cells(subject).is_empty() { 0.0 } else { conditions::SHARE };
     let first = |budget| if options.repair { of_first_comparison(budget) } else { Seconds((1.0 - kept) * budget.0) };
     let first = options.budget.map(first);
     let affordable = spending(first, startup, options.pairs);
@@ -149,19 +202,39 @@ pub fn validate(
     if !options.chooses_cells() {
         subject.afford(spending.launch, session);
     }
-    let mut bench = bench(&mut started, (options, arrivals), spending, deadline, session);
+    let mut bench = bench(started, (options, arrivals), spending, deadline, session);
     if let Some(run) = subject.measured_run() {
         // No other layout is compared after this one.
-        bench.layouts.compared = OtherLayouts::read(run, &home)?.compared;
+        bench.layouts.compared = OtherLayouts::read(run, home)?.compared;
     }
-    let validation = repair::rounds(&home, &mut bench, &mut subject, session)?;
-    session.tell(Event::Compared { home: &home, validation: &validation });
-    // The home of a comparison in another layout is in the run.
-    if let Some(mut published) = subject.published.take().filter(|it| home.path().starts_with(it.run.path())) {
-        published.read_evidence()?;
-        published.write()?;
+    let validation = repair::rounds(home, &mut bench, subject, session)?;
+    session.tell(Event::Compared { home, validation: &validation });
+    Ok(validation)
+}
+
+/// Compares the whole tuning of a run with the default; its settings are removed if they slow something down, and if
+/// that is wanted.
+fn compare_whole(
+    published: &mut Published,
+    started: &mut Started,
+    (options, budget): (&Validating, Option<Seconds>),
+    home: &RunDir,
+    session: &mut Session<'_>,
+) -> Result<SettingsFindings, WorkflowError> {
+    let Some(plan) = published.manifest.as_ref().map(|manifest| manifest.plan.clone()) else {
+        let run = published.run.path().display();
+        return Err(WorkflowError::Input(format!("{run} has settings, but no {}", rundir::MANIFEST)));
+    };
+    let mut found = settings::compare_again(published, (home, &plan), started, (options, budget), session)?;
+    session.tell(Event::ComparedWhole { home, settings: &found });
+    if options.repair && found.loses() {
+        found.chosen = None;
+        session.say("removed the settings, with which fresh launches are slower: the parameter files have rules alone");
+        published.install_settings(found.clone(), session)?;
+    } else if home.path() == published.run.path() {
+        published.settings = Some(found.clone());
     }
-    Ok(Validated { validation, home, release: subject.release })
+    Ok(found)
 }
 
 /// Compares the rules of a measured and proven run in each of its layouts, and repairs them; none if there is no time,
