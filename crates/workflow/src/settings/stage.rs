@@ -32,6 +32,9 @@ const MEASURING_PER_SUBJECT: f64 = 0.02;
 /// under the settings.
 const SEARCH_SHARE: f64 = 0.4;
 
+/// Share of the time for rules under the settings, if there are rules.
+const RULES_SHARE: f64 = 0.2;
+
 /// Number of launches with all subjects for which the time of a confirmation is enough.
 pub(super) const CONFIRMING_LAUNCHES: f64 = 30.0;
 
@@ -110,7 +113,9 @@ fn find_settings(
     jobs.limit_to(share.map(|share| share * SEARCH_SHARE));
     let searched = run_design(&factors, &|measure| weight_of(&screened, measure), &mut jobs)?;
     let (obeyed, ignored) = jobs.separate_ignored(searched.finalists.clone())?;
-    let left = share.map(|share| share - jobs.spent);
+    // Rules have to be compared under the settings.
+    let kept = if published.rules_settings().is_empty() { 0.0 } else { RULES_SHARE };
+    let left = share.map(|share| (1.0 - kept) * share - jobs.spent);
     jobs.subjects = Subjects { cells: asked.keys().copied().chain(guards).collect(), patterns };
     let least = least_measuring(jobs.subjects.count());
     jobs.schedule = schedule(left.map(|left| (left / CONFIRMING_LAUNCHES - startup.0).max(least)));
