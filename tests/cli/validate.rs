@@ -481,7 +481,8 @@ fn an_installed_tuning_is_compared_with_the_default() {
         fs::write(&worker, format!("#!/bin/sh\n{seen} >> {}\nexec {}\n", log.display(), real.display())).unwrap();
         fs::set_permissions(&worker, fs::Permissions::from_mode(0o755)).unwrap();
         let validate = |out: &str| {
-            let arguments = format!("validate {} --np 2 --sizes 8K --pairs 2 --calls 3 --budget 8s --out", rules.display());
+            let arguments =
+                format!("validate {} --np 2 --sizes 8K --pairs 2 --calls 3 --budget 8s --out", rules.display());
             let mut command = mpi.collrules(&arguments, &scratch.path().join(out));
             command.arg("--worker").arg(&worker).env("HOME", scratch.path().join("home"));
             let ran = Ran::from(command.output().unwrap());

@@ -32,6 +32,9 @@ pub struct Confirmation<'a> {
 struct Launched {
     blocks: Vec<SettingsBlock>,
     whole: Option<usize>,
+    /// Results of subjects that are no longer timed with a combination. Variances are shared between subjects, so later
+    /// launches of others would change them.
+    settled: BTreeMap<(Settings, Measure), (Estimate, Guard)>,
 }
 
 /// Compares the finalists with the default, until the best of those that slow nothing down is confirmed, all are
@@ -68,7 +71,10 @@ pub fn confirm<B: SettingsLauncher>(
             open.retain(|settings| best.settings == *settings);
             if best.standing == SettingsVerdict::Undecided {
                 launched.whole.get_or_insert(launched.blocks.len());
-                bench.focus(&confirmation.undecided(&launched, &best.settings));
+                let (open, decided) = confirmation.divide(&launched, &best.settings);
+                bench.focus(&open);
+                let settled = decided.into_iter().map(|(measure, found)| ((best.settings.clone(), measure), found));
+                launched.settled.extend(settled);
             }
         }
     }
@@ -80,30 +86,45 @@ pub fn confirm<B: SettingsLauncher>(
 impl Confirmation<'_> {
     /// The finalists with the results of the launches, the fastest first. Those that failed are left out.
     fn judge(&self, launched: &Launched) -> Vec<Finalist> {
-        let launched = Launched { blocks: without_disturbed(&launched.blocks), ..*launched };
+        let blocks = without_disturbed(&launched.blocks);
         let mut judged: Vec<Finalist> =
-            self.finalists.iter().filter_map(|settings| self.judge_one(&launched, settings)).collect();
+            self.finalists.iter().filter_map(|settings| self.judge_one(&blocks, launched, settings)).collect();
         judged.sort_by(|one, other| other.speedup.point.total_cmp(&one.speedup.point));
         judged
     }
 
-    /// The subjects for which a loss is not excluded, and those of every launch.
-    fn undecided(&self, launched: &Launched, settings: &Settings) -> BTreeSet<Measure> {
-        let guards = self.guards(&without_disturbed(&launched.blocks), settings).into_iter();
-        let undecided = guards.filter(|(_, (_, guard))| *guard == Guard::Undecided).map(|(measure, _)| measure);
-        undecided.chain(self.always.iter().cloned()).collect()
+    /// The subjects to time further: those for which a loss is not excluded, and those of every launch. The others with
+    /// their results.
+    fn divide(
+        &self,
+        launched: &Launched,
+        settings: &Settings,
+    ) -> (BTreeSet<Measure>, BTreeMap<Measure, (Estimate, Guard)>) {
+        let guards = self.guards(&without_disturbed(&launched.blocks), launched, settings);
+        let is_open = |measure: &Measure, guard: Guard| guard == Guard::Undecided || self.always.contains(measure);
+        let (open, decided): (BTreeMap<_, _>, BTreeMap<_, _>) =
+            guards.into_iter().partition(|(measure, (_, guard))| is_open(measure, *guard));
+        (open.into_keys().collect(), decided)
     }
 
-    fn guards(&self, blocks: &[SettingsBlock], settings: &Settings) -> BTreeMap<Measure, (Estimate, Guard)> {
-        guard(blocks, settings, &Settings::new(), self.max_loss, LOOKS.len() as u32)
+    fn guards(
+        &self,
+        blocks: &[SettingsBlock],
+        launched: &Launched,
+        settings: &Settings,
+    ) -> BTreeMap<Measure, (Estimate, Guard)> {
+        let mut guards = guard(blocks, settings, &Settings::new(), self.max_loss, LOOKS.len() as u32);
+        let own = launched.settled.iter().filter(|((settled, _), _)| settled == settings);
+        guards.extend(own.map(|((_, measure), found)| (measure.clone(), *found)));
+        guards
     }
 
-    fn judge_one(&self, Launched { blocks, whole }: &Launched, settings: &Settings) -> Option<Finalist> {
-        let whole = &blocks[..whole.unwrap_or(blocks.len())];
+    fn judge_one(&self, blocks: &[SettingsBlock], launched: &Launched, settings: &Settings) -> Option<Finalist> {
+        let whole = &blocks[..launched.whole.unwrap_or(blocks.len())];
         let weight = |measure: &Measure| weight_of(self.asked, measure);
         let speedup = mean_speedup(whole, settings, &Settings::new(), &weight)?;
         let guarded: Vec<Guarded> = self
-            .guards(blocks, settings)
+            .guards(blocks, launched, settings)
             .into_iter()
             .map(|(measure, (speedup, guard))| {
                 let is_asked_for = matches!(&measure, Measure::Call(cell) if self.asked.contains_key(cell));
