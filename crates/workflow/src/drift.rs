@@ -63,7 +63,9 @@ pub fn drift(
     out: Option<&Path>,
     session: &mut Session<'_>,
 ) -> Result<Repeated, WorkflowError> {
-    let Published { run, findings, manifest, .. } = Published::open(run)?;
+    let published = Published::open(run)?;
+    let has_settings = published.has_settings();
+    let Published { run, findings, manifest, .. } = published;
     let unknown = || {
         WorkflowError::Input(format!(
             "{} was not measured by collrules: only runs of collrules can be checked for drift",
@@ -76,7 +78,7 @@ pub fn drift(
         Observations::from_samples(&run.samples()?.text).and_then(Observations::apart_from_rules).map_err(&failed)?;
     let mut started = session.start(&options.system)?;
     refuse_other(&run, &before, &started)?;
-    let mut obstacles = Vec::new();
+    let mut obstacles: Vec<Limitation> = has_settings.then_some(Limitation::SettingsNotTimed).into_iter().collect();
     let fits = Fits::new(&before, &started, &mut obstacles);
     let given = |cell: Cell, candidate| fits.given(&before.plan, cell, candidate);
     let anchors = anchors(&findings, &then, options.cells as usize, given).map_err(&failed)?;
