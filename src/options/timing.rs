@@ -50,6 +50,7 @@ layer! {
             "One buffer for all calls, so that caches are warm, as in benchmarks",
             "Others in each call, more than the last-level cache holds",
             "One for input and result (MPI_IN_PLACE)",
+            "One buffer for all calls, 16 B after the beginning of a page, where malloc puts large ones",
         ))]
         buffers: Option<BufferUse>,
         /// Ranks that enter late: `none`, `random` (another rank in each call), `first`, `last`; or a profile made with

@@ -50,6 +50,8 @@ pub enum BufferUse {
     Rotate,
     /// One for input and result (MPI_IN_PLACE)
     InPlace,
+    /// One buffer for all calls, 16 B after the beginning of a page, where malloc puts large ones
+    Unaligned,
 }
 
 /// The ranks that enter a call late.
@@ -75,6 +77,7 @@ names!(BufferUse {
     Reuse "reuse",
     Rotate "rotate",
     InPlace "in-place",
+    Unaligned "unaligned",
 });
 
 impl Condition {
@@ -82,6 +85,10 @@ impl Condition {
     /// its calls (measured: RESULTS.md, "Other calls").
     pub const OF_PROGRAMS: Self =
         Self { root: Root::First, buffers: BufferUse::Rotate, arrival: Arrival::None, lateness: None };
+
+    /// Calls with warm buffers where `malloc` puts them. Settings are compared with these: `coll/sm` takes up to five
+    /// times as long for them as for buffers that begin with a page (measured: RESULTS.md, "Alignment of buffers").
+    pub const UNALIGNED: Self = Self { buffers: BufferUse::Unaligned, ..Self::OF_PROGRAMS };
 
     /// Returns true if it is that of benchmarks.
     pub fn is_plain(&self) -> bool {
@@ -131,6 +138,7 @@ impl Condition {
             BufferUse::Reuse => Some("reused buffers".to_owned()),
             BufferUse::Rotate => None,
             BufferUse::InPlace => Some("calls in place".to_owned()),
+            BufferUse::Unaligned => Some("unaligned buffers".to_owned()),
         };
         let lateness = || self.lateness.map_or_else(|| "half a call".to_owned(), |time| time.to_string());
         let late = match self.arrival {
@@ -169,6 +177,7 @@ impl fmt::Display for Condition {
             BufferUse::Reuse => Some("with the same buffers in each call".to_owned()),
             BufferUse::Rotate => None,
             BufferUse::InPlace => Some("in place".to_owned()),
+            BufferUse::Unaligned => Some("with buffers 16 B after the beginning of a page".to_owned()),
         };
         let late = match self.arrival {
             Arrival::None => None,

@@ -93,6 +93,7 @@ pub(crate) fn run(
     let (supply, cache) = match plan.schedule.condition.buffers {
         BufferUse::Reuse => (Supply::Reused, None),
         BufferUse::InPlace => (Supply::InPlace, None),
+        BufferUse::Unaligned => (Supply::Unaligned, None),
         BufferUse::Rotate => {
             let rooms = Rooms::new();
             let cache = rooms.cache();

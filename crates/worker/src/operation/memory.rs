@@ -8,6 +8,9 @@ use collrules_record::rundir::available_memory;
 /// the kernel can copy between processes at a fifth of the speed; by chance, launches would differ by as much.
 const ALIGNMENT: usize = 4096;
 
+/// Distance in bytes from the beginning of a page to a large buffer of glibc's `malloc`.
+pub(super) const UNALIGNED: usize = 16;
+
 /// Buffers larger than the free memory of the host.
 #[derive(Debug, thiserror::Error)]
 #[error(
@@ -22,7 +25,7 @@ pub(crate) struct TooLarge {
 /// Size below which the free memory is not checked: reading it takes longer than filling the buffers.
 const SMALL: u64 = 8 << 20;
 
-/// Elements from the beginning of a page on.
+/// Elements from the beginning of a page on, or from a fixed distance after it.
 #[derive(Debug)]
 pub(super) struct PageAligned<T> {
     elements: Vec<T>,
@@ -38,15 +41,21 @@ impl<T> Default for PageAligned<T> {
 impl<T: Clone> PageAligned<T> {
     /// A buffer of this many elements, with every page touched.
     pub(super) fn new(value: T, len: usize) -> Result<Self, TooLarge> {
+        Self::after(value, len, 0)
+    }
+
+    /// The same, this many bytes after the beginning of a page.
+    pub(super) fn after(value: T, len: usize, offset: usize) -> Result<Self, TooLarge> {
         let wanted = len as u64 * size_of::<T>() as u64;
         let refused = || TooLarge { wanted: wanted >> 20, left: available_memory().unwrap_or(0) >> 20 };
         if wanted > SMALL && available_memory().is_some_and(|left| wanted > left) {
             return Err(refused());
         }
-        let all = len.saturating_add(ALIGNMENT / size_of::<T>());
+        let offset = offset / size_of::<T>();
+        let all = len.saturating_add(ALIGNMENT / size_of::<T>() + offset);
         let mut elements: Vec<T> = Vec::new();
         elements.try_reserve_exact(all).map_err(|_| refused())?;
-        let first = elements.as_ptr().align_offset(ALIGNMENT).min(all - len);
+        let first = (elements.as_ptr().align_offset(ALIGNMENT).saturating_add(offset)).min(all - len);
         elements.resize(first + len, value);
         Ok(Self { elements, first })
     }
@@ -75,6 +84,18 @@ mod tests {
         let error = PageAligned::new(0u8, usize::MAX / 2).expect_err("no machine has this").to_string();
         assert!(error.contains("MiB of memory left"), "{error}");
         assert_eq!(PageAligned::new(7u8, 3).expect("three bytes")[..], [7, 7, 7]);
+    }
+
+    #[test]
+    fn unaligned_buffers_begin_where_malloc_puts_them() {
+        for len in [1, 100, 1 << 20] {
+            let (bytes, numbers) = (
+                PageAligned::after(1u8, len, UNALIGNED).expect("small"),
+                PageAligned::after(1f64, len, UNALIGNED).expect("small"),
+            );
+            let places = (bytes.as_ptr() as usize % ALIGNMENT, numbers.as_ptr() as usize % ALIGNMENT);
+            assert_eq!((places, bytes.len(), numbers.len()), ((UNALIGNED, UNALIGNED), len, len));
+        }
     }
 
     #[test]

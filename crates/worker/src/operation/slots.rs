@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::memory::{PageAligned, TooLarge};
+use super::memory::{PageAligned, TooLarge, UNALIGNED};
 
 /// Assumed size of a last-level cache if the system does not report it.
 const UNKNOWN_CACHE: usize = 64 << 20;
@@ -25,6 +25,8 @@ pub(crate) enum Supply {
     Rotated(Arc<Rooms>),
     /// One buffer for input and result.
     InPlace,
+    /// Equal buffers in each call, [`UNALIGNED`](super::memory::UNALIGNED) bytes after the beginning of a page.
+    Unaligned,
 }
 
 /// Memory for buffers in turn. It is reused for the next cell, since touching so much takes long.
@@ -114,8 +116,9 @@ impl<T: Clone + Send + 'static> Slots<T> {
     /// Buffers of these lengths for sending and receiving, filled with this value.
     pub(super) fn pair(value: &T, (send, receive): (usize, usize), supply: &Supply) -> Result<(Self, Self), TooLarge> {
         let Supply::Rotated(rooms) = supply else {
+            let offset = if matches!(supply, Supply::Unaligned) { UNALIGNED } else { 0 };
             let single = |len| -> Result<Self, TooLarge> {
-                let room = PageAligned::new(value.clone(), len)?;
+                let room = PageAligned::after(value.clone(), len, offset)?;
                 Ok(Self { room, len, stride: len, count: 1, step: 0, at: 0, rooms: None })
             };
             return Ok((single(send)?, single(receive)?));
@@ -218,7 +221,7 @@ mod tests {
 
     #[test]
     fn a_buffer_that_is_used_again_is_the_same() {
-        for supply in [Supply::Reused, Supply::InPlace] {
+        for supply in [Supply::Reused, Supply::InPlace, Supply::Unaligned] {
             let (mut send, receive) = Slots::pair(&7i32, (3, 0), &supply).expect("small");
             let before = send.as_ptr();
             send.advance();

@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use collrules_record::condition::Condition;
 use collrules_record::estimate::mean;
 use collrules_record::options::{TimingOptions, TuneOptions};
 use collrules_record::plan::Schedule;
@@ -184,8 +185,15 @@ pub(super) fn weights(published: &Published) -> Weights {
 /// The schedule of a launch. Launches are compared by their means, not by visits in them: a few long visits, since short
 /// calls take few steps of the clock.
 pub(super) fn schedule_of(timing: &TimingOptions, startup: Seconds, budget: Option<Seconds>) -> Schedule {
-    let usual =
-        Schedule { rounds_per_visit: 12, min_rounds: 60, max_rounds: 240, startup, budget, ..Schedule::default() };
+    let usual = Schedule {
+        rounds_per_visit: 12,
+        min_rounds: 60,
+        max_rounds: 240,
+        startup,
+        budget,
+        condition: Condition::UNALIGNED,
+        ..Schedule::default()
+    };
     timed(timing, usual)
 }
 
