@@ -103,7 +103,10 @@ pub fn try_program(
         looks: looks.len() as u32,
         ..ValidationCriteria::default()
     };
-    let reset = program.without_installed();
+    let reset = program.without_installed().unwrap_or_else(|error| {
+        session.say(&format!("whether a tuning is installed is unknown: {error}"));
+        BTreeMap::new()
+    });
     if !reset.is_empty() {
         session.say("the installed tuning is switched off in all runs");
     }
@@ -261,7 +264,7 @@ impl AbTrial<'_> {
     /// Changes to the environment of a run.
     fn environment(&self, with: bool) -> BTreeMap<String, Option<String>> {
         let own = deployed::environment(&self.tried.settings, with);
-        deployed::over(own, deployed::environment(&self.reset, true))
+        deployed::combine(own, deployed::environment(&self.reset, true))
     }
 
     /// Time at which the compared file was last written.

@@ -85,8 +85,7 @@ pub fn mpi(system: &SystemOptions<Launching>, stop: &Arc<AtomicBool>) -> Result<
     let mut pins = settings_in_force(&launcher);
     let mut backend = MpiBackend::new(launcher, system.layout);
     let asked = Instant::now();
-    // Where there is no ompi_info, nothing is installed by collrules.
-    let installed = backend.reset_installed().unwrap_or_default();
+    let installed = backend.reset_installed();
     begin += asked.elapsed();
     let (survey, failed) = match backend.survey() {
         // A node that has just rebooted may not accept processes yet, and the batch job exists only once.
@@ -106,8 +105,12 @@ pub fn mpi(system: &SystemOptions<Launching>, stop: &Arc<AtomicBool>) -> Result<
     }
     let mut remarks =
         found.as_ref().map(|found| remarks(found, &survey, template.as_deref(), system)).unwrap_or_default();
-    if !installed.is_empty() {
-        remarks.push(format!("installed settings are switched off in all jobs here: {}", installed.join(", ")));
+    match installed {
+        Ok(names) if names.is_empty() => {}
+        Ok(names) => {
+            remarks.push(format!("installed settings are switched off in all jobs here: {}", names.join(", ")))
+        }
+        Err(error) => remarks.push(format!("whether settings are installed is unknown: {error}")),
     }
     remarks.extend(failed.map(|failed| {
         let said = failed.to_string();
@@ -163,9 +166,12 @@ fn company_of(found: &JobFacts) -> Option<String> {
     })
 }
 
-/// A launching backend, without a survey.
+/// A launching backend without a survey, whose jobs have no installed settings.
 pub fn launching(system: &SystemOptions<Launching>, stop: &Arc<AtomicBool>) -> Result<MpiBackend, RunnerError> {
-    Ok(MpiBackend::new(launcher(system, stop)?, system.layout))
+    let mut backend = MpiBackend::new(launcher(system, stop)?, system.layout);
+    // Where no ompi_info tells, jobs keep what is installed.
+    backend.reset_installed().ok();
+    Ok(backend)
 }
 
 /// Finds the launcher for these options on this system.

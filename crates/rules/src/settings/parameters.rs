@@ -55,7 +55,11 @@ impl Parameters {
                 (Some("param"), Some(name), Some(field), Some(value)) => {
                     let parameter = found.by_name.entry(name.to_owned()).or_default();
                     match field {
-                        "value" => value.clone_into(&mut parameter.value),
+                        // `ompi_info` quotes values with a colon.
+                        "value" => {
+                            let bare = value.strip_prefix('"').and_then(|value| value.strip_suffix('"'));
+                            bare.unwrap_or(value).clone_into(&mut parameter.value);
+                        }
                         "source" => value.clone_into(&mut parameter.source),
                         "type" => value.clone_into(&mut parameter.kind),
                         "enumerator" => {
@@ -111,6 +115,7 @@ mod tests {
     use super::*;
 
     const TEXT: &str = "mca:pml:ob1:version:\"component:4.1.4\"\n\
+        mca:mca:base:param:mca_component_path:value:\"/usr/lib:/root/.openmpi\"\n\
         mca:pml:ucx:version:\"component:4.1.4\"\n\
         mca:pml:base:param:pml:value:^ucx\n\
         mca:pml:base:param:pml:source:file (/etc/openmpi/openmpi-mca-params.conf:69)\n\
@@ -133,7 +138,9 @@ mod tests {
         let pml = found.get("pml").expect("is listed");
         assert_eq!(pml.set_by(), Some("file (/etc/openmpi/openmpi-mca-params.conf:69)"));
         assert_eq!(found.components("pml").collect::<Vec<_>>(), ["ob1", "ucx"]);
-        assert_eq!((found.names().count(), found.components("smsc").count()), (2, 0));
+        assert_eq!((found.names().count(), found.components("smsc").count()), (3, 0));
+        let path = found.get("mca_component_path").map(|path| path.value.as_str());
+        assert_eq!(path, Some("/usr/lib:/root/.openmpi"), "without quotes");
     }
 
     proptest::proptest! {

@@ -55,9 +55,9 @@ pub fn environment(settings: &BTreeMap<String, String>, in_force: bool) -> BTree
     changes
 }
 
-/// Changes to the environment over others, which also hold where the former remove a variable.
+/// Changes to the environment, with these others where the former have no value.
 #[must_use]
-pub fn over(
+pub fn combine(
     mut changes: BTreeMap<String, Option<String>>,
     others: BTreeMap<String, Option<String>>,
 ) -> BTreeMap<String, Option<String>> {
@@ -110,6 +110,16 @@ mod tests {
         let site = |name: &str| (name == file).then(|| "/etc/rules.conf".to_owned());
         assert!(switched_off(&settings, site).is_empty());
         assert!(switched_off(&settings, |_| None).is_empty());
+    }
+
+    #[test]
+    fn a_value_without_the_installation_replaces_a_removed_one() {
+        let text = |text: &str| Some(text.to_owned());
+        let changes = [("A", text("1")), ("B", None), ("C", None)].map(|(name, value)| (name.to_owned(), value));
+        let others =
+            [("A", text("2")), ("B", text("2")), ("D", text("2"))].map(|(name, value)| (name.to_owned(), value));
+        let combined = combine(changes.into(), others.into());
+        assert_eq!(combined.into_values().collect::<Vec<_>>(), [text("1"), text("2"), None, text("2")]);
     }
 
     #[test]

@@ -19,7 +19,7 @@ const FILES: &str = "mca_base_param_files";
 #[derive(Debug, Default)]
 pub(super) struct WithoutInstalled {
     /// The output of `ompi_info --all --parsable`.
-    pub(super) said: String,
+    pub(super) output: String,
     /// The values of the installed parameters, except the names of rules files: what switches these on is enough.
     pub(super) values: BTreeMap<String, String>,
 }
@@ -29,29 +29,31 @@ impl WithoutInstalled {
     pub(super) fn find(
         ask: impl Fn(&BTreeMap<String, String>) -> Result<String, RunnerError>,
     ) -> Result<Self, RunnerError> {
-        let said = ask(&BTreeMap::new())?;
-        let read = Parameters::read(&said, "");
+        let output = ask(&BTreeMap::new())?;
+        let read = Parameters::read(&output, "");
         let files: Vec<&str> = read.get(FILES).map_or_else(Vec::new, |files| files.value.split(',').collect());
-        let installed: Vec<String> = files.iter().flat_map(|file| installed_in(file)).collect();
+        let installed: Vec<String> = files.iter().flat_map(|file| list_installed(file)).collect();
         if installed.is_empty() {
-            return Ok(Self { said, values: BTreeMap::new() });
+            return Ok(Self { output, values: BTreeMap::new() });
         }
         let copy = |file: &&str| {
-            let text = fs::read(file).ok().and_then(|text| without_block(&text).ok().flatten()).unwrap_or_default();
+            let text = fs::read(file).unwrap_or_default();
+            // A damaged block is nobody's.
+            let text = without_block(&text).unwrap_or_else(|_| Some(text)).unwrap_or_default();
             scratch::file(&env::temp_dir(), "parameters", &String::from_utf8_lossy(&text))
         };
         let copies = files.iter().map(copy).collect::<Result<Vec<_>, _>>()?;
         let paths: Vec<String> = copies.iter().map(|copy| copy.path().display().to_string()).collect();
-        let said = ask(&BTreeMap::from([(environment_name(FILES), paths.join(","))]))?;
-        let without = Parameters::read(&said, "");
+        let output = ask(&BTreeMap::from([(environment_name(FILES), paths.join(","))]))?;
+        let without = Parameters::read(&output, "");
         let value = |name: String| without.get(&name).map(|parameter| (name.clone(), parameter.value.clone()));
         let values = installed.into_iter().filter(|name| ![RULES_FILE, HAN_FILE].contains(&name.as_str()));
-        Ok(Self { values: values.filter_map(value).collect(), said })
+        Ok(Self { values: values.filter_map(value).collect(), output })
     }
 }
 
 /// The parameters in the block of `collrules install` of a file; none without such a file or block.
-fn installed_in(file: &str) -> impl Iterator<Item = String> {
+fn list_installed(file: &str) -> impl Iterator<Item = String> {
     let found = fs::read(file).ok().and_then(|text| lines(&text).ok()).unwrap_or_default();
     found.into_iter().filter(|line| line.ours).map(|line| line.name)
 }
@@ -86,7 +88,7 @@ mod tests {
         let found = WithoutInstalled::find(ask).expect("asks");
         let wanted = [("btl_vader_eager_limit", "4096"), (USE_RULES, "0")];
         assert_eq!(found.values, wanted.map(|(name, value)| (name.to_owned(), value.to_owned())).into());
-        let read = Parameters::read(&found.said, "");
+        let read = Parameters::read(&found.output, "");
         assert_eq!(read.get("pml").map(|pml| pml.value.as_str()), Some("ob1"), "the site's own setting stays");
         fs::write(&site, "btl_vader_eager_limit = 32768\n").expect("written");
         assert!(WithoutInstalled::find(ask).expect("asks").values.is_empty(), "that of the site is the default");

@@ -148,7 +148,7 @@ impl Launcher {
     /// The parameters listed by the `ompi_info` next to mpirun, without an installed tuning.
     pub fn parameters(&self) -> Result<Parameters, RunnerError> {
         let program = self.information();
-        let WithoutInstalled { said, .. } = self.without_installed()?;
+        let WithoutInstalled { output: said, .. } = self.without_installed()?;
         let mut parameters =
             Parameters::read(&said, &self.output_of(Path::new("ucx_info"), &["-c"]).unwrap_or_default());
         for (name, value) in self.user_settings() {

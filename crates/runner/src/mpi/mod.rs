@@ -172,7 +172,7 @@ impl MpiBackend {
     ) -> Result<(), RunnerError> {
         let job = WorkerRequest { protocol: PROTOCOL, task, layout: self.layout };
         let mut doing = doing.to_owned();
-        let changes = deployed::over(start.changes.clone(), deployed::environment(&self.reset, true));
+        let changes = deployed::combine(start.changes.clone(), deployed::environment(&self.reset, true));
         self.launcher.converse(&JobStart { changes, ..start.clone() }, &job, hear, &mut |event| {
             react(event, &mut doing)?;
             Ok(doing.clone())

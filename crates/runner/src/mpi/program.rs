@@ -96,8 +96,8 @@ impl UserJob {
         Ok(program)
     }
 
-    /// The values of installed settings without their installation; none if its Open MPI has no `ompi_info`.
-    pub fn without_installed(&self) -> BTreeMap<String, String> {
+    /// The values of installed settings without their installation.
+    pub fn without_installed(&self) -> Result<BTreeMap<String, String>, RunnerError> {
         let mpirun = Some(Path::new(&self.words[0])).filter(|_| self.by_mpirun).and_then(in_path);
         let program = mpirun.as_ref().map_or_else(|| PathBuf::from("ompi_info"), |it| it.with_file_name("ompi_info"));
         let found = WithoutInstalled::find(|variables| {
@@ -105,7 +105,7 @@ impl UserJob {
             with_libraries(mpirun.as_deref().and_then(own_libraries).as_deref(), &mut command);
             output_of(command.args(["--all", "--parsable"]).envs(variables))
         });
-        found.unwrap_or_default().values
+        found.map(|found| found.values)
     }
 
     /// Returns the list of variables that srun passes on to the ranks instead of its whole environment.
