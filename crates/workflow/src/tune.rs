@@ -65,11 +65,12 @@ fn tune_under_settings(
     session: &mut Session<'_>,
 ) -> Result<(), WorkflowError> {
     let began = Instant::now();
-    let Some(begin) = settings::plan_under_settings(measured, options, published, session)? else { return Ok(()) };
+    let begin = settings::plan_under_settings(measured, options, published, session)?;
     let chosen = published.settings.as_ref().and_then(SettingsFindings::chosen);
     let chosen = chosen.map(|chosen| chosen.settings.clone()).unwrap_or_default();
-    let again = match settings::under_settings(&chosen, session, |session| tune(&begin, session)) {
-        Ok(again) => Some(again),
+    let again = begin.map(|begin| settings::under_settings(&chosen, session, |session| tune(&begin, session)));
+    let again = match again.transpose() {
+        Ok(again) => again,
         Err(error) if session.stop.load(Ordering::Relaxed) => return Err(error),
         Err(error) => {
             session.say(&format!("settings: the rules could not be tuned under them: {error}"));

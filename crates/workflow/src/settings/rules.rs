@@ -14,7 +14,7 @@ use collrules_tuner::settings::{
 };
 
 use super::jobs::{SettingsJobs, Subjects};
-use super::stage::{least_measuring, schedule_of, time_left, weights};
+use super::stage::{least_measuring, schedule_of, time_for_rules, time_left, weights};
 use super::subjects::Weights;
 use crate::campaign::{Begin, Measurement, RunPlace};
 use crate::error::WorkflowError;
@@ -86,7 +86,12 @@ pub(crate) fn compare_rules(
     session: &mut Session<'_>,
 ) -> Result<(), WorkflowError> {
     let Some(mut found) = published.settings.clone() else { return Ok(()) };
-    let Some(chosen) = found.chosen().map(|chosen| chosen.settings.clone()) else { return Ok(()) };
+    let Some(chosen) = found.chosen() else { return Ok(()) };
+    // A resumed run has compared them before.
+    if !options.validate || (again.is_none() && chosen.rules_alone.is_some()) {
+        return Ok(());
+    }
+    let chosen = chosen.settings.clone();
     let (rules, asked) = (published.rules_settings(), weights(published));
     let alternatives = alternatives(&rules, &chosen, again);
     if alternatives.is_empty() {
@@ -185,7 +190,7 @@ fn measure_blocks(
     open: &[Settings],
     session: &mut Session<'_>,
 ) -> Result<Vec<SettingsBlock>, WorkflowError> {
-    let (left, startup) = (time_left(measured, 0.0), measured.started.startup);
+    let (left, startup) = (time_left(measured, time_for_rules(measured)), measured.started.startup);
     let launches = f64::from(BLOCKS) * (open.len() as f64 + 1.0);
     let launch = left.map(|left| Seconds((left / launches - startup.0).max(least_measuring(asked.len()))));
     let subjects = Subjects { cells: asked.keys().copied().collect(), patterns: Vec::new() };

@@ -115,7 +115,8 @@ fn find_settings(
     let searched = run_design(&factors, &|measure| weight_of(&screened, measure), &mut jobs)?;
     let (obeyed, ignored) = jobs.separate_ignored(searched.finalists.clone())?;
     // Rules have to be compared under the settings.
-    let kept = if published.rules_settings().is_empty() { 0.0 } else { RULES_SHARE };
+    let has_rules = options.validate && !published.rules_settings().is_empty();
+    let kept = if has_rules { RULES_SHARE } else { 0.0 };
     let left = share.map(|share| (1.0 - kept) * share - jobs.spent);
     jobs.subjects = Subjects { cells: asked.keys().copied().chain(guards).collect(), patterns };
     let least = least_measuring(jobs.subjects.count());
@@ -163,7 +164,7 @@ fn find_settings(
         failed,
         finalists,
         chosen,
-        validations: Vec::new(),
+        validation: None,
     };
     Ok(Some(found))
 }
@@ -210,6 +211,11 @@ pub(super) fn time_left(measured: &Measurement, least: f64) -> Option<f64> {
     let Some(Seconds(left)) = left else { return share };
     let most = (left - elapsed - time_budget::LEAVE).max(0.0) / time_budget::EXCESS;
     Some(share.map_or(most, |share| share.min(most)))
+}
+
+/// The seconds that are kept for comparing rules under settings.
+pub(super) fn time_for_rules(measured: &Measurement) -> f64 {
+    measured.experiment.budget.map_or(0.0, |rules| RULES_SHARE * settings_share(rules).0)
 }
 
 /// The settings to try with their values.
