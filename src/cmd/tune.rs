@@ -140,6 +140,7 @@ pub(crate) fn run(args: &Tune) -> Result<Exit, Failure> {
 /// A tuning without a comparison, at the user's request, is unconfirmed but no failure.
 fn exit(published: &Published, validates: bool) -> Exit {
     match &published.validation {
+        _ if published.loses_by_settings() => Exit::Slower,
         Some(validation) if validation.loses() => Exit::Slower,
         Some(_) if !published.is_confirmed() => Exit::Unconfirmed,
         None if validates && !published.findings.changes_nothing() => Exit::Unconfirmed,

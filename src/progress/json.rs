@@ -75,13 +75,14 @@ pub(super) fn event(event: &Event<'_>) {
             })
         }
         Event::ComparedWhole { home, settings } => {
-            let last = settings.validations.last();
+            let last = settings.validation.as_ref().and_then(|validation| validation.compared.as_ref());
             json!({
                 "event": "validated_whole",
                 "settings": home.file(rundir::SETTINGS).to_string_lossy(),
                 "pairs": last.map(|last| last.pairs),
                 "speedup": last.map(|last| last.speedup.point),
                 "verdict": last.map(|last| last.standing),
+                "loses": settings.loses(),
             })
         }
         Event::Note(_) | Event::Planned { .. } | Event::Launch(..) => return,

@@ -10,6 +10,8 @@ use std::process::{Command, Stdio};
 
 use collrules_record::Validation;
 use collrules_record::validation::{Outcome, ValidatedCell};
+#[cfg(feature = "mpi")]
+use collrules_rules::deploy::params::with_block;
 use collrules_rules::{Choice, Collective, Release};
 
 use crate::made_once::DECEIVED;
@@ -497,5 +499,34 @@ fn an_installed_tuning_is_compared_with_the_default() {
         let (ran, seen) = validate("foreign-out");
         ran.complains("is active on this system");
         assert!(seen.lines().any(|line| line == with) && !seen.lines().any(|line| line.starts_with("0 ")), "{seen}");
+    });
+}
+
+/// Otherwise what is installed would be compared with itself.
+#[cfg(feature = "mpi")]
+#[test]
+fn jobs_have_no_installed_settings() {
+    under_each_release(|mpi| {
+        let scratch = tempfile::tempdir().unwrap();
+        let home = scratch.path().join("home/.openmpi");
+        fs::create_dir_all(&home).unwrap();
+        let component = if mpi.version.starts_with('4') { "vader" } else { "sm" };
+        let setting = format!("btl_{component}_eager_limit");
+        let text = with_block(Some(b"btl_base_verbose = 0\n"), &[format!("{setting} = 32768")]).unwrap();
+        fs::write(home.join("mca-params.conf"), text).unwrap();
+        let (worker, log) = (scratch.path().join("worker"), scratch.path().join("log"));
+        let (real, seen) = (mpi.worker(), format!("echo \"$OMPI_MCA_{setting}\" >> {}", log.display()));
+        fs::write(&worker, format!("#!/bin/sh\n{seen}\nexec {}\n", real.display())).unwrap();
+        fs::set_permissions(&worker, fs::Permissions::from_mode(0o755)).unwrap();
+        let rules = scratch.path().join("rules.conf");
+        fs::write(&rules, "1\n7\n2\n2 1\n0 6 0 0\n3 1\n0 0 0 0\n").unwrap();
+        let arguments = "--np 2 --sizes 8K --pairs 2 --calls 3 --budget 8s --out";
+        let mut command =
+            mpi.collrules(&format!("validate {} {arguments}", rules.display()), &scratch.path().join("out"));
+        let ran =
+            Ran::from(command.arg("--worker").arg(&worker).env("HOME", scratch.path().join("home")).output().unwrap());
+        ran.complains(&format!("installed settings are switched off in all jobs here: {setting}"));
+        let seen = fs::read_to_string(&log).unwrap();
+        assert!(seen.lines().count() > 4 && seen.lines().all(|value| value == "4096"), "{seen}");
     });
 }

@@ -10,6 +10,7 @@ use crate::cell::Cell;
 use crate::estimate::Estimate;
 use crate::file::FormatVersion;
 use crate::pattern::{Cast, Pattern};
+use crate::tuning::Digests;
 use crate::units::{Bytes, Ranks, Seconds};
 
 /// The format of `settings.json` that this version writes.
@@ -131,9 +132,33 @@ pub struct SettingsFindings {
     pub finalists: Vec<Finalist>,
     /// The index of the finalist that is part of the tuning.
     pub chosen: Option<usize>,
-    /// Later comparisons of the whole tuning with the default, the last one at the end.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub validations: Vec<Finalist>,
+    /// Last comparison of the whole tuning with the default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub validation: Option<WholeValidation>,
+}
+
+/// Comparison of a whole tuning with the default: settings, with the rules that are named with them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WholeValidation {
+    /// The digests of the rules files.
+    pub digests: Digests,
+    /// The result; missing if jobs with the tuning failed.
+    pub compared: Option<Finalist>,
+    /// The failure of a job with the tuning.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed: Option<SettingsFailure>,
+}
+
+impl WholeValidation {
+    /// Returns true if jobs failed, a size or a member of the guard set is slower by more than the limit, or the mean
+    /// over the requested sizes is slower.
+    pub fn loses(&self) -> bool {
+        let is_slower = |it: &Finalist| {
+            let is_lost = it.guarded.iter().any(|guarded| guarded.guard == Guard::Lost);
+            is_lost || it.speedup.high.is_some_and(|high| high < 1.0)
+        };
+        self.failed.is_some() || self.compared.as_ref().is_some_and(is_slower)
+    }
 }
 
 /// The effect of a value of a setting, as a speedup over the screened sizes.
@@ -221,13 +246,6 @@ pub struct Finalist {
 }
 
 impl Finalist {
-    /// Returns true if a size or a member of the guard set is slower by more than the limit, or the mean over the
-    /// requested sizes is slower.
-    pub fn loses(&self) -> bool {
-        let is_slower = self.speedup.high.is_some_and(|high| high < 1.0);
-        is_slower || self.guarded.iter().any(|guarded| guarded.guard == Guard::Lost)
-    }
-
     /// The speedup of what the parameter files set.
     pub fn best_speedup(&self) -> Estimate {
         self.with_rules.filter(|_| self.rules != RulesUse::LeftOut).unwrap_or(self.speedup)
@@ -266,7 +284,7 @@ impl SettingsFindings {
 
     /// Returns true if the last comparison of the whole tuning with the default shows a loss.
     pub fn loses(&self) -> bool {
-        self.validations.last().is_some_and(Finalist::loses)
+        self.validation.as_ref().is_some_and(WholeValidation::loses)
     }
 }
 

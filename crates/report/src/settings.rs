@@ -51,10 +51,10 @@ pub fn headlines(found: &SettingsFindings) -> Vec<String> {
 
 /// The result, verdict first.
 pub fn sentences(found: &SettingsFindings) -> Vec<String> {
-    let mut said: Vec<String> = again(found).into_iter().collect();
+    let mut said = Vec::new();
     match found.chosen.and_then(|chosen| found.finalists.get(chosen)) {
         Some(finalist) => said.extend(describe_chosen(found, finalist)),
-        None if found.loses() => said.push("Settings: those that were chosen are removed.".to_owned()),
+        None if found.loses() => said.push("Settings: the chosen ones are removed.".to_owned()),
         None => match found.finalists.first() {
             Some(finalist) => said.extend(describe_refused(finalist)),
             None => said.push("Settings: none of those that were tried makes these collectives faster.".to_owned()),
@@ -65,6 +65,7 @@ pub fn sentences(found: &SettingsFindings) -> Vec<String> {
             said.extend(describe_refused(finalist));
         }
     }
+    said.extend(validation_sentence(found));
     said.extend(
         found.failed.iter().map(|failed| format!("Left out: {} ({}).", name(&failed.settings), failure(&failed.why))),
     );
@@ -80,30 +81,35 @@ pub fn sentences(found: &SettingsFindings) -> Vec<String> {
 
 /// The last comparison of the whole tuning with the default.
 pub fn document(found: &SettingsFindings) -> Document {
+    let compared = found.validation.as_ref().and_then(|validation| validation.compared.as_ref());
     Document {
         subject: "the whole tuning in fresh launches".to_owned(),
-        answer: again(found).into_iter().collect(),
-        blocks: found.validations.last().map(guards).into_iter().collect(),
+        answer: validation_sentence(found).into_iter().collect(),
+        blocks: compared.map(guards).into_iter().collect(),
         ..Document::default()
     }
 }
 
-/// Describes the last comparison of the whole tuning with the default, verdict first.
-fn again(found: &SettingsFindings) -> Option<String> {
-    let whole = found.validations.last()?;
-    let speedup = format!("{} over all sizes ({})", ratio(whole.speedup), counted(whole.pairs as usize, "pair"));
-    let verdict = match whole.standing {
-        _ if whole.loses() => {
+/// The last comparison of the whole tuning with the default, verdict first.
+pub(crate) fn validation_sentence(found: &SettingsFindings) -> Option<String> {
+    let validation = found.validation.as_ref()?;
+    let verdict = match (&validation.failed, &validation.compared) {
+        (Some(why), _) => format!("FAILED: jobs with it do not end well ({})", failure(why)),
+        (None, None) => return None,
+        (None, Some(whole)) => {
+            let over = format!("{} over all sizes ({})", ratio(whole.speedup), counted(whole.pairs as usize, "pair"));
             let lost = with_guard(whole, Guard::Lost);
-            let slower =
-                if lost.is_empty() { String::new() } else { format!("; it slows down {}", some(&lost, LISTED)) };
-            format!("SLOWER: {speedup}{slower}")
+            let undecided = || with_guard(whole, Guard::Undecided).len();
+            match whole.standing {
+                _ if !lost.is_empty() => format!("SLOWER: {over}; it slows down {}", some(&lost, LISTED)),
+                _ if validation.loses() => format!("SLOWER: {over}"),
+                SettingsVerdict::Confirmed => {
+                    format!("CONFIRMED: {over}; a loss beyond the limit is excluded everywhere")
+                }
+                _ if undecided() > 0 => format!("{over}; {}", not_excluded(whole)),
+                _ => format!("NOT CONFIRMED: {over}"),
+            }
         }
-        SettingsVerdict::Confirmed | SettingsVerdict::Harmful => {
-            format!("CONFIRMED: {speedup}, and a loss beyond the limit is excluded for each size and message")
-        }
-        SettingsVerdict::Undecided => format!("{speedup}, but {}", not_excluded(whole)),
-        SettingsVerdict::NoGain => format!("NOT CONFIRMED: {speedup}"),
     };
     Some(format!("Whole tuning in fresh launches: {verdict}."))
 }
@@ -154,8 +160,9 @@ fn describe_chosen(found: &SettingsFindings, finalist: &Finalist) -> Vec<String>
     }
     said.extend(finalist.memory.map(describe_memory));
     let controls = finalist.guarded.iter().filter(|guarded| !guarded.is_asked_for).count();
+    let began = if found.validation.is_some() { "When they were chosen, no" } else { "No" };
     said.push(format!(
-        "No size is slower by more than the limit, and neither is any of the {controls} members of the guard set: \
+        "{began} size was slower by more than the limit, and neither was any of the {controls} members of the guard set: \
          other collectives and plain messages. The settings act on programs without collectives too."
     ));
     said

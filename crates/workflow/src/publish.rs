@@ -79,7 +79,18 @@ impl Published {
         let settings = run.settings()?;
         let tuning = tuning::of_run(&run, &findings, manifest.as_ref())?;
         let under_settings = under_settings(&run, settings.as_ref())?;
-        Ok(Self { run, findings, manifest, validation, proof, left_out, settings, tuning, under_settings })
+        let mut published =
+            Self { run, findings, manifest, validation, proof, left_out, settings, tuning, under_settings };
+        published.leave_out_stale();
+        Ok(published)
+    }
+
+    /// Leaves out the comparison of a whole tuning that had other rules.
+    fn leave_out_stale(&mut self) {
+        let digests = self.whole().digests();
+        if let Some(found) = self.settings.as_mut().filter(|found| found.chosen.is_some()) {
+            found.validation = found.validation.take().filter(|validation| validation.digests == digests);
+        }
     }
 
     /// The timings; none if the findings are in no run.
@@ -125,7 +136,7 @@ impl Published {
     }
 
     /// Returns true if the last comparison of the whole tuning showed that its settings slow something down.
-    pub(crate) fn loses_by_settings(&self) -> bool {
+    pub fn loses_by_settings(&self) -> bool {
         self.has_settings() && self.settings.as_ref().is_some_and(SettingsFindings::loses)
     }
 
@@ -174,8 +185,12 @@ impl Published {
     /// Returns true if fresh launches confirmed the rules in every layout that uses them, or there are none, and no later
     /// ones showed that settings slow something down.
     pub fn is_confirmed(&self) -> bool {
-        !self.loses_by_settings()
-            && outcome::is_confirmed(&self.findings, self.validation.as_ref(), &self.open_layouts())
+        !self.loses_by_settings() && self.has_confirmed_rules()
+    }
+
+    /// Returns true if fresh launches confirmed the rules in every layout that uses them, or there are none.
+    pub fn has_confirmed_rules(&self) -> bool {
+        outcome::is_confirmed(&self.findings, self.validation.as_ref(), &self.open_layouts())
     }
 
     /// The plans of the other layouts of the run, with the comparisons of its rules there.
@@ -299,10 +314,13 @@ impl Published {
     /// programs.
     fn mark_rules(&self) -> Result<(), WorkflowError> {
         let in_programs = conduct::comments(&self.add_trials());
-        let is_open = !self.is_confirmed();
-        for (name, in_programs) in [(rundir::RULES, &in_programs[..]), (rundir::MCA_PARAMS, &[])] {
+        let files = [
+            (rundir::RULES, self.has_confirmed_rules(), &in_programs[..]),
+            (rundir::MCA_PARAMS, self.is_confirmed(), &[]),
+        ];
+        for (name, is_confirmed, in_programs) in files {
             let Ok(text) = std::fs::read_to_string(self.run.file(name)) else { continue };
-            let marked = confirmation::mark(&text, is_open, in_programs);
+            let marked = confirmation::mark(&text, !is_confirmed, in_programs);
             if marked != text {
                 self.run.write(name, &marked)?;
             }

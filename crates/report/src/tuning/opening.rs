@@ -32,8 +32,9 @@ const NOT_CONFIRMED: &str = "NOT CONFIRMED";
 impl Opening {
     pub(super) fn new(findings: &Findings, context: &Context<'_>, gains: &Gains<'_>) -> Self {
         let said = outcome::tuning_verdict(findings, context.validation, &context.open_layouts);
-        let is_confirmed = outcome::is_confirmed(findings, context.validation, &context.open_layouts);
         let chosen = context.settings.and_then(SettingsFindings::chosen);
+        let loses = chosen.is_some() && context.settings.is_some_and(SettingsFindings::loses);
+        let is_confirmed = !loses && outcome::is_confirmed(findings, context.validation, &context.open_layouts);
         let verdict = if findings.cells.is_empty() && chosen.is_none() {
             UNDECIDED
         } else if !is_confirmed {
@@ -50,6 +51,7 @@ impl Opening {
         let mut sentences: Vec<String> = Vec::new();
         if let Some(found) = context.settings.filter(|found| found.chosen.is_some()) {
             // The settings and the rules on top of them; the rest is folded.
+            sentences.extend(settings::validation_sentence(found));
             sentences.extend(settings::sentences(found).into_iter().take(2));
         }
         if findings.cells.is_empty() {

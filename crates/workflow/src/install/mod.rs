@@ -233,8 +233,8 @@ fn doubts(published: &Published) -> Vec<String> {
     let mut doubts = Vec::new();
     match validation {
         _ if published.loses_by_settings() => doubts.push(format!(
-            "{shown} makes calls slower by its settings, as fresh launches showed: `collrules validate --repair {shown}` \
-             removes them."
+            "the settings of {shown} make something slower, as fresh launches showed: `collrules validate --repair \
+             {shown}` removes them."
         )),
         Some(validation) if validation.loses() => doubts.push(format!(
             "{shown} makes calls slower, as fresh launches showed: `collrules validate --repair {shown}` removes these \
@@ -303,7 +303,7 @@ fn contents(published: &Published, tuning: &Tuning) -> Result<BTreeMap<&'static 
     let comments = conduct::comments(&source.findings);
     let mark = |name: &str, text: &[u8]| match std::str::from_utf8(text) {
         Ok(text) if name == rundir::RULES => {
-            confirmation::mark(text, !published.is_confirmed(), &comments).into_bytes()
+            confirmation::mark(text, !published.has_confirmed_rules(), &comments).into_bytes()
         }
         Ok(text) => confirmation::mark(text, !published.is_confirmed(), &[]).into_bytes(),
         Err(_) => text.to_vec(),

@@ -48,6 +48,12 @@ impl SearchJournal {
         Self { path, known }
     }
 
+    /// The number of the next comparison of a whole tuning. None is resumed: rules and system may have changed.
+    pub(super) fn next_validation(&self) -> u32 {
+        let number = |stage: SearchStage| if let SearchStage::Validation(number) = stage { number + 1 } else { 0 };
+        self.launches().map(|launch| number(launch.stage)).max().unwrap_or(0)
+    }
+
     /// Launches so far.
     pub(super) fn launches(&self) -> impl Iterator<Item = &SettingsLaunch> {
         self.known.values()
@@ -105,6 +111,10 @@ pub(super) struct SettingsJobs<'a, 's> {
     pub(super) limit: Option<f64>,
     /// Seconds that launches took since the limit was set.
     pub(super) spent: f64,
+    /// True if failures with settings end the comparison, after as many attempts as with the default.
+    pub(super) ends_on_failure: bool,
+    /// The failure that ended it.
+    pub(super) failure: Option<SettingsFailure>,
 }
 
 impl<'a, 's> SettingsJobs<'a, 's> {
@@ -127,6 +137,8 @@ impl<'a, 's> SettingsJobs<'a, 's> {
             seed,
             limit: None,
             spent: 0.0,
+            ends_on_failure: false,
+            failure: None,
         }
     }
 
@@ -215,10 +227,15 @@ impl<'a, 's> SettingsJobs<'a, 's> {
         self.spent += seconds.0;
         let launch = SettingsLaunch { stage, block, settings: settings.clone(), at, seconds, resident, outcome };
         // A failure with the default is not caused by settings, and the launch is repeated.
-        if launch.outcome.is_ok() || !settings.is_empty() {
+        if launch.outcome.is_ok() || !self.is_repeated(settings) {
             self.journal.append(launch.clone())?;
         }
         Ok(launch)
+    }
+
+    /// Returns true if a failed launch is repeated.
+    fn is_repeated(&self, settings: &Settings) -> bool {
+        settings.is_empty() || self.ends_on_failure
     }
 
     /// Starts a job with these settings, and times all subjects in it. Wrong data are blamed on the settings.
@@ -300,7 +317,7 @@ impl SettingsLauncher for SettingsJobs<'_, '_> {
         for settings in order {
             let mut launch = self.launch(stage, number, &settings)?;
             for _ in 1..TRIES {
-                if launch.outcome.is_ok() || !settings.is_empty() {
+                if launch.outcome.is_ok() || !self.is_repeated(&settings) {
                     break;
                 }
                 launch = self.launch(stage, number, &settings)?;
@@ -314,6 +331,10 @@ impl SettingsLauncher for SettingsJobs<'_, '_> {
                     let why = failure(&why);
                     self.session
                         .say(&format!("settings: jobs with the default fail, so nothing can be compared: {why}"));
+                    return Ok(None);
+                }
+                Err(why) if self.ends_on_failure => {
+                    self.failure = Some(why);
                     return Ok(None);
                 }
                 Err(why) => {

@@ -16,7 +16,7 @@ mod rules;
 mod stage;
 mod subjects;
 
-pub(crate) use again::compare_again;
+pub(crate) use again::{compare_again, refuse_sourced};
 pub(crate) use list::find;
 pub use list::{Listed, list};
 pub(crate) use rules::{compare_rules, plan_under_settings, under_settings};

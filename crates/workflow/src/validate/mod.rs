@@ -26,7 +26,7 @@ use collrules_record::condition::ArrivalPattern;
 use collrules_record::experiment::Experiment;
 use collrules_record::options::{SystemOptions, TimingOptions, TuneOptions, Validating};
 use collrules_record::plan::{Deployment, Schedule};
-use collrules_record::rundir::{self, RunDir};
+use collrules_record::rundir::RunDir;
 use collrules_record::settings::SettingsFindings;
 use collrules_record::validation::ValidationCriteria;
 use collrules_record::{Cell, Seconds, Tuning, Validation};
@@ -122,7 +122,7 @@ pub fn validate(
     let (budget, remark) = time_budget::within(options.budget, started.allocation.as_ref())?;
     remark.iter().for_each(|remark| session.say(remark));
     let mut subject = ValidationSubject::read(&tuning, &started, session)?;
-    let has_settings = is_whole && subject.published.as_ref().is_some_and(Published::has_settings);
+    let has_settings = is_whole && compares_settings(options, &subject, session)?;
     let has_rules = !has_settings || !subject.is_empty();
     let share = match (has_settings, has_rules) {
         (true, true) => WHOLE,
@@ -151,19 +151,25 @@ pub fn validate(
     let validation = has_rules
         .then(|| compare_alone(&mut subject, &mut started, (options, arrivals), (&home, began), session))
         .transpose()?;
-    let mut settings = None;
     // The home of a comparison in another layout is in the run.
     let is_in_run = |published: &Published| home.path().starts_with(published.run.path());
+    let mut settings = None;
     if let Some(mut published) = subject.published.take() {
         if is_in_run(&published) {
             published.read_evidence()?;
         }
-        if has_settings {
-            settings = Some(compare_whole(&mut published, &mut started, (options, of_budget(share)), &home, session)?);
-        }
-        if is_in_run(&published) {
-            published.write()?;
-        }
+        let left = budget.map(|budget| Seconds(budget.0 - began.elapsed().as_secs_f64()));
+        let compared = if has_settings {
+            compare_whole(&mut published, &mut started, (options, left), &home, session)
+        } else {
+            Ok(None)
+        };
+        // What was decided on the rules is in place, whatever ended the comparison.
+        let written = if is_in_run(&published) { published.write() } else { Ok(()) };
+        settings = compared.and_then(|compared| written.map(|()| compared))?;
+    }
+    if validation.is_none() && settings.is_none() {
+        return Err(WorkflowError::Usage("--budget is too short to compare the settings".to_owned()));
     }
     Ok(Validated { validation, settings, home, release: subject.release })
 }
@@ -217,15 +223,13 @@ fn compare_alone(
 fn compare_whole(
     published: &mut Published,
     started: &mut Started,
-    (options, budget): (&Validating, Option<Seconds>),
+    (options, left): (&Validating, Option<Seconds>),
     home: &RunDir,
     session: &mut Session<'_>,
-) -> Result<SettingsFindings, WorkflowError> {
-    let Some(plan) = published.manifest.as_ref().map(|manifest| manifest.plan.clone()) else {
-        let run = published.run.path().display();
-        return Err(WorkflowError::Input(format!("{run} has settings, but no {}", rundir::MANIFEST)));
-    };
-    let mut found = settings::compare_again(published, (home, &plan), started, (options, budget), session)?;
+) -> Result<Option<SettingsFindings>, WorkflowError> {
+    let Some(plan) = published.manifest.as_ref().map(|manifest| manifest.plan.clone()) else { return Ok(None) };
+    let compared = settings::compare_again(published, (home, &plan), started, (options, left), session)?;
+    let Some(mut found) = compared else { return Ok(None) };
     session.tell(Event::ComparedWhole { home, settings: &found });
     if options.repair && found.loses() {
         found.chosen = None;
@@ -234,7 +238,24 @@ fn compare_whole(
     } else if home.path() == published.run.path() {
         published.settings = Some(found.clone());
     }
-    Ok(found)
+    Ok(Some(found))
+}
+
+/// Returns true if the settings of a run are compared as well: all its sizes are, in its layout.
+fn compares_settings(
+    options: &Validating,
+    subject: &ValidationSubject,
+    session: &mut Session<'_>,
+) -> Result<bool, WorkflowError> {
+    let Some(published) = subject.published.as_ref().filter(|published| published.has_settings()) else {
+        return Ok(false);
+    };
+    let Some(manifest) = &published.manifest else { return Ok(false) };
+    if options.chooses_cells() || manifest.plan.placement.layout != options.system.layout {
+        session.say("the settings are not compared: this takes all sizes of the run, in its layout");
+        return Ok(false);
+    }
+    settings::refuse_sourced(published).map(|()| true)
 }
 
 /// Compares the rules of a measured and proven run in each of its layouts, and repairs them; none if there is no time,
