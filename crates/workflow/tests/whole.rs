@@ -353,7 +353,7 @@ fn a_comparison_that_was_given_up_is_resumed_and_repairs_a_run() {
         })
         .expect("is resumed");
     assert!(stage.notes.iter().any(|note| note.starts_with("resuming the comparison")), "{:?}", stage.notes);
-    assert!(!validated.loses() && !validated.validation.unwrap().reverted.is_empty());
+    assert!(!validated.loses() && !validated.validation.expect("rules").reverted.is_empty());
     // The file is another one by now than the one that was opened first.
     let again = stage.play(0, 20, |session| {
         validate::validate(

@@ -39,7 +39,7 @@ impl WithoutInstalled {
         let copy = |file: &&str| {
             let text = fs::read(file).unwrap_or_default();
             // A damaged block is nobody's.
-            let text = without_block(&text).unwrap_or_else(|_| Some(text)).unwrap_or_default();
+            let text = without_block(&text).unwrap_or(Some(text)).unwrap_or_default();
             scratch::file(&env::temp_dir(), "parameters", &String::from_utf8_lossy(&text))
         };
         let copies = files.iter().map(copy).collect::<Result<Vec<_>, _>>()?;
