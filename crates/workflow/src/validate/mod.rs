@@ -228,7 +228,7 @@ fn compare_whole(
     session: &mut Session<'_>,
 ) -> Result<Option<SettingsFindings>, WorkflowError> {
     let Some(plan) = published.manifest.as_ref().map(|manifest| manifest.plan.clone()) else { return Ok(None) };
-    let compared = settings::compare_again(published, (home, &plan), started, (options, left), session)?;
+    let compared = settings::compare_whole(published, (home, &plan), started, (options, left), session)?;
     let Some(mut found) = compared else { return Ok(None) };
     session.tell(Event::ComparedWhole { home, settings: &found });
     if options.repair && found.loses() {

@@ -1,4 +1,4 @@
-//! The whole tuning of a run with settings, compared with the default again in fresh launches.
+//! The whole tuning of a run with settings, compared with the default in fresh launches.
 
 use std::env;
 
@@ -36,7 +36,7 @@ pub(crate) fn refuse_sourced(published: &Published) -> Result<(), WorkflowError>
 
 /// Compares what the parameter files of a run set with the default: over all its sizes and the guard set, as in the
 /// confirmation. The result is in the settings of `home`; none if there is no time.
-pub(crate) fn compare_again(
+pub(crate) fn compare_whole(
     published: &Published,
     (home, plan): (&RunDir, &Plan),
     started: &mut Started,
