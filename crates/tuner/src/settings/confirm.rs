@@ -11,6 +11,9 @@ use super::search::SettingsLauncher;
 /// Numbers of pairs of launches after which the finalists are judged.
 pub const LOOKS: [u32; 5] = [4, 8, 32, 64, 128];
 
+/// Number of combinations that have launches after the first look: each costs as much as the best one's later pairs.
+const AFTER_FIRST_LOOK: usize = 3;
+
 /// Finalists to confirm, with the limits for a decision.
 pub struct Confirmation<'a> {
     /// The combinations.
@@ -40,7 +43,7 @@ struct Launched {
 /// Compares the finalists with the default, until the best of those that slow nothing down is confirmed, all are
 /// decided, or no time is left. Returns them, the best first, and the index of the one that may be installed.
 ///
-/// To exclude losses takes many pairs. From the second look on only the best combination has launches, and once it is
+/// To exclude losses takes many pairs. After the first look the best few have launches, from the second on only the best combination has launches, and once it is
 /// shown to be faster they time only the subjects that are undecided.
 pub fn confirm<B: SettingsLauncher>(
     confirmation: &Confirmation<'_>,
@@ -62,7 +65,9 @@ pub fn confirm<B: SettingsLauncher>(
             SettingsVerdict::NoGain => it.speedup.high.is_none_or(|high| high >= 1.0 + confirmation.min_gain),
             SettingsVerdict::Harmful => false,
         };
-        open.retain(|settings| judged.iter().any(|it| it.settings == *settings && is_open(it)));
+        let mut wanted: Vec<&Settings> = judged.iter().filter(|it| is_open(it)).map(|it| &it.settings).collect();
+        wanted.truncate(if pairs == LOOKS[0] { AFTER_FIRST_LOOK } else { wanted.len() });
+        open.retain(|settings| wanted.contains(&settings));
         let Some(best) = judged.into_iter().find(|it| open.contains(&it.settings)) else { break };
         if best.standing == SettingsVerdict::Confirmed {
             break;
