@@ -2,6 +2,8 @@
 //! compared with the default, not with an earlier tuning.
 
 use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
 use std::{env, fs};
 
 use collrules_rules::deploy::params::{lines, without_block};
@@ -9,6 +11,7 @@ use collrules_rules::deploy::{HAN_FILE, RULES_FILE};
 use collrules_rules::settings::environment_name;
 use collrules_rules::settings::parameters::Parameters;
 
+use super::host::{output_of, with_libraries};
 use crate::error::RunnerError;
 use crate::scratch;
 
@@ -25,10 +28,17 @@ pub(super) struct WithoutInstalled {
 }
 
 impl WithoutInstalled {
-    /// Asks `ompi_info`; `ask` gets variables for it.
-    pub(super) fn find(
-        ask: impl Fn(&BTreeMap<String, String>) -> Result<String, RunnerError>,
-    ) -> Result<Self, RunnerError> {
+    /// Asks an `ompi_info` with libraries in this directory.
+    pub(super) fn read(program: &Path, libraries: Option<&Path>) -> Result<Self, RunnerError> {
+        Self::find(|variables| {
+            let mut command = Command::new(program);
+            with_libraries(libraries, &mut command);
+            output_of(command.args(["--all", "--parsable"]).envs(variables))
+        })
+    }
+
+    /// Asks for the parameters; `ask` gets variables for `ompi_info`.
+    fn find(ask: impl Fn(&BTreeMap<String, String>) -> Result<String, RunnerError>) -> Result<Self, RunnerError> {
         let output = ask(&BTreeMap::new())?;
         let read = Parameters::read(&output, "");
         let files: Vec<&str> = read.get(FILES).map_or_else(Vec::new, |files| files.value.split(',').collect());
@@ -38,7 +48,7 @@ impl WithoutInstalled {
         }
         let copy = |file: &&str| {
             let text = fs::read(file).unwrap_or_default();
-            // A damaged block is nobody's.
+            // A file with a damaged block is copied as it is.
             let text = without_block(&text).unwrap_or(Some(text)).unwrap_or_default();
             scratch::file(&env::temp_dir(), "parameters", &String::from_utf8_lossy(&text))
         };

@@ -136,13 +136,9 @@ impl Launcher {
         Some(std::mem::replace(&mut self.patience, patience))
     }
 
-    /// What the `ompi_info` next to mpirun lists without an installed tuning.
+    /// The parameters of the `ompi_info` next to mpirun without an installed tuning.
     pub(super) fn without_installed(&self) -> Result<WithoutInstalled, RunnerError> {
-        WithoutInstalled::find(|variables| {
-            let mut command = Command::new(self.information());
-            self.find_libraries(command.args(["--all", "--parsable"]).envs(variables));
-            output_of(&mut command)
-        })
+        WithoutInstalled::read(&self.information(), self.libraries.as_deref())
     }
 
     /// The parameters listed by the `ompi_info` next to mpirun, without an installed tuning.

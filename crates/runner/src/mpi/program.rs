@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use collrules_record::Seconds;
 
 use super::elf::is_static;
-use super::host::{in_path, open_mpi_version, output_of, own_libraries, with_libraries};
+use super::host::{in_path, open_mpi_version, own_libraries};
 use super::installed::WithoutInstalled;
 use super::running::JobGuard;
 use crate::error::RunnerError;
@@ -100,12 +100,8 @@ impl UserJob {
     pub fn without_installed(&self) -> Result<BTreeMap<String, String>, RunnerError> {
         let mpirun = Some(Path::new(&self.words[0])).filter(|_| self.by_mpirun).and_then(in_path);
         let program = mpirun.as_ref().map_or_else(|| PathBuf::from("ompi_info"), |it| it.with_file_name("ompi_info"));
-        let found = WithoutInstalled::find(|variables| {
-            let mut command = Command::new(&program);
-            with_libraries(mpirun.as_deref().and_then(own_libraries).as_deref(), &mut command);
-            output_of(command.args(["--all", "--parsable"]).envs(variables))
-        });
-        found.map(|found| found.values)
+        let libraries = mpirun.as_deref().and_then(own_libraries);
+        WithoutInstalled::read(&program, libraries.as_deref()).map(|found| found.values)
     }
 
     /// Returns the list of variables that srun passes on to the ranks instead of its whole environment.
