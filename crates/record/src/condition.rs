@@ -86,7 +86,7 @@ impl Condition {
     pub const OF_PROGRAMS: Self =
         Self { root: Root::First, buffers: BufferUse::Rotate, arrival: Arrival::None, lateness: None };
 
-    /// Calls with warm buffers where `malloc` puts them. Settings are compared with these: `coll/sm` takes up to five
+    /// Calls with warm buffers where `malloc` puts them. Settings are compared with these: `coll/sm` takes about four
     /// times as long for them as for buffers that begin with a page (measured: RESULTS.md, "Alignment of buffers").
     pub const UNALIGNED: Self = Self { buffers: BufferUse::Unaligned, ..Self::OF_PROGRAMS };
 

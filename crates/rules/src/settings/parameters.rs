@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     const TEXT: &str = "mca:pml:ob1:version:\"component:4.1.4\"\n\
-        mca:mca:base:param:mca_component_path:value:\"/usr/lib:/root/.openmpi\"\n\
+        mca:mca:base:param:mca_component_path:value:\"/usr/lib:/opt/components\"\n\
         mca:pml:ucx:version:\"component:4.1.4\"\n\
         mca:pml:base:param:pml:value:^ucx\n\
         mca:pml:base:param:pml:source:file (/etc/openmpi/openmpi-mca-params.conf:69)\n\
@@ -140,7 +140,7 @@ mod tests {
         assert_eq!(found.components("pml").collect::<Vec<_>>(), ["ob1", "ucx"]);
         assert_eq!((found.names().count(), found.components("smsc").count()), (3, 0));
         let path = found.get("mca_component_path").map(|path| path.value.as_str());
-        assert_eq!(path, Some("/usr/lib:/root/.openmpi"), "without quotes");
+        assert_eq!(path, Some("/usr/lib:/opt/components"), "without quotes");
     }
 
     proptest::proptest! {

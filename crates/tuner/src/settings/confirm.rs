@@ -11,7 +11,7 @@ use super::search::SettingsLauncher;
 /// Numbers of pairs of launches after which the finalists are judged.
 pub const LOOKS: [u32; 5] = [4, 8, 32, 64, 128];
 
-/// Number of combinations that have launches after the first look: each costs as much as the best one's later pairs.
+/// Number of combinations that have launches between the first and the second look.
 const AFTER_FIRST_LOOK: usize = 3;
 
 /// Finalists to confirm, with the limits for a decision.

@@ -44,7 +44,7 @@ impl<T: Clone> PageAligned<T> {
         Self::after(value, len, 0)
     }
 
-    /// The same, this many bytes after the beginning of a page.
+    /// A buffer of this many elements, at this distance in bytes from the beginning of a page.
     pub(super) fn after(value: T, len: usize, offset: usize) -> Result<Self, TooLarge> {
         let wanted = len as u64 * size_of::<T>() as u64;
         let refused = || TooLarge { wanted: wanted >> 20, left: available_memory().unwrap_or(0) >> 20 };
