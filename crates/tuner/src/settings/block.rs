@@ -57,36 +57,75 @@ pub(super) fn weighted_mean(logs: &BTreeMap<Measure, f64>, weight: &dyn Fn(&Meas
     (weights > 0.0).then(|| sum / weights)
 }
 
-/// Log slowdown of most subjects of a launch against other launches with the same settings from which on it is disturbed.
-const DISTURBED: f64 = 0.2;
+/// Multiple of the usual deviation between launches with the same settings from which on a slower launch is disturbed.
+const DISTURBED: f64 = 3.0;
 
-/// Largest share of a combination's launches that are left out as disturbed: more are its own doing.
-const MOST_DISTURBED: f64 = 0.2;
+/// The least and the greatest such log slowdown.
+const DISTURBANCES: (f64, f64) = (0.05, 0.2);
+
+/// Standard deviation of a normal distribution in units of its median absolute deviation.
+const NORMAL: f64 = 1.4826;
+
+/// Largest share of a combination's launches that are left out as disturbed, the slowest first.
+const MOST_DISTURBED: f64 = 0.25;
+
+/// Standard errors by which the share of disturbed launches may be larger than with the default: more are the settings'
+/// own doing.
+const BY_CHANCE: f64 = 1.64;
 
 /// The blocks without disturbed launches, in which most subjects take longer than in other launches with the same
 /// settings: other work, or the host of a virtual machine, slowed them down. No subject or speedup is looked at alone.
 pub fn without_disturbed(blocks: &[SettingsBlock]) -> Vec<SettingsBlock> {
     let mut undisturbed = blocks.to_vec();
     let combinations: BTreeSet<&Settings> = blocks.iter().flat_map(|block| block.launches.keys()).collect();
+    let by_default = Disturbed::find(blocks, &Settings::new());
     for settings in combinations {
-        let launches: Vec<(usize, &MeasureTimes)> =
-            blocks.iter().enumerate().filter_map(|(at, block)| Some((at, block.launches.get(settings)?))).collect();
-        let usual = |subject: &Measure| {
-            median(&mut launches.iter().filter_map(|(_, it)| it.get(subject).copied()).collect::<Vec<_>>())
-        };
-        let level = |times: &MeasureTimes| {
-            let logs = times.iter().filter_map(|(subject, time)| Some((time / usual(subject)?).ln()));
-            median(&mut logs.collect::<Vec<_>>()).unwrap_or(0.0)
-        };
-        let disturbed: Vec<usize> =
-            launches.iter().filter(|(_, times)| level(times) > DISTURBED).map(|(at, _)| *at).collect();
-        if disturbed.len() as f64 <= MOST_DISTURBED * launches.len() as f64 {
-            for at in disturbed {
+        let disturbed = Disturbed::find(blocks, settings);
+        if !disturbed.is_more_than(&by_default) {
+            let most = (MOST_DISTURBED * disturbed.of as f64) as usize;
+            for at in disturbed.blocks.into_iter().take(most) {
                 undisturbed[at].launches.remove(settings);
             }
         }
     }
     undisturbed
+}
+
+/// The blocks with disturbed launches of a combination, the slowest first, and the number of all.
+struct Disturbed {
+    blocks: Vec<usize>,
+    of: usize,
+}
+
+impl Disturbed {
+    fn find(blocks: &[SettingsBlock], settings: &Settings) -> Self {
+        let launches: Vec<(usize, &MeasureTimes)> =
+            blocks.iter().enumerate().filter_map(|(at, block)| Some((at, block.launches.get(settings)?))).collect();
+        let usual = |subject: &Measure| {
+            median(&mut launches.iter().filter_map(|(_, it)| it.get(subject).copied()).collect::<Vec<_>>())
+        };
+        let slowdown = |times: &MeasureTimes| {
+            let logs = times.iter().filter_map(|(subject, time)| Some((time / usual(subject)?).ln()));
+            median(&mut logs.collect::<Vec<_>>()).unwrap_or(0.0)
+        };
+        let mut slowdowns: Vec<(usize, f64)> = launches.iter().map(|(at, times)| (*at, slowdown(times))).collect();
+        slowdowns.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+        let deviation = median(&mut slowdowns.iter().map(|(_, slowdown)| slowdown.abs()).collect::<Vec<_>>());
+        let limit = (DISTURBED * NORMAL * deviation.unwrap_or(0.0)).clamp(DISTURBANCES.0, DISTURBANCES.1);
+        let of = slowdowns.len();
+        Self { blocks: slowdowns.into_iter().filter(|(_, it)| *it > limit).map(|(at, _)| at).collect(), of }
+    }
+
+    fn share(&self) -> f64 {
+        self.blocks.len() as f64 / self.of.max(1) as f64
+    }
+
+    /// Returns true if the share is larger than another one beyond chance (two proportions, pooled).
+    fn is_more_than(&self, other: &Self) -> bool {
+        let pooled = (self.blocks.len() + other.blocks.len()) as f64 / (self.of + other.of).max(1) as f64;
+        let variance = pooled * (1.0 - pooled) * (1.0 / self.of.max(1) as f64 + 1.0 / other.of.max(1) as f64);
+        self.share() - other.share() > BY_CHANCE * variance.sqrt()
+    }
 }
 
 /// The weight of a subject among the requested sizes; 0 for the guard set.
