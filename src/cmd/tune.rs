@@ -28,7 +28,7 @@ layer! {
         grid: GridArgs,
         /// Time for the whole command, starting jobs and proving the rules included. `none`: until every message size is
         /// precise or has its maximum of rounds. `rest`: the time left in the batch job, which always limits it
-        #[arg(long, value_name = "TIME|none|rest", default_value = "180s", value_parser = budget)]
+        #[arg(long, value_name = "TIME|none|rest", default_value = "300s", value_parser = budget)]
         budget: Option<Budget>,
         /// Number of launches. An algorithm has to be faster in every launch
         #[arg(long, value_name = "N", default_value = "3", value_parser = clap::value_parser!(u32).range(1..=MOST_LAUNCHES))]

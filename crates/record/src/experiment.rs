@@ -176,7 +176,7 @@ impl Experiment {
     pub fn new(grid: Grid, system: SystemOptions) -> Self {
         Self {
             grid,
-            budget: Some(crate::units::Seconds(180.0)),
+            budget: Some(crate::units::Seconds(300.0)),
             launches: 3,
             seed: 1,
             keep_slow: false,

@@ -331,7 +331,7 @@ impl Default for TuneOptions {
     fn default() -> Self {
         Self {
             grid: Grid::default(),
-            budget: Some(Seconds(180.0)),
+            budget: Some(Seconds(300.0)),
             launches: 3,
             seed: 1,
             keep_slow: false,

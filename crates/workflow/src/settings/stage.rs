@@ -94,6 +94,9 @@ fn find_settings(
         ));
         return Ok(None);
     }
+    let has_rules = options.validate && !published.rules_settings().is_empty();
+    let kept =
+        if has_rules { time_for_rules(measured).min(share.map_or(0.0, |share| RULES_SHARE * share)) } else { 0.0 };
     let asked = weights(published);
     let ranks = measured.manifest.plan.ranks;
     let values: usize = factors.iter().map(|factor| factor.values.len()).sum();
@@ -114,10 +117,7 @@ fn find_settings(
     jobs.limit_to(share.map(|share| share * SEARCH_SHARE));
     let searched = run_design(&factors, &|measure| weight_of(&screened, measure), &mut jobs)?;
     let (obeyed, ignored) = jobs.separate_ignored(searched.finalists.clone())?;
-    // Rules have to be compared under the settings.
-    let has_rules = options.validate && !published.rules_settings().is_empty();
-    let kept = if has_rules { RULES_SHARE } else { 0.0 };
-    let left = share.map(|share| (1.0 - kept) * share - jobs.spent);
+    let left = share.map(|share| share - kept - jobs.spent);
     jobs.subjects = Subjects { cells: asked.keys().copied().chain(guards).collect(), patterns };
     let least = least_measuring(jobs.subjects.count());
     jobs.schedule = schedule(left.map(|left| (left / CONFIRMING_LAUNCHES - startup.0).max(least)));
