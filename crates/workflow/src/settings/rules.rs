@@ -110,11 +110,9 @@ pub(crate) fn compare_rules(
     let fastest = |speedups: &mut dyn Iterator<Item = (RulesUse, Estimate)>| {
         speedups.max_by(|(_, one), (_, other)| one.point.total_cmp(&other.point))
     };
-    let harmless = fastest(
-        &mut speedups
-            .clone()
-            .filter(|(rules, speedup)| losses.get(rules).is_some_and(Vec::is_empty) && speedup.point > alone.point),
-    );
+    let adds = |rules: &RulesUse| alternatives.get(rules).is_some_and(|settings| compared.adds(settings));
+    let is_harmless = |rules: &RulesUse| losses.get(rules).is_some_and(Vec::is_empty);
+    let harmless = fastest(&mut speedups.clone().filter(|(rules, _)| is_harmless(rules) && adds(rules)));
     if let Some(finalist) = found.chosen.and_then(|chosen| found.finalists.get_mut(chosen)) {
         finalist.speedup = alone;
         finalist.rules_alone = compared.speedup(&rules).filter(|_| !rules.is_empty());
@@ -157,6 +155,13 @@ impl RulesUnderSettings {
     fn speedup(&self, settings: &Settings) -> Option<Estimate> {
         let weight = |measure: &Measure| weight_of(&self.asked, measure);
         mean_speedup(&self.blocks, settings, &Settings::new(), &weight)
+    }
+
+    /// Returns true if rules are shown to be faster than the settings alone.
+    fn adds(&self, settings: &Settings) -> bool {
+        let weight = |measure: &Measure| weight_of(&self.asked, measure);
+        let added = mean_speedup(&self.blocks, settings, &self.chosen, &weight);
+        added.and_then(|added| added.low).is_some_and(|low| low > 1.0)
     }
 
     /// The cells that lose against the settings alone. For rules that were compared without the settings only, a loss
