@@ -6,7 +6,7 @@ use collrules_record::settings::{Finalist, Guard, Guarded, Measure, RulesUse, Se
 use collrules_record::{Cell, Estimate};
 
 use super::block::{SettingsBlock, guard, mean_speedup, weight_of, without_disturbed};
-use super::search::SettingsLauncher;
+use super::search::{LEAST_GAIN, SettingsLauncher};
 
 /// Numbers of pairs of launches after which the finalists are judged.
 pub const LOOKS: [u32; 5] = [4, 8, 32, 64, 128];
@@ -43,8 +43,8 @@ struct Launched {
 /// Compares the finalists with the default, until the best of those that slow nothing down is confirmed, all are
 /// decided, or no time is left. Returns them, the best first, and the index of the one that may be installed.
 ///
-/// To exclude losses takes many pairs. After the first look the best few have launches, from the second on only the best combination has launches, and once it is
-/// shown to be faster they time only the subjects that are undecided.
+/// To exclude losses takes many pairs. After the first look the best few have launches, from the second on only the
+/// best, and once it is shown to be faster they time only the subjects that are undecided.
 pub fn confirm<B: SettingsLauncher>(
     confirmation: &Confirmation<'_>,
     bench: &mut B,
@@ -89,12 +89,14 @@ pub fn confirm<B: SettingsLauncher>(
 }
 
 impl Confirmation<'_> {
-    /// The finalists with the results of the launches, the fastest first. Those that failed are left out.
+    /// The finalists with the results of the launches, the best first: the fastest, if each of its settings adds
+    /// [`LEAST_GAIN`]. Those that failed are left out.
     fn judge(&self, launched: &Launched) -> Vec<Finalist> {
         let blocks = without_disturbed(&launched.blocks);
         let mut judged: Vec<Finalist> =
             self.finalists.iter().filter_map(|settings| self.judge_one(&blocks, launched, settings)).collect();
-        judged.sort_by(|one, other| other.speedup.point.total_cmp(&one.speedup.point));
+        let score = |it: &Finalist| it.speedup.point.ln() - LEAST_GAIN * it.settings.len() as f64;
+        judged.sort_by(|one, other| score(other).total_cmp(&score(one)));
         judged
     }
 

@@ -26,7 +26,7 @@ const REMAINING: usize = 2;
 const FOLDOVERS: u32 = 2;
 
 /// Log speedup that each setting of a combination has to add: most have no effect, and single launches show some.
-const LEAST_GAIN: f64 = 0.02;
+pub(super) const LEAST_GAIN: f64 = 0.03;
 
 /// Least log slowdown of a subject that counts as a loss: single launches show less by chance.
 const CHANCE: f64 = 0.1;
@@ -262,20 +262,20 @@ impl<B: SettingsLauncher> Search<'_, B> {
         Ok(())
     }
 
-    /// The best combination; the best without each of its settings, which remains if that slows something down; and the
-    /// fastest one, from which a program may gain.
+    /// The best combination; the same without each of its settings, which remains if that adds nothing or slows something
+    /// down; and the fastest one, from which a program may gain.
     fn finalists(&self) -> Vec<Settings> {
         let mut finalists = self.best(1, &self.wanted);
-        let names: Vec<String> = finalists.iter().flat_map(|best| best.keys().cloned()).collect();
+        let best = finalists.first().cloned().unwrap_or_default();
+        let without = |name: &String| {
+            let mut rest = best.clone();
+            rest.remove(name);
+            rest
+        };
         // Single launches show losses that are none, so that these need not do without any.
-        let without = names.iter().filter_map(|name| {
-            let gains = |settings: &&Settings| self.gain(settings).is_some_and(|gain| gain > LEAST_GAIN);
-            let others = self.wanted.iter().filter(|settings| !settings.contains_key(name)).filter(gains);
-            let scored = others.filter_map(|settings| Some((self.score(settings)?, settings)));
-            scored.max_by(|one, other| one.0.total_cmp(&other.0)).map(|(_, settings)| settings.clone())
-        });
-        let all: Vec<Settings> = without.chain(self.fastest()).collect();
-        for settings in all {
+        let gains = |settings: &Settings| self.gain(settings).is_none_or(|gain| gain > LEAST_GAIN);
+        let others = best.keys().map(without).filter(|settings| !settings.is_empty() && gains(settings));
+        for settings in others.chain(self.fastest()) {
             if !finalists.contains(&settings) {
                 finalists.push(settings);
             }
