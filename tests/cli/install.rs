@@ -212,13 +212,13 @@ fn an_upgrade_leaves_no_tuning_behind() {
     site.openmpi("5.0.2");
     let ran = site.run("port run --to ompi --dry-run").exits(0);
     ran.says("Then compare: these rules and all others with the default there, for up to 60 s.");
-    ran.says("To measure: scatter again, for up to 3 min.");
+    ran.says("To measure: scatter again, for up to 5 min.");
     ran.says("MPI_T can switch rules files on (5.0.6, dd5ccb32e6).");
 
     site.openmpi("6.0.0");
     let ran = site.run("port run --to ompi --dry-run").exits(0);
     ran.says("algorithms and default decisions were changed between 5.0 and 6.0.");
-    ran.says("To measure: barrier, bcast, scatter again, for up to 3 min.");
+    ran.says("To measure: barrier, bcast, scatter again, for up to 5 min.");
     let ran = site.run("port run --to ompi --dry-run --json").exits(0);
     let outlook: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(outlook["to"], "6.0");
