@@ -50,9 +50,11 @@ pub enum SearchStage {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RulesUse {
-    /// None: they add nothing under the settings, or were not compared under them.
+    /// None: there are none, or they add nothing under the settings.
     #[default]
     LeftOut,
+    /// None: they were not compared under the settings.
+    NotCompared,
     /// Those that were decided without the settings.
     Shared,
     /// Those that were decided under the settings.
@@ -248,7 +250,7 @@ pub struct Finalist {
 impl Finalist {
     /// The speedup of what the parameter files set.
     pub fn best_speedup(&self) -> Estimate {
-        self.with_rules.filter(|_| self.rules != RulesUse::LeftOut).unwrap_or(self.speedup)
+        self.with_rules.filter(|_| matches!(self.rules, RulesUse::Shared | RulesUse::Own)).unwrap_or(self.speedup)
     }
 }
 

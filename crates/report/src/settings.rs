@@ -149,13 +149,13 @@ fn describe_chosen(found: &SettingsFindings, finalist: &Finalist) -> Vec<String>
                 times(added),
                 ratio(both)
             ),
-            RulesUse::LeftOut => format!(
-                "Rules add nothing under these settings ({}), so the parameter files leave them out.",
+            RulesUse::LeftOut | RulesUse::NotCompared => format!(
+                "Rules are not shown to be faster under these settings ({}), so the parameter files leave them out.",
                 times(added)
             ),
         });
     }
-    if finalist.with_rules.is_none() && finalist.rules_alone.is_some() {
+    if finalist.rules == RulesUse::NotCompared {
         said.push("Rules were not compared under these settings, so the parameter files leave them out.".to_owned());
     }
     said.extend(finalist.memory.map(describe_memory));

@@ -110,7 +110,7 @@ impl Published {
         let (tuned, han) = match (chosen.rules, self.under_settings.as_ref().and_then(|under| under.tuning.clone())) {
             (RulesUse::Shared, _) => (tuning.tuned, tuning.han),
             (RulesUse::Own, Some(under)) => (under.tuned, under.han),
-            (RulesUse::Own, None) | (RulesUse::LeftOut, _) => (None, None),
+            (RulesUse::Own, None) | (RulesUse::LeftOut | RulesUse::NotCompared, _) => (None, None),
         };
         Tuning { tuned, han, parameters, ..tuning }
     }

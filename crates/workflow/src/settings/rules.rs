@@ -119,7 +119,8 @@ pub(crate) fn compare_rules(
         // Rules that add nothing are shown with what they do.
         let shown = harmless.or_else(|| fastest(&mut speedups.clone()));
         finalist.with_rules = shown.map(|(_, speedup)| speedup);
-        finalist.rules = harmless.map_or(RulesUse::LeftOut, |(rules, _)| rules);
+        let otherwise = if shown.is_some() { RulesUse::LeftOut } else { RulesUse::NotCompared };
+        finalist.rules = harmless.map_or(otherwise, |(rules, _)| rules);
     }
     let unsafe_cells = losses.get(&RulesUse::Shared).cloned().unwrap_or_default();
     if !unsafe_cells.is_empty() {
@@ -169,7 +170,7 @@ impl RulesUnderSettings {
     fn losses(&self, rules: RulesUse, settings: &Settings, published: &Published) -> Vec<Cell> {
         let is_lost = |cell: Cell, guard: Guard| match rules {
             RulesUse::Shared => guard != Guard::Passed && acts_on(published, cell),
-            RulesUse::Own | RulesUse::LeftOut => guard == Guard::Lost,
+            RulesUse::Own | RulesUse::LeftOut | RulesUse::NotCompared => guard == Guard::Lost,
         };
         let guards = guard(&self.blocks, settings, &self.chosen, self.max_loss, LOOKS.len() as u32).into_iter();
         let lost = guards.filter_map(|(measure, (_, guard))| match measure {

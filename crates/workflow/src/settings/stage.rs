@@ -7,7 +7,8 @@ use collrules_record::estimate::mean;
 use collrules_record::options::{TimingOptions, TuneOptions};
 use collrules_record::plan::Schedule;
 use collrules_record::settings::{
-    FORMAT, FailedSettings, LeftOutSetting, Measure, SearchStage, SettingEffect, Settings, SettingsFindings, describe,
+    FORMAT, FailedSettings, LeftOutSetting, Measure, RulesUse, SearchStage, SettingEffect, Settings, SettingsFindings,
+    describe,
 };
 use collrules_record::{Bytes, Cell, Seconds};
 use collrules_rules::settings::offer::Setting;
@@ -137,6 +138,9 @@ fn find_settings(
     };
     let (mut finalists, chosen) = confirm(&confirmation, &mut jobs)?;
     for finalist in &mut finalists {
+        if !published.rules_settings().is_empty() {
+            finalist.rules = RulesUse::NotCompared;
+        }
         finalist.memory = jobs.memory(SearchStage::Confirmation, &finalist.settings);
     }
     let (launches, seconds) =
