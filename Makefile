@@ -1,8 +1,8 @@
 # make tune    sets up, builds, and tunes bcast, scatter and barrier on this machine; further options in ARGS:
 #                make tune ARGS='--np 2,4 --budget 60s --out out'
 # make demo    tunes bcast on eight virtual hosts (root; a simulation otherwise), in two minutes, into demo (OUT=DIR)
-# make test    sets up, then runs the tests of the workspace under the Open MPI in PATH
-# make test-all   the same under a second release, then what takes longer: tuning on several hosts (scripts/virtual-cluster; root only), real data, the benches
+# make test    sets up, then runs the short tests under the Open MPI in PATH, in about five minutes
+# make test-all   all tests, under a second release as well: faults, several hosts (scripts/virtual-cluster; root only), real data; compiles the benches
 # make cluster-test   of these, the tests on several hosts alone
 # make releases-test  of these, readers, messages and one tuning under other releases from PyPI: RELEASES='4.1.7 4.1.8 5.0.8 5.0.11'
 # make check   format, spelling, lints, documentation, and the build without MPI
@@ -94,9 +94,10 @@ test: setup-tests
 # Tests that start jobs run under both releases.
 test-all cluster-test: export COLLRULES_RELEASES := both
 
-# Benches are compiled only: what they measure is no test.
+# Those that last minutes (long_) or spoil a day (bad_days_) are for hands. Benches are compiled only: what they measure is
+# no test.
 test-all: setup-second test cluster-test releases-test
-	$(CARGO) test --workspace --test cli -- --ignored every_mockup lacks_a_call send_what
+	$(CARGO) test --workspace --test cli -- --ignored --skip virtual_ --skip long_ --skip bad_days_
 	$(CARGO) build --workspace --benches
 
 # The whole workspace, as for `make test`: with other features of dependencies, cargo would compile these anew.

@@ -33,7 +33,7 @@ fn real_readers_agree_with_ours() {
 /// `COLLRULES_SEEDS=FIRST..END` chooses other files.
 #[test]
 #[ignore = "takes a quarter of an hour"]
-fn real_readers_agree_with_ours_on_hundreds_of_files() {
+fn long_real_readers_agree_with_ours_on_hundreds_of_files() {
     let seeds = std::env::var("COLLRULES_SEEDS").unwrap_or_else(|_| "1000..1550".to_owned());
     let (first, end) = seeds.split_once("..").expect("FIRST..END");
     let seeds = first.parse::<u64>().unwrap()..end.parse::<u64>().unwrap();

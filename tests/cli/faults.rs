@@ -28,6 +28,7 @@ fn tune_with_worker(mpi: &OpenMpi, directory: &Path, worker: &Path) -> Ran {
 }
 
 #[test]
+#[ignore = "part of `make test-all`"]
 fn workers_that_do_not_do_their_job_are_named() {
     under_each_release(|mpi| {
         let scratch = tempfile::tempdir().unwrap();
@@ -169,6 +170,7 @@ fn measure_with_fault(mpi: &OpenMpi, scratch: &Path, fault: &str, more: &str) ->
 
 /// Whatever a candidate does, it is recorded, it alone is left out, and everything else is measured.
 #[test]
+#[ignore = "part of `make test-all`"]
 fn candidates_that_fail_are_quarantined_and_the_campaign_goes_on() {
     under_each_release(|mpi| {
         for (fault, reason) in [
@@ -238,6 +240,7 @@ fn a_component_whose_calls_crash_is_left_out_and_the_rest_is_measured() {
 /// A pattern that ends jobs, or hangs, is left out like a candidate would be, and no candidate is blamed for it. It takes three
 /// launches that fail, each of which waits for 4 s where it hangs.
 #[test]
+#[ignore = "part of `make test-all`"]
 fn a_pattern_that_fails_is_blamed_alone() {
     let more = "--patterns --only bcast:chain --budget none --calls 3";
     // How releases end is tried with candidates.
@@ -270,6 +273,7 @@ fn a_pattern_that_fails_is_blamed_alone() {
 
 /// With a radix of 1, Open MPI's bcast knomial builds its tree for ever (4.1.4 and 5.0.11).
 #[test]
+#[ignore = "part of `make test-all`"]
 fn a_candidate_that_hangs_inside_open_mpi_is_left_out_of_the_rules() {
     under_each_release(|mpi| {
         let scratch = tempfile::tempdir().unwrap();
@@ -284,6 +288,7 @@ fn a_candidate_that_hangs_inside_open_mpi_is_left_out_of_the_rules() {
 
 /// A launcher that does not listen, and has children that don't either.
 #[test]
+#[ignore = "part of `make test-all`"]
 fn a_launcher_that_ignores_the_end_is_killed_with_all_its_processes() {
     under_one_release(|mpi| {
         let scratch = tempfile::tempdir().unwrap();
@@ -309,6 +314,7 @@ fn a_launcher_that_ignores_the_end_is_killed_with_all_its_processes() {
 }
 
 #[test]
+#[ignore = "part of `make test-all`"]
 fn a_builtin_that_fails_costs_its_cell_alone() {
     under_one_release(|mpi| {
         let scratch = tempfile::tempdir().unwrap();
@@ -323,6 +329,7 @@ fn a_builtin_that_fails_costs_its_cell_alone() {
 }
 
 #[test]
+#[ignore = "part of `make test-all`"]
 fn when_a_rank_or_mpirun_dies_or_stops_the_campaign_goes_on_by_itself() {
     under_each_release(|mpi| {
         for (signal, launcher) in [("SEGV", false), ("STOP", true), ("KILL", true)] {
@@ -345,6 +352,7 @@ fn when_a_rank_or_mpirun_dies_or_stops_the_campaign_goes_on_by_itself() {
 }
 
 #[test]
+#[ignore = "part of `make test-all`"]
 fn when_the_controller_dies_the_job_ends_and_the_run_is_gone_on_with() {
     under_each_release(|mpi| {
         let scratch = tempfile::tempdir().unwrap();
@@ -425,6 +433,7 @@ fn who_asks_for_the_end_gets_it_in_order() {
 }
 
 #[test]
+#[ignore = "part of `make test-all`"]
 fn two_controllers_do_not_share_a_directory() {
     under_one_release(|mpi| {
         let scratch = tempfile::tempdir().unwrap();
@@ -469,6 +478,7 @@ fn another_system_does_not_go_on_with_a_run() {
 
 /// A limit on the size of files fails as a full disk does: some bytes are taken, the rest is refused.
 #[test]
+#[ignore = "part of `make test-all`"]
 fn a_full_disk_loses_nothing_that_was_written() {
     let scratch = tempfile::tempdir().unwrap();
     let out = scratch.path().join("run");

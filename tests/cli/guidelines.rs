@@ -230,6 +230,7 @@ mod real {
 
     /// Forced algorithms are many times as fast as the default, and several times as fast as any mock-up.
     #[test]
+    #[ignore = "part of `make test-all`"]
     fn a_slow_default_is_found_although_its_cure_is_faster_than_the_mockups() {
         alone_under_one_release(|mpi| {
             let scratch = tempfile::tempdir().unwrap();
@@ -393,6 +394,7 @@ mod real {
     const OF_NODES: usize = 8 * 3 * 2 + 3;
 
     #[test]
+    #[ignore = "part of `make test-all`"]
     fn mockups_of_nodes_are_right_on_real_data() {
         under_each_release(|mpi| {
             let scratch = tempfile::tempdir().unwrap();

@@ -484,6 +484,7 @@ fn survive(seed: u64) -> usize {
 }
 
 #[test]
+#[ignore = "part of `make test-all`"]
 fn mutated_runs_neither_crash_nor_change_in_silence() {
     let taken: usize = (0..24).map(survive).sum();
     assert!(taken > 0, "some changes do not matter to a command");
@@ -491,7 +492,7 @@ fn mutated_runs_neither_crash_nor_change_in_silence() {
 
 #[test]
 #[ignore = "an hour; last result in RESULTS.md"]
-fn thousands_of_mutated_runs_neither_crash_nor_change_in_silence() {
+fn long_thousands_of_mutated_runs_neither_crash_nor_change_in_silence() {
     let count = std::env::var("RUNS").ok().and_then(|count| count.parse().ok()).unwrap_or(2000);
     let taken: usize = (1000..1000 + count).map(survive).sum();
     say(&format!("{count} runs, {} readings, {taken} of them taken", 5 * count));

@@ -77,6 +77,7 @@ fn harass(mpi: &OpenMpi, signals: u32, seed: u64) -> u32 {
 }
 
 #[test]
+#[ignore = "part of `make test-all`"]
 fn a_handful_of_signals_is_survived() {
     under_each_release(|mpi| {
         harass(mpi, 4, 11);
@@ -86,7 +87,7 @@ fn a_handful_of_signals_is_survived() {
 /// `cargo test --test cli a_hundred_signals -- --ignored --nocapture`
 #[test]
 #[ignore = "takes many minutes"]
-fn a_hundred_signals_are_survived() {
+fn long_a_hundred_signals_are_survived() {
     under_each_release(|mpi| {
         let begin = Instant::now();
         let campaigns = harass(mpi, 100, 12);

@@ -91,6 +91,7 @@ fn a_file_that_is_not_loaded_is_noticed() {
 
 /// One start that hangs is tried again; one that always does shows nothing, neither for the file nor against it.
 #[test]
+#[ignore = "part of `make test-all`"]
 fn a_start_that_hangs_is_no_refutation() {
     under_each_release(|mpi| {
         let scratch = tempfile::tempdir().unwrap();

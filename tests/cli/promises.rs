@@ -33,7 +33,7 @@ fn noise_alone_switches_on_nothing() {
 
 #[test]
 #[ignore = "long: see CONTRIBUTING"]
-fn noise_alone_switches_on_nothing_in_200_tunings() {
+fn long_noise_alone_switches_on_nothing_in_200_tunings() {
     let wins: Vec<u64> = (0..200).filter(|seed| noise_wins(*seed)).collect();
     assert!(wins.is_empty(), "{wins:?}");
 }
@@ -155,7 +155,7 @@ mod judged {
     /// shown to be slower by more than 5 % by the judge, in ten launches each without load.
     #[test]
     #[ignore = "long: see CONTRIBUTING"]
-    fn confirmed_rules_hold_before_an_independent_judge() {
+    fn long_confirmed_rules_hold_before_an_independent_judge() {
         let wanted = std::env::var("COLLRULES_TUNINGS").ok().and_then(|count| count.parse().ok()).unwrap_or(50);
         let most = std::env::var("COLLRULES_BUDGET").ok().and_then(|most| most.parse().ok()).unwrap_or(120);
         alone_under_one_release(|mpi| {
@@ -331,13 +331,13 @@ mod judged {
 
     #[test]
     #[ignore = "long: see CONTRIBUTING"]
-    fn gains_agree_with_an_independent_judge() {
+    fn long_gains_agree_with_an_independent_judge() {
         alone_under_each_release(|mpi| compare_gains(mpi, None, "1:1M", 150));
     }
 
     #[test]
     #[ignore = "long: see CONTRIBUTING"]
-    fn gains_agree_with_an_independent_judge_on_several_hosts() {
+    fn long_gains_agree_with_an_independent_judge_on_several_hosts() {
         if is_possible() {
             alone_under_one_release(|mpi| compare_gains(mpi, Some(4), "4K:256K", 120));
         }

@@ -440,6 +440,6 @@ fn mockups_send_what_their_calls_send() {
 /// `cargo test --test cli all_that_is_measured -- --ignored --nocapture`
 #[test]
 #[ignore = "takes minutes"]
-fn all_that_is_measured_is_what_the_rule_says() {
+fn long_all_that_is_measured_is_what_the_rule_says() {
     under_each_release(|mpi| prove(mpi, &[2, 3, 4, 5, 8], &[4, 1000, 20_000, 200_000]));
 }
