@@ -263,7 +263,8 @@ impl<B: SettingsLauncher> Search<'_, B> {
     }
 
     /// The best combination; the same without each of its settings, which remains if that adds nothing or slows something
-    /// down; and the fastest one, from which a program may gain.
+    /// down; the fastest one, from which a program may gain; and the next best, if these are few: single launches do not
+    /// rank combinations that are alike.
     fn finalists(&self) -> Vec<Settings> {
         let mut finalists = self.best(1, &self.wanted);
         let best = finalists.first().cloned().unwrap_or_default();
@@ -275,11 +276,13 @@ impl<B: SettingsLauncher> Search<'_, B> {
         // Single launches show losses that are none, so that these need not do without any.
         let gains = |settings: &Settings| self.gain(settings).is_none_or(|gain| gain > LEAST_GAIN);
         let others = best.keys().map(without).filter(|settings| !settings.is_empty() && gains(settings));
-        for settings in others.chain(self.fastest()) {
-            if !finalists.contains(&settings) {
+        let mut add = |settings: Settings, most: usize| {
+            if finalists.len() < most && !finalists.contains(&settings) {
                 finalists.push(settings);
             }
-        }
+        };
+        others.chain(self.fastest()).for_each(|settings| add(settings, usize::MAX));
+        self.best(CONTENDERS, &self.wanted).into_iter().for_each(|settings| add(settings, CONTENDERS));
         finalists
     }
 
