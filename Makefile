@@ -1,7 +1,7 @@
 # make tune    sets up, builds, and tunes bcast, scatter and barrier on this machine; further options in ARGS:
 #                make tune ARGS='--np 2,4 --budget 60s --out out'
 # make demo    tunes bcast on eight virtual hosts (root; a simulation otherwise), in two minutes, into demo (OUT=DIR)
-# make test    sets up, then runs the short tests under the Open MPI in PATH, in about five minutes
+# make test    sets up, then runs the short tests under the Open MPI in PATH
 # make test-all   all tests, under a second release as well: faults, several hosts (scripts/virtual-cluster; root only), real data; compiles the benches
 # make cluster-test   of these, the tests on several hosts alone
 # make releases-test  of these, readers, messages and one tuning under other releases from PyPI: RELEASES='4.1.7 4.1.8 5.0.8 5.0.11'
@@ -94,8 +94,7 @@ test: setup-tests
 # Tests that start jobs run under both releases.
 test-all cluster-test: export COLLRULES_RELEASES := both
 
-# Those that last minutes (long_) or spoil a day (bad_days_) are for hands. Benches are compiled only: what they measure is
-# no test.
+# Tests named long_ and bad_days_ are run by hand. Benches are compiled only: what they measure is no test.
 test-all: setup-second test cluster-test releases-test
 	$(CARGO) test --workspace --test cli -- --ignored --skip virtual_ --skip long_ --skip bad_days_
 	$(CARGO) build --workspace --benches

@@ -50,7 +50,7 @@ pub enum SearchStage {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RulesUse {
-    /// None: there are none, or they add nothing under the settings.
+    /// None: there are none, or they are not shown to be faster under the settings.
     #[default]
     LeftOut,
     /// None: they were not compared under the settings.
