@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use collrules_record::{profile as record, rundir};
+use collrules_report::progress;
 use collrules_tuner::prospects::prospects;
 use collrules_workflow::profile::Profiling;
 use collrules_workflow::{TOOL, profile};
@@ -76,10 +77,7 @@ fn watch(args: &ProfileArgs) -> Result<Exit, Failure> {
     let profiled = session::plain(|session| {
         let profiled = profile::profile(&args.resolve(), &out, session)?;
         // The program uses standard output.
-        session.say(&format!(
-            "the profile is in {0}; `collrules profile show {0}` summarizes it",
-            profiled.file.display()
-        ));
+        session.say(&progress::profile::written(&profiled.file));
         Ok::<_, collrules_workflow::WorkflowError>(profiled)
     })?;
     Ok(Exit::of_program(profiled.code))

@@ -28,6 +28,7 @@
 //! | [`osu`] | benchmark tables with OSU's columns |
 //! | `plot` | curves, heatmaps and other drawings as SVG |
 //! | [`outcome`] | the last screen of a tuning |
+//! | [`progress`] | sentences about work in progress |
 //! | [`plain`] | untrusted text, made harmless |
 //! | [`words`] | plurals, lists, ratios, wrapped lines |
 
@@ -50,6 +51,7 @@ pub mod outcome;
 pub mod plain;
 mod plot;
 pub mod profile;
+pub mod progress;
 pub mod proof;
 pub mod quality;
 pub mod reasons;

@@ -10,6 +10,7 @@ use collrules_record::options::Budget;
 use collrules_record::rundir::RunDir;
 use collrules_record::validation::{Outcome, ValidationCriteria};
 use collrules_record::{Seconds, Tuning, digest, manifest};
+use collrules_report::progress;
 use collrules_rules::deploy::SWITCHES;
 use collrules_rules::settings::request::RequestedSetting;
 use collrules_runner::mpi::deployed;
@@ -104,11 +105,11 @@ pub fn try_program(
         ..ValidationCriteria::default()
     };
     let reset = program.without_installed().unwrap_or_else(|error| {
-        session.say(&format!("whether a tuning is installed is unknown: {error}"));
+        session.say(&progress::programs::unknown_installation(&error));
         BTreeMap::new()
     });
     if !reset.is_empty() {
-        session.say("the installed tuning is switched off in all runs");
+        session.say(progress::programs::installed_tuning());
     }
     let mut trial = AbTrial {
         program: &program,
@@ -202,7 +203,7 @@ impl AbTrial<'_> {
         let mut longest = Duration::ZERO;
         for pair in 0..self.options.pairs {
             if self.time_left().is_some_and(|left| left < longest) {
-                session.say(&format!("the budget is used up after {pair} of {} pairs", self.options.pairs));
+                session.say(&progress::programs::budget_used_up(pair, self.options.pairs));
                 break;
             }
             let begin = Instant::now();
@@ -214,7 +215,7 @@ impl AbTrial<'_> {
                 self.judge()?;
             }
             longest = longest.max(begin.elapsed());
-            self.tell(pair, session);
+            session.say(&progress::programs::pair(pair, &self.tried));
             self.refuse_hopeless(pair)?;
             if looks.contains(&(pair + 1)) && self.tried.judgement.clear {
                 break;
@@ -326,24 +327,6 @@ impl AbTrial<'_> {
         let found = last.get(1).or_else(|| last.get(0)).map_or("", |found| found.as_str());
         let number: f64 = found.trim().parse().map_err(|_| format!("`{found}`, which --metric found, is no number"))?;
         if number.is_finite() && number > 0.0 { Ok(number) } else { Err(format!("`{found}` is not above 0")) }
-    }
-
-    fn tell(&self, pair: u32, session: &mut Session<'_>) {
-        let side = |with: bool| {
-            let made = self.tried.runs.iter().find(|run| run.pair == pair && run.with == with);
-            match made.map(|run| (run.value, &self.tried.metric)) {
-                Some((Some(value), RunMetric::WallTime)) => Seconds(value).to_string(),
-                Some((Some(value), _)) => value.to_string(),
-                _ => "failed".to_owned(),
-            }
-        };
-        session.say(&format!(
-            "pair {}: {} without {}, {} with it",
-            pair + 1,
-            side(false),
-            self.tried.describe_subject(),
-            side(true)
-        ));
     }
 
     /// Ends the test if the first pair failed on both sides: later ones would too.

@@ -13,6 +13,7 @@ use collrules_record::sample::TableTiming;
 use collrules_record::units::Seconds;
 use collrules_record::validation::RevertedRange;
 use collrules_record::{Manifest, Policy};
+use collrules_report::progress;
 use collrules_rules::Release;
 use collrules_runner::grid::known_release;
 use collrules_tuner::{Laid, Observations, TunerError};
@@ -275,7 +276,7 @@ fn observations(
 ) -> Result<(Observations, Option<Observations>), WorkflowError> {
     let samples = run.samples()?;
     if samples.torn {
-        session.say("left out the last line of the samples: it is incomplete");
+        session.say(progress::files::incomplete_samples());
     }
     let failed = |cause| untimed(run, WorkflowError::analysis(run.path().display())(cause));
     let (read, under_rules) =

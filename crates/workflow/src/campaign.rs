@@ -6,12 +6,11 @@ use std::time::{Duration, Instant};
 
 use collrules_record::experiment::Experiment;
 use collrules_record::manifest::{self, Manifest};
-use collrules_record::obstacle::CellObstacle;
 use collrules_record::options::{Request, SystemOptions, TuneOptions};
-use collrules_record::plan::Skipped;
 use collrules_record::rundir::{self, RunDir, RunLog};
 use collrules_record::settings::Settings;
-use collrules_record::{Cell, Layout, Plan, Seconds, Survey};
+use collrules_record::{Layout, Plan, Seconds, Survey};
+use collrules_report::progress;
 use collrules_runner::campaign::{self, StopConditions, Tally};
 use collrules_runner::{Backend, RunnerError, separate};
 
@@ -119,10 +118,9 @@ impl Measurement {
         session.tell(Event::Measuring { run: self.run().path(), plan: &plan, resumed: self.resumed });
         self.campaign.measure(&plan, self.started.backend.as_mut(), session)?;
         let starts = separate::starts_apart(&plan) as f64 * plan.schedule.startup.0;
-        self.phases.end("measuring", plan.budget().unwrap_or_default().0 + starts);
+        self.phases.end(progress::budget::MEASURING, plan.budget().unwrap_or_default().0 + starts);
         // A later job was not visible in the first check.
-        if self.started.allocation.is_some() && !self.started.remarks.iter().any(|said| said.starts_with("other steps"))
-        {
+        if self.started.allocation.is_some() && !self.started.has_company {
             start::company().iter().for_each(|remark| session.say(remark));
         }
         Ok(())
@@ -187,7 +185,7 @@ fn elsewhere(
     let (own, most) = (measured.experiment.system.layout, layout.most(hosts));
     let nodes = &measured.manifest.plan.placement.nodes;
     if nodes.iter().all(|(ranks, nodes)| *ranks > most || layout.nodes(hosts, *ranks) == *nodes) {
-        session.say(&format!("--also-layout {layout} is left out: it places all communicators as {own} does"));
+        session.say(&progress::measuring::same_layout(layout, own));
         return Ok(None);
     }
     let mut experiment = Experiment { also_layout: Vec::new(), ..measured.experiment.clone() };
@@ -198,7 +196,7 @@ fn elsewhere(
         (options.also_layout, options.system.layout) = (Vec::new(), layout);
         options.grid.ranks = experiment.grid.ranks.clone();
     }
-    session.say(&format!("--also-layout {layout}: measuring in {}", path.display()));
+    session.say(&progress::measuring::other_layout(layout, &path));
     Ok(Some(Begin { experiment, request, place: RunPlace::New(path) }))
 }
 
@@ -247,7 +245,7 @@ fn open(opened: OpenCampaign, phases: Phases, session: &mut Session<'_>) -> Resu
     let (mut started, manifest, campaign, experiment, resumed) = opened;
     let Campaign { run, log, .. } = &campaign;
     if !log.is_locked() {
-        session.say("this file system has no locks: make sure that no other collrules measures into the directory");
+        session.say(progress::measuring::no_locks());
     }
     started.backend.use_scratch(run.path());
     let unmeasured = log.past_samples() == 0;
@@ -261,7 +259,7 @@ fn open(opened: OpenCampaign, phases: Phases, session: &mut Session<'_>) -> Resu
         }
     }
     // The survey, and the components that handle the calls.
-    measured.phases.end("looking around", 2.0 * measured.started.startup.0);
+    measured.phases.end(progress::budget::LOOKING_AROUND, 2.0 * measured.started.startup.0);
     Ok(measured)
 }
 
@@ -293,10 +291,7 @@ fn new(
     }
     let plan = plan::plan(&experiment, &started.survey, started.startup)?;
     if plan.schedule.budget.is_some_and(|budget| budget.0 == 0.0) {
-        session.say(&format!(
-            "starting jobs takes about {}, which is the whole budget: little will be measured",
-            plan::starting(&experiment, started.startup).rounded(),
-        ));
+        session.say(&progress::budget::used_by_starting(plan::starting(&experiment, started.startup)));
     }
     remarks_on(&plan).iter().for_each(|line| session.say(line));
     let backend = started.backend.as_ref();
@@ -392,44 +387,12 @@ pub(crate) fn manifest(
 
 /// Lists remarks on a plan before it is measured.
 pub fn remarks_on(plan: &Plan) -> Vec<String> {
-    let mut lines = Vec::new();
-    for (why, cells) in grouped(&plan.skipped) {
-        let more = match cells.len() {
-            1 => String::new(),
-            2 => " and 1 more size".to_owned(),
-            all => format!(" and {} more sizes", all - 1),
-        };
-        lines.push(format!("left out: {}{more}: {why}", cells[0]));
-    }
+    let mut lines = progress::measuring::left_out(&plan.skipped);
     if !plan.separate.is_empty() {
-        let names: Vec<&str> = plan.separate.collectives.iter().map(|collective| collective.name()).collect();
-        lines.push(format!(
-            "{}: each algorithm has launches of its own, {} series and {} launches in all{}",
-            names.join(", "),
-            plan.separate.series,
-            separate::starts_apart(plan),
-            if plan.separate.series < separate::LEAST_SERIES {
-                "; the default stays, since a test needs more series: raise --budget or --launches"
-            } else {
-                ""
-            },
-        ));
+        let suffices = plan.separate.series >= separate::LEAST_SERIES;
+        lines.push(progress::measuring::separate(&plan.separate, separate::starts_apart(plan), suffices));
     }
     lines
-}
-
-/// Skipped cells, by collective and reason.
-fn grouped(skipped: &[Skipped]) -> Vec<(&CellObstacle, Vec<Cell>)> {
-    let mut groups: Vec<(&CellObstacle, Vec<Cell>)> = Vec::new();
-    for Skipped { cell, why } in skipped {
-        let alike =
-            |(known, cells): &&mut (&CellObstacle, Vec<Cell>)| *known == why && cells[0].collective == cell.collective;
-        match groups.iter_mut().find(alike) {
-            Some((_, cells)) => cells.push(*cell),
-            None => groups.push((why, vec![*cell])),
-        }
-    }
-    groups
 }
 
 /// The run directory of a campaign, locked by this process.

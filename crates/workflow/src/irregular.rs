@@ -12,9 +12,8 @@ use collrules_record::placement::Nodes;
 use collrules_record::plan::CellPlan;
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::{Bytes, Candidate, CandidateName, Cell, Manifest, Ranks, Survey};
-use collrules_report::irregular as report;
+use collrules_report::{irregular as report, progress};
 use collrules_rules::Collective;
-use collrules_rules::words::counted;
 use collrules_runner::grid::known_release;
 
 use crate::campaign::{Measurement, measure_on, survey};
@@ -121,7 +120,7 @@ fn time_pieces(measured: &mut Measurement, session: &mut Session<'_>) -> Result<
         if cells.is_empty() {
             return Ok(None);
         }
-        session.say(&format!("timing {} in the pieces that these sizes ask for", counted(cells.len(), "message size")));
+        session.say(&progress::measuring::pieces(cells.len()));
         Ok(Some(refine::plan(&manifest.plan, cells, experiment, round, None)))
     })
 }

@@ -9,6 +9,7 @@ use collrules_record::plan::CellPlan;
 use collrules_record::rundir::{self, CLOCK, RunDir, SAMPLES, check_head};
 use collrules_record::{Candidate, Cell, Manifest, Placement, Plan, digest};
 use collrules_report::changes::property;
+use collrules_report::progress;
 use collrules_rules::Collective;
 use collrules_tuner::results::comparison::{RunProperty, differences};
 
@@ -160,7 +161,7 @@ fn write_joined(
         let read = run.samples()?;
         check_head(&run.file(SAMPLES), &read.text)?;
         if read.torn {
-            session.say(&format!("the last line of {} is incomplete and left out", run.file(SAMPLES).display()));
+            session.say(&progress::files::incomplete_samples_of(&run.file(SAMPLES)));
         }
         let planned: BTreeSet<&str> = part.plan.cells.iter().map(|planned| planned.cell.collective.name()).collect();
         let left_out = |row: &str| {

@@ -14,7 +14,7 @@ use collrules_record::options::{Budget, Jobs, Request, Scenario, SystemOptions, 
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::sample::Sample;
 use collrules_record::{Bytes, CandidateName, Cell, Estimate, Ranks};
-use collrules_report::model as report;
+use collrules_report::{model as report, progress};
 use collrules_rules::{Choice, Collective, Release, registry};
 use collrules_runner::grid::known_release;
 
@@ -60,10 +60,7 @@ pub fn measured(
 ) -> Result<(RunDir, Model), WorkflowError> {
     refuse_unknown(options)?;
     if matches!(&options.system.jobs, Jobs::Simulation(simulated) if simulated.scenario == Scenario::Planted) {
-        session.say(
-            "--simulate=planted is for `guidelines`, not for models; write `planted` into a model.json and name it \
-             with --simulated-model",
-        );
+        session.say(progress::model::planted());
     }
     let started = survey(&options.system, out, session)?;
     let experiment = experiment(options, started.survey.slots());
@@ -169,7 +166,7 @@ pub fn of_table(
     let unusable = |why: &dyn std::fmt::Display| WorkflowError::Input(format!("{shown}: {why}"));
     let text = rundir::read_text(path).map_err(|cause| unusable(&cause))?;
     let (probes, faults) = table::read(&text).map_err(|bad| unusable(&bad))?;
-    faults.iter().for_each(|fault| session.say(&format!("left out of {shown}: {fault}")));
+    faults.iter().for_each(|fault| session.say(&progress::model::unusable_rows(path, fault)));
     let origin = ProbeOrigin { source: shown.to_string(), simulated: false, library: None, release };
     fit(&probes, &Limit::from_reported(&BTreeMap::new()), terms, origin).map_err(|unfit| unusable(&unfit))
 }
@@ -236,13 +233,11 @@ pub fn ask(
     let call = PredictedCall { collective, choice, ranks: question.ranks, bytes: question.bytes };
     let (time, corrected) = predict(model, release, call).map_err(|unsaid| WorkflowError::Usage(unsaid.to_string()))?;
     if let Some(measured) = model.release.filter(|measured| *measured != release) {
-        session.say(&format!(
-            "the model was measured under Open MPI {measured}: messages may cost more or less under {release}"
-        ));
+        session.say(&progress::model::other_release(measured, release));
     }
     let largest = model.ways.iter().flat_map(|way| way.regimes.iter().map(|regime| regime.to)).max();
     if let Some(largest) = largest.filter(|largest| !corrected && question.bytes > largest.0) {
-        session.say(&format!("no message longer than {largest} was timed: predictions for longer ones may be off"));
+        session.say(&progress::model::longer_messages(largest));
     }
     Ok((choice, time, corrected))
 }

@@ -4,6 +4,7 @@ use std::fs;
 use std::time::Instant;
 
 use collrules_record::units::Seconds;
+use collrules_report::progress;
 
 use crate::campaign::Measurement;
 use crate::publish::Published;
@@ -68,7 +69,7 @@ pub(crate) fn describe(measured: &Measurement, published: &Published, session: &
     phases.excess(experiment.budget).iter().for_each(|why| session.say(why));
     let is_decided = published.validation.as_ref().is_some_and(|validation| validation.fates().undecided == 0);
     if experiment.budget.is_some() && is_decided && published.is_confirmed() {
-        session.say(&format!("stopped after {}: everything decided", Seconds(phases.elapsed()).rounded()));
+        session.say(&progress::budget::decided(Seconds(phases.elapsed())));
     }
 }
 
@@ -76,18 +77,11 @@ fn explained(took: f64, budget: Seconds, done: &[Lap], waiting: Option<(f64, usi
     if took <= EXCESS * budget.0 {
         return None;
     }
-    let shown = |seconds: f64| Seconds(seconds).rounded();
     let mut over: Vec<&Lap> = done.iter().filter(|lap| lap.took - lap.meant >= NAMED).collect();
     over.sort_by(|a, b| (b.took - b.meant).total_cmp(&(a.took - a.meant)));
-    let over = over.iter().map(|lap| format!("{} took {} instead of {}", lap.part, shown(lap.took), shown(lap.meant)));
-    let mut why: Vec<String> = over.collect();
-    if let Some((load, processors)) = waiting.filter(|(load, processors)| *load > *processors as f64 + 0.5) {
-        why.push(format!(
-            "the machine was overloaded ({load:.1} runnable processes on {processors} processors, with those of the \
-             job)"
-        ));
-    }
-    Some(format!("this took {} for a budget of {}: {}", shown(took), budget.rounded(), why.join("; ")))
+    let over: Vec<_> = over.iter().map(|lap| (lap.part, Seconds(lap.took), Seconds(lap.meant))).collect();
+    let overload = waiting.filter(|(load, processors)| *load > *processors as f64 + 0.5);
+    Some(progress::budget::exceeded(Seconds(took), budget, &over, overload))
 }
 
 /// Returns the average number of runnable processes in the last minutes, and the number of processors.

@@ -8,6 +8,7 @@ use collrules_record::options::{Jobs, PAIRS, Request, Scenario, Simulated, Syste
 use collrules_record::plan::{CellPlan, Schedule};
 use collrules_record::units::{Ranks, Seconds};
 use collrules_record::{Candidate, Cell, Plan, Survey};
+use collrules_report::progress;
 use collrules_rules::Collective;
 use collrules_rules::words::listed;
 use collrules_runner::grid::Planner;
@@ -247,8 +248,7 @@ pub fn lay_out(experiment: &mut Experiment, started: &mut Started) -> Option<Str
     let layout = planner.layout_of_programs();
     experiment.system.layout = layout;
     started.backend.lay_out(layout);
-    (layout != before)
-        .then(|| format!("--layout {layout}: programs spend the most time on communicators with this layout"))
+    (layout != before).then(|| progress::measuring::layout_of_programs(layout))
 }
 
 /// Returns the time that starting all jobs of a tuning takes.

@@ -6,6 +6,7 @@ use collrules_record::findings::Findings;
 use collrules_record::proof::{ProofFact, Prover};
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::{Cell, Survey, Tuning, manifest};
+use collrules_report::progress;
 use collrules_rules::Release;
 use collrules_runner::Backend;
 use collrules_runner::proof::{self, Proof};
@@ -55,7 +56,7 @@ pub(crate) fn prove_run(
 ) -> Result<Published, WorkflowError> {
     let run = measured.run().clone();
     let Measurement { started, experiment, manifest, phases, .. } = measured;
-    phases.end("refinement and deciding", BudgetShares::new(experiment, started.startup).refinement);
+    phases.end(progress::budget::REFINING, BudgetShares::new(experiment, started.startup).refinement);
     started.backend.pin(&tuning.parameters);
     let before = tuning::in_place(&run)?;
     run.write_findings(&findings)?;
@@ -74,7 +75,7 @@ pub(crate) fn prove_run(
         session.say(&collrules_report::profile::expected(saved, of));
     }
     session.tell(Event::Concluded { run: &published.run, findings: &published.findings, proof: &proof });
-    phases.end("proving the rules", 2.0 * started.startup.0);
+    phases.end(progress::budget::PROVING, 2.0 * started.startup.0);
     Ok(published)
 }
 

@@ -11,7 +11,7 @@ use collrules_record::settings::{RulesUse, Settings, SettingsFindings};
 use collrules_record::{Cell, Layout, Manifest, Plan, Tuning, Validation};
 use collrules_report::quality::describe_quality;
 use collrules_report::remarks::sentences;
-use collrules_report::{Context, conduct, outcome, proof, tree, tuning as report};
+use collrules_report::{Context, conduct, outcome, progress, proof, tree, tuning as report};
 use collrules_rules::deploy::{self, JobSettings};
 use collrules_rules::emit::confirmation;
 use collrules_tuner::Observations;
@@ -166,11 +166,7 @@ impl Published {
         let settings = self.switch();
         let variables: Vec<&str> = settings.variables().collect();
         if !variables.is_empty() {
-            session.say(&format!(
-                "{} alone has {}: no parameter file can set it",
-                rundir::ENVIRONMENT,
-                variables.join(", ")
-            ));
+            session.say(&progress::files::only_in_environment(&variables));
         }
         Ok(())
     }
@@ -296,7 +292,7 @@ impl Published {
         // Of the three files, only this one cannot hold a path with blanks; the others still work.
         match settings.tune_file() {
             Ok(text) => drop(run.write(rundir::TUNE, &text)?),
-            Err(inexpressible) => session.say(&format!("{} is left out: {inexpressible}", rundir::TUNE)),
+            Err(inexpressible) => session.say(&progress::files::no_tune_file(&inexpressible)),
         }
         self.mark_rules()
     }

@@ -5,6 +5,7 @@ use collrules_record::experiment::Experiment;
 use collrules_record::findings::Findings;
 use collrules_record::plan::{CellPlan, Schedule};
 use collrules_record::units::Seconds;
+use collrules_report::progress;
 use collrules_runner::separate;
 use collrules_tuner::refine::{Gap, Refinement, refine as propose};
 
@@ -24,33 +25,26 @@ pub(crate) fn plan_round(measured: &Measurement, findings: &Findings, session: &
     let validation = BudgetShares::new(experiment, started.startup).validation;
     let left = measured.left(1.0).map(|left| left.0 - validation);
     if left.is_some_and(|left| left <= 0.0) {
-        session.say("refinement skipped: time budget used up");
+        session.say(progress::refinement::no_time());
         return None;
     }
     if round > refinement(experiment, started.startup).0 {
-        session.say(&format!(
-            "refinement skipped: too little time left to start {} launches of {} each",
-            experiment.launches,
-            started.startup.rounded(),
-        ));
+        session.say(&progress::refinement::no_time_to_start(experiment.launches, started.startup));
         return None;
     }
     let wanted =
         Refinement { width: experiment.refinement.width, ranks: experiment.refinement.ranks, ..Refinement::default() };
     let proposals = propose(findings, profile::weights(manifest), wanted);
     if proposals.is_empty() {
-        session.say("refinement done: more sizes would not pay off");
+        session.say(progress::refinement::done());
         return None;
     }
     let gaps = proposals.iter().filter(|proposal| matches!(proposal.gap, Gap::Messages(..))).count();
-    session.say(&format!(
-        "refinement, round {round}: {gaps} more message sizes and {} more communicator sizes",
-        proposals.len() - gaps,
-    ));
+    session.say(&progress::refinement::round(round, gaps, proposals.len() - gaps));
     let cells = proposals.into_iter().map(|proposal| proposal.plan).collect();
     let mut plan = plan(&manifest.plan, cells, experiment, round, left);
-    if let Some(said) = separate::afford(&mut plan, 0) {
-        session.say(&format!("refinement skipped: {said}"));
+    if let Some(why) = separate::afford(&mut plan, 0) {
+        session.say(&progress::refinement::unaffordable(&why));
         return None;
     }
     Some(plan)

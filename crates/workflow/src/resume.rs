@@ -9,6 +9,7 @@ use collrules_record::experiment::Experiment;
 use collrules_record::options::Request;
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::settings::Settings;
+use collrules_report::progress;
 
 use crate::error::WorkflowError;
 use crate::start::{Started, environment};
@@ -113,12 +114,7 @@ fn moved(manifest: &Manifest, started: &Started) -> Option<String> {
     let hosts = (&manifest.survey.hosts, &started.survey.hosts);
     let alike =
         (then.system, &then.partition) == (now.system, &now.partition) && numbered(hosts.0) == numbered(hosts.1);
-    (alike && hosts.0 != hosts.1).then(|| {
-        format!(
-            "{} has other nodes than the run began on: differences between nodes now add to those between launches",
-            now.to_string().split(':').next().unwrap_or_default(),
-        )
-    })
+    (alike && hosts.0 != hosts.1).then(|| progress::jobs::other_nodes(now))
 }
 
 /// Hosts of the ranks, numbered in order of first appearance.

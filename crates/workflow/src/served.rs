@@ -8,6 +8,7 @@ use collrules_record::findings::Findings;
 use collrules_record::rundir::RunDir;
 use collrules_record::settings::Settings;
 use collrules_record::{Candidate, Cell, Component, HanAlgorithm, Layout, Placement, Plan, Ranks, Serving, Survey};
+use collrules_report::progress;
 use collrules_rules::{Collective, Release};
 use collrules_runner::{Backend, RunnerError, serving};
 
@@ -45,13 +46,7 @@ pub(crate) fn find(
         found = look(&mut *backend)?;
     }
     for serving in found.iter().filter(|serving| !serving.without.is_empty()) {
-        let nodes = plan.placement.nodes.get(&serving.ranks);
-        let place = nodes.map_or(String::new(), |nodes| format!(" ({nodes})"));
-        session.say(&format!(
-            "{} on {} ranks{place} uses the component {}: this is the default there; coll/tuned is measured with it \
-             switched off",
-            serving.collective, serving.ranks, serving.by,
-        ));
+        session.say(&progress::measuring::other_component(serving, plan.placement.nodes.get(&serving.ranks)));
     }
     plan.placement.serving = found;
     for planned in &mut plan.cells {

@@ -14,6 +14,7 @@ use collrules_record::options::{Jobs, Launching, SystemOptions};
 use collrules_record::settings::Settings;
 use collrules_record::units::Seconds;
 use collrules_record::{Component, Survey};
+use collrules_report::progress;
 use collrules_rules::Release;
 use collrules_runner::grid::known_release;
 use collrules_runner::mpi::{Launcher, LauncherOptions, MpiBackend};
@@ -39,6 +40,8 @@ pub struct Started<B = Box<dyn Backend>> {
     pub startup: Seconds,
     /// The job of a batch system in which this runs.
     pub allocation: Option<Allocation>,
+    /// True if other programs ran in that job during the survey.
+    pub has_company: bool,
     /// Remarks on where jobs run, in sentences.
     pub remarks: Vec<String>,
 }
@@ -49,8 +52,10 @@ pub fn start(system: &SystemOptions, stop: &Arc<AtomicBool>) -> Result<Started, 
         Jobs::Mpi(launching) => {
             let SystemOptions { layout, oversubscribe, .. } = *system;
             let system = SystemOptions { layout, oversubscribe, jobs: launching.clone() };
-            let Started { backend, survey, release, pins, startup, allocation, remarks } = mpi(&system, stop)?;
-            Ok(Started { backend: Box::new(backend), survey, release, pins, startup, allocation, remarks })
+            let Started { backend, survey, release, pins, startup, allocation, has_company, remarks } =
+                mpi(&system, stop)?;
+            let backend = Box::new(backend);
+            Ok(Started { backend, survey, release, pins, startup, allocation, has_company, remarks })
         }
         Jobs::Simulation(simulated) => {
             let mut simulation = match &simulated.model {
@@ -70,6 +75,7 @@ pub fn start(system: &SystemOptions, stop: &Arc<AtomicBool>) -> Result<Started, 
                 pins: Settings::new(),
                 startup: Seconds(0.0),
                 allocation: None,
+                has_company: false,
                 remarks: Vec::new(),
             })
         }
@@ -107,18 +113,14 @@ pub fn mpi(system: &SystemOptions<Launching>, stop: &Arc<AtomicBool>) -> Result<
         found.as_ref().map(|found| remarks(found, &survey, template.as_deref(), system)).unwrap_or_default();
     match installed {
         Ok(names) if names.is_empty() => {}
-        Ok(names) => {
-            remarks.push(format!("installed settings are switched off in all jobs here: {}", names.join(", ")))
-        }
-        Err(error) => remarks.push(format!("whether settings are installed is unknown: {error}")),
+        Ok(names) => remarks.push(progress::jobs::installed_settings(&names)),
+        Err(error) => remarks.push(progress::jobs::unknown_installation(&error)),
     }
-    remarks.extend(failed.map(|failed| {
-        let said = failed.to_string();
-        format!("the first job failed, a second one worked: {}", said.lines().next().unwrap_or_default())
-    }));
+    remarks.extend(failed.map(|failed| progress::jobs::first_job(&failed)));
+    let has_company = found.as_ref().is_some_and(|found| !found.others.is_empty());
     let allocation = found.map(|found| found.allocation);
     let startup = Seconds(begin.elapsed().as_secs_f64());
-    Ok(Started { backend, survey, release, pins, startup, allocation, remarks })
+    Ok(Started { backend, survey, release, pins, startup, allocation, has_company, remarks })
 }
 
 /// Lists remarks on the job of a batch system in which jobs run.
@@ -128,25 +130,15 @@ fn remarks(
     template: Option<&str>,
     system: &SystemOptions<Launching>,
 ) -> Vec<String> {
-    let by = match (template, &found.own) {
-        (None, _) => "mpirun starts the jobs".to_owned(),
-        (Some(template), Some(BatchLauncher { preferred: Some(why), .. })) if system.jobs.launcher.is_none() => {
-            format!("`{template}` starts the jobs, since {why}; --launcher mpirun overrides this")
-        }
-        (Some(template), _) => format!("`{template}` starts the jobs"),
-    };
-    let mut remarks = vec![format!("{}; {by}", found.allocation)];
+    let preferred = found.own.as_ref().and_then(|own| own.preferred.as_deref());
+    let preferred = preferred.filter(|_| system.jobs.launcher.is_none());
+    let mut remarks = vec![progress::jobs::launcher(&found.allocation, template, preferred)];
     let Allocation { nodes, slots, .. } = found.allocation;
     let hosts: BTreeSet<&String> = survey.hosts.iter().collect();
     if (hosts.len() as u32) < nodes {
-        remarks.push(format!(
-            "jobs reach {} of these {nodes} nodes: this Open MPI may have been built without support for {}; \
-             --launcher or --mpirun-args '--hostfile FILE' names all",
-            hosts.len(),
-            found.allocation.system,
-        ));
+        remarks.push(progress::jobs::fewer_nodes(hosts.len(), &found.allocation));
     } else if slots.0 > 0 && survey.slots() != slots {
-        remarks.push(format!("jobs have {} of the {slots} slots that the batch system reports", survey.slots()));
+        remarks.push(progress::jobs::other_slots(survey.slots(), slots));
     }
     remarks.extend(company_of(found));
     remarks
@@ -158,12 +150,7 @@ pub(crate) fn company() -> Option<String> {
 }
 
 fn company_of(found: &JobFacts) -> Option<String> {
-    (!found.others.is_empty()).then(|| {
-        format!(
-            "other steps run in this job ({}): the times include their load on processors and network",
-            found.others.join(", "),
-        )
-    })
+    (!found.others.is_empty()).then(|| progress::jobs::other_steps(&found.others))
 }
 
 /// A launching backend without a survey, whose jobs have no installed settings.

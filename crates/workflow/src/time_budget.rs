@@ -3,6 +3,7 @@
 use collrules_record::allocation::Allocation;
 use collrules_record::options::Budget;
 use collrules_record::units::Seconds;
+use collrules_report::progress;
 
 use crate::error::WorkflowError;
 use crate::values::REST;
@@ -28,22 +29,13 @@ pub fn within(budget: Budget, allocation: Option<&Allocation>) -> Result<(Budget
         return Ok((asked, None));
     };
     let Some(left) = allocation.left else {
-        let endless = || format!("{} states no end of this job, so the budget has no limit", allocation.system);
+        let endless = || progress::budget::endless(allocation.system);
         return Ok((asked, is_rest.then(endless)));
     };
     let most = Seconds(((left.0 - LEAVE) / EXCESS + 1e-6).floor().max(1.0));
     match asked {
         Some(asked) if asked <= most => Ok((Some(asked), None)),
-        Some(asked) => Ok((
-            Some(most),
-            Some(format!(
-                "the job ends in {}: the budget is {} instead of {}",
-                left.rounded(),
-                most.rounded(),
-                asked.rounded()
-            )),
-        )),
-        None => Ok((Some(most), Some(format!("the job ends in {}: the budget is {}", left.rounded(), most.rounded())))),
+        asked => Ok((Some(most), Some(progress::budget::rest_of_job(left, most, asked)))),
     }
 }
 

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use collrules_record::options::{Request, TuneOptions};
 use collrules_record::settings::SettingsFindings;
+use collrules_report::progress;
 use collrules_runner::RunnerError;
 
 use crate::campaign::{Begin, Measurement, prepare};
@@ -73,7 +74,7 @@ fn tune_under_settings(
         Ok(again) => again,
         Err(error) if session.stop.load(Ordering::Relaxed) => return Err(error),
         Err(error) => {
-            session.say(&format!("settings: the rules could not be tuned under them: {error}"));
+            session.say(&progress::settings::rules_failed(&error));
             None
         }
     };

@@ -16,7 +16,7 @@ use collrules_record::options::Request;
 use collrules_record::policy::Assumptions;
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::{Manifest, Placement};
-use collrules_report::guidelines as report;
+use collrules_report::{guidelines as report, progress};
 use collrules_rules::Release;
 
 use crate::TOOL;
@@ -102,11 +102,7 @@ fn say_what_is_missing(source: &Source, session: &mut Session<'_>) -> Result<(),
     let again = under_rules::read_plan(run)?.map_or(0, |plan| plan.launches);
     let (planned, complete) = (manifest.plan.launches + again, run.progress().complete);
     if complete < planned {
-        session.say(&format!(
-            "only {complete} of {planned} launches are complete; `collrules guidelines --resume {}` measures the \
-             others",
-            source.name(),
-        ));
+        session.say(&progress::guidelines::incomplete(complete, planned, source.name()));
     }
     Ok(())
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 use collrules_record::plan::{CellPlan, DeployWay, DeployedLaunches, Deployment};
 use collrules_record::rundir::RunDir;
 use collrules_record::{Candidate, Plan, Tuning};
+use collrules_report::progress;
 
 use crate::campaign::Measurement;
 use crate::error::WorkflowError;
@@ -51,7 +52,7 @@ pub(super) fn measure(
         if number > 1 {
             return Ok(None);
         }
-        session.say(&format!("measuring the same mock-ups once more, with {} active", tuning.path().display()));
+        session.say(&progress::guidelines::under_rules(tuning.path()));
         session.tell(Event::Measuring { run: run.path(), plan: &plan, resumed: false });
         Ok(Some(plan.clone()))
     })?;

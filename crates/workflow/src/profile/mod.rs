@@ -21,6 +21,7 @@ use collrules_record::profile::{self, Profile};
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::{Manifest, Policy, manifest};
 use collrules_report::profile::remarks;
+use collrules_report::progress;
 use collrules_rules::Collective;
 use collrules_runner::RunnerError;
 use collrules_runner::mpi::program::{PRELOAD, UserJob, run};
@@ -199,12 +200,12 @@ fn records(ranks: &Path, session: &mut Session<'_>) -> Result<Vec<RankRecord>, W
     let owner = |path: &Path| fs::symlink_metadata(path).map(|found| found.uid()).ok();
     for file in files(ranks, &format!(".{ENDING}")) {
         if owner(&file) != owner(ranks) {
-            session.say(&format!("a rank's record is left out: {} belongs to another user", file.display()));
+            session.say(&progress::profile::foreign_record(&file));
             continue;
         }
         match rundir::read_json_file::<RankRecord>(&file, rank::FORMAT) {
             Ok(record) => all.push(record),
-            Err(error) => session.say(&format!("a rank's record is left out: {error}")),
+            Err(error) => session.say(&progress::profile::unreadable_record(&error)),
         }
     }
     Ok(all)
@@ -256,9 +257,7 @@ pub fn weigh(
     let read = profiles.iter().map(|(path, factor)| Ok((open(path)?, *factor)));
     let read: Vec<(Profile, f64)> = read.collect::<Result<_, WorkflowError>>()?;
     for ((path, _), (profile, _)) in profiles.iter().zip(&read) {
-        for remark in remarks(profile) {
-            session(&format!("{}: {remark}", path.display()));
-        }
+        progress::profile::remarks_on(path, profile).iter().for_each(|remark| session(remark));
     }
     let weights = weights_of(&read);
     if weights.is_empty() {
@@ -275,21 +274,12 @@ pub fn weigh(
     }
     let Policy { assumptions, .. } = options.policy;
     for assumption in kept_to(&read).into_iter().filter(|assumption| !assumptions.makes(*assumption)) {
-        session(&format!(
-            "these programs keep to {assumption}: `--assume {assumption}` permits more algorithms; the rules are then \
-             safe only for programs that keep to it"
-        ));
+        session(&progress::profile::fulfilled(assumption));
     }
-    session(&format!(
-        "the measurements cover {:.0} % of the time in collectives that rules can act on and that can be measured here",
-        100.0 * COVERED
-    ));
+    session(&progress::profile::coverage(COVERED));
     let arrivals = list_patterns(read.iter().map(|(profile, _)| profile));
     if arrivals.is_empty() && options.validate {
-        session(
-            "the profile does not say how late ranks were (`collrules profile --imbalance=1` records it): rules are \
-             compared with one random rank late instead",
-        );
+        session(progress::profile::no_arrivals());
     }
     Ok((weights, arrivals))
 }

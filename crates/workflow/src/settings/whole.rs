@@ -7,6 +7,7 @@ use collrules_record::plan::Plan;
 use collrules_record::rundir::RunDir;
 use collrules_record::settings::{Finalist, Measure, SearchStage, SettingsFindings, WholeValidation};
 use collrules_record::{Cell, Seconds};
+use collrules_report::progress;
 use collrules_rules::settings::environment_name;
 use collrules_tuner::settings::{Confirmation, LOOKS, confirm};
 
@@ -51,16 +52,12 @@ pub(crate) fn compare_whole(
     let (startup, least) = (started.startup, least_measuring(subjects.count()));
     let first_look = f64::from(2 * LOOKS[0]) * (startup.0 + least);
     if let Some(left) = left.filter(|left| left.0 < first_look) {
-        session.say(&format!(
-            "the settings are not compared: {} are left, and {} are needed; give a longer --budget",
-            left.rounded(),
-            Seconds(first_look).rounded()
-        ));
+        session.say(&progress::settings::no_time_for_whole(left, Seconds(first_look)));
         return Ok(None);
     }
     let launch = left.map(|left| Seconds((left.0 / CONFIRMING_LAUNCHES - startup.0).max(least)));
     let timed = (subjects, schedule_of(&options.timing, startup, launch));
-    session.say("comparing the whole tuning with the default, its settings included");
+    session.say(progress::settings::comparing_whole());
     let mut jobs = SettingsJobs::new(started.backend.as_mut(), (home, plan), timed, options.seed, session);
     jobs.limit_to(left.map(|left| left.0));
     jobs.ends_on_failure = true;

@@ -7,6 +7,7 @@ use collrules_record::cell::type_size;
 use collrules_record::plan::CellPlan;
 use collrules_record::units::Bytes;
 use collrules_record::{Candidate, Cell, Manifest};
+use collrules_report::progress;
 use collrules_tuner::refine::middle;
 
 use super::scope::Scope;
@@ -33,13 +34,10 @@ pub(super) fn measured(
         let found = study(manifest, scope)?;
         let cells = between(&found, &planned, experiment.refinement.width);
         if cells.is_empty() {
-            session.say(match crossings(&found).next() {
-                Some(_) => "no size is left to measure at the crossovers between classes",
-                None => "nothing to refine: no crossover between classes is shown",
-            });
+            session.say(progress::studies::refined(crossings(&found).next().is_some()));
             return Ok(None);
         }
-        session.say(&format!("refinement, round {round}: {} more message sizes", cells.len()));
+        session.say(&progress::studies::round(round, cells.len()));
         planned.extend(cells.iter().map(|cell| (cell.cell, cell.clone())));
         scope.refine(&cells);
         Ok(Some(refine::plan(&manifest.plan, cells, experiment, round, None)))

@@ -11,6 +11,7 @@ use collrules_record::plan::{CellPlan, Plan};
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::units::Ranks;
 use collrules_record::{Candidate, CandidateName, Cell, DataType, Manifest, Seconds};
+use collrules_report::progress;
 use collrules_report::study::{About, MeasuredBy};
 use collrules_rules::{Collective, deploy};
 use collrules_runner::grid::known_release;
@@ -217,8 +218,7 @@ fn begun(
             return Err(RunnerError::TooFewSlots { wanted: *wanted, slots }.on(options.system.is_simulated()).into());
         }
         if ranks.len() < wanted.len() {
-            session
-                .say(&format!("communicators of more than {slots} ranks are left out, since there are {slots} slots"));
+            session.say(&progress::studies::beyond_slots(slots));
         }
     }
     let experiment = Experiment { seed, ..experiment(options, definition, &ranks) };

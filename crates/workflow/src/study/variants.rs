@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use collrules_lab::compare_campaigns;
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::units::Ranks;
+use collrules_report::progress;
 use collrules_report::study::{StudyVariant, Variants, variants as side_by_side};
 
 use super::Studying;
@@ -76,7 +77,7 @@ pub(super) fn study(
     }
     let mut sources = Vec::with_capacity(wanted.len());
     for (seed, (variant, measurements, options, definition)) in (SEED..).zip(&wanted) {
-        session.say(&format!("{ranks} ranks, {}", variant.name()));
+        session.say(&progress::studies::variant(ranks, &variant.name()));
         sources.push(begin(options, definition, measurements, seed, session)?);
     }
     take_turns(&mut sources, session)?;

@@ -11,9 +11,9 @@ use collrules_record::plan::{DeployedLaunches, Deployment, Schedule};
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::validation::{FORMAT, Round, ValidationCriteria};
 use collrules_record::{Cell, Plan, Ranks, Seconds, Survey, Validation};
+use collrules_report::progress;
 use collrules_rules::Collective;
 use collrules_rules::deploy::quoted;
-use collrules_rules::words::counted;
 use collrules_runner::Backend;
 use collrules_runner::validation::{Spending, pairs_before, plan, spending};
 use collrules_tuner::Observations;
@@ -118,8 +118,7 @@ impl Bench<'_> {
                 if cells.is_empty() || pairs == 0 {
                     return Ok(None);
                 }
-                let said = counted(pairs as usize, "more pair");
-                session.say(&format!("{said} of launches for {}", counted(cells.len(), "undecided size")));
+                session.say(&progress::validation::more_pairs(pairs as usize, cells.len()));
                 Ok(Some(further(&begun, &cells, (look, pairs), *spending)))
             })
         };
@@ -203,7 +202,7 @@ impl Bench<'_> {
             let same_condition =
                 (begun.schedule.condition, &begun.arrivals) == (plan.schedule.condition, &plan.arrivals);
             if same_file && same_system && same_cells && same_condition && begun.deployment == plan.deployment {
-                session.say(&format!("resuming the comparison in {}", run.path().display()));
+                session.say(&progress::validation::resuming(run.path()));
                 return Ok((Campaign::new(run)?, begun));
             }
         }

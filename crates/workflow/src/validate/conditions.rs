@@ -10,7 +10,7 @@ use collrules_record::condition::{Arrival, BufferUse, Condition, find_pattern};
 use collrules_record::rundir::RunDir;
 use collrules_record::validation::{Check, Round, ValidationCriteria};
 use collrules_record::{Cell, Validation};
-use collrules_rules::words::counted;
+use collrules_report::progress;
 use collrules_runner::validation::Spending;
 use collrules_tuner::repair::{Repair, withdraw};
 
@@ -114,11 +114,11 @@ fn check_condition(
     bench.spending.pairs = PAIRS;
     if cells.is_empty() || !bench.share_the_rest() {
         bench.spending = before;
-        session.say(&format!("no time to compare the rules {condition}"));
+        session.say(&progress::validation::no_time(condition));
         let check = check(Round::default(), ruled);
         return conclude(home, bench, subject, (check, validation), session);
     }
-    session.say(&format!("comparing the rules {condition} ({})", counted(cells.len(), "size")));
+    session.say(&progress::validation::comparing(condition, cells.len()));
     bench.schedule.condition = condition;
     let further_looks = bench.further_looks;
     if !must_exclude {
@@ -155,11 +155,10 @@ fn conclude(
         return Ok(validation);
     }
     if !lost.is_empty() {
-        session.say(&format!("{} slower {condition}: removing their rules", counted(lost.len(), "size")));
+        session.say(&progress::validation::slower(condition, lost.len()));
     }
     if !open.is_empty() {
-        let sizes = counted(open.len(), "size");
-        session.say(&format!("{sizes} for which a loss {condition} is not excluded: removing their rules"));
+        session.say(&progress::validation::not_excluded(condition, open.len()));
     }
     let cells: Vec<Cell> = lost.into_iter().chain(open).collect();
     let ranges = withdraw(&cells, (&subject.tuning.table(), &subject.tuning.han_rules()), subject.release);

@@ -30,6 +30,7 @@ use collrules_record::rundir::RunDir;
 use collrules_record::settings::SettingsFindings;
 use collrules_record::validation::ValidationCriteria;
 use collrules_record::{Cell, Seconds, Tuning, Validation};
+use collrules_report::progress;
 use collrules_rules::Release;
 use collrules_runner::validation::{FURTHER_LOOKS, Spending, spending};
 
@@ -192,18 +193,11 @@ fn compare_alone(
     // A budget too short for anything sets no deadline.
     let deadline = options.budget.filter(|_| affordable.is_some()).and_then(|budget| after(began, budget));
     let spending = affordable.unwrap_or_else(|| {
-        let budget = options.budget.map(|budget| budget.to_string()).unwrap_or_default();
-        session.say(&format!(
-            "starting a job takes {startup}, which leaves little of {budget}: only 2 pairs of launches, with one visit \
-             to each size",
-        ));
+        session.say(&progress::validation::least_pairs(startup, options.budget.unwrap_or_default()));
         Spending::LEAST
     });
     if spending.pairs < options.pairs {
-        session.say(&format!(
-            "starting a job takes {startup}: {} pairs of launches instead of {}",
-            spending.pairs, options.pairs
-        ));
+        session.say(&progress::validation::fewer_pairs(startup, spending.pairs, options.pairs));
     }
     if !options.chooses_cells() {
         subject.afford(spending.launch, session);
@@ -233,7 +227,7 @@ fn compare_whole(
     session.tell(Event::ComparedWhole { home, settings: &found });
     if options.repair && found.loses() {
         found.chosen = None;
-        session.say("removed the settings, with which fresh launches are slower: the parameter files have rules alone");
+        session.say(progress::settings::removed());
         published.install_settings(found.clone(), session)?;
     } else if home.path() == published.run.path() {
         published.settings = Some(found.clone());
@@ -252,7 +246,7 @@ fn compares_settings(
     };
     let Some(manifest) = &published.manifest else { return Ok(false) };
     if options.chooses_cells() || manifest.plan.placement.layout != options.system.layout {
-        session.say("the settings are not compared: this takes all sizes of the run, in its layout");
+        session.say(progress::settings::only_all_sizes());
         return Ok(false);
     }
     settings::refuse_sourced(published).map(|()| true)
@@ -269,10 +263,7 @@ pub(crate) fn after_tuning(
     let run = published.run.clone();
     let is_wanted = options.validate && !published.findings.changes_nothing();
     if published.validation.is_some() {
-        session.say(&format!(
-            "these rules were compared before; `collrules validate {}` compares them again",
-            run.path().display(),
-        ));
+        session.say(&progress::validation::compared_before(run.path()));
     } else if is_wanted {
         // The rest of the time goes into pairs: up to a quarter of the budget, if the total exceeds the budget by at
         // most a tenth.
@@ -283,7 +274,7 @@ pub(crate) fn after_tuning(
         let (options, arrivals) = (&options, measured.experiment.arrivals.clone());
         compare_run(&mut measured.started, (options, arrivals), left, published, &run, session)?;
         let meant = BudgetShares::new(&measured.experiment, measured.started.startup).validation;
-        measured.phases.end("comparing with the default", meant);
+        measured.phases.end(progress::budget::COMPARING, meant);
     }
     if !is_wanted {
         return Ok(());
@@ -331,7 +322,7 @@ fn compare_in_layout(
 ) -> Result<(), WorkflowError> {
     let Measurement { started, experiment, .. } = measured;
     let layout = other.manifest()?.plan.placement.layout;
-    session.say(&format!("--layout {layout}: comparing the same rules there"));
+    session.say(&progress::validation::in_layout(layout));
     let own = experiment.system.layout;
     let (system, budget) = (SystemOptions { layout, ..experiment.system.clone() }, experiment.budget);
     let options = TuneOptions { system, budget, ..options.clone() };
@@ -353,14 +344,8 @@ fn compare_run(
 ) -> Result<(), WorkflowError> {
     let run = published.run.clone();
     let Some(spending) = first_comparison(share, started.startup) else {
-        session.say(&format!(
-            "NOT CONFIRMED: {} is too short for two pairs of launches, each of which takes {} to start; `collrules \
-             validate {}{}` compares the rules with the default",
-            share.map_or_else(|| "the time".to_owned(), |share| format!("what is left ({})", share.rounded())),
-            started.startup,
-            run.path().display(),
-            if home.path() == run.path() { String::new() } else { format!(" --layout {}", options.system.layout) },
-        ));
+        let layout = (home.path() != run.path()).then_some(options.system.layout);
+        session.say(&progress::validation::not_confirmed(share, started.startup, run.path(), layout));
         return Ok(());
     };
     let deadline = share.and_then(|share| after(Instant::now(), share));

@@ -8,6 +8,7 @@ use collrules_record::findings::Findings;
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::validation::NotAgain;
 use collrules_record::{Cell, Manifest, Tuning, Validation};
+use collrules_report::progress;
 use collrules_tuner::repair::{Reach, Repair, join_rounds, repair, share_gains, withdraw};
 
 use super::comparison::{Bench, left};
@@ -55,16 +56,16 @@ fn confirm(
             return Ok(validation);
         }
         if !repair.cells.is_empty() {
-            session.say(&format!("{}: {}", counted(repair.cells.len()), list_cells(&repair.cells)));
+            session.say(&progress::validation::removed(&repair.cells));
         }
         let begun = Instant::now();
         validation = apply_repair(home, bench, subject, claim(&validation, &repair), &repair, session)?;
         bench.repair = begun.elapsed();
         if let Some(kept) = &subject.kept {
-            session.say(&format!("repaired {}; the old file is kept as {}", subject.name(), kept.display()));
+            session.say(&progress::validation::repaired(&subject.name(), kept));
         }
         if subject.is_empty() {
-            session.say("no rule is left: the default stays for all calls");
+            session.say(progress::validation::no_rule_left());
         }
         // Otherwise what is left is as it was confirmed.
         let is_changed = validation.not_again.as_ref().is_some_and(|left| !left.otherwise.is_empty());
@@ -93,7 +94,7 @@ pub(super) fn withdraw_uncompared(
         if otherwise.is_empty() {
             break;
         }
-        session.say(&format!("no time to compare the changed rules for {}: left out", list_cells(&otherwise)));
+        session.say(&progress::validation::changes_left_out(&otherwise));
         validation = withdraw_cells(home, bench, subject, (validation, otherwise), session)?;
     }
     if validation.not_again.as_ref().is_some_and(|left| left.otherwise.is_empty()) {
@@ -296,18 +297,4 @@ fn header(subject: &ValidationSubject, original: Option<String>) -> Vec<String> 
     ];
     lines.extend(original);
     lines
-}
-
-fn counted(cells: usize) -> String {
-    let sizes = if cells == 1 { "1 size".to_owned() } else { format!("{cells} sizes") };
-    format!("removed the rules for {sizes} that fresh launches did not confirm")
-}
-
-fn list_cells(cells: &[Cell]) -> String {
-    const NAMED: usize = 4;
-    let mut names: Vec<String> = cells.iter().take(NAMED).map(ToString::to_string).collect();
-    if cells.len() > NAMED {
-        names.push(format!("{} more", cells.len() - NAMED));
-    }
-    names.join(", ")
 }

@@ -1,0 +1,29 @@
+//! Sentences about work in progress.
+//!
+//! | module | job |
+//! |---|---|
+//! | [`jobs`] | the batch job, and what starts jobs in it |
+//! | [`budget`] | the time of a command |
+//! | [`measuring`] | a plan, and the components that handle its calls |
+//! | [`refinement`] | sizes between those of the grid |
+//! | [`validation`] | comparisons of rules with the default, and repairs |
+//! | [`settings`] | the search for settings, and rules under them |
+//! | [`guidelines`] | checks of performance guidelines |
+//! | [`model`] | communication models |
+//! | [`profile`] | profiles of programs |
+//! | [`programs`] | A/B tests of programs |
+//! | [`studies`] | studies of chosen algorithms |
+//! | [`files`] | what is missing or odd in files |
+
+pub mod budget;
+pub mod files;
+pub mod guidelines;
+pub mod jobs;
+pub mod measuring;
+pub mod model;
+pub mod profile;
+pub mod programs;
+pub mod refinement;
+pub mod settings;
+pub mod studies;
+pub mod validation;
