@@ -36,8 +36,6 @@ pub enum SearchStage {
     Alone,
     /// One setting at a time, the others as in the best combination.
     Foldover,
-    /// The best combinations again, with half as many left each time.
-    Halving,
     /// The finalists and the default, over all sizes and the guard set.
     Confirmation,
     /// The chosen settings with and without rules, rules alone, and the default.

@@ -22,16 +22,34 @@ pub type MeasureTimes = BTreeMap<Measure, f64>;
 /// The launches of a block: the default, whose settings are empty, and combinations.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SettingsBlock {
-    /// The times of each launch that did not fail.
-    pub launches: BTreeMap<Settings, MeasureTimes>,
+    /// The times of each launch that did not fail, by combination.
+    pub launches: BTreeMap<Settings, Vec<MeasureTimes>>,
 }
 
 impl SettingsBlock {
+    /// Adds a launch.
+    pub fn push(&mut self, settings: Settings, times: MeasureTimes) {
+        self.launches.entry(settings).or_default().push(times);
+    }
+
+    /// The launches of a combination.
+    fn of(&self, settings: &Settings) -> &[MeasureTimes] {
+        self.launches.get(settings).map_or(&[], Vec::as_slice)
+    }
+
+    /// The median times over the launches of a combination.
+    fn times(&self, settings: &Settings) -> MeasureTimes {
+        let mut all: BTreeMap<&Measure, Vec<f64>> = BTreeMap::new();
+        for (subject, time) in self.of(settings).iter().flatten() {
+            all.entry(subject).or_default().push(*time);
+        }
+        let medians = all.into_iter().filter_map(|(subject, mut times)| Some((subject.clone(), median(&mut times)?)));
+        medians.collect()
+    }
+
     /// The logarithm of the speedup of a combination over another one, for each subject that both timed.
     fn log_speedups(&self, settings: &Settings, over: &Settings) -> BTreeMap<Measure, f64> {
-        let Some((with, without)) = self.launches.get(settings).zip(self.launches.get(over)) else {
-            return BTreeMap::new();
-        };
+        let (with, without) = (self.times(settings), self.times(over));
         let both = with.iter().filter_map(|(subject, with)| Some((subject.clone(), without.get(subject)?, with)));
         let positive = both.filter(|(_, without, with)| **without > 0.0 && **with > 0.0);
         positive.map(|(subject, without, with)| (subject, (without / with).ln())).collect()
@@ -57,6 +75,9 @@ pub(super) fn weighted_mean(logs: &BTreeMap<Measure, f64>, weight: &dyn Fn(&Meas
     (weights > 0.0).then(|| sum / weights)
 }
 
+/// Share of the pairs of launches at either end whose speedups a mean leaves out.
+const LEFT_OUT: f64 = 0.2;
+
 /// Multiple of the usual deviation between launches with the same settings from which on a slower launch is disturbed.
 const DISTURBED: f64 = 3.0;
 
@@ -66,65 +87,71 @@ const DISTURBANCES: (f64, f64) = (0.05, 0.2);
 /// Standard deviation of a normal distribution in units of its median absolute deviation.
 const NORMAL: f64 = 1.4826;
 
-/// Largest share of a combination's launches that are left out as disturbed, the slowest first.
-const MOST_DISTURBED: f64 = 0.25;
-
 /// Standard errors by which the share of disturbed launches may be larger than with the default: more are the settings'
 /// own doing.
 const BY_CHANCE: f64 = 1.64;
 
-/// The blocks without disturbed launches, in which most subjects take longer than in other launches with the same
-/// settings: other work, or the host of a virtual machine, slowed them down. No subject or speedup is looked at alone.
-pub fn without_disturbed(blocks: &[SettingsBlock]) -> Vec<SettingsBlock> {
-    let mut undisturbed = blocks.to_vec();
-    let combinations: BTreeSet<&Settings> = blocks.iter().flat_map(|block| block.launches.keys()).collect();
-    let by_default = Disturbed::find(blocks, &Settings::new());
-    for settings in combinations {
-        let disturbed = Disturbed::find(blocks, settings);
-        if !disturbed.is_more_than(&by_default) {
-            let most = (MOST_DISTURBED * disturbed.of as f64) as usize;
-            for at in disturbed.blocks.into_iter().take(most) {
-                undisturbed[at].launches.remove(settings);
-            }
-        }
-    }
-    undisturbed
+/// How the mean log speedup of a combination over another one is taken: trimmed, since beside other work a launch may
+/// take twice as long, on a busy host every third; of all pairs if the combination itself disturbs launches.
+struct PairMean {
+    is_trimmed: bool,
 }
 
-/// The blocks with disturbed launches of a combination, the slowest first, and the number of all.
+impl PairMean {
+    fn of(blocks: &[SettingsBlock], settings: &Settings, over: &Settings) -> Self {
+        let [own, usual] = [settings, over].map(|it| Disturbed::count(blocks, it));
+        Self { is_trimmed: !own.is_more_than(&usual) }
+    }
+
+    /// Values whose mean and standard error are those of the trimmed mean of these logarithms.
+    ///
+    /// Source: K. K. Yuen, The two-sample trimmed t for unequal population variances, 1974.
+    fn values(&self, logs: &LaunchLogs) -> LaunchLogs {
+        let mut sorted: Vec<f64> = logs.values().copied().collect();
+        sorted.sort_by(f64::total_cmp);
+        let (all, at) = (sorted.len(), (LEFT_OUT * sorted.len() as f64) as usize);
+        if !self.is_trimmed || at == 0 {
+            return logs.clone();
+        }
+        let (low, high) = (sorted[at], sorted[all - 1 - at]);
+        let middle = mean(&sorted[at..all - at]);
+        let winsorized: LaunchLogs = logs.iter().map(|(number, log)| (*number, log.clamp(low, high))).collect();
+        let centre = mean(winsorized.values());
+        let (all, kept) = (all as f64, (all - 2 * at) as f64);
+        let scale = ((all - 1.0) * all / (kept * (kept - 1.0))).sqrt();
+        winsorized.into_iter().map(|(number, log)| (number, middle + scale * (log - centre))).collect()
+    }
+}
+
+/// The number of disturbed launches of a combination, in which most subjects take longer than in others with the same
+/// settings, and of all.
 struct Disturbed {
-    blocks: Vec<usize>,
+    count: usize,
     of: usize,
 }
 
 impl Disturbed {
-    fn find(blocks: &[SettingsBlock], settings: &Settings) -> Self {
-        let launches: Vec<(usize, &MeasureTimes)> =
-            blocks.iter().enumerate().filter_map(|(at, block)| Some((at, block.launches.get(settings)?))).collect();
+    fn count(blocks: &[SettingsBlock], settings: &Settings) -> Self {
+        let launches: Vec<&MeasureTimes> = blocks.iter().flat_map(|block| block.of(settings)).collect();
         let usual = |subject: &Measure| {
-            median(&mut launches.iter().filter_map(|(_, it)| it.get(subject).copied()).collect::<Vec<_>>())
+            median(&mut launches.iter().filter_map(|it| it.get(subject).copied()).collect::<Vec<_>>())
         };
-        let slowdown = |times: &MeasureTimes| {
+        let slowdown = |times: &&MeasureTimes| {
             let logs = times.iter().filter_map(|(subject, time)| Some((time / usual(subject)?).ln()));
             median(&mut logs.collect::<Vec<_>>()).unwrap_or(0.0)
         };
-        let mut slowdowns: Vec<(usize, f64)> = launches.iter().map(|(at, times)| (*at, slowdown(times))).collect();
-        slowdowns.sort_by(|(_, one), (_, other)| other.total_cmp(one));
-        let deviation = median(&mut slowdowns.iter().map(|(_, slowdown)| slowdown.abs()).collect::<Vec<_>>());
+        let slowdowns: Vec<f64> = launches.iter().map(slowdown).collect();
+        let deviation = median(&mut slowdowns.iter().map(|slowdown| slowdown.abs()).collect::<Vec<_>>());
         let limit = (DISTURBED * NORMAL * deviation.unwrap_or(0.0)).clamp(DISTURBANCES.0, DISTURBANCES.1);
-        let of = slowdowns.len();
-        Self { blocks: slowdowns.into_iter().filter(|(_, it)| *it > limit).map(|(at, _)| at).collect(), of }
-    }
-
-    fn share(&self) -> f64 {
-        self.blocks.len() as f64 / self.of.max(1) as f64
+        Self { count: slowdowns.iter().filter(|it| **it > limit).count(), of: slowdowns.len() }
     }
 
     /// Returns true if the share is larger than another one beyond chance (two proportions, pooled).
     fn is_more_than(&self, other: &Self) -> bool {
-        let pooled = (self.blocks.len() + other.blocks.len()) as f64 / (self.of + other.of).max(1) as f64;
+        let share = |it: &Self| it.count as f64 / it.of.max(1) as f64;
+        let pooled = (self.count + other.count) as f64 / (self.of + other.of).max(1) as f64;
         let variance = pooled * (1.0 - pooled) * (1.0 / self.of.max(1) as f64 + 1.0 / other.of.max(1) as f64);
-        self.share() - other.share() > BY_CHANCE * variance.sqrt()
+        share(self) - share(other) > BY_CHANCE * variance.sqrt()
     }
 }
 
@@ -143,13 +170,19 @@ pub fn mean_speedup(
     over: &Settings,
     weight: &dyn Fn(&Measure) -> f64,
 ) -> Option<Estimate> {
-    let logs: Vec<f64> = blocks.iter().filter_map(|block| block.mean_log_speedup(settings, over, weight)).collect();
-    Estimate::mean(&logs, LEVEL).map(Estimate::exp)
+    let pairs = PairMean::of(blocks, settings, over);
+    let logs = pairs.values(&logs_by_block(blocks, settings, over, weight));
+    Estimate::mean(logs.values(), LEVEL).map(Estimate::exp)
 }
 
 /// The logarithms of a combination's mean speedup, by the number of the block.
-fn logs_by_block(blocks: &[SettingsBlock], settings: &Settings, over: &Settings) -> LaunchLogs {
-    let log = |block: &SettingsBlock| block.mean_log_speedup(settings, over, &|_| 1.0);
+fn logs_by_block(
+    blocks: &[SettingsBlock],
+    settings: &Settings,
+    over: &Settings,
+    weight: &dyn Fn(&Measure) -> f64,
+) -> LaunchLogs {
+    let log = |block: &SettingsBlock| block.mean_log_speedup(settings, over, weight);
     (0..).zip(blocks).filter_map(|(number, block)| Some((number, log(block)?))).collect()
 }
 
@@ -161,7 +194,7 @@ pub fn speedups(
 ) -> BTreeMap<(Settings, Settings), Estimate> {
     let (pairs, subjects): (Vec<_>, Vec<Replicates>) = pairs
         .into_iter()
-        .map(|(settings, over)| (logs_by_block(blocks, &settings, &over), (settings, over)))
+        .map(|(settings, over)| (logs_by_block(blocks, &settings, &over, &|_| 1.0), (settings, over)))
         .filter(|(logs, _)| !logs.is_empty())
         .map(|(logs, pair)| (pair, Replicates::of_pairs(None, logs)))
         .unzip();
@@ -180,30 +213,47 @@ fn by_subject(blocks: &[SettingsBlock], settings: &Settings, over: &Settings) ->
     subjects
 }
 
-/// The mean log speedup of a combination over the default for each subject, over the blocks that have both.
-pub(super) fn mean_log_speedups(blocks: &[SettingsBlock], settings: &Settings) -> BTreeMap<Measure, f64> {
-    let subjects = by_subject(blocks, settings, &Settings::new());
-    subjects.into_iter().map(|(subject, logs)| (subject, mean(logs.values()))).collect()
+/// The logarithm of the time of each subject in the faster half of the launches of a combination. Other work makes launches
+/// slow, and none fast.
+fn fast_logs(blocks: &[SettingsBlock], settings: &Settings) -> BTreeMap<Measure, f64> {
+    let mut all: BTreeMap<Measure, Vec<f64>> = BTreeMap::new();
+    for (subject, time) in blocks.iter().flat_map(|block| block.of(settings)).flatten().filter(|(_, time)| **time > 0.0)
+    {
+        all.entry(subject.clone()).or_default().push(time.ln());
+    }
+    let faster_half = |mut logs: Vec<f64>| {
+        logs.sort_by(f64::total_cmp);
+        mean(&logs[..logs.len().div_ceil(2)])
+    };
+    all.into_iter().map(|(subject, logs)| (subject, faster_half(logs))).collect()
 }
 
-/// The speedup of each subject, and whether a loss beyond a limit (0.05 is 5 %) is excluded. `looks` is the number of
-/// tests of the growing data.
+/// The log speedup of a combination over the default for each subject, in the faster half of the launches of each.
+pub(super) fn fast_log_speedups(blocks: &[SettingsBlock], settings: &Settings) -> BTreeMap<Measure, f64> {
+    let without = fast_logs(blocks, &Settings::new());
+    let with = fast_logs(blocks, settings).into_iter();
+    with.filter_map(|(subject, with)| without.get(&subject).map(|without| (subject, without - with))).collect()
+}
+
+/// The speedup of each subject, and whether a loss beyond a limit (0.05 is 5 %) is excluded, with intervals that miss with
+/// the probability `error`.
 pub fn guard(
     blocks: &[SettingsBlock],
     settings: &Settings,
     over: &Settings,
     max_loss: f64,
-    looks: u32,
+    error: f64,
 ) -> BTreeMap<Measure, (Estimate, Guard)> {
     let subjects = by_subject(blocks, settings, over);
+    let pairs = PairMean::of(blocks, settings, over);
     let launches: Vec<Replicates> = subjects
         .iter()
         .map(|(subject, logs)| {
             let cell = if let Measure::Call(cell) = subject { Some(*cell) } else { None };
-            Replicates::of_pairs(cell, logs.clone())
+            Replicates::of_pairs(cell, pairs.values(logs))
         })
         .collect();
-    let level = 1.0 - (1.0 - LEVEL) / f64::from(looks.max(1));
+    let level = 1.0 - error;
     let judged = subjects.into_keys().zip(test_all(&launches)).map(|(subject, test)| {
         let speedup = test.estimate(level).exp();
         let limit = 1.0 - max_loss;

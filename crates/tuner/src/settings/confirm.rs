@@ -5,11 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use collrules_record::settings::{Finalist, Guard, Guarded, Measure, RulesUse, SearchStage, Settings, SettingsVerdict};
 use collrules_record::{Cell, Estimate};
 
-use super::block::{SettingsBlock, guard, mean_speedup, weight_of, without_disturbed};
+use super::block::{SettingsBlock, guard, mean_speedup, weight_of};
 use super::search::{LEAST_GAIN, SettingsLauncher};
 
 /// Numbers of pairs of launches after which the finalists are judged.
-pub const LOOKS: [u32; 5] = [4, 8, 32, 64, 128];
+pub const LOOKS: [u32; 6] = [4, 8, 32, 64, 128, 256];
+
+/// Probability with which the interval of a subject misses, over all looks.
+pub const ERROR: f64 = 0.05;
 
 /// Number of combinations that have launches between the first and the second look.
 const AFTER_FIRST_LOOK: usize = 3;
@@ -35,9 +38,18 @@ pub struct Confirmation<'a> {
 struct Launched {
     blocks: Vec<SettingsBlock>,
     whole: Option<usize>,
+    /// The look, as an index.
+    look: usize,
     /// Results of subjects that are no longer timed with a combination. Variances are shared between subjects, so later
     /// launches of others would change them.
     settled: BTreeMap<(Settings, Measure), (Estimate, Guard)>,
+}
+
+impl Launched {
+    /// The probability of an error of this look: in proportion to its pairs, since most is known after the last.
+    fn error(&self) -> f64 {
+        ERROR * f64::from(LOOKS[self.look]) / f64::from(LOOKS.iter().sum::<u32>())
+    }
 }
 
 /// Compares the finalists with the default, until the best of those that slow nothing down is confirmed, all are
@@ -51,13 +63,18 @@ pub fn confirm<B: SettingsLauncher>(
 ) -> Result<(Vec<Finalist>, Option<usize>), B::Error> {
     let mut open: Vec<Settings> = confirmation.finalists.to_vec();
     let mut launched = Launched::default();
-    'looks: for pairs in LOOKS {
+    'looks: for (look, pairs) in LOOKS.into_iter().enumerate() {
         while (launched.blocks.len() as u32) < pairs {
             match bench.block(confirmation.stage, launched.blocks.len() as u32, &open)? {
                 Some(block) => launched.blocks.push(block),
-                None => break 'looks,
+                None => {
+                    // Time ends the launches, and no result: this is the last look.
+                    launched.look = LOOKS.len() - 1;
+                    break 'looks;
+                }
             }
         }
+        launched.look = look;
         let judged = confirmation.judge(&launched);
         // What slows something down, or cannot gain enough, needs no further launches.
         let is_open = |it: &Finalist| match it.standing {
@@ -92,9 +109,8 @@ impl Confirmation<'_> {
     /// The finalists with the results of the launches, the best first: the fastest, if each of its settings adds
     /// [`LEAST_GAIN`]. Those that failed are left out.
     fn judge(&self, launched: &Launched) -> Vec<Finalist> {
-        let blocks = without_disturbed(&launched.blocks);
         let mut judged: Vec<Finalist> =
-            self.finalists.iter().filter_map(|settings| self.judge_one(&blocks, launched, settings)).collect();
+            self.finalists.iter().filter_map(|settings| self.judge_one(launched, settings)).collect();
         let score = |it: &Finalist| it.speedup.point.ln() - LEAST_GAIN * it.settings.len() as f64;
         judged.sort_by(|one, other| score(other).total_cmp(&score(one)));
         judged
@@ -107,31 +123,27 @@ impl Confirmation<'_> {
         launched: &Launched,
         settings: &Settings,
     ) -> (BTreeSet<Measure>, BTreeMap<Measure, (Estimate, Guard)>) {
-        let guards = self.guards(&without_disturbed(&launched.blocks), launched, settings);
+        let guards = self.guards(launched, settings);
         let is_open = |measure: &Measure, guard: Guard| guard == Guard::Undecided || self.always.contains(measure);
         let (open, decided): (BTreeMap<_, _>, BTreeMap<_, _>) =
             guards.into_iter().partition(|(measure, (_, guard))| is_open(measure, *guard));
         (open.into_keys().collect(), decided)
     }
 
-    fn guards(
-        &self,
-        blocks: &[SettingsBlock],
-        launched: &Launched,
-        settings: &Settings,
-    ) -> BTreeMap<Measure, (Estimate, Guard)> {
-        let mut guards = guard(blocks, settings, &Settings::new(), self.max_loss, LOOKS.len() as u32);
+    fn guards(&self, launched: &Launched, settings: &Settings) -> BTreeMap<Measure, (Estimate, Guard)> {
+        let mut guards = guard(&launched.blocks, settings, &Settings::new(), self.max_loss, launched.error());
         let own = launched.settled.iter().filter(|((settled, _), _)| settled == settings);
         guards.extend(own.map(|((_, measure), found)| (measure.clone(), *found)));
         guards
     }
 
-    fn judge_one(&self, blocks: &[SettingsBlock], launched: &Launched, settings: &Settings) -> Option<Finalist> {
+    fn judge_one(&self, launched: &Launched, settings: &Settings) -> Option<Finalist> {
+        let blocks = &launched.blocks;
         let whole = &blocks[..launched.whole.unwrap_or(blocks.len())];
         let weight = |measure: &Measure| weight_of(self.asked, measure);
         let speedup = mean_speedup(whole, settings, &Settings::new(), &weight)?;
         let guarded: Vec<Guarded> = self
-            .guards(blocks, launched, settings)
+            .guards(launched, settings)
             .into_iter()
             .map(|(measure, (speedup, guard))| {
                 let is_asked_for = matches!(&measure, Measure::Call(cell) if self.asked.contains_key(cell));

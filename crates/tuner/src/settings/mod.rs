@@ -1,11 +1,11 @@
 //! Settings of a whole job that make collectives faster without making any slower.
 //!
 //! Settings hold for a job, so that each combination has launches of its own. A block has one launch of each combination
-//! and one of the default, in an order that alternates; speedups are compared within a block.
+//! and of the default, which has several while many are compared; speedups are compared within a block.
 //!
 //! | module | job |
 //! |---|---|
-//! | `search` | the design: one at a time, foldover, successive halving |
+//! | `search` | the design: one at a time, foldover |
 //! | `confirm` | the comparison of the best with the default, until losses are excluded |
 //! | `block` | the launches of a block, speedups, and the test that excludes a loss beyond a limit |
 
@@ -15,6 +15,6 @@ mod search;
 #[cfg(test)]
 mod tests;
 
-pub use block::{MeasureTimes, SettingsBlock, guard, mean_speedup, speedups, weight_of, without_disturbed};
-pub use confirm::{Confirmation, LOOKS, confirm};
-pub use search::{Factor, Searched, SettingsLauncher, search};
+pub use block::{MeasureTimes, SettingsBlock, guard, mean_speedup, speedups, weight_of};
+pub use confirm::{Confirmation, ERROR, LOOKS, confirm};
+pub use search::{Factor, Searched, SettingsLauncher, default_launches, search};

@@ -1,11 +1,13 @@
 //! The design of the search.
 //!
-//! One setting at a time around the default, the better half of the values once more, then one at a time around the
-//! best combination (a foldover), again while that finds a better one: settings have several values, most have no
-//! effect, and a value that crashes or hangs would spoil half of the launches of a fractional factorial design. Because
-//! of interactions, a value alone and with others has different effects. Then the best combinations are measured in
-//! further blocks, and half of them are dropped each time (successive halving), so that the best of many noisy results
-//! is measured again.
+//! One setting at a time around the default, then one at a time around the best combination (a foldover), again while that
+//! finds a better one: settings have several values, most have no effect, and a value that crashes or hangs would spoil
+//! half of the launches of a fractional factorial design. Because of interactions, a value alone and with others has
+//! different effects. The best combinations are measured again when they are confirmed.
+//!
+//! Other work on a host makes some launches slow, and none fast. So each combination has two launches at least, the
+//! default has several in a block, and the faster half of launches counts. As long as no value is faster than the default,
+//! the better half has further blocks.
 //!
 //! The best combination is the one with the largest mean gain where speed is asked for, less its losses anywhere: one
 //! that slows something down cannot be installed, however fast it is elsewhere.
@@ -16,14 +18,20 @@ use collrules_record::settings::{Measure, SearchStage, Settings};
 
 use super::block::{self, SettingsBlock};
 
-/// Number of combinations at the start of successive halving.
-const CONTENDERS: usize = 4;
+/// Number of finalists, if the best combination has fewer settings.
+const FINALISTS: usize = 4;
 
-/// Number of combinations at its end.
-const REMAINING: usize = 2;
+/// Blocks of the same combinations.
+const BLOCKS: u32 = 2;
+
+/// Largest number of blocks with single values, if none is faster than the default.
+const MOST_BLOCKS: u32 = 8;
 
 /// Largest number of foldovers.
 const FOLDOVERS: u32 = 2;
+
+/// Smallest number of launches of the default in a block of the search.
+const LEAST_DEFAULTS: f64 = 3.0;
 
 /// Log speedup that each setting of a combination has to add: most have no effect, and single launches show some.
 pub(super) const LEAST_GAIN: f64 = 0.03;
@@ -55,8 +63,8 @@ pub trait SettingsLauncher {
     /// Error that ends a search.
     type Error;
 
-    /// Runs a block: one launch of the default and one of each combination. Combinations whose jobs fail are missing in
-    /// it. None if no time is left.
+    /// Runs a block: one launch of each combination, and [`default_launches`] of the default. Combinations whose jobs fail
+    /// are missing in it. None if no time is left.
     fn block(
         &mut self,
         stage: SearchStage,
@@ -66,6 +74,17 @@ pub trait SettingsLauncher {
 
     /// Times only these subjects in later blocks.
     fn focus(&mut self, subjects: &BTreeSet<Measure>);
+}
+
+/// The number of launches of the default in a block with so many combinations. All are compared with it, so that by
+/// Dunnett's rule it has as many as the root of their number.
+///
+/// Source: C. W. Dunnett, A multiple comparison procedure for comparing several treatments with a control, 1955.
+pub fn default_launches(stage: SearchStage, combinations: usize) -> usize {
+    match stage {
+        SearchStage::Alone | SearchStage::Foldover => (combinations as f64).sqrt().ceil().max(LEAST_DEFAULTS) as usize,
+        SearchStage::Confirmation | SearchStage::Rules | SearchStage::Validation(_) => 1,
+    }
 }
 
 /// The result of a search.
@@ -94,16 +113,11 @@ pub fn search<B: SettingsLauncher>(
         .iter()
         .flat_map(|factor| factor.values.iter().map(|value| set(&Settings::new(), factor, Some(value))))
         .collect();
-    if search.run(SearchStage::Alone, 0, &alone)? {
-        search.slowdowns = search.usual_slowdowns(&alone);
-        let better = search.better_half(&alone);
-        search.run(SearchStage::Alone, 1, &better)?;
-        search.found.base = search.combine(factors);
-        if factors.len() > 1 {
-            search.fold_over(factors)?;
-        }
-        search.halve()?;
+    search.try_alone(factors, alone)?;
+    if factors.len() > 1 {
+        search.fold_over(factors)?;
     }
+    search.found.finalists = search.finalists();
     Ok(search.found)
 }
 
@@ -142,10 +156,28 @@ impl<B: SettingsLauncher> Search<'_, B> {
         Ok(true)
     }
 
+    /// Measures values alone, and combines those that are faster.
+    fn try_alone(&mut self, factors: &[Factor], mut alone: Vec<Settings>) -> Result<(), B::Error> {
+        let all = alone.clone();
+        let mut number = 0;
+        while number < MOST_BLOCKS && (number < BLOCKS || self.found.base.is_empty()) {
+            if !self.run(SearchStage::Alone, number, &alone)? {
+                break;
+            }
+            number += 1;
+            self.slowdowns = self.usual_slowdowns(&all);
+            self.found.base = self.combine(factors);
+            if number >= BLOCKS {
+                alone = self.better_half(&all);
+            }
+        }
+        Ok(())
+    }
+
     /// The mean log speedup of a combination over the default where speed is asked for, less its log slowdowns anywhere
     /// beyond chance, and less what each setting has to add.
     fn score(&self, settings: &Settings) -> Option<f64> {
-        let means = block::mean_log_speedups(&self.found.blocks, settings);
+        let means = block::fast_log_speedups(&self.found.blocks, settings);
         let loss = |(subject, log): (&Measure, &f64)| {
             let usual = self.slowdowns.get(subject).copied().unwrap_or_default();
             (-log - CHANCE.max(QUARTERS * usual)).clamp(0.0, MOST_LOSS)
@@ -159,14 +191,14 @@ impl<B: SettingsLauncher> Search<'_, B> {
         if settings.is_empty() {
             return Some(0.0);
         }
-        block::weighted_mean(&block::mean_log_speedups(&self.found.blocks, settings), self.weight)
+        block::weighted_mean(&block::fast_log_speedups(&self.found.blocks, settings), self.weight)
     }
 
     /// The log slowdown of each subject that a quarter of these combinations exceed.
     fn usual_slowdowns(&self, combinations: &[Settings]) -> BTreeMap<Measure, f64> {
         let mut each: BTreeMap<Measure, Vec<f64>> = BTreeMap::new();
         for settings in combinations {
-            for (subject, log) in block::mean_log_speedups(&self.found.blocks, settings) {
+            for (subject, log) in block::fast_log_speedups(&self.found.blocks, settings) {
                 each.entry(subject).or_default().push((-log).max(0.0));
             }
         }
@@ -203,15 +235,18 @@ impl<B: SettingsLauncher> Search<'_, B> {
 
     /// Varies one setting at a time around the best combination so far, until no other one is better.
     fn fold_over(&mut self, factors: &[Factor]) -> Result<(), B::Error> {
-        let mut number = 0;
-        while number < FOLDOVERS && !self.found.base.is_empty() {
-            let around = self.around(factors);
-            if !self.run(SearchStage::Foldover, number, &around)? {
+        for foldover in 0..FOLDOVERS {
+            if self.found.base.is_empty() {
                 break;
             }
-            number += 1;
+            let around = self.around(factors);
+            for block in 0..BLOCKS {
+                if !self.run(SearchStage::Foldover, foldover * BLOCKS + block, &around)? {
+                    break;
+                }
+            }
             let Some(best) = self.best(1, &self.wanted).pop() else { break };
-            if self.score(&best) <= self.score(&self.found.base) {
+            if best == self.found.base {
                 break;
             }
             self.found.base = best;
@@ -246,22 +281,6 @@ impl<B: SettingsLauncher> Search<'_, B> {
         scored.into_iter().take(count).map(|(_, settings)| settings.clone()).collect()
     }
 
-    /// Measures the best combinations again, half as many each time, down to the finalists.
-    fn halve(&mut self) -> Result<(), B::Error> {
-        let mut contenders = self.best(CONTENDERS, &self.wanted);
-        let mut number = 0;
-        while contenders.len() > REMAINING {
-            if !self.run(SearchStage::Halving, number, &contenders)? {
-                break;
-            }
-            number += 1;
-            let among = contenders.iter().cloned().collect();
-            contenders = self.best(contenders.len().div_ceil(2).max(REMAINING), &among);
-        }
-        self.found.finalists = self.finalists();
-        Ok(())
-    }
-
     /// The best combination; the same without each of its settings, which remains if that adds nothing or slows something
     /// down; the fastest one, from which a program may gain; and the next best, if these are few: single launches do not
     /// rank combinations that are alike.
@@ -282,7 +301,7 @@ impl<B: SettingsLauncher> Search<'_, B> {
             }
         };
         others.chain(self.fastest()).for_each(|settings| add(settings, usize::MAX));
-        self.best(CONTENDERS, &self.wanted).into_iter().for_each(|settings| add(settings, CONTENDERS));
+        self.best(FINALISTS, &self.wanted).into_iter().for_each(|settings| add(settings, FINALISTS));
         finalists
     }
 

@@ -6,17 +6,24 @@ use std::convert::Infallible;
 use collrules_record::settings::{Guard, Measure, SearchStage, Settings};
 use collrules_record::{Bytes, Cell, Ranks};
 use collrules_rules::Collective;
+use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;
 
 use super::{
-    Confirmation, Factor, MeasureTimes, Searched, SettingsBlock, SettingsLauncher, confirm, guard, search,
-    without_disturbed,
+    Confirmation, ERROR, Factor, MeasureTimes, Searched, SettingsBlock, SettingsLauncher, confirm, default_launches,
+    guard, mean_speedup, search,
 };
 
 /// Standard deviations of the logarithm of a time: shared by a launch, and a subject's own.
 const NOISE: (f64, f64) = (0.03, 0.05);
+
+/// Rates at which a burst of other work begins and ends, for each launch; log slowdowns by it, below 8 KiB and from there
+/// on; and the factor of noise. Of 240 launches with the default, 50 were slow by 40 to 70 %, up to ten in a row.
+const BURSTS: (f64, f64) = (0.05, 0.13);
+const SLOWDOWNS: (f64, f64) = (0.6, 0.2);
+const BURST_NOISE: f64 = 1.6;
 
 /// A system whose speedups are known.
 struct KnownSystem {
@@ -28,6 +35,12 @@ struct KnownSystem {
     disturbed: (f64, f64),
     /// Rate of launches that are as slow with settings only.
     disturbed_by_settings: f64,
+    /// True if other work comes and goes, as measured on a virtual host of two processors.
+    bursts: bool,
+    /// True while it is there.
+    is_slow: bool,
+    /// Largest number of launches.
+    most: usize,
     /// The subjects of a launch; all if empty.
     subjects: BTreeSet<Measure>,
     timed: usize,
@@ -44,7 +57,27 @@ impl KnownSystem {
         let rng = ChaCha8Rng::seed_from_u64(seed);
         let subjects = BTreeSet::new();
         let disturbed = (0.0, 1.0);
-        Self { rng, truth, launches: 0, failing: None, disturbed, disturbed_by_settings: 0.0, subjects, timed: 0 }
+        Self {
+            rng,
+            truth,
+            launches: 0,
+            failing: None,
+            disturbed,
+            disturbed_by_settings: 0.0,
+            bursts: false,
+            is_slow: false,
+            most: usize::MAX,
+            subjects,
+            timed: 0,
+        }
+    }
+
+    fn beside(self, work: OtherWork) -> Self {
+        match work {
+            OtherWork::None => self,
+            OtherWork::Tenth => Self { disturbed: (0.1, 1.7), ..self },
+            OtherWork::Bursts => Self { bursts: true, ..self },
+        }
     }
 
     fn normal(&mut self) -> f64 {
@@ -55,9 +88,18 @@ impl KnownSystem {
         self.launches += 1;
         let by_settings = if settings.is_empty() { 0.0 } else { self.disturbed_by_settings };
         let is_disturbed = self.rng.random::<f64>() < self.disturbed.0 + by_settings;
-        let shared = NOISE.0 * self.normal() + if is_disturbed { self.disturbed.1.ln() } else { 0.0 };
+        let changes = self.rng.random::<f64>() < if self.is_slow { BURSTS.1 } else { BURSTS.0 };
+        self.is_slow = self.bursts && (self.is_slow != changes);
+        let factor = if self.bursts { BURST_NOISE } else { 1.0 };
+        let shared = factor * NOISE.0 * self.normal() + if is_disturbed { self.disturbed.1.ln() } else { 0.0 };
+        let burst = |bytes: u64| match (self.is_slow, bytes < 8 << 10) {
+            (true, true) => SLOWDOWNS.0,
+            (true, false) => SLOWDOWNS.1,
+            (false, _) => 0.0,
+        };
         let time = |bytes: u64, own: f64| {
-            (measure(bytes), 1e-6 * (shared + NOISE.1 * own - (self.truth)(settings, bytes)).exp())
+            let log = shared + burst(bytes) + factor * NOISE.1 * own - (self.truth)(settings, bytes);
+            (measure(bytes), 1e-6 * log.exp())
         };
         let mut rng = self.rng.clone();
         let times = SIZES.into_iter().map(|bytes| time(bytes, rng.sample(StandardNormal)));
@@ -74,16 +116,26 @@ impl SettingsLauncher for KnownSystem {
 
     fn block(
         &mut self,
-        _: SearchStage,
+        stage: SearchStage,
         _: u32,
         combinations: &[Settings],
     ) -> Result<Option<SettingsBlock>, Infallible> {
+        let defaults = default_launches(stage, combinations.len());
+        if self.launches + defaults + combinations.len() > self.most {
+            return Ok(None);
+        }
+        // The default first, last, and in between.
+        let mut order = combinations.to_vec();
+        order.shuffle(&mut self.rng);
+        for place in 0..defaults {
+            order.insert(place * (combinations.len() / defaults + 1), Settings::new());
+        }
         let mut block = SettingsBlock::default();
-        for settings in std::iter::once(&Settings::new()).chain(combinations) {
+        for settings in order {
             let fails = |(name, value): (&str, &str)| settings.get(name).is_some_and(|set| set == value);
-            let times = self.launch(settings);
+            let times = self.launch(&settings);
             if !self.failing.is_some_and(fails) {
-                block.launches.insert(settings.clone(), times);
+                block.push(settings, times);
             }
         }
         Ok(Some(block))
@@ -154,13 +206,28 @@ fn a_pair_is_found_in_a_quarter_of_the_full_factorial() {
     let quarter = all.len() * 6 / 4;
     let mut found = 0;
     for seed in 0..100 {
-        let mut known = KnownSystem::new(seed, truth_of_pair);
+        let mut known = KnownSystem { most: quarter, ..KnownSystem::new(seed, truth_of_pair) };
         let searched = run(&pair(), &mut known);
-        assert!(known.launches <= quarter, "{} launches instead of {quarter}", known.launches);
         let finalist = searched.finalists.first().map_or(0.0, |first| mean_truth(truth_of_pair, first));
         found += usize::from(finalist >= best - 0.05);
     }
     assert!(found >= 90, "within 5 % of the best in {found} of 100 seeds");
+}
+
+/// Settings of one host of two processors, most of which do nothing.
+#[test]
+fn settings_are_found_beside_other_work() {
+    let mut factors = pair();
+    factors.extend(["a", "b"].map(|name| factor(name, &["1"])));
+    factors.extend(["c", "d"].map(|name| factor(name, &["1", "2"])));
+    let best = factorial(&pair()).iter().map(|it| mean_truth(truth_of_pair, it)).fold(0.0, f64::max);
+    let found = (0..100).filter(|seed| {
+        let mut known = KnownSystem { most: 100, ..KnownSystem::new(*seed, truth_of_pair).beside(OtherWork::Bursts) };
+        let finalists = run(&factors, &mut known).finalists;
+        finalists.first().is_some_and(|first| mean_truth(truth_of_pair, first) >= best - 0.05)
+    });
+    let found = found.count();
+    assert!(found >= 95, "within 5 % of the best in {found} of 100 seeds");
 }
 
 #[test]
@@ -212,30 +279,27 @@ fn finalists_include_those_without_one_setting_of_the_best() {
     assert!(found.count() >= 95);
 }
 
-/// A launch in which everything is slow says nothing about settings; one in three is their own doing, unless the default
-/// has as many.
+/// Launches in which everything is slow say nothing about settings; that one in three is slow with settings alone is
+/// their own doing.
 #[test]
-fn a_disturbed_launch_is_left_out() {
+fn the_mean_is_that_of_the_middle_half() {
     let settings: Settings = BTreeMap::from([("a".to_owned(), "1".to_owned())]);
-    let blocks = |default: &dyn Fn(u32) -> bool, with_settings: &dyn Fn(u32) -> bool| -> Vec<SettingsBlock> {
+    let speedup = |default: &dyn Fn(u32) -> bool, with_settings: &dyn Fn(u32) -> bool| {
         let block = |number: u32| {
             let times = |disturbed: &dyn Fn(u32) -> bool| {
                 let factor = if disturbed(number) { 1.7 } else { 1.0 };
                 SIZES.map(|bytes| (measure(bytes), factor * bytes as f64)).into()
             };
-            let launches = [(Settings::new(), times(default)), (settings.clone(), times(with_settings))].into();
+            let launches =
+                [(Settings::new(), vec![times(default)]), (settings.clone(), vec![times(with_settings)])].into();
             SettingsBlock { launches }
         };
-        (0..12).map(block).collect()
+        let blocks: Vec<SettingsBlock> = (0..24).map(block).collect();
+        mean_speedup(&blocks, &settings, &Settings::new(), &|_| 1.0).map(|speedup| speedup.point)
     };
-    let left = |blocks: &[SettingsBlock]| {
-        let blocks = without_disturbed(blocks);
-        blocks.iter().map(|block| block.launches.len()).sum::<usize>()
-    };
-    assert_eq!(left(&blocks(&|_| false, &|number| number == 4)), 23);
-    assert_eq!(left(&blocks(&|_| false, &|number| number % 3 == 0)), 24);
-    // A quarter of each at most.
-    assert_eq!(left(&blocks(&|number| number % 3 == 1, &|number| number % 3 == 0)), 18);
+    assert_eq!(speedup(&|_| false, &|number| number == 4), Some(1.0));
+    assert_eq!(speedup(&|number| number % 4 == 1, &|number| number % 4 == 0), Some(1.0));
+    assert!(speedup(&|_| false, &|number| number % 3 == 0).is_some_and(|speedup| speedup < 0.9));
 }
 
 /// Calls in which a program spends no time do not decide.
@@ -265,7 +329,7 @@ fn passes(seed: u64, truth: fn(&Settings, u64) -> f64, pairs: usize) -> bool {
         Ok(block) => block.unwrap_or_default(),
     };
     let blocks: Vec<SettingsBlock> = (0..pairs).map(|_| one(&mut known)).collect();
-    guard(&blocks, &settings, &Settings::new(), 0.05, 1).values().all(|(_, guard)| *guard == Guard::Passed)
+    guard(&blocks, &settings, &Settings::new(), 0.05, ERROR).values().all(|(_, guard)| *guard == Guard::Passed)
 }
 
 #[test]
@@ -317,8 +381,16 @@ fn confirmed(known: &mut KnownSystem) -> (bool, u32) {
     (chosen.is_some(), finalists[0].pairs)
 }
 
-/// Undisturbed, and with one launch of ten 1.7 times as slow, which is left out.
-const DISTURBANCES: [(f64, f64); 2] = [(0.0, 1.0), (0.1, 1.7)];
+/// Other work on the host.
+#[derive(Clone, Copy, Debug)]
+enum OtherWork {
+    None,
+    /// One launch of ten is 1.7 times as slow.
+    Tenth,
+    Bursts,
+}
+
+const OTHER_WORK: [OtherWork; 3] = [OtherWork::None, OtherWork::Tenth, OtherWork::Bursts];
 
 /// A gain of 1.3 times where speed is asked for, and this in one member of the guard set.
 fn truth_with_guard(settings: &Settings, bytes: u64, guard: f64) -> f64 {
@@ -330,26 +402,27 @@ fn truth_with_guard(settings: &Settings, bytes: u64, guard: f64) -> f64 {
     }
 }
 
-/// The number of these seeds that confirm a combination with a loss at the limit in the guard set.
-fn confirmed_at_limit(seeds: u64, disturbed: (f64, f64)) -> usize {
+/// The number of these seeds that confirm a combination with a loss at the limit in the guard set, with so many launches
+/// at most.
+fn confirmed_at_limit(seeds: u64, work: OtherWork, most: usize) -> usize {
     let at_limit = |settings: &Settings, bytes: u64| truth_with_guard(settings, bytes, f64::ln(0.95));
-    let seeds = (0..seeds).map(|seed| KnownSystem { disturbed, ..KnownSystem::new(seed, at_limit) });
+    let seeds = (0..seeds).map(|seed| KnownSystem { most, ..KnownSystem::new(seed, at_limit).beside(work) });
     seeds.map(|mut known| confirmed(&mut known)).filter(|(passed, _)| *passed).count()
 }
 
 /// All looks together: at the limit, 2.5 % may pass; more than 6 of 60 by chance in one case of 1000.
 #[test]
 fn a_loss_in_the_guard_set_is_confirmed_rarely() {
-    let passed = confirmed_at_limit(60, DISTURBANCES[1]);
+    let passed = confirmed_at_limit(60, OtherWork::Tenth, 150);
     assert!(passed <= 6, "{passed} of 60");
 }
 
 #[test]
 #[ignore = "long: see CONTRIBUTING"]
 fn a_loss_in_the_guard_set_is_confirmed_as_seldom_as_stated() {
-    for disturbed in DISTURBANCES {
-        let passed = confirmed_at_limit(400, disturbed);
-        assert!(passed <= 18, "{disturbed:?}: {passed} of 400");
+    for (work, most) in OTHER_WORK.into_iter().flat_map(|work| [(work, 150), (work, usize::MAX)]) {
+        let passed = confirmed_at_limit(400, work, most);
+        assert!(passed <= 18, "{work:?}, {most} launches: {passed} of 400");
     }
 }
 
@@ -367,18 +440,18 @@ fn settings_that_slow_down_every_fifth_launch_are_confirmed_rarely() {
 
 #[test]
 fn gains_without_a_loss_are_confirmed_and_later_looks_time_little() {
-    for disturbed in DISTURBANCES {
+    for (work, least) in OTHER_WORK.into_iter().zip([49, 49, 44]) {
         let harmless = |settings: &Settings, bytes: u64| truth_with_guard(settings, bytes, 0.0);
         let (mut passed, mut timed, mut pairs) = (0, 0, 0);
         for seed in 0..50 {
-            let mut known = KnownSystem { disturbed, ..KnownSystem::new(seed, harmless) };
+            let mut known = KnownSystem::new(seed, harmless).beside(work);
             let (is_confirmed, of_seed) = confirmed(&mut known);
             passed += usize::from(is_confirmed);
             timed += known.timed;
             pairs += 2 * of_seed as usize * SIZES.len();
         }
-        assert!(passed >= 49, "{disturbed:?}: {passed} of 50");
-        assert!(timed * 10 < pairs * 9, "{disturbed:?}: {timed} of {pairs}");
+        assert!(passed >= least, "{work:?}: {passed} of 50");
+        assert!(timed * 10 < pairs * 9, "{work:?}: {timed} of {pairs}");
     }
 }
 
@@ -386,10 +459,11 @@ fn gains_without_a_loss_are_confirmed_and_later_looks_time_little() {
 fn noise_alone_is_chosen_rarely() {
     let factors: Vec<Factor> = (0..8).map(|number| factor(&format!("s{number}"), &["1", "2"])).collect();
     let nothing = |_: &Settings, _: u64| 0.0;
-    let mut chosen = 0;
+    let (mut chosen, mut finalists) = (0, 0);
     for seed in 0..200 {
         let mut known = KnownSystem::new(seed, nothing);
         let searched = run(&factors, &mut known);
+        finalists += searched.finalists.len();
         for settings in &searched.finalists {
             let one = |known: &mut KnownSystem| match known.block(
                 SearchStage::Confirmation,
@@ -407,5 +481,5 @@ fn noise_alone_is_chosen_rarely() {
             chosen += usize::from(speedup.is_some_and(|it| it.low.is_some_and(|low| low > 1.0) && it.point >= 1.03));
         }
     }
-    assert!(chosen <= 10, "{chosen} of 400 finalists that do nothing are taken for faster");
+    assert!(chosen * 40 <= finalists, "{chosen} of {finalists} finalists that do nothing are taken for faster");
 }

@@ -16,12 +16,12 @@ use collrules_record::settings::{
     FailedSettings, Measure, MeasureTime, MemoryUse, SearchStage, Settings, SettingsFailure, SettingsLaunch, describe,
 };
 use collrules_record::{Candidate, Cell, Launch, Placement, Plan, Ranks, Seconds};
-use collrules_report::settings::failure;
+use collrules_report::progress;
 use collrules_runner::circumstances::is_same_value;
 use collrules_runner::launch::{LaunchCell, LaunchPlan};
 use collrules_runner::wire::WorkerEvent;
 use collrules_runner::{Backend, RunnerError};
-use collrules_tuner::settings::{MeasureTimes, SettingsBlock, SettingsLauncher};
+use collrules_tuner::settings::{MeasureTimes, SettingsBlock, SettingsLauncher, default_launches};
 
 use crate::error::WorkflowError;
 use crate::session::Session;
@@ -35,7 +35,7 @@ const TRIES: u32 = 3;
 /// The journal of a search.
 pub(super) struct SearchJournal {
     path: PathBuf,
-    known: BTreeMap<(SearchStage, u32, Settings), SettingsLaunch>,
+    known: BTreeMap<(SearchStage, u32, Settings), Vec<SettingsLaunch>>,
 }
 
 impl SearchJournal {
@@ -44,8 +44,18 @@ impl SearchJournal {
         let path = run.file(rundir::SETTINGS_LOG);
         let text = fs::read_to_string(&path).unwrap_or_default();
         let lines = text.lines().filter_map(|line| serde_json::from_str::<SettingsLaunch>(line).ok());
-        let known = lines.map(|launch| ((launch.stage, launch.block, launch.settings.clone()), launch)).collect();
-        Self { path, known }
+        let mut journal = Self { path, known: BTreeMap::new() };
+        lines.for_each(|launch| journal.insert(launch));
+        journal
+    }
+
+    fn insert(&mut self, launch: SettingsLaunch) {
+        self.known.entry((launch.stage, launch.block, launch.settings.clone())).or_default().push(launch);
+    }
+
+    /// The launches of a combination in a block, in order.
+    fn of(&self, stage: SearchStage, block: u32, settings: &Settings) -> &[SettingsLaunch] {
+        self.known.get(&(stage, block, settings.clone())).map_or(&[], Vec::as_slice)
     }
 
     /// The number of the next comparison of a whole tuning. None is resumed: rules and system may have changed.
@@ -56,7 +66,7 @@ impl SearchJournal {
 
     /// Launches so far.
     pub(super) fn launches(&self) -> impl Iterator<Item = &SettingsLaunch> {
-        self.known.values()
+        self.known.values().flatten()
     }
 
     fn append(&mut self, launch: SettingsLaunch) -> Result<(), WorkflowError> {
@@ -64,7 +74,7 @@ impl SearchJournal {
         let line = serde_json::to_string(&launch)? + "\n";
         let mut file = OpenOptions::new().create(true).append(true).open(&self.path).map_err(failed)?;
         file.write_all(line.as_bytes()).and_then(|()| file.sync_data()).map_err(failed)?;
-        self.known.insert((launch.stage, launch.block, launch.settings.clone()), launch);
+        self.insert(launch);
         Ok(())
     }
 }
@@ -164,7 +174,7 @@ impl<'a, 's> SettingsJobs<'a, 's> {
             match why {
                 None => obeyed.push(settings),
                 Some(why) => {
-                    self.session.say(&format!("settings: {} is left out: {}", describe(&settings), failure(&why)));
+                    self.session.say(&progress::settings::left_out(&settings, &why));
                     ignored.push(FailedSettings { settings, why });
                 }
             }
@@ -192,29 +202,43 @@ impl<'a, 's> SettingsJobs<'a, 's> {
         if times.is_empty() { planned } else { mean(times) }
     }
 
-    /// The settings of a block in the order of their launches: shuffled, and reversed in the next block.
+    /// The settings of a block in the order of their launches: shuffled, and reversed in the next block. Several launches
+    /// of the default are spread over the block.
     fn order(&self, stage: SearchStage, number: u32, combinations: &[Settings]) -> Vec<Settings> {
-        let mut order: Vec<Settings> = std::iter::once(Settings::new()).chain(combinations.iter().cloned()).collect();
+        let defaults = default_launches(stage, combinations.len());
+        let mut order = combinations.to_vec();
+        order.extend((defaults == 1).then(Settings::new));
         order.sort_by_key(|settings| launch_seed(self.seed, stage, number / 2, settings));
         if number % 2 == 1 {
             order.reverse();
         }
+        if defaults > 1 {
+            for place in (0..defaults).rev() {
+                order.insert(place * combinations.len() / (defaults - 1), Settings::new());
+            }
+        }
         order
     }
 
-    /// A launch, from the journal if it is there.
-    fn launch(&mut self, stage: SearchStage, block: u32, settings: &Settings) -> Result<SettingsLaunch, WorkflowError> {
-        if let Some(known) = self.journal.known.get(&(stage, block, settings.clone())) {
+    /// A launch, from the journal if it is there: with `before` launches of the same settings before it in the block.
+    fn launch(
+        &mut self,
+        stage: SearchStage,
+        block: u32,
+        settings: &Settings,
+        before: usize,
+    ) -> Result<SettingsLaunch, WorkflowError> {
+        if let Some(known) = self.journal.of(stage, block, settings).get(before) {
             self.spent += known.seconds.0;
             return Ok(known.clone());
         }
         let longest = self.journal.launches().map(|launch| launch.seconds.0).fold(self.schedule.startup.0, f64::max);
         let patience = Duration::from_secs_f64((PATIENCE.0 * longest).max(PATIENCE.1));
-        let before = self.backend.limit_silence(patience);
+        let usual = self.backend.limit_silence(patience);
         let (at, began) = (now(), Instant::now());
         let outcome = self.time(stage, block, settings);
-        if let Some(before) = before {
-            self.backend.limit_silence(before);
+        if let Some(usual) = usual {
+            self.backend.limit_silence(usual);
         }
         let JobResult { outcome, resident } = match outcome {
             Ok(result) => result,
@@ -307,30 +331,30 @@ impl SettingsLauncher for SettingsJobs<'_, '_> {
         combinations: &[Settings],
     ) -> Result<Option<SettingsBlock>, WorkflowError> {
         let order = self.order(stage, number, combinations);
-        let is_new = |settings: &&Settings| !self.journal.known.contains_key(&(stage, number, (*settings).clone()));
-        let missing = order.iter().filter(is_new).count();
+        let known: usize =
+            combinations.iter().chain([&Settings::new()]).map(|it| self.journal.of(stage, number, it).len()).sum();
+        let missing = order.len().saturating_sub(known);
         let needed = self.mean_seconds(stage) * missing as f64;
         if self.limit.is_some_and(|limit| missing > 0 && self.spent + needed > limit) {
             return Ok(None);
         }
         let mut block = SettingsBlock::default();
         for settings in order {
-            let mut launch = self.launch(stage, number, &settings)?;
+            let before = block.launches.get(&settings).map_or(0, Vec::len);
+            let mut launch = self.launch(stage, number, &settings, before)?;
             for _ in 1..TRIES {
                 if launch.outcome.is_ok() || !self.is_repeated(&settings) {
                     break;
                 }
-                launch = self.launch(stage, number, &settings)?;
+                launch = self.launch(stage, number, &settings, before)?;
             }
             match launch.outcome {
                 Ok(timed) => {
                     let times: MeasureTimes = timed.into_iter().map(|timed| (timed.measure, timed.time.0)).collect();
-                    block.launches.insert(settings, times);
+                    block.push(settings, times);
                 }
                 Err(why) if settings.is_empty() => {
-                    let why = failure(&why);
-                    self.session
-                        .say(&format!("settings: jobs with the default fail, so nothing can be compared: {why}"));
+                    self.session.say(&progress::settings::default_fails(&why));
                     return Ok(None);
                 }
                 Err(why) if self.ends_on_failure => {
@@ -338,7 +362,7 @@ impl SettingsLauncher for SettingsJobs<'_, '_> {
                     return Ok(None);
                 }
                 Err(why) => {
-                    self.session.say(&format!("settings: {} is left out: {}", describe(&settings), failure(&why)));
+                    self.session.say(&progress::settings::left_out(&settings, &why));
                 }
             }
         }

@@ -9,9 +9,8 @@ use collrules_record::options::{Request, SystemOptions, TuneOptions};
 use collrules_record::rundir;
 use collrules_record::settings::{Guard, Measure, RulesUse, SearchStage, Settings, SettingsFindings};
 use collrules_record::{Cell, Estimate, HanRule, Seconds};
-use collrules_tuner::settings::{
-    LOOKS, SettingsBlock, SettingsLauncher, guard, mean_speedup, weight_of, without_disturbed,
-};
+use collrules_report::progress;
+use collrules_tuner::settings::{ERROR, SettingsBlock, SettingsLauncher, guard, mean_speedup, weight_of};
 
 use super::jobs::{SettingsJobs, Subjects};
 use super::stage::{least_measuring, schedule_of, time_for_rules, time_left, weights};
@@ -48,14 +47,13 @@ pub(crate) fn plan_under_settings(
     let budget = time_left(measured, 0.0).map(|left| Seconds(TUNING_SHARE * left));
     let least = LEAST_STARTS * measured.started.startup.0;
     if !options.validate || budget.is_some_and(|budget| budget.0 < least) {
-        let why = if options.validate { "no time is left" } else { "rules are not to be compared" };
-        session.say(&format!("settings: the rules are not tuned again under them: {why}"));
+        session.say(&progress::settings::rules_stay(options.validate));
         return Ok(None);
     }
     let experiment = Experiment { budget, also_layout: Vec::new(), ..measured.experiment.clone() };
     let mut again = options.clone();
     (again.budget, again.settings.none, again.also_layout) = (budget, true, Vec::new());
-    session.say(&format!("settings: tuning the rules again under them, in {}", path.display()));
+    session.say(&progress::settings::tuning_rules(&path));
     Ok(Some(Begin { experiment, request: Request::Tune(Box::new(again)), place: RunPlace::New(path) }))
 }
 
@@ -100,8 +98,8 @@ pub(crate) fn compare_rules(
     let mut open: Vec<Settings> = alternatives.values().cloned().collect();
     open.push(chosen.clone());
     open.extend(Some(rules.clone()).filter(|rules| !rules.is_empty()));
-    session.say("settings: comparing the rules under them");
-    let blocks = without_disturbed(&measure_blocks(measured, options, &asked, &open, session)?);
+    session.say(progress::settings::comparing_rules());
+    let blocks = measure_blocks(measured, options, &asked, &open, session)?;
     let compared = RulesUnderSettings { blocks, asked, chosen, max_loss: options.max_loss };
     let Some(alone) = compared.speedup(&compared.chosen) else { return Ok(()) };
     let losses: BTreeMap<RulesUse, Vec<Cell>> =
@@ -172,7 +170,7 @@ impl RulesUnderSettings {
             RulesUse::Shared => guard != Guard::Passed && acts_on(published, cell),
             RulesUse::Own | RulesUse::LeftOut | RulesUse::NotCompared => guard == Guard::Lost,
         };
-        let guards = guard(&self.blocks, settings, &self.chosen, self.max_loss, LOOKS.len() as u32).into_iter();
+        let guards = guard(&self.blocks, settings, &self.chosen, self.max_loss, ERROR).into_iter();
         let lost = guards.filter_map(|(measure, (_, guard))| match measure {
             Measure::Call(cell) => Some(cell).filter(|cell| is_lost(*cell, guard)),
             Measure::Messages(..) => None,

@@ -8,12 +8,12 @@ use collrules_record::options::{TimingOptions, TuneOptions};
 use collrules_record::plan::Schedule;
 use collrules_record::settings::{
     FORMAT, FailedSettings, LeftOutSetting, Measure, RulesUse, SearchStage, SettingEffect, Settings, SettingsFindings,
-    describe,
 };
 use collrules_record::{Bytes, Cell, Seconds};
+use collrules_report::progress;
 use collrules_rules::settings::offer::Setting;
 use collrules_tuner::settings::{
-    Confirmation, Factor, Searched, SettingsBlock, confirm, search as run_design, speedups, weight_of,
+    Confirmation, Factor, Searched, SettingsBlock, confirm, default_launches, search as run_design, speedups, weight_of,
 };
 
 use super::jobs::{SettingsJobs, Subjects};
@@ -40,11 +40,8 @@ const RULES_SHARE: f64 = 0.2;
 /// Number of launches with all subjects for which the time of a confirmation is enough.
 pub(super) const CONFIRMING_LAUNCHES: f64 = 30.0;
 
-/// Smallest number of launches in its share of the budget with which a search begins.
-const LEAST_LAUNCHES: f64 = 24.0;
-
-/// Launches of a search per value: two blocks alone, one of them for half of the values, the foldover, and halving.
-const LAUNCHES_PER_VALUE: f64 = 3.2;
+/// Blocks of a search with a launch of about each value: two alone, and two of the foldover.
+const BLOCKS: f64 = 4.0;
 
 /// Smallest measuring time of a launch, in seconds.
 const LEAST_MEASURING: f64 = 0.1;
@@ -74,7 +71,7 @@ fn find_settings(
 ) -> Result<Option<SettingsFindings>, WorkflowError> {
     let mut settings = match find(&measured.started, &options.settings.requests) {
         Err(why) if options.settings.requests.is_empty() => {
-            session.say(&format!("settings: not searched: {why}"));
+            session.say(&progress::settings::not_searched(&why));
             return Ok(None);
         }
         found => found?,
@@ -88,12 +85,11 @@ fn find_settings(
     // Rules that took longer than planned leave less, but not nothing.
     let least = measured.experiment.budget.map_or(0.0, |rules| settings_share(rules).0 / 2.0);
     let share = time_left(measured, least);
-    if share.is_some_and(|share| share < LEAST_LAUNCHES * (startup.0 + LEAST_MEASURING)) {
-        let least = LEAST_LAUNCHES * (startup.0 + LEAST_MEASURING) / SETTINGS;
-        session.say(&format!(
-            "settings: not searched, since starting a job takes {startup}; --budget {:.0}s is enough",
-            least.ceil()
-        ));
+    let values: usize = factors.iter().map(|factor| factor.values.len()).sum();
+    let of_block = (values + default_launches(SearchStage::Alone, values)) as f64;
+    let least = of_block * (startup.0 + LEAST_MEASURING) / SEARCH_SHARE;
+    if share.is_some_and(|share| share < least) {
+        session.say(&progress::settings::budget_too_short(startup, Seconds(least / SETTINGS)));
         return Ok(None);
     }
     let has_rules = options.validate && !published.rules_settings().is_empty();
@@ -101,9 +97,8 @@ fn find_settings(
         if has_rules { time_for_rules(measured).min(share.map_or(0.0, |share| RULES_SHARE * share)) } else { 0.0 };
     let asked = weights(published);
     let ranks = measured.manifest.plan.ranks;
-    let values: usize = factors.iter().map(|factor| factor.values.len()).sum();
-    session.say(&format!("settings: trying {values} values of {} settings, one at a time", factors.len()));
-    let launch = share.map(|share| share * SEARCH_SHARE / (LAUNCHES_PER_VALUE * (values as f64 + 1.0)) - startup.0);
+    session.say(&progress::settings::trying(values, factors.len()));
+    let launch = share.map(|share| share * SEARCH_SHARE / (BLOCKS * of_block) - startup.0);
     let schedule = |budget: Option<f64>| {
         let budget = budget.map(|budget| Seconds(budget.max(LEAST_MEASURING)));
         schedule_of(&options.timing, startup, budget)
@@ -126,7 +121,7 @@ fn find_settings(
     jobs.limit_to(left);
     let always = screened.keys().copied().map(Measure::Call).collect();
     for settings in &obeyed {
-        jobs.session.say(&format!("settings: comparing {} with the default over all sizes", describe(settings)));
+        jobs.session.say(&progress::settings::comparing(settings));
     }
     let confirmation = Confirmation {
         finalists: &obeyed,
