@@ -121,5 +121,6 @@ check: setup-check
 	@if $(CARGO) tree --package collrules --no-default-features --edges normal,build --prefix none | \
 	    grep -E '^(mpi|mpi-sys|clang-sys|bindgen) '; then \
 	    echo 'the build without the mpi feature depends on the crates above' >&2; exit 1; fi
+	$(CARGO) clippy --manifest-path tests/figures/Cargo.toml --target-dir $(TARGET)/tmp/figures -- -D warnings
 	CUSTOM_LIBFUZZER_PATH=$(CURDIR)/fuzz/none.a $(CARGO) check --manifest-path fuzz/Cargo.toml --target-dir $(TARGET)/fuzz
 	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --workspace --no-deps
