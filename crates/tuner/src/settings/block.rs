@@ -37,6 +37,12 @@ impl SettingsBlock {
         self.launches.get(settings).map_or(&[], Vec::as_slice)
     }
 
+    /// Returns true if a launch of a combination timed all of these cells.
+    pub(super) fn has_all(&self, settings: &Settings, cells: &BTreeMap<Cell, f64>) -> bool {
+        let times = self.of(settings).first();
+        times.is_some_and(|times| cells.keys().all(|cell| times.contains_key(&Measure::Call(*cell))))
+    }
+
     /// The median times over the launches of a combination.
     fn times(&self, settings: &Settings) -> MeasureTimes {
         let mut all: BTreeMap<&Measure, Vec<f64>> = BTreeMap::new();

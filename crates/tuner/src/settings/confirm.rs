@@ -33,11 +33,10 @@ pub struct Confirmation<'a> {
     pub stage: SearchStage,
 }
 
-/// Launches so far, of which the first `whole` time all subjects.
+/// Launches so far.
 #[derive(Default)]
 struct Launched {
     blocks: Vec<SettingsBlock>,
-    whole: Option<usize>,
     /// The look, as an index.
     look: usize,
     /// Results of subjects that are no longer timed with a combination. Variances are shared between subjects, so later
@@ -56,7 +55,8 @@ impl Launched {
 /// decided, or no time is left. Returns them, the best first, and the index of the one that may be installed.
 ///
 /// To exclude losses takes many pairs. After the first look the best few have launches, from the second on only the
-/// best, and once it is shown to be faster they time only the subjects that are undecided.
+/// best, and once it is shown to be faster they time only the subjects that are undecided. If it slows something down, the
+/// next best takes its place.
 pub fn confirm<B: SettingsLauncher>(
     confirmation: &Confirmation<'_>,
     bench: &mut B,
@@ -82,22 +82,25 @@ pub fn confirm<B: SettingsLauncher>(
             SettingsVerdict::NoGain => it.speedup.high.is_none_or(|high| high >= 1.0 + confirmation.min_gain),
             SettingsVerdict::Harmful => false,
         };
-        let mut wanted: Vec<&Settings> = judged.iter().filter(|it| is_open(it)).map(|it| &it.settings).collect();
-        wanted.truncate(if pairs == LOOKS[0] { AFTER_FIRST_LOOK } else { wanted.len() });
-        open.retain(|settings| wanted.contains(&settings));
-        let Some(best) = judged.into_iter().find(|it| open.contains(&it.settings)) else { break };
+        let candidates: Vec<&Finalist> = judged.iter().filter(|it| is_open(it)).collect();
+        let Some(next) = candidates.first() else { break };
+        let best = candidates.iter().find(|it| open.contains(&it.settings)).unwrap_or(next);
         if best.standing == SettingsVerdict::Confirmed {
             break;
         }
-        if pairs > LOOKS[0] {
-            open.retain(|settings| best.settings == *settings);
-            if best.standing == SettingsVerdict::Undecided {
-                launched.whole.get_or_insert(launched.blocks.len());
-                let (open, decided) = confirmation.divide(&launched, &best.settings);
-                bench.focus(&open);
-                let settled = decided.into_iter().map(|(measure, found)| ((best.settings.clone(), measure), found));
-                launched.settled.extend(settled);
-            }
+        if pairs == LOOKS[0] {
+            open = candidates.iter().take(AFTER_FIRST_LOOK).map(|it| it.settings.clone()).collect();
+            continue;
+        }
+        if !open.contains(&best.settings) {
+            bench.focus(None);
+        }
+        open = vec![best.settings.clone()];
+        if best.standing == SettingsVerdict::Undecided {
+            let (undecided, decided) = confirmation.divide(&launched, &best.settings);
+            bench.focus(Some(&undecided));
+            let settled = decided.into_iter().map(|(measure, found)| ((best.settings.clone(), measure), found));
+            launched.settled.extend(settled);
         }
     }
     let judged = confirmation.judge(&launched);
@@ -139,9 +142,11 @@ impl Confirmation<'_> {
 
     fn judge_one(&self, launched: &Launched, settings: &Settings) -> Option<Finalist> {
         let blocks = &launched.blocks;
-        let whole = &blocks[..launched.whole.unwrap_or(blocks.len())];
+        // Later launches time a part of the subjects, whose mean is another one.
+        let whole: Vec<SettingsBlock> =
+            blocks.iter().filter(|block| block.has_all(settings, self.asked)).cloned().collect();
         let weight = |measure: &Measure| weight_of(self.asked, measure);
-        let speedup = mean_speedup(whole, settings, &Settings::new(), &weight)?;
+        let speedup = mean_speedup(&whole, settings, &Settings::new(), &weight)?;
         let guarded: Vec<Guarded> = self
             .guards(launched, settings)
             .into_iter()

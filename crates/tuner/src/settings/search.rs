@@ -72,8 +72,8 @@ pub trait SettingsLauncher {
         combinations: &[Settings],
     ) -> Result<Option<SettingsBlock>, Self::Error>;
 
-    /// Times only these subjects in later blocks.
-    fn focus(&mut self, subjects: &BTreeSet<Measure>);
+    /// Times only these subjects in later blocks, or all again.
+    fn focus(&mut self, subjects: Option<&BTreeSet<Measure>>);
 }
 
 /// The number of launches of the default in a block with so many combinations. All are compared with it, so that by

@@ -116,6 +116,8 @@ pub(super) struct SettingsJobs<'a, 's> {
     pub(super) ranks: Ranks,
     pub(super) placement: Placement,
     pub(super) schedule: Schedule,
+    /// Subjects and schedule before only some are timed.
+    whole: Option<(Subjects, Schedule)>,
     pub(super) seed: u64,
     /// Seconds for all launches from now on.
     pub(super) limit: Option<f64>,
@@ -144,6 +146,7 @@ impl<'a, 's> SettingsJobs<'a, 's> {
             session,
             subjects,
             schedule,
+            whole: None,
             seed,
             limit: None,
             spent: 0.0,
@@ -369,13 +372,16 @@ impl SettingsLauncher for SettingsJobs<'_, '_> {
         Ok(Some(block))
     }
 
-    fn focus(&mut self, subjects: &BTreeSet<Measure>) {
-        let before = self.subjects.count();
+    fn focus(&mut self, subjects: Option<&BTreeSet<Measure>>) {
+        let (all, schedule) = self.whole.take().unwrap_or_else(|| (self.subjects.clone(), self.schedule));
+        (self.subjects, self.schedule) = (all.clone(), schedule);
+        let Some(subjects) = subjects else { return };
         self.subjects.retain(subjects);
-        let part = self.subjects.count() as f64 / before.max(1) as f64;
+        let part = self.subjects.count() as f64 / all.count().max(1) as f64;
         // Starting a job is worth as much measuring.
         let least = self.schedule.startup.0;
         self.schedule.budget = self.schedule.budget.map(|budget| Seconds((budget.0 * part).max(least.min(budget.0))));
+        self.whole = Some((all, schedule));
     }
 }
 
