@@ -1,9 +1,9 @@
 //! The launches of a block, one of each combination, and what several blocks show: speedups, and losses that they exclude.
 //!
-//! The logarithms of speedups over pairs of launches are tested as in a validation: with few blocks their variances borrow
-//! from each other, and what subjects of a launch share counts once (`statistics::launches`). A combination passes the
-//! guard if each subject does, so that no correction for their number is needed: with a true loss beyond the limit in any
-//! of them, it passes with a probability of at most 2.5 % per look.
+//! The logarithms of speedups over pairs of launches are trimmed, and tested as in a validation: with few blocks their
+//! variances borrow from each other, and what subjects of a launch share counts once (`statistics::launches`). A
+//! combination passes the guard if each subject does, so that no correction for their number is needed: with a true loss
+//! beyond the limit in any of them, it passes with half the probability of an error.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -35,12 +35,6 @@ impl SettingsBlock {
     /// The launches of a combination.
     fn of(&self, settings: &Settings) -> &[MeasureTimes] {
         self.launches.get(settings).map_or(&[], Vec::as_slice)
-    }
-
-    /// Returns true if a launch of a combination timed all of these cells.
-    pub(super) fn has_all(&self, settings: &Settings, cells: &BTreeMap<Cell, f64>) -> bool {
-        let times = self.of(settings).first();
-        times.is_some_and(|times| cells.keys().all(|cell| times.contains_key(&Measure::Call(*cell))))
     }
 
     /// The median times over the launches of a combination.

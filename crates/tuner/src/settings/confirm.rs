@@ -37,6 +37,8 @@ pub struct Confirmation<'a> {
 #[derive(Default)]
 struct Launched {
     blocks: Vec<SettingsBlock>,
+    /// Those that time all subjects: the mean of a part is another one.
+    whole: Vec<SettingsBlock>,
     /// The look, as an index.
     look: usize,
     /// Results of subjects that are no longer timed with a combination. Variances are shared between subjects, so later
@@ -63,10 +65,14 @@ pub fn confirm<B: SettingsLauncher>(
 ) -> Result<(Vec<Finalist>, Option<usize>), B::Error> {
     let mut open: Vec<Settings> = confirmation.finalists.to_vec();
     let mut launched = Launched::default();
+    let mut is_focused = false;
     'looks: for (look, pairs) in LOOKS.into_iter().enumerate() {
         while (launched.blocks.len() as u32) < pairs {
             match bench.block(confirmation.stage, launched.blocks.len() as u32, &open)? {
-                Some(block) => launched.blocks.push(block),
+                Some(block) => {
+                    launched.whole.extend((!is_focused).then(|| block.clone()));
+                    launched.blocks.push(block);
+                }
                 None => {
                     // Time ends the launches, and no result: this is the last look.
                     launched.look = LOOKS.len() - 1;
@@ -94,11 +100,13 @@ pub fn confirm<B: SettingsLauncher>(
         }
         if !open.contains(&best.settings) {
             bench.focus(None);
+            is_focused = false;
         }
         open = vec![best.settings.clone()];
         if best.standing == SettingsVerdict::Undecided {
             let (undecided, decided) = confirmation.divide(&launched, &best.settings);
             bench.focus(Some(&undecided));
+            is_focused = true;
             let settled = decided.into_iter().map(|(measure, found)| ((best.settings.clone(), measure), found));
             launched.settled.extend(settled);
         }
@@ -142,11 +150,8 @@ impl Confirmation<'_> {
 
     fn judge_one(&self, launched: &Launched, settings: &Settings) -> Option<Finalist> {
         let blocks = &launched.blocks;
-        // Later launches time a part of the subjects, whose mean is another one.
-        let whole: Vec<SettingsBlock> =
-            blocks.iter().filter(|block| block.has_all(settings, self.asked)).cloned().collect();
         let weight = |measure: &Measure| weight_of(self.asked, measure);
-        let speedup = mean_speedup(&whole, settings, &Settings::new(), &weight)?;
+        let speedup = mean_speedup(&launched.whole, settings, &Settings::new(), &weight)?;
         let guarded: Vec<Guarded> = self
             .guards(launched, settings)
             .into_iter()
