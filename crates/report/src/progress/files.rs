@@ -1,4 +1,4 @@
-//! What is missing or odd in files.
+//! Problems in files.
 
 use std::fmt::Display;
 use std::path::Path;

@@ -13,7 +13,7 @@
 //! | [`profile`] | profiles of programs |
 //! | [`programs`] | A/B tests of programs |
 //! | [`studies`] | studies of chosen algorithms |
-//! | [`files`] | what is missing or odd in files |
+//! | [`files`] | problems in files |
 
 pub mod budget;
 pub mod files;

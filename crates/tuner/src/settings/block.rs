@@ -33,14 +33,14 @@ impl SettingsBlock {
     }
 
     /// The launches of a combination.
-    fn of(&self, settings: &Settings) -> &[MeasureTimes] {
+    fn launches_with(&self, settings: &Settings) -> &[MeasureTimes] {
         self.launches.get(settings).map_or(&[], Vec::as_slice)
     }
 
     /// The median times over the launches of a combination.
     fn times(&self, settings: &Settings) -> MeasureTimes {
         let mut all: BTreeMap<&Measure, Vec<f64>> = BTreeMap::new();
-        for (subject, time) in self.of(settings).iter().flatten() {
+        for (subject, time) in self.launches_with(settings).iter().flatten() {
             all.entry(subject).or_default().push(*time);
         }
         let medians = all.into_iter().filter_map(|(subject, mut times)| Some((subject.clone(), median(&mut times)?)));
@@ -91,14 +91,14 @@ const NORMAL: f64 = 1.4826;
 /// own doing.
 const BY_CHANCE: f64 = 1.64;
 
-/// How the mean log speedup of a combination over another one is taken: trimmed, since beside other work a launch may
-/// take twice as long, on a busy host every third; of all pairs if the combination itself disturbs launches.
+/// Mean log speedup of a combination over another one. It is trimmed, since other work on a host can double the time of a
+/// launch, and of every third on a busy one. If the combination itself disturbs launches, all pairs count.
 struct PairMean {
     is_trimmed: bool,
 }
 
 impl PairMean {
-    fn of(blocks: &[SettingsBlock], settings: &Settings, over: &Settings) -> Self {
+    fn choose(blocks: &[SettingsBlock], settings: &Settings, over: &Settings) -> Self {
         let [own, usual] = [settings, over].map(|it| Disturbed::count(blocks, it));
         Self { is_trimmed: !own.is_more_than(&usual) }
     }
@@ -127,12 +127,12 @@ impl PairMean {
 /// settings, and of all.
 struct Disturbed {
     count: usize,
-    of: usize,
+    all: usize,
 }
 
 impl Disturbed {
     fn count(blocks: &[SettingsBlock], settings: &Settings) -> Self {
-        let launches: Vec<&MeasureTimes> = blocks.iter().flat_map(|block| block.of(settings)).collect();
+        let launches: Vec<&MeasureTimes> = blocks.iter().flat_map(|block| block.launches_with(settings)).collect();
         let usual = |subject: &Measure| {
             median(&mut launches.iter().filter_map(|it| it.get(subject).copied()).collect::<Vec<_>>())
         };
@@ -143,14 +143,14 @@ impl Disturbed {
         let slowdowns: Vec<f64> = launches.iter().map(slowdown).collect();
         let deviation = median(&mut slowdowns.iter().map(|slowdown| slowdown.abs()).collect::<Vec<_>>());
         let limit = (DISTURBED * NORMAL * deviation.unwrap_or(0.0)).clamp(DISTURBANCES.0, DISTURBANCES.1);
-        Self { count: slowdowns.iter().filter(|it| **it > limit).count(), of: slowdowns.len() }
+        Self { count: slowdowns.iter().filter(|it| **it > limit).count(), all: slowdowns.len() }
     }
 
     /// Returns true if the share is larger than another one beyond chance (two proportions, pooled).
     fn is_more_than(&self, other: &Self) -> bool {
-        let share = |it: &Self| it.count as f64 / it.of.max(1) as f64;
-        let pooled = (self.count + other.count) as f64 / (self.of + other.of).max(1) as f64;
-        let variance = pooled * (1.0 - pooled) * (1.0 / self.of.max(1) as f64 + 1.0 / other.of.max(1) as f64);
+        let share = |it: &Self| it.count as f64 / it.all.max(1) as f64;
+        let pooled = (self.count + other.count) as f64 / (self.all + other.all).max(1) as f64;
+        let variance = pooled * (1.0 - pooled) * (1.0 / self.all.max(1) as f64 + 1.0 / other.all.max(1) as f64);
         share(self) - share(other) > BY_CHANCE * variance.sqrt()
     }
 }
@@ -170,7 +170,7 @@ pub fn mean_speedup(
     over: &Settings,
     weight: &dyn Fn(&Measure) -> f64,
 ) -> Option<Estimate> {
-    let pairs = PairMean::of(blocks, settings, over);
+    let pairs = PairMean::choose(blocks, settings, over);
     let logs = pairs.values(&logs_by_block(blocks, settings, over, weight));
     Estimate::mean(logs.values(), LEVEL).map(Estimate::exp)
 }
@@ -217,7 +217,8 @@ fn by_subject(blocks: &[SettingsBlock], settings: &Settings, over: &Settings) ->
 /// slow, and none fast.
 fn fast_logs(blocks: &[SettingsBlock], settings: &Settings) -> BTreeMap<Measure, f64> {
     let mut all: BTreeMap<Measure, Vec<f64>> = BTreeMap::new();
-    for (subject, time) in blocks.iter().flat_map(|block| block.of(settings)).flatten().filter(|(_, time)| **time > 0.0)
+    for (subject, time) in
+        blocks.iter().flat_map(|block| block.launches_with(settings)).flatten().filter(|(_, time)| **time > 0.0)
     {
         all.entry(subject.clone()).or_default().push(time.ln());
     }
@@ -245,7 +246,7 @@ pub fn guard(
     error: f64,
 ) -> BTreeMap<Measure, (Estimate, Guard)> {
     let subjects = by_subject(blocks, settings, over);
-    let pairs = PairMean::of(blocks, settings, over);
+    let pairs = PairMean::choose(blocks, settings, over);
     let launches: Vec<Replicates> = subjects
         .iter()
         .map(|(subject, logs)| {

@@ -17,4 +17,4 @@ mod tests;
 
 pub use block::{MeasureTimes, SettingsBlock, guard, mean_speedup, speedups, weight_of};
 pub use confirm::{Confirmation, ERROR, LOOKS, confirm};
-pub use search::{Factor, Searched, SettingsLauncher, default_launches, search};
+pub use search::{Factor, Searched, SettingsLauncher, default_launches, search, spread_default};

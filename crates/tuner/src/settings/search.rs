@@ -76,8 +76,8 @@ pub trait SettingsLauncher {
     fn focus(&mut self, subjects: Option<&BTreeSet<Measure>>);
 }
 
-/// The number of launches of the default in a block with so many combinations. All are compared with it, so that by
-/// Dunnett's rule it has as many as the root of their number.
+/// Launches of the default in a block of several combinations: the square root of their number (Dunnett's rule), since all
+/// are compared with the default.
 ///
 /// Source: C. W. Dunnett, A multiple comparison procedure for comparing several treatments with a control, 1955.
 pub fn default_launches(stage: SearchStage, combinations: usize) -> usize {
@@ -85,6 +85,15 @@ pub fn default_launches(stage: SearchStage, combinations: usize) -> usize {
         SearchStage::Alone | SearchStage::Foldover => (combinations as f64).sqrt().ceil().max(LEAST_DEFAULTS) as usize,
         SearchStage::Confirmation | SearchStage::Rules | SearchStage::Validation(_) => 1,
     }
+}
+
+/// Adds launches of the default to the combinations of a block: first, last, and evenly in between; a single one is first.
+pub fn spread_default(mut order: Vec<Settings>, launches: usize) -> Vec<Settings> {
+    let combinations = order.len();
+    for place in (0..launches).rev() {
+        order.insert(place * combinations / (launches - 1).max(1), Settings::new());
+    }
+    order
 }
 
 /// The result of a search.

@@ -13,7 +13,7 @@ use rand_distr::StandardNormal;
 
 use super::{
     Confirmation, ERROR, Factor, MeasureTimes, Searched, SettingsBlock, SettingsLauncher, confirm, default_launches,
-    guard, mean_speedup, search,
+    guard, mean_speedup, search, spread_default,
 };
 
 /// Standard deviations of the logarithm of a time: shared by a launch, and a subject's own.
@@ -72,7 +72,7 @@ impl KnownSystem {
         }
     }
 
-    fn beside(self, work: OtherWork) -> Self {
+    fn with_other_work(self, work: OtherWork) -> Self {
         match work {
             OtherWork::None => self,
             OtherWork::Tenth => Self { disturbed: (0.1, 1.7), ..self },
@@ -124,14 +124,10 @@ impl SettingsLauncher for KnownSystem {
         if self.launches + defaults + combinations.len() > self.most {
             return Ok(None);
         }
-        // The default first, last, and in between.
         let mut order = combinations.to_vec();
         order.shuffle(&mut self.rng);
-        for place in 0..defaults {
-            order.insert(place * (combinations.len() / defaults + 1), Settings::new());
-        }
         let mut block = SettingsBlock::default();
-        for settings in order {
+        for settings in spread_default(order, defaults) {
             let fails = |(name, value): (&str, &str)| settings.get(name).is_some_and(|set| set == value);
             let times = self.launch(&settings);
             if !self.failing.is_some_and(fails) {
@@ -222,7 +218,8 @@ fn settings_are_found_beside_other_work() {
     factors.extend(["c", "d"].map(|name| factor(name, &["1", "2"])));
     let best = factorial(&pair()).iter().map(|it| mean_truth(truth_of_pair, it)).fold(0.0, f64::max);
     let found = (0..100).filter(|seed| {
-        let mut known = KnownSystem { most: 100, ..KnownSystem::new(*seed, truth_of_pair).beside(OtherWork::Bursts) };
+        let mut known =
+            KnownSystem { most: 100, ..KnownSystem::new(*seed, truth_of_pair).with_other_work(OtherWork::Bursts) };
         let finalists = run(&factors, &mut known).finalists;
         finalists.first().is_some_and(|first| mean_truth(truth_of_pair, first) >= best - 0.05)
     });
@@ -424,11 +421,10 @@ fn truth_with_guard(settings: &Settings, bytes: u64, guard: f64) -> f64 {
     }
 }
 
-/// The number of these seeds that confirm a combination with a loss at the limit in the guard set, with so many launches
-/// at most.
+/// The number of seeds that confirm a combination with a loss at the limit in the guard set, in at most `most` launches.
 fn confirmed_at_limit(seeds: u64, work: OtherWork, most: usize) -> usize {
     let at_limit = |settings: &Settings, bytes: u64| truth_with_guard(settings, bytes, f64::ln(0.95));
-    let seeds = (0..seeds).map(|seed| KnownSystem { most, ..KnownSystem::new(seed, at_limit).beside(work) });
+    let seeds = (0..seeds).map(|seed| KnownSystem { most, ..KnownSystem::new(seed, at_limit).with_other_work(work) });
     seeds.map(|mut known| confirmed(&mut known)).filter(|(passed, _)| *passed).count()
 }
 
@@ -466,7 +462,7 @@ fn gains_without_a_loss_are_confirmed_and_later_looks_time_little() {
         let harmless = |settings: &Settings, bytes: u64| truth_with_guard(settings, bytes, 0.0);
         let (mut passed, mut timed, mut pairs) = (0, 0, 0);
         for seed in 0..seeds {
-            let mut known = KnownSystem::new(seed, harmless).beside(work);
+            let mut known = KnownSystem::new(seed, harmless).with_other_work(work);
             let (is_confirmed, of_seed) = confirmed(&mut known);
             passed += usize::from(is_confirmed);
             timed += known.timed;

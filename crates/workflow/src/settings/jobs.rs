@@ -21,7 +21,7 @@ use collrules_runner::circumstances::is_same_value;
 use collrules_runner::launch::{LaunchCell, LaunchPlan};
 use collrules_runner::wire::WorkerEvent;
 use collrules_runner::{Backend, RunnerError};
-use collrules_tuner::settings::{MeasureTimes, SettingsBlock, SettingsLauncher, default_launches};
+use collrules_tuner::settings::{MeasureTimes, SettingsBlock, SettingsLauncher, default_launches, spread_default};
 
 use crate::error::WorkflowError;
 use crate::session::Session;
@@ -54,7 +54,7 @@ impl SearchJournal {
     }
 
     /// The launches of a combination in a block, in order.
-    fn of(&self, stage: SearchStage, block: u32, settings: &Settings) -> &[SettingsLaunch] {
+    fn launches_with(&self, stage: SearchStage, block: u32, settings: &Settings) -> &[SettingsLaunch] {
         self.known.get(&(stage, block, settings.clone())).map_or(&[], Vec::as_slice)
     }
 
@@ -215,12 +215,7 @@ impl<'a, 's> SettingsJobs<'a, 's> {
         if number % 2 == 1 {
             order.reverse();
         }
-        if defaults > 1 {
-            for place in (0..defaults).rev() {
-                order.insert(place * combinations.len() / (defaults - 1), Settings::new());
-            }
-        }
-        order
+        if defaults > 1 { spread_default(order, defaults) } else { order }
     }
 
     /// A launch, from the journal if it is there: with `before` launches of the same settings before it in the block.
@@ -231,7 +226,7 @@ impl<'a, 's> SettingsJobs<'a, 's> {
         settings: &Settings,
         before: usize,
     ) -> Result<SettingsLaunch, WorkflowError> {
-        if let Some(known) = self.journal.of(stage, block, settings).get(before) {
+        if let Some(known) = self.journal.launches_with(stage, block, settings).get(before) {
             self.spent += known.seconds.0;
             return Ok(known.clone());
         }
@@ -334,8 +329,11 @@ impl SettingsLauncher for SettingsJobs<'_, '_> {
         combinations: &[Settings],
     ) -> Result<Option<SettingsBlock>, WorkflowError> {
         let order = self.order(stage, number, combinations);
-        let known: usize =
-            combinations.iter().chain([&Settings::new()]).map(|it| self.journal.of(stage, number, it).len()).sum();
+        let known: usize = combinations
+            .iter()
+            .chain([&Settings::new()])
+            .map(|it| self.journal.launches_with(stage, number, it).len())
+            .sum();
         let missing = order.len().saturating_sub(known);
         let needed = self.mean_seconds(stage) * missing as f64;
         if self.limit.is_some_and(|limit| missing > 0 && self.spent + needed > limit) {

@@ -40,7 +40,7 @@ const RULES_SHARE: f64 = 0.2;
 /// Number of launches with all subjects for which the time of a confirmation is enough.
 pub(super) const CONFIRMING_LAUNCHES: f64 = 30.0;
 
-/// Blocks of a search with a launch of about each value: two alone, and two of the foldover.
+/// Blocks of a search, each with a launch of about every value: two alone, and two of the foldover.
 const BLOCKS: f64 = 4.0;
 
 /// Smallest measuring time of a launch, in seconds.
