@@ -84,7 +84,9 @@ fn of_workflow(error: &WorkflowError) -> Exit {
         Error::Usage(_) => Exit::Usage,
         Error::Input(_) | Error::Open { .. } | Error::Analysis { .. } | Error::NotInForce { .. } => Exit::Input,
         Error::OtherSystem { .. } | Error::NoProfile { .. } | Error::NoLibrary { .. } => Exit::Environment,
-        Error::Incomplete { .. } | Error::Unvalidated { .. } | Error::Unshown { .. } => Exit::Incomplete,
+        Error::Incomplete { .. } | Error::Unvalidated { .. } | Error::DefaultFails(_) | Error::Unshown { .. } => {
+            Exit::Incomplete
+        }
         Error::Occupied(_) | Error::Emit(_) | Error::Write { .. } | Error::Settings(_) | Error::Json(_) => Exit::Output,
         Error::Unproven { .. } => Exit::Unproven,
         Error::NotRepaired { .. } => Exit::Slower,

@@ -48,8 +48,15 @@ pub(super) fn print(
     }
     let others = (1.0 + PROOF_JOBS) * started.startup.0;
     remarks.extend(sentences(&forecast, budget, others));
-    for (what, most) in beyond.iter().filter(|(_, most)| most.0 > 0.0) {
+    let beyond: Vec<_> = beyond.iter().filter(|(_, most)| most.0 > 0.0).collect();
+    for (what, most) in &beyond {
         remarks.push(format!("{what} comes on top, for up to {}.", most.rounded()));
+    }
+    if let Some(budget) = budget.filter(|_| !beyond.is_empty()) {
+        remarks.push(format!(
+            "The budget of {} is for all of it; only the launch that it ends in goes on.",
+            budget.rounded()
+        ));
     }
     if started.backend.name() == "simulation" {
         remarks.push("All times are simulated.".to_owned());

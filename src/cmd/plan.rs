@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
+use collrules_record::options::TuneOptions;
 use collrules_record::units::Seconds;
 use collrules_workflow::campaign::{Begin, RunPlace};
-use collrules_workflow::plan::{BudgetShares, lay_out, plan};
+use collrules_workflow::plan::{BudgetShares, lay_out, plan, searches_settings};
 use collrules_workflow::start::start;
 use collrules_workflow::time_budget::within;
 
@@ -24,6 +25,7 @@ pub(crate) fn run(args: &Tune) -> Result<(), Failure> {
     let mut started = start(&experiment.system, &interrupt::flag())?;
     let (budget, remark) = within(experiment.budget, started.allocation.as_ref())?;
     experiment.budget = budget;
+    experiment.searches = searches_settings(&TuneOptions::from(args.options.clone()), budget)?;
     let remarks = std::mem::take(&mut started.remarks).into_iter().chain(remark);
     let laid_out = match place {
         RunPlace::NewInBestLayout(_) => lay_out(&mut experiment, &mut started),
@@ -40,6 +42,7 @@ pub(crate) fn run(args: &Tune) -> Result<(), Failure> {
     let beyond = [
         ("Refinement between sizes of the grid", Seconds(shares.refinement)),
         ("Validation in fresh launches", Seconds(shares.validation)),
+        ("Search for settings, and the comparison of the whole tuning", Seconds(shares.settings)),
     ];
     dry_run::print(&mut started, &plan, experiment.budget, &beyond, args.verbose)
 }

@@ -29,12 +29,18 @@ pub(super) fn event(event: &Event<'_>) {
             "launches": separate::starts(plan).len(),
             "budget_s": plan.budget().map(|budget| budget.0),
         }),
-        Event::Comparing { run, plan } => json!({
+        Event::Comparing { home, cells, pairs, limit } => json!({
             "event": "validating",
-            "run": run.to_string_lossy(),
-            "cells": plan.cells.len(),
-            "pairs": plan.launches,
-            "budget_s": plan.budget().map(|budget| budget.0),
+            "log": home.file(rundir::COMPARISON).to_string_lossy(),
+            "cells": cells,
+            "pairs": pairs,
+            "budget_s": limit.map(|limit| limit.0),
+        }),
+        Event::ArmLaunch { stage, block, subjects } => json!({
+            "event": "arm_launch",
+            "stage": stage,
+            "block": block,
+            "subjects": subjects,
         }),
         Event::Measured(tally, error) => json!({
             "event": "measured",
@@ -56,11 +62,10 @@ pub(super) fn event(event: &Event<'_>) {
             })
         }
         Event::Compared { home, validation } => {
-            let last = validation.last().cloned().unwrap_or_default();
+            let last = validation.round.clone().unwrap_or_default();
             json!({
                 "event": "validated",
                 "validation": home.file(rundir::VALIDATION).to_string_lossy(),
-                "comparisons": validation.rounds.len(),
                 "cells": last.cells.len(),
                 "faster": last.count(Outcome::Faster),
                 "same": last.count(Outcome::Same),
@@ -70,8 +75,7 @@ pub(super) fn event(event: &Event<'_>) {
                 "rules": validation.fates(),
                 "failed": last.failed.len(),
                 "speedup": last.geometric_mean(),
-                "repaired": validation.rounds.iter().map(|round| round.repaired.len()).sum::<usize>(),
-                "not_again": validation.not_again.as_ref().map(|left| left.cells),
+                "repaired": last.repaired.len(),
             })
         }
         Event::ComparedWhole { home, settings } => {

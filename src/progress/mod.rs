@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use collrules_record::Plan;
 use collrules_record::plan::Schedule;
+use collrules_record::rundir;
 use collrules_record::sample::Row;
 use collrules_rules::lines::plain;
 use collrules_rules::words::counted;
@@ -114,13 +115,20 @@ impl Reporter {
                 at_most(plan, "for about", " at most"),
                 run.display(),
             )),
-            Event::Comparing { run, plan } => say(&format!(
-                "comparing {} without and with the rules, {} of launches, {}, into {}",
-                counted(plan.cells.len(), "size"),
-                counted(plan.launches as usize, "pair"),
-                at_most(plan, "for about", ""),
-                run.display(),
+            Event::Comparing { home, cells, limit, .. } => say(&format!(
+                "comparing {} with the default in fresh launches{}, into {}",
+                counted(*cells, "size"),
+                limit.map_or_else(String::new, |limit| format!(", for at most {}", limit.rounded())),
+                home.file(rundir::COMPARISON).display(),
             )),
+            Event::ArmLaunch { block, subjects, .. } => match &mut self.how {
+                How::Bar(bar) => bar.set_message(arm_launch(*block, *subjects)),
+                How::Plain { last } if last.elapsed() >= INTERVAL => {
+                    *last = Instant::now();
+                    say(&arm_launch(*block, *subjects));
+                }
+                _ => {}
+            },
             Event::Measured(..) => {
                 if let How::Bar(bar) = &self.how {
                     bar.finish_and_clear();
@@ -204,6 +212,11 @@ impl Reporter {
         let seconds = self.start.elapsed().as_secs_f64();
         format!("{seconds:>4.0} s: launch {} of {}", launch.planned - self.first + 1, self.launches)
     }
+}
+
+/// A launch of a comparison.
+fn arm_launch(block: u32, subjects: usize) -> String {
+    format!("fresh launches: pair {}, {}", block + 1, counted(subjects, "size or message"))
 }
 
 /// The time limit of a plan.

@@ -139,7 +139,11 @@ fn settings_name_the_file_by_absolute_path() {
         .unwrap()
         .into();
     ran.exits(0);
-    let path = scratch.path().join("relative/rules.conf");
+    // Under a name that no other text will have.
+    let directory = scratch.path().join("relative/tunings");
+    let path = fs::read_dir(&directory).unwrap().next().unwrap().unwrap().path();
+    let written = fs::read_to_string(scratch.path().join("relative/rules.conf")).unwrap();
+    assert!(written.ends_with(&fs::read_to_string(&path).unwrap()), "but for the comment on confirmation: {written}");
     let line = format!("coll_tuned_dynamic_rules_filename = {}\n", path.display());
     let settings = fs::read_to_string(scratch.path().join("relative/mca-params.conf")).unwrap();
     assert!(settings.contains(&line), "{settings}");

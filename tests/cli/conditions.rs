@@ -140,7 +140,7 @@ fn rules_that_lose_under_the_arrivals_of_a_profile_are_removed() {
     };
     let (kept, report, out) = tune("root", &format!("--profile {root_late}"));
     assert!(kept.contains(&8), "{kept:?}");
-    assert!(report.contains("holds for arrivals of the profile ("), "{report}");
+    assert!(report.contains("and arrivals of the profile (1."), "{report}");
     assert!(!report.contains("one rank late by half a call"), "the program's arrivals take its place: {report}");
     let (left, report, _) = tune("others", &format!("--profile {others_late}"));
     assert!(!left.contains(&8) && left.contains(&3), "{left:?}");

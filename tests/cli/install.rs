@@ -394,7 +394,7 @@ fn a_tuning_without_a_confirmation_is_installed_by_force_alone() {
 
     fs::write(site.path("run/validation.json"), &validation).unwrap();
     site.change("run/validation.json", |validation| {
-        let last = validation["rounds"].as_array_mut().unwrap().last_mut().unwrap();
+        let last = &mut validation["round"];
         last["repaired"] = serde_json::json!([]);
         let cells = last["cells"].as_array_mut().unwrap();
         cells.iter_mut().find(|cell| cell["control"] != true).unwrap()["verdict"] = "slower".into();

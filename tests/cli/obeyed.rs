@@ -157,12 +157,13 @@ fn what_users_have_set_is_asked_for_as_it_is() {
     under_each_release(|mpi| {
         let scratch = tempfile::tempdir().unwrap();
         let file = rules(scratch.path(), mpi).join("rules.conf");
-        let path = file.to_str().unwrap();
+        let named = fs::read_dir(file.with_file_name("tunings")).unwrap().next().unwrap().unwrap().path();
+        let path = named.to_str().unwrap();
         let settings = fs::read_to_string(file.with_file_name("mca-params.conf")).unwrap();
         let ran = deployed(mpi, scratch.path(), None, &[], &settings).exits(0);
         ran.says("as it is deployed");
         ran.says("they match that algorithm");
-        deployed(mpi, scratch.path(), Some(&file), &[ON, (FILE, path)], "").exits(0);
+        deployed(mpi, scratch.path(), Some(&named), &[ON, (FILE, path)], "").exits(0);
 
         // Settings of the tuning are read on the ranks as well.
         let findings = file.with_file_name("findings.json");
@@ -184,9 +185,9 @@ fn what_users_have_set_is_asked_for_as_it_is() {
         let relative = deployed(mpi, scratch.path(), None, &[], &relative).exits(7);
         relative.complains("is a relative path, looked up from the working directory of each rank");
         relative.complains("mca-params.conf:2)");
-        let other = deployed(mpi, scratch.path(), Some(&file), &[ON, (FILE, "/dev/null")], "").exits(7);
+        let other = deployed(mpi, scratch.path(), Some(&named), &[ON, (FILE, "/dev/null")], "").exits(7);
         other.complains("another rules file is set on all ranks: `/dev/null`");
-        let gone = deployed(mpi, scratch.path(), Some(&file), &[ON, (FILE, "/gone/rules.conf")], "").exits(7);
+        let gone = deployed(mpi, scratch.path(), Some(&named), &[ON, (FILE, "/gone/rules.conf")], "").exits(7);
         gone.complains("`/gone/rules.conf` cannot be read on all ranks");
     });
 }

@@ -106,11 +106,10 @@ impl Results {
     }
 
     fn describe_validation(&mut self, validation: &Validation) {
-        for (number, round) in validation.rounds.iter().enumerate() {
+        if let Some(round) = &validation.round {
             let count = |outcome| round.count(outcome);
             let counts = [Outcome::Faster, Outcome::Same, Outcome::Slower].map(count);
-            writeln!(self.text, "  comparison {number}: {} pairs, faster, same, slower: {counts:?}", round.pairs)
-                .unwrap();
+            writeln!(self.text, "  comparison: {} pairs, faster, same, slower: {counts:?}", round.pairs).unwrap();
             for cell in &round.cells {
                 let dropped = if round.repaired.contains(&cell.cell) { ", dropped" } else { "" };
                 let verdict = match cell.verdict {

@@ -37,14 +37,14 @@ fn planted_settings_are_found_and_what_harms_or_fails_is_not_installed() {
     assert!(report.contains("Effects of settings") && report.contains("Losses caused by settings"));
     // Whatever ends a search, its launches are kept: what follows finds the same.
     fs::remove_file(run.join("settings.json")).unwrap();
-    let journal = fs::read_to_string(run.join("settings.jsonl")).unwrap();
+    let journal = fs::read_to_string(run.join("comparison.jsonl")).unwrap();
     let kept: Vec<&str> = journal.lines().take(10).collect();
-    fs::write(run.join("settings.jsonl"), kept.join("\n") + "\n{\"stage\":\"al").unwrap();
+    fs::write(run.join("comparison.jsonl"), kept.join("\n") + "\n{\"stage\":\"al").unwrap();
     let words = ["tune", "--resume"];
     Ran::from(bounded().args(words).arg(&run).output().unwrap()).exits(0);
     let again = self::found(&run);
     assert_eq!(again["finalists"][again["chosen"].as_u64().unwrap() as usize]["settings"], chosen["settings"]);
-    // With nothing left to search, the settings stay switched on.
+    // With nothing left to compare, the settings stay switched on.
     Ran::from(bounded().args(words).arg(&run).output().unwrap()).exits(0);
     assert_eq!(fs::read_to_string(run.join("mca-params.conf")).unwrap(), parameters);
 }
@@ -53,34 +53,29 @@ fn planted_settings_are_found_and_what_harms_or_fails_is_not_installed() {
 const SCATTER_ALLGATHER: &str = "8";
 
 #[test]
-fn rules_are_tuned_again_under_the_chosen_settings() {
+fn rules_are_compared_under_the_chosen_settings() {
     let directory = tempfile::tempdir().unwrap();
     let run = directory.path().join("run");
     let words = "tune --simulate=settings --simulated-slots 4 --simulated-ppn 4 --np 4 --launches 2 --refine 0 --ops \
                  bcast,allreduce --sizes 8,512,4K,32K,256K,1M --budget 60s --out";
-    Ran::from(bounded().args(words.split_whitespace()).arg(&run).output().unwrap())
-        .exits(0)
-        .says("on top, decided under these settings");
+    Ran::from(bounded().args(words.split_whitespace()).arg(&run).output().unwrap()).exits(0).says("on top");
     let found = found(&run);
     let chosen = &found["finalists"][found["chosen"].as_u64().unwrap() as usize];
-    assert_eq!(chosen["rules"], "own");
+    assert_eq!(chosen["rules"], "shared");
     let point = |name: &str| chosen[name]["point"].as_f64().unwrap();
-    assert!(
-        point("with_rules") > 1.4 * point("speedup") && point("with_rules") > 1.4 * point("rules_alone"),
-        "{chosen}"
-    );
+    assert!(point("with_rules") > 1.4 * point("speedup"), "{chosen}");
     let parameters = fs::read_to_string(run.join("mca-params.conf")).unwrap();
-    let own = run.join("with-settings/rules.conf");
-    assert!(parameters.contains(own.to_str().unwrap()) && parameters.contains("smsc = ^cma"), "{parameters}");
-    // A rule that is slow under the settings is in neither file.
+    let rules = run.join("tunings");
+    assert!(parameters.contains(rules.to_str().unwrap()) && parameters.contains("smsc = ^cma"), "{parameters}");
+    // A rule that is slow under the settings is in the file no longer.
     let names_slow = |file: &Path| {
         let text = fs::read_to_string(file).unwrap();
         let rules = text.lines().map(|line| line.split('#').next().unwrap().split_whitespace().collect::<Vec<_>>());
         rules.filter(|rule| rule.len() == 4).any(|rule| rule[1] == SCATTER_ALLGATHER)
     };
-    let before = ["rules.conf.before-repair", "rules.conf.before-repair-2"].map(|name| run.join(name));
-    assert!(before.iter().any(|file| file.exists() && names_slow(file)), "it wins without them");
-    assert!(!names_slow(&own) && !names_slow(&run.join("rules.conf")));
+    let before: Vec<_> = fs::read_dir(&rules).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert!(before.iter().any(|file| names_slow(file)), "it wins without them");
+    assert!(!names_slow(&run.join("rules.conf")));
     // What was measured under the settings is kept with a run that is resumed.
     Ran::from(bounded().args(["tune", "--resume"]).arg(&run).output().unwrap()).exits(0);
     assert_eq!(fs::read_to_string(run.join("mca-params.conf")).unwrap(), parameters);
@@ -113,7 +108,7 @@ fn a_whole_tuning_is_compared_again_and_harmful_settings_are_removed() {
     };
     validate("").exits(0).says("Whole tuning in fresh launches: CONFIRMED");
     validate("--json").exits(0).says("\"event\":\"validated_whole\"");
-    let journal = fs::read_to_string(run.join("settings.jsonl")).unwrap();
+    let journal = fs::read_to_string(run.join("comparison.jsonl")).unwrap();
     assert!(journal.contains("{\"validation\":1}"), "each comparison has launches of its own");
     let report = fs::read_to_string(run.join("report.md")).unwrap();
     assert!(report.contains("Whole tuning in fresh launches: CONFIRMED"), "{report}");

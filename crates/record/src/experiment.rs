@@ -47,6 +47,9 @@ pub struct Experiment {
     /// True if a share of the budget is reserved for a comparison in fresh launches.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub validate: bool,
+    /// True if a share of the budget is reserved for a search for settings.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub searches: bool,
     /// A rules file, or a run with a tuning, under which all of it is measured once more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub under_rules: Option<PathBuf>,
@@ -187,6 +190,7 @@ impl Experiment {
             assumptions: Assumptions::default(),
             refinement: RefinementOptions::NONE,
             validate: false,
+            searches: false,
             under_rules: None,
             also_layout: Vec::new(),
             system,

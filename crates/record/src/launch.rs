@@ -27,12 +27,10 @@ pub enum Launch {
         /// The alternative.
         candidate: Candidate,
     },
-    /// One of a pair: the job is started as users start theirs, without a tuning or with an active one.
-    Paired {
-        /// The pair, from 0.
-        pair: u32,
-        /// True if the tuning is active.
-        deployed: bool,
+    /// The job is started as users start theirs, with the settings of an arm, or without any for the default.
+    Arm {
+        /// The block, in which each arm has a launch.
+        block: u32,
     },
 }
 
@@ -47,25 +45,25 @@ impl Launch {
         match self {
             Self::Shared { number, .. } => number,
             Self::Alone { series, .. } => series,
-            Self::Paired { pair, .. } => pair,
+            Self::Arm { block } => block,
         }
     }
 
     /// Returns true if the job is started as users start theirs, without switching algorithms.
     pub fn is_as_users_do(self) -> bool {
-        matches!(self, Self::Paired { .. } | Self::Shared { deployed: true, .. })
+        matches!(self, Self::Arm { .. } | Self::Shared { deployed: true, .. })
     }
 
-    /// Returns true if a tuning is active.
-    pub fn is_deployed(self) -> bool {
-        matches!(self, Self::Paired { deployed: true, .. } | Self::Shared { deployed: true, .. })
+    /// Returns true if all alternatives take turns under an active tuning.
+    pub fn is_under_rules(self) -> bool {
+        matches!(self, Self::Shared { deployed: true, .. })
     }
 
     /// The only alternative of the job, if the job loads its rule.
     pub fn alone(self) -> Option<Candidate> {
         match self {
             Self::Alone { candidate, .. } => Some(candidate),
-            Self::Shared { .. } | Self::Paired { .. } => None,
+            Self::Shared { .. } | Self::Arm { .. } => None,
         }
     }
 }

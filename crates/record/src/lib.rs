@@ -49,8 +49,9 @@
 //! | [`han_rules`] | HAN's rules for the calls of programs |
 //! | [`tuning`] | rules of coll/tuned, rules of HAN and parameters, as one value |
 //! | [`proof`] | facts that a proof of the rules showed |
+//! | [`comparison`] | launches of arms: what they time, and their log |
 //! | [`validation`] | results of launches without and with the rules file |
-//! | [`settings`] | the search for settings of a whole job: its journal and result |
+//! | [`settings`] | the search for settings of a whole job: its result |
 //! | [`installed`] | a tuning that was installed for an Open MPI |
 
 pub mod allocation;
@@ -58,6 +59,7 @@ pub mod benchmark;
 pub mod candidate;
 pub mod cell;
 pub mod clock;
+pub mod comparison;
 pub mod competitor;
 pub mod component;
 pub mod condition;

@@ -40,7 +40,8 @@ pub struct Plan {
     /// Cells of the grid that are not measured, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub skipped: Vec<Skipped>,
-    /// In a plan with launches under a rules file: the way the file is activated, and what is measured.
+    /// In a plan with launches under a rules file: the way the file is activated. Their `builtin` is the default under the
+    /// file, and samples call it `rules`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deployment: Option<Deployment>,
     /// Nodes of each communicator's ranks, and the component that carries out its calls.
@@ -54,77 +55,16 @@ pub struct Plan {
     pub arrivals: Vec<ArrivalPattern>,
 }
 
-/// A rules file as its users activate it.
+/// Settings of jobs that are started as users start theirs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "StoredDeployment", into = "StoredDeployment")]
 pub struct Deployment {
     /// Method by which the settings reach Open MPI.
     pub way: DeployWay,
-    /// The MCA settings of the launches with the file, by name. Launches without it have none of them.
+    /// The MCA settings by name; none for the default.
     pub settings: BTreeMap<String, String>,
-    /// Launches of the plan.
-    pub launches: DeployedLaunches,
-}
-
-/// Launches of a plan with a deployment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DeployedLaunches {
-    /// Pairs, one launch without the file and one with it. The plan's `launches` counts pairs, and each launch has one of the
-    /// candidates `builtin` and `rules`.
-    Paired {
-        /// Number of the first pair: earlier plans of the same run have made the pairs before.
-        first: u32,
-    },
-    /// Launches with the file active, which time all candidates side by side. Their `builtin` is the default under the file,
-    /// and samples call it `rules`.
-    Shared,
-}
-
-/// A deployment, as stored in the manifest.
-#[derive(Serialize, Deserialize)]
-struct StoredDeployment {
-    way: DeployWay,
-    settings: BTreeMap<String, String>,
-    #[serde(default)]
-    first_pair: u32,
-    #[serde(default, skip_serializing_if = "StoredLaunches::are_pairs")]
-    launched: StoredLaunches,
-}
-
-#[derive(Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum StoredLaunches {
-    #[default]
-    Pairs,
-    Together,
-}
-
-impl StoredLaunches {
-    fn are_pairs(&self) -> bool {
-        *self == Self::Pairs
-    }
-}
-
-impl From<StoredDeployment> for Deployment {
-    fn from(stored: StoredDeployment) -> Self {
-        let StoredDeployment { way, settings, first_pair, launched } = stored;
-        let launches = match launched {
-            StoredLaunches::Pairs => DeployedLaunches::Paired { first: first_pair },
-            StoredLaunches::Together => DeployedLaunches::Shared,
-        };
-        Self { way, settings, launches }
-    }
-}
-
-impl From<Deployment> for StoredDeployment {
-    fn from(deployment: Deployment) -> Self {
-        let Deployment { way, settings, launches } = deployment;
-        let (first_pair, launched) = match launches {
-            DeployedLaunches::Paired { first } => (first, StoredLaunches::Pairs),
-            DeployedLaunches::Shared => (0, StoredLaunches::Together),
-        };
-        Self { way, settings, first_pair, launched }
-    }
+    /// All settings that are compared: a job does not inherit them from a shell in which they are active.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub compared: Vec<BTreeMap<String, String>>,
 }
 
 /// Method by which MCA settings reach Open MPI.
@@ -141,6 +81,11 @@ pub enum DeployWay {
 names!(DeployWay { Environment "environment", CommandLine "mpirun", });
 
 impl Deployment {
+    /// Settings in the environment of mpirun, the only ones that are compared with the default.
+    pub fn new(settings: BTreeMap<String, String>) -> Self {
+        Self { way: DeployWay::Environment, compared: vec![settings.clone()], settings }
+    }
+
     /// The setting that names the rules file.
     pub const FILE: &'static str = "coll_tuned_dynamic_rules_filename";
 
@@ -259,6 +204,10 @@ pub struct Schedule {
     /// After this time in a launch, no visit starts at all, except the first of the launch.
     #[serde(default)]
     pub limit: Option<Seconds>,
+    /// Time of a loop in launches with a single alternative, which call each subject in two unbroken loops, as programs and
+    /// benchmarks do, of at least `rounds_per_visit` calls each and at most `max_rounds` together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loop_time: Option<Seconds>,
     /// Expected time to start a launch.
     #[serde(default)]
     pub startup: Seconds,
@@ -303,6 +252,7 @@ impl Default for Schedule {
             keep_slow: false,
             budget: Some(Seconds(40.0)),
             limit: None,
+            loop_time: None,
             startup: Seconds(0.0),
             min_gain: usual_gain(),
             assumptions: Assumptions::default(),
@@ -330,8 +280,7 @@ const MOST_RANKS: u32 = 1 << 24;
 impl Plan {
     /// Refuses counts that no campaign can have, since plans are lists in memory.
     pub fn check(&self) -> Result<(), String> {
-        let first_pair = self.first_pair().unwrap_or_default();
-        let launches = [("launches", self.launches), ("series", self.separate.series), ("first_pair", first_pair)];
+        let launches = [("launches", self.launches), ("series", self.separate.series)];
         let largest = self.cells.iter().map(|planned| planned.cell.ranks).max().unwrap_or_default();
         let ranks = [("ranks", self.ranks.0), ("comm_size", largest.0)];
         let within = |counts: &[(&str, u32)], most: u32| match counts.iter().find(|(_, count)| *count > most) {
@@ -385,9 +334,7 @@ impl Plan {
 
     /// The launch of a row with this number, for rows of a point. The journal numbers launches with all candidates.
     pub fn launch(&self, collective: Collective, candidate: Candidate, number: u32) -> Launch {
-        if self.is_of_pairs() {
-            Launch::Paired { pair: number, deployed: candidate == Candidate::Rules }
-        } else if self.is_apart(collective) {
+        if self.is_apart(collective) {
             Launch::Alone { series: number, collective: Some(collective), candidate }
         } else {
             self.shared(number)
@@ -413,26 +360,12 @@ impl Plan {
     /// The time for all launches together, from the start of the first job to the end of the last one; none if
     /// unlimited.
     pub fn budget(&self) -> Option<Seconds> {
-        let launches = f64::from(self.launches) * if self.is_of_pairs() { 2.0 } else { 1.0 };
-        self.schedule.budget.map(|budget| Seconds((budget.0 + self.schedule.startup.0) * launches))
-    }
-
-    /// Returns true if it consists of pairs of launches, one without a rules file and one with it.
-    pub fn is_of_pairs(&self) -> bool {
-        self.first_pair().is_some()
-    }
-
-    /// The number of the first pair of a plan that consists of pairs.
-    pub fn first_pair(&self) -> Option<u32> {
-        match self.deployment.as_ref()?.launches {
-            DeployedLaunches::Paired { first } => Some(first),
-            DeployedLaunches::Shared => None,
-        }
+        self.schedule.budget.map(|budget| Seconds((budget.0 + self.schedule.startup.0) * f64::from(self.launches)))
     }
 
     /// Returns true if all its launches have all candidates and an active rules file.
     pub fn is_under_rules(&self) -> bool {
-        self.deployment.as_ref().is_some_and(|deployment| deployment.launches == DeployedLaunches::Shared)
+        self.deployment.is_some()
     }
 
     /// The number of points: candidates summed over cells.

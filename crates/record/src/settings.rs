@@ -1,15 +1,12 @@
-//! The search for settings of a whole job: its journal and result.
+//! The search for settings of a whole job: its result.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
 use collrules_rules::settings::offer::SettingOmission;
 use serde::{Deserialize, Serialize};
 
-use crate::cell::Cell;
 use crate::estimate::Estimate;
 use crate::file::FormatVersion;
-use crate::pattern::{Cast, Pattern};
 use crate::tuning::Digests;
 use crate::units::{Bytes, Ranks, Seconds};
 
@@ -28,22 +25,6 @@ pub fn describe(settings: &Settings) -> String {
     each.join(" ")
 }
 
-/// Stage of the search.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SearchStage {
-    /// One setting at a time, the others at their default.
-    Alone,
-    /// One setting at a time, the others as in the best combination.
-    Foldover,
-    /// The finalists and the default, over all sizes and the guard set.
-    Confirmation,
-    /// The chosen settings with and without rules, rules alone, and the default.
-    Rules,
-    /// The whole tuning and the default, as in the confirmation; numbered from 0.
-    Validation(u32),
-}
-
 /// Rules that the parameter files name together with settings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -55,58 +36,6 @@ pub enum RulesUse {
     NotCompared,
     /// Those that were decided without the settings.
     Shared,
-    /// Those that were decided under the settings.
-    Own,
-}
-
-/// A launch of the search: a line of its journal `settings.jsonl`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct SettingsLaunch {
-    /// Stage of the search.
-    pub stage: SearchStage,
-    /// The block, in which each combination of a stage has one launch.
-    pub block: u32,
-    /// The settings of the launch.
-    pub settings: Settings,
-    /// When it began.
-    pub at: String,
-    /// Duration, its start included.
-    pub seconds: Seconds,
-    /// Memory of the largest rank at the end; missing where the system does not tell.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub resident: Option<u64>,
-    /// The times, or why the job failed.
-    pub outcome: Result<Vec<MeasureTime>, SettingsFailure>,
-}
-
-/// Time of one measure in a launch.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct MeasureTime {
-    /// Collective or messages that were timed.
-    pub measure: Measure,
-    /// The mean over the middle half of rounds of the slowest rank's time.
-    pub time: Seconds,
-    /// The number of rounds.
-    pub rounds: u32,
-}
-
-/// Calls or messages by which launches with different settings are compared.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Measure {
-    /// A collective.
-    Call(Cell),
-    /// Messages without a collective, among these ranks.
-    Messages(Pattern, Cast),
-}
-
-impl fmt::Display for Measure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Call(cell) => cell.fmt(f),
-            Self::Messages(pattern, cast) => write!(f, "{} of {} among ranks {cast}", pattern.shape, pattern.bytes),
-        }
-    }
 }
 
 /// The result of a search for settings: `settings.json`.
@@ -228,9 +157,6 @@ pub struct Finalist {
     /// The speedup together with the fastest rules under it; missing if there are none, or they were not compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub with_rules: Option<Estimate>,
-    /// The speedup of the rules alone; missing if there are none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rules_alone: Option<Estimate>,
     /// The rules that add to the settings, and are part of the parameter files.
     #[serde(default)]
     pub rules: RulesUse,
@@ -248,7 +174,7 @@ pub struct Finalist {
 impl Finalist {
     /// The speedup of what the parameter files set.
     pub fn best_speedup(&self) -> Estimate {
-        self.with_rules.filter(|_| matches!(self.rules, RulesUse::Shared | RulesUse::Own)).unwrap_or(self.speedup)
+        self.with_rules.filter(|_| self.rules == RulesUse::Shared).unwrap_or(self.speedup)
     }
 }
 

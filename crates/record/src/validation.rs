@@ -32,16 +32,13 @@ pub struct Validation {
     pub criteria: ValidationCriteria,
     /// The digests of the final rules files.
     pub digests: Digests,
-    /// Comparisons of the original file, then of the file after each repair. The last one is about the final file,
-    /// unless that leaves everything to the builtin.
-    pub rounds: Vec<Round>,
+    /// The comparison in the calls that decide; none if an earlier one is no longer about these files. Its rules are those
+    /// of the final files, except where they were removed.
+    pub round: Option<Round>,
     /// The ranges that were reverted to the builtin, also in earlier validations of the run. An analysis of the run
     /// keeps them so.
     #[serde(default, rename = "given_back")]
     pub reverted: Vec<RevertedRange>,
-    /// Changes since the last comparison, if no time was left to compare again after the last repair.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub not_again: Option<NotAgain>,
     /// Comparisons of the rules that remained, under other conditions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<Check>,
@@ -85,15 +82,6 @@ impl Check {
         let open = open.chain(self.untried.iter().copied()).filter(|_| self.must_exclude);
         open.filter(|cell| !self.round.repaired.contains(cell))
     }
-}
-
-/// Result of a repair that was not compared again.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct NotAgain {
-    /// Number of cells of the last comparison on which a rule or a setting still acts.
-    pub cells: usize,
-    /// Those for which the rules now differ from that comparison.
-    pub otherwise: Vec<Cell>,
 }
 
 /// A range of a rule table that was reverted to the builtin because of a validation.
@@ -169,9 +157,6 @@ impl Default for ValidationCriteria {
 /// One comparison.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Round {
-    /// The run directory with the samples, next to `validation.json` unless it is absolute.
-    #[serde(default)]
-    pub samples: String,
     /// Number of pairs of launches, one without and one with the file; undecided cells have all of them, others fewer.
     pub pairs: u32,
     /// Every compared cell, ordered by collective, communicator size and message size.
@@ -186,7 +171,7 @@ pub struct Round {
     /// Cells that could not be compared, and why.
     #[serde(default)]
     pub failed: Vec<FailedCell>,
-    /// The cells that were reverted to the builtin because of this round: shown to be slower, or not confirmed.
+    /// The cells whose rules are not in the final files: slower, not confirmed, or lost elsewhere.
     pub repaired: Vec<Cell>,
 }
 
@@ -262,11 +247,6 @@ pub struct Fates {
 }
 
 impl Validation {
-    /// The last comparison: of the final file, except the part in `not_again`.
-    pub fn last(&self) -> Option<&Round> {
-        self.rounds.last()
-    }
-
     /// Returns true if this is about these rules files.
     pub fn is_about(&self, digests: &Digests) -> bool {
         self.digests == *digests
@@ -274,13 +254,8 @@ impl Validation {
 
     /// Returns true if the rule for a cell was removed after the last comparison, or after one under another condition.
     pub fn is_removed(&self, cell: Cell) -> bool {
-        let mut rounds = self.last().into_iter().chain(self.checks.iter().map(|check| &check.round));
+        let mut rounds = self.round.iter().chain(self.checks.iter().map(|check| &check.round));
         rounds.any(|round| round.repaired.contains(&cell))
-    }
-
-    /// Sets the rules files that it is about.
-    pub fn bind(&mut self, digests: Digests) {
-        self.digests = digests;
     }
 
     /// Returns true if the final file makes calls slower.
@@ -288,19 +263,15 @@ impl Validation {
         if self.checks.iter().any(|check| check.losses().next().is_some()) {
             return true;
         }
-        let Some(round) = self.last() else { return false };
-        let slower = |cell: &&ValidatedCell| cell.verdict == Outcome::Slower && !cell.control;
-        let failed = round.failed.iter().any(|failed| failed.with);
-        // What was reverted without another comparison was all that there was.
-        round.repaired.is_empty() && (failed || round.cells.iter().any(|cell| slower(&cell)))
+        let Some(round) = &self.round else { return false };
+        let is_left = |cell: &Cell| !round.repaired.contains(cell);
+        let slower = |cell: &ValidatedCell| cell.verdict == Outcome::Slower && !cell.control && is_left(&cell.cell);
+        round.failed.iter().any(|failed| failed.with && is_left(&failed.cell)) || round.cells.iter().any(slower)
     }
 
     /// Returns the cells for which the final file has a rule that no fresh launches confirmed.
     pub fn unconfirmed(&self) -> Vec<Cell> {
-        let Some(round) = self.last() else { return Vec::new() };
-        if let Some(left) = &self.not_again {
-            return left.otherwise.clone();
-        }
+        let Some(round) = &self.round else { return Vec::new() };
         let open = round.cells.iter().filter(|cell| cell.is_ruled() && !cell.verdict.holds()).map(|cell| cell.cell);
         let unexcluded = self.checks.iter().flat_map(Check::unexcluded);
         let mut open: Vec<Cell> = open.chain(unexcluded).filter(|cell| !self.is_removed(*cell)).collect();
@@ -311,14 +282,14 @@ impl Validation {
 
     /// Returns true if fresh launches confirmed every rule of the final file.
     pub fn is_confirmed(&self) -> bool {
-        let reached = self.last().is_some_and(|round| round.unreached == 0);
+        let reached = self.round.as_ref().is_some_and(|round| round.unreached == 0);
         reached && !self.loses() && self.unconfirmed().is_empty()
     }
 
     /// Counts the fates of the compared rules, cell by cell.
     pub fn fates(&self) -> Fates {
         let mut last: BTreeMap<Cell, (Outcome, bool)> = BTreeMap::new();
-        for round in &self.rounds {
+        if let Some(round) = &self.round {
             for cell in round.cells.iter().filter(|cell| cell.is_ruled()) {
                 last.insert(cell.cell, (cell.verdict, round.repaired.contains(&cell.cell)));
             }
@@ -424,9 +395,8 @@ mod tests {
             settings: (0..settings).map(|name| (name.to_string(), String::new())).collect(),
             digests: Digests::new(),
             criteria: ValidationCriteria::default(),
-            rounds: vec![Round { cells, repaired, ..Round::default() }],
+            round: Some(Round { cells, repaired, ..Round::default() }),
             reverted: Vec::new(),
-            not_again: None,
             checks: Vec::new(),
         };
         assert!(with(vec![slower.clone()], 2, Vec::new()).loses());

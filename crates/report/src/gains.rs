@@ -43,13 +43,11 @@ pub(crate) struct Gains<'a> {
 impl<'a> Gains<'a> {
     /// Speedups of the findings' cells, and of those that fresh launches compared.
     pub(crate) fn new(findings: &Findings, validation: Option<&'a Validation>) -> Self {
-        let round = validation.and_then(Validation::last);
+        let round = validation.and_then(|validation| validation.round.as_ref());
         let measured = findings.cells.iter().map(|cell| (cell.cell, expected_gain(findings, cell, round.is_some())));
         let mut cells: BTreeMap<Cell, CellGain> = measured.collect();
         if let Some((validation, round)) = validation.zip(round) {
-            let changed = validation.not_again.as_ref().map_or(&[][..], |left| &left.otherwise);
-            let compared = round.cells.iter().filter(|cell| !changed.contains(&cell.cell));
-            cells.extend(compared.map(|cell| (cell.cell, compared_gain(validation, cell))));
+            cells.extend(round.cells.iter().map(|cell| (cell.cell, compared_gain(validation, cell))));
         }
         Self { cells, round }
     }
@@ -144,12 +142,12 @@ mod tests {
     fn fresh_launches_decide_and_removed_rules_gain_nothing() {
         let findings = Findings::empty("", Release::V5_0);
         let mut faster = validation(Outcome::Faster, 2.0);
-        let cell = faster.rounds[0].cells[0].cell;
+        let cell = faster.round.as_ref().expect("compared").cells[0].cell;
         let gain = |validation: &Validation| Gains::new(&findings, Some(validation)).get(cell);
         assert_eq!(gain(&faster).fate, Fate::Confirmed);
         assert_eq!(gain(&validation(Outcome::Same, 1.0)).fate, Fate::Level);
         assert_eq!(gain(&validation(Outcome::Undecided, 1.3)).fate, Fate::Open);
-        faster.rounds[0].repaired.push(cell);
+        faster.round.as_mut().expect("compared").repaired.push(cell);
         assert_eq!(gain(&faster), CellGain { fate: Fate::Default, speedup: None });
         let other = Cell { collective: Collective::Bcast, ranks: Ranks(2), bytes: Bytes(1) };
         assert_eq!(Gains::new(&findings, None).get(other).fate, Fate::Default);
@@ -158,10 +156,10 @@ mod tests {
     #[test]
     fn the_mean_of_a_whole_round_is_that_of_the_round() {
         let mut found = validation(Outcome::Faster, 2.0);
-        let speedup = found.rounds[0].cells[0].speedup;
+        let speedup = found.round.as_ref().expect("compared").cells[0].speedup;
         let own = Estimate { point: 2.0, low: Some(1.95), high: Some(2.05), level: 0.95, samples: 4 };
-        found.rounds[0].speedup = Some(own);
-        let round = found.last();
+        found.round.as_mut().expect("compared").speedup = Some(own);
+        let round = found.round.as_ref();
         assert_eq!(mean_speedup(round, [speedup].into_iter()), Some(own));
         let two = mean_speedup(round, [speedup, Estimate { point: 8.0, ..speedup }].into_iter()).expect("two");
         assert!((two.point - 4.0).abs() < 1e-12 && two.low == Some(1.8), "{two:?}");

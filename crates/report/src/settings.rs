@@ -143,12 +143,6 @@ fn describe_chosen(found: &SettingsFindings, finalist: &Finalist) -> Vec<String>
         let added = both.point / finalist.speedup.point;
         said.push(match finalist.rules {
             RulesUse::Shared => format!("Rules: {} on top; together {}.", times(added), ratio(both)),
-            RulesUse::Own => format!(
-                "Rules: {} on top, decided under these settings, in a file that only the parameter files name; together \
-                 {}.",
-                times(added),
-                ratio(both)
-            ),
             RulesUse::LeftOut | RulesUse::NotCompared => format!(
                 "Rules are not shown to be faster under these settings ({}), so the parameter files leave them out.",
                 times(added)

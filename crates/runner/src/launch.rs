@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use collrules_record::condition::ArrivalPattern;
+use collrules_record::condition::{ArrivalPattern, Condition};
 use collrules_record::plan::{CellPlan, DeployWay, Deployment, PatternPlan, Plan, Schedule};
 use collrules_record::question::Question;
 use collrules_record::{Arguments, Candidate, Cell, Launch, Placement, Ranks, Seconds, Subject};
@@ -64,6 +64,9 @@ pub struct LaunchCell {
     /// from the time that the default takes in the launch if it is missing here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lateness: Option<Seconds>,
+    /// The condition of its calls, if it is not that of the launch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub condition: Option<Condition>,
 }
 
 /// Share of a launch's time for a cell, according to earlier launches.
@@ -117,7 +120,12 @@ impl LaunchPlan {
     /// none for other jobs.
     pub fn settings(&self) -> Option<(DeployWay, BTreeMap<String, String>)> {
         let Deployment { way, settings, .. } = self.deployment.clone().filter(|_| self.launch.is_as_users_do())?;
-        Some((way, if self.launch.is_deployed() { settings } else { BTreeMap::new() }))
+        Some((way, settings))
+    }
+
+    /// The condition of the calls of the subject with this index.
+    pub fn condition(&self, index: usize) -> Condition {
+        self.cells.get(index).and_then(|planned| planned.condition).unwrap_or(self.schedule.condition)
     }
 
     /// Returns the number of subjects.
@@ -153,12 +161,12 @@ impl LaunchPlan {
 
     /// Returns true if the job has a single candidate, so nothing can be compared within it.
     pub fn has_one_candidate(&self) -> bool {
-        matches!(self.launch, Launch::Alone { .. } | Launch::Paired { .. })
+        matches!(self.launch, Launch::Alone { .. } | Launch::Arm { .. })
     }
 
     /// Returns a candidate of the launch as samples name it: with a rules file, the builtin is recorded as `rules`.
     pub fn recorded(&self, candidate: Candidate) -> Candidate {
-        if self.launch.is_deployed() && candidate == Candidate::Builtin { Candidate::Rules } else { candidate }
+        if self.launch.is_under_rules() && candidate == Candidate::Builtin { Candidate::Rules } else { candidate }
     }
 }
 
@@ -167,7 +175,17 @@ impl LaunchCell {
     pub fn new(cell: Cell, candidates: Vec<Candidate>) -> Self {
         let question = Question::default();
         let (least_visits, effort) = (1, Effort::default());
-        Self { cell, candidates, question, least_visits, effort, round: None, weight: None, lateness: None }
+        Self {
+            cell,
+            candidates,
+            question,
+            least_visits,
+            effort,
+            round: None,
+            weight: None,
+            lateness: None,
+            condition: None,
+        }
     }
 }
 

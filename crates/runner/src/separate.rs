@@ -30,9 +30,6 @@ pub const LEAST_SERIES: u32 = 6;
 
 /// All starts of a campaign, in order: launches and series take turns.
 pub fn starts(plan: &Plan) -> Vec<Launch> {
-    if let Some(first) = plan.first_pair() {
-        return (first..first + plan.launches).flat_map(|pair| pair_of(plan.seed, pair)).collect();
-    }
     let Separate { collectives, series } = &plan.separate;
     let together = plan.cells.iter().any(|planned| !collectives.contains(&planned.cell.collective));
     let launches = if together || !plan.patterns.is_empty() { plan.launches } else { 0 };
@@ -63,29 +60,6 @@ pub fn starts(plan: &Plan) -> Vec<Launch> {
         }
     }
     starts
-}
-
-/// The two launches of a pair in order; that of the first pair is random.
-fn pair_of(seed: u64, pair: u32) -> [Launch; 2] {
-    let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    rng.set_stream(u64::MAX - 1);
-    let mut order = [false, true];
-    order.shuffle(&mut rng);
-    if pair % 2 == 1 {
-        order.reverse();
-    }
-    order.map(|deployed| Launch::Paired { pair, deployed })
-}
-
-/// The plan of a launch without or with a rules file, in the cells where that is `wanted`; none without such cells.
-pub fn paired(plan: &Plan, pair: u32, deployed: bool, wanted: impl Fn(Cell, Candidate) -> bool) -> Option<LaunchPlan> {
-    let concerned = |planned: &&CellPlan| {
-        // What failed on one side leaves nothing to compare.
-        planned.candidates.iter().all(|candidate| wanted(planned.cell, *candidate))
-    };
-    let candidate = if deployed { Candidate::Rules } else { Candidate::Builtin };
-    with_one(plan, plan.schedule, candidate, concerned, Launch::Paired { pair, deployed })
-        .map(|launch| LaunchPlan { seed: mix(plan.seed, [u64::from(pair) + 1, u64::from(deployed)]), ..launch })
 }
 
 /// A launch with one candidate in its cells; none without such cells.
@@ -208,7 +182,6 @@ fn mix<const N: usize>(seed: u64, fields: [u64; N]) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use collrules_record::plan::{DeployWay, DeployedLaunches, Deployment};
     use collrules_record::units::{Bytes, Ranks};
     use collrules_record::{Arguments, Placement};
     use collrules_rules::Choice;
@@ -264,36 +237,6 @@ mod tests {
             orders.insert(order);
         }
         assert!(orders.len() > 1, "the order is shuffled");
-    }
-
-    #[test]
-    fn pairs_alternate_and_have_orders_of_their_own() {
-        let settings = [(Deployment::FILE.to_owned(), "/rules".to_owned())].into();
-        let launches = DeployedLaunches::Paired { first: 2 };
-        let deployment = Deployment { way: DeployWay::Environment, settings, launches };
-        let plan = Plan { launches: 4, deployment: Some(deployment), separate: Separate::default(), ..plan() };
-        let starts = starts(&plan);
-        let (pairs, sides): (Vec<u32>, Vec<bool>) = starts
-            .iter()
-            .filter_map(|start| match start {
-                Launch::Paired { pair, deployed } => Some((*pair, *deployed)),
-                _ => None,
-            })
-            .unzip();
-        assert_eq!(pairs, [2, 2, 3, 3, 4, 4, 5, 5]);
-        let (one, other) = (sides[0], sides[1]);
-        assert_ne!(one, other);
-        assert_eq!(sides, [one, other, other, one, one, other, other, one]);
-        let seeds: BTreeSet<u64> = (0..9)
-            .flat_map(|pair| [false, true].map(|side| paired(&plan, pair, side, |_, _| true)))
-            .map(|launch| launch.expect("all cells are wanted").seed)
-            .collect();
-        assert_eq!(seeds.len(), 18);
-        let failed = |cell: Cell, candidate| (cell.bytes, candidate) != (Bytes(8), TUNED[0]);
-        let launch = paired(&plan, 0, true, failed).expect("64 B are left");
-        assert!(launch.cells.iter().all(|planned| planned.candidates == [Candidate::Rules]));
-        assert_eq!(launch.cells.len(), 2);
-        assert!(launch.launch.is_deployed() && launch.launch.is_as_users_do());
     }
 
     #[test]

@@ -1,38 +1,15 @@
-//! Measurements for the comparison of a rules file with none: the cells, and the number of pairs of launches.
+//! The cells in which a rules file is compared with the default.
 
 use std::collections::BTreeSet;
 
+use collrules_record::Cell;
 use collrules_record::cell::type_size;
-use collrules_record::options::MOST_PAIRS;
-use collrules_record::plan::{CellPlan, Deployment, Schedule};
-use collrules_record::units::{Bytes, Ranks, Seconds};
-use collrules_record::{Candidate, Cell, Layout, Placement, Plan, Survey};
+use collrules_record::units::{Bytes, Ranks};
 use collrules_rules::han::{self, Level};
 use collrules_rules::metric::{Metric, metric};
 use collrules_rules::{Collective, Release, RuleTable};
 
 use crate::grid::{DEFAULT_MEMORY, obstacle};
-
-/// Maximum number of further looks at undecided cells, after further pairs of launches.
-pub const FURTHER_LOOKS: u32 = 6;
-
-/// The number of pairs of launches for undecided cells before a further look, given the first number: half as many more
-/// each time. Look 0 is the first.
-pub fn pairs_before(look: u32, first: u32) -> u32 {
-    (0..look).fold(first, |pairs, _| pairs + pairs.div_ceil(2))
-}
-
-/// The share of the time that is reserved for further pairs.
-const FURTHER_SHARE: f64 = 0.5;
-
-/// Least part of a launch's time for a launch of undecided cells.
-const LEAST_PART: f64 = 0.25;
-
-/// Largest share of the time for starting jobs.
-const STARTING_SHARE: f64 = 0.8;
-
-/// Least number of pairs: fewer show nothing.
-pub(crate) const LEAST_PAIRS: u32 = 2;
 
 /// Multiple of the beginning of an open range up to which calls are made.
 const OPEN_END: u64 = 16;
@@ -154,63 +131,6 @@ fn messages(collective: Collective, factor: Option<u64>, start: u64, end: Option
     sizes.into_iter().map(Bytes).collect()
 }
 
-/// Division of the time of a validation.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Spending {
-    /// Pairs of launches of all cells.
-    pub pairs: u32,
-    /// Time for one launch, its start not included; none if unlimited.
-    pub launch: Option<Seconds>,
-    /// Maximum for a launch of undecided cells; none if it may take what it needs.
-    pub further: Option<Seconds>,
-}
-
-impl Spending {
-    /// Time for one launch with this many undecided cells among all.
-    pub fn of_further(&self, undecided: usize, all: usize) -> Option<Seconds> {
-        let part = (undecided as f64 / all.max(1) as f64).max(LEAST_PART);
-        self.launch.zip(self.further).map(|(launch, further)| Seconds((launch.0 * part).min(further.0)))
-    }
-
-    /// The least that can be compared: two pairs, with one visit to each cell.
-    pub const LEAST: Self = Self { pairs: LEAST_PAIRS, launch: Some(Seconds(0.0)), further: Some(Seconds(0.0)) };
-}
-
-/// Divides a time among launches, which take `startup` each to begin; none if that leaves too little. With less time
-/// there are fewer pairs than requested.
-pub fn spending(budget: Option<Seconds>, startup: Seconds, pairs: u32) -> Option<Spending> {
-    let Some(Seconds(budget)) = budget else {
-        return Some(Spending { pairs: pairs.clamp(LEAST_PAIRS, MOST_PAIRS), launch: None, further: None });
-    };
-    let affordable = (budget * STARTING_SHARE / (2.0 * startup.0).max(1e-9)).min(f64::from(MOST_PAIRS)) as u32;
-    if affordable < LEAST_PAIRS {
-        return None;
-    }
-    let pairs = pairs.clamp(LEAST_PAIRS, affordable);
-    let all = 2.0 * f64::from(pairs);
-    let launch = (budget * (1.0 - FURTHER_SHARE) - all * startup.0).max(0.0) / all;
-    let launches = 2.0 * f64::from(pairs_before(1, pairs) - pairs);
-    let further = (budget * FURTHER_SHARE / launches - startup.0).max(launch * LEAST_PART);
-    Some(Spending { pairs, launch: Some(Seconds(launch)), further: Some(Seconds(further)) })
-}
-
-/// The plan of pairs of launches over these cells, in jobs with this many ranks.
-pub fn plan(
-    cells: &[Cell],
-    ranks: Ranks,
-    (layout, survey): (Layout, &Survey),
-    deployment: Deployment,
-    pairs: u32,
-    schedule: Schedule,
-    seed: u64,
-) -> Plan {
-    let sides = || vec![Candidate::Builtin, Candidate::Rules];
-    let planned = cells.iter().map(|cell| CellPlan::new(*cell, sides())).collect();
-    let placement = Placement::new(layout, &survey.hosts, cells.iter().map(|cell| cell.ranks));
-    let plan = Plan::new(planned, pairs, schedule, seed);
-    Plan { patterns: Vec::new(), ranks: plan.ranks.max(ranks), deployment: Some(deployment), placement, ..plan }
-}
-
 #[cfg(test)]
 mod tests {
     use collrules_rules::Choice;
@@ -250,21 +170,5 @@ mod tests {
         assert_eq!(bytes, [1, 64, 4095, 4096, 16384, 65535, 65536, 262144, 1 << 20]);
         let given = of_table(&table(), Release::V4_1, &[Ranks(2)], Some(&[Bytes(7)]));
         assert_eq!(given, [cell(2, 7)]);
-    }
-
-    #[test]
-    fn time_is_shared_by_launches_and_pairs_give_way() {
-        let seconds = |spending: Option<Spending>| {
-            spending.map(|it| (it.pairs, it.launch.map(|it| it.0), it.further.map(|it| it.0)))
-        };
-        assert_eq!(seconds(spending(Some(Seconds(80.0)), Seconds(1.0), 4)), Some((4, Some(4.0), Some(9.0))));
-        assert_eq!(seconds(spending(Some(Seconds(12.0)), Seconds(1.0), 4)), Some((4, Some(0.0), Some(0.5))));
-        assert_eq!(seconds(spending(Some(Seconds(6.0)), Seconds(1.0), 4)), Some((2, Some(0.0), Some(0.5))));
-        assert_eq!(spending(Some(Seconds(4.0)), Seconds(1.0), 4), None);
-        assert_eq!(seconds(spending(None, Seconds(1.0), 4)), Some((4, None, None)));
-        for budget in [None, Some(Seconds(1e12))] {
-            let pairs = spending(budget, Seconds(0.0), u32::MAX).map(|it| it.pairs);
-            assert_eq!(pairs, Some(MOST_PAIRS), "all pairs are planned at once");
-        }
     }
 }

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use collrules_record::estimate::{TestedMean, Variance};
 use collrules_record::validation::{Outcome, ValidationCriteria};
 
+use crate::comparison::difference;
 use crate::results::ab_test::{Judgement, ProgramRun};
-use crate::validation::difference;
 
 /// Number of pairs before the first look: fewer do not show how much pairs differ.
 const FIRST_LOOK: u32 = 4;

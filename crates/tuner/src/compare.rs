@@ -8,12 +8,12 @@ use collrules_record::{Candidate, Cell, Component, Estimate, HanRule, Manifest};
 use collrules_rules::registry;
 
 use crate::cells::{PointTimings, of_runs};
+use crate::comparison::difference;
 use crate::error::TunerError;
 use crate::observations::Observations;
 use crate::results::comparison::{CellChange, Comparison, FORMAT, OldRules, Side, differences};
 use crate::results::limitation::Limitation;
 use crate::statistics::{Replicates, adjust, test_all};
-use crate::validation::difference;
 use crate::view::View;
 
 /// A run, with the data that are known of it.

@@ -28,8 +28,8 @@
 //! | [`mod@drift`] | changes since a run: times, and whether rules still hold |
 //! | [`mod@compare`] | changes between two runs, and the present gain of the earlier rules |
 //! | `reference_gains` | reference algorithms that are faster than all of `coll/tuned` |
-//! | [`validation`] | pairs of launches without and with a rules file |
-//! | [`mod@settings`] | settings of a whole job: the design of the search, and the guard |
+//! | [`comparison`] | arms and the default in fresh launches; the search for settings |
+//! | [`validation`] | the result of a rules file in such launches |
 //! | [`results`] | results that only reports read |
 //! | [`repair`] | ranges to revert because a rules file is slower there |
 
@@ -41,6 +41,7 @@ mod build;
 mod cells;
 mod common;
 pub mod compare;
+pub mod comparison;
 mod components;
 mod crossover;
 pub mod drift;
@@ -56,7 +57,6 @@ pub mod refine;
 mod remarks;
 pub mod repair;
 pub mod results;
-pub mod settings;
 mod stalls;
 mod statistics;
 mod table;

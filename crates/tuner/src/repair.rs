@@ -79,34 +79,6 @@ impl Reach<'_> {
     }
 }
 
-/// Joins the rounds into the last of them. A cell that the last round leaves undecided keeps the result of an earlier
-/// round under its rule, unless the pairs of all rounds together contradict it: a short last round does not revoke the
-/// result of longer ones.
-pub fn join_rounds(rounds: &[Round], criteria: ValidationCriteria) -> Option<Round> {
-    let (last, before) = rounds.split_last()?;
-    let mut joined = last.clone();
-    for cell in joined.cells.iter_mut().filter(|cell| cell.verdict == Outcome::Undecided) {
-        let of = (cell.cell, cell.served, cell.handed);
-        let alike = before.iter().flat_map(|round| &round.cells);
-        let alike: Vec<_> = alike.filter(|other| (other.cell, other.served, other.handed) == of).collect();
-        let (mut sum, mut pairs) = (0.0, 0.0);
-        for speedup in alike.iter().map(|other| other.speedup).chain([cell.speedup]) {
-            sum += speedup.point.ln() * speedup.samples as f64;
-            pairs += speedup.samples as f64;
-        }
-        if pairs > 0.0 {
-            cell.speedup.point = f64::exp(sum / pairs);
-        }
-        let earlier = alike.last().map(|other| other.verdict).filter(|verdict| verdict.holds());
-        let agrees = |verdict: &Outcome| match verdict {
-            Outcome::Faster => cell.speedup.point >= 1.0 + criteria.min_difference,
-            _ => (1.0 / (1.0 + criteria.same_within)..=1.0 + criteria.same_within).contains(&cell.speedup.point),
-        };
-        cell.verdict = earlier.filter(agrees).unwrap_or(Outcome::Undecided);
-    }
-    Some(joined)
-}
-
 /// Counts sizes without a difference in one layout as confirmed if another layout that shares the rules confirmed them,
 /// or is still to be compared.
 pub fn share_gains(round: &mut Round, is_awaited: impl Fn(Cell) -> bool, elsewhere: &[Round]) {
@@ -180,14 +152,29 @@ pub fn repair(
 }
 
 /// Returns the ranges to revert so that these cells use the default: the range of each around it, for its communicator
-/// size.
-pub fn withdraw(cells: &[Cell], (table, han): (&RuleTable, &HanRules), release: Release) -> Vec<RevertedRange> {
+/// size, without those that are kept.
+pub fn withdraw(
+    cells: &[Cell],
+    kept: &[Cell],
+    (table, han): (&RuleTable, &HanRules),
+    release: Release,
+) -> Vec<RevertedRange> {
     let range = |cell: &Cell| {
         let Cell { collective, ranks, .. } = *cell;
         let steps = ruled(table, han, collective)?;
         let at = u64::from(ranks.0);
         let sizes = sizes(steps.get(at), han, (collective, ranks), release);
-        let lookup = sizes.around(cell.lookup_bytes(release));
+        let here = cell.lookup_bytes(release);
+        let (mut first, mut end) = sizes.around(here);
+        let alike = kept.iter().filter(|kept| (kept.collective, kept.ranks) == (collective, ranks));
+        for other in alike.map(|kept| kept.lookup_bytes(release)) {
+            if other < here {
+                first = first.max(other + 1);
+            } else if other > here {
+                end = Some(end.map_or(other, |end| end.min(other)));
+            }
+        }
+        let lookup = (first, end);
         Some(RevertedRange { collective, ranks: RankRange { first: at, end: Some(at + 1) }, lookup })
     };
     cells.iter().filter_map(range).collect()

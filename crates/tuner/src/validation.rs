@@ -1,20 +1,13 @@
-//! Comparison of pairs of launches, one without a rules file and one with it.
-//!
-//! The launch is the unit of replication: the medians, or means, of a cell in the two launches of a pair are compared.
-//! There are usually three to five pairs, so that a cell alone cannot show how much launches differ. All cells together
-//! can: see `statistics::launches`.
+//! The result of a rules file in fresh launches: in the calls that decide on its rules, and in other calls.
 
-use collrules_record::estimate::{Estimate, TestedMean};
-use collrules_record::findings::Middle;
-use collrules_record::validation::{FailedCell, Outcome, Round, ValidatedCell, ValidationCriteria};
-use collrules_record::{Candidate, Cell};
+use collrules_record::Cell;
+use collrules_record::comparison::ArmSubject;
+use collrules_record::condition::Condition;
+use collrules_record::settings::{Guard, Settings};
+use collrules_record::validation::{Check, FailedCell, Outcome, Round, ValidatedCell};
 use collrules_rules::Choice;
 
-use crate::cells::{CellTimings, PointTimings};
-use crate::error::TunerError;
-use crate::observations::Observations;
-use crate::statistics::{LaunchLogs, Replicates, adjust, common_means, test_all};
-use crate::view::Competitors;
+use crate::comparison::{ArmDemand, Compared, SubjectResult};
 
 /// Properties of a cell that are known before the comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,129 +22,80 @@ pub struct CellFacts {
     pub handed: bool,
 }
 
-/// Compares the launches of a validation, cell by cell.
-///
-/// The logarithms of the ratios of a pair's medians are assumed to be normal about the cell's true one, with a variance
-/// as `statistics::launches` estimates it; each cell is tested by Student's t for being slower and for being faster.
-/// The p values of each direction are adjusted for the number of cells (Benjamini and Hochberg), so that gains in other
-/// cells do not make it easier to call a cell slower, and then multiplied by the two directions and the number of
-/// looks. Cells without timings on both sides of a pair are left out.
-pub fn compare(
-    observations: &Observations,
-    criteria: ValidationCriteria,
+/// The comparison of an arm in the calls that decide.
+pub fn describe_round(
+    compared: &Compared,
+    arm: &Settings,
+    decided: Condition,
     known: impl Fn(Cell) -> CellFacts,
-) -> Result<Round, TunerError> {
-    compare_with(observations, criteria, known, |_| Some(Candidate::Rules))
+) -> Round {
+    let result = compared.of(arm);
+    let is_decided = |subject: &ArmSubject| subject.condition() == Some(decided);
+    let subjects = result.iter().flat_map(|result| &result.subjects).filter(|it| is_decided(&it.subject));
+    let cells = subjects.filter_map(|it| describe_cell(it, &known, it.verdict));
+    Round {
+        pairs: result.map_or(0, |result| result.pairs),
+        cells: cells.collect(),
+        speedup: result.and_then(|result| result.speedup),
+        failed: list_failed(compared, arm, is_decided),
+        ..Round::default()
+    }
 }
 
-/// Like [`compare()`], for a candidate that was timed in the launches of the builtin, in place of the file. Cells
-/// without one are left out.
-pub(crate) fn compare_with(
-    observations: &Observations,
-    criteria: ValidationCriteria,
+/// The comparison of an arm's rules under another condition; `ruled` are the cells with a rule.
+pub fn describe_check(
+    compared: &Compared,
+    arm: &Settings,
+    condition: Condition,
+    (ruled, max_loss): (&[Cell], f64),
     known: impl Fn(Cell) -> CellFacts,
-    with: impl Fn(Cell) -> Option<Candidate>,
-) -> Result<Round, TunerError> {
-    let timings = observations.cells_with(Competitors::default())?;
-    let timings: Vec<(&CellTimings, Candidate)> =
-        timings.iter().filter_map(|timings| Some((timings, with(timings.cell)?))).collect();
-    let failed = timings.iter().flat_map(|(timings, with)| failures(timings, *with)).collect();
-    let pairs: Vec<Pairs> =
-        timings.iter().filter_map(|(timings, with)| Pairs::from_timings(timings, *with, criteria.middle)).collect();
-    let gains: Vec<Replicates> = pairs.iter().map(|pairs| pairs.gains.clone()).collect();
-    let tests = test_all(&gains);
-    let factor = 2.0 * f64::from(criteria.looks.max(1));
-    let slower = adjust(tests.iter().map(|test| test.p_below(0.0)));
-    let faster = adjust(tests.iter().map(|test| test.p_above(0.0)));
-    let mut cells = Vec::new();
-    for (at, (pairs, test)) in pairs.iter().zip(&tests).enumerate() {
-        let q_value = if test.mean < 0.0 { slower[at] } else { faster[at] }.map(|q| (q * factor).min(1.0));
-        let speedup = test.estimate(criteria.level).exp();
-        let CellFacts { tuned, served, handed, control } = known(pairs.cell);
-        let [without, with] = pairs.sides.each_ref().map(|logs| {
-            // Each side has an interval from its own launches.
-            TestedMean::from_values(logs.values()).estimate(criteria.level).exp()
-        });
-        let told = (without.point - with.point).abs() >= 2.0 * criteria.clock_step.0;
-        let verdict = decide(speedup, q_value.filter(|_| told), criteria);
-        cells.push(ValidatedCell {
-            cell: pairs.cell,
-            tuned,
-            served,
-            handed,
-            control,
-            without,
-            with,
-            speedup,
-            q_value,
-            verdict,
-        });
-    }
-    let count = pairs.iter().flat_map(|pairs| pairs.sides[0].keys()).max().map_or(0, |last| last + 1);
-    // The geometric mean over all cells, from the pairs that have all of them: cells of a pair share noise.
-    let overall = common_means(gains.iter().flat_map(|gains| &gains.groups));
-    let speedup = Estimate::mean(overall.values(), criteria.level).map(Estimate::exp);
-    Ok(Round { pairs: count, cells, speedup, failed, ..Round::default() })
+) -> Check {
+    let result = compared.of(arm);
+    let is_under = |subject: &ArmSubject| subject.condition() == Some(condition);
+    let subjects: Vec<&SubjectResult> =
+        result.iter().flat_map(|result| &result.subjects).filter(|it| is_under(&it.subject)).collect();
+    let outcome = |it: &SubjectResult| match it.guard {
+        Guard::Lost => Outcome::Slower,
+        Guard::Passed if it.speedup.low.is_some_and(|low| low > 1.0) => Outcome::Faster,
+        Guard::Passed => Outcome::Same,
+        Guard::Undecided => Outcome::Undecided,
+    };
+    let must_exclude = subjects.iter().any(|it| it.demand == ArmDemand::ExcludeLoss);
+    let cells: Vec<ValidatedCell> = subjects.iter().filter_map(|it| describe_cell(it, &known, outcome(it))).collect();
+    let failed = list_failed(compared, arm, is_under);
+    let is_tried =
+        |cell: &Cell| cells.iter().any(|tried| tried.cell == *cell) || failed.iter().any(|failed| failed.cell == *cell);
+    let untried = ruled.iter().copied().filter(|cell| !is_tried(cell)).collect();
+    let round = Round { pairs: result.map_or(0, |result| result.pairs), cells, failed, ..Round::default() };
+    Check { condition, round, max_loss, must_exclude, untried }
 }
 
-/// A significant and large enough difference of a speedup from 1, if there is one.
-pub(crate) fn difference(speedup: Estimate, q_value: Option<f64>, criteria: ValidationCriteria) -> Option<Outcome> {
-    q_value.filter(|q_value| *q_value <= criteria.error_rate)?;
-    let least = 1.0 + criteria.min_difference;
-    if speedup.low? > 1.0 && speedup.point >= least {
-        Some(Outcome::Faster)
-    } else if speedup.high? < 1.0 && speedup.point * least <= 1.0 {
-        Some(Outcome::Slower)
-    } else {
-        None
-    }
+fn list_failed(compared: &Compared, arm: &Settings, wanted: impl Fn(&ArmSubject) -> bool) -> Vec<FailedCell> {
+    let barred = compared.barred.iter();
+    let barred = barred.filter(|barred| wanted(&barred.subject));
+    let failed = barred.filter_map(|barred| {
+        Some(FailedCell { cell: barred.subject.cell()?, with: barred.arm == *arm, why: barred.why.clone() })
+    });
+    failed.collect()
 }
 
-/// The verdict on a cell: a difference, no relevant difference, or neither.
-fn decide(speedup: Estimate, q_value: Option<f64>, criteria: ValidationCriteria) -> Outcome {
-    let (low, high) = (speedup.low.unwrap_or(0.0), speedup.high.unwrap_or(f64::INFINITY));
-    let most = 1.0 + criteria.same_within.max(criteria.min_difference);
-    let same = if low * most >= 1.0 && high <= most { Outcome::Same } else { Outcome::Undecided };
-    difference(speedup, q_value, criteria).unwrap_or(same)
-}
-
-/// Returns the cells that need further pairs: they have a rule, and the pairs so far do not decide.
-pub fn undecided(round: &Round) -> Vec<Cell> {
-    let open = round.cells.iter().filter(|cell| cell.verdict == Outcome::Undecided && cell.is_ruled());
-    open.map(|cell| cell.cell).collect()
-}
-
-/// A cell in each pair of launches.
-struct Pairs {
-    cell: Cell,
-    /// Logarithms of the seconds without the file, and with it.
-    sides: [LaunchLogs; 2],
-    /// Their differences.
-    gains: Replicates,
-}
-
-impl Pairs {
-    fn from_timings(timings: &CellTimings, with: Candidate, middle: Middle) -> Option<Self> {
-        let side = |candidate| timings.series.iter().find(|series| series.candidate == candidate);
-        let (without, with) = (side(Candidate::Builtin)?, side(with)?);
-        let complete = |side: &PointTimings, other: &PointTimings| -> LaunchLogs {
-            let launches = other.launches();
-            side.launch_logs(middle).into_iter().filter(|(launch, _)| launches.contains(launch)).collect()
-        };
-        let sides = [complete(without, with), complete(with, without)];
-        let gains: LaunchLogs = sides[0].iter().map(|(pair, log)| (*pair, log - sides[1][pair])).collect();
-        let per_round = without.per_round() + with.per_round();
-        let cell = timings.cell;
-        let gains = Replicates { cell: Some(cell), groups: vec![gains], per_round };
-        (!sides[0].is_empty()).then_some(Self { cell, sides, gains })
-    }
-}
-
-fn failures(timings: &CellTimings, with: Candidate) -> impl Iterator<Item = FailedCell> {
-    let cell = timings.cell;
-    timings.disqualified.iter().map(move |(candidate, why)| FailedCell {
+fn describe_cell(
+    result: &SubjectResult,
+    known: &impl Fn(Cell) -> CellFacts,
+    verdict: Outcome,
+) -> Option<ValidatedCell> {
+    let cell = result.subject.cell()?;
+    let CellFacts { tuned, served, control, handed } = known(cell);
+    Some(ValidatedCell {
         cell,
-        with: *candidate == with,
-        why: why.clone(),
+        tuned,
+        served,
+        control,
+        handed,
+        without: result.without,
+        with: result.with,
+        speedup: result.speedup,
+        q_value: result.q_value,
+        verdict,
     })
 }

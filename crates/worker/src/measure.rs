@@ -90,16 +90,9 @@ pub(crate) fn run(
     let clock = CommonClock::set_up(control, plan.schedule.separate_clocks);
     let harness = harness::measure(control, &clock);
     let tolerance = nanoseconds(plan.schedule.clock_bound);
-    let (supply, cache) = match plan.schedule.condition.buffers {
-        BufferUse::Reuse => (Supply::Reused, None),
-        BufferUse::InPlace => (Supply::InPlace, None),
-        BufferUse::Unaligned => (Supply::Unaligned, None),
-        BufferUse::Rotate => {
-            let rooms = Rooms::new();
-            let cache = rooms.cache();
-            (Supply::Rotated(Arc::new(rooms)), Some(cache))
-        }
-    };
+    let rooms = Arc::new(Rooms::new());
+    let rotates = (0..plan.cells.len().max(1)).any(|index| plan.condition(index).buffers == BufferUse::Rotate);
+    let cache = rotates.then(|| rooms.cache());
     let mut member = Member {
         plan,
         control,
@@ -109,7 +102,7 @@ pub(crate) fn run(
         communicators: Communicators::new(control, tools, plan),
         synchroniser: Synchroniser::new(plan.schedule.sync, tolerance),
         clock,
-        supply,
+        rooms,
         lateness: RefCell::default(),
         arrivals: None,
         counts: CallCounts::default(),
@@ -199,7 +192,8 @@ impl Executor for RootRank<'_> {
         let calls = self.member.plan.turns(cell).saturating_sub(opened.failed.len());
         let cost = opened.round_cost / calls.max(1) as f64;
         self.call_costs.insert(cell, cost);
-        if let Some(lead) = lead_calls(cost) {
+        // A single alternative has no trains.
+        if let Some(lead) = lead_calls(cost).filter(|_| calls > 1) {
             opened.round_cost *= f64::from(1 + lead);
         }
         Ok(opened)
@@ -246,7 +240,8 @@ struct Member<'a> {
     faults: &'a Faults,
     synchroniser: Synchroniser,
     clock: CommonClock,
-    supply: Supply,
+    /// Memory for buffers in turn.
+    rooms: Arc<Rooms>,
     /// Lateness of a rank for calls of a cell in nanoseconds, if it was determined here.
     lateness: RefCell<HashMap<usize, i64>>,
     /// Rank 0's data on the last visit.
@@ -276,7 +271,18 @@ impl Member<'_> {
 
     /// Returns true if times of several ranks are compared.
     fn uses_common_clock(&self) -> bool {
-        self.synchroniser.is_round_time() || self.plan.schedule.condition.arrival != Arrival::None
+        let has_late = |index| self.plan.condition(index).arrival != Arrival::None;
+        self.synchroniser.is_round_time() || (0..self.plan.cells.len()).any(has_late)
+    }
+
+    /// Source of the buffers for the calls of a subject.
+    fn supply(&self, index: usize) -> Supply {
+        match self.plan.condition(index).buffers {
+            BufferUse::Reuse => Supply::Reused,
+            BufferUse::InPlace => Supply::InPlace,
+            BufferUse::Unaligned => Supply::Unaligned,
+            BufferUse::Rotate => Supply::Rotated(Arc::clone(&self.rooms)),
+        }
     }
 
     /// By how many nanoseconds a rank is to be late for the calls of a subject, or the longest gap between arrivals of a
@@ -285,7 +291,7 @@ impl Member<'_> {
     /// If neither the condition nor the controller says so, it follows from what the default takes, which is among what is
     /// called with these places.
     fn lateness(&self, playing: &mut Playing<'_>, (index, places): (usize, &[usize])) -> Result<i64, WorkerError> {
-        let condition = self.plan.schedule.condition;
+        let condition = self.plan.condition(index);
         let planned = self.plan.cells.get(index).filter(|_| condition.arrival != Arrival::None);
         let Some(planned) = planned else { return Ok(0) };
         if let Some(given) = condition.lateness.or(planned.lateness) {
@@ -312,7 +318,7 @@ impl Member<'_> {
         rng.set_stream(1 << 63 | (visit.cell as u64) << 32 | u64::from(visit.visit));
         let of_profile = self.delays_of_profile(visit.cell, lateness);
         let late = |late: usize| (0..ranks).map(|rank| if rank == late { lateness } else { 0 }).collect();
-        let delays = |_| match self.plan.schedule.condition.arrival {
+        let delays = |_| match self.plan.condition(visit.cell).arrival {
             Arrival::None => vec![0; ranks],
             Arrival::First => late(0),
             Arrival::Last => late(ranks.saturating_sub(1)),
@@ -326,7 +332,7 @@ impl Member<'_> {
     /// By how many nanoseconds each rank was late for calls like those of a subject in a profile, without long gaps; nothing if
     /// the profile has no such calls.
     fn delays_of_profile(&self, index: usize, longest: i64) -> Vec<Vec<i64>> {
-        let is_late = self.plan.schedule.condition.arrival == Arrival::Profile;
+        let is_late = self.plan.condition(index).arrival == Arrival::Profile;
         let cell = self.plan.cells.get(index).filter(|_| is_late).map(|planned| planned.cell);
         let pattern = cell.and_then(|cell| find_pattern(&self.plan.arrivals, cell));
         let longest = Seconds(seconds(longest));
@@ -336,7 +342,7 @@ impl Member<'_> {
 
     /// Seconds by which the last rank is late for a call of a subject, on average.
     fn mean_wait(&self, index: usize, lateness: i64) -> f64 {
-        if self.plan.schedule.condition.arrival != Arrival::Profile {
+        if self.plan.condition(index).arrival != Arrival::Profile {
             return seconds(lateness);
         }
         let calls = self.delays_of_profile(index, lateness);
@@ -349,7 +355,8 @@ impl Member<'_> {
         if !self.prepare(index, &all)? {
             return Ok(CheckResult::default());
         }
-        let mut playing = Playing::new(&self.communicators, self.plan, index, &all, (self.rank, &self.supply))?;
+        let supply = self.supply(index);
+        let mut playing = Playing::new(&self.communicators, self.plan, index, &all, (self.rank, &supply))?;
         let base = playing.base;
         let asking = playing.asking(self.tools, &all)?;
         let mut failed = Vec::new();
@@ -395,13 +402,13 @@ impl Member<'_> {
         if !self.prepare(visit.cell, &visit.candidates)? {
             return Ok(Vec::new());
         }
-        let (cell, rank) = (visit.cell, self.rank);
-        let mut playing = Playing::new(&self.communicators, self.plan, cell, &visit.candidates, (rank, &self.supply))?;
+        let (cell, rank, supply) = (visit.cell, self.rank, self.supply(visit.cell));
+        let mut playing = Playing::new(&self.communicators, self.plan, cell, &visit.candidates, (rank, &supply))?;
         let base = playing.base;
         let lateness = self.lateness(&mut playing, (cell, &visit.candidates))?;
         let lead = lead.map(|lead| lead.max(visit.warmup) as usize);
         let rounds = lead.unwrap_or(visit.warmup as usize) + visit.rounds as usize;
-        let has_late = self.plan.cells.get(cell).is_some() && self.plan.schedule.condition.arrival != Arrival::None;
+        let has_late = self.plan.cells.get(cell).is_some() && self.plan.condition(cell).arrival != Arrival::None;
         let asked = if has_late { self.draw_delays(visit, base.size() as usize, rounds, lateness) } else { Vec::new() };
         let delays: Vec<i64> =
             asked.iter().map(|delays| delays.get(rank as usize).copied().unwrap_or_default()).collect();

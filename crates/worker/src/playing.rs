@@ -59,7 +59,7 @@ impl<'a> Playing<'a> {
         let cell = *cell;
         let candidates: Vec<Candidate> = places.iter().map(|place| candidates[*place]).collect();
         let other_root = plan.placement.other_root(cell.ranks);
-        let arguments = plan.schedule.condition.change(plan.arguments, cell.collective, other_root);
+        let arguments = plan.condition(index).change(plan.arguments, cell.collective, other_root);
         let (base, parts) = (communicators.base(cell), communicators.parts(cell));
         let operation = Box::new(CellOperation::new(cell, base, &candidates, parts, (arguments, supply))?);
         let call = |candidate: Candidate| CandidateCall {

@@ -264,8 +264,10 @@ impl AbTrial<'_> {
 
     /// Changes to the environment of a run.
     fn environment(&self, with: bool) -> BTreeMap<String, Option<String>> {
-        let own = deployed::environment(&self.tried.settings, with);
-        deployed::combine(own, deployed::environment(&self.reset, true))
+        let tried = &self.tried.settings;
+        let own = if with { tried.clone() } else { BTreeMap::new() };
+        let own = deployed::environment(&own, std::slice::from_ref(tried));
+        deployed::combine(own, deployed::environment(&self.reset, &[]))
     }
 
     /// Time at which the compared file was last written.

@@ -157,7 +157,9 @@ impl Source {
     /// Decides on the timings. Ranges that a validation of a run reverted to the builtin stay reverted.
     pub fn decide(&self, criteria: Criteria, policy: Policy) -> Result<Findings, WorkflowError> {
         match &self.origin {
-            TimingOrigin::Run { run, manifest } => decide(run, manifest, &self.observations, criteria, policy, &[]),
+            TimingOrigin::Run { run, manifest } => {
+                decide(run, manifest, &self.observations, criteria, policy, Reverted::default())
+            }
             TimingOrigin::Others { found, .. } => {
                 let criteria = Criteria { clock_step: self.clock_step, ..criteria };
                 let mut findings =
@@ -173,14 +175,26 @@ impl Source {
     }
 }
 
+/// Ranges that are reverted to the builtin.
+#[derive(Clone, Copy, Debug, Default)]
+struct Reverted<'a> {
+    /// By a comparison whose result is not stored yet.
+    ranges: &'a [RevertedRange],
+    /// True if what a stored validation reverted is decided again.
+    reopens: bool,
+}
+
 /// Decides on the measurements of a tuning so far. Ranges that a validation of the run reverted to the builtin stay
-/// reverted.
+/// reverted, unless they are decided again.
 pub(crate) fn analyze_run(
     measured: &Measurement,
     options: &TuneOptions,
     session: &mut Session<'_>,
 ) -> Result<Findings, WorkflowError> {
-    analyze_reverting(measured.run(), &measured.manifest, options.criteria.into(), options.policy, &[], session)
+    let (run, manifest) = (measured.run(), &measured.manifest);
+    let (observations, _) = observations(run, manifest.plan.launches, session)?;
+    let reverted = Reverted { reopens: measured.reopens, ..Reverted::default() };
+    decide(run, manifest, &observations, options.criteria.into(), options.policy, reverted)
 }
 
 /// Decides on the measurements of a run directory, with these ranges reverted too.
@@ -193,7 +207,7 @@ pub(crate) fn analyze_reverting(
     session: &mut Session<'_>,
 ) -> Result<Findings, WorkflowError> {
     let (observations, _) = observations(run, manifest.plan.launches, session)?;
-    decide(run, manifest, &observations, criteria, policy, reverted)
+    decide(run, manifest, &observations, criteria, policy, Reverted { ranges: reverted, reopens: false })
 }
 
 fn decide(
@@ -202,12 +216,12 @@ fn decide(
     observations: &Observations,
     criteria: Criteria,
     policy: Policy,
-    reverted: &[RevertedRange],
+    Reverted { ranges, reopens }: Reverted<'_>,
 ) -> Result<Findings, WorkflowError> {
     let name = run.path().display().to_string();
     let others = Other::list_within(run)?;
-    let (mut reverted, mut left_out) = (reverted.to_vec(), Vec::new());
-    for run in std::iter::once(run).chain(others.iter().map(|other| &other.run)) {
+    let (mut reverted, mut left_out) = (ranges.to_vec(), Vec::new());
+    for run in std::iter::once(run).chain(others.iter().map(|other| &other.run)).filter(|_| !reopens) {
         let (validation, other) = evidence::validation_of(run)?;
         let before = validation.map(|validation| validation.reverted).unwrap_or_default();
         left_out.extend(other);

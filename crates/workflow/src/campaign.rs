@@ -2,7 +2,7 @@
 //! tuning, refinement, validation and studies differ only in their plans.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use collrules_record::experiment::Experiment;
 use collrules_record::manifest::{self, Manifest};
@@ -16,6 +16,7 @@ use collrules_runner::{Backend, RunnerError, separate};
 
 use crate::error::WorkflowError;
 use crate::phases::Phases;
+use crate::plan::BudgetShares;
 use crate::session::{Event, Session};
 use crate::start::{self, Started};
 use crate::{plan, publish, resume, served, settings, time_budget};
@@ -83,6 +84,8 @@ pub struct Measurement {
     pub experiment: Experiment,
     /// True if the run is resumed.
     pub(crate) resumed: bool,
+    /// True if what was decided on a resumed run is decided again, with more time.
+    pub(crate) reopens: bool,
     /// Time of each part of this process.
     pub(crate) phases: Phases,
     /// The directory, locked by this process.
@@ -90,10 +93,24 @@ pub struct Measurement {
 }
 
 impl Measurement {
-    /// Returns the rest of this multiple of the budget; none without a budget.
-    pub(crate) fn left(&self, times: f64) -> Option<Seconds> {
+    /// The rest of the time for rules in this layout; none without a budget.
+    pub(crate) fn left_for_rules(&self) -> Option<Seconds> {
+        let budget = plan::rules_budget(&self.experiment)?;
+        // The comparison need not do without all of the time that measuring took too long.
+        let least = BudgetShares::of_comparison(&self.experiment)?.0.min(self.left()?.0);
+        Some(Seconds((budget.0 - self.phases.elapsed()).max(least / 2.0)))
+    }
+
+    /// The rest of the time for rules, also before their comparison; none without a budget.
+    pub(crate) fn rules_time(&self) -> Option<Seconds> {
+        let budget = plan::rules_budget(&self.experiment)?;
+        Some(Seconds((budget.0 - self.phases.elapsed()).max(0.0)))
+    }
+
+    /// The rest of the whole budget; none without a budget.
+    pub(crate) fn left(&self) -> Option<Seconds> {
         let budget = self.experiment.budget?;
-        Some(Seconds((times * budget.0 - self.phases.elapsed()).max(0.0)))
+        Some(Seconds((budget.0 - self.phases.whole()).max(0.0)))
     }
 
     /// The run directory.
@@ -188,12 +205,13 @@ fn elsewhere(
         session.say(&progress::measuring::same_layout(layout, own));
         return Ok(None);
     }
-    let mut experiment = Experiment { also_layout: Vec::new(), ..measured.experiment.clone() };
+    let budget = plan::rules_budget(&measured.experiment);
+    let mut experiment = Experiment { budget, also_layout: Vec::new(), ..measured.experiment.clone() };
     experiment.system.layout = layout;
     experiment.grid.ranks.sizes.retain(|ranks| *ranks <= most);
     let mut request = measured.manifest.request.clone();
     if let Request::Tune(options) = &mut request {
-        (options.also_layout, options.system.layout) = (Vec::new(), layout);
+        (options.also_layout, options.system.layout, options.settings.none) = (Vec::new(), layout, true);
         options.grid.ranks = experiment.grid.ranks.clone();
     }
     session.say(&progress::measuring::other_layout(layout, &path));
@@ -249,7 +267,7 @@ fn open(opened: OpenCampaign, phases: Phases, session: &mut Session<'_>) -> Resu
     }
     started.backend.use_scratch(run.path());
     let unmeasured = log.past_samples() == 0;
-    let mut measured = Measurement { started, manifest, experiment, resumed, phases, campaign };
+    let mut measured = Measurement { started, manifest, experiment, resumed, reopens: false, phases, campaign };
     // If there are samples, an earlier session found them.
     if unmeasured {
         let Measurement { started, manifest, experiment, campaign, .. } = &mut measured;
@@ -279,15 +297,17 @@ fn new(
     }
     let (budget, remark) = time_budget::within(begin.experiment.budget, started.allocation.as_ref())?;
     remark.iter().for_each(|remark| session.say(remark));
-    let layouts = 1.0 + begin.experiment.also_layout.len() as f64;
-    let budget = budget.map(|budget| Seconds(budget.0 / layouts));
-    let mut experiment = Experiment { budget, ..begin.experiment.clone() };
     let mut request = begin.request.clone();
+    let searches = match &request {
+        Request::Tune(options) => plan::searches_settings(options, budget)?,
+        _ => false,
+    };
+    let mut experiment = Experiment { budget, searches, ..begin.experiment.clone() };
     if let RunPlace::NewInBestLayout(_) = begin.place {
         plan::lay_out(&mut experiment, &mut started).iter().for_each(|said| session.say(said));
     }
     if let Request::Tune(options) = &mut request {
-        (options.budget, options.system.layout) = (budget, experiment.system.layout);
+        options.system.layout = experiment.system.layout;
     }
     let plan = plan::plan(&experiment, &started.survey, started.startup)?;
     if plan.schedule.budget.is_some_and(|budget| budget.0 == 0.0) {
@@ -329,7 +349,11 @@ fn resumed(
     // This job may be shorter than the first one of the run.
     let (budget, remark) = time_budget::within(experiment.budget, started.allocation.as_ref())?;
     remark.iter().for_each(|remark| session.say(remark));
-    Ok((started, manifest, campaign, Experiment { budget, ..experiment.clone() }, true))
+    let searches = match &manifest.request {
+        Request::Tune(options) => plan::searches_settings(options, budget)?,
+        _ => false,
+    };
+    Ok((started, manifest, campaign, Experiment { budget, searches, ..experiment.clone() }, true))
 }
 
 /// Finds the components that handle the calls of the plan, and adds them to it.
@@ -403,17 +427,13 @@ pub(crate) struct Campaign {
     planned: u32,
     /// Further plans so far.
     rounds: u32,
-    /// Deadline for pairs of launches.
-    pub(crate) until: Option<Instant>,
-    /// The longest time in which a launch visited every cell once.
-    pub(crate) pass: Duration,
 }
 
 impl Campaign {
     /// Locks the directory.
     pub(crate) fn new(run: RunDir) -> Result<Self, WorkflowError> {
         let log = run.log()?;
-        Ok(Self { run, log, planned: 0, rounds: 0, until: None, pass: Duration::ZERO })
+        Ok(Self { run, log, planned: 0, rounds: 0 })
     }
 
     /// Measures the rest of a plan, whose launches are numbered after those of earlier plans.
@@ -450,12 +470,11 @@ impl Campaign {
     ) -> Result<(), WorkflowError> {
         session.tell(Event::Planned { plan, first });
         let mut tally = Tally::default();
-        let policy = StopConditions { until: self.until, launches, ..session.policy() };
+        let policy = StopConditions { launches, ..session.policy() };
         let result =
             campaign::measure(first, backend, plan, &mut self.log, &policy, &mut tally, &mut |launch, notice| {
                 session.tell(Event::Launch(launch, notice));
             });
-        self.pass = self.pass.max(tally.pass);
         session.tell(Event::Measured(&tally, result.as_ref().err()));
         result.map_err(|cause| self.incomplete(cause, &tally, plan))
     }

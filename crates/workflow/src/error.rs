@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use collrules_record::rundir::RunDirError;
+use collrules_record::rundir::{self, RunDir, RunDirError};
 use collrules_record::tuning::TuningError;
-use collrules_rules::deploy::Inexpressible;
+use collrules_rules::deploy::{Inexpressible, quoted};
 use collrules_rules::emit::EmitError;
 use collrules_rules::words::first_lines;
 use collrules_runner::RunnerError;
@@ -33,26 +33,21 @@ pub enum WorkflowError {
         /// Commands that continue, in a sentence.
         next: String,
     },
-    /// A comparison ended early.
+    /// A comparison ended early. All files are as they were.
     #[error(
-        "{cause}\nThe comparison is not complete: its samples are safe in {kept}, and `collrules validate {arguments}` \
-         resumes it. The rules file {}",
-        match original {
-            Some(original) => format!("was repaired after the previous comparison; the file before that is kept as \
-                                       {}", original.display()),
-            None => "stays as it was".to_owned(),
-        }
+        "{cause}\nThe comparison is not complete: its launches are safe in {kept}, and `collrules {next}` resumes it"
     )]
     Unvalidated {
         /// Error that ended the comparison.
-        cause: Box<RunnerError>,
-        /// Directory of the comparison.
+        cause: Box<WorkflowError>,
+        /// The log of its launches.
         kept: String,
-        /// Arguments with which `collrules validate` resumes it.
-        arguments: String,
-        /// Path of the file's original, before its repair.
-        original: Option<PathBuf>,
+        /// Command that resumes it, with its arguments.
+        next: String,
     },
+    /// Jobs with the default fail.
+    #[error("jobs with the default fail, so nothing can be compared: {0}")]
+    DefaultFails(String),
     /// Some sizes are slower, and nothing can be reverted for them.
     #[error(
         "{rules} is slower than the default for some sizes, but removing their rules would not change the file: it \
@@ -207,6 +202,31 @@ impl WorkflowError {
     pub(crate) fn unshown(self) -> Self {
         match self {
             Self::Runner(cause) if cause.is_of_job() => Self::Unshown { cause },
+            other => other,
+        }
+    }
+
+    /// Adds how to resume a validation to an error that ended it.
+    pub(crate) fn while_comparing(self, rules: &str, home: &RunDir, repairs: bool) -> Self {
+        let repair = if repairs { "--repair " } else { "" };
+        let is_in_home = Path::new(rules).parent() == Some(home.path());
+        let out = if is_in_home { String::new() } else { format!(" --out {}", quoted(&home.path().to_string_lossy())) };
+        self.resumed_by(home, format!("validate {repair}{}{out}", quoted(rules)))
+    }
+
+    /// Adds how to resume a tuning to an error that ended its comparison.
+    pub(crate) fn while_tuning(self, run: &RunDir) -> Self {
+        self.resumed_by(run, format!("tune --resume {}", quoted(&run.path().to_string_lossy())))
+    }
+
+    fn resumed_by(self, home: &RunDir, next: String) -> Self {
+        match self {
+            Self::Runner(RunnerError::Interrupted | RunnerError::Scratch { .. })
+            | Self::Record(_)
+            | Self::DefaultFails(_) => {
+                let kept = home.file(rundir::COMPARISON).display().to_string();
+                Self::Unvalidated { cause: Box::new(self), kept, next }
+            }
             other => other,
         }
     }

@@ -6,7 +6,6 @@ use collrules_record::rundir::{self, RunDir};
 use collrules_record::tuning::Digests;
 use collrules_record::{Tuning, Validation};
 
-use crate::campaign::{Begin, RunPlace};
 use crate::error::WorkflowError;
 use crate::tuning;
 
@@ -26,7 +25,7 @@ impl RulesEvidence {
         let (validation, left_out) = validation_of(run)?;
         let mut evidence = Self {
             proof: Vec::new(),
-            validation: validation.filter(|validation| validation.last().is_some()),
+            validation: validation.filter(|validation| validation.round.is_some()),
             left_out: left_out.into_iter().collect(),
         };
         match run.proof()? {
@@ -61,26 +60,11 @@ pub(crate) fn carry_over(run: &RunDir, before: &Tuning, after: &Tuning, is_repai
         let validation = home.validation()?.filter(|validation| validation.is_about(&digests));
         let Some(mut validation) = validation else { continue };
         if !says_the_same && !is_repair {
-            validation.rounds.clear();
-            validation.not_again = None;
+            validation.round = None;
+            validation.checks.clear();
         }
-        validation.bind(after.digests());
+        validation.digests = after.digests();
         home.write_validation(&validation)?;
-    }
-    Ok(())
-}
-
-/// Allows a run that is resumed with another budget to compare its rules again, if an earlier comparison left any
-/// undecided. Its launches stay.
-pub(crate) fn reopen_undecided(begin: &Begin) -> Result<(), WorkflowError> {
-    let RunPlace::Resumed(path) = &begin.place else { return Ok(()) };
-    if Begin::recorded(path)?.experiment.budget == begin.experiment.budget {
-        return Ok(());
-    }
-    let run = RunDir::open(path.clone())?;
-    if run.validation()?.is_some_and(|validation| validation.fates().undecided > 0) {
-        let file = run.file(rundir::VALIDATION);
-        std::fs::remove_file(&file).map_err(|cause| WorkflowError::write(&file, cause))?;
     }
     Ok(())
 }

@@ -17,6 +17,7 @@
 //! | [`prove`] | proof that a tuning is obeyed, before its files get their names |
 //! | [`tune`] | all steps of a tuning |
 //! | [`tuning`] | the tuning that an analysis decided on, or that lies in a directory |
+//! | `comparison` | fresh launches of arms, from the log if they are there |
 //! | [`validate`] | a rules file against the default in fresh launches, and its repair |
 //! | [`verify`] | check that the Open MPI in use obeys a file, with the obstacles |
 //! | [`guidelines`] | the default against other calls that do the same |
@@ -37,6 +38,7 @@ pub mod ab_test;
 pub mod analyze;
 pub mod campaign;
 mod clock;
+mod comparison;
 mod crashing;
 pub mod drift;
 mod error;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use collrules_record::condition::{Arrival, ArrivalPattern, BufferUse, find_pattern};
 use collrules_record::experiment::{Alternatives, Experiment};
-use collrules_record::options::{Jobs, PAIRS, Request, Scenario, Simulated, SystemOptions, TimingOptions};
+use collrules_record::options::{Budget, Jobs, Scenario, Simulated, SystemOptions, TimingOptions, TuneOptions};
 use collrules_record::plan::{CellPlan, Schedule};
 use collrules_record::units::{Ranks, Seconds};
 use collrules_record::{Candidate, Cell, Plan, Survey};
@@ -12,12 +12,10 @@ use collrules_report::progress;
 use collrules_rules::Collective;
 use collrules_rules::words::listed;
 use collrules_runner::grid::Planner;
-use collrules_runner::validation::{Spending, spending};
 use collrules_runner::{RunnerError, separate};
 
-use crate::campaign::{Begin, RunPlace};
+use crate::error::WorkflowError;
 use crate::start::{Started, oversubscribes};
-use crate::values::REST;
 
 /// Number of jobs besides the survey that do not measure: before, one to find out if `coll/tuned` handles the calls;
 /// afterwards, one to show that the file is obeyed, and one to check the data under it.
@@ -26,66 +24,75 @@ pub const PROOF_JOBS: f64 = 3.0;
 /// Largest share of the budget for refinement.
 const REFINEMENT: f64 = 0.15;
 
-/// Share of a budget for settings, and for the rules under them.
+/// Share of a budget for settings: the search, and the comparison of what it finds with the rules.
 pub(crate) const SETTINGS: f64 = 0.4;
 
 /// Smallest budget for a search for settings, unless some are named.
 const LEAST_BUDGET: f64 = 60.0;
 
-/// Share of the budget for validation.
+/// Share of the time for rules that their comparison gets.
 const VALIDATION: f64 = 0.4;
 
-/// Share of a validation's time for its first comparison; the rest is for proving and comparing repairs.
-const FIRST_COMPARISON: f64 = 0.6;
+/// Starts of jobs for which the time of a comparison has to be enough.
+const LEAST_STARTS: f64 = 4.0;
 
-/// Seconds of a tuning's budget that are not for the grid.
+/// Seconds of a tuning's budget that are not for the grid. Parts that need less leave the rest to those after them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BudgetShares {
     /// For refinement.
     pub refinement: f64,
-    /// Seconds for validation; none if they do not suffice for two pairs of launches.
+    /// Seconds for the comparison of the rules; none if they do not suffice for two pairs of launches.
     pub validation: f64,
+    /// For settings, and for comparing them with the rules.
+    pub settings: f64,
 }
 
 impl BudgetShares {
     /// The shares of a budget; empty without a budget.
     pub fn new(experiment: &Experiment, startup: Seconds) -> Self {
-        let Some(Seconds(budget)) = experiment.budget else { return Self { refinement: 0.0, validation: 0.0 } };
-        let validation =
-            if experiment.validate && first_comparison(validation_share(experiment.budget), startup).is_some() {
-                budget * VALIDATION
-            } else {
-                0.0
-            };
+        let Some(Seconds(budget)) = rules_budget(experiment) else {
+            return Self { refinement: 0.0, validation: 0.0, settings: 0.0 };
+        };
+        let share = budget * VALIDATION;
+        let validation = if experiment.validate && share >= LEAST_STARTS * startup.0 { share } else { 0.0 };
         let refinement = if !refines(experiment) { 0.0 } else { (budget - validation) * REFINEMENT };
-        Self { refinement, validation }
+        let settings = settings_budget(experiment).map_or(0.0, |settings| settings.0);
+        Self { refinement, validation, settings }
+    }
+
+    /// The time for a comparison of the rules, in one layout.
+    pub(crate) fn of_comparison(experiment: &Experiment) -> Option<Seconds> {
+        rules_budget(experiment).map(|budget| Seconds(VALIDATION * budget.0))
     }
 }
 
-/// Reserves a part of the budget for a search for settings, if the options ask for one.
-pub(crate) fn reserve_settings(begin: &Begin) -> Begin {
-    let mut begin = begin.clone();
-    if let RunPlace::Resumed(_) = begin.place {
-        return begin;
+/// The part of a budget for the rules in one layout: the rest is for settings and other layouts.
+pub(crate) fn rules_budget(experiment: &Experiment) -> Option<Seconds> {
+    let share = if experiment.searches { 1.0 - SETTINGS } else { 1.0 };
+    let layouts = 1.0 + experiment.also_layout.len() as f64;
+    experiment.budget.map(|budget| Seconds(share * budget.0 / layouts))
+}
+
+/// The part of a budget for settings; none without a search or a budget.
+pub(crate) fn settings_budget(experiment: &Experiment) -> Option<Seconds> {
+    experiment.budget.filter(|_| experiment.searches).map(|budget| Seconds(SETTINGS * budget.0))
+}
+
+/// Decides whether settings are searched within a budget, in seconds.
+pub fn searches_settings(options: &TuneOptions, budget: Budget) -> Result<bool, WorkflowError> {
+    let is_named = !options.settings.requests.is_empty();
+    if is_named && !options.also_layout.is_empty() {
+        return Err(WorkflowError::Usage(
+            "--setting and --also-layout cannot be combined: settings are compared in one layout".to_owned(),
+        ));
     }
-    let Request::Tune(options) = &mut begin.request else { return begin };
     let can = match &options.system.jobs {
         Jobs::Mpi(_) => true,
         Jobs::Simulation(Simulated { scenario, .. }) => *scenario == Scenario::Settings,
     };
     // Without an end there is no share of the time; settings that a user names are tried in any case.
-    let has_time = options.budget.is_some_and(|budget| budget.0 >= LEAST_BUDGET);
-    let is_wanted = has_time || !options.settings.requests.is_empty();
-    // The rest of a job's time is unknown until the batch system is asked.
-    let is_rest = options.budget == Some(REST);
-    if !can || !is_wanted || is_rest || !options.also_layout.is_empty() {
-        options.settings.none = true;
-    }
-    if !options.settings.none {
-        options.budget = options.budget.map(|budget| Seconds(budget.0 * (1.0 - SETTINGS)));
-    }
-    begin.experiment.budget = options.budget;
-    begin
+    let has_time = budget.is_some_and(|budget| budget.0 >= LEAST_BUDGET);
+    Ok(can && !options.settings.none && (has_time || is_named) && options.also_layout.is_empty())
 }
 
 /// Returns true if sizes between those of the grid are measured. With other layouts they are not, since the effect on
@@ -94,32 +101,11 @@ pub(crate) fn refines(experiment: &Experiment) -> bool {
     experiment.refinement.rounds > 0 && experiment.also_layout.is_empty()
 }
 
-/// Largest share of a tuning's budget for its validation.
-pub(crate) fn validation_share(budget: Option<Seconds>) -> Option<Seconds> {
-    budget.map(|budget| Seconds(budget.0 * VALIDATION))
-}
-
-/// The time for settings, next to this budget for rules.
-pub(crate) fn settings_share(rules: Seconds) -> Seconds {
-    Seconds(rules.0 * SETTINGS / (1.0 - SETTINGS))
-}
-
-/// The time for the first comparison of a tuning's validation, from the time for all comparisons; none if it is too
-/// short for two pairs.
-pub(crate) fn first_comparison(share: Option<Seconds>, startup: Seconds) -> Option<Spending> {
-    spending(share.map(of_first_comparison), startup, PAIRS)
-}
-
-/// The part of a validation's time for its first comparison.
-pub(crate) fn of_first_comparison(share: Seconds) -> Seconds {
-    Seconds(share.0 * FIRST_COMPARISON)
-}
-
 /// Returns the number of refinement rounds that fit into the time, and the largest time of each launch of one; no limit
 /// without a budget. Starting its launches may take half of a round.
 pub(crate) fn refinement(experiment: &Experiment, startup: Seconds) -> (u32, Option<Seconds>) {
     let rounds = experiment.refinement.rounds;
-    let Some(budget) = experiment.budget else { return (rounds, None) };
+    let Some(budget) = rules_budget(experiment) else { return (rounds, None) };
     let launches = budget.0 * REFINEMENT / f64::from(experiment.launches.max(1));
     let most = if startup.0 > 0.0 { (launches / (2.0 * startup.0)).min(f64::from(rounds)) as u32 } else { rounds };
     (most, Some(Seconds((launches / f64::from(most.max(1)) - startup.0).max(0.0))))
@@ -202,7 +188,7 @@ pub(crate) fn refuse_impossible_calls(plan: &Plan) -> Result<(), RunnerError> {
         let why = "--buffers in-place: reference algorithms of {} need two buffers; leave out --reference";
         refused(why, programs.map(|(cell, _)| cell.collective).collect())?;
     }
-    if condition.is_relative() && !plan.is_of_pairs() {
+    if condition.is_relative() {
         let apart = points().filter(|(cell, _)| plan.is_apart(cell.collective));
         let why = "--arrival: algorithms of {} have jobs of their own, in which the time of the default is not known; \
                    give --lateness";
@@ -223,7 +209,7 @@ fn can_be_refined(plan: &Plan, experiment: &Experiment) -> bool {
 /// Returns the seconds of the budget for the grid, after this share for refinement.
 fn measuring(experiment: &Experiment, startup: Seconds, refinement: f64) -> Option<f64> {
     let others = BudgetShares::new(experiment, startup).validation + refinement + starting(experiment, startup).0;
-    experiment.budget.map(|budget| (budget.0 - others).max(0.0))
+    rules_budget(experiment).map(|budget| (budget.0 - others).max(0.0))
 }
 
 /// Shortens the launches of a resumed plan if the present budget has less time for measuring. `spent` is the time of

@@ -17,37 +17,32 @@ use crate::error::WorkflowError;
 use crate::plan::BudgetShares;
 use crate::publish::Published;
 use crate::session::{Event, Session};
-use crate::{evidence, profile, publish, tuning};
+use crate::{profile, publish, tuning};
 
-/// Proves in `directory` that a tuning is obeyed in `cells`, and then has it `placed`. Files that are not obeyed stay
-/// there under other names, for inspection; `consequence` is the consequence for the user.
+/// Proves in `directory` that a tuning is obeyed in `cells`. Files that are not obeyed stay there under other names, for
+/// inspection; `consequence` is the consequence for the user.
 pub(crate) fn prove(
     backend: &mut dyn Backend,
     directory: &RunDir,
     tuning: &Tuning,
     (release, cells): (Release, &[Cell]),
     consequence: impl Fn(&Path) -> String,
-    placed: impl FnOnce() -> Result<(), WorkflowError>,
 ) -> Result<Proof, WorkflowError> {
     let unproven = tuning.moved(directory.path(), rundir::UNPROVEN, rundir::HAN_UNPROVEN);
     unproven.store(directory)?;
     let result = proof::prove(backend, &unproven, directory.path(), release, cells)
         .map_err(|cause| WorkflowError::from(cause).unshown())
-        .and_then(|proof| {
-            if !proof.faults.is_empty() {
-                return Err(WorkflowError::unproven(consequence(unproven.path()), &proof));
-            }
-            placed().map(|()| proof)
+        .and_then(|proof| match proof.faults.is_empty() {
+            true => Ok(proof),
+            false => Err(WorkflowError::unproven(consequence(unproven.path()), &proof)),
         });
-    if matches!(result, Err(WorkflowError::Unproven { .. })) {
-        return result;
+    if !matches!(result, Err(WorkflowError::Unproven { .. })) {
+        [rundir::UNPROVEN, rundir::HAN_UNPROVEN].iter().try_for_each(|name| directory.remove(name))?;
     }
-    // Files with final names replace these.
-    let removed = [rundir::UNPROVEN, rundir::HAN_UNPROVEN].iter().try_for_each(|name| directory.remove(name));
-    result.and_then(|proof| removed.map(|()| proof).map_err(WorkflowError::from))
+    result
 }
 
-/// Proves that the tuning of these findings is obeyed, and puts its files in place.
+/// Proves that the tuning of these findings is obeyed. Its files are not in place yet.
 pub(crate) fn prove_run(
     measured: &mut Measurement,
     findings: Findings,
@@ -58,35 +53,23 @@ pub(crate) fn prove_run(
     let Measurement { started, experiment, manifest, phases, .. } = measured;
     phases.end(progress::budget::REFINING, BudgetShares::new(experiment, started.startup).refinement);
     started.backend.pin(&tuning.parameters);
-    let before = tuning::in_place(&run)?;
-    run.write_findings(&findings)?;
     let cells: Vec<Cell> = findings.cells.iter().map(|cell| cell.cell).collect();
     let consequence =
         |file: &Path| format!("this Open MPI does NOT obey the tuning; {} must not be installed", file.display());
-    let asked = (started.release, &cells[..]);
-    let proof = prove(started.backend.as_mut(), &run, &tuning, asked, consequence, || {
-        run.rename(rundir::UNPROVEN, rundir::RULES)?;
-        name_han(&run, &tuning)?;
-        evidence::carry_over(&run, &before, &tuning, false)
-    })?;
+    let proof = prove(started.backend.as_mut(), &run, &tuning, (started.release, &cells), consequence)?;
     let shown = facts(&findings, &proof, started.backend.name(), &started.survey);
-    let published = publish::place(run, findings, Some(manifest.clone()), tuning, shown, session)?;
+    tuning::pin_files(&run, &tuning)?;
+    let mut published = publish::proven(run, findings, Some(manifest.clone()), tuning, shown)?;
+    // What was found about these rules before stays true.
+    let digests = published.tuning.as_ref().map(Tuning::digests).unwrap_or_default();
+    let before = published.run.validation()?.filter(|before| before.is_about(&digests) && before.round.is_some());
+    published.validation = before;
     if let Some((saved, of)) = saved_of(profile::weights(manifest), &published.findings) {
         session.say(&collrules_report::profile::expected(saved, of));
     }
     session.tell(Event::Concluded { run: &published.run, findings: &published.findings, proof: &proof });
     phases.end(progress::budget::PROVING, 2.0 * started.startup.0);
     Ok(published)
-}
-
-/// Gives the proven file of HAN its name in a run directory.
-pub(crate) fn name_han(run: &RunDir, tuning: &Tuning) -> Result<(), WorkflowError> {
-    match tuning.han {
-        Some(_) => run.rename(rundir::HAN_UNPROVEN, rundir::HAN)?,
-        // Removes the file of an earlier tuning.
-        None => run.remove(rundir::HAN)?,
-    }
-    Ok(())
 }
 
 /// Lists what a proof showed.

@@ -43,8 +43,6 @@ pub struct Published {
     pub settings: Option<SettingsFindings>,
     /// The tuning of the findings, without settings that a search found; none without rules next to the findings.
     pub tuning: Option<Tuning>,
-    /// The run under the chosen settings, if its rules take the place of these with them.
-    pub under_settings: Option<Box<Published>>,
 }
 
 impl Published {
@@ -78,9 +76,7 @@ impl Published {
         let RulesEvidence { proof, validation, left_out } = RulesEvidence::read(&run)?;
         let settings = run.settings()?;
         let tuning = tuning::of_run(&run, &findings, manifest.as_ref())?;
-        let under_settings = under_settings(&run, settings.as_ref())?;
-        let mut published =
-            Self { run, findings, manifest, validation, proof, left_out, settings, tuning, under_settings };
+        let mut published = Self { run, findings, manifest, validation, proof, left_out, settings, tuning };
         published.leave_out_stale();
         Ok(published)
     }
@@ -102,22 +98,16 @@ impl Published {
         read.map(Some).map_err(WorkflowError::analysis(&self.findings.source))
     }
 
-    /// The tuning with the settings that a search found.
+    /// The tuning with the settings that a search found, and without rules that add nothing to them.
     pub fn add_settings(&self, tuning: Tuning) -> Tuning {
         let Some(chosen) = self.settings.as_ref().and_then(SettingsFindings::chosen) else { return tuning };
         let mut parameters = tuning.parameters;
         parameters.extend(chosen.settings.clone());
-        let (tuned, han) = match (chosen.rules, self.under_settings.as_ref().and_then(|under| under.tuning.clone())) {
-            (RulesUse::Shared, _) => (tuning.tuned, tuning.han),
-            (RulesUse::Own, Some(under)) => (under.tuned, under.han),
-            (RulesUse::Own, None) | (RulesUse::LeftOut | RulesUse::NotCompared, _) => (None, None),
+        let (tuned, han) = match chosen.rules {
+            RulesUse::Shared => (tuning.tuned, tuning.han),
+            RulesUse::LeftOut | RulesUse::NotCompared => (None, None),
         };
         Tuning { tuned, han, parameters, ..tuning }
-    }
-
-    /// The analysis of the rules that the parameter files name.
-    pub(crate) fn of_named_rules(&self) -> &Self {
-        self.under_settings.as_deref().unwrap_or(self)
     }
 
     /// The whole tuning: settings that a search found, and the rules that are named with them.
@@ -127,7 +117,7 @@ impl Published {
 
     /// The settings of the whole tuning: those that name its files, and those that a search found.
     pub(crate) fn switch(&self) -> JobSettings {
-        self.whole().settings()
+        tuning::as_pinned(&self.run, self.whole()).settings()
     }
 
     /// Returns true if a search for settings chose some.
@@ -148,20 +138,38 @@ impl Published {
     /// Returns the settings that activate the rules, without those that a search found; none without rules.
     pub(crate) fn rules_settings(&self) -> Settings {
         match &self.tuning {
-            Some(tuning) if !self.findings.changes_nothing() => tuning.settings().by_name(),
+            Some(tuning) if !self.findings.changes_nothing() => {
+                tuning::as_pinned(&self.run, tuning.clone()).settings().by_name()
+            }
             _ => Settings::new(),
         }
     }
 
-    /// Adds the settings of a search to the tuning.
-    pub(crate) fn install_settings(
-        &mut self,
-        found: SettingsFindings,
-        session: &mut Session<'_>,
-    ) -> Result<(), WorkflowError> {
-        self.run.write_settings(&found)?;
-        self.under_settings = under_settings(&self.run, Some(&found))?;
-        self.settings = Some(found);
+    /// Puts all files in place: rules, results, and what activates them. Before, jobs read those of an earlier tuning.
+    /// Comparisons of that remain valid if rules were only removed since.
+    pub(crate) fn place(&mut self, is_reduced: bool, session: &mut Session<'_>) -> Result<(), WorkflowError> {
+        let (before, after) = (tuning::in_place(&self.run)?, self.tuning.clone().unwrap_or_default());
+        tuning::pin_files(&self.run, &after)?;
+        let mut own = self.validation.take();
+        evidence::carry_over(&self.run, &before, &after, is_reduced)?;
+        if let Some(own) = &mut own {
+            own.digests = after.digests();
+        }
+        self.run.write_findings(&self.findings)?;
+        for (name, _, text) in after.files() {
+            self.run.write_bytes(name, text)?;
+        }
+        if after.han.is_none() {
+            self.run.remove(rundir::HAN)?;
+        }
+        if let Some(validation) = &own {
+            self.run.write_validation(validation)?;
+        }
+        if let Some(settings) = &self.settings {
+            self.run.write_settings(settings)?;
+        }
+        self.write_proof()?;
+        self.read_evidence()?;
         self.write_parameters(session)?;
         let settings = self.switch();
         let variables: Vec<&str> = settings.variables().collect();
@@ -325,13 +333,6 @@ impl Published {
     }
 }
 
-/// The run under chosen settings, if its rules take the place of those of this run.
-fn under_settings(run: &RunDir, settings: Option<&SettingsFindings>) -> Result<Option<Box<Published>>, WorkflowError> {
-    let rules = settings.and_then(SettingsFindings::chosen).map(|chosen| chosen.rules);
-    let path = run.file(rundir::WITH_SETTINGS);
-    if rules == Some(RulesUse::Own) { Published::open(&path).map(Box::new).map(Some) } else { Ok(None) }
-}
-
 /// The decision tree for programs.
 pub fn tree_json(findings: &Findings) -> Result<String, WorkflowError> {
     let shown = serde_json::json!({
@@ -372,34 +373,21 @@ pub fn unproven(
     let proof = vec![ProofFact::NotChecked];
     let pins = manifest.as_ref().map(|manifest| manifest.pins.clone()).unwrap_or_default();
     let tuning = tuning::decide(&run, &findings, &pins)?;
-    let before = tuning::in_place(&run)?;
-    tuning.store(&run)?;
-    if tuning.han.is_none() {
-        run.remove(rundir::HAN)?;
-    }
-    evidence::carry_over(&run, &before, &tuning, false)?;
-    run.write_findings(&findings)?;
-    let published = place(run, findings, manifest, tuning, proof, session)?;
+    let mut published = proven(run, findings, manifest, tuning, proof)?;
+    published.place(false, session)?;
     published.write()?;
     Ok(published)
 }
 
-/// Completes a tuning whose files are in place, with its proof and the settings that activate it.
-pub(crate) fn place(
+/// A tuning with its proof, whose files are not in place yet.
+pub(crate) fn proven(
     run: RunDir,
     findings: Findings,
     manifest: Option<Manifest>,
     tuning: Tuning,
     proof: Vec<ProofFact>,
-    session: &mut Session<'_>,
 ) -> Result<Published, WorkflowError> {
     let (settings, tuning) = (run.settings()?, Some(tuning));
     let (validation, left_out) = (None, Vec::new());
-    let under_settings = under_settings(&run, settings.as_ref())?;
-    let mut published =
-        Published { run, findings, manifest, validation, proof, left_out, settings, tuning, under_settings };
-    published.write_proof()?;
-    published.read_evidence()?;
-    published.write_parameters(session)?;
-    Ok(published)
+    Ok(Published { run, findings, manifest, validation, proof, left_out, settings, tuning })
 }

@@ -50,7 +50,7 @@ fn uneven(clock: &[ClockLine]) -> Option<PoorData> {
 
 /// Doubt about wide intervals of fresh launches.
 fn blurred(validation: &Validation) -> Option<PoorData> {
-    let cells = &validation.last()?.cells;
+    let cells = &validation.round.as_ref()?.cells;
     let widths = cells.iter().filter_map(|cell| Some((cell.speedup.high? / cell.speedup.low?).sqrt()));
     let mut widths: Vec<f64> = widths.filter(|width| width.is_finite()).collect();
     let width = median(&mut widths).filter(|width| *width > RESOLUTION)?;

@@ -23,7 +23,7 @@ pub(crate) fn plan_round(measured: &Measurement, findings: &Findings, session: &
     }
     // The time left after measuring, without that for validation.
     let validation = BudgetShares::new(experiment, started.startup).validation;
-    let left = measured.left(1.0).map(|left| left.0 - validation);
+    let left = measured.rules_time().map(|left| left.0 - validation);
     if left.is_some_and(|left| left <= 0.0) {
         session.say(progress::refinement::no_time());
         return None;

@@ -4,11 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use collrules_record::comparison::Stage;
 use collrules_record::findings::Findings;
 use collrules_record::options::SystemOptions;
 use collrules_record::rundir::RunDir;
 use collrules_record::settings::SettingsFindings;
-use collrules_record::{Plan, Validation};
+use collrules_record::{Plan, Seconds, Validation};
 use collrules_runner::RunnerError;
 use collrules_runner::campaign::{CampaignLaunch, Notice, StopConditions, Tally};
 use collrules_runner::proof::Proof;
@@ -29,12 +30,25 @@ pub enum Event<'a> {
         /// True if it is resumed.
         resumed: bool,
     },
-    /// A comparison of a rules file with the builtin begins.
+    /// A comparison with the default begins.
     Comparing {
-        /// The directory of the comparison.
-        run: &'a Path,
-        /// Its plan.
-        plan: &'a Plan,
+        /// The directory of its log.
+        home: &'a RunDir,
+        /// The number of cells with rules, or next to them.
+        cells: usize,
+        /// Pairs of launches before the first look.
+        pairs: u32,
+        /// Time for all launches; none if unlimited.
+        limit: Option<Seconds>,
+    },
+    /// A launch of an arm begins.
+    ArmLaunch {
+        /// Stage of the comparison.
+        stage: Stage,
+        /// The block.
+        block: u32,
+        /// The number of subjects that it times.
+        subjects: usize,
     },
     /// The launches of a plan begin, numbered from `first` on.
     Planned {

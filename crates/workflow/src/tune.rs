@@ -1,25 +1,20 @@
-//! A whole tuning: measure, analyse, refine, prove, validate, publish.
-
-use std::sync::atomic::Ordering;
-use std::time::Instant;
+//! A whole tuning: measure, decide, prove, compare, publish.
 
 use collrules_record::options::{Request, TuneOptions};
-use collrules_record::settings::SettingsFindings;
-use collrules_report::progress;
+use collrules_record::rundir::ComparisonLog;
 use collrules_runner::RunnerError;
 
-use crate::campaign::{Begin, Measurement, prepare};
+use crate::campaign::{Begin, Measurement, RunPlace, prepare};
 use crate::error::WorkflowError;
 use crate::publish::Published;
 use crate::session::Session;
-use crate::{analyze, evidence, phases, plan, prove, refine, settings, tuning, validate};
+use crate::{analyze, phases, prove, refine, settings, tuning, validate};
 
-/// Begins a run or resumes one, and creates proven and validated rules in its directory.
+/// Begins a run or resumes one, and creates proven and compared rules and settings in its directory.
 pub fn tune(begin: &Begin, session: &mut Session<'_>) -> Result<Published, WorkflowError> {
-    evidence::reopen_undecided(begin)?;
-    let begin = plan::reserve_settings(begin);
     let Request::Tune(options) = &begin.request else { return Err(begin.refuse_tuning()) };
-    let mut measured = prepare(&begin, session)?;
+    let mut measured = prepare(begin, session)?;
+    measured.reopens = has_more_time(begin, &measured)?;
     let run = measured.run().path().display().to_string();
     carry_out(&mut measured, options, session).map_err(|error| match error {
         // These errors do not affect the measurements.
@@ -39,46 +34,38 @@ fn carry_out(
     session: &mut Session<'_>,
 ) -> Result<Published, WorkflowError> {
     measured.measure(session)?;
+    // Other sizes would be other rules than those that were compared.
+    let is_compared = !ComparisonLog::open(measured.run())?.is_empty();
     // Where measuring is worth its time follows from the decision on what was measured.
     let findings = loop {
         let findings = analyze::analyze_run(measured, options, session)?;
-        let Some(plan) = refine::plan_round(measured, &findings, session) else { break findings };
+        let plan = if is_compared { None } else { refine::plan_round(measured, &findings, session) };
+        let Some(plan) = plan else { break findings };
         measured.measure_round(&plan, session)?;
     };
     let tuning = tuning::decide(measured.run(), &findings, &measured.started.pins)?;
     let mut published = prove::prove_run(measured, findings, tuning, session)?;
-    let confirmed = validate::after_tuning(measured, options, &mut published, session)
-        .and_then(|()| settings::search(measured, options, &mut published, session))
-        .and_then(|()| tune_under_settings(measured, options, &mut published, session));
-    // After any end of the comparison, the proven files are complete.
-    let written = published.write();
-    confirmed.and(written)?;
+    let search = settings::plan_search(measured, options, &published, session)?;
+    // Without settings to try, rules have all of the time.
+    measured.experiment.searches &= search.is_some();
+    let compared = validate::after_tuning(measured, options, &mut published, session)
+        .and_then(|()| settings::choose(measured, options, search, &mut published, session));
+    if let Err(error @ (WorkflowError::Unvalidated { .. } | WorkflowError::Record(_))) = compared {
+        // What is incomplete takes the place of nothing.
+        return Err(error);
+    }
+    published.place(true, session)?;
+    published.write()?;
+    compared?;
     phases::describe(measured, &published, session);
     Ok(published)
 }
 
-/// Tunes the rules again under the settings that a search chose, if it has just chosen some. A failure there leaves the
-/// tuning as it is.
-fn tune_under_settings(
-    measured: &mut Measurement,
-    options: &TuneOptions,
-    published: &mut Published,
-    session: &mut Session<'_>,
-) -> Result<(), WorkflowError> {
-    let began = Instant::now();
-    let begin = settings::plan_under_settings(measured, options, published, session)?;
-    let chosen = published.settings.as_ref().and_then(SettingsFindings::chosen);
-    let chosen = chosen.map(|chosen| chosen.settings.clone()).unwrap_or_default();
-    let again = begin.map(|begin| settings::under_settings(&chosen, session, |session| tune(&begin, session)));
-    let again = match again.transpose() {
-        Ok(again) => again,
-        Err(error) if session.stop.load(Ordering::Relaxed) => return Err(error),
-        Err(error) => {
-            session.say(&progress::settings::rules_failed(&error));
-            None
-        }
-    };
-    let compared = settings::compare_rules(measured, options, published, again, session);
-    measured.phases.leave_out(began);
-    compared
+/// Returns true if a run is resumed with another budget after a comparison that left rules undecided: it goes on, and its
+/// launches count. The files stay until it has a result.
+fn has_more_time(begin: &Begin, measured: &Measurement) -> Result<bool, WorkflowError> {
+    let RunPlace::Resumed(path) = &begin.place else { return Ok(false) };
+    let is_same = Begin::recorded(path)?.experiment.budget == begin.experiment.budget;
+    let validation = measured.run().validation()?;
+    Ok(!is_same && validation.is_some_and(|validation| validation.fates().undecided > 0))
 }

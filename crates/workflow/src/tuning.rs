@@ -100,6 +100,45 @@ fn decide_han(run: &RunDir, findings: &Findings) -> Result<Option<RulesFile<han:
     Ok(Some(RulesFile { path: run.file(rundir::HAN), text: text.into_bytes(), table }))
 }
 
+/// Digits of a digest in the name of a file.
+const DIGITS: usize = 12;
+
+/// The tuning with its files under names by digest in a directory of its run. Jobs may read them while others take their
+/// place.
+fn by_digest(run: &RunDir, tuning: &Tuning) -> Tuning {
+    let digests = tuning.digests();
+    let name = |file: &str| {
+        let digest = digests.get(file).map(String::as_str).unwrap_or_default();
+        format!("{}-{}.conf", file.trim_end_matches(".conf"), &digest[..DIGITS.min(digest.len())])
+    };
+    tuning.moved(&run.absolute().join(rundir::TUNINGS), &name(rundir::RULES), &name(rundir::HAN))
+}
+
+/// Stores the files of a tuning under names by digest, and returns the tuning with these.
+pub(crate) fn pin_files(run: &RunDir, tuning: &Tuning) -> Result<Tuning, WorkflowError> {
+    let pinned = by_digest(run, tuning);
+    let directory = run.file(rundir::TUNINGS);
+    std::fs::create_dir_all(&directory).map_err(|cause| WorkflowError::write(&directory, cause))?;
+    for (_, path, text) in pinned.files().filter(|(_, path, _)| !path.exists()) {
+        rundir::put_new(path, text).map_err(|cause| WorkflowError::write(path, cause))?;
+    }
+    Ok(pinned)
+}
+
+/// The directory with the findings of a rules file, which may have its name by digest.
+pub(crate) fn directory_of(file: &Path) -> &Path {
+    let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let is_pinned = parent.file_name().is_some_and(|name| name == rundir::TUNINGS);
+    parent.parent().filter(|_| is_pinned).unwrap_or(parent)
+}
+
+/// The tuning as jobs read it: under the names of [`pin_files`], if the files are there.
+pub(crate) fn as_pinned(run: &RunDir, tuning: Tuning) -> Tuning {
+    let pinned = by_digest(run, &tuning);
+    let are_there = pinned.files().all(|(_, path, _)| path.is_file());
+    if are_there { pinned } else { tuning }
+}
+
 /// The tuning in a directory with findings; none if there is no rules file.
 pub(crate) fn of_run(
     run: &RunDir,

@@ -5,15 +5,16 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use collrules_record::comparison::ArmLaunch;
 use collrules_record::experiment::Grid;
 use collrules_record::findings::Criteria;
 use collrules_record::options::{
     Jobs, RefinementOptions, Request, Scenario, SettingsOptions, Simulated, SystemOptions, TuneOptions, Validating,
 };
-use collrules_record::rundir::{self, RunDir};
+use collrules_record::rundir::{self, ComparisonLog, RunDir};
 use collrules_record::tuning::revert_table;
 use collrules_record::units::{Bytes, Ranks, Seconds};
 use collrules_record::validation::{Outcome, RevertedRange, ValidatedCell};
@@ -21,6 +22,7 @@ use collrules_record::{Cell, Component, HanAlgorithm, HanRule, HanRules, Plan, P
 use collrules_report::remarks::remarks;
 use collrules_rules::deploy::{HAN_FILE, RULES_FILE};
 use collrules_rules::hazard::RankRange;
+use collrules_rules::settings::parameters::Parameters;
 use collrules_rules::{Behaviour, Collective, Release, han};
 use collrules_runner::launch::LaunchPlan;
 use collrules_runner::wire::{CallEnd, WorkerEvent};
@@ -87,6 +89,10 @@ impl Backend for Mortal {
         self.cluster.probe(rules, calls)
     }
 
+    fn parameters(&self) -> Result<Parameters, RunnerError> {
+        self.cluster.parameters()
+    }
+
     fn serving(
         &mut self,
         rules: &Path,
@@ -113,13 +119,15 @@ struct Stage {
     compared: usize,
     pause: Duration,
     launches: Rc<Counter<u32>>,
+    /// Launches of comparisons in a session, before it is interrupted.
+    patience: usize,
 }
 
 impl Stage {
     fn new() -> Self {
         let directory = tempfile::tempdir().expect("a directory");
         let (pause, launches) = (Duration::ZERO, Rc::default());
-        Self { directory, notes: Vec::new(), concluded: 0, compared: 0, pause, launches }
+        Self { directory, notes: Vec::new(), concluded: 0, compared: 0, pause, launches, patience: usize::MAX }
     }
 
     fn run(&self) -> PathBuf {
@@ -137,14 +145,20 @@ impl Stage {
             Ok(Started { backend: backend as Box<dyn Backend>, ..started })
         };
         let (notes, concluded, compared) = (&mut self.notes, &mut self.concluded, &mut self.compared);
+        let (mut patience, stop) = (self.patience, Arc::<AtomicBool>::default());
+        let stopped = Arc::clone(&stop);
         let mut watch = |event: Event<'_>| match event {
             Event::Note(note) => notes.push(note.to_owned()),
             Event::Concluded { .. } => *concluded += 1,
             Event::Compared { .. } => *compared += 1,
+            Event::ArmLaunch { .. } => match patience.checked_sub(1) {
+                Some(left) => patience = left,
+                None => stopped.store(true, Ordering::Relaxed),
+            },
             _ => {}
         };
         workflow(&mut Session {
-            stop: Arc::default(),
+            stop,
             failures,
             command: vec!["collrules".to_owned()],
             start: &mortal,
@@ -212,8 +226,8 @@ fn rules_that_do_not_hold_in_fresh_launches_are_reverted() {
     let validation = published.validation.expect("was compared");
     assert!(!validation.reverted.is_empty() && !validation.loses());
     assert!(stage.notes.iter().any(|note| note.contains("that fresh launches did not confirm")), "{:?}", stage.notes);
-    let kept = published.run.file("rules.conf.before-repair");
-    assert!(kept.is_file(), "what the file was is kept");
+    let pinned = std::fs::read_dir(published.run.file(rundir::TUNINGS)).expect("files that never change");
+    assert_eq!(pinned.count(), 2, "the compared rules, and those that are left");
     let written = std::fs::read_to_string(published.run.file(rundir::REPORT)).expect("a report");
     assert!(written.contains("Rules removed, because"), "the report says what was repaired");
 }
@@ -244,8 +258,8 @@ fn what_was_reverted_stays_reverted_in_later_analyses() {
         assert_eq!(kept.reverted, reverted, "{min_gain}");
         assert!(kept.is_about(&again.tuning.as_ref().expect("has rules").digests()), "{min_gain}");
         assert_eq!(revert_table(&again.findings.table, &reverted), again.findings.table, "{min_gain}");
-        assert_eq!(again.validation.is_some(), kept.last().is_some(), "{min_gain}");
-        assert!(again.findings.table == table || kept.last().is_none(), "{min_gain}: other rules were compared");
+        assert_eq!(again.validation.is_some(), kept.round.is_some(), "{min_gain}");
+        assert!(again.findings.table == table || kept.round.is_none(), "{min_gain}: other rules were compared");
         table = again.findings.table;
     }
 }
@@ -324,6 +338,57 @@ fn a_run_that_was_given_up_is_resumed_with_its_own_options() {
     );
 }
 
+/// What a comparison left: its launches without their time of day, and all results.
+fn left_behind(run: &Path) -> (Vec<ArmLaunch>, Vec<(&'static str, String)>) {
+    let opened = RunDir::open(run.to_owned()).expect("a run");
+    let log = ComparisonLog::open(&opened).expect("a log");
+    let timeless = |launch: &ArmLaunch| ArmLaunch { at: String::new(), seconds: Seconds(0.0), ..launch.clone() };
+    let launches = log.launches().iter().map(timeless).collect();
+    let text = |name| (name, std::fs::read_to_string(run.join(name)).unwrap_or_default());
+    (launches, [rundir::RULES, rundir::VALIDATION, rundir::MCA_PARAMS].map(text).to_vec())
+}
+
+/// A tuning of rules that do not all hold, and one with settings: interrupted in every launch of its comparisons, it ends
+/// like one that was not.
+#[test]
+fn a_tuning_interrupted_in_each_launch_ends_like_one_that_was_not() {
+    let settings = ["smsc=^cma", "btl_sm_eager_limit=16384"].map(|text| text.parse().expect("a setting"));
+    let searching = SettingsOptions { requests: settings.to_vec(), only: true, ..SettingsOptions::default() };
+    let mut with_settings = TuneOptions { settings: searching, ..tuning("settings") };
+    let host = Simulated { scenario: Scenario::Settings, slots: Ranks(4), each: Ranks(4), ..Simulated::default() };
+    with_settings.system.jobs = Jobs::Simulation(host);
+    with_settings.grid.ranks = vec![Ranks(4)].into();
+    for options in [tuning("deceptive"), with_settings] {
+        let mut stage = Stage::new();
+        let begin = Begin::tuning(options.clone(), stage.run());
+        stage.play(0, 20, |session| tune::tune(&begin, session)).expect("tunes");
+        let (launches, results) = left_behind(&stage.run());
+        // In the same place, since files name it: arms are told by their digests.
+        std::fs::rename(stage.run(), stage.directory.path().join("first")).expect("is moved");
+        stage.patience = 1;
+        let mut ended = stage.play(0, 20, |session| tune::tune(&begin, session)).map(drop);
+        let mut sessions = 1;
+        while ended.is_err() {
+            assert!(sessions <= launches.len(), "{ended:?}");
+            let resume = Begin::recorded(&stage.run()).expect("a run");
+            ended = stage.play(0, 20, |session| tune::tune(&resume, session)).map(drop);
+            sessions += 1;
+        }
+        assert!(launches.len() >= 8 && sessions + 2 >= launches.len(), "{sessions} of {}", launches.len());
+        let found = left_behind(&stage.run());
+        let is_same = found.0.iter().zip(&launches).map(|(one, other)| one == other);
+        assert_eq!((found.0.len(), is_same.filter(|same| !same).count()), (launches.len(), 0));
+        for ((name, text), (_, other)) in found.1.iter().zip(&results) {
+            assert!(text == other, "{name} differs");
+        }
+        // Once more, nothing is launched.
+        stage.patience = 0;
+        let resume = Begin::recorded(&stage.run()).expect("a run");
+        stage.play(0, 20, |session| tune::tune(&resume, session)).expect("nothing is left to do");
+        assert!(left_behind(&stage.run()) == found, "something was decided again");
+    }
+}
+
 fn validating(scenario: &str) -> Validating {
     Validating { budget: None, repair: true, ..Validating::new(simulated(scenario)) }
 }
@@ -380,7 +445,6 @@ fn a_validation_keeps_to_its_time_and_leaves_nothing_unconfirmed() {
         .expect("compares");
     assert!(stage.launches.get() <= 11, "{} launches of 0.2 seconds", stage.launches.get());
     let validation = validated.validation.expect("rules");
-    assert_eq!(validation.not_again, None, "what there was no time to compare is left out");
     assert!(validation.unconfirmed().is_empty() && !validation.reverted.is_empty() && !validation.loses());
     assert_eq!(validated.home.validation().expect("reads").as_ref(), Some(&validation));
 }
@@ -397,8 +461,9 @@ fn a_foreign_file_that_is_slower_is_told_and_rewritten() {
     let validated = stage
         .play(0, 20, |session| validate::validate((opened, false), (&options, Vec::new()), Some(&out), session))
         .expect("compares");
-    assert_eq!(validated.validation.expect("rules").rounds[0].repaired.len(), 1);
-    assert!(file.with_file_name("site.conf.before-repair").is_file());
+    assert_eq!(validated.validation.expect("rules").round.as_ref().expect("compared").repaired.len(), 1);
+    assert_eq!(std::fs::read_to_string(&file).expect("stays"), "1\n7\n1\n2\n1\n0 1 0 0\n");
+    assert!(out.join(rundir::RULES).is_file(), "what is left of it");
 }
 
 #[test]
@@ -424,7 +489,7 @@ fn calls_are_handed_over_from_han_and_compared_so() {
     assert!(han::is_han(&text));
     let validation = published.validation.as_ref().expect("was compared");
     assert!(!validation.loses() && validation.settings.contains_key(HAN_FILE), "{validation:?}");
-    let round = validation.last().expect("a comparison");
+    let round = validation.round.as_ref().expect("a comparison");
     let long = round.cells.iter().find(|cell| cell.cell == bcast(8, 4 << 20)).expect("was compared");
     assert!(long.handed && long.verdict == Outcome::Faster, "{long:?}");
     let report = std::fs::read_to_string(published.run.file(rundir::REPORT)).expect("a report");
@@ -469,17 +534,17 @@ fn from_elsewhere(
 #[test]
 fn a_file_of_hans_from_elsewhere_is_compared_and_repaired() {
     for rules in [None, Some("1\n7\n1\n8\n1\n0 6 0 0\n")] {
-        let (_stage, file, validated) = from_elsewhere("han", "1 bcast 1 2 1 1 1 0 tuned\n", rules);
+        let (stage, _, validated) = from_elsewhere("han", "1 bcast 1 2 1 1 1 0 tuned\n", rules);
         let validation = validated.expect("compares").validation.expect("rules");
         assert!(!validation.loses() && !validation.reverted.is_empty(), "{validation:?}");
         assert_eq!(validation.settings.contains_key(RULES_FILE), rules.is_some());
-        let first = &validation.rounds[0];
+        let first = &validation.round.as_ref().expect("compared");
         let is_bcast = |cell: &ValidatedCell| cell.cell.collective == Collective::Bcast;
         assert!(first.cells.iter().all(|cell| cell.handed == is_bcast(cell)), "{:?}", first.cells);
         // HAN carries out other collectives with broadcasts, on which rules act as well.
         assert_eq!(first.cells.iter().any(|cell| !is_bcast(cell)), rules.is_some());
-        assert!(file.with_file_name("han-of-site.conf.before-repair").is_file());
-        let text = std::fs::read(&file).expect("the repaired file");
+        let text =
+            std::fs::read(stage.directory.path().join("out").join(rundir::HAN)).expect("what is left of the file");
         let behaviour = Behaviour::latest(Release::V5_0);
         let han::HanLoad::Accepted(read) = han::load(&text, &behaviour) else {
             panic!("{}", String::from_utf8_lossy(&text))

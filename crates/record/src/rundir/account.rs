@@ -14,15 +14,11 @@ use crate::pattern::Subject;
 use crate::plan::Plan;
 use crate::sample::{Row, Sample};
 
-/// The launch of a timing; all timings of a launch have the same. A series, or a pair, has one number, and a launch for
-/// each candidate.
+/// The launch of a timing; all timings of a launch have the same. A series has one number, and a launch for each candidate.
 fn launch_of(row: &Row, plan: &Plan) -> (u32, Option<String>) {
     let Row::Sample(Sample { launch, cell, candidate, .. }) = row else { return (row.launch(), None) };
-    let alone = if plan.is_of_pairs() {
-        Some(candidate.to_string())
-    } else {
-        plan.separate.collectives.contains(&cell.collective).then(|| format!("{} {candidate}", cell.collective))
-    };
+    let is_apart = plan.separate.collectives.contains(&cell.collective);
+    let alone = is_apart.then(|| format!("{} {candidate}", cell.collective));
     (*launch, alone)
 }
 
@@ -101,9 +97,9 @@ pub(super) fn unmarked(journal: &JournalText, text: &str, plan: &Plan) -> Option
 
 /// Samples that the journal lists, but that are missing.
 fn lost(journal: &[JournalLine], text: &str, rows: &[Row], plan: &Plan) -> Option<String> {
-    // Series and pairs have numbers of their own.
+    // Series have numbers of their own.
     let numbered = |subject: &Subject| match subject {
-        Subject::Cell(cell) => !plan.is_of_pairs() && !plan.separate.collectives.contains(&cell.collective),
+        Subject::Cell(cell) => !plan.separate.collectives.contains(&cell.collective),
         Subject::Pattern(_) => true,
     };
     let place = |launch: u32, subject: Subject| (numbered(&subject).then_some(launch), subject);

@@ -2,6 +2,7 @@
 
 mod account;
 mod bounded;
+mod comparisons;
 mod error;
 mod journal;
 mod json;
@@ -24,6 +25,7 @@ use crate::plan::{Plan, Schedule};
 use journal::{FilesState, Journal, JournalText};
 
 pub use bounded::{available_memory, read_text, read_whole};
+pub use comparisons::ComparisonLog;
 pub use error::RunDirError;
 pub use journal::JournalEntry;
 pub use json::{read_json_file, within};
@@ -66,8 +68,8 @@ pub const PROOF: &str = "proof.json";
 pub const VALIDATION: &str = "validation.json";
 /// Result of a search for settings.
 pub const SETTINGS: &str = "settings.json";
-/// Journal of that search.
-pub const SETTINGS_LOG: &str = "settings.jsonl";
+/// Log of the launches by which tunings are compared.
+pub const COMPARISON: &str = "comparison.jsonl";
 /// Findings of an importer.
 pub const IMPORT: &str = "import.json";
 
@@ -78,26 +80,21 @@ pub const TREE_JSON: &str = "tree.json";
 /// Decision tree as a drawing.
 pub const TREE_SVG: &str = "tree.svg";
 
-/// The run directory with the launches of a comparison without and with the rules, from 1 on.
-pub fn comparison(number: u32) -> String {
-    format!("validation-{number}")
-}
-
 /// Returns the name of the plan of a round of refinement, from 1 on.
 pub fn refinement(round: u32) -> String {
     format!("refinement-{round}.json")
 }
 
+/// Directory in a run with rules files by the digest of their text. Jobs read these: they never change.
+pub const TUNINGS: &str = "tunings";
+
 /// Prefix of the name of a directory in a run that holds the run of another layout, which shares its rules.
 pub const LAYOUT: &str = "layout-";
-
-/// Name of the directory in a run that holds the run under the settings that a search chose.
-pub const WITH_SETTINGS: &str = "with-settings";
 
 /// All files of a run directory with fixed names.
 pub const FILES: [&str; 22] = [
     SETTINGS,
-    SETTINGS_LOG,
+    COMPARISON,
     MANIFEST,
     SAMPLES,
     CLOCK,
@@ -493,6 +490,11 @@ pub fn put(path: &Path, text: &str) -> io::Result<()> {
 pub fn put_new(path: &Path, text: impl AsRef<[u8]>) -> io::Result<()> {
     let written = whole_file(parent(path), text.as_ref()).and_then(|written| Ok(written.persist_noclobber(path)?));
     written.map(drop).map_err(by_cause)
+}
+
+/// Puts the entry of a file in its directory on the disk.
+fn sync_directory(path: &Path) -> io::Result<()> {
+    File::open(parent(path))?.sync_all()
 }
 
 /// The directory that a name is in.

@@ -7,7 +7,8 @@
 //! | [`measuring`] | a plan, and the components that handle its calls |
 //! | [`refinement`] | sizes between those of the grid |
 //! | [`validation`] | comparisons of rules with the default, and repairs |
-//! | [`settings`] | the search for settings, and rules under them |
+//! | [`comparison`] | fresh launches of arms |
+//! | [`settings`] | the search for settings |
 //! | [`guidelines`] | checks of performance guidelines |
 //! | [`model`] | communication models |
 //! | [`profile`] | profiles of programs |
@@ -16,6 +17,7 @@
 //! | [`files`] | problems in files |
 
 pub mod budget;
+pub mod comparison;
 pub mod files;
 pub mod guidelines;
 pub mod jobs;

@@ -1,7 +1,6 @@
 //! The search for settings, and rules under them.
 
 use std::fmt::Display;
-use std::path::Path;
 
 use collrules_record::Seconds;
 use collrules_record::settings::{Settings, SettingsFailure, describe};
@@ -28,49 +27,14 @@ pub fn left_out(settings: &Settings, why: &SettingsFailure) -> String {
     format!("settings: {} is left out: {}", describe(settings), failure(why))
 }
 
-/// Failure of jobs with the default.
-pub fn default_fails(why: &SettingsFailure) -> String {
-    format!("settings: jobs with the default fail, so nothing can be compared: {}", failure(why))
-}
-
 /// Comparison of a combination with the default.
 pub fn comparing(settings: &Settings) -> String {
     format!("settings: comparing {} with the default over all sizes", describe(settings))
 }
 
-/// Reason why rules are not tuned again under the chosen settings: no time, or no comparison of rules.
-pub fn rules_stay(compares_rules: bool) -> String {
-    let why = if compares_rules { "no time is left" } else { "rules are not to be compared" };
-    format!("settings: the rules are not tuned again under them: {why}")
-}
-
-/// Another tuning of the rules under the chosen settings, into this directory.
-pub fn tuning_rules(directory: &Path) -> String {
-    format!("settings: tuning the rules again under them, in {}", directory.display())
-}
-
-/// Failure of the tuning under the chosen settings.
-pub fn rules_failed(error: &dyn Display) -> String {
-    format!("settings: the rules could not be tuned under them: {error}")
-}
-
 /// Comparison of the rules under the chosen settings.
 pub fn comparing_rules() -> &'static str {
     "settings: comparing the rules under them"
-}
-
-/// Comparison of a whole tuning with the default.
-pub fn comparing_whole() -> &'static str {
-    "comparing the whole tuning with the default, its settings included"
-}
-
-/// Whole tuning that is not compared for lack of time.
-pub fn no_time_for_whole(left: Seconds, needed: Seconds) -> String {
-    format!(
-        "the settings are not compared: {} are left, and {} are needed; give a longer --budget",
-        left.rounded(),
-        needed.rounded()
-    )
 }
 
 /// Whole tuning that is not compared, since only some sizes or another layout are.

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use collrules_record::condition::Condition;
 use collrules_record::{Cell, Layout, Seconds};
 use collrules_rules::Release;
 use collrules_rules::words::counted;
@@ -27,14 +26,6 @@ pub fn installed_rules(file: &str) -> String {
 /// Active rules file with which another one is compared.
 pub fn active_rules(active: &str, compared: &str) -> String {
     format!("the rules file {active} is active on this system: {compared} is compared with it")
-}
-
-/// Budget that is too short for more than the smallest comparison.
-pub fn least_pairs(startup: Seconds, budget: Seconds) -> String {
-    format!(
-        "starting a job takes {startup}, which leaves little of {budget}: only 2 pairs of launches, with one visit to \
-         each size"
-    )
 }
 
 /// Fewer pairs of launches than wanted.
@@ -77,31 +68,6 @@ pub fn resuming(comparison: &Path) -> String {
     format!("resuming the comparison in {}", comparison.display())
 }
 
-/// Further launches for undecided cells.
-pub fn more_pairs(pairs: usize, cells: usize) -> String {
-    format!("{} of launches for {}", counted(pairs, "more pair"), counted(cells, "undecided size"))
-}
-
-/// Comparison of the rules in other calls.
-pub fn comparing(condition: Condition, cells: usize) -> String {
-    format!("comparing the rules {condition} ({})", counted(cells, "size"))
-}
-
-/// Rules that are not compared in other calls for lack of time.
-pub fn no_time(condition: Condition) -> String {
-    format!("no time to compare the rules {condition}")
-}
-
-/// Rules that are slower in other calls, and are removed.
-pub fn slower(condition: Condition, cells: usize) -> String {
-    format!("{} slower {condition}: removing their rules", counted(cells, "size"))
-}
-
-/// Rules that may be slower in other calls, and are removed.
-pub fn not_excluded(condition: Condition, cells: usize) -> String {
-    format!("{} for which a loss {condition} is not excluded: removing their rules", counted(cells, "size"))
-}
-
 /// Cells whose rules are removed.
 pub fn removed(cells: &[Cell]) -> String {
     format!(
@@ -111,19 +77,9 @@ pub fn removed(cells: &[Cell]) -> String {
     )
 }
 
-/// Repaired rules, with the file as it was before.
-pub fn repaired(rules: &str, old: &Path) -> String {
-    format!("repaired {rules}; the old file is kept as {}", old.display())
-}
-
 /// A repair that leaves no rule.
 pub fn no_rule_left() -> &'static str {
     "no rule is left: the default stays for all calls"
-}
-
-/// Cells whose changed rules are left out, since there is no time to compare them.
-pub fn changes_left_out(cells: &[Cell]) -> String {
-    format!("no time to compare the changed rules for {}: left out", list_cells(cells))
 }
 
 fn list_cells(cells: &[Cell]) -> String {

@@ -92,7 +92,7 @@ fn validation(findings: &Findings, validation: Option<&Validation>) -> Vec<Block
     let Some(validation) = validation else { return Vec::new() };
     vec![
         Block::List(rows::paragraphs(validation)),
-        Block::Table(rows::rounds(validation)),
+        Block::Table(rows::outcomes(validation)),
         Block::open(
             "",
             "Sizes that were slower, failed, or lost their rule",

@@ -38,7 +38,7 @@ pub(crate) fn last_cells(validation: &Validation, release: Release) -> Vec<Block
         let times = [found.without.point, found.with.point];
         SideBySide { cell: found.cell, times, ratio: found.speedup, outcome: found.verdict, by: by.to_owned() }
     };
-    let rows: Vec<SideBySide> = validation.last().map_or_else(Vec::new, |round| round.cells.iter().map(row).collect());
+    let rows: Vec<SideBySide> = validation.round.iter().flat_map(|round| &round.cells).map(row).collect();
     side_by_side(["without:", "with:", "speedup:", "rule"], &rows)
 }
 
@@ -91,9 +91,8 @@ pub(crate) mod fixture {
             settings: BTreeMap::new(),
             digests: Default::default(),
             criteria: ValidationCriteria::default(),
-            rounds: vec![Round { pairs: 4, cells: vec![cell], ..Round::default() }],
+            round: Some(Round { pairs: 4, cells: vec![cell], ..Round::default() }),
             reverted: Vec::new(),
-            not_again: None,
             checks: Vec::new(),
         }
     }

@@ -11,11 +11,10 @@ use crate::document::{Block, Table};
 use crate::facts::name;
 use crate::words::{percent, ratio, times};
 
-/// All comparisons, in order, with a drawing of their outcomes.
-pub(crate) fn rounds(validation: &Validation) -> Table {
-    let heads =
-        ["file", "pairs:", "sizes:", "faster:", "same:", "slower:", "failed:", "mean of all:", "lowest", "removed:"];
-    let row = |(number, round): (usize, &Round)| {
+/// The comparison in numbers, with a drawing of its outcomes.
+pub(crate) fn outcomes(validation: &Validation) -> Table {
+    let heads = ["pairs:", "sizes:", "faster:", "same:", "slower:", "failed:", "mean of all:", "lowest", "removed:"];
+    let row = |round: &Round| {
         let [faster, same, slower] = [Outcome::Faster, Outcome::Same, Outcome::Slower].map(|it| round.count(it));
         let counts = [round.pairs as usize, round.cells.len(), faster, same, slower, round.failed.len()];
         let mean = times(round.speedup.map_or_else(|| round.geometric_mean(), |speedup| speedup.point));
@@ -23,10 +22,10 @@ pub(crate) fn rounds(validation: &Validation) -> Table {
             round.worst().map_or("-".to_owned(), |cell| format!("{} ({})", cell.cell, times(cell.speedup.point)));
         let counts = counts.map(|count| count.to_string());
         let ends = [mean, lowest, round.repaired.len().to_string()];
-        [round_name(number)].into_iter().chain(counts).chain(ends).collect::<Vec<_>>()
+        counts.into_iter().chain(ends).collect::<Vec<_>>()
     };
-    let drawings = validation.rounds.iter().map(draw).collect();
-    Table::new(heads, validation.rounds.iter().enumerate().map(row)).drawn(2, drawings)
+    let drawings = validation.round.iter().map(draw).collect();
+    Table::new(heads, validation.round.iter().map(row)).drawn(1, drawings)
 }
 
 /// The shares of the outcomes of a comparison.
@@ -37,14 +36,6 @@ fn draw(round: &Round) -> String {
     };
     let shares = [(Outcome::Faster, "d8"), (Outcome::Same, "d4"), (Outcome::Slower, "d1")].map(share);
     format!("<span class=\"stack\">{}</span>", shares.concat())
-}
-
-fn round_name(number: usize) -> String {
-    match number {
-        0 => "as decided".to_owned(),
-        1 => "after the repair".to_owned(),
-        number => format!("after repair {number}"),
-    }
 }
 
 /// Describes the result in whole sentences, and the criteria.
@@ -68,35 +59,34 @@ pub(crate) fn paragraphs(validation: &Validation) -> Vec<String> {
 /// Cells that were slower, failed, or were reverted.
 pub(crate) fn telling(findings: &Findings, validation: &Validation) -> Block {
     let mut rows = Vec::new();
-    for (number, round) in validation.rounds.iter().enumerate() {
+    if let Some(round) = &validation.round {
         let told = |cell: &&ValidatedCell| cell.verdict == Outcome::Slower || round.repaired.contains(&cell.cell);
-        rows.extend(round.cells.iter().filter(told).map(|cell| cell_row(findings, number, round, cell)));
+        rows.extend(round.cells.iter().filter(told).map(|cell| cell_row(findings, round, cell)));
         rows.extend(round.failed.iter().map(|failed| {
             let side = if failed.with { "with" } else { "without" };
             let blank = || "-".to_owned();
             let repaired = revert_note(round, failed.cell);
             let why = format!("failed {side} the file: {}{repaired}", failed.why);
-            [round_name(number), failed.cell.to_string(), blank(), blank(), blank(), blank(), why]
+            [failed.cell.to_string(), blank(), blank(), blank(), blank(), why]
         }));
     }
     Block::table(HEADS, rows)
 }
 
 /// The heads of a table of cells.
-const HEADS: [&str; 7] = ["file", "size", "rule", "without:", "with:", "speedup", "verdict"];
+const HEADS: [&str; 6] = ["size", "rule", "without:", "with:", "speedup", "verdict"];
 
 /// Returns the note for a reverted cell.
 fn revert_note(round: &Round, cell: Cell) -> &'static str {
     if round.repaired.contains(&cell) { ", rule removed" } else { "" }
 }
 
-/// A cell in words: file, cell, rule, times without and with it, speedup, verdict.
-fn cell_row(findings: &Findings, number: usize, round: &Round, cell: &ValidatedCell) -> [String; 7] {
+/// A cell in words: cell, rule, times without and with it, speedup, verdict.
+fn cell_row(findings: &Findings, round: &Round, cell: &ValidatedCell) -> [String; 6] {
     let verdict = describe_outcome(cell.verdict);
     let repaired = revert_note(round, cell.cell);
     let between = if cell.tuned { "" } else { ", not tuned" };
     [
-        round_name(number),
         format!("{}{between}", cell.cell),
         name(findings, cell.cell.collective, cell.served),
         Seconds(cell.without.point).to_string(),

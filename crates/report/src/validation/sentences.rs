@@ -2,7 +2,7 @@
 
 use collrules_record::Cell;
 use collrules_record::estimate::median;
-use collrules_record::validation::{Check, FailedCell, Fates, NotAgain, Outcome, Round, ValidatedCell, Validation};
+use collrules_record::validation::{Check, FailedCell, Fates, Outcome, Round, ValidatedCell, Validation};
 use collrules_rules::words::{counted, listed};
 
 use crate::gains::mean_speedup;
@@ -10,10 +10,9 @@ use crate::words::{agree, percent, ratio, times};
 
 /// The outcome in whole sentences, the verdict first.
 pub fn sentences(validation: &Validation) -> Vec<String> {
-    let Some(round) = validation.last() else { return Vec::new() };
+    let Some(round) = &validation.round else { return Vec::new() };
     let mut sentences = vec![verdict(validation)];
-    sentences.extend(validation.rounds.iter().filter(|round| !round.repaired.is_empty()).map(removed));
-    sentences.extend(validation.not_again.as_ref().map(not_again));
+    sentences.extend(removed(round));
     sentences.extend(describe_checks(&validation.checks));
     sentences.push(compared(validation, round));
     sentences.push(counts(validation, round));
@@ -98,7 +97,7 @@ impl CheckCounts {
 pub fn verdict(validation: &Validation) -> String {
     let Fates { confirmed, dropped, undecided } = validation.fates();
     let open = validation.unconfirmed().len();
-    let unreached = validation.last().map_or(0, |round| round.unreached);
+    let unreached = validation.round.as_ref().map_or(0, |round| round.unreached);
     match (validation.is_confirmed(), confirmed) {
         (true, 0) if dropped + undecided == 0 => "No size that was compared has a rule.".to_owned(),
         (true, 0) if undecided > 0 => format!(
@@ -132,23 +131,6 @@ fn counts(validation: &Validation, round: &Round) -> String {
     )
 }
 
-/// Describes the changes of the last repair that were not compared again.
-fn not_again(left: &NotAgain) -> String {
-    let otherwise = match &left.otherwise[..] {
-        [] => "all unchanged since the comparison".to_owned(),
-        [cell] => format!("of which the rule for {cell} changed since the comparison"),
-        [first, others @ ..] => format!(
-            "of which the rules for {first} and {} changed since the comparison",
-            counted(others.len(), "other size"),
-        ),
-    };
-    format!(
-        "Time ran out: the final file was not tested again. It has rules for {}, {otherwise}; `collrules validate` \
-         compares it.",
-        counted(left.cells, "size"),
-    )
-}
-
 fn compared(validation: &Validation, round: &Round) -> String {
     let tuned = round.cells.iter().filter(|cell| cell.tuned).count();
     let between = match round.cells.len() - tuned {
@@ -169,25 +151,29 @@ fn sizes(count: usize, one: &'static str, several: &'static str) -> String {
     format!("{} {}", counted(count, "size"), agree(count, one, several))
 }
 
-/// The rules that a repair removed, with the reason.
-fn removed(round: &Round) -> String {
-    let slower = |cell: &&Cell| {
-        round.cells.iter().any(|other| other.cell == **cell && other.verdict == Outcome::Slower)
-            || round.failed.iter().any(|failed| failed.cell == **cell)
+/// The rules that this comparison removed, with the reason; those that lose in other calls have sentences of their own.
+fn removed(round: &Round) -> Option<String> {
+    let verdict = |cell: &Cell| {
+        let failed = round.failed.iter().any(|failed| failed.cell == *cell);
+        let found = round.cells.iter().find(|other| other.cell == *cell).map(|found| found.verdict);
+        if failed { Some(Outcome::Slower) } else { found }
     };
-    let open =
-        |cell: &&Cell| round.cells.iter().any(|other| other.cell == **cell && other.verdict == Outcome::Undecided);
-    let (slower, open) = (round.repaired.iter().filter(slower).count(), round.repaired.iter().filter(open).count());
-    let level = round.repaired.len() - slower - open;
-    let parts = [(slower, "slower"), (level, "without a confirmed gain"), (open, "undecided")];
+    let count = |outcome| round.repaired.iter().filter(|cell| verdict(cell) == Some(outcome)).count();
+    let reasons =
+        [(Outcome::Slower, "slower"), (Outcome::Same, "without a confirmed gain"), (Outcome::Undecided, "undecided")];
+    let parts = reasons.map(|(outcome, what)| (count(outcome), what));
+    let all: usize = parts.iter().map(|(count, _)| count).sum();
+    if all == 0 {
+        return None;
+    }
     let parts: Vec<String> =
         parts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
-    format!(
+    Some(format!(
         "Removed the rules for {}: {}, in {} of fresh launches.",
-        counted(round.repaired.len(), "size"),
+        counted(all, "size"),
         parts.join(", "),
         counted(round.pairs as usize, "pair"),
-    )
+    ))
 }
 
 /// The smallest resolution that is mentioned.
@@ -237,25 +223,10 @@ mod tests {
     }
 
     #[test]
-    fn rules_that_were_changed_without_another_comparison_are_not_confirmed() {
-        let mut validation = validation(Outcome::Slower, 0.5);
-        let cell = validation.rounds[0].cells[0].cell;
-        validation.rounds[0].repaired.push(cell);
-        validation.not_again = Some(NotAgain { cells: 3, otherwise: vec![cell, cell] });
-        let said = sentences(&validation).join(" ");
-        assert!(
-            said.contains("NOT CONFIRMED") && said.contains("and 1 other size changed since the comparison"),
-            "{said}"
-        );
-        validation.not_again = None;
-        assert!(sentences(&validation)[0].contains("the default stays for all calls"), "{said}");
-    }
-
-    #[test]
     fn rules_are_removed_with_the_reason() {
         let mut validation = validation(Outcome::Undecided, 0.9);
-        let cell = validation.rounds[0].cells[0].cell;
-        validation.rounds[0].repaired.push(cell);
+        let cell = validation.round.as_ref().expect("compared").cells[0].cell;
+        validation.round.as_mut().expect("compared").repaired.push(cell);
         let said = sentences(&validation);
         assert!(said[0].starts_with("Undecided: more time is needed for 1 size"), "{said:?}");
         assert!(said[1].contains("Removed the rules for 1 size: 1 undecided, in 4 pairs"), "{said:?}");

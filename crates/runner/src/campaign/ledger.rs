@@ -187,7 +187,7 @@ impl Ledger {
                         }
                         return;
                     }
-                    start @ (Launch::Alone { .. } | Launch::Paired { .. }) => start,
+                    start @ (Launch::Alone { .. } | Launch::Arm { .. }) => start,
                 };
                 if let Some(local) = self.starts.iter().position(|known| *known == start) {
                     *self.planned[local].visited.entry(row.subject()).or_default() += 1;
@@ -243,7 +243,7 @@ impl Ledger {
     fn series(&self, local: usize) -> Option<u32> {
         match self.starts[local] {
             Launch::Alone { series, .. } => Some(series),
-            Launch::Shared { .. } | Launch::Paired { .. } => None,
+            Launch::Shared { .. } | Launch::Arm { .. } => None,
         }
     }
 
@@ -289,14 +289,6 @@ impl Ledger {
         }
     }
 
-    /// Returns true if a launch has timed each of its subjects.
-    pub(super) fn has_visited_all(&self, launch: &CampaignLaunch<'_>) -> bool {
-        let Some(local) = self.local(launch.planned) else { return false };
-        let visited = &self.planned[local].visited;
-        visited.len() >= launch.plan.subjects()
-            && (0..launch.plan.subjects()).all(|at| visited.contains_key(&launch.plan.subject(at)))
-    }
-
     /// Enters timings and cells so far into a tally.
     pub(super) fn count(&self, tally: &mut Tally) {
         (tally.samples, tally.cells) = (self.samples, self.cells.len());
@@ -337,7 +329,7 @@ impl Ledger {
             Launch::Alone { series, collective, candidate } => {
                 separate::alone(&self.plan, series, collective, candidate, wanted)?
             }
-            Launch::Paired { pair, deployed } => separate::paired(&self.plan, pair, deployed, wanted)?,
+            Launch::Arm { .. } => return None,
         };
         let most = plan.schedule.max_rounds;
         let has_time = plan.schedule.budget.is_none_or(|budget| budget.0 > 0.0);

@@ -4,13 +4,11 @@
 //! |---|---|
 //! | `notice` | notices while it goes on, and conditions that end it |
 //! | `ledger` | finished work, and the rest for the next launch |
-//! | `pace` | division of time among pairs of launches |
 //! | `rows` | conversion of events to rows |
 //! | `suspects` | search for the candidate that made a launch fail |
 
 mod ledger;
 mod notice;
-mod pace;
 pub(crate) mod rows;
 mod suspects;
 #[cfg(test)]
@@ -30,7 +28,6 @@ use crate::wire::WorkerEvent;
 
 use ledger::{Ledger, NextLaunch};
 pub use notice::{CampaignLaunch, Notice, StopConditions, Tally};
-use pace::Pace;
 use suspects::{FailureCause, Whereabouts};
 
 /// Number of launches in a row that may fail without any timing before the system is considered the cause.
@@ -65,32 +62,21 @@ pub fn measure(
     drop(past);
     ledger.count(tally);
     let (mut failures, mut fruitless) = (0, 0);
-    let mut pace = Pace::new(plan, policy.until);
-    while let Some(NextLaunch { number, planned, mut plan }) = ledger.next() {
-        let is_others_turn = policy.launches.is_some_and(|most| planned - first >= most);
-        if is_others_turn || !pace.grant(planned - first, &mut plan.schedule) {
+    while let Some(NextLaunch { number, planned, plan }) = ledger.next() {
+        if policy.launches.is_some_and(|most| planned - first >= most) {
             break;
         }
         let launch = CampaignLaunch { number, planned, plan: &plan };
         log.note(&JournalEntry::Begun { launch: number, planned, at: manifest::now() })?;
         watch(&launch, &Notice::Launching);
         let begun = Instant::now();
-        let mut session = LaunchSession {
-            log,
-            ledger: &mut ledger,
-            tally,
-            place: Whereabouts::Elsewhere,
-            rows: 0,
-            clock: None,
-            pass: None,
-        };
+        let mut session =
+            LaunchSession { log, ledger: &mut ledger, tally, place: Whereabouts::Elsewhere, rows: 0, clock: None };
         let outcome = backend.measure(&plan, &mut |event| session.take(&launch, &event, policy, watch));
-        let (place, rows, spent, pass) = (session.place, session.rows, session.spent(), session.pass);
+        let (place, rows, spent) = (session.place, session.rows, session.spent());
         let startup = session.clock.map_or(0.0, |(first, _, _)| (first - begun).as_secs_f64());
         // Jobs take time to end as well; simulated ones take only that of their model.
         let used = (startup + spent).max(begun.elapsed().as_secs_f64());
-        tally.pass = tally.pass.max(pass.map_or_else(|| begun.elapsed(), |seen| seen - begun));
-        pace.took(begun.elapsed());
         ledger.spend(planned, used);
         let over = |complete, why: String| {
             // The first line says it; the job's own words follow.
@@ -172,8 +158,6 @@ struct LaunchSession<'a> {
     rows: usize,
     /// The first event, the last one, and the seconds in the journal.
     clock: Option<(Instant, Instant, f64)>,
-    /// Time at which every cell had had a visit.
-    pass: Option<Instant>,
 }
 
 impl LaunchSession<'_> {
@@ -195,9 +179,6 @@ impl LaunchSession<'_> {
             self.rows += rows.len();
             rows.iter().for_each(|row| self.ledger.take(row));
             self.ledger.count(self.tally);
-            if self.pass.is_none() && self.ledger.has_visited_all(launch) {
-                self.pass = Some(Instant::now());
-            }
         }
         if let WorkerEvent::Finished { cell } = event {
             let subject = launch.plan.subject(*cell);

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
 
 use collrules_record::Cell;
 use collrules_record::sample::Row;
@@ -18,9 +17,6 @@ pub struct Tally {
     pub samples: usize,
     /// Number of cells with at least one timing.
     pub cells: usize,
-    /// The longest time from the start of a launch until every cell had a visit (or to its end, if some had none),
-    /// without earlier launches of a resumed run.
-    pub pass: Duration,
 }
 
 /// Conditions that end a campaign before its time.
@@ -30,15 +26,13 @@ pub struct StopConditions {
     pub failures: u32,
     /// True once the campaign has to end.
     pub stop: Arc<AtomicBool>,
-    /// Time at which pairs of launches shall be over; other launches keep to their schedule alone.
-    pub until: Option<Instant>,
     /// The number of planned launches after which the campaign pauses, so that others can take turns; none for all.
     pub launches: Option<u32>,
 }
 
 impl Default for StopConditions {
     fn default() -> Self {
-        Self { failures: 20, stop: Arc::default(), until: None, launches: None }
+        Self { failures: 20, stop: Arc::default(), launches: None }
     }
 }
 

@@ -5,7 +5,7 @@ use std::env;
 use std::path::Path;
 
 use collrules_record::installed::is_installed;
-use collrules_record::plan::DeployWay;
+use collrules_record::plan::{DeployWay, Deployment};
 use collrules_record::units::Ranks;
 use collrules_rules::deploy::{HAN_FILE, RULES_FILE, USE_HAN, USE_RULES};
 use collrules_rules::settings::{environment_name, variable};
@@ -15,26 +15,22 @@ use super::launcher::{JobStart, Launcher};
 /// Prefix of the variables from which Open MPI reads MCA parameters.
 const PREFIX: &str = "OMPI_MCA_";
 
-/// The start of a launch with these settings, or without anything of ours.
+/// The start of a launch with the settings of an arm.
 ///
-/// Without the file nothing is set, not even the setting of every measuring launch (`coll_tuned_use_dynamic_rules`), so
+/// For the default nothing is set, not even the setting of every measuring launch (`coll_tuned_use_dynamic_rules`), so
 /// that calls use the component that the user would get. mpirun of 4.1 and of 5.0 pass variables with this prefix on to
 /// ranks on other hosts (`tests/cli/virtual_cluster.rs`).
 pub(super) fn start(
     launcher: &Launcher,
-    way: DeployWay,
-    settings: &BTreeMap<String, String>,
-    in_force: bool,
+    Deployment { way, settings, compared }: &Deployment,
     ranks: Ranks,
 ) -> JobStart {
-    let changes = environment(settings, in_force && way == DeployWay::Environment);
-    let mut options = Vec::new();
-    if in_force {
-        // mpirun hands no variables but its own on to other hosts.
-        let by_option = |name: &str| way == DeployWay::CommandLine || variable(name).is_some();
-        let named = settings.iter().filter(|(name, _)| by_option(name));
-        options.extend(named.map(|(name, value)| (name.clone(), value.clone())));
-    }
+    let in_environment = if *way == DeployWay::Environment { settings } else { &BTreeMap::new() };
+    let changes = environment(in_environment, compared);
+    // mpirun hands no variables but its own on to other hosts.
+    let by_option = |name: &str| *way == DeployWay::CommandLine || variable(name).is_some();
+    let named = settings.iter().filter(|(name, _)| by_option(name));
+    let options: Vec<_> = named.map(|(name, value)| (name.clone(), value.clone())).collect();
     JobStart { changes, command: launcher.command(Some(ranks), &options) }
 }
 
@@ -46,12 +42,17 @@ pub(super) fn without_installed(preset: &BTreeMap<String, String>) -> BTreeMap<S
     installed.map(|(_, switch)| (switch.to_owned(), "0".to_owned())).collect()
 }
 
-/// Returns the changes to the environment that activate settings, or make sure that they are not active.
-pub fn environment(settings: &BTreeMap<String, String>, in_force: bool) -> BTreeMap<String, Option<String>> {
-    let mut changes = switched_off(settings, |name| env::var(name).ok());
-    if in_force {
-        changes.extend(settings.iter().map(|(name, value)| (environment_name(name), Some(value.clone()))));
+/// Returns the changes to the environment that activate settings, and make sure that no others of those that are compared
+/// are active.
+pub fn environment(
+    settings: &BTreeMap<String, String>,
+    compared: &[BTreeMap<String, String>],
+) -> BTreeMap<String, Option<String>> {
+    let mut changes = BTreeMap::new();
+    for other in compared {
+        changes.extend(switched_off(other, |name| env::var(name).ok()));
     }
+    changes.extend(settings.iter().map(|(name, value)| (environment_name(name), Some(value.clone()))));
     changes
 }
 
@@ -68,7 +69,8 @@ pub fn combine(
     changes
 }
 
-/// The variables to remove if the file is already active in the environment of collrules, such as by env.sh.
+/// The variables to remove if a tuning is already active in the environment of collrules, such as by env.sh: its file is
+/// named there or, without a file, all that it sets.
 fn switched_off(
     settings: &BTreeMap<String, String>,
     variable: impl Fn(&str) -> Option<String>,
@@ -76,7 +78,11 @@ fn switched_off(
     let in_force = |name: &str| {
         settings.get(name).is_some() && variable(&format!("{PREFIX}{name}")).as_ref() == settings.get(name)
     };
-    if ![RULES_FILE, HAN_FILE].into_iter().any(in_force) {
+    let files = [RULES_FILE, HAN_FILE];
+    let has_file = files.into_iter().any(|name| settings.contains_key(name));
+    let is_set = |(name, value): (&String, &String)| variable(&environment_name(name)).as_ref() == Some(value);
+    let is_active = if has_file { files.into_iter().any(in_force) } else { settings.iter().all(is_set) };
+    if !is_active {
         return BTreeMap::new();
     }
     let ours = settings.iter().map(|(name, value)| (environment_name(name), value));

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use collrules_record::benchmark::{Benchmark, BenchmarkLine};
-use collrules_record::plan::{DeployWay, Deployment};
+use collrules_record::plan::Deployment;
 use collrules_record::units::Ranks;
 use collrules_record::{Candidate, Cell, Component, Layout, Plan, Survey, competitor};
 use collrules_rules::deploy::USE_HAN;
@@ -172,7 +172,7 @@ impl MpiBackend {
     ) -> Result<(), RunnerError> {
         let job = WorkerRequest { protocol: PROTOCOL, task, layout: self.layout };
         let mut doing = doing.to_owned();
-        let changes = deployed::combine(start.changes.clone(), deployed::environment(&self.reset, true));
+        let changes = deployed::combine(start.changes.clone(), deployed::environment(&self.reset, &[]));
         self.launcher.converse(&JobStart { changes, ..start.clone() }, &job, hear, &mut |event| {
             react(event, &mut doing)?;
             Ok(doing.clone())
@@ -246,8 +246,8 @@ impl MpiBackend {
         })
     }
 
-    fn start_deployed(&self, Deployment { way, settings, .. }: &Deployment, in_force: bool, ranks: Ranks) -> JobStart {
-        deployed::start(&self.launcher, *way, settings, in_force, self.job_ranks(ranks))
+    fn start_deployed(&self, deployment: &Deployment, ranks: Ranks) -> JobStart {
+        deployed::start(&self.launcher, deployment, self.job_ranks(ranks))
     }
 }
 
@@ -310,7 +310,7 @@ impl Backend for MpiBackend {
 
     fn launcher(&self, plan: &Plan) -> Vec<String> {
         match &plan.deployment {
-            Some(deployment) => self.start_deployed(deployment, true, plan.ranks).command,
+            Some(deployment) => self.start_deployed(deployment, plan.ranks).command,
             None => self.start_measuring(plan.ranks, None).command,
         }
     }
@@ -323,10 +323,10 @@ impl Backend for MpiBackend {
         let rules = one_rule(plan)?.map(|text| scratch::file(&self.scratch, "rule", &text)).transpose()?;
         let start = match plan.deployment.as_ref().filter(|_| plan.launch.is_as_users_do()) {
             Some(deployment) => {
-                let own = self.start_deployed(deployment, plan.launch.is_deployed(), plan.ranks);
-                let mut changes = deployed::environment(&self.without_installed, true);
+                let own = self.start_deployed(deployment, plan.ranks);
+                let mut changes = deployed::environment(&self.without_installed, &[]);
                 changes.extend(own.changes);
-                changes.extend(deployed::environment(&self.left_out, true));
+                changes.extend(deployed::environment(&self.left_out, &[]));
                 JobStart { changes, ..own }
             }
             None => self.start_measuring(plan.ranks, rules.as_ref().map(|file| file.path())),
@@ -394,7 +394,7 @@ impl Backend for MpiBackend {
         settings: &BTreeMap<String, String>,
         names: &[String],
     ) -> Result<Vec<BTreeMap<String, String>>, RunnerError> {
-        let start = deployed::start(&self.launcher, DeployWay::Environment, settings, true, self.slots);
+        let start = deployed::start(&self.launcher, &Deployment::new(settings.clone()), self.slots);
         let mut found = Vec::new();
         self.run(&start, Task::Parameters(names.to_vec()), "reading parameters on every rank", &mut |event, _| {
             if let WorkerEvent::Parameters(all) = event {

@@ -116,8 +116,7 @@ impl Simulation {
             }
             None => None,
         };
-        let deployment = plan.deployment.as_ref().filter(|_| plan.launch.is_deployed());
-        let deployed = deployment.into_iter().flat_map(|deployment| deployment.settings.clone());
+        let deployed = plan.settings().into_iter().flat_map(|(_, settings)| settings);
         let settings = self.pins.clone().into_iter().chain(deployed).collect();
         let (model, hosts) = (&self.model, &self.model.hosts);
         Ok(Computed { model, hosts, plan, launch, settings, clock: 0.0, known: BTreeMap::new() })
@@ -264,7 +263,7 @@ impl Computed<'_> {
         let seconds = |candidate: &Candidate| {
             let of_file = self.launch.as_ref().and_then(|launch| launch.choice(self.model, planned.cell));
             let choice = of_file.or_else(|| candidate.choice());
-            let factor = self.model.factor_under(self.plan, planned.cell, choice, &self.settings);
+            let factor = self.model.factor_under((self.plan, subject), planned.cell, choice, &self.settings);
             factor * self.seconds(planned.cell, *candidate)
         };
         planned.candidates.iter().map(seconds).collect()

@@ -165,12 +165,12 @@ impl CostModel {
     /// Factor of a launch's condition and settings on the time of a choice.
     pub(super) fn factor_under(
         &self,
-        plan: &LaunchPlan,
+        (plan, subject): (&LaunchPlan, usize),
         cell: Cell,
         choice: Option<Choice>,
         settings: &BTreeMap<String, String>,
     ) -> f64 {
-        let condition = plan.schedule.condition;
+        let condition = plan.condition(subject);
         let waits_for_others = |call: &Vec<Seconds>| call.iter().any(|arrival| call[0].0 < arrival.0);
         let is_other = match self.scenario {
             Scenario::Rooted => condition.root == Root::Last,

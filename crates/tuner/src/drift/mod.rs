@@ -18,18 +18,19 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use collrules_record::estimate::{TestedMean, mean};
-use collrules_record::findings::Findings;
-use collrules_record::validation::{self, Outcome, Round};
+use collrules_record::estimate::{Estimate, TestedMean, mean};
+use collrules_record::findings::{Findings, Middle};
+use collrules_record::validation::{Outcome, Round, ValidatedCell, ValidationCriteria};
 use collrules_record::{Candidate, Cell};
 
-use crate::cells::{PointTimings, of_runs};
+use crate::cells::{CellTimings, PointTimings, of_runs};
+use crate::comparison::decide;
 use crate::error::TunerError;
 use crate::observations::Observations;
 use crate::results::drift::{DriftCriteria, DriftPoint, Shift};
 use crate::statistics::{LaunchLogs, Replicates, adjust, common_means, test_all};
-use crate::validation::{CellFacts, compare_with};
-use crate::view::View;
+use crate::validation::CellFacts;
+use crate::view::{Competitors, View};
 
 pub use anchors::{Anchor, anchors};
 
@@ -85,14 +86,13 @@ fn rules(
 ) -> Result<Round, TunerError> {
     let served: BTreeMap<Cell, Candidate> =
         anchors.iter().filter(|anchor| anchor.ruled).map(|anchor| (anchor.cell, anchor.beside)).collect();
-    let criteria = validation::ValidationCriteria {
+    let criteria = ValidationCriteria {
         min_difference: criteria.min_difference,
         error_rate: SHARE * criteria.error_rate,
         level: criteria.level,
         middle: findings.criteria.middle,
         clock_step: findings.criteria.clock_step,
-        looks: 1,
-        ..validation::ValidationCriteria::default()
+        ..ValidationCriteria::default()
     };
     let known = |cell: Cell| {
         let finding = findings.cells.iter().find(|finding| finding.cell == cell);
@@ -103,7 +103,7 @@ fn rules(
             handed: findings.han.delegates(cell),
         }
     };
-    compare_with(now, criteria, known, |cell| served.get(&cell).copied())
+    compare_candidates(now, criteria, known, |cell| served.get(&cell).copied())
 }
 
 /// The anchors' points.
@@ -142,5 +142,83 @@ fn shift(change: TestedMean, q_value: Option<f64>, criteria: DriftCriteria) -> S
             true => Outcome::Faster,
             false => Outcome::Same,
         },
+    }
+}
+
+/// Compares candidates of rules with the builtin of the same launches, cell by cell. Cells without one are left out.
+///
+/// The logarithms of the ratios of a launch's medians are assumed to be normal about the cell's true one, with a variance
+/// as `statistics::launches` estimates it; each cell is tested by Student's t for being slower and for being faster. The p
+/// values of each direction are adjusted for the number of cells (Benjamini and Hochberg), so that gains in other cells do
+/// not make it easier to call a cell slower, and then doubled for the two directions.
+fn compare_candidates(
+    observations: &Observations,
+    criteria: ValidationCriteria,
+    known: impl Fn(Cell) -> CellFacts,
+    with: impl Fn(Cell) -> Option<Candidate>,
+) -> Result<Round, TunerError> {
+    let timings = observations.cells_with(Competitors::default())?;
+    let timings: Vec<(&CellTimings, Candidate)> =
+        timings.iter().filter_map(|timings| Some((timings, with(timings.cell)?))).collect();
+    let pairs: Vec<Pairs> =
+        timings.iter().filter_map(|(timings, with)| Pairs::from_timings(timings, *with, criteria.middle)).collect();
+    let gains: Vec<Replicates> = pairs.iter().map(|pairs| pairs.gains.clone()).collect();
+    let tests = test_all(&gains);
+    let slower = adjust(tests.iter().map(|test| test.p_below(0.0)));
+    let faster = adjust(tests.iter().map(|test| test.p_above(0.0)));
+    let mut cells = Vec::new();
+    for (at, (pairs, test)) in pairs.iter().zip(&tests).enumerate() {
+        let q_value = if test.mean < 0.0 { slower[at] } else { faster[at] }.map(|q| (2.0 * q).min(1.0));
+        let speedup = test.estimate(criteria.level).exp();
+        let CellFacts { tuned, served, handed, control } = known(pairs.cell);
+        let [without, with] = pairs.sides.each_ref().map(|logs| {
+            // Each side has an interval from its own launches.
+            TestedMean::from_values(logs.values()).estimate(criteria.level).exp()
+        });
+        let told = (without.point - with.point).abs() >= 2.0 * criteria.clock_step.0;
+        let verdict = decide(speedup, q_value.filter(|_| told), criteria);
+        cells.push(ValidatedCell {
+            cell: pairs.cell,
+            tuned,
+            served,
+            handed,
+            control,
+            without,
+            with,
+            speedup,
+            q_value,
+            verdict,
+        });
+    }
+    let count = pairs.iter().flat_map(|pairs| pairs.sides[0].keys()).max().map_or(0, |last| last + 1);
+    // The geometric mean over all cells, from the pairs that have all of them: cells of a pair share noise.
+    let overall = common_means(gains.iter().flat_map(|gains| &gains.groups));
+    let speedup = Estimate::mean(overall.values(), criteria.level).map(Estimate::exp);
+    Ok(Round { pairs: count, cells, speedup, ..Round::default() })
+}
+
+/// A cell in each pair of launches.
+struct Pairs {
+    cell: Cell,
+    /// Logarithms of the seconds without the file, and with it.
+    sides: [LaunchLogs; 2],
+    /// Their differences.
+    gains: Replicates,
+}
+
+impl Pairs {
+    fn from_timings(timings: &CellTimings, with: Candidate, middle: Middle) -> Option<Self> {
+        let side = |candidate| timings.series.iter().find(|series| series.candidate == candidate);
+        let (without, with) = (side(Candidate::Builtin)?, side(with)?);
+        let complete = |side: &PointTimings, other: &PointTimings| -> LaunchLogs {
+            let launches = other.launches();
+            side.launch_logs(middle).into_iter().filter(|(launch, _)| launches.contains(launch)).collect()
+        };
+        let sides = [complete(without, with), complete(with, without)];
+        let gains: LaunchLogs = sides[0].iter().map(|(pair, log)| (*pair, log - sides[1][pair])).collect();
+        let per_round = without.per_round() + with.per_round();
+        let cell = timings.cell;
+        let gains = Replicates { cell: Some(cell), groups: vec![gains], per_round };
+        (!sides[0].is_empty()).then_some(Self { cell, sides, gains })
     }
 }

@@ -1,20 +1,21 @@
 //! Pairs of launches whose truth is known: how often a verdict is wrong, and how often a loss is found.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write;
+use std::convert::Infallible;
 
-use collrules_record::findings::Middle;
+use collrules_record::comparison::{ArmSubject, Stage};
+use collrules_record::condition::Condition;
 use collrules_record::policy::Assumptions;
-use collrules_record::sample::COLUMNS;
+use collrules_record::settings::Settings;
 use collrules_record::tuning::revert_table;
-use collrules_record::validation::{Outcome, Round, ValidatedCell, ValidationCriteria};
-use collrules_record::{Bytes, Candidate, Cell, Estimate, HanRules, Ranks};
+use collrules_record::validation::{FailedCell, Outcome, Round, ValidatedCell, ValidationCriteria};
+use collrules_record::{Bytes, Cell, Estimate, HanRules, Ranks};
 use collrules_rules::steps::Steps;
 use collrules_rules::table::all_builtin;
 use collrules_rules::{Choice, Collective, Release, RuleTable};
-use collrules_tuner::Observations;
-use collrules_tuner::repair::{Reach, join_rounds, repair, share_gains};
-use collrules_tuner::validation::{CellFacts, compare, undecided};
+use collrules_tuner::comparison::{ArmBlock, ArmDemand, ArmLauncher, Comparison, SubjectTimes, compare};
+use collrules_tuner::repair::{Reach, repair, share_gains};
+use collrules_tuner::validation::{CellFacts, describe_round};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;
@@ -51,85 +52,90 @@ struct Study {
     rng: ChaCha8Rng,
     launches: Launches,
     speedups: BTreeMap<Cell, f64>,
-    text: String,
-    pairs: u32,
+    /// Blocks that time allows.
+    most: u32,
+}
+
+const DECIDED: Condition = Condition::OF_PROGRAMS;
+
+/// The rules, in place of their files.
+fn rules() -> Settings {
+    BTreeMap::from([("rules".to_owned(), "1".to_owned())])
 }
 
 impl Study {
     fn new(seed: u64, launches: Launches, speedup: impl Fn(Cell) -> f64) -> Self {
         let speedups = cells().into_iter().map(|cell| (cell, speedup(cell))).collect();
-        let text = format!("# collrules samples 1.0\n{}\n", COLUMNS.join(","));
-        Self { rng: ChaCha8Rng::seed_from_u64(seed), launches, speedups, text, pairs: 0 }
+        Self { rng: ChaCha8Rng::seed_from_u64(seed), launches, speedups, most: 8 }
     }
 
     fn normal(&mut self) -> f64 {
         self.rng.sample(StandardNormal)
     }
 
-    /// One more pair of launches over these cells.
-    fn pair(&mut self, cells: &[Cell]) {
+    fn launch(&mut self, gains: bool, cells: &[Cell]) -> SubjectTimes {
         let Launches { call, whole, communicator, cell, spread, outlier } = self.launches;
-        for candidate in [Candidate::Builtin, Candidate::Rules] {
-            let all = whole * self.normal();
-            let shared: BTreeMap<Ranks, f64> =
-                [2, 4, 8].map(|ranks| (Ranks(ranks), communicator * self.normal())).into();
-            for at in cells {
-                let own =
-                    cell * spread.powf((f64::from(at.bytes.0.trailing_zeros()) / 19.0) * 2.0 - 1.0) * self.normal();
-                let slip = if self.rng.random::<f64>() < 0.05 { outlier.ln() } else { 0.0 };
-                let gain = if candidate == Candidate::Rules { self.speedups[at] } else { 1.0 };
-                let Cell { collective, ranks, bytes } = *at;
-                let rounds = if call > 0.0 { [1, 2, 3, 24][bytes.0.trailing_zeros() as usize % 4] } else { 1 };
-                for round in 0..rounds {
-                    let seconds = 1e-4 / gain * (all + shared[&at.ranks] + own + slip + call * self.normal()).exp();
-                    let (pair, bytes, ranks) = (self.pairs, bytes.0, ranks.0);
-                    let times = format!("{seconds},{seconds},{seconds}");
-                    let _ = writeln!(self.text, "{pair},0,{round},{collective},{ranks},{bytes},{candidate},{times},");
-                }
-            }
+        let all = whole * self.normal();
+        let shared: BTreeMap<Ranks, f64> = [2, 4, 8].map(|ranks| (Ranks(ranks), communicator * self.normal())).into();
+        let mut times = SubjectTimes::new();
+        for at in cells {
+            let own = cell * spread.powf((f64::from(at.bytes.0.trailing_zeros()) / 19.0) * 2.0 - 1.0) * self.normal();
+            let slip = if self.rng.random::<f64>() < 0.05 { outlier.ln() } else { 0.0 };
+            let gain = if gains { self.speedups[at] } else { 1.0 };
+            let rounds = [1.0, 2.0, 3.0, 24.0][at.bytes.0.trailing_zeros() as usize % 4];
+            let calls = call * self.normal() / f64::sqrt(rounds);
+            let seconds = 1e-4 / gain * (all + shared[&at.ranks] + own + slip + calls).exp();
+            times.insert(ArmSubject::call(*at, DECIDED), seconds);
         }
-        self.pairs += 1;
+        times
     }
 
-    fn round(&self, criteria: ValidationCriteria) -> Round {
-        let known = |_| CellFacts { tuned: true, served: Choice::plain(6), handed: false, control: false };
-        compare(&Observations::from_samples(&self.text).unwrap(), criteria, known).unwrap()
-    }
-
-    /// Four pairs of all cells, then twice two of the undecided ones.
+    /// A comparison of the rules: a look after four blocks, and one after eight.
     fn run(&mut self) -> Round {
         self.run_with(ValidationCriteria::default().min_difference)
     }
 
     fn run_with(&mut self, min_difference: f64) -> Round {
-        let criteria = ValidationCriteria { looks: 3, min_difference, ..ValidationCriteria::default() };
-        (0..4).for_each(|_| self.pair(&cells()));
-        for _ in 0..2 {
-            let undecided = undecided(&self.round(criteria));
-            (0..2).for_each(|_| self.pair(&undecided));
-        }
-        self.round(criteria)
+        let comparison = Comparison {
+            stage: Stage::Rules,
+            base: &Settings::new(),
+            arms: &[rules()],
+            demand: &|_, _| ArmDemand::Gain,
+            weight: &|_, _| 1.0,
+            always: &BTreeSet::new(),
+            criteria: ValidationCriteria { min_difference, ..ValidationCriteria::default() },
+            max_loss: 0.05,
+            first: 4,
+            cost: &|_| 0.0,
+            chooses: false,
+        };
+        let Ok(compared) = compare(&comparison, self);
+        let known = |_| CellFacts { tuned: true, served: Choice::plain(6), handed: false, control: false };
+        describe_round(&compared, &rules(), DECIDED, known)
     }
 }
 
-/// Rules under which one call in ten takes fifty times as long: slower where means decide, and nothing where medians do.
-#[test]
-fn what_decides_is_what_is_validated() {
-    let mut study = Study::new(1, QUIET, |_| 1.0);
-    (0..4).for_each(|_| study.pair(&cells()));
-    let Cell { collective, ranks, bytes } = cells()[0];
-    for (pair, round) in (0..4).flat_map(|pair| (1..11).map(move |round| (pair, round))) {
-        for candidate in [Candidate::Builtin, Candidate::Rules] {
-            let seconds = if candidate == Candidate::Rules && round == 5 { 5e-3 } else { 1e-4 };
-            let times = format!("{seconds},{seconds},{seconds}");
-            let (ranks, bytes) = (ranks.0, bytes.0);
-            let _ = writeln!(study.text, "{pair},0,{round},{collective},{ranks},{bytes},{candidate},{times},");
+impl ArmLauncher for Study {
+    type Error = Infallible;
+
+    fn block(
+        &mut self,
+        _: Stage,
+        number: u32,
+        (base, arms): (&Settings, &[Settings]),
+        subjects: Option<&BTreeSet<ArmSubject>>,
+    ) -> Result<Option<ArmBlock>, Infallible> {
+        if number >= self.most {
+            return Ok(None);
         }
-    }
-    for (middle, slower) in [(Middle::Median, false), (Middle::Mean, true)] {
-        let round = study.round(ValidationCriteria { middle, ..ValidationCriteria::default() });
-        let found = round.cells.iter().find(|found| found.cell == cells()[0]).expect("it was compared");
-        assert_eq!(found.verdict == Outcome::Slower, slower, "{found:?}");
+        let all = cells();
+        let cells: Vec<Cell> = subjects.map_or(all, |some| some.iter().filter_map(ArmSubject::cell).collect());
+        let mut block = ArmBlock::default();
+        for arm in std::iter::once(base).chain(arms) {
+            let times = self.launch(!arm.is_empty(), &cells);
+            block.push(arm.clone(), times);
+        }
+        Ok(Some(block))
     }
 }
 
@@ -199,9 +205,8 @@ fn intervals_cover_the_truth() {
     for (name, launches, least) in [("quiet", QUIET, 0.93), ("shared", SHARED, 0.90), ("uneven", UNEVEN, 0.92)] {
         let (mut inside, mut all) = (0, 0);
         for seed in 0..30 {
-            let mut study = Study::new(seed, launches, |_| 1.1);
-            (0..4).for_each(|_| study.pair(&cells()));
-            for cell in study.round(ValidationCriteria::default()).cells {
+            let mut study = Study { most: 4, ..Study::new(seed, launches, |_| 1.1) };
+            for cell in study.run().cells {
                 let (low, high) = (cell.speedup.low.unwrap(), cell.speedup.high.unwrap());
                 inside += usize::from(low <= 1.1 && 1.1 <= high);
                 all += 1;
@@ -229,29 +234,6 @@ fn round(collective: Collective, rows: &[(u32, u64, u32, f64, Outcome)]) -> Roun
         verdict: *verdict,
     };
     Round { pairs: 4, cells: rows.iter().map(cell).collect(), ..Round::default() }
-}
-
-#[test]
-fn a_short_last_look_does_not_undo_what_longer_looks_found() {
-    use Outcome::{Faster, Slower, Undecided};
-    let first = round(Collective::Bcast, &[(4, 1024, 6, 1.9, Faster), (4, 4096, 6, 1.2, Faster)]);
-    let cut = |rows| {
-        let mut round = round(Collective::Bcast, rows);
-        round.cells.iter_mut().for_each(|cell| cell.speedup.samples = 2);
-        round
-    };
-    let lost = |rounds: &[Round]| {
-        let round = join_rounds(rounds, ValidationCriteria::default()).expect("there are rounds");
-        let (cells, _) = repaired(&round, &table(Collective::Bcast, (4, Some(5))), &[]);
-        cells.into_iter().map(|cell| cell.bytes.0).collect::<Vec<u64>>()
-    };
-    let last = cut(&[(4, 1024, 6, 0.8, Undecided), (4, 4096, 6, 0.6, Undecided)]);
-    assert_eq!(lost(std::slice::from_ref(&last)), [1024, 4096], "alone it is all that there is");
-    assert_eq!(lost(&[first.clone(), last]), [4096], "the mean over 4 and 2 pairs is 0.95");
-    let shown = cut(&[(4, 1024, 6, 0.8, Slower)]);
-    assert_eq!(lost(&[first.clone(), shown]), [1024], "what is shown needs no more");
-    let other = cut(&[(4, 1024, 3, 0.8, Undecided)]);
-    assert_eq!(lost(&[first, other]), [1024], "under another rule it is another matter");
 }
 
 /// Algorithm 6 for one size on communicators of one size.
@@ -401,16 +383,12 @@ fn a_component_gets_its_collective_back_where_calls_without_rules_lose() {
     assert!(repaired(&lost, &before, &[Collective::Bcast]).1.is_empty());
 }
 
-/// Calls that fail under the file are told apart from those that were not reached, and cost their communicator size all rules.
+/// Calls that fail under the file cost their communicator size all rules.
 #[test]
-fn calls_that_fail_under_the_file_are_named_and_reverted() {
-    let mut study = Study::new(1, QUIET, |_| 1.2);
-    (0..3).for_each(|_| study.pair(&cells()));
-    let _ = writeln!(study.text, "2,,,bcast,8,2048,rules,,,,disqualified: its calls end the job");
-    let found = study.round(ValidationCriteria::default());
+fn calls_that_fail_under_the_file_are_reverted() {
     let failed = Cell { collective: Collective::Bcast, ranks: Ranks(8), bytes: Bytes(2048) };
-    assert_eq!(found.failed.len(), 1);
-    assert_eq!((found.failed[0].cell, found.failed[0].with), (failed, true));
+    let mut found = Study::new(1, QUIET, |_| 1.2).run();
+    found.failed.push(FailedCell { cell: failed, with: true, why: "its calls end the job".to_owned() });
     let before = table(Collective::Bcast, (4, Some(9)));
     let (cells, after) = repaired(&found, &before, &[]);
     assert!(cells.contains(&failed), "{cells:?}");

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use collrules_record::plan::{CellPlan, DeployWay, DeployedLaunches, Deployment};
+use collrules_record::plan::{CellPlan, Deployment};
 use collrules_record::rundir::RunDir;
 use collrules_record::{Candidate, Plan, Tuning};
 use collrules_report::progress;
@@ -66,13 +66,12 @@ fn plan(before: &Plan, settings: BTreeMap<String, String>) -> Plan {
         .cells
         .iter()
         .map(|planned| CellPlan::new(planned.cell, planned.candidates.iter().copied().filter(kept).collect()));
-    let deployment = Deployment { way: DeployWay::Environment, settings, launches: DeployedLaunches::Shared };
     let mut plan = Plan {
         cells: cells.filter(|planned| planned.candidates.len() > 1).collect(),
         // A seed of its own for orders.
         seed: before.seed.wrapping_add(1 << 16),
         skipped: Vec::new(),
-        deployment: Some(deployment),
+        deployment: Some(Deployment::new(settings)),
         ..before.clone()
     };
     plan.sort_groups();

@@ -295,12 +295,11 @@ fn tuning(published: &Published, openmpi: &Installation, files: &Path) -> Result
 
 /// The files to install, by name: the findings, and those that settings name.
 fn contents(published: &Published, tuning: &Tuning) -> Result<BTreeMap<&'static str, Vec<u8>>, WorkflowError> {
-    let source = published.of_named_rules();
-    let path = source.run.file(rundir::FINDINGS);
+    let path = published.run.file(rundir::FINDINGS);
     let findings = fs::read(&path).map_err(|cause| WorkflowError::open(&path, cause))?;
     let settings = tuning.settings();
     let is_named = |name: &str| name != rundir::RULES || settings.get(RULES_FILE).is_some();
-    let comments = conduct::comments(&source.findings);
+    let comments = conduct::comments(&published.findings);
     let mark = |name: &str, text: &[u8]| match std::str::from_utf8(text) {
         Ok(text) if name == rundir::RULES => {
             confirmation::mark(text, !published.has_confirmed_rules(), &comments).into_bytes()

@@ -1,177 +1,316 @@
-//! The part of `tune` that searches for settings: after its rules are proven and compared.
+//! The part of `tune` that searches for settings, compares the best with the default, and the rules under these.
 
+use std::collections::BTreeMap;
 use std::time::Instant;
 
+use collrules_record::comparison::{ArmLaunch, ArmSubject, Stage};
 use collrules_record::condition::Condition;
 use collrules_record::estimate::mean;
-use collrules_record::options::{TimingOptions, TuneOptions};
-use collrules_record::plan::Schedule;
+use collrules_record::options::TuneOptions;
+use collrules_record::rundir::ComparisonLog;
 use collrules_record::settings::{
-    FORMAT, FailedSettings, LeftOutSetting, Measure, RulesUse, SearchStage, SettingEffect, Settings, SettingsFindings,
+    FORMAT, FailedSettings, Finalist, Guarded, LeftOutSetting, RulesUse, SettingEffect, Settings, SettingsFailure,
+    SettingsFindings,
 };
-use collrules_record::{Bytes, Cell, Seconds};
+use collrules_record::validation::{Round, ValidationCriteria};
+use collrules_record::{Bytes, Cell, Estimate, Seconds};
 use collrules_report::progress;
 use collrules_rules::settings::offer::Setting;
-use collrules_tuner::settings::{
-    Confirmation, Factor, Searched, SettingsBlock, confirm, default_launches, search as run_design, speedups, weight_of,
+use collrules_runner::Backend;
+use collrules_runner::circumstances::is_same_value;
+use collrules_tuner::comparison::{
+    ArmBlock, ArmDemand, ArmResult, Compared, Comparison, Factor, LEAST_GAIN, Searched, compare, default_launches,
+    search as run_design, speedups,
 };
 
-use super::jobs::{SettingsJobs, Subjects};
 use super::list::{find, leave_out_serving};
-use super::subjects::{CLASSES, Weights, class, guard_cells, guard_patterns, screened};
 use crate::campaign::Measurement;
+use crate::comparison::{
+    CLASSES, CellWeights, JobLauncher, class, first_line, guard_cells, guard_patterns, list_messages, loop_schedule,
+    screened, timing_per_subject,
+};
 use crate::error::WorkflowError;
-use crate::plan::{SETTINGS, settings_share, timed};
+use crate::plan::SETTINGS;
 use crate::publish::Published;
 use crate::session::Session;
-use crate::{profile, time_budget};
+use crate::{profile, validate};
 
-/// Smallest measuring time of a launch for each subject of the confirmation, in seconds: with one or two rounds,
-/// launches differ by the noise of single calls.
-const MEASURING_PER_SUBJECT: f64 = 0.02;
-
-/// Share of the time for the search; the rest is for the confirmation, which leaves what it does not need to the rules
-/// under the settings.
+/// Share of the time for the search; the rest is for comparing what it finds.
 const SEARCH_SHARE: f64 = 0.4;
-
-/// Share of the time for rules under the settings, if there are rules.
-const RULES_SHARE: f64 = 0.2;
-
-/// Number of launches with all subjects for which the time of a confirmation is enough.
-pub(super) const CONFIRMING_LAUNCHES: f64 = 30.0;
 
 /// Blocks of a search, each with a launch of about every value: two alone, and two of the foldover.
 const BLOCKS: f64 = 4.0;
 
-/// Smallest measuring time of a launch, in seconds.
-const LEAST_MEASURING: f64 = 0.1;
+/// Blocks before the first look at the best combinations.
+const FIRST_LOOK: u32 = 4;
 
-/// Searches for settings, compares the best with the default, and adds confirmed ones to the tuning.
-pub(crate) fn search(
-    measured: &mut Measurement,
-    options: &TuneOptions,
-    published: &mut Published,
-    session: &mut Session<'_>,
-) -> Result<(), WorkflowError> {
-    if options.settings.none || published.settings.is_some() {
-        return Ok(());
-    }
-    let searching = Instant::now();
-    let found = find_settings(measured, options, published, session)?;
-    measured.phases.leave_out(searching);
-    found.map_or(Ok(()), |found| published.install_settings(found, session))
+/// Share of the time after the search for the rules under the settings, if there are rules.
+const RULES_SHARE: f64 = 0.2;
+
+/// The settings to try, with those that are left out.
+pub(crate) struct SettingsPlan {
+    all: Vec<Setting>,
+    factors: Vec<Factor>,
 }
 
-/// The result of a search; none if there is nothing to try, or no time.
-fn find_settings(
+/// Plans a search for settings; none if none is wanted, or there is nothing to try.
+pub(crate) fn plan_search(
     measured: &mut Measurement,
     options: &TuneOptions,
     published: &Published,
     session: &mut Session<'_>,
-) -> Result<Option<SettingsFindings>, WorkflowError> {
-    let mut settings = match find(&measured.started, &options.settings.requests) {
+) -> Result<Option<SettingsPlan>, WorkflowError> {
+    if !measured.experiment.searches || (published.settings.is_some() && !measured.reopens) {
+        return Ok(None);
+    }
+    let mut all = match find(&measured.started, &options.settings.requests) {
         Err(why) if options.settings.requests.is_empty() => {
             session.say(&progress::settings::not_searched(&why));
             return Ok(None);
         }
         found => found?,
     };
-    leave_out_serving(&mut measured.started, &mut settings)?;
-    let factors = factors(&settings, options);
-    if factors.is_empty() {
-        return Ok(None);
+    leave_out_serving(&mut measured.started, &mut all)?;
+    let factors = factors(&all, options);
+    Ok((!factors.is_empty()).then_some(SettingsPlan { all, factors }))
+}
+
+/// Searches for settings, compares the best with the rules and the default, and makes the best arm the tuning.
+pub(crate) fn choose(
+    measured: &mut Measurement,
+    options: &TuneOptions,
+    search: Option<SettingsPlan>,
+    published: &mut Published,
+    session: &mut Session<'_>,
+) -> Result<(), WorkflowError> {
+    let Some(search) = search else { return Ok(()) };
+    let searching = Instant::now();
+    let run = measured.run().clone();
+    let found = find_best(measured, options, search, published, session).map_err(|error| error.while_tuning(&run))?;
+    if let Some(mut found) = found {
+        compare_rules(measured, options, &mut found, published, session)?;
+        published.settings = Some(found);
     }
+    measured.phases.leave_out(searching);
+    Ok(())
+}
+
+/// The result of a search and of the comparison; none if there is no time.
+fn find_best(
+    measured: &mut Measurement,
+    options: &TuneOptions,
+    SettingsPlan { all, factors }: SettingsPlan,
+    published: &Published,
+    session: &mut Session<'_>,
+) -> Result<Option<SettingsFindings>, WorkflowError> {
     let startup = measured.started.startup;
-    // Rules that took longer than planned leave less, but not nothing.
-    let least = measured.experiment.budget.map_or(0.0, |rules| settings_share(rules).0 / 2.0);
-    let share = time_left(measured, least);
+    let left = measured.left().map(|left| left.0);
+    let asked = weights(published);
+    let ranks = measured.manifest.plan.ranks;
+    let survey = measured.started.survey.clone();
+    let (guards, patterns) = (guard_cells(&asked, ranks), guard_patterns(&survey, ranks));
+    let (screened, call) = (screened(&asked), |cell: &Cell| ArmSubject::call(*cell, Condition::UNALIGNED));
+    let messages: Vec<ArmSubject> = list_messages(&patterns).collect();
+    let subjects = |cells: &CellWeights| -> Vec<ArmSubject> {
+        cells.keys().chain(&guards).map(call).chain(messages.iter().cloned()).collect()
+    };
+    let few = subjects(&screened);
     let values: usize = factors.iter().map(|factor| factor.values.len()).sum();
-    let of_block = (values + default_launches(SearchStage::Alone, values)) as f64;
-    let least = of_block * (startup.0 + LEAST_MEASURING) / SEARCH_SHARE;
-    if share.is_some_and(|share| share < least) {
+    let of_block = (values + default_launches(Stage::Alone, values)) as f64;
+    let launch = startup.0 + timing_per_subject() * few.len() as f64;
+    let least = of_block * launch / SEARCH_SHARE;
+    if left.is_some_and(|left| left < least) {
         session.say(&progress::settings::budget_too_short(startup, Seconds(least / SETTINGS)));
         return Ok(None);
     }
-    let has_rules = options.validate && !published.rules_settings().is_empty();
-    let kept =
-        if has_rules { time_for_rules(measured).min(share.map_or(0.0, |share| RULES_SHARE * share)) } else { 0.0 };
-    let asked = weights(published);
-    let ranks = measured.manifest.plan.ranks;
     session.say(&progress::settings::trying(values, factors.len()));
-    let launch = share.map(|share| share * SEARCH_SHARE / (BLOCKS * of_block) - startup.0);
-    let schedule = |budget: Option<f64>| {
-        let budget = budget.map(|budget| Seconds(budget.max(LEAST_MEASURING)));
-        schedule_of(&options.timing, startup, budget)
+    let mut log = ComparisonLog::open(measured.run())?;
+    let is_concluded = log.is_concluded(Stage::Tuning) && !measured.reopens;
+    let schedule = |launches: f64, share: f64, subjects: usize| {
+        let least = timing_per_subject() * subjects as f64;
+        let launch = left.map(|left| Seconds((share * left / launches - startup.0).max(least)));
+        loop_schedule(&options.timing, startup, launch)
     };
-    let survey = measured.started.survey.clone();
-    let (guards, patterns) = (guard_cells(&asked, ranks), guard_patterns(&survey, ranks));
-    let screened = screened(&asked);
-    let subjects = Subjects { cells: screened.keys().chain(&guards).copied().collect(), patterns: patterns.clone() };
-    let Measurement { started, manifest, campaign, .. } = measured;
-    let place = (&campaign.run, &manifest.plan);
-    let mut jobs =
-        SettingsJobs::new(started.backend.as_mut(), place, (subjects, schedule(launch)), options.seed, session);
-    jobs.limit_to(share.map(|share| share * SEARCH_SHARE));
-    let searched = run_design(&factors, &|measure| weight_of(&screened, measure), &mut jobs)?;
-    let (obeyed, ignored) = jobs.separate_ignored(searched.finalists.clone())?;
-    let left = share.map(|share| share - kept - jobs.spent);
-    jobs.subjects = Subjects { cells: asked.keys().copied().chain(guards).collect(), patterns };
-    let least = least_measuring(jobs.subjects.count());
-    jobs.schedule = schedule(left.map(|left| (left / CONFIRMING_LAUNCHES - startup.0).max(least)));
-    jobs.limit_to(left);
-    let always = screened.keys().copied().map(Measure::Call).collect();
-    for settings in &obeyed {
+    let Measurement { started, manifest, .. } = measured;
+    let place = (ranks, &manifest.plan.placement);
+    let timed = schedule(BLOCKS * of_block, SEARCH_SHARE, few.len());
+    let mut jobs = JobLauncher::new(started.backend.as_mut(), place, timed, options.seed, &mut log, session);
+    jobs.subjects = few;
+    let limit = |share: Option<f64>| if is_concluded { Some(0.0) } else { share };
+    jobs.limit_to(limit(left.map(|left| left * SEARCH_SHARE)), 0);
+    let weight = |subject: &ArmSubject| subject.cell().map_or(0.0, |cell| screened.get(&cell).copied().unwrap_or(0.0));
+    let searched = run_design(&factors, &weight, &mut jobs)?;
+    let (finalists, ignored) = separate_ignored(jobs.backend, searched.finalists.clone())?;
+    for FailedSettings { settings, why } in &ignored {
+        jobs.session.say(&progress::settings::left_out(settings, why));
+    }
+    let has_rules = options.validate && !published.rules_settings().is_empty();
+    let left = left.map(|left| (left - jobs.spent) * if has_rules { 1.0 - RULES_SHARE } else { 1.0 });
+    jobs.subjects = subjects(&asked);
+    jobs.schedule =
+        schedule(f64::from(FIRST_LOOK) * (finalists.len() + 1) as f64, 1.0 - SEARCH_SHARE, jobs.subjects.len());
+    jobs.limit_to(limit(left), 0);
+    for settings in &finalists {
         jobs.session.say(&progress::settings::comparing(settings));
     }
-    let confirmation = Confirmation {
-        finalists: &obeyed,
-        asked: &asked,
-        always: &always,
+    let criteria = ValidationCriteria { min_difference: options.criteria.min_gain, ..ValidationCriteria::default() };
+    let comparison = Comparison {
+        stage: Stage::Tuning,
+        base: &Settings::new(),
+        arms: &finalists,
+        demand: &|_, _| ArmDemand::ExcludeLoss,
+        weight: &|_, subject| subject.cell().map_or(0.0, |cell| asked.get(&cell).copied().unwrap_or(0.0)),
+        always: &screened.keys().map(call).collect(),
+        criteria,
         max_loss: options.max_loss,
-        min_gain: options.criteria.min_gain,
-        stage: SearchStage::Confirmation,
+        first: FIRST_LOOK,
+        cost: &|arm| LEAST_GAIN * arm.len() as f64,
+        chooses: true,
     };
-    let (mut finalists, chosen) = confirm(&confirmation, &mut jobs)?;
-    for finalist in &mut finalists {
-        if !published.rules_settings().is_empty() {
-            finalist.rules = RulesUse::NotCompared;
-        }
-        finalist.memory = jobs.memory(SearchStage::Confirmation, &finalist.settings);
-    }
-    let (launches, seconds) =
-        jobs.journal.launches().fold((0, 0.0), |(count, sum), launch| (count + 1, sum + launch.seconds.0));
-    let failed = jobs.journal.launches().filter_map(|launch| {
-        let why = launch.outcome.as_ref().err()?.clone();
-        Some(FailedSettings { settings: launch.settings.clone(), why })
+    let compared = if finalists.is_empty() { Compared::default() } else { compare(&comparison, &mut jobs)? };
+    jobs.log.conclude(Stage::Tuning)?;
+    let finalists = compared.arms.iter().map(|result| Finalist {
+        memory: jobs.memory(Stage::Tuning, &result.arm),
+        ..describe_finalist(result, &asked)
     });
-    let mut failed: Vec<FailedSettings> = failed.collect();
+    let finalists: Vec<Finalist> = finalists.collect();
+    let own = |stage: Stage| matches!(stage, Stage::Alone | Stage::Foldover | Stage::Tuning);
+    let launches: Vec<_> = jobs.log.launches().iter().filter(|launch| own(launch.stage)).collect();
+    let mut failed: Vec<FailedSettings> = launches.iter().filter_map(|launch| describe_failure(launch)).collect();
     failed.dedup();
     failed.extend(ignored);
-    let left_out = settings
+    let left_out = all
         .iter()
         .filter_map(|setting| Some(LeftOutSetting { name: setting.name.clone(), why: setting.left_out.clone()? }));
     let mut nodes = survey.hosts.clone();
     nodes.sort_unstable();
     nodes.dedup();
-    let found = SettingsFindings {
+    Ok(Some(SettingsFindings {
         format: FORMAT,
         nodes,
         ranks,
-        launches,
-        seconds: Seconds(seconds),
+        launches: launches.len() as u32,
+        seconds: Seconds(launches.iter().map(|launch| launch.seconds.0).sum()),
         effects: effects(&factors, &searched),
         left_out: left_out.collect(),
         failed,
         finalists,
-        chosen,
+        chosen: compared.chosen,
         validation: None,
+    }))
+}
+
+/// The failure of a launch with settings.
+fn describe_failure(launch: &ArmLaunch) -> Option<FailedSettings> {
+    let wrong = launch
+        .wrong
+        .first()
+        .map(|(subject, finding)| SettingsFailure::Wrong { measure: subject.to_string(), finding: finding.clone() });
+    let of_job = || launch.outcome.as_ref().err().map(|failure| SettingsFailure::Job(failure.why.clone()));
+    let (settings, why) = (launch.arm.clone(), wrong.or_else(of_job)?);
+    (!settings.is_empty()).then_some(FailedSettings { settings, why })
+}
+
+/// Compares the rules under the chosen settings. The parameter files name those that are confirmed there.
+fn compare_rules(
+    measured: &mut Measurement,
+    options: &TuneOptions,
+    found: &mut SettingsFindings,
+    published: &mut Published,
+    session: &mut Session<'_>,
+) -> Result<(), WorkflowError> {
+    let Some(finalist) = found.chosen.and_then(|chosen| found.finalists.get_mut(chosen)) else { return Ok(()) };
+    if !options.validate || published.rules_settings().is_empty() {
+        return Ok(());
+    }
+    let asked = weights(published);
+    finalist.rules = RulesUse::NotCompared;
+    let compared = validate::compare_under(measured, options, &finalist.settings, published, session)?;
+    let Some(round) = compared else {
+        let log = ComparisonLog::open(measured.run())?;
+        let is_compared = log.launches().iter().any(|launch| launch.stage == Stage::UnderSettings);
+        finalist.rules = if is_compared { RulesUse::LeftOut } else { RulesUse::NotCompared };
+        return Ok(());
     };
-    Ok(Some(found))
+    finalist.rules = RulesUse::Shared;
+    finalist.with_rules = Some(add_rules(finalist.speedup, &round, &asked));
+    Ok(())
+}
+
+/// The speedup of settings with rules, from that of the settings over the default, and of the rules over the settings in
+/// the requested cells: those without a rule gain nothing by them.
+fn add_rules(settings: Estimate, round: &Round, asked: &CellWeights) -> Estimate {
+    let total: f64 = asked.values().sum();
+    let left = round.cells.iter().filter(|cell| cell.is_ruled() && !round.repaired.contains(&cell.cell));
+    let (mut point, mut half) = (settings.point.ln(), settings.low.map(|low| (settings.point / low).ln().powi(2)));
+    for cell in left {
+        let share = asked.get(&cell.cell).copied().unwrap_or(0.0) / total.max(1e-9);
+        point += share * cell.speedup.point.ln();
+        let own = cell.speedup.low.map(|low| (share * (cell.speedup.point / low).ln()).powi(2));
+        half = half.zip(own).map(|(sum, own)| sum + own);
+    }
+    let half = half.map(f64::sqrt);
+    let (low, high) = (half.map(|half| point - half), half.map(|half| point + half));
+    Estimate { point, low, high, ..settings }.exp()
+}
+
+/// A speedup that was not measured.
+const NOTHING: Estimate = Estimate { point: 1.0, low: None, high: None, level: 0.95, samples: 0 };
+
+/// The result of an arm, over the requested sizes and the guard set.
+pub(crate) fn describe_finalist(result: &ArmResult, asked: &CellWeights) -> Finalist {
+    let guarded = result.subjects.iter().filter(|it| it.demand == ArmDemand::ExcludeLoss).map(|it| Guarded {
+        name: it.subject.to_string(),
+        is_asked_for: it.subject.cell().is_some_and(|cell| asked.contains_key(&cell)),
+        speedup: it.speedup,
+        guard: it.guard,
+    });
+    Finalist {
+        settings: result.arm.clone(),
+        speedup: result.speedup.unwrap_or(NOTHING),
+        with_rules: None,
+        rules: RulesUse::LeftOut,
+        guarded: guarded.collect(),
+        memory: None,
+        pairs: result.pairs,
+        standing: result.verdict,
+    }
+}
+
+/// The combinations whose parameters have the right values on the ranks of a job, and those that Open MPI ignores in part.
+fn separate_ignored(
+    backend: &mut dyn Backend,
+    combinations: Vec<Settings>,
+) -> Result<(Vec<Settings>, Vec<FailedSettings>), WorkflowError> {
+    let (mut obeyed, mut ignored) = (Vec::new(), Vec::new());
+    for settings in combinations {
+        let names: Vec<String> = settings.keys().cloned().collect();
+        let why = match backend.values(&settings, &names) {
+            Ok(ranks) => find_ignored(&settings, &ranks),
+            Err(error) if error.is_of_job() => Some(SettingsFailure::Job(first_line(&error))),
+            Err(error) => return Err(error.into()),
+        };
+        match why {
+            None => obeyed.push(settings),
+            Some(why) => ignored.push(FailedSettings { settings, why }),
+        }
+    }
+    Ok((obeyed, ignored))
+}
+
+/// The first parameter with another value on a rank.
+fn find_ignored(settings: &Settings, ranks: &[BTreeMap<String, String>]) -> Option<SettingsFailure> {
+    ranks.iter().find_map(|values| {
+        settings.iter().find_map(|(name, wanted)| {
+            let found = values.get(name).filter(|found| !is_same_value(found, wanted))?.clone();
+            Some(SettingsFailure::Ignored { name: name.clone(), set: wanted.clone(), found })
+        })
+    })
 }
 
 /// The weights of the cells of a run in a mean speedup: programs' time in them if it is known, else equal ones. Sizes
 /// between those of the grid have none: they lie where algorithms change.
-pub(super) fn weights(published: &Published) -> Weights {
+pub(crate) fn weights(published: &Published) -> CellWeights {
     let manifest = published.manifest.as_ref();
     let known = manifest.map(profile::weights).unwrap_or_default();
     let time = |cell: Cell| known.iter().filter(|weight| weight.cell == cell).map(|weight| weight.time.0).sum::<f64>();
@@ -181,41 +320,6 @@ pub(super) fn weights(published: &Published) -> Weights {
     };
     let cells = published.findings.cells.iter().map(|cell| cell.cell);
     cells.map(|cell| (cell, if known.is_empty() { grid(cell) } else { time(cell) })).collect()
-}
-
-/// The schedule of a launch. Launches are compared by their means, not by visits in them: a few long visits, since short
-/// calls take few steps of the clock.
-pub(super) fn schedule_of(timing: &TimingOptions, startup: Seconds, budget: Option<Seconds>) -> Schedule {
-    let usual = Schedule {
-        rounds_per_visit: 12,
-        min_rounds: 60,
-        max_rounds: 240,
-        startup,
-        budget,
-        condition: Condition::UNALIGNED,
-        ..Schedule::default()
-    };
-    timed(timing, usual)
-}
-
-/// The smallest measuring time of a launch that confirms, in seconds.
-pub(super) fn least_measuring(subjects: usize) -> f64 {
-    MEASURING_PER_SUBJECT * subjects as f64
-}
-
-/// The seconds left for settings, and at least this many of the budget: its rest, or that of the batch job.
-pub(super) fn time_left(measured: &Measurement, least: f64) -> Option<f64> {
-    let elapsed = measured.phases.whole();
-    let share = measured.experiment.budget.map(|rules| (rules.0 + settings_share(rules).0 - elapsed).max(least));
-    let left = measured.started.allocation.as_ref().and_then(|allocation| allocation.left);
-    let Some(Seconds(left)) = left else { return share };
-    let most = (left - elapsed - time_budget::LEAVE).max(0.0) / time_budget::EXCESS;
-    Some(share.map_or(most, |share| share.min(most)))
-}
-
-/// The seconds that are kept for comparing rules under settings.
-pub(super) fn time_for_rules(measured: &Measurement) -> f64 {
-    measured.experiment.budget.map_or(0.0, |rules| RULES_SHARE * settings_share(rules).0)
 }
 
 /// The settings to try with their values.
@@ -254,12 +358,11 @@ fn effects(factors: &[Factor], searched: &Searched) -> Vec<SettingEffect> {
 }
 
 /// The speedup for each class of message sizes.
-fn by_class(blocks: &[SettingsBlock], settings: &Settings) -> Vec<(Bytes, f64)> {
+fn by_class(blocks: &[ArmBlock], settings: &Settings) -> Vec<(Bytes, f64)> {
     let ends = CLASSES.into_iter().chain([u64::MAX]);
     let classes = ends.enumerate().filter_map(|(place, end)| {
         let is_of_class = |cell: &Cell| cell.collective.has_sizes() && class(cell.bytes) == place;
-        let wanted =
-            |measure: &Measure| f64::from(u8::from(matches!(measure, Measure::Call(cell) if is_of_class(cell))));
+        let wanted = |subject: &ArmSubject| f64::from(u8::from(subject.cell().is_some_and(|cell| is_of_class(&cell))));
         let logs: Vec<f64> =
             blocks.iter().filter_map(|block| block.mean_log_speedup(settings, &Settings::new(), &wanted)).collect();
         (!logs.is_empty()).then(|| (Bytes(end), mean(logs).exp()))

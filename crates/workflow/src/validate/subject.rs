@@ -7,7 +7,8 @@ use collrules_record::findings::{CellFinding, Middle};
 use collrules_record::installed::is_installed;
 use collrules_record::policy::Assumptions;
 use collrules_record::rundir::{self, RunDir};
-use collrules_record::{Candidate, Cell, HanRule, Layout, Placement, Ranks, Seconds, Survey, Tuning};
+use collrules_record::settings::Settings;
+use collrules_record::{Candidate, Cell, HanRule, Layout, Placement, Ranks, Seconds, Survey, Tuning, Validation};
 use collrules_report::progress;
 use collrules_rules::deploy::{HAN_FILE, RULES_FILE};
 use collrules_rules::steps::Steps;
@@ -20,7 +21,8 @@ use crate::session::Session;
 use crate::start::Started;
 use crate::tuning;
 
-/// The tuning under comparison. Repairs change it.
+/// The tuning under comparison.
+#[derive(Clone)]
 pub(super) struct ValidationSubject {
     /// The tuning as this system reads it.
     pub(super) tuning: Tuning,
@@ -38,8 +40,6 @@ pub(super) struct ValidationSubject {
     pub(super) here: BTreeMap<Ranks, RuleTable>,
     /// Nodes of such communicators, with HAN for those that it gets.
     pub(super) placement: Placement,
-    /// Path of the file as it was before its repair.
-    pub(super) kept: Option<PathBuf>,
 }
 
 impl ValidationSubject {
@@ -53,7 +53,6 @@ impl ValidationSubject {
             return Ok(Self::new(read, None, started));
         };
         let Published { run, findings, .. } = &published;
-        // A repair may have rewritten it since it was opened.
         let read = tuning::rename_rules_file(&published, tuning.path()).read_as(&version)?;
         if findings.table != read.table() || findings.release != started.release {
             let file = read.path();
@@ -69,7 +68,8 @@ impl ValidationSubject {
             // Reports a missing file.
             std::fs::metadata(&path).map_err(|cause| WorkflowError::open(&path, cause))?;
             return Err(WorkflowError::Input(format!(
-                "{} and the findings next to it disagree; `collrules analyze {}` writes it again",
+                "{} and the findings next to it disagree; `collrules tune --resume {1}` or `collrules analyze {1}` writes \
+                 it again",
                 path.display(),
                 run.path().display(),
             )));
@@ -100,7 +100,6 @@ impl ValidationSubject {
             release: started.release,
             version: started.survey.version,
             cells: Vec::new(),
-            kept: None,
             here: BTreeMap::new(),
             placement: Placement::default(),
         }
@@ -109,6 +108,18 @@ impl ValidationSubject {
     /// The rules of coll/tuned for communicators of a size, as they lie on nodes here.
     pub(super) fn table_on(&self, ranks: Ranks) -> RuleTable {
         self.here.get(&ranks).cloned().unwrap_or_else(|| self.tuning.table())
+    }
+
+    /// Returns true if a rule acts on a cell's calls.
+    pub(super) fn is_ruled(&self, cell: Cell) -> bool {
+        let known = self.known(cell);
+        cell.ranks.0 > 1 && (known.handed || !known.served.is_builtin())
+    }
+
+    /// The settings of a job with the tuning: of a run, with files that never change.
+    pub(super) fn job(&self) -> Settings {
+        let run = self.published.as_ref().map(|published| &published.run);
+        run.map_or(self.tuning.clone(), |run| tuning::as_pinned(run, self.tuning.clone())).settings().by_name()
     }
 
     /// The tuning as the user named it.
@@ -229,12 +240,13 @@ impl ValidationSubject {
         }
         let out = out.map_or_else(default_home, Path::to_owned);
         // An earlier one is resumed.
-        if !out.join(rundir::comparison(1)).exists() {
+        if !out.join(rundir::COMPARISON).exists() {
             return Ok(RunDir::prepare_derived(out)?);
         }
         let home = RunDir::derived(out)?;
-        if [rundir::MANIFEST, rundir::FINDINGS, rundir::RULES].iter().any(|name| home.file(name).exists())
-            || !self.was_compared_in(&home)
+        let about_another = |before: Validation| !same(Path::new(&before.rules), self.tuning.path());
+        if [rundir::MANIFEST, rundir::FINDINGS].iter().any(|name| home.file(name).exists())
+            || home.validation()?.is_some_and(about_another)
         {
             return Err(WorkflowError::Occupied(format!(
                 "{} holds validations of another rules file than {}; choose another --out",
@@ -243,18 +255,6 @@ impl ValidationSubject {
             )));
         }
         Ok(home)
-    }
-
-    /// Returns true if all comparisons of a directory are about this file or its original.
-    fn was_compared_in(&self, home: &RunDir) -> bool {
-        let paths = (1..).map(|number| home.file(&rundir::comparison(number))).take_while(|path| path.exists());
-        let manifests = paths.map(|path| RunDir::open(path).and_then(|run| run.manifest()));
-        // A comparison without a manifest was interrupted before it began.
-        manifests.filter_map(Result::ok).all(|manifest| {
-            let deployment = manifest.plan.deployment.as_ref();
-            let files = deployment.iter().flat_map(|one| [RULES_FILE, HAN_FILE].map(|name| one.settings.get(name)));
-            files.flatten().any(|file| same(Path::new(file), self.tuning.path()))
-        })
     }
 
     /// Refuses to compare a tuning with itself.

@@ -88,7 +88,7 @@ fn ask(options: &Verifying, mut started: Started<MpiBackend>) -> Result<Verified
         },
     };
     let version = Behaviour::from_version(started.survey.version).map_err(RunnerError::from)?;
-    let tuning = match load(&path, &version) {
+    let tuning = match load(&path, &version, deployed(&found).as_deref()) {
         // The ranks give more information than the fact that the file is missing here.
         Err(missing @ WorkflowError::Open { .. }) if options.deployed => {
             let nothing = unread(path);
@@ -203,7 +203,7 @@ fn unread(path: PathBuf) -> Tuning {
 }
 
 /// A rules file of coll/tuned, with the settings from the findings next to it.
-fn load(path: &Path, version: &Behaviour) -> Result<Tuning, WorkflowError> {
+fn load(path: &Path, version: &Behaviour, active: Option<&Path>) -> Result<Tuning, WorkflowError> {
     let text = read_text_of(path)?;
     if han::is_han(&text) {
         let reasons = vec![han::CONFUSED.to_owned()];
@@ -211,9 +211,10 @@ fn load(path: &Path, version: &Behaviour) -> Result<Tuning, WorkflowError> {
     }
     let mut tuning =
         Tuning { tuned: Some(RulesFile::of_tuned(path.to_owned(), text).read_as(version)?), ..Tuning::default() };
-    let directory = path.parent().unwrap_or(Path::new("/"));
+    let directory = tuning::directory_of(path);
     // Findings that cannot be read here do not belong to this file; the proof will show the effect.
-    let Some(findings) = RunDir::derived(directory).ok().and_then(|run| run.findings().ok()) else {
+    let run = RunDir::derived(directory).ok();
+    let Some((run, findings)) = run.and_then(|run| Some((run.clone(), run.findings().ok()?))) else {
         return Ok(tuning);
     };
     if !findings.han.is_empty() {
@@ -222,11 +223,14 @@ fn load(path: &Path, version: &Behaviour) -> Result<Tuning, WorkflowError> {
         tuning.han = Some(RulesFile::of_han(path, text).read_as(version)?);
     }
     tuning.parameters = findings.parameters;
-    let settings = RunDir::derived(directory).ok().and_then(|run| run.settings().ok().flatten());
+    let settings = run.settings().ok().flatten();
     tuning
         .parameters
         .extend(settings.iter().filter_map(|settings| settings.chosen()).flat_map(|it| it.settings.clone()));
-    Ok(tuning)
+    // Parameter files name the copies that never change.
+    let pinned = tuning::as_pinned(&run, tuning.clone());
+    let is_meant = path == pinned.path() || active.is_some_and(|active| active == pinned.path());
+    Ok(if is_meant { pinned } else { tuning })
 }
 
 /// The releases that were measured, from the comments of the file.

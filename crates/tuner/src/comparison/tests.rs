@@ -3,7 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 
-use collrules_record::settings::{Finalist, Guard, Measure, SearchStage, Settings};
+use collrules_record::comparison::{ArmSubject, Stage};
+use collrules_record::condition::Condition;
+use collrules_record::settings::{Guard, Settings};
+use collrules_record::validation::ValidationCriteria;
 use collrules_record::{Bytes, Cell, Ranks};
 use collrules_rules::Collective;
 use rand::seq::SliceRandom;
@@ -11,9 +14,10 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;
 
+use super::judge::{Judging, judge};
 use super::{
-    Confirmation, ERROR, Factor, MeasureTimes, Searched, SettingsBlock, SettingsLauncher, confirm, default_launches,
-    guard, mean_speedup, search, spread_default,
+    ArmBlock, ArmDemand, ArmLauncher, Compared, Comparison, Factor, LEAST_GAIN, Searched, SubjectTimes, compare,
+    default_launches, mean_speedup, search, spread_default,
 };
 
 /// Standard deviations of the logarithm of a time: shared by a launch, and a subject's own.
@@ -42,12 +46,16 @@ struct KnownSystem {
     /// Largest number of launches.
     most: usize,
     /// The subjects of a launch; all if empty.
-    subjects: BTreeSet<Measure>,
+    subjects: BTreeSet<ArmSubject>,
     timed: usize,
 }
 
-fn measure(bytes: u64) -> Measure {
-    Measure::Call(Cell { collective: Collective::Bcast, ranks: Ranks(2), bytes: Bytes(bytes) })
+fn cell(bytes: u64) -> Cell {
+    Cell { collective: Collective::Bcast, ranks: Ranks(2), bytes: Bytes(bytes) }
+}
+
+fn measure(bytes: u64) -> ArmSubject {
+    ArmSubject::call(cell(bytes), Condition::UNALIGNED)
 }
 
 const SIZES: [u64; 9] = [8, 64, 512, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20];
@@ -84,7 +92,7 @@ impl KnownSystem {
         self.rng.sample(StandardNormal)
     }
 
-    fn launch(&mut self, settings: &Settings) -> MeasureTimes {
+    fn launch(&mut self, settings: &Settings) -> SubjectTimes {
         self.launches += 1;
         let by_settings = if settings.is_empty() { 0.0 } else { self.disturbed_by_settings };
         let is_disturbed = self.rng.random::<f64>() < self.disturbed.0 + by_settings;
@@ -103,7 +111,7 @@ impl KnownSystem {
         };
         let mut rng = self.rng.clone();
         let times = SIZES.into_iter().map(|bytes| time(bytes, rng.sample(StandardNormal)));
-        let times: MeasureTimes =
+        let times: SubjectTimes =
             times.filter(|(it, _)| self.subjects.is_empty() || self.subjects.contains(it)).collect();
         self.rng = rng;
         self.timed += times.len();
@@ -111,22 +119,24 @@ impl KnownSystem {
     }
 }
 
-impl SettingsLauncher for KnownSystem {
+impl ArmLauncher for KnownSystem {
     type Error = Infallible;
 
     fn block(
         &mut self,
-        stage: SearchStage,
+        stage: Stage,
         _: u32,
-        combinations: &[Settings],
-    ) -> Result<Option<SettingsBlock>, Infallible> {
+        (_, combinations): (&Settings, &[Settings]),
+        subjects: Option<&BTreeSet<ArmSubject>>,
+    ) -> Result<Option<ArmBlock>, Infallible> {
+        self.subjects = subjects.cloned().unwrap_or_default();
         let defaults = default_launches(stage, combinations.len());
         if self.launches + defaults + combinations.len() > self.most {
             return Ok(None);
         }
         let mut order = combinations.to_vec();
         order.shuffle(&mut self.rng);
-        let mut block = SettingsBlock::default();
+        let mut block = ArmBlock::default();
         for settings in spread_default(order, defaults) {
             let fails = |(name, value): (&str, &str)| settings.get(name).is_some_and(|set| set == value);
             let times = self.launch(&settings);
@@ -135,10 +145,6 @@ impl SettingsLauncher for KnownSystem {
             }
         }
         Ok(Some(block))
-    }
-
-    fn focus(&mut self, subjects: Option<&BTreeSet<Measure>>) {
-        self.subjects = subjects.cloned().unwrap_or_default();
     }
 }
 
@@ -289,10 +295,10 @@ fn the_mean_is_that_of_the_middle_half() {
             };
             let launches =
                 [(Settings::new(), vec![times(default)]), (settings.clone(), vec![times(with_settings)])].into();
-            SettingsBlock { launches }
+            ArmBlock { launches, ..ArmBlock::default() }
         };
-        let blocks: Vec<SettingsBlock> = (0..24).map(block).collect();
-        mean_speedup(&blocks, &settings, &Settings::new(), &|_| 1.0).map(|speedup| speedup.point)
+        let blocks: Vec<ArmBlock> = (0..24).map(block).collect();
+        mean_speedup(&blocks, &settings, &Settings::new(), &|_| 1.0, 0.95).map(|speedup| speedup.point)
     };
     assert_eq!(speedup(&|_| false, &|number| number == 4), Some(1.0));
     assert_eq!(speedup(&|number| number % 4 == 1, &|number| number % 4 == 0), Some(1.0));
@@ -308,7 +314,7 @@ fn the_weights_of_a_program_choose_the_settings() {
     };
     let factors = [factor("a", &["small", "large"])];
     for (weighs, best) in [(8, "small"), (1 << 20, "large")] {
-        let weight = |subject: &Measure| f64::from(u8::from(*subject == measure(weighs)));
+        let weight = |subject: &ArmSubject| f64::from(u8::from(*subject == measure(weighs)));
         let found = (0..20).filter(|seed| {
             let Ok(searched) = search(&factors, &weight, &mut KnownSystem::new(*seed, truth));
             searched.finalists.first().is_some_and(|first| first["a"] == best)
@@ -317,16 +323,24 @@ fn the_weights_of_a_program_choose_the_settings() {
     }
 }
 
-/// The confirmation of a single combination: its blocks, and whether every subject passes.
+/// The limits of a comparison.
+fn criteria() -> ValidationCriteria {
+    ValidationCriteria { min_difference: 0.03, ..ValidationCriteria::default() }
+}
+
+/// Whether every subject of a single combination passes after so many blocks.
 fn passes(seed: u64, truth: fn(&Settings, u64) -> f64, pairs: usize) -> bool {
     let settings: Settings = BTreeMap::from([("a".to_owned(), "1".to_owned())]);
     let mut known = KnownSystem::new(seed, truth);
-    let one = |known: &mut KnownSystem| match known.block(SearchStage::Confirmation, 0, std::slice::from_ref(&settings))
-    {
-        Ok(block) => block.unwrap_or_default(),
-    };
-    let blocks: Vec<SettingsBlock> = (0..pairs).map(|_| one(&mut known)).collect();
-    guard(&blocks, &settings, &Settings::new(), 0.05, ERROR).values().all(|(_, guard)| *guard == Guard::Passed)
+    let blocks: Vec<ArmBlock> = (0..pairs).map(|_| one_block(&mut known, &settings)).collect();
+    let judging = Judging { criteria: criteria(), max_loss: 0.05, share: 1.0 };
+    let judged = judge(&blocks, (&settings, &Settings::new()), judging, &|_| ArmDemand::ExcludeLoss);
+    judged.iter().all(|it| it.guard == Guard::Passed)
+}
+
+fn one_block(known: &mut KnownSystem, settings: &Settings) -> ArmBlock {
+    let Ok(block) = known.block(Stage::Tuning, 0, (&Settings::new(), std::slice::from_ref(settings)), None);
+    block.unwrap_or_default()
 }
 
 #[test]
@@ -357,29 +371,28 @@ fn a_loss_at_the_limit_passes_as_seldom_as_stated() {
 
 /// A whole confirmation of one combination: whether it may be installed, and the pairs of launches.
 fn confirmed(known: &mut KnownSystem) -> (bool, u32) {
-    let (finalists, chosen) = confirm_all(&[BTreeMap::from([("a".to_owned(), "1".to_owned())])], known);
-    (chosen.is_some(), finalists[0].pairs)
+    let compared = confirm_all(&[BTreeMap::from([("a".to_owned(), "1".to_owned())])], known);
+    (compared.chosen.is_some(), compared.arms[0].pairs)
 }
 
 /// A whole confirmation.
-fn confirm_all(finalists: &[Settings], known: &mut KnownSystem) -> (Vec<Finalist>, Option<usize>) {
-    let cell = |bytes| match measure(bytes) {
-        Measure::Call(cell) => cell,
-        Measure::Messages(..) => unreachable!("only calls are measured here"),
-    };
+fn confirm_all(arms: &[Settings], known: &mut KnownSystem) -> Compared {
     // The larger half is tuned, the rest is the guard set.
-    let asked = SIZES[4..].iter().map(|bytes| (cell(*bytes), 1.0)).collect();
-    let always = [SIZES[4], SIZES[6], SIZES[8]].into_iter().map(measure).collect();
-    let confirmation = Confirmation {
-        finalists,
-        asked: &asked,
-        always: &always,
+    let comparison = Comparison {
+        stage: Stage::Tuning,
+        base: &Settings::new(),
+        arms,
+        demand: &|_, _| ArmDemand::ExcludeLoss,
+        weight: &|_, subject| f64::from(u8::from(SIZES[4..].iter().any(|bytes| measure(*bytes) == *subject))),
+        always: &[SIZES[4], SIZES[6], SIZES[8]].into_iter().map(measure).collect(),
+        criteria: criteria(),
         max_loss: 0.05,
-        min_gain: 0.03,
-        stage: SearchStage::Confirmation,
+        first: 4,
+        cost: &|arm| LEAST_GAIN * arm.len() as f64,
+        chooses: true,
     };
-    let Ok(confirmed) = confirm(&confirmation, known);
-    confirmed
+    let Ok(compared) = compare(&comparison, known);
+    compared
 }
 
 /// The best combination gains most, but harms one member of the guard set, which takes more than eight pairs to show.
@@ -393,8 +406,8 @@ fn the_next_best_takes_the_place_of_a_harmful_combination() {
     };
     let finalists = ["harmful", "harmless"].map(|value| BTreeMap::from([("a".to_owned(), value.to_owned())]));
     let right = (0..20).filter(|seed| {
-        let (found, chosen) = confirm_all(&finalists, &mut KnownSystem::new(*seed, truth));
-        chosen.is_some_and(|chosen| found[chosen].settings == finalists[1])
+        let found = confirm_all(&finalists, &mut KnownSystem::new(*seed, truth));
+        found.chosen.is_some_and(|chosen| found.arms[chosen].arm == finalists[1])
     });
     let right = right.count();
     assert!(right >= 18, "{right} of 20");
@@ -483,14 +496,7 @@ fn noise_alone_is_chosen_rarely() {
         let searched = run(&factors, &mut known);
         finalists += searched.finalists.len();
         for settings in &searched.finalists {
-            let one = |known: &mut KnownSystem| match known.block(
-                SearchStage::Confirmation,
-                0,
-                std::slice::from_ref(settings),
-            ) {
-                Ok(block) => block.unwrap_or_default(),
-            };
-            let blocks: Vec<SettingsBlock> = (0..8).map(|_| one(&mut known)).collect();
+            let blocks: Vec<ArmBlock> = (0..8).map(|_| one_block(&mut known, settings)).collect();
             let logs: Vec<f64> = blocks
                 .iter()
                 .filter_map(|block| block.mean_log_speedup(settings, &Settings::new(), &|_| 1.0))

@@ -14,9 +14,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use collrules_record::settings::{Measure, SearchStage, Settings};
+use collrules_record::comparison::{ArmSubject, Stage};
+use collrules_record::settings::Settings;
 
-use super::block::{self, SettingsBlock};
+use super::block::{self, ArmBlock};
+use super::compare::ArmLauncher;
 
 /// Number of finalists, if the best combination has fewer settings.
 const FINALISTS: usize = 4;
@@ -34,7 +36,7 @@ const FOLDOVERS: u32 = 2;
 const LEAST_DEFAULTS: f64 = 3.0;
 
 /// Log speedup that each setting of a combination has to add: most have no effect, and single launches show some.
-pub(super) const LEAST_GAIN: f64 = 0.03;
+pub const LEAST_GAIN: f64 = 0.03;
 
 /// Least log slowdown of a subject that counts as a loss: single launches show less by chance.
 const CHANCE: f64 = 0.1;
@@ -58,32 +60,14 @@ pub struct Factor {
     pub values: Vec<String>,
 }
 
-/// A launcher of jobs with settings.
-pub trait SettingsLauncher {
-    /// Error that ends a search.
-    type Error;
-
-    /// Runs a block: one launch of each combination, and [`default_launches`] of the default. Combinations whose jobs fail
-    /// are missing in it. None if no time is left.
-    fn block(
-        &mut self,
-        stage: SearchStage,
-        number: u32,
-        combinations: &[Settings],
-    ) -> Result<Option<SettingsBlock>, Self::Error>;
-
-    /// Times only these subjects in later blocks, or all again.
-    fn focus(&mut self, subjects: Option<&BTreeSet<Measure>>);
-}
-
 /// Launches of the default in a block of several combinations: the square root of their number (Dunnett's rule), since all
 /// are compared with the default.
 ///
 /// Source: C. W. Dunnett, A multiple comparison procedure for comparing several treatments with a control, 1955.
-pub fn default_launches(stage: SearchStage, combinations: usize) -> usize {
+pub fn default_launches(stage: Stage, combinations: usize) -> usize {
     match stage {
-        SearchStage::Alone | SearchStage::Foldover => (combinations as f64).sqrt().ceil().max(LEAST_DEFAULTS) as usize,
-        SearchStage::Confirmation | SearchStage::Rules | SearchStage::Validation(_) => 1,
+        Stage::Alone | Stage::Foldover => (combinations as f64).sqrt().ceil().max(LEAST_DEFAULTS) as usize,
+        Stage::Rules | Stage::Tuning | Stage::UnderSettings | Stage::Validation(_) | Stage::Program => 1,
     }
 }
 
@@ -100,7 +84,7 @@ pub fn spread_default(mut order: Vec<Settings>, launches: usize) -> Vec<Settings
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Searched {
     /// All blocks, in order.
-    pub blocks: Vec<SettingsBlock>,
+    pub blocks: Vec<ArmBlock>,
     /// The best combination, those without one of its settings, and the fastest one: all measured faster than the default.
     pub finalists: Vec<Settings>,
     /// The combination around which the foldover varies settings.
@@ -111,9 +95,9 @@ pub struct Searched {
 
 /// Searches for the settings with the largest speedup, as a geometric mean with the weights of subjects, that slow down
 /// no subject, also none without a weight.
-pub fn search<B: SettingsLauncher>(
+pub fn search<B: ArmLauncher>(
     factors: &[Factor],
-    weight: &dyn Fn(&Measure) -> f64,
+    weight: &dyn Fn(&ArmSubject) -> f64,
     bench: &mut B,
 ) -> Result<Searched, B::Error> {
     let mut search =
@@ -142,22 +126,24 @@ fn set(settings: &Settings, factor: &Factor, value: Option<&String>) -> Settings
 
 struct Search<'a, B> {
     bench: &'a mut B,
-    weight: &'a dyn Fn(&Measure) -> f64,
+    weight: &'a dyn Fn(&ArmSubject) -> f64,
     found: Searched,
     wanted: BTreeSet<Settings>,
     /// The usual log slowdowns of subjects with single values.
-    slowdowns: BTreeMap<Measure, f64>,
+    slowdowns: BTreeMap<ArmSubject, f64>,
 }
 
-impl<B: SettingsLauncher> Search<'_, B> {
+impl<B: ArmLauncher> Search<'_, B> {
     /// Runs a block of the combinations that have not failed; returns false if no time was left.
-    fn run(&mut self, stage: SearchStage, number: u32, combinations: &[Settings]) -> Result<bool, B::Error> {
+    fn run(&mut self, stage: Stage, number: u32, combinations: &[Settings]) -> Result<bool, B::Error> {
         let combinations: Vec<Settings> =
             combinations.iter().filter(|settings| !self.found.failed.contains(*settings)).cloned().collect();
         if combinations.is_empty() {
             return Ok(false);
         }
-        let Some(block) = self.bench.block(stage, number, &combinations)? else { return Ok(false) };
+        let Some(block) = self.bench.block(stage, number, (&Settings::new(), &combinations), None)? else {
+            return Ok(false);
+        };
         let failed = combinations.iter().filter(|settings| !block.launches.contains_key(*settings));
         self.found.failed.extend(failed.cloned());
         self.wanted.extend(combinations);
@@ -170,7 +156,7 @@ impl<B: SettingsLauncher> Search<'_, B> {
         let all = alone.clone();
         let mut number = 0;
         while number < MOST_BLOCKS && (number < BLOCKS || self.found.base.is_empty()) {
-            if !self.run(SearchStage::Alone, number, &alone)? {
+            if !self.run(Stage::Alone, number, &alone)? {
                 break;
             }
             number += 1;
@@ -187,7 +173,7 @@ impl<B: SettingsLauncher> Search<'_, B> {
     /// beyond chance, and less what each setting has to add.
     fn score(&self, settings: &Settings) -> Option<f64> {
         let means = block::fast_log_speedups(&self.found.blocks, settings);
-        let loss = |(subject, log): (&Measure, &f64)| {
+        let loss = |(subject, log): (&ArmSubject, &f64)| {
             let usual = self.slowdowns.get(subject).copied().unwrap_or_default();
             (-log - CHANCE.max(QUARTERS * usual)).clamp(0.0, MOST_LOSS)
         };
@@ -204,8 +190,8 @@ impl<B: SettingsLauncher> Search<'_, B> {
     }
 
     /// The log slowdown of each subject that a quarter of these combinations exceed.
-    fn usual_slowdowns(&self, combinations: &[Settings]) -> BTreeMap<Measure, f64> {
-        let mut each: BTreeMap<Measure, Vec<f64>> = BTreeMap::new();
+    fn usual_slowdowns(&self, combinations: &[Settings]) -> BTreeMap<ArmSubject, f64> {
+        let mut each: BTreeMap<ArmSubject, Vec<f64>> = BTreeMap::new();
         for settings in combinations {
             for (subject, log) in block::fast_log_speedups(&self.found.blocks, settings) {
                 each.entry(subject).or_default().push((-log).max(0.0));
@@ -250,7 +236,7 @@ impl<B: SettingsLauncher> Search<'_, B> {
             }
             let around = self.around(factors);
             for block in 0..BLOCKS {
-                if !self.run(SearchStage::Foldover, foldover * BLOCKS + block, &around)? {
+                if !self.run(Stage::Foldover, foldover * BLOCKS + block, &around)? {
                     break;
                 }
             }

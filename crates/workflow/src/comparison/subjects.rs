@@ -1,32 +1,64 @@
-//! Subjects of launches with settings: a few sizes of each collective for the search; all sizes and a guard set for the
-//! confirmation.
+//! Calls, messages and guards that launches of arms time, and how long.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use collrules_record::comparison::ArmSubject;
+use collrules_record::options::TimingOptions;
 use collrules_record::pattern::Shape;
-use collrules_record::plan::PatternPlan;
-use collrules_record::{Bytes, Cast, Cell, Pattern, Ranks, Survey};
+use collrules_record::plan::{PatternPlan, Schedule};
+use collrules_record::{Bytes, Cast, Cell, Pattern, Ranks, Seconds, Survey};
 use collrules_rules::Collective;
 use collrules_runner::grid::{DEFAULT_MEMORY, MEASURABLE, obstacle};
 
+use crate::plan::timed;
+
 /// The largest message of each class of sizes, except the last class, which has no limit.
-pub(super) const CLASSES: [u64; 3] = [512, 8 << 10, 64 << 10];
+pub(crate) const CLASSES: [u64; 3] = [512, 8 << 10, 64 << 10];
 
 /// The message sizes of the guard set, for collectives that are not tuned.
 const GUARDED: [u64; 3] = [8, 4 << 10, 256 << 10];
 
+/// Time of a loop of calls, and the smallest and largest number of its calls. Launches differ by more than calls do, so
+/// that many short launches tell more than a few long ones.
+const LOOP: Seconds = Seconds(4e-3);
+const CALLS: (u32, u32) = (12, 400);
+
+/// The schedule of a launch of an arm: each subject is called in two unbroken loops, as programs and benchmarks do. After
+/// the time of the launch, if there is one, no second loops begin.
+pub(crate) fn loop_schedule(timing: &TimingOptions, startup: Seconds, launch: Option<Seconds>) -> Schedule {
+    let usual = Schedule {
+        rounds_per_visit: CALLS.0,
+        max_rounds: 2 * CALLS.1,
+        loop_time: timing.calls.is_none().then_some(LOOP),
+        startup,
+        budget: launch,
+        ..Schedule::default()
+    };
+    timed(timing, usual)
+}
+
+/// Expected measuring time of a launch for each subject, in seconds.
+pub(crate) fn timing_per_subject() -> f64 {
+    2.0 * LOOP.0
+}
+
+/// The messages of patterns, one by one.
+pub(crate) fn list_messages(plans: &[PatternPlan]) -> impl Iterator<Item = ArmSubject> {
+    plans.iter().flat_map(|plan| plan.casts.iter().map(|cast| ArmSubject::Messages(plan.pattern, cast.clone())))
+}
+
 /// The index of the class of a message size.
-pub(super) fn class(bytes: Bytes) -> usize {
+pub(crate) fn class(bytes: Bytes) -> usize {
     CLASSES.iter().position(|largest| bytes.0 <= *largest).unwrap_or(CLASSES.len())
 }
 
 /// Cells with their weights in a mean.
-pub(super) type Weights = BTreeMap<Cell, f64>;
+pub(crate) type CellWeights = BTreeMap<Cell, f64>;
 
 /// Two sizes of each class for each collective, on its largest communicator: a quarter from either end of those with a
 /// weight. They share the weight of all cells of their class.
-pub(super) fn screened(cells: &Weights) -> Weights {
-    let mut screened = Weights::new();
+pub(crate) fn screened(cells: &CellWeights) -> CellWeights {
+    let mut screened = CellWeights::new();
     let collectives: BTreeSet<Collective> = cells.keys().map(|cell| cell.collective).collect();
     for collective in collectives {
         let own = cells.iter().filter(|(cell, weight)| cell.collective == collective && **weight > 0.0);
@@ -45,7 +77,7 @@ pub(super) fn screened(cells: &Weights) -> Weights {
 }
 
 /// Collectives that are not tuned, on all ranks.
-pub(super) fn guard_cells(asked: &Weights, ranks: Ranks) -> Vec<Cell> {
+pub(crate) fn guard_cells(asked: &CellWeights, ranks: Ranks) -> Vec<Cell> {
     let asked: BTreeSet<Collective> = asked.keys().map(|cell| cell.collective).collect();
     let others = MEASURABLE.into_iter().filter(|collective| !asked.contains(collective));
     let cells = others.flat_map(|collective| {
@@ -57,7 +89,7 @@ pub(super) fn guard_cells(asked: &Weights, ranks: Ranks) -> Vec<Cell> {
 
 /// Messages without collectives: round trips, trains of messages, all ranks at once. Between ranks of a node, and
 /// between nodes if there are several.
-pub(super) fn guard_patterns(survey: &Survey, ranks: Ranks) -> Vec<PatternPlan> {
+pub(crate) fn guard_patterns(survey: &Survey, ranks: Ranks) -> Vec<PatternPlan> {
     let hosts = &survey.hosts;
     let near = (1..ranks.0).find(|rank| hosts.get(*rank as usize) == hosts.first());
     let far = (1..ranks.0).find(|rank| hosts.get(*rank as usize) != hosts.first());
@@ -86,7 +118,7 @@ mod tests {
     #[test]
     fn a_few_sizes_stand_for_all() {
         let cell = |ranks, bytes| Cell { collective: Collective::Bcast, ranks: Ranks(ranks), bytes: Bytes(bytes) };
-        let cells: Weights =
+        let cells: CellWeights =
             [2, 4].into_iter().flat_map(|ranks| (0..=20).map(move |power| (cell(ranks, 1 << power), 1.0))).collect();
         let expected = [
             (4, 10.0),

@@ -1,15 +1,14 @@
-//! The launches of a block, one of each combination, and what several blocks show: speedups, and losses that they exclude.
+//! The launches of a block, one of each arm, and what several blocks show.
 //!
-//! The logarithms of speedups over pairs of launches are trimmed, and tested as in a validation: with few blocks their
-//! variances borrow from each other, and what subjects of a launch share counts once (`statistics::launches`). A
-//! combination passes the guard if each subject does, so that no correction for their number is needed: with a true loss
-//! beyond the limit in any of them, it passes with half the probability of an error.
+//! The logarithms of speedups over pairs of launches are trimmed and tested: with few blocks their variances borrow from
+//! each other, and what subjects of a launch share counts once (`statistics::launches`).
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use collrules_record::Estimate;
+use collrules_record::comparison::{ArmSubject, LaunchFailure};
 use collrules_record::estimate::{mean, median};
-use collrules_record::settings::{Guard, Measure, Settings};
-use collrules_record::{Cell, Estimate};
+use collrules_record::settings::Settings;
 
 use crate::statistics::{LaunchLogs, Replicates, test_all};
 
@@ -17,29 +16,44 @@ use crate::statistics::{LaunchLogs, Replicates, test_all};
 const LEVEL: f64 = 0.95;
 
 /// The median times of a launch, in seconds.
-pub type MeasureTimes = BTreeMap<Measure, f64>;
+pub type SubjectTimes = BTreeMap<ArmSubject, f64>;
 
-/// The launches of a block: the default, whose settings are empty, and combinations.
+/// The launches of a block: the default, whose settings are empty, and arms.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct SettingsBlock {
-    /// The times of each launch that did not fail, by combination.
-    pub launches: BTreeMap<Settings, Vec<MeasureTimes>>,
+pub struct ArmBlock {
+    /// The times of each launch that did not fail, by arm.
+    pub launches: BTreeMap<Settings, Vec<SubjectTimes>>,
+    /// Arms whose jobs fail, whatever they call.
+    pub failed: BTreeMap<Settings, LaunchFailure>,
+    /// Subjects that fail with an arm, so that they are no longer timed with it: without the arm's rules, for the default.
+    pub barred: Vec<BarredSubject>,
 }
 
-impl SettingsBlock {
+/// A subject that fails with an arm.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BarredSubject {
+    /// The arm.
+    pub arm: Settings,
+    /// The subject.
+    pub subject: ArmSubject,
+    /// The reason.
+    pub why: String,
+}
+
+impl ArmBlock {
     /// Adds a launch.
-    pub fn push(&mut self, settings: Settings, times: MeasureTimes) {
+    pub fn push(&mut self, settings: Settings, times: SubjectTimes) {
         self.launches.entry(settings).or_default().push(times);
     }
 
-    /// The launches of a combination.
-    fn launches_with(&self, settings: &Settings) -> &[MeasureTimes] {
+    /// The launches of an arm.
+    pub(super) fn launches_with(&self, settings: &Settings) -> &[SubjectTimes] {
         self.launches.get(settings).map_or(&[], Vec::as_slice)
     }
 
     /// The median times over the launches of a combination.
-    fn times(&self, settings: &Settings) -> MeasureTimes {
-        let mut all: BTreeMap<&Measure, Vec<f64>> = BTreeMap::new();
+    fn times(&self, settings: &Settings) -> SubjectTimes {
+        let mut all: BTreeMap<&ArmSubject, Vec<f64>> = BTreeMap::new();
         for (subject, time) in self.launches_with(settings).iter().flatten() {
             all.entry(subject).or_default().push(*time);
         }
@@ -48,7 +62,7 @@ impl SettingsBlock {
     }
 
     /// The logarithm of the speedup of a combination over another one, for each subject that both timed.
-    fn log_speedups(&self, settings: &Settings, over: &Settings) -> BTreeMap<Measure, f64> {
+    fn log_speedups(&self, settings: &Settings, over: &Settings) -> BTreeMap<ArmSubject, f64> {
         let (with, without) = (self.times(settings), self.times(over));
         let both = with.iter().filter_map(|(subject, with)| Some((subject.clone(), without.get(subject)?, with)));
         let positive = both.filter(|(_, without, with)| **without > 0.0 && **with > 0.0);
@@ -60,14 +74,14 @@ impl SettingsBlock {
         &self,
         settings: &Settings,
         over: &Settings,
-        weight: &dyn Fn(&Measure) -> f64,
+        weight: &dyn Fn(&ArmSubject) -> f64,
     ) -> Option<f64> {
         weighted_mean(&self.log_speedups(settings, over), weight)
     }
 }
 
 /// The mean of the logarithms of subjects with these weights; none if all are 0.
-pub(super) fn weighted_mean(logs: &BTreeMap<Measure, f64>, weight: &dyn Fn(&Measure) -> f64) -> Option<f64> {
+pub(super) fn weighted_mean(logs: &BTreeMap<ArmSubject, f64>, weight: &dyn Fn(&ArmSubject) -> f64) -> Option<f64> {
     let (sum, weights) = logs.iter().fold((0.0, 0.0), |(sum, weights), (subject, log)| {
         let weight = weight(subject);
         (sum + weight * log, weights + weight)
@@ -93,33 +107,38 @@ const BY_CHANCE: f64 = 1.64;
 
 /// Mean log speedup of a combination over another one. It is trimmed, since other work on a host can double the time of a
 /// launch, and of every third on a busy one. If the combination itself disturbs launches, all pairs count.
-struct PairMean {
+pub(super) struct PairMean {
     is_trimmed: bool,
 }
 
 impl PairMean {
-    fn choose(blocks: &[SettingsBlock], settings: &Settings, over: &Settings) -> Self {
+    pub(super) fn choose(blocks: &[ArmBlock], settings: &Settings, over: &Settings) -> Self {
         let [own, usual] = [settings, over].map(|it| Disturbed::count(blocks, it));
         Self { is_trimmed: !own.is_more_than(&usual) }
     }
 
-    /// Values whose mean and standard error are those of the trimmed mean of these logarithms.
+    /// Values whose mean, standard error and degrees of freedom are those of the trimmed mean of these logarithms: the values
+    /// that it keeps, spread accordingly.
     ///
     /// Source: K. K. Yuen, The two-sample trimmed t for unequal population variances, 1974.
-    fn values(&self, logs: &LaunchLogs) -> LaunchLogs {
-        let mut sorted: Vec<f64> = logs.values().copied().collect();
-        sorted.sort_by(f64::total_cmp);
+    pub(super) fn values(&self, logs: &LaunchLogs) -> LaunchLogs {
+        let mut sorted: Vec<(u32, f64)> = logs.iter().map(|(number, log)| (*number, *log)).collect();
+        sorted.sort_by(|one, other| one.1.total_cmp(&other.1));
         let (all, at) = (sorted.len(), (LEFT_OUT * sorted.len() as f64) as usize);
         if !self.is_trimmed || at == 0 {
             return logs.clone();
         }
-        let (low, high) = (sorted[at], sorted[all - 1 - at]);
-        let middle = mean(&sorted[at..all - at]);
-        let winsorized: LaunchLogs = logs.iter().map(|(number, log)| (*number, log.clamp(low, high))).collect();
-        let centre = mean(winsorized.values());
-        let (all, kept) = (all as f64, (all - 2 * at) as f64);
-        let scale = ((all - 1.0) * all / (kept * (kept - 1.0))).sqrt();
-        winsorized.into_iter().map(|(number, log)| (number, middle + scale * (log - centre))).collect()
+        let kept = &sorted[at..all - at];
+        let middle = mean(kept.iter().map(|(_, log)| *log));
+        let (low, high) = (kept[0].1, kept[kept.len() - 1].1);
+        let winsorized: Vec<f64> = sorted.iter().map(|(_, log)| log.clamp(low, high)).collect();
+        let squares = |values: &mut dyn Iterator<Item = f64>, centre: f64| {
+            values.map(|value| (value - centre).powi(2)).sum::<f64>()
+        };
+        let own = squares(&mut kept.iter().map(|(_, log)| *log), middle);
+        let wanted = squares(&mut winsorized.iter().copied(), mean(&winsorized));
+        let scale = if own > 0.0 { (wanted / own).sqrt() } else { 1.0 };
+        kept.iter().map(|(number, log)| (*number, middle + scale * (log - middle))).collect()
     }
 }
 
@@ -131,12 +150,12 @@ struct Disturbed {
 }
 
 impl Disturbed {
-    fn count(blocks: &[SettingsBlock], settings: &Settings) -> Self {
-        let launches: Vec<&MeasureTimes> = blocks.iter().flat_map(|block| block.launches_with(settings)).collect();
-        let usual = |subject: &Measure| {
+    fn count(blocks: &[ArmBlock], settings: &Settings) -> Self {
+        let launches: Vec<&SubjectTimes> = blocks.iter().flat_map(|block| block.launches_with(settings)).collect();
+        let usual = |subject: &ArmSubject| {
             median(&mut launches.iter().filter_map(|it| it.get(subject).copied()).collect::<Vec<_>>())
         };
-        let slowdown = |times: &&MeasureTimes| {
+        let slowdown = |times: &&SubjectTimes| {
             let logs = times.iter().filter_map(|(subject, time)| Some((time / usual(subject)?).ln()));
             median(&mut logs.collect::<Vec<_>>()).unwrap_or(0.0)
         };
@@ -155,41 +174,34 @@ impl Disturbed {
     }
 }
 
-/// The weight of a subject among the requested sizes; 0 for the guard set.
-pub fn weight_of(weights: &BTreeMap<Cell, f64>, measure: &Measure) -> f64 {
-    match measure {
-        Measure::Call(cell) => weights.get(cell).copied().unwrap_or(0.0),
-        Measure::Messages(..) => 0.0,
-    }
-}
-
 /// The speedup of settings over others, as a geometric mean with weights, with the interval of its blocks.
 pub fn mean_speedup(
-    blocks: &[SettingsBlock],
+    blocks: &[ArmBlock],
     settings: &Settings,
     over: &Settings,
-    weight: &dyn Fn(&Measure) -> f64,
+    weight: &dyn Fn(&ArmSubject) -> f64,
+    level: f64,
 ) -> Option<Estimate> {
     let pairs = PairMean::choose(blocks, settings, over);
     let logs = pairs.values(&logs_by_block(blocks, settings, over, weight));
-    Estimate::mean(logs.values(), LEVEL).map(Estimate::exp)
+    Estimate::mean(logs.values(), level).map(Estimate::exp)
 }
 
 /// The logarithms of a combination's mean speedup, by the number of the block.
 fn logs_by_block(
-    blocks: &[SettingsBlock],
+    blocks: &[ArmBlock],
     settings: &Settings,
     over: &Settings,
-    weight: &dyn Fn(&Measure) -> f64,
+    weight: &dyn Fn(&ArmSubject) -> f64,
 ) -> LaunchLogs {
-    let log = |block: &SettingsBlock| block.mean_log_speedup(settings, over, weight);
+    let log = |block: &ArmBlock| block.mean_log_speedup(settings, over, weight);
     (0..).zip(blocks).filter_map(|(number, block)| Some((number, log(block)?))).collect()
 }
 
 /// The speedup of each of these combinations over another one, as a geometric mean over subjects and blocks; none without a
 /// block of both. Combinations with few blocks borrow the variance of the others.
 pub fn speedups(
-    blocks: &[SettingsBlock],
+    blocks: &[ArmBlock],
     pairs: BTreeSet<(Settings, Settings)>,
 ) -> BTreeMap<(Settings, Settings), Estimate> {
     let (pairs, subjects): (Vec<_>, Vec<Replicates>) = pairs
@@ -203,8 +215,12 @@ pub fn speedups(
 }
 
 /// The log speedups of each subject by the number of the block.
-fn by_subject(blocks: &[SettingsBlock], settings: &Settings, over: &Settings) -> BTreeMap<Measure, LaunchLogs> {
-    let mut subjects: BTreeMap<Measure, LaunchLogs> = BTreeMap::new();
+pub(super) fn by_subject(
+    blocks: &[ArmBlock],
+    settings: &Settings,
+    over: &Settings,
+) -> BTreeMap<ArmSubject, LaunchLogs> {
+    let mut subjects: BTreeMap<ArmSubject, LaunchLogs> = BTreeMap::new();
     for (number, block) in (0..).zip(blocks) {
         for (subject, log) in block.log_speedups(settings, over) {
             subjects.entry(subject).or_default().insert(number, log);
@@ -215,8 +231,8 @@ fn by_subject(blocks: &[SettingsBlock], settings: &Settings, over: &Settings) ->
 
 /// The logarithm of the time of each subject in the faster half of the launches of a combination. Other work makes launches
 /// slow, and none fast.
-fn fast_logs(blocks: &[SettingsBlock], settings: &Settings) -> BTreeMap<Measure, f64> {
-    let mut all: BTreeMap<Measure, Vec<f64>> = BTreeMap::new();
+fn fast_logs(blocks: &[ArmBlock], settings: &Settings) -> BTreeMap<ArmSubject, f64> {
+    let mut all: BTreeMap<ArmSubject, Vec<f64>> = BTreeMap::new();
     for (subject, time) in
         blocks.iter().flat_map(|block| block.launches_with(settings)).flatten().filter(|(_, time)| **time > 0.0)
     {
@@ -230,40 +246,8 @@ fn fast_logs(blocks: &[SettingsBlock], settings: &Settings) -> BTreeMap<Measure,
 }
 
 /// The log speedup of a combination over the default for each subject, in the faster half of the launches of each.
-pub(super) fn fast_log_speedups(blocks: &[SettingsBlock], settings: &Settings) -> BTreeMap<Measure, f64> {
+pub(super) fn fast_log_speedups(blocks: &[ArmBlock], settings: &Settings) -> BTreeMap<ArmSubject, f64> {
     let without = fast_logs(blocks, &Settings::new());
     let with = fast_logs(blocks, settings).into_iter();
     with.filter_map(|(subject, with)| without.get(&subject).map(|without| (subject, without - with))).collect()
-}
-
-/// The speedup of each subject, and whether a loss beyond a limit (0.05 is 5 %) is excluded, with intervals that miss with
-/// the probability `error`.
-pub fn guard(
-    blocks: &[SettingsBlock],
-    settings: &Settings,
-    over: &Settings,
-    max_loss: f64,
-    error: f64,
-) -> BTreeMap<Measure, (Estimate, Guard)> {
-    let subjects = by_subject(blocks, settings, over);
-    let pairs = PairMean::choose(blocks, settings, over);
-    let launches: Vec<Replicates> = subjects
-        .iter()
-        .map(|(subject, logs)| {
-            let cell = if let Measure::Call(cell) = subject { Some(*cell) } else { None };
-            Replicates::of_pairs(cell, pairs.values(logs))
-        })
-        .collect();
-    let level = 1.0 - error;
-    let judged = subjects.into_keys().zip(test_all(&launches)).map(|(subject, test)| {
-        let speedup = test.estimate(level).exp();
-        let limit = 1.0 - max_loss;
-        let guard = match (speedup.low, speedup.high) {
-            (Some(low), _) if low >= limit => Guard::Passed,
-            (_, Some(high)) if high < limit => Guard::Lost,
-            _ => Guard::Undecided,
-        };
-        (subject, (speedup, guard))
-    });
-    judged.collect()
 }

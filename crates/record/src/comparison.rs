@@ -1,0 +1,178 @@
+//! Fresh launches of arms and of the default, side by side in blocks: what they time, and the lines of their log.
+//!
+//! An arm is a way to start jobs. It is told by what it switches on: settings by name, with the digest of a file in place of
+//! its path, so that launches of other rules never count for the present ones. Without settings it is the default.
+
+use std::cmp::Ordering;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::cell::Cell;
+use crate::condition::Condition;
+use crate::file::FormatVersion;
+use crate::pattern::{Cast, Pattern};
+use crate::settings::Settings;
+use crate::units::Seconds;
+
+/// The format of `comparison.jsonl` that this version writes.
+pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
+
+/// Calls, messages or a program by which arms are compared.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ArmSubject {
+    /// A collective, called in this way.
+    Call(Cell, CallCondition),
+    /// Messages without a collective, among these ranks.
+    Messages(Pattern, Cast),
+    /// A program as a whole.
+    Program,
+}
+
+/// A condition that can be a key.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct CallCondition(pub Condition);
+
+impl CallCondition {
+    fn key(self) -> impl Ord {
+        let Condition { root, buffers, arrival, lateness } = self.0;
+        (root as u8, buffers as u8, arrival as u8, lateness.map(|lateness| lateness.0.to_bits()))
+    }
+}
+
+impl Eq for CallCondition {}
+
+impl Ord for CallCondition {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.key().cmp(&other.key())
+    }
+}
+
+impl PartialOrd for CallCondition {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl ArmSubject {
+    /// A call of a cell under a condition.
+    pub fn call(cell: Cell, condition: Condition) -> Self {
+        Self::Call(cell, CallCondition(condition))
+    }
+
+    /// The cell of a call.
+    pub fn cell(&self) -> Option<Cell> {
+        match self {
+            Self::Call(cell, _) => Some(*cell),
+            Self::Messages(..) | Self::Program => None,
+        }
+    }
+
+    /// The condition of a call.
+    pub fn condition(&self) -> Option<Condition> {
+        match self {
+            Self::Call(_, CallCondition(condition)) => Some(*condition),
+            Self::Messages(..) | Self::Program => None,
+        }
+    }
+}
+
+impl fmt::Display for ArmSubject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Call(cell, _) => cell.fmt(f),
+            Self::Messages(pattern, cast) => write!(f, "{} of {} among ranks {cast}", pattern.shape, pattern.bytes),
+            Self::Program => f.write_str("the program"),
+        }
+    }
+}
+
+/// Stage of a comparison. Launches of different stages answer different questions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stage {
+    /// The rules of a tuning.
+    Rules,
+    /// A search: one setting at a time, the others at their default.
+    Alone,
+    /// A search: one setting at a time, the others as in the best combination.
+    Foldover,
+    /// The best settings, over all sizes and the guard set.
+    Tuning,
+    /// The rules under the settings that were chosen.
+    UnderSettings,
+    /// A tuning that was compared before; numbered from 0.
+    Validation(u32),
+    /// Runs of a program.
+    Program,
+}
+
+impl Stage {
+    /// Returns true if launches of it choose arms, so that they flatter those chosen.
+    pub fn is_search(self) -> bool {
+        matches!(self, Self::Alone | Self::Foldover)
+    }
+}
+
+/// A line of the log, in the order of events. A launch is written when it ends.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ComparisonLine {
+    /// The first line.
+    Format(FormatVersion),
+    /// A stage begins, on a system and with options that have this digest: with others, its launches are made again.
+    Begun(Stage, String),
+    /// A launch of an arm.
+    Launch(ArmLaunch),
+    /// A stage ended with a result.
+    Concluded(Stage),
+}
+
+/// A launch of an arm.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ArmLaunch {
+    /// Stage of the comparison.
+    pub stage: Stage,
+    /// The block, in which each arm of a stage has a launch.
+    pub block: u32,
+    /// The arm.
+    pub arm: Settings,
+    /// When it began, in UTC, as in RFC 3339.
+    pub at: String,
+    /// Duration, its start included.
+    pub seconds: Seconds,
+    /// Memory of the largest rank at the end; missing where the system does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resident: Option<u64>,
+    /// The times, or why the job failed.
+    pub outcome: Result<Vec<SubjectTime>, LaunchFailure>,
+    /// Subjects with wrong data, and the finding of the check.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub wrong: Vec<(ArmSubject, String)>,
+}
+
+/// Time of a subject in a launch.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SubjectTime {
+    /// The subject.
+    pub subject: ArmSubject,
+    /// Mean over the calls of its loops, of the slowest rank's time; without the slowest calls, unless means decide.
+    pub time: Seconds,
+    /// Number of calls.
+    pub calls: u32,
+    /// Share of the calls that take more than twice the median: a second mode, or other work on the machine.
+    #[serde(default)]
+    pub slow: f64,
+}
+
+/// Reason why a launch of an arm has no times.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LaunchFailure {
+    /// The first line of the job's error.
+    pub why: String,
+    /// The subject that was being called.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subject: Option<ArmSubject>,
+}

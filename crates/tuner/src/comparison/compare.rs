@@ -1,0 +1,268 @@
+//! Blocks of launches until all demands are decided, or no time is left.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use collrules_record::Estimate;
+use collrules_record::comparison::{ArmSubject, LaunchFailure, Stage};
+use collrules_record::settings::{Guard, Settings, SettingsVerdict};
+use collrules_record::validation::ValidationCriteria;
+
+use super::block::{ArmBlock, BarredSubject, mean_speedup};
+use super::judge::{ArmDemand, Judging, SubjectResult, judge};
+use super::looks::Looks;
+
+/// Number of arms that have launches between the first and the second look, if one of them is to be chosen.
+const AFTER_FIRST_LOOK: usize = 3;
+
+/// Blocks until which losses are looked for that only must not be shown: to exclude them all would take too long.
+const LOOKED_FOR: u32 = 16;
+
+/// A launcher of jobs.
+pub trait ArmLauncher {
+    /// Error that ends a comparison.
+    type Error;
+
+    /// Runs a block: one launch of each arm and [`default_launches`](super::default_launches) of the base, over these
+    /// subjects, or all. None if no time is left.
+    fn block(
+        &mut self,
+        stage: Stage,
+        number: u32,
+        arms: (&Settings, &[Settings]),
+        subjects: Option<&BTreeSet<ArmSubject>>,
+    ) -> Result<Option<ArmBlock>, Self::Error>;
+}
+
+/// Arms to compare with a base, with the limits for a decision.
+pub struct Comparison<'a> {
+    /// Stage of the launches.
+    pub stage: Stage,
+    /// The arm with which the others are compared: the default, or settings under which rules are.
+    pub base: &'a Settings,
+    /// The arms.
+    pub arms: &'a [Settings],
+    /// What is asked of a subject with an arm.
+    pub demand: &'a dyn Fn(&Settings, &ArmSubject) -> ArmDemand,
+    /// The weight of a subject in an arm's mean speedup.
+    pub weight: &'a dyn Fn(&Settings, &ArmSubject) -> f64,
+    /// Subjects of every launch, by which a disturbed one is known.
+    pub always: &'a BTreeSet<ArmSubject>,
+    /// Criteria of verdicts.
+    pub criteria: ValidationCriteria,
+    /// The largest loss that a subject may have.
+    pub max_loss: f64,
+    /// Blocks before the first look.
+    pub first: u32,
+    /// The mean log speedup that an arm has to add for what it sets, if one is to be chosen.
+    pub cost: &'a dyn Fn(&Settings) -> f64,
+    /// True if one arm is to be chosen, which must gain in the mean: others have no launches once they are behind. Otherwise
+    /// each arm is compared until its subjects are decided.
+    pub chooses: bool,
+}
+
+/// Result of a comparison.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Compared {
+    /// Results of the arms that have launches; the best first, if one is to be chosen.
+    pub arms: Vec<ArmResult>,
+    /// The index of the arm that may be installed, if one is to be chosen.
+    pub chosen: Option<usize>,
+    /// Arms whose jobs fail.
+    pub failed: BTreeMap<Settings, LaunchFailure>,
+    /// Subjects that fail with an arm.
+    pub barred: Vec<BarredSubject>,
+    /// All blocks.
+    pub blocks: Vec<ArmBlock>,
+}
+
+/// Result of an arm.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ArmResult {
+    /// The arm.
+    pub arm: Settings,
+    /// Blocks with a launch of it.
+    pub pairs: u32,
+    /// The geometric mean of the speedups, by weight; none without a block that timed all subjects.
+    pub speedup: Option<Estimate>,
+    /// Results of subjects.
+    pub subjects: Vec<SubjectResult>,
+    /// Verdict on installing it for all, if it has to gain in the mean.
+    pub verdict: SettingsVerdict,
+}
+
+impl Compared {
+    /// The result of an arm.
+    pub fn of(&self, arm: &Settings) -> Option<&ArmResult> {
+        self.arms.iter().find(|result| result.arm == *arm)
+    }
+}
+
+/// Launches so far.
+#[derive(Default)]
+struct Launched {
+    blocks: Vec<ArmBlock>,
+    /// Those that time all subjects: the mean of a part is another one.
+    whole: Vec<ArmBlock>,
+    /// Share of the error for this look.
+    share: f64,
+    /// Results of subjects that are no longer timed with an arm. Variances are shared between subjects, so later launches of
+    /// others would change them.
+    settled: BTreeMap<(Settings, ArmSubject), SubjectResult>,
+}
+
+/// Arms and subjects of the next blocks; all subjects if none are named.
+struct Next {
+    arms: Vec<Settings>,
+    subjects: Option<BTreeSet<ArmSubject>>,
+}
+
+/// Compares arms with a base in blocks of fresh launches. Subjects that are decided are no longer timed, nor arms whose
+/// subjects all are.
+pub fn compare<L: ArmLauncher>(comparison: &Comparison<'_>, launcher: &mut L) -> Result<Compared, L::Error> {
+    let looks = Looks::from(comparison.first);
+    let mut next = Next { arms: comparison.arms.to_vec(), subjects: None };
+    let mut launched = Launched::default();
+    let mut compared = Compared::default();
+    'looks: for (look, end) in looks.ends().iter().enumerate() {
+        launched.share = looks.share(look, false);
+        while (launched.blocks.len() as u32) < *end {
+            let number = launched.blocks.len() as u32;
+            let Some(block) =
+                launcher.block(comparison.stage, number, (comparison.base, &next.arms), next.subjects.as_ref())?
+            else {
+                // Time ends the launches, and no result: this is the last look.
+                launched.share = looks.share(look, true);
+                break 'looks;
+            };
+            compared.failed.extend(block.failed.clone());
+            for barred in &block.barred {
+                if !compared.barred.contains(barred) {
+                    compared.barred.push(barred.clone());
+                }
+            }
+            launched.whole.extend(next.subjects.is_none().then(|| block.clone()));
+            launched.blocks.push(block);
+            next.arms.retain(|arm| !compared.failed.contains_key(arm));
+            if next.arms.is_empty() {
+                break 'looks;
+            }
+        }
+        let judged = comparison.judge(&launched);
+        let Some(further) = comparison.choose_next(&judged, &next.arms, *end) else { break };
+        next = further;
+        if let Some(subjects) = &next.subjects {
+            for result in judged.into_iter().filter(|result| next.arms.contains(&result.arm)) {
+                let decided = result.subjects.into_iter().filter(|it| !subjects.contains(&it.subject));
+                let arm = result.arm;
+                launched.settled.extend(decided.map(|it| ((arm.clone(), it.subject.clone()), it)));
+            }
+        }
+    }
+    compared.arms = comparison.judge(&launched);
+    let is_confirmed = |result: &ArmResult| result.verdict == SettingsVerdict::Confirmed;
+    compared.chosen = compared.arms.iter().position(is_confirmed).filter(|_| comparison.chooses);
+    compared.blocks = launched.blocks;
+    Ok(compared)
+}
+
+impl Comparison<'_> {
+    /// The arms with the results of the launches; if one is to be chosen, the best first: the fastest, less what it has to
+    /// add for what it sets.
+    fn judge(&self, launched: &Launched) -> Vec<ArmResult> {
+        let mut judged: Vec<ArmResult> = self.arms.iter().filter_map(|arm| self.judge_arm(launched, arm)).collect();
+        if self.chooses {
+            let score = |it: &ArmResult| {
+                it.speedup.map_or(f64::NEG_INFINITY, |speedup| speedup.point.ln()) - (self.cost)(&it.arm)
+            };
+            judged.sort_by(|one, other| score(other).total_cmp(&score(one)));
+        }
+        judged
+    }
+
+    fn judge_arm(&self, launched: &Launched, arm: &Settings) -> Option<ArmResult> {
+        let pairs = launched.blocks.iter().filter(|block| block.launches.contains_key(arm)).count() as u32;
+        if pairs == 0 {
+            return None;
+        }
+        let judging = Judging { criteria: self.criteria, max_loss: self.max_loss, share: launched.share };
+        let demand = |subject: &ArmSubject| (self.demand)(arm, subject);
+        let mut subjects = judge(&launched.blocks, (arm, self.base), judging, &demand);
+        for result in &mut subjects {
+            if let Some(settled) = launched.settled.get(&(arm.clone(), result.subject.clone())) {
+                *result = settled.clone();
+            }
+        }
+        let weight = |subject: &ArmSubject| (self.weight)(arm, subject);
+        let speedup = mean_speedup(&launched.whole, arm, self.base, &weight, self.criteria.level);
+        let gains = speedup.is_some_and(|speedup| {
+            speedup.low.is_some_and(|low| low > 1.0) && speedup.point >= 1.0 + self.criteria.min_difference
+        });
+        let has = |wanted: Guard| subjects.iter().any(|it| it.demand == ArmDemand::ExcludeLoss && it.guard == wanted);
+        let verdict = match () {
+            () if !gains => SettingsVerdict::NoGain,
+            () if has(Guard::Lost) => SettingsVerdict::Harmful,
+            () if has(Guard::Undecided) => SettingsVerdict::Undecided,
+            () => SettingsVerdict::Confirmed,
+        };
+        Some(ArmResult { arm: arm.clone(), pairs, speedup, subjects, verdict })
+    }
+
+    /// The arms and subjects of the blocks after a look; none if nothing is left to decide.
+    fn choose_next(&self, judged: &[ArmResult], open: &[Settings], blocks: u32) -> Option<Next> {
+        if self.chooses {
+            return self.choose_best(judged, open, blocks);
+        }
+        let mut next = Next { arms: Vec::new(), subjects: None };
+        let mut subjects = BTreeSet::new();
+        for result in judged.iter().filter(|result| open.contains(&result.arm)) {
+            let wanted = undecided(result, blocks);
+            if !wanted.is_empty() {
+                next.arms.push(result.arm.clone());
+                subjects.extend(wanted);
+            }
+        }
+        subjects.extend(self.always.iter().cloned());
+        next.subjects = Some(subjects);
+        (!next.arms.is_empty()).then_some(next)
+    }
+
+    /// The arms that may still be the best. To exclude losses takes many blocks: after the first look the best few have
+    /// launches, from the second on only the best, and once it is shown to be faster they time only the subjects that are
+    /// undecided. If it slows something down, the next best takes its place.
+    fn choose_best(&self, judged: &[ArmResult], open: &[Settings], blocks: u32) -> Option<Next> {
+        // What slows something down, or cannot gain enough, needs no further launches.
+        let is_open = |it: &ArmResult| match it.verdict {
+            SettingsVerdict::Undecided | SettingsVerdict::Confirmed => true,
+            SettingsVerdict::NoGain => it
+                .speedup
+                .is_none_or(|speedup| speedup.high.is_none_or(|high| high >= 1.0 + self.criteria.min_difference)),
+            SettingsVerdict::Harmful => false,
+        };
+        let candidates: Vec<&ArmResult> = judged.iter().filter(|it| is_open(it)).collect();
+        let first = candidates.first()?;
+        let best = candidates.iter().find(|it| open.contains(&it.arm)).unwrap_or(first);
+        if best.verdict == SettingsVerdict::Confirmed {
+            return None;
+        }
+        if blocks <= self.first {
+            let arms = candidates.iter().take(AFTER_FIRST_LOOK).map(|it| it.arm.clone()).collect();
+            return Some(Next { arms, subjects: None });
+        }
+        let is_undecided = best.verdict == SettingsVerdict::Undecided;
+        let subjects = is_undecided.then(|| {
+            let undecided = best.subjects.iter().filter(|it| it.is_open()).map(|it| it.subject.clone());
+            undecided.chain(self.always.iter().cloned()).collect()
+        });
+        Some(Next { arms: vec![best.arm.clone()], subjects })
+    }
+}
+
+/// The subjects of an arm for which a demand is open, without calls of cells for which another one has failed: their rule
+/// is lost.
+fn undecided(result: &ArmResult, blocks: u32) -> BTreeSet<ArmSubject> {
+    let lost: BTreeSet<_> =
+        result.subjects.iter().filter(|it| it.is_failed()).filter_map(|it| it.subject.cell()).collect();
+    let is_wanted = |it: &&SubjectResult| it.demand != ArmDemand::NoLoss || blocks < LOOKED_FOR;
+    let open = result.subjects.iter().filter(|it| it.is_open()).filter(is_wanted).map(|it| it.subject.clone());
+    open.filter(|subject| subject.cell().is_none_or(|cell| !lost.contains(&cell))).collect()
+}

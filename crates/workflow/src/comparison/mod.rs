@@ -1,0 +1,18 @@
+//! Fresh launches of arms, for every command that compares a tuning with the default.
+//!
+//! | module | job |
+//! |---|---|
+//! | `arms` | arms by what they switch on |
+//! | `subjects` | calls, messages and guards that launches time |
+//! | `launcher` | blocks of launches, from the log if they are there |
+
+mod arms;
+mod launcher;
+mod subjects;
+
+pub(crate) use arms::Arms;
+pub(crate) use launcher::{JobLauncher, first_line};
+pub(crate) use subjects::{
+    CLASSES, CellWeights, class, guard_cells, guard_patterns, list_messages, loop_schedule, screened,
+    timing_per_subject,
+};

@@ -1,0 +1,221 @@
+//! A tuning without the rules that a comparison did not confirm. No job reads a file that changes: proven files take the
+//! place of others as a whole.
+
+use std::path::Path;
+
+use collrules_record::findings::Findings;
+use collrules_record::rundir::{self, RunDir};
+use collrules_record::validation::{Outcome, RevertedRange, Round, ValidationCriteria};
+use collrules_record::{Cell, Manifest, Validation};
+use collrules_report::progress;
+use collrules_tuner::repair::{Reach, Repair, repair, share_gains, withdraw};
+
+use super::subject::ValidationSubject;
+use crate::error::WorkflowError;
+use crate::publish::{self, Published};
+use crate::session::Session;
+use crate::start::Started;
+use crate::{TOOL, analyze, evidence, prove, tuning};
+
+/// Results in the other layouts of a run, which share its rules.
+#[derive(Default)]
+pub(super) struct OtherLayouts {
+    /// Of the compared ones.
+    pub(super) compared: Vec<Round>,
+    /// Cells of those without a comparison so far.
+    pub(super) awaited: Vec<Cell>,
+}
+
+impl OtherLayouts {
+    /// The layouts of a run other than the one compared in `home`.
+    pub(super) fn read(run: &RunDir, home: &RunDir) -> Result<Self, WorkflowError> {
+        let mut others = Self::default();
+        let all = std::iter::once(run.clone()).chain(run.layouts()?);
+        for other in all.filter(|other| other.path() != home.path()) {
+            match evidence::RulesEvidence::read(&other)?.validation {
+                Some(validation) => others.compared.extend(validation.round),
+                None => others.awaited.extend(other.manifest()?.plan.cells.iter().map(|planned| planned.cell)),
+            }
+        }
+        Ok(others)
+    }
+}
+
+/// Removes the rules that a comparison did not confirm, and records that in its result; `subject` is then the tuning that
+/// is left. Nothing changes if all are confirmed.
+pub(super) fn remove_unconfirmed(
+    home: &RunDir,
+    started: &mut Started,
+    subject: &mut ValidationSubject,
+    mut validation: Validation,
+    layouts: &OtherLayouts,
+    session: &mut Session<'_>,
+) -> Result<Validation, WorkflowError> {
+    let Some(mut round) = validation.round.clone() else { return Ok(validation) };
+    for check in &mut validation.checks {
+        // What loses in other calls, or may lose, is confirmed in none.
+        let (lost, open): (Vec<Cell>, Vec<Cell>) = (check.losses().collect(), check.unexcluded().collect());
+        for cell in &mut round.cells {
+            if lost.contains(&cell.cell) {
+                cell.verdict = Outcome::Slower;
+            } else if open.contains(&cell.cell) && cell.verdict.holds() {
+                cell.verdict = Outcome::Undecided;
+            }
+        }
+        check.round.repaired = lost.into_iter().chain(open).collect();
+    }
+    let repair = list_unconfirmed(subject, round, validation.criteria, layouts);
+    if repair.ranges.is_empty() {
+        return Ok(validation);
+    }
+    remove(home, started, subject, (validation, repair), session)
+}
+
+/// Removes ranges of a tuning, as a result of a comparison.
+fn remove(
+    home: &RunDir,
+    started: &mut Started,
+    subject: &mut ValidationSubject,
+    (mut validation, repair): (Validation, Repair),
+    session: &mut Session<'_>,
+) -> Result<Validation, WorkflowError> {
+    let before = subject.clone();
+    add_ranges(&mut validation.reverted, repair.ranges);
+    match &subject.published {
+        Some(Published { run, manifest: Some(manifest), findings, .. }) => {
+            let (run, manifest, findings) = (run.clone(), manifest.clone(), findings.clone());
+            analyze_anew(started, subject, &mut validation, (run, manifest, &findings), session)?;
+        }
+        Some(_) => return Err(unchanged(subject)),
+        None => write_copy(home, started, subject, &validation)?,
+    }
+    validation.digests = subject.tuning.digests();
+    validation.settings = subject.job();
+    if let Some(round) = &mut validation.round {
+        let is_gone = |cell: Cell| {
+            let (then, now) = (before.known(cell), subject.known(cell));
+            (then.served, then.handed) != (now.served, now.handed)
+        };
+        let compared = round.cells.iter().filter(|it| it.is_ruled() && is_gone(it.cell)).map(|it| it.cell);
+        round.repaired = compared.chain(repair.cells).collect();
+        round.repaired.sort_unstable();
+        round.repaired.dedup();
+        session.say(&progress::validation::removed(&round.repaired));
+    }
+    if subject.is_empty() {
+        session.say(progress::validation::no_rule_left());
+    }
+    Ok(validation)
+}
+
+/// The ranges whose rules were not confirmed.
+fn list_unconfirmed(
+    subject: &ValidationSubject,
+    mut round: Round,
+    criteria: ValidationCriteria,
+    layouts: &OtherLayouts,
+) -> Repair {
+    let is_awaited = |cell: Cell| {
+        layouts.awaited.iter().any(|other| (other.collective, other.ranks) == (cell.collective, cell.ranks))
+    };
+    share_gains(&mut round, is_awaited, &layouts.compared);
+    let (table, han) = (subject.tuning.table(), subject.tuning.han_rules());
+    let inside = |cell: Cell| subject.inside(cell);
+    let below = |cell: Cell| subject.acts_below(cell);
+    let reach = Reach { freed: subject.freed(), below: &below, inside: &inside };
+    repair(&round, criteria, (&table, &han), subject.release, subject.assumptions(), &reach)
+}
+
+/// Analyses the run's samples again without the reverted ranges, until every cell has the rule that was compared or none:
+/// the analysis may find others. Then proves the files that are left, and puts them in place.
+fn analyze_anew(
+    started: &mut Started,
+    subject: &mut ValidationSubject,
+    validation: &mut Validation,
+    (run, manifest, before): (RunDir, Manifest, &Findings),
+    session: &mut Session<'_>,
+) -> Result<(), WorkflowError> {
+    let compared = subject.clone();
+    let cells: Vec<Cell> = validation.round.iter().flat_map(|round| &round.cells).map(|it| it.cell).collect();
+    let (criteria, policy) = (before.criteria, before.tree.policy);
+    let (findings, tuning) = loop {
+        let findings = analyze::analyze_reverting(&run, &manifest, criteria, policy, &validation.reverted, session)?;
+        let tuning = tuning::decide(&run, &findings, &manifest.pins)?;
+        let left = ValidationSubject { tuning: tuning.clone(), ..compared.clone() };
+        let is_other = |cell: &Cell| {
+            let (then, now) = (compared.known(*cell), left.known(*cell));
+            let has_rule = now.handed || !now.served.is_builtin();
+            has_rule && (then.served, then.handed) != (now.served, now.handed)
+        };
+        let (others, kept): (Vec<Cell>, Vec<Cell>) = cells.iter().copied().partition(is_other);
+        let kept: Vec<Cell> = kept.into_iter().filter(|cell| left.is_ruled(*cell)).collect();
+        let ranges = withdraw(&others, &kept, (&tuning.table(), &tuning.han_rules()), subject.release);
+        if !add_ranges(&mut validation.reverted, ranges) {
+            break (findings, tuning);
+        }
+    };
+    if subject.tuning.differs_from(&findings).is_none() && subject.tuning.parameters == tuning.parameters {
+        return Err(unchanged(subject));
+    }
+    let measured: Vec<Cell> = findings.cells.iter().map(|cell| cell.cell).collect();
+    let asked = (subject.release, &measured[..]);
+    let proof = prove::prove(started.backend.as_mut(), &run, &tuning, asked, not_obeyed)?;
+    tuning::pin_files(&run, &tuning)?;
+    let proof = prove::facts(&findings, &proof, started.backend.name(), &started.survey);
+    let settings = subject.published.as_ref().and_then(|published| published.settings.clone());
+    let published = publish::proven(run, findings, Some(manifest), tuning.clone(), proof)?;
+    subject.tuning = tuning;
+    subject.published = Some(Published { settings: settings.or(published.settings.clone()), ..published });
+    Ok(())
+}
+
+/// Writes what is left of a tuning from elsewhere into the directory of the result. The files stay as they are: jobs may be
+/// reading them.
+fn write_copy(
+    home: &RunDir,
+    started: &mut Started,
+    subject: &mut ValidationSubject,
+    validation: &Validation,
+) -> Result<(), WorkflowError> {
+    let header = |_: &str| header(subject);
+    let Some(tuning) = subject.tuning.revert(subject.release, &validation.reverted, header)? else {
+        return Err(unchanged(subject));
+    };
+    let tuning = tuning.moved(home.path(), rundir::RULES, rundir::HAN);
+    let asked = (subject.release, &subject.cells[..]);
+    prove::prove(started.backend.as_mut(), home, &tuning, asked, not_obeyed)?;
+    tuning.files().try_for_each(|(name, _, text)| home.write_bytes(name, text).map(drop))?;
+    subject.tuning = tuning;
+    Ok(())
+}
+
+/// Adds ranges; returns false if all are known.
+fn add_ranges(reverted: &mut Vec<RevertedRange>, ranges: Vec<RevertedRange>) -> bool {
+    let before = reverted.len();
+    for range in ranges {
+        if !reverted.contains(&range) {
+            reverted.push(range);
+        }
+    }
+    reverted.len() > before
+}
+
+/// Error if removing rules changes nothing.
+fn unchanged(subject: &ValidationSubject) -> WorkflowError {
+    WorkflowError::NotRepaired { rules: subject.name() }
+}
+
+fn not_obeyed(file: &Path) -> String {
+    format!(
+        "this Open MPI does NOT obey the repaired rules; {} must not be installed, and the compared file stays",
+        file.display(),
+    )
+}
+
+/// Returns the comment at the top of a file without the removed rules.
+fn header(subject: &ValidationSubject) -> Vec<String> {
+    vec![
+        format!("{TOOL}: {} without the rules that fresh launches", subject.name()),
+        format!("did not confirm under Open MPI {}.", subject.version),
+    ]
+}
