@@ -43,7 +43,7 @@ pub(crate) struct ImportArgs {
     /// builtin for Open MPI's default
     #[arg(long, visible_alias = "candidate", value_name = "ALGORITHM", value_parser = algorithm)]
     pub(crate) algorithm: Option<CandidateName>,
-    /// The start of the MPI job, from 0 [default: counted, each output of the same thing being one]
+    /// The start of the MPI job, from 0 [default: 0, if neither a column nor names such as run1 say so]
     #[arg(long, value_name = "N")]
     pub(crate) launch: Option<u32>,
     /// Pattern of the file names, such as '{collective}_{np}_{algorithm}*.txt'; {launch} is known as well, * is
@@ -169,8 +169,8 @@ pub(crate) fn run(args: &ImportArgs) -> Result<(), Failure> {
 }
 
 fn summary(import: &collrules_import::Import, manifest: &ImportManifest, run: &RunDir) -> Vec<String> {
-    let mut lines: Vec<String> =
-        import.findings.iter().flat_map(|finding| screen::wrapped(&finding.to_string(), "", "    ")).collect();
+    let findings = Finding::describe_all(&import.findings);
+    let mut lines: Vec<String> = findings.iter().flat_map(|text| screen::wrapped(text, "", "    ")).collect();
     if !lines.is_empty() {
         lines.push(String::new());
     }

@@ -6,17 +6,20 @@ use collrules_rules::{Collective, Release};
 use flate2::Crc;
 use serde::{Deserialize, Serialize};
 
-use super::facts::{Facts, agreed};
+use super::columns::Given;
+use super::facts::{Facts, TimeStatistics, combine};
 use super::finding::{Finding, FindingCode};
-use super::format::ImportFormat;
+use super::formats::{self, ImportFormat, Size};
 use super::imported::Imported;
+use super::names::{self, PathFacts};
 use super::pattern::NamePattern;
 use super::plausible::{self, Limits};
 use super::raw::{ImportFault, Parsed, Raw, fault};
-use super::{content, duplicates, imb, names, osu, predecessor, reprompi, table};
+use super::{content, duplicates, places, reader};
 use crate::error::ImportError;
 use collrules_record::findings::Statistic;
-use collrules_record::units::{Bytes, Ranks};
+use collrules_record::sample::check_time;
+use collrules_record::units::{Bytes, Ranks, Seconds};
 use collrules_record::{Candidate, CandidateName, Cell};
 
 /// Options of the user for an import.
@@ -102,18 +105,24 @@ pub struct Importer {
     options: Options,
     sources: Vec<SourceFile>,
     /// Facts from the name of each source.
-    names: Vec<Facts>,
+    names: Vec<PathFacts>,
+    /// The place of each source: only timings of one place are compared.
+    places: Vec<String>,
     /// The sources by length and checksum.
     contents: BTreeMap<(u64, String), Vec<usize>>,
     timings: Vec<Imported>,
     findings: Vec<Finding>,
-    /// Number of outputs so far of the same collective, ranks and candidate without a launch number.
-    launches: BTreeMap<(Collective, u32, Candidate), u32>,
     /// Points that have an unusable value.
     lost: BTreeSet<(Cell, Candidate)>,
+    /// The place of a timing with buffers in the memory of a device, and of one with others.
+    on_device: Option<String>,
+    on_host: Option<String>,
     /// True if a name matched the pattern.
     matched: bool,
 }
+
+/// Most seconds of all calls of a timing: eleven days.
+const MOST_SECONDS: f64 = 1e6;
 
 impl Importer {
     /// Begins.
@@ -122,11 +131,13 @@ impl Importer {
             options,
             sources: Vec::new(),
             names: Vec::new(),
+            places: Vec::new(),
             contents: BTreeMap::new(),
             timings: Vec::new(),
             findings: Vec::new(),
-            launches: BTreeMap::new(),
             lost: BTreeSet::new(),
+            on_device: None,
+            on_host: None,
             matched: false,
         }
     }
@@ -134,7 +145,7 @@ impl Importer {
     /// Detects the format of a file, without importing it.
     pub fn format(bytes: &[u8]) -> Option<ImportFormat> {
         let text = content::unpacked(bytes).ok()?;
-        ImportFormat::detect(&String::from_utf8_lossy(&text))
+        formats::detect(&content::without_prefix(&String::from_utf8_lossy(&text)).1)
     }
 
     /// Reports a file that is skipped on purpose.
@@ -165,9 +176,24 @@ impl Importer {
         let unfinished = content::cut_unfinished(&mut text);
         // Names and warnings may be in any encoding; numbers are ASCII.
         let lossy = String::from_utf8_lossy(&text);
-        let format = format.or_else(|| ImportFormat::detect(&lossy)).ok_or(ImportError::Unknown)?;
+        let (prefix, lossy) = content::without_prefix(&lossy);
         let mut crc = Crc::new();
         crc.update(bytes);
+        let options = &self.options;
+        let described = options.pattern.as_ref().and_then(|pattern| pattern.facts(&parts.join("/")));
+        let matched = options.pattern.as_ref().filter(|_| described.is_some()).map_or(0, NamePattern::directories);
+        self.matched |= described.is_some();
+        let mut name = names::facts(parts, options.release);
+        name.facts = described.unwrap_or_default().or(name.facts);
+        if let Some(library) = name.library {
+            self.pass_over(file, &format!("its path names {library}, whose algorithms are not those of Open MPI"));
+            return Ok(());
+        }
+        // A table need not have what the name or the options say.
+        let facts = options.facts.clone().or(name.facts.clone());
+        let given = Given { facts: &facts, per_second: options.per_second };
+        let read = reader::read(&lossy, &given);
+        let format = format.or_else(|| formats::detect(&lossy)).unwrap_or(ImportFormat::Table);
         let source = SourceFile {
             file: file.to_owned(),
             format,
@@ -175,42 +201,26 @@ impl Importer {
             crc32: format!("{:08x}", crc.sum()),
             timings: 0,
         };
-        let described = self.options.pattern.as_ref().and_then(|pattern| pattern.facts(&parts.join("/")));
-        self.matched |= described.is_some();
-        let name = described.unwrap_or_default();
-        let mut guessed = names::facts(parts, self.options.release);
-        if self.options.facts.algorithm.is_some() && matches!(guessed.algorithm, Some(CandidateName::Word(_))) {
-            // A word in a name may mean something else; what the user says counts.
-            guessed.algorithm = None;
-        }
-        let name = name.or(guessed);
         if self.is_copy(&source, &name) {
             return Ok(());
         }
-        let options = &self.options;
-        let mut parsed = match format {
-            ImportFormat::Osu => osu::read(&lossy),
-            ImportFormat::Imb => imb::read(&lossy),
-            ImportFormat::Reprompi => reprompi::read(&lossy),
-            ImportFormat::Detail | ImportFormat::Best => predecessor::read(&lossy),
-            ImportFormat::Table => {
-                // The name only says what no column does.
-                let facts = options.facts.clone().or(name.clone());
-                table::read(&text, &facts, options.per_second, options.release)?
-            }
-        };
+        let mut parsed = read?;
         parsed.faults.extend(unfinished.map(|(line, fault)| (Some(line), fault)));
-        let said = if format == ImportFormat::Table { Facts::default() } else { name.clone() };
-        self.take(source, &said, parsed)?;
+        parsed.faults.extend(prefix.map(|prefix| {
+            let what = format!("every line begins with a prefix such as `{prefix}`, which is not read");
+            (None, fault(FindingCode::StrayLines, what))
+        }));
+        self.take(source, &name, parsed)?;
         self.names.push(name);
+        self.places.push(places::place(file, matched, self.options.release));
         Ok(())
     }
 
     /// Returns true if a file has the content of another source, under a name with the same facts. With other facts in
     /// its name it is reported and imported, since two measurements may agree.
-    fn is_copy(&mut self, source: &SourceFile, name: &Facts) -> bool {
+    fn is_copy(&mut self, source: &SourceFile, name: &PathFacts) -> bool {
         let twins = self.contents.get(&(source.bytes, source.crc32.clone())).cloned().unwrap_or_default();
-        if let Some(place) = twins.iter().find(|place| self.names[**place] == *name) {
+        if let Some(place) = twins.iter().find(|place| self.names[**place].facts == name.facts) {
             let copy = fault(FindingCode::Duplicate, format!("a copy of {}", self.sources[*place].file)).of_timings(0);
             self.report(&source.file, None, copy);
             return true;
@@ -227,61 +237,58 @@ impl Importer {
     }
 
     /// Completes the facts of a file with those of its name and of the user.
-    fn take(&mut self, mut source: SourceFile, name: &Facts, parsed: Parsed) -> Result<(), ImportError> {
+    fn take(&mut self, mut source: SourceFile, name: &PathFacts, parsed: Parsed) -> Result<(), ImportError> {
         let index = self.sources.len();
         let (given, release) = (&self.options.facts, self.options.release);
-        let (launches, lost) = (&mut self.launches, &mut self.lost);
         let complete = |content: &Facts| {
-            agreed(&[("the options", given), ("the content", content), ("the file name", name)], release)
+            let (facts, note) = combine(given, content, &name.facts, release)?;
+            Ok((needed(facts, name)?, note))
         };
         let Parsed { raws, mut faults } = parsed;
         let mut timings = Vec::with_capacity(raws.len());
-        let mut known: Option<(Facts, Result<NeededFacts, String>)> = None;
+        let mut known: Option<(Facts, Result<_, String>)> = None;
+        let mut notes = BTreeSet::new();
         let mut empty: Option<(u64, usize)> = None;
-        let mut numbers: BTreeMap<(u32, Collective, u32, Candidate), u32> = BTreeMap::new();
         for raw in raws {
             // Rows in a row mostly say the same beside their numbers.
             let (_, needed) = match known.take().filter(|(facts, _)| *facts == raw.facts) {
                 Some(same) => known.insert(same),
-                None => {
-                    let needed = complete(&raw.facts).and_then(needed);
-                    known.insert((raw.facts, needed))
-                }
+                None => known.insert((raw.facts.clone(), complete(&raw.facts))),
             };
-            let &mut NeededFacts { collective, ranks, candidate, launch } = match needed {
-                Ok(needed) => needed,
-                Err(why) => {
-                    match faults.last_mut() {
-                        Some((_, last)) if last.code == FindingCode::UnusableFile && last.what == *why => {
-                            last.timings += 1;
-                        }
-                        _ => faults.push((Some(raw.line), fault(FindingCode::UnusableFile, &**why).of_timings(1))),
-                    }
-                    continue;
+            let cell = needed.as_ref().map_err(String::clone).and_then(|(needed, _)| needed.cell(raw.size));
+            let (Ok((needed, note)), Ok(cell)) = (&*needed, &cell) else {
+                let why = cell.err().unwrap_or_default();
+                match faults.last_mut() {
+                    Some((_, last)) if last.code == FindingCode::UnusableFile && last.what == why => last.timings += 1,
+                    _ => faults.push((Some(raw.line), fault(FindingCode::UnusableFile, why).of_timings(1))),
                 }
+                continue;
             };
-            if collective.has_sizes() && raw.bytes == Bytes(0) {
+            notes.extend(note.clone());
+            if cell.collective.has_sizes() && cell.bytes == Bytes(0) {
                 empty.get_or_insert((raw.line, 0)).1 += 1;
                 continue;
             }
-            let launch = launch.unwrap_or_else(|| {
-                *numbers.entry((raw.block, collective, ranks.0, candidate)).or_insert_with(|| {
-                    let count = launches.entry((collective, ranks.0, candidate)).or_default();
-                    *count += 1;
-                    *count - 1
-                })
-            });
-            let cell = Cell { collective, ranks, bytes: if collective.has_sizes() { raw.bytes } else { Bytes(0) } };
+            if let Some(impossible) = impossible(&raw, cell.bytes) {
+                faults.push((Some(raw.line), impossible.about(raw.facts, raw.size)));
+                continue;
+            }
+            let seen = if raw.is_on_device { &mut self.on_device } else { &mut self.on_host };
+            seen.get_or_insert_with(|| format!("line {} of {}", raw.line, source.file));
             let Raw { line, round, times, digits, .. } = raw;
-            timings.push(Imported { source: index, line, cell, candidate, launch, round, times, digits });
+            let NeededFacts { candidate, launch, .. } = *needed;
+            timings.push(Imported { source: index, line, cell: *cell, candidate, launch, round, times, digits });
         }
+        faults.extend(notes.into_iter().map(|note| (None, fault(FindingCode::PassedOver, note).of_timings(0))));
         if let Some((line, count)) = empty {
             let what = format!("an empty message, for which no algorithm runs ({count} such rows)");
             faults.push((Some(line), fault(FindingCode::NoData, what).of_timings(count)));
         }
-        for (facts, bytes) in faults.iter().filter_map(|(_, fault)| fault.lost.as_ref()) {
-            if let Ok(NeededFacts { collective, ranks, candidate, .. }) = complete(facts).and_then(needed) {
-                lost.insert((Cell { collective, ranks, bytes: *bytes }, candidate));
+        for (facts, size) in faults.iter().filter_map(|(_, fault)| fault.lost.as_ref()) {
+            if let Ok((needed, _)) = complete(facts)
+                && let Ok(cell) = needed.cell(*size)
+            {
+                self.lost.insert((cell, needed.candidate));
             }
         }
         if timings.is_empty() && faults.is_empty() {
@@ -301,17 +308,22 @@ impl Importer {
 
     /// Combines all files: resolves duplicates, and looks for implausible values.
     pub fn finish(self) -> Result<Import, ImportError> {
-        let Self { options, mut sources, timings, mut findings, lost, matched, .. } = self;
+        let Self { options, mut sources, places, timings, mut findings, lost, matched, on_device, on_host, .. } = self;
         if options.pattern.is_some() && !matched {
             return Err(ImportError::NoMatch);
+        }
+        if let (Some(device), Some(host)) = (on_device, on_host) {
+            return Err(ImportError::MixedMemory { device, host });
         }
         let place = |timing: &Imported| match sources.len() {
             1 => timing.line.to_string(),
             _ => format!("{} of {}", timing.line, sources[timing.source].file),
         };
-        let mut timings = duplicates::settle(timings, place, |timing, code, what| {
-            findings.push(finding(&sources[timing.source].file, Some(timing.line), fault(code, what), true));
-        });
+        let mut report = |timing: &Imported, fault: ImportFault| {
+            findings.push(finding(&sources[timing.source].file, Some(timing.line), fault, true));
+        };
+        let timings = places::keep_apart(timings, &places, place, &mut report);
+        let mut timings = duplicates::settle(timings, place, |timing, code, what| report(timing, fault(code, what)));
         timings.sort_by_key(|timing| (timing.cell, timing.candidate, timing.launch, timing.round));
         let by_place = |findings: &mut Vec<Finding>| {
             findings.sort_by(|a, b| (&a.file, a.line, a.code).cmp(&(&b.file, b.line, b.code)));
@@ -361,16 +373,42 @@ fn finding(file: &str, line: Option<u64>, fault: ImportFault, left_out: bool) ->
     }
 }
 
+/// Reason why no call can have taken the time of a row: its unit, or its columns, are others than they seem.
+fn impossible(raw: &Raw, bytes: Bytes) -> Option<ImportFault> {
+    let TimeStatistics { max, min, mean } = raw.times;
+    let beyond = max.into_iter().chain(min).chain(mean).find_map(|time| check_time(time, bytes).err());
+    let longest = max.or(mean).map_or(0.0, |Seconds(time)| time);
+    let calls = raw.calls.unwrap_or(1);
+    let slip = || {
+        (longest * calls as f64 > MOST_SECONDS).then(|| {
+            let what = format!(
+                "{calls} calls of {} would take {:.0e} s: another unit?",
+                Seconds(longest),
+                longest * calls as f64
+            );
+            fault(FindingCode::UnitSlip, what)
+        })
+    };
+    beyond.map(|why| fault(FindingCode::BadTime, why)).or_else(slip)
+}
+
 /// Facts that a timing needs.
 struct NeededFacts {
     collective: Collective,
     ranks: Ranks,
     candidate: Candidate,
-    launch: Option<u32>,
+    launch: u32,
+}
+
+impl NeededFacts {
+    fn cell(&self, size: Size) -> Result<Cell, String> {
+        let Self { collective, ranks, .. } = *self;
+        Ok(Cell { collective, ranks, bytes: size.message(collective, ranks)? })
+    }
 }
 
 /// The needed facts, or the options that supply the missing ones.
-fn needed(facts: Facts) -> Result<NeededFacts, String> {
+fn needed(facts: Facts, name: &PathFacts) -> Result<NeededFacts, String> {
     let Facts { collective, ranks, algorithm, launch } = facts;
     let lacks = [
         (collective.is_none(), "which collective it is (--collective NAME)"),
@@ -379,12 +417,17 @@ fn needed(facts: Facts) -> Result<NeededFacts, String> {
     ];
     match (collective, ranks, algorithm) {
         (Some(collective), Some(ranks), Some(CandidateName::Complete(candidate))) => {
-            Ok(NeededFacts { collective, ranks, candidate, launch })
+            Ok(NeededFacts { collective, ranks, candidate, launch: launch.unwrap_or(0) })
         }
         _ => {
             let lacks: Vec<&str> = lacks.into_iter().filter_map(|(lacks, what)| lacks.then_some(what)).collect();
             let lacks = lacks.join(", nor ");
-            Err(format!("neither the content nor the file name says {lacks}; --name-pattern says how to read names"))
+            let unread = name.unread.as_ref().map_or(String::new(), |(part, word)| {
+                format!("; `{part}` is not believed, since its word `{word}` is unknown")
+            });
+            Err(format!(
+                "neither the content nor the file name says {lacks}{unread}; --name-pattern says how to read names"
+            ))
         }
     }
 }

@@ -1,203 +1,384 @@
-//! Meaning of the fields of a row.
+//! Columns of tables: their names in all spellings, their units, and how lines divide into them.
 
-use std::fmt::Display;
-use std::str::FromStr;
+use std::borrow::Cow;
 
-use collrules_rules::{Collective, Release, registry};
-use csv::ByteRecord;
+use collrules_rules::{Collective, names};
 
-use super::error::ImportError;
-use super::facts::{Facts, TimeStatistics, collective_named};
-use super::finding::FindingCode;
-use super::headers::{Role, meaning};
-use super::rows::Record;
-use crate::raw::{Digits, ImportFault, Raw, fault};
-use collrules_record::units::{Bytes, Ranks, Seconds};
-use collrules_record::{Candidate, CandidateName};
+use crate::error::ImportError;
+use crate::facts::Facts;
+use crate::stray::short;
 
-/// Reason for leaving out a row without any value.
-pub(super) const EMPTY_ROW: &str = "the row is empty";
+names! {
+    /// Content of a column, with the name that messages use, and that tables should have.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub(super) enum Role {
+        Collective "collective",
+        /// A number.
+        AlgorithmId "algorithm_id",
+        /// A number or a name.
+        Algorithm "algorithm",
+        /// A choice, as in our own samples.
+        Candidate "candidate",
+        Ranks "comm_size",
+        Bytes "message_bytes",
+        /// The bytes that a derived datatype sends, as OSU -D prints them.
+        Transmitted "transmit_size",
+        /// Elements.
+        Count "count",
+        Launch "launch",
+        Round "nrep",
+        Calls "iterations",
+        Process "process",
+        /// The outcome of a check of the data.
+        Check "validation",
+        /// ReproMPI's mark of an invalid call.
+        Invalid "errorcode",
+        Mean "avg_latency_us",
+        Min "min_latency_us",
+        Max "max_latency_us",
+        Begin "loc_tstart_sec",
+        End "loc_tend_sec",
+    }
+}
 
-/// Place and name of each column.
+/// Separation of the fields of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Layout {
+    /// A table with this character between fields.
+    Delimited(char),
+    /// Numbers between blanks or commas.
+    Words,
+    /// A table of ompi-collectives-tuning: times of several algorithms on a line.
+    Algorithms,
+}
+
+/// A column.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Column {
+    pub(super) name: String,
+    pub(super) role: Option<Role>,
+    /// Units of a time in a second.
+    pub(super) per_second: f64,
+    /// The algorithm that all times of the column are about.
+    pub(super) algorithm: Option<String>,
+}
+
+/// The columns of a table.
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Columns {
-    columns: Vec<(Role, Column)>,
-    count: usize,
+    pub(super) layout: Layout,
+    pub(super) columns: Vec<Column>,
 }
 
-#[derive(Clone)]
-struct Column {
-    index: usize,
-    name: String,
-    per_second: f64,
+/// Facts and unit that a header need not have.
+pub(super) struct Given<'a> {
+    pub(super) facts: &'a Facts,
+    pub(super) per_second: Option<f64>,
 }
+
+/// Columns that only tables of other programs have, in which times and sizes mean something else.
+const FOREIGN: [&str; 5] = ["algbw", "busbw", "redop", "elem_count", "stddev"];
 
 impl Columns {
-    /// Finds the columns by their names. Facts in `facts` need no column; `unit` is the unit of times without one.
-    pub(super) fn from_header(header: &ByteRecord, facts: &Facts, unit: Option<f64>) -> Result<Self, ImportError> {
-        // UTF-16, archives and the like have zero bytes in what would be their header.
-        if header.as_slice().contains(&0) {
+    /// The columns, if a line is a header.
+    pub(super) fn find(line: &str, given: &Given<'_>) -> Option<Result<Self, ImportError>> {
+        let (layout, found) = split_header(line)?;
+        let mut columns: Vec<Column> = match layout {
+            Layout::Algorithms => algorithm_columns(&found),
+            _ => found.iter().map(|name| Column::named(name)).collect(),
+        };
+        if layout == Layout::Words && columns.iter().any(|column| column.name == "test") {
+            take_reprompi_time(&mut columns);
+        }
+        let columns = Self { layout, columns };
+        Some(columns.complete(line, given))
+    }
+
+    /// Checks that the columns are there, each once, with units.
+    fn complete(mut self, line: &str, given: &Given<'_>) -> Result<Self, ImportError> {
+        if line.contains(['\0', '\u{fffd}']) {
             return Err(ImportError::NotText);
         }
-        let found: Option<Vec<String>> =
-            header.iter().map(|name| std::str::from_utf8(name).ok().map(|name| name.trim().to_lowercase())).collect();
-        let found = found.ok_or(ImportError::NotText)?;
-        let mut columns: Vec<(Role, Column)> = Vec::new();
-        for (index, name) in found.iter().enumerate() {
-            let Some(meaning) = meaning(name) else { continue };
-            if columns.iter().any(|(role, _)| *role == meaning.role) {
-                return Err(ImportError::RepeatedColumn(meaning.role.name()));
-            }
-            let is_time = matches!(meaning.role, Role::Mean | Role::Min | Role::Max);
-            let per_second = match meaning.per_second.or(unit) {
-                Some(scale) => scale,
-                None if is_time => return Err(ImportError::NoUnit(name.clone())),
-                None => 1.0,
-            };
-            columns.push((meaning.role, Column { index, name: name.clone(), per_second }));
+        let is_foreign = |column: &Column| {
+            let words = format!("_{}_", words(&column.name).join("_"));
+            FOREIGN.iter().any(|foreign| words.contains(&format!("_{foreign}_")))
+        };
+        if let Some(column) = self.columns.iter().find(|column| is_foreign(column) && !self.has(Role::Collective)) {
+            return Err(ImportError::ForeignTable { column: column.name.clone(), header: short(line) });
         }
-        let has = |role: Role| columns.iter().any(|(known, _)| *known == role);
-        let is_missing = |role: &Role| match role {
-            Role::Collective => !has(*role) && facts.collective.is_none(),
-            Role::AlgorithmId => {
-                let named = [Role::AlgorithmId, Role::Algorithm, Role::Candidate].into_iter().any(has);
-                !named && facts.algorithm.is_none()
+        if self.layout == Layout::Algorithms {
+            return Ok(self);
+        }
+        for (place, column) in self.columns.iter().enumerate() {
+            if let Some(role) = column.role
+                && self.columns[..place].iter().any(|other| other.role == Some(role))
+            {
+                return Err(ImportError::RepeatedColumn { column: role.name(), header: short(line) });
             }
-            Role::Ranks => !has(*role) && facts.ranks.is_none(),
+        }
+        for column in self.columns.iter_mut().filter(|column| column.is_time() && column.per_second == 0.0) {
+            column.per_second = given.per_second.ok_or_else(|| ImportError::NoUnit(column.name.clone()))?;
+        }
+        let has = |roles: &[Role]| roles.iter().any(|role| self.has(*role));
+        let named = has(&[Role::AlgorithmId, Role::Algorithm, Role::Candidate]);
+        let Facts { collective, ranks, algorithm, .. } = given.facts;
+        let is_table = matches!(self.layout, Layout::Delimited(_));
+        let missing = [
+            (Role::Collective, is_table && collective.is_none() && !self.has(Role::Collective)),
+            (Role::AlgorithmId, is_table && algorithm.is_none() && !named),
+            (Role::Ranks, is_table && ranks.is_none() && !self.has(Role::Ranks)),
             // A table of barriers alone has no sizes.
-            Role::Bytes => !has(*role) && facts.collective != Some(Collective::Barrier),
-            Role::Mean => !has(*role) && !has(Role::Max),
-            _ => false,
-        };
-        let missing: Vec<&str> = Role::ALL.into_iter().filter(is_missing).map(Role::name).collect();
+            (Role::Bytes, is_table && *collective != Some(Collective::Barrier) && !has(&SIZES)),
+            (Role::Mean, !has(&[Role::Mean, Role::Max, Role::End])),
+        ];
+        let missing: Vec<&str> = missing.iter().filter_map(|(role, lacks)| lacks.then_some(role.name())).collect();
         if missing.is_empty() {
-            Ok(Self { columns, count: found.len() })
-        } else {
-            Err(ImportError::MissingColumns { missing, found })
+            return Ok(self);
         }
+        let found = self.columns.iter().map(|column| column.name.to_lowercase()).collect();
+        Err(ImportError::MissingColumns { missing, found })
     }
 
-    /// The timing of a row, or the reason why it has none.
-    pub(super) fn read(&self, row: &Record, facts: &Facts, release: Release) -> Result<Raw, ImportFault> {
-        let fields = &row.record;
-        if fields.iter().all(|field| field.trim_ascii().is_empty()) {
-            return Err(fault(FindingCode::EmptyValue, EMPTY_ROW));
-        }
-        if let Some(end) = row.runs_on_to {
-            // No value of a timing table has several lines, but a stray quote swallows rows without end.
-            return Err(fault(FindingCode::BadRow, format!("a quoted value runs on to line {end}")));
-        }
-        if fields.len() != self.count {
-            return Err(fault(FindingCode::BadRow, format!("{} fields instead of {}", fields.len(), self.count)));
-        }
-        if let Some(place) = fields.iter().position(|field| std::str::from_utf8(field).is_err()) {
-            return Err(fault(FindingCode::BadRow, format!("field {} is not UTF-8", place + 1)));
-        }
-        let collective = match self.column(Role::Collective) {
-            Some(column) => {
-                let text = field(fields, column)?;
-                let named = collective_named(text).map_or_else(|| text.parse::<Collective>(), Ok);
-                named.map_err(|error| bad(column, &error))?
+    pub(super) fn has(&self, role: Role) -> bool {
+        self.column(role).is_some()
+    }
+
+    pub(super) fn column(&self, role: Role) -> Option<&Column> {
+        self.columns.iter().find(|column| column.role == Some(role))
+    }
+
+    /// The fields of a line; none if a quoted value is not closed.
+    pub(super) fn fields<'a>(&self, line: &'a str) -> Option<Vec<Cow<'a, str>>> {
+        match self.layout {
+            Layout::Delimited(delimiter) => split_quoted(line, delimiter).map(|mut fields| {
+                // A separator at the end of the line begins no field.
+                if fields.len() == self.columns.len() + 1 && fields.last().is_some_and(|last| last.trim().is_empty()) {
+                    fields.pop();
+                }
+                fields
+            }),
+            Layout::Words => {
+                let fields = line.split(|sign: char| sign.is_whitespace() || sign == ',');
+                Some(fields.filter(|field| !field.is_empty()).map(Cow::Borrowed).collect())
             }
-            None => facts.collective.ok_or_else(|| fault(FindingCode::BadRow, "no collective"))?,
-        };
-        let candidate = self.candidate(fields, facts, release, collective)?;
-        let ranks = self.parsed::<Ranks, _>(fields, Role::Ranks)?.or(facts.ranks);
-        let ranks = ranks.ok_or_else(|| fault(FindingCode::BadRow, "no number of ranks"))?;
-        let bytes = self.parsed::<Bytes, _>(fields, Role::Bytes)?.unwrap_or(Bytes(0));
-        if let Some(column) = self.column(Role::Bytes).filter(|_| !collective.has_sizes() && bytes.0 != 0) {
-            let what = format!("{collective} carries no data, but {} is {}", column.name, bytes.0);
-            return Err(fault(FindingCode::BadRow, what));
+            Layout::Algorithms => {
+                let line = line.replace("No data", NO_DATA);
+                Some(line.split_whitespace().map(|field| Cow::Owned(field.to_owned())).collect())
+            }
         }
-        let launch = match self.column(Role::Launch) {
-            Some(column) => Some(whole(column, field(fields, column)?)?),
-            None => facts.launch,
-        };
-        let time_of = |role: Role| match self.column(role) {
-            Some(column) => time(column, field(fields, column)?).map(Some),
-            None => Ok(None),
-        };
-        let facts = Facts {
-            collective: Some(collective),
-            ranks: Some(ranks),
-            algorithm: Some(CandidateName::Complete(candidate)),
-            launch,
-        };
-        let lost = |fault: ImportFault| fault.about(facts.clone(), bytes);
-        let times = TimeStatistics {
-            mean: time_of(Role::Mean).map_err(lost)?,
-            min: time_of(Role::Min).map_err(lost)?,
-            max: time_of(Role::Max).map_err(lost)?,
-        };
-        Ok(Raw { line: row.line, block: 0, facts, bytes, round: 0, times, digits: self.digits(fields) })
     }
 
-    fn candidate(
-        &self,
-        fields: &ByteRecord,
-        facts: &Facts,
-        release: Release,
-        collective: Collective,
-    ) -> Result<Candidate, ImportFault> {
-        let bad = |what: String| fault(FindingCode::BadRow, what);
-        if let Some(column) = self.column(Role::AlgorithmId) {
-            let id = whole(column, field(fields, column)?)?;
-            let choice = registry::forced(release, collective, id).map_err(|error| bad(error.to_string()))?;
-            return Ok(Candidate::from_choice(choice));
+    /// Returns true if fields are a row, perhaps cut off, and not a sentence that begins with a number, such as `2 more
+    /// processes have sent help message ...`: its first two numbers are numbers.
+    pub(super) fn is_row(&self, fields: &[Cow<'_, str>]) -> bool {
+        use Role::{Algorithm, AlgorithmId, Candidate, Check, Collective, Invalid};
+        let is_number = |column: &Column| {
+            !matches!(column.role, Some(Collective | Algorithm | AlgorithmId | Candidate | Check | Invalid))
+        };
+        let mut numbers = self.columns.iter().zip(fields).filter(|(column, _)| is_number(column)).take(2).peekable();
+        matches!(self.layout, Layout::Delimited(_))
+            || numbers.peek().is_some() && numbers.all(|(_, field)| field.parse::<f64>().is_ok())
+    }
+}
+
+/// A field of a table of ompi-collectives-tuning without a time.
+pub(super) const NO_DATA: &str = "-";
+
+/// Columns with the size of a message.
+pub(super) const SIZES: [Role; 3] = [Role::Bytes, Role::Transmitted, Role::Count];
+
+impl Column {
+    /// The column of a name such as `comm_size`, `# Size [B]`, `Avg Latency(us)`, `t_max[usec]`.
+    fn named(name: &str) -> Self {
+        let words = words(name);
+        let time = |per_second: f64, words: &[String]| Some((time_role(&words.join("_"))?, per_second));
+        let size = |words: &[String]| Some((plain_role(&words.join("_")).filter(|role| SIZES.contains(role))?, 0.0));
+        let with_unit = words.split_last().and_then(|(last, others)| match last.as_str() {
+            "b" => size(others),
+            unit => time(per_second(unit)?, others),
+        });
+        let found = plain_role(&words.join("_")).map(|role| (role, 0.0)).or(with_unit).or_else(|| time(0.0, &words));
+        let (role, per_second) = found.map_or((None, 0.0), |(role, per_second)| (Some(role), per_second));
+        Self { name: name.trim().to_lowercase(), role, per_second, algorithm: None }
+    }
+
+    pub(super) fn is_time(&self) -> bool {
+        use Role::{Begin, End, Max, Mean, Min};
+        matches!(self.role, Some(Mean | Min | Max | Begin | End))
+    }
+}
+
+/// Words of a name, in lower case.
+fn words(name: &str) -> Vec<String> {
+    let words = name.split(|sign: char| !sign.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.map(str::to_lowercase).collect()
+}
+
+/// The names in a line, if it is a header: separated by commas, semicolons or tabs, by two blanks or more behind `#` as
+/// OSU does, or by single blanks as IMB and ReproMPI do.
+fn split_header(line: &str) -> Option<(Layout, Vec<String>)> {
+    let text = line.trim_start_matches(['#', ' ', '\u{feff}']).trim();
+    let is_comment = line.starts_with('#');
+    let owned = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect::<Vec<_>>();
+    let words: Vec<&str> = text.split_whitespace().collect();
+    if let ["Nnodes" | "Nranks", "Message_size", ..] = words[..] {
+        return Some((Layout::Algorithms, owned(words)));
+    }
+    let known = |names: &[String]| names.iter().filter(|name| Column::named(name).role.is_some()).count();
+    let delimited = [',', ';', '\t'].map(|sign| (Layout::Delimited(sign), split_quoted(text, sign)));
+    let delimited = delimited.into_iter().filter_map(|(layout, names)| {
+        let mut names: Vec<String> = names?.into_iter().map(|name| name.trim().to_owned()).collect();
+        names.truncate(names.iter().rposition(|name| !name.is_empty())? + 1);
+        Some((known(&names), (layout, names)))
+    });
+    // The first of those that divide it into equally many known names.
+    if let Some((count, found)) = delimited.rev().max_by_key(|(known, _)| *known)
+        && count >= 2
+    {
+        return Some(found);
+    }
+    let has = |name: &str| words.contains(&name);
+    let is_imb = is_comment && matches!(words[..], ["bytes" | "repetitions", ..]);
+    let is_reprompi = has("test") && (has("count") || has("msize_bytes"));
+    let spaced = text.split("  ").map(str::trim).filter(|name| !name.is_empty()).collect();
+    let (spaced, words) = (owned(spaced), owned(words));
+    if is_imb || is_reprompi {
+        return Some((Layout::Words, words));
+    }
+    let is_table = |names: &[String]| {
+        let named: Vec<Column> = names.iter().map(|name| Column::named(name)).collect();
+        let sized = named.iter().any(|column| column.role == Some(Role::Bytes));
+        named.iter().any(|column| column.is_time() && (sized || column.per_second > 0.0))
+    };
+    let found = [(true, spaced), (known(&words) == words.len() || is_foreign_line(&words), words)];
+    let found = found.into_iter().find(|(may_be, names)| *may_be && is_comment && is_table(names));
+    found.map(|(_, names)| (Layout::Words, names))
+}
+
+fn is_foreign_line(words: &[String]) -> bool {
+    words.iter().any(|word| FOREIGN.contains(&word.as_str()))
+}
+
+/// The columns of `detail.out`, with a time of each algorithm, or `best.out`, with two algorithms and their times.
+fn algorithm_columns(names: &[String]) -> Vec<Column> {
+    let column = |(place, name): (usize, &String)| {
+        let (role, algorithm) = match (place, name.as_str()) {
+            (0, _) => (Some(Role::Ranks), None),
+            (1, _) => (Some(Role::Bytes), None),
+            (_, "Best_Algorithm" | "Ref_Algorithm") => (Some(Role::Algorithm), None),
+            (_, "Best_Latency" | "Ref_Latency") => (Some(Role::Mean), None),
+            (_, "Speedup") => (None, None),
+            (_, algorithm) => (Some(Role::Mean), Some(algorithm.to_owned())),
+        };
+        Column { name: name.clone(), role, per_second: 1e6, algorithm }
+    };
+    names.iter().enumerate().map(column).collect()
+}
+
+/// ReproMPI's time of a call is that of the slowest rank, as are the median and mean of its summaries.
+fn take_reprompi_time(columns: &mut [Column]) {
+    for column in columns.iter_mut().filter(|column| matches!(column.role, Some(Role::Mean | Role::Min | Role::Max))) {
+        column.role = None;
+    }
+    let place = |name: &&str| columns.iter().position(|column| column.name == *name);
+    if let Some(place) = ["runtime_sec", "median_sec", "mean_sec"].iter().find_map(place) {
+        (columns[place].role, columns[place].per_second) = (Some(Role::Max), 1.0);
+    }
+}
+
+/// Splits a line of a table, whose values may be in quotes; none if a quoted value is not closed.
+fn split_quoted(line: &str, delimiter: char) -> Option<Vec<Cow<'_, str>>> {
+    if !line.contains('"') {
+        return Some(line.split(delimiter).map(Cow::Borrowed).collect());
+    }
+    let (mut fields, mut is_quoted) = (vec![String::new()], false);
+    let mut signs = line.chars().peekable();
+    while let Some(sign) = signs.next() {
+        match (sign, fields.last_mut()) {
+            ('"', Some(field)) if is_quoted && signs.peek() == Some(&'"') => field.extend(signs.next()),
+            ('"', _) => is_quoted = !is_quoted,
+            (_, _) if sign == delimiter && !is_quoted => fields.push(String::new()),
+            (_, Some(field)) => field.push(sign),
+            (_, None) => {}
         }
-        let column = self.column(Role::Candidate).or_else(|| self.column(Role::Algorithm));
-        let algorithm = match column {
-            Some(column) => Some(CandidateName::read(field(fields, column)?)),
-            None => facts.algorithm.clone(),
-        };
-        algorithm.ok_or_else(|| bad("no algorithm".to_owned()))?.candidate(release, collective).map_err(bad)
     }
+    (!is_quoted).then(|| fields.into_iter().map(Cow::Owned).collect())
+}
 
-    /// Returns a row's name and number of the algorithm, if the table has both.
-    pub(super) fn name_and_number(&self, row: &Record) -> Option<(String, u32)> {
-        let column = self.column(Role::AlgorithmId)?;
-        let id = whole(column, field(&row.record, column).ok()?).ok()?;
-        let name = field(&row.record, self.column(Role::Algorithm)?).ok()?;
-        Some((name.to_lowercase(), id))
-    }
-
-    /// The value of a row in a column, if the table has that.
-    fn parsed<T: FromStr<Err = E>, E: Display>(
-        &self,
-        fields: &ByteRecord,
-        role: Role,
-    ) -> Result<Option<T>, ImportFault> {
-        let Some(column) = self.column(role) else { return Ok(None) };
-        field(fields, column)?.parse().map(Some).map_err(|error| bad(column, &error))
-    }
-
-    fn column(&self, role: Role) -> Option<&Column> {
-        self.columns.iter().find(|(known, _)| *known == role).map(|(_, column)| column)
-    }
-
-    /// The digits of the time as written, which reveal mixed-up columns.
-    fn digits(&self, fields: &ByteRecord) -> Option<Digits> {
-        let column = self.column(Role::Mean).or_else(|| self.column(Role::Max))?;
-        fields.get(column.index).and_then(|field| Digits::parse(field.trim_ascii()))
+/// Returns the number of these units per second.
+fn per_second(unit: &str) -> Option<f64> {
+    match unit {
+        "s" | "sec" | "secs" | "second" | "seconds" => Some(1.0),
+        "ms" | "msec" | "msecs" | "millisecond" | "milliseconds" => Some(1e3),
+        "us" | "usec" | "usecs" | "µs" | "μs" | "microsecond" | "microseconds" => Some(1e6),
+        "ns" | "nsec" | "nsecs" | "nanosecond" | "nanoseconds" => Some(1e9),
+        _ => None,
     }
 }
 
-fn bad(column: &Column, what: &dyn Display) -> ImportFault {
-    fault(FindingCode::BadRow, format!("{}: {what}", column.name))
+fn plain_role(name: &str) -> Option<Role> {
+    Some(match name {
+        "collective" | "coll" | "operation" | "op" | "benchmark" | "test" => Role::Collective,
+        "algorithm_id" | "alg_id" | "algo_id" | "algid" | "alg" | "algo" => Role::AlgorithmId,
+        "algorithm" | "algorithm_name" | "alg_name" | "algo_name" => Role::Algorithm,
+        "candidate" => Role::Candidate,
+        "comm_size" | "communicator_size" | "ranks" | "nranks" | "num_ranks" | "np" | "np_total" | "nprocs"
+        | "procs" | "num_procs" | "processes" | "nproc" => Role::Ranks,
+        "message_bytes" | "message_size" | "msg_size" | "msize" | "msize_bytes" | "size" | "size_bytes" | "bytes" => {
+            Role::Bytes
+        }
+        "transmit_size" => Role::Transmitted,
+        "count" => Role::Count,
+        "launch" | "run" | "run_id" | "trial" => Role::Launch,
+        "nrep" => Role::Round,
+        "iterations" | "iters" | "calls" | "repetitions" | "reps" => Role::Calls,
+        "process" => Role::Process,
+        "validation" | "defects" => Role::Check,
+        "errorcode" => Role::Invalid,
+        _ => return None,
+    })
 }
 
-fn field<'a>(fields: &'a ByteRecord, column: &Column) -> Result<&'a str, ImportFault> {
-    let text = fields.get(column.index).and_then(|field| std::str::from_utf8(field).ok()).unwrap_or_default().trim();
-    if text.is_empty() { Err(fault(FindingCode::EmptyValue, format!("{} is empty", column.name))) } else { Ok(text) }
+fn time_role(name: &str) -> Option<Role> {
+    Some(match name {
+        "avg_latency" | "latency" | "latency_avg" | "lat_avg" | "avg" | "mean" | "average" | "time" | "t" | "t_avg"
+        | "avg_time" | "mean_time" | "mean_latency" | "runtime" => Role::Mean,
+        "min_latency" | "latency_min" | "lat_min" | "t_min" | "min" | "min_time" => Role::Min,
+        "max_latency" | "latency_max" | "lat_max" | "t_max" | "max" | "max_time" => Role::Max,
+        "loc_tstart" => Role::Begin,
+        "loc_tend" => Role::End,
+        _ => return None,
+    })
 }
 
-fn whole(column: &Column, text: &str) -> Result<u32, ImportFault> {
-    // The standard library takes a leading plus sign, which is a slip here.
-    let digits = text.bytes().all(|byte| byte.is_ascii_digit());
-    let number = text.parse().ok().filter(|_| digits);
-    number.ok_or_else(|| bad(column, &format!("`{text}` is not a whole number from 0 to {}", u32::MAX)))
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-fn time(column: &Column, text: &str) -> Result<Seconds, ImportFault> {
-    crate::raw::time(text, column.per_second)
-        .map_err(|what| fault(FindingCode::BadTime, format!("{}: {what}", column.name)))
+    #[test]
+    fn headers_are_known_however_they_are_spelled() {
+        for (header, role, per_second) in [
+            ("comm_size", Role::Ranks, 0.0),
+            ("# Size", Role::Bytes, 0.0),
+            ("Size [B]", Role::Bytes, 0.0),
+            ("Size (B)", Role::Bytes, 0.0),
+            ("#bytes", Role::Bytes, 0.0),
+            ("Transmit Size", Role::Transmitted, 0.0),
+            ("Avg Latency(us)", Role::Mean, 1e6),
+            ("Lat Avg[us]", Role::Mean, 1e6),
+            ("avg_latency_us", Role::Mean, 1e6),
+            ("t_max[usec]", Role::Max, 1e6),
+            ("Latency (ms)", Role::Mean, 1e3),
+            ("time [s]", Role::Mean, 1.0),
+            ("latency", Role::Mean, 0.0),
+            ("NP_total", Role::Ranks, 0.0),
+            ("ALGO_NAME", Role::Algorithm, 0.0),
+        ] {
+            let column = Column::named(header);
+            assert_eq!((column.role, column.per_second), (Some(role), per_second), "{header}");
+        }
+        for header in ["", "b", "us", "note", "P50 Tail Lat(us)", "Mbytes/sec"] {
+            assert_eq!(Column::named(header).role, None, "{header}");
+        }
+    }
 }

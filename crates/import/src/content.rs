@@ -1,5 +1,6 @@
 //! Contents of files: unpacked, without a byte order mark, and whole lines only.
 
+use std::borrow::Cow;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::unix::fs::FileTypeExt;
@@ -63,6 +64,24 @@ pub(super) fn limited(reader: impl Read, bytes: &mut Vec<u8>) -> io::Result<()> 
     }
     let why = format!("it has more than {} MiB when it is unpacked; split it", MOST_BYTES >> 20);
     Err(io::Error::new(io::ErrorKind::FileTooLarge, why))
+}
+
+/// A text without a prefix that all of its lines have, such as `[1,0]<stdout>:`, `0: `, a time or `> `, and the first
+/// line's prefix. Prefixes may differ in their digits. They are recognized in front of the first `#`.
+pub(super) fn without_prefix(text: &str) -> (Option<String>, Cow<'_, str>) {
+    let found = text.lines().find_map(|line| line.split_once('#')).map(|(prefix, _)| prefix);
+    let Some(prefix) = found.filter(|prefix| !prefix.trim().is_empty()) else { return (None, Cow::Borrowed(text)) };
+    let shape =
+        |text: &str| text.chars().map(|sign| if sign.is_ascii_digit() { '0' } else { sign }).collect::<String>();
+    let own = shape(prefix.trim_end());
+    let rest =
+        |line: &str| line.get(..own.len()).filter(|begin| shape(begin) == own).map(|_| line[own.len()..].to_owned());
+    let stripped: Option<Vec<String>> =
+        text.lines().map(|line| if line.trim().is_empty() { Some(String::new()) } else { rest(line) }).collect();
+    match stripped {
+        Some(lines) => (Some(prefix.trim().to_owned()), Cow::Owned(lines.join("\n") + "\n")),
+        None => (None, Cow::Borrowed(text)),
+    }
 }
 
 /// Cuts off a last line that has no line end: the file may have been cut off within it, and `70` may have been `7000`.

@@ -5,7 +5,6 @@ use std::io;
 use collrules_rules::words::first_lines;
 
 use super::finding::{Finding, FindingSeverity};
-use super::format::ImportFormat;
 
 /// Reason why nothing can be imported.
 #[derive(Debug, thiserror::Error)]
@@ -20,7 +19,7 @@ pub enum ImportError {
     #[error("this is no table: it begins with neither UTF-8 text nor gzip data")]
     NotText,
     /// The file is empty.
-    #[error("the table is empty: it has no header")]
+    #[error("the file is empty")]
     Empty,
     /// The header lacks columns.
     #[error("the header lacks {}; it has {}", missing.join(", "), found.join(", "))]
@@ -31,8 +30,23 @@ pub enum ImportError {
         found: Vec<String>,
     },
     /// The header has a column twice, so it is unknown which one counts.
-    #[error("the header has the column {0} more than once")]
-    RepeatedColumn(&'static str),
+    #[error("the header has the column {column} more than once: {header}")]
+    RepeatedColumn {
+        /// The column.
+        column: &'static str,
+        /// The line.
+        header: String,
+    },
+    /// The header has a column that tables of MPI benchmarks do not have.
+    #[error(
+        "the column {column} is of another kind of benchmark, and nothing says what its sizes and times are: {header}"
+    )]
+    ForeignTable {
+        /// The column.
+        column: String,
+        /// The line.
+        header: String,
+    },
     /// A column of times without a unit.
     #[error("the column {0} has no unit; name it {0}_us (or _ms, _s, _ns), or give --unit")]
     NoUnit(String),
@@ -42,6 +56,17 @@ pub enum ImportError {
          them separately"
     )]
     MixedTimes,
+    /// Buffers of some timings are in the memory of a device, and those of others are not.
+    #[error(
+        "{device} was measured with buffers in the memory of a device and {host} was not, and they cannot be compared; \
+         import them separately"
+    )]
+    MixedMemory {
+        /// The place of a timing with buffers in the memory of a device.
+        device: String,
+        /// The place of a timing with other buffers.
+        host: String,
+    },
     /// The wanted time is missing somewhere.
     #[error("not every timing has a time {0}; leave out --time, or import the files that have it separately")]
     NoSuchTime(&'static str),
@@ -58,8 +83,11 @@ pub enum ImportError {
         findings: Vec<Finding>,
     },
     /// The format is unknown.
-    #[error("its format is unknown: neither {}", ImportFormat::NAMES)]
-    Unknown,
+    #[error(
+        "its format is unknown: it is neither text of OSU, IMB-MPI1 or ReproMPI, nor detail.out or best.out of \
+         ompi-collectives-tuning, nor a table with named columns; it begins {0}"
+    )]
+    Unknown(String),
     /// A file of a known format without a timing, used or not.
     #[error("it has no timings")]
     NoTimings,
@@ -72,6 +100,6 @@ fn reasons(findings: &[Finding]) -> String {
     if worst.is_empty() {
         worst = findings.iter().collect();
     }
-    let lines = first_lines(worst.iter().map(ToString::to_string).collect(), NAMED);
+    let lines = first_lines(Finding::describe_all(worst), NAMED);
     if lines.is_empty() { String::new() } else { format!(":\n  {}", lines.join("\n  ")) }
 }

@@ -2,8 +2,8 @@
 
 use collrules_rules::{Collective, Release};
 
+use collrules_record::CandidateName;
 use collrules_record::units::{Ranks, Seconds};
-use collrules_record::{Candidate, CandidateName};
 
 /// Facts from one source; unknown ones are missing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -29,64 +29,76 @@ pub struct TimeStatistics {
     pub mean: Option<Seconds>,
 }
 
-/// Combines facts of several sources, which must not contradict each other.
-///
-/// Each source has a name for messages. The release decides whether a name and a number mean the same algorithm.
-pub(super) fn agreed(sources: &[(&str, &Facts)], release: Release) -> Result<Facts, String> {
-    let collective = merge_fact("the collective", sources, |facts| facts.collective)?;
-    let algorithm = match collective {
-        Some(collective) => {
-            let mut found: Option<(&str, Candidate)> = None;
-            for (source, facts) in sources {
-                let Some(algorithm) = &facts.algorithm else { continue };
-                let candidate = algorithm.candidate(release, collective)?;
-                match found {
-                    Some((other, known)) if known != candidate => {
-                        return Err(disagree("the algorithm", other, &known.to_string(), source, &candidate));
-                    }
-                    _ => found = Some((source, candidate)),
-                }
-            }
-            found.map(|(_, candidate)| CandidateName::Complete(candidate))
-        }
-        None => sources.iter().find_map(|(_, facts)| facts.algorithm.clone()),
-    };
-    Ok(Facts {
-        collective,
-        ranks: merge_fact("the number of ranks", sources, |facts| facts.ranks)?,
-        algorithm,
-        launch: merge_fact("the launch", sources, |facts| facts.launch)?,
-    })
+/// Combines facts of the options, the content and the file name. Options and content must agree. A name that contradicts
+/// them is not believed, which is returned as a note; if it is about another collective, nothing of it is believed.
+pub(super) fn combine(
+    given: &Facts,
+    content: &Facts,
+    name: &Facts,
+    release: Release,
+) -> Result<(Facts, Option<String>), String> {
+    if let Some(difference) = given.difference(content, release) {
+        return Err(format!("the options and the content disagree about {difference}"));
+    }
+    let stated = given.clone().or(content.clone());
+    let difference = stated.difference(name, release);
+    let is_other = stated.collective.is_some_and(|known| name.collective.is_some_and(|other| other != known));
+    let mut facts = if is_other { stated } else { stated.or(name.clone()) };
+    if let (Some(collective), Some(algorithm)) = (facts.collective, &facts.algorithm) {
+        facts.algorithm = Some(CandidateName::Complete(algorithm.candidate(release, collective)?));
+    }
+    let extent = if is_other { "the name is not believed" } else { "that of the name is not believed" };
+    Ok((
+        facts,
+        difference.map(|what| format!("the file name contradicts the content or the options about {what}; {extent}")),
+    ))
 }
 
-fn merge_fact<T: PartialEq + Copy + std::fmt::Display>(
-    what: &str,
-    sources: &[(&str, &Facts)],
-    get: impl Fn(&Facts) -> Option<T>,
-) -> Result<Option<T>, String> {
-    let mut said = sources.iter().filter_map(|(source, facts)| Some((*source, get(facts)?)));
-    let Some((first, value)) = said.next() else { return Ok(None) };
-    match said.find(|(_, other)| *other != value) {
-        Some((other, found)) => Err(disagree(what, first, &value.to_string(), other, &found)),
-        None => Ok(Some(value)),
+impl Facts {
+    /// These facts, completed by others.
+    #[must_use]
+    pub fn or(self, others: Self) -> Self {
+        Self {
+            collective: self.collective.or(others.collective),
+            ranks: self.ranks.or(others.ranks),
+            algorithm: self.algorithm.or(others.algorithm),
+            launch: self.launch.or(others.launch),
+        }
+    }
+
+    /// The first fact about which others differ. The release tells whether a name and a number mean the same algorithm.
+    fn difference(&self, others: &Self, release: Release) -> Option<String> {
+        let differ = |what: &str, own: Option<String>, other: Option<String>| {
+            let (own, other) = (own?, other?);
+            (own != other).then(|| format!("{what}: {own} and {other}"))
+        };
+        let text = |value: Option<u32>| value.map(|value| value.to_string());
+        let collective = self.collective.or(others.collective);
+        let algorithm = |facts: &Self| {
+            let name = facts.algorithm.as_ref()?;
+            let candidate = collective.map(|collective| name.candidate(release, collective));
+            Some(match candidate {
+                Some(Ok(candidate)) => candidate.to_string(),
+                Some(Err(why)) => why,
+                None => format!("{name:?}"),
+            })
+        };
+        let name = |facts: &Self| facts.collective.map(|collective| collective.name().to_owned());
+        differ("the collective", name(self), name(others))
+            .or_else(|| differ("the number of ranks", text(self.ranks.map(|n| n.0)), text(others.ranks.map(|n| n.0))))
+            .or_else(|| differ("the algorithm", algorithm(self), algorithm(others)))
+            .or_else(|| differ("the launch", text(self.launch), text(others.launch)))
     }
 }
 
-fn disagree(what: &str, first: &str, value: &str, other: &str, found: &impl std::fmt::Display) -> String {
-    format!("{first} and {other} disagree about {what}: {value} and {found}")
-}
-
-/// The collective that a benchmark names: `Bcast`, `MPI_Bcast`, `Broadcast`, `Reduce_scatter`.
+/// The collective that a benchmark names: `Bcast`, `MPI_Bcast`, `Broadcast`, `Reduce_scatter`, `All-to-All Personalized
+/// Exchange`, `all_reduce`.
 pub(super) fn collective_named(name: &str) -> Option<Collective> {
     let name = name.trim().to_lowercase().replace(['-', ' '], "_");
     let name = ["osu_", "mpi_"].iter().fold(name.as_str(), |name, prefix| name.strip_prefix(prefix).unwrap_or(name));
-    match name {
+    let plain = name.strip_suffix("_personalized_exchange").unwrap_or(name).replace('_', "");
+    match plain.as_str() {
         "broadcast" => Some(Collective::Bcast),
-        // What OSU calls them.
-        "all_to_all" | "all_to_all_personalized_exchange" => Some(Collective::Alltoall),
-        "all_to_allv" | "all_to_allv_personalized_exchange" | "all_to_all_v_personalized_exchange" => {
-            Some(Collective::Alltoallv)
-        }
-        _ => name.parse().ok(),
+        plain => Collective::ALL.into_iter().find(|known| known.name().replace('_', "") == plain),
     }
 }

@@ -32,6 +32,10 @@ names! {
         NoData "no-data",
         /// Content that is skipped on purpose: another datatype, another benchmark, a derived table.
         PassedOver "passed-over",
+        /// The buffers of a benchmark are in the memory of a device.
+        DeviceMemory "device-memory",
+        /// A column that is not read has several values.
+        VaryingColumn "varying-column",
         /// A file has the content of another one, but a name with other facts.
         SameContent "same-content",
         /// A file that cannot be used at all.
@@ -87,6 +91,27 @@ pub struct Finding {
     pub points: Vec<(Cell, Candidate)>,
 }
 
+impl Finding {
+    /// Findings as text; those that differ in their lines alone are one, with a count.
+    pub fn describe_all<'a>(findings: impl IntoIterator<Item = &'a Self>) -> Vec<String> {
+        let mut described: Vec<(&Self, usize)> = Vec::new();
+        for finding in findings {
+            let same = |(other, _): &&mut (&Self, usize)| {
+                (other.code, &other.file, &other.message) == (finding.code, &finding.file, &finding.message)
+            };
+            match described.iter_mut().rev().find(same) {
+                Some((_, count)) => *count += 1,
+                None => described.push((finding, 1)),
+            }
+        }
+        let text = |(finding, count): (&Self, usize)| match count {
+            1 => finding.to_string(),
+            _ => format!("{finding} ({count} such lines)"),
+        };
+        described.into_iter().map(text).collect()
+    }
+}
+
 impl FindingCode {
     /// Returns true if the finding is about a suspicious number rather than about a row.
     pub fn is_suspicion(self) -> bool {
@@ -112,6 +137,10 @@ impl fmt::Display for Finding {
             write!(f, ":{line}")?;
         }
         write!(f, ": {} ({}): {}", self.severity, self.code, self.message)?;
-        if self.left_out && self.timings > 0 { f.write_str("; left out") } else { Ok(()) }
+        match self.timings {
+            1 if self.left_out => f.write_str("; left out"),
+            count if self.left_out && count > 1 => write!(f, "; {count} timings left out"),
+            _ => Ok(()),
+        }
     }
 }

@@ -6,14 +6,13 @@
 //!
 //! | module | job |
 //! |---|---|
-//! | `osu`, `imb`, `reprompi`, `predecessor` | one text format each |
-//! | `table`, `rows`, `columns`, `headers` | tables with named columns |
-//! | `format` | detection of a file's format |
+//! | `formats` | the programs whose output is read, their marks, the meaning of their sizes |
+//! | `reader`, `row`, `columns` | one loop over the lines of any format; a row; a header |
 //! | `content` | contents of files: uncompressed, whole lines, not too large |
 //! | `names`, `pattern` | facts in the names of files |
 //! | `facts` | combining facts of content, names and options |
 //! | `collect`, `walk` | combining files to one set of timings |
-//! | `duplicates` | rows about the same point |
+//! | `places`, `duplicates` | which timings are compared; rows about the same point |
 //! | `plausible` | implausible numbers |
 //! | `finding`, `manifest` | problems of an import, and its files |
 
@@ -24,22 +23,17 @@ mod duplicates;
 mod error;
 mod facts;
 mod finding;
-mod format;
-mod headers;
-mod imb;
+mod formats;
 mod imported;
 mod manifest;
 mod names;
-mod osu;
 mod pattern;
+mod places;
 mod plausible;
-mod predecessor;
-mod printed;
 mod raw;
-mod reprompi;
-mod rows;
+mod reader;
+mod row;
 mod stray;
-mod table;
 #[cfg(test)]
 mod tests;
 mod walk;
@@ -49,7 +43,7 @@ pub use content::{MOST_BYTES, read_file};
 pub use error::ImportError;
 pub use facts::{Facts, TimeStatistics};
 pub use finding::{Finding, FindingCode, FindingSeverity};
-pub use format::ImportFormat;
+pub use formats::ImportFormat;
 pub use imported::Imported;
 pub use manifest::{ImportManifest, ImportReport, create, doubted, open, remarks};
 pub use pattern::{BadPattern, NamePattern};

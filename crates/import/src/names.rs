@@ -1,111 +1,145 @@
-//! Facts in the names of files and directories: `bcast-np2-a0.csv`, `np4/a3/bcast.txt`, `scatter/2_16ranks_run0.out`.
+//! Facts in the names of files and directories.
+//!
+//! A part of a path is believed if all of its words are known: `bcast-np4-a3.txt`, `np4/a3/bcast.txt`,
+//! `scatter_16ranks_binomial_run2.out`, or ompi-collectives-tuning's `2_16ranks_run0.out`. Words that a name has for
+//! another reason, such as those of `reduce_local` or `neighbor_allgather`, would make it mean something else.
 
 use collrules_record::CandidateName;
-use collrules_rules::{Collective, Release, registry};
+use collrules_record::units::Ranks;
+use collrules_rules::{Collective, Release};
 
 use super::facts::{Facts, collective_named};
-use collrules_record::units::Ranks;
 
-/// Reads the facts from a path, whose parts are those below the input that the user named. The last part with a fact
-/// counts.
-pub(super) fn facts(parts: &[&str], release: Release) -> Facts {
-    let mut facts = Facts::default();
-    let parts: Vec<String> = parts.iter().map(|part| part.to_lowercase()).collect();
-    for part in parts.iter().rev() {
-        let (collective, rest) = collective(part);
-        facts.collective = facts.collective.or(collective);
-        let words = words(&rest);
-        facts.ranks = facts.ranks.or_else(|| number(&words, &RANKS).filter(|ranks| *ranks > 0).map(Ranks));
-        facts.launch = facts.launch.or_else(|| number(&words, &LAUNCH));
-        if facts.algorithm.is_none() {
-            facts.algorithm = predecessor(&words).or_else(|| number(&words, &ALGORITHM)).map(CandidateName::Id);
-        }
-    }
-    if facts.algorithm.is_none() {
-        // What the user named is more often called `tree` or `linear` for another reason.
-        let below = if parts.len() > 1 { &parts[1..] } else { &parts };
-        facts.algorithm = below.iter().rev().find_map(|part| parse_candidate_name(part, release, facts.collective));
-    }
-    facts
+/// Facts from a path.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct PathFacts {
+    pub(super) facts: Facts,
+    /// A part of the path with facts that are not believed, and its unknown word.
+    pub(super) unread: Option<(String, String)>,
+    /// Name of another library than Open MPI.
+    pub(super) library: Option<&'static str>,
 }
 
-const RANKS: [&str; 9] = ["np", "nprocs", "nproc", "procs", "processes", "ranks", "nranks", "ntasks", "p"];
-const ALGORITHM: [&str; 6] = ["a", "alg", "algo", "algorithm", "algid", "algorithmid"];
+/// Numbers of ranks, algorithms and launches, in front of the number or, of ranks, behind it.
+const RANKS: [&str; 4] = ["np", "ranks", "nprocs", "procs"];
+const ALGORITHM: [&str; 4] = ["a", "alg", "algo", "algorithm"];
 const LAUNCH: [&str; 4] = ["run", "launch", "rep", "trial"];
+/// Words that say nothing about a timing, apart from endings of files.
+const PLAIN: [&str; 7] = ["osu", "imb", "reprompi", "mpi", "ompi", "openmpi", "gz"];
+/// Other libraries, whose algorithms are not those of Open MPI.
+const LIBRARIES: [&str; 9] =
+    ["i_mpi_adjust", "intelmpi", "impi", "mpich", "mvapich", "mvapich2", "nccl", "rccl", "ucc"];
 
-/// The longest name of a collective in a part, and the part without it.
-fn collective(part: &str) -> (Option<Collective>, String) {
-    let text = part.replace(['-', '.', ' '], "_");
-    let mut names: Vec<(&str, Collective)> = Collective::ALL.iter().map(|known| (known.name(), *known)).collect();
-    names.push(("broadcast", Collective::Bcast));
-    names.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
-    for (name, collective) in names {
-        if let Some(at) = find_word(&text, name, |c| !c.is_ascii_alphabetic()) {
-            return (Some(collective), format!("{} {}", &part[..at], &part[at + name.len()..]));
+/// Reads the facts from the parts of a path. Of parts that differ the innermost counts.
+pub(super) fn facts(parts: &[&str], release: Release) -> PathFacts {
+    let mut found = PathFacts::default();
+    let mut is_ours = false;
+    for (place, part) in parts.iter().enumerate().rev() {
+        let words = words(part);
+        let joined = format!("_{}_", words.join("_"));
+        is_ours |= words.iter().any(|word| word == "ompi" || word == "openmpi");
+        let names = |library: &&&str| joined.contains(&format!("_{library}_"));
+        if let (None, false) = (found.library, is_ours) {
+            found.library = LIBRARIES.iter().find(names).copied();
+        }
+        // What the user named is more often called `tree` or `linear` for another reason.
+        let has_algorithms = place > 0 || parts.len() == 1;
+        let (facts, unknown) = read_part(&words, found.facts.collective, has_algorithms, release);
+        let endings = part.split('.').skip(1).filter(|_| place + 1 == parts.len());
+        let unknown = unknown.filter(|word| endings.into_iter().all(|ending| !ending.eq_ignore_ascii_case(word)));
+        match unknown {
+            None => found.facts = found.facts.or(facts),
+            Some(word) if facts != Facts::default() => {
+                found.unread.get_or_insert(((*part).to_owned(), word));
+            }
+            Some(_) => {}
         }
     }
-    (collective_named(&text), part.to_owned())
+    found
 }
 
-/// The place of a word in a text, with ends or such characters around it.
-fn find_word(text: &str, word: &str, ends: impl Fn(char) -> bool) -> Option<usize> {
-    let edge = |c: Option<char>| c.is_none_or(&ends);
-    let is_whole = |at: &usize| edge(text[..*at].chars().next_back()) && edge(text[at + word.len()..].chars().next());
-    text.match_indices(word).map(|(at, _)| at).find(is_whole)
+/// Returns true if a directory's name consists of facts, so that it belongs to the timings below it alone.
+pub(super) fn is_fact(part: &str, release: Release) -> bool {
+    let (facts, unknown) = read_part(&words(part), None, true, release);
+    unknown.is_none() && facts != Facts::default()
 }
 
-/// Splits letters and digits: `np4` is `np`, `4`.
-fn words(text: &str) -> Vec<String> {
-    let mut words: Vec<String> = Vec::new();
-    let mut last = None;
-    for c in text.chars() {
-        let kind = match c {
-            _ if c.is_ascii_digit() => Some(true),
-            _ if c.is_alphabetic() => Some(false),
-            _ => None,
+/// Words of a part, in lower case.
+fn words(part: &str) -> Vec<String> {
+    let words = part.split(|sign: char| !sign.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.map(str::to_lowercase).collect()
+}
+
+/// The facts in the words of a part, and the first unknown word.
+fn read_part(
+    words: &[String],
+    around: Option<Collective>,
+    has_algorithms: bool,
+    release: Release,
+) -> (Facts, Option<String>) {
+    let mut facts = Facts::default();
+    let mut unknown = None;
+    let mut rest = words;
+    // `2_16ranks_run0`, as ompi-collectives-tuning names its files.
+    if let [id, ranks, run, ..] = words
+        && (ranks.ends_with("ranks") && run.starts_with("run"))
+        && let Ok(id) = id.parse()
+    {
+        facts.algorithm = Some(CandidateName::Id(id));
+        rest = &words[1..];
+    }
+    while !rest.is_empty() {
+        let longest =
+            |is_known: &dyn Fn(&str) -> bool| (1..=rest.len()).rev().find(|count| is_known(&rest[..*count].join("_")));
+        let is_algorithm = |name: &str| {
+            let named =
+                |collective: Collective| CandidateName::Word(name.to_owned()).candidate(release, collective).is_ok();
+            match facts.collective.or(around) {
+                Some(collective) => named(collective),
+                None => Collective::ALL.into_iter().any(named),
+            }
         };
-        match (kind, words.last_mut()) {
-            (None, _) => {}
-            (Some(_), Some(word)) if kind == last => word.push(c),
-            (Some(_), _) => words.push(c.into()),
-        }
-        last = kind;
+        let free = facts.algorithm.is_none() && has_algorithms;
+        let taken = if let (None, Some(count)) = (facts.collective, longest(&|name| collective_named(name).is_some())) {
+            facts.collective = collective_named(&rest[..count].join("_"));
+            count
+        } else if let (true, Some(count)) = (free, longest(&is_algorithm)) {
+            facts.algorithm = Some(CandidateName::Word(rest[..count].join("_")));
+            count
+        } else if let Some(count) = read_number(rest, &mut facts) {
+            count
+        } else {
+            if !PLAIN.contains(&rest[0].as_str()) {
+                unknown = unknown.or_else(|| Some(rest[0].clone()));
+            }
+            1
+        };
+        rest = &rest[taken..];
     }
-    words
+    (facts, unknown)
 }
 
-/// The number after one of these keys; for ranks also before it, as in `16ranks`.
-fn number(words: &[String], keys: &[&str]) -> Option<u32> {
-    let key = |word: &String| keys.contains(&word.as_str());
-    let pairs = || words.windows(2);
-    let behind = pairs().find_map(|pair| key(&pair[0]).then(|| pair[1].parse().ok()).flatten());
-    // `2_16ranks_run0`: the number before `ranks` belongs to it.
-    let before = || pairs().find_map(|pair| key(&pair[1]).then(|| pair[0].parse().ok()).flatten());
-    if keys == RANKS { before().or(behind) } else { behind }
-}
-
-/// The algorithm in `3_16ranks_run0`, as ompi-collectives-tuning names its files.
-fn predecessor(words: &[String]) -> Option<u32> {
-    match words {
-        [id, ranks, key, run, launch, ..] if key == "ranks" && run == "run" => {
-            let all = [id, ranks, launch].map(|number| number.parse::<u32>().ok());
-            if let [Some(id), Some(_), Some(_)] = all { Some(id) } else { None }
-        }
-        _ => None,
+/// Reads `np8`, `np 8`, `8ranks` and the like at the beginning of words; returns the number of words, if there is a fact.
+fn read_number(words: &[String], facts: &mut Facts) -> Option<usize> {
+    let first = &words[0];
+    let digits = first.find(|sign: char| sign.is_ascii_digit()).unwrap_or(first.len());
+    let letters = first.find(|sign: char| !sign.is_ascii_digit()).unwrap_or(first.len());
+    let (key, number, count) = match (digits, letters) {
+        (0, letters) if letters < first.len() => (&first[letters..], &first[..letters], 1),
+        (digits, _) if digits == first.len() => (first.as_str(), words.get(1)?.as_str(), 2),
+        (digits, _) => (&first[..digits], &first[digits..], 1),
+    };
+    let number: u32 = number.parse().ok()?;
+    if RANKS.contains(&key) && number > 0 && facts.ranks.is_none() {
+        facts.ranks = Some(Ranks(number));
+    } else if digits > 0 && ALGORITHM.contains(&key) && facts.algorithm.is_none() {
+        facts.algorithm = Some(CandidateName::Id(number));
+    } else if digits > 0 && LAUNCH.contains(&key) && facts.launch.is_none() {
+        facts.launch = Some(number);
+    } else {
+        return None;
     }
-}
-
-/// The algorithm whose name a part contains, the longest match. Names other than those of the builtin depend on the
-/// collective.
-fn parse_candidate_name(part: &str, release: Release, collective: Option<Collective>) -> Option<CandidateName> {
-    let (_, rest) = self::collective(part);
-    let text = rest.replace(['-', '.', ' ', '/'], "_");
-    let known = collective.into_iter().flat_map(|collective| registry::algorithms(release, collective));
-    let mut names: Vec<&str> = known.map(|algorithm| algorithm.name).collect();
-    names.extend(["default", "builtin"]);
-    names.sort_by_key(|name| std::cmp::Reverse(name.len()));
-    let whole = |name: &&&str| find_word(&text, name, |c| !c.is_ascii_alphanumeric()).is_some();
-    names.iter().find(whole).map(|name| CandidateName::Word((*name).to_owned()))
+    Some(count)
 }
 
 #[cfg(test)]
@@ -113,7 +147,7 @@ mod tests {
     use super::*;
 
     fn read(path: &str) -> (Option<Collective>, Option<u32>, Option<CandidateName>, Option<u32>) {
-        let facts = facts(&path.split('/').collect::<Vec<_>>(), Release::V5_0);
+        let PathFacts { facts, .. } = facts(&path.split('/').collect::<Vec<_>>(), Release::V5_0);
         (facts.collective, facts.ranks.map(|ranks| ranks.0), facts.algorithm, facts.launch)
     }
 
@@ -131,18 +165,42 @@ mod tests {
             ("reduce_scatter_block/0_4ranks_run1.out", (Some(Collective::ReduceScatterBlock), Some(4), id(0), Some(1))),
             ("scatter-np8-linear_nb.txt", (scatter, Some(8), name("linear_nb"), None)),
             ("scatter_default_np8.txt", (scatter, Some(8), name("default"), None)),
+            ("bcast_ignore_np8.csv", (bcast, Some(8), name("ignore"), None)),
+            ("bcast-np8-scatter_allgather_ring.csv", (bcast, Some(8), name("scatter_allgather_ring"), None)),
+            ("bcast-np8-scatter_allgather.txt", (bcast, Some(8), name("scatter_allgather"), None)),
+            ("all_reduce-np8-a3.csv", (Some(Collective::Allreduce), Some(8), id(3), None)),
             ("Broadcast/128procs/binomial", (bcast, Some(128), name("binomial"), None)),
             ("results/table.csv", (None, None, None, None)),
             ("allgatherv-np4.txt", (Some(Collective::Allgatherv), Some(4), None, None)),
             ("x/np4/default.txt", (None, Some(4), name("default"), None)),
             ("tree/barrier-np4.txt", (Some(Collective::Barrier), Some(4), None, None)),
             ("x/tree/barrier-np4.txt", (Some(Collective::Barrier), Some(4), name("tree"), None)),
-            // No words of their own.
+            // Words that mean something else.
             ("ibcast-map4.txt", (None, None, None, None)),
-            ("np0-bcast", (bcast, None, None, None)),
-            ("np99999999999-bcast", (bcast, None, None, None)),
+            ("neighbor_allgather-np4-a1.txt", (None, None, None, None)),
+            ("reduce_local-np4-a1.txt", (None, None, None, None)),
+            ("bcast_init-np4-a1.txt", (None, None, None, None)),
+            ("np4/bcast-fast.txt", (None, Some(4), None, None)),
+            ("bcast-np4-a3.result.gz", (bcast, Some(4), id(3), None)),
+            ("np0-bcast", (None, None, None, None)),
+            ("np99999999999-bcast", (None, None, None, None)),
         ] {
             assert_eq!(read(path), facts, "{path}");
+        }
+    }
+
+    #[test]
+    fn other_libraries_are_known_by_their_names() {
+        let library = |path: &str| facts(&path.split('/').collect::<Vec<_>>(), Release::V5_0).library;
+        for (path, name) in [
+            ("I_MPI_ADJUST_BCAST=3_np8.txt", Some("i_mpi_adjust")),
+            ("impi/bcast-np8-a0.txt", Some("impi")),
+            ("bcast-np8-mvapich2.txt", Some("mvapich2")),
+            ("mpich/ompi/bcast-np8-a0.txt", None),
+            ("mpich-vs-ompi/bcast-np8-a0.txt", None),
+            ("success/bcast-np8-a0.txt", None),
+        ] {
+            assert_eq!(library(path), name, "{path}");
         }
     }
 }

@@ -72,6 +72,12 @@ impl NamePattern {
         })
     }
 
+    /// Returns the number of directories that it describes.
+    pub(super) fn directories(&self) -> usize {
+        let slashes = |token: &Token| if let Token::Literal(text) = token { text.matches('/').count() } else { 0 };
+        self.tokens.iter().map(slashes).sum()
+    }
+
     /// Matches the tokens from one on. Failed places are remembered, so that the time is at most the product of the
     /// lengths.
     fn from(&self, token: usize, path: &str, at: usize, failed: &mut [bool]) -> Option<Facts> {
@@ -118,19 +124,6 @@ impl Token {
             Self::Launch => Facts { launch: Some(text.parse().ok()?), ..facts },
             Self::Any | Self::Literal(_) => facts,
         })
-    }
-}
-
-impl Facts {
-    /// These facts, completed by others.
-    #[must_use]
-    pub fn or(self, others: Self) -> Self {
-        Self {
-            collective: self.collective.or(others.collective),
-            ranks: self.ranks.or(others.ranks),
-            algorithm: self.algorithm.or(others.algorithm),
-            launch: self.launch.or(others.launch),
-        }
     }
 }
 

@@ -38,16 +38,3 @@ pub(super) fn short(content: &str) -> String {
     }
     format!("`{shown}`")
 }
-
-/// The fields of a row, which are separated by blanks or commas.
-pub(super) fn fields(content: &str) -> impl Iterator<Item = &str> + Clone {
-    content.split(|sign: char| sign.is_whitespace() || sign == ',').filter(|field| !field.is_empty())
-}
-
-/// Returns true if a line is a row of numbers, perhaps cut off, and not a sentence that begins with a number, such as
-/// `2 more processes have sent help message ...`.
-pub(super) fn is_row(content: &str) -> bool {
-    let is_number = |word: &str| word.parse::<f64>().is_ok();
-    let mut words = fields(content);
-    words.next().is_some_and(is_number) && (words.clone().count() < 2 || words.next().is_some_and(is_number))
-}

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use crate::collect::Importer;
 use crate::content::{STDIN, read_file};
-use crate::format::ImportFormat;
+use crate::formats::ImportFormat;
 
 /// An input that cannot be read.
 #[derive(Debug, thiserror::Error)]

@@ -220,8 +220,10 @@ impl CandidateName {
             Self::Word(name) => {
                 let plain = |name: &str| name.to_lowercase().replace(['-', ' '], "_");
                 let name = plain(name);
-                let mut all = registry::algorithms(release, collective);
-                if let Some(known) = all.find(|known| plain(known.name) == name) {
+                // Papers call `binomial` a binomial tree.
+                let named =
+                    |name: &str| registry::algorithms(release, collective).find(|known| plain(known.name) == name);
+                if let Some(known) = named(&name).or_else(|| named(name.strip_suffix("_tree")?)) {
                     return forced(known.id);
                 }
                 if BUILTIN_WORDS.contains(&name.as_str()) {

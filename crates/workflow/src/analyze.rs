@@ -86,14 +86,7 @@ impl Source {
     pub fn of_table(path: &Path, options: import::Options, session: &mut Session<'_>) -> Result<Self, WorkflowError> {
         let bytes = import::read_file(path).map_err(|cause| WorkflowError::open(path, cause))?;
         let release = options.release;
-        if let Some(
-            format @ (ImportFormat::Osu
-            | ImportFormat::Imb
-            | ImportFormat::Reprompi
-            | ImportFormat::Detail
-            | ImportFormat::Best),
-        ) = Importer::format(&bytes)
-        {
+        if let Some(format) = Importer::format(&bytes).filter(|format| *format != ImportFormat::Table) {
             return Err(WorkflowError::Input(format!(
                 "{} is {format}, not a table: `collrules import` makes a run directory of it to analyze",
                 path.display(),
@@ -105,7 +98,7 @@ impl Source {
         let Import { timings, statistic, findings, .. } =
             read.map_err(|cause| WorkflowError::Input(format!("{}: {cause}", path.display())))?;
         let (found, unused): (Vec<_>, Vec<_>) = findings.into_iter().partition(|it| it.code.is_suspicion());
-        unused.iter().for_each(|finding| session.say(&finding.to_string()));
+        import::Finding::describe_all(&unused).iter().for_each(|finding| session.say(finding));
         let lost: usize = unused.iter().filter(|finding| finding.left_out).map(|finding| finding.timings).sum();
         let remarks = (lost > 0).then_some(Remark::LostRows(lost));
         let timings: Vec<TableTiming> = timings.iter().filter_map(|timing| timing.in_table(statistic)).collect();

@@ -2,6 +2,7 @@
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
+mod beliefs;
 mod formats;
 mod plausible;
 mod properties;

@@ -5,9 +5,12 @@ use proptest::prelude::*;
 use crate::support::{import_with, options};
 
 /// Words that the readers look for, in any order.
-const WORDS: [&str; 44] = [
+const WORDS: [&str; 47] = [
     "# OSU MPI Broadcast Latency Test v7.4\n",
     "# OSU MPI ",
+    "#    Intel(R) MPI Benchmarks 2021.8, MPI-1 part (GPU)\n",
+    "1: Error Allreduce,size = 8,sample #0\n",
+    "[1,0]<stdout>:",
     "# Size       Avg Latency(us)",
     "   Max Latency(us)",
     "  Validation\n",

@@ -2,17 +2,26 @@
 
 use std::fs;
 
-use collrules_import::{FindingCode, Importer, add_all};
+use collrules_import::{FindingCode, ImportError, Importer, add_all};
 
 use crate::support::{data, found, import_with, options, timings};
 
 #[test]
-fn files_of_the_same_thing_are_launches() {
+fn files_of_the_same_thing_are_launches_if_their_names_say_so() {
     let osu = |time: f64| format!("# OSU MPI Broadcast Latency Test v7.4\n# Size  Avg Latency(us)\n1  {time:.2}\n");
     let (first, second) = (osu(1.0), osu(2.0));
-    let files = [("x/bcast-np4-a0.txt", first.as_bytes()), ("y/bcast-np4-a0.txt", second.as_bytes())];
+    let files = [("run0/bcast-np4-a0.txt", first.as_bytes()), ("run1/bcast-np4-a0.txt", second.as_bytes())];
     let import = import_with(options(), &files).unwrap();
     assert_eq!(timings(&import), ["bcast 4 1 builtin 0.0 1.00 -", "bcast 4 1 builtin 1.0 2.00 -"]);
+    // Other directories may be of another library or machine.
+    let files = [("16nodes/bcast-np4-a0.txt", first.as_bytes()), ("1node/bcast-np4-a6.txt", second.as_bytes())];
+    let error = import_with(options(), &files).unwrap_err();
+    let ImportError::Nothing { findings } = error else { panic!("{error}") };
+    assert_eq!(findings.iter().map(|finding| finding.code).collect::<Vec<_>>(), [FindingCode::Contradiction; 2]);
+    assert!(findings[0].message.contains("3 of 16nodes/bcast-np4-a0.txt and 3 of 1node/bcast"), "{}", findings[0]);
+    // Those whose names say what was timed are one place.
+    let files = [("x/np4/a0/bcast.txt", first.as_bytes()), ("x/np4/a6/bcast.txt", second.as_bytes())];
+    assert_eq!(import_with(options(), &files).unwrap().timings.len(), 2);
     // A copy is none.
     let files = [("x/bcast-np4-a0.txt", first.as_bytes()), ("y/bcast-np4-a0.txt", first.as_bytes())];
     let import = import_with(options(), &files).unwrap();
@@ -25,7 +34,7 @@ fn files_of_the_same_thing_are_launches() {
         assert_eq!((import.sources.len(), found(&import)), (2, codes));
     }
     // Names that give both the same number contradict each other.
-    let files = [("x/bcast-np4-a0-run3.txt", first.as_bytes()), ("y/bcast-np4-a0-run3.txt", second.as_bytes())];
+    let files = [("bcast-np4-a0-run3.txt", first.as_bytes()), ("bcast-np4-a0-run3.out", second.as_bytes())];
     let error = import_with(options(), &files).unwrap_err().to_string();
     assert!(error.contains("contradict each other about bcast of 1 B on 4 ranks"), "{error}");
 }

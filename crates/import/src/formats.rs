@@ -1,0 +1,194 @@
+//! The programs whose output is read: their marks, and the meaning of their sizes.
+//!
+//! Message sizes are those of [`collrules_rules::metric`]. Programs print other sizes in the two reduce-scatters alone,
+//! so [`meaning`] is about these; the guide has the same table, with sources.
+
+use collrules_rules::{Collective, names};
+use serde::{Deserialize, Serialize};
+
+use crate::columns::{Columns, Given, Layout};
+use crate::facts::Facts;
+use collrules_record::units::{Bytes, Ranks};
+
+names! {
+    /// A format that is read.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum ImportFormat {
+        /// Text of the OSU micro-benchmarks, or in its form.
+        Osu "text of OSU micro-benchmarks",
+        /// Text of IMB-MPI1.
+        Imb "text of IMB-MPI1",
+        /// Text of ReproMPI.
+        Reprompi "text of ReproMPI",
+        /// `detail.out` of ompi-collectives-tuning.
+        Detail "detail.out of ompi-collectives-tuning",
+        /// `best.out` of ompi-collectives-tuning.
+        Best "best.out of ompi-collectives-tuning",
+        /// A table with named columns.
+        Table "a table",
+    }
+}
+
+/// A line that says something about the rows below it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mark {
+    /// The begin of a benchmark's output: what ran, and the name of the test.
+    Test,
+    /// The begin of the output of a program, with its version.
+    Program,
+    /// Number of ranks.
+    Ranks,
+    /// Size of an element in bytes.
+    Element,
+    /// Name of the datatype.
+    Datatype,
+    /// Several groups of ranks ran the test at the same time.
+    Groups,
+    /// The benchmark found wrong data.
+    WrongData,
+}
+
+/// A program whose output is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Program {
+    /// The OSU micro-benchmarks, and `collrules bench`, which prints the same sizes.
+    Osu,
+    /// Text in OSU's form without its name, such as that of mpi4py's benchmarks.
+    Nameless,
+    /// IMB-MPI1.
+    Imb,
+    /// ReproMPI.
+    Reprompi,
+    /// ompi-collectives-tuning, whose tables have times of OSU or IMB.
+    Tuning,
+    /// A table with named columns.
+    Table,
+}
+
+/// The beginnings of lines. The part in front of `|` belongs to the mark, the rest to its value.
+const MARKS: [(&str, Program, Mark); 12] = [
+    ("# OSU |", Program::Osu, Mark::Test),
+    ("# collrules |", Program::Osu, Mark::Test),
+    ("# |MPI ", Program::Nameless, Mark::Test),
+    ("# Datatype:|", Program::Osu, Mark::Datatype),
+    ("#    Intel(R) MPI Benchmarks |", Program::Imb, Mark::Program),
+    ("#    Intel (R) MPI Benchmark|", Program::Imb, Mark::Program),
+    ("# Benchmarking |", Program::Imb, Mark::Test),
+    ("# #processes =|", Program::Imb, Mark::Ranks),
+    ("# processes =|", Program::Imb, Mark::Ranks),
+    ("#Command-line arguments|", Program::Reprompi, Mark::Program),
+    ("#@nprocs=|", Program::Reprompi, Mark::Ranks),
+    ("#@datatype_size_bytes=|", Program::Reprompi, Mark::Element),
+];
+
+/// The mark of a line, and its value.
+pub(super) fn mark(line: &str) -> Option<(Program, Mark, &str)> {
+    if line.contains("VALIDATION ERROR") {
+        return Some((Program::Osu, Mark::WrongData, line));
+    }
+    // Of IMB with -DCHECK: `1: Error Allreduce,size = 8,sample #0`.
+    if line.contains(": Error ") && line.contains(",size =") && line.contains(",sample #") {
+        return Some((Program::Imb, Mark::WrongData, line));
+    }
+    if line.starts_with('#') && line.contains(" groups of ") {
+        return Some((Program::Imb, Mark::Groups, line));
+    }
+    MARKS.iter().find_map(|(begin, program, mark)| {
+        let (own, value) = begin.split_once('|')?;
+        let rest = line.strip_prefix(own).filter(|rest| rest.starts_with(value))?;
+        // Other lines of the kind `# MPI Version : 3.1` name no test.
+        let is_test = *program != Program::Nameless || rest.contains(" Test");
+        is_test.then(|| (*program, *mark, rest.trim()))
+    })
+}
+
+/// The format of a text, if it is known: that of its first mark or header.
+pub(super) fn detect(text: &str) -> Option<ImportFormat> {
+    let given = Given { facts: &Facts::default(), per_second: None };
+    let mut is_table = true;
+    text.lines().map(str::trim).filter(|line| !line.is_empty()).find_map(|line| {
+        let may_be_table = is_table;
+        is_table &= line.starts_with('#');
+        if let Some((program, ..)) = mark(line) {
+            return Some(program.format());
+        }
+        match Columns::find(line, &given)?.map(|columns| columns.layout) {
+            Ok(Layout::Algorithms) if line.contains("Best_Algorithm") => Some(ImportFormat::Best),
+            Ok(Layout::Algorithms) => Some(ImportFormat::Detail),
+            Ok(Layout::Words) if line.starts_with('#') => Some(ImportFormat::Osu),
+            Ok(Layout::Words) => Some(ImportFormat::Reprompi),
+            Ok(Layout::Delimited(_)) | Err(_) => may_be_table.then_some(ImportFormat::Table),
+        }
+    })
+}
+
+impl Program {
+    /// The format that files of the program are reported as.
+    fn format(self) -> ImportFormat {
+        match self {
+            Self::Osu | Self::Nameless => ImportFormat::Osu,
+            Self::Imb => ImportFormat::Imb,
+            Self::Reprompi => ImportFormat::Reprompi,
+            Self::Tuning => ImportFormat::Detail,
+            Self::Table => ImportFormat::Table,
+        }
+    }
+
+    /// The meaning of its sizes. IMB changed it with a version, as year and update.
+    pub(super) fn meaning(self, version: Option<(u32, u32)>, collective: Option<Collective>) -> Meaning {
+        match self {
+            Self::Osu => Meaning::Whole,
+            Self::Imb if collective == Some(Collective::ReduceScatterBlock) => Meaning::PerRank,
+            Self::Imb => match version {
+                None => Meaning::Unknown,
+                Some(version) if version >= (2019, 1) => Meaning::PerRank,
+                Some(_) => Meaning::Whole,
+            },
+            Self::Reprompi => Meaning::PerRank,
+            Self::Nameless | Self::Tuning | Self::Table => Meaning::Unknown,
+        }
+    }
+}
+
+/// Meaning of a printed size in the two reduce-scatters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Meaning {
+    /// The message size as collrules has it: the whole vector of reduce_scatter, a block of reduce_scatter_block.
+    Message,
+    /// The whole vector.
+    Whole,
+    /// The block of one rank.
+    PerRank,
+    /// Unknown.
+    Unknown,
+}
+
+/// A printed size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Size {
+    pub(super) printed: u64,
+    pub(super) meaning: Meaning,
+    /// Bytes of an element: ranks have whole numbers of them.
+    pub(super) element: u64,
+}
+
+impl Size {
+    /// The message size of a call, or why it is unknown.
+    pub(super) fn message(self, collective: Collective, ranks: Ranks) -> Result<Bytes, &'static str> {
+        let Self { printed, meaning, element } = self;
+        let ranks = u64::from(ranks.0);
+        match (meaning, collective) {
+            (_, Collective::Barrier) => Ok(Bytes(0)),
+            (Meaning::Whole, Collective::ReduceScatterBlock) => Ok(Bytes(printed / element / ranks * element)),
+            (Meaning::PerRank, Collective::ReduceScatter) => {
+                printed.checked_mul(ranks).map(Bytes).ok_or("the whole vector has more than 2^64 bytes")
+            }
+            (Meaning::Unknown, Collective::ReduceScatter | Collective::ReduceScatterBlock) => Err(
+                "it is unknown whether sizes of this reduce-scatter are those of the whole vector or of one rank; for \
+                 IMB its line with the version tells, in a table the column name message_bytes",
+            ),
+            _ => Ok(Bytes(printed)),
+        }
+    }
+}

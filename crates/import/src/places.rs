@@ -1,0 +1,57 @@
+//! Which timings are compared: those of one directory. Others may be of another library, layout or machine.
+
+use std::collections::BTreeMap;
+use std::path::{Component, Path};
+
+use collrules_record::units::Ranks;
+use collrules_rules::words::some;
+use collrules_rules::{Collective, Release};
+
+use crate::finding::FindingCode;
+use crate::imported::Imported;
+use crate::names;
+use crate::raw::{ImportFault, fault};
+
+/// Largest number of places that a message names.
+const NAMED: usize = 4;
+
+/// The directory of a file, without those whose names say what was timed: `np4/a3` and the last ones that a pattern
+/// describes.
+pub(super) fn place(file: &str, described: usize, release: Release) -> String {
+    let directories = Path::new(file).parent().into_iter().flat_map(Path::components);
+    let names: Vec<String> = directories
+        .filter(|part| !matches!(part, Component::CurDir))
+        .map(|part| part.as_os_str().to_string_lossy().into_owned())
+        .collect();
+    let kept = &names[..names.len().saturating_sub(described)];
+    kept.iter().filter(|name| !names::is_fact(name, release)).cloned().collect::<Vec<_>>().join("/")
+}
+
+/// Leaves out communicator sizes that were timed in several places. `line` names a row for the reader.
+pub(super) fn keep_apart(
+    rows: Vec<Imported>,
+    places: &[String],
+    line: impl Fn(&Imported) -> String,
+    report: &mut impl FnMut(&Imported, ImportFault),
+) -> Vec<Imported> {
+    let mut found: BTreeMap<(Collective, Ranks), BTreeMap<&String, Vec<&Imported>>> = BTreeMap::new();
+    for row in &rows {
+        let key = (row.cell.collective, row.cell.ranks);
+        found.entry(key).or_default().entry(&places[row.source]).or_default().push(row);
+    }
+    found.retain(|_, places| places.len() > 1);
+    for ((collective, ranks), places) in &found {
+        let lines: Vec<String> = places.values().map(|rows| line(rows[0])).collect();
+        let what = format!(
+            "{collective} on {ranks} ranks was timed in {} directories, which are not compared, and none is used; import \
+             one of them: lines {}",
+            places.len(),
+            some(&lines, NAMED)
+        );
+        for rows in places.values() {
+            report(rows[0], fault(FindingCode::Contradiction, &*what).of_timings(rows.len()));
+        }
+    }
+    let several: Vec<(Collective, Ranks)> = found.into_keys().collect();
+    rows.into_iter().filter(|row| !several.contains(&(row.cell.collective, row.cell.ranks))).collect()
+}

@@ -1,0 +1,185 @@
+//! The timings of a row, by the columns of its table.
+
+use std::borrow::Cow;
+use std::fmt::Display;
+
+use collrules_record::CandidateName;
+use collrules_record::units::{Bytes, Ranks};
+use collrules_rules::Collective;
+
+use crate::columns::{Column, Columns, Layout, NO_DATA, Role};
+use crate::facts::{Facts, TimeStatistics, collective_named};
+use crate::finding::FindingCode;
+use crate::formats::{Meaning, Program, Size};
+use crate::raw::{Digits, ImportFault, Raw, fault, time};
+use crate::reader::Output;
+
+/// Reason for leaving out a row without any value.
+pub(super) const EMPTY_ROW: &str = "the row is empty";
+
+/// Reads a row; the tables of ompi-collectives-tuning have several timings on a row, others one.
+pub(super) fn read(
+    columns: &Columns,
+    fields: &[Cow<'_, str>],
+    line: u64,
+    output: &Output,
+) -> Result<Vec<Result<Raw, ImportFault>>, ImportFault> {
+    let expected = columns.columns.len();
+    if fields.iter().all(|field| field.trim().is_empty()) {
+        return Err(fault(FindingCode::EmptyValue, EMPTY_ROW));
+    }
+    // Rows of detail.out repeat the reference in one column more than the header has.
+    let is_detail = columns.layout == Layout::Algorithms && !columns.has(Role::Algorithm);
+    if fields.len() != expected && !(is_detail && fields.len() == expected + 1) {
+        return Err(bad(format!("{} fields instead of {expected}", fields.len())));
+    }
+    if let Some(place) = fields.iter().position(|field| field.contains('\u{fffd}')) {
+        return Err(bad(format!("field {} is not UTF-8", place + 1)));
+    }
+    let mut row = Raw {
+        line,
+        facts: output.facts.clone(),
+        size: Size { printed: 0, meaning: Meaning::Unknown, element: output.element.unwrap_or(1) },
+        round: 0,
+        times: TimeStatistics::default(),
+        digits: None,
+        calls: None,
+        is_on_device: output.is_on_device,
+        is_process: columns.has(Role::Process),
+    };
+    let (mut times, mut several, mut begin) = (Vec::new(), Vec::new(), 0.0);
+    for (column, text) in columns.columns.iter().zip(fields) {
+        let Some(role) = column.role else { continue };
+        let text = text.trim();
+        match role {
+            _ if text.is_empty() && !column.is_time() => return Err(empty(column)),
+            Role::Collective => {
+                let named = collective_named(text).map_or_else(|| text.parse::<Collective>(), Ok);
+                row.facts.collective = Some(named.map_err(|error| wrong(column, &error))?);
+            }
+            Role::AlgorithmId => {
+                row.facts.algorithm = Some(CandidateName::Id(whole(column, text)?));
+            }
+            Role::Algorithm | Role::Candidate if columns.has(Role::AlgorithmId) => {}
+            Role::Algorithm | Role::Candidate => row.facts.algorithm = Some(CandidateName::read(text)),
+            Role::Ranks => {
+                row.facts.ranks = Some(text.parse::<Ranks>().map_err(|error| wrong(column, &error))?);
+            }
+            Role::Bytes if columns.has(Role::Transmitted) => {}
+            Role::Bytes | Role::Transmitted => {
+                row.size.printed = text.parse::<Bytes>().map_err(|error| wrong(column, &error))?.0;
+            }
+            Role::Count => {
+                let count: u64 = text.parse().map_err(|_| wrong(column, &format!("`{text}` is no count")))?;
+                let unknown = "the line #@datatype_size_bytes=... is missing, so counts cannot be converted to bytes";
+                let element = output.element.ok_or_else(|| bad(unknown.to_owned()))?;
+                row.size.printed =
+                    count.checked_mul(element).ok_or_else(|| wrong(column, &format!("{count} is too many")))?;
+            }
+            Role::Launch => row.facts.launch = Some(whole(column, text)?),
+            Role::Round => row.round = whole(column, text)?,
+            Role::Process => drop(whole(column, text)?),
+            Role::Calls => row.calls = text.parse().ok(),
+            Role::Check | Role::Invalid => {
+                if !(text.eq_ignore_ascii_case("pass") || text.parse::<f64>() == Ok(0.0)) {
+                    let code = match role {
+                        Role::Check => FindingCode::ValidationFailed,
+                        _ => FindingCode::InvalidMeasurement,
+                    };
+                    let what = format!("the benchmark found an error: {} is {text}", column.name);
+                    return Err(fault(code, what).about(row.facts.clone(), row.size));
+                }
+            }
+            Role::Begin => {
+                begin = text.parse().map_err(|_| wrong(column, &format!("`{text}` is not a number")))?;
+            }
+            Role::Mean if columns.layout == Layout::Algorithms => {
+                several.push((column, row.facts.algorithm.clone(), text))
+            }
+            Role::Mean | Role::Min | Role::Max | Role::End => times.push((column, role, text)),
+        }
+    }
+    row.size.meaning = match (output.program.unwrap_or(Program::Table), columns.column(Role::Bytes)) {
+        (Program::Table, Some(column)) if column.name == Role::Bytes.name() => Meaning::Message,
+        (program, _) => program.meaning(output.version, row.facts.collective),
+    };
+    if columns.layout == Layout::Algorithms {
+        return Ok(timings_of_algorithms(&row, several));
+    }
+    let is_empty = row.size.printed == 0;
+    if row.facts.collective == Some(Collective::Barrier) && !is_empty {
+        return Err(bad(format!("barrier carries no data, but its size is {}", row.size.printed)));
+    }
+    // Nothing to send takes no measurable time; such rows are passed over for their size.
+    let is_empty = is_empty && row.facts.collective.is_some_and(Collective::has_sizes);
+    for (column, role, text) in times.into_iter().filter(|_| !is_empty) {
+        if text.is_empty() {
+            return Err(empty(column).about(row.facts, row.size));
+        }
+        let seconds = match (time(text, column.per_second), role) {
+            (Ok(end), Role::End) => time(&(end.0 - begin).to_string(), 1.0),
+            // Printed with two decimals, the time of the fastest rank may well be 0.00.
+            (Err(_), Role::Min) if text.parse() == Ok(0.0) => continue,
+            (seconds, _) => seconds,
+        };
+        let seconds = seconds.map_err(|what| untimed(column, &what).about(row.facts.clone(), row.size))?;
+        match role {
+            Role::Min => row.times.min = Some(seconds),
+            Role::Max => row.times.max = Some(seconds),
+            Role::End => row.times = TimeStatistics { max: Some(seconds), min: Some(seconds), mean: Some(seconds) },
+            _ => row.times.mean = Some(seconds),
+        }
+        if role == Role::Mean || row.digits.is_none() && role == Role::Max {
+            row.digits = Digits::parse(text.as_bytes());
+        }
+    }
+    Ok(vec![Ok(row)])
+}
+
+/// The timings of a row with columns of several algorithms. The reference may be one of them.
+fn timings_of_algorithms(
+    row: &Raw,
+    several: Vec<(&Column, Option<CandidateName>, &str)>,
+) -> Vec<Result<Raw, ImportFault>> {
+    let mut seen = Vec::new();
+    let mut timings = Vec::new();
+    for (column, reference, text) in several {
+        let algorithm = column.algorithm.as_deref().map(CandidateName::read).or(reference);
+        if text == NO_DATA || seen.contains(&algorithm) {
+            continue;
+        }
+        let number = text.split('(').next().unwrap_or_default();
+        let facts = Facts { algorithm: algorithm.clone(), ..row.facts.clone() };
+        let mean =
+            time(number, column.per_second).map_err(|what| untimed(column, &what).about(facts.clone(), row.size));
+        timings.push(mean.map(|mean| {
+            let times = TimeStatistics { mean: Some(mean), ..TimeStatistics::default() };
+            Raw { facts, times, digits: Digits::parse(number.as_bytes()), ..row.clone() }
+        }));
+        seen.push(algorithm);
+    }
+    timings
+}
+
+fn bad(what: String) -> ImportFault {
+    fault(FindingCode::BadRow, what)
+}
+
+fn wrong(column: &Column, what: &dyn Display) -> ImportFault {
+    bad(format!("{}: {what}", column.name))
+}
+
+fn empty(column: &Column) -> ImportFault {
+    fault(FindingCode::EmptyValue, format!("{} is empty", column.name))
+}
+
+fn untimed(column: &Column, what: &str) -> ImportFault {
+    fault(FindingCode::BadTime, format!("{}: {what}", column.name))
+}
+
+fn whole(column: &Column, text: &str) -> Result<u32, ImportFault> {
+    // The standard library takes a leading plus sign, which is a slip here.
+    let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+    let number = text.parse().ok().filter(|_| digits);
+    number.ok_or_else(|| wrong(column, &format!("`{text}` is not a whole number from 0 to {}", u32::MAX)))
+}
