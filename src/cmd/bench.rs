@@ -7,7 +7,7 @@ use clap::Args;
 use collrules_record::benchmark::{Benchmark, Length};
 use collrules_record::cell::type_size;
 use collrules_record::units::{BadBytes, Bytes, MAX_BYTES, Ranks, powers_of_two};
-use collrules_record::{Candidate, Component, Even, Layout, Tuning, competitor, rundir};
+use collrules_record::{Candidate, Cell, Component, Even, Layout, Tuning, competitor, rundir};
 use collrules_report::osu::{Look, OsuTable};
 use collrules_rules::{Collective, registry};
 use collrules_runner::{Backend, RunnerError};
@@ -34,7 +34,7 @@ pub(crate) struct BenchArgs {
     /// Number of ranks
     #[arg(long, value_name = "N", default_value = "2")]
     pub(crate) np: Ranks,
-    /// Message sizes: the powers of two up to MAX, or from MIN to MAX
+    /// Message sizes as OSU prints them: the powers of two up to MAX, or from MIN to MAX
     #[arg(short, long, value_name = "[MIN:]MAX", default_value = "1M", value_parser = message_size)]
     pub(crate) message_size: (Option<Bytes>, Bytes),
     /// Timed calls per size; with two numbers, the second is for messages above 8 KiB
@@ -180,21 +180,28 @@ fn resolve(path: &Path) -> Result<PathBuf, Failure> {
 
 fn benchmark(args: &BenchArgs, without: Vec<Component>) -> Benchmark {
     let (first, last) = args.message_size;
+    let cell = |bytes: Bytes| Cell { collective: args.collective, ranks: args.np, bytes };
+    let element = Bytes(type_size(args.collective));
     let sizes = if args.collective.has_sizes() {
-        let least = Bytes(type_size(args.collective));
-        let mut sizes = powers_of_two(first.unwrap_or(least).min(last), last);
-        sizes.retain(|bytes| bytes.0 % least.0 == 0);
-        sizes
+        // As OSU does, with whole elements for each rank: fewer bytes reduce nothing.
+        let least = Bytes(cell(element).osu_bytes().0.next_power_of_two());
+        let sizes = powers_of_two(first.unwrap_or(least).min(last), last);
+        sizes.into_iter().filter(|size| size.0 % element.0 == 0).collect()
     } else {
         vec![Bytes(0)]
     };
-    let length = |bytes: Bytes| Length { bytes, warmup: args.warmup.of(bytes), iterations: args.iterations.of(bytes) };
+    let length = |size: Bytes| {
+        let bytes = Bytes(size.0 / cell(element).osu_bytes().0.max(1) * element.0);
+        Length { bytes, warmup: args.warmup.of(size), iterations: args.iterations.of(size) }
+    };
+    let mut lengths: Vec<Length> = sizes.into_iter().map(length).collect();
+    lengths.retain(|length| length.bytes.0 > 0 || !args.collective.has_sizes());
     Benchmark {
         collective: args.collective,
         ranks: args.np,
         candidate: args.candidate,
         without,
-        lengths: sizes.into_iter().map(length).collect(),
+        lengths,
         percentiles: args.tail_lat.clone(),
         validate: args.validation,
         even: None,
@@ -203,7 +210,10 @@ fn benchmark(args: &BenchArgs, without: Vec<Component>) -> Benchmark {
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser;
+
     use super::*;
+    use crate::args::{Args, Command};
 
     #[test]
     fn numbers_of_calls_depend_on_the_size() {
@@ -211,6 +221,22 @@ mod tests {
         assert_eq!((both.of(Bytes(8192)), both.of(Bytes(8193))), (1000, 100));
         assert_eq!(counts("7"), Ok(Iterations { small: 7, large: 7 }));
         assert!(counts("x").is_err() && counts("1,").is_err());
+    }
+
+    /// The messages of `bench COLLECTIVE --np 4 -m SIZES`.
+    fn messages(collective: &str, np: &str, sizes: &str) -> Vec<u64> {
+        let arguments = ["collrules", "bench", collective, "--np", np, "-m", sizes];
+        let Command::Bench(args) = Args::parse_from(arguments).command else { panic!("another command") };
+        benchmark(&args, Vec::new()).lengths.iter().map(|length| length.bytes.0).collect()
+    }
+
+    #[test]
+    fn sizes_are_those_of_osu() {
+        assert_eq!(messages("reduce_scatter_block", "4", "4096:8192"), [1024, 2048]);
+        assert_eq!(messages("reduce_scatter_block", "4", "32"), [4, 8]);
+        assert_eq!(messages("reduce_scatter_block", "6", "8192:8192"), [1364]);
+        assert_eq!(messages("reduce_scatter", "4", "4096:8192"), [4096, 8192]);
+        assert_eq!(messages("allreduce", "4", "16"), [4, 8, 16]);
     }
 
     #[test]

@@ -19,13 +19,21 @@ pub struct Cell {
     pub collective: Collective,
     /// The communicator size.
     pub ranks: Ranks,
-    /// The message bytes that the caller passes, as OSU prints them (see [`collrules_rules::metric`]): the block of one
-    /// rank for allgather(v), alltoall(v), gather, scatter and reduce_scatter_block, the whole vector elsewhere; 0 if
-    /// calls have no size.
+    /// The message bytes that the caller passes (see [`collrules_rules::metric`]): the block of one rank for allgather(v),
+    /// alltoall(v), gather, scatter and reduce_scatter_block, the whole vector elsewhere; 0 if calls have no size.
     pub bytes: Bytes,
 }
 
 impl Cell {
+    /// The size that OSU's benchmarks print: the message bytes, but the whole vector of reduce_scatter_block
+    /// (`osu_reduce_scatter_block.c` divides its elements by the ranks).
+    pub fn osu_bytes(self) -> Bytes {
+        match self.collective {
+            Collective::ReduceScatterBlock => Bytes(self.bytes.0.saturating_mul(u64::from(self.ranks.0))),
+            _ => self.bytes,
+        }
+    }
+
     /// A reference algorithm for the measured call with root 0; none if there is no such algorithm. Its elements have
     /// the datatype of the calls (see [`type_size`]).
     pub fn reference(self, reference: Reference) -> Option<ReferenceAlgorithm> {

@@ -87,7 +87,7 @@ impl OsuTable<'_> {
         if self.look == Look::Csv {
             let mut fields = vec![(line.average * MICRO).to_string()];
             if sizes {
-                fields.insert(0, line.length.bytes.0.to_string());
+                fields.insert(0, self.benchmark.cell(line.length).osu_bytes().0.to_string());
             }
             if self.full {
                 fields.extend([line.least * MICRO, line.most * MICRO].map(|micros| micros.to_string()));
@@ -99,7 +99,7 @@ impl OsuTable<'_> {
         }
         let average = line.average * MICRO;
         let _ = if sizes {
-            write!(text, "{:<10}{average:>18.2}", line.length.bytes.0)
+            write!(text, "{:<10}{average:>18.2}", self.benchmark.cell(line.length).osu_bytes().0)
         } else {
             write!(text, "{average:>17.2}")
         };
@@ -175,6 +175,16 @@ mod tests {
         let table = OsuTable { benchmark: &barrier, how: "builtin", look: Look::Text, full: false };
         assert!(table.header().ends_with("\n# Avg Latency(us)\n"), "{}", table.header());
         assert_eq!(table.line(&line(&[], None)), "             1.40\n");
+    }
+
+    /// 1024 B for each of 4 ranks: OSU prints the vector.
+    #[test]
+    fn sizes_of_reduce_scatter_block_are_those_of_the_vector() {
+        let block = benchmark(Collective::ReduceScatterBlock, &[], false);
+        for (look, begin) in [(Look::Text, "4096 "), (Look::Csv, "4096,")] {
+            let table = OsuTable { benchmark: &block, how: "builtin", look, full: false };
+            assert!(table.line(&line(&[], None)).starts_with(begin));
+        }
     }
 
     #[test]

@@ -38,7 +38,7 @@ pub struct Call {
     pub collective: Collective,
     /// Size of the communicator.
     pub ranks: Ranks,
-    /// Size that the caller passes, as OSU prints it (see [`metric::lookup_bytes`]).
+    /// Message bytes that the caller passes (see [`metric::lookup_bytes`]).
     pub message: Bytes,
     /// Size of the datatype in bytes.
     pub type_size: u64,

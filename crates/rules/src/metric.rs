@@ -40,10 +40,11 @@ pub fn metric(release: Release, collective: Collective, ranks: Ranks) -> Metric 
     }
 }
 
-/// The lookup bytes of a call: `message` is the size as printed by OSU, `type_size` that of the datatype in bytes.
+/// The lookup bytes of a call: `message` is its message bytes, `type_size` the size of the datatype in bytes.
 ///
 /// Message bytes are those of the block of one rank for allgather, allgatherv, alltoall, gather, scatter and
-/// reduce_scatter_block, and those of the whole vector elsewhere. For the v-collectives, all ranks are assumed to pass
+/// reduce_scatter_block, and those of the whole vector elsewhere. OSU prints the same but for reduce_scatter_block, of
+/// which it prints the whole vector. For the v-collectives, all ranks are assumed to pass
 /// the same count. Products saturate, except where Open MPI's own overflow: see [`overflow`].
 pub fn lookup_bytes(release: Release, collective: Collective, ranks: Ranks, message: Bytes, type_size: u64) -> u64 {
     if let Some(elements) = overflow(release, collective, ranks, message, type_size) {

@@ -38,7 +38,7 @@ fn row(cell: &StudyCell, candidate: Candidate, average: impl Fn(Cell, Candidate)
     let mut row = String::new();
     // Writing to a string cannot fail. More digits than OSU's two, so that short times keep theirs.
     let _ = match cell.cell.collective.has_sizes() {
-        true => writeln!(row, "{:<10}{micros:>18.4}", cell.cell.bytes.0),
+        true => writeln!(row, "{:<10}{micros:>18.4}", cell.cell.osu_bytes().0),
         false => writeln!(row, "{micros:>17.4}"),
     };
     Some(row)
