@@ -29,19 +29,44 @@ pub const CONFUSED: &str = "this is a rules file for coll/han, which coll_tuned_
                             coll_han_dynamic_rules_filename names it, with coll_han_use_dynamic_file_rules = 1";
 
 /// Returns true if a text was written for HAN, not for coll/tuned: outside of comments, the name of a component follows
-/// a number.
+/// a number, or the counts are those of HAN's files. Rules of the two differ in their length, and coll/tuned's begin at
+/// message size 0, where a configuration of HAN has its size 1.
 pub fn is_han(source: &[u8]) -> bool {
     let lines = source.split(|byte| *byte == b'\n');
-    let words = lines.flat_map(|line| {
-        let words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
-        words.take_while(|word| word[0] != b'#')
-    });
-    let mut before_is_number = false;
-    words.into_iter().any(|word| {
-        let found = before_is_number && HanComponent::is_name(word);
-        before_is_number = word.iter().all(u8::is_ascii_digit);
-        found
-    })
+    let words: Vec<&[u8]> = lines
+        .flat_map(|line| {
+            let words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+            words.take_while(|word| word[0] != b'#')
+        })
+        .collect();
+    let is_number = |word: &[u8]| word.iter().all(u8::is_ascii_digit);
+    words.windows(2).any(|pair| is_number(pair[0]) && HanComponent::is_name(pair[1]))
+        || has_structure(&words) == Some(true)
+}
+
+/// Reads words by the counts of HAN's files to their end, whatever the names; true if there are rules.
+fn has_structure(words: &[&[u8]]) -> Option<bool> {
+    let mut words = words.iter();
+    let mut has_rules = false;
+    let number = |word: Option<&&[u8]>| std::str::from_utf8(word?).ok()?.parse::<u64>().ok();
+    for _ in 0..number(words.next())? {
+        words.next()?;
+        for _ in 0..number(words.next())? {
+            let level = words.next()?;
+            let is_level = Level::ALL.into_iter().any(|known| known.name().as_bytes() == *level);
+            (is_level || number(Some(level))? <= 2).then_some(())?;
+            for place in 0..number(words.next())? {
+                let size = number(words.next())?;
+                (if place == 0 { size == 1 } else { size > 1 }).then_some(())?;
+                for _ in 0..number(words.next())? {
+                    number(words.next())?;
+                    words.next()?;
+                    has_rules = true;
+                }
+            }
+        }
+    }
+    words.next().is_none().then_some(has_rules)
 }
 
 #[cfg(test)]

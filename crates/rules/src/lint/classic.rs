@@ -147,6 +147,10 @@ impl ClassicLinter<'_> {
         let mut before: Option<NumberWord> = None;
         for (place, rule) in comm_rule.rules.iter().enumerate() {
             let size = rule[0];
+            if let [min, algorithm, faninout, segsize, ..] = rule {
+                let values = [min, algorithm, faninout, segsize].map(|number| number.value);
+                self.strict.rules.insert(size.span.start, values);
+            }
             if place == 0 && size.value != 0 {
                 let message = format!("the rules for {} ranks begin at size {}", comm_rule.size.value, size.value);
                 self.problems.add(Code::FirstSize, size.span, message);

@@ -73,9 +73,9 @@ impl Collector {
         problem
     }
 
-    /// Adds the problems of another collector, as far as they are requested.
-    pub(super) fn extend(&mut self, others: Self, wanted: impl Fn(&Problem) -> bool) {
-        self.problems.extend(others.finish().into_iter().filter(wanted));
+    /// Adds the problems of another collector.
+    pub(super) fn extend(&mut self, others: Self) {
+        self.problems.extend(others.problems);
     }
 
     /// The problems in the order of the file.

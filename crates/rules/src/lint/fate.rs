@@ -5,8 +5,9 @@ use super::collect::Collector;
 use super::problem::{FileFate, VersionReading};
 use super::words::{self, Strict};
 use crate::behaviour::Behaviour;
+use crate::choice::Choice;
 use crate::collective::json_name;
-use crate::file::{Load, Loaded, Rejection, RejectionCause};
+use crate::file::{Load, Loaded, Rejection, RejectionCause, Rule};
 use crate::span::Span;
 use crate::tokens::HEADER;
 
@@ -118,12 +119,16 @@ fn crashes_verbose(loaded: &Loaded, problems: &mut Collector) {
     }
 }
 
-/// Reports a file that is accepted although a number, a count or a line is misread.
+/// Reports a file that is accepted although a rule is read otherwise than it seems, or not at all.
 fn misread(source: &[u8], loaded: &Loaded, strict: &Strict, problems: &mut Collector) {
     let Some(first) = strict.garbage.iter().min() else { return };
     let rules = || loaded.collectives.iter().flat_map(|rules| &rules.comm_rules).flat_map(|comm_rule| &comm_rule.rules);
-    let behind = rules().find(|rule| rule.span.end > first.start);
-    let message = match behind {
+    let values = |rule: &Rule| {
+        let Choice { algorithm, faninout, segsize, .. } = rule.choice;
+        [rule.min, algorithm.into(), faninout.into(), segsize]
+    };
+    let other = rules().find(|rule| strict.rules.get(&rule.span.start) != Some(&values(rule)));
+    let message = match other {
         Some(rule) => format!(
             "Open MPI accepts the file and reads a rule of `{}`: from {} bytes on, algorithm {}, fan-out {}, segments \
              of {}",
@@ -133,6 +138,7 @@ fn misread(source: &[u8], loaded: &Loaded, strict: &Strict, problems: &mut Colle
             rule.choice.faninout,
             rule.choice.segsize,
         ),
+        None if rules().count() == strict.rules.len() => return,
         None => format!("Open MPI accepts the file, and reads {} rules in all before it stops", rules().count()),
     };
     problems.merge(Code::Misread, *first, loaded.behaviour, message);

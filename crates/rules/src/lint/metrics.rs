@@ -1,6 +1,6 @@
 //! Rules whose message sizes have another meaning than they seem to.
 
-use super::code::Code;
+use super::code::{Code, Severity};
 use super::collect::Collector;
 use super::problem::Related;
 use crate::choice::Choice;
@@ -75,8 +75,8 @@ fn other_metric(reached: &ReachedCommRule<'_>, at: Span, problems: &mut Collecto
     problems.merge(Code::OtherMetric, at, reached.version, format!("for {collective}, 4.0 looks up {seen}"));
 }
 
-/// Lookup totals of non-empty messages are multiples of the number of ranks. Powers of two that are no multiples, or
-/// are smaller than the number of ranks, were probably meant as bytes per rank.
+/// Says what thresholds in lookup totals are for each rank. Totals of non-empty messages are multiples of the number of
+/// ranks: powers of two that are no multiples, or are smaller, were probably meant as bytes per rank.
 fn per_rank(reached: &ReachedCommRule<'_>, choices: &Steps<Choice>, at: Span, problems: &mut Collector) {
     let (version, collective) = (reached.version, reached.collective);
     // The size in the list, rather than smaller ones to which it applies as well.
@@ -84,16 +84,15 @@ fn per_rank(reached: &ReachedCommRule<'_>, choices: &Steps<Choice>, at: Span, pr
     let count = listed.map_or(reached.first(), |size| size.max(reached.first()));
     let factor = metric(version.release, collective, Ranks(count as u32));
     let thresholds: Vec<u64> = choices.iter().skip(1).map(|(start, _, _)| start).collect();
-    if factor != Metric::Times(count) || count <= 2 || thresholds.len() < 2 {
+    let Some(first) = thresholds.first() else { return };
+    if factor != Metric::Times(count) || count <= 2 || !thresholds.iter().all(|size| size.is_power_of_two()) {
         return;
     }
-    let first = thresholds[0];
-    if thresholds.iter().all(|size| size.is_power_of_two())
-        && (first < count || thresholds.len() > 2 && !count.is_power_of_two())
-    {
-        let each = first as f64 / count as f64;
-        let message =
-            format!("a threshold of {first} bytes for {collective} on {count} ranks is {each:.2} bytes per rank");
-        problems.merge(Code::PerRankSizes, at, version, message);
+    let each = (100.0 * *first as f64 / count as f64).round() / 100.0;
+    let message = format!("a threshold of {first} bytes for {collective} on {count} ranks is {each} bytes per rank");
+    let problem = problems.merge(Code::PerRankSizes, at, version, message);
+    let is_doubtful = *first < count || thresholds.len() > 2 && !count.is_power_of_two();
+    if thresholds.len() < 2 || !is_doubtful {
+        problem.severity = Severity::Note;
     }
 }

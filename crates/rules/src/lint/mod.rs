@@ -95,15 +95,11 @@ pub fn check_on(source: &[u8], versions: &[Behaviour], ranks: Option<Ranks>) -> 
             }
         }
     }
-    if strict.garbage.is_empty() {
-        // A file for earlier releases may be checked for 6.0 alone.
-        let shifts = intent == Intent::Classic && kept.iter().all(|version| version.shifts_sizes);
-        let earlier = shifts.then(|| load(source, &Behaviour::latest(Release::V5_0)));
-        agree::check(&meant, earlier.as_ref().and_then(Load::accepted), &mut meanings);
-    }
-    // Behind the first place that is misread rules are not what they seem to be.
-    let sound = strict.garbage.iter().map(|span| span.start).min().unwrap_or(usize::MAX);
-    problems.extend(meanings, |problem| problem.span.end <= sound);
+    // A file for earlier releases may be checked for 6.0 alone.
+    let shifts = intent == Intent::Classic && kept.iter().all(|version| version.shifts_sizes);
+    let earlier = shifts.then(|| load(source, &Behaviour::latest(Release::V5_0)));
+    agree::check(&meant, earlier.as_ref().and_then(Load::accepted), &mut meanings);
+    problems.extend(meanings);
     LintReport { kind: FileKind::Tuned, readings, problems: problems.finish() }
 }
 

@@ -41,7 +41,15 @@ fn check_comm_rule(reached: &ReachedCommRule<'_>, groups: &mut Groups, problems:
     let (version, collective) = (reached.version, reached.collective);
     inside_han(reached, problems);
     for (_, end, rule) in reached.ranges() {
-        let Some(rule) = rule.filter(|rule| !rule.choice.is_builtin()) else { continue };
+        let Some(rule) = rule else { continue };
+        if rule.choice.is_builtin() {
+            if rule.choice != Choice::BUILTIN {
+                let message =
+                    format!("algorithm 0 leaves {collective} to the default, and the rest of the rule does nothing");
+                problems.merge(Code::IgnoredParameter, rule.span, version, message);
+            }
+            continue;
+        }
         let (id, faninout) = (rule.choice.algorithm, rule.choice.faninout as i32);
         let algorithm = match registry::algorithm(version.release, collective, id) {
             Ok(algorithm) => algorithm,

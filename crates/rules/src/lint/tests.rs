@@ -163,6 +163,50 @@ fn codes_ascend_and_speak_in_sentences() {
     assert_eq!(Code::Rejected.to_string(), "CR001");
 }
 
+/// The codes of a file's problems.
+fn codes(text: &str, names: &str) -> BTreeSet<Code> {
+    check(text.as_bytes(), &versions(names)).problems.iter().map(|problem| problem.code).collect()
+}
+
+/// Once everything behind the first oddity was silent, and faults were invented.
+#[test]
+fn what_open_mpi_does_is_said_whatever_the_text_looks_like() {
+    let counted = "1\n2 1\n0 1\n0 13 0 0\n7 1\n0 1\n0 1 0 0\n";
+    let found = codes(counted, "5.0");
+    assert!(found.contains(&Code::WrongCount) && found.contains(&Code::UnknownAlgorithm), "{found:?}");
+    let signs = codes(">1\n>4 1\n>0 2\n>0 1 0 0\n>1024 2 0 0\n", "5.0");
+    assert_eq!(signs, BTreeSet::from([Code::StrayText, Code::SizeUnseen]));
+    assert_eq!(codes("1\n7 1\n0 1\n0 0 8 0\n", "5.0"), BTreeSet::from([Code::IgnoredParameter]));
+    let disjoint = "1\n2 1\n0 1\n0@disjoint 7 16 0\n";
+    assert_eq!(codes(disjoint, "5.0"), BTreeSet::from([Code::BrokenNumber, Code::UnknownAlgorithm]));
+    assert!(!codes(disjoint, "6.0").contains(&Code::UnknownAlgorithm));
+}
+
+/// 8192 bytes in all are 128 for each of 64 ranks.
+#[test]
+fn thresholds_in_totals_are_said_per_rank() {
+    let alltoall = |sizes: &str| format!("1\n3 3\n0 1\n0 0 0 0\n64 2\n0 1 0 0\n{sizes} 2 0 0\n65 1\n0 0 0 0\n");
+    let report = check(alltoall("8192").as_bytes(), &versions("5.0"));
+    let found: Vec<_> = report.problems.iter().filter(|it| it.code == Code::PerRankSizes).collect();
+    assert_eq!(found.iter().map(|it| it.severity).collect::<Vec<_>>(), [Severity::Note]);
+    assert!(found[0].message.contains("is 128 bytes per rank"), "{}", found[0].message);
+    assert!(!codes(&alltoall("8192").replace("3 3", "2 3"), "5.0").contains(&Code::PerRankSizes), "allreduce");
+}
+
+/// The example in `coll_han_dynamic_file.h` has numbers for components, which the reader does not know.
+#[test]
+fn files_of_han_are_known_by_their_structure() {
+    for text in ["1\n7\n1\n2\n1\n1 2\n0 6\n2048 3\n", "1 bcast 1 2 1 1 1 0 tunde\n"] {
+        let report = check(text.as_bytes(), &versions("5.0"));
+        assert_eq!(report.kind, FileKind::Han, "{text}");
+        assert_eq!(report.problems.iter().map(|it| it.code).collect::<Vec<_>>(), [Code::HanRejected], "{text}");
+        assert!(report.problems[0].remedy.contains("tuned"), "{}", report.problems[0].remedy);
+    }
+    for text in ["1\n7 1\n0 1\n0 6 0 0\n", "1\n7 1\n1 1\n0 6 0 0\n", "0\n", "", "1 7 0"] {
+        assert_eq!(check(text.as_bytes(), &versions("5.0")).kind, FileKind::Tuned, "{text}");
+    }
+}
+
 /// A table as the tuner makes them.
 fn table() -> RuleTable {
     let mut table = RuleTable::new();

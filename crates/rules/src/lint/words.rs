@@ -1,6 +1,6 @@
 //! The words of a classic file as people read them: lines, comments, and apparent numbers.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use super::code::{Code, Severity};
 use super::collect::Collector;
@@ -10,8 +10,10 @@ use crate::tokens::{HEADER, Tokens, is_space};
 /// Results of the strict reading that later checks need.
 #[derive(Debug, Default)]
 pub(super) struct Strict {
-    /// Places that Open MPI reads differently from people.
+    /// Places that Open MPI may read differently from people.
     pub(super) garbage: Vec<Span>,
+    /// The first four numbers of each rule that people read, by its start.
+    pub(super) rules: BTreeMap<usize, [u64; 4]>,
     /// Starts of rules or communicator rules whose sizes are reported already.
     pub(super) flagged: HashSet<usize>,
 }
@@ -232,7 +234,9 @@ fn classify(text: &[u8]) -> Word {
     let (before, digits, behind) = (&text[..first], &text[first..first + length], &text[first + length..]);
     let value = decimal(digits).unwrap_or(0);
     let one = digits.len() == 1 || digits[0] != b'0';
-    let is_label = before.last().is_none_or(|last| matches!(last, b'=' | b':' | b',' | b'(' | b'[' | 0x80..));
+    // Open MPI skips all signs but those of numbers.
+    let is_sign = |byte: &u8| byte.is_ascii_punctuation() && !matches!(byte, b'+' | b'-' | b'.' | b'_');
+    let is_label = before.last().is_none_or(|last| is_sign(last) || *last >= 0x80);
     let closes = behind.iter().all(|byte| matches!(byte, b',' | b';' | b':' | b')' | b']' | b'.'));
     match (before, behind) {
         _ if one && is_label && closes => Word::Within(first, first + length, value),
