@@ -19,13 +19,24 @@ pub fn find<T: Copy>(what: &'static str, all: &[T], name: fn(T) -> &'static str,
 /// Counts the letters to insert, remove or change to turn one word into the other.
 pub use strsim::levenshtein as distance;
 
-/// The name that was probably meant, for the middle of a sentence: the nearest one, or none if half of the word would
-/// have to change.
+/// The name that was probably meant, for the middle of a sentence: the shortest one that has all letters of a long word in
+/// order, as if parts were left out; else the nearest one, or none if half of the word would have to change.
 pub fn meant<'a>(names: impl IntoIterator<Item = &'a str>, word: &str) -> String {
+    const LONG: usize = 12;
     let word = word.to_ascii_lowercase();
-    let nearest = names.into_iter().map(|name| (distance(name, &word), name)).min();
-    let near = nearest.filter(|(distance, _)| 2 * distance <= word.chars().count());
-    near.map_or(String::new(), |(_, name)| format!("; the nearest name is {name}"))
+    let names: Vec<&str> = names.into_iter().collect();
+    let letters = |text: &str| text.chars().filter(|sign| *sign != '_').collect::<Vec<char>>();
+    let own = letters(&word);
+    let has_all = |name: &&str| {
+        let mut others = letters(name).into_iter();
+        own.len() >= LONG && own.iter().all(|sign| others.any(|other| other == *sign))
+    };
+    let whole = names.iter().copied().filter(has_all).min_by_key(|name| name.len());
+    let nearest = || {
+        let nearest = names.iter().map(|name| (distance(name, &word), *name)).min();
+        nearest.filter(|(distance, _)| 2 * distance <= word.chars().count()).map(|(_, name)| name)
+    };
+    whole.or_else(nearest).map_or(String::new(), |name| format!("; the nearest name is {name}"))
 }
 
 /// Declares an enum without fields, each value with its name; or gives names to one that is declared elsewhere. It gets the

@@ -6,6 +6,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use collrules_record::installed::is_installed;
+use collrules_rules::deploy::params::{ParameterLine, lines};
+use collrules_rules::settings::parameters::Parameters;
 
 use super::finding::DoctorFinding;
 
@@ -37,8 +39,17 @@ pub(super) fn allocation() -> Option<DoctorFinding> {
     let hostfile = ["OMPI_MCA_orte_default_hostfile", "PRTE_MCA_prte_default_hostfile"]
         .into_iter()
         .find_map(|name| Some((name, env::var(name).ok()?)));
+    let cores = env::var("SLURM_CPUS_PER_TASK").ok().filter(|cores| cores != "1");
     Some(match (job, hostfile) {
-        (Some(job), _) if job.others.is_empty() => DoctorFinding::ok("allocation", job.allocation.to_string()),
+        (Some(job), _) if job.others.is_empty() => {
+            let found = DoctorFinding::ok("allocation", job.allocation.to_string());
+            match cores {
+                Some(cores) => found.remedy(format!(
+                    "ranks that mpirun starts have one core each, not {cores}: --mpirun-args '--map-by slot:pe={cores}'"
+                )),
+                None => found,
+            }
+        }
         (Some(job), _) => DoctorFinding::warning(
             "allocation",
             format!("{}, where other steps run: {}", job.allocation, job.others.join(", ")),
@@ -72,13 +83,18 @@ pub(super) fn load() -> DoctorFinding {
     }
 }
 
-/// Parameter files and variables that set parameters of the coll framework, line by line.
-pub(super) fn settings(mpirun: Option<&Path>) -> Vec<DoctorFinding> {
+/// Parameter files and variables that set parameters of the coll framework, and lines that Open MPI reads otherwise than
+/// they seem.
+pub(super) fn settings(mpirun: Option<&Path>, parameters: &Parameters) -> Vec<DoctorFinding> {
     let mut findings = Vec::new();
     for file in parameter_files(mpirun) {
-        let Ok(text) = fs::read_to_string(&file) else { continue };
-        let set = parameters(&text).into_iter().map(|(name, value)| (name, value, file.display().to_string()));
-        findings.extend(set.map(|(name, value, place)| setting(&name, &value, &place)));
+        let Ok(text) = fs::read(&file) else { continue };
+        match lines(&text) {
+            Ok(lines) => findings.extend(lines.iter().flat_map(|line| judge(line, &file, parameters))),
+            Err(damaged) => {
+                findings.push(DoctorFinding::warning("settings", format!("{}: {damaged}", file.display())));
+            }
+        }
     }
     for (name, value) in env::vars() {
         let Some(parameter) = name.strip_prefix("OMPI_MCA_").filter(|parameter| is_coll(parameter)) else { continue };
@@ -88,6 +104,15 @@ pub(super) fn settings(mpirun: Option<&Path>) -> Vec<DoctorFinding> {
         findings.push(DoctorFinding::ok("settings", "no parameter file and no variable sets anything of coll"));
     }
     findings
+}
+
+/// Findings about a line of a parameter file.
+fn judge(line: &ParameterLine, file: &Path, parameters: &Parameters) -> Vec<DoctorFinding> {
+    let odd = line.oddities(parameters).into_iter();
+    let odd =
+        odd.map(|odd| DoctorFinding::warning("settings", format!("line {} of {}: {odd}", line.number, file.display())));
+    let set = is_coll(&line.name).then(|| setting(&line.name, &line.value, &file.display().to_string()));
+    odd.chain(set).collect()
 }
 
 fn setting(name: &str, value: &str, place: &str) -> DoctorFinding {
@@ -117,15 +142,6 @@ fn parameter_files(mpirun: Option<&Path>) -> Vec<PathBuf> {
     files
 }
 
-/// The parameters of the coll framework that a file sets, with their values.
-fn parameters(text: &str) -> Vec<(String, String)> {
-    let lines = text.lines().map(str::trim).filter(|line| !line.starts_with('#'));
-    let set = lines.filter_map(|line| line.split_once('='));
-    set.map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()))
-        .filter(|(name, _)| is_coll(name))
-        .collect()
-}
-
 fn is_coll(name: &str) -> bool {
     name == "coll" || name.starts_with("coll_")
 }
@@ -138,11 +154,14 @@ mod tests {
     #[test]
     fn parameter_files_are_read_as_open_mpi_does() {
         let text = "# coll = no\n coll_tuned_bcast_algorithm = 3\nbtl=tcp\ncoll=^han,hcoll\ncollect = x\n";
-        let found = parameters(text);
+        let found = lines(text.as_bytes()).expect("whole");
+        let found = found.iter().flat_map(|line| judge(line, Path::new("x"), &Parameters::default()));
         assert_eq!(
-            found,
-            [("coll_tuned_bcast_algorithm", "3"), ("coll", "^han,hcoll")]
-                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            found.map(|finding| (finding.state, finding.what)).collect::<Vec<_>>(),
+            [
+                (FindingState::Warning, "x sets coll_tuned_bcast_algorithm = 3".to_owned()),
+                (FindingState::Note, "x sets coll = ^han,hcoll".to_owned())
+            ]
         );
         assert_eq!(setting("coll_tuned_bcast_algorithm", "3", "x").state, FindingState::Warning);
         assert_eq!(setting("coll_tuned_dynamic_rules_filename", "/x", "x").state, FindingState::Warning);

@@ -71,7 +71,8 @@ fn examine(args: &Doctor) -> Vec<DoctorFinding> {
         findings.push(DoctorFinding::ok("launcher", format!("Open MPI {version}: {}", mpirun.display())));
     }
     findings.push(DoctorFinding::ok("worker", launcher.worker().display().to_string()));
-    findings.extend(local::settings(launcher.mpirun().map(|(mpirun, _)| mpirun)));
+    let parameters = launcher.parameters().unwrap_or_default();
+    findings.extend(local::settings(launcher.mpirun().map(|(mpirun, _)| mpirun), &parameters));
     let mut backend = MpiBackend::new(launcher, system.layout);
     let survey = match backend.survey() {
         Ok(survey) => survey,

@@ -5,6 +5,9 @@
 
 use std::ops::Range;
 
+use crate::names::meant;
+use crate::settings::parameters::Parameters;
+
 /// The first line of the block.
 pub const BEGIN: &str =
     "# >>> written by `collrules install`; `collrules install --undo` removes it, with --user from a user's file >>>";
@@ -29,6 +32,53 @@ pub struct ParameterLine {
     pub ours: bool,
 }
 
+/// A line that Open MPI reads otherwise than it seems.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OddLine {
+    /// The value begins with a quote.
+    #[error("the quotes belong to the value: remove them")]
+    Quotes,
+    /// A comment follows the value.
+    #[error("the comment belongs to the value: write it on a line of its own")]
+    Comment,
+    /// The line ends as on Windows.
+    #[error("the carriage return at the end of the line belongs to the value: write the file with plain line ends")]
+    CarriageReturn,
+    /// The value of a boolean is neither a number nor a word for one.
+    #[error("`{0}` is no boolean for Open MPI: write 1 or 0, true or false in lower case")]
+    NoBoolean(String),
+    /// There is no such parameter.
+    #[error("`ompi_info` knows no parameter {0}, and Open MPI ignores it without a message{1}")]
+    Unknown(String, String),
+}
+
+impl ParameterLine {
+    /// What Open MPI reads otherwise than it seems, given the parameters that it has.
+    pub fn oddities(&self, parameters: &Parameters) -> Vec<OddLine> {
+        let Self { name, value, .. } = self;
+        let is_quoted = value.starts_with(['"', '\'']);
+        let parameter = parameters.get(name);
+        let is_bool = parameter.is_some_and(|parameter| parameter.kind == "bool");
+        let odd = [
+            (value.ends_with('\r'), OddLine::CarriageReturn),
+            (is_quoted, OddLine::Quotes),
+            (value.contains(" #") || value.contains("\t#"), OddLine::Comment),
+            (is_bool && !is_boolean(value), OddLine::NoBoolean(value.clone())),
+            (
+                parameter.is_none() && !parameters.is_empty(),
+                OddLine::Unknown(name.clone(), meant(parameters.names(), name)),
+            ),
+        ];
+        odd.into_iter().filter_map(|(is, odd)| is.then_some(odd)).collect()
+    }
+}
+
+/// Returns true if Open MPI reads a value as a boolean (`mca_base_var_enum_bool_vfs`): an integer, or one of these words.
+pub fn is_boolean(value: &str) -> bool {
+    const WORDS: [&str; 8] = ["true", "t", "enabled", "yes", "false", "f", "disabled", "no"];
+    WORDS.contains(&value) || value.parse::<i64>().is_ok()
+}
+
 /// A block that cannot be distinguished from other lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line} begins or ends a block of `collrules install` without its other end: mend or remove it by hand")]
@@ -37,22 +87,63 @@ pub struct Damaged {
     pub line: usize,
 }
 
-/// All lines that give a parameter a value, as Open MPI reads the file.
+/// All lines that give a parameter a value, as Open MPI reads the file (`opal/util/keyval/keyval_lex.l`): values reach to
+/// the end of the line without blanks and tabs; comments begin a line, or are between `/*` and `*/`; options of mpirun
+/// have a value that ends with a blank, or is in quotes.
 pub fn lines(file: &[u8]) -> Result<Vec<ParameterLine>, Damaged> {
+    const WHITE: [char; 4] = [' ', '\t', '\x0b', '\x0c'];
     let block = block(file)?.unwrap_or_default();
-    let mut at = 0;
+    let (mut at, mut in_comment) = (0, false);
     let mut found = Vec::new();
     for (place, line) in split(file).enumerate() {
         let ours = block.contains(&at);
         at += line.len();
         let text = String::from_utf8_lossy(line);
-        let text = text.trim();
-        let is_comment = text.starts_with('#') || text.starts_with("//");
-        let Some((name, value)) = text.split_once('=').filter(|_| !is_comment) else { continue };
-        let (name, value) = (name.trim().to_owned(), value.trim().to_owned());
-        found.push(ParameterLine { number: place + 1, name, value, ours });
+        let mut text = text.trim_end_matches('\n').trim_start_matches(WHITE);
+        while in_comment || text.starts_with("/*") {
+            let end = text.find("*/");
+            in_comment = end.is_none();
+            let Some(end) = end else { break };
+            text = text[end + 2..].trim_start_matches(WHITE);
+        }
+        if in_comment || text.starts_with('#') || text.starts_with("//") {
+            continue;
+        }
+        let mut add = |name: &str, value: &str| {
+            found.push(ParameterLine { number: place + 1, name: name.to_owned(), value: value.to_owned(), ours });
+        };
+        let is_option = |word: &str| matches!(word, "-mca" | "--mca");
+        if text.split_whitespace().next().is_some_and(is_option) {
+            let mut words = quoted_words(text).into_iter();
+            while let Some(word) = words.next() {
+                if is_option(word)
+                    && let (Some(name), Some(value)) = (words.next(), words.next())
+                {
+                    add(name, value);
+                }
+            }
+        } else if let Some((name, value)) = text.split_once('=') {
+            let name = name.trim_end_matches(WHITE);
+            let is_name = |sign: char| sign.is_ascii_alphanumeric() || matches!(sign, '_' | '-' | '.');
+            if !name.is_empty() && name.chars().all(is_name) {
+                add(name, value.trim_start_matches(WHITE).trim_end_matches([' ', '\t']));
+            }
+        }
     }
     Ok(found)
+}
+
+/// The words of a line, those in quotes without them.
+fn quoted_words(mut text: &str) -> Vec<&str> {
+    let mut words = Vec::new();
+    loop {
+        text = text.trim_start();
+        let Some(first) = text.chars().next() else { return words };
+        let quoted = text[first.len_utf8()..].split_once(first).filter(|_| matches!(first, '"' | '\''));
+        let (word, rest) = quoted.unwrap_or_else(|| text.split_once(char::is_whitespace).unwrap_or((text, "")));
+        words.push(word);
+        text = rest;
+    }
 }
 
 /// The file with a block of these lines at its end, replacing any earlier one. `None` means no file.
@@ -151,6 +242,62 @@ mod tests {
         let shown: Vec<_> =
             found.iter().map(|line| (line.number, line.name.as_str(), line.value.as_str(), line.ours)).collect();
         assert_eq!(shown, [(2, "a", "1 # 2", false), (5, "a", "4", true), (7, "c", "", false)]);
+    }
+
+    /// As `keyval_lex.l` reads them: what looks like a comment or a quote belongs to the value.
+    #[test]
+    fn values_reach_to_the_end_of_the_line() {
+        let text = "a = \"1\"\n/* b = 2\nc = 3 */ d = 4\n-mca e 5\n--mca f \"6 7\" --mca g 8\nh = 9\r\n\
+                    i = 10 # ten\n/* */j=11 \t\nk l = 12\n= 13\n";
+        let found = lines(text.as_bytes()).expect("whole");
+        let shown: Vec<_> = found.iter().map(|it| (it.number, it.name.as_str(), it.value.as_str())).collect();
+        assert_eq!(
+            shown,
+            [
+                (1, "a", "\"1\""),
+                (3, "d", "4"),
+                (4, "e", "5"),
+                (5, "f", "6 7"),
+                (5, "g", "8"),
+                (6, "h", "9\r"),
+                (7, "i", "10 # ten"),
+                (8, "j", "11"),
+            ]
+        );
+    }
+
+    #[test]
+    fn odd_lines_are_named() {
+        let listed = |name: &str, kind: &str| format!("mca:coll:tuned:param:{name}:type:{kind}\n");
+        let listed: String = [
+            ("coll_tuned_use_dynamic_rules", "bool"),
+            ("coll_tuned_dynamic_rules_filename", "string"),
+            ("coll_tuned_bcast_algorithm_segmentsize", "int"),
+            ("coll_han_bcast_segsize", "int"),
+            ("coll_han_use_dynamic_file_rules", "bool"),
+        ]
+        .map(|(name, kind)| listed(name, kind))
+        .concat();
+        let parameters = Parameters::read(&listed, "");
+        let odd = |line: &str| lines(line.as_bytes()).expect("whole")[0].oddities(&parameters);
+        let name = "coll_tuned_use_dynamic_rules";
+        for value in ["1", "true", "yes", "-1", "t"] {
+            assert_eq!(odd(&format!("{name} = {value}")), [], "{value}");
+        }
+        assert_eq!(odd(&format!("{name} = True")), [OddLine::NoBoolean("True".to_owned())]);
+        assert_eq!(odd("coll_tuned_dynamic_rules_filename = \"/etc/r\""), [OddLine::Quotes]);
+        assert_eq!(odd("coll_tuned_dynamic_rules_filename = /etc/r # rules"), [OddLine::Comment]);
+        assert_eq!(odd("coll_tuned_dynamic_rules_filename = /etc/r\r\n"), [OddLine::CarriageReturn]);
+        let unknown =
+            |name: &str, near: &str| OddLine::Unknown(name.to_owned(), format!("; the nearest name is {near}"));
+        for (wrong, near) in [
+            ("use_dynamic_rules", "coll_tuned_use_dynamic_rules"),
+            ("coll_tuned_bcast_segment_size", "coll_tuned_bcast_algorithm_segmentsize"),
+            ("coll_tuned_use_dynamc_rules", "coll_tuned_use_dynamic_rules"),
+        ] {
+            assert_eq!(odd(&format!("{wrong} = 1")), [unknown(wrong, near)]);
+        }
+        assert_eq!(lines(b"x = 1").expect("whole")[0].oddities(&Parameters::read("", "")), []);
     }
 
     #[test]

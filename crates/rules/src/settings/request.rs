@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::parameters::{Parameter, Parameters};
 use super::variable;
+use crate::deploy::params::is_boolean;
 use crate::names::meant;
 use crate::{Bytes, stored_as_text};
 
@@ -83,10 +84,7 @@ fn express(name: &str, parameter: &Parameter, value: &str) -> Result<String, Bad
         },
         "unsigned_int" | "unsigned" => whole(u32::MAX.into()),
         "size_t" | "unsigned_long" | "unsigned_long_long" | "uint64_t" => whole(u64::MAX),
-        "bool" => {
-            let known = ["0", "1", "true", "false", "yes", "no", "enabled", "disabled"];
-            known.contains(&value).then(|| value.to_owned()).ok_or_else(|| bad("0 or 1".to_owned()))
-        }
+        "bool" => is_boolean(value).then(|| value.to_owned()).ok_or_else(|| bad("0 or 1".to_owned())),
         _ => Ok(value.to_owned()),
     }
 }
@@ -174,7 +172,7 @@ mod tests {
         assert!(why("btl_vader_fbox_max=8G").ends_with("a whole number of at most 4294967295"));
         assert!(why("btl_vader_eager_limit=-1").contains("whole number"));
         assert!(why("btl_vader_single_copy_mechanism=knem").ends_with("it takes cma, none"));
-        assert!(why("mpi_leave_pinned=2").ends_with("0 or 1"));
+        assert!(why("mpi_leave_pinned=True").ends_with("0 or 1"));
         for bad in
             ["", "=4", "a b=1", "x", "x=", "x=1,,2", "x=1,1", "env:=1", "env:OMPI_MCA_pml=ob1", "x=a\u{7}", "1x=2"]
         {
