@@ -73,7 +73,7 @@ job ran out of time. Behind -- comes the command of the job:
         #[arg(long, value_name = "NAME", value_parser = words!(
             BatchSystem,
             "Slurm",
-            "PBS Professional, OpenPBS, Torque",
+            "PBS Professional, OpenPBS",
             "IBM Spectrum LSF",
             "Grid Engine",
         ))]

@@ -1,4 +1,5 @@
-//! PBS Professional, OpenPBS and Torque.
+//! PBS Professional and OpenPBS. Jobs of Torque are recognized as well, but not submitted: its requests for nodes and its
+//! arrays differ.
 
 use collrules_record::allocation::{Allocation, BatchSystem};
 use collrules_record::{Ranks, Seconds};

@@ -22,12 +22,65 @@ pub fn script(system: BatchSystem, job: &Job<'_>, lines: &[String]) -> Result<St
     let Dialect { mark, directives, .. } = dialect(system);
     // As a login shell, which knows `module`.
     let mut all = vec!["#!/bin/bash -l".to_owned()];
-    let directives = directives(job)?.into_iter().chain(job.options.directive.iter().cloned());
+    let own = directives(job)?;
+    refuse_contradictions(system, &own, &job.options.directive)?;
+    let directives = own.into_iter().chain(job.options.directive.iter().cloned());
     all.extend(directives.map(|directive| format!("{mark} {directive}")));
     all.push(String::new());
     all.extend(job.options.module.iter().map(|module| format!("module load {}", quoted(module))));
     all.extend(lines.iter().cloned());
     Ok(all.join("\n") + "\n")
+}
+
+/// Other names of what the directives of a job say.
+const ALIASES: [(BatchSystem, &str, &str); 12] = [
+    (BatchSystem::Slurm, "-N", "--nodes"),
+    (BatchSystem::Slurm, "-n", "--ntasks-per-node"),
+    (BatchSystem::Slurm, "--ntasks", "--ntasks-per-node"),
+    (BatchSystem::Slurm, "-t", "--time"),
+    (BatchSystem::Slurm, "-p", "--partition"),
+    (BatchSystem::Slurm, "-A", "--account"),
+    (BatchSystem::Slurm, "-q", "--qos"),
+    (BatchSystem::Slurm, "-C", "--constraint"),
+    (BatchSystem::Slurm, "-J", "--job-name"),
+    (BatchSystem::Slurm, "-a", "--array"),
+    (BatchSystem::Slurm, "-o", "--output"),
+    (BatchSystem::Pbs, "-l nodes", "-l select"),
+];
+
+/// Refuses directives about what the job's own directives say.
+fn refuse_contradictions(system: BatchSystem, own: &[String], others: &[String]) -> Result<(), UnsupportedRequest> {
+    let is_about = |directive: &String, subject: &String| subjects(system, directive).contains(subject);
+    for other in others {
+        let subjects = subjects(system, other);
+        if let Some(own) = own.iter().find(|own| subjects.iter().any(|subject| is_about(own, subject))) {
+            return Err(UnsupportedRequest(format!(
+                "--directive {other:?} contradicts {own:?}, which other options of submit make: use these"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// The subjects of a directive: its option, and for lists of resources each of these.
+fn subjects(system: BatchSystem, directive: &str) -> Vec<String> {
+    let directive = directive.trim_start();
+    // `-N4` is `-N 4`.
+    let is_glued = matches!(system, BatchSystem::Slurm | BatchSystem::Pbs) && !directive.starts_with("--");
+    let (option, value) = match directive.split_at_checked(2) {
+        Some((option, value)) if is_glued => (option, value),
+        _ => directive.split_once([' ', '=']).unwrap_or((directive, "")),
+    };
+    let full = |subject: String| {
+        let alias = ALIASES.iter().find(|(of, alias, _)| *of == system && *alias == subject);
+        alias.map_or(subject, |(_, _, own)| (*own).to_owned())
+    };
+    if !matches!(option, "-l" | "-R") {
+        return vec![full(option.to_owned())];
+    }
+    let resources = value.trim_matches([' ', '"']).split(',');
+    let name = |resource: &str| resource.split(['=', '[', ':']).next().unwrap_or_default().trim().to_owned();
+    resources.map(|resource| full(format!("{option} {}", name(resource)))).collect()
 }
 
 #[cfg(test)]
@@ -98,6 +151,43 @@ mod tests {
                 .to_owned()
                 + end,
         );
+    }
+
+    #[test]
+    fn directives_that_contradict_the_others_are_refused() {
+        let with = |system, directive: &str| {
+            let options = JobOptions { directive: vec![directive.to_owned()], ..options() };
+            script(system, &job_with(&options), &[]).is_err()
+        };
+        for (system, directive) in [
+            (BatchSystem::Slurm, "--nodes=4"),
+            (BatchSystem::Slurm, "-N 4"),
+            (BatchSystem::Slurm, "-N4"),
+            (BatchSystem::Slurm, "--ntasks 8"),
+            (BatchSystem::Slurm, "-t 60"),
+            (BatchSystem::Slurm, "--output=x"),
+            (BatchSystem::Pbs, "-l nodes=8:ppn=32"),
+            (BatchSystem::Pbs, "-l mem=4gb,walltime=01:00:00"),
+            (BatchSystem::Pbs, "-qother"),
+            (BatchSystem::Lsf, "-n 4"),
+            (BatchSystem::Lsf, "-R \"span[ptile=4]\""),
+            (BatchSystem::Sge, "-pe other 4"),
+            (BatchSystem::Sge, "-l h_rt=60"),
+        ] {
+            assert!(with(system, directive), "{directive}");
+        }
+        for (system, directive) in [
+            (BatchSystem::Slurm, "--mem=0"),
+            (BatchSystem::Slurm, "--nodelist=n1"),
+            (BatchSystem::Slurm, "--cpus-per-task=4"),
+            (BatchSystem::Slurm, "-w n1"),
+            (BatchSystem::Pbs, "-l mem=4gb"),
+            (BatchSystem::Pbs, "-W depend=afterok:7"),
+            (BatchSystem::Lsf, "-R \"select[mem>4]\""),
+            (BatchSystem::Sge, "-hold_jid 7"),
+        ] {
+            assert!(!with(system, directive), "{directive}");
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Slurm.
 
+use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use collrules_record::allocation::{Allocation, BatchSystem};
@@ -9,6 +10,9 @@ use crate::here::Here;
 use crate::job::{Dialect, Job, NAME, Queue, UnsupportedRequest, directives_with_values, hours, word};
 use crate::times::clock;
 use crate::{BatchLauncher, JobFacts};
+
+/// The variable with the cores of each rank that `srun` starts.
+const CORES: &str = "SRUN_CPUS_PER_TASK";
 
 /// Steps that every job has and that do not compute.
 const OWN_STEPS: [&str; 3] = ["batch", "extern", "interactive"];
@@ -35,7 +39,11 @@ pub(crate) fn find_job(here: &dyn Here) -> Option<JobFacts> {
     // `srun --pty bash`.
     // And `sbatch --export` is not to keep settings from the ranks.
     let environment = [("SLURM_OVERLAP", "1"), ("SLURM_EXPORT_ENV", "ALL")];
-    let environment = environment.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+    let mut environment: BTreeMap<String, String> =
+        environment.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+    // From 22.05 on `srun` does not take the job's --cpus-per-task for its steps.
+    let cores = here.variable("SLURM_CPUS_PER_TASK").filter(|_| here.variable(CORES).is_none());
+    environment.extend(cores.map(|cores| (CORES.to_owned(), cores)));
     Some(JobFacts { environment, own: srun(here, slots), others: others(here, &id), allocation })
 }
 
@@ -182,6 +190,17 @@ mod tests {
         let own = found.own.expect("srun starts MPI jobs");
         assert_eq!((own.words.last().map(String::as_str), own.preferred), (Some("--mpi=pmix"), None));
         assert_eq!(found.others, ["12.3 stress"]);
+    }
+
+    #[test]
+    fn srun_gets_the_cores_of_the_job_s_ranks() {
+        let cores = |more: &[(&str, &str)]| {
+            let facts: Vec<_> = BATCH.into_iter().chain(more.iter().copied()).collect();
+            find_job(&Made::from_facts(&facts)).expect("is a job").environment.get(CORES).cloned()
+        };
+        assert_eq!(cores(&[]), None);
+        assert_eq!(cores(&[("SLURM_CPUS_PER_TASK", "4")]).as_deref(), Some("4"));
+        assert_eq!(cores(&[("SLURM_CPUS_PER_TASK", "4"), (CORES, "2")]), None, "the user's own stays");
     }
 
     #[test]
