@@ -1,6 +1,6 @@
 //! Combines files to one set of timings: the contents, the file names, and the user's options.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use collrules_rules::{Collective, Release};
 use flate2::Crc;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::columns::Given;
 use super::facts::{Facts, TimeStatistics, combine};
 use super::finding::{Finding, FindingCode};
-use super::formats::{self, ImportFormat, Size};
+use super::formats::{ImportFormat, Size};
 use super::imported::Imported;
 use super::names::{self, PathFacts};
 use super::pattern::NamePattern;
@@ -104,12 +104,8 @@ const LEAST_COPY: usize = 3;
 pub struct Importer {
     options: Options,
     sources: Vec<SourceFile>,
-    /// Facts from the name of each source.
-    names: Vec<PathFacts>,
-    /// The place of each source: only timings of one place are compared.
-    places: Vec<String>,
-    /// The sources by length and checksum.
-    contents: BTreeMap<(u64, String), Vec<usize>>,
+    /// Facts from the name of each source, and its place: only timings of one place are compared.
+    names: Vec<(Facts, String)>,
     timings: Vec<Imported>,
     findings: Vec<Finding>,
     /// Points that have an unusable value.
@@ -131,8 +127,6 @@ impl Importer {
             options,
             sources: Vec::new(),
             names: Vec::new(),
-            places: Vec::new(),
-            contents: BTreeMap::new(),
             timings: Vec::new(),
             findings: Vec::new(),
             lost: BTreeSet::new(),
@@ -145,7 +139,13 @@ impl Importer {
     /// Detects the format of a file, without importing it.
     pub fn format(bytes: &[u8]) -> Option<ImportFormat> {
         let text = content::unpacked(bytes).ok()?;
-        formats::detect(&content::without_prefix(&String::from_utf8_lossy(&text)).1)
+        let given = Given { facts: &Facts::default(), per_second: None };
+        match reader::read(&content::without_prefix(&String::from_utf8_lossy(&text)).1, &given) {
+            Ok(parsed) => parsed.format,
+            Err(ImportError::Unknown(_) | ImportError::Empty | ImportError::NotText) => None,
+            // A header with a fault.
+            Err(_) => Some(ImportFormat::Table),
+        }
     }
 
     /// Reports a file that is skipped on purpose.
@@ -157,18 +157,12 @@ impl Importer {
     ///
     /// A file that cannot be used is a finding, not an error: others may be.
     pub fn add(&mut self, file: &str, parts: &[&str], bytes: &[u8]) {
-        if let Err(why) = self.add_file(file, parts, bytes, None) {
+        if let Err(why) = self.add_file(file, parts, bytes) {
             self.report(file, None, fault(FindingCode::UnusableFile, why.to_string()));
         }
     }
 
-    pub(crate) fn add_file(
-        &mut self,
-        file: &str,
-        parts: &[&str],
-        bytes: &[u8],
-        format: Option<ImportFormat>,
-    ) -> Result<(), ImportError> {
+    pub(crate) fn add_file(&mut self, file: &str, parts: &[&str], bytes: &[u8]) -> Result<(), ImportError> {
         let mut text = content::unpacked(bytes)?;
         if text.contains(&0) {
             return Err(ImportError::NotText);
@@ -192,8 +186,8 @@ impl Importer {
         // A table need not have what the name or the options say.
         let facts = options.facts.clone().or(name.facts.clone());
         let given = Given { facts: &facts, per_second: options.per_second };
-        let read = reader::read(&lossy, &given);
-        let format = format.or_else(|| formats::detect(&lossy)).unwrap_or(ImportFormat::Table);
+        let mut parsed = reader::read(&lossy, &given)?;
+        let format = parsed.format.unwrap_or(ImportFormat::Table);
         let source = SourceFile {
             file: file.to_owned(),
             format,
@@ -201,39 +195,37 @@ impl Importer {
             crc32: format!("{:08x}", crc.sum()),
             timings: 0,
         };
-        if self.is_copy(&source, &name) {
+        if self.is_copy(&source, &name.facts) {
             return Ok(());
         }
-        let mut parsed = read?;
         parsed.faults.extend(unfinished.map(|(line, fault)| (Some(line), fault)));
         parsed.faults.extend(prefix.map(|prefix| {
             let what = format!("every line begins with a prefix such as `{prefix}`, which is not read");
             (None, fault(FindingCode::StrayLines, what))
         }));
         self.take(source, &name, parsed)?;
-        self.names.push(name);
-        self.places.push(places::place(file, matched, self.options.release));
+        self.names.push((name.facts, places::place(file, matched, self.options.release)));
         Ok(())
     }
 
     /// Returns true if a file has the content of another source, under a name with the same facts. With other facts in
     /// its name it is reported and imported, since two measurements may agree.
-    fn is_copy(&mut self, source: &SourceFile, name: &PathFacts) -> bool {
-        let twins = self.contents.get(&(source.bytes, source.crc32.clone())).cloned().unwrap_or_default();
-        if let Some(place) = twins.iter().find(|place| self.names[**place].facts == name.facts) {
-            let copy = fault(FindingCode::Duplicate, format!("a copy of {}", self.sources[*place].file)).of_timings(0);
-            self.report(&source.file, None, copy);
-            return true;
-        }
+    fn is_copy(&mut self, source: &SourceFile, name: &Facts) -> bool {
+        let is_twin = |known: &SourceFile| (known.bytes, &known.crc32) == (source.bytes, &source.crc32);
+        let twins = || self.sources.iter().zip(&self.names).filter(|(known, _)| is_twin(known));
+        let copy = twins().find(|(_, (facts, _))| facts == name);
         // A few numbers agree by chance, many do not.
-        if let Some(known) =
-            twins.first().map(|place| &self.sources[*place]).filter(|known| known.timings >= LEAST_COPY)
-        {
-            let what = format!("has the same content as {}, though its name says something else", known.file);
-            let finding = fault(FindingCode::SameContent, what).of_timings(0);
-            self.report(&source.file, None, finding);
-        }
-        false
+        let twin = twins().next().filter(|(known, _)| known.timings >= LEAST_COPY);
+        let (code, what) = match (copy, twin) {
+            (Some((known, _)), _) => (FindingCode::Duplicate, format!("a copy of {}", known.file)),
+            (None, Some((known, _))) => {
+                let what = format!("has the same content as {}, though its name says something else", known.file);
+                (FindingCode::SameContent, what)
+            }
+            (None, None) => return false,
+        };
+        self.report(&source.file, None, fault(code, what).of_timings(0));
+        code == FindingCode::Duplicate
     }
 
     /// Completes the facts of a file with those of its name and of the user.
@@ -244,7 +236,7 @@ impl Importer {
             let (facts, note) = combine(given, content, &name.facts, release)?;
             Ok((needed(facts, name)?, note))
         };
-        let Parsed { raws, mut faults } = parsed;
+        let Parsed { raws, mut faults, .. } = parsed;
         let mut timings = Vec::with_capacity(raws.len());
         let mut known: Option<(Facts, Result<_, String>)> = None;
         let mut notes = BTreeSet::new();
@@ -257,10 +249,12 @@ impl Importer {
             };
             let cell = needed.as_ref().map_err(String::clone).and_then(|(needed, _)| needed.cell(raw.size));
             let (Ok((needed, note)), Ok(cell)) = (&*needed, &cell) else {
+                let is_row = needed.is_err() && raw.facts.algorithm.is_some();
+                let code = if is_row { FindingCode::BadRow } else { FindingCode::UnusableFile };
                 let why = cell.err().unwrap_or_default();
                 match faults.last_mut() {
-                    Some((_, last)) if last.code == FindingCode::UnusableFile && last.what == why => last.timings += 1,
-                    _ => faults.push((Some(raw.line), fault(FindingCode::UnusableFile, why).of_timings(1))),
+                    Some((_, last)) if last.code == code && last.what == why => last.timings += 1,
+                    _ => faults.push((Some(raw.line), fault(code, why).of_timings(1))),
                 }
                 continue;
             };
@@ -296,7 +290,6 @@ impl Importer {
         }
         faults.into_iter().for_each(|(line, fault)| self.report(&source.file, line, fault));
         source.timings = timings.len();
-        self.contents.entry((source.bytes, source.crc32.clone())).or_default().push(index);
         self.sources.push(source);
         self.timings.append(&mut timings);
         Ok(())
@@ -308,7 +301,7 @@ impl Importer {
 
     /// Combines all files: resolves duplicates, and looks for implausible values.
     pub fn finish(self) -> Result<Import, ImportError> {
-        let Self { options, mut sources, places, timings, mut findings, lost, matched, on_device, on_host, .. } = self;
+        let Self { options, mut sources, names, timings, mut findings, lost, matched, on_device, on_host } = self;
         if options.pattern.is_some() && !matched {
             return Err(ImportError::NoMatch);
         }
@@ -322,7 +315,7 @@ impl Importer {
         let mut report = |timing: &Imported, fault: ImportFault| {
             findings.push(finding(&sources[timing.source].file, Some(timing.line), fault, true));
         };
-        let timings = places::keep_apart(timings, &places, place, &mut report);
+        let timings = places::keep_apart(timings, &names, place, &mut report);
         let mut timings = duplicates::settle(timings, place, |timing, code, what| report(timing, fault(code, what)));
         timings.sort_by_key(|timing| (timing.cell, timing.candidate, timing.launch, timing.round));
         let by_place = |findings: &mut Vec<Finding>| {

@@ -341,8 +341,8 @@ fn plain_role(name: &str) -> Option<Role> {
 
 fn time_role(name: &str) -> Option<Role> {
     Some(match name {
-        "avg_latency" | "latency" | "latency_avg" | "lat_avg" | "avg" | "mean" | "average" | "time" | "t" | "t_avg"
-        | "avg_time" | "mean_time" | "mean_latency" | "runtime" => Role::Mean,
+        "avg_latency" | "latency" | "lat" | "latency_avg" | "lat_avg" | "avg" | "mean" | "average" | "time"
+        | "t_avg" | "avg_time" | "mean_time" | "mean_latency" | "runtime" => Role::Mean,
         "min_latency" | "latency_min" | "lat_min" | "t_min" | "min" | "min_time" => Role::Min,
         "max_latency" | "latency_max" | "lat_max" | "t_max" | "max" | "max_time" => Role::Max,
         "loc_tstart" => Role::Begin,
@@ -366,6 +366,7 @@ mod tests {
             ("Transmit Size", Role::Transmitted, 0.0),
             ("Avg Latency(us)", Role::Mean, 1e6),
             ("Lat Avg[us]", Role::Mean, 1e6),
+            ("lat_us", Role::Mean, 1e6),
             ("avg_latency_us", Role::Mean, 1e6),
             ("t_max[usec]", Role::Max, 1e6),
             ("Latency (ms)", Role::Mean, 1e3),

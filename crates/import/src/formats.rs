@@ -1,13 +1,11 @@
 //! The programs whose output is read: their marks, and the meaning of their sizes.
 //!
 //! Message sizes are those of [`collrules_rules::metric`]. Programs print other sizes in the two reduce-scatters alone,
-//! so [`meaning`] is about these; the guide has the same table, with sources.
+//! so [`Program::meaning`] is about these; the guide has the same table, with sources.
 
 use collrules_rules::{Collective, names};
 use serde::{Deserialize, Serialize};
 
-use crate::columns::{Columns, Given, Layout};
-use crate::facts::Facts;
 use collrules_record::units::{Bytes, Ranks};
 
 names! {
@@ -103,29 +101,9 @@ pub(super) fn mark(line: &str) -> Option<(Program, Mark, &str)> {
     })
 }
 
-/// The format of a text, if it is known: that of its first mark or header.
-pub(super) fn detect(text: &str) -> Option<ImportFormat> {
-    let given = Given { facts: &Facts::default(), per_second: None };
-    let mut is_table = true;
-    text.lines().map(str::trim).filter(|line| !line.is_empty()).find_map(|line| {
-        let may_be_table = is_table;
-        is_table &= line.starts_with('#');
-        if let Some((program, ..)) = mark(line) {
-            return Some(program.format());
-        }
-        match Columns::find(line, &given)?.map(|columns| columns.layout) {
-            Ok(Layout::Algorithms) if line.contains("Best_Algorithm") => Some(ImportFormat::Best),
-            Ok(Layout::Algorithms) => Some(ImportFormat::Detail),
-            Ok(Layout::Words) if line.starts_with('#') => Some(ImportFormat::Osu),
-            Ok(Layout::Words) => Some(ImportFormat::Reprompi),
-            Ok(Layout::Delimited(_)) | Err(_) => may_be_table.then_some(ImportFormat::Table),
-        }
-    })
-}
-
 impl Program {
     /// The format that files of the program are reported as.
-    fn format(self) -> ImportFormat {
+    pub(super) fn format(self) -> ImportFormat {
         match self {
             Self::Osu | Self::Nameless => ImportFormat::Osu,
             Self::Imb => ImportFormat::Imb,

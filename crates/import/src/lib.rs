@@ -54,6 +54,6 @@ pub use walk::{CannotRead, add_all};
 /// whole, so that a part is not taken for all of it.
 pub fn table(name: &str, bytes: &[u8], options: Options) -> Result<Import, ImportError> {
     let mut importer = Importer::new(options);
-    importer.add_file(name, &[], bytes, Some(ImportFormat::Table))?;
+    importer.add_file(name, &[], bytes)?;
     importer.finish()
 }

@@ -7,6 +7,7 @@ use collrules_record::units::Ranks;
 use collrules_rules::words::some;
 use collrules_rules::{Collective, Release};
 
+use crate::facts::Facts;
 use crate::finding::FindingCode;
 use crate::imported::Imported;
 use crate::names;
@@ -30,14 +31,14 @@ pub(super) fn place(file: &str, described: usize, release: Release) -> String {
 /// Leaves out communicator sizes that were timed in several places. `line` names a row for the reader.
 pub(super) fn keep_apart(
     rows: Vec<Imported>,
-    places: &[String],
+    names: &[(Facts, String)],
     line: impl Fn(&Imported) -> String,
     report: &mut impl FnMut(&Imported, ImportFault),
 ) -> Vec<Imported> {
     let mut found: BTreeMap<(Collective, Ranks), BTreeMap<&String, Vec<&Imported>>> = BTreeMap::new();
     for row in &rows {
         let key = (row.cell.collective, row.cell.ranks);
-        found.entry(key).or_default().entry(&places[row.source]).or_default().push(row);
+        found.entry(key).or_default().entry(&names[row.source].1).or_default().push(row);
     }
     found.retain(|_, places| places.len() > 1);
     for ((collective, ranks), places) in &found {

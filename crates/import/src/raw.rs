@@ -2,7 +2,7 @@
 
 use super::facts::{Facts, TimeStatistics};
 use super::finding::FindingCode;
-use super::formats::Size;
+use super::formats::{ImportFormat, Size};
 use collrules_record::units::Seconds;
 
 /// A timing as read from a file.
@@ -28,6 +28,8 @@ pub(super) struct Raw {
 /// Result of reading a file.
 #[derive(Debug, Default)]
 pub(super) struct Parsed {
+    /// The format of the first mark or header; none if there is no such line.
+    pub(super) format: Option<ImportFormat>,
     pub(super) raws: Vec<Raw>,
     pub(super) faults: Vec<(Option<u64>, ImportFault)>,
 }

@@ -16,7 +16,7 @@ use crate::columns::{Columns, Given, Layout, Role};
 use crate::error::ImportError;
 use crate::facts::{Facts, TimeStatistics, collective_named};
 use crate::finding::FindingCode;
-use crate::formats::{Mark, Program, mark};
+use crate::formats::{ImportFormat, Mark, Program, mark};
 use crate::raw::{Parsed, Raw, fault};
 use crate::row;
 use crate::stray::{Stray, short};
@@ -28,7 +28,6 @@ pub(super) fn read(text: &str, given: &Given<'_>) -> Result<Parsed, ImportError>
         parsed: Parsed::default(),
         stray: Stray::default(),
         output: Output::default(),
-        is_known: false,
         has_text: false,
         blank: Vec::new(),
         unread: Vec::new(),
@@ -38,7 +37,7 @@ pub(super) fn read(text: &str, given: &Given<'_>) -> Result<Parsed, ImportError>
         reader.line(line, content.trim())?;
     }
     reader.end();
-    if !reader.is_known {
+    if reader.parsed.format.is_none() {
         let first = text.lines().map(str::trim).find(|line| !line.is_empty());
         return Err(first.map_or(ImportError::Empty, |first| ImportError::Unknown(short(first))));
     }
@@ -73,8 +72,6 @@ struct Reader<'a> {
     parsed: Parsed,
     stray: Stray,
     output: Output,
-    /// True if a mark or header was found.
-    is_known: bool,
     /// True if a line was neither blank nor a comment.
     has_text: bool,
     blank: Vec<u64>,
@@ -107,13 +104,17 @@ impl Reader<'_> {
         self.has_text |= !is_comment;
         if let Some((program, mark, value)) = mark(content) {
             self.stray.end(&mut self.parsed);
-            self.is_known = true;
+            self.parsed.format.get_or_insert(program.format());
             self.output.program.get_or_insert(program);
             self.mark(line, program, mark, value);
         } else if let Some(found) = may_be_header.then(|| Columns::find(content, self.given)).flatten() {
             self.stray.end(&mut self.parsed);
-            self.is_known = true;
-            self.header(found?, is_comment);
+            match found {
+                Ok(columns) => self.header(columns, is_comment),
+                // Of tests that are not read.
+                Err(_) if self.output.passed.is_some() => {}
+                Err(why) => return Err(why),
+            }
         } else if is_comment {
             self.stray.end(&mut self.parsed);
         } else {
@@ -192,6 +193,8 @@ impl Reader<'_> {
             Layout::Words if !is_comment => Program::Reprompi,
             _ => Program::Nameless,
         };
+        let is_best = program == Program::Tuning && columns.has(Role::Algorithm);
+        self.parsed.format.get_or_insert(if is_best { ImportFormat::Best } else { program.format() });
         self.output.program.get_or_insert(program);
         if program == Program::Table {
             let names = columns.columns.iter().filter(|column| column.role.is_none());

@@ -27,60 +27,38 @@ const LEAST: f64 = std::f64::consts::LN_2;
 /// Least number of values that define a scale.
 const LEAST_VALUES: usize = 20;
 
-/// Evidence of the neighbours about a value.
-#[derive(Clone, Copy)]
-struct NeighbourEvidence {
-    deviations: u32,
-    least: f64,
-    sum: f64,
-    /// True if the value deviates from all neighbours to the same side.
-    agreed: bool,
-    /// True if the value has two neighbours in at least one direction.
-    between: bool,
-}
-
 pub(super) fn check(points: &[PointValue], beside: &[Option<f64>]) -> Vec<Suspicion> {
-    let mut evidence =
-        vec![NeighbourEvidence { deviations: 0, least: 0.0, sum: 0.0, agreed: true, between: false }; points.len()];
-    let mut sizes = Vec::new();
+    // For each value its deviations, each with a flag that is true beyond both neighbours, and if it has two of them.
+    let mut evidence: Vec<(Vec<(f64, bool)>, bool)> = vec![(Vec::new(), false); points.len()];
     let by_size = chains(points, |p| (p.cell.collective, p.candidate, p.launch, p.cell.ranks.0), |p| p.cell.bytes.0);
     let by_ranks =
         chains(points, |p| (p.cell.collective, p.candidate, p.launch, p.cell.bytes), |p| u64::from(p.cell.ranks.0));
     for chain in by_size.iter().chain(&by_ranks) {
         for (at, (_, place)) in chain.iter().enumerate() {
-            for (deviation, beyond) in deviations(chain, at, points, beside).into_iter().flatten() {
-                evidence[*place].add(deviation, beyond);
-                sizes.push(deviation.abs());
-            }
-            evidence[*place].between |= at > 0 && at + 1 < chain.len();
+            let (found, between) = &mut evidence[*place];
+            found.extend(deviations(chain, at, points, beside).into_iter().flatten());
+            *between |= at > 0 && at + 1 < chain.len();
         }
     }
-    let judged = evidence.iter().filter(|evidence| evidence.enough()).count();
-    let Some(scale) = median(&mut sizes).filter(|_| judged >= LEAST_VALUES) else { return Vec::new() };
-    let threshold = (scale * (judged as f64 / FALSE_ALARMS).log2()).max(LEAST);
+    let mut sizes: Vec<f64> =
+        evidence.iter().flat_map(|(found, _)| found).map(|(deviation, _)| deviation.abs()).collect();
+    let judged = || points.iter().zip(&evidence).filter(|(_, (found, between))| found.len() >= 2 && *between);
+    let count = judged().count();
+    let Some(scale) = median(&mut sizes).filter(|_| count >= LEAST_VALUES) else { return Vec::new() };
+    let threshold = (scale * (count as f64 / FALSE_ALARMS).log2()).max(LEAST);
     let mut launches: HashMap<(Cell, Candidate), Vec<&PointValue>> = HashMap::new();
     for point in points {
         launches.entry((point.cell, point.candidate)).or_default().push(point);
     }
-    let far = points.iter().zip(&evidence).filter(|(point, evidence)| {
-        evidence.enough() && evidence.agreed && evidence.least.abs() > threshold && !repeated(point, &launches)
-    });
-    far.map(|(point, evidence)| doubt(point, evidence)).collect()
-}
-
-impl NeighbourEvidence {
-    fn add(&mut self, deviation: f64, beyond: bool) {
-        self.agreed &= beyond && (self.deviations == 0 || self.least.signum() == deviation.signum());
-        if self.deviations == 0 || deviation.abs() < self.least.abs() {
-            self.least = deviation;
-        }
-        self.sum += deviation;
-        self.deviations += 1;
-    }
-
-    fn enough(&self) -> bool {
-        self.deviations >= 2 && self.between
-    }
+    let is_far = |found: &[(f64, bool)]| {
+        let agrees = |(deviation, beyond): &(f64, bool)| *beyond && deviation.signum() == found[0].0.signum();
+        found.iter().all(|one| agrees(one) && one.0.abs() > threshold)
+    };
+    let far = judged().filter(|(point, (found, _))| is_far(found) && !repeated(point, &launches));
+    far.map(|(point, (found, _))| {
+        doubt(point, found.iter().map(|(deviation, _)| deviation).sum::<f64>() / found.len() as f64)
+    })
+    .collect()
 }
 
 /// Points that differ in a single respect, ordered by it.
@@ -138,8 +116,8 @@ fn repeated(point: &PointValue, launches: &HashMap<(Cell, Candidate), Vec<&Point
     others.into_iter().any(|other| other.launch != point.launch && (other.log - point.log).abs() < LEAST)
 }
 
-fn doubt(point: &PointValue, evidence: &NeighbourEvidence) -> Suspicion {
-    let mean = evidence.sum / f64::from(evidence.deviations);
+/// `mean` is the mean deviation from its neighbours.
+fn doubt(point: &PointValue, mean: f64) -> Suspicion {
     let expected = Seconds((point.log - mean).exp());
     let much = if mean > 0.0 { "longer" } else { "shorter" };
     let mut what = format!(

@@ -108,6 +108,12 @@ fn what_ran_is_not_compared_with_something_else() {
     }
     let gpu = import("a0.txt", imb("#    Intel(R) MPI Benchmarks 2021.7, MPI-1 part (GPU)\n", "Bcast"));
     assert_eq!(codes(&gpu), [FindingCode::DeviceMemory]);
+    // Tests that are not read may have any columns.
+    let others = "# Benchmarking Ibcast\n# #processes = 8\n#bytes #repetitions t_ovrl[usec] t_pure[usec] overlap[%]\n\
+                  4 1000 1.0 2.0 1.5\n\n"
+        .to_owned();
+    let both = import("a0.txt", others + &imb("", "Bcast"));
+    assert_eq!((both.timings.len(), codes(&both)), (1, vec![FindingCode::PassedOver]));
     // An unknown test stays unknown, whatever the options say.
     let unknown = "#@nprocs=4\n#@datatype_size_bytes=1\ntest nrep count runtime_sec\nGL_Bcast_as_Scatter 0 8 0.00001\n";
     let facts = collrules_import::Facts { collective: Some(collrules_rules::Collective::Bcast), ..Default::default() };
