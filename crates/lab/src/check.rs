@@ -10,7 +10,7 @@ use collrules_record::estimate::median;
 use collrules_record::findings::{Criteria, Middle, Statistic};
 use collrules_record::policy::{Assumption, Assumptions, Policy};
 use collrules_record::reason::{Bar, Shortfall};
-use collrules_record::{Candidate, Cell, Estimate, Mockup, Placement};
+use collrules_record::{Candidate, Cell, Estimate, Placement};
 use collrules_rules::Release;
 use collrules_tuner::judging::{
     CellTimings, Competitors, Evidence, JudgedCell, JudgedPoint, LEAST_VISITS, PointTimings, TimingPair,
@@ -83,11 +83,13 @@ fn against(
     }
     let severities = severities(&timings, statistic, criteria);
     let eliminated: Vec<BTreeSet<Candidate>> = timings.iter().map(|cell| cell.dropped.clone()).collect();
-    let judged = judge(timings, statistic, release, criteria, assumptions);
+    // A large gain without a test may convince `analyze` of a rule, which can be tried; a violation needs a test.
+    let tested = Criteria { untested_gain: f64::INFINITY, ..criteria };
+    let judged = judge(timings, statistic, release, tested, assumptions);
     let cells = judged
         .into_iter()
         .zip(severities.into_iter().zip(eliminated))
-        .map(|(cell, (severities, eliminated))| checked(&cell, &severities, &eliminated, remedies, terms));
+        .map(|(cell, (severity, eliminated))| checked(&cell, severity, &eliminated, remedies, terms));
     let cells: Vec<CheckedCell> = cells.collect();
     let launches = cells.iter().filter_map(|cell| Some(cell.builtin?.samples)).min();
     let comparisons = cells.iter().map(|cell| cell.mockups.len()).sum();
@@ -112,7 +114,7 @@ fn against(
 
 fn checked(
     cell: &JudgedCell,
-    severities: &Severities,
+    severity: Option<Estimate>,
     eliminated: &BTreeSet<Candidate>,
     remedies: Option<&Remedies<'_>>,
     terms: &GuidelineTerms<'_>,
@@ -130,11 +132,10 @@ fn checked(
     let gain = |found: &&MockupFinding| found.gain.map_or(0.0, |gain| gain.point);
     let best = mockups.iter().filter(|found| found.violated).max_by(|a, b| gain(a).total_cmp(&gain(b)));
     // A gain below the tolerated slowdown on visits that did not select the best mock-up was luck.
-    let best = best.filter(|_| severities.best.is_none_or(|severity| severity.point >= criteria.min_gain));
-    let named = best.and_then(|best| severities.by_mockup.get(&best.mockup).copied());
+    let best = best.filter(|_| severity.is_none_or(|severity| severity.point >= criteria.min_gain));
     let violation = best.map(|best| {
         let memory = needed_memory(cell.cell, best.mockup, placement.even(cell.cell.ranks));
-        let worth = named.map_or_else(|| gain(&best), |severity| 1.0 + severity.point);
+        let worth = severity.map_or_else(|| gain(&best), |severity| 1.0 + severity.point);
         let remedy = remedies.and_then(|remedies| Some((remedies, remedies.of(cell.cell)?)));
         let cure = remedy.map_or(Cure::Unmeasured, |(remedies, remedy)| remedies.cure(remedy, worth, criteria));
         Violation { best: best.mockup, memory, cure }
@@ -145,7 +146,7 @@ fn checked(
         served_by: serving.map(|serving| serving.by),
         mockups,
         failed: cell.disqualified.iter().filter_map(of_mockup).collect(),
-        severity: named.or(severities.best),
+        severity,
         undecided: if violation.is_none() { undecided(cell, eliminated, criteria) } else { None },
         violation,
     }
@@ -299,43 +300,25 @@ fn permitting(bar: &Bar) -> Option<Assumption> {
     }
 }
 
-/// Slowdown of the builtin of a cell relative to its mock-ups, as shares.
-#[derive(Clone, Debug, Default)]
-struct Severities {
-    /// Slowdown relative to the best mock-up, without fixing which one that is.
-    best: Option<Estimate>,
-    /// Slowdown relative to each mock-up; the intervals hold for all at once.
-    by_mockup: BTreeMap<Mockup, Estimate>,
-}
-
-/// Computes the slowdown of the builtin of each cell relative to its mock-ups.
+/// Computes the slowdown of the builtin of each cell relative to its best mock-up, as a share.
 ///
-/// The interval of the best: if every mock-up of the cell is within its own, widened so that this holds for all of them
-/// at once (Bonferroni), then the largest gain lies between the largest lower and the largest upper end. The value: the
-/// best is selected on every other visit and its gain estimated on the others, in both directions, since a maximum is
-/// biased upwards.
-fn severities(cells: &[CellTimings], statistic: Statistic, criteria: Criteria) -> Vec<Severities> {
+/// The interval: if every mock-up of the cell is within its own, widened so that this holds for all of them at once
+/// (Bonferroni), then the largest gain lies between the largest lower and the largest upper end. The value: the best of
+/// several is selected on every other visit and its gain estimated on the others, in both directions, since a maximum
+/// is biased upwards.
+fn severities(cells: &[CellTimings], statistic: Statistic, criteria: Criteria) -> Vec<Option<Estimate>> {
     let places: Vec<Cell> = cells.iter().map(|cell| cell.cell).collect();
     let together = |cell: &CellTimings| {
-        let mockups = cell.series.iter().filter(|series| series.candidate.is_mockup()).count().max(1);
-        let level = 1.0 - (1.0 - criteria.level) / mockups as f64;
+        let level = 1.0 - (1.0 - criteria.level) / mockups(cell).count().max(1) as f64;
         weigh(cell, statistic, Criteria { level, ..criteria })
     };
     let mut evidence: Vec<Vec<Evidence>> = cells.iter().map(together).collect();
     widen(&places, &mut evidence);
-    let of_cell = |(cell, evidence): (&CellTimings, Vec<Evidence>)| {
-        let own = evidence.iter().filter_map(|evidence| match evidence.candidate {
-            Candidate::Mockup(mockup) => Some((mockup, evidence.gain?.map(|gain| gain - 1.0))),
-            _ => None,
-        });
-        let level = |own: Estimate| Estimate { level: criteria.level, ..own };
-        let by_mockup = own.map(|(mockup, own)| (mockup, level(own))).collect();
-        Severities { best: severity(cell, &evidence, criteria.level), by_mockup }
-    };
-    cells.iter().zip(evidence).map(of_cell).collect()
+    let one = |(cell, evidence): (&CellTimings, Vec<Evidence>)| severity(cell, &evidence, statistic, criteria.level);
+    cells.iter().zip(evidence).map(one).collect()
 }
 
-fn severity(cell: &CellTimings, evidence: &[Evidence], level: f64) -> Option<Estimate> {
+fn severity(cell: &CellTimings, evidence: &[Evidence], statistic: Statistic, level: f64) -> Option<Estimate> {
     let gains: Vec<Estimate> = evidence.iter().filter_map(|evidence| evidence.gain).collect();
     let largest = gains.iter().max_by(|a, b| a.point.total_cmp(&b.point))?;
     // A mock-up with too few timings for an interval sets no limit on the gain of the others.
@@ -344,28 +327,51 @@ fn severity(cell: &CellTimings, evidence: &[Evidence], level: f64) -> Option<Est
     let competitors = gains.iter().filter(|gain| gain.high.is_some() || low.is_none_or(|low| gain.point > low));
     let highs: Option<Vec<f64>> = competitors.map(|gain| gain.high).collect();
     let high = highs.and_then(|highs| highs.into_iter().max_by(f64::total_cmp));
-    let point = cell.builtin().and_then(|builtin| unpicked(cell, builtin)).unwrap_or(largest.point);
-    let within = point.clamp(low.unwrap_or(0.0).min(largest.point), high.unwrap_or(f64::INFINITY).max(largest.point));
-    let share = Estimate { point: within, low, high, level, samples: largest.samples };
+    let point = unselected(cell, statistic).unwrap_or(largest.point);
+    let share = Estimate {
+        point,
+        low: low.map(|low| low.min(point)),
+        high: high.map(|high| high.max(point)),
+        level,
+        samples: largest.samples,
+    };
     Some(share.map(|gain| gain - 1.0))
 }
 
+fn mockups(cell: &CellTimings) -> impl Iterator<Item = &PointTimings> {
+    cell.series.iter().filter(|series| series.candidate.is_mockup())
+}
+
 /// The gain of the best mock-up on visits that did not select it; none if there are too few.
-fn unpicked(cell: &CellTimings, builtin: &PointTimings) -> Option<f64> {
-    let halves = |series: &PointTimings| {
-        let mut halves = [Vec::new(), Vec::new()];
-        let visits = log_gains(&series.pairs(builtin), Middle::Median, TimingPair::visit);
-        visits.into_iter().enumerate().for_each(|(number, (_, gain))| halves[number % 2].push(gain));
-        let [even, odd] = &mut halves;
-        Some([median(even)?, median(odd)?])
-    };
-    let mockups: Vec<[f64; 2]> =
-        cell.series.iter().filter(|series| series.candidate.is_mockup()).filter_map(halves).collect();
-    let picked = |by: usize| {
-        let best = mockups.iter().max_by(|a, b| a[by].total_cmp(&b[by]))?;
+fn unselected(cell: &CellTimings, statistic: Statistic) -> Option<f64> {
+    let builtin = cell.builtin()?;
+    let log_gain = |series: &PointTimings, part| log_gain(builtin, series, statistic, part);
+    let all: Vec<&PointTimings> = mockups(cell).collect();
+    if let [only] = all[..] {
+        return Some(log_gain(only, None)?.exp());
+    }
+    let halves = |series| Some([log_gain(series, Some(0))?, log_gain(series, Some(1))?]);
+    let halves: Vec<[f64; 2]> = all.into_iter().filter_map(halves).collect();
+    let selected = |by: usize| {
+        let best = halves.iter().max_by(|a, b| a[by].total_cmp(&b[by]))?;
         Some(best[1 - by])
     };
-    Some(f64::midpoint(picked(0)?, picked(1)?).exp())
+    Some(f64::midpoint(selected(0)?, selected(1)?).exp())
+}
+
+/// The median log gain on every other visit, from the first or second on, or on all. Launches of a table are no pairs:
+/// there it is that of the median times.
+fn log_gain(builtin: &PointTimings, series: &PointTimings, statistic: Statistic, part: Option<usize>) -> Option<f64> {
+    let middle = |values: Vec<f64>| {
+        let (first, step) = part.map_or((0, 1), |part| (part, 2));
+        median(&mut values.into_iter().skip(first).step_by(step).collect::<Vec<_>>())
+    };
+    if statistic.is_summary() {
+        let time = |series: &PointTimings| middle(series.launch_medians().into_values().collect());
+        return Some((time(builtin)? / time(series)?).ln());
+    }
+    let visits = log_gains(&series.pairs(builtin), Middle::Median, TimingPair::visit);
+    middle(visits.into_iter().map(|(_, gain)| gain).collect())
 }
 
 /// Returns the changes between two checks: new and resolved violations, and, if a cell has a violation in both, a

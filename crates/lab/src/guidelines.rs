@@ -10,6 +10,7 @@ use collrules_record::reason::Bar;
 use collrules_record::{Bytes, Candidate, Cell, Component, Estimate, FormatVersion, HanAlgorithm, Mockup, Ranks};
 use collrules_rules::deploy::{HAN_FILE, RULES_FILE};
 use collrules_rules::{Choice, Release};
+use collrules_tuner::judging::LEAST_VISITS;
 use serde::{Deserialize, Serialize};
 
 /// The file of a result.
@@ -76,8 +77,14 @@ impl FewLaunches {
     pub fn find(launches: usize, comparisons: usize, error_rate: f64) -> Option<Self> {
         let least_p = |count: usize| (1..=count).fold(1.0, |p, k| p * k as f64 / (count + k) as f64);
         let wanted_p = error_rate / comparisons.max(1) as f64;
-        let needed = (1..).find(|count| least_p(*count) <= wanted_p * (1.0 + 1e-9)).unwrap_or(usize::MAX);
+        let shows = |count: &usize| least_p(*count) <= wanted_p * (1.0 + 1e-9);
+        let needed = (LEAST_VISITS..).find(shows).unwrap_or(usize::MAX);
         (launches < needed).then(|| Self { launches, least_p: least_p(launches), wanted_p, needed })
+    }
+
+    /// Returns true if no test was possible.
+    pub fn is_untested(&self) -> bool {
+        self.launches < LEAST_VISITS
     }
 }
 
@@ -129,8 +136,8 @@ pub struct CheckedCell {
     pub mockups: Vec<MockupFinding>,
     /// Mock-ups that failed, with the reason.
     pub failed: Vec<(Mockup, String)>,
-    /// Builtin time over the time of the violation's mock-up (without a violation: the best one), minus one: at 0.5 the
-    /// builtin takes 1.5 times as long. Its interval holds for all mock-ups at once. Missing without a pair.
+    /// Builtin time over the time of the best mock-up on visits that did not select it, minus one: at 0.5 the builtin
+    /// takes 1.5 times as long. Its interval holds for all mock-ups at once. Missing without a pair.
     pub severity: Option<Estimate>,
     /// The worst violated guideline, if any.
     pub violation: Option<Violation>,
@@ -304,8 +311,22 @@ pub enum Change {
 impl Checked {
     /// The cells with a violation, the worst first.
     pub fn violations(&self) -> Vec<(&CheckedCell, &Violation)> {
-        let mut all: Vec<_> = self.cells.iter().filter_map(|cell| Some((cell, cell.violation.as_ref()?))).collect();
-        all.sort_by(|a, b| b.0.slowdown().total_cmp(&a.0.slowdown()).then(a.0.cell.cmp(&b.0.cell)));
+        self.worst_first().into_iter().filter_map(|cell| Some((cell, cell.violation.as_ref()?))).collect()
+    }
+
+    /// The undecided cells with a severity above the one that is tolerated, the worst first, with their mock-ups.
+    pub fn suspects(&self) -> Vec<(&CheckedCell, Mockup)> {
+        let suspect = |cell: &'_ CheckedCell| {
+            let is_beyond = cell.severity.is_some_and(|severity| severity.point > self.criteria.min_gain);
+            cell.undecided.as_ref().filter(|_| is_beyond)?.mockup
+        };
+        self.worst_first().into_iter().filter_map(|cell| Some((cell, suspect(cell)?))).collect()
+    }
+
+    fn worst_first(&self) -> Vec<&CheckedCell> {
+        let mut all: Vec<&CheckedCell> = self.cells.iter().collect();
+        let severity = |cell: &CheckedCell| cell.severity.map_or(f64::NEG_INFINITY, |severity| severity.point);
+        all.sort_by(|a, b| severity(b).total_cmp(&severity(a)).then(a.cell.cmp(&b.cell)));
         all
     }
 
@@ -345,6 +366,11 @@ impl CheckedCell {
         }
     }
 
+    /// The time of the best mock-up in seconds that the severity refers to.
+    pub fn best_time(&self) -> Option<f64> {
+        Some(self.builtin?.point / (1.0 + self.severity?.point))
+    }
+
     /// The slowdown as a share; 0 without a violation.
     pub fn slowdown(&self) -> f64 {
         self.severity.filter(|_| self.violation.is_some()).map_or(0.0, |severity| severity.point.max(0.0))
@@ -362,7 +388,8 @@ mod few_launches_tests {
         // One in C(12, 6) = 924 is below 0.0025, one in C(10, 5) = 252 is not.
         assert_eq!(few.needed, 6);
         assert_eq!(FewLaunches::find(10, 20, 0.05), None);
-        assert_eq!(FewLaunches::find(3, 1, 0.05), None);
-        assert_eq!(FewLaunches::find(0, 1, 0.05).map(|few| few.needed), Some(3));
+        // Below six there is no test, however few comparisons there are.
+        assert_eq!(FewLaunches::find(3, 1, 0.05).map(|few| (few.needed, few.is_untested())), Some((6, true)));
+        assert_eq!(FewLaunches::find(6, 1, 0.05), None);
     }
 }

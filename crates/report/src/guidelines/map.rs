@@ -67,10 +67,9 @@ pub(super) fn map(checked: &Checked, ranks: Ranks) -> Block {
 }
 
 fn note(cell: &CheckedCell) -> String {
-    let fastest = cell.mockups.iter().min_by(|a, b| a.time.point.total_cmp(&b.time.point));
-    let best = fastest.map_or("no mock-up was timed".to_owned(), |found| {
-        format!("{} takes {}", found.mockup, Seconds(found.time.point))
-    });
+    let best = cell
+        .best_time()
+        .map_or("no mock-up was timed".to_owned(), |time| format!("the best mock-up takes {}", Seconds(time)));
     let builtin = cell.builtin.map_or("-".to_owned(), |time| Seconds(time.point).to_string());
     let severity = cell.severity.map_or(String::new(), |it| format!("; slower by {}", sentences::slowdown(it)));
     let verdict = match cell.verdict() {

@@ -37,6 +37,9 @@ pub fn document(checked: &Checked) -> Document {
     let without = if checked.under_rules.is_some() { " without the rules file" } else { "" };
     let violations = Block::Ranking(sentences::violations(checked));
     blocks.push(Block::open("violations", format!("Violations{without}, the worst first"), vec![violations]));
+    let suspects = sentences::suspects(checked);
+    let suspects = if suspects.is_empty() { Vec::new() } else { vec![Block::Ranking(suspects)] };
+    blocks.push(Block::part("suspects", "Suspects: slower as far as the times tell, undecided", suspects));
     let mut reports: Vec<Block> = sentences::upstream(checked).into_iter().map(Block::Prose).collect();
     if !reports.is_empty() {
         reports.insert(0, Block::prose("No rule cures these."));

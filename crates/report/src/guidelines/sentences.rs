@@ -7,7 +7,7 @@ use collrules_lab::guidelines::{
     Violation, Withheld,
 };
 use collrules_record::units::Seconds;
-use collrules_record::{Component, Estimate};
+use collrules_record::{Component, Estimate, Mockup};
 use collrules_rules::registry;
 use collrules_rules::words::counted;
 
@@ -40,8 +40,8 @@ pub(super) fn answer(checked: &Checked) -> Vec<String> {
     let violations = checked.violations();
     let mut sentences = vec![if violations.is_empty() {
         format!(
-            "No violation in {sizes}: the default is not shown to be more than {tolerated} slower than equivalent \
-             calls."
+            "No violation is shown in {sizes}: the default is not shown to be more than {tolerated} slower than \
+             equivalent calls."
         )
     } else {
         format!(
@@ -49,12 +49,14 @@ pub(super) fn answer(checked: &Checked) -> Vec<String> {
             violations.len(),
         )
     }];
-    sentences.push(format!(
-        "{} tested together; at most {} of the violations are expected to be wrong.",
-        counted(comparisons, "mock-up"),
-        percent(checked.criteria.error_rate),
-    ));
-    sentences.extend(checked.few_launches.map(describe_few_launches));
+    if !checked.few_launches.is_some_and(|few| few.is_untested()) {
+        sentences.push(format!(
+            "{} tested together; at most {} of the violations are expected to be wrong.",
+            counted(comparisons, "mock-up"),
+            percent(checked.criteria.error_rate),
+        ));
+    }
+    sentences.extend(checked.few_launches.map(|few| describe_few_launches(few, checked.suspects().len())));
     sentences.extend(count_undecided(checked));
     let mut cures: BTreeMap<&str, usize> = BTreeMap::new();
     for (_, violation) in &violations {
@@ -83,15 +85,16 @@ pub(super) fn answer(checked: &Checked) -> Vec<String> {
 }
 
 /// Describes the limits of too few launches.
-fn describe_few_launches(few: FewLaunches) -> String {
-    format!(
-        "With only {}, violations can be missed; those shown are certain enough. The smallest possible p value is \
-         1/{:.0}; one violation among so many comparisons needs 1/{:.0}, which takes {}.",
-        counted(few.launches, "launch"),
-        1.0 / few.least_p,
-        1.0 / few.wanted_p,
-        counted(few.needed, "launch"),
-    )
+fn describe_few_launches(few: FewLaunches, suspects: usize) -> String {
+    let (launches, needed) = (counted(few.launches, "launch"), counted(few.needed, "launch"));
+    if few.is_untested() {
+        let suspects = counted(suspects, "suspect");
+        return format!(
+            "{launches} of each are too few for a test: there are only {suspects}. To show a single violation among \
+             so many mock-ups takes {needed} of each."
+        );
+    }
+    format!("With {launches} of each, a single violation can be missed; to show it takes {needed}.")
 }
 
 /// Describes the number of undecided cells, the reasons, and the time that would decide them.
@@ -105,10 +108,12 @@ fn count_undecided(checked: &Checked) -> Option<String> {
     let all: usize = groups.values().map(Vec::len).sum();
     let part = |(why, cells): (&Doubt, &Vec<&Undecided>)| {
         let most = cells.iter().filter_map(|undecided| undecided.times).max();
+        // A table does not get longer.
+        let most = most.filter(|_| !checked.statistic.is_summary());
         let time = most.map_or(String::new(), |times| format!("; about {times}x the time would decide"));
         let reason = match why {
             Doubt::NotTimed => "no mock-up was timed",
-            Doubt::FewVisits if checked.statistic.is_summary() => "too few launches for a test (6 needed)",
+            Doubt::FewVisits if checked.statistic.is_summary() => "too few launches for a test",
             Doubt::FewVisits => "too few visits for a test (6 needed)",
             Doubt::MissedLaunches => "a faster mock-up was not timed in every launch",
             Doubt::NotSignificant => "the difference is not significant",
@@ -134,21 +139,23 @@ pub(super) fn best<'a>(cell: &'a CheckedCell, violation: &Violation) -> Option<&
 
 /// The violations in sentences, the worst first.
 pub(super) fn violations(checked: &Checked) -> Vec<String> {
-    checked.violations().into_iter().map(|(cell, violation)| describe_violation(checked, cell, violation)).collect()
+    let describe = |(cell, violation): (&CheckedCell, &Violation)| {
+        format!("{}. {}", describe_slowdown(cell, violation.best), cure(checked, cell, violation))
+    };
+    checked.violations().into_iter().map(describe).collect()
 }
 
-fn describe_violation(checked: &Checked, cell: &CheckedCell, violation: &Violation) -> String {
-    let time = |estimate: Option<Estimate>| estimate.map_or("-".to_owned(), |it| Seconds(it.point).to_string());
+/// The undecided sizes that are slower than is tolerated if chance is left out, the worst first.
+pub(super) fn suspects(checked: &Checked) -> Vec<String> {
+    checked.suspects().into_iter().map(|(cell, mockup)| describe_slowdown(cell, mockup) + ".").collect()
+}
+
+fn describe_slowdown(cell: &CheckedCell, mockup: Mockup) -> String {
+    let time = |seconds: Option<f64>| seconds.map_or("-".to_owned(), |it| Seconds(it).to_string());
     let by = cell.served_by.map_or(String::new(), |component| format!(" (run by {component})"));
     let severity = cell.severity.map_or(String::new(), |severity| format!(", slower by {}", slowdown(severity)));
-    format!(
-        "{}{by}: {} instead of {} with {}{severity}. {}",
-        cell.cell,
-        time(cell.builtin),
-        time(best(cell, violation).map(|found| found.time)),
-        violation.best,
-        cure(checked, cell, violation),
-    )
+    let builtin = cell.builtin.map(|builtin| builtin.point);
+    format!("{}{by}: {} instead of {} with {mockup}{severity}", cell.cell, time(builtin), time(cell.best_time()))
 }
 
 fn describe_withheld(why: Withheld) -> String {
@@ -224,7 +231,7 @@ pub(super) fn upstream(checked: &Checked) -> Vec<String> {
             cell.cell,
             Seconds(cell.builtin?.point),
             equivalent_calls(cell.cell, violation.best),
-            Seconds(found.time.point),
+            Seconds(cell.best_time()?),
             slowdown(cell.severity?),
             found.gain?.samples,
             percent(checked.criteria.min_gain),
