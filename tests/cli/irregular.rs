@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use collrules_model::stalls::{CallTimes, Irregular, Jump};
+use collrules_model::stalls::{CallTimes, Irregular, Jump, StallLevel};
 use collrules_program::mockup::MockupPattern;
 use collrules_record::{Bytes, Candidate, Mockup};
 use collrules_rules::Collective;
@@ -39,6 +39,51 @@ fn planted_stalls_are_found_and_cured() {
     assert!(page.contains("Some calls take many times as long") && page.contains("99th percentile"), "{page}");
     let header = fs::read_to_string(out.join("hmpi.h")).unwrap();
     assert!(header.contains("#define HMPI_M1 8192\n#define HMPI_M2 32768\n#define HMPI_S 16384\n"), "{header}");
+}
+
+/// Hosts with one slot, and gathers of 8 to 64 KiB that stall for 200 ms always, for 50 ms, or for 200 and 600 ms; with other sizes, and
+/// with these alone. A scatter of 128 KiB and more takes 10 ms longer.
+#[test]
+fn stalls_of_any_length_and_probability_are_found() {
+    let scratch = tempfile::tempdir().unwrap();
+    let measure = |machine: &str, grid: &str| -> Irregular {
+        let out = scratch.path().join(format!("{machine}{}", grid.len()));
+        let machine = data(&format!("irregular-{machine}.json"));
+        let words = format!(
+            "irregular --simulate --simulated-model {} {grid} --calls 60 --budget none --out",
+            machine.display()
+        );
+        collrules(&words, &out).exits(0);
+        serde_json::from_str(&fs::read_to_string(out.join("irregular.json")).unwrap()).unwrap()
+    };
+    let kib = |size: u64| Bytes(size << 10);
+    for (machine, levels) in
+        [("always", &[(0.2, 1.0)][..]), ("50ms", &[(0.05, 0.3)]), ("600ms", &[(0.2, 0.25), (0.6, 0.1)])]
+    {
+        for grid in ["--ops gather", "--ops gather --sizes 8K:64K"] {
+            let found = measure(machine, grid);
+            let range = found.stalls.iter().find(|range| range.candidate == Candidate::Builtin).unwrap();
+            let ends = (range.quiet_below, range.first, range.last);
+            assert_eq!(ends, (Some(kib(4)), kib(8), kib(64)), "{machine} {grid}");
+            assert!(range.cures.iter().any(|cure| cure.longest == Some(kib(4))), "{machine} {grid}");
+            let is_point = |calls: &&CallTimes| (calls.cell.bytes, calls.candidate) == (kib(16), Candidate::Builtin);
+            let point = found.points.iter().find(is_point).unwrap();
+            for (more, probability) in levels {
+                let of_length = |level: &&StallLevel| (level.more.0 / more - 1.0).abs() < 0.05;
+                let share = point.levels.iter().find(of_length).unwrap().probability;
+                let reach = 0.1;
+                assert!(share.low.unwrap() - reach < *probability && *probability < share.high.unwrap() + reach);
+            }
+        }
+    }
+    for grid in ["--ops scatter", "--ops scatter --sizes 4K:128K"] {
+        let found = measure("leap", grid);
+        let of_default = |step: &&Jump| step.candidate == Candidate::Builtin;
+        let leaps: Vec<&Jump> = found.steps.iter().filter(of_default).collect();
+        let [leap] = leaps[..] else { panic!("{leaps:?}") };
+        assert_eq!((leap.below, leap.above), (kib(64), kib(128)), "{grid}");
+        assert!((leap.height.0 / 0.01 - 1.0).abs() < 0.05 && leap.cured.is_some(), "{leap:?}");
+    }
 }
 
 /// Sizes at which no pieces were timed are not handed to programs, and a header of before is taken away.

@@ -8,7 +8,7 @@ use collrules_record::{Bytes, Candidate, Cell, Estimate, Mockup, Ranks, Seconds}
 use collrules_rules::Collective;
 use statrs::distribution::{Beta, ContinuousCDF};
 
-use crate::line::{Coordinates, Errors, StraightLine, segments};
+use crate::line::{Coordinates, Errors, StraightLine, divide};
 use crate::stalls::{CallTimes, Cured, First, Jump, StallCure, StallLevel, Stalls};
 
 /// A call stalls if it takes longer than usual by this factor of the usual time. Delays by the operating system are as
@@ -30,6 +30,12 @@ const COST: f64 = 0.25;
 /// TCP's shortest timeout on Linux, in seconds; each further one is twice as long.
 const TIMEOUT: f64 = 0.2;
 
+/// Largest number of timeouts in a row.
+const TIMEOUTS: i32 = 8;
+
+/// Share of the controls that have to lack a level that the network causes.
+const LACKING: f64 = 0.25;
+
 /// Shortest stall beyond the usual time, in seconds: less may be a system call.
 const LEAST_STALL: f64 = 100e-6;
 
@@ -42,10 +48,18 @@ const LEAST_LEAP: f64 = 2e-6;
 /// A candidate on all sizes of a communicator size.
 type CandidateKey = (Collective, Ranks, Candidate);
 
-/// The distribution of each point. The usual time is found from all sizes of a series, since most calls of a size may
-/// stall. If `cold`, no calls were made untimed, and the first call of each launch is counted apart. `is_control` is
-/// true for communicators with all ranks on one host.
-pub fn distributions(samples: &[Sample], cold: bool, level: f64, is_control: impl Fn(Ranks) -> bool) -> Vec<CallTimes> {
+/// The sorted times of a point.
+struct Timed<'a> {
+    cell: Cell,
+    candidate: Candidate,
+    times: &'a [f64],
+    usual: f64,
+}
+
+/// The distribution of each point. The usual time is found from all sizes of a series and from other candidates, since
+/// all calls of a size may stall. If `cold`, no calls were made untimed, and the first call of each launch is counted
+/// apart. `is_inside` is true for communicators with all ranks on one host.
+pub fn distributions(samples: &[Sample], cold: bool, level: f64, is_inside: impl Fn(Ranks) -> bool) -> Vec<CallTimes> {
     let mut series: BTreeMap<CandidateKey, BTreeMap<Bytes, Vec<f64>>> = BTreeMap::new();
     let mut firsts: BTreeMap<(CandidateKey, Bytes), Vec<f64>> = BTreeMap::new();
     for sample in samples {
@@ -58,43 +72,53 @@ pub fn distributions(samples: &[Sample], cold: bool, level: f64, is_control: imp
         }
     }
     series.values_mut().flat_map(BTreeMap::values_mut).for_each(|times| times.sort_unstable_by(f64::total_cmp));
-    // Of the same calls on a communicator inside one host, by how much they exceed what is usual there.
-    let mut controls: BTreeMap<(Collective, Candidate, Bytes), Vec<f64>> = BTreeMap::new();
-    for ((collective, _, candidate), sizes) in series.iter().filter(|((_, ranks, _), _)| is_control(*ranks)) {
-        for (bytes, times) in sizes {
-            let usual = quantile(times, 0.1);
-            controls
-                .entry((*collective, *candidate, *bytes))
-                .or_default()
-                .extend(times.iter().map(|time| time - usual));
-        }
+    let mut points: Vec<Timed<'_>> = Vec::new();
+    for ((collective, ranks, candidate), sizes) in &series {
+        let of_others = |bytes: &Bytes| {
+            let others =
+                series.iter().filter(|((by, on, with), _)| (by, on) == (collective, ranks) && with != candidate);
+            others.filter_map(|(_, sizes)| sizes.get(bytes)).map(|times| quick(times)).min_by(f64::total_cmp)
+        };
+        let usual = usual(sizes, of_others);
+        points.extend(sizes.iter().zip(usual).map(|((bytes, times), usual)| {
+            let cell = Cell { collective: *collective, ranks: *ranks, bytes: *bytes };
+            Timed { cell, candidate: *candidate, times, usual }
+        }));
     }
-    let mut found = Vec::new();
-    for ((collective, ranks, candidate), sizes) in series {
-        let quick: Vec<Coordinates> =
-            sizes.iter().map(|(bytes, times)| (bytes.0 as f64, quantile(times, 0.1))).collect();
-        for (place, (bytes, times)) in sizes.iter().enumerate() {
-            let usual = usual(&quick, place);
-            let count = times.len();
-            let contact = match controls.get(&(collective, candidate, *bytes)) {
-                _ if is_control(ranks) => Contact::None,
-                control => Contact::Network { control: control.map(Vec::as_slice) },
-            };
-            found.push(CallTimes {
-                cell: Cell { collective, ranks, bytes: *bytes },
-                candidate,
-                calls: count,
-                usual: Seconds(usual),
-                median: Seconds(quantile(times, 0.5)),
-                mean: Seconds(times.iter().sum::<f64>() / count as f64),
-                p99: Seconds(quantile(times, 0.99)),
-                longest: Seconds(times[count - 1]),
-                levels: levels(times, usual, level, contact),
-                first: firsts.get_mut(&((collective, ranks, candidate), *bytes)).and_then(|times| first(times)),
-            });
+    let one = |point: &Timed<'_>| {
+        let Timed { cell, candidate, times, usual } = *point;
+        let count = times.len();
+        CallTimes {
+            cell,
+            candidate,
+            calls: count,
+            usual: Seconds(usual),
+            median: Seconds(quantile(times, 0.5)),
+            mean: Seconds(times.iter().sum::<f64>() / count as f64),
+            p99: Seconds(quantile(times, 0.99)),
+            longest: Seconds(times[count - 1]),
+            levels: levels(point, level, (!is_inside(cell.ranks)).then(|| controls(point, &points, &is_inside))),
+            first: firsts
+                .get(&((cell.collective, cell.ranks, candidate), cell.bytes))
+                .and_then(|times| first(&mut times.clone())),
         }
-    }
-    found
+    };
+    points.iter().map(one).collect()
+}
+
+/// The points that show whether a level comes from the network: the same calls inside one host or, without these, the
+/// other calls on these ranks that take at least half as long, which delays by the operating system hit about as often.
+fn controls<'a>(point: &Timed<'_>, points: &'a [Timed<'a>], is_inside: impl Fn(Ranks) -> bool) -> Vec<&'a Timed<'a>> {
+    let same = |other: &&Timed<'_>| {
+        (other.cell.collective, other.cell.bytes, other.candidate)
+            == (point.cell.collective, point.cell.bytes, point.candidate)
+    };
+    let inside: Vec<_> = points.iter().filter(same).filter(|other| is_inside(other.cell.ranks)).collect();
+    let is_as_long = |other: &&Timed<'_>| other.cell.ranks == point.cell.ranks && other.usual >= point.usual / 2.0;
+    let others = || {
+        points.iter().filter(is_as_long).filter(|other| (other.cell, other.candidate) != (point.cell, point.candidate))
+    };
+    if inside.is_empty() { others().collect() } else { inside }
 }
 
 /// Summarizes the first calls of launches.
@@ -110,55 +134,76 @@ fn quantile(sorted: &[f64], share: f64) -> f64 {
     sorted[place.clamp(1, sorted.len()) - 1]
 }
 
-/// Estimates the usual time of a size, without stalls: that of its own quick calls or, if even these take several times
-/// as long as the neighbouring sizes predict, the prediction.
-fn usual(quick: &[Coordinates], place: usize) -> f64 {
-    let (size, own) = quick[place];
-    let below = quick[..place].last();
-    let above = quick.get(place + 1);
-    let expected = match (below, above) {
-        (Some(a), Some(b)) => a.1 + (b.1 - a.1) * (size - a.0) / (b.0 - a.0),
-        // A size takes no longer than in proportion to a smaller one.
-        (Some(a), None) if a.0 > 0.0 => a.1 * size / a.0,
-        (None, Some(b)) => b.1,
-        _ => own,
-    };
-    if own > (1.0 + FOLD) * expected { expected } else { own }
+/// The time of the quick calls.
+fn quick(sorted: &[f64]) -> f64 {
+    quantile(sorted, 0.1)
 }
 
-/// Use of the network by a series of calls.
-#[derive(Clone, Copy)]
-enum Contact<'a> {
-    /// All ranks are on one host.
-    None,
-    /// Ranks are on several hosts; `control` has the delays of the same calls on one host, if these were timed.
-    Network { control: Option<&'a [f64]> },
+/// Returns true if calls take so much longer than expected that they stall.
+fn is_fold(time: f64, expected: f64) -> bool {
+    time > (1.0 + FOLD) * expected
 }
 
-/// The levels of sorted times.
-fn levels(sorted: &[f64], usual: f64, level: f64, contact: Contact<'_>) -> Vec<StallLevel> {
+/// The usual time of each size, without stalls: that of its own quick calls, unless even these stall. They do if a larger
+/// size is much quicker, if they take a timeout longer than another candidate, or if they take much longer than in
+/// proportion to smaller sizes while single calls do not.
+fn usual(sizes: &BTreeMap<Bytes, Vec<f64>>, of_others: impl Fn(&Bytes) -> Option<f64>) -> Vec<f64> {
+    let points: Vec<Coordinates> = sizes.iter().map(|(bytes, times)| (bytes.0 as f64, quick(times))).collect();
+    let is_quickest = |place: usize| !points[place..].iter().any(|larger| is_fold(points[place].1, larger.1));
+    let mut below: Option<Coordinates> = None;
+    let mut found = Vec::with_capacity(points.len());
+    for (place, (bytes, times)) in sizes.iter().enumerate() {
+        let (size, own) = points[place];
+        let in_proportion = below.filter(|below| below.0 > 0.0).map(|below| below.1 * size / below.0);
+        let above = (place + 1..points.len()).find(|larger| is_quickest(*larger)).map(|larger| points[larger]);
+        let other = of_others(bytes).filter(|other| is_fold(own, *other) && is_timeout(own - other, *other));
+        let expected = if is_quickest(place) {
+            other.or(in_proportion.filter(|expected| is_fold(own, *expected) && !is_fold(times[0], *expected)))
+        } else {
+            let between = |above: Coordinates| {
+                below.map_or(above.1, |below| below.1 + (above.1 - below.1) * (size - below.0) / (above.0 - below.0))
+            };
+            above.map(between)
+        };
+        if expected.is_none() {
+            below = Some((size, own));
+        }
+        found.push(expected.unwrap_or(own));
+    }
+    found
+}
+
+/// Returns true for a delay by TCP's timeouts. While one passes, a part of the usual time may pass too.
+fn is_timeout(more: f64, usual: f64) -> bool {
+    // One after several retransmissions, or the sum of all of them.
+    let one = |timeout: f64| more > 0.95 * timeout - usual.min(timeout / 4.0) && more < 1.25 * timeout + usual;
+    (0..TIMEOUTS)
+        .map(|doublings| f64::from(1 << doublings))
+        .any(|times| one(TIMEOUT * times) || one(TIMEOUT * (2.0 * times - 1.0)))
+}
+
+/// The levels of a point, which the network causes if enough controls lack them; without controls if all its ranks are
+/// on one host.
+fn levels(point: &Timed<'_>, level: f64, controls: Option<Vec<&Timed<'_>>>) -> Vec<StallLevel> {
+    let Timed { times, usual, .. } = *point;
     let least = LEAST_STALL.max(FOLD * usual);
-    let more: Vec<f64> = sorted.iter().map(|time| time - usual).filter(|more| *more >= least).collect();
+    let more: Vec<f64> = times.iter().map(|time| time - usual).filter(|more| *more >= least).collect();
     let mut found = Vec::new();
     for cluster in more.chunk_by(|a, b| *b <= GAP * *a) {
         let middle = quantile(cluster, 0.5);
         let width = (quantile(cluster, 0.75) - quantile(cluster, 0.25)) / middle;
-        let probability = share(cluster.len(), sorted.len(), level);
+        let probability = share(cluster.len(), times.len(), level);
         let certain = probability.low.is_some_and(|low| low > RARE);
         if certain && width <= WIDTH && probability.point * middle >= COST * usual {
-            // Between a timeout and the next, nothing but the usual time passes, a part of which may pass while one waits.
-            let doublings = (middle / TIMEOUT).log2().round().max(0.0);
-            let timeout = TIMEOUT * doublings.exp2();
-            let least = 0.95 * timeout - usual.min(timeout / 4.0);
-            let is_timeout = middle > least && middle < 1.25 * timeout + usual;
-            let is_as_often = |control: &[f64]| {
-                let as_long = control.iter().filter(|more| **more >= middle / 2.0).count();
-                share(as_long, control.len(), level).high.is_none_or(|high| high >= probability.point)
+            let is_lacking = |control: &&&Timed<'_>| {
+                let shorter = control.times.partition_point(|time| *time < control.usual + middle / 2.0);
+                share(control.times.len() - shorter, control.times.len(), level).high < probability.low
             };
-            let (is_timeout, in_control) = match contact {
-                Contact::None => (false, Some(true)),
-                Contact::Network { control } => (is_timeout, control.map(is_as_often)),
-            };
+            let in_control = controls.as_ref().map_or(Some(true), |controls| {
+                let lacking = controls.iter().filter(is_lacking).count() as f64;
+                (!controls.is_empty()).then_some(lacking < LACKING * controls.len() as f64)
+            });
+            let is_timeout = controls.is_some() && is_timeout(middle, usual);
             found.push(StallLevel { more: Seconds(middle), probability, is_timeout, in_control });
         }
     }
@@ -273,9 +318,17 @@ pub fn steps(points: &[CallTimes]) -> Vec<Jump> {
     }
     let mut found = Vec::new();
     for ((collective, ranks, candidate), points) in series {
-        for pair in segments(&points, &vec![0.0; points.len()], Errors::Relative).windows(2) {
-            let (before, after) = (&points[pair[0].clone()], &points[pair[1].clone()]);
-            let line = |points: &[Coordinates]| StraightLine::through(points, Errors::Relative);
+        let parts = divide(&points, &vec![0.0; points.len()], Errors::Relative, 2);
+        let pairs = parts.windows(2).map(|pair| (pair[0].clone(), pair[1].clone()));
+        // The last size alone has no trend: more than in proportion to the size below is a leap.
+        let last = points.len().saturating_sub(1);
+        let end = (last > 0).then(|| (last - 1..last, last..last + 1));
+        for (before, after) in pairs.chain(end) {
+            let (before, after) = (&points[before], &points[after]);
+            let line = |points: &[Coordinates]| match points {
+                [(size, time)] => Some(StraightLine { start: 0.0, slope: time / size }),
+                _ => StraightLine::through(points, Errors::Relative),
+            };
             let Some((line, next)) = line(before).zip(line(after)) else { continue };
             let (Some((below, _)), Some((above, _))) = (before.last(), after.first()) else { continue };
             let height = next.at(*above) - line.at(*above);
@@ -408,6 +461,54 @@ mod tests {
         assert!(matches!(&found[..], [range] if range.first == Bytes(32 << 10)), "{found:?}");
     }
 
+    /// Up to 0.88 was right; from 0.92 on, the stall was taken for the usual time.
+    #[test]
+    fn gathers_that_always_stall_are_found() {
+        for (probability, last) in [(0.92, 64), (1.0, 64), (0.92, 128)] {
+            let planted = |size| if (8..=last).contains(&size) { vec![(0.2, probability)] } else { Vec::new() };
+            let mut all = samples(1, Candidate::Builtin, planted);
+            let own = |all: &[Sample]| {
+                let points = distributions(all, false, 0.95, |_| false);
+                let of_default = |range: &Stalls| range.candidate == Candidate::Builtin;
+                let ranges = stalls(&points).into_iter().filter(of_default);
+                let ranges: Vec<_> = ranges.map(|range| (range.quiet_below, range.first, range.last)).collect();
+                let level = |bytes: u64| {
+                    let own =
+                        points.iter().find(|it| (it.cell.bytes, it.candidate) == (Bytes(bytes), Candidate::Builtin));
+                    own.and_then(|it| it.levels.first()).map(|level| (level.probability.low, level.probability.high))
+                };
+                (ranges, level(8 << 10))
+            };
+            let (ranges, level) = own(&all);
+            let kib = |size: u64| Bytes(size << 10);
+            assert_eq!(ranges, [(Some(kib(4)), kib(8), kib(last))], "{probability}");
+            assert!(level.is_some_and(|(low, high)| low <= Some(probability) && high >= Some(probability)));
+            // Without sizes around, another candidate shows the usual time.
+            all.extend(samples(2, Candidate::Tuned(collrules_rules::Choice::plain(2)), |_| Vec::new()));
+            all.retain(|sample| (8..=64).contains(&(sample.cell.bytes.0 >> 10)));
+            assert_eq!(own(&all).0, [(None, kib(8), kib(64))], "{probability}");
+        }
+    }
+
+    /// 50 ms in 30 % of gathers of 8 to 64 KiB, and in no others, are the network's, with hosts of one slot too; a
+    /// delay that longer calls show as often is not.
+    #[test]
+    fn levels_that_longer_calls_lack_come_from_the_network() {
+        let found = |stall: fn(u64) -> Vec<(f64, f64)>| {
+            let ranges = stalls(&distributions(&samples(3, Candidate::Builtin, stall), false, 0.95, |_| false));
+            ranges.into_iter().map(|range| (range.quiet_below, range.first, range.last)).collect::<Vec<_>>()
+        };
+        let medium = found(|size| if (8..=64).contains(&size) { vec![(0.05, 0.3)] } else { Vec::new() });
+        assert_eq!(medium, [(Some(Bytes(4 << 10)), Bytes(8 << 10), Bytes(64 << 10))]);
+        assert_eq!(found(|_| vec![(0.05, 0.3)]), []);
+    }
+
+    #[test]
+    fn a_timeout_is_one_or_the_sum_of_several() {
+        assert!([0.2, 0.4, 0.6, 0.8, 1.4, 1.6, 3.0].iter().all(|more| is_timeout(*more, 1e-3)));
+        assert!([0.05, 0.1, 0.3, 1.2, 2.2].iter().all(|more| !is_timeout(*more, 1e-3)));
+    }
+
     #[test]
     fn what_is_quiet_and_quicker_on_average_is_a_cure() {
         let split = Candidate::Mockup("split:2+barrier".parse().expect("a mock-up"));
@@ -424,7 +525,7 @@ mod tests {
 
     #[test]
     fn a_leap_is_found_and_a_bend_is_none() {
-        let calls = |time: fn(f64) -> f64| -> Vec<CallTimes> {
+        fn calls_of(time: impl Fn(f64) -> f64) -> Vec<CallTimes> {
             let one = |power: u32| {
                 let bytes = Bytes(1 << power);
                 let time = Seconds(time(bytes.0 as f64));
@@ -442,11 +543,23 @@ mod tests {
                 }
             };
             (8..22).map(one).collect()
-        };
-        let leap = steps(&calls(|size| if size <= 65536.0 { 1e-5 + 1e-9 * size } else { 1e-4 + 1e-9 * size }));
+        }
+        let leap = steps(&calls_of(|size| if size <= 65536.0 { 1e-5 + 1e-9 * size } else { 1e-4 + 1e-9 * size }));
         assert!(matches!(leap[..], [Jump { below: Bytes(65536), above: Bytes(131_072), .. }]), "{leap:?}");
-        let bend = steps(&calls(|size| 1e-5 + 1e-9 * size.min(65536.0) + 4e-9 * (size - 65536.0).max(0.0)));
+        let bend = steps(&calls_of(|size| 1e-5 + 1e-9 * size.min(65536.0) + 4e-9 * (size - 65536.0).max(0.0)));
         assert_eq!(bend, []);
+        // One or two sizes above are enough; with two, a bend is told from it.
+        for last in [65536.0, 524_288.0, 1_048_576.0] {
+            let leap = |size: f64| 1e-5 + 1e-9 * size + if size > last { 1e-2 } else { 0.0 };
+            let found = steps(&calls_of(leap));
+            assert!(matches!(found[..], [Jump { below, .. }] if below == Bytes(last as u64)), "{last}: {found:?}");
+            let bend = steps(&calls_of(|size| 1e-5 + 1e-9 * size + 2e-9 * (size - last).max(0.0)));
+            assert!(bend.is_empty() || last > 1e6, "{last}: {bend:?}");
+        }
+        // A change of protocol at the size below hides nothing.
+        let eager = |size: f64| 1e-5 + 7e-9 * size + if size >= 1_048_576.0 { 1e-3 } else { 0.0 };
+        let found = steps(&calls_of(|size| eager(size) + if size > 1_048_576.0 { 0.1 } else { 0.0 }));
+        assert!(found.iter().any(|step| step.below == Bytes(1 << 20)), "{found:?}");
     }
 
     #[test]

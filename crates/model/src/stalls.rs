@@ -86,15 +86,16 @@ pub struct StallLevel {
     pub more: Seconds,
     /// The share of calls with it.
     pub probability: Estimate,
-    /// True if its length is that of TCP's timeout for retransmission: 200 ms, or that doubled.
+    /// True if its length is that of TCP's timeouts for retransmission: 200 ms, that doubled, or a sum of these.
     pub is_timeout: bool,
-    /// True if calls inside one host, which do not use the network, take as long as often; missing if there were none.
+    /// True if calls take as long as often inside one host, or without such calls: other calls of these launches that
+    /// take at least half as long. Missing if there were none of either.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_control: Option<bool>,
 }
 
 impl StallLevel {
-    /// Returns true if the network causes it: it is a timeout, or calls inside one host do not show it. Only these
+    /// Returns true if the network causes it: it is a timeout, or its controls do not show it. Only these
     /// levels define ranges and cures; others may be delays by the operating system.
     pub fn is_network(&self) -> bool {
         self.is_timeout || self.in_control == Some(false)

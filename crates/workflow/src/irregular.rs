@@ -67,7 +67,7 @@ pub fn measured(
     let started = survey(&options.system, out, session)?;
     let experiment = experiment(options, &started.survey);
     let mut measured = measure_on(started, experiment, Request::Irregular, out, session)?;
-    time_pieces(&mut measured, session)?;
+    time_further(&mut measured, session)?;
     let run = measured.run().clone();
     // Unlocks the run: it may be measured further.
     drop(measured);
@@ -110,28 +110,72 @@ fn control(hosts: &[String], ranks: &[Ranks]) -> Option<Ranks> {
 /// Largest number of timed pieces of a message: the cost of more calls exceeds the stalls that they avoid.
 const MOST_PIECES: u32 = 64;
 
-/// Times the default's calls in pieces, according to the sizes found so far: small enough to stay below the stalls, or
-/// below a jump in time.
-fn time_pieces(measured: &mut Measurement, session: &mut Session<'_>) -> Result<(), WorkflowError> {
+/// Most further rounds, so that the sizes grow by at most a factor of 16.
+const ROUNDS: u32 = 5;
+
+/// Times further sizes until what was found is bounded, and then the default's calls in pieces, according to the sizes
+/// found so far: small enough to stay below the stalls, or below a jump in time.
+fn time_further(measured: &mut Measurement, session: &mut Session<'_>) -> Result<(), WorkflowError> {
     let Measurement { started, manifest, experiment, campaign, .. } = measured;
-    experiment.refinement.rounds = 1;
+    experiment.refinement.rounds = ROUNDS;
     campaign.further(started.backend.as_mut(), session, |run, round, session| {
-        let cells = if round == 1 { wanted_pieces(&calls(run, manifest)?) } else { Vec::new() };
-        if cells.is_empty() {
-            return Ok(None);
+        let points = calls(run, manifest)?;
+        let mut cells = if round < ROUNDS { wanted_sizes(&points, manifest) } else { Vec::new() };
+        if !cells.is_empty() {
+            session.say(&progress::measuring::further_sizes(cells.len()));
+        } else if round <= ROUNDS {
+            cells = wanted_pieces(&points);
+            if !cells.is_empty() {
+                session.say(&progress::measuring::pieces(cells.len()));
+            }
         }
-        session.say(&progress::measuring::pieces(cells.len()));
-        Ok(Some(refine::plan(&manifest.plan, cells, experiment, round, None)))
+        Ok((!cells.is_empty()).then(|| refine::plan(&manifest.plan, cells, experiment, round, None)))
     })
 }
 
-/// Cells in which the default stalls, or that are above a jump in its time, with the pieces to time.
+/// The next smaller or larger size where stalls of the default reach the smallest or largest size, or its time jumps at
+/// the largest one.
+fn wanted_sizes(points: &[CallTimes], manifest: &Manifest) -> Vec<CellPlan> {
+    let sizes = |(collective, ranks): (Collective, Ranks)| {
+        let own = points.iter().filter(move |calls| calls.candidate == Candidate::Builtin);
+        own.map(|calls| calls.cell).filter(move |cell| (cell.collective, cell.ranks) == (collective, ranks))
+    };
+    let mut wanted: BTreeSet<Cell> = BTreeSet::new();
+    let mut want = |(collective, ranks), bytes: u64| wanted.insert(Cell { collective, ranks, bytes: Bytes(bytes) });
+    for range in stalls(points).iter().filter(|range| range.candidate == Candidate::Builtin) {
+        let key = (range.collective, range.ranks);
+        if range.quiet_below.is_none() && range.first.0 > 1 {
+            want(key, range.first.0 / 2);
+        }
+        if sizes(key).all(|cell| cell.bytes <= range.last) {
+            want(key, 2 * range.last.0);
+        }
+    }
+    for step in steps(points).iter().filter(|step| step.candidate == Candidate::Builtin) {
+        let key = (step.collective, step.ranks);
+        if sizes(key).all(|cell| cell.bytes <= step.above) {
+            want(key, 2 * step.above.0);
+        }
+    }
+    let alike = |cell: Cell| {
+        let planned = manifest.plan.cells.iter();
+        let alike =
+            planned.filter(|planned| (planned.cell.collective, planned.cell.ranks) == (cell.collective, cell.ranks));
+        Some(CellPlan::new(cell, alike.max_by_key(|planned| planned.candidates.len())?.candidates.clone()))
+    };
+    wanted.into_iter().filter_map(alike).collect()
+}
+
+/// Cells in which the default stalls, or that are above a jump in its time, with the pieces that were not timed.
 fn wanted_pieces(points: &[CallTimes]) -> Vec<CellPlan> {
     let mut wanted: BTreeMap<Cell, BTreeSet<Candidate>> = BTreeMap::new();
     let cells = || points.iter().filter(|calls| calls.candidate == Candidate::Builtin).map(|calls| calls.cell);
     let mut want = |cell: Cell, longest: Bytes| match split(cell.bytes, longest) {
         Some(mockup @ Mockup::Split { pieces, .. }) if pieces <= MOST_PIECES => {
-            wanted.entry(cell).or_default().insert(Candidate::Mockup(mockup));
+            let candidate = Candidate::Mockup(mockup);
+            if !points.iter().any(|calls| (calls.cell, calls.candidate) == (cell, candidate)) {
+                wanted.entry(cell).or_default().insert(candidate);
+            }
         }
         _ => {}
     };
@@ -159,10 +203,9 @@ fn wanted_pieces(points: &[CallTimes]) -> Vec<CellPlan> {
 fn calls(run: &RunDir, manifest: &Manifest) -> Result<Vec<CallTimes>, WorkflowError> {
     let samples = run.samples()?.samples(&run.file(rundir::SAMPLES))?;
     let nodes = &manifest.plan.placement.nodes;
-    let has_network = nodes.values().any(Nodes::are_several);
-    let is_control = |ranks| has_network && nodes.get(&ranks).is_some_and(|nodes| !nodes.are_several());
+    let is_inside = |ranks| nodes.get(&ranks).is_some_and(|nodes: &Nodes| !nodes.are_several());
     let cold = manifest.plan.schedule.warmup_rounds == 0;
-    Ok(distributions(&samples, cold, LEVEL, is_control))
+    Ok(distributions(&samples, cold, LEVEL, is_inside))
 }
 
 /// Analyses the calls of a run.

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 
 use collrules_model::stalls::{CallTimes, Irregular, Jump, StallCure, StallLevel, Stalls};
 use collrules_record::estimate::median;
-use collrules_record::{Candidate, Mockup};
+use collrules_record::{Bytes, Candidate, Cell, Mockup};
 use collrules_rules::words::{counted, listed, some};
 use collrules_rules::{Collective, registry};
 
@@ -27,12 +27,16 @@ pub fn document(found: &Irregular) -> Document {
     let figures = groups.into_iter().map(|(collective, ranks)| figures::figures(found, collective, ranks));
     let rows = found.points.iter().map(|calls| row(found, calls));
     let calls = Block::part("calls", "All calls", vec![Block::table(HEADS, rows)]);
-    let stalls = !found.stalls.is_empty();
+    let headline = match (found.stalls.is_empty(), found.steps.is_empty()) {
+        (false, _) => "Some calls take many times as long",
+        (true, false) => "No call stalls, but times leap",
+        (true, true) => "No call stalls",
+    };
     Document {
         subject: "irregular calls".to_owned(),
         simulated: found.simulated,
-        headline: if stalls { "Some calls take many times as long" } else { "No call stalls" }.to_owned(),
-        class: if stalls { "open" } else { "" },
+        headline: headline.to_owned(),
+        class: if found.stalls.is_empty() { "" } else { "open" },
         answer: sentences(found),
         origin: vec![format!("Measured: {} ({}).", found.source, found.library)],
         blocks: figures.chain([calls]).collect(),
@@ -86,10 +90,8 @@ fn sentences(found: &Irregular) -> Vec<String> {
         .filter(|stalls| !matches!(stalls.candidate, Candidate::Mockup(_)))
         .map(|stalls| {
             let Stalls { collective, ranks, candidate, first, last, .. } = stalls;
-            format!(
-                "{collective} with {} on {ranks} ranks ({first} to {last})",
-                name_candidate(found, *collective, *candidate)
-            )
+            let name = name_candidate(found, *collective, *candidate);
+            format!("{collective} with {name} on {ranks} ranks ({})", range(*first, *last))
         })
         .collect();
     said.extend((!others.is_empty()).then(|| format!("Other algorithms that stall: {}.", some(&others, NAMED))));
@@ -119,14 +121,15 @@ fn delays(found: &Irregular) -> Option<String> {
     let shortest = others.iter().min_by(|a, b| a.1.more.0.total_cmp(&b.1.more.0))?.1.more;
     let longest = others.iter().max_by(|a, b| a.1.more.0.total_cmp(&b.1.more.0))?.1.more;
     let ends = if shortest == longest { shortest.to_string() } else { format!("{shortest} to {longest}") };
-    let inside = others.iter().filter(|(_, level)| level.in_control == Some(true)).count();
-    let control = match inside {
-        0 => "No calls inside one host were timed to compare with.".to_owned(),
-        _ => format!("{inside} of them also occur in calls inside one host."),
+    let unknown = others.iter().filter(|(_, level)| level.in_control.is_none()).count();
+    let unknown = match unknown {
+        0 => String::new(),
+        _ => format!(" For {unknown} of them there are no such calls to compare with."),
     };
     Some(format!(
-        "Delays, not counted as stalls: {} of {ends}, not at TCP's timeouts. {control} The operating system's \
-         scheduler may cause them: leave a processor free, or use a quiet machine.",
+        "Delays, not counted as stalls: {} of {ends}. Calls inside one host, or other calls of these launches that \
+         take at least half as long, show them as often.{unknown} The operating system's scheduler may cause them: \
+         leave a processor free, or use a quiet machine.",
         counted(others.len(), "level")
     ))
 }
@@ -186,10 +189,29 @@ fn stall(found: &Irregular, stalls: &Stalls) -> String {
         format!(" Worst at {} (usually {}): {}.", calls.cell.bytes, calls.usual, listed(&levels))
     });
     let quiet = quiet_below.map_or("no smaller size was timed".to_owned(), |bytes| format!("none up to {bytes}"));
+    let end = Cell { collective: *collective, ranks: *ranks, bytes: *last };
     format!(
-        "{collective} with {} on {ranks} ranks stalls from {first} to {last} ({quiet}).{worst}",
+        "{collective} with {} on {ranks} ranks stalls {} ({quiet}).{}{worst}",
         name_candidate(found, *collective, *candidate),
+        range(*first, *last),
+        nothing_above(found, end, *candidate),
     )
+}
+
+/// A range of sizes, or one size.
+fn range(first: Bytes, last: Bytes) -> String {
+    if first == last { format!("at {first}") } else { format!("from {first} to {last}") }
+}
+
+/// Says that no larger size bounds what was found.
+fn nothing_above(found: &Irregular, end: Cell, candidate: Candidate) -> String {
+    let is_larger = |calls: &CallTimes| {
+        let cell = calls.cell;
+        (cell.collective, cell.ranks, calls.candidate) == (end.collective, end.ranks, candidate)
+            && cell.bytes > end.bytes
+    };
+    let bounded = found.points.iter().any(is_larger);
+    if bounded { String::new() } else { format!(" Nothing above {} was timed.", end.bytes) }
 }
 
 /// Describes a level: delay and share of calls.
@@ -225,7 +247,7 @@ fn cured(found: &Irregular, stalls: &Stalls) -> String {
             format!("{pieces} calls of a part each, with barriers between them; programs can do that, no rule can")
         }
         (Candidate::Mockup(_), None) => format!("{name}: programs can call it instead, no rule can choose it"),
-        (Candidate::Tuned(choice), None) => format!("{name}: a rule for {choice}"),
+        (Candidate::Tuned(_), None) => format!("{name}, which a rule can choose"),
         _ => name,
     };
     format!(
@@ -279,13 +301,18 @@ fn leap(found: &Irregular, step: Jump) -> String {
         _ => " Nothing that was timed is faster there.".to_owned(),
     };
     format!(
-        "{} with {} on {} ranks jumps at {}: {} ({}) above the trend of smaller sizes.{instead}",
+        "{} with {} on {} ranks jumps at {}: {} ({}) above the trend of smaller sizes.{}{instead}",
         step.collective,
         name_candidate(found, step.collective, step.candidate),
         step.ranks,
         step.above,
         step.height,
-        whole(step.share)
+        whole(step.share),
+        nothing_above(
+            found,
+            Cell { collective: step.collective, ranks: step.ranks, bytes: step.above },
+            step.candidate
+        ),
     )
 }
 

@@ -82,6 +82,11 @@ pub fn crashing_component(component: Component, leaving: &Settings, why: &str) -
     format!("{component} is left out ({}), since its calls end the job: {why}", settings.join(", "))
 }
 
+/// Message sizes beyond the grid.
+pub fn further_sizes(sizes: usize) -> String {
+    format!("timing {} beyond the smallest or largest, at which calls stall or leap", counted(sizes, "message size"))
+}
+
 /// Messages to time in pieces.
 pub fn pieces(sizes: usize) -> String {
     format!("timing {} in the pieces that these sizes ask for", counted(sizes, "message size"))
