@@ -506,7 +506,7 @@ fn a_table_that_others_measured_is_studied_as_it_stands() {
     for line in [
         "# The timings of epyc-two-nodes-osu.csv",
         "one launch gives no intervals and no verdicts",
-        "## Peaks and bends",
+        "## Peaks, steps and bends",
         "**bcast at 1 KiB, over the number of ranks.** The default is highest at 128 ranks and at 256 takes 0.65 times \
          as long as there, in the one launch that there is",
         "### scatter with binomial",

@@ -1,19 +1,29 @@
-//! Curves of the time of a candidate over numbers of ranks, and over message sizes: their peaks and bends.
+//! Curves of the time of a candidate over numbers of ranks, and over message sizes: their peaks, steps and bends.
 //!
-//! Curves are analysed in logarithms, in which a power is a line: a bend is a change from one power to another. Bends
-//! are found in the medians over launches; the bends of single launches give their range.
+//! Curves are analysed in logarithms, in which a power is a line. A step is a factor between two neighbouring points
+//! beyond the trends of both sides. With the steps taken out, a bend is a change from one power to another. Bends are
+//! found in the medians over launches; the bends of single launches give their range.
 
 use std::ops::Range;
 
-use collrules_model::line::{Errors, LEAST, StraightLine, noise, segments};
+use collrules_model::line::{Coordinates, Errors, LEAST, StraightLine, noise, segments};
 use collrules_record::estimate::{Estimate, median};
 
 use super::{LEAST_SIZES, Point, by_launch, grouped, largest_campaign};
-use crate::study::results::{Bend, Curve, CurveAxis, CurveSection, Peak};
+use crate::study::results::{Bend, Curve, CurveAxis, CurveSection, CurveStep, Peak};
 
 /// Difference of single launches from one point to the next, if it is unknown: those of the tables from Summit and PEAK
 /// differ by 2 and 6 % in the median, and by 22 and 39 % in a tenth of the cells.
 const UNKNOWN_NOISE: f64 = 0.1;
+
+/// Largest number of points of the trend on a side of a step.
+const SIDE: usize = 3;
+
+/// Least factor of a step, and the one of a single launch, whose noise is unknown.
+const STEP: (f64, f64) = (1.5, 1.6);
+
+/// Least difference between powers at a bend.
+const POWERS: f64 = 0.2;
 
 /// Curves over at least three numbers of ranks or sizes.
 pub(super) fn curves(points: &[Point<'_>], level: f64) -> Vec<Curve> {
@@ -32,14 +42,14 @@ pub(super) fn curves(points: &[Point<'_>], level: f64) -> Vec<Curve> {
             .into_iter()
             .map(|points| points.into_iter().map(|(_, time)| time).collect())
             .collect();
-        let (peak, stretches) = curve(&places, &launches, level)?;
-        Some(Curve { collective, candidate, along, peak, stretches })
+        let (peak, steps, stretches) = curve(&places, &launches, level)?;
+        Some(Curve { collective, candidate, along, peak, steps, stretches })
     };
     over_ranks.into_iter().chain(over_sizes).filter_map(one).collect()
 }
 
 /// Curve of the times at places in ascending order, by launch.
-fn curve(places: &[u64], launches: &[Vec<f64>], level: f64) -> Option<(Peak, Vec<CurveSection>)> {
+fn curve(places: &[u64], launches: &[Vec<f64>], level: f64) -> Option<(Peak, Vec<CurveStep>, Vec<CurveSection>)> {
     let count = places.len();
     if count < LEAST_SIZES || launches.iter().flatten().any(|time| *time <= 0.0) {
         return None;
@@ -52,9 +62,14 @@ fn curve(places: &[u64], launches: &[Vec<f64>], level: f64) -> Option<(Peak, Vec
     let end = Estimate::mean(launches.iter().map(|times| (times[count - 1] / times[top]).ln()), level)?.exp();
     let peak = Peak { at: places[top], launches: (*tops.iter().min()?, *tops.iter().max()?), end };
 
-    let logarithms = |times: &[f64]| -> Vec<(f64, f64)> {
+    let logarithms = |times: &Vec<f64>| -> Vec<Coordinates> {
         places.iter().zip(times).map(|(place, time)| ((*place as f64).ln(), time.ln())).collect()
     };
+    let mut logs: Vec<Vec<Coordinates>> = launches.iter().map(logarithms).collect();
+    let steps = take_steps_out(places, &mut logs, level);
+    let typical =
+        |place: usize| Some((logs[0][place].0, median(&mut logs.iter().map(|own| own[place].1).collect::<Vec<_>>())?));
+    let typical: Vec<Coordinates> = (0..count).map(typical).collect::<Option<_>>()?;
     // Times of the medians, and of each launch.
     let by_place: Vec<Vec<f64>> = (0..count).map(at).collect();
     let (of_all, of_one) = match launches.len() {
@@ -65,17 +80,54 @@ fn curve(places: &[u64], launches: &[Vec<f64>], level: f64) -> Option<(Peak, Vec
             (noise, of_one)
         }
     };
-    let rows = segments(&logarithms(&typical), &of_all, Errors::Absolute);
-    let alone: Vec<Vec<Range<usize>>> =
-        launches.iter().map(|times| segments(&logarithms(times), &of_one, Errors::Absolute)).collect();
+    let power = |points: &[Coordinates]| Some(StraightLine::through(points, Errors::Absolute)?.slope);
+    let mut rows: Vec<Range<usize>> = Vec::new();
+    for row in segments(&typical, &of_all, Errors::Absolute) {
+        let of = |row: &Range<usize>| power(&typical[row.clone()]);
+        match rows.last_mut() {
+            Some(last) if of(last).zip(of(&row)).is_some_and(|(a, b)| (a - b).abs() < POWERS) => last.end = row.end,
+            _ => rows.push(row),
+        }
+    }
+    let alone: Vec<Vec<Range<usize>>> = logs.iter().map(|points| segments(points, &of_one, Errors::Absolute)).collect();
     let stretch = |row: &Range<usize>| {
-        let slope =
-            |times: &Vec<f64>| Some(StraightLine::through(&logarithms(times)[row.clone()], Errors::Absolute)?.slope);
-        let exponent = Estimate::mean(launches.iter().filter_map(slope), level)?;
+        let exponent = Estimate::mean(logs.iter().filter_map(|points| power(&points[row.clone()])), level)?;
         let begins = (row.start > 0).then(|| bend(places, row.start, &alone));
         Some(CurveSection { first: places[row.start], last: places[row.end - 1], exponent, begins })
     };
-    Some((peak, rows.iter().filter_map(stretch).collect()))
+    let stretches = rows.iter().filter_map(stretch).collect();
+    Some((peak, steps, stretches))
+}
+
+/// Finds the steps of a curve, whose intervals hold for all places at once (Bonferroni), and removes them from the
+/// logarithms of each launch.
+fn take_steps_out(places: &[u64], launches: &mut [Vec<Coordinates>], level: f64) -> Vec<CurveStep> {
+    let together = 1.0 - (1.0 - level) / places.len() as f64;
+    let least = if launches.len() > 1 { STEP.0 } else { STEP.1 };
+    let height = |points: &Vec<Coordinates>, above: usize| {
+        let slope = |range: Range<usize>| Some(StraightLine::through(&points[range], Errors::Absolute)?.slope);
+        let below = slope(above.saturating_sub(SIDE)..above)?;
+        let next = slope(above..points.len().min(above + SIDE))?;
+        let (from, to) = (points[above - 1], points[above]);
+        Some(to.1 - from.1 - below.max(next).max(0.0) * (to.0 - from.0))
+    };
+    let mut found = Vec::new();
+    for above in 1..places.len() {
+        let Some(heights) = launches.iter().map(|points| height(points, above)).collect::<Option<Vec<f64>>>() else {
+            continue;
+        };
+        let Some(factor) = Estimate::mean(heights.iter().copied(), together).map(Estimate::exp) else { continue };
+        if factor.point >= least && factor.low.is_none_or(|low| low > 1.0) {
+            found.push((heights, CurveStep { below: places[above - 1], above: places[above], factor }));
+        }
+    }
+    for (heights, step) in &found {
+        let after = places.iter().position(|place| *place == step.above).unwrap_or(places.len());
+        for (points, height) in launches.iter_mut().zip(heights) {
+            points[after..].iter_mut().for_each(|point| point.1 -= height);
+        }
+    }
+    found.into_iter().map(|(_, step)| step).collect()
 }
 
 /// Returns the bend before the place `start`, with its range over launches: for each launch, its nearest bend if no
@@ -93,6 +145,10 @@ fn bend(places: &[u64], start: usize, alone: &[Vec<Range<usize>>]) -> Bend {
 
 #[cfg(test)]
 mod tests {
+    use rand::SeedableRng;
+    use rand_chacha::ChaCha8Rng;
+    use rand_distr::{Distribution, Normal};
+
     use super::*;
 
     /// Six launches, each slower or faster by its share, with places that deviate by a few per cent.
@@ -106,7 +162,7 @@ mod tests {
         // Constant up to 8 KiB, then proportional to the size.
         let sizes: Vec<u64> = (0..=20).map(|power| 1 << power).collect();
         let level_then_steep = |place: usize| 5e-6 * (sizes[place] as f64 / 8192.0).max(1.0);
-        let (peak, stretches) = curve(&sizes, &launches(21, level_then_steep), 0.95).expect("a curve");
+        let (peak, steps, stretches) = curve(&sizes, &launches(21, level_then_steep), 0.95).expect("a curve");
         assert_eq!((peak.at, peak.launches), (1 << 20, (1 << 20, 1 << 20)));
         let [level, steep] = stretches.as_slice() else { panic!("{stretches:?}") };
         assert!(level.exponent.point.abs() < 0.01 && (steep.exponent.point - 1.0).abs() < 0.02, "{stretches:?}");
@@ -114,12 +170,55 @@ mod tests {
         let bend = steep.begins.expect("it begins somewhere");
         assert!(bend.between.0 <= 8192 && bend.between.1 >= 8192 && bend.between.1 <= 32768, "{bend:?}");
         assert_eq!((bend.found, bend.launches), (6, 6));
+        assert_eq!(steps, []);
+    }
+
+    /// One power on both sides of a step, which was once a bend from 1.15 to 1.16; a step where the power changes too; and a
+    /// step of which a single launch has no interval.
+    #[test]
+    fn steps_are_factors_beyond_the_trends_of_both_sides() {
+        let sizes: Vec<u64> = (0..=20).map(|power| 1 << power).collect();
+        for (powers, factor) in [((0.5, 0.5), 4.0), ((0.1, 0.9), 4.0), ((0.5, 0.5), 0.2)] {
+            let time = |place: usize| {
+                let over = sizes[place] as f64 / 8192.0;
+                5e-6 * if over <= 1.0 { over.powf(powers.0) } else { factor * over.powf(powers.1) }
+            };
+            let (_, steps, stretches) = curve(&sizes, &launches(21, time), 0.95).expect("a curve");
+            if factor < 1.0 {
+                assert_eq!(steps, [], "a fall is no step");
+                continue;
+            }
+            let [step] = steps[..] else { panic!("{steps:?}") };
+            assert_eq!((step.below, step.above), (8192, 16384));
+            assert!(step.factor.low <= Some(4.1) && step.factor.high >= Some(3.9), "{step:?}");
+            assert_eq!(stretches.len(), if powers.0 == powers.1 { 1 } else { 2 }, "{stretches:?}");
+            let (_, steps, _) = curve(&sizes, &launches(21, time)[..1], 0.95).expect("a curve");
+            assert!(matches!(steps[..], [CurveStep { above: 16384, factor: Estimate { low: None, .. }, .. }]));
+        }
+    }
+
+    /// A thousand curves of one power, with noise of 10 % in four launches and in one.
+    #[test]
+    fn steps_are_not_invented() {
+        let sizes: Vec<u64> = (0..=20).map(|power| 1 << power).collect();
+        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        let normal = Normal::new(0.0, 0.1).expect("a spread");
+        for (count, most) in [(4, 25), (1, 25)] {
+            let mut wrong = 0;
+            for _ in 0..500 {
+                let mut launch =
+                    || (0..21).map(|place| 1e-6 * f64::exp(0.4 * f64::from(place) + normal.sample(&mut rng))).collect();
+                let launches: Vec<Vec<f64>> = (0..count).map(|_| launch()).collect();
+                wrong += usize::from(!curve(&sizes, &launches, 0.95).expect("a curve").1.is_empty());
+            }
+            assert!(wrong <= most, "{wrong} of 500 with {count} launches");
+        }
     }
 
     #[test]
     fn a_curve_that_rises_and_falls_has_its_peak_inside() {
         let ranks = [2, 4, 8, 16, 32, 64, 128, 256];
-        let (peak, _) = curve(&ranks, &launches(8, |place| [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 9.0, 4.5][place]), 0.95)
+        let (peak, ..) = curve(&ranks, &launches(8, |place| [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 9.0, 4.5][place]), 0.95)
             .expect("a curve");
         assert_eq!((peak.at, peak.launches), (128, (128, 128)));
         assert!(peak.end.high.is_some_and(|high| high < 0.55), "{peak:?}");
@@ -128,7 +227,7 @@ mod tests {
     #[test]
     fn a_power_has_no_bend_and_two_places_make_no_curve() {
         let ranks = [2, 4, 8, 16, 32, 64, 128, 256];
-        let (peak, stretches) = curve(&ranks, &launches(8, |place| (place as f64).exp()), 0.95).expect("a curve");
+        let (peak, _, stretches) = curve(&ranks, &launches(8, |place| (place as f64).exp()), 0.95).expect("a curve");
         assert_eq!((peak.at, stretches.len()), (256, 1));
         assert!(curve(&ranks[..2], &launches(2, |_| 1.0), 0.95).is_none());
     }

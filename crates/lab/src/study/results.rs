@@ -31,7 +31,7 @@ pub struct Study {
     pub growths: Vec<Growth>,
     /// Growth of times with the message size; empty with fewer than four message sizes.
     pub lines: Vec<LineFit>,
-    /// Peaks and bends of the curves of times; empty with fewer than three sizes of either kind.
+    /// Peaks, steps and bends of the curves of times; empty with fewer than three sizes of either kind.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub curves: Vec<Curve>,
     /// Times of messages and operations, from patterns; empty if none were timed.
@@ -146,6 +146,9 @@ pub struct Curve {
     pub along: CurveAxis,
     /// Highest point.
     pub peak: Peak,
+    /// Steps, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<CurveStep>,
     /// The parts in which the time is about a power of the number of ranks or of the size, in order.
     pub stretches: Vec<CurveSection>,
 }
@@ -171,7 +174,18 @@ pub struct Peak {
     pub end: Estimate,
 }
 
-/// A part of a curve.
+/// A factor between two neighbouring points of a curve that the trends of both sides do not explain.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CurveStep {
+    /// The place below it.
+    pub below: u64,
+    /// The place above it.
+    pub above: u64,
+    /// The factor, with an interval from differences between launches that holds for all places of the curve at once.
+    pub factor: Estimate,
+}
+
+/// A part of a curve between bends, with its steps taken out.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CurveSection {
     /// Its first place.

@@ -1,8 +1,11 @@
-//! Peaks and bends of the curves of times, in sentences.
+//! Peaks, steps and bends of the curves of times, in sentences.
 
-use collrules_lab::study::results::{Bend, Curve, CurveAxis, CurveSection, Peak, Study};
+use std::collections::BTreeMap;
+
+use collrules_lab::study::results::{Bend, Curve, CurveAxis, CurveSection, CurveStep, Peak, Study};
 use collrules_record::units::Bytes;
 use collrules_record::{Candidate, Estimate};
+use collrules_rules::words::{counted, listed};
 
 use super::about::About;
 use super::names::name;
@@ -11,13 +14,46 @@ use crate::words::interval;
 
 /// The part; empty if no curve of the study is long enough.
 pub(super) fn part(study: &Study, about: &About<'_>) -> Block {
-    let what = "Peaks and bends of the curves in the figures. At a bend, the time starts to grow with another power of \
-                the number of ranks, or of the message size. Powers are lines through logarithms: as many as lower \
-                Bayes' criterion, each through at least three points. Each bend has the range in which single launches \
-                have it; with one launch, the next measured points.";
-    let sentences = sentences(study, about);
+    let what = "Peaks, steps and bends of the curves in the figures. A step is a factor between two neighbouring points beyond \
+                the trends of the three points on either side. At a bend, the time starts to grow with another power of \
+                the number of ranks, or of the message size. Powers are lines through logarithms, without the steps: as \
+                many as lower Bayes' criterion, each through at least three points. Each bend has the range in which \
+                single launches have it; with one launch, the next measured points.";
+    let sentences: Vec<String> = of_default(study).into_iter().chain(sentences(study, about)).collect();
     let what = (!sentences.is_empty()).then(|| what.to_owned());
-    Block::part("", "Peaks and bends", what.into_iter().chain(sentences).map(Block::Prose).collect())
+    Block::part("", "Peaks, steps and bends", what.into_iter().chain(sentences).map(Block::Prose).collect())
+}
+
+/// The largest step of the default over message sizes, for each collective on all communicators.
+fn of_default(study: &Study) -> Vec<String> {
+    let is_of_default =
+        |curve: &&Curve| curve.candidate == Candidate::Builtin && matches!(curve.along, CurveAxis::Messages(_));
+    let mut curves: Vec<&Curve> = study.curves.iter().filter(is_of_default).collect();
+    curves.sort_by_key(|curve| (curve.collective, curve.along));
+    let paragraph = |curves: &[&Curve]| {
+        let mut places: BTreeMap<(u64, u64), Vec<String>> = BTreeMap::new();
+        for curve in curves {
+            let largest = curve.steps.iter().max_by(|a, b| a.factor.point.total_cmp(&b.factor.point));
+            if let (Some(step), CurveAxis::Messages(ranks)) = (largest, curve.along) {
+                let factor = interval(step.factor, 2);
+                places.entry((step.below, step.above)).or_default().push(format!("{factor} on {ranks} ranks"));
+            }
+        }
+        let without = curves.iter().filter(|curve| curve.steps.is_empty()).count();
+        let place = |((below, above), factors): (&(u64, u64), &Vec<String>)| {
+            format!("from {} to {} by a factor of {} beyond the trend", Bytes(*below), Bytes(*above), listed(factors))
+        };
+        let steps = match places.is_empty() {
+            true => "no step is shown".to_owned(),
+            false => format!("its largest step is {}", places.iter().map(place).collect::<Vec<_>>().join("; ")),
+        };
+        let without = match without {
+            none if none == 0 || places.is_empty() => String::new(),
+            some => format!("; none is shown on {}", counted(some, "other communicator size")),
+        };
+        format!("**{}, the default over the message size:** {steps}{without}.", curves[0].collective)
+    };
+    curves.chunk_by(|a, b| a.collective == b.collective).map(paragraph).collect()
 }
 
 /// A paragraph for each collective and variable of its curves.
@@ -47,7 +83,7 @@ fn sentence(study: &Study, curve: &Curve) -> String {
         Candidate::Builtin => "The default".to_owned(),
         candidate => format!("*{}*", name(study, curve.collective, candidate)),
     };
-    format!("{who} {}; {}.", peak(curve), bends(curve))
+    format!("{who} {}; {}{}.", peak(curve), steps(curve), bends(curve))
 }
 
 /// A place on a curve.
@@ -85,6 +121,15 @@ fn peak(curve: &Curve) -> String {
         place(last),
         interval(end, 2),
     )
+}
+
+fn steps(curve: &Curve) -> String {
+    let step = |step: &CurveStep| {
+        let (below, above) = (place(curve.along, step.below), place(curve.along, step.above));
+        format!("from {below} to {above}{} by a factor of {}", unit(curve.along), interval(step.factor, 2))
+    };
+    let found: Vec<String> = curve.steps.iter().map(step).collect();
+    if found.is_empty() { String::new() } else { format!("it steps {} beyond the trend; ", listed(&found)) }
 }
 
 fn bends(curve: &Curve) -> String {

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `about` | subject and origin of a study |
 //! | `conclusion` | the conclusion from the numbers, in whole sentences |
-//! | `curves` | peaks and bends of curves |
+//! | `curves` | peaks, steps and bends of curves |
 //! | `figures` | times over communicator and message sizes, as SVG |
 //! | `tables` | all times, for people and as CSV |
 //! | `document` | the whole study |
