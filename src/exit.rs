@@ -7,7 +7,7 @@ use std::process::ExitCode;
 pub(crate) enum Exit {
     /// Everything went well.
     Done,
-    /// A checked file has problems, compared files differ, or benchmarked data is wrong.
+    /// A checked file has problems, compared files differ, or the default gives wrong data.
     Problems,
     /// A usage error; clap exits with this by itself.
     Usage,
@@ -40,6 +40,11 @@ impl Exit {
     pub(crate) fn of_program(code: i32) -> Self {
         u8::try_from(code)
             .map_or(Self::Program(u8::MAX), |code| if code == 0 { Self::Done } else { Self::Program(code) })
+    }
+
+    /// Returns the exit code of a measurement without a further outcome.
+    pub(crate) fn of_default(is_right: bool) -> Self {
+        if is_right { Self::Done } else { Self::Problems }
     }
 
     /// The number.

@@ -33,7 +33,7 @@ use crate::{interrupt, session};
 #[derive(Debug, Args)]
 #[command(
     after_help = "Exit code: 0 if no violation is shown, 9 if one is; with --compare, 9 if one is new or has become \
-worse."
+worse; 1 if the default gives wrong data."
 )]
 pub(crate) struct Guidelines {
     /// Judge this run, or timing table with a column candidate, instead of measuring
@@ -210,7 +210,11 @@ pub(crate) fn run(args: &Guidelines) -> Result<Exit, Failure> {
     } else {
         screen::print(&text(&checked, changes.as_deref(), run.as_ref()))?;
     }
-    Ok(if guidelines::fails(&checked, changes.as_deref()) { Exit::Violated } else { Exit::Done })
+    Ok(match guidelines::fails(&checked, changes.as_deref()) {
+        _ if !checked.default_failed.is_empty() => Exit::Problems,
+        true => Exit::Violated,
+        false => Exit::Done,
+    })
 }
 
 fn begin(args: &Guidelines) -> Result<Begin, Failure> {

@@ -12,6 +12,7 @@ use collrules_workflow::irregular;
 use collrules_workflow::irregular::Irregularity;
 use collrules_workflow::values::{MOST_LAUNCHES, budget, collectives, communicators, sizes};
 
+use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::options::{Given, List, SystemArgs, TimingArgs, arguments, named_or_new};
 use crate::progress::Output;
@@ -64,7 +65,7 @@ arguments! {
     } {}
 }
 
-pub(crate) fn run(args: &IrregularArgs) -> Result<(), Failure> {
+pub(crate) fn run(args: &IrregularArgs) -> Result<Exit, Failure> {
     let (run, found) = match &args.input {
         Some(input) => {
             let found = irregular::of_run(input)?;
@@ -82,8 +83,9 @@ pub(crate) fn run(args: &IrregularArgs) -> Result<(), Failure> {
         }
     };
     irregular::write(&run, &found)?;
+    let exit = Exit::of_default(found.default_failed.is_empty());
     if args.json {
-        return screen::json_line(&found);
+        return screen::json_line(&found).map(|()| exit);
     }
     let functions =
         report::header(&found).map(|_| (stalls::HEADER, "gathers and scatters in pieces, for programs in C"));
@@ -93,5 +95,5 @@ pub(crate) fn run(args: &IrregularArgs) -> Result<(), Failure> {
         (stalls::FILE, "all of it for programs"),
     ];
     let files = screen::list_files(run.path(), 14, files.into_iter().chain(functions));
-    screen::print(&format!("{}\n{}", report::document(&found).text(screen::width()), files.join("\n")))
+    screen::print(&format!("{}\n{}", report::document(&found).text(screen::width()), files.join("\n"))).map(|()| exit)
 }

@@ -8,6 +8,7 @@ use collrules_rules::Release;
 use collrules_workflow::study::{self, README, STUDY, Studied, Studying, TIMES};
 use collrules_workflow::values::{MOST_LAUNCHES, budget, communicators};
 
+use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::options::{Given, List, SystemArgs, arguments};
 use crate::progress::Output;
@@ -72,8 +73,8 @@ collrules' sources have several under examples/studies.")]
     } {}
 }
 
-pub(crate) fn run(args: &StudyArgs) -> Result<(), Failure> {
-    let Studied { paragraphs, figures, variants } =
+pub(crate) fn run(args: &StudyArgs) -> Result<Exit, Failure> {
+    let Studied { paragraphs, figures, variants, default_is_right } =
         session::with(FAILURES, Output::Text, |session| study::study(&args.resolve(), session))?;
     let mut lines = Vec::new();
     for paragraph in &paragraphs {
@@ -89,5 +90,5 @@ pub(crate) fn run(args: &StudyArgs) -> Result<(), Failure> {
         let files = [(README, readme), (TIMES, "every time"), (STUDY, "all of it for programs")];
         lines.extend(screen::list_files(&args.out, 11, files));
     }
-    screen::print(&lines.join("\n"))
+    screen::print(&lines.join("\n")).map(|()| Exit::of_default(default_is_right))
 }

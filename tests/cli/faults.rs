@@ -556,3 +556,34 @@ fn programs_can_follow_and_plans_can_be_listed() {
         plan("tune --simulate --ops bcast,scatter,barrier --np 4 --dry-run")
     );
 }
+
+/// A library that flips a byte once left a line on stderr, and no trace in result and exit code.
+#[test]
+fn wrong_data_of_the_default_is_in_results_and_exit_codes() {
+    under_one_release(|mpi| {
+        let scratch = tempfile::tempdir().unwrap();
+        let faulty = format!("exec {} --fault 'wrong check * 2 64 builtin'", mpi.worker().display());
+        let worker = script(scratch.path(), &faulty);
+        let definition = scratch.path().join("study.toml");
+        let text = "title = \"t\"\nquestion = \"q\"\nnp = [2]\nsizes = \"64,256\"\nlaunches = 2\nbudget = \"10s\"\n[algorithms]\nbcast = [\"basic_linear\"]\n";
+        fs::write(&definition, text).unwrap();
+        let calls = "--np 2 --sizes 64,256 --calls 3 --budget none";
+        for (command, result) in [
+            (format!("guidelines --ops bcast {calls}"), "guidelines.json"),
+            (format!("irregular --ops gather {calls}"), "irregular.json"),
+            (format!("study {}", definition.display()), "study.json"),
+        ] {
+            let out = scratch.path().join(result);
+            let mut command = mpi.collrules(&format!("{command} --oversubscribe --out"), &out);
+            let ran = Ran::from(command.arg("--worker").arg(&worker).output().unwrap()).exits(1);
+            ran.says("WRONG: the default itself failed, and was left out, for");
+            let found: serde_json::Value =
+                serde_json::from_str(&fs::read_to_string(out.join(result)).unwrap()).unwrap();
+            let failed = match result {
+                "study.json" => &found["cells"][0]["disqualified"][0][1],
+                _ => &found["default_failed"][0][1],
+            };
+            assert_eq!(failed, "wrong result", "{found}");
+        }
+    });
+}

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use collrules_lab::study::results::{ClassVerdict, Study, StudyVerdict};
+use collrules_lab::study::results::{ClassVerdict, Study, StudyCell, StudyVerdict};
 use collrules_record::pattern::Shape;
 use collrules_record::units::{Bytes, Ranks};
 use collrules_record::{Candidate, Cell};
@@ -634,4 +634,32 @@ fn crossings_of_classes_are_refined() {
     let again = scratch.path().join("again");
     study(&definition, &format!("--run {}", fine.join("run").display()), &again).exits(0);
     assert_eq!(found(&again), found(&fine));
+}
+
+/// Means are over the sizes of the definition, with sizes added between them or not: 1.62 times the bound once became 1.75.
+#[test]
+fn means_are_over_the_sizes_that_were_asked_for() {
+    let scratch = tempfile::tempdir().unwrap();
+    let out = scratch.path().join("out");
+    study(&example("building-blocks.toml"), "--simulate --refine 1", &out).exits(0);
+    let study = found(&out.join("nodes-8"));
+    let bcast = || study.cells.iter().filter(|cell| cell.cell.collective == Collective::Bcast);
+    assert!(bcast().any(|cell| cell.added) && bcast().any(|cell| !cell.added));
+    let mean = |candidate: Candidate| {
+        let over = |cell: &StudyCell| {
+            let point = cell.points.iter().find(|point| point.candidate == candidate).unwrap();
+            (point.time.point / cell.bound.unwrap().point).ln()
+        };
+        let logs: Vec<f64> = bcast().filter(|cell| !cell.added).map(over).collect();
+        (logs.iter().sum::<f64>() / logs.len() as f64).exp()
+    };
+    let candidates = bcast().next().unwrap().points.iter().map(|point| point.candidate);
+    let least = candidates.map(mean).fold(f64::INFINITY, f64::min);
+    let text = fs::read_to_string(out.join("README.md")).unwrap();
+    let nearest = text.split_once("## Nearest to the bound").unwrap().1;
+    let row = nearest.lines().find(|line| line.starts_with("| bcast | 8 |")).unwrap();
+    assert!(row.contains(&format!(" {least:.2} |")), "{row} {least}");
+    let grid: Vec<Bytes> = bcast().filter(|cell| !cell.added).map(|cell| cell.cell.bytes).collect();
+    let verdicts = study.classes.iter().filter(|verdict| verdict.collective == Collective::Bcast);
+    assert!(verdicts.flat_map(|verdict| [verdict.sizes.0, verdict.sizes.1]).all(|end| grid.contains(&end)));
 }

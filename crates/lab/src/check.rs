@@ -72,8 +72,10 @@ fn against(
         cell.series.iter().any(|series| series.candidate.is_mockup())
             || cell.disqualified.iter().any(|(candidate, _)| candidate.is_mockup())
     };
+    let failure = |cell: &CellTimings| Some((cell.cell, cell.failure(Candidate::Builtin)?.to_owned()));
+    let default_failed: Vec<(Cell, String)> = timings.iter().filter_map(failure).collect();
     timings.retain(has_mockup);
-    if timings.is_empty() {
+    if timings.is_empty() && default_failed.is_empty() {
         return Err(TunerError::NoMockups);
     }
     // If all mock-ups failed, nothing was timed, and the failures are the result.
@@ -106,6 +108,7 @@ fn against(
         statistic,
         criteria,
         cells,
+        default_failed,
         left_out: Vec::new(),
         skipped: Vec::new(),
         under_rules: None,

@@ -49,6 +49,9 @@ pub struct Checked {
     pub few_launches: Option<FewLaunches>,
     /// One entry per cell in which a mock-up was timed or failed, by collective, communicator size and message size.
     pub cells: Vec<CheckedCell>,
+    /// Cells in which the default failed or gave wrong data, with the reason.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub default_failed: Vec<(Cell, String)>,
     /// Mock-ups that were requested but not measured.
     pub left_out: Vec<LeftOutCell>,
     /// Cells that were requested but not measured.

@@ -43,11 +43,12 @@ struct CandidateEvidence {
 }
 
 /// Compares the wanted candidates. A candidate that shares the timings of another one gets its times. Bounds and
-/// predictions use the times of patterns.
+/// predictions use the times of patterns. The cells that were planned are those of the grid, which means and curves are
+/// over, and those added between its sizes.
 pub fn study(
     observations: &Observations,
     patterns: &[PatternFit],
-    planned: &[CellPlan],
+    [grid, between]: [&[CellPlan]; 2],
     placement: &Placement,
     wanted: impl Fn(Cell, Candidate) -> bool,
     release: Release,
@@ -55,7 +56,10 @@ pub fn study(
 ) -> Result<Study, TunerError> {
     let mut timings = observations.cells_with(Competitors::WithReferences)?;
     timings.retain(|cell| wanted(cell.cell, Candidate::Builtin));
-    let pairs: Vec<Vec<TimeSource>> = timings.iter().map(|cell| timed(cell, planned, &wanted)).collect();
+    let pairs: Vec<Vec<TimeSource>> =
+        timings.iter().map(|cell| timed(cell, grid.iter().chain(between), &wanted)).collect();
+    let is_in = |cells: &[CellPlan], cell: Cell| cells.iter().any(|planned| planned.cell == cell);
+    let is_added = |cell: Cell| is_in(between, cell) && !is_in(grid, cell);
     for (cell, pairs) in timings.iter_mut().zip(&pairs) {
         cell.series.retain(|series| pairs.iter().any(|pair| pair.by == series.candidate));
         cell.disqualified.retain(|(candidate, _)| wanted(cell.cell, *candidate));
@@ -80,13 +84,15 @@ pub fn study(
         let q_values: BTreeMap<Candidate, f64> =
             corrected.filter_map(|(known, q_value)| Some((known.candidate, q_value?))).collect();
         let points = known.iter().filter_map(|known| point(known, &q_values, criteria)).collect();
-        StudyCell { cell: timings.cell, points, disqualified: timings.disqualified.clone(), bound: None }
+        let (cell, disqualified) = (timings.cell, timings.disqualified.clone());
+        StudyCell { cell, added: is_added(cell), points, disqualified, bound: None }
     });
     let mut cells: Vec<StudyCell> = cells.collect();
     let launches = timings.iter().flat_map(CellTimings::launches).collect::<BTreeSet<_>>().len();
     let level = criteria.level;
     let pairs: Vec<(Cell, &CandidateEvidence)> =
         ids.iter().zip(&known).flat_map(|(cell, known)| known.iter().map(move |known| (*cell, known))).collect();
+    let of_grid: Vec<(Cell, &CandidateEvidence)> = pairs.iter().copied().filter(|(cell, _)| !is_added(*cell)).collect();
     let numbers = machine::MachineNumbers { fits: patterns, placement };
     for cell in &mut cells {
         cell.bound = numbers.bound(cell.cell);
@@ -99,11 +105,11 @@ pub fn study(
         level,
         error_rate: criteria.error_rate,
         cells,
-        overall: overall(&pairs, level),
-        growths: growths(&pairs, level),
-        lines: lines(&pairs, level),
-        curves: curves::curves(&pairs, level),
-        classes: competitors::classes(&pairs, &rivalries, level),
+        overall: overall(&of_grid, level),
+        growths: growths(&of_grid, level),
+        lines: lines(&of_grid, level),
+        curves: curves::curves(&of_grid, level),
+        classes: competitors::classes(&of_grid, &rivalries, level),
         patterns: patterns.to_vec(),
         rivalries,
     })
@@ -119,8 +125,12 @@ struct TimeSource {
 }
 
 /// The wanted candidates of a cell with those timed in their place, the builtin first.
-fn timed(cell: &CellTimings, planned: &[CellPlan], wanted: impl Fn(Cell, Candidate) -> bool) -> Vec<TimeSource> {
-    let shared = planned.iter().filter(|planned| planned.cell == cell.cell).flat_map(|planned| &planned.shared);
+fn timed<'a>(
+    cell: &CellTimings,
+    planned: impl Iterator<Item = &'a CellPlan>,
+    wanted: impl Fn(Cell, Candidate) -> bool,
+) -> Vec<TimeSource> {
+    let shared = planned.filter(|planned| planned.cell == cell.cell).flat_map(|planned| &planned.shared);
     let own = cell.series.iter().map(|series| (series.candidate, series.candidate));
     let pairs = own.chain(shared.map(|shared| (shared.candidate, shared.measured_as)));
     let mut pairs: Vec<(Candidate, Candidate)> = pairs.filter(|(candidate, _)| wanted(cell.cell, *candidate)).collect();
@@ -182,34 +192,6 @@ fn grouped<'a, K: Ord>(points: &[Point<'a>], key: impl Fn(&Point<'a>) -> K) -> B
     groups
 }
 
-/// Splits a group into parts that were timed together: members that share a launch, directly or through others. Sizes
-/// added between others have their own launches.
-fn campaigns<T: Copy + Ord>(group: &[T], launches: impl Fn(&T) -> BTreeSet<u32>) -> Vec<Vec<T>> {
-    let mut parts: Vec<(BTreeSet<u32>, Vec<T>)> = Vec::new();
-    for member in group {
-        let own = launches(member);
-        let (joined, mut others): (Vec<_>, Vec<_>) = parts.into_iter().partition(|(part, _)| !part.is_disjoint(&own));
-        let mut part = (own, vec![*member]);
-        for (launches, members) in joined {
-            part.0.extend(launches);
-            part.1.extend(members);
-        }
-        part.1.sort_unstable();
-        others.push(part);
-        parts = others;
-    }
-    parts.into_iter().map(|(_, members)| members).collect()
-}
-
-/// The largest part of a group that was timed together: the sizes of the study's definition, without those that were
-/// added later.
-fn largest_campaign<'a>(group: &[Point<'a>]) -> Vec<Point<'a>> {
-    let places: Vec<usize> = (0..group.len()).collect();
-    let parts = campaigns(&places, |place| group[*place].1.launches.keys().copied().collect());
-    let largest = parts.into_iter().max_by_key(Vec::len).unwrap_or_default();
-    largest.into_iter().map(|place| group[place]).collect()
-}
-
 /// For each launch with all cells of the group, the pairs of a value of the cell and its time.
 fn by_launch(group: &[Point<'_>], x: impl Fn(Cell) -> f64) -> Vec<Vec<(f64, f64)>> {
     let launches = group.iter().flat_map(|(_, known)| known.launches.keys().copied());
@@ -225,7 +207,6 @@ fn overall(points: &[Point<'_>], level: f64) -> Vec<Overall> {
         points.iter().filter(|(_, known)| known.candidate != Candidate::Builtin).copied().collect();
     let groups = grouped(&competitors, |(cell, known)| (cell.collective, known.candidate));
     let one = |((collective, candidate), group): ((Collective, Candidate), Vec<Point<'_>>)| {
-        let group = largest_campaign(&group);
         let mut by_launch: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
         for (launch, gain) in group.iter().flat_map(|(_, known)| known.evidence.basis.launches.iter()) {
             by_launch.entry(*launch).or_default().push(*gain);
@@ -259,7 +240,7 @@ fn lines(points: &[Point<'_>], level: f64) -> Vec<LineFit> {
     let sized: Vec<Point<'_>> = points.iter().filter(|(cell, _)| cell.collective.has_sizes()).copied().collect();
     let groups = grouped(&sized, |(cell, known)| (cell.collective, cell.ranks, known.candidate));
     let one = |((collective, ranks, candidate), group): ((Collective, _, Candidate), Vec<Point<'_>>)| {
-        let launches = by_launch(&largest_campaign(&group), |cell| cell.bytes.0 as f64);
+        let launches = by_launch(&group, |cell| cell.bytes.0 as f64);
         let launches: Vec<_> = launches.into_iter().filter(|points| points.len() > LEAST_SIZES).collect();
         let fits: Vec<StraightLine> =
             launches.iter().filter_map(|points| StraightLine::through(points, Errors::Relative)).collect();

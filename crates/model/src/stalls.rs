@@ -36,6 +36,9 @@ pub struct Irregular {
     /// Cells and candidates left out of `points`, since only the first call of each launch was timed.
     #[serde(default)]
     pub only_first: Vec<(Cell, Candidate)>,
+    /// Cells in which the default failed or gave wrong data, with the reason.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub default_failed: Vec<(Cell, String)>,
     /// Ranges of sizes in which calls stall, with their cures.
     pub stalls: Vec<Stalls>,
     /// Sizes at which times jump.

@@ -6,11 +6,11 @@ use collrules_program::{Primitive, Reference};
 use collrules_record::findings::{CellFinding, Crossover, Findings, Middle, PointFinding, Statistic};
 use collrules_record::policy::Between;
 use collrules_record::units::Ranks;
-use collrules_record::{Candidate, Component, HanRule, Manifest, Policy};
+use collrules_record::{Candidate, Cell, Component, HanRule, Manifest, Policy};
 use collrules_rules::bits::Keep;
 use collrules_rules::hazard::RankRange;
 use collrules_rules::steps::Steps;
-use collrules_rules::words::counted;
+use collrules_rules::words::{counted, listed};
 use collrules_rules::{Choice, Collective, Release, hazard, registry};
 
 use crate::document::{Block, Table};
@@ -102,6 +102,12 @@ const HANDOVER: &str = "HAN uses its file for communicators on several nodes, wi
                                    least one of them. On one node, or with one rank per node, HAN does not run. Rules \
                                    of coll/tuned for as many ranks apply there too, since they do not say where ranks \
                                    are.";
+
+/// Describes the cells in which the default failed or gave wrong data.
+pub(crate) fn describe_failed_default(failed: &[(Cell, String)]) -> Option<String> {
+    let calls: Vec<String> = failed.iter().map(|(cell, why)| format!("{cell} ({why})")).collect();
+    (!failed.is_empty()).then(|| format!("WRONG: the default itself failed, and was left out, for {}.", listed(&calls)))
+}
 
 /// Candidates that must not be chosen: candidate, cells, reason. Cells with the same reason are joined.
 pub(crate) fn disqualified(findings: &Findings) -> Vec<[String; 3]> {

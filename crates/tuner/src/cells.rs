@@ -166,7 +166,12 @@ impl CellTimings {
 
     /// Returns true if the builtin itself failed, which leaves no baseline.
     pub fn builtin_failed(&self) -> bool {
-        self.disqualified.iter().any(|(candidate, _)| *candidate == Candidate::Builtin)
+        self.failure(Candidate::Builtin).is_some()
+    }
+
+    /// The reason why a candidate failed, if it did.
+    pub fn failure(&self, candidate: Candidate) -> Option<&str> {
+        self.disqualified.iter().find(|(failed, _)| *failed == candidate).map(|(_, why)| why.as_str())
     }
 
     /// The launches that have any timing.

@@ -212,7 +212,8 @@ fn calls(run: &RunDir, manifest: &Manifest) -> Result<Vec<CallTimes>, WorkflowEr
 pub fn of_run(path: &Path) -> Result<Irregular, WorkflowError> {
     let run = RunDir::open(path)?;
     let manifest = run.manifest()?;
-    let samples = run.samples()?.samples(&run.file(rundir::SAMPLES))?;
+    let text = run.samples()?;
+    let samples = text.samples(&run.file(rundir::SAMPLES))?;
     if samples.is_empty() {
         return Err(WorkflowError::Input(format!("{}: there are no timings in it", path.display())));
     }
@@ -233,6 +234,7 @@ pub fn of_run(path: &Path) -> Result<Irregular, WorkflowError> {
         library: manifest.survey.library.clone(),
         release: known_release(&manifest.survey)?,
         level: LEVEL,
+        default_failed: text.failed_defaults(&run.file(rundir::SAMPLES))?,
         stalls: stalls(&points),
         steps: steps(&points),
         points,

@@ -2,14 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use collrules_record::estimate::TestedMean;
 use collrules_record::units::Bytes;
 use collrules_record::{Candidate, Estimate, Ranks};
 use collrules_rules::Collective;
 use collrules_tuner::judging::{LaunchLogs, Lead, band, common_means, crossing};
 
 use super::machine::MachineNumbers;
-use super::{CandidateEvidence, Point, campaigns, grouped};
+use super::{CandidateEvidence, Point, grouped};
 use crate::study::results::{ClassVerdict, Crossing, Rivalry};
 
 /// The points of a collective on one communicator size, by message size and candidate.
@@ -134,8 +133,7 @@ pub(super) fn classes(points: &[Point<'_>], rivalries: &[Rivalry], level: f64) -
 }
 
 /// The best of the builtin and the reference algorithms, and those that do not differ from it. Only candidates timed in every cell of
-/// the range can be compared; if one reference algorithm was timed for another in a cell, it counts for it here too. Sizes
-/// measured between others have launches of their own, so that each part is averaged over its launches.
+/// the range can be compared; if one reference algorithm was timed for another in a cell, it counts for it here too.
 fn best(block: &BlockPoints<'_>, (first, last): (Bytes, Bytes), level: f64) -> Vec<Candidate> {
     let cells: Vec<&BTreeMap<Candidate, &CandidateEvidence>> =
         block.range(first..=last).map(|(_, known)| known).collect();
@@ -143,17 +141,10 @@ fn best(block: &BlockPoints<'_>, (first, last): (Bytes, Bytes), level: f64) -> V
     let everywhere = |candidate: &Candidate| cells.iter().all(|known| known.contains_key(candidate));
     let classes: Vec<Candidate> = candidates(block).into_iter().filter(is_class).filter(everywhere).collect();
     let Some(any) = classes.first().copied() else { return Vec::new() };
-    let places: Vec<usize> = (0..cells.len()).collect();
-    let parts = campaigns(&places, |place| cells[*place][&any].launches.keys().copied().collect());
-    // By how much one is behind another on average over all cells, as a logarithm: of a part by its launches.
+    // By how much one is behind another on average over all cells, as a logarithm.
     let behind = |one: Candidate, other: Candidate| -> Option<Estimate> {
-        let lags = |place: &usize| leads(cells[*place][&other], cells[*place][&one]);
-        let of_part = |part: &Vec<usize>| {
-            let lags: Vec<LaunchLogs> = part.iter().map(lags).collect();
-            (part.len() as f64, TestedMean::from_values(common_means(&lags).values()))
-        };
-        let parts: Vec<(f64, TestedMean)> = parts.iter().map(of_part).collect();
-        Some(TestedMean::weighted(&parts)?.estimate(level))
+        let lags: Vec<LaunchLogs> = cells.iter().map(|known| leads(known[&other], known[&one])).collect();
+        Estimate::mean(common_means(&lags).values(), level)
     };
     let lag = |candidate: &Candidate| behind(*candidate, any).map_or(f64::INFINITY, |lag| lag.point);
     let Some(least) = classes.iter().copied().min_by(|a, b| lag(a).total_cmp(&lag(b))) else { return Vec::new() };

@@ -22,12 +22,14 @@ pub fn compare_campaigns(samples: &[&str], studies: &[&Study]) -> Result<Vec<Vec
     }
     let Some(base) = campaigns.first() else { return Ok(Vec::new()) };
     let level = studies.first().map_or(0.95, |study| study.level);
+    let added: BTreeSet<Cell> =
+        studies.iter().flat_map(|study| &study.cells).filter(|cell| cell.added).map(|cell| cell.cell).collect();
     let ratios: Vec<_> = campaigns.iter().map(|campaign| ratios(base, campaign)).collect();
     let groups = || ratios.iter().skip(1).flatten();
     let sizes = groups().filter(|((.., candidate), _)| *candidate == Candidate::Builtin).map(|(_, sizes)| sizes.len());
     let together = |count: usize| 1.0 - (1.0 - level) / count.max(1) as f64;
     let levels = (together(groups().count()), together(sizes.sum()));
-    Ok(ratios.iter().map(|ratios| ratios.iter().flat_map(|group| costs(group, levels)).collect()).collect())
+    Ok(ratios.iter().map(|ratios| ratios.iter().flat_map(|group| costs(group, &added, levels)).collect()).collect())
 }
 
 /// Reads the timings of a study.
@@ -56,9 +58,10 @@ fn ratios(base: &CandidateMedians, campaign: &CandidateMedians) -> BTreeMap<Cost
     groups
 }
 
-/// The mean over sizes and, of the default, each size, with intervals of these levels.
+/// The mean over the sizes of the grid and, of the default, each size, with intervals of these levels.
 fn costs(
     (group, sizes): (&CostGroup, &BTreeMap<Bytes, LaunchLogs>),
+    added: &BTreeSet<Cell>,
     (of_means, of_sizes): (f64, f64),
 ) -> impl Iterator<Item = CostRatio> + use<> {
     let (collective, ranks, candidate) = *group;
@@ -66,10 +69,9 @@ fn costs(
         let ratio = Estimate::mean(logs.values(), level)?.exp();
         Some(CostRatio { collective, ranks, candidate, bytes, ratio })
     };
-    // What was measured between sizes has launches of its own.
-    let grid = sizes.values().filter_map(|size| size.keys().next()).min().copied();
-    let of_grid = sizes.values().filter(|size| grid.is_some_and(|first| size.contains_key(&first)));
-    let mut found: Vec<CostRatio> = cost(None, &common_means(of_grid), of_means).into_iter().collect();
+    let of_grid = sizes.iter().filter(|(bytes, _)| !added.contains(&Cell { collective, ranks, bytes: **bytes }));
+    let of_grid = common_means(of_grid.map(|(_, logs)| logs));
+    let mut found: Vec<CostRatio> = cost(None, &of_grid, of_means).into_iter().collect();
     let single = |(bytes, logs): (&Bytes, &LaunchLogs)| cost(Some(*bytes), logs, of_sizes);
     found.extend(sizes.iter().filter(|_| candidate == Candidate::Builtin).filter_map(single));
     found.into_iter()

@@ -9,7 +9,7 @@ use std::ops::Range;
 use collrules_model::line::{Coordinates, Errors, LEAST, StraightLine, noise, segments};
 use collrules_record::estimate::{Estimate, median};
 
-use super::{LEAST_SIZES, Point, by_launch, grouped, largest_campaign};
+use super::{LEAST_SIZES, Point, by_launch, grouped};
 use crate::study::results::{Bend, Curve, CurveAxis, CurveSection, CurveStep, Peak};
 
 /// Difference of single launches from one point to the next, if it is unknown: those of the tables from Summit and PEAK
@@ -36,7 +36,6 @@ pub(super) fn curves(points: &[Point<'_>], level: f64) -> Vec<Curve> {
             CurveAxis::Ranks(_) => u64::from(cell.ranks.0),
             CurveAxis::Messages(_) => cell.bytes.0,
         };
-        let group = largest_campaign(&group);
         let places: Vec<u64> = group.iter().map(|(cell, _)| place(*cell)).collect();
         let launches: Vec<Vec<f64>> = by_launch(&group, |_| 0.0)
             .into_iter()

@@ -50,6 +50,9 @@ pub struct Study {
 pub struct StudyCell {
     /// The cell.
     pub cell: Cell,
+    /// True if it was added between the sizes that were asked for, and counts for no mean.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub added: bool,
     /// The builtin first, then in the order of the plan.
     pub points: Vec<StudyPoint>,
     /// Candidates that failed, with the reason.
@@ -223,6 +226,20 @@ pub struct CostRatio {
     /// The ratio of times, with an interval over pairs of launches. The intervals of all means of a study hold at once
     /// (Bonferroni), and so do those of all single sizes, which only the default has.
     pub ratio: Estimate,
+}
+
+impl Study {
+    /// The cells that were asked for.
+    pub fn grid(&self) -> impl Iterator<Item = &StudyCell> {
+        self.cells.iter().filter(|cell| !cell.added)
+    }
+
+    /// The cells in which the default failed or gave wrong data, with the reason.
+    pub fn failed_defaults(&self) -> Vec<(Cell, String)> {
+        let failures = self.cells.iter().flat_map(|cell| cell.disqualified.iter().map(|failure| (cell.cell, failure)));
+        let of_default = failures.filter(|(_, (candidate, _))| *candidate == Candidate::Builtin);
+        of_default.map(|(cell, (_, why))| (cell, why.clone())).collect()
+    }
 }
 
 impl CostRatio {

@@ -59,27 +59,6 @@ impl TestedMean {
         Self { mean, error: (variance.value / samples.max(1) as f64).sqrt(), degrees: variance.degrees, samples }
     }
 
-    /// The weighted mean of parts, with Welch's degrees of freedom (1947): none if a part has none. Missing without parts,
-    /// or if a part has no values.
-    pub fn weighted(parts: &[(f64, Self)]) -> Option<Self> {
-        let all: f64 = parts.iter().map(|(weight, _)| weight).sum();
-        let sum =
-            |of: &dyn Fn(f64, &Self) -> f64| parts.iter().map(|(weight, part)| of(weight / all, part)).sum::<f64>();
-        let variance = sum(&|share, part| (share * part.error).powi(2));
-        let least = parts.iter().map(|(_, part)| part.degrees).fold(f64::INFINITY, f64::min);
-        let degrees = match variance > 0.0 && least > 0.0 {
-            true => variance.powi(2) / sum(&|share, part| (share * part.error).powi(4) / part.degrees),
-            false => least,
-        };
-        let known = !parts.is_empty() && parts.iter().all(|(_, part)| part.samples > 0);
-        known.then(|| Self {
-            mean: sum(&|share, part| share * part.mean),
-            error: variance.sqrt(),
-            degrees,
-            samples: parts.iter().map(|(_, part)| part.samples).sum(),
-        })
-    }
-
     /// The one-sided p value: how probable so large a mean is if the true one is `limit`; missing without degrees of freedom.
     pub fn p_above(self, limit: f64) -> Option<f64> {
         let t = (self.mean - limit) / self.error;
@@ -170,23 +149,6 @@ mod tests {
         assert_eq!(TestedMean::from_values([0.0, 0.0, 0.0]).p_above(0.0), Some(1.0));
         let single = TestedMean::from_values([0.5]);
         assert_eq!((single.p_above(0.0), single.estimate(0.95).low), (None, None));
-    }
-
-    #[test]
-    fn a_weighted_mean_of_one_part_is_the_mean() {
-        let mean = TestedMean::from_values([1.0, 2.0, 4.0, 4.5]);
-        let one = TestedMean::weighted(&[(3.0, mean)]).expect("a part");
-        assert!((one.mean - mean.mean).abs() < 1e-12 && one.samples == 4);
-        assert!((one.reach(0.95) / mean.reach(0.95) - 1.0).abs() < 1e-9, "{one:?} {mean:?}");
-        // Two parts of which one varies: its share of the error, and its degrees of freedom.
-        let still = TestedMean::from_values([8.0; 5]);
-        let both = TestedMean::weighted(&[(1.0, mean), (3.0, still)]).expect("parts");
-        assert!((both.mean - (mean.mean + 24.0) / 4.0).abs() < 1e-12);
-        assert!((both.reach(0.95) - mean.reach(0.95) / 4.0).abs() < 1e-9, "{both:?}");
-        let single = TestedMean::from_values([1.0]);
-        assert_eq!(TestedMean::weighted(&[(1.0, single), (1.0, mean)]).and_then(|it| it.estimate(0.95).low), None);
-        assert_eq!(TestedMean::weighted(&[(1.0, TestedMean::from_values([0.0; 0]))]), None);
-        assert_eq!(TestedMean::weighted(&[]), None);
     }
 
     /// SciPy 1.17.1: `scipy.stats.t.ppf(0.5 + level / 2, degrees)`.

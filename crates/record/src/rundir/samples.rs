@@ -1,6 +1,6 @@
 //! The samples file: whole lines only, whenever the writer was interrupted.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -9,6 +9,8 @@ use super::bounded::read_samples;
 use super::error::{self, RunDirError};
 use super::lines::{line_of, line_of_timed, row_of};
 use super::lock::lock;
+use crate::candidate::Candidate;
+use crate::cell::Cell;
 use crate::file::{FormatVersion, Growing};
 use crate::pattern::Pattern;
 use crate::sample::{COLUMNS, EndReason, EndedPoint, FORMAT, PatternSample, Row, Sample, TimedRow};
@@ -73,6 +75,19 @@ impl SamplesText {
         }
         samples.retain(|sample| !failed.contains(&(sample.cell, sample.candidate)));
         Ok(samples)
+    }
+
+    /// The cells in which the default failed, with the first reason. `path` is named in errors.
+    pub fn failed_defaults(&self, path: &Path) -> Result<Vec<(Cell, String)>, RunDirError> {
+        let mut failed = BTreeMap::new();
+        for row in self.rows(path)? {
+            if let Row::Ended(EndedPoint { cell, candidate: Candidate::Builtin, ended, .. }) = row
+                && let EndReason::Disqualified(why) = ended
+            {
+                failed.entry(cell).or_insert(why);
+            }
+        }
+        Ok(failed.into_iter().collect())
     }
 
     /// The timings of patterns, in the order in which they were written, without those of casts that failed. `path` is

@@ -8,10 +8,12 @@ use collrules_lab::guidelines::{
 };
 use collrules_record::units::Seconds;
 use collrules_record::{Component, Estimate, Mockup};
+use collrules_rules::deploy::quoted;
 use collrules_rules::registry;
 use collrules_rules::words::counted;
 
 use super::equivalent::equivalent_calls;
+use crate::facts::describe_failed_default;
 use crate::reasons::describe_bar;
 use crate::words::{ends, percent, whole};
 
@@ -38,7 +40,8 @@ pub(super) fn answer(checked: &Checked) -> Vec<String> {
     let comparisons: usize = checked.cells.iter().map(|cell| cell.mockups.len()).sum();
     let tolerated = percent(checked.criteria.min_gain);
     let violations = checked.violations();
-    let mut sentences = vec![if violations.is_empty() {
+    let mut sentences: Vec<String> = describe_failed_default(&checked.default_failed).into_iter().collect();
+    sentences.push(if violations.is_empty() {
         format!(
             "No violation is shown in {sizes}: the default is not shown to be more than {tolerated} slower than \
              equivalent calls."
@@ -48,7 +51,7 @@ pub(super) fn answer(checked: &Checked) -> Vec<String> {
             "For {} of {sizes}, the default is more than {tolerated} slower than equivalent calls.",
             violations.len(),
         )
-    }];
+    });
     if !checked.few_launches.is_some_and(|few| few.is_untested()) {
         sentences.push(format!(
             "{} tested together; at most {} of the violations are expected to be wrong.",
@@ -235,7 +238,7 @@ pub(super) fn upstream(checked: &Checked) -> Vec<String> {
             slowdown(cell.severity?),
             found.gain?.samples,
             percent(checked.criteria.min_gain),
-            checked.command.join(" "),
+            checked.command.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "),
         ))
     };
     checked.violations().into_iter().filter(|(_, violation)| uncured(violation)).filter_map(paragraph).collect()

@@ -19,6 +19,7 @@ use collrules_rules::{Collective, registry};
 pub use header::header;
 
 use crate::document::{Block, Document};
+use crate::facts::describe_failed_default;
 use crate::words::{ends, times, whole};
 
 /// The calls that stall, with their remedies, and every distribution.
@@ -77,7 +78,7 @@ fn is_alternative(candidate: Candidate) -> bool {
 const WORTH: f64 = 1.03;
 
 fn sentences(found: &Irregular) -> Vec<String> {
-    let mut said = Vec::new();
+    let mut said: Vec<String> = describe_failed_default(&found.default_failed).into_iter().collect();
     // What programs call, then what a rule would choose.
     let (others, called): (Vec<&Stalls>, Vec<&Stalls>) =
         found.stalls.iter().partition(|stalls| is_alternative(stalls.candidate));

@@ -12,6 +12,7 @@ use collrules_rules::{Collective, registry};
 use super::about::{About, MeasuredBy};
 use super::names::{candidates, collectives, name, place};
 use crate::document::{Block, Table};
+use crate::facts::describe_failed_default;
 use crate::words::{ends, interval, time, whole};
 
 /// Largest misfit, as a share, of a line that describes the times.
@@ -19,14 +20,14 @@ const MISFIT: f64 = 0.25;
 
 /// A paragraph for each collective, and one on the scope of the conclusion.
 pub fn conclusion(study: &Study, about: &About<'_>) -> Vec<String> {
-    let mut paragraphs: Vec<String> =
-        collectives(study).into_iter().map(|collective| of_collective(study, about, collective)).collect();
+    let mut paragraphs: Vec<String> = describe_failed_default(&study.failed_defaults()).into_iter().collect();
+    paragraphs.extend(collectives(study).into_iter().map(|collective| of_collective(study, about, collective)));
     paragraphs.push(reach(study, about));
     paragraphs
 }
 
 fn of_collective(study: &Study, about: &About<'_>, collective: Collective) -> String {
-    let cells: Vec<&StudyCell> = study.cells.iter().filter(|cell| cell.cell.collective == collective).collect();
+    let cells: Vec<&StudyCell> = study.grid().filter(|cell| cell.cell.collective == collective).collect();
     let mut sentences = vec![against_builtin(study, collective, &cells)];
     sentences.extend(closest(study, collective));
     if cells.iter().any(|cell| cell.cell.ranks > about.slots()) {
@@ -42,7 +43,7 @@ pub(super) fn numbers(study: &Study, about: &About<'_>) -> Block {
     let mut rows = Vec::new();
     let mut growths = Vec::new();
     for collective in collectives(study) {
-        let cells: Vec<&StudyCell> = study.cells.iter().filter(|cell| cell.cell.collective == collective).collect();
+        let cells: Vec<&StudyCell> = study.grid().filter(|cell| cell.cell.collective == collective).collect();
         rows.extend(study.overall.iter().filter(|overall| overall.collective == collective).map(|overall| {
             let counts = counts(&cells, overall.candidate).map(|count| count.to_string());
             let [faster, slower, alike] = counts;

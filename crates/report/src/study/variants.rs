@@ -9,6 +9,7 @@ use collrules_rules::Collective;
 
 use super::references::{answer, list_candidates, vector};
 use crate::document::{Block, Document, Table};
+use crate::facts::describe_failed_default;
 use crate::words::{ends, whole};
 
 /// Difference between the variants of a study.
@@ -116,8 +117,10 @@ pub fn answers(compared: &[StudyVariant], about: &Variants) -> Vec<String> {
         };
         format!("{} against {}, with the default: {shown}.", it.name, base.name)
     };
-    let mut answers: Vec<String> = others.iter().map(answer).collect();
-    if !answers.is_empty() && !about.took_turns {
+    let wrong =
+        |it: &StudyVariant| Some(format!("{}: {}", it.name, describe_failed_default(&it.study.failed_defaults())?));
+    let mut answers: Vec<String> = compared.iter().filter_map(wrong).chain(others.iter().map(answer)).collect();
+    if !others.is_empty() && !about.took_turns {
         answers.push("These campaigns ran one after the other: if the machine changes, they differ.".to_owned());
     }
     answers
@@ -308,7 +311,7 @@ fn nearest(study: &Study, place: Place, of: impl Fn(&Candidate) -> bool) -> Opti
             let point = cell.points.iter().find(|point| point.candidate == candidate)?;
             over_bound(cell, point.time.point)
         };
-        let ratios: Option<Vec<f64>> = cells(study, place).map(over).collect();
+        let ratios: Option<Vec<f64>> = cells(study, place).filter(|cell| !cell.added).map(over).collect();
         Some((candidate, geometric_mean(ratios?)?))
     };
     let candidates = super::names::candidates(study, place.0).into_iter().filter(of);

@@ -188,12 +188,11 @@ fn read_study(run: &RunDir, manifest: &Manifest, scope: &Scope) -> Result<Study,
         hosts.resize(hosts.len().max(manifest.plan.ranks.0 as usize), host);
     }
     let patterns = collrules_lab::fit_patterns(&samples.patterns(run.path())?, &hosts, criteria.level);
-    let between = refinements(run)?;
-    let planned = manifest.plan.cells.iter().chain(between.iter().flat_map(|plan| &plan.cells)).cloned();
-    let planned: Vec<CellPlan> = planned.collect();
+    let between: Vec<CellPlan> = refinements(run)?.into_iter().flat_map(|plan| plan.cells).collect();
+    let planned = [&manifest.plan.cells[..], &between];
     let placement = &manifest.plan.placement;
     let release = known_release(&manifest.survey)?;
-    collrules_lab::study(&observations, &patterns, &planned, placement, wanted, release, criteria).map_err(failed)
+    collrules_lab::study(&observations, &patterns, planned, placement, wanted, release, criteria).map_err(failed)
 }
 
 /// Begins a run of the definition, limited by the slots.

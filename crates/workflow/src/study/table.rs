@@ -43,9 +43,9 @@ pub(super) fn study(
         None => options.ranks.is_empty() || options.ranks.contains(&cell.ranks),
     };
     // A table has neither shared candidates nor placements of ranks.
-    let (planned, placement) = (Vec::new(), Placement::default());
+    let (planned, placement) = ([&[][..]; 2], Placement::default());
     let criteria = Criteria::default();
-    let found = collrules_lab::study(&source.observations, &[], &planned, &placement, wanted, release, criteria)
+    let found = collrules_lab::study(&source.observations, &[], planned, &placement, wanted, release, criteria)
         .map_err(WorkflowError::analysis(&source.name))?;
     let about = about(options, definition, &source, scope.as_ref(), &found, session);
     match definition {

@@ -107,8 +107,9 @@ pub(super) fn study(
         .map_err(|cause| WorkflowError::write(&page_path, cause))?;
     let mut paragraphs: Vec<String> = collrules_report::study::answers(&compared, &about);
     paragraphs.extend(left_out.into_iter().map(|why| format!("{why}.")));
+    let default_is_right = compared.iter().all(|compared| compared.study.failed_defaults().is_empty());
     let variants = compared.into_iter().map(|compared| (compared.directory, compared.name)).collect();
-    Ok(Studied { paragraphs, figures: 0, variants: Some((varying, variants)) })
+    Ok(Studied { paragraphs, figures: 0, default_is_right, variants: Some((varying, variants)) })
 }
 
 /// Measures a launch of each campaign, then the next of each in the opposite order, and so on, so that changes of the

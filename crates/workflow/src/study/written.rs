@@ -31,6 +31,8 @@ pub struct Studied {
     pub paragraphs: Vec<String>,
     /// Number of figures.
     pub figures: usize,
+    /// False if the default failed or gave wrong data.
+    pub default_is_right: bool,
     /// The compared variants, each with the directory of its study and its name; none for a single study.
     pub variants: Option<(Varying, Vec<(String, String)>)>,
 }
@@ -99,5 +101,6 @@ pub(super) fn write(
     write(README, &study::document(found, about).markdown())?;
     let mut paragraphs = study::conclusion(found, about);
     paragraphs.extend(study::undrawn(found, about));
-    Ok(Studied { paragraphs, figures: figures.len(), variants: None })
+    let default_is_right = found.failed_defaults().is_empty();
+    Ok(Studied { paragraphs, figures: figures.len(), default_is_right, variants: None })
 }
