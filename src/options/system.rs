@@ -105,7 +105,7 @@ layer! {
         #[arg(long = "simulate", value_name = "SCENARIO", num_args = 0..=1, default_missing_value = "stale", require_equals = true, value_parser = words!(
             Scenario,
             "The default is out of date and can be beaten",
-            "The default is the best everywhere",
+            "The default is the fastest algorithm of coll/tuned",
             "All algorithms are equal; differences are noise",
             "As stale, but some rules turn out slower in fresh launches",
             "As stale, but everything takes 25 % longer: what drift finds",

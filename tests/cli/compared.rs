@@ -39,13 +39,13 @@ fn nothing_changed_and_nothing_is_to_be_done() {
     compared(&one, &other, "text").exits(0).says("No need to retune");
 }
 
-/// The stale builtin's barrier takes 14a on 8 ranks, and 3a or less where the builtin is perfect.
+/// The stale builtin's barrier takes 14a on 8 ranks, and 3a or less where the builtin is the fastest algorithm.
 #[test]
 fn a_better_builtin_is_seen_and_so_are_rules_that_lose_to_it() {
     let scratch = tempfile::tempdir().unwrap();
     let stale = tuned(scratch.path(), "stale", "--simulate=stale");
-    let perfect = tuned(scratch.path(), "perfect", "--simulate=perfect");
-    let found = comparison(&stale, &perfect);
+    let fastest = tuned(scratch.path(), "fastest", "--simulate=fastest");
+    let found = comparison(&stale, &fastest);
     let barrier =
         found.cells.iter().find(|cell| cell.cell.collective.name() == "barrier" && cell.cell.ranks.0 == 8).unwrap();
     assert_eq!(barrier.change, Outcome::Faster);
@@ -53,22 +53,22 @@ fn a_better_builtin_is_seen_and_so_are_rules_that_lose_to_it() {
     assert_eq!(found.after.rules, 0);
     assert!(found.reserved().count() >= 2);
     // The other way round the builtin got worse, and the old table, which is empty, gives just that.
-    let back = comparison(&perfect, &stale);
+    let back = comparison(&fastest, &stale);
     assert_eq!(back.advice(), Advice::Replace);
     assert!(back.count(Outcome::Slower) > 2 && back.regret() > 0.1, "{}", back.regret());
-    let said = compared(&perfect, &stale, "text").exits(0);
+    let said = compared(&fastest, &stale, "text").exits(0);
     said.says("Retuning is worthwhile");
     said.says("The default changed:");
-    let markdown = compared(&perfect, &stale, "md").exits(0).stdout;
+    let markdown = compared(&fastest, &stale, "md").exits(0).stdout;
     assert!(markdown.contains("## The default changed") && markdown.contains("**Retuning is worthwhile"), "{markdown}");
-    let page = compared(&perfect, &stale, "html").exits(0).stdout;
+    let page = compared(&fastest, &stale, "html").exits(0).stdout;
     assert!(page.contains("<svg") && page.contains("Retuning is worthwhile"));
     if let Some(browser) = browser() {
         let file = scratch.path().join("changes.html");
         std::fs::write(&file, page).unwrap();
         show(&browser, &file, &["--dump-dom"]).is_clean();
     }
-    let csv = compared(&perfect, &stale, "csv").exits(0).stdout;
+    let csv = compared(&fastest, &stale, "csv").exits(0).stdout;
     assert_eq!(csv.lines().count(), back.cells.len() + 1);
 }
 

@@ -227,7 +227,7 @@ fn simulated_tunings_give_the_same_rules() {
     assert_same!(
         "tune --simulate --np 2,4,8 --ops bcast,scatter,barrier --sizes 4,1K,16K,128K,1M",
         "tune --simulate --simulated-release 4.1 --np 4,8 --ops allreduce,alltoall,reduce_scatter --sizes 4,1K,64K",
-        "tune --simulate=perfect --np 4 --ops bcast,reduce --sizes 4,64K --refine 0",
+        "tune --simulate=fastest --np 4 --ops bcast,reduce --sizes 4,64K --refine 0",
         "tune --simulate=noise --np 4,8 --ops bcast,allgather --sizes 4,1K,64K --refine 0",
         "tune --simulate=deceptive --np 8 --ops bcast --sizes 1K,16K,256K,1M",
         "tune --simulate=planted --np 4 --ops bcast,allreduce --sizes 4,1K,256K --refine 0",

@@ -228,8 +228,8 @@ pub enum Scenario {
     /// The default is out of date and can be beaten
     // It always uses the binomial tree for bcast, and the first, linear algorithm elsewhere.
     Stale,
-    /// The default is the best everywhere
-    Perfect,
+    /// The default is the fastest algorithm of coll/tuned
+    Fastest,
     /// All algorithms are equal; differences are noise
     Noise,
     /// As stale, but some rules turn out slower in fresh launches
@@ -430,7 +430,7 @@ impl Validating {
 
 names!(Scenario {
     Stale "stale",
-    Perfect "perfect",
+    Fastest "fastest",
     Noise "noise",
     Deceptive "deceptive",
     Slowed "slowed",

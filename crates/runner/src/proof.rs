@@ -402,7 +402,7 @@ mod tests {
                 [2, 4, 8].map(|ranks| Cell { collective, ranks: Ranks(ranks), bytes: Bytes(1024) })
             })
             .collect();
-        let mut backend = Simulation::new(Scenario::Perfect, obeyed_by, 8);
+        let mut backend = Simulation::new(Scenario::Fastest, obeyed_by, 8);
         prove(&mut backend, &tuning, scratch.path(), Release::V6_0, &cells).expect("probes")
     }
 

@@ -209,9 +209,9 @@ fn tuning_leaves_proven_and_compared_rules_and_its_options() {
 }
 
 #[test]
-fn a_perfect_builtin_keeps_its_calls() {
+fn the_fastest_builtin_keeps_its_calls() {
     let mut stage = Stage::new();
-    let begin = begin(&stage, "perfect");
+    let begin = begin(&stage, "fastest");
     let published = stage.play(0, 20, |session| tune::tune(&begin, session)).expect("tunes");
     assert!(published.findings.table.is_empty());
     assert!(published.validation.is_none(), "there is nothing to compare");
@@ -455,7 +455,7 @@ fn a_foreign_file_that_is_slower_is_told_and_rewritten() {
     let file = stage.directory.path().join("site.conf");
     std::fs::write(&file, "1\n7\n1\n2\n1\n0 1 0 0\n").expect("written");
     let out = stage.directory.path().join("out");
-    let options = Validating { ranks: vec![Ranks(8)], sizes: Some(vec![Bytes(1 << 20)]), ..validating("perfect") };
+    let options = Validating { ranks: vec![Ranks(8)], sizes: Some(vec![Bytes(1 << 20)]), ..validating("fastest") };
     let opened = tuning::open(&file, None).expect("opens");
     assert_eq!(validate::as_measured(&opened).expect("reads"), None);
     let validated = stage

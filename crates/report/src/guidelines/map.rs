@@ -12,11 +12,11 @@ use crate::document::{self, Block, Table};
 use crate::plot::{Fill, Heatmap, Tile};
 
 /// Meaning of the marks of the map.
-pub(super) const KEY: &str = "Each mark is a message size: +52 % is slower than the best mock-up by 52 %, ok is a kept \
-                              guideline, ? is undecided, and a dot was not measured.";
+pub(super) const KEY: &str = "Each mark is a message size: +52 % is slower than the best mock-up by 52 %, 12x takes 12 times \
+                              as long, ok is a kept guideline, ? is undecided, and a dot was not measured.";
 
 const CAPTION: &str = "Slowdown of the default against the best mock-up, by collective (rows) and message size (columns); \
-                       blank: not measured; ok: no violation; ?: undecided";
+                       blank: not measured; ok: no violation, colour as measured; ?: undecided; 12x: takes 12 times as long";
 
 /// Columns of marks in a table, so that it fits on a terminal.
 const COLUMNS: usize = 7;
@@ -36,12 +36,7 @@ pub(super) fn map(checked: &Checked, ranks: Ranks) -> Block {
     });
     let tiles = places.filter_map(|(at, cell)| {
         let checked = checked.cell(cell)?;
-        Some(Tile {
-            at,
-            fill: Fill::Slowness(1.0 + checked.slowdown()),
-            text: vec![mark(Some(checked)), String::new()],
-            note: note(checked),
-        })
+        Some(Tile { at, fill: fill(checked), text: vec![mark(Some(checked)), String::new()], note: note(checked) })
     });
     let heatmap = Heatmap {
         description: format!("Slowdown of collectives on {ranks} ranks against equivalent calls."),
@@ -50,7 +45,6 @@ pub(super) fn map(checked: &Checked, ranks: Ranks) -> Block {
         tiles: tiles.collect(),
         join: false,
     };
-    let slowdown = |ratio: f64| format!("{:+.0} %", (ratio - 1.0) * 100.0);
     let marks = |columns: &[Bytes]| {
         let mark = |collective: Collective, bytes| mark(checked.cell(Cell { collective, ranks, bytes }));
         let row = |collective: &Collective| {
@@ -64,6 +58,19 @@ pub(super) fn map(checked: &Checked, ranks: Ranks) -> Block {
     let tables = columns.chunks(COLUMNS).map(marks).enumerate();
     let rows = tables.map(|(place, table)| table.about(if place == 0 { key } else { "" })).collect();
     document::map(CAPTION, &heatmap, heatmap.slownesses(slowdown)).or_rows(rows)
+}
+
+/// The colour of a cell: its slowdown, whether or not it is a violation.
+fn fill(cell: &CheckedCell) -> Fill {
+    match (cell.verdict(), cell.severity) {
+        (GuidelineVerdict::Undecided(_), _) | (_, None) => Fill::Open,
+        (_, Some(severity)) => Fill::Slowness(1.0 + severity.point),
+    }
+}
+
+/// A ratio as a mark: percent, or a factor where they have many digits.
+fn slowdown(ratio: f64) -> String {
+    if ratio < 10.0 { format!("{:+.0} %", (ratio - 1.0) * 100.0) } else { format!("{ratio:.0}x") }
 }
 
 fn note(cell: &CheckedCell) -> String {
@@ -101,10 +108,7 @@ fn label(bytes: Bytes) -> String {
 fn mark(cell: Option<&CheckedCell>) -> String {
     let Some(cell) = cell else { return ".".to_owned() };
     match cell.verdict() {
-        GuidelineVerdict::Violated(_) => {
-            let percent = cell.slowdown() * 100.0;
-            if percent < 1000.0 { format!("+{percent:.0} %") } else { format!("{:.0}x", 1.0 + cell.slowdown()) }
-        }
+        GuidelineVerdict::Violated(_) => slowdown(1.0 + cell.slowdown()),
         GuidelineVerdict::Undecided(_) => "?".to_owned(),
         GuidelineVerdict::Kept => "ok".to_owned(),
     }

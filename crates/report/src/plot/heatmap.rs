@@ -49,19 +49,22 @@ pub(crate) enum Fill {
     Ratio(f64),
     /// A time over one that is usual or possible: orange above 1, blue below.
     Slowness(f64),
+    /// Undecided.
+    Open,
 }
 
 /// Ratios from which on a tile is in the next colour; the neutral one is the fifth.
 const LEVELS: [f64; 9] = [0.5, 0.67, 0.8, 0.97, 1.03, 1.25, 1.5, 2.0, 4.0];
 
 /// Slownesses from which on a tile is in the next colour; the neutral one is the third.
-const SLOW_LEVELS: [f64; 6] = [0.8, 0.97, 1.03, 1.25, 1.5, 2.0];
+const SLOW_LEVELS: [f64; 6] = [0.8, 0.97, 1.05, 1.25, 2.0, 10.0];
 
 impl Fill {
     /// The classes of such a tile.
     pub(crate) fn class(self) -> String {
         match self {
             Self::Builtin => "t tb".to_owned(),
+            Self::Open => "t x".to_owned(),
             Self::Series(number) if number < COLOURS => format!("t s{number}"),
             Self::Series(number) => format!("t s{} light", number % COLOURS),
             Self::Ratio(ratio) => format!("t d{}", LEVELS.iter().filter(|level| ratio >= **level).count()),
@@ -110,7 +113,9 @@ impl Heatmap {
 
     /// The legend of the slownesses that occur; `name` describes a ratio.
     pub(crate) fn slownesses(&self, name: impl Fn(f64) -> String) -> Vec<Entry> {
-        self.legend(slow_levels(name))
+        let mut entries = slow_levels(name);
+        entries.push(Entry { class: Fill::Open.class(), name: "undecided".to_owned() });
+        self.legend(entries)
     }
 
     /// The entries of a legend whose colours occur.

@@ -100,7 +100,7 @@ impl CostModel {
             (_, Candidate::Tuned(choice)) => algorithm_seconds(cell, choice),
             (_, Candidate::Reference(reference)) => played_seconds(cell, reference),
             // A rules file is asked for what it says before it comes to this.
-            (Scenario::Perfect, _) => best_seconds(cell),
+            (Scenario::Fastest, _) => best_seconds(cell),
             (
                 Scenario::Stale
                 | Scenario::Slowed
@@ -335,8 +335,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_beats_a_perfect_builtin() {
-        let model = CostModel::new(Scenario::Perfect, Hosts::new(Scenario::Perfect, Release::V5_0, 8, 1));
+    fn no_algorithm_beats_the_fastest() {
+        let model = CostModel::new(Scenario::Fastest, Hosts::new(Scenario::Fastest, Release::V5_0, 8, 1));
         for collective in Collective::ALL {
             for (ranks, bytes) in [(2, 4), (5, 4096), (8, 1 << 20)] {
                 let cell = Cell { collective, ranks: Ranks(ranks), bytes: Bytes(bytes) };
