@@ -1,4 +1,4 @@
-//! `collrules submit`: batch jobs that tune.
+//! `collrules submit`: batch jobs that measure.
 
 use std::path::PathBuf;
 
@@ -60,7 +60,7 @@ impl From<JobArgs> for JobOptions {
 
 arguments! {
     #[command(after_help = "No MPI is needed here. The script begins the run, or resumes it: submit it again where a \
-job ran out of time. Behind -- comes the command of the job:
+job ran out of time (study, model and irregular begin anew, in another directory). Behind -- comes the command of the job:
 
   collrules submit --nodes 8 --ppn 32 --time 30m --out tuned -- tune --ops all")]
     Submit {} => Submitting {
@@ -84,7 +84,8 @@ job ran out of time. Behind -- comes the command of the job:
         /// Print the script; write and submit nothing
         #[arg(long)]
         print: bool,
-        /// The command for the job: tune or measure, with its options, without --out and --resume
+        /// The command for the job: tune, measure, guidelines, study, model or irregular, with its options, without --out and
+        /// --resume
         #[arg(last = true, required = true, value_name = "COMMAND")]
         command: Vec<String>,
     } {}
@@ -101,12 +102,13 @@ pub(crate) fn run(args: &Submit) -> Result<(), Failure> {
         };
         let directory = submitted.directory.display();
         let lines = [
-            format!("{system} has job {job}, which tunes into {directory}. Follow it:"),
+            format!("{system} has job {job}, which writes into {directory}. Follow it:"),
             format!("  collrules watch {directory}"),
             format!("  {} {job}", dialect.follow.join(" ")),
             format!(
-                "`{} {job}` ends it; what was measured is kept, and the same `collrules submit` resumes it.",
-                dialect.cancel
+                "`{} {job}` ends it; what was measured is kept.{}",
+                dialect.cancel,
+                if submitted.resumes { " The same `collrules submit` resumes it." } else { "" },
             ),
         ];
         let wrapped = lines

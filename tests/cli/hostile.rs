@@ -291,6 +291,29 @@ fn submit_writes_no_lines_of_its_options() {
     assert!(ran.stdout.contains("which has to be there before the job starts"), "{}", ran.stdout);
 }
 
+/// Instruments run in jobs too; those that cannot resume a run have a script without it.
+#[test]
+fn instruments_are_submitted() {
+    let scratch = tempfile::tempdir().unwrap();
+    let submit = |more: &str, job: &str| {
+        let words = format!("submit --print --system slurm --nodes 2 --ppn 2 --time 10m {more} --out run -- {job}");
+        let mut command = bounded();
+        Ran::from(command.current_dir(scratch.path()).args(words.split_whitespace()).output().unwrap())
+    };
+    for (job, resumes) in [
+        ("guidelines --ops bcast", true),
+        ("study roots.toml", false),
+        ("model", false),
+        ("irregular --ops gather", false),
+    ] {
+        let ran = submit("", job).exits(0);
+        assert_eq!(ran.stdout.contains("--resume \"$run\""), resumes, "{}", ran.stdout);
+        assert!(ran.stdout.ends_with(&format!(" {job} --budget rest --out \"$run\"\n")), "{}", ran.stdout);
+    }
+    submit("", "verify").exits(2);
+    submit("--array 2", "study roots.toml").exits(2);
+}
+
 #[test]
 fn a_run_that_has_no_rules_yet_is_not_validated() {
     let scratch = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Batch jobs that tune: their scripts and submission.
+//! Batch jobs that measure: their scripts and submission.
 
 use std::fs;
 use std::io::Write;
@@ -13,6 +13,7 @@ use collrules_record::allocation::BatchSystem;
 use collrules_record::manifest;
 use collrules_record::rundir::RunDir;
 use collrules_rules::deploy;
+use collrules_rules::words::listed;
 
 use crate::error::WorkflowError;
 
@@ -44,6 +45,8 @@ pub struct Submitted {
     pub job: Option<String>,
     /// Number of runs that the directory will hold, if the job is an array.
     pub array: Option<u32>,
+    /// True if another job can resume it.
+    pub resumes: bool,
 }
 
 /// All requested jobs.
@@ -65,7 +68,8 @@ pub fn submit(options: &Submitting, program: &Path) -> Result<All, WorkflowError
     for nodes in &options.nodes {
         let directory = if options.nodes.len() > 1 { out.join(format!("nodes-{nodes}")) } else { out.clone() };
         let script = script(options, *nodes, system, &command, &directory, program)?;
-        let mut submitted = Submitted { directory, script, job: None, array: options.job.array };
+        let mut submitted =
+            Submitted { directory, script, job: None, array: options.job.array, resumes: resumes(&command[0]) };
         if !options.print {
             let directory = &submitted.directory;
             fs::create_dir_all(directory).map_err(|cause| WorkflowError::write(directory, cause))?;
@@ -81,14 +85,27 @@ pub fn submit(options: &Submitting, program: &Path) -> Result<All, WorkflowError
     Ok(All { system, jobs })
 }
 
-/// The command of the job, if another job can resume it.
+/// The commands that a job can run, and true if another job can resume it.
+const COMMANDS: [(&str, bool); 6] =
+    [("tune", true), ("measure", true), ("guidelines", true), ("study", false), ("model", false), ("irregular", false)];
+
+/// Returns true if another job can resume what a command of [`COMMANDS`] measured.
+fn resumes(name: &str) -> bool {
+    COMMANDS.contains(&(name, true))
+}
+
+/// The command of the job.
 fn command(options: &Submitting) -> Result<Vec<String>, WorkflowError> {
     let usage = |what: String| Err(WorkflowError::Usage(what));
     let words = &options.command;
     let words = if words.first().is_some_and(|word| word == "collrules") { &words[1..] } else { &words[..] };
-    let Some(name) = words.first().filter(|name| matches!(name.as_str(), "tune" | "measure")) else {
-        return usage(format!("`{}` cannot be submitted: write tune or measure after --", words.join(" ")));
+    let Some(name) = words.first().filter(|name| COMMANDS.iter().any(|(known, _)| name == known)) else {
+        let known = listed(&COMMANDS.map(|(name, _)| name.to_owned()));
+        return usage(format!("`{}` cannot be submitted; after -- can come {known}", words.join(" ")));
     };
+    if name == "study" && options.job.array.is_some() {
+        return usage("a study cannot be an array of jobs: it has a seed of its own; leave out --array".to_owned());
+    }
     let given = |option: &str| words.iter().any(|word| word == option || word.starts_with(&format!("{option}=")));
     if let Some(option) = ["--out", "--resume", "--dry-run"].into_iter().find(|option| given(option)) {
         return usage(format!(
@@ -144,19 +161,21 @@ fn script(
         Some(_) => (format!("{home}/task-${task}"), format!(" --seed \"${task}\"")),
         None => (home, String::new()),
     };
-    let lines = [
-        String::new(),
-        format!(
-            "# The log goes to {}, which has to be there before the job starts.",
-            deploy::quoted(&directory.to_string_lossy())
-        ),
-        format!("run={run}"),
-        "# Resumes what an earlier job left: one that ran out of time, was requeued, or is submitted again.".to_owned(),
-        "if [ -e \"$run/manifest.json\" ]; then".to_owned(),
-        format!("    exec {program} {} --resume \"$run\"", words[0]),
-        "fi".to_owned(),
-        format!("exec {program} {}{seed} --out \"$run\"", words.join(" ")),
-    ];
+    let log = format!(
+        "# The log goes to {}, which has to be there before the job starts.",
+        deploy::quoted(&directory.to_string_lossy())
+    );
+    let mut lines = vec![String::new(), log, format!("run={run}")];
+    if resumes(&words[0]) {
+        lines.extend([
+            "# Resumes what an earlier job left: one that ran out of time, was requeued, or is submitted again."
+                .to_owned(),
+            "if [ -e \"$run/manifest.json\" ]; then".to_owned(),
+            format!("    exec {program} {} --resume \"$run\"", words[0]),
+            "fi".to_owned(),
+        ]);
+    }
+    lines.push(format!("exec {program} {}{seed} --out \"$run\"", words.join(" ")));
     let job = Job { options: &options.job, nodes, log: &directory.join("job") };
     script::script(system, &job, &lines).map_err(|UnsupportedRequest(why)| WorkflowError::Usage(why))
 }
@@ -174,7 +193,7 @@ fn refuse_another(before: Option<&Submission>, directory: &Path) -> Result<(), W
     let Dialect { state, cancel, .. } = dialect(system);
     match state(&System, &last.job) {
         Queue::Has(state) => Err(WorkflowError::Occupied(format!(
-            "{system} job {0}, submitted at {1}, tunes into {2} and is still in the queue ({state}): wait for it, end \
+            "{system} job {0}, submitted at {1}, writes into {2} and is still in the queue ({state}): wait for it, end \
              it with `{cancel} {0}`, or choose another directory with --out",
             last.job,
             last.at,

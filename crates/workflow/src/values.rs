@@ -46,18 +46,30 @@ pub fn collectives(text: &str) -> Result<Vec<Collective>, String> {
 
 /// Message sizes: a list of sizes and of ranges `FIRST:LAST`, which are the powers of two between and both ends.
 pub fn sizes(text: &str) -> Result<Vec<Bytes>, String> {
-    ranges(text, size, powers_of_two)
+    ranges(text, size, |first, last, step| match step {
+        None => Ok(powers_of_two(first, last)),
+        Some(step) => Err(format!("`{step}`: message sizes have no step; separate them by commas")),
+    })
 }
 
-/// Communicator sizes, written like message sizes; none for `default`.
+/// Most communicator sizes of a range with a step.
+const MOST_STEPS: usize = 10_000;
+
+/// Communicator sizes, written like message sizes, or as `FIRST:LAST:STEP`; none for `default`.
 pub fn communicators(text: &str) -> Result<Vec<Ranks>, String> {
     if text == "default" {
         return Ok(Vec::new());
     }
     let ranks = |text: &str| text.parse::<Ranks>().map_err(|error| error.to_string());
-    let between = |first: Ranks, last: Ranks| {
-        let powers = powers_of_two(Bytes(first.0.into()), Bytes(last.0.into())).into_iter();
-        powers.filter_map(|power| u32::try_from(power.0).ok().map(Ranks)).collect()
+    let between = |first: Ranks, last: Ranks, step: Option<Ranks>| {
+        let Some(step) = step else {
+            let powers = powers_of_two(Bytes(first.0.into()), Bytes(last.0.into())).into_iter();
+            return Ok(powers.filter_map(|power| u32::try_from(power.0).ok().map(Ranks)).collect());
+        };
+        let steps: Vec<Ranks> =
+            (first.0..=last.0).step_by(step.0.max(1) as usize).take(MOST_STEPS + 1).map(Ranks).collect();
+        let too_many = || format!("`{first}:{last}:{step}` is more than {MOST_STEPS} communicator sizes");
+        if steps.len() > MOST_STEPS { Err(too_many()) } else { Ok(steps) }
     };
     ranges(text, ranks, between)
 }
@@ -70,22 +82,23 @@ pub fn communicator_sizes(text: &str) -> Result<CommunicatorSizes, String> {
     Ok(CommunicatorSizes { ranges: ranges.collect(), sizes })
 }
 
-/// The values of a list, in order and each once; `between` gives those of `FIRST:LAST`.
+/// The values of a list, in order and each once; `between` gives those of `FIRST:LAST` and `FIRST:LAST:STEP`.
 fn ranges<T: Copy + Ord + fmt::Display>(
     text: &str,
     value: impl Fn(&str) -> Result<T, String>,
-    between: impl Fn(T, T) -> Vec<T>,
+    between: impl Fn(T, T, Option<T>) -> Result<Vec<T>, String>,
 ) -> Result<Vec<T>, String> {
     let mut values = Vec::new();
     for part in text.split(',') {
         match part.split_once(':') {
             None => values.push(value(part)?),
-            Some((first, last)) => {
-                let (first, last) = (value(first)?, value(last)?);
+            Some((first, rest)) => {
+                let (last, step) = rest.split_once(':').map_or((rest, None), |(last, step)| (last, Some(step)));
+                let (first, last, step) = (value(first)?, value(last)?, step.map(&value).transpose()?);
                 if first > last {
                     return Err(format!("{first} is larger than {last}"));
                 }
-                values.extend(between(first, last));
+                values.extend(between(first, last, step)?);
             }
         }
     }
@@ -167,7 +180,7 @@ mod tests {
         assert_eq!(sizes("1K:1K"), Ok(bytes(&[1024])));
         assert_eq!(sizes("8,1,1"), Ok(bytes(&[1, 8])));
         assert_eq!(sizes("1:4,6"), Ok(bytes(&[1, 2, 4, 6])));
-        for bad in ["", "0:8", "8:1", "1:", "x", "1:4G"] {
+        for bad in ["", "0:8", "8:1", "1:", "x", "1:4G", "1:8:2"] {
             assert!(sizes(bad).is_err(), "{bad}");
         }
     }
@@ -177,7 +190,9 @@ mod tests {
         let list = |list: &[u32]| list.iter().copied().map(Ranks).collect::<Vec<_>>();
         assert_eq!(communicators("2:16"), Ok(list(&[2, 4, 8, 16])));
         assert_eq!(communicators("24,2:6"), Ok(list(&[2, 4, 6, 24])));
-        for bad in ["", "0", "8:2", "two", "2:", "2,"] {
+        assert_eq!(communicators("2:48:2").map(|ranks| ranks.len()), Ok(24));
+        assert_eq!(communicators("3:10:3,16"), Ok(list(&[3, 6, 9, 16])));
+        for bad in ["", "0", "8:2", "two", "2:", "2,", "2:8:0", "2:8:2:2", "1:4000000000:1"] {
             assert!(communicators(bad).is_err(), "{bad}");
         }
     }

@@ -21,7 +21,7 @@ use crate::values::{self, MOST_LAUNCHES};
 struct DefinitionFile {
     title: String,
     question: String,
-    np: Vec<u32>,
+    np: WrittenRanks,
     sizes: Option<String>,
     vectors: Option<String>,
     launches: Option<u32>,
@@ -39,6 +39,14 @@ struct DefinitionFile {
     roots: Vec<u32>,
     #[serde(default)]
     data: Vec<String>,
+}
+
+/// Communicator sizes as a list, or as text such as `2:48:2`.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum WrittenRanks {
+    List(Vec<u32>),
+    Text(String),
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -154,7 +162,14 @@ fn parse(text: &str) -> Result<Definition, String> {
         ranks.dedup();
         Ok(ranks)
     };
-    if written.np.is_empty() {
+    let np = match written.np {
+        WrittenRanks::List(list) => list,
+        WrittenRanks::Text(text) => {
+            let sizes = values::communicators(&text).map_err(|why| format!("np: {why}"))?;
+            sizes.into_iter().map(|ranks| ranks.0).collect()
+        }
+    };
+    if np.is_empty() {
         return Err("np: no communicator size is named".to_owned());
     }
     let launches = written.launches.unwrap_or(LAUNCHES);
@@ -178,7 +193,7 @@ fn parse(text: &str) -> Result<Definition, String> {
     Ok(Definition {
         title: written.title,
         question: written.question,
-        ranks: ranks(&written.np, "np")?,
+        ranks: ranks(&np, "np")?,
         sizes,
         vectors: written.vectors.is_some(),
         launches,
