@@ -25,7 +25,7 @@ arguments! {
     timeouts for retransmission. A median does not show them."
     )]
     IrregularArgs {
-        /// Measure nothing: look at the calls of this run, of whichever command
+        /// Measure nothing: look at the calls of this run, of whichever command, or of an import of single calls (ReproMPI)
         #[arg(value_name = "RUN")]
         input: Option<PathBuf>,
         /// Directory for what is measured, and for irregular.html, irregular.md, irregular.json and hmpi.h [default:

@@ -22,7 +22,7 @@ layer! {
         #[arg(long = "ops", value_name = "LIST", default_value = MOST_CALLED, value_parser = collectives)]
         collectives: Option<List<Collective>>,
         /// Communicator sizes, separated by commas; FIRST:LAST for the powers of two between, both ends, and 1, 2, 4 full
-        /// nodes and so on between them [default: the same up to the available slots]
+        /// nodes and so on between them; FIRST:LAST:STEP for steps [default: the same up to the available slots]
         #[arg(long = "np", value_name = "SIZES", default_value = "default", hide_default_value = true, value_parser = communicator_sizes)]
         ranks: Option<CommunicatorSizes>,
         /// Message sizes: FIRST:LAST for the powers of two between (and both ends), or sizes separated by commas

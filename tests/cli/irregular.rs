@@ -210,3 +210,36 @@ fn gathers_and_scatters_in_pieces_move_every_byte() {
         }
     });
 }
+
+/// Single calls that ReproMPI timed, of which every third one of 8 to 64 KiB waits for 200 ms; its summaries tell nothing.
+#[test]
+fn imported_calls_are_examined() {
+    let scratch = tempfile::tempdir().unwrap();
+    let import = |name: &str, rows: &str| {
+        let table = scratch.path().join(name);
+        fs::write(&table, format!("#@datatype_size_bytes=1\n#@nprocs=8\n#@clocktype=local\n{rows}")).unwrap();
+        let out = scratch.path().join(format!("{name}-run"));
+        collrules(&format!("import {} --algorithm builtin --out", table.display()), &out).exits(0);
+        out
+    };
+    let mut calls = "test nrep count runtime_sec\n".to_owned();
+    for power in 10..=18_u32 {
+        for call in 0..150_u32 {
+            let stalls = (13..=16).contains(&power) && call % 3 == 0;
+            let usual = 20e-6 + 8e-9 * f64::from(1_u32 << power) * (1.0 + 0.002 * f64::from(call % 50));
+            let time = usual + if stalls { 0.2 + 1e-5 * f64::from(call) } else { 0.0 };
+            calls += &format!("MPI_Gather {call} {} {time:.9}\n", 1_u32 << power);
+        }
+    }
+    let run = import("calls.txt", &calls);
+    collrules("irregular", &run).exits(0);
+    let found: Irregular = serde_json::from_str(&fs::read_to_string(run.join("irregular.json")).unwrap()).unwrap();
+    let [range] = &found.stalls[..] else { panic!("{:?}", found.stalls) };
+    let ends = (range.quiet_below, range.first, range.last);
+    assert_eq!(ends, (Some(Bytes(4 << 10)), Bytes(8 << 10), Bytes(64 << 10)));
+    let summaries = import(
+        "summaries.txt",
+        "test count total_nrep valid_nrep mean_sec median_sec min_sec max_sec\nMPI_Gather 8 10 10 1e-5 1e-5 1e-5 1e-5\n",
+    );
+    collrules("irregular", &summaries).exits(3).complains("single calls");
+}

@@ -480,7 +480,7 @@ fn placements_that_cannot_be_are_refused() {
         ("nodes = [2]\nmap-by = [\"core\"]", 3, "nodes and map-by: a study varies one thing in addition to algorithms"),
         ("roots = [0, 3]", 3, "roots: allgather has no root"),
         ("data = [\"int\", \"double\"]", 3, "data: allgather reduces nothing"),
-        ("roots = [0]\ndata = [\"int\"]", 3, "roots and data: a study varies one thing in addition to algorithms"),
+        ("roots = [0]\ndata = [\"int\"]", 3, "data: allgather reduces nothing"),
         ("nodes = [2, 4]", 3, "asks for what is not available here: 8 ranks on 2 nodes are left out"),
     ] {
         let definition = scratch.path().join("definition.toml");

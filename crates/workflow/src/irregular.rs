@@ -3,10 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use collrules_import as import;
 use collrules_model::irregular::{distributions, split, stalls, steps};
 use collrules_model::stalls::{CallTimes, FILE, FORMAT, HEADER, Irregular, PAGE, TEXT};
 use collrules_program::mockup::{Mockup, MockupPattern};
 use collrules_record::experiment::{Alternatives, Experiment, Grid, Mockups};
+use collrules_record::findings::Statistic;
 use collrules_record::options::{Budget, Request, SystemOptions, TimingOptions};
 use collrules_record::placement::Nodes;
 use collrules_record::plan::CellPlan;
@@ -211,13 +213,30 @@ fn calls(run: &RunDir, manifest: &Manifest) -> Result<Vec<CallTimes>, WorkflowEr
 /// Analyses the calls of a run.
 pub fn of_run(path: &Path) -> Result<Irregular, WorkflowError> {
     let run = RunDir::open(path)?;
-    let manifest = run.manifest()?;
     let text = run.samples()?;
     let samples = text.samples(&run.file(rundir::SAMPLES))?;
     if samples.is_empty() {
         return Err(WorkflowError::Input(format!("{}: there are no timings in it", path.display())));
     }
-    let points = calls(&run, &manifest)?;
+    let (points, simulated, library, release) = match import::open(&run)? {
+        Some((manifest, _)) => {
+            let is_single = samples.iter().any(|sample| sample.round > 0);
+            if !is_single || manifest.statistic != Statistic::SlowestRankSummary {
+                return Err(WorkflowError::Input(format!(
+                    "{}: stalls show only in single calls, each with the time of its slowest rank; this has means or \
+                     summaries",
+                    path.display()
+                )));
+            }
+            let points = distributions(&samples, false, LEVEL, |_| false);
+            (points, false, "times that others measured".to_owned(), manifest.release)
+        }
+        None => {
+            let manifest = run.manifest()?;
+            let (points, simulated) = (calls(&run, &manifest)?, manifest.is_simulated());
+            (points, simulated, manifest.survey.library.clone(), known_release(&manifest.survey)?)
+        }
+    };
     let others: BTreeSet<_> = points.iter().map(|calls| (calls.cell, calls.candidate)).collect();
     let all: BTreeSet<_> = samples.iter().map(|sample| (sample.cell, sample.candidate)).collect();
     if points.is_empty() {
@@ -230,9 +249,9 @@ pub fn of_run(path: &Path) -> Result<Irregular, WorkflowError> {
     Ok(Irregular {
         format: FORMAT,
         source: path.display().to_string(),
-        simulated: manifest.is_simulated(),
-        library: manifest.survey.library.clone(),
-        release: known_release(&manifest.survey)?,
+        simulated,
+        library,
+        release,
         level: LEVEL,
         default_failed: text.failed_defaults(&run.file(rundir::SAMPLES))?,
         stalls: stalls(&points),

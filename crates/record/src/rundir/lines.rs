@@ -115,7 +115,9 @@ pub(super) fn row_of(line: &str) -> Result<Row, String> {
         return Ok(Row::Ended(EndedPoint { launch, cell, candidate, ended }));
     }
     let (visit, round) = (whole(visit)?, whole(round)?);
-    let (max, min, mean) = (slowest(max, bytes)?, seconds(min)?, seconds(mean)?);
+    let max = slowest(max, bytes)?;
+    // Others may have timed the slowest rank only.
+    let (min, mean) = if min.is_empty() && mean.is_empty() { (max, max) } else { (seconds(min)?, seconds(mean)?) };
     Ok(Row::Sample(Sample { launch, visit, round, cell, candidate, max, min, mean }))
 }
 

@@ -37,9 +37,29 @@ const MAPPINGS: [&str; 10] =
     ["slot", "hwthread", "core", "l1cache", "l2cache", "l3cache", "numa", "socket", "package", "node"];
 
 impl Named<'_> {
-    /// The variants, which are of one kind and fit these collectives.
-    pub(super) fn read(self, mut collectives: impl Iterator<Item = Collective>) -> Result<Vec<Variant>, String> {
-        let Self { nodes, map_by, roots, data } = self;
+    /// The variants, which are of one kind and fit these collectives, and the arguments of all calls: next to variants of
+    /// another kind, a single root or datatype is no variant.
+    pub(super) fn read(
+        self,
+        mut collectives: impl Iterator<Item = Collective>,
+    ) -> Result<(Vec<Variant>, Arguments), String> {
+        let Self { nodes, map_by, mut roots, mut data } = self;
+        let unfit = collectives
+            .find(|it| (!roots.is_empty() && !it.is_rooted()) || (!data.is_empty() && !it.reduces()))
+            .map(|collective| match data.is_empty() {
+                true => format!("roots: {collective} has no root"),
+                false => format!("data: {collective} reduces nothing, and has no datatype of its own"),
+            });
+        unfit.map_or(Ok(()), Err)?;
+        let datatype = |text: &String| text.parse::<DataType>().map_err(|why| format!("data: {why}"));
+        let all = nodes.len() + map_by.len() + roots.len() + data.len();
+        let mut arguments = Arguments::default();
+        if let ([root], true) = (roots, all > 1) {
+            (arguments.root, roots) = (*root, &[]);
+        }
+        if let ([text], true) = (data, all > 1) {
+            (arguments.data, data) = (datatype(text)?, &[]);
+        }
         let named = [
             ("nodes", nodes.is_empty()),
             ("map-by", map_by.is_empty()),
@@ -55,28 +75,19 @@ impl Named<'_> {
         if nodes.contains(&0) {
             return Err("nodes: 0 nodes have no ranks".to_owned());
         }
-        let unfit =
-            collectives.find(|it| (!roots.is_empty() && !it.is_rooted()) || (!data.is_empty() && !it.reduces()));
-        match unfit {
-            Some(collective) if data.is_empty() => return Err(format!("roots: {collective} has no root")),
-            Some(collective) => {
-                return Err(format!("data: {collective} reduces nothing, and has no datatype of its own"));
-            }
-            None => {}
-        }
         let mapping = |text: &String| {
             let known = MAPPINGS.into_iter().find(|known| known == text);
             let known = known.ok_or_else(|| format!("map-by: `{text}` is none of {}", MAPPINGS.join(", ")))?;
             Ok(Variant::MapBy(known))
         };
-        let datatype = |text: &String| text.parse().map(Variant::Data).map_err(|why| format!("data: {why}"));
+        let datatype = |text: &String| datatype(text).map(Variant::Data);
         let mut variants: Vec<Variant> = nodes.iter().map(|nodes| Variant::Nodes(*nodes)).collect();
         variants.extend(map_by.iter().map(mapping).collect::<Result<Vec<_>, String>>()?);
         variants.extend(roots.iter().map(|root| Variant::Root(*root)));
         variants.extend(data.iter().map(datatype).collect::<Result<Vec<_>, String>>()?);
         let twice = variants.iter().enumerate().find(|(at, variant)| variants[..*at].contains(variant));
         twice.map_or(Ok(()), |(_, variant)| Err(format!("{} is named twice", variant.name())))?;
-        Ok(variants)
+        Ok((variants, arguments))
     }
 }
 
@@ -154,12 +165,12 @@ impl Variant {
         }
     }
 
-    /// Root and datatype of the calls.
-    pub(super) fn arguments(&self) -> Arguments {
+    /// Root and datatype of its calls, of which all calls of the study have these.
+    pub(super) fn arguments(&self, all: Arguments) -> Arguments {
         match self {
-            Self::Root(root) => Arguments { root: *root, ..Arguments::default() },
-            Self::Data(data) => Arguments { data: *data, ..Arguments::default() },
-            Self::Nodes(_) | Self::MapBy(_) => Arguments::default(),
+            Self::Root(root) => Arguments { root: *root, ..all },
+            Self::Data(data) => Arguments { data: *data, ..all },
+            Self::Nodes(_) | Self::MapBy(_) => all,
         }
     }
 

@@ -184,7 +184,7 @@ fn varied(options: &Studying, variant: &Variant, ranks: Ranks) -> Studying {
 
 /// The definition of a variant.
 fn defined(definition: &Definition, variant: &Variant) -> Definition {
-    Definition { arguments: variant.arguments(), ..definition.clone() }
+    Definition { arguments: variant.arguments(definition.arguments), ..definition.clone() }
 }
 
 #[cfg(test)]
