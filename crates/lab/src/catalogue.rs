@@ -70,7 +70,7 @@ catalogue! {
     OURS Barrier Allreduce: "of one integer", [Bytes(8)];
     OURS Barrier GatherBcast: "gather, then bcast, of 1 byte each", [PerRank(1), Bytes(1)], [Bytes(1)];
     OURS Barrier Allgather: "of 1 byte each", [PerRank(1), Bytes(1)];
-    PG Bcast Allgatherv: "counts 0 but the root's, in place", [PerRank(8)];
+    PG Bcast Allgatherv: "in place, all counts 0 except the root's", [PerRank(8)];
     PG Bcast ScatterAllgather: "padded to m', copied back", [Padded, Share];
     OURS Bcast ScattervAllgatherv: "unpadded, in place", [PerRank(8)];
     OURS Exscan ScanShift: "the inclusive result sent to the next rank", [Message];

@@ -29,26 +29,27 @@ pub(super) fn headline(checked: &Checked) -> String {
         checked.cells.iter().filter(|cell| matches!(cell.verdict(), GuidelineVerdict::Undecided(_))).count();
     match (checked.violations().len(), undecided) {
         (0, 0) => "No guideline is violated".to_owned(),
-        (0, undecided) => format!("No violation is shown; undecided for {}", counted(undecided, "size")),
-        (violated, _) => format!("Slower than equivalent calls for {}", counted(violated, "size")),
+        (0, undecided) => format!("No violation is shown; undecided for {}", counted(undecided, "case")),
+        (violated, _) => format!("Slower than equivalent calls for {}", counted(violated, "case")),
     }
 }
 
 /// Describes the result of the check.
 pub(super) fn answer(checked: &Checked) -> Vec<String> {
-    let sizes = counted(checked.cells.len(), "size");
+    let cases = counted(checked.cells.len(), "case");
     let comparisons: usize = checked.cells.iter().map(|cell| cell.mockups.len()).sum();
     let tolerated = percent(checked.criteria.min_gain);
     let violations = checked.violations();
     let mut sentences: Vec<String> = describe_failed_default(&checked.default_failed).into_iter().collect();
     sentences.push(if violations.is_empty() {
         format!(
-            "No violation is shown in {sizes}: the default is not shown to be more than {tolerated} slower than \
+            "No violation is shown in {cases}: the default is not shown to be more than {tolerated} slower than \
              equivalent calls."
         )
     } else {
         format!(
-            "For {} of {sizes}, the default is more than {tolerated} slower than equivalent calls.",
+            "For {} of {cases} (a collective, a number of ranks, a message size), the default is more than {tolerated} \
+             slower than equivalent calls.",
             violations.len(),
         )
     });
@@ -77,12 +78,12 @@ pub(super) fn answer(checked: &Checked) -> Vec<String> {
     }
     if !cures.is_empty() {
         let parts: Vec<String> =
-            cures.iter().map(|(kind, count)| format!("{kind} ({})", counted(*count, "size"))).collect();
+            cures.iter().map(|(kind, count)| format!("{kind} ({})", counted(*count, "case"))).collect();
         sentences.push(format!("What helps: {}.", parts.join("; ")));
     }
     let han = violations.iter().filter(|(cell, _)| cell.served_by == Some(Component::HAN)).count();
     if han > 0 {
-        sentences.push(format!("For {} of them, han runs the calls, not coll/tuned.", counted(han, "size")));
+        sentences.push(format!("For {} of them, han runs the calls, not coll/tuned.", counted(han, "case")));
     }
     sentences
 }
@@ -126,7 +127,7 @@ fn count_undecided(checked: &Checked) -> Option<String> {
         format!("{reason} ({}{time})", cells.len())
     };
     let parts: Vec<String> = groups.iter().map(part).collect();
-    (all > 0).then(|| format!("Undecided for {}: {}.", counted(all, "size"), parts.join("; ")))
+    (all > 0).then(|| format!("Undecided for {}: {}.", counted(all, "case"), parts.join("; ")))
 }
 
 /// A slowdown such as `52 % (95 % interval 48 % to 57 %)`.
@@ -148,7 +149,7 @@ pub(super) fn violations(checked: &Checked) -> Vec<String> {
     checked.violations().into_iter().map(describe).collect()
 }
 
-/// The undecided sizes that are slower than is tolerated if chance is left out, the worst first.
+/// The undecided cases that are slower than is tolerated if chance is left out, the worst first.
 pub(super) fn suspects(checked: &Checked) -> Vec<String> {
     checked.suspects().into_iter().map(|(cell, mockup)| describe_slowdown(cell, mockup) + ".").collect()
 }
@@ -228,8 +229,8 @@ pub(super) fn upstream(checked: &Checked) -> Vec<String> {
         let found = best(cell, violation)?;
         let by = cell.served_by.map_or("coll/tuned".to_owned(), |component| format!("component {component}"));
         Some(format!(
-            "{}: {}, run by {by}, takes {} in the median, while {} on the same communicator takes {} ({} slower; {} \
-             visits, alternating calls). No forced algorithm comes within {} of it. Measured with: `{}`",
+            "{}: {}, run by {by}, takes {} in the median, while {} on the same communicator takes {} ({} slower; calls of \
+             both took turns, {} times). No forced algorithm comes within {} of it. Measured with: `{}`",
             checked.library.as_deref().unwrap_or("Open MPI"),
             cell.cell,
             Seconds(cell.builtin?.point),
@@ -251,8 +252,8 @@ pub(super) fn count_of_left_out(checked: &Checked) -> Option<String> {
     let (mockups, sizes) = (checked.left_out.len(), checked.skipped.len());
     (failed + mockups + sizes > 0).then(|| {
         format!(
-            "Not measured: {}, and {} of other sizes. {failed} failed. guidelines.md gives the reasons.",
-            counted(sizes, "size"),
+            "Not measured: {}, and {} of other cases. {failed} failed. guidelines.md gives the reasons.",
+            counted(sizes, "case"),
             counted(mockups, "mock-up"),
         )
     })
@@ -277,7 +278,7 @@ pub(super) fn left_out(checked: &Checked) -> Vec<String> {
         }
     }
     let line = |((what, why), count): ((String, String), usize)| {
-        format!("Left out for {}: {what}: {why}.", counted(count, "size"))
+        format!("Left out for {}: {what}: {why}.", counted(count, "case"))
     };
     groups.into_iter().map(line).collect()
 }

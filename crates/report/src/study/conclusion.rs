@@ -56,8 +56,8 @@ pub(super) fn numbers(study: &Study, about: &About<'_>) -> Block {
             .collect();
         growths.extend((!said.is_empty()).then(|| format!("{collective}: {}", said.join(" "))));
     }
-    let what = "Number of sizes for which each algorithm is shown to be faster or slower than the default, and its \
-                speedup in geometric mean over all sizes, with the interval from differences between launches.";
+    let what = "Number of cases (numbers of ranks with message sizes) for which each algorithm is shown to be faster or slower than the default, and its \
+                speedup in geometric mean over all of them, with the interval from differences between launches.";
     let heads = ["collective", "algorithm", "faster:", "slower:", "no difference:", "speedup:"];
     let table = Table::new(heads, rows).about(what);
     Block::part("", "In numbers", vec![Block::Table(table), Block::List(growths)])
@@ -72,7 +72,7 @@ fn against_builtin(study: &Study, collective: Collective, cells: &[&StudyCell]) 
             Some((*cell, faster.max_by(|a, b| gain(a).total_cmp(&gain(b)))?))
         })
         .collect();
-    let all = counted(cells.len(), "size");
+    let all = counted(cells.len(), "case");
     let none = || format!("No algorithm of the study is shown to be faster than the default ({all}).");
     if cells.iter().flat_map(|cell| &cell.points).all(|point| point.q_value.is_none()) {
         return as_they_stand(study, collective, cells);
@@ -106,7 +106,7 @@ fn as_they_stand(study: &Study, collective: Collective, cells: &[&StudyCell]) ->
     let lead = match candidate {
         Candidate::Builtin => String::new(),
         _ => format!(
-            " The fastest algorithm for each size is {mean:.2} times as fast as the default in geometric mean, which \
+            " The fastest algorithm for each case is {mean:.2} times as fast as the default in geometric mean, which \
              chance makes larger, and up to {most:.2} times on {}, where it is {}.",
             place(*cell),
             name(study, collective, *candidate),
@@ -114,7 +114,7 @@ fn as_they_stand(study: &Study, collective: Collective, cells: &[&StudyCell]) ->
     };
     format!(
         "There are too few times for a test. As they are, the default is the fastest for {first} of {}.{lead}",
-        counted(compared.len(), "size"),
+        counted(compared.len(), "case"),
     )
 }
 
@@ -146,12 +146,12 @@ fn closest(study: &Study, collective: Collective) -> Option<String> {
     Some(if sure {
         format!(
             "Closest to the default is {nearest}: its times differ by a factor of {by} in the root mean square over \
-             sizes. Next is {next}."
+             cases. Next is {next}."
         )
     } else {
         format!(
             "Undecided which one is closest to the default: {nearest} differs from it by a factor of {by} in the root \
-             mean square over sizes, {next}."
+             mean square over cases, {next}."
         )
     })
 }
