@@ -106,9 +106,8 @@ pub(crate) fn run(args: &Submit) -> Result<(), Failure> {
             format!("  collrules watch {directory}"),
             format!("  {} {job}", dialect.follow.join(" ")),
             format!(
-                "`{} {job}` ends it; what was measured is kept.{}",
-                dialect.cancel,
-                if submitted.resumes { " The same `collrules submit` resumes it." } else { "" },
+                "`{} {job}` ends it; what was measured is kept, and the same `collrules submit` resumes what can be.",
+                dialect.cancel
             ),
         ];
         let wrapped = lines

@@ -130,7 +130,6 @@ fn all_calls_that_were_asked_for_are_kept() {
     let scratch = tempfile::tempdir().unwrap();
     let out = scratch.path().join("run");
     let ran = collrules("irregular --simulate --sizes 4K,8K --launches 3 --calls 7 --out", &out).exits(0);
-    ran.says("The first timed call of a launch");
     let found: Irregular = serde_json::from_str(&fs::read_to_string(out.join("irregular.json")).unwrap()).unwrap();
     let first = |calls: &CallTimes| calls.first.map(|first| first.calls);
     assert!(found.points.iter().all(|calls| calls.calls == 18 && first(calls) == Some(3)), "{:?}", found.points);

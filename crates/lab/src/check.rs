@@ -13,8 +13,8 @@ use collrules_record::reason::{Bar, Shortfall};
 use collrules_record::{Candidate, Cell, Estimate, Placement};
 use collrules_rules::Release;
 use collrules_tuner::judging::{
-    CellTimings, Competitors, Evidence, JudgedCell, JudgedPoint, LEAST_VISITS, PointTimings, TimingPair,
-    candidates_under_rules, check_criteria, judge, log_gains, weigh, widen,
+    CellTimings, Competitors, Evidence, JudgedCell, JudgedPoint, PointTimings, TimingPair, candidates_under_rules,
+    check_criteria, judge, log_gains, weigh, widen,
 };
 use collrules_tuner::{Observations, TunerError};
 
@@ -150,14 +150,14 @@ fn checked(
         mockups,
         failed: cell.disqualified.iter().filter_map(of_mockup).collect(),
         severity,
-        undecided: if violation.is_none() { undecided(cell, eliminated, criteria) } else { None },
+        undecided: if violation.is_none() { undecided(cell, eliminated) } else { None },
         violation,
     }
 }
 
 /// The mock-up with the largest gain among those that may or may not be faster by more than the tolerated slowdown. One
 /// that was eliminated is slower than another mock-up or the builtin.
-fn undecided(cell: &JudgedCell, eliminated: &BTreeSet<Candidate>, criteria: Criteria) -> Option<Undecided> {
+fn undecided(cell: &JudgedCell, eliminated: &BTreeSet<Candidate>) -> Option<Undecided> {
     let mockups = || cell.points.iter().filter(|point| point.finding.candidate.is_mockup());
     let open = mockups()
         .filter(|point| !eliminated.contains(&point.finding.candidate))
@@ -165,22 +165,13 @@ fn undecided(cell: &JudgedCell, eliminated: &BTreeSet<Candidate>, criteria: Crit
     let gain = |point: &JudgedPoint| point.finding.gain.map_or(0.0, |gain| gain.point);
     let Some((point, why)) = open.max_by(|(a, _), (b, _)| gain(a).total_cmp(&gain(b))) else {
         let is_timed = mockups().next().is_some();
-        return (!is_timed).then_some(Undecided { mockup: None, why: Doubt::NotTimed, times: None });
+        return (!is_timed).then_some(Undecided { mockup: None, why: Doubt::NotTimed });
     };
     let mockup = match point.finding.candidate {
         Candidate::Mockup(mockup) => Some(mockup),
         _ => None,
     };
-    let more = point.finding.gain.and_then(|gain| match why {
-        Doubt::FewVisits => Some(LEAST_VISITS as f64 / gain.samples.max(1) as f64),
-        // The interval gets narrower with the root of the number of visits.
-        Doubt::NotSignificant => {
-            let width = gain.point.ln() - gain.low?.ln();
-            Some((width / (gain.point.ln() - 0.5 * criteria.min_gain.ln_1p())).powi(2))
-        }
-        _ => None,
-    });
-    Some(Undecided { mockup, why, times: more.map(|more| more.ceil().max(2.0) as u32) })
+    Some(Undecided { mockup, why })
 }
 
 /// Returns the reason why it is unknown whether a mock-up is faster by more than is tolerated; nothing if it is known.

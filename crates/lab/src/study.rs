@@ -1,4 +1,4 @@
-//! Comparison of chosen algorithms with the builtin and each other on a grid, with fits of the growth of their times.
+//! Comparison of chosen algorithms with the builtin and each other on a grid, with the curves of their times.
 //!
 //! Launches are the unit of replication of times and fits: each launch gives a median or a fit, and these give the
 //! interval. Comparisons use visits, in which candidates take turns: a two-sided signed-rank test, corrected for all
@@ -14,7 +14,6 @@ pub mod results;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use self::costs::compare_campaigns;
-use collrules_model::line::{Errors, StraightLine};
 use collrules_model::pattern_fit::PatternFit;
 use collrules_record::estimate::mean;
 use collrules_record::findings::{Criteria, Middle};
@@ -27,9 +26,9 @@ use collrules_tuner::judging::{
 };
 use collrules_tuner::{Observations, TunerError};
 
-use crate::study::results::{FORMAT, Growth, LineFit, Overall, Study, StudyCell, StudyPoint, StudyVerdict};
+use crate::study::results::{FORMAT, Overall, Study, StudyCell, StudyPoint, StudyVerdict};
 
-/// Smallest number of communicator sizes for a fit of growth; the fit of a line needs one more message size.
+/// Smallest number of points of a curve.
 const LEAST_SIZES: usize = 3;
 
 /// Times and evidence of a candidate in a cell.
@@ -106,8 +105,6 @@ pub fn study(
         error_rate: criteria.error_rate,
         cells,
         overall: overall(&of_grid, level),
-        growths: growths(&of_grid, level),
-        lines: lines(&of_grid, level),
         curves: curves::curves(&of_grid, level),
         classes: competitors::classes(&of_grid, &rivalries, level),
         patterns: patterns.to_vec(),
@@ -218,40 +215,6 @@ fn overall(points: &[Point<'_>], level: f64) -> Vec<Overall> {
         // No distance is negative, though the interval of a small one may include 0.
         let distance = Estimate::mean(distances, level)?.map(|distance| distance.max(0.0).exp());
         Some(Overall { collective, candidate, gain, distance })
-    };
-    groups.into_iter().filter_map(one).collect()
-}
-
-fn growths(points: &[Point<'_>], level: f64) -> Vec<Growth> {
-    let groups = grouped(points, |(cell, known)| (cell.collective, cell.bytes, known.candidate));
-    let one = |((collective, bytes, candidate), group): ((Collective, _, Candidate), Vec<Point<'_>>)| {
-        let launches = by_launch(&group, |cell| f64::from(cell.ranks.0).ln());
-        let slopes = launches
-            .iter()
-            .filter(|points| points.len() >= LEAST_SIZES)
-            .map(|points| points.iter().map(|(x, time)| (*x, time.ln())).collect::<Vec<_>>())
-            .filter_map(|points| Some(StraightLine::through(&points, Errors::Absolute)?.slope));
-        Some(Growth { collective, bytes, candidate, exponent: Estimate::mean(slopes, level)? })
-    };
-    groups.into_iter().filter_map(one).collect()
-}
-
-fn lines(points: &[Point<'_>], level: f64) -> Vec<LineFit> {
-    let sized: Vec<Point<'_>> = points.iter().filter(|(cell, _)| cell.collective.has_sizes()).copied().collect();
-    let groups = grouped(&sized, |(cell, known)| (cell.collective, cell.ranks, known.candidate));
-    let one = |((collective, ranks, candidate), group): ((Collective, _, Candidate), Vec<Point<'_>>)| {
-        let launches = by_launch(&group, |cell| cell.bytes.0 as f64);
-        let launches: Vec<_> = launches.into_iter().filter(|points| points.len() > LEAST_SIZES).collect();
-        let fits: Vec<StraightLine> =
-            launches.iter().filter_map(|points| StraightLine::through(points, Errors::Relative)).collect();
-        let latency = Estimate::mean(fits.iter().map(|fit| fit.start), level)?;
-        let per_byte = Estimate::mean(fits.iter().map(|fit| fit.slope), level)?;
-        let misses = launches.iter().flatten().map(|(x, time)| {
-            let fitted = latency.point + per_byte.point * x;
-            if fitted > 0.0 { (time / fitted).ln().powi(2) } else { f64::INFINITY }
-        });
-        let misfit = mean(misses).sqrt();
-        Some(LineFit { collective, ranks, candidate, latency, per_byte, misfit })
     };
     groups.into_iter().filter_map(one).collect()
 }

@@ -224,12 +224,18 @@ fn share(hits: usize, all: usize, level: f64) -> Estimate {
     }
 }
 
-/// The ranges of sizes in which calls stall because of the network, with their cures.
-pub fn stalls(points: &[CallTimes]) -> Vec<Stalls> {
+/// The sizes of each candidate on a communicator size.
+fn by_series(points: &[CallTimes]) -> BTreeMap<CandidateKey, Vec<&CallTimes>> {
     let mut series: BTreeMap<CandidateKey, Vec<&CallTimes>> = BTreeMap::new();
     for calls in points {
         series.entry((calls.cell.collective, calls.cell.ranks, calls.candidate)).or_default().push(calls);
     }
+    series
+}
+
+/// The ranges of sizes in which calls stall because of the network, with their cures.
+pub fn stalls(points: &[CallTimes]) -> Vec<Stalls> {
+    let series = by_series(points);
     let mut found = Vec::new();
     for ((collective, ranks, candidate), sizes) in &series {
         // Timeouts are sure. Other levels may be those of a machine that is busier with more ranks than the control has.
@@ -311,13 +317,11 @@ fn cure(
 
 /// Sizes at which the usual time jumps: one line ends and another begins higher.
 pub fn steps(points: &[CallTimes]) -> Vec<Jump> {
-    let mut series: BTreeMap<CandidateKey, Vec<Coordinates>> = BTreeMap::new();
-    for calls in points {
-        let key = (calls.cell.collective, calls.cell.ranks, calls.candidate);
-        series.entry(key).or_default().push((calls.cell.bytes.0 as f64, calls.usual.0));
-    }
+    let by_series = by_series(points);
     let mut found = Vec::new();
-    for ((collective, ranks, candidate), points) in series {
+    for ((collective, ranks, candidate), sizes) in &by_series {
+        let (collective, ranks, candidate) = (*collective, *ranks, *candidate);
+        let points: Vec<Coordinates> = sizes.iter().map(|calls| (calls.cell.bytes.0 as f64, calls.usual.0)).collect();
         let parts = divide(&points, &vec![0.0; points.len()], Errors::Relative, 2);
         let pairs = parts.windows(2).map(|pair| (pair[0].clone(), pair[1].clone()));
         // The last size alone has no trend: more than in proportion to the size below is a leap.
@@ -347,10 +351,6 @@ pub fn steps(points: &[CallTimes]) -> Vec<Jump> {
                 });
             }
         }
-    }
-    let mut by_series: BTreeMap<CandidateKey, Vec<&CallTimes>> = BTreeMap::new();
-    for calls in points {
-        by_series.entry((calls.cell.collective, calls.cell.ranks, calls.candidate)).or_default().push(calls);
     }
     for step in &mut found {
         step.cured = cured(&by_series, step);

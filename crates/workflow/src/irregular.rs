@@ -142,22 +142,16 @@ fn wanted_sizes(points: &[CallTimes], manifest: &Manifest) -> Vec<CellPlan> {
         let own = points.iter().filter(move |calls| calls.candidate == Candidate::Builtin);
         own.map(|calls| calls.cell).filter(move |cell| (cell.collective, cell.ranks) == (collective, ranks))
     };
+    let (stalls, steps) = (stalls(points), steps(points));
+    let ranges = stalls
+        .iter()
+        .map(|it| ((it.collective, it.ranks), it.candidate, it.quiet_below.is_none().then_some(it.first), it.last));
+    let found = ranges.chain(steps.iter().map(|it| ((it.collective, it.ranks), it.candidate, None, it.above)));
     let mut wanted: BTreeSet<Cell> = BTreeSet::new();
-    let mut want = |(collective, ranks), bytes: u64| wanted.insert(Cell { collective, ranks, bytes: Bytes(bytes) });
-    for range in stalls(points).iter().filter(|range| range.candidate == Candidate::Builtin) {
-        let key = (range.collective, range.ranks);
-        if range.quiet_below.is_none() && range.first.0 > 1 {
-            want(key, range.first.0 / 2);
-        }
-        if sizes(key).all(|cell| cell.bytes <= range.last) {
-            want(key, 2 * range.last.0);
-        }
-    }
-    for step in steps(points).iter().filter(|step| step.candidate == Candidate::Builtin) {
-        let key = (step.collective, step.ranks);
-        if sizes(key).all(|cell| cell.bytes <= step.above) {
-            want(key, 2 * step.above.0);
-        }
+    for (key, _, first, last) in found.filter(|(_, candidate, ..)| *candidate == Candidate::Builtin) {
+        let on = |bytes: u64| Cell { collective: key.0, ranks: key.1, bytes: Bytes(bytes) };
+        wanted.extend(first.filter(|first| first.0 > 1).map(|first| on(first.0 / 2)));
+        wanted.extend(sizes(key).all(|cell| cell.bytes <= last).then(|| on(2 * last.0)));
     }
     let alike = |cell: Cell| {
         let planned = manifest.plan.cells.iter();

@@ -45,8 +45,6 @@ pub struct Submitted {
     pub job: Option<String>,
     /// Number of runs that the directory will hold, if the job is an array.
     pub array: Option<u32>,
-    /// True if another job can resume it.
-    pub resumes: bool,
 }
 
 /// All requested jobs.
@@ -68,8 +66,7 @@ pub fn submit(options: &Submitting, program: &Path) -> Result<All, WorkflowError
     for nodes in &options.nodes {
         let directory = if options.nodes.len() > 1 { out.join(format!("nodes-{nodes}")) } else { out.clone() };
         let script = script(options, *nodes, system, &command, &directory, program)?;
-        let mut submitted =
-            Submitted { directory, script, job: None, array: options.job.array, resumes: resumes(&command[0]) };
+        let mut submitted = Submitted { directory, script, job: None, array: options.job.array };
         if !options.print {
             let directory = &submitted.directory;
             fs::create_dir_all(directory).map_err(|cause| WorkflowError::write(directory, cause))?;
@@ -88,11 +85,6 @@ pub fn submit(options: &Submitting, program: &Path) -> Result<All, WorkflowError
 /// The commands that a job can run, and true if another job can resume it.
 const COMMANDS: [(&str, bool); 6] =
     [("tune", true), ("measure", true), ("guidelines", true), ("study", false), ("model", false), ("irregular", false)];
-
-/// Returns true if another job can resume what a command of [`COMMANDS`] measured.
-fn resumes(name: &str) -> bool {
-    COMMANDS.contains(&(name, true))
-}
 
 /// The command of the job.
 fn command(options: &Submitting) -> Result<Vec<String>, WorkflowError> {
@@ -166,7 +158,7 @@ fn script(
         deploy::quoted(&directory.to_string_lossy())
     );
     let mut lines = vec![String::new(), log, format!("run={run}")];
-    if resumes(&words[0]) {
+    if COMMANDS.contains(&(command[0].as_str(), true)) {
         lines.extend([
             "# Resumes what an earlier job left: one that ran out of time, was requeued, or is submitted again."
                 .to_owned(),

@@ -53,7 +53,7 @@ pub fn sizes(text: &str) -> Result<Vec<Bytes>, String> {
 }
 
 /// Most communicator sizes of a range with a step.
-const MOST_STEPS: usize = 10_000;
+const MOST_STEPS: u32 = 10_000;
 
 /// Communicator sizes, written like message sizes, or as `FIRST:LAST:STEP`; none for `default`.
 pub fn communicators(text: &str) -> Result<Vec<Ranks>, String> {
@@ -66,10 +66,10 @@ pub fn communicators(text: &str) -> Result<Vec<Ranks>, String> {
             let powers = powers_of_two(Bytes(first.0.into()), Bytes(last.0.into())).into_iter();
             return Ok(powers.filter_map(|power| u32::try_from(power.0).ok().map(Ranks)).collect());
         };
-        let steps: Vec<Ranks> =
-            (first.0..=last.0).step_by(step.0.max(1) as usize).take(MOST_STEPS + 1).map(Ranks).collect();
-        let too_many = || format!("`{first}:{last}:{step}` is more than {MOST_STEPS} communicator sizes");
-        if steps.len() > MOST_STEPS { Err(too_many()) } else { Ok(steps) }
+        if (last.0 - first.0) / step.0.max(1) >= MOST_STEPS {
+            return Err(format!("`{first}:{last}:{step}` is more than {MOST_STEPS} communicator sizes"));
+        }
+        Ok((first.0..=last.0).step_by(step.0.max(1) as usize).map(Ranks).collect())
     };
     ranges(text, ranks, between)
 }

@@ -2,15 +2,15 @@
 //!
 //! Curves are analysed in logarithms, in which a power is a line. A step is a factor between two neighbouring points
 //! beyond the trends of both sides. With the steps taken out, a bend is a change from one power to another. Bends are
-//! found in the medians over launches; the bends of single launches give their range.
+//! found in the medians over launches.
 
 use std::ops::Range;
 
-use collrules_model::line::{Coordinates, Errors, LEAST, StraightLine, noise, segments};
+use collrules_model::line::{Coordinates, Errors, StraightLine, noise, segments};
 use collrules_record::estimate::{Estimate, median};
 
 use super::{LEAST_SIZES, Point, by_launch, grouped};
-use crate::study::results::{Bend, Curve, CurveAxis, CurveSection, CurveStep, Peak};
+use crate::study::results::{Curve, CurveAxis, CurveSection, CurveStep, Peak};
 
 /// Difference of single launches from one point to the next, if it is unknown: those of the tables from Summit and PEAK
 /// differ by 2 and 6 % in the median, and by 22 and 39 % in a tenth of the cells.
@@ -71,28 +71,22 @@ fn curve(places: &[u64], launches: &[Vec<f64>], level: f64) -> Option<(Peak, Vec
     let typical: Vec<Coordinates> = (0..count).map(typical).collect::<Option<_>>()?;
     // Times of the medians, and of each launch.
     let by_place: Vec<Vec<f64>> = (0..count).map(at).collect();
-    let (of_all, of_one) = match launches.len() {
-        1 => (vec![UNKNOWN_NOISE; count], vec![UNKNOWN_NOISE; count]),
-        many => {
-            let noise = noise(by_place.iter().map(Vec::as_slice));
-            let of_one = noise.iter().map(|noise| noise * (many as f64).sqrt()).collect();
-            (noise, of_one)
-        }
+    let noise = match launches.len() {
+        1 => vec![UNKNOWN_NOISE; count],
+        _ => noise(by_place.iter().map(Vec::as_slice)),
     };
     let power = |points: &[Coordinates]| Some(StraightLine::through(points, Errors::Absolute)?.slope);
     let mut rows: Vec<Range<usize>> = Vec::new();
-    for row in segments(&typical, &of_all, Errors::Absolute) {
+    for row in segments(&typical, &noise, Errors::Absolute) {
         let of = |row: &Range<usize>| power(&typical[row.clone()]);
         match rows.last_mut() {
             Some(last) if of(last).zip(of(&row)).is_some_and(|(a, b)| (a - b).abs() < POWERS) => last.end = row.end,
             _ => rows.push(row),
         }
     }
-    let alone: Vec<Vec<Range<usize>>> = logs.iter().map(|points| segments(points, &of_one, Errors::Absolute)).collect();
     let stretch = |row: &Range<usize>| {
         let exponent = Estimate::mean(logs.iter().filter_map(|points| power(&points[row.clone()])), level)?;
-        let begins = (row.start > 0).then(|| bend(places, row.start, &alone));
-        Some(CurveSection { first: places[row.start], last: places[row.end - 1], exponent, begins })
+        Some(CurveSection { first: places[row.start], last: places[row.end - 1], exponent })
     };
     let stretches = rows.iter().filter_map(stretch).collect();
     Some((peak, steps, stretches))
@@ -129,19 +123,6 @@ fn take_steps_out(places: &[u64], launches: &mut [Vec<Coordinates>], level: f64)
     found.into_iter().map(|(_, step)| step).collect()
 }
 
-/// Returns the bend before the place `start`, with its range over launches: for each launch, its nearest bend if no
-/// other stretch lies between.
-fn bend(places: &[u64], start: usize, alone: &[Vec<Range<usize>>]) -> Bend {
-    let near = |rows: &Vec<Range<usize>>| {
-        let starts = rows.iter().map(|row| row.start).filter(|begin| *begin > 0);
-        starts.min_by_key(|begin| begin.abs_diff(start)).filter(|begin| begin.abs_diff(start) < LEAST)
-    };
-    let found: Vec<usize> = alone.iter().filter_map(near).collect();
-    let starts = || found.iter().copied().chain([start]);
-    let (low, high) = (starts().min().unwrap_or(start), starts().max().unwrap_or(start));
-    Bend { between: (places[low - 1], places[high]), found: found.len(), launches: alone.len() }
-}
-
 #[cfg(test)]
 mod tests {
     use rand::SeedableRng;
@@ -165,10 +146,7 @@ mod tests {
         assert_eq!((peak.at, peak.launches), (1 << 20, (1 << 20, 1 << 20)));
         let [level, steep] = stretches.as_slice() else { panic!("{stretches:?}") };
         assert!(level.exponent.point.abs() < 0.01 && (steep.exponent.point - 1.0).abs() < 0.02, "{stretches:?}");
-        assert!(matches!(level.last, 4096 | 8192) && level.begins.is_none(), "{stretches:?}");
-        let bend = steep.begins.expect("it begins somewhere");
-        assert!(bend.between.0 <= 8192 && bend.between.1 >= 8192 && bend.between.1 <= 32768, "{bend:?}");
-        assert_eq!((bend.found, bend.launches), (6, 6));
+        assert!(matches!(level.last, 4096 | 8192) && steep.first == 2 * level.last, "{stretches:?}");
         assert_eq!(steps, []);
     }
 

@@ -27,10 +27,6 @@ pub struct Study {
     pub cells: Vec<StudyCell>,
     /// By collective and candidate.
     pub overall: Vec<Overall>,
-    /// Growth of times with the number of ranks; empty with fewer than three communicator sizes.
-    pub growths: Vec<Growth>,
-    /// Growth of times with the message size; empty with fewer than four message sizes.
-    pub lines: Vec<LineFit>,
     /// Peaks, steps and bends of the curves of times; empty with fewer than three sizes of either kind.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub curves: Vec<Curve>,
@@ -108,36 +104,6 @@ pub struct Overall {
     pub distance: Estimate,
 }
 
-/// The exponent `g` of `time = c * ranks^g`, fitted to each launch, with an interval from differences between launches.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Growth {
-    /// The collective.
-    pub collective: Collective,
-    /// The message size.
-    pub bytes: Bytes,
-    /// The candidate.
-    pub candidate: Candidate,
-    /// The exponent.
-    pub exponent: Estimate,
-}
-
-/// The line `time = latency + per_byte * bytes`, fitted to each launch with errors relative to the time.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct LineFit {
-    /// The collective.
-    pub collective: Collective,
-    /// The communicator size.
-    pub ranks: Ranks,
-    /// The candidate.
-    pub candidate: Candidate,
-    /// Seconds.
-    pub latency: Estimate,
-    /// Seconds.
-    pub per_byte: Estimate,
-    /// The root mean square of `ln(time / line)`: 0.1 if the line is off by about a tenth.
-    pub misfit: f64,
-}
-
 /// The time of a candidate over the number of ranks, or over the message size.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Curve {
@@ -197,19 +163,6 @@ pub struct CurveSection {
     pub last: u64,
     /// The exponent of the time, with an interval from differences between launches.
     pub exponent: Estimate,
-    /// The bend at its beginning; missing for the first stretch.
-    pub begins: Option<Bend>,
-}
-
-/// Transition from one stretch of a curve to the next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Bend {
-    /// The smallest and the largest place of the bend in single launches.
-    pub between: (u64, u64),
-    /// The number of launches that have it.
-    pub found: usize,
-    /// The number of all launches.
-    pub launches: usize,
 }
 
 /// Ratio of the time of calls of one variant of a study to that of the first variant.

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use collrules_lab::guidelines::{
-    Change, Changed, Checked, CheckedCell, Cure, Doubt, FewLaunches, GuidelineVerdict, MockupFinding, Undecided,
-    Violation, Withheld,
+    Change, Changed, Checked, CheckedCell, Cure, Doubt, FewLaunches, GuidelineVerdict, MockupFinding, Violation,
+    Withheld,
 };
 use collrules_record::units::Seconds;
 use collrules_record::{Component, Estimate, Mockup};
@@ -101,20 +101,16 @@ fn describe_few_launches(few: FewLaunches, suspects: usize) -> String {
     format!("With {launches} of each, a single violation can be missed; to show it takes {needed}.")
 }
 
-/// Describes the number of undecided cells, the reasons, and the time that would decide them.
+/// Describes the number of undecided cells, and the reasons.
 fn count_undecided(checked: &Checked) -> Option<String> {
-    let mut groups: BTreeMap<Doubt, Vec<&Undecided>> = BTreeMap::new();
+    let mut groups: BTreeMap<Doubt, usize> = BTreeMap::new();
     for cell in &checked.cells {
         if let GuidelineVerdict::Undecided(undecided) = cell.verdict() {
-            groups.entry(undecided.why).or_default().push(undecided);
+            *groups.entry(undecided.why).or_default() += 1;
         }
     }
-    let all: usize = groups.values().map(Vec::len).sum();
-    let part = |(why, cells): (&Doubt, &Vec<&Undecided>)| {
-        let most = cells.iter().filter_map(|undecided| undecided.times).max();
-        // A table does not get longer.
-        let most = most.filter(|_| !checked.statistic.is_summary());
-        let time = most.map_or(String::new(), |times| format!("; about {times}x the time would decide"));
+    let all: usize = groups.values().sum();
+    let part = |(why, cells): (&Doubt, &usize)| {
         let reason = match why {
             Doubt::NotTimed => "no mock-up was timed",
             Doubt::FewVisits if checked.statistic.is_summary() => "too few launches for a test",
@@ -124,7 +120,7 @@ fn count_undecided(checked: &Checked) -> Option<String> {
             Doubt::LaunchesDisagree => "launches disagree, and only more --launches can decide",
             Doubt::CoarseClock => "the clock is too coarse",
         };
-        format!("{reason} ({}{time})", cells.len())
+        format!("{reason} ({cells})")
     };
     let parts: Vec<String> = groups.iter().map(part).collect();
     (all > 0).then(|| format!("Undecided for {}: {}.", counted(all, "case"), parts.join("; ")))

@@ -11,7 +11,6 @@ mod header;
 use std::collections::BTreeSet;
 
 use collrules_model::stalls::{CallTimes, Irregular, Jump, StallCure, StallLevel, Stalls};
-use collrules_record::estimate::median;
 use collrules_record::{Bytes, Candidate, Cell, Mockup};
 use collrules_rules::words::{counted, listed, some};
 use collrules_rules::{Collective, registry};
@@ -20,7 +19,7 @@ pub use header::header;
 
 use crate::document::{Block, Document};
 use crate::facts::describe_failed_default;
-use crate::words::{ends, times, whole};
+use crate::words::{ends, whole};
 
 /// The calls that stall, with their remedies, and every distribution.
 pub fn document(found: &Irregular) -> Document {
@@ -106,7 +105,6 @@ fn sentences(found: &Irregular) -> Vec<String> {
     }
     said.extend(leaps(found));
     said.extend(delays(found));
-    said.extend(firsts(found));
     said.extend(only_first(found));
     said
 }
@@ -152,28 +150,6 @@ fn only_first(found: &Irregular) -> Option<String> {
             some(&left, NAMED)
         )
     })
-}
-
-/// Describes the duration of the first calls of launches, which are counted apart.
-fn firsts(found: &Irregular) -> Option<String> {
-    let over = |calls: &CallTimes| Some((calls.first?, calls.first?.median.0 / calls.usual.0));
-    let mut ratios: Vec<f64> = found.points.iter().filter_map(|calls| Some(over(calls)?.1)).collect();
-    let middle = median(&mut ratios)?;
-    let worst = found.points.iter().max_by(|a, b| {
-        let ratio = |calls: &CallTimes| over(calls).map_or(0.0, |(_, ratio)| ratio);
-        ratio(a).total_cmp(&ratio(b))
-    })?;
-    let (first, ratio) = over(worst)?;
-    Some(format!(
-        "The first timed call of a launch, which is not among the others, takes {} as long as usual in the median. The \
-         largest factor is {}, for {} with {} ({} instead of {}).",
-        times(middle),
-        times(ratio),
-        worst.cell,
-        name_candidate(found, worst.cell.collective, worst.candidate),
-        first.median,
-        worst.usual
-    ))
 }
 
 /// Describes a range of stalls, with its worst size. The table has the others.
@@ -257,23 +233,13 @@ fn cured(found: &Irregular, stalls: &Stalls) -> String {
     )
 }
 
-/// Maximum number of jumps described; the table has all.
-const LEAPS: usize = 3;
-
-/// The jumps of the default first, then the highest of others.
+/// The jumps of what programs call, and the number of others.
 fn leaps(found: &Irregular) -> Vec<String> {
-    let mut all: Vec<Jump> = found.steps.clone();
-    all.sort_by(|a, b| {
-        let key = |step: &Jump| step.candidate != Candidate::Builtin;
-        key(a).cmp(&key(b)).then(b.height.0.total_cmp(&a.height.0))
-    });
-    let of_default = all.iter().filter(|step| step.candidate == Candidate::Builtin).count();
-    let shown = of_default.max(LEAPS).min(all.len());
-    let mut said: Vec<String> = all[..shown].iter().map(|step| leap(found, *step)).collect();
-    let left = all.len() - shown;
-    said.extend(
-        (left > 0).then(|| format!("{} of other algorithms in irregular.json.", counted(left, "further leap"))),
-    );
+    let (others, called): (Vec<&Jump>, Vec<&Jump>) =
+        found.steps.iter().partition(|step| is_alternative(step.candidate));
+    let mut said: Vec<String> = called.into_iter().map(|step| leap(found, *step)).collect();
+    let more = || format!("{} of other algorithms in irregular.json.", counted(others.len(), "leap"));
+    said.extend((!others.is_empty()).then(more));
     said
 }
 

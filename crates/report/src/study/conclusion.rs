@@ -2,9 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use collrules_lab::study::results::{LineFit, Overall, Study, StudyCell, StudyPoint, StudyVerdict};
+use collrules_lab::study::results::{Overall, Study, StudyCell, StudyPoint, StudyVerdict};
 use collrules_record::estimate::geometric_mean;
-use collrules_record::units::{Bytes, Ranks};
 use collrules_record::{Candidate, Cell, Estimate};
 use collrules_rules::words::{counted, listed};
 use collrules_rules::{Collective, registry};
@@ -13,10 +12,7 @@ use super::about::{About, MeasuredBy};
 use super::names::{candidates, collectives, name, place};
 use crate::document::{Block, Table};
 use crate::facts::describe_failed_default;
-use crate::words::{ends, interval, time, whole};
-
-/// Largest misfit, as a share, of a line that describes the times.
-const MISFIT: f64 = 0.25;
+use crate::words::{ends, interval};
 
 /// A paragraph for each collective, and one on the scope of the conclusion.
 pub fn conclusion(study: &Study, about: &About<'_>) -> Vec<String> {
@@ -38,10 +34,9 @@ fn of_collective(study: &Study, about: &About<'_>, collective: Collective) -> St
     format!("**{collective}.** {}", sentences.join(" "))
 }
 
-/// The numbers behind the conclusion: verdicts by algorithm, and growth of times.
-pub(super) fn numbers(study: &Study, about: &About<'_>) -> Block {
+/// The numbers behind the conclusion: verdicts by algorithm.
+pub(super) fn numbers(study: &Study) -> Block {
     let mut rows = Vec::new();
-    let mut growths = Vec::new();
     for collective in collectives(study) {
         let cells: Vec<&StudyCell> = study.grid().filter(|cell| cell.cell.collective == collective).collect();
         rows.extend(study.overall.iter().filter(|overall| overall.collective == collective).map(|overall| {
@@ -50,17 +45,12 @@ pub(super) fn numbers(study: &Study, about: &About<'_>) -> Block {
             let algorithm = name(study, collective, overall.candidate);
             [collective.to_string(), algorithm, faster, slower, alike, interval(overall.gain, 2)]
         }));
-        let said: Vec<String> = scaling(study, about, collective, &cells)
-            .into_iter()
-            .chain(size(study, about, collective, &cells))
-            .collect();
-        growths.extend((!said.is_empty()).then(|| format!("{collective}: {}", said.join(" "))));
     }
-    let what = "Number of cases (numbers of ranks with message sizes) for which each algorithm is shown to be faster or slower than the default, and its \
-                speedup in geometric mean over all of them, with the interval from differences between launches.";
+    let what = "Number of cases (numbers of ranks with message sizes) for which each algorithm is shown to be faster or \
+                slower than the default, and its speedup in geometric mean over all of them, with the interval from \
+                differences between launches.";
     let heads = ["collective", "algorithm", "faster:", "slower:", "no difference:", "speedup:"];
-    let table = Table::new(heads, rows).about(what);
-    Block::part("", "In numbers", vec![Block::Table(table), Block::List(growths)])
+    Block::part("", "In numbers", vec![Block::Table(Table::new(heads, rows).about(what))])
 }
 
 /// Compares the builtin with the other algorithms of the study.
@@ -154,95 +144,6 @@ fn closest(study: &Study, collective: Collective) -> Option<String> {
              mean square over cases, {next}."
         )
     })
-}
-
-/// Describes the growth of times with the communicator, or the reason why it is unknown.
-fn scaling(study: &Study, about: &About<'_>, collective: Collective, cells: &[&StudyCell]) -> Option<String> {
-    let mut ranks: Vec<Ranks> = cells.iter().map(|cell| cell.cell.ranks).collect();
-    ranks.sort_unstable();
-    ranks.dedup();
-    let (first, last) = (ranks.first()?, ranks.last()?);
-    let sizes = if collective.has_sizes() { about.over_ranks.clone() } else { vec![Bytes(0)] };
-    let growths = |bytes: Bytes| -> Vec<String> {
-        let of = study.growths.iter().filter(|growth| (growth.collective, growth.bytes) == (collective, bytes));
-        let by = |candidate| match candidate {
-            Candidate::Builtin => "the default".to_owned(),
-            _ => name(study, collective, candidate),
-        };
-        of.map(|growth| format!("{} with {}", interval(growth.exponent, 2), by(growth.candidate))).collect()
-    };
-    let told: Vec<String> = sizes
-        .iter()
-        .filter(|bytes| !growths(**bytes).is_empty())
-        .map(|bytes| {
-            let at = if collective.has_sizes() { format!("at {bytes} ") } else { String::new() };
-            at + &listed(&growths(*bytes))
-        })
-        .collect();
-    let slots = about.slots();
-    Some(match told.is_empty() {
-        true => format!(
-            "Scaling is unknown: only communicators of {} ranks were measured.",
-            listed(&ranks.iter().map(ToString::to_string).collect::<Vec<_>>()),
-        ),
-        false => {
-            let doubt = if *last > slots {
-                format!(
-                    " Runs on more than {slots} ranks were oversubscribed: what grows there is the wait for a \
-                     processor, not the time of the algorithms."
-                )
-            } else {
-                String::new()
-            };
-            format!(
-                "From {first} to {last} ranks, time grows with the number of ranks, to the power of {}.{doubt}",
-                told.join("; "),
-            )
-        }
-    })
-}
-
-/// Describes the growth of times with the message, on the largest communicator.
-fn size(study: &Study, about: &About<'_>, collective: Collective, cells: &[&StudyCell]) -> Option<String> {
-    let largest = cells.iter().map(|cell| cell.cell.ranks).filter(|ranks| *ranks <= about.slots()).max();
-    let largest = largest.or_else(|| cells.iter().map(|cell| cell.cell.ranks).max())?;
-    let fits: Vec<&LineFit> = study
-        .lines
-        .iter()
-        .filter(|line| (line.collective, line.ranks) == (collective, largest))
-        .filter(|line| line.candidate == Candidate::Builtin)
-        .collect();
-    let fit = fits.first()?;
-    let doubles = doubling(cells, largest);
-    let doubles = doubles.map_or(String::new(), |(bytes, least)| {
-        format!(" Up to {bytes}, it takes at most twice as long as for {least}.")
-    });
-    let line = if fit.misfit <= MISFIT && fit.per_byte.point > 0.0 {
-        format!(
-            "On {largest} ranks, the default takes about {} plus {} per KiB; the line is off by {} in the root \
-             mean square.",
-            time(fit.latency),
-            time(fit.per_byte.map(|seconds| 1024.0 * seconds)),
-            whole(fit.misfit.exp() - 1.0),
-        )
-    } else {
-        format!(
-            "On {largest} ranks, a latency and a time per byte do not describe the default's times: the best line is \
-             off by a factor of {:.2} in the root mean square. Changes of algorithm and protocol have this effect.",
-            fit.misfit.exp(),
-        )
-    };
-    Some(line + &doubles)
-}
-
-/// The largest size up to which the builtin takes at most twice as long as for the smallest size, which is named too.
-fn doubling(cells: &[&StudyCell], ranks: Ranks) -> Option<(Bytes, Bytes)> {
-    let of = |cell: &&&StudyCell| cell.cell.ranks == ranks;
-    let times: Vec<(Bytes, f64)> =
-        cells.iter().filter(of).filter_map(|cell| Some((cell.cell.bytes, cell.points.first()?.time.point))).collect();
-    let (least, first) = *times.first()?;
-    let within = times.iter().take_while(|(_, seconds)| *seconds <= 2.0 * first).last()?;
-    (within.0 < times.last()?.0).then_some((within.0, least))
 }
 
 /// Describes the scope of the conclusion.

@@ -26,7 +26,7 @@ pub fn document(study: &Study, about: &About<'_>) -> Document {
     let mut blocks = vec![
         Block::prose(about.question.trim()),
         Block::part("", "Conclusion", prose(conclusion(study, about)).collect()),
-        numbers(study, about),
+        numbers(study),
         Block::part("", "How it was measured", measured),
         Block::part("", "Figures", figures),
         curves::part(study, about),

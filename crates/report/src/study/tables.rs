@@ -11,8 +11,8 @@ use collrules_rules::Collective;
 
 use super::about::About;
 use super::names::{candidates, collectives, name};
-use crate::document::{Block, Table};
-use crate::words::{interval, whole};
+use crate::document::Block;
+use crate::words::interval;
 
 /// Microseconds, as benchmarks print them.
 const MICRO: f64 = 1e6;
@@ -37,7 +37,6 @@ pub(super) fn part(study: &Study, about: &About<'_>) -> Block {
         }
     }
     blocks.extend(by_algorithm(study));
-    blocks.push(fits(study));
     Block::part("", "Tables", blocks)
 }
 
@@ -106,24 +105,6 @@ fn column(study: &Study, cell: &StudyCell, candidate: Candidate) -> String {
     };
     let micros = time.map(|seconds| MICRO * seconds);
     interval(micros, if micros.point < 9.995 { 2 } else { 1 }) + mark
-}
-
-/// The fitted lines.
-fn fits(study: &Study) -> Block {
-    let what = "The line time = latency + bytes / bandwidth, fitted to each launch with errors relative to the time; \
-                intervals come from differences between launches. Misfit is the root mean square error of the line.";
-    let rows = study.lines.iter().map(|line| {
-        [
-            line.collective.to_string(),
-            line.ranks.to_string(),
-            name(study, line.collective, line.candidate),
-            interval(line.latency.map(|seconds| MICRO * seconds), 2),
-            interval(line.per_byte.map(|seconds| 1024.0 * MICRO * seconds), 3),
-            whole(line.misfit.exp() - 1.0),
-        ]
-    });
-    let heads = ["collective", "ranks:", "algorithm", "latency in µs:", "time per KiB in µs:", "misfit:"];
-    Block::part("", "Lines over message sizes", vec![Block::Table(Table::new(heads, rows).about(what))])
 }
 
 /// Every point as a line of CSV, times in seconds.

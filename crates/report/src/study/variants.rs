@@ -1,10 +1,12 @@
 //! One study in several variants: the best algorithms, crossovers from short to long, and the cost of each variant.
 
+use std::collections::BTreeSet;
+
 use collrules_lab::study::results::{ClassVerdict, CostRatio, Rivalry, Study, StudyCell};
 use collrules_program::Reference;
 use collrules_record::estimate::geometric_mean;
 use collrules_record::units::{Bytes, Ranks};
-use collrules_record::{Candidate, Cell, Estimate};
+use collrules_record::{Candidate, Estimate};
 use collrules_rules::Collective;
 
 use super::references::{answer, list_candidates, vector};
@@ -163,17 +165,10 @@ fn costs(compared: &[StudyVariant], about: &Variants) -> Block {
         base.name,
         whole(base.study.level),
     );
-    let mut rows: Vec<CostKey> = Vec::new();
-    for cost in others.iter().flat_map(|it| &it.costs) {
-        let row = (cost.collective, cost.ranks, cost.candidate, cost.bytes);
-        if !rows.contains(&row) {
-            rows.push(row);
-        }
-    }
-    rows.sort_unstable();
+    let key = |cost: &CostRatio| (cost.collective, cost.ranks, cost.candidate, cost.bytes);
+    let rows: BTreeSet<CostKey> = others.iter().flat_map(|it| &it.costs).map(key).collect();
     let find = |it: &StudyVariant, row: &CostKey| {
-        let of = |cost: &&CostRatio| (cost.collective, cost.ranks, cost.candidate, cost.bytes) == *row;
-        it.costs.iter().find(of).map(|cost| ratio(&cost.ratio))
+        it.costs.iter().find(|cost| key(cost) == *row).map(|cost| ratio(&cost.ratio))
     };
     let entries = |row: &CostKey| -> Vec<String> {
         others.iter().map(|it| find(it, row).unwrap_or_else(|| "-".to_owned())).collect()
@@ -227,14 +222,9 @@ fn describe_place((collective, ranks): &Place) -> Vec<String> {
 type Place = (Collective, Ranks);
 
 /// The collectives with their communicator sizes.
-fn places(compared: &[StudyVariant]) -> Vec<Place> {
-    let mut places: Vec<Place> = Vec::new();
-    for Cell { collective, ranks, .. } in compared.iter().flat_map(|it| &it.study.cells).map(|cell| cell.cell) {
-        if !places.contains(&(collective, ranks)) {
-            places.push((collective, ranks));
-        }
-    }
-    places
+fn places(compared: &[StudyVariant]) -> BTreeSet<Place> {
+    let cells = compared.iter().flat_map(|it| &it.study.cells);
+    cells.map(|cell| (cell.cell.collective, cell.cell.ranks)).collect()
 }
 
 fn best(compared: &[StudyVariant], about: &Variants) -> Block {
@@ -318,26 +308,6 @@ fn nearest(study: &Study, place: Place, of: impl Fn(&Candidate) -> bool) -> Opti
     candidates.filter_map(mean).min_by(|a, b| a.1.total_cmp(&b.1))
 }
 
-/// Least factor that counts as far from the bound.
-const FAR: f64 = 2.0;
-
-/// The whole vectors at which even the fastest candidate is far from the bound, in rows of neighbouring sizes.
-fn far(study: &Study, place: Place) -> String {
-    let best = |cell: &StudyCell| cell.points.iter().map(|point| point.time.point).fold(f64::INFINITY, f64::min);
-    let marks: Vec<(Bytes, bool)> = cells(study, place)
-        .filter_map(|cell| Some((cell.cell.vector(), over_bound(cell, best(cell))? > FAR)))
-        .collect();
-    let rows = marks.chunk_by(|a, b| a.1 == b.1).filter(|row| row[0].1);
-    let told: Vec<String> = rows
-        .map(|row| match row {
-            [(one, _)] => one.to_string(),
-            [(first, _), .., (last, _)] => format!("{first} to {last}"),
-            [] => String::new(),
-        })
-        .collect();
-    if told.is_empty() { "nowhere".to_owned() } else { told.join(", ") }
-}
-
 fn against_bound(compared: &[StudyVariant]) -> Vec<Block> {
     let told = |study: &Study, place: &Place, found: Option<(Candidate, f64)>| {
         found.map(|(candidate, factor)| format!("{} {factor:.2}", super::names::name(study, place.0, candidate)))
@@ -346,15 +316,9 @@ fn against_bound(compared: &[StudyVariant]) -> Vec<Block> {
     let of_tuned = |place: &Place, study: &Study| {
         told(study, place, nearest(study, *place, |candidate| matches!(candidate, Candidate::Tuned(_))))
     };
-    let of_far = |place: &Place, study: &Study| of_all(place, study).map(|_| far(study, *place));
     let heads = ["collective", "ranks"];
     let all = "The algorithm nearest to the lower bound, with its time divided by the bound (geometric mean over all \
                message sizes). The bound uses the cost of a message between nodes.";
     let tuned = "The same for the algorithms of coll/tuned that were compared.";
-    let far = "Whole vectors at which even the fastest algorithm takes more than twice the bound.";
-    vec![
-        table(compared, &heads, all, describe_place, of_all),
-        table(compared, &heads, tuned, describe_place, of_tuned),
-        table(compared, &heads, far, describe_place, of_far),
-    ]
+    vec![table(compared, &heads, all, describe_place, of_all), table(compared, &heads, tuned, describe_place, of_tuned)]
 }
