@@ -42,11 +42,6 @@ impl Exit {
             .map_or(Self::Program(u8::MAX), |code| if code == 0 { Self::Done } else { Self::Program(code) })
     }
 
-    /// Returns the exit code of a measurement without a further outcome.
-    pub(crate) fn of_default(is_right: bool) -> Self {
-        if is_right { Self::Done } else { Self::Problems }
-    }
-
     /// The number.
     pub(crate) fn code(self) -> u8 {
         match self {

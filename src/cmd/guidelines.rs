@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use collrules_lab::guidelines::{self as files, Changed, Checked};
-use collrules_lab::{CATALOGUE, Guideline};
+use collrules_lab::{CATALOGUE, Guideline, check};
 use collrules_program::mockup::BadMockup;
 use collrules_record::experiment::{Alternatives, CommunicatorSizes, Experiment, Grid, Mockups};
 use collrules_record::options::{Budget, Request};
@@ -204,7 +204,7 @@ pub(crate) fn run(args: &Guidelines) -> Result<Exit, Failure> {
             (Some(run), checked)
         }
     };
-    let changes = earlier.map(|earlier| guidelines::changes(&earlier, &checked));
+    let changes = earlier.map(|earlier| check::changes(&earlier, &checked));
     if args.session.json {
         screen::json_line(&checked)?;
     } else {

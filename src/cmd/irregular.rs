@@ -83,7 +83,7 @@ pub(crate) fn run(args: &IrregularArgs) -> Result<Exit, Failure> {
         }
     };
     irregular::write(&run, &found)?;
-    let exit = Exit::of_default(found.default_failed.is_empty());
+    let exit = if found.default_failed.is_empty() { Exit::Done } else { Exit::Problems };
     if args.json {
         return screen::json_line(&found).map(|()| exit);
     }

@@ -90,5 +90,5 @@ pub(crate) fn run(args: &StudyArgs) -> Result<Exit, Failure> {
         let files = [(README, readme), (TIMES, "every time"), (STUDY, "all of it for programs")];
         lines.extend(screen::list_files(&args.out, 11, files));
     }
-    screen::print(&lines.join("\n")).map(|()| Exit::of_default(default_is_right))
+    screen::print(&lines.join("\n")).map(|()| if default_is_right { Exit::Done } else { Exit::Problems })
 }

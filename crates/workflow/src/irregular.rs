@@ -123,13 +123,11 @@ fn time_further(measured: &mut Measurement, session: &mut Session<'_>) -> Result
     campaign.further(started.backend.as_mut(), session, |run, round, session| {
         let points = calls(run, manifest)?;
         let mut cells = if round < ROUNDS { wanted_sizes(&points, manifest) } else { Vec::new() };
-        if !cells.is_empty() {
-            session.say(&progress::measuring::further_sizes(cells.len()));
-        } else if round <= ROUNDS {
+        if cells.is_empty() && round <= ROUNDS {
             cells = wanted_pieces(&points);
-            if !cells.is_empty() {
-                session.say(&progress::measuring::pieces(cells.len()));
-            }
+        }
+        if !cells.is_empty() {
+            session.say(&progress::measuring::further(cells.len()));
         }
         Ok((!cells.is_empty()).then(|| refine::plan(&manifest.plan, cells, experiment, round, None)))
     })

@@ -82,14 +82,9 @@ pub fn crashing_component(component: Component, leaving: &Settings, why: &str) -
     format!("{component} is left out ({}), since its calls end the job: {why}", settings.join(", "))
 }
 
-/// Message sizes beyond the grid.
-pub fn further_sizes(sizes: usize) -> String {
-    format!("timing {} beyond the smallest or largest, at which calls stall or leap", counted(sizes, "message size"))
-}
-
-/// Messages to time in pieces.
-pub fn pieces(sizes: usize) -> String {
-    format!("timing {} in the pieces that these sizes ask for", counted(sizes, "message size"))
+/// Further message sizes, or calls in pieces.
+pub fn further(sizes: usize) -> String {
+    format!("timing further sizes or pieces: {}", counted(sizes, "message size"))
 }
 
 #[cfg(test)]

@@ -170,11 +170,6 @@ pub fn earlier(earlier: &Path) -> Result<Checked, WorkflowError> {
     Ok(rundir::read_json_file(&rundir::within(earlier, FILE), FORMAT)?)
 }
 
-/// Lists the changes since an earlier check.
-pub fn changes(before: &Checked, now: &Checked) -> Vec<Changed> {
-    guidelines::changes(before, now)
-}
-
 /// Returns true if a check fails: compared with an earlier one, if a violation is new or worse; alone, if there is any
 /// violation, with the rules file if there is one.
 pub fn fails(checked: &Checked, changes: Option<&[Changed]>) -> bool {

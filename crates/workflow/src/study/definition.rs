@@ -189,15 +189,11 @@ fn parse(text: &str) -> Result<Definition, String> {
     let sizes = values::sizes(text).map_err(|why| format!("{key}: {why}"))?;
     let named = Named { nodes: &written.nodes, map_by: &written.map_by, roots: &written.roots, data: &written.data };
     let (variants, arguments) = named.read(algorithms.keys().copied())?;
-    let ranks_of_calls = ranks(&np, "np")?;
-    if let Some(few) = ranks_of_calls.iter().find(|ranks| arguments.root >= ranks.0) {
-        return Err(format!("roots: there is no rank {} among {few} ranks", arguments.root));
-    }
     let figures = &written.figures;
     Ok(Definition {
         title: written.title,
         question: written.question,
-        ranks: ranks_of_calls,
+        ranks: ranks(&np, "np")?,
         sizes,
         vectors: written.vectors.is_some(),
         launches,
@@ -234,17 +230,17 @@ mod tests {
 
     /// Floats on several numbers of nodes: a single datatype holds for all calls.
     #[test]
-    fn a_single_datatype_or_root_varies_nothing_next_to_others() {
+    fn a_single_datatype_varies_nothing_next_to_others() {
         let text = |more: &str| {
             format!("title = 'T'\nquestion = 'Q'\nnp = '8:8'\n{more}\n[algorithms]\nreduce = ['binomial']\n")
         };
-        let read = parse(&text("nodes = [2, 4]\ndata = ['float']\nroots = [3]")).expect("reads");
+        let read = parse(&text("nodes = [2, 4]\ndata = ['float']")).expect("reads");
         assert_eq!(read.variants, [Variant::Nodes(2), Variant::Nodes(4)]);
-        assert_eq!((read.arguments.data, read.arguments.root), (DataType::Float, 3));
+        assert_eq!(read.arguments.data, DataType::Float);
         assert_eq!(read.variants[0].arguments(read.arguments), read.arguments);
         let alone = parse(&text("data = ['float']")).expect("reads");
         assert_eq!((alone.variants, alone.arguments), (vec![Variant::Data(DataType::Float)], Arguments::default()));
-        for bad in ["nodes = [2, 4]\ndata = ['float', 'int']", "nodes = [2]\nroots = [8]", "nodes = [2]\ndata = ['x']"]
+        for bad in ["nodes = [2, 4]\ndata = ['float', 'int']", "nodes = [2]\nroots = [3]", "nodes = [2]\ndata = ['x']"]
         {
             assert!(parse(&text(bad)).is_err(), "{bad}");
         }

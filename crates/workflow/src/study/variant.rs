@@ -38,12 +38,12 @@ const MAPPINGS: [&str; 10] =
 
 impl Named<'_> {
     /// The variants, which are of one kind and fit these collectives, and the arguments of all calls: next to variants of
-    /// another kind, a single root or datatype is no variant.
+    /// another kind, a single datatype is no variant.
     pub(super) fn read(
         self,
         mut collectives: impl Iterator<Item = Collective>,
     ) -> Result<(Vec<Variant>, Arguments), String> {
-        let Self { nodes, map_by, mut roots, mut data } = self;
+        let Self { nodes, map_by, roots, mut data } = self;
         let unfit = collectives
             .find(|it| (!roots.is_empty() && !it.is_rooted()) || (!data.is_empty() && !it.reduces()))
             .map(|collective| match data.is_empty() {
@@ -54,9 +54,6 @@ impl Named<'_> {
         let datatype = |text: &String| text.parse::<DataType>().map_err(|why| format!("data: {why}"));
         let all = nodes.len() + map_by.len() + roots.len() + data.len();
         let mut arguments = Arguments::default();
-        if let ([root], true) = (roots, all > 1) {
-            (arguments.root, roots) = (*root, &[]);
-        }
         if let ([text], true) = (data, all > 1) {
             (arguments.data, data) = (datatype(text)?, &[]);
         }
