@@ -277,12 +277,17 @@ mod tests {
     #[test]
     fn slow_is_orange_and_the_legend_says_so() {
         let legend = slow_levels(|ratio| format!("{ratio}x"));
-        for (ratio, name) in
-            [(0.5, "under 0.8x"), (1.0, "0.97x to 1.03x"), (1.1, "1.03x to 1.25x"), (3.0, "2x and more")]
-        {
+        for (ratio, name) in [
+            (0.28, "under 0.8x"),
+            (1.0, "0.97x to 1.05x"),
+            (1.1, "1.05x to 1.25x"),
+            (3.0, "2x to 10x"),
+            (540.0, "10x and more"),
+        ] {
             let class = Fill::Slowness(ratio).class();
             assert!(legend.iter().any(|entry| entry.class == class && entry.name == name), "{ratio}: {class}");
+            assert_ne!(class, Fill::Open.class(), "undecided has no colour of a slowness");
         }
-        assert_eq!(Fill::Slowness(3.0).class(), Fill::Ratio(0.1).class());
+        assert_eq!(Fill::Slowness(30.0).class(), Fill::Ratio(0.1).class());
     }
 }
