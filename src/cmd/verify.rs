@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use collrules_record::settings::Settings;
 use collrules_record::units::{Bytes, Ranks};
 use collrules_rules::words::counted;
 use collrules_runner::messages::Messages;
@@ -59,7 +60,9 @@ fn tell(verified: &Verified, as_json: bool) -> Result<(), Failure> {
     }
     let faults = verified.reasons.iter().map(|reason| wrapped(reason, "  ", "    ").join("\n")).collect();
     let what = if verified.file.as_os_str().is_empty() {
-        format!("no rules file is active in Open MPI {}", verified.version)
+        let what =
+            if verified.settings.is_empty() { "no rules file is active" } else { "installed settings do NOT act" };
+        format!("{what} in Open MPI {}", verified.version)
     } else {
         format!("{} is NOT obeyed by Open MPI {}", verified.file.display(), verified.version)
     };
@@ -70,7 +73,7 @@ fn sentences(verified: &Verified) -> Vec<String> {
     let Verified { version, .. } = verified;
     let file = verified.file.display();
     let mut sentences = Vec::new();
-    if verified.empty {
+    if verified.empty && verified.settings.is_empty() {
         sentences.push(format!("{file} leaves everything to the default: there is nothing to obey."));
     } else if let Some(proof) = &verified.proof {
         let how = if verified.deployed { ", as it is deployed," } else { "" };
@@ -115,9 +118,14 @@ fn sentences(verified: &Verified) -> Vec<String> {
     if let Some(why) = &verified.uncounted {
         sentences.push(format!("The intended algorithms cannot be checked by counting messages: {why}."));
     }
+    let list = |settings: &Settings| {
+        settings.iter().map(|(name, value)| format!("{name} = {value}")).collect::<Vec<_>>().join(", ")
+    };
+    if !verified.settings.is_empty() {
+        sentences.push(format!("All ranks have the settings of the tuning: {}.", list(&verified.settings)));
+    }
     if let Some(pins) = &verified.pins {
-        let settings: Vec<String> = pins.iter().map(|(name, value)| format!("{name} = {value}")).collect();
-        sentences.push(format!("This requires the settings of its run: {}.", settings.join(", ")));
+        sentences.push(format!("This requires the settings of its run: {}.", list(pins)));
     }
     sentences.extend(verified.notes.iter().cloned());
     sentences

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::support::{OpenMpi, Ran, bounded, prepare, skip, under_each_release};
+use collrules_rules::deploy::params::with_block;
 
 /// A table whose winners are plain: at 2 and 4 ranks pipeline for bcast between 4 KiB and 64 KiB and binary tree above,
 /// binomial for scatter, two_proc or tree for barrier; nothing at 3 ranks.
@@ -189,6 +190,20 @@ fn what_users_have_set_is_asked_for_as_it_is() {
         other.complains("another rules file is set on all ranks: `/dev/null`");
         let gone = deployed(mpi, scratch.path(), Some(&named), &[ON, (FILE, "/gone/rules.conf")], "").exits(7);
         gone.complains("`/gone/rules.conf` cannot be read on all ranks");
+    });
+}
+
+/// A tuning may consist of settings alone: there is no rules file to name, and the ranks have the values or not.
+#[test]
+fn installed_settings_are_read_on_all_ranks() {
+    const NAME: &str = "coll_tuned_init_chain_fanout";
+    under_each_release(|mpi| {
+        let scratch = tempfile::tempdir().unwrap();
+        let block = with_block(None, &[format!("{NAME} = 5")]).unwrap();
+        let block = String::from_utf8(block).unwrap();
+        deployed(mpi, scratch.path(), None, &[], &block).exits(0).says(&format!("{NAME} = 5"));
+        let other = deployed(mpi, scratch.path(), None, &[(&format!("OMPI_MCA_{NAME}"), "6")], &block).exits(7);
+        other.complains(&format!("{NAME} is 6 on all ranks; the tuning sets it to 5"));
     });
 }
 

@@ -23,7 +23,9 @@ const FILES: &str = "mca_base_param_files";
 pub(super) struct WithoutInstalled {
     /// The output of `ompi_info --all --parsable`.
     pub(super) output: String,
-    /// The values of the installed parameters, except the names of rules files: what switches these on is enough.
+    /// The installed parameters, with the values that the files give them.
+    pub(super) installed: BTreeMap<String, String>,
+    /// The values without the installation of these parameters, except the names of rules files: what switches these on is enough.
     pub(super) values: BTreeMap<String, String>,
 }
 
@@ -42,9 +44,9 @@ impl WithoutInstalled {
         let output = ask(&BTreeMap::new())?;
         let read = Parameters::read(&output, "");
         let files: Vec<&str> = read.get(FILES).map_or_else(Vec::new, |files| files.value.split(',').collect());
-        let installed: Vec<String> = files.iter().flat_map(|file| list_installed(file)).collect();
+        let installed: BTreeMap<String, String> = files.iter().flat_map(|file| list_installed(file)).collect();
         if installed.is_empty() {
-            return Ok(Self { output, values: BTreeMap::new() });
+            return Ok(Self { output, ..Self::default() });
         }
         let copy = |file: &&str| {
             let text = fs::read(file).unwrap_or_default();
@@ -57,15 +59,15 @@ impl WithoutInstalled {
         let output = ask(&BTreeMap::from([(environment_name(FILES), paths.join(","))]))?;
         let without = Parameters::read(&output, "");
         let value = |name: String| without.get(&name).map(|parameter| (name.clone(), parameter.value.clone()));
-        let values = installed.into_iter().filter(|name| ![RULES_FILE, HAN_FILE].contains(&name.as_str()));
-        Ok(Self { values: values.filter_map(value).collect(), output })
+        let values = installed.keys().cloned().filter(|name| ![RULES_FILE, HAN_FILE].contains(&name.as_str()));
+        Ok(Self { values: values.filter_map(value).collect(), installed, output })
     }
 }
 
-/// The parameters in the block of `collrules install` of a file; none without such a file or block.
-fn list_installed(file: &str) -> impl Iterator<Item = String> {
+/// The parameters in the block of `collrules install` of a file, with their values; none without such a file or block.
+fn list_installed(file: &str) -> impl Iterator<Item = (String, String)> {
     let found = fs::read(file).ok().and_then(|text| lines(&text).ok()).unwrap_or_default();
-    found.into_iter().filter(|line| line.ours).map(|line| line.name)
+    found.into_iter().filter(|line| line.ours).map(|line| (line.name, line.value))
 }
 
 #[cfg(test)]
@@ -98,6 +100,7 @@ mod tests {
         let found = WithoutInstalled::find(ask).expect("asks");
         let wanted = [("btl_vader_eager_limit", "4096"), (USE_RULES, "0")];
         assert_eq!(found.values, wanted.map(|(name, value)| (name.to_owned(), value.to_owned())).into());
+        assert_eq!(found.installed.get("btl_vader_eager_limit").map(String::as_str), Some("32768"));
         let read = Parameters::read(&found.output, "");
         assert_eq!(read.get("pml").map(|pml| pml.value.as_str()), Some("ob1"), "the site's own setting stays");
         fs::write(&site, "btl_vader_eager_limit = 32768\n").expect("written");

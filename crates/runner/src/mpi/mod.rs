@@ -108,6 +108,11 @@ impl MpiBackend {
         Ok(self.reset.keys().cloned().collect())
     }
 
+    /// Returns what `collrules install` put into the parameter files.
+    pub fn installed(&self) -> Result<BTreeMap<String, String>, RunnerError> {
+        Ok(self.launcher.without_installed()?.installed)
+    }
+
     /// Returns the source of a parameter's value according to `ompi_info`: a file with its line, or the environment.
     pub fn source_of(&self, parameter: &str) -> Option<String> {
         self.launcher.source_of(parameter)

@@ -12,6 +12,7 @@ use collrules_record::tuning::{RulesFile, read_text_of};
 use collrules_record::units::{Bytes, Ranks};
 use collrules_record::{Cell, Tuning, competitor};
 use collrules_report::notes;
+use collrules_rules::deploy::SWITCHES;
 use collrules_rules::steps::Steps;
 use collrules_rules::table::all_builtin;
 use collrules_rules::{Behaviour, Choice, Collective, Loaded, Release, RuleTable, han};
@@ -58,6 +59,8 @@ pub struct Verified {
     pub pins: Option<Settings>,
     /// Remarks on a file that is obeyed.
     pub notes: Vec<String>,
+    /// Settings that were read on all ranks.
+    pub settings: Settings,
     /// Reasons why the file is not obeyed; empty if it is.
     pub reasons: Vec<String>,
     /// Proof that it is obeyed.
@@ -84,7 +87,7 @@ fn ask(options: &Verifying, mut started: Started<MpiBackend>) -> Result<Verified
             .map_err(|cause| WorkflowError::open(path, cause))?,
         None => match deployed(&found) {
             Some(path) => path,
-            None => return nothing_deployed(&started, &found),
+            None => return without_rules(&mut started, &found),
         },
     };
     let version = Behaviour::from_version(started.survey.version).map_err(RunnerError::from)?;
@@ -112,11 +115,9 @@ fn ask(options: &Verifying, mut started: Started<MpiBackend>) -> Result<Verified
     let mut verified = Verified::new(&tuning, &started, options.deployed, pins);
     verified.notes.extend(tuning::list_shifted(&tuning, &version));
     verified.reasons = obstacles(&tuning, &started, &found, &version);
-    if options.deployed && !tuning.parameters.is_empty() {
-        let names: Vec<String> = tuning.parameters.keys().cloned().collect();
-        let values = started.backend.values(&Settings::new(), &names)?;
-        let others = circumstances::other_values(&found, &values, &tuning.parameters);
-        verified.reasons.extend(others.iter().map(|other| reasons::with_source(other, &started.backend)));
+    if options.deployed {
+        verified.reasons.extend(list_other_values(&tuning.parameters, &mut started, &found)?);
+        verified.settings.clone_from(&tuning.parameters);
     }
     let cells = cells(options, &tuning, &started)?;
     if verified.reasons.is_empty() {
@@ -163,6 +164,7 @@ impl Verified {
             deployed,
             empty: !tuning.tuned.as_ref().is_some_and(RulesFile::has_rules) && tuning.han.is_none(),
             pins,
+            settings: Settings::new(),
             notes: other.map(note).into_iter().collect(),
             reasons: Vec::new(),
             proof: None,
@@ -188,9 +190,31 @@ fn deployed(found: &[Circumstances]) -> Option<PathBuf> {
     if files.len() == 1 { files.pop() } else { None }
 }
 
-/// Names the obstacles: no file is named, or several are.
-fn nothing_deployed(started: &Started<MpiBackend>, found: &[Circumstances]) -> Result<Verified, WorkflowError> {
+/// Settings whose values on the ranks are not those of a tuning, each with its source.
+fn list_other_values(
+    wanted: &Settings,
+    started: &mut Started<MpiBackend>,
+    found: &[Circumstances],
+) -> Result<Vec<String>, WorkflowError> {
+    if wanted.is_empty() {
+        return Ok(Vec::new());
+    }
+    let names: Vec<String> = wanted.keys().cloned().collect();
+    let values = started.backend.values(&Settings::new(), &names)?;
+    let others = circumstances::other_values(found, &values, wanted);
+    Ok(others.iter().map(|other| reasons::with_source(other, &started.backend)).collect())
+}
+
+/// Checks the settings of an installed tuning without rules; or names the obstacles: no file is named, or several are.
+fn without_rules(started: &mut Started<MpiBackend>, found: &[Circumstances]) -> Result<Verified, WorkflowError> {
     let version = Behaviour::from_version(started.survey.version).map_err(RunnerError::from)?;
+    let installed = started.backend.installed()?;
+    if !installed.is_empty() && !installed.keys().any(|name| SWITCHES.contains(&name.as_str())) {
+        let mut verified = Verified::new(&Tuning::default(), started, true, None);
+        verified.reasons = list_other_values(&installed, started, found)?;
+        verified.settings = installed;
+        return Ok(verified);
+    }
     let nothing = unread(PathBuf::new());
     let mut verified = Verified::new(&nothing, started, true, None);
     verified.reasons = obstacles(&nothing, started, found, &version);
@@ -247,8 +271,9 @@ fn obstacles(
     version: &Behaviour,
 ) -> Vec<String> {
     let mut obstacles = circumstances::forced(found, &ruled(tuning), version);
-    // HAN's file may be the only one.
-    if let Some(file) = tuning.tuned.as_ref().filter(|file| !file.table.is_empty() || tuning.han.is_none()) {
+    // HAN's file may be the only one, or settings all there is.
+    let is_alone = tuning.han.is_none() && tuning.parameters.is_empty();
+    if let Some(file) = tuning.tuned.as_ref().filter(|file| !file.table.is_empty() || is_alone) {
         obstacles.extend(circumstances::obstacles(found, Reader::Tuned, &file.path, &file.text));
     }
     if let Some(file) = &tuning.han {
