@@ -195,6 +195,24 @@ fn a_comparison_that_was_cut_short_is_gone_on_with() {
     assert!(fs::read_to_string(&log).unwrap().strip_prefix(&before).unwrap().contains(r#"{"validation":1}"#));
 }
 
+/// A comparison of a few sizes confirms no others, and takes the place of nothing that is known.
+#[test]
+fn a_spot_check_confirms_what_it_compared() {
+    let scratch = tempfile::tempdir().unwrap();
+    let out = scratch.path().join("run");
+    DECEIVED.at(&out);
+    collrules("validate --sizes 64K --np 8", &out).exits(0);
+    let few = validation(&out);
+    assert_eq!(verdicts(&few)[&(8, 64 << 10)], Outcome::Faster);
+    assert!(few.round.as_ref().unwrap().unreached > 0 && !few.is_confirmed(), "{few:?}");
+    collrules("validate", &out).exits(8);
+    let (all, checks) = (verdicts(&validation(&out)), validation(&out).checks.len());
+    collrules("validate --sizes 64K --np 8", &out).exits(8);
+    let again = validation(&out);
+    assert_eq!((verdicts(&again), again.checks.len()), (all, checks));
+    assert_eq!(again.round.unwrap().unreached, 0);
+}
+
 #[test]
 fn programs_are_told_what_happens() {
     let scratch = tempfile::tempdir().unwrap();

@@ -247,6 +247,19 @@ pub struct Fates {
 }
 
 impl Validation {
+    /// Adds what an earlier comparison of the same files found for cells and calls that this one left out.
+    pub fn complete_from(&mut self, before: &Validation) {
+        if let (Some(round), Some(before)) = (&mut self.round, &before.round) {
+            round.complete_from(before);
+        }
+        for check in &before.checks {
+            match self.checks.iter_mut().find(|own| own.condition == check.condition) {
+                Some(own) => own.round.complete_from(&check.round),
+                None => self.checks.push(check.clone()),
+            }
+        }
+    }
+
     /// Returns true if this is about these rules files.
     pub fn is_about(&self, digests: &Digests) -> bool {
         self.digests == *digests
@@ -322,6 +335,19 @@ impl ValidatedCell {
 }
 
 impl Round {
+    fn complete_from(&mut self, before: &Round) {
+        let known: Vec<Cell> =
+            self.cells.iter().map(|it| it.cell).chain(self.failed.iter().map(|it| it.cell)).collect();
+        let is_new = |cell: Cell| !known.contains(&cell);
+        self.cells.extend(before.cells.iter().filter(|it| is_new(it.cell)).cloned());
+        self.failed.extend(before.failed.iter().filter(|it| is_new(it.cell)).cloned());
+        self.repaired.extend(before.repaired.iter().filter(|cell| is_new(**cell)));
+        self.cells.sort_by_key(|it| it.cell);
+        self.repaired.sort_unstable();
+        // No launch has all of these cells.
+        self.speedup = None;
+    }
+
     /// The number of cells with this outcome.
     pub fn count(&self, outcome: Outcome) -> usize {
         self.cells.iter().filter(|cell| cell.verdict == outcome).count()

@@ -17,7 +17,7 @@ pub fn sentences(validation: &Validation) -> Vec<String> {
     sentences.push(compared(validation, round));
     sentences.push(counts(validation, round));
     if round.unreached > 0 {
-        sentences.push(format!("Not compared, for lack of time: {}.", counted(round.unreached, "more size")));
+        sentences.push(format!("Not compared: {}.", counted(round.unreached, "more size")));
     }
     sentences.extend(resolution(round));
     let controls = round.cells.iter().filter(|cell| cell.verdict == Outcome::Slower && cell.control).count();

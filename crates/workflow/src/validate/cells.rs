@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 
 use collrules_record::options::Validating;
 use collrules_record::{
-    Arrangement, Bytes, Cell, Component, HanRule, Layout, Placement, Ranks, Seconds, Serving, Survey, competitor,
+    Arrangement, Bytes, Cell, Component, HanRule, Layout, Placement, Ranks, Seconds, Serving, Survey, Validation,
+    competitor,
 };
 use collrules_report::progress;
 use collrules_rules::{Collective, Distribution, Release};
@@ -35,6 +36,15 @@ impl ValidationSubject {
             return Vec::new();
         }
         validation::cells_between(tuned, &self.tuning.table(), self.release)
+    }
+
+    /// Counts the tuned cells with a rule that a comparison of chosen cells left out: without them nothing is confirmed.
+    pub(super) fn count_uncompared(&self, validation: &mut Validation) {
+        let Some(round) = &mut validation.round else { return };
+        let is_known = |cell: &Cell| {
+            round.cells.iter().any(|it| it.cell == *cell) || round.failed.iter().any(|it| it.cell == *cell)
+        };
+        round.unreached = self.tuned().iter().filter(|cell| self.is_ruled(**cell) && !is_known(cell)).count();
     }
 
     /// Chooses the cells.

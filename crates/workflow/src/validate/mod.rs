@@ -154,8 +154,12 @@ pub fn validate(
     }
     if let Some(found) = validation.take() {
         let before = home.validation()?.filter(|before| before.is_about(&subject.tuning.digests()));
-        let reverted = before.map(|before| before.reverted).unwrap_or_default();
-        let found = Validation { reverted, ..found };
+        let reverted = before.as_ref().map(|before| before.reverted.clone()).unwrap_or_default();
+        let mut found = Validation { reverted, ..found };
+        if options.chooses_cells() && subject.published.is_some() {
+            before.iter().for_each(|before| found.complete_from(before));
+            subject.count_uncompared(&mut found);
+        }
         validation = Some(match options.repair {
             true => remove_unconfirmed(&home, &mut started, &mut subject, found, &layouts, session)?,
             false => found,
