@@ -293,7 +293,7 @@ mod tests {
         for (wrong, near) in [
             ("use_dynamic_rules", "coll_tuned_use_dynamic_rules"),
             ("coll_tuned_bcast_segment_size", "coll_tuned_bcast_algorithm_segmentsize"),
-            ("coll_tuned_use_dynamc_rules", "coll_tuned_use_dynamic_rules"),
+            ("coll_tuned_use_dynamic_rule", "coll_tuned_use_dynamic_rules"),
         ] {
             assert_eq!(odd(&format!("{wrong} = 1")), [unknown(wrong, near)]);
         }

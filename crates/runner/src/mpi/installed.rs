@@ -58,8 +58,8 @@ impl WithoutInstalled {
         let paths: Vec<String> = copies.iter().map(|copy| copy.path().display().to_string()).collect();
         let output = ask(&BTreeMap::from([(environment_name(FILES), paths.join(","))]))?;
         let without = Parameters::read(&output, "");
-        let value = |name: String| without.get(&name).map(|parameter| (name.clone(), parameter.value.clone()));
-        let values = installed.keys().cloned().filter(|name| ![RULES_FILE, HAN_FILE].contains(&name.as_str()));
+        let value = |name: &String| without.get(name).map(|parameter| (name.clone(), parameter.value.clone()));
+        let values = installed.keys().filter(|name| ![RULES_FILE, HAN_FILE].contains(&name.as_str()));
         Ok(Self { values: values.filter_map(value).collect(), installed, output })
     }
 }
