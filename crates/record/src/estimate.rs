@@ -77,15 +77,6 @@ pub fn median(values: &mut [f64]) -> Option<f64> {
     (n > 0).then(|| f64::midpoint(values[(n - 1) / 2], values[n / 2]))
 }
 
-/// The mean of the middle half of values; none without values. Unlike a median it does not jump between steps of a clock,
-/// and outliers do not count. Sorts the values, which have to be numbers.
-pub fn interquartile_mean(values: &mut [f64]) -> Option<f64> {
-    values.sort_unstable_by(f64::total_cmp);
-    let quarter = values.len() / 4;
-    let middle = &values[quarter..values.len() - quarter];
-    (!middle.is_empty()).then(|| mean(middle))
-}
-
 /// The standard deviation of normal values from their distances to their centre, so that outliers do not count: half of
 /// the distances are within 0.6745 deviations. None without values; sorts the distances.
 pub fn robust_deviation(distances: &mut [f64]) -> Option<f64> {

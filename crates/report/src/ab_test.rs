@@ -77,29 +77,22 @@ fn sentences(tried: &AbTest) -> Vec<String> {
     let pairs = counted(judgement.pairs.len(), "pair");
     let least = percent(tried.criteria.min_difference);
     let rate = percent(tried.criteria.error_rate);
-    said.push(match (judgement.outcome, judgement.clear) {
+    said.push(match judgement.outcome {
         _ if judgement.pairs.is_empty() => "No pair of runs succeeded: there is no result.".to_owned(),
-        (outcome @ (Outcome::Faster | Outcome::Slower), _) => {
+        outcome @ (Outcome::Faster | Outcome::Slower) => {
             let how = if outcome == Outcome::Faster { "faster" } else { "SLOWER" };
             format!(
                 "The program is {how} with {subject}{gain}, {what}, in {pairs} of runs. Such a verdict is wrong in \
                  at most {rate} of cases."
             )
         }
-        (_, true) => format!(
+        Outcome::Same => format!(
             "It is clear that {subject} makes no difference of {least} to this program{gain}, {what}, in {pairs} of \
              runs."
         ),
-        (_, false) => {
-            let further = judgement.further.map_or(
-                "runs differ too much among themselves for any reasonable number of pairs".to_owned(),
-                |further| format!("about {} more would be needed", counted(further as usize, "pair")),
-            );
-            format!(
-                "Undecided whether {subject} changes this program by {least} or more{gain}, {what}, in {pairs} of \
-                 runs: {further}."
-            )
-        }
+        Outcome::Undecided => format!(
+            "Undecided whether {subject} changes this program by {least} or more{gain}, {what}, in {pairs} of runs."
+        ),
     });
     said.extend(describe_written(tried));
     if let Some([without, with]) = tried.collectives {

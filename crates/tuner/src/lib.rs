@@ -33,7 +33,6 @@
 //! | [`results`] | results that only reports read |
 //! | [`repair`] | ranges to revert because a rules file is slower there |
 
-pub mod ab_test;
 mod alternatives;
 mod analysis;
 mod bars;

@@ -1,13 +1,15 @@
 //! A/B test of a program: runs without and with a tuning, settings or the profiler, in pairs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant, SystemTime};
 
+use collrules_record::comparison::{ArmSubject, Stage};
 use collrules_record::options::Budget;
 use collrules_record::rundir::RunDir;
+use collrules_record::settings::Settings;
 use collrules_record::validation::{Outcome, ValidationCriteria};
 use collrules_record::{Seconds, Tuning, digest, manifest};
 use collrules_report::progress;
@@ -15,7 +17,7 @@ use collrules_rules::deploy::SWITCHES;
 use collrules_rules::settings::request::RequestedSetting;
 use collrules_runner::mpi::deployed;
 use collrules_runner::mpi::program::{UserJob, kept_apart, run};
-use collrules_tuner::ab_test::{judged, looks};
+use collrules_tuner::comparison::{ArmBlock, ArmDemand, ArmLauncher, Comparison, Looks, compare};
 use collrules_tuner::results::ab_test::{AbTest, AbTestSubject, FILE, FORMAT, Judgement, ProgramRun, RunMetric};
 use regex::Regex;
 
@@ -54,6 +56,9 @@ pub struct Trying {
     /// The command that starts the program.
     pub command: Vec<String>,
 }
+
+/// Pairs before the first look: fewer do not show how much runs differ.
+const FIRST_LOOK: u32 = 4;
 
 /// Name of the file with the standard output of a run.
 const STDOUT: &str = "stdout.txt";
@@ -97,11 +102,12 @@ pub fn try_program(
         None if options.profiler => AbTestSubject::Profiler,
         _ => AbTestSubject::Settings,
     };
-    let looks = looks(options.pairs);
+    let first = FIRST_LOOK.min(options.pairs);
     let criteria = ValidationCriteria {
         min_difference: options.min_difference,
+        same_within: options.min_difference,
         error_rate: options.error_rate,
-        looks: looks.len() as u32,
+        looks: Looks::from(first).ends().len() as u32,
         ..ValidationCriteria::default()
     };
     let reset = program.without_installed().unwrap_or_else(|error| {
@@ -128,22 +134,18 @@ pub fn try_program(
             command: program.words().to_vec(),
             started: manifest::now(),
             metric,
-            judgement: nothing(),
+            judgement: Judgement { gain: None, pairs: Vec::new(), q_value: None, outcome: Outcome::Undecided },
             same_output: options.same_output.as_ref().map(|file| file.display().to_string()),
             criteria,
             runs: Vec::new(),
             collectives: None,
         },
     };
-    trial.pairs(&looks, session)?;
+    trial.compare(first, session)?;
     if options.collectives {
         trial.watch(session)?;
     }
     Ok(trial.tried)
-}
-
-fn nothing() -> Judgement {
-    Judgement { gain: None, pairs: Vec::new(), q_value: None, outcome: Outcome::Same, clear: false, further: None }
 }
 
 /// The settings that activate a tuning.
@@ -197,42 +199,87 @@ struct AbTrial<'a> {
     tried: AbTest,
 }
 
+/// Pairs of runs, as blocks of a comparison.
+struct Pairs<'a, 'b, 's> {
+    trial: &'a mut AbTrial<'b>,
+    session: &'a mut Session<'s>,
+    /// Duration of the longest pair.
+    longest: Duration,
+}
+
+impl ArmLauncher for Pairs<'_, '_, '_> {
+    type Error = WorkflowError;
+
+    fn block(
+        &mut self,
+        _: Stage,
+        pair: u32,
+        (base, arms): (&Settings, &[Settings]),
+        _: Option<&BTreeSet<ArmSubject>>,
+    ) -> Result<Option<ArmBlock>, WorkflowError> {
+        let Self { trial, session, longest } = self;
+        if pair >= trial.options.pairs {
+            return Ok(None);
+        }
+        if trial.time_left().is_some_and(|left| left < *longest) {
+            session.say(&progress::programs::budget_used_up(pair, trial.options.pairs));
+            return Ok(None);
+        }
+        let begin = Instant::now();
+        let mut block = ArmBlock::default();
+        // ABBA: a drift from run to run favours no side.
+        let order = if pair % 2 == 0 { [false, true] } else { [true, false] };
+        for with in order {
+            let made = trial.run(pair, with, session)?;
+            if let Some(cost) = trial.tried.cost(&made) {
+                let arm = if with { &arms[0] } else { base };
+                block.push(arm.clone(), BTreeMap::from([(ArmSubject::Program, cost)]));
+            }
+            trial.tried.runs.push(made);
+            trial.tried.judgement.pairs = trial.tried.list_gains();
+            trial.directory.write_json(FILE, &trial.tried)?;
+        }
+        *longest = begin.elapsed().max(*longest);
+        session.say(&progress::programs::pair(pair, &trial.tried));
+        trial.refuse_hopeless(pair)?;
+        Ok(Some(block))
+    }
+}
+
 impl AbTrial<'_> {
     /// Runs pairs until the difference is clear, or until pairs or time are used up.
-    fn pairs(&mut self, looks: &[u32], session: &mut Session<'_>) -> Result<(), WorkflowError> {
-        let mut longest = Duration::ZERO;
-        for pair in 0..self.options.pairs {
-            if self.time_left().is_some_and(|left| left < longest) {
-                session.say(&progress::programs::budget_used_up(pair, self.options.pairs));
-                break;
-            }
-            let begin = Instant::now();
-            // ABBA: a drift from run to run favours no side.
-            let order = if pair % 2 == 0 { [false, true] } else { [true, false] };
-            for with in order {
-                let made = self.run(pair, with, session)?;
-                self.tried.runs.push(made);
-                self.judge()?;
-            }
-            longest = longest.max(begin.elapsed());
-            session.say(&progress::programs::pair(pair, &self.tried));
-            self.refuse_hopeless(pair)?;
-            if looks.contains(&(pair + 1)) && self.tried.judgement.clear {
-                break;
-            }
+    fn compare(&mut self, first: u32, session: &mut Session<'_>) -> Result<(), WorkflowError> {
+        let (base, program) = (Settings::new(), BTreeSet::from([ArmSubject::Program]));
+        // The profiler has no settings, which would tell it from the base.
+        let arm = match self.tried.settings.is_empty() {
+            true => Settings::from([("profiler".to_owned(), String::new())]),
+            false => self.tried.settings.clone(),
+        };
+        let criteria = self.tried.criteria;
+        let comparison = Comparison {
+            stage: Stage::Program,
+            base: &base,
+            arms: std::slice::from_ref(&arm),
+            demand: &|_, _| ArmDemand::Gain,
+            weight: &|_, _| 1.0,
+            always: &program,
+            criteria,
+            max_loss: criteria.min_difference,
+            first,
+            cost: &|_| 0.0,
+            chooses: false,
+        };
+        let compared = compare(&comparison, &mut Pairs { trial: self, session, longest: Duration::ZERO })?;
+        if let Some(found) = compared.of(&arm).and_then(|result| result.subjects.first()) {
+            let judgement = &mut self.tried.judgement;
+            (judgement.gain, judgement.q_value, judgement.outcome) =
+                (Some(found.speedup), found.q_value, found.verdict);
         }
-        Ok(())
+        Ok(self.directory.write_json(FILE, &self.tried)?)
     }
 
     fn time_left(&self) -> Option<Duration> {
         self.deadline.map(|(_, end)| end.saturating_duration_since(Instant::now()))
-    }
-
-    /// Judges the pairs so far, and writes the result.
-    fn judge(&mut self) -> Result<(), WorkflowError> {
-        let higher = matches!(self.tried.metric, RunMetric::Printed { higher_is_better: true, .. });
-        self.tried.judgement = judged(&self.tried.runs, higher, self.tried.criteria);
-        Ok(self.directory.write_json(FILE, &self.tried)?)
     }
 
     /// One run in the user's current directory, with its output saved.

@@ -251,6 +251,9 @@ impl Journal {
             let line = summed(&JournalLine::text(entry, mark)?, &self.digest) + "\n";
             self.file.write_all(line.as_bytes())?;
             self.digest.add(line.as_bytes());
+            if mark.is_some() {
+                self.file.sync_data()?;
+            }
             Ok(line.len())
         });
         settle(&self.file, &self.path, &mut self.length, added)

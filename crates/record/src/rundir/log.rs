@@ -61,9 +61,13 @@ impl RunLog {
         self.samples.append(rows)
     }
 
-    /// Adds a line to the journal.
+    /// Adds a line to the journal. One that counts the rows of the samples, at both ends of a launch, is on the disk with
+    /// them: a machine that loses its power costs no launch that has ended.
     pub fn note(&mut self, entry: &JournalEntry) -> Result<(), RunDirError> {
         let is_mark = matches!(entry, JournalEntry::Begun { .. } | JournalEntry::Ended { .. });
+        if is_mark {
+            self.samples.sync()?;
+        }
         let mark = is_mark.then(|| self.run.mark(&self.samples)).transpose()?;
         self.journal.append(entry, mark.as_ref())
     }

@@ -202,6 +202,12 @@ impl SampleWriter {
         self.digest.add(lines.as_bytes());
         Ok(())
     }
+
+    /// Waits until all rows are on the disk.
+    pub(super) fn sync(&self) -> Result<(), RunDirError> {
+        let failed = |cause: io::Error| RunDirError::Append { path: self.path.clone(), cause: cause.to_string() };
+        self.file.sync_data().map_err(failed)
+    }
 }
 
 /// A complete samples file of timings in which some times may be missing.

@@ -111,16 +111,28 @@ pub struct Judgement {
     pub pairs: Vec<(u32, f64)>,
     /// The probability of such a difference if there were none, adjusted for both directions and all looks.
     pub q_value: Option<f64>,
-    /// Faster or slower if that is shown, otherwise the same.
+    /// What is shown: a difference that counts, or none.
     pub outcome: Outcome,
-    /// True if further pairs would hardly change the conclusion.
-    pub clear: bool,
-    /// Number of further pairs needed for a clear conclusion, if they differ as much as those so far.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub further: Option<u32>,
 }
 
 impl AbTest {
+    /// The gain of each complete pair of runs: above 1 is better.
+    pub fn list_gains(&self) -> Vec<(u32, f64)> {
+        let mut values: BTreeMap<u32, [Option<f64>; 2]> = BTreeMap::new();
+        for run in &self.runs {
+            values.entry(run.pair).or_default()[usize::from(run.with)] = self.cost(run);
+        }
+        let gain = |(pair, [without, with]): (u32, [Option<f64>; 2])| Some((pair, without? / with?));
+        values.into_iter().filter_map(gain).collect()
+    }
+
+    /// The value of a run, or its inverse if more is better; missing if the run failed.
+    pub fn cost(&self, run: &ProgramRun) -> Option<f64> {
+        let value = run.value.filter(|value| *value > 0.0)?;
+        let is_inverse = matches!(self.metric, RunMetric::Printed { higher_is_better: true, .. });
+        Some(if is_inverse { 1.0 / value } else { value })
+    }
+
     /// Describes the subject of the comparison, in the singular.
     pub fn describe_subject(&self) -> &'static str {
         match self.subject {
