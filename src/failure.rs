@@ -125,6 +125,7 @@ fn of_record(error: &RunDirError) -> Exit {
         | RunDirError::Create { .. }
         | RunDirError::Write { .. }
         | RunDirError::Append { .. }
-        | RunDirError::Busy { .. } => Exit::Output,
+        | RunDirError::Busy { .. }
+        | RunDirError::Locked { .. } => Exit::Output,
     }
 }

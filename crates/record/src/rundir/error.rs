@@ -71,6 +71,12 @@ pub enum RunDirError {
         /// The samples file.
         path: PathBuf,
     },
+    /// Another process changes it.
+    #[error("another collrules has been changing {} for a minute; wait for it, or end it first", path.display())]
+    Locked {
+        /// The file.
+        path: PathBuf,
+    },
     /// Journal, plans and samples were not written together.
     #[error(
         "the files of {} do not belong together, since {why}. Put back the file that was changed, or measure into a new \

@@ -1,8 +1,9 @@
 //! Locks that keep other processes out of a run without writing to it.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
-use std::path::Path;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -35,16 +36,55 @@ impl RunDir {
             opened => (opened, self.file(SAMPLES)),
         };
         let file = file.map_err(|cause| RunDirError::Append { path: path.clone(), cause: cause.to_string() })?;
-        lock(&file, &path)?;
+        lock(&file, &path, PATIENCE)?;
         self.sweep();
         Ok(RunLock(file))
     }
 }
 
-/// Locks a file; false if its file system has no locks. A process that is just being started holds the locks of its
-/// parent for a moment, so a released lock may seem taken.
-pub(super) fn lock(file: &File, path: &Path) -> Result<bool, RunDirError> {
-    let until = Instant::now() + Duration::from_millis(500);
+/// A lock for changes that no run directory holds, such as those of a parameter file. Its file, next to what is changed,
+/// is removed with it.
+#[derive(Debug)]
+pub struct LockBeside {
+    path: PathBuf,
+    _file: File,
+}
+
+impl LockBeside {
+    /// Waits until no other process holds the lock of a path, for a minute at most. On file systems without locks, it has
+    /// no effect.
+    pub fn take(path: &Path) -> Result<Self, RunDirError> {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let beside = path.with_file_name(format!(".{name}.collrules-lock"));
+        let failed = |cause: io::Error| RunDirError::Write { path: beside.clone(), cause: cause.to_string() };
+        loop {
+            let mut options = OpenOptions::new();
+            let file = options.read(true).append(true).create(true).open(&beside).map_err(failed)?;
+            let locked = lock(&file, path, Duration::from_secs(60));
+            locked.map_err(|_| RunDirError::Locked { path: path.to_owned() })?;
+            // Its holder may have removed the file meanwhile, and another process may lock a new one.
+            let locked = file.metadata().map_err(failed)?;
+            if fs::metadata(&beside).is_ok_and(|now| (now.dev(), now.ino()) == (locked.dev(), locked.ino())) {
+                return Ok(Self { path: beside, _file: file });
+            }
+        }
+    }
+}
+
+impl Drop for LockBeside {
+    fn drop(&mut self) {
+        // Nothing depends on it.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// How long a lock may seem taken after its release: a process that is just being started holds the locks of its parent
+/// for a moment.
+pub(super) const PATIENCE: Duration = Duration::from_millis(500);
+
+/// Locks a file; false if its file system has no locks.
+pub(super) fn lock(file: &File, path: &Path, patience: Duration) -> Result<bool, RunDirError> {
+    let until = Instant::now() + patience;
     loop {
         match file.try_lock() {
             Ok(()) => return Ok(true),

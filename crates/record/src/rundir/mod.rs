@@ -29,7 +29,7 @@ pub use comparisons::ComparisonLog;
 pub use error::RunDirError;
 pub use journal::JournalEntry;
 pub use json::{read_json_file, within};
-pub use lock::RunLock;
+pub use lock::{LockBeside, RunLock};
 pub use log::RunLog;
 pub use progress::Progress;
 pub use samples::{SampleWriter, SamplesText, check_head, samples_text};

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::bounded::read_samples;
 use super::error::{self, RunDirError};
 use super::lines::{line_of, line_of_timed, row_of};
-use super::lock::lock;
+use super::lock::{PATIENCE, lock};
 use crate::candidate::Candidate;
 use crate::cell::Cell;
 use crate::file::{FormatVersion, Growing};
@@ -171,7 +171,7 @@ impl SampleWriter {
         let failed = |cause: io::Error| RunDirError::Append { path: path.clone(), cause: cause.to_string() };
         let mut file = OpenOptions::new().read(true).append(true).open(&path).map_err(failed)?;
         // Given free by the system with the last handle, so that no lock outlives its process.
-        let locked = lock(&file, &path)?;
+        let locked = lock(&file, &path, PATIENCE)?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(failed)?;
         let mut length = whole_lines(&bytes);

@@ -356,3 +356,20 @@ fn what_is_replaced_stays_where_and_as_open_as_it_was() {
     assert_eq!(fs::metadata(&file).expect("is there").mode() & 0o7777, 0o604);
     assert_eq!(fs::read_dir(scratch.path()).expect("lists").count(), 2);
 }
+
+#[test]
+fn a_lock_beside_a_file_has_one_holder_at_a_time_and_leaves_nothing() {
+    let scratch = tempfile::tempdir().expect("a temporary directory");
+    let file = scratch.path().join("file");
+    fs::write(&file, "0").expect("writes");
+    let add = || {
+        for _ in 0..20 {
+            let _lock = LockBeside::take(&file).expect("takes");
+            let number: u32 = fs::read_to_string(&file).expect("reads").parse().expect("a number");
+            fs::write(&file, (number + 1).to_string()).expect("writes");
+        }
+    };
+    std::thread::scope(|scope| (0..4).map(|_| scope.spawn(add)).for_each(drop));
+    assert_eq!(fs::read_to_string(&file).expect("reads"), "80");
+    assert_eq!(fs::read_dir(scratch.path()).expect("lists").count(), 1);
+}

@@ -20,7 +20,7 @@ use collrules_record::installed::{FORMAT, INSTALLED, Installation, Installed};
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::{Manifest, Tuning, digest, manifest};
 use collrules_report::{conduct, plain};
-use collrules_rules::deploy::params::{with_block, without_block};
+use collrules_rules::deploy::params::{Damaged, with_block, without_block};
 use collrules_rules::deploy::{JobSettings, RULES_FILE};
 use collrules_rules::emit::confirmation;
 use collrules_rules::{Behaviour, Release};
@@ -87,31 +87,44 @@ pub fn install(run: &Path, options: &Installing) -> Result<Done, WorkflowError> 
     let published = Published::open(run)?;
     let place = InstallPlace::new(options, &openmpi)?;
     refuse_unsuitable(&published, &openmpi)?;
-    let files = place.generation();
-    let tuning = tuning(&published, &openmpi, &files)?;
+    let tuning = tuning(&published, &openmpi)?;
     let mut notes = accept_doubts(&published, &openmpi, options.force)?;
-    let settings = tuning.settings();
     let contents = contents(&published, &tuning)?;
+    let mut kept = Installed {
+        format: FORMAT,
+        collrules: env!("CARGO_PKG_VERSION").to_owned(),
+        installed: String::new(),
+        openmpi: openmpi.clone(),
+        parameters: place.parameters.clone(),
+        run: published.run.absolute().to_owned(),
+        measured: published.manifest.as_ref().map(|manifest| manifest.started.clone()),
+        release: published.findings.release,
+        version: published.manifest.as_ref().map(|manifest| manifest.survey.version),
+        files: contents.iter().map(|(name, bytes)| ((*name).to_owned(), digest(bytes))).collect(),
+        settings: tuning.settings().by_name(),
+    };
+    let files = place.generation(&kept)?;
+    if files.to_str().is_none() {
+        let shown = files.display();
+        return Err(WorkflowError::Usage(format!("{shown} is not UTF-8, so no setting can name a file in it")));
+    }
+    let settings = tuning.moved(&files, rundir::RULES, rundir::HAN).settings();
+    (kept.installed, kept.settings) = (manifest::now(), settings.by_name());
     let block = block(&published, &settings)?;
+    let create =
+        |directory: &Path| fs::create_dir_all(directory).map_err(|cause| WorkflowError::write(directory, cause));
+    if let Some(directory) = place.parameters.parent().filter(|_| !options.dry_run) {
+        create(directory)?;
+    }
+    let _lock = place.lock(options)?;
     let before = read(&place.parameters)?;
     let damaged = |cause| WorkflowError::Input(format!("{}: {cause}", place.parameters.display()));
     let text = with_block(before.as_deref(), &block).map_err(damaged)?;
     notes.extend(competitors::of_block(&place, &openmpi, &text, &settings.by_name())?);
     if !options.dry_run {
-        let kept = Installed {
-            format: FORMAT,
-            collrules: env!("CARGO_PKG_VERSION").to_owned(),
-            installed: manifest::now(),
-            openmpi: openmpi.clone(),
-            parameters: place.parameters.clone(),
-            run: published.run.absolute().to_owned(),
-            measured: published.manifest.as_ref().map(|manifest| manifest.started.clone()),
-            release: published.findings.release,
-            version: published.manifest.as_ref().map(|manifest| manifest.survey.version),
-            files: contents.iter().map(|(name, bytes)| ((*name).to_owned(), digest(bytes))).collect(),
-            settings: settings.by_name(),
-        };
-        fs::create_dir_all(&files).map_err(|cause| WorkflowError::write(&files, cause))?;
+        let named = named_directory(before.as_deref().unwrap_or_default()).map_err(damaged)?;
+        let is_new = !files.join(INSTALLED).exists();
+        create(&files)?;
         let directory = RunDir::derived(&files)?;
         directory.write_json(INSTALLED, &kept)?;
         // Only the last step affects jobs.
@@ -121,11 +134,18 @@ pub fn install(run: &Path, options: &Installing) -> Result<Done, WorkflowError> 
             .and_then(|()| put(&place.parameters, &text));
         if let Err(cause) = written {
             // No parameter file names these files.
-            place::remove(&files, &kept)?;
+            if is_new {
+                place::remove(&files, &kept)?;
+            }
             return Err(cause);
         }
-        notes.extend(place.sweep(&files)?);
-        notes.extend(place.generations().foreign.into_values());
+        let found = place.generations();
+        for (directory, installed) in
+            found.own.iter().filter(|it| !place::may_be_read(it, Some(&files), named.as_deref()))
+        {
+            notes.extend(place::remove(directory, installed)?);
+        }
+        notes.extend(found.foreign.into_values());
         if !options.user {
             notes.extend(place::unreadable(&files.join(rundir::RULES)));
             notes.extend(place::unreadable(&place.parameters));
@@ -145,6 +165,7 @@ pub fn undo(options: &Installing) -> Result<Undone, WorkflowError> {
             place.parameters.display()
         ))
     };
+    let _lock = place.lock(options)?;
     let before = read(&place.parameters)?.ok_or_else(nothing)?;
     let damaged = |cause| WorkflowError::Input(format!("{}: {cause}", place.parameters.display()));
     let text = without_block(&before).map_err(damaged)?;
@@ -152,8 +173,8 @@ pub fn undo(options: &Installing) -> Result<Undone, WorkflowError> {
         return Err(nothing());
     }
     // The block has the path of the files, whatever prefix they were installed with.
-    let named = state::first_named_file(&before).map_err(damaged)?;
-    let home = named.as_deref().and_then(Path::parent).and_then(Path::parent);
+    let named = named_directory(&before).map_err(damaged)?;
+    let home = named.as_deref().and_then(Path::parent);
     let mut found = place.generations();
     // Earlier installs may be in another directory.
     let elsewhere = home.map(place::generations_in).unwrap_or_default();
@@ -163,6 +184,12 @@ pub fn undo(options: &Installing) -> Result<Undone, WorkflowError> {
     found.own.extend(elsewhere.own);
     found.foreign.extend(elsewhere.foreign);
     let mut left: Vec<String> = found.foreign.into_values().collect();
+    let (stay, go): (Vec<_>, Vec<_>) =
+        found.own.into_iter().partition(|it| place::may_be_read(it, None, named.as_deref()));
+    let stays = |(directory, _): &(PathBuf, _)| {
+        format!("{} stays for jobs that are just starting: remove it later.", directory.display())
+    };
+    left.extend(stay.iter().map(stays));
     if !options.dry_run {
         match &text {
             Some(text) => put(&place.parameters, text)?,
@@ -172,11 +199,11 @@ pub fn undo(options: &Installing) -> Result<Undone, WorkflowError> {
                 fs::remove_file(&file).map_err(|cause| WorkflowError::write(&file, cause))?;
             }
         }
-        for (directory, installed) in &found.own {
+        for (directory, installed) in &go {
             left.extend(place::remove(directory, installed)?);
         }
     }
-    let files = found.own.into_iter().map(|(directory, _)| directory).collect();
+    let files = go.into_iter().map(|(directory, _)| directory).collect();
     Ok(Undone { parameters: place.parameters, removed: text.is_none(), files, left })
 }
 
@@ -272,8 +299,13 @@ fn other_machine(manifest: &Manifest) -> Option<String> {
     Some(format!("It was measured on another machine: {there} and {host} have different processors."))
 }
 
-/// The tuning with its files at their destination, if they are as decided, and this Open MPI accepts them.
-fn tuning(published: &Published, openmpi: &Installation, files: &Path) -> Result<Tuning, WorkflowError> {
+/// The directory of the installed files that a parameter file names.
+fn named_directory(parameters: &[u8]) -> Result<Option<PathBuf>, Damaged> {
+    Ok(state::first_named_file(parameters)?.as_deref().and_then(Path::parent).map(Path::to_owned))
+}
+
+/// The tuning with its settings, if the files are as decided, and this Open MPI accepts them.
+fn tuning(published: &Published, openmpi: &Installation) -> Result<Tuning, WorkflowError> {
     let Published { run, findings, .. } = published;
     let missing = || WorkflowError::open(&run.file(rundir::RULES), io::ErrorKind::NotFound.into());
     let behaviour = Behaviour::from_version(openmpi.version).map_err(RunnerError::from)?;
@@ -286,11 +318,7 @@ fn tuning(published: &Published, openmpi: &Installation, files: &Path) -> Result
             run.path().display(),
         )));
     }
-    if files.to_str().is_none() {
-        let shown = files.display();
-        return Err(WorkflowError::Usage(format!("{shown} is not UTF-8, so no setting can name a file in it")));
-    }
-    Ok(published.add_settings(tuning).moved(files, rundir::RULES, rundir::HAN))
+    Ok(published.add_settings(tuning))
 }
 
 /// The files to install, by name: the findings, and those that settings name.

@@ -1,17 +1,18 @@
 //! Files and directories of an installation.
 //!
-//! Each install has a directory of its own, and the parameter file names it: ranks of a starting job read the old file
-//! or the new one, and never one that changes meanwhile.
+//! Each tuning has a directory named by its digest, and the parameter file names it: ranks of a starting job read the old
+//! file or the new one, and never one that changes meanwhile.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
+use std::time::SystemTime;
 use std::{env, fs};
 
+use collrules_record::digest;
 use collrules_record::installed::{FORMAT, INSTALLED, Installation, Installed};
-use collrules_record::rundir::{self, FINDINGS, HAN, RULES};
-use collrules_record::{digest, manifest};
+use collrules_record::rundir::{self, FINDINGS, HAN, LockBeside, RULES};
 
 use super::Installing;
 use crate::error::WorkflowError;
@@ -41,27 +42,22 @@ impl InstallPlace {
         Ok(Self { home, parameters })
     }
 
-    /// Directory of a new install.
-    pub(super) fn generation(&self) -> PathBuf {
-        rundir::unused(&self.home, &manifest::stamp())
+    /// Keeps other installs from changing the parameter file; none if there is nothing to change.
+    pub(super) fn lock(&self, options: &Installing) -> Result<Option<LockBeside>, WorkflowError> {
+        let file = resolved(&self.parameters);
+        let exists = file.parent().is_some_and(Path::is_dir);
+        Ok((exists && !options.dry_run).then(|| LockBeside::take(&file)).transpose()?)
+    }
+
+    /// Directory of a tuning: parallel installs of one tuning share it.
+    pub(super) fn generation(&self, tuning: &Installed) -> Result<PathBuf, WorkflowError> {
+        let text = serde_json::to_vec(tuning).map_err(|cause| WorkflowError::write(&self.home, cause.into()))?;
+        Ok(self.home.join(&digest(&text)[..16]))
     }
 
     /// All installs for the parameter file, oldest first, and those for other ones.
     pub(super) fn generations(&self) -> Generations {
         Generations::new(generations_in(&self.home), &self.parameters)
-    }
-
-    /// Removes earlier installs for the parameter file except the previous one, which starting jobs may still read.
-    /// Describes those that it leaves.
-    pub(super) fn sweep(&self, now: &Path) -> Result<Vec<String>, WorkflowError> {
-        let mut earlier = self.generations().own;
-        earlier.retain(|(directory, _)| directory != now);
-        earlier.pop();
-        let mut left = Vec::new();
-        for (directory, installed) in &earlier {
-            left.extend(remove(directory, installed)?);
-        }
-        Ok(left)
     }
 }
 
@@ -152,12 +148,24 @@ fn name(prefix: &Path) -> String {
     prefix.components().skip(1).map(word).collect::<Vec<_>>().join("-")
 }
 
+/// Returns true if starting jobs may read rules files of an install: the parameter file names them, or named them before
+/// its last change. If it named none, nothing is known of those before.
+pub(super) fn may_be_read(install: &(PathBuf, Installed), now: Option<&Path>, before: Option<&Path>) -> bool {
+    let (directory, installed) = install;
+    let is = |named: Option<&Path>| named.is_some_and(|named| same_file(named, directory));
+    let has_rules = [RULES, HAN].iter().any(|name| installed.files.contains_key(*name));
+    is(now) || (has_rules && (is(before) || before.is_none() || before == now))
+}
+
 /// All installs in a directory, oldest first.
 pub(super) fn generations_in(home: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(home).into_iter().flatten().flatten().map(|entry| entry.path());
     // Only directories that declare it. A link belongs to another installation.
     let is_install = |path: &PathBuf| !path.is_symlink() && path.join(INSTALLED).is_file();
-    entries.filter(is_install).collect::<BTreeSet<_>>().into_iter().collect()
+    let mut found: Vec<PathBuf> = entries.filter(is_install).collect();
+    let time = |path: &PathBuf| path.join(INSTALLED).metadata().and_then(|file| file.modified());
+    found.sort_by_cached_key(|path| (time(path).unwrap_or(SystemTime::UNIX_EPOCH), path.clone()));
+    found
 }
 
 /// Removes the files of an install if they are unchanged. Other files stay, and are named.
@@ -203,6 +211,29 @@ mod tests {
     use super::*;
 
     #[test]
+    fn no_install_removes_rules_that_starting_jobs_may_read() {
+        let rules = |files: &[&str]| -> Installed {
+            let files: BTreeMap<&str, &str> = files.iter().map(|name| (*name, "digest")).collect();
+            let text = serde_json::json!({
+                "format": FORMAT, "collrules": "0.1.0", "installed": "", "parameters": "", "run": "", "release": "5.0",
+                "openmpi": { "prefix": "", "version": "5.0.11", "configuration": "" }, "files": files, "settings": {}
+            });
+            serde_json::from_value(text).expect("a record")
+        };
+        let [a, b, c] = ["/a", "/b", "/c"].map(Path::new);
+        let read = |directory: &Path, files: &[&str], now, before| {
+            may_be_read(&(directory.to_owned(), rules(files)), now, before)
+        };
+        let files = [RULES, FINDINGS];
+        assert!(read(c, &files, Some(c), Some(b)) && read(b, &files, Some(c), Some(b)));
+        assert!(!read(a, &files, Some(c), Some(b)), "two generations are enough");
+        assert!(read(b, &files, Some(c), Some(c)), "another node installed the same tuning just now");
+        assert!(read(a, &files, Some(c), None), "the parameter file named none before");
+        assert!(read(b, &files, None, Some(b)) && !read(a, &files, None, Some(b)), "an undo");
+        assert!(!read(b, &[FINDINGS], Some(c), None), "no job reads findings");
+    }
+
+    #[test]
     fn no_two_installations_share_a_directory() {
         let names = [
             "/opt/openmpi/5.0",
@@ -212,7 +243,7 @@ mod tests {
             "/opt/a-/b",
             "/opt/a/-b",
         ];
-        let names: BTreeSet<String> = names.iter().map(|prefix| name(Path::new(prefix))).collect();
+        let names: std::collections::BTreeSet<String> = names.iter().map(|prefix| name(Path::new(prefix))).collect();
         assert_eq!(names.len(), 6, "{names:?}");
         assert!(names.contains("opt-openmpi-5.0") && names.contains("opt-openmpi%2D5.0"));
     }
