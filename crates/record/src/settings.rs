@@ -198,6 +198,20 @@ impl MemoryUse {
 }
 
 impl SettingsFindings {
+    /// Fails if a name or value holds a control character: with a line break, it would be several lines of a parameter
+    /// file.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        let validated = self.validation.iter().filter_map(|validation| validation.compared.as_ref());
+        let compared = self.finalists.iter().chain(validated).map(|finalist| &finalist.settings);
+        let combinations = compared.chain(self.failed.iter().map(|failed| &failed.settings)).flatten();
+        let effects = self.effects.iter().map(|effect| (&effect.name, &effect.value));
+        let is_odd = |(name, value): &(&String, &String)| format!("{name}{value}").contains(char::is_control);
+        match combinations.chain(effects).find(is_odd) {
+            Some((name, value)) => Err(format!("the setting {name:?} = {value:?} holds a control character")),
+            None => Ok(()),
+        }
+    }
+
     /// The settings that were tried.
     pub fn settings(&self) -> BTreeSet<&str> {
         self.effects.iter().map(|effect| effect.name.as_str()).collect()
@@ -251,4 +265,23 @@ pub enum SettingsVerdict {
     Undecided,
     /// It is not shown to be faster.
     NoGain,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_setting_is_more_than_a_line() {
+        let found = |name: &str, value: &str| -> SettingsFindings {
+            let text = serde_json::json!({
+                "format": FORMAT, "nodes": [], "ranks": 2, "launches": 0, "seconds": 0.0, "effects": [], "left_out": [],
+                "failed": [{ "settings": { name: value }, "why": { "job": "" } }], "finalists": [], "chosen": null
+            });
+            serde_json::from_value(text).expect("findings")
+        };
+        assert_eq!(found("coll_sm_priority", "0").check(), Ok(()));
+        assert!(found("coll_sm_priority = 1\ncoll", "0").check().is_err());
+        assert!(found("coll_sm_priority", "0\rcoll = ^tuned").check().is_err());
+    }
 }

@@ -103,7 +103,10 @@ impl RunDir {
 
     /// Reads the result of a search for settings; none if there was none.
     pub fn settings(&self) -> Result<Option<SettingsFindings>, RunDirError> {
-        optional(&self.file(SETTINGS), settings::FORMAT)
+        let path = self.file(SETTINGS);
+        let found: Option<SettingsFindings> = optional(&path, settings::FORMAT)?;
+        found.iter().try_for_each(SettingsFindings::check).map_err(|cause| RunDirError::Damaged { path, cause })?;
+        Ok(found)
     }
 
     /// Writes the result of a search for settings.
