@@ -19,9 +19,19 @@ pub(crate) fn document(text: String) -> String {
     if text.contains(is_hostile) { text.replace(is_hostile, " ") } else { text }
 }
 
-/// Text for a line of Markdown: it neither ends the line nor begins HTML or a block of code.
+/// Text for a line of Markdown: it neither ends the line nor begins HTML, a link or a block of code.
 pub(crate) fn markdown(text: &str) -> String {
-    line(text).replace('<', "&lt;").replace("```", "\\`\\`\\`").replace("~~~", "\\~\\~\\~")
+    let text = line(text).replace('<', "&lt;").replace("```", "\\`\\`\\`").replace("~~~", "\\~\\~\\~");
+    let mut parts = text.split("](");
+    let mut escaped = parts.next().unwrap_or_default().replace("]:", "]\\:");
+    for part in parts {
+        // Links of our own documents lead to files next to them.
+        let is_path = |char: char| char.is_alphanumeric() || matches!(char, '/' | '.' | '-' | '_');
+        let is_ours = part.split_once(')').is_some_and(|(target, _)| target.chars().all(is_path));
+        escaped += if is_ours { "](" } else { "]\\(" };
+        escaped += &part.replace("]:", "]\\:");
+    }
+    escaped
 }
 
 /// Text for a cell of a Markdown table.
@@ -70,6 +80,10 @@ mod tests {
         assert_eq!(line(hostile), "a # b [31m c 2J <script> | ```x");
         assert_eq!(markdown(hostile), "a # b [31m c 2J &lt;script> | \\`\\`\\`x");
         assert_eq!(cell("a | b\nc"), "a \\| b c");
+        assert_eq!(
+            markdown("[x](javascript:y) [x](a&#58;b) [x]: y [1](a/b.md)"),
+            "[x]\\(javascript:y) [x]\\(a&#58;b) [x]\\: y [1](a/b.md)"
+        );
         assert_eq!(markup("<a b='\"'>&\u{1b}"), "&lt;a b=&#39;&quot;&#39;&gt;&amp;\u{fffd}");
         assert_eq!(line("two  blanks, µs"), "two  blanks, µs");
     }
