@@ -275,7 +275,7 @@ impl CellPlan {
 /// The largest number of launches, and of series, that a plan may have.
 const MOST_LAUNCHES: u32 = 10_000;
 /// The largest number of ranks of a job.
-const MOST_RANKS: u32 = 1 << 24;
+pub(crate) const MOST_RANKS: u32 = 1 << 24;
 
 impl Plan {
     /// Refuses counts that no campaign can have, since plans are lists in memory.

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Mode;
 use crate::file::FormatVersion;
+use crate::plan::MOST_RANKS;
 
 /// The version of the file that this version writes.
 pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
@@ -71,6 +72,32 @@ pub struct RankRecord {
     pub messages: RankActivity,
     /// Waiting for requests, and testing them.
     pub waiting: RankActivity,
+}
+
+impl RankRecord {
+    /// Adds its calls, nanoseconds and bytes to those of other ranks. Fails if the sums are impossible, or it names ranks
+    /// that a job cannot have.
+    pub fn add_to(&self, totals: [u64; 3]) -> Result<[u64; 3], String> {
+        let last = |(first, step, count): &(u32, u32, u32)| {
+            u64::from(*first) + u64::from(*step) * u64::from(count.saturating_sub(1))
+        };
+        let is_possible = |runs: &Vec<(u32, u32, u32)>| {
+            let members: u64 = runs.iter().map(|(.., count)| u64::from(*count)).sum();
+            members <= u64::from(self.ranks) && runs.iter().all(|run| last(run) < u64::from(self.ranks))
+        };
+        let groups = || self.groups.iter().filter_map(|group| group.ranks.as_ref());
+        if self.rank >= self.ranks || self.ranks > MOST_RANKS || !groups().all(is_possible) {
+            return Err(format!("it names ranks that a job of {} ranks cannot have", self.ranks));
+        }
+        let calls = self.calls.iter().flat_map(|of| [[of.calls, of.time, of.sum], [of.sampled.0, 0, 0]]);
+        let kept = self.kept.calls.iter().map(|of| [1, of.time, 0]);
+        let activity = [self.messages, self.waiting].map(|of| [of.calls, 0, 0]);
+        let mut all = calls.chain(kept).chain(activity);
+        let add = |[calls, time, bytes]: [u64; 3], more: [u64; 3]| {
+            Some([calls.checked_add(more[0])?, time.checked_add(more[1])?, bytes.checked_add(more[2])?])
+        };
+        all.try_fold(totals, add).ok_or_else(|| "it has impossible numbers of calls, times or bytes".to_owned())
+    }
 }
 
 /// Blocking calls whose time was recorded.
@@ -190,6 +217,32 @@ pub fn step(bytes: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn damaged_records_are_refused_before_anything_is_allocated_for_them() {
+        let record = |ranks: u32, runs: &[(u32, u32, u32)], calls: u64, sum: u64| -> RankRecord {
+            let group = ProcessGroup { size: 2, ranks: Some(runs.to_vec()), ..ProcessGroup::default() };
+            let calls = serde_json::json!({
+                "group": 0, "operation": "bcast", "mode": "blocking", "bytes": [8, 8], "in_place": false,
+                "commutative": true, "derived": false, "unequal": false, "ignored_differ": false, "calls": calls,
+                "time": 1, "longest": 1, "sum": sum, "root": null, "sampled": [0, 0, 0]
+            });
+            let text = serde_json::json!({
+                "format": FORMAT, "program": "", "library": "", "rank": 0, "ranks": ranks, "host": "", "finalized": true,
+                "wall": 1, "imbalance": null, "groups": [group], "calls": [calls],
+                "messages": RankActivity::default(), "waiting": RankActivity::default()
+            });
+            serde_json::from_value(text).expect("a record")
+        };
+        let most = u32::MAX;
+        assert_eq!(record(4, &[(1, 2, 2)], 3, 24).add_to([1, 0, 0]), Ok([4, 1, 24]));
+        for runs in [[(1, most, 2)], [(0, 0, most)], [(0, 1, 5)], [(most, most, most)]] {
+            assert!(record(4, &runs, 3, 24).add_to([0; 3]).is_err(), "{runs:?}");
+        }
+        assert!(record(most, &[], 3, 24).add_to([0; 3]).is_err() && record(0, &[], 3, 24).add_to([0; 3]).is_err());
+        assert!(record(4, &[], u64::MAX, 24).add_to([1, 0, 0]).is_err(), "with the calls of another rank");
+        assert!(record(4, &[], 3, u64::MAX).add_to([0, 0, 1]).is_err());
+    }
 
     #[test]
     fn steps_are_an_eighth_of_a_doubling_and_in_order() {

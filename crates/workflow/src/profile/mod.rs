@@ -18,7 +18,7 @@ use collrules_record::options::TuneOptions;
 use collrules_record::profile::rank::{self, DIRECTORY, ENDING, FOREIGN, IMBALANCE, RankRecord, SESSION};
 use collrules_record::profile::weight::{COVERED, Weight, kept_to, weights as weights_of};
 use collrules_record::profile::{self, Profile};
-use collrules_record::rundir::{self, RunDir};
+use collrules_record::rundir::{self, RunDir, RunDirError};
 use collrules_record::{Manifest, Policy, manifest};
 use collrules_report::profile::remarks;
 use collrules_report::progress;
@@ -196,15 +196,20 @@ fn files(directory: &Path, ending: &str) -> Vec<PathBuf> {
 
 /// Reads the records of ranks; reports and omits unreadable ones.
 fn records(ranks: &Path, session: &mut Session<'_>) -> Result<Vec<RankRecord>, WorkflowError> {
-    let mut all = Vec::new();
+    let (mut all, mut totals) = (Vec::new(), [0; 3]);
     let owner = |path: &Path| fs::symlink_metadata(path).map(|found| found.uid()).ok();
     for file in files(ranks, &format!(".{ENDING}")) {
         if owner(&file) != owner(ranks) {
             session.say(&progress::profile::foreign_record(&file));
             continue;
         }
-        match rundir::read_json_file::<RankRecord>(&file, rank::FORMAT) {
-            Ok(record) => all.push(record),
+        let read = rundir::read_json_file::<RankRecord>(&file, rank::FORMAT);
+        let damaged = |cause| RunDirError::Damaged { path: file.clone(), cause };
+        match read.and_then(|record| Ok((record.add_to(totals).map_err(damaged)?, record))) {
+            Ok((sum, record)) => {
+                totals = sum;
+                all.push(record);
+            }
             Err(error) => session.say(&progress::profile::unreadable_record(&error)),
         }
     }
