@@ -5,6 +5,7 @@ use std::process::Command;
 use std::{env, fs, io};
 
 use collrules_record::installed::Installation;
+use collrules_record::rundir;
 use collrules_runner::mpi::installation::{self, tool};
 use collrules_runner::mpi::worker::{linked_library, list_interfaces, name_worker, user_workers};
 
@@ -136,9 +137,8 @@ fn run_cargo(mut command: Command, source: &Path) -> Result<(), WorkflowError> {
 fn place(program: &Path, name: &str, named: Option<&Path>) -> Result<PathBuf, WorkflowError> {
     let copy = |directory: &Path| {
         fs::create_dir_all(directory)?;
-        let (worker, unfinished) = (directory.join(name), directory.join(format!(".{name}.new")));
-        fs::copy(program, &unfinished)?;
-        fs::rename(&unfinished, &worker)?;
+        let worker = directory.join(name);
+        rundir::put_program(&worker, &fs::read(program)?)?;
         Ok::<_, io::Error>(worker)
     };
     if let Some(named) = named {

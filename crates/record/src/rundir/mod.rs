@@ -492,6 +492,19 @@ pub fn put_new(path: &Path, text: impl AsRef<[u8]>) -> io::Result<()> {
     written.map(drop).map_err(by_cause)
 }
 
+/// Writes a program that all users may start, whole or not at all, replacing any file or link of that name.
+pub fn put_program(path: &Path, program: &[u8]) -> io::Result<()> {
+    let write = || -> io::Result<()> {
+        let written = whole_file(parent(path), program)?;
+        // What the umask allows to read may be executed as well.
+        let mode = written.as_file().metadata()?.mode();
+        written.as_file().set_permissions(Permissions::from_mode(mode | (mode & 0o444) >> 2))?;
+        written.persist(path)?;
+        Ok(())
+    };
+    write().map_err(by_cause)
+}
+
 /// Puts the entry of a file in its directory on the disk.
 fn sync_directory(path: &Path) -> io::Result<()> {
     File::open(parent(path))?.sync_all()

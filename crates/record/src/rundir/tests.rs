@@ -358,6 +358,20 @@ fn what_is_replaced_stays_where_and_as_open_as_it_was() {
 }
 
 #[test]
+fn programs_are_written_whole_and_not_through_links() {
+    let scratch = tempfile::tempdir().expect("a temporary directory");
+    let (file, link) = (scratch.path().join("file"), scratch.path().join("worker"));
+    fs::write(&file, "of another user").expect("writes");
+    std::os::unix::fs::symlink("file", &link).expect("links");
+    put_program(&link, b"program").expect("writes");
+    assert_eq!(fs::read_to_string(&file).expect("reads"), "of another user");
+    assert!(link.symlink_metadata().expect("is there").is_file());
+    let mode = fs::metadata(&link).expect("is there").mode();
+    assert_eq!(mode & 0o111, (mode & 0o444) >> 2, "who reads it may start it");
+    assert_eq!(fs::read_dir(scratch.path()).expect("lists").count(), 2);
+}
+
+#[test]
 fn a_lock_beside_a_file_has_one_holder_at_a_time_and_leaves_nothing() {
     let scratch = tempfile::tempdir().expect("a temporary directory");
     let file = scratch.path().join("file");
