@@ -2,7 +2,9 @@
 
 use std::env;
 use std::fs;
-use std::process::{Command, Stdio};
+use std::process::Command;
+
+use collrules_record::ask::{PATIENCE, ask};
 
 /// Interface to the environment, files and tools of this machine.
 pub trait Here {
@@ -41,8 +43,7 @@ impl Here for System {
 
     fn asked(&self, command: &[&str]) -> Result<String, String> {
         let (program, arguments) = command.split_first().ok_or_else(String::new)?;
-        let mut tool = Command::new(program);
-        let ran = tool.args(arguments).stdin(Stdio::null()).output();
+        let ran = ask(Command::new(program).args(arguments), b"", PATIENCE);
         let output = ran.map_err(|cause| format!("{program}: {cause}"))?;
         if output.status.success() {
             return Ok(String::from_utf8_lossy(&output.stdout).into_owned());

@@ -33,6 +33,7 @@
 //! | [`rundir`] | the run directory: created once, appended to, read back |
 //! | [`manifest`] | origin of the numbers of a run, with the survey of the system |
 //! | [`allocation`] | the allocation of a job by a batch system |
+//! | [`ask`] | questions to programs of the system, with limits of time and length |
 //! | [`sample`] | one timing, and its line in the samples file |
 //! | [`clock`] | facts about the clock and the harness of a launch |
 //! | [`benchmark`] | an OSU-style benchmark and its lines |
@@ -55,6 +56,7 @@
 //! | [`installed`] | a tuning that was installed for an Open MPI |
 
 pub mod allocation;
+pub mod ask;
 pub mod benchmark;
 pub mod candidate;
 pub mod cell;

@@ -85,6 +85,9 @@ pub enum RunnerError {
         /// Cause.
         cause: io::Error,
     },
+    /// A program did not answer a question.
+    #[error("{0}")]
+    NoAnswer(io::Error),
     /// The job ended before the worker sent anything.
     #[error("the worker did not start: {status}{}{}", hint(output), quoted(output))]
     WorkerDidNotStart {

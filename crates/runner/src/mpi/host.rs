@@ -2,9 +2,11 @@
 
 use std::env;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 
+use collrules_record::ask::{PATIENCE, ask};
 use collrules_rules::Version;
 
 use crate::error::RunnerError;
@@ -23,7 +25,7 @@ pub(super) fn open_mpi_version(mpirun: &Path) -> Result<Version, RunnerError> {
     let mut command = Command::new(mpirun);
     command.arg("--version");
     with_libraries(own_libraries(mpirun).as_deref(), &mut command);
-    let output = command.output().map_err(|cause| RunnerError::CannotStart { program: mpirun.to_owned(), cause })?;
+    let output = answer(&mut command)?;
     let text = String::from_utf8_lossy(if output.stdout.is_empty() { &output.stderr } else { &output.stdout });
     let said = text.lines().next().unwrap_or_default().trim();
     if let Some((_, missing)) = said.split_once("error while loading shared libraries: ") {
@@ -36,9 +38,14 @@ pub(super) fn open_mpi_version(mpirun: &Path) -> Result<Version, RunnerError> {
 
 /// Returns what a program prints on standard output.
 pub(super) fn output_of(command: &mut Command) -> Result<String, RunnerError> {
-    let output = command.output();
-    let output = output.map_err(|cause| RunnerError::CannotStart { program: command.get_program().into(), cause })?;
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    Ok(String::from_utf8_lossy(&answer(command)?.stdout).into_owned())
+}
+
+fn answer(command: &mut Command) -> Result<Output, RunnerError> {
+    ask(command, b"", PATIENCE).map_err(|cause| match cause.kind() {
+        ErrorKind::TimedOut | ErrorKind::FileTooLarge => RunnerError::NoAnswer(cause),
+        _ => RunnerError::CannotStart { program: command.get_program().into(), cause },
+    })
 }
 
 /// The library directory next to mpirun's bin directory, if it has an MPI library of any interface (`libmpi.so.40` up
