@@ -52,7 +52,7 @@ impl WithoutInstalled {
             let text = fs::read(file).unwrap_or_default();
             // A file with a damaged block is copied as it is.
             let text = without_block(&text).unwrap_or(Some(text)).unwrap_or_default();
-            scratch::file(&env::temp_dir(), "parameters", &String::from_utf8_lossy(&text))
+            scratch::private(&env::temp_dir(), "parameters", &text)
         };
         let copies = files.iter().map(copy).collect::<Result<Vec<_>, _>>()?;
         let paths: Vec<String> = copies.iter().map(|copy| copy.path().display().to_string()).collect();
