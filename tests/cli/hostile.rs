@@ -315,6 +315,46 @@ fn instruments_are_submitted() {
 }
 
 #[test]
+fn no_submitted_job_is_unknown() {
+    use std::os::unix::fs::PermissionsExt;
+    let scratch = tempfile::tempdir().unwrap();
+    let program = |name: &str, script: &str| {
+        let file = scratch.path().join(name);
+        fs::write(&file, format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    let command = |out: &str| {
+        let mut command = bounded();
+        let path = format!("{}:{}", scratch.path().display(), std::env::var("PATH").unwrap());
+        command.current_dir(scratch.path()).env("PATH", path).args(["submit", "--system", "slurm", "--nodes", "2"]);
+        command.args(["--ppn", "2", "--time", "10m", "--out", out, "--", "tune"]);
+        command
+    };
+    let submit = |out: &str| Ran::from(command(out).output().unwrap());
+    program("squeue", "echo RUNNING");
+
+    // Three at once: one job.
+    program("sbatch", "sleep 0.3; echo 7; echo 7 >> jobs");
+    let mut all: Vec<_> = (0..3).map(|_| command("run").stderr(std::process::Stdio::null()).spawn().unwrap()).collect();
+    let codes = all.iter_mut().map(|one| one.wait().unwrap().code());
+    assert_eq!(codes.filter(|code| *code == Some(0)).count(), 1);
+    assert_eq!(fs::read_to_string(scratch.path().join("jobs")).unwrap(), "7\n");
+
+    // A job that is rejected leaves nothing behind.
+    program("sbatch", "echo closed >&2; exit 1");
+    for _ in 0..2 {
+        submit("rejected").exits(3).complains("closed");
+    }
+
+    // A record that fails: the job is told, and no other one is submitted.
+    program("sbatch", "mkdir lost/x; mv lost/submission.json lost/x; mkdir -p lost/submission.json/y; echo 8");
+    submit("lost").exits(3).complains("job 8 was submitted, but not recorded");
+    fs::remove_dir_all(scratch.path().join("lost/submission.json")).unwrap();
+    fs::rename(scratch.path().join("lost/x/submission.json"), scratch.path().join("lost/submission.json")).unwrap();
+    submit("lost").exits(6).complains("its job may be in the queue");
+}
+
+#[test]
 fn a_run_that_has_no_rules_yet_is_not_validated() {
     let scratch = tempfile::tempdir().unwrap();
     let run = measured(scratch.path(), 1);

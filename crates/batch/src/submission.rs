@@ -26,6 +26,9 @@ pub struct Submission {
     pub array: Option<u32>,
     /// The jobs, in the order of submission.
     pub jobs: Vec<SubmittedJob>,
+    /// When a submission was begun that is not recorded: its job may be in the queue.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub begun: Option<String>,
 }
 
 /// A job.
@@ -43,7 +46,7 @@ const MOST_TASKS: u32 = 100_000;
 impl Submission {
     /// A submission without jobs yet.
     pub fn new(system: BatchSystem, array: Option<u32>) -> Self {
-        Self { format: FORMAT, system, array, jobs: Vec::new() }
+        Self { format: FORMAT, system, array, jobs: Vec::new(), begun: None }
     }
 
     /// Reads the submission of a directory; none if there is none.

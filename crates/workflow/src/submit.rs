@@ -1,17 +1,19 @@
 //! Batch jobs that measure: their scripts and submission.
 
 use std::fs;
-use std::io::Write;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
+use std::time::Duration;
 
 use collrules_batch::System;
 use collrules_batch::job::{Dialect, Job, JobOptions, Queue, UnsupportedRequest};
 use collrules_batch::script::{self, dialect};
 use collrules_batch::submission::{self, Submission};
 use collrules_record::allocation::BatchSystem;
+use collrules_record::ask::ask;
 use collrules_record::manifest;
-use collrules_record::rundir::RunDir;
+use collrules_record::rundir::{LockBeside, RunDir, RunDirError};
 use collrules_rules::deploy;
 use collrules_rules::words::listed;
 
@@ -71,6 +73,7 @@ pub fn submit(options: &Submitting, program: &Path) -> Result<All, WorkflowError
             let directory = &submitted.directory;
             fs::create_dir_all(directory).map_err(|cause| WorkflowError::write(directory, cause))?;
             let home = RunDir::derived(directory)?;
+            let _lock = LockBeside::take(&home.file(submission::SUBMISSION))?;
             let before = Submission::read(&home)?;
             if !options.job.directive.iter().any(|directive| waits(directive)) {
                 refuse_another(before.as_ref(), directory)?;
@@ -179,6 +182,14 @@ fn waits(directive: &str) -> bool {
 
 /// Refuses a second job: the first one would lock the run.
 fn refuse_another(before: Option<&Submission>, directory: &Path) -> Result<(), WorkflowError> {
+    if let Some(begun) = before.and_then(|before| before.begun.as_ref()) {
+        return Err(WorkflowError::Occupied(format!(
+            "a submission into {} was begun at {begun} and not recorded: its job may be in the queue. Look for it, and \
+             remove {} if it is not there",
+            directory.display(),
+            directory.join(submission::SUBMISSION).display(),
+        )));
+    }
     let Some((system, last)) = before.and_then(|before| Some((before.system, before.jobs.last()?))) else {
         return Ok(());
     };
@@ -195,7 +206,11 @@ fn refuse_another(before: Option<&Submission>, directory: &Path) -> Result<(), W
     }
 }
 
-/// Writes the script into the directory, submits it, and records the result.
+/// Time for a batch system to accept a job.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+/// Writes the script into the directory, submits it, and records the result; before, it records the intent, so that no
+/// job is unknown.
 fn hand_in(
     submitted: &Submitted,
     home: &RunDir,
@@ -204,29 +219,45 @@ fn hand_in(
 ) -> Result<String, WorkflowError> {
     let Submitted { script, array, .. } = submitted;
     let file = home.write(submission::SCRIPT, script)?;
-    let Dialect { submit, by_input, job, .. } = dialect(system);
+    let Dialect { submit, by_input, job, cancel, .. } = dialect(system);
     let failed =
         |why: String| WorkflowError::Input(format!("`{}` rejected {}: {why}", submit.join(" "), file.display()));
     let mut command = Command::new(submit[0]);
-    command.args(&submit[1..]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    if by_input {
-        command.stdin(Stdio::piped());
-    } else {
+    command.args(&submit[1..]);
+    if !by_input {
         command.arg(&file);
     }
-    let mut child = command.spawn().map_err(|cause| failed(cause.to_string()))?;
-    if let Some(mut input) = child.stdin.take() {
-        // A program that does not read it fails.
-        let _ = input.write_all(script.as_bytes());
-    }
-    let output = child.wait_with_output().map_err(|cause| failed(cause.to_string()))?;
-    let said = String::from_utf8_lossy(&output.stdout);
-    let job = job(&said).filter(|_| output.status.success());
-    let job = job.ok_or_else(|| failed(String::from_utf8_lossy(&output.stderr).trim().to_owned()))?;
     // Earlier submissions stay recorded.
-    let mut all = before.unwrap_or_else(|| Submission::new(system, *array));
-    (all.system, all.array) = (system, *array);
-    all.jobs.push(submission::SubmittedJob { job: job.clone(), at: manifest::now() });
+    let mut all = before.clone().unwrap_or_else(|| Submission::new(system, *array));
+    all.begun = Some(manifest::now());
     home.write_json(submission::SUBMISSION, &all)?;
+    let input = if by_input { script.as_bytes() } else { b"" };
+    let output = match ask(&mut command, input, PATIENCE) {
+        // The job may have been accepted.
+        Err(cause) if cause.kind() == ErrorKind::TimedOut => return Err(failed(cause.to_string())),
+        output => output.map_err(|cause| cause.to_string()),
+    };
+    let accepted = output.and_then(|output| {
+        let job = job(&String::from_utf8_lossy(&output.stdout)).filter(|_| output.status.success());
+        job.ok_or_else(|| String::from_utf8_lossy(&output.stderr).trim().to_owned())
+    });
+    let job = match accepted {
+        Ok(job) => job,
+        Err(why) => {
+            match before {
+                Some(before) => home.write_json(submission::SUBMISSION, &before)?,
+                None => home.remove(submission::SUBMISSION)?,
+            }
+            return Err(failed(why));
+        }
+    };
+    (all.system, all.array, all.begun) = (system, *array, None);
+    all.jobs.push(submission::SubmittedJob { job: job.clone(), at: manifest::now() });
+    let unrecorded = |cause: RunDirError| {
+        WorkflowError::Input(format!(
+            "{system} job {job} was submitted, but not recorded: {cause}. End it with `{cancel} {job}`, or wait for it"
+        ))
+    };
+    home.write_json(submission::SUBMISSION, &all).map_err(unrecorded)?;
     Ok(job)
 }
