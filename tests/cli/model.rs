@@ -211,7 +211,7 @@ fn a_model_is_simulated_and_comes_back() {
     let ran =
         collrules(&format!("irregular {simulated} --ops gather --sizes 4K:128K --launches 2 --out"), &at("stalls"));
     let ran = ran.exits(0);
-    ran.says("gather with the default on 5 ranks stalls from 32 KiB to 32 KiB (none up to 16 KiB)");
+    ran.says("gather with the default on 5 ranks stalls at 32 KiB (none up to 16 KiB)");
     ran.says("TCP's timeout");
 
     let ran = collrules(&format!("tune {simulated} --ops bcast --sizes 512K --out"), &at("tuned")).exits(0);
