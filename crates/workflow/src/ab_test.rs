@@ -228,7 +228,7 @@ impl ArmLauncher for Pairs<'_, '_, '_> {
         let begin = Instant::now();
         let mut block = ArmBlock::default();
         // ABBA: a drift from run to run favours no side.
-        let order = if pair % 2 == 0 { [false, true] } else { [true, false] };
+        let order = if pair.is_multiple_of(2) { [false, true] } else { [true, false] };
         for with in order {
             let made = trial.run(pair, with, session)?;
             if let Some(cost) = trial.tried.cost(&made) {
