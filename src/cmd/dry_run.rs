@@ -53,10 +53,7 @@ pub(super) fn print(
         remarks.push(format!("{what} comes on top, for up to {}.", most.rounded()));
     }
     if let Some(budget) = budget.filter(|_| !beyond.is_empty()) {
-        remarks.push(format!(
-            "The budget of {} is for all of it; only the launch that it ends in goes on.",
-            budget.rounded()
-        ));
+        remarks.push(format!("The budget of {} is for all of it.", budget.rounded()));
     }
     if started.backend.name() == "simulation" {
         remarks.push("All times are simulated.".to_owned());
