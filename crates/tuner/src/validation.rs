@@ -1,10 +1,10 @@
 //! The result of a rules file in fresh launches: in the calls that decide on its rules, and in other calls.
 
-use collrules_record::Cell;
 use collrules_record::comparison::ArmSubject;
 use collrules_record::condition::Condition;
 use collrules_record::settings::{Guard, Settings};
 use collrules_record::validation::{Check, FailedCell, Outcome, Round, ValidatedCell};
+use collrules_record::{Cell, Estimate};
 use collrules_rules::Choice;
 
 use crate::comparison::{ArmDemand, Compared, SubjectResult};
@@ -26,20 +26,51 @@ pub struct CellFacts {
 pub fn describe_round(
     compared: &Compared,
     arm: &Settings,
-    decided: Condition,
+    (decided, min_difference): (Condition, f64),
     known: impl Fn(Cell) -> CellFacts,
 ) -> Round {
     let result = compared.of(arm);
     let is_decided = |subject: &ArmSubject| subject.condition() == Some(decided);
     let subjects = result.iter().flat_map(|result| &result.subjects).filter(|it| is_decided(&it.subject));
-    let cells = subjects.filter_map(|it| describe_cell(it, &known, it.verdict));
+    let mut cells: Vec<ValidatedCell> = subjects.filter_map(|it| describe_cell(it, &known, it.verdict)).collect();
+    fill_holes(&mut cells, min_difference);
     Round {
         pairs: result.map_or(0, |result| result.pairs),
-        cells: cells.collect(),
+        cells,
         speedup: result.and_then(|result| result.speedup),
         failed: list_failed(compared, arm, is_decided),
         ..Round::default()
     }
+}
+
+/// Decides sizes that are undecided between two for which the same choice is faster, with what these show: speedups are
+/// smooth in the logarithm of the size. The mean of three neighbours, the middle one with twice the weight, is right for a
+/// straight line. A size that does not point to a gain by itself, or to another one than its neighbours, stays undecided.
+fn fill_holes(cells: &mut [ValidatedCell], min_difference: f64) {
+    let before = cells.to_vec();
+    let holes = before.windows(3).zip(cells.iter_mut().skip(1)).filter(|(around, _)| is_hole(around));
+    for (around, hole) in holes {
+        let weights = [0.25, 0.5, 0.25];
+        let log = |cell: &ValidatedCell| cell.speedup.point.ln();
+        let half = |cell: &ValidatedCell| cell.speedup.low.map(|low| log(cell) - low.ln());
+        let point: f64 = around.iter().zip(weights).map(|(cell, weight)| weight * log(cell)).sum();
+        let squares = around.iter().zip(weights).map(|(cell, weight)| Some((weight * half(cell)?).powi(2)));
+        let Some(half) = squares.sum::<Option<f64>>().map(f64::sqrt) else { continue };
+        if point > half && point >= min_difference.ln_1p() {
+            let (low, high) = (Some(point - half), Some(point + half));
+            hole.speedup = Estimate { point, low, high, ..hole.speedup }.exp();
+            hole.verdict = Outcome::Faster;
+        }
+    }
+}
+
+fn is_hole(around: &[ValidatedCell]) -> bool {
+    let [below, cell, above] = around else { return false };
+    let rule = |it: &ValidatedCell| (it.cell.collective, it.cell.ranks, it.served, it.handed);
+    let is_alike = [below, above].iter().all(|it| rule(it) == rule(cell) && it.verdict == Outcome::Faster);
+    let between = (below.speedup.point * above.speedup.point).sqrt();
+    let agrees = cell.speedup.point > 1.0 && cell.speedup.high.is_none_or(|high| high >= between);
+    is_alike && cell.is_ruled() && cell.verdict == Outcome::Undecided && agrees
 }
 
 /// The comparison of an arm's rules under another condition; `ruled` are the cells with a rule.

@@ -4,16 +4,21 @@
 //! enough, and the interval lies above 1. A loss is excluded if the interval lies above the limit: since an arm passes only
 //! if no loss is left, this needs no correction for their number. A loss is shown if the interval lies below the limit, or
 //! the adjusted p value is small enough for a loss as large as the limit. The printed intervals are those of these verdicts.
+//!
+//! Neighbouring sizes are not independent questions: what a setting does to calls, it does to those of a class of sizes. So
+//! a loss may be excluded for the mean of a class, and for each of its members only one that is several times as large.
 
 use std::collections::BTreeMap;
 
-use collrules_record::comparison::ArmSubject;
+use collrules_record::Bytes;
+use collrules_record::comparison::{ArmSubject, CallCondition};
 use collrules_record::estimate::{Estimate, TestedMean};
 use collrules_record::settings::{Guard, Settings};
 use collrules_record::validation::{Outcome, ValidationCriteria};
+use collrules_rules::Collective;
 
 use super::block::{ArmBlock, PairMean, by_subject};
-use crate::statistics::{Replicates, adjust, test_all};
+use crate::statistics::{LaunchLogs, Replicates, adjust, common_means, test_all};
 
 /// What is asked of a subject with an arm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +27,8 @@ pub enum ArmDemand {
     Gain,
     /// That a loss beyond the limit is excluded.
     ExcludeLoss,
+    /// That a loss beyond the limit is excluded for the class of its calls, and a much larger one for itself.
+    ExcludeClassLoss,
     /// That no loss beyond the limit is shown.
     NoLoss,
     /// Nothing: the result is reported.
@@ -56,7 +63,7 @@ impl SubjectResult {
     pub fn is_failed(&self) -> bool {
         match self.demand {
             ArmDemand::Gain => self.verdict == Outcome::Slower,
-            ArmDemand::ExcludeLoss | ArmDemand::NoLoss => self.guard == Guard::Lost,
+            ArmDemand::ExcludeLoss | ArmDemand::ExcludeClassLoss | ArmDemand::NoLoss => self.guard == Guard::Lost,
             ArmDemand::Report => false,
         }
     }
@@ -65,9 +72,33 @@ impl SubjectResult {
     pub fn is_open(&self) -> bool {
         match self.demand {
             ArmDemand::Gain => self.verdict == Outcome::Undecided,
-            ArmDemand::ExcludeLoss | ArmDemand::NoLoss => self.guard == Guard::Undecided,
+            ArmDemand::ExcludeLoss | ArmDemand::ExcludeClassLoss | ArmDemand::NoLoss => self.guard == Guard::Undecided,
             ArmDemand::Report => false,
         }
+    }
+}
+
+/// The largest message of each class of sizes, except the last class, which has no limit.
+pub const CLASSES: [u64; 3] = [512, 8 << 10, 64 << 10];
+
+/// The index of the class of a message size.
+pub fn class(bytes: Bytes) -> usize {
+    CLASSES.iter().position(|largest| bytes.0 <= *largest).unwrap_or(CLASSES.len())
+}
+
+/// Multiple of the largest loss of a class from which on a loss of one of its members has to be excluded.
+const ALARM: f64 = 4.0;
+
+/// Blocks from which on the mean of a class counts: in fewer, launches that settings slow down now and then may be missing.
+const LEAST_POOLED: usize = 16;
+
+/// Calls of a collective in one way, of about one size.
+type CallClass = (Collective, CallCondition, usize);
+
+fn class_of(subject: &ArmSubject) -> Option<CallClass> {
+    match subject {
+        ArmSubject::Call(cell, condition) => Some((cell.collective, *condition, class(cell.bytes))),
+        ArmSubject::Messages(..) | ArmSubject::Program => None,
     }
 }
 
@@ -103,11 +134,14 @@ pub(super) fn judge(
         // Two directions.
         q_values.into_iter().map(|q| q.map(|q| (2.0 * q / share).min(1.0))).collect::<Vec<_>>()
     };
-    let (gains, losses) = ([ArmDemand::Gain, ArmDemand::Report], [ArmDemand::ExcludeLoss, ArmDemand::NoLoss]);
+    let gains = [ArmDemand::Gain, ArmDemand::Report];
+    let losses = [ArmDemand::ExcludeLoss, ArmDemand::ExcludeClassLoss, ArmDemand::NoLoss];
     let above = |test: &TestedMean| test.p_above(0.0);
     let below = |test: &TestedMean| test.p_below(0.0);
     let (faster, slower) = (adjusted(&gains, &above), adjusted(&gains, &below));
     let lost = adjusted(&losses, &below);
+    let pooled: Vec<&ArmSubject> = logs.keys().filter(|it| demand(it) == ArmDemand::ExcludeClassLoss).collect();
+    let classes = judge_classes(&pooled, &logs, &pairs, 1.0 - error);
     let mut sides = [arm, base].map(|settings| times_by_subject(blocks, settings));
     let mut results = Vec::with_capacity(tests.len());
     for (at, ((subject, logs), test)) in logs.into_iter().zip(&tests).enumerate() {
@@ -125,11 +159,13 @@ pub(super) fn judge(
         let told = (without.point - with.point).abs() >= 2.0 * criteria.clock_step.0;
         let q_value = q_value.filter(|_| told);
         let limit = 1.0 - max_loss;
+        let class_low = class_of(&subject).and_then(|class| *classes.get(&class)?);
         let is_lost = speedup.high.is_some_and(|high| high < limit)
             || q_value.is_some_and(|q| q <= criteria.error_rate) && speedup.point <= limit && test.mean < 0.0;
         let guard = match speedup.low {
             _ if is_lost => Guard::Lost,
             Some(low) if low >= limit => Guard::Passed,
+            Some(low) if low >= 1.0 - ALARM * max_loss && class_low.is_some_and(|low| low >= limit) => Guard::Passed,
             _ => Guard::Undecided,
         };
         let verdict = decide(speedup, q_value, criteria);
@@ -138,6 +174,28 @@ pub(super) fn judge(
         results.push(SubjectResult { subject, demand, without, with, speedup, q_value, verdict, guard, pairs });
     }
     results
+}
+
+/// The lower end of the interval of each class's mean speedup, over the blocks that timed all of its members; none if these
+/// are few.
+fn judge_classes(
+    pooled: &[&ArmSubject],
+    logs: &BTreeMap<ArmSubject, LaunchLogs>,
+    pairs: &PairMean,
+    level: f64,
+) -> BTreeMap<CallClass, Option<f64>> {
+    let mut members: BTreeMap<_, Vec<&LaunchLogs>> = BTreeMap::new();
+    for subject in pooled {
+        if let Some(class) = class_of(subject) {
+            members.entry(class).or_default().push(&logs[*subject]);
+        }
+    }
+    let means: Vec<LaunchLogs> = members.values().map(|members| common_means(members.iter().copied())).collect();
+    let replicates: Vec<Replicates> = means.iter().map(|logs| Replicates::of_pairs(None, pairs.values(logs))).collect();
+    let tests = test_all(&replicates).into_iter().zip(&means);
+    let low =
+        |(test, logs): (TestedMean, &LaunchLogs)| test.estimate(level).exp().low.filter(|_| logs.len() >= LEAST_POOLED);
+    members.into_keys().zip(tests.map(low)).collect()
 }
 
 /// The logarithms of the times of each subject in the launches of an arm.

@@ -382,7 +382,7 @@ fn confirm_all(arms: &[Settings], known: &mut KnownSystem) -> Compared {
         stage: Stage::Tuning,
         base: &Settings::new(),
         arms,
-        demand: &|_, _| ArmDemand::ExcludeLoss,
+        demand: &|_, _| ArmDemand::ExcludeClassLoss,
         weight: &|_, subject| f64::from(u8::from(SIZES[4..].iter().any(|bytes| measure(*bytes) == *subject))),
         always: &[SIZES[4], SIZES[6], SIZES[8]].into_iter().map(measure).collect(),
         criteria: criteria(),
@@ -395,11 +395,11 @@ fn confirm_all(arms: &[Settings], known: &mut KnownSystem) -> Compared {
     compared
 }
 
-/// The best combination gains most, but harms one member of the guard set, which takes more than eight pairs to show.
+/// The best combination gains most, but harms a class of the guard set, which takes more than eight pairs to show.
 #[test]
 fn the_next_best_takes_the_place_of_a_harmful_combination() {
     let truth = |settings: &Settings, bytes: u64| match settings.get("a").map(String::as_str) {
-        Some("harmful") if bytes == 64 => -0.11,
+        Some("harmful") if bytes <= 512 => -0.11,
         Some("harmful") if bytes >= SIZES[4] => 0.4,
         Some("harmless") if bytes >= SIZES[4] => 0.2,
         _ => 0.0,
@@ -424,13 +424,30 @@ enum OtherWork {
 
 const OTHER_WORK: [OtherWork; 3] = [OtherWork::None, OtherWork::Tenth, OtherWork::Bursts];
 
-/// A gain of 1.3 times where speed is asked for, and this in one member of the guard set.
+/// A gain of 1.3 times where speed is asked for, and this in one class of the guard set.
 fn truth_with_guard(settings: &Settings, bytes: u64, guard: f64) -> f64 {
     match (settings.is_empty(), bytes) {
         (true, _) => 0.0,
-        (false, 64) => guard,
+        (false, ..=512) => guard,
         (false, bytes) if bytes >= SIZES[4] => 0.26,
         (false, _) => 0.0,
+    }
+}
+
+/// One size of a class is a fifth slower: 1 % may pass, and more than 3 of 60 by chance in one case of 1000.
+#[test]
+fn a_large_loss_of_one_size_is_confirmed_rarely() {
+    let harm = |settings: &Settings, bytes: u64| match (settings.is_empty(), bytes) {
+        (false, 64) => f64::ln(0.8),
+        _ => truth_with_guard(settings, bytes, 0.0),
+    };
+    for work in OTHER_WORK {
+        let most = 150;
+        let passed = (0..60).filter(|seed| {
+            confirmed(&mut KnownSystem { most, ..KnownSystem::new(*seed, harm).with_other_work(work) }).0
+        });
+        let passed = passed.count();
+        assert!(passed <= 3, "{work:?}: {passed} of 60");
     }
 }
 

@@ -13,6 +13,5 @@ mod subjects;
 pub(crate) use arms::Arms;
 pub(crate) use launcher::{JobLauncher, first_line};
 pub(crate) use subjects::{
-    CLASSES, CellWeights, class, guard_cells, guard_patterns, list_messages, loop_schedule, screened,
-    timing_per_subject,
+    CellWeights, guard_cells, guard_patterns, list_messages, loop_schedule, screened, timing_per_subject,
 };

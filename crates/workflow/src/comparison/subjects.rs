@@ -9,11 +9,9 @@ use collrules_record::plan::{PatternPlan, Schedule};
 use collrules_record::{Bytes, Cast, Cell, Pattern, Ranks, Seconds, Survey};
 use collrules_rules::Collective;
 use collrules_runner::grid::{DEFAULT_MEMORY, MEASURABLE, obstacle};
+use collrules_tuner::comparison::class;
 
 use crate::plan::timed;
-
-/// The largest message of each class of sizes, except the last class, which has no limit.
-pub(crate) const CLASSES: [u64; 3] = [512, 8 << 10, 64 << 10];
 
 /// The message sizes of the guard set, for collectives that are not tuned.
 const GUARDED: [u64; 3] = [8, 4 << 10, 256 << 10];
@@ -45,11 +43,6 @@ pub(crate) fn timing_per_subject() -> f64 {
 /// The messages of patterns, one by one.
 pub(crate) fn list_messages(plans: &[PatternPlan]) -> impl Iterator<Item = ArmSubject> {
     plans.iter().flat_map(|plan| plan.casts.iter().map(|cast| ArmSubject::Messages(plan.pattern, cast.clone())))
-}
-
-/// The index of the class of a message size.
-pub(crate) fn class(bytes: Bytes) -> usize {
-    CLASSES.iter().position(|largest| bytes.0 <= *largest).unwrap_or(CLASSES.len())
 }
 
 /// Cells with their weights in a mean.

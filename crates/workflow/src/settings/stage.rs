@@ -26,8 +26,8 @@ use collrules_tuner::comparison::{
 use super::list::{find, leave_out_serving};
 use crate::campaign::Measurement;
 use crate::comparison::{
-    CLASSES, CellWeights, JobLauncher, class, first_line, guard_cells, guard_patterns, list_messages, loop_schedule,
-    screened, timing_per_subject,
+    CellWeights, JobLauncher, first_line, guard_cells, guard_patterns, list_messages, loop_schedule, screened,
+    timing_per_subject,
 };
 use crate::error::WorkflowError;
 use crate::plan::SETTINGS;
@@ -158,7 +158,7 @@ fn find_best(
         stage: Stage::Tuning,
         base: &Settings::new(),
         arms: &finalists,
-        demand: &|_, _| ArmDemand::ExcludeLoss,
+        demand: &|_, _| ArmDemand::ExcludeClassLoss,
         weight: &|_, subject| subject.cell().map_or(0.0, |cell| asked.get(&cell).copied().unwrap_or(0.0)),
         always: &screened.keys().map(call).collect(),
         criteria,
@@ -259,7 +259,7 @@ const NOTHING: Estimate = Estimate { point: 1.0, low: None, high: None, level: 0
 
 /// The result of an arm, over the requested sizes and the guard set.
 pub(crate) fn describe_finalist(result: &ArmResult, asked: &CellWeights) -> Finalist {
-    let guarded = result.subjects.iter().filter(|it| it.demand == ArmDemand::ExcludeLoss).map(|it| Guarded {
+    let guarded = result.subjects.iter().filter(|it| it.demand == ArmDemand::ExcludeClassLoss).map(|it| Guarded {
         name: it.subject.to_string(),
         is_asked_for: it.subject.cell().is_some_and(|cell| asked.contains_key(&cell)),
         speedup: it.speedup,

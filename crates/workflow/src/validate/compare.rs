@@ -134,7 +134,7 @@ pub(super) fn compare_tuning(
     let demand = |arm: &Settings, it: &ArmSubject| {
         let of_whole = it.condition().is_none_or(|condition| condition == Condition::UNALIGNED);
         match (it.cell(), it.condition()) {
-            _ if tuning.as_ref() == Some(arm) && of_whole => ArmDemand::ExcludeLoss,
+            _ if tuning.as_ref() == Some(arm) && of_whole => ArmDemand::ExcludeClassLoss,
             (Some(cell), Some(condition)) if rules.as_ref() == Some(arm) && !of_whole && subject.is_ruled(cell) => {
                 calls.demand(condition)
             }
@@ -168,7 +168,7 @@ pub(super) fn compare_tuning(
     let memory = tuning.as_ref().and_then(|arm| launcher.memory(stage, arm));
     let known = |cell: Cell| subject.known(cell);
     let validation = rules.as_ref().map(|arm| {
-        let mut round = describe_round(&compared, arm, calls.decided, known);
+        let mut round = describe_round(&compared, arm, (calls.decided, options.min_difference), known);
         // When it had its result, sizes without a rule may have been left out for lack of time.
         let is_counted = |cell: &&Cell| !is_concluded || subject.is_ruled(**cell);
         round.unreached = count_unreached(&round, subject.cells.iter().filter(is_counted));
