@@ -1,4 +1,4 @@
-//! `collrules drift`: checks if a machine's times have changed, and if its rules are still faster.
+//! `collrules drift`: checks if a machine's times have changed, and if its tuning is still faster.
 
 use std::path::PathBuf;
 
@@ -16,21 +16,21 @@ use crate::{screen, session};
 
 arguments! {
     #[command(
-        after_help = "Exit code: 0 if times and rules are as they were, 8 if a rule makes something slower now, 11 if times \
-    changed and the rules still hold. Options about launching and simulation are those of the run unless one is given."
+        after_help = "Exit code: 0 if times and tuning are as they were, 8 if the tuning makes something slower now, 11 if the \
+    default's times changed and the tuning still holds. Options about launching and simulation are those of the run unless one is given."
     )]
     DriftArgs {
-        /// The run whose message sizes are measured again
+        /// The run whose message sizes are timed again
         #[arg(value_name = "RUN")]
         run: PathBuf,
     } => Drifting {
-        /// Number of message sizes to measure again: those with rules first, spread over collectives and communicators
+        /// Number of message sizes to time again: those with rules first, spread over collectives and communicators
         #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
         cells: u32,
-        /// Number of launches; changes are judged by how much launches differ
+        /// Number of launches of the default and of the tuning; changes are judged by how much launches differ
         #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(2..=MOST_LAUNCHES))]
         launches: u32,
-        /// Time for all of it; with `none`, each launch goes on until every size is precise or has its maximum of rounds
+        /// Time for all of it; with `none`, each launch times every size in two loops
         #[arg(long, value_name = "TIME|none", default_value = "60s", value_parser = budget)]
         budget: Budget,
         /// Changes of times, in percent, that do not count, since days differ
@@ -45,7 +45,7 @@ arguments! {
         #[command(flatten)]
         system: Given<SystemArgs>,
     } {
-        /// Directory for samples and result [default: drift-DATE-TIME in the run]
+        /// Directory for launches and result [default: drift-DATE-TIME in the run]
         #[arg(long, value_name = "DIR", help_heading = None)]
         out: Option<PathBuf>,
         /// Report what happens as JSON, one event per line on standard output

@@ -1,11 +1,11 @@
-//! Cells of a run that are measured again: as they were, slower, and where rules lose.
+//! Sizes of a run that are timed again: as they were, slower, and where the tuning loses.
 
 use std::path::Path;
 
 use collrules_record::validation::Outcome;
 use collrules_tuner::results::drift::{DRIFT, Drift};
 
-use crate::made_once::TUNED;
+use crate::made_once::{DECEIVED, TUNED};
 use crate::support::collrules;
 
 fn read(home: &Path) -> Drift {
@@ -20,7 +20,7 @@ fn a_machine_that_is_as_it_was_raises_no_alarm() {
     TUNED.at(&run);
     let ran = collrules("drift --cells 12", &run).exits(0);
     ran.says("No change since");
-    ran.says("The rules still hold");
+    ran.says("The tuning still holds");
     let homes = std::fs::read_dir(&run).unwrap().map(|entry| entry.unwrap().path());
     let homes: Vec<_> = homes.filter(|path| path.is_dir() && path.join(DRIFT).exists()).collect();
     assert_eq!(homes.len(), 1, "{homes:?}");
@@ -29,10 +29,7 @@ fn a_machine_that_is_as_it_was_raises_no_alarm() {
     assert_eq!(cells.len(), 12);
     let collectives: std::collections::BTreeSet<_> = cells.iter().map(|cell| cell.collective).collect();
     assert_eq!(collectives.len(), 3, "all of them have anchors");
-    // What was measured is a run like any other.
-    collrules(&format!("report --compare {}", run.display()), &homes[0]).exits(3);
-    collrules("analyze", &homes[0]).exits(0);
-    collrules(&format!("report --compare {}", run.display()), &homes[0]).exits(0);
+    assert_eq!(drift.tuning.cells.len(), 12, "the tuning is timed beside today's default");
 }
 
 #[test]
@@ -52,8 +49,12 @@ fn a_slower_machine_and_rules_that_lose_are_told_apart() {
     let together = found.together.unwrap().ratio.point;
     assert!((together - 1.25).abs() < 0.05, "{together}");
     // There every algorithm of coll/tuned takes 10 % longer than the builtin.
-    drift("planted", &lost).exits(8).says("do NOT hold");
+    drift("planted", &lost).exits(8);
+    assert!(read(&lost).loses());
     collrules(&format!("drift {} --simulate --simulated-release 4.1 --out", run.display()), &scratch.path().join("x"))
         .exits(3)
         .complains("5.0.0 then, 4.1.0 now");
+    let alone = scratch.path().join("alone");
+    DECEIVED.at(&alone);
+    collrules("drift", &alone).exits(3).complains("collrules validate");
 }

@@ -107,6 +107,8 @@ pub enum Stage {
     Validation(u32),
     /// Runs of a program.
     Program,
+    /// A tuning of some time ago.
+    Drift,
 }
 
 impl Stage {

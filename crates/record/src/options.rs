@@ -36,8 +36,6 @@ pub enum Request {
     Model,
     /// To find calls that stall.
     Irregular,
-    /// To measure some cells of another run again.
-    Drift,
 }
 
 /// Options of `tune` and `measure`.

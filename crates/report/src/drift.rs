@@ -1,52 +1,52 @@
-//! Result of measuring anchor cells again.
+//! Result of timing sizes of a run again.
 
-use collrules_record::Candidate;
 use collrules_record::validation::Outcome;
+use collrules_rules::Release;
 use collrules_rules::words::counted;
-use collrules_tuner::results::drift::Drift;
+use collrules_tuner::results::drift::{Drift, DriftPoint};
 
 use crate::cells::{SideBySide, side_by_side};
 use crate::changes::{describe_limitation, property};
 use crate::document::Document;
 use crate::quality::describe_doubt;
+use crate::validation::compared_cells;
 use crate::words::{percent, ratio};
 
-/// Every point, and the result.
+/// The default's times then and now, the tuning beside today's default, and the result.
 pub fn document(drift: &Drift) -> Document {
-    let points = drift.points.iter().map(|point| {
-        let by = match point.candidate {
-            Candidate::Builtin => "default".to_owned(),
-            other => other.to_string(),
-        };
-        SideBySide {
-            cell: point.cell,
-            times: [point.then, point.now],
-            ratio: point.shift.ratio,
-            outcome: point.shift.change,
-            by,
-        }
-    });
-    Document {
-        subject: "drift of a machine".to_owned(),
-        answer: sentences(drift),
-        blocks: side_by_side(["then:", "now:", "now/then:", "by"], &points.collect::<Vec<_>>()),
-        ..Document::default()
-    }
+    let row = |point: &DriftPoint| SideBySide {
+        cell: point.cell,
+        times: [point.then, point.now],
+        ratio: point.shift.ratio,
+        outcome: point.shift.change,
+        by: "default".to_owned(),
+    };
+    let rows: Vec<SideBySide> = drift.points.iter().map(row).collect();
+    let mut blocks = side_by_side(["then:", "now:", "now/then:", "by"], &rows);
+    blocks.extend(
+        Release::from_version(drift.version)
+            .ok()
+            .map(|release| compared_cells(&drift.tuning, release))
+            .into_iter()
+            .flatten(),
+    );
+    Document { subject: "drift of a machine".to_owned(), answer: sentences(drift), blocks, ..Document::default() }
 }
 
-/// Describes the result over all points.
+/// Describes the result over all sizes.
 fn sentences(drift: &Drift) -> Vec<String> {
     let mut sentences = Vec::new();
-    let all = counted(drift.points.len(), "point");
+    let all = counted(drift.points.len(), "size");
     let (slower, faster) = (drift.those(Outcome::Slower).count(), drift.those(Outcome::Faster).count());
     let then = drift.doubts_then.iter().map(|doubt| format!("when the run was made, {}", describe_doubt(doubt)));
     let now = drift.doubts_now.iter().map(|doubt| format!("now {}", describe_doubt(doubt)));
     let doubts: Vec<String> = then.chain(now).collect();
     let beyond = percent(drift.criteria.min_change);
     sentences.push(match (drift.changed(), slower + faster) {
-        (false, _) => {
-            format!("No change since {}: none of {all} is shown to have changed by more than {beyond}.", drift.measured)
-        }
+        (false, _) => format!(
+            "No change since {}: the default's time is shown to have changed by more than {beyond} for none of {all}.",
+            drift.measured
+        ),
         (true, changed) if !doubts.is_empty() => format!(
             "Times changed since {} ({changed} of {all} by more than {beyond}), but the data is poor: {}. The cause \
              may be other load: repeat the check on an idle machine.",
@@ -54,29 +54,30 @@ fn sentences(drift: &Drift) -> Vec<String> {
             doubts.join("; "),
         ),
         (true, 0) => {
-            format!("The machine changed since {}: by more than {beyond} over all points together.", drift.measured)
+            format!("The machine changed since {}: by more than {beyond} over all sizes together.", drift.measured)
         }
         (true, _) => format!(
-            "The machine changed since {}: of {all}, {slower} take longer and {faster} less time, by more than \
-             {beyond}.",
+            "The machine changed since {}: of {all}, {slower} take longer and {faster} less time by default, by more \
+             than {beyond}.",
             drift.measured
         ),
     });
     if let Some(together) = &drift.together {
-        sentences.push(format!("Over all points, times are {} the earlier ones.", ratio(together.ratio)));
+        sentences.push(format!("Over all sizes, times are {} the earlier ones.", ratio(together.ratio)));
     }
-    let round = &drift.rules;
+    let round = &drift.tuning;
     let lost = round.count(Outcome::Slower) + round.failed.iter().filter(|failed| failed.with).count();
-    sentences.push(match (round.cells.len(), lost) {
-        (0, 0) => "No rule applies to any of these sizes.".to_owned(),
-        (cells, 0) => format!(
-            "The rules still hold: none of {} is slower than today's default; {} are faster.",
-            counted(cells, "size") + " with a rule",
+    sentences.push(match (&drift.failed, lost) {
+        (Some(why), _) => format!("The tuning does NOT hold any more: jobs with it fail ({why})."),
+        (None, 0) => format!(
+            "The tuning still holds: none of {} is slower than by today's default; {} are faster.",
+            counted(round.cells.len(), "size"),
             round.count(Outcome::Faster)
         ),
-        (cells, lost) => format!(
-            "The rules do NOT hold any more: for {lost} of {cells} sizes they fail or are slower than the default. \
-             `collrules validate --repair {}` removes these rules, `collrules tune` finds better ones.",
+        (None, lost) => format!(
+            "The tuning does NOT hold any more: {lost} of {} fail with it or are slower than by default. `collrules \
+             validate --repair {}` removes what loses, `collrules tune` finds a better one.",
+            counted(round.cells.len(), "size"),
             drift.run
         ),
     });

@@ -204,3 +204,71 @@ fn worth(before: Run<'_>, after: Run<'_>, cell: &CellFinding) -> Option<OldRules
         failed,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use collrules_record::findings::{PointFinding, Statistic, Verdict};
+    use collrules_record::reason::KeepReason;
+    use collrules_record::sample::TableTiming;
+    use collrules_record::{Bytes, Ranks, Seconds};
+    use collrules_rules::{Choice, Collective, Release};
+    use rand::{RngExt, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
+    use rand_distr::StandardNormal;
+
+    use super::*;
+
+    fn cells() -> impl Iterator<Item = Cell> {
+        (0..10).map(|place| Cell { collective: Collective::Bcast, ranks: Ranks(8), bytes: Bytes(1 << (10 + place)) })
+    }
+
+    fn findings() -> Findings {
+        let time = Estimate { point: 1.0, low: None, high: None, level: 0.95, samples: 3 };
+        let (candidate, gain, expected) = (Candidate::Builtin, None, None);
+        let point = PointFinding { candidate, time, gain, expected, p_value: None, q_value: None, stalls: None };
+        let finding = |cell| CellFinding {
+            cell,
+            points: vec![point.clone()],
+            disqualified: Vec::new(),
+            verdict: Verdict::Keep { why: KeepReason::NothingTimed },
+            served: Choice::BUILTIN,
+            unruled: Candidate::Builtin,
+        };
+        let mut findings = Findings::empty("a test", Release::V5_0);
+        findings.criteria.min_gain = 0.0;
+        findings.cells = cells().map(finding).collect();
+        findings
+    }
+
+    /// Three launches, whose times are so many times as long; deviations of logarithms: of a launch, of a time.
+    fn day(seed: u64, (launch_noise, own_noise): (f64, f64), factor: f64) -> Observations {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let mut normal = move || -> f64 { rng.sample(StandardNormal) };
+        let mut timings = Vec::new();
+        for launch in 0..3 {
+            let shared = launch_noise * normal();
+            for cell in cells() {
+                let time = Seconds(cell.bytes.0 as f64 * 2e-9 * factor * (shared + own_noise * normal()).exp());
+                timings.push(TableTiming { cell, candidate: Candidate::Builtin, launch, time });
+            }
+        }
+        Observations::from_timings(&timings, Statistic::RankAverage).expect("timings")
+    }
+
+    /// Of an unchanged machine, one comparison in 20 may find a change.
+    #[test]
+    fn an_unchanged_default_is_called_changed_as_seldom_as_stated() {
+        let findings = findings();
+        for noise in [(0.01, 0.02), (0.04, 0.01), (0.0, 0.1)] {
+            let compared = |seed: u64, factor: f64| {
+                let (then, now) = (day(2 * seed, noise, 1.0), day(2 * seed + 1, noise, factor));
+                let run = |observations| Run { findings: &findings, observations: Some(observations), manifest: None };
+                compare(run(&then), run(&now)).expect("compares")
+            };
+            let wrong = (0..400).filter(|seed| compared(*seed, 1.0).count(Outcome::Same) < 10).count();
+            assert!(wrong <= 30, "noise {noise:?}: {wrong} of 400 comparisons");
+            let found: usize = (0..20).map(|seed| compared(seed, 1.4).count(Outcome::Slower)).sum();
+            assert!(found >= 190, "noise {noise:?}: {found} of 200 slower times");
+        }
+    }
+}

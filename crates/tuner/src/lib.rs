@@ -25,7 +25,7 @@
 //! | `analysis` | all of it in order |
 //! | [`judging`] | timings, evidence and verdicts for what judges other candidates |
 //! | `components` | rules for calls that another component than `coll/tuned` handles |
-//! | [`mod@drift`] | changes since a run: times, and whether rules still hold |
+//! | [`mod@drift`] | changes of the default's times since a run |
 //! | [`mod@compare`] | changes between two runs, and the present gain of the earlier rules |
 //! | `reference_gains` | reference algorithms that are faster than all of `coll/tuned` |
 //! | [`comparison`] | arms and the default in fresh launches; the search for settings |

@@ -265,7 +265,7 @@ impl AbTrial<'_> {
             always: &program,
             criteria,
             max_loss: criteria.min_difference,
-            first,
+            looks: Looks::from(first),
             cost: &|_| 0.0,
             chooses: false,
         };

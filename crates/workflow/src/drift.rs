@@ -1,34 +1,42 @@
-//! Drift check: measures some cells of a run again, to see if the machine's times have changed, and if the rules are
-//! still faster.
+//! Drift check: times some sizes of a run again in fresh launches without and with its tuning, to see if the default's times
+//! have changed, and if the tuning is still faster.
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::time::Instant;
 
-use collrules_record::options::{Budget, Request, SystemOptions, TimingOptions};
-use collrules_record::plan::{CellPlan, Schedule};
-use collrules_record::rundir::{self, RunDir};
-use collrules_record::{Candidate, Cell, Manifest, Placement, Plan, Ranks, Seconds, manifest};
+use collrules_record::comparison::{ArmSubject, Stage};
+use collrules_record::condition::Condition;
+use collrules_record::options::{Budget, SystemOptions, TimingOptions};
+use collrules_record::rundir::{self, ComparisonLog, RunDir};
+use collrules_record::settings::Settings;
+use collrules_record::validation::ValidationCriteria;
+use collrules_record::{Cell, Manifest, Placement, Plan, Ranks, Seconds, manifest};
 use collrules_report::changes::describe_limitation;
-use collrules_tuner::Observations;
-use collrules_tuner::drift::{Anchor, Drifted, anchors, drift as compare};
+use collrules_tuner::comparison::{ArmDemand, Comparison, Looks, compare};
+use collrules_tuner::drift::{SHARE, changes, choose_anchors, default_times};
 use collrules_tuner::results::comparison::differences;
 use collrules_tuner::results::drift::{DRIFT, Drift, DriftCriteria, FORMAT};
-use collrules_tuner::results::limitation::{Limitation, PoorData};
+use collrules_tuner::results::limitation::Limitation;
+use collrules_tuner::validation::describe_round;
 
-use crate::campaign::{self, Campaign};
+use crate::comparison::{Arms, JobLauncher, loop_schedule};
 use crate::error::WorkflowError;
-use crate::plan::timed;
 use crate::publish::Published;
 use crate::session::{Event, Session};
 use crate::start::Started;
-use crate::{quality, resume, served};
+use crate::validate::ValidationSubject;
+use crate::{campaign, quality, resume, tuning};
+
+/// Launches of the default that a comparison with then needs, and blocks that are made in any case.
+const LEAST_LAUNCHES: usize = 2;
 
 /// Options of `drift`.
 #[derive(Clone, Debug)]
 pub struct Drifting {
-    /// Number of cells to measure again.
+    /// Number of cells to time again.
     pub cells: u32,
-    /// Number of launches.
+    /// Number of launches of the default and of the tuning.
     pub launches: u32,
     /// Time for all of it; none if unlimited.
     pub budget: Budget,
@@ -42,120 +50,148 @@ pub struct Drifting {
     pub system: SystemOptions,
 }
 
-/// Result of measuring cells of a run again.
+/// Result of timing cells of a run again.
 pub struct Repeated {
-    /// Comparison with the times of the run.
+    /// Comparison with the times of the run, and with today's default.
     pub drift: Drift,
-    /// Directory of samples and result.
+    /// Directory of launches and result.
     pub home: RunDir,
 }
 
-/// Returns the launch options of a run: the default for measuring it again.
+/// Returns the launch options of a run: the default for timing it again.
 pub fn as_measured(run: &Path) -> Result<SystemOptions, WorkflowError> {
     let run = RunDir::open(run)?;
     Ok(resume::experiment(&run, &run.manifest()?)?.system)
 }
 
-/// Measures cells of a run again. Samples go to a separate directory: `out`, or one in the run.
+/// Times cells of a run again. Launches and result go to a separate directory: `out`, or one in the run.
 pub fn drift(
     run: &Path,
     options: &Drifting,
     out: Option<&Path>,
     session: &mut Session<'_>,
 ) -> Result<Repeated, WorkflowError> {
+    let began = Instant::now();
     let published = Published::open(run)?;
-    let has_settings = published.has_settings();
-    let Published { run, findings, manifest, .. } = published;
+    let run = published.run.clone();
+    let shown = run.path().display();
     let unknown = || {
         WorkflowError::Input(format!(
-            "{} was not measured by collrules: only runs of collrules can be checked for drift",
-            run.path().display()
+            "{shown} was not measured by collrules: only runs of collrules can be checked for drift"
         ))
     };
-    let before = manifest.ok_or_else(unknown)?;
-    let failed = WorkflowError::analysis(run.path().display());
-    let (then, _) =
-        Observations::from_samples(&run.samples()?.text).and_then(Observations::apart_from_rules).map_err(&failed)?;
+    let before = published.manifest.clone().ok_or_else(unknown)?;
+    let experiment = resume::experiment(&run, &before)?;
+    let log = ComparisonLog::open(&run)?;
     let mut started = session.start(&options.system)?;
     refuse_other(&run, &before, &started)?;
-    let mut obstacles: Vec<Limitation> = has_settings.then_some(Limitation::SettingsNotTimed).into_iter().collect();
-    let fits = Fits::new(&before, &started, &mut obstacles);
-    let given = |cell: Cell, candidate| fits.given(&before.plan, cell, candidate);
-    let anchors = anchors(&findings, &then, options.cells as usize, given).map_err(&failed)?;
-    if anchors.is_empty() {
-        let mut why = vec![format!(
-            "nothing of {} can be measured again here: this needs samples from two launches, of algorithms that share \
-             a job",
-            run.path().display()
-        )];
-        why.extend(obstacles.iter().map(describe_limitation));
-        return Err(WorkflowError::Input(why.join("\n  ")));
+    let left_out = resume::left_out(&before, &started);
+    started.backend.leave_out(&left_out);
+    // Settings act on calls from programs' buffers, wherever these begin.
+    let condition = if published.has_settings() { Condition::UNALIGNED } else { experiment.condition };
+    let then = default_times(log.launches(), condition);
+    let job = published.switch().by_name();
+    if job.is_empty() {
+        return Err(WorkflowError::Input(format!("{shown} leaves everything to the default: no tuning can lose")));
     }
-    let timing = resume::experiment(&run, &before)?.timing;
-    let mut plan = plan(&anchors, &before, options, timing, &started);
-    let backend = started.backend.as_ref();
-    let command = session.command.clone();
-    let mut now = campaign::manifest(Request::Drift, backend, &started.survey, &plan, &started.pins, command);
-    let stamped = || rundir::unused(run.path(), &format!("drift-{}", manifest::stamp()));
-    let place = out.map_or_else(stamped, Path::to_owned);
-    let home = RunDir::create(place, &now)?;
-    started.backend.use_scratch(home.path());
-    // The component in use must be known before any is displaced, and may have changed.
-    now.pins.extend(served::find(
-        started.backend.as_mut(),
-        &home,
-        &mut plan,
-        &started.survey,
-        started.release,
-        session,
-    )?);
-    for (planned, anchor) in plan.cells.iter_mut().zip(&anchors) {
-        let wanted: BTreeSet<Candidate> = anchor.points().map(|(_, candidate)| candidate).collect();
-        planned.candidates.retain(|candidate| wanted.contains(candidate));
-    }
-    now.plan = plan.clone();
-    home.write_manifest(&now)?;
-    let mut campaign = Campaign::new(home.clone())?;
-    session.tell(Event::Measuring { run: home.path(), plan: &plan, resumed: false });
-    campaign.measure(&plan, started.backend.as_mut(), session).map_err(only_the_cause)?;
-    let today = Observations::from_samples(&home.samples()?.text).map_err(&failed)?;
     let criteria = DriftCriteria {
         min_change: options.min_change,
-        min_difference: findings.criteria.min_gain,
+        min_difference: published.findings.criteria.min_gain,
         error_rate: options.error_rate,
-        level: findings.criteria.level,
+        level: published.findings.criteria.level,
     };
-    let Drifted { points, together, rules } = compare(&findings, &then, &today, &anchors, criteria).map_err(&failed)?;
+    let subject = ValidationSubject::of_run(published, &started);
+    let mut obstacles = Vec::new();
+    let fitting = fitting_ranks(&before, &started, &mut obstacles);
+    let is_known = |cell: &Cell| fitting.contains(&cell.ranks) && then[cell].len() >= LEAST_LAUNCHES;
+    let known: BTreeSet<Cell> = then.keys().copied().filter(is_known).collect();
+    let anchors = choose_anchors(known, options.cells as usize, |cell| subject.is_ruled(cell));
+    if anchors.is_empty() {
+        let why = "nothing of it can be timed again here: this needs two launches in which it was compared with the \
+                   default (`collrules validate` compares it)";
+        let all = std::iter::once(format!("{shown}: {why}")).chain(obstacles.iter().map(describe_limitation));
+        return Err(WorkflowError::Input(all.collect::<Vec<_>>().join("\n  ")));
+    }
+    let place = out.map_or_else(|| rundir::unused(run.path(), &format!("drift-{}", manifest::stamp())), Path::to_owned);
+    let home = RunDir::prepare_derived(place)?;
+    let mut own = ComparisonLog::open(&home)?;
+    if !own.is_empty() {
+        return Err(WorkflowError::Occupied(format!("{} holds another comparison", home.path().display())));
+    }
+    started.backend.use_scratch(home.path());
+    tuning::pin_files(&run, &subject.tuning)?;
+    let (launches, jobs) = (options.launches, 2 * options.launches);
+    let limit = options.budget.map(|budget| (budget.0 - began.elapsed().as_secs_f64()).max(0.0));
+    let launch = limit.map(|limit| Seconds((limit / f64::from(jobs) - started.startup.0).max(0.0)));
+    let timing = TimingOptions { calls: None, ..experiment.timing };
+    let now = now(&anchors, &before, &started, session);
+    session.tell(Event::Comparing { home: &home, cells: anchors.len(), pairs: launches, limit: limit.map(Seconds) });
+    let mut arms = Arms::default();
+    let arm = arms.add(job)?;
+    let base = Settings::new();
+    let place = (now.plan.ranks, &now.plan.placement);
+    let schedule = loop_schedule(&timing, started.startup, launch);
+    let backend = started.backend.as_mut();
+    let mut launcher = JobLauncher::new(backend, place, schedule, options.seed, &mut own, session);
+    launcher.arms = arms;
+    launcher.subjects = anchors.iter().map(|cell| ArmSubject::call(*cell, condition)).collect();
+    launcher.lateness = anchors.iter().filter_map(|cell| Some((*cell, subject.default_time(*cell)?))).collect();
+    launcher.arrivals.clone_from(&before.plan.arrivals);
+    launcher.middle = subject.middle().unwrap_or_default();
+    launcher.limit_to(limit, LEAST_LAUNCHES as u32);
+    let comparison = Comparison {
+        stage: Stage::Drift,
+        base: &base,
+        arms: std::slice::from_ref(&arm),
+        demand: &|_, _| ArmDemand::Report,
+        weight: &|_, _| 1.0,
+        always: &BTreeSet::new(),
+        criteria: ValidationCriteria {
+            min_difference: criteria.min_difference,
+            error_rate: SHARE * criteria.error_rate,
+            level: criteria.level,
+            clock_step: started.survey.clock_step,
+            ..ValidationCriteria::default()
+        },
+        max_loss: criteria.min_difference,
+        looks: Looks::between(launches, launches),
+        cost: &|_| 0.0,
+        chooses: false,
+    };
+    let compared = compare(&comparison, &mut launcher)?;
+    let (points, together) = changes(&then, &default_times(own.launches(), condition), criteria);
     let drift = Drift {
         format: FORMAT,
-        run: run.path().display().to_string(),
+        run: shown.to_string(),
         measured: before.started.clone(),
         repeated: now.started.clone(),
         version: started.survey.version,
         differences: differences(&before, &now),
         obstacles,
-        doubts_then: doubts(&run, &before),
-        doubts_now: doubts(&home, &now),
+        doubts_then: quality::doubts(Some(&before), &run.clock().unwrap_or_default(), None),
+        doubts_now: quality::doubts(Some(&now), &[], None),
         criteria,
         points,
         together,
-        rules,
+        failed: compared.failed.get(&arm).map(|failure| failure.why.clone()),
+        tuning: describe_round(&compared, &arm, (condition, criteria.min_difference), |cell| subject.known(cell)),
     };
     home.write_json(DRIFT, &drift)?;
     Ok(Repeated { drift, home })
 }
 
-/// Reasons to doubt the numbers of a run.
-fn doubts(run: &RunDir, manifest: &Manifest) -> Vec<PoorData> {
-    quality::doubts(Some(manifest), &run.clock().unwrap_or_default(), None)
-}
-
-/// An interrupted check starts again: it cannot be resumed.
-fn only_the_cause(error: WorkflowError) -> WorkflowError {
-    match error {
-        WorkflowError::Incomplete { cause, .. } => WorkflowError::Runner(*cause),
-        other => other,
-    }
+/// The manifest of today.
+fn now(anchors: &BTreeSet<Cell>, before: &Manifest, started: &Started, session: &Session<'_>) -> Manifest {
+    let layout = before.plan.placement.layout;
+    let largest = anchors.iter().map(|cell| cell.ranks).max().unwrap_or_default();
+    let plan = Plan {
+        placement: Placement::new(layout, &started.survey.hosts, anchors.iter().map(|cell| cell.ranks)),
+        // A job as large as the run's: waiting ranks affect the measurement.
+        ranks: before.plan.ranks.min(started.survey.slots()).max(largest),
+        ..before.plan.clone()
+    };
+    let (request, command) = (before.request.clone(), session.command.clone());
+    campaign::manifest(request, started.backend.as_ref(), &started.survey, &plan, &started.pins, command)
 }
 
 /// Refuses a system whose times cannot be compared with the run's.
@@ -175,63 +211,21 @@ fn refuse_other(run: &RunDir, before: &Manifest, started: &Started) -> Result<()
     )))
 }
 
-/// Cells that can be measured again here.
-struct Fits {
-    /// Communicators with unchanged nodes of their ranks.
-    ranks: BTreeSet<Ranks>,
-}
-
-impl Fits {
-    fn new(before: &Manifest, started: &Started, obstacles: &mut Vec<Limitation>) -> Self {
-        let (slots, hosts) = (started.survey.slots(), &started.survey.hosts);
-        let layout = before.plan.placement.layout;
-        let all: BTreeSet<Ranks> = before.plan.cells.iter().map(|planned| planned.cell.ranks).collect();
-        let mut fitting = BTreeSet::new();
-        for ranks in all {
-            let then = before.plan.placement.nodes.get(&ranks);
-            if ranks > slots && before.survey.slots() >= ranks {
-                obstacles.push(Limitation::FewSlots(ranks, slots));
-            } else if let Some(then) = then.filter(|then| **then != layout.nodes(hosts, ranks)) {
-                obstacles.push(Limitation::OtherNodes(ranks, then.clone(), layout.nodes(hosts, ranks)));
-            } else {
-                fitting.insert(ranks);
-            }
-        }
-        Self { ranks: fitting }
-    }
-
-    /// Returns the candidate to measure for the rules' choice in a cell; none if the cell is left out.
-    fn given(&self, plan: &Plan, cell: Cell, candidate: Candidate) -> Option<Candidate> {
-        let measured = plan.measured_as(cell, candidate).unwrap_or(candidate);
-        // Cells with separate launches take too long.
-        (self.ranks.contains(&cell.ranks) && !plan.is_apart(cell.collective)).then_some(measured)
-    }
-}
-
-fn plan(anchors: &[Anchor], before: &Manifest, options: &Drifting, timing: TimingOptions, started: &Started) -> Plan {
-    let cells = anchors
-        .iter()
-        .map(|anchor| CellPlan::new(anchor.cell, anchor.points().map(|(_, candidate)| candidate).collect()));
-    let launches = f64::from(options.launches);
-    // The survey was one start of a job, and finding the component in use is another.
-    let starts = started.startup.0 * (2.0 + launches);
-    let budget = options.budget.map(|budget| Seconds((budget.0 - starts).max(0.0) / launches));
-    let schedule = Schedule {
-        min_rounds: 15,
-        max_rounds: 60,
-        keep_slow: true,
-        budget,
-        startup: started.startup,
-        condition: before.plan.schedule.condition,
-        ..Schedule::default()
-    };
-    // The check sets the number of calls itself.
-    let schedule = timed(&TimingOptions { calls: None, ..timing }, schedule);
-    let mut plan = Plan::new(cells.collect(), options.launches, schedule, options.seed);
+/// The communicator sizes that fit here, with unchanged nodes of their ranks.
+fn fitting_ranks(before: &Manifest, started: &Started, obstacles: &mut Vec<Limitation>) -> BTreeSet<Ranks> {
+    let (slots, hosts) = (started.survey.slots(), &started.survey.hosts);
     let layout = before.plan.placement.layout;
-    plan.placement = Placement::new(layout, &started.survey.hosts, anchors.iter().map(|anchor| anchor.cell.ranks));
-    plan.arrivals.clone_from(&before.plan.arrivals);
-    // A job as large as the run's: waiting ranks affect the measurement.
-    plan.ranks = before.plan.ranks.min(started.survey.slots()).max(plan.ranks);
-    plan
+    let all: BTreeSet<Ranks> = before.plan.cells.iter().map(|planned| planned.cell.ranks).collect();
+    let mut fitting = BTreeSet::new();
+    for ranks in all {
+        let then = before.plan.placement.nodes.get(&ranks);
+        if ranks > slots && before.survey.slots() >= ranks {
+            obstacles.push(Limitation::FewSlots(ranks, slots));
+        } else if let Some(then) = then.filter(|then| **then != layout.nodes(hosts, ranks)) {
+            obstacles.push(Limitation::OtherNodes(ranks, then.clone(), layout.nodes(hosts, ranks)));
+        } else {
+            fitting.insert(ranks);
+        }
+    }
+    fitting
 }

@@ -24,7 +24,7 @@ pub(crate) fn left_out(manifest: &Manifest, started: &Started) -> Settings {
     off.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
-/// The experiment of a run; none for a validation or a check for drift.
+/// The experiment of a run; an error for a validation.
 pub(crate) fn experiment(run: &RunDir, manifest: &Manifest) -> Result<Experiment, WorkflowError> {
     manifest.experiment.clone().ok_or_else(|| {
         let (shown, name) = (run.path().display(), name(&manifest.request));
@@ -41,7 +41,6 @@ fn name(request: &Request) -> &'static str {
         Request::Study => "study",
         Request::Model => "model",
         Request::Irregular => "irregular",
-        Request::Drift => "drift",
     }
 }
 

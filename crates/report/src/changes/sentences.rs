@@ -127,9 +127,6 @@ pub fn describe_limitation(limitation: &Limitation) -> String {
                 "Communicators of {ranks} ranks are left out: they were on {then} then, and are on {now} now."
             );
         }
-        Limitation::SettingsNotTimed => {
-            "Times are those without the settings that the run chose: `collrules validate` compares these with the default."
-        }
     };
     words.to_owned()
 }

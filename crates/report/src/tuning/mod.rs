@@ -20,7 +20,7 @@ use crate::context::Context;
 use crate::document::{Block, Document};
 use crate::gains::Gains;
 use crate::remarks::remarks;
-use crate::validation::{last_cells, rows};
+use crate::validation::{compared_cells, rows};
 use crate::{conduct, facts, layouts, outcome, settings, summary, tree};
 
 /// The report of a tuning.
@@ -98,7 +98,11 @@ fn validation(findings: &Findings, validation: Option<&Validation>) -> Vec<Block
             "Sizes that were slower, failed, or lost their rule",
             vec![rows::telling(findings, validation)],
         ),
-        Block::part("", "All sizes of the last comparison", last_cells(validation, findings.release)),
+        Block::part(
+            "",
+            "All sizes of the last comparison",
+            validation.round.iter().flat_map(|round| compared_cells(round, findings.release)).collect(),
+        ),
     ]
 }
 

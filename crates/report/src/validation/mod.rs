@@ -8,7 +8,7 @@
 pub(crate) mod rows;
 mod sentences;
 
-use collrules_record::validation::{ValidatedCell, Validation};
+use collrules_record::validation::{Round, ValidatedCell, Validation};
 use collrules_rules::{Release, registry};
 
 use crate::cells::{SideBySide, side_by_side};
@@ -21,13 +21,13 @@ pub fn document(validation: &Validation, release: Release) -> Document {
     Document {
         subject: "validation in fresh launches".to_owned(),
         answer: sentences(validation),
-        blocks: last_cells(validation, release),
+        blocks: validation.round.iter().flat_map(|round| compared_cells(round, release)).collect(),
         ..Document::default()
     }
 }
 
-/// The cells of the last comparison, a table for each collective.
-pub(crate) fn last_cells(validation: &Validation, release: Release) -> Vec<Block> {
+/// The cells of a comparison, a table for each collective.
+pub(crate) fn compared_cells(round: &Round, release: Release) -> Vec<Block> {
     let row = |found: &ValidatedCell| {
         let algorithm = registry::algorithm(release, found.cell.collective, found.served.algorithm);
         let by = match (found.served.is_builtin(), found.handed) {
@@ -38,7 +38,7 @@ pub(crate) fn last_cells(validation: &Validation, release: Release) -> Vec<Block
         let times = [found.without.point, found.with.point];
         SideBySide { cell: found.cell, times, ratio: found.speedup, outcome: found.verdict, by: by.to_owned() }
     };
-    let rows: Vec<SideBySide> = validation.round.iter().flat_map(|round| &round.cells).map(row).collect();
+    let rows: Vec<SideBySide> = round.cells.iter().map(row).collect();
     side_by_side(["without:", "with:", "speedup:", "rule"], &rows)
 }
 

@@ -51,8 +51,8 @@ pub struct Comparison<'a> {
     pub criteria: ValidationCriteria,
     /// The largest loss that a subject may have.
     pub max_loss: f64,
-    /// Blocks before the first look.
-    pub first: u32,
+    /// When arms are judged.
+    pub looks: Looks,
     /// The mean log speedup that an arm has to add for what it sets, if one is to be chosen.
     pub cost: &'a dyn Fn(&Settings) -> f64,
     /// True if one arm is to be chosen, which must gain in the mean: others have no launches once they are behind. Otherwise
@@ -119,7 +119,7 @@ struct Next {
 /// Compares arms with a base in blocks of fresh launches. Subjects that are decided are no longer timed, nor arms whose
 /// subjects all are.
 pub fn compare<L: ArmLauncher>(comparison: &Comparison<'_>, launcher: &mut L) -> Result<Compared, L::Error> {
-    let looks = Looks::from(comparison.first);
+    let looks = &comparison.looks;
     let mut next = Next { arms: comparison.arms.to_vec(), subjects: None };
     let mut launched = Launched::default();
     let mut compared = Compared::default();
@@ -246,7 +246,7 @@ impl Comparison<'_> {
         if best.verdict == SettingsVerdict::Confirmed {
             return None;
         }
-        if blocks <= self.first {
+        if self.looks.ends().first() == Some(&blocks) {
             let arms = candidates.iter().take(AFTER_FIRST_LOOK).map(|it| it.arm.clone()).collect();
             return Some(Next { arms, subjects: None });
         }

@@ -10,10 +10,16 @@ pub struct Looks {
 }
 
 impl Looks {
-    /// Looks from this number of blocks on.
+    /// Looks from this number of blocks on, up to the largest one.
     pub fn from(first: u32) -> Self {
-        let first = first.clamp(1, MOST_BLOCKS);
-        let ends = std::iter::successors(Some(first), |end| (*end < MOST_BLOCKS).then(|| (2 * end).min(MOST_BLOCKS)));
+        Self::between(first, MOST_BLOCKS)
+    }
+
+    /// Looks from a number of blocks up to another one.
+    pub fn between(first: u32, last: u32) -> Self {
+        let last = last.clamp(1, MOST_BLOCKS);
+        let first = first.clamp(1, last);
+        let ends = std::iter::successors(Some(first), |end| (*end < last).then(|| (2 * end).min(last)));
         Self { ends: ends.collect() }
     }
 
@@ -29,7 +35,7 @@ impl Looks {
     /// Source: the power family of Kim and DeMets, *Design and analysis of group sequential tests based on the type I error
     /// spending rate function*, Biometrika 74, 1987, with the exponent 1/2.
     pub fn share(&self, look: usize, is_last: bool) -> f64 {
-        let most = f64::from(MOST_BLOCKS);
+        let most = self.ends.last().copied().map_or(1.0, f64::from);
         let spent = |look: usize| self.ends.get(look).map_or(1.0, |end| (f64::from(*end) / most).sqrt());
         let before = look.checked_sub(1).map_or(0.0, spent);
         if is_last { 1.0 - before } else { spent(look) - before }
@@ -49,5 +55,7 @@ mod tests {
         assert!((share(0) - 0.125).abs() < 1e-12);
         assert!((share(0) + share(1) + looks.share(2, true) - 1.0).abs() < 1e-12, "ended after the second look");
         assert_eq!(Looks::from(300).ends(), [256]);
+        let once = Looks::between(3, 3);
+        assert_eq!((once.ends(), once.share(0, false)), (&[3][..], 1.0));
     }
 }

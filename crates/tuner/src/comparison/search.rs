@@ -65,10 +65,7 @@ pub struct Factor {
 ///
 /// Source: C. W. Dunnett, A multiple comparison procedure for comparing several treatments with a control, 1955.
 pub fn default_launches(stage: Stage, combinations: usize) -> usize {
-    match stage {
-        Stage::Alone | Stage::Foldover => (combinations as f64).sqrt().ceil().max(LEAST_DEFAULTS) as usize,
-        Stage::Rules | Stage::Tuning | Stage::UnderSettings | Stage::Validation(_) | Stage::Program => 1,
-    }
+    if stage.is_search() { (combinations as f64).sqrt().ceil().max(LEAST_DEFAULTS) as usize } else { 1 }
 }
 
 /// Adds launches of the default to the combinations of a block: first, last, and evenly in between; a single one is first.

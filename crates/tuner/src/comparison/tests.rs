@@ -16,7 +16,7 @@ use rand_distr::StandardNormal;
 
 use super::judge::{Judging, judge};
 use super::{
-    ArmBlock, ArmDemand, ArmLauncher, Compared, Comparison, Factor, LEAST_GAIN, Searched, SubjectTimes, compare,
+    ArmBlock, ArmDemand, ArmLauncher, Compared, Comparison, Factor, LEAST_GAIN, Looks, Searched, SubjectTimes, compare,
     default_launches, mean_speedup, search, spread_default,
 };
 
@@ -387,7 +387,7 @@ fn confirm_all(arms: &[Settings], known: &mut KnownSystem) -> Compared {
         always: &[SIZES[4], SIZES[6], SIZES[8]].into_iter().map(measure).collect(),
         criteria: criteria(),
         max_loss: 0.05,
-        first: 4,
+        looks: Looks::from(4),
         cost: &|arm| LEAST_GAIN * arm.len() as f64,
         chooses: true,
     };

@@ -1,7 +1,7 @@
 //! Comparison of a machine with its state when a run was measured, to tell if the run's rules still hold: `drift.json`.
 
 use collrules_record::validation::{Outcome, Round};
-use collrules_record::{Candidate, Cell, Estimate, FormatVersion};
+use collrules_record::{Cell, Estimate, FormatVersion};
 use collrules_rules::Version;
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,7 @@ pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
 /// The name of the file, next to its samples.
 pub const DRIFT: &str = "drift.json";
 
-/// Result of measuring anchor cells again.
+/// Result of timing anchor cells again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Drift {
     /// The format of this structure.
@@ -23,13 +23,13 @@ pub struct Drift {
     pub run: String,
     /// When that run was begun.
     pub measured: String,
-    /// When the points were measured again.
+    /// When they were timed again.
     pub repeated: String,
     /// The present Open MPI.
     pub version: Version,
     /// Differences between then and now, other than times.
     pub differences: Vec<RunDifference>,
-    /// Reasons why other points could not be repeated.
+    /// Reasons why other cells could not be timed again.
     pub obstacles: Vec<Limitation>,
     /// Reasons to doubt the times of the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -39,12 +39,15 @@ pub struct Drift {
     pub doubts_now: Vec<PoorData>,
     /// Criteria for a change.
     pub criteria: DriftCriteria,
-    /// Points that were measured again: for each cell the default, and the choice of the rules.
+    /// The default's time in each cell.
     pub points: Vec<DriftPoint>,
-    /// A test of all points together that were measured in the same launches; missing if they allow none.
+    /// A test of all cells together that were timed in the same launches; missing if they allow none.
     pub together: Option<Shift>,
-    /// Comparison of the rules with today's default. Both are measured side by side.
-    pub rules: Round,
+    /// Comparison of the tuning with today's default, in fresh launches side by side.
+    pub tuning: Round,
+    /// Why jobs with the tuning fail; missing if they don't.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed: Option<String>,
 }
 
 /// Criteria for a change.
@@ -52,7 +55,7 @@ pub struct Drift {
 pub struct DriftCriteria {
     /// Times that differ by no more than this count as the same, such as 0.1: days differ.
     pub min_change: f64,
-    /// Largest loss of a rule against the default, such as 0.03.
+    /// Differences between the tuning and the default that do not count, such as 0.03.
     pub min_difference: f64,
     /// Bound on the probability of any reported change if nothing changed.
     pub error_rate: f64,
@@ -60,16 +63,14 @@ pub struct DriftCriteria {
     pub level: f64,
 }
 
-/// A point that was measured again.
+/// The default's time in a cell, then and now.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DriftPoint {
     /// The cell.
     pub cell: Cell,
-    /// The candidate.
-    pub candidate: Candidate,
-    /// The geometric mean over launches of their medians then, in seconds.
+    /// The geometric mean over launches then, in seconds.
     pub then: f64,
-    /// Geometric mean over today's launches of their medians, in seconds.
+    /// The geometric mean over launches now, in seconds.
     pub now: f64,
     /// Change of the time from then to now.
     pub shift: Shift,
@@ -100,10 +101,11 @@ impl Drift {
         shifts.into_iter().any(|shift| shift.change != Outcome::Same)
     }
 
-    /// Returns true if rules are shown to make calls slower now, or to choose an algorithm that fails.
+    /// Returns true if the tuning is shown to make calls slower now, or fails.
     pub fn loses(&self) -> bool {
-        self.rules.cells.iter().any(|cell| cell.verdict == Outcome::Slower)
-            || self.rules.failed.iter().any(|it| it.with)
+        self.failed.is_some()
+            || self.tuning.cells.iter().any(|cell| cell.verdict == Outcome::Slower)
+            || self.tuning.failed.iter().any(|it| it.with)
     }
 
     /// The points that changed in this way.

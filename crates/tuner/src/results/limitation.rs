@@ -29,8 +29,6 @@ pub enum Limitation {
     FewSlots(Ranks, Ranks),
     /// Communicators of this size were on these nodes then, and are on those now.
     OtherNodes(Ranks, Nodes, Nodes),
-    /// The settings of the tuning are not timed.
-    SettingsNotTimed,
 }
 
 /// Reason to doubt the times of a run.

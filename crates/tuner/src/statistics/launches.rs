@@ -64,6 +64,11 @@ impl Replicates {
         Self { cell, groups: vec![logs], per_round: 1.0 }
     }
 
+    /// A cell in groups of launches, all with as many rounds.
+    pub(crate) fn of_groups(cell: Cell, groups: Vec<LaunchLogs>) -> Self {
+        Self { cell: Some(cell), groups, per_round: 1.0 }
+    }
+
     fn test(&self, variance: Variance) -> TestedMean {
         let means = self.groups.iter().map(|logs| mean(logs.values()));
         let share: f64 = self.groups.iter().map(|logs| 1.0 / logs.len() as f64).sum();

@@ -13,7 +13,7 @@ use collrules_record::{Bytes, Cell, Estimate, HanRules, Ranks};
 use collrules_rules::steps::Steps;
 use collrules_rules::table::all_builtin;
 use collrules_rules::{Choice, Collective, Release, RuleTable};
-use collrules_tuner::comparison::{ArmBlock, ArmDemand, ArmLauncher, Comparison, SubjectTimes, compare};
+use collrules_tuner::comparison::{ArmBlock, ArmDemand, ArmLauncher, Comparison, Looks, SubjectTimes, compare};
 use collrules_tuner::repair::{Reach, repair, share_gains};
 use collrules_tuner::validation::{CellFacts, describe_round};
 use rand::{RngExt, SeedableRng};
@@ -105,7 +105,7 @@ impl Study {
             always: &BTreeSet::new(),
             criteria: ValidationCriteria { min_difference, ..ValidationCriteria::default() },
             max_loss: 0.05,
-            first: 4,
+            looks: Looks::from(4),
             cost: &|_| 0.0,
             chooses: false,
         };

@@ -190,7 +190,7 @@ impl<'a, 's> JobLauncher<'a, 's> {
         arm: &Settings,
         wanted: Option<&BTreeSet<ArmSubject>>,
     ) -> Result<Result<SubjectTimes, LaunchFailure>, WorkflowError> {
-        let is_kept = matches!(stage, Stage::Rules | Stage::UnderSettings | Stage::Validation(_));
+        let is_kept = !stage.is_search() && stage != Stage::Tuning;
         let tries = if *arm == self.base || is_kept { TRIES } else { 1 };
         let (mut failures, mut struck) = (0, Vec::new());
         loop {

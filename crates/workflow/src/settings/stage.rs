@@ -19,8 +19,8 @@ use collrules_rules::settings::offer::Setting;
 use collrules_runner::Backend;
 use collrules_runner::circumstances::is_same_value;
 use collrules_tuner::comparison::{
-    ArmBlock, ArmDemand, ArmResult, Compared, Comparison, Factor, LEAST_GAIN, Searched, compare, default_launches,
-    search as run_design, speedups,
+    ArmBlock, ArmDemand, ArmResult, CLASSES, Compared, Comparison, Factor, LEAST_GAIN, Looks, Searched, class, compare,
+    default_launches, search as run_design, speedups,
 };
 
 use super::list::{find, leave_out_serving};
@@ -163,7 +163,7 @@ fn find_best(
         always: &screened.keys().map(call).collect(),
         criteria,
         max_loss: options.max_loss,
-        first: FIRST_LOOK,
+        looks: Looks::from(FIRST_LOOK),
         cost: &|arm| LEAST_GAIN * arm.len() as f64,
         chooses: true,
     };

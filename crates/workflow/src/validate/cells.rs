@@ -183,7 +183,7 @@ impl ValidationSubject {
     }
 
     /// Returns the results of analysis and tuning for a cell.
-    pub(super) fn known(&self, cell: Cell) -> CellFacts {
+    pub(crate) fn known(&self, cell: Cell) -> CellFacts {
         let bytes = cell.lookup_bytes(self.release);
         let served = self.table_on(cell.ranks).lookup(cell.collective, cell.ranks.0.into(), bytes);
         let handed = self.is_reached(cell.ranks) && self.tuning.han_rule(cell) != HanRule::Default;

@@ -123,12 +123,13 @@ pub(super) fn compare_tuning(
         true => launcher.limit_to(Some(0.0), 0),
         false => launcher.limit_to(limit.map(|limit| limit.0), LEAST_BLOCKS),
     }
+    let looks = Looks::from(first);
     let criteria = ValidationCriteria {
         min_difference: options.min_difference,
         error_rate: options.error_rate,
         middle: options.middle.unwrap_or_default(),
         clock_step: started.survey.clock_step,
-        looks: Looks::from(first).ends().len() as u32,
+        looks: looks.ends().len() as u32,
         ..ValidationCriteria::default()
     };
     let demand = |arm: &Settings, it: &ArmSubject| {
@@ -160,7 +161,7 @@ pub(super) fn compare_tuning(
         always: &always,
         criteria,
         max_loss: options.max_loss,
-        first,
+        looks,
         cost: &|_| 0.0,
         chooses: false,
     };

@@ -42,7 +42,7 @@ use crate::start::Started;
 use crate::{time_budget, tuning};
 use compare::{Outcome, Task, compare_tuning};
 use revert::{OtherLayouts, remove_unconfirmed};
-use subject::ValidationSubject;
+pub(crate) use subject::ValidationSubject;
 
 /// Outcome of a validation.
 pub struct Validated {

@@ -23,9 +23,9 @@ use crate::tuning;
 
 /// The tuning under comparison.
 #[derive(Clone)]
-pub(super) struct ValidationSubject {
+pub(crate) struct ValidationSubject {
     /// The tuning as this system reads it.
-    pub(super) tuning: Tuning,
+    pub(crate) tuning: Tuning,
     /// Its analysis; none for files from elsewhere.
     pub(super) published: Option<Published>,
     pub(super) release: Release,
@@ -78,7 +78,7 @@ impl ValidationSubject {
     }
 
     /// The tuning of a run that was just published.
-    pub(super) fn of_run(published: Published, started: &Started) -> Self {
+    pub(crate) fn of_run(published: Published, started: &Started) -> Self {
         let tuning = published.tuning.clone().unwrap_or_default();
         let mut subject = Self::new(tuning, Some(published), started);
         let tuned: Vec<Cell> = subject.tuned().into_iter().collect();
@@ -111,7 +111,7 @@ impl ValidationSubject {
     }
 
     /// Returns true if a rule acts on a cell's calls.
-    pub(super) fn is_ruled(&self, cell: Cell) -> bool {
+    pub(crate) fn is_ruled(&self, cell: Cell) -> bool {
         let known = self.known(cell);
         cell.ranks.0 > 1 && (known.handed || !known.served.is_builtin())
     }
@@ -138,7 +138,7 @@ impl ValidationSubject {
     }
 
     /// Returns the statistic of the calls that decided on the rules, if they come from an analysis.
-    pub(super) fn middle(&self) -> Option<Middle> {
+    pub(crate) fn middle(&self) -> Option<Middle> {
         self.published.as_ref().map(|published| published.findings.criteria.middle)
     }
 
@@ -161,7 +161,7 @@ impl ValidationSubject {
     }
 
     /// The time of the default for a cell in the run of the tuning, interpolated linearly between measured sizes.
-    pub(super) fn default_time(&self, cell: Cell) -> Option<Seconds> {
+    pub(crate) fn default_time(&self, cell: Cell) -> Option<Seconds> {
         let findings = self.published.as_ref().map(|published| &published.findings)?;
         let alike = |it: &&CellFinding| (it.cell.collective, it.cell.ranks) == (cell.collective, cell.ranks);
         let time = |it: &CellFinding| Some((it.cell.bytes.0 as f64, it.point(Candidate::Builtin)?.time.point));
