@@ -95,6 +95,8 @@ impl fmt::Display for ArmSubject {
 pub enum Stage {
     /// The rules of a tuning.
     Rules,
+    /// The rules that were confirmed, minutes later.
+    RulesAgain,
     /// A search: one setting at a time, the others at their default.
     Alone,
     /// A search: one setting at a time, the others as in the best combination.
@@ -105,10 +107,10 @@ pub enum Stage {
     UnderSettings,
     /// A tuning that was compared before; numbered from 0.
     Validation(u32),
-    /// Runs of a program.
-    Program,
     /// A tuning of some time ago.
     Drift,
+    /// Runs of a program.
+    Program,
 }
 
 impl Stage {

@@ -101,6 +101,44 @@ pub fn describe_check(
     Check { condition, round, max_loss, must_exclude, untried }
 }
 
+/// A difference that the phases of a machine make: a call of 0.3 us takes 1 us for some minutes.
+const PHASE: f64 = 1e-6;
+
+/// Adds a later stretch of launches to a comparison, in which some of its cells were timed again. Speedups are the means of
+/// both stretches, each with the same weight since what differs most is the machine; their intervals are at least as wide as
+/// the stretches are apart. What was faster remains so if the later stretch points to a gain; differences of less than 1 us
+/// have to be shown in both.
+pub fn add_stretch(round: &mut Round, later: &Round, min_difference: f64) {
+    for cell in &mut round.cells {
+        let Some(again) = later.cells.iter().find(|again| again.cell == cell.cell) else { continue };
+        let is_small = |it: &ValidatedCell| (it.without.point - it.with.point).abs() < PHASE;
+        let is_small = is_small(cell) || is_small(again);
+        cell.verdict = match (cell.verdict, again.verdict) {
+            (_, Outcome::Slower) => Outcome::Slower,
+            (Outcome::Faster, Outcome::Faster) => Outcome::Faster,
+            (Outcome::Faster, _) if !is_small && again.speedup.point >= 1.0 + min_difference => Outcome::Faster,
+            (Outcome::Same, _) if again.speedup.point >= 1.0 / (1.0 + min_difference) => Outcome::Same,
+            _ => Outcome::Undecided,
+        };
+        cell.speedup = mean_of_stretches(cell.speedup, again.speedup);
+        cell.without = mean_of_stretches(cell.without, again.without);
+        cell.with = mean_of_stretches(cell.with, again.with);
+    }
+    round.failed.extend(later.failed.iter().filter(|failed| failed.with).cloned());
+    // The mean is over other cells than those that are left.
+    round.speedup = None;
+}
+
+fn mean_of_stretches(one: Estimate, other: Estimate) -> Estimate {
+    let (first, second) = (one.point.ln(), other.point.ln());
+    let half = |it: Estimate| it.low.map(|low| it.point.ln() - low.ln());
+    let point = (first + second) / 2.0;
+    let apart = (first - second).abs() / 2.0;
+    let half = half(one).zip(half(other)).map(|(one, other)| (one.hypot(other) / 2.0).max(apart));
+    let (low, high) = (half.map(|half| point - half), half.map(|half| point + half));
+    Estimate { point, low, high, samples: one.samples + other.samples, ..one }.exp()
+}
+
 fn list_failed(compared: &Compared, arm: &Settings, wanted: impl Fn(&ArmSubject) -> bool) -> Vec<FailedCell> {
     let barred = compared.barred.iter();
     let barred = barred.filter(|barred| wanted(&barred.subject));
@@ -129,4 +167,65 @@ fn describe_cell(
         q_value: result.q_value,
         verdict,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use collrules_record::{Bytes, Ranks};
+    use collrules_rules::Collective;
+
+    use super::*;
+
+    fn compared(without: f64, speedup: f64, verdict: Outcome) -> Round {
+        let cell = Cell { collective: Collective::Bcast, ranks: Ranks(2), bytes: Bytes(512) };
+        let near = |point: f64, by: f64| Estimate {
+            point,
+            low: Some(point / by),
+            high: Some(point * by),
+            level: 0.95,
+            samples: 8,
+        };
+        let cell = ValidatedCell {
+            cell,
+            tuned: true,
+            served: Choice::plain(6),
+            control: false,
+            handed: false,
+            without: near(without, 1.01),
+            with: near(without / speedup, 1.01),
+            speedup: near(speedup, 1.05),
+            q_value: None,
+            verdict,
+        };
+        Round { pairs: 8, cells: vec![cell], ..Round::default() }
+    }
+
+    #[test]
+    fn a_gain_is_seen_in_both_stretches_or_is_none() {
+        use Outcome::{Faster, Same, Slower, Undecided};
+        let verdict = |first: (f64, f64, Outcome), later: (f64, f64, Outcome)| {
+            let mut round = compared(first.0, first.1, first.2);
+            add_stretch(&mut round, &compared(later.0, later.1, later.2), 0.03);
+            round.cells[0].verdict
+        };
+        let (long, short) = (1e-4, 5e-7);
+        assert_eq!(verdict((long, 1.2, Faster), (long, 1.1, Undecided)), Faster);
+        assert_eq!(verdict((long, 1.2, Faster), (long, 1.01, Undecided)), Undecided);
+        assert_eq!(verdict((long, 1.2, Faster), (long, 0.8, Slower)), Slower);
+        assert_eq!(verdict((long, 1.0, Same), (long, 1.0, Undecided)), Same);
+        // The phase of a machine makes as much.
+        assert_eq!(verdict((short, 1.2, Faster), (short, 1.1, Undecided)), Undecided);
+        assert_eq!(verdict((short, 1.2, Faster), (short, 1.1, Faster)), Faster);
+        assert_eq!(verdict((2e-6, 4.0, Faster), (4.5e-7, 1.1, Undecided)), Undecided, "the other phase is short");
+    }
+
+    #[test]
+    fn the_interval_reaches_from_one_stretch_to_the_other() {
+        let mut found = compared(1e-4, 2.0, Outcome::Faster);
+        add_stretch(&mut found, &compared(1e-4, 1.2, Outcome::Faster), 0.03);
+        let speedup = found.cells[0].speedup;
+        assert!((speedup.point - 2.4_f64.sqrt()).abs() < 1e-9, "{speedup:?}");
+        assert!(speedup.low.is_some_and(|low| (low - 1.2).abs() < 1e-9), "{speedup:?}");
+        assert!(speedup.high.is_some_and(|high| (high - 2.0).abs() < 1e-9), "{speedup:?}");
+    }
 }

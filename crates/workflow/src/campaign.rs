@@ -107,6 +107,11 @@ impl Measurement {
         Some(Seconds((budget.0 - self.phases.elapsed()).max(0.0)))
     }
 
+    /// Seconds that are kept for comparing confirmed rules once more.
+    pub(crate) fn again_time(&self) -> f64 {
+        BudgetShares::of_comparison(&self.experiment).map_or(0.0, |all| plan::AGAIN * all.0)
+    }
+
     /// The rest of the whole budget; none without a budget.
     pub(crate) fn left(&self) -> Option<Seconds> {
         let budget = self.experiment.budget?;

@@ -33,6 +33,9 @@ const LEAST_BUDGET: f64 = 60.0;
 /// Share of the time for rules that their comparison gets.
 const VALIDATION: f64 = 0.4;
 
+/// Share of the time for comparing rules that is kept for comparing them once more, later.
+pub(crate) const AGAIN: f64 = 0.2;
+
 /// Starts of jobs for which the time of a comparison has to be enough.
 const LEAST_STARTS: f64 = 4.0;
 

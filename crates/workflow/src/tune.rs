@@ -49,7 +49,8 @@ fn carry_out(
     // Without settings to try, rules have all of the time.
     measured.experiment.searches &= search.is_some();
     let compared = validate::after_tuning(measured, options, &mut published, session)
-        .and_then(|()| settings::choose(measured, options, search, &mut published, session));
+        .and_then(|()| settings::choose(measured, options, search, &mut published, session))
+        .and_then(|()| validate::see_again(measured, options, &mut published, session));
     if let Err(error @ (WorkflowError::Unvalidated { .. } | WorkflowError::Record(_))) = compared {
         // What is incomplete takes the place of nothing.
         return Err(error);

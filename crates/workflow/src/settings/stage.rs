@@ -104,7 +104,7 @@ fn find_best(
     session: &mut Session<'_>,
 ) -> Result<Option<SettingsFindings>, WorkflowError> {
     let startup = measured.started.startup;
-    let left = measured.left().map(|left| left.0);
+    let left = measured.left().map(|left| (left.0 - measured.again_time()).max(0.0));
     let asked = weights(published);
     let ranks = measured.manifest.plan.ranks;
     let survey = measured.started.survey.clone();

@@ -75,7 +75,11 @@ pub(super) fn compare_tuning(
     if !is_concluded && log.launches().iter().any(|launch| launch.stage == stage) {
         session.say(&progress::validation::resuming(home.path()));
     }
-    let calls = Calls::new(subject, options.condition, &arrivals);
+    let mut calls = Calls::new(subject, options.condition, &arrivals);
+    let is_again = stage == Stage::RulesAgain;
+    if is_again {
+        calls.others.clear();
+    }
     let mut arms = Arms::default();
     let with_base = |job: Settings| job.into_iter().chain(base.clone()).collect();
     let rules = (!subject.is_empty()).then(|| arms.add(with_base(subject.job()))).transpose()?;
@@ -123,7 +127,7 @@ pub(super) fn compare_tuning(
         true => launcher.limit_to(Some(0.0), 0),
         false => launcher.limit_to(limit.map(|limit| limit.0), LEAST_BLOCKS),
     }
-    let looks = Looks::from(first);
+    let looks = if is_again { Looks::between(first, first) } else { Looks::from(first) };
     let criteria = ValidationCriteria {
         min_difference: options.min_difference,
         error_rate: options.error_rate,

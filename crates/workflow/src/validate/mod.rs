@@ -30,11 +30,12 @@ use collrules_record::validation::{RevertedRange, Round};
 use collrules_record::{Seconds, Tuning, Validation};
 use collrules_report::progress;
 use collrules_rules::Release;
+use collrules_tuner::validation::add_stretch;
 
 use crate::campaign::Measurement;
 use crate::error::WorkflowError;
 use crate::evidence::RulesEvidence;
-use crate::plan::BudgetShares;
+use crate::plan::{AGAIN, BudgetShares};
 use crate::publish::Published;
 use crate::resume;
 use crate::session::{Event, Session};
@@ -235,10 +236,10 @@ pub(crate) fn after_tuning(
     if published.validation.is_some() && !measured.reopens {
         session.say(&progress::validation::compared_before(run.path()));
     } else if is_wanted {
-        let limit = measured.left_for_rules();
+        let limit = measured.left_for_rules().map(|left| Seconds((1.0 - AGAIN) * left.0));
         let arrivals = measured.experiment.arrivals.clone();
         let (reopens, base, reverted) = (measured.reopens, Settings::new(), Vec::new());
-        let request = RunComparison { options, arrivals, reopens, limit, base, reverted };
+        let request = RunComparison { stage: Stage::Rules, options, arrivals, reopens, limit, base, reverted };
         compare_run(&mut measured.started, request, published, &run, session)?;
         let meant = BudgetShares::new(&measured.experiment, measured.started.startup).validation;
         measured.phases.end(progress::budget::COMPARING, meant);
@@ -278,13 +279,38 @@ fn compare_in_layout(
     started.backend.lay_out(layout);
     let before = published.validation.clone();
     let arrivals = experiment.arrivals.clone();
-    let (base, reverted) = (Settings::new(), Vec::new());
-    let request = RunComparison { options: &options, arrivals, reopens: false, limit, base, reverted };
+    let (stage, base, reverted) = (Stage::Rules, Settings::new(), Vec::new());
+    let request = RunComparison { stage, options: &options, arrivals, reopens: false, limit, base, reverted };
     let compared = compare_run(started, request, published, other, session);
     started.backend.lay_out(own);
     compared?;
     published.validation = before;
     published.place(true, session)
+}
+
+/// Compares confirmed rules once more: after the search for settings, if there was one, minutes have passed, and a machine
+/// may be in another phase. Removes those whose gain is not seen again.
+pub(crate) fn see_again(
+    measured: &mut Measurement,
+    options: &TuneOptions,
+    published: &mut Published,
+    session: &mut Session<'_>,
+) -> Result<(), WorkflowError> {
+    let Some(validation) = &published.validation else { return Ok(()) };
+    let is_known = ComparisonLog::open(&published.run)?.is_concluded(Stage::RulesAgain) && !measured.reopens;
+    if !options.validate || published.findings.changes_nothing() || is_known {
+        return Ok(());
+    }
+    let later = Instant::now();
+    let limit = measured.left().map(|left| Seconds(left.0.max(measured.again_time() / 2.0)));
+    let arrivals = measured.experiment.arrivals.clone();
+    let (base, reverted) = (Settings::new(), validation.reverted.clone());
+    let (stage, reopens, run) = (Stage::RulesAgain, measured.reopens, published.run.clone());
+    let request = RunComparison { stage, options, arrivals, reopens, limit, base, reverted };
+    session.say(progress::validation::again());
+    compare_run(&mut measured.started, request, published, &run, session)?;
+    measured.phases.leave_out(later);
+    Ok(())
 }
 
 /// Compares the rules of a tuning under the settings that were chosen, and removes those that are not confirmed there.
@@ -297,11 +323,12 @@ pub(crate) fn compare_under(
     session: &mut Session<'_>,
 ) -> Result<Option<Round>, WorkflowError> {
     let (run, before) = (published.run.clone(), published.clone());
-    let (limit, arrivals) = (measured.left(), measured.experiment.arrivals.clone());
+    let limit = measured.left().map(|left| Seconds((left.0 - measured.again_time()).max(0.0)));
+    let arrivals = measured.experiment.arrivals.clone();
     session.say(progress::settings::comparing_rules());
     let reverted = published.validation.take().map(|validation| validation.reverted).unwrap_or_default();
     let (reopens, base) = (measured.reopens, settings.clone());
-    let request = RunComparison { options, arrivals, reopens, limit, base, reverted };
+    let request = RunComparison { stage: Stage::UnderSettings, options, arrivals, reopens, limit, base, reverted };
     compare_run(&mut measured.started, request, published, &run, session)?;
     let found = published.validation.take().filter(|_| !published.findings.changes_nothing());
     let Some((found, round)) = found.and_then(|found| Some((found.reverted.clone(), found.round.clone()?))) else {
@@ -325,6 +352,7 @@ pub(crate) fn compare_under(
 
 /// A comparison of the rules of a run.
 struct RunComparison<'a> {
+    stage: Stage,
     options: &'a TuneOptions,
     arrivals: Vec<ArrivalPattern>,
     /// True if it goes on although it has had a result.
@@ -340,22 +368,28 @@ struct RunComparison<'a> {
 /// another layout's.
 fn compare_run(
     started: &mut Started,
-    RunComparison { options, arrivals, reopens, limit, base, reverted }: RunComparison<'_>,
+    RunComparison { stage, options, arrivals, reopens, limit, base, reverted }: RunComparison<'_>,
     published: &mut Published,
     home: &RunDir,
     session: &mut Session<'_>,
 ) -> Result<(), WorkflowError> {
     let run = published.run.clone();
     let is_own = home.path() == run.path();
-    let stage = if base.is_empty() { Stage::Rules } else { Stage::UnderSettings };
     let is_concluded = !reopens && ComparisonLog::open(home)?.is_concluded(stage);
     let needed = 4.0 * started.startup.0;
     if limit.is_some_and(|limit| limit.0 < needed) && !is_concluded {
         let layout = (!is_own).then_some(options.system.layout);
-        session.say(&progress::validation::not_confirmed(limit, started.startup, run.path(), layout));
+        if stage != Stage::RulesAgain {
+            session.say(&progress::validation::not_confirmed(limit, started.startup, run.path(), layout));
+        }
         return Ok(());
     }
     let mut subject = ValidationSubject::of_run(published.clone(), started);
+    let before = published.validation.clone().filter(|_| stage == Stage::RulesAgain);
+    if before.is_some() {
+        let ruled = calls::ruled_cells(&subject);
+        subject.cells = ruled;
+    }
     if !is_own {
         let measured = home.manifest()?.plan.cells;
         subject.cells.retain(|cell| {
@@ -384,7 +418,13 @@ fn compare_run(
         compare_tuning(task, &mut subject, None, started, session).map_err(|error| error.while_tuning(&run))?;
     let Some(validation) = validation else { return Ok(()) };
     log.conclude(stage)?;
-    let validation = Validation { reverted, ..validation };
+    let validation = match (before, validation.round) {
+        (Some(mut before), Some(later)) => {
+            before.round.iter_mut().for_each(|round| add_stretch(round, &later, options.criteria.min_gain));
+            before
+        }
+        (_, round) => Validation { reverted, round, ..validation },
+    };
     let layouts = OtherLayouts::read(&run, home)?;
     let validation = remove_unconfirmed(home, started, &mut subject, validation, &layouts, session)?;
     session.tell(Event::Compared { home, validation: &validation });

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use collrules_record::findings::Findings;
 use collrules_record::rundir::{self, RunDir};
-use collrules_record::validation::{Outcome, RevertedRange, Round, ValidationCriteria};
+use collrules_record::validation::{Outcome, RevertedRange, Round, ValidatedCell, ValidationCriteria};
 use collrules_record::{Cell, Manifest, Validation};
 use collrules_report::progress;
 use collrules_tuner::repair::{Reach, Repair, repair, share_gains, withdraw};
@@ -62,8 +62,10 @@ pub(super) fn remove_unconfirmed(
                 cell.verdict = Outcome::Undecided;
             }
         }
-        check.round.repaired = lost.into_iter().chain(open).collect();
+        check.round.repaired.extend(lost.into_iter().chain(open));
     }
+    let is_left = |it: &ValidatedCell| !validation.is_removed(it.cell);
+    round.cells.retain(is_left);
     let repair = list_unconfirmed(subject, round, validation.criteria, layouts);
     if repair.ranges.is_empty() {
         return Ok(validation);
@@ -97,7 +99,7 @@ fn remove(
             (then.served, then.handed) != (now.served, now.handed)
         };
         let compared = round.cells.iter().filter(|it| it.is_ruled() && is_gone(it.cell)).map(|it| it.cell);
-        round.repaired = compared.chain(repair.cells).collect();
+        round.repaired.extend(compared.chain(repair.cells));
         round.repaired.sort_unstable();
         round.repaired.dedup();
         session.say(&progress::validation::removed(&round.repaired));
