@@ -1,5 +1,5 @@
 //! Estimate of a campaign's duration: a short job times the builtin at the smallest and largest sizes, and every
-//! candidate is assumed to take as long.
+//! candidate is assumed to take as long, and to be timed until races leave it out.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,6 +16,9 @@ use crate::wire::WorkerEvent;
 
 /// Visits to each cell of the short job, since first calls take longer.
 const VISITS: u32 = 2;
+
+/// Share of the candidates of a launch that the next one times again: 0.55 and 0.6 in simulated campaigns of three collectives.
+const RACES: f64 = 0.6;
 
 /// Seconds after which it begins no further cell.
 const LIMIT: f64 = 30.0;
@@ -69,7 +72,9 @@ pub fn forecast(backend: &mut dyn Backend, plan: &Plan) -> Result<Forecast, Runn
     let untimed = warmup_rounds + warmup_rounds.min(1) * min_rounds.div_ceil(rounds_per_visit.max(1));
     let rounds = f64::from(untimed + min_rounds);
     let (mut first, mut all, mut unknown) = (0.0, 0.0, 0);
-    let times = |apart: bool| f64::from(if apart { plan.separate.series } else { plan.launches });
+    let raced: f64 = (0..plan.launches).map(|launch| RACES.powi(launch as i32)).sum();
+    let together = if plan.schedule.keep_slow { f64::from(plan.launches) } else { raced };
+    let times = |apart: bool| if apart { f64::from(plan.separate.series) } else { together };
     let cells = plan.cells.iter().map(|planned| {
         (Subject::Cell(planned.cell), vec![plan.is_apart(planned.cell.collective); planned.candidates.len()])
     });
@@ -200,13 +205,16 @@ mod tests {
 
     #[test]
     fn a_simulated_campaign_takes_what_was_foreseen() {
-        let mut cluster = Simulation::new(Scenario::Stale, Release::V5_0, 8);
-        for budget in [None, Some(3.0), Some(1e4)] {
+        let cases = [Scenario::Stale, Scenario::Rotated, Scenario::Noise, Scenario::Fastest];
+        for (scenario, budget) in
+            cases.into_iter().flat_map(|it| [None, Some(3.0), Some(1e4)].map(|budget| (it, budget)))
+        {
+            let mut cluster = Simulation::new(scenario, Release::V5_0, 8);
             let plan = plan(&mut cluster, budget);
             let forecast = forecast(&mut cluster, &plan).expect("there is one");
             let real = reality(&mut cluster, &plan);
             let ratio = forecast.measuring.0 / real;
-            assert!((0.5..2.0).contains(&ratio), "{budget:?}: {forecast:?}, and it took {real} s");
+            assert!((0.5..2.0).contains(&ratio), "{scenario:?}, {budget:?}: {forecast:?}, and it took {real} s");
             assert!(forecast.timed < plan.cells.len() / 3 && forecast.unknown == 0, "{forecast:?}");
         }
     }
