@@ -27,8 +27,8 @@ const LAUNCH: [&str; 4] = ["run", "launch", "rep", "trial"];
 /// Words that say nothing about a timing, apart from endings of files.
 const PLAIN: [&str; 7] = ["osu", "imb", "reprompi", "mpi", "ompi", "openmpi", "gz"];
 /// Other libraries, whose algorithms are not those of Open MPI.
-const LIBRARIES: [&str; 9] =
-    ["i_mpi_adjust", "intelmpi", "impi", "mpich", "mvapich", "mvapich2", "nccl", "rccl", "ucc"];
+const LIBRARIES: [&str; 10] =
+    ["i_mpi_adjust", "intel_mpi", "intelmpi", "impi", "mpich", "mvapich", "nccl", "oneccl", "rccl", "ucc"];
 
 /// Reads the facts from the parts of a path. Of parts that differ the innermost counts.
 pub(super) fn facts(parts: &[&str], release: Release) -> PathFacts {
@@ -36,8 +36,10 @@ pub(super) fn facts(parts: &[&str], release: Release) -> PathFacts {
     let mut is_ours = false;
     for (place, part) in parts.iter().enumerate().rev() {
         let words = words(part);
-        let joined = format!("_{}_", words.join("_"));
-        is_ours |= words.iter().any(|word| word == "ompi" || word == "openmpi");
+        // `mvapich2` and `impi2021` name them too.
+        let bare: Vec<_> = words.iter().map(|word| word.trim_end_matches(|sign: char| sign.is_ascii_digit())).collect();
+        let joined = format!("_{}_", bare.join("_"));
+        is_ours |= bare.iter().any(|word| ["ompi", "openmpi"].contains(word));
         let names = |library: &&&str| joined.contains(&format!("_{library}_"));
         if let (None, false) = (found.library, is_ours) {
             found.library = LIBRARIES.iter().find(names).copied();
@@ -195,7 +197,9 @@ mod tests {
         for (path, name) in [
             ("I_MPI_ADJUST_BCAST=3_np8.txt", Some("i_mpi_adjust")),
             ("impi/bcast-np8-a0.txt", Some("impi")),
-            ("bcast-np8-mvapich2.txt", Some("mvapich2")),
+            ("bcast-np8-mvapich2.txt", Some("mvapich")),
+            ("IntelMPI2021/bcast-np8-a0.txt", Some("intelmpi")),
+            ("intel-mpi/bcast-np8-a0.txt", Some("intel_mpi")),
             ("mpich/ompi/bcast-np8-a0.txt", None),
             ("mpich-vs-ompi/bcast-np8-a0.txt", None),
             ("success/bcast-np8-a0.txt", None),

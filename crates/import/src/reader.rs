@@ -140,6 +140,8 @@ impl Reader<'_> {
                 };
                 let name = name.split(" Latency Test").next().unwrap_or_default().trim();
                 let output = &mut self.output;
+                // Each test of OSU says it; of IMB the whole output does.
+                output.is_on_device &= program == Program::Imb;
                 output.program = Some(program);
                 output.facts.collective = collective_named(name);
                 if ran != "MPI" && !ran.starts_with("MPI-") {
