@@ -33,10 +33,11 @@ pub fn script(system: BatchSystem, job: &Job<'_>, lines: &[String]) -> Result<St
 }
 
 /// Other names of what the directives of a job say.
-const ALIASES: [(BatchSystem, &str, &str); 12] = [
+const ALIASES: [(BatchSystem, &str, &str); 13] = [
     (BatchSystem::Slurm, "-N", "--nodes"),
     (BatchSystem::Slurm, "-n", "--ntasks-per-node"),
     (BatchSystem::Slurm, "--ntasks", "--ntasks-per-node"),
+    (BatchSystem::Slurm, "--tasks-per-node", "--ntasks-per-node"),
     (BatchSystem::Slurm, "-t", "--time"),
     (BatchSystem::Slurm, "-p", "--partition"),
     (BatchSystem::Slurm, "-A", "--account"),
@@ -171,6 +172,7 @@ mod tests {
             (BatchSystem::Pbs, "-qother"),
             (BatchSystem::Lsf, "-n 4"),
             (BatchSystem::Lsf, "-R \"span[ptile=4]\""),
+            (BatchSystem::Slurm, "--tasks-per-node=4"),
             (BatchSystem::Sge, "-pe other 4"),
             (BatchSystem::Sge, "-l h_rt=60"),
         ] {
