@@ -8,6 +8,9 @@ use collrules_rules::emit::{EmitError, TargetFormat};
 use collrules_rules::file::Format;
 use collrules_rules::lines::Lines;
 use collrules_rules::{Behaviour, Collective, Distribution, Load, Loaded, RuleTable, han, load};
+use serde_json::Value;
+
+use crate::file::digest;
 
 /// The longest rules file that is read: about six million rules.
 const MOST_BYTES: u64 = 64 << 20;
@@ -128,6 +131,38 @@ impl RulesFile<RuleTable> {
     }
 }
 
+/// The digest of the text of a rules file without what changes nothing for Open MPI: comments and blank lines.
+pub fn digest_of_rules(text: &[u8]) -> String {
+    if let Ok(mut json) = serde_json::from_slice(text) {
+        remove_comments(&mut json);
+        return digest(json.to_string().as_bytes());
+    }
+    let lines =
+        || text.split(|byte| *byte == b'\n').map(|line| line.split(|byte| *byte == b'#').next().unwrap_or_default());
+    let lines = || lines().map(<[u8]>::trim_ascii_end).filter(|line| !line.is_empty());
+    // With a comment in front of it the line with the version is none.
+    let is_version = |line: &[u8]| line.starts_with(VERSION_LINE);
+    match lines().next() {
+        Some(first) if is_version(first) && !is_version(text) => digest(text),
+        _ => digest(&lines().collect::<Vec<_>>().join(&b'\n')),
+    }
+}
+
+/// Removes the comments of a rules file in JSON.
+fn remove_comments(json: &mut Value) {
+    match json {
+        Value::Object(fields) => {
+            fields.remove("comment");
+            fields.values_mut().for_each(remove_comments);
+        }
+        Value::Array(values) => values.iter_mut().for_each(remove_comments),
+        _ => {}
+    }
+}
+
+/// The beginning of the first line of a classic file with a version.
+const VERSION_LINE: &[u8] = b"rule-file-version-";
+
 impl RulesFile<han::HanTable> {
     /// A file of HAN, as the newest version that accepts it reads it.
     pub fn of_han(path: PathBuf, text: Vec<u8>) -> Self {
@@ -169,4 +204,22 @@ impl RulesFile<han::HanTable> {
 /// The file as loaded by the newest version that accepts it.
 fn newest(text: &[u8]) -> Option<Loaded> {
     Behaviour::distinct().into_iter().rev().find_map(|version| load(text, &version).into_accepted())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comments_make_no_other_rules() {
+        let same = |one: &str, other: &str| digest_of_rules(one.as_bytes()) == digest_of_rules(other.as_bytes());
+        assert!(same("1 # bcast\n7 1\n", "# mine\n\n1\n7 1 # 8 ranks"));
+        assert!(!same("1\n7 1\n", "1\n7 2\n"));
+        assert!(!same("1 7\n", "17\n"));
+        assert!(same("rule-file-version-2\n# a\n1\n", "rule-file-version-2\n1\n"));
+        assert!(!same("# a\nrule-file-version-2\n1\n", "rule-file-version-2\n1\n"), "that has no version");
+        assert!(!same("\nrule-file-version-2\n1\n", "rule-file-version-2\n1\n"), "nor has that");
+        assert!(same(r#"{"comment": ["a"], "collectives": {}}"#, "{\n\"collectives\": {} }"));
+        assert!(!same(r#"{"collectives": {"bcast": []}}"#, r#"{"collectives": {}}"#));
+    }
 }

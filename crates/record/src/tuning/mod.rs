@@ -12,14 +12,13 @@ use collrules_rules::{Behaviour, Choice, Collective, RuleTable};
 
 use crate::cell::Cell;
 use crate::competitor;
-use crate::file::digest;
 use crate::findings::Findings;
 use crate::han_rules::{HanRule, HanRules};
 use crate::rundir::{HAN, RULES, RunDir, RunDirError, within};
 use crate::settings::Settings;
 use crate::units::Ranks;
 
-pub use file::{RulesFile, TuningError, read_from, read_text_of};
+pub use file::{RulesFile, TuningError, digest_of_rules, read_from, read_text_of};
 pub use revert::{revert_steps, revert_table};
 
 /// Rules of coll/tuned, rules of HAN, and MCA parameters. Any of them may be missing.
@@ -35,7 +34,7 @@ pub struct Tuning {
     pub pins: Settings,
 }
 
-/// SHA-256 digests of the files of a tuning, by the names that they have in a run directory.
+/// Digests of the files of a tuning without comments, by the names that they have in a run directory.
 pub type Digests = BTreeMap<String, String>;
 
 impl Tuning {
@@ -114,9 +113,9 @@ impl Tuning {
         absolute(self.path())
     }
 
-    /// The digests of the files.
+    /// The digests of the rules in the files.
     pub fn digests(&self) -> Digests {
-        self.files().map(|(name, _, text)| (name.to_owned(), digest(text))).collect()
+        self.files().map(|(name, _, text)| (name.to_owned(), digest_of_rules(text))).collect()
     }
 
     /// The settings that apply the tuning to a launch.

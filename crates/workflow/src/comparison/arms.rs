@@ -3,11 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use collrules_record::digest;
 use collrules_record::settings::Settings;
-use collrules_record::tuning::read_text_of;
+use collrules_record::tuning::{digest_of_rules, read_text_of};
 use collrules_rules::deploy::{HAN_FILE, RULES_FILE};
-use collrules_rules::emit::confirmation;
 
 use crate::error::WorkflowError;
 
@@ -36,12 +34,12 @@ impl Arms {
     }
 }
 
-/// Settings with digests of the files that they name; the comment on confirmation does not count.
+/// Settings with digests of the files that they name.
 fn identify(job: &Settings) -> Result<Settings, WorkflowError> {
     let mut arm = job.clone();
     for name in [RULES_FILE, HAN_FILE] {
         if let Some(value) = arm.get_mut(name) {
-            *value = format!("sha256:{}", digest(&confirmation::remove(read_text_of(Path::new(value.as_str()))?)));
+            *value = format!("sha256:{}", digest_of_rules(&read_text_of(Path::new(value.as_str()))?));
         }
     }
     Ok(arm)
@@ -65,8 +63,7 @@ mod tests {
         };
         let (one, other) = (with("1 # one collective\n"), with("0 # none\n"));
         assert_ne!(one, other, "the path is the same, and the rules are not");
-        let marked = confirmation::mark("1 # one collective\n", true, &[]);
-        assert_eq!(with(&marked), one, "a comment on confirmation is no rule");
+        assert_eq!(with("# NOT CONFIRMED\n1 # mine\n"), one, "a comment is no rule");
         assert_eq!(arms.job(&one), job);
         let missing = Settings::from([(RULES_FILE.to_owned(), "/nowhere".to_owned())]);
         assert!(Arms::default().add(missing).is_err());
