@@ -5,7 +5,7 @@ use std::process::Command;
 use std::{env, fs, io};
 
 use collrules_record::installed::Installation;
-use collrules_record::rundir;
+use collrules_record::rundir::{self, LockBeside};
 use collrules_runner::mpi::installation::{self, tool};
 use collrules_runner::mpi::worker::{linked_library, list_interfaces, name_worker, user_workers};
 
@@ -138,6 +138,8 @@ fn place(program: &Path, name: &str, named: Option<&Path>) -> Result<PathBuf, Wo
     let copy = |directory: &Path| {
         fs::create_dir_all(directory)?;
         let worker = directory.join(name);
+        let _lock = LockBeside::take(&directory.join("worker")).map_err(io::Error::other)?;
+        rundir::sweep(directory);
         rundir::put_program(&worker, &fs::read(program)?)?;
         Ok::<_, io::Error>(worker)
     };

@@ -401,11 +401,8 @@ impl RunDir {
 
     /// Removes temporary files of a killed process. The caller must hold the lock.
     fn sweep(&self) {
-        let entries = fs::read_dir(&self.path).into_iter().flatten().flatten();
-        for entry in entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(TEMPORARY)) {
-            // Nothing depends on it.
-            let _ = fs::remove_file(entry.path());
-        }
+        sweep(&self.path);
+        sweep(&self.file(TUNINGS));
     }
 
     /// Writes or replaces a derived file, whole or not at all.
@@ -517,6 +514,15 @@ fn parent(path: &Path) -> &Path {
 
 /// Prefix of the names of our temporary files.
 const TEMPORARY: &str = ".collrules-";
+
+/// Removes temporary files of killed processes from a directory. The caller must hold a lock that all who write there take.
+pub fn sweep(directory: &Path) {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    for entry in entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(TEMPORARY)) {
+        // Nothing depends on it.
+        let _ = fs::remove_file(entry.path());
+    }
+}
 
 /// A complete temporary file in a directory, not renamed yet.
 fn whole_file(directory: &Path, content: &[u8]) -> io::Result<tempfile::NamedTempFile> {

@@ -42,11 +42,17 @@ impl InstallPlace {
         Ok(Self { home, parameters })
     }
 
-    /// Keeps other installs from changing the parameter file; none if there is nothing to change.
+    /// Keeps other installs from changing the parameter file, and removes temporary files of killed ones; none if there is
+    /// nothing to change.
     pub(super) fn lock(&self, options: &Installing) -> Result<Option<LockBeside>, WorkflowError> {
         let file = resolved(&self.parameters);
-        let exists = file.parent().is_some_and(Path::is_dir);
-        Ok((exists && !options.dry_run).then(|| LockBeside::take(&file)).transpose()?)
+        let Some(directory) = file.parent().filter(|parent| parent.is_dir() && !options.dry_run) else {
+            return Ok(None);
+        };
+        let lock = LockBeside::take(&file)?;
+        rundir::sweep(directory);
+        fs::read_dir(&self.home).into_iter().flatten().flatten().for_each(|files| rundir::sweep(&files.path()));
+        Ok(Some(lock))
     }
 
     /// Directory of a tuning: parallel installs of one tuning share it.
