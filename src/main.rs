@@ -20,6 +20,7 @@ use crate::failure::Failure;
 use crate::screen::{TextStyle, paint};
 
 fn main() -> ExitCode {
+    collrules_record::ask::tell_waiting(progress::say);
     let result = match args::parse() {
         Ok(args) => args.command.run(),
         // Help and version go to standard output.

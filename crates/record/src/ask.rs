@@ -2,12 +2,24 @@
 
 use std::io::{self, Read, Write};
 use std::process::{Command, Output, Stdio};
-use std::sync::mpsc::{self, Receiver};
+use std::sync::OnceLock;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 /// The usual time for an answer: programs on a busy network file system take seconds.
 pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Time after which users are told what is waited for.
+const SOON: Duration = Duration::from_secs(3);
+
+/// The function that tells users.
+static TELL: OnceLock<fn(&str)> = OnceLock::new();
+
+/// Sets the function that tells users, in a sentence, which program does not answer soon. Later ones are ignored.
+pub fn tell_waiting(tell: fn(&str)) {
+    let _ = TELL.set(tell);
+}
 
 /// The most bytes of an answer; those of `ompi_info --all` are about 2 MB.
 const MOST_BYTES: u64 = 64 << 20;
@@ -28,8 +40,12 @@ fn ask_for(command: &mut Command, input: &[u8], limit: Duration, most: u64) -> i
         thread::spawn(move || stdin.write_all(&input));
     }
     let (stdout, stderr) = (collect(child.stdout.take(), most), collect(child.stderr.take(), most));
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
+    let (words, seconds) = (words.join(" "), limit.as_secs_f64());
+    let mut tell = TELL.get().map(|tell| || tell(&format!("waiting for `{words}`, for at most {seconds} s")));
     let mut answer = || {
-        let (stdout, stderr) = (received(&stdout, until)?, received(&stderr, until)?);
+        let (stdout, stderr) = (received(&stdout, until, &mut tell)?, received(&stderr, until, &mut tell)?);
         loop {
             if let Some(status) = child.try_wait()? {
                 return Ok(Output { status, stdout, stderr });
@@ -43,14 +59,12 @@ fn ask_for(command: &mut Command, input: &[u8], limit: Duration, most: u64) -> i
     answer().map_err(|error: io::Error| {
         // It may have ended meanwhile.
         let _ = child.kill().and_then(|()| child.wait());
-        let words = std::iter::once(command.get_program()).chain(command.get_args());
-        let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
         let why = match error.kind() {
-            io::ErrorKind::TimedOut => format!("did not answer within {} s", limit.as_secs_f64()),
+            io::ErrorKind::TimedOut => format!("did not answer within {seconds} s"),
             io::ErrorKind::FileTooLarge => format!("wrote more than {most} bytes"),
             _ => error.to_string(),
         };
-        io::Error::new(error.kind(), format!("`{}` {why}; try it by hand", words.join(" ")))
+        io::Error::new(error.kind(), format!("`{words}` {why}; try it by hand"))
     })
 }
 
@@ -70,9 +84,21 @@ fn collect(stream: Option<impl Read + Send + 'static>, most: u64) -> Receiver<io
     receiver
 }
 
-fn received(stream: &Receiver<io::Result<Vec<u8>>>, until: Instant) -> io::Result<Vec<u8>> {
-    let left = until.saturating_duration_since(Instant::now());
-    stream.recv_timeout(left).unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+/// Waits for the content of a stream; calls `tell`, once, if it does not come soon.
+fn received(
+    stream: &Receiver<io::Result<Vec<u8>>>,
+    until: Instant,
+    tell: &mut Option<impl FnOnce()>,
+) -> io::Result<Vec<u8>> {
+    let left = || until.saturating_duration_since(Instant::now());
+    let mut received = stream.recv_timeout(left().min(SOON));
+    if let Err(RecvTimeoutError::Timeout) = received {
+        if let Some(tell) = tell.take() {
+            tell();
+        }
+        received = stream.recv_timeout(left());
+    }
+    received.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
 }
 
 #[cfg(test)]
@@ -91,6 +117,16 @@ mod tests {
             assert_eq!(error.kind(), io::ErrorKind::TimedOut, "{script}");
             assert!(error.to_string().contains(script), "{error}");
         }
+    }
+
+    #[test]
+    fn users_learn_once_what_is_waited_for() {
+        static SAID: std::sync::Mutex<Vec<String>> = std::sync::Mutex::new(Vec::new());
+        tell_waiting(|said| SAID.lock().expect("a list").push(said.to_owned()));
+        let slow = format!("sleep {}; exec >&-; sleep 4; exit 5", SOON.as_secs() + 1);
+        assert_eq!(shell(&slow, b"", PATIENCE).expect("answers").status.code(), Some(5));
+        let said = SAID.lock().expect("a list");
+        assert_eq!(said.iter().filter(|said| said.contains(&slow)).count(), 1, "{said:?}");
     }
 
     #[test]

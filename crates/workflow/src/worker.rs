@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs, io};
 
+use collrules_record::ask::{PATIENCE, ask};
 use collrules_record::installed::Installation;
 use collrules_record::rundir::{self, LockBeside};
 use collrules_runner::mpi::installation::{self, tool};
@@ -83,7 +84,7 @@ fn try_compiler(openmpi: &Installation, mpicc: &Path) -> Result<(), WorkflowErro
     }
     let mut command = tool(openmpi, mpicc)?;
     command.args(["-x", "c", "-fsyntax-only", "-include", "mpi.h", "/dev/null"]);
-    let output = command.output().map_err(|cause| WorkflowError::open(mpicc, cause))?;
+    let output = ask(&mut command, b"", PATIENCE).map_err(|cause| WorkflowError::open(mpicc, cause))?;
     if output.status.success() {
         return Ok(());
     }
