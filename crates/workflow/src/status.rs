@@ -7,11 +7,13 @@ use collrules_batch::job::Queue;
 use collrules_batch::script::dialect;
 use collrules_batch::status::{RunStatus, Stage, Status};
 use collrules_batch::submission::Submission;
+use collrules_record::proof::ProofFact;
 use collrules_record::rundir::{self, RunDir, RunDirError};
 use collrules_record::{Manifest, Plan};
 use collrules_runner::separate;
 
 use crate::error::WorkflowError;
+use crate::evidence::RulesEvidence;
 
 /// Reads the present state of a directory.
 pub fn status(directory: &Path) -> Result<Status, WorkflowError> {
@@ -51,11 +53,12 @@ fn of_run(directory: &Path) -> Result<RunStatus, WorkflowError> {
         Some(Err(_)) | None => None,
     };
     let progress = run.as_ref().map(RunDir::progress).unwrap_or_default();
-    let has = |name: &str| run.as_ref().is_some_and(|run| run.file(name).exists());
+    let evidence = run.as_ref().map(RulesEvidence::read).transpose()?;
+    let is_proven = |evidence: &RulesEvidence| evidence.proof.iter().any(|fact| *fact != ProofFact::NotChecked);
     let stages = [
-        (Stage::Validated, has(rundir::VALIDATION)),
-        (Stage::Proven, has(rundir::RULES)),
-        (Stage::Decided, has(rundir::FINDINGS)),
+        (Stage::Validated, evidence.as_ref().is_some_and(|evidence| evidence.validation.is_some())),
+        (Stage::Proven, evidence.as_ref().is_some_and(is_proven)),
+        (Stage::Decided, run.as_ref().is_some_and(|run| run.file(rundir::FINDINGS).exists())),
         (Stage::Measured, progress.samples > 0),
         (Stage::Planned, manifest.is_some()),
     ];
