@@ -157,7 +157,9 @@ impl Published {
         }
         self.run.write_findings(&self.findings)?;
         for (name, _, text) in after.files() {
-            self.run.write_bytes(name, text)?;
+            // Until all files are in place, the rules are not confirmed.
+            let marked = std::str::from_utf8(text).map(|text| confirmation::mark(text, true, &[]));
+            self.run.write_bytes(name, marked.as_deref().map_or(text, str::as_bytes))?;
         }
         if after.han.is_none() {
             self.run.remove(rundir::HAN)?;
@@ -295,7 +297,7 @@ impl Published {
     /// Writes the files that activate the tuning.
     fn write_parameters(&self, session: &mut Session<'_>) -> Result<(), WorkflowError> {
         let (run, settings) = (&self.run, self.switch());
-        run.write(rundir::MCA_PARAMS, &settings.mca_params()?)?;
+        run.write(rundir::MCA_PARAMS, &confirmation::mark(&settings.mca_params()?, true, &[]))?;
         run.write(rundir::ENVIRONMENT, &settings.environment())?;
         // Of the three files, only this one cannot hold a path with blanks; the others still work.
         match settings.tune_file() {
