@@ -158,22 +158,13 @@ pub fn install(run: &Path, options: &Installing) -> Result<Done, WorkflowError> 
 pub fn undo(options: &Installing) -> Result<Undone, WorkflowError> {
     let openmpi = installation::find(options.openmpi.as_deref())?;
     let place = InstallPlace::new(options, &openmpi)?;
-    let nothing = || {
-        let other = if options.user { "without --user for all users" } else { "with --user for one user" };
-        WorkflowError::Input(format!(
-            "nothing of collrules is installed in {}; an install {other} has another file",
-            place.parameters.display()
-        ))
-    };
     let _lock = place.lock(options)?;
-    let before = read(&place.parameters)?.ok_or_else(nothing)?;
+    let before = read(&place.parameters)?;
     let damaged = |cause| WorkflowError::Input(format!("{}: {cause}", place.parameters.display()));
-    let text = without_block(&before).map_err(damaged)?;
-    if text.as_ref() == Some(&before) {
-        return Err(nothing());
-    }
+    let text = without_block(before.as_deref().unwrap_or_default()).map_err(damaged)?.filter(|_| before.is_some());
+    let has_block = text != before;
     // The block has the path of the files, whatever prefix they were installed with.
-    let named = named_directory(&before).map_err(damaged)?;
+    let named = named_directory(before.as_deref().unwrap_or_default()).map_err(damaged)?;
     let home = named.as_deref().and_then(Path::parent);
     let mut found = place.generations();
     // Earlier installs may be in another directory.
@@ -190,8 +181,17 @@ pub fn undo(options: &Installing) -> Result<Undone, WorkflowError> {
         format!("{} stays for jobs that are just starting: remove it later.", directory.display())
     };
     left.extend(stay.iter().map(stays));
+    if !has_block && go.is_empty() {
+        let other = if options.user { "without --user for all users" } else { "with --user for one user" };
+        let file = place.parameters.display();
+        let nothing = format!("nothing of collrules is installed in {file}; an install {other} has another file.");
+        left.insert(0, nothing);
+        return Err(WorkflowError::Input(left.join(" ")));
+    }
     if !options.dry_run {
         match &text {
+            // An earlier undo was interrupted.
+            _ if !has_block => {}
             Some(text) => put(&place.parameters, text)?,
             None => {
                 // A link to it stays.
@@ -204,7 +204,7 @@ pub fn undo(options: &Installing) -> Result<Undone, WorkflowError> {
         }
     }
     let files = go.into_iter().map(|(directory, _)| directory).collect();
-    Ok(Undone { parameters: place.parameters, removed: text.is_none(), files, left })
+    Ok(Undone { parameters: place.parameters, removed: has_block && text.is_none(), files, left })
 }
 
 /// Refuses a tuning for another Open MPI, and one without effect.
