@@ -59,6 +59,9 @@ pub fn merge(options: &Merging, session: &mut Session<'_>) -> Result<Merged, Wor
         if let Some(known) = parts.iter().find(|(other, _): &&MergeInput| same(other.path(), path)) {
             return Err(WorkflowError::Usage(format!("{} is named twice", known.0.path().display())));
         }
+        let reverted = run.validation()?.map_or(0, |validation| validation.reverted.len());
+        let has_settings = run.settings()?.is_some_and(|found| found.chosen.is_some());
+        progress::files::not_merged(run.path(), has_settings, reverted).iter().for_each(|lost| session.say(lost));
         parts.push((run, manifest));
     }
     for pair in parts.windows(2) {
