@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -482,6 +483,41 @@ fn a_setting_is_tried_like_a_tuning() {
         let ran = on(mpi, &[&words[..], &[out.to_str().unwrap()]].concat(), &job(mpi, 1, &["sh", "-c", FASTER]));
         ran.exits(0).says("faster with the setting");
         assert!(!out.join("pair-1-with/ranks").exists(), "the profiler is not tried");
+    });
+}
+
+/// A setting that no rank gets was once "faster 1.52x".
+#[test]
+fn settings_that_ranks_do_not_get_are_refused() {
+    under_one_release(|mpi| {
+        let scratch = tempfile::tempdir().unwrap();
+        // An mpirun that gives ranks a value of its own, as parameter files of a site can.
+        let (own, bin) = (scratch.path().join("mpirun"), mpi.mpirun.parent().unwrap());
+        let real = mpi.mpirun.display();
+        let script = format!(
+            "#!/bin/sh\ntest \"$1\" = --version && exec {real} --version\nexec {real} -x \
+                              OMPI_MCA_coll_tuned_priority=31 \"$@\"\n"
+        );
+        fs::write(&own, script).unwrap();
+        fs::set_permissions(&own, fs::Permissions::from_mode(0o755)).unwrap();
+        symlink(bin.join("ompi_info"), scratch.path().join("ompi_info")).unwrap();
+        let attempt = |mpirun: &Path, setting: &str, more: &[&str]| {
+            let out = scratch.path().join("out");
+            let words = ["try", "--setting", setting, "--pairs", "3", "--out", out.to_str().unwrap()];
+            let mut job = job(mpi, 1, &[more, &["true"]].concat());
+            job[0] = mpirun.to_str().unwrap().to_owned();
+            on(mpi, &words, &job)
+        };
+        attempt(&mpi.mpirun, "nonsense=1", &[]).exits(2).complains("no parameter nonsense");
+        attempt(&mpi.mpirun, "coll_tuned_priority=high", &[]).exits(2).complains("whole number");
+        let by_option = ["--mca", "coll_tuned_priority", "31"];
+        attempt(&mpi.mpirun, "coll_tuned_priority=32", &by_option)
+            .exits(2)
+            .complains("sets coll_tuned_priority itself");
+        attempt(&own, "coll_tuned_priority=32", &[])
+            .exits(3)
+            .complains("ranks do not get coll_tuned_priority = 32, but 31");
+        attempt(&own, "coll_tuned_priority=31", &[]).exits(3).complains("anyway");
     });
 }
 

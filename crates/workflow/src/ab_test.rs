@@ -7,14 +7,19 @@ use std::process::Command;
 use std::time::{Duration, Instant, SystemTime};
 
 use collrules_record::comparison::{ArmSubject, Stage};
+use collrules_record::findings::Findings;
 use collrules_record::options::Budget;
 use collrules_record::rundir::RunDir;
-use collrules_record::settings::Settings;
+use collrules_record::settings::{Settings, describe};
 use collrules_record::validation::{Outcome, ValidationCriteria};
 use collrules_record::{Seconds, Tuning, digest, manifest};
 use collrules_report::progress;
 use collrules_rules::deploy::SWITCHES;
+use collrules_rules::settings::environment_name;
 use collrules_rules::settings::request::RequestedSetting;
+use collrules_rules::{Behaviour, Release, Version};
+use collrules_runner::RunnerError;
+use collrules_runner::circumstances::is_same_value;
 use collrules_runner::mpi::deployed;
 use collrules_runner::mpi::program::{UserJob, kept_apart, run};
 use collrules_tuner::comparison::{ArmBlock, ArmDemand, ArmLauncher, Comparison, Looks, compare};
@@ -82,13 +87,25 @@ pub fn try_program(
 ) -> Result<AbTest, WorkflowError> {
     let program = UserJob::new(&options.command)?;
     let metric = metric(options)?;
-    let mut settings = tuning.map(|tuning| settings_of(tuning, &program)).transpose()?.unwrap_or_default();
+    let open_mpi = match program.open_mpi() {
+        Ok(open_mpi) => Some(open_mpi),
+        Err(error) if options.settings.is_empty() => {
+            session.say(&progress::programs::unknown_installation(&error));
+            None
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let version = open_mpi.as_ref().map(|open_mpi| open_mpi.version);
+    let mut settings = tuning.map(|tuning| settings_of(tuning, version, session)).transpose()?.unwrap_or_default();
     for given in &options.settings {
-        let [value] = given.values() else {
+        let values = open_mpi.as_ref().map(|open_mpi| given.resolve(&open_mpi.parameters)).transpose();
+        let values = values.map_err(|bad| WorkflowError::Usage(bad.to_string()))?.unwrap_or_default();
+        let [value] = &values[..] else {
             return Err(WorkflowError::Usage(format!("{given}: `try` takes one value of a setting")));
         };
         settings.insert(given.name().to_owned(), value.clone());
     }
+    refuse_settings(&program, &settings)?;
     let library = (options.profiler || options.collectives).then(|| library(options.library.as_deref())).transpose()?;
     let directory = RunDir::prepare_derived(out)?;
     if directory.file(FILE).exists() {
@@ -110,10 +127,7 @@ pub fn try_program(
         looks: Looks::from(first).ends().len() as u32,
         ..ValidationCriteria::default()
     };
-    let reset = program.without_installed().unwrap_or_else(|error| {
-        session.say(&progress::programs::unknown_installation(&error));
-        BTreeMap::new()
-    });
+    let reset = open_mpi.map(|open_mpi| open_mpi.reset).unwrap_or_default();
     if !reset.is_empty() {
         session.say(progress::programs::installed_tuning());
     }
@@ -141,6 +155,7 @@ pub fn try_program(
             collectives: None,
         },
     };
+    trial.check_on_ranks(session)?;
     trial.compare(first, session)?;
     if options.collectives {
         trial.watch(session)?;
@@ -148,23 +163,44 @@ pub fn try_program(
     Ok(trial.tried)
 }
 
-/// The settings that activate a tuning.
-fn settings_of(tuning: &Tuning, program: &UserJob) -> Result<BTreeMap<String, String>, WorkflowError> {
-    refuse_settings(program)?;
+/// The settings that activate a tuning, which has to be one for this version of Open MPI.
+fn settings_of(
+    tuning: &Tuning,
+    version: Option<Version>,
+    session: &mut Session<'_>,
+) -> Result<BTreeMap<String, String>, WorkflowError> {
     tuning.refuse_unreadable()?;
-    let is_of_rules = tuning.parameters.is_empty();
-    if is_of_rules && tuning::behind(tuning)?.is_some_and(|published| published.findings.changes_nothing()) {
-        return Err(WorkflowError::Usage(format!(
-            "{} leaves everything to the default: there is nothing to try",
-            tuning.path().display()
-        )));
+    let shown = tuning.path().display();
+    let findings = tuning::behind(tuning)?.map(|published| published.findings);
+    if tuning.parameters.is_empty() && findings.as_ref().is_some_and(Findings::changes_nothing) {
+        let nothing = format!("{shown} leaves everything to the default: there is nothing to try");
+        return Err(WorkflowError::Usage(nothing));
+    }
+    if let Some(version) = version {
+        let behaviour = Behaviour::from_version(version).map_err(RunnerError::from)?;
+        let is_other = |findings: &&Findings| Release::from_version(version).ok() != Some(findings.release);
+        if let Some(Findings { release, .. }) = findings.as_ref().filter(is_other) {
+            return Err(WorkflowError::Input(format!(
+                "{shown} was made for Open MPI {release}, and the command starts {version}, where other algorithms and \
+                 defaults have other times: tune there"
+            )));
+        }
+        tuning.read_as(&behaviour)?;
+    }
+    if findings.is_some_and(|findings| findings.simulated) {
+        session.say(progress::programs::simulated());
     }
     Ok(tuning.settings().by_name())
 }
 
-/// Refuses settings on the command line: they override those of the tuning.
-fn refuse_settings(program: &UserJob) -> Result<(), WorkflowError> {
-    match program.words().iter().find(|word| SWITCHES.contains(&word.as_str())) {
+/// Refuses a command that sets what is tried itself: that overrides the values of the runs.
+fn refuse_settings(program: &UserJob, settings: &BTreeMap<String, String>) -> Result<(), WorkflowError> {
+    let sets = |word: &&String| {
+        let name = word.split('=').next().unwrap_or_default();
+        let is_tried = |tried: &str| name == tried || name == environment_name(tried);
+        settings.keys().any(|tried| is_tried(tried)) || (!settings.is_empty() && SWITCHES.into_iter().any(is_tried))
+    };
+    match program.words().iter().find(sets) {
         None => Ok(()),
         Some(setting) => Err(WorkflowError::Usage(format!(
             "the command sets {setting} itself, so all runs would use the same value: leave it out"
@@ -276,6 +312,38 @@ impl AbTrial<'_> {
                 (Some(found.speedup), found.q_value, found.verdict);
         }
         Ok(self.directory.write_json(FILE, &self.tried)?)
+    }
+
+    /// Checks that ranks get the settings, and that runs without them have others.
+    fn check_on_ranks(&self, session: &mut Session<'_>) -> Result<(), WorkflowError> {
+        let tried = &self.tried.settings;
+        if tried.is_empty() {
+            return Ok(());
+        }
+        let values = |with| self.program.values_on_ranks(tried, &self.environment(with));
+        let (Some(without), Some(with)) = (values(false), values(true)) else {
+            session.say(progress::programs::unknown_values());
+            return Ok(());
+        };
+        let is_set = |values: &BTreeMap<String, BTreeSet<String>>, name: &String, wanted: &String| {
+            let found = values.get(name);
+            found.is_some_and(|found| !found.is_empty() && found.iter().all(|value| is_same_value(value, wanted)))
+        };
+        if let Some((name, wanted)) = tried.iter().find(|(name, wanted)| !is_set(&with, name, wanted)) {
+            let found: Vec<&str> = with.get(name).into_iter().flatten().map(String::as_str).collect();
+            let found = if found.is_empty() { "no value".to_owned() } else { found.join(" and ") };
+            return Err(WorkflowError::Input(format!(
+                "ranks do not get {name} = {wanted}, but {found}: an option of the command or a parameter file is stronger, or \
+                 mpirun does not pass the variable on (-x)"
+            )));
+        }
+        if tried.iter().all(|(name, wanted)| is_set(&without, name, wanted)) {
+            return Err(WorkflowError::Input(format!(
+                "ranks have {} anyway, so all runs would be the same: switch it off first",
+                describe(tried)
+            )));
+        }
+        Ok(())
     }
 
     fn time_left(&self) -> Option<Duration> {

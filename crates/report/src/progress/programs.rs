@@ -10,6 +10,16 @@ pub fn unknown_installation(error: &dyn Display) -> String {
     format!("whether a tuning is installed is unknown: {error}")
 }
 
+/// Tuning of a simulation.
+pub fn simulated() -> &'static str {
+    "the times behind this tuning are simulated: they say nothing about this machine"
+}
+
+/// Failure to read the values on the ranks.
+pub fn unknown_values() -> &'static str {
+    "whether ranks get the settings is unknown: `ompi_info` cannot run in place of the program"
+}
+
 /// Installed tuning that no run has.
 pub fn installed_tuning() -> &'static str {
     "the installed tuning is switched off in all runs"

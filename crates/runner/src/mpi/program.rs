@@ -1,6 +1,6 @@
 //! A user's own job: a command line of mpirun or srun, run unchanged, with variables for its ranks.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::fs;
 use std::io;
@@ -12,9 +12,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use collrules_record::Seconds;
+use collrules_rules::Version;
+use collrules_rules::settings::parameters::Parameters;
+use collrules_rules::settings::variable;
 
 use super::elf::is_static;
-use super::host::{in_path, open_mpi_version, own_libraries};
+use super::host::{in_path, open_mpi_version, output_of, own_libraries, with_libraries};
 use super::installed::WithoutInstalled;
 use super::running::JobGuard;
 use crate::error::RunnerError;
@@ -37,6 +40,17 @@ pub struct UserJob {
     words: Vec<String>,
     /// True if mpirun starts it, false if srun does.
     by_mpirun: bool,
+}
+
+/// The Open MPI of a user's job.
+#[derive(Clone, Debug)]
+pub struct JobOpenMpi {
+    /// Its version.
+    pub version: Version,
+    /// Its parameters.
+    pub parameters: Parameters,
+    /// The values of installed settings without their installation.
+    pub reset: BTreeMap<String, String>,
 }
 
 /// A list of variables that srun passes on.
@@ -96,12 +110,61 @@ impl UserJob {
         Ok(program)
     }
 
-    /// The values of installed settings without their installation.
-    pub fn without_installed(&self) -> Result<BTreeMap<String, String>, RunnerError> {
+    /// The Open MPI of the job.
+    pub fn open_mpi(&self) -> Result<JobOpenMpi, RunnerError> {
+        let (program, libraries) = self.information();
+        let WithoutInstalled { output, values, .. } = WithoutInstalled::read(&program, libraries.as_deref())?;
+        let version = output.lines().find_map(|line| line.strip_prefix("ompi:version:full:"));
+        let Some(version) = version.and_then(|version| version.trim().parse().ok()) else {
+            let said = output.lines().next().unwrap_or_default().to_owned();
+            return Err(RunnerError::NotOpenMpi { launcher: program, said });
+        };
+        Ok(JobOpenMpi { version, parameters: Parameters::read(&output, ""), reset: values })
+    }
+
+    /// `ompi_info` of the job's Open MPI, and the libraries that it needs.
+    fn information(&self) -> (PathBuf, Option<PathBuf>) {
         let mpirun = Some(Path::new(&self.words[0])).filter(|_| self.by_mpirun).and_then(in_path);
         let program = mpirun.as_ref().map_or_else(|| PathBuf::from("ompi_info"), |it| it.with_file_name("ompi_info"));
-        let libraries = mpirun.as_deref().and_then(own_libraries);
-        WithoutInstalled::read(&program, libraries.as_deref()).map(|found| found.values)
+        (program, mpirun.as_deref().and_then(own_libraries))
+    }
+
+    /// The values of settings on the ranks, several if they differ: those of `ompi_info` and the environment in place of the
+    /// program. None if these cannot be started so.
+    pub fn values_on_ranks(
+        &self,
+        settings: &BTreeMap<String, String>,
+        own: &BTreeMap<String, Option<String>>,
+    ) -> Option<BTreeMap<String, BTreeSet<String>>> {
+        let program = self.program_place()?;
+        // Lines of the answer, up to the value. The variables of mpirun hold the pattern as well, further on in a line.
+        let line = |name: &String| match variable(name) {
+            Some(name) => ("", format!("{name}=")),
+            None => ("mca:", format!(":param:{name}:value:")),
+        };
+        let pattern = |(begin, end): (&str, String)| format!("^{begin}[^ ]*{end}");
+        let patterns: Vec<String> = settings.keys().map(|name| pattern(line(name))).collect();
+        let (information, libraries) = self.information();
+        let mut job = Self { words: self.words[..program].to_vec(), ..self.clone() };
+        let script = "{ \"$0\" --all --parsable; env; } | grep -E \"$1\"";
+        let asked = ["sh", "-c", script, &information.to_string_lossy(), &patterns.join("|")];
+        job.words.extend(asked.map(str::to_owned));
+        let mut command = job.command(&BTreeMap::new(), own);
+        with_libraries(libraries.as_deref(), &mut command);
+        let output = output_of(&mut command).ok().filter(|output| !output.is_empty())?;
+        let values = |name: &String| {
+            let (begin, end) = line(name);
+            let found = output.lines().filter_map(|line| line.split_once(&end));
+            let own = found.filter(|(before, _)| before.starts_with(begin) && before.is_empty() == begin.is_empty());
+            (name.clone(), own.map(|(_, value)| value.to_owned()).collect())
+        };
+        Some(settings.keys().map(values).collect())
+    }
+
+    /// The place of the program among the words: the first one that can be started.
+    fn program_place(&self) -> Option<usize> {
+        let is_program = |word: &String| !word.starts_with('-') && in_path(Path::new(word)).is_some();
+        self.words[1..].iter().position(is_program).map(|place| place + 1)
     }
 
     /// Returns the list of variables that srun passes on to the ranks instead of its whole environment.
@@ -109,9 +172,9 @@ impl UserJob {
         if self.by_mpirun {
             return None;
         }
-        let own = self.words.iter().enumerate().skip(1);
         // Behind the program's name stand its own arguments.
-        for (place, word) in own.take_while(|(_, word)| word.starts_with('-') || in_path(Path::new(word)).is_none()) {
+        let own = self.words.iter().enumerate().take(self.program_place().unwrap_or(self.words.len()));
+        for (place, word) in own.skip(1) {
             match word.strip_prefix("--export") {
                 Some("") => {
                     let list = self.words.get(place + 1)?.clone();
