@@ -50,7 +50,9 @@ fn of_run(run: &RunStatus, status: &Status) -> String {
             _ => format!("; last written {} ago", silent.rounded()),
         };
     }
-    if status.is_over() && run.stage < Stage::Proven {
+    if status.submission.is_none() && status.is_over() && run.stage < Stage::Proven {
+        text += &format!("; `collrules tune --resume {}` goes on", run.directory);
+    } else if status.is_over() && run.stage < Stage::Proven {
         let is_fresh = run.silent.is_some_and(|silent| silent.0 < LATE);
         text += if is_fresh { "; if no more files come within a minute, submit" } else { "; submit" };
         text += " the script in it again to resume the run";
