@@ -45,6 +45,8 @@ pub(super) enum Mark {
     Groups,
     /// The benchmark found wrong data.
     WrongData,
+    /// What carried out the calls of a collective and size.
+    Algorithm,
 }
 
 /// A program whose output is read.
@@ -65,7 +67,7 @@ pub(super) enum Program {
 }
 
 /// The beginnings of lines. The part in front of `|` belongs to the mark, the rest to its value.
-const MARKS: [(&str, Program, Mark); 12] = [
+const MARKS: [(&str, Program, Mark); 13] = [
     ("# OSU |", Program::Osu, Mark::Test),
     ("# collrules |", Program::Osu, Mark::Test),
     ("# |MPI ", Program::Nameless, Mark::Test),
@@ -78,6 +80,8 @@ const MARKS: [(&str, Program, Mark); 12] = [
     ("#Command-line arguments|", Program::Reprompi, Mark::Program),
     ("#@nprocs=|", Program::Reprompi, Mark::Ranks),
     ("#@datatype_size_bytes=|", Program::Reprompi, Mark::Element),
+    // PGMPITuneLib, at the end of the output of any benchmark, with the bytes of one rank.
+    ("#@pgmpi alg |MPI_", Program::Reprompi, Mark::Algorithm),
 ];
 
 /// The mark of a line, and its value.

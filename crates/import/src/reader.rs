@@ -9,6 +9,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
+use collrules_record::CandidateName;
 use collrules_record::units::Seconds;
 use collrules_rules::Collective;
 
@@ -65,6 +66,8 @@ pub(super) struct Output {
     begin: usize,
     /// Sizes with wrong data, each with its line and the number of timings before it.
     wrong: Vec<(u64, u64, usize)>,
+    /// What PGMPITuneLib called, by collective and bytes of one rank.
+    algorithms: BTreeMap<(Collective, u64), CandidateName>,
 }
 
 struct Reader<'a> {
@@ -161,6 +164,13 @@ impl Reader<'_> {
             },
             Mark::Element => self.output.element = value.parse().ok().filter(|bytes| *bytes > 0),
             Mark::Datatype => self.datatype(line, value.trim_end_matches('.')),
+            Mark::Algorithm => {
+                if let [collective, bytes, name] = value.split_whitespace().collect::<Vec<_>>()[..]
+                    && let (Some(collective), Ok(bytes)) = (collective_named(collective), bytes.parse())
+                {
+                    self.output.algorithms.insert((collective, bytes), tuned_name(name));
+                }
+            }
             Mark::WrongData => {
                 let number = |text: &str| text.trim_start().split(',').next().and_then(|number| number.parse().ok());
                 match value.split_once(",size =").and_then(|(_, size)| number(size)) {
@@ -263,6 +273,7 @@ impl Reader<'_> {
     fn end(&mut self) {
         self.stray.end(&mut self.parsed);
         self.report_passed();
+        self.name_algorithms();
         self.combine_processes();
         self.leave_out_wrong();
         let Output { version, is_on_device, .. } = self.output;
@@ -272,6 +283,15 @@ impl Reader<'_> {
     fn report_passed(&mut self) {
         if let Some((line, why, rows)) = self.output.passed.take() {
             self.parsed.faults.push((Some(line), fault(FindingCode::PassedOver, why).of_timings(rows)));
+        }
+    }
+
+    /// Gives the rows what PGMPITuneLib says at the end that it called.
+    fn name_algorithms(&mut self) {
+        let algorithms = std::mem::take(&mut self.output.algorithms);
+        for raw in &mut self.parsed.raws[self.output.begin..] {
+            let key = raw.facts.collective.map(|collective| (collective, raw.size.printed));
+            raw.facts.algorithm = raw.facts.algorithm.take().or_else(|| algorithms.get(&key?).cloned());
         }
     }
 
@@ -368,6 +388,15 @@ impl Reader<'_> {
     }
 }
 
+/// What PGMPITuneLib calls `default` or `allreduce_as_reducescatter_allgatherv`: behind `_as_` is a word for each call.
+fn tuned_name(name: &str) -> CandidateName {
+    let words = [("_", "+"), ("reducescatter", "reduce_scatter"), ("scatterblock", "scatter_block")];
+    let words = words.into_iter().chain([("reducelocal", "reduce_local")]);
+    let calls = name.split_once("_as_").map_or(name, |(_, calls)| calls);
+    let ours = words.fold(format!("mockup:{calls}"), |calls, (theirs, ours)| calls.replace(theirs, ours));
+    ours.parse().map_or_else(|_| CandidateName::Word(name.to_owned()), CandidateName::Complete)
+}
+
 /// Year and update in `2019 Update 6, MPI-1 part`, `2021.7, MPI-1 part` or `4.1, MPI-1 part`.
 fn imb_version(text: &str) -> Option<(u32, u32)> {
     let mut words = text.split(',').next()?.split_whitespace().map(|word| word.trim_start_matches('V'));
@@ -382,6 +411,22 @@ fn imb_version(text: &str) -> Option<(u32, u32)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn mockups_of_pgmpitunelib_are_ours() {
+        for (theirs, ours) in [
+            ("allgather_as_gather_bcast", "mockup:gather+bcast"),
+            ("allreduce_as_reducescatterblock_allgather", "mockup:reduce_scatter_block+allgather"),
+            ("allreduce_as_reducescatter_allgatherv", "mockup:reduce_scatter+allgatherv"),
+            ("reduce_as_reducescatter", "mockup:reduce_scatter"),
+            ("reducescatterblock_as_reduce_scatter", "mockup:reduce+scatter"),
+            ("reducescatterblock_as_reducescatter", "mockup:reduce_scatter"),
+            ("scan_as_exscan_reducelocal", "mockup:exscan+reduce_local"),
+        ] {
+            assert_eq!(tuned_name(theirs), CandidateName::Complete(ours.parse().expect("a candidate")), "{theirs}");
+        }
+        assert_eq!(tuned_name("default"), CandidateName::read("default"));
+    }
 
     #[test]
     fn versions_of_imb_are_read() {

@@ -267,6 +267,24 @@ fn reprompi_summaries_windows_and_processes() {
     assert_eq!(found(&imported), [(FindingCode::BadRow, Some(5))], "one process of two is missing");
 }
 
+/// PGMPITuneLib prints no times: it says at the end of a benchmark's output what it called.
+#[test]
+fn pgmpitunelib_names_the_calls() {
+    let rows = "test nrep count runtime_sec\nMPI_Bcast 0 1 0.0000020\nMPI_Bcast 0 2 0.0000030\nMPI_Bcast 0 4 0.0000040\n\
+                MPI_Bcast 0 8 0.0000050\n";
+    let said = "#@pgmpi config size_msg_buffer_bytes 100000\n#@pgmpi alg MPI_Bcast 4 bcast_as_scatter_allgather\n\
+                #@pgmpi alg MPI_Bcast 8 default\n#@pgmpi alg MPI_Gather 16 gather_as_reduce\n\
+                #@pgmpi alg MPI_Bcast 16 bcast_as_bcast_circulant\n";
+    // What another run says does not hold for this one.
+    let next = format!("{REPROMPI}{rows}");
+    let imported = import("bcast.txt", format!("{REPROMPI}{rows}{said}{next}"));
+    assert_eq!(timings(&imported), ["bcast 8 4 mockup:scatter+allgather 0.0 - 2.00", "bcast 8 8 builtin 0.0 - 3.00"]);
+    use FindingCode::{BadRow, Gap, UnusableFile};
+    let unknown = [(Gap, Some(9)), (Gap, Some(10)), (BadRow, Some(11)), (UnusableFile, Some(12))];
+    assert_eq!(found(&imported), unknown, "{:?}", imported.findings);
+    assert!(imported.findings[2].message.contains("`bcast_as_bcast_circulant`"), "{:?}", imported.findings);
+}
+
 const DETAIL: &str = "\
 #Nnodes    Message_size basic_linear         binomial             two_proc          tuned
 2          1            4.33(0.94)          7.24(0.83)         No data       7.78(0.61)
