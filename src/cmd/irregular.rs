@@ -58,6 +58,9 @@ arguments! {
         /// Seed of every random order
         #[arg(long, value_name = "N", default_value_t = 1)]
         seed: u64,
+        /// Model of this machine by `collrules model`: shows the usual time as well if all calls of all sizes stall
+        #[arg(long = "model", value_name = "MODEL")]
+        fitted: Option<PathBuf>,
         #[command(flatten)]
         timing: Given<TimingArgs>,
         #[command(flatten)]
@@ -68,7 +71,7 @@ arguments! {
 pub(crate) fn run(args: &IrregularArgs) -> Result<Exit, Failure> {
     let (run, found) = match &args.input {
         Some(input) => {
-            let found = irregular::of_run(input)?;
+            let found = irregular::of_run(input, args.fitted.as_deref())?;
             let run = match &args.out {
                 Some(out) => RunDir::prepare_derived(out)?,
                 None => RunDir::open(input)?,

@@ -56,10 +56,17 @@ struct Timed<'a> {
     usual: f64,
 }
 
-/// The distribution of each point. The usual time is found from all sizes of a series and from other candidates, since
-/// all calls of a size may stall. If `cold`, no calls were made untimed, and the first call of each launch is counted
-/// apart. `is_inside` is true for communicators with all ranks on one host.
-pub fn distributions(samples: &[Sample], cold: bool, level: f64, is_inside: impl Fn(Ranks) -> bool) -> Vec<CallTimes> {
+/// The distribution of each point. The usual time is found from all sizes of a series, from other candidates, and from
+/// the time that a fitted model `expects` at most, since all calls of a size may stall. If `cold`, no calls were made
+/// untimed, and the first call of each launch is counted apart. `is_inside` is true for communicators with all ranks on
+/// one host.
+pub fn distributions(
+    samples: &[Sample],
+    cold: bool,
+    level: f64,
+    is_inside: impl Fn(Ranks) -> bool,
+    expects: impl Fn(Cell, Candidate) -> Option<f64>,
+) -> Vec<CallTimes> {
     let mut series: BTreeMap<CandidateKey, BTreeMap<Bytes, Vec<f64>>> = BTreeMap::new();
     let mut firsts: BTreeMap<(CandidateKey, Bytes), Vec<f64>> = BTreeMap::new();
     for sample in samples {
@@ -79,9 +86,10 @@ pub fn distributions(samples: &[Sample], cold: bool, level: f64, is_inside: impl
                 series.iter().filter(|((by, on, with), _)| (by, on) == (collective, ranks) && with != candidate);
             others.filter_map(|(_, sizes)| sizes.get(bytes)).map(|times| quick(times)).min_by(f64::total_cmp)
         };
-        let usual = usual(sizes, of_others);
+        let on = |bytes: Bytes| Cell { collective: *collective, ranks: *ranks, bytes };
+        let usual = usual(sizes, of_others, |bytes| expects(on(*bytes), *candidate));
         points.extend(sizes.iter().zip(usual).map(|((bytes, times), usual)| {
-            let cell = Cell { collective: *collective, ranks: *ranks, bytes: *bytes };
+            let cell = on(*bytes);
             Timed { cell, candidate: *candidate, times, usual }
         }));
     }
@@ -145,10 +153,18 @@ fn is_fold(time: f64, expected: f64) -> bool {
 }
 
 /// The usual time of each size, without stalls: that of its own quick calls, unless even these stall. They do if a larger
-/// size is much quicker, if they take a timeout longer than another candidate, or if they take much longer than in
-/// proportion to smaller sizes while single calls do not.
-fn usual(sizes: &BTreeMap<Bytes, Vec<f64>>, of_others: impl Fn(&Bytes) -> Option<f64>) -> Vec<f64> {
-    let points: Vec<Coordinates> = sizes.iter().map(|(bytes, times)| (bytes.0 as f64, quick(times))).collect();
+/// size is much quicker, if they take a timeout longer than another candidate, if they take much longer than the model
+/// expects at most, or if they take much longer than in proportion to smaller sizes while single calls do not.
+fn usual(
+    sizes: &BTreeMap<Bytes, Vec<f64>>,
+    of_others: impl Fn(&Bytes) -> Option<f64>,
+    expects: impl Fn(&Bytes) -> Option<f64>,
+) -> Vec<f64> {
+    let own = |(bytes, times): (&Bytes, &Vec<f64>)| {
+        let own = quick(times);
+        (bytes.0 as f64, expects(bytes).filter(|most| is_fold(own, *most)).unwrap_or(own))
+    };
+    let points: Vec<Coordinates> = sizes.iter().map(own).collect();
     let is_quickest = |place: usize| !points[place..].iter().any(|larger| is_fold(points[place].1, larger.1));
     let mut below: Option<Coordinates> = None;
     let mut found = Vec::with_capacity(points.len());
@@ -425,7 +441,7 @@ mod tests {
     fn no_stalls_are_invented() {
         let wrong = (0..200)
             .filter(|seed| {
-                !stalls(&distributions(&samples(*seed, Candidate::Builtin, |_| Vec::new()), false, 0.95, |_| false))
+                !stalls(&distributions(&samples(*seed, Candidate::Builtin, |_| Vec::new()), false, 0.95, |_| false, |_, _| None))
                     .is_empty()
             })
             .count();
@@ -437,7 +453,7 @@ mod tests {
         let (mut right, mut inside) = (0, 0);
         for seed in 0..100 {
             let planted = |size| if (16..=32).contains(&size) { vec![(0.2, 0.4), (0.4, 0.3)] } else { Vec::new() };
-            let points = distributions(&samples(seed, Candidate::Builtin, planted), false, 0.95, |_| false);
+            let points = distributions(&samples(seed, Candidate::Builtin, planted), false, 0.95, |_| false, |_, _| None);
             let found = stalls(&points);
             let [range] = &found[..] else { continue };
             right += usize::from(
@@ -457,7 +473,7 @@ mod tests {
     #[test]
     fn a_size_at_which_nearly_all_stall_is_found() {
         let planted = |size| if size == 32 { vec![(0.2, 0.98)] } else { Vec::new() };
-        let found = stalls(&distributions(&samples(1, Candidate::Builtin, planted), false, 0.95, |_| false));
+        let found = stalls(&distributions(&samples(1, Candidate::Builtin, planted), false, 0.95, |_| false, |_, _| None));
         assert!(matches!(&found[..], [range] if range.first == Bytes(32 << 10)), "{found:?}");
     }
 
@@ -468,7 +484,7 @@ mod tests {
             let planted = |size| if (8..=last).contains(&size) { vec![(0.2, probability)] } else { Vec::new() };
             let mut all = samples(1, Candidate::Builtin, planted);
             let own = |all: &[Sample]| {
-                let points = distributions(all, false, 0.95, |_| false);
+                let points = distributions(all, false, 0.95, |_| false, |_, _| None);
                 let of_default = |range: &Stalls| range.candidate == Candidate::Builtin;
                 let ranges = stalls(&points).into_iter().filter(of_default);
                 let ranges: Vec<_> = ranges.map(|range| (range.quiet_below, range.first, range.last)).collect();
@@ -490,12 +506,35 @@ mod tests {
         }
     }
 
+    /// If all calls of all sizes and algorithms stall, only a model shows the usual time, whatever the level.
+    #[test]
+    fn stalls_of_all_calls_are_found_with_a_model() {
+        let slow = samples(1, Candidate::Builtin, |_| vec![(0.05, 1.0)]);
+        let medium = |size| if size <= 32 { vec![(0.05, 1.0)] } else { vec![(0.3, 1.0)] };
+        let medium = samples(1, Candidate::Builtin, medium);
+        for (all, levels) in [(slow, vec![0.05; 8]), (medium, [vec![0.05; 6], vec![0.3; 2]].concat())] {
+            let found = |factor: Option<f64>| {
+                let expects = |cell: Cell, _| factor.map(|factor| factor * 10e-6 * cell.bytes.0 as f64 / 1024.0);
+                let points = distributions(&all, false, 0.95, |_| false, expects);
+                let level = |calls: &CallTimes| calls.levels.last().map_or(0.0, |level| level.more.0);
+                points.iter().map(level).collect::<Vec<_>>()
+            };
+            // Twice the time is the most that the model can be wrong here.
+            for factor in [1.0, 2.0] {
+                let found = found(Some(factor));
+                let is_near = |(found, planted): (&f64, &f64)| (found / planted - 1.0).abs() < 0.15;
+                assert!(found.iter().zip(&levels).all(is_near), "{found:?}");
+            }
+            assert_eq!(found(None)[0], 0.0);
+        }
+    }
+
     /// 50 ms in 30 % of gathers of 8 to 64 KiB, and in no others, are the network's, with hosts of one slot too; a
     /// delay that longer calls show as often is not.
     #[test]
     fn levels_that_longer_calls_lack_come_from_the_network() {
         let found = |stall: fn(u64) -> Vec<(f64, f64)>| {
-            let ranges = stalls(&distributions(&samples(3, Candidate::Builtin, stall), false, 0.95, |_| false));
+            let ranges = stalls(&distributions(&samples(3, Candidate::Builtin, stall), false, 0.95, |_| false, |_, _| None));
             ranges.into_iter().map(|range| (range.quiet_below, range.first, range.last)).collect::<Vec<_>>()
         };
         let medium = found(|size| if (8..=64).contains(&size) { vec![(0.05, 0.3)] } else { Vec::new() });
@@ -515,7 +554,7 @@ mod tests {
         let mut all = samples(1, Candidate::Builtin, |size| if size == 32 { vec![(0.2, 0.5)] } else { Vec::new() });
         all.extend(samples(2, split, |_| Vec::new()));
         all.extend(samples(3, Candidate::Tuned(collrules_rules::Choice::plain(1)), |_| vec![(0.2, 0.5)]));
-        let found = stalls(&distributions(&all, false, 0.95, |_| false));
+        let found = stalls(&distributions(&all, false, 0.95, |_| false, |_, _| None));
         let builtin = found.iter().find(|range| range.candidate == Candidate::Builtin).expect("stalls");
         assert!(
             matches!(&builtin.cures[..], [cure] if cure.candidate == split && cure.mean.1.0 < 0.001),
@@ -567,7 +606,7 @@ mod tests {
         let (mut located, mut invented) = (0, 0);
         for seed in 0..100 {
             let leaps = |stall: fn(u64) -> Vec<(f64, f64)>| {
-                steps(&distributions(&samples(seed, Candidate::Builtin, stall), false, 0.95, |_| false))
+                steps(&distributions(&samples(seed, Candidate::Builtin, stall), false, 0.95, |_| false, |_, _| None))
             };
             // Every call from 32 KiB on takes a millisecond more.
             let found = leaps(|size| if size >= 32 { vec![(1e-3, 1.0)] } else { Vec::new() });
@@ -591,7 +630,7 @@ mod tests {
             _ => Vec::new(),
         };
         let all = samples(5, Candidate::Builtin, planted);
-        let points = distributions(&all, false, 0.95, |_| false);
+        let points = distributions(&all, false, 0.95, |_| false, |_, _| None);
         assert!(points.iter().filter(|calls| !calls.levels.is_empty()).count() >= 4, "{points:?}");
         let found = stalls(&points);
         let [range] = &found[..] else { panic!("{found:?}") };
@@ -612,7 +651,7 @@ mod tests {
         for (control, ranges) in [(inside(delays), 0), (inside(|_| Vec::new()), 1)] {
             let mut all = samples(9, Candidate::Builtin, delays);
             all.extend(control);
-            let points = distributions(&all, false, 0.95, |ranks| ranks == Ranks(4));
+            let points = distributions(&all, false, 0.95, |ranks| ranks == Ranks(4), |_, _| None);
             let found = stalls(&points);
             assert_eq!(found.iter().filter(|range| range.ranks == Ranks(8)).count(), ranges, "{found:?}");
         }
@@ -635,7 +674,7 @@ mod tests {
         let mut control = samples(8, Candidate::Builtin, |_| Vec::new());
         control.iter_mut().for_each(|sample| sample.cell.ranks = Ranks(2));
         all.extend(control);
-        let points = distributions(&all, false, 0.95, |ranks| ranks == Ranks(2));
+        let points = distributions(&all, false, 0.95, |ranks| ranks == Ranks(2), |_, _| None);
         let small = points.iter().find(|calls| calls.cell.bytes == Bytes(2 << 10) && calls.cell.ranks == Ranks(8));
         assert!(small.is_some_and(CallTimes::stalls), "the control does not show it");
         let found = stalls(&points);
@@ -648,7 +687,7 @@ mod tests {
     #[test]
     fn calls_inside_one_host_have_no_timeouts() {
         let all = samples(5, Candidate::Builtin, |size| if size == 16 { vec![(0.2, 0.4)] } else { Vec::new() });
-        let points = distributions(&all, false, 0.95, |_| true);
+        let points = distributions(&all, false, 0.95, |_| true, |_, _| None);
         assert!(points.iter().any(|calls| !calls.levels.is_empty()));
         assert_eq!(stalls(&points), []);
     }
@@ -667,7 +706,7 @@ mod tests {
             _ => Vec::new(),
         });
         all.extend(only(16, 2));
-        let cures = |all: &[Sample]| stalls(&distributions(all, false, 0.95, |_| false))[0].cures.clone();
+        let cures = |all: &[Sample]| stalls(&distributions(all, false, 0.95, |_| false, |_, _| None))[0].cures.clone();
         assert_eq!(cures(&all), [], "32 KiB was not timed in pieces");
         all.extend(only(32, 4));
         let [cure] = cures(&all)[..] else { panic!("{:?}", cures(&all)) };
@@ -715,7 +754,7 @@ mod tests {
             sample.max = Seconds(1.0);
         }
         for cold in [true, false] {
-            let points = distributions(&all, cold, 0.95, |_| false);
+            let points = distributions(&all, cold, 0.95, |_| false, |_, _| None);
             assert!(points.iter().all(|calls| calls.first.is_some() == cold && (calls.longest < Seconds(1.0)) == cold));
             assert!(points.iter().all(|calls| calls.calls == if cold { 99 } else { 100 }));
             let first = points[0].first.map(|first| (first.calls, first.median, first.longest));

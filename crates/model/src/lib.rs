@@ -60,7 +60,7 @@ pub use fit::{ProbeOrigin, Unfit, fit};
 pub use machine::{IntervalEnd, Unsaid, platform};
 pub use many_to_one::{GatherForecast, expected, many_to_one};
 pub use played::ModelMachine;
-pub use predict::{PredictedCall, call_seconds, predict};
+pub use predict::{PredictedCall, call_seconds, longest, predict};
 pub use probe::{BadProbeKind, Probe, ProbeKind, ProbeTiming, Probes};
 pub use quality::quality;
 pub use schedule::{barrier, known, programs};

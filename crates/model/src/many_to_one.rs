@@ -227,7 +227,7 @@ mod tests {
                 samples.push(Sample { launch, visit: 0, round, cell, candidate, max: time, min: time, mean: time });
             }
         }
-        let points = distributions(&samples, false, 0.95, |_| false);
+        let points = distributions(&samples, false, 0.95, |_| false, |_, _| None);
         let found = many_to_one(&model, Release::V4_1, &samples, &points, &stalls(&points));
         let [gather] = &found[..] else { panic!("{found:?}") };
         assert_eq!((gather.quiet_below, gather.last), (Bytes(8 << 10), Bytes(32 << 10)));

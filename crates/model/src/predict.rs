@@ -1,8 +1,8 @@
 //! Predictions of a model for a collective.
 
 use collrules_program::{Platform, Program, play_again};
-use collrules_record::Estimate;
-use collrules_rules::{Choice, Collective, Release};
+use collrules_record::{Candidate, Cell, Estimate, Mockup};
+use collrules_rules::{Choice, Collective, Release, registry};
 
 use crate::correct::corrected;
 use crate::machine::{IntervalEnd, Unsaid, platform};
@@ -50,6 +50,17 @@ pub fn predict(model: &Model, release: Release, call: PredictedCall) -> Result<(
     let said = correction(model.quality.iter().filter(|_| same), call, played.point);
     let factor = said.map_or(1.0, |said| said / played.point);
     Ok((played.map(|time| time * factor), said.is_some()))
+}
+
+/// The longest time that the model predicts for a cell with any algorithm of coll/tuned, in one piece, whichever of them
+/// carries out a candidate. Missing for calls in pieces or padded, and for collectives without known messages.
+pub fn longest(model: &Model, release: Release, cell: Cell, candidate: Candidate) -> Option<f64> {
+    let one_call = !matches!(candidate, Candidate::Mockup(Mockup::Split { .. } | Mockup::Pad(_)));
+    let Cell { collective, ranks, bytes } = cell;
+    let call = |choice| PredictedCall { collective, choice, ranks: ranks.0, bytes: bytes.0 };
+    let choices = registry::algorithms(release, collective).filter(|_| one_call).map(|known| Choice::plain(known.id));
+    let times = choices.filter_map(|choice| Some(played(model, release, call(choice)).ok()?.point));
+    times.max_by(f64::total_cmp)
 }
 
 /// Corrects the prediction of a call by cells that have both measured and predicted times of its algorithm.

@@ -1,10 +1,12 @@
 //! Calls that sometimes take many times as long: measurement, detection, and remedies.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use collrules_import as import;
 use collrules_model::irregular::{distributions, split, stalls, steps};
+use collrules_model::longest;
+use collrules_model::model::Model;
 use collrules_model::stalls::{CallTimes, FILE, FORMAT, HEADER, Irregular, PAGE, TEXT};
 use collrules_program::mockup::{Mockup, MockupPattern};
 use collrules_record::experiment::{Alternatives, Experiment, Grid, Mockups};
@@ -15,13 +17,13 @@ use collrules_record::plan::CellPlan;
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::{Bytes, Candidate, CandidateName, Cell, Manifest, Ranks, Survey};
 use collrules_report::{irregular as report, progress};
-use collrules_rules::Collective;
+use collrules_rules::{Collective, Release};
 use collrules_runner::grid::known_release;
 
 use crate::campaign::{Measurement, measure_on, survey};
 use crate::error::WorkflowError;
 use crate::session::Session;
-use crate::{TOOL, refine};
+use crate::{TOOL, model_file, refine};
 
 /// Options of `irregular`.
 #[derive(Clone, Debug)]
@@ -40,6 +42,8 @@ pub struct Irregularity {
     pub launches: u32,
     /// Seed of every random order.
     pub seed: u64,
+    /// A fitted model of the machine, which shows usual times as well.
+    pub fitted: Option<PathBuf>,
     /// Options of timing calls.
     pub timing: TimingOptions,
     /// System that runs the jobs.
@@ -66,14 +70,16 @@ pub fn measured(
     out: &Path,
     session: &mut Session<'_>,
 ) -> Result<(RunDir, Irregular), WorkflowError> {
+    // Before anything is measured: what is wrong with the file is not found out after it.
+    let model = options.fitted.as_deref().map(model_file::open).transpose()?;
     let started = survey(&options.system, out, session)?;
     let experiment = experiment(options, &started.survey);
     let mut measured = measure_on(started, experiment, Request::Irregular, out, session)?;
-    time_further(&mut measured, session)?;
+    time_further(&mut measured, model.as_ref(), session)?;
     let run = measured.run().clone();
     // Unlocks the run: it may be measured further.
     drop(measured);
-    let found = of_run(run.path())?;
+    let found = analyse(run.path(), model.as_ref())?;
     Ok((run, found))
 }
 
@@ -117,11 +123,15 @@ const ROUNDS: u32 = 5;
 
 /// Times further sizes until what was found is bounded, and then the default's calls in pieces, according to the sizes
 /// found so far: small enough to stay below the stalls, or below a jump in time.
-fn time_further(measured: &mut Measurement, session: &mut Session<'_>) -> Result<(), WorkflowError> {
+fn time_further(
+    measured: &mut Measurement,
+    model: Option<&Model>,
+    session: &mut Session<'_>,
+) -> Result<(), WorkflowError> {
     let Measurement { started, manifest, experiment, campaign, .. } = measured;
     experiment.refinement.rounds = ROUNDS;
     campaign.further(started.backend.as_mut(), session, |run, round, session| {
-        let points = calls(run, manifest)?;
+        let points = calls(run, manifest, model)?;
         let mut cells = if round < ROUNDS { wanted_sizes(&points, manifest) } else { Vec::new() };
         if cells.is_empty() && round <= ROUNDS {
             cells = wanted_pieces(&points);
@@ -194,16 +204,25 @@ fn wanted_pieces(points: &[CallTimes]) -> Vec<CellPlan> {
 }
 
 /// The distributions of all calls of a run.
-fn calls(run: &RunDir, manifest: &Manifest) -> Result<Vec<CallTimes>, WorkflowError> {
+fn calls(run: &RunDir, manifest: &Manifest, model: Option<&Model>) -> Result<Vec<CallTimes>, WorkflowError> {
     let samples = run.samples()?.samples(&run.file(rundir::SAMPLES))?;
     let nodes = &manifest.plan.placement.nodes;
     let is_inside = |ranks| nodes.get(&ranks).is_some_and(|nodes: &Nodes| !nodes.are_several());
     let cold = manifest.plan.schedule.warmup_rounds == 0;
-    Ok(distributions(&samples, cold, LEVEL, is_inside))
+    Ok(distributions(&samples, cold, LEVEL, is_inside, expects(model, known_release(&manifest.survey)?)))
 }
 
-/// Analyses the calls of a run.
-pub fn of_run(path: &Path) -> Result<Irregular, WorkflowError> {
+/// The longest times that a model predicts.
+fn expects(model: Option<&Model>, release: Release) -> impl Fn(Cell, Candidate) -> Option<f64> {
+    move |cell, candidate| longest(model?, release, cell, candidate)
+}
+
+/// Analyses the calls of a run, with a fitted model if its file is given.
+pub fn of_run(path: &Path, model: Option<&Path>) -> Result<Irregular, WorkflowError> {
+    analyse(path, model.map(model_file::open).transpose()?.as_ref())
+}
+
+fn analyse(path: &Path, model: Option<&Model>) -> Result<Irregular, WorkflowError> {
     let run = RunDir::open(path)?;
     let text = run.samples()?;
     let samples = text.samples(&run.file(rundir::SAMPLES))?;
@@ -220,12 +239,12 @@ pub fn of_run(path: &Path) -> Result<Irregular, WorkflowError> {
                     path.display()
                 )));
             }
-            let points = distributions(&samples, false, LEVEL, |_| false);
+            let points = distributions(&samples, false, LEVEL, |_| false, expects(model, manifest.release));
             (points, false, "times that others measured".to_owned(), manifest.release)
         }
         None => {
             let manifest = run.manifest()?;
-            let (points, simulated) = (calls(&run, &manifest)?, manifest.is_simulated());
+            let (points, simulated) = (calls(&run, &manifest, model)?, manifest.is_simulated());
             (points, simulated, manifest.survey.library.clone(), known_release(&manifest.survey)?)
         }
     };

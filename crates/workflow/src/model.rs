@@ -7,7 +7,7 @@ use collrules_model::model::{FILE, ManyToOne, Model, PAGE, TEXT, Where};
 use collrules_model::unknown::Unknown;
 use collrules_model::{
     GatherForecast, Limit, PredictedCall, ProbeOrigin, ProbeTiming, Probes, SlowCriteria, Unsaid, algorithms, expected,
-    fit, irregular, known, many_to_one, predict, programs, quality, table,
+    fit, irregular, known, longest, many_to_one, predict, programs, quality, table,
 };
 use collrules_record::experiment::{Experiment, Grid};
 use collrules_record::options::{Budget, Jobs, Request, Scenario, SystemOptions, TimingOptions};
@@ -134,7 +134,9 @@ pub fn of_run(path: &Path, terms: SlowCriteria) -> Result<Model, WorkflowError> 
     (model.algorithms, model.concurrent) = algorithms(&probes, release, &calls, eager, terms.level, &mut model.unknown);
     model.quality = quality(&model, release, &calls);
     let cold = manifest.plan.schedule.warmup_rounds == 0;
-    let points = irregular::distributions(&calls, cold, terms.level, |_| false);
+    let points = irregular::distributions(&calls, cold, terms.level, |_| false, |cell, candidate| {
+        longest(&model, release, cell, candidate)
+    });
     model.many_to_one = many_to_one(&model, release, &calls, &points, &irregular::stalls(&points));
     model.unknown.extend(unplayed(release, &calls));
     Ok(model)
