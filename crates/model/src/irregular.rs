@@ -441,8 +441,14 @@ mod tests {
     fn no_stalls_are_invented() {
         let wrong = (0..200)
             .filter(|seed| {
-                !stalls(&distributions(&samples(*seed, Candidate::Builtin, |_| Vec::new()), false, 0.95, |_| false, |_, _| None))
-                    .is_empty()
+                !stalls(&distributions(
+                    &samples(*seed, Candidate::Builtin, |_| Vec::new()),
+                    false,
+                    0.95,
+                    |_| false,
+                    |_, _| None,
+                ))
+                .is_empty()
             })
             .count();
         assert!(wrong <= 10, "{wrong} of 200");
@@ -453,7 +459,8 @@ mod tests {
         let (mut right, mut inside) = (0, 0);
         for seed in 0..100 {
             let planted = |size| if (16..=32).contains(&size) { vec![(0.2, 0.4), (0.4, 0.3)] } else { Vec::new() };
-            let points = distributions(&samples(seed, Candidate::Builtin, planted), false, 0.95, |_| false, |_, _| None);
+            let points =
+                distributions(&samples(seed, Candidate::Builtin, planted), false, 0.95, |_| false, |_, _| None);
             let found = stalls(&points);
             let [range] = &found[..] else { continue };
             right += usize::from(
@@ -473,7 +480,8 @@ mod tests {
     #[test]
     fn a_size_at_which_nearly_all_stall_is_found() {
         let planted = |size| if size == 32 { vec![(0.2, 0.98)] } else { Vec::new() };
-        let found = stalls(&distributions(&samples(1, Candidate::Builtin, planted), false, 0.95, |_| false, |_, _| None));
+        let found =
+            stalls(&distributions(&samples(1, Candidate::Builtin, planted), false, 0.95, |_| false, |_, _| None));
         assert!(matches!(&found[..], [range] if range.first == Bytes(32 << 10)), "{found:?}");
     }
 
@@ -534,7 +542,8 @@ mod tests {
     #[test]
     fn levels_that_longer_calls_lack_come_from_the_network() {
         let found = |stall: fn(u64) -> Vec<(f64, f64)>| {
-            let ranges = stalls(&distributions(&samples(3, Candidate::Builtin, stall), false, 0.95, |_| false, |_, _| None));
+            let ranges =
+                stalls(&distributions(&samples(3, Candidate::Builtin, stall), false, 0.95, |_| false, |_, _| None));
             ranges.into_iter().map(|range| (range.quiet_below, range.first, range.last)).collect::<Vec<_>>()
         };
         let medium = found(|size| if (8..=64).contains(&size) { vec![(0.05, 0.3)] } else { Vec::new() });

@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn a_simulated_campaign_takes_what_was_foreseen() {
-        let cases = [Scenario::Stale, Scenario::Rotated, Scenario::Noise, Scenario::Fastest];
+        let cases = [Scenario::Stale, Scenario::Rotated, Scenario::Deceptive, Scenario::Fastest];
         for (scenario, budget) in
             cases.into_iter().flat_map(|it| [None, Some(3.0), Some(1e4)].map(|budget| (it, budget)))
         {

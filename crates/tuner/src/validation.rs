@@ -3,11 +3,11 @@
 use collrules_record::comparison::ArmSubject;
 use collrules_record::condition::Condition;
 use collrules_record::settings::{Guard, Settings};
-use collrules_record::validation::{Check, FailedCell, Outcome, Round, ValidatedCell};
+use collrules_record::validation::{Check, FailedCell, Outcome, Round, ValidatedCell, ValidationCriteria};
 use collrules_record::{Cell, Estimate};
 use collrules_rules::Choice;
 
-use crate::comparison::{ArmDemand, Compared, SubjectResult};
+use crate::comparison::{ArmDemand, Compared, SubjectResult, decide};
 
 /// Properties of a cell that are known before the comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,19 +108,21 @@ const PHASE: f64 = 1e-6;
 /// both stretches, each with the same weight since what differs most is the machine; their intervals are at least as wide as
 /// the stretches are apart. What was faster remains so if the later stretch points to a gain; differences of less than 1 us
 /// have to be shown in both.
-pub fn add_stretch(round: &mut Round, later: &Round, min_difference: f64) {
+pub fn add_stretch(round: &mut Round, later: &Round, criteria: ValidationCriteria) {
     for cell in &mut round.cells {
         let Some(again) = later.cells.iter().find(|again| again.cell == cell.cell) else { continue };
         let is_small = |it: &ValidatedCell| (it.without.point - it.with.point).abs() < PHASE;
         let is_small = is_small(cell) || is_small(again);
+        cell.speedup = mean_of_stretches(cell.speedup, again.speedup);
         cell.verdict = match (cell.verdict, again.verdict) {
             (_, Outcome::Slower) => Outcome::Slower,
             (Outcome::Faster, Outcome::Faster) => Outcome::Faster,
-            (Outcome::Faster, _) if !is_small && again.speedup.point >= 1.0 + min_difference => Outcome::Faster,
-            (Outcome::Same, _) if again.speedup.point >= 1.0 / (1.0 + min_difference) => Outcome::Same,
-            _ => Outcome::Undecided,
+            (Outcome::Faster, _) if !is_small && again.speedup.point >= 1.0 + criteria.min_difference => {
+                Outcome::Faster
+            }
+            // Without a difference, or undecided.
+            _ => decide(cell.speedup, None, criteria),
         };
-        cell.speedup = mean_of_stretches(cell.speedup, again.speedup);
         cell.without = mean_of_stretches(cell.without, again.without);
         cell.with = mean_of_stretches(cell.with, again.with);
     }
@@ -205,13 +207,14 @@ mod tests {
         use Outcome::{Faster, Same, Slower, Undecided};
         let verdict = |first: (f64, f64, Outcome), later: (f64, f64, Outcome)| {
             let mut round = compared(first.0, first.1, first.2);
-            add_stretch(&mut round, &compared(later.0, later.1, later.2), 0.03);
+            add_stretch(&mut round, &compared(later.0, later.1, later.2), ValidationCriteria::default());
             round.cells[0].verdict
         };
         let (long, short) = (1e-4, 5e-7);
         assert_eq!(verdict((long, 1.2, Faster), (long, 1.1, Undecided)), Faster);
         assert_eq!(verdict((long, 1.2, Faster), (long, 1.01, Undecided)), Undecided);
         assert_eq!(verdict((long, 1.2, Faster), (long, 0.8, Slower)), Slower);
+        assert_eq!(verdict((long, 1.04, Faster), (long, 1.01, Undecided)), Undecided);
         assert_eq!(verdict((long, 1.0, Same), (long, 1.0, Undecided)), Same);
         // The phase of a machine makes as much.
         assert_eq!(verdict((short, 1.2, Faster), (short, 1.1, Undecided)), Undecided);
@@ -222,7 +225,7 @@ mod tests {
     #[test]
     fn the_interval_reaches_from_one_stretch_to_the_other() {
         let mut found = compared(1e-4, 2.0, Outcome::Faster);
-        add_stretch(&mut found, &compared(1e-4, 1.2, Outcome::Faster), 0.03);
+        add_stretch(&mut found, &compared(1e-4, 1.2, Outcome::Faster), ValidationCriteria::default());
         let speedup = found.cells[0].speedup;
         assert!((speedup.point - 2.4_f64.sqrt()).abs() < 1e-9, "{speedup:?}");
         assert!(speedup.low.is_some_and(|low| (low - 1.2).abs() < 1e-9), "{speedup:?}");

@@ -134,9 +134,13 @@ pub fn of_run(path: &Path, terms: SlowCriteria) -> Result<Model, WorkflowError> 
     (model.algorithms, model.concurrent) = algorithms(&probes, release, &calls, eager, terms.level, &mut model.unknown);
     model.quality = quality(&model, release, &calls);
     let cold = manifest.plan.schedule.warmup_rounds == 0;
-    let points = irregular::distributions(&calls, cold, terms.level, |_| false, |cell, candidate| {
-        longest(&model, release, cell, candidate)
-    });
+    let points = irregular::distributions(
+        &calls,
+        cold,
+        terms.level,
+        |_| false,
+        |cell, candidate| longest(&model, release, cell, candidate),
+    );
     model.many_to_one = many_to_one(&model, release, &calls, &points, &irregular::stalls(&points));
     model.unknown.extend(unplayed(release, &calls));
     Ok(model)

@@ -48,9 +48,13 @@ fn carry_out(
     let search = settings::plan_search(measured, options, &published, session)?;
     // Without settings to try, rules have all of the time.
     measured.experiment.searches &= search.is_some();
+    let is_compared = published.validation.is_some() && !measured.reopens;
     let compared = validate::after_tuning(measured, options, &mut published, session)
         .and_then(|()| settings::choose(measured, options, search, &mut published, session))
-        .and_then(|()| validate::see_again(measured, options, &mut published, session));
+        .and_then(|()| match is_compared {
+            true => Ok(()),
+            false => validate::see_again(measured, options, &mut published, session),
+        });
     if let Err(error @ (WorkflowError::Unvalidated { .. } | WorkflowError::Record(_))) = compared {
         // What is incomplete takes the place of nothing.
         return Err(error);

@@ -209,7 +209,7 @@ fn times_by_subject(blocks: &[ArmBlock], arm: &Settings) -> BTreeMap<ArmSubject,
 }
 
 /// The verdict on a difference: shown and large enough, none that is relevant, or neither.
-fn decide(speedup: Estimate, q_value: Option<f64>, criteria: ValidationCriteria) -> Outcome {
+pub(crate) fn decide(speedup: Estimate, q_value: Option<f64>, criteria: ValidationCriteria) -> Outcome {
     let (low, high) = (speedup.low.unwrap_or(0.0), speedup.high.unwrap_or(f64::INFINITY));
     let most = 1.0 + criteria.same_within.max(criteria.min_difference);
     let same = if low * most >= 1.0 && high <= most { Outcome::Same } else { Outcome::Undecided };

@@ -21,7 +21,7 @@ mod tests;
 
 pub use block::{ArmBlock, BarredSubject, SubjectTimes, mean_speedup, speedups};
 pub use compare::{ArmLauncher, ArmResult, Compared, Comparison, compare};
-pub(crate) use judge::difference;
 pub use judge::{ArmDemand, CLASSES, SubjectResult, class};
+pub(crate) use judge::{decide, difference};
 pub use looks::{Looks, MOST_BLOCKS};
 pub use search::{Factor, LEAST_GAIN, Searched, default_launches, search, spread_default};

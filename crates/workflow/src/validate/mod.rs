@@ -297,8 +297,7 @@ pub(crate) fn see_again(
     session: &mut Session<'_>,
 ) -> Result<(), WorkflowError> {
     let Some(validation) = &published.validation else { return Ok(()) };
-    let is_known = ComparisonLog::open(&published.run)?.is_concluded(Stage::RulesAgain) && !measured.reopens;
-    if !options.validate || published.findings.changes_nothing() || is_known {
+    if !options.validate || published.findings.changes_nothing() {
         return Ok(());
     }
     let later = Instant::now();
@@ -420,7 +419,7 @@ fn compare_run(
     log.conclude(stage)?;
     let validation = match (before, validation.round) {
         (Some(mut before), Some(later)) => {
-            before.round.iter_mut().for_each(|round| add_stretch(round, &later, options.criteria.min_gain));
+            before.round.iter_mut().for_each(|round| add_stretch(round, &later, validation.criteria));
             before
         }
         (_, round) => Validation { reverted, round, ..validation },

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use collrules_record::findings::Findings;
 use collrules_record::rundir::{self, RunDir};
-use collrules_record::validation::{Outcome, RevertedRange, Round, ValidatedCell, ValidationCriteria};
+use collrules_record::validation::{Outcome, RevertedRange, Round, ValidationCriteria};
 use collrules_record::{Cell, Manifest, Validation};
 use collrules_report::progress;
 use collrules_tuner::repair::{Reach, Repair, repair, share_gains, withdraw};
@@ -52,6 +52,8 @@ pub(super) fn remove_unconfirmed(
     session: &mut Session<'_>,
 ) -> Result<Validation, WorkflowError> {
     let Some(mut round) = validation.round.clone() else { return Ok(validation) };
+    // What an earlier stretch removed has no rule any more.
+    round.cells.retain(|it| !validation.is_removed(it.cell));
     for check in &mut validation.checks {
         // What loses in other calls, or may lose, is confirmed in none.
         let (lost, open): (Vec<Cell>, Vec<Cell>) = (check.losses().collect(), check.unexcluded().collect());
@@ -64,8 +66,6 @@ pub(super) fn remove_unconfirmed(
         }
         check.round.repaired.extend(lost.into_iter().chain(open));
     }
-    let is_left = |it: &ValidatedCell| !validation.is_removed(it.cell);
-    round.cells.retain(is_left);
     let repair = list_unconfirmed(subject, round, validation.criteria, layouts);
     if repair.ranges.is_empty() {
         return Ok(validation);
