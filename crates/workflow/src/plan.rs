@@ -21,20 +21,28 @@ use crate::start::{Started, oversubscribes};
 /// afterwards, one to show that the file is obeyed, and one to check the data under it.
 pub const PROOF_JOBS: f64 = 3.0;
 
-/// Largest share of the budget for refinement.
-const REFINEMENT: f64 = 0.15;
+// All shares of time are here. A part that needs less leaves the rest to those after it.
 
 /// Share of a budget for settings: the search, and the comparison of what it finds with the rules.
 pub(crate) const SETTINGS: f64 = 0.4;
 
-/// Smallest budget for a search for settings, unless some are named.
-const LEAST_BUDGET: f64 = 60.0;
+/// Share of the time for settings for the search; the rest is for comparing what it finds.
+pub(crate) const SEARCH: f64 = 0.4;
+
+/// Share of the time after the search for the rules under the settings, if there are rules.
+pub(crate) const UNDER_SETTINGS: f64 = 0.2;
 
 /// Share of the time for rules that their comparison gets.
 const VALIDATION: f64 = 0.4;
 
 /// Share of the time for comparing rules that is kept for comparing them once more, later.
 pub(crate) const AGAIN: f64 = 0.2;
+
+/// Largest share of the time for measuring rules that refinement gets.
+const REFINEMENT: f64 = 0.15;
+
+/// Smallest budget for a search for settings, unless some are named.
+const LEAST_BUDGET: f64 = 60.0;
 
 /// Starts of jobs for which the time of a comparison has to be enough.
 const LEAST_STARTS: f64 = 4.0;

@@ -30,22 +30,16 @@ use crate::comparison::{
     timing_per_subject,
 };
 use crate::error::WorkflowError;
-use crate::plan::SETTINGS;
+use crate::plan::{SEARCH, SETTINGS, UNDER_SETTINGS};
 use crate::publish::Published;
 use crate::session::Session;
 use crate::{profile, validate};
-
-/// Share of the time for the search; the rest is for comparing what it finds.
-const SEARCH_SHARE: f64 = 0.4;
 
 /// Blocks of a search, each with a launch of about every value: two alone, and two of the foldover.
 const BLOCKS: f64 = 4.0;
 
 /// Blocks before the first look at the best combinations.
 const FIRST_LOOK: u32 = 4;
-
-/// Share of the time after the search for the rules under the settings, if there are rules.
-const RULES_SHARE: f64 = 0.2;
 
 /// The settings to try, with those that are left out.
 pub(crate) struct SettingsPlan {
@@ -118,7 +112,7 @@ fn find_best(
     let values: usize = factors.iter().map(|factor| factor.values.len()).sum();
     let of_block = (values + default_launches(Stage::Alone, values)) as f64;
     let launch = startup.0 + timing_per_subject() * few.len() as f64;
-    let least = of_block * launch / SEARCH_SHARE;
+    let least = of_block * launch / SEARCH;
     if left.is_some_and(|left| left < least) {
         session.say(&progress::settings::budget_too_short(startup, Seconds(least / SETTINGS)));
         return Ok(None);
@@ -133,11 +127,11 @@ fn find_best(
     };
     let Measurement { started, manifest, .. } = measured;
     let place = (ranks, &manifest.plan.placement);
-    let timed = schedule(BLOCKS * of_block, SEARCH_SHARE, few.len());
+    let timed = schedule(BLOCKS * of_block, SEARCH, few.len());
     let mut jobs = JobLauncher::new(started.backend.as_mut(), place, timed, options.seed, &mut log, session);
     jobs.subjects = few;
     let limit = |share: Option<f64>| if is_concluded { Some(0.0) } else { share };
-    jobs.limit_to(limit(left.map(|left| left * SEARCH_SHARE)), 0);
+    jobs.limit_to(limit(left.map(|left| left * SEARCH)), 0);
     let weight = |subject: &ArmSubject| subject.cell().map_or(0.0, |cell| screened.get(&cell).copied().unwrap_or(0.0));
     let searched = run_design(&factors, &weight, &mut jobs)?;
     let (finalists, ignored) = separate_ignored(jobs.backend, searched.finalists.clone())?;
@@ -145,10 +139,9 @@ fn find_best(
         jobs.session.say(&progress::settings::left_out(settings, why));
     }
     let has_rules = options.validate && !published.rules_settings().is_empty();
-    let left = left.map(|left| (left - jobs.spent) * if has_rules { 1.0 - RULES_SHARE } else { 1.0 });
+    let left = left.map(|left| (left - jobs.spent) * if has_rules { 1.0 - UNDER_SETTINGS } else { 1.0 });
     jobs.subjects = subjects(&asked);
-    jobs.schedule =
-        schedule(f64::from(FIRST_LOOK) * (finalists.len() + 1) as f64, 1.0 - SEARCH_SHARE, jobs.subjects.len());
+    jobs.schedule = schedule(f64::from(FIRST_LOOK) * (finalists.len() + 1) as f64, 1.0 - SEARCH, jobs.subjects.len());
     jobs.limit_to(limit(left), 0);
     for settings in &finalists {
         jobs.session.say(&progress::settings::comparing(settings));
