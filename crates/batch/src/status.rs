@@ -66,6 +66,8 @@ pub enum Stage {
     Planned,
     /// Number of timings.
     Measured,
+    /// A comparison of rules with the builtin that is not complete; none of its files are in place.
+    Comparing,
     /// Rules that are not shown to be obeyed.
     Decided,
     /// Rules that are shown to be obeyed.

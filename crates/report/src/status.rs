@@ -24,6 +24,7 @@ fn of_run(run: &RunStatus, status: &Status) -> String {
         Stage::Waiting => return format!("{}: nothing yet", run.directory),
         Stage::Planned => "planned",
         Stage::Measured => "measured",
+        Stage::Comparing => "measured, and the comparison with the default is not complete",
         Stage::Decided => "rules decided, not yet checked with Open MPI",
         Stage::Proven => "rules checked and written",
         Stage::Validated => "rules checked, written, and compared with the default",
@@ -50,7 +51,7 @@ fn of_run(run: &RunStatus, status: &Status) -> String {
             _ => format!("; last written {} ago", silent.rounded()),
         };
     }
-    if status.submission.is_none() && status.is_over() && run.stage < Stage::Proven {
+    if status.submission.is_none() && status.is_left() && run.stage < Stage::Proven {
         text += &format!("; `collrules tune --resume {}` goes on", run.directory);
     } else if status.is_over() && run.stage < Stage::Proven {
         let is_fresh = run.silent.is_some_and(|silent| silent.0 < LATE);

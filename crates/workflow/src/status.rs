@@ -8,7 +8,7 @@ use collrules_batch::script::dialect;
 use collrules_batch::status::{RunStatus, Stage, Status};
 use collrules_batch::submission::Submission;
 use collrules_record::proof::ProofFact;
-use collrules_record::rundir::{self, RunDir, RunDirError};
+use collrules_record::rundir::{self, ComparisonLog, RunDir, RunDirError};
 use collrules_record::{Manifest, Plan};
 use collrules_runner::separate;
 
@@ -59,6 +59,7 @@ fn of_run(directory: &Path) -> Result<RunStatus, WorkflowError> {
         (Stage::Validated, evidence.as_ref().is_some_and(|evidence| evidence.validation.is_some())),
         (Stage::Proven, evidence.as_ref().is_some_and(is_proven)),
         (Stage::Decided, run.as_ref().is_some_and(|run| run.file(rundir::FINDINGS).exists())),
+        (Stage::Comparing, run.as_ref().is_some_and(|run| ComparisonLog::open(run).is_ok_and(|log| !log.is_empty()))),
         (Stage::Measured, progress.samples > 0),
         (Stage::Planned, manifest.is_some()),
     ];

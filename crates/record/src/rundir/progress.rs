@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use super::bounded::read_samples;
 use super::journal::JournalEntry;
 use super::samples::whole_lines;
-use super::{LAUNCHES, RunDir, SAMPLES};
+use super::{COMPARISON, LAUNCHES, RunDir, SAMPLES};
 use crate::units::Seconds;
 
 /// Progress of a campaign.
@@ -67,7 +67,7 @@ impl RunDir {
         }
         progress.cells = cells.len();
         let changed = |name: &str| fs::metadata(self.file(name)).and_then(|found| found.modified()).ok();
-        let last = [SAMPLES, LAUNCHES].into_iter().filter_map(changed).max();
+        let last = [SAMPLES, LAUNCHES, COMPARISON].into_iter().filter_map(changed).max();
         match last.map(|last| SystemTime::now().duration_since(last)) {
             Some(Ok(ago)) => progress.silent = Some(Seconds(ago.as_secs_f64())),
             Some(Err(ahead)) => {
