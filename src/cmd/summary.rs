@@ -25,16 +25,7 @@ pub(super) fn print_outcome(published: &Published, verbose: bool) -> Result<(), 
     if verbose {
         lines.push(String::new());
     }
-    let of_settings = published.settings.as_ref().map(settings::headlines).unwrap_or_default();
-    let of_settings = of_settings.iter().flat_map(|said| wrapped(&plain::line(said), "", "    "));
-    let outcome = outcome.iter().flat_map(|line| wrapped(line, "", "    "));
-    // Settings that are part of the tuning act on everything, also on the rules.
-    let is_chosen = published.settings.as_ref().is_some_and(|found| found.chosen.is_some());
-    if is_chosen {
-        lines.extend(of_settings.chain(outcome))
-    } else {
-        lines.extend(outcome.chain(of_settings))
-    }
+    lines.extend(outcome.iter().flat_map(|line| wrapped(line, "", "    ")));
     screen::print(&lines.join("\n"))
 }
 
@@ -52,7 +43,7 @@ pub(super) fn told(findings: &Findings, heading: impl Fn(&str) -> String) -> Vec
 
 fn text(published: &Published) -> Vec<String> {
     let Published { run, findings, validation, left_out, .. } = published;
-    let Context { switch_on, open_layouts, .. } = published.context();
+    let Context { switch_on, .. } = published.context();
     let heading = |text: &str| paint(TextStyle::Heading, text);
     let mut lines = Vec::new();
     if let Some(found) = &published.settings {
@@ -80,7 +71,7 @@ fn text(published: &Published) -> Vec<String> {
     lines.extend(screen::list_files(run.path(), 16, files));
     if switch_on.is_empty() || !published.is_confirmed() {
         lines.push(String::new());
-        lines.extend(wrapped(&outcome::tuning_verdict(findings, validation.as_ref(), &open_layouts), "", ""));
+        lines.extend(wrapped(&published.verdict().to_string(), "", ""));
         lines.extend(published.next_command().map(|next| format!("Next: {}", plain::line(&next))));
     } else {
         lines.extend([String::new(), heading("To switch it on, for one run or for a shell:")]);

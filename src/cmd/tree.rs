@@ -31,7 +31,7 @@ pub(crate) enum TreeFormat {
 }
 
 pub(crate) fn run(args: &TreeArgs) -> Result<(), Failure> {
-    let Published { findings, .. } = Published::open(&args.input)?;
+    let findings = Published::open(&args.input)?.add_results();
     if findings.tree.collectives.is_empty() {
         return Err(Failure::NoTree { path: args.input.clone() });
     }

@@ -7,6 +7,7 @@ use collrules_record::Subject;
 use collrules_record::rundir;
 use collrules_record::sample::Row;
 use collrules_record::validation::Outcome;
+use collrules_report::gains::Gains;
 use collrules_runner::campaign::{CampaignLaunch, Notice};
 use collrules_runner::launch::LaunchPlan;
 use collrules_runner::separate;
@@ -72,7 +73,7 @@ pub(super) fn event(event: &Event<'_>) {
                 "slower": last.count(Outcome::Slower),
                 "undecided": last.count(Outcome::Undecided),
                 "confirmed": validation.is_confirmed(),
-                "rules": validation.fates(),
+                "rules": Gains::of_comparison(validation).fates(),
                 "failed": last.failed.len(),
                 "speedup": last.geometric_mean(),
                 "repaired": last.repaired.len(),

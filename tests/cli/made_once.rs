@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use crate::agreement::contradictions;
 use crate::support::collrules;
 
 /// A run directory in memory: a test process has no end at which a directory on disk would be removed.
@@ -31,6 +32,7 @@ impl MadeOnce {
             let scratch = tempfile::tempdir().unwrap();
             let run = scratch.path().join("run");
             collrules(self.arguments, &run).exits(0);
+            assert_eq!(contradictions(&run), [""; 0]);
             let mut files = Vec::new();
             read(&run, Path::new(""), &mut files);
             files

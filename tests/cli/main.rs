@@ -3,6 +3,8 @@
 #![allow(missing_docs, clippy::unwrap_used)]
 
 mod accounts;
+#[path = "../../crates/workflow/tests/agreement/mod.rs"]
+mod agreement;
 mod analyze;
 mod bad_input;
 mod check;

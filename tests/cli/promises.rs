@@ -5,8 +5,10 @@ use std::path::Path;
 
 use collrules_record::Validation;
 use collrules_record::rundir::RunDir;
+use collrules_report::gains::Gains;
 use collrules_rules::Collective;
 
+use crate::agreement::contradictions;
 use crate::support::{collrules, findings};
 
 fn validation(run: &Path) -> Option<Validation> {
@@ -51,8 +53,10 @@ fn a_planted_bias_never_ends_as_a_rule() {
             assert!(table.lookup(Collective::Bcast, 8, bytes).is_builtin(), "seed {seed}, {bytes} B: {}", ran.stdout);
         }
         let validation = validation(&run).expect("it was compared");
-        assert!(validation.is_confirmed() && validation.unconfirmed().is_empty(), "{:?}", validation.fates());
-        assert!(validation.fates().dropped > 0);
+        let fates = Gains::of_comparison(&validation).fates();
+        assert!(validation.is_confirmed() && validation.unconfirmed().is_empty(), "{fates:?}");
+        assert!(fates.dropped > 0);
+        assert_eq!(contradictions(&run), [""; 0], "seed {seed}");
     }
 }
 

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use crate::agreement::contradictions;
 use crate::support::{Ran, bounded};
 
 fn tune(arguments: &str, out: &Path) -> Ran {
@@ -22,7 +23,8 @@ fn planted_settings_are_found_and_what_harms_or_fails_is_not_installed() {
     let directory = tempfile::tempdir().unwrap();
     let run = directory.path().join("run");
     let ran = tune("--budget 60s", &run).exits(0);
-    ran.says("faster with btl_sm_eager_limit = 16 KiB");
+    ran.says("with btl_sm_eager_limit = 16 KiB");
+    assert_eq!(contradictions(&run), [""; 0]);
     let found = found(&run);
     let chosen = &found["finalists"][found["chosen"].as_u64().unwrap() as usize];
     let set = |name: &str| chosen["settings"][name].as_str();
@@ -34,7 +36,7 @@ fn planted_settings_are_found_and_what_harms_or_fails_is_not_installed() {
     assert!(parameters.contains("smsc = ^cma") && parameters.contains("btl_sm_eager_limit = 16384"), "{parameters}");
     assert!(!fs::read_to_string(run.join("rules.conf")).unwrap().contains("smsc"), "rules work alone");
     let report = fs::read_to_string(run.join("report.md")).unwrap();
-    assert!(report.contains("Effects of settings") && report.contains("Losses caused by settings"));
+    assert!(report.contains("Effects of settings") && report.contains("Every size under the settings"));
     // Whatever ends a search, its launches are kept: what follows finds the same.
     fs::remove_file(run.join("settings.json")).unwrap();
     let journal = fs::read_to_string(run.join("comparison.jsonl")).unwrap();
@@ -91,7 +93,8 @@ fn settings_are_left_out_when_told_so_or_without_time() {
     }
     let run = directory.path().join("own");
     let own = "--budget 30s --only-settings --setting btl_sm_eager_limit=32768 --setting env:NOTHING=1,2";
-    tune(own, &run).exits(0).says("not installed for all");
+    tune(own, &run).exits(0).says("NOT INSTALLED");
+    assert_eq!(contradictions(&run), [""; 0]);
     assert!(found(&run)["chosen"].is_null(), "it harms short messages");
     tune("--setting smcs=^cma", &directory.path().join("bad")).exits(2).complains("the nearest name is smsc");
 }

@@ -5,6 +5,7 @@ use std::fs;
 
 use collrules_rules::{Collective, Version, patches};
 
+use crate::agreement::contradictions;
 use crate::hostile::strip_digests;
 use crate::support::{OpenMpi, Ran, bounded, findings, under_each_release, with_networks};
 
@@ -20,6 +21,7 @@ fn tune_measures_everything_and_proves_its_rules() {
         let mut command = mpi.collrules(arguments, &out);
         // As users have it: with whatever components this release takes by itself.
         let ran = Ran::from(with_networks(&mut command).output().unwrap()).exits(0);
+        assert_eq!(contradictions(&out), [""; 0]);
         let findings = findings(&out);
         if findings.table.is_empty() {
             ran.says("There is no rule to check");

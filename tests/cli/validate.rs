@@ -14,6 +14,7 @@ use collrules_record::validation::{Outcome, ValidatedCell};
 use collrules_rules::deploy::params::with_block;
 use collrules_rules::{Choice, Collective, Release};
 
+use crate::agreement::contradictions;
 use crate::made_once::DECEIVED;
 use crate::session::{Session, assert_said};
 use crate::support::{Ran, bounded, collrules, findings, means};
@@ -42,8 +43,9 @@ fn tune_gives_back_what_does_not_hold() {
     let scratch = tempfile::tempdir().unwrap();
     let out = scratch.path().join("run");
     let ran = collrules("tune --simulate=deceptive --np 2,8 --ops bcast --out", &out).exits(0);
-    ran.says("CONFIRMED in fresh launches");
-    ran.says("Left to the default: ");
+    ran.says("CONFIRMED: ");
+    ran.says("Sizes whose rule was left out: ");
+    assert_eq!(contradictions(&out), [""; 0]);
     let held = served(&out, 128 << 10);
     assert!(!held.is_builtin());
     assert_eq!(served(&out, 32 << 10), held);

@@ -9,6 +9,7 @@ use crate::estimate::Estimate;
 use crate::file::FormatVersion;
 use crate::tuning::Digests;
 use crate::units::{Bytes, Ranks, Seconds};
+use crate::validation::Round;
 
 /// The format of `settings.json` that this version writes.
 pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
@@ -160,6 +161,9 @@ pub struct Finalist {
     /// The rules that add to the settings, and are part of the parameter files.
     #[serde(default)]
     pub rules: RulesUse,
+    /// Comparison of the rules under the settings with the settings alone; missing without rules that add to them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub under: Option<Round>,
     /// Results for every size and every member of the guard set.
     pub guarded: Vec<Guarded>,
     /// Memory of a rank after it exchanged messages with all others; missing where the system does not tell.
@@ -220,6 +224,14 @@ impl SettingsFindings {
     /// The combination that is part of the tuning.
     pub fn chosen(&self) -> Option<&Finalist> {
         self.finalists.get(self.chosen?)
+    }
+
+    /// Leaves out the rules that are part of the tuning with the chosen settings, and what was compared with them.
+    pub fn leave_out_rules(&mut self) {
+        self.validation = None;
+        if let Some(chosen) = self.chosen.and_then(|chosen| self.finalists.get_mut(chosen)) {
+            (chosen.rules, chosen.with_rules, chosen.under) = (RulesUse::LeftOut, None, None);
+        }
     }
 
     /// Returns true if the last comparison of the whole tuning with the default shows a loss.

@@ -235,17 +235,6 @@ impl Outcome {
     }
 }
 
-/// Numbers of cells by the fate of their rules.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Fates {
-    /// Cells whose rules fresh launches confirmed: faster, or the same between sizes that are faster.
-    pub confirmed: usize,
-    /// Cells whose rules were dropped: slower, or no gain at the end of a range.
-    pub dropped: usize,
-    /// Cells whose rules were left out or are not confirmed, since the launches could not decide.
-    pub undecided: usize,
-}
-
 impl Validation {
     /// Adds what an earlier comparison of the same files found for cells and calls that this one left out.
     pub fn complete_from(&mut self, before: &Validation) {
@@ -298,33 +287,6 @@ impl Validation {
         let reached = self.round.as_ref().is_some_and(|round| round.unreached == 0);
         reached && !self.loses() && self.unconfirmed().is_empty()
     }
-
-    /// Counts the fates of the compared rules, cell by cell.
-    pub fn fates(&self) -> Fates {
-        let mut last: BTreeMap<Cell, (Outcome, bool)> = BTreeMap::new();
-        if let Some(round) = &self.round {
-            for cell in round.cells.iter().filter(|cell| cell.is_ruled()) {
-                last.insert(cell.cell, (cell.verdict, round.repaired.contains(&cell.cell)));
-            }
-            last.extend(round.failed.iter().filter(|failed| failed.with).map(|it| (it.cell, (Outcome::Slower, true))));
-        }
-        for check in &self.checks {
-            let is_lost = |cell: &Cell| {
-                let found = check.round.cells.iter().find(|it| it.cell == *cell);
-                found.is_some_and(|it| it.verdict == Outcome::Slower)
-                    || check.round.failed.iter().any(|failed| failed.cell == *cell)
-            };
-            for cell in &check.round.repaired {
-                last.insert(*cell, (if is_lost(cell) { Outcome::Slower } else { Outcome::Undecided }, true));
-            }
-        }
-        let count = |fate: &dyn Fn(&(Outcome, bool)) -> bool| last.values().filter(|cell| fate(cell)).count();
-        Fates {
-            confirmed: count(&|(verdict, gone)| !gone && verdict.holds()),
-            dropped: count(&|(verdict, gone)| *verdict == Outcome::Slower || *gone && *verdict != Outcome::Undecided),
-            undecided: count(&|(verdict, _)| *verdict == Outcome::Undecided),
-        }
-    }
 }
 
 impl ValidatedCell {
@@ -351,12 +313,6 @@ impl Round {
     /// The number of cells with this outcome.
     pub fn count(&self, outcome: Outcome) -> usize {
         self.cells.iter().filter(|cell| cell.verdict == outcome).count()
-    }
-
-    /// The cell with the least speedup, among those with a rule.
-    pub fn worst(&self) -> Option<&ValidatedCell> {
-        let affected = self.cells.iter().filter(|cell| !cell.control);
-        affected.min_by(|a, b| a.speedup.point.total_cmp(&b.speedup.point))
     }
 
     /// The geometric mean of the speedups; 1 without cells.

@@ -3,10 +3,13 @@
 use collrules_record::conduct::{Conduct, Trial, TrialOutcome};
 use collrules_record::findings::Findings;
 use collrules_rules::bits::Effect;
+use collrules_rules::emit::confirmation;
 use collrules_rules::words::listed;
 
 use crate::document::Block;
 use crate::facts::candidate_name;
+use crate::gains::Gains;
+use crate::outcome::describe_gains;
 use crate::summary::{Stretch, sizes};
 use crate::words::times;
 
@@ -59,8 +62,11 @@ fn describe_trials(conduct: &Conduct, name: impl Fn(&Trial) -> String) -> Vec<St
     said.into_iter().flatten().collect()
 }
 
-/// A line per rule for the comments of a rules file: its outcomes in other calls, and its effect on the bits of sums.
-pub fn comments(findings: &Findings) -> Vec<String> {
+/// The comments at the top of a rules file: gains, and for each rule its outcomes in other calls and its effect on the bits
+/// of sums.
+pub fn comments(findings: &Findings, gains: &Gains<'_>) -> Vec<String> {
+    let words = if gains.round.is_some() { confirmation::CONFIRMED } else { confirmation::EXPECTED };
+    let of_gains = describe_gains(gains).into_iter().map(|row| format!("{words}{row}"));
     let comment = |conduct: &Conduct| {
         let trials = describe_trials(conduct, |trial| name(findings, conduct, trial));
         let sizes = match conduct.collective.has_sizes() {
@@ -68,9 +74,10 @@ pub fn comments(findings: &Findings) -> Vec<String> {
             false => String::new(),
         };
         let said = trials.iter().cloned().chain(conduct.phrases()).collect::<Vec<_>>().join("; ");
-        (!trials.is_empty()).then(|| format!("{} on {} ranks{sizes}: {said}", conduct.collective, conduct.ranks))
+        let words = confirmation::IN_PROGRAMS;
+        (!trials.is_empty()).then(|| format!("{words}{} on {} ranks{sizes}: {said}", conduct.collective, conduct.ranks))
     };
-    findings.conduct.iter().filter_map(comment).collect()
+    of_gains.chain(findings.conduct.iter().filter_map(comment)).collect()
 }
 
 /// The conduct of the rule for these sizes.

@@ -1,14 +1,20 @@
 //! Contents of a report in addition to the findings.
 
+use collrules_record::findings::Findings;
 use collrules_record::settings::SettingsFindings;
 use collrules_record::validation::Validation;
-use collrules_record::{Layout, Manifest};
+use collrules_record::{Layout, Manifest, Tuning};
+use collrules_tuner::results::limitation::PoorData;
+
+use crate::gains::Gains;
 
 /// Contents of a report in addition to the findings.
 #[derive(Clone, Debug, Default)]
 pub struct Context<'a> {
     /// Manifest of the run that was measured; missing for an imported table.
     pub manifest: Option<&'a Manifest>,
+    /// The whole tuning, as its files say; none without files.
+    pub tuning: Option<Tuning>,
     /// Instructions to switch the rules on, line by line; empty if there are none.
     pub switch_on: Vec<String>,
     /// The command that installs what is confirmed, or compares what is not; none if there is nothing to switch on.
@@ -21,8 +27,15 @@ pub struct Context<'a> {
     pub open_layouts: Vec<Layout>,
     /// Result of the search for settings; missing if there was none.
     pub settings: Option<&'a SettingsFindings>,
-    /// The quality of the data, as in `good`; empty if nothing is known about it.
-    pub quality: String,
+    /// Doubts about the numbers.
+    pub doubts: Vec<PoorData>,
     /// The name and version of the program that writes the report; empty if irrelevant.
     pub tool: String,
+}
+
+impl Context<'_> {
+    /// State and speedup of each size under the tuning.
+    pub fn gains(&self, findings: &Findings) -> Gains<'_> {
+        Gains::new(findings, self.validation, self.settings, self.tuning.as_ref())
+    }
 }

@@ -1,65 +1,289 @@
-//! Speedup of each message size with the rules: one estimate for headline, strips, maps, tables and text.
+//! State and speedup of each message size under the files of a tuning: the one value that screen, report, page, tree and
+//! comments of files are views of.
 //!
-//! If fresh launches compared the rules with the default, their estimates count and no others. Without them, gains are
-//! those that the timings for tuning let expect.
+//! If fresh launches compared the rules, their estimates count and no others. Without them, speedups are those that the
+//! timings for tuning let expect.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use collrules_record::condition::Condition;
 use collrules_record::estimate::geometric_mean;
 use collrules_record::findings::{CellFinding, Findings};
-use collrules_record::validation::{Outcome, Round, ValidatedCell, Validation};
-use collrules_record::{Candidate, Cell, Estimate};
-use collrules_rules::Collective;
+use collrules_record::settings::{Finalist, Guard, RulesUse, SettingsFindings};
+use collrules_record::tree::{LeafGain, Tree};
+use collrules_record::validation::{Check, Outcome, Round, ValidatedCell, Validation};
+use collrules_record::{Bytes, Candidate, Cell, Estimate, HanRule, Ranks, Tuning};
+use collrules_rules::words::counted;
+use collrules_rules::{Collective, Release, RuleTable};
+use serde::Serialize;
 
-/// State of a message size under the rules.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Fate {
+use crate::summary::has_hole;
+
+/// State of a message size under the files of a tuning.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum SizeState {
     /// Has a rule that fresh launches confirmed to be faster.
-    Confirmed,
-    /// Has a rule between confirmed sizes, and no difference beyond the limit in fresh launches.
+    Faster,
+    /// Has a rule between such sizes, and no difference beyond the limit in fresh launches.
     Level,
-    /// Has a rule that no fresh launches confirmed.
-    Open,
+    /// Has a rule that is slower in fresh launches, or makes calls fail.
+    Slower,
+    /// Has a rule for which fresh launches show neither a gain nor a loss.
+    Undecided,
+    /// Has a rule that no fresh launches compared.
+    NotCompared,
+    /// Has no rule; the settings of the tuning act on it, with this verdict on a loss.
+    Settings(Guard),
+    /// Has no rule any more.
+    Removed(Removal),
     /// Keeps the default.
     Default,
 }
 
-/// Speedup of a message size with the rules.
+/// Reason why a rule is not in the final files.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct CellGain {
-    pub(crate) fate: Fate,
-    /// Time with the default over time with the rules; none if the default stays, or nothing plausible is known.
-    pub(crate) speedup: Option<Estimate>,
+pub enum Removal {
+    /// It is slower, or makes calls fail.
+    Slower,
+    /// It is slower in such calls, or makes them fail.
+    SlowerIn(Condition),
+    /// It is not faster.
+    NoGain,
+    /// Neither a gain nor a loss is shown.
+    Undecided,
+    /// A loss in such calls is not excluded.
+    MayLoseIn(Condition),
+    /// It was faster, but shared its rule with sizes that were not.
+    Shared,
+    /// It was faster by default, and adds nothing under the settings of the tuning.
+    UnderSettings,
 }
 
-/// Speedups of all message sizes that were measured or compared.
+impl Removal {
+    /// The reason, after "rule removed:".
+    pub(crate) fn describe(self) -> String {
+        match self {
+            Self::Slower => "slower in fresh launches".to_owned(),
+            Self::SlowerIn(condition) => format!("slower {condition}"),
+            Self::NoGain => "no gain in fresh launches".to_owned(),
+            Self::Undecided => "undecided in fresh launches".to_owned(),
+            Self::MayLoseIn(condition) => format!("faster, but perhaps slower {condition}"),
+            Self::Shared => "faster, but shared its rule with sizes that were not".to_owned(),
+            Self::UnderSettings => "faster by default, but adds nothing to the settings".to_owned(),
+        }
+    }
+}
+
+impl SizeState {
+    /// Returns true if a rule of the files acts on it.
+    pub fn has_rule(self) -> bool {
+        matches!(self, Self::Faster | Self::Level | Self::Slower | Self::Undecided | Self::NotCompared)
+    }
+
+    /// Returns true if fresh launches confirmed its rule.
+    pub fn is_confirmed(self) -> bool {
+        matches!(self, Self::Faster | Self::Level)
+    }
+
+    fn removal(self) -> Option<Removal> {
+        match self {
+            Self::Removed(why) => Some(why),
+            _ => None,
+        }
+    }
+}
+
+/// State and speedup of a message size.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CellGain {
+    /// Its state.
+    pub state: SizeState,
+    /// Time with the default over time with the tuning; none if the default stays, or nothing plausible is known.
+    pub speedup: Option<Estimate>,
+}
+
+impl CellGain {
+    const DEFAULT: Self = Self { state: SizeState::Default, speedup: None };
+
+    /// Returns true if a rule or a setting acts on it.
+    pub(crate) fn is_changed(&self) -> bool {
+        self.state.has_rule() || matches!(self.state, SizeState::Settings(_))
+    }
+
+    /// Class of its colour, and its state in words.
+    pub(crate) fn describe(&self) -> (&'static str, &'static str) {
+        let gains = self.speedup.and_then(|speedup| speedup.low).is_some_and(|low| low > 1.0);
+        match self.state {
+            SizeState::Faster => ("yes", "faster, confirmed"),
+            SizeState::Level => ("same", "rule, no difference"),
+            SizeState::Slower => ("open", "rule, SLOWER"),
+            SizeState::Undecided => ("open", "rule, undecided"),
+            SizeState::NotCompared => ("open", "rule, not compared"),
+            SizeState::Settings(Guard::Passed) if gains => ("yes", "faster with the settings"),
+            SizeState::Settings(Guard::Passed) => ("same", "settings, no difference"),
+            SizeState::Settings(Guard::Undecided) => ("open", "settings, a loss is possible"),
+            SizeState::Settings(Guard::Lost) => ("open", "settings, SLOWER"),
+            SizeState::Removed(_) => ("no", "default, rule removed"),
+            SizeState::Default => ("no", "default"),
+        }
+    }
+}
+
+/// Numbers of sizes by what became of their rules.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Fates {
+    /// Confirmed by fresh launches: faster, or the same between sizes that are faster.
+    pub confirmed: usize,
+    /// Removed, since they are slower or not faster, or still there and slower.
+    pub dropped: usize,
+    /// Removed or still there, without a clear result.
+    pub undecided: usize,
+}
+
+/// Neighbouring sizes of a communicator with a rule and a speedup, without a hole between them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GainRange {
+    /// The collective.
+    pub collective: Collective,
+    /// The communicator size.
+    pub ranks: Ranks,
+    /// The smallest size.
+    pub first: Bytes,
+    /// The largest size.
+    pub last: Bytes,
+    /// The mean speedup.
+    pub speedup: Estimate,
+}
+
+/// State and speedup of all message sizes that were measured or compared.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Gains<'a> {
+pub struct Gains<'a> {
     cells: BTreeMap<Cell, CellGain>,
-    /// The fresh launches that the speedups come from.
+    /// The fresh launches that the speedups of rules come from.
     pub(crate) round: Option<&'a Round>,
+    /// The settings of the tuning, with their rules.
+    pub(crate) chosen: Option<&'a Finalist>,
+    /// The last comparison of settings with the rules under them.
+    whole: Option<&'a Finalist>,
+    /// Pairs of neighbouring sizes with rules between which the files do something else.
+    holes: BTreeSet<(Cell, Cell)>,
+    /// The rules that are gone.
+    removed: BTreeMap<Cell, Removal>,
 }
 
 impl<'a> Gains<'a> {
-    /// Speedups of the findings' cells, and of those that fresh launches compared.
-    pub(crate) fn new(findings: &Findings, validation: Option<&'a Validation>) -> Self {
+    /// States and speedups under a tuning, of all sizes that were measured or compared; `tuning` is what its files say, or
+    /// none if they are what was compared.
+    pub fn new(
+        findings: &Findings,
+        validation: Option<&'a Validation>,
+        settings: Option<&'a SettingsFindings>,
+        tuning: Option<&Tuning>,
+    ) -> Self {
+        let chosen = settings.and_then(SettingsFindings::chosen);
         let round = validation.and_then(|validation| validation.round.as_ref());
-        let measured = findings.cells.iter().map(|cell| (cell.cell, expected_gain(findings, cell, round.is_some())));
-        let mut cells: BTreeMap<Cell, CellGain> = measured.collect();
+        let files = Files { tuning: tuning.map(|tuning| (tuning, findings.release)), chosen };
+        let mut cells: BTreeMap<Cell, CellGain> = findings
+            .cells
+            .iter()
+            .map(|cell| (cell.cell, files.expected_gain(findings, cell, round.is_some())))
+            .collect();
         if let Some((validation, round)) = validation.zip(round) {
-            cells.extend(round.cells.iter().map(|cell| (cell.cell, compared_gain(validation, cell))));
+            cells.extend(round.cells.iter().map(|cell| (cell.cell, files.compared_gain(validation, cell))));
+            let failed = round.failed.iter().filter(|failed| failed.with).map(|failed| failed.cell);
+            cells.extend(failed.map(|cell| {
+                let is_gone = validation.is_removed(cell) || !files.have_rules();
+                let state = if is_gone { SizeState::Removed(Removal::Slower) } else { SizeState::Slower };
+                (cell, CellGain { state, speedup: None })
+            }));
         }
-        Self { cells, round }
+        let whole =
+            settings.filter(|_| chosen.is_some()).and_then(|found| found.validation.as_ref()?.compared.as_ref());
+        let (removed, holes) = (BTreeMap::new(), BTreeSet::new());
+        let mut gains = Self { cells, round, chosen, whole, removed, holes };
+        gains.removed = gains.iter().filter_map(|(cell, gain)| Some((cell, gain.state.removal()?))).collect();
+        gains.add_settings();
+        let table = tuning.map_or_else(|| findings.table.clone(), Tuning::table);
+        gains.holes = gains.find_holes(&table, findings.release);
+        gains
+    }
+
+    /// States and speedups in a comparison of rules, whatever became of them under settings.
+    pub fn of_comparison(validation: &'a Validation) -> Self {
+        // Nothing asks for the release, since there are no files.
+        Self::new(&Findings::empty("", Release::V5_0), Some(validation), None, None)
+    }
+
+    /// Adds what settings do: to sizes without a rule, and to the gains of rules under them, unless both were compared
+    /// together.
+    fn add_settings(&mut self) {
+        let Self { chosen: Some(chosen), whole, .. } = *self else { return };
+        let guarded: BTreeMap<&str, _> =
+            whole.unwrap_or(chosen).guarded.iter().map(|guarded| (guarded.name.as_str(), guarded)).collect();
+        for (cell, gain) in &mut self.cells {
+            let Some(guarded) = guarded.get(cell.to_string().as_str()) else { continue };
+            let under = chosen.under.iter().flat_map(|round| &round.cells).find(|it| it.cell == *cell);
+            match under.filter(|_| gain.state.has_rule()) {
+                Some(_) if whole.is_some() => gain.speedup = Some(guarded.speedup),
+                Some(under) => gain.speedup = Some(multiply(guarded.speedup, under.speedup)),
+                None if gain.state.has_rule() => *gain = CellGain { state: SizeState::NotCompared, speedup: None },
+                None => *gain = CellGain { state: SizeState::Settings(guarded.guard), speedup: Some(guarded.speedup) },
+            }
+        }
+    }
+
+    /// The neighbours with rules between which the files do something else.
+    fn find_holes(&self, table: &RuleTable, release: Release) -> BTreeSet<(Cell, Cell)> {
+        let ruled: Vec<Cell> = self.iter().filter(|(_, gain)| gain.state.has_rule()).map(|(cell, _)| cell).collect();
+        let pairs = ruled.windows(2).map(|pair| (pair[0], pair[1]));
+        pairs.filter(|(a, b)| is_same_communicator(*a, *b) && has_hole(table, release, *a, *b)).collect()
+    }
+
+    /// Puts the gains that fresh launches confirmed into a decision tree, in place of those of the timings for tuning.
+    pub fn confirm(&self, tree: &mut Tree) {
+        if self.round.is_none() {
+            return;
+        }
+        for branch in &mut tree.collectives {
+            for range in &mut branch.ranges {
+                for evidence in range.leaves.iter_mut().filter_map(|leaf| leaf.evidence.as_mut()) {
+                    let (first, last) = evidence.messages;
+                    let is_here = |cell: Cell| range.ranks.holds(cell.ranks) && (first..=last).contains(&cell.bytes);
+                    let confirmed = self
+                        .of_collective(branch.collective)
+                        .filter(|(cell, gain)| is_here(*cell) && gain.state.is_confirmed());
+                    let speedups: Vec<Estimate> = confirmed.filter_map(|(_, gain)| gain.speedup).collect();
+                    let Some(mean) = mean_speedup(None, speedups.iter().copied()) else { continue };
+                    let points = || speedups.iter().map(|speedup| speedup.point);
+                    evidence.gain = LeafGain {
+                        mean: mean.point,
+                        interval: mean.low.zip(mean.high),
+                        least: points().fold(f64::INFINITY, f64::min),
+                        most: points().fold(0.0, f64::max),
+                    };
+                }
+            }
+        }
+    }
+
+    /// All sizes in order.
+    pub fn iter(&self) -> impl Iterator<Item = (Cell, CellGain)> {
+        self.cells.iter().map(|(cell, gain)| (*cell, *gain))
     }
 
     /// The gain of a cell; that of the default if nothing is known of it.
-    pub(crate) fn get(&self, cell: Cell) -> CellGain {
-        self.cells.get(&cell).copied().unwrap_or(CellGain { fate: Fate::Default, speedup: None })
+    pub fn get(&self, cell: Cell) -> CellGain {
+        self.cells.get(&cell).copied().unwrap_or(CellGain::DEFAULT)
+    }
+
+    /// The reason why a cell has no rule any more.
+    pub fn removal(&self, cell: Cell) -> Option<Removal> {
+        self.removed.get(&cell).copied()
     }
 
     /// The cells of a collective in order.
     pub(crate) fn of_collective(&self, collective: Collective) -> impl Iterator<Item = (Cell, CellGain)> {
-        self.cells.iter().filter(move |(cell, _)| cell.collective == collective).map(|(cell, gain)| (*cell, *gain))
+        self.iter().filter(move |(cell, _)| cell.collective == collective)
     }
 
     /// The collectives that have cells.
@@ -67,9 +291,9 @@ impl<'a> Gains<'a> {
         self.cells.keys().map(|cell| cell.collective).collect()
     }
 
-    /// The number of cells with this fate.
-    pub(crate) fn count(&self, fate: Fate) -> usize {
-        self.cells.values().filter(|gain| gain.fate == fate).count()
+    /// The number of cells in such a state.
+    pub fn count(&self, is_wanted: impl Fn(SizeState) -> bool) -> usize {
+        self.cells.values().filter(|gain| is_wanted(gain.state)).count()
     }
 
     /// The number of cells with a speedup.
@@ -78,15 +302,114 @@ impl<'a> Gains<'a> {
     }
 
     /// The number of all cells.
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.cells.len()
     }
 
-    /// The geometric mean over all cells with a rule, of those that a filter lets pass.
-    pub(crate) fn mean(&self, filter: impl Fn(&Cell) -> bool) -> Option<Estimate> {
-        let speedups = self.cells.iter().filter(|(cell, _)| filter(cell)).filter_map(|(_, gain)| gain.speedup);
-        mean_speedup(self.round, speedups)
+    /// Returns true if nothing was measured.
+    pub fn is_empty(&self) -> bool {
+        self.cells.is_empty()
     }
+
+    /// The geometric mean over all cells with a speedup, of those that a filter lets pass.
+    pub fn mean(&self, filter: impl Fn(&Cell) -> bool) -> Option<Estimate> {
+        let speedups = self.cells.iter().filter(|(cell, _)| filter(cell)).filter_map(|(_, gain)| gain.speedup);
+        mean_speedup(self.round.filter(|_| self.chosen.is_none()), speedups)
+    }
+
+    /// The speedup of the tuning, and over which sizes it is a mean: `over 13 of 54 sizes`.
+    pub fn overall(&self) -> Option<(Estimate, String)> {
+        if let Some(chosen) = self.chosen {
+            let speedup = self.whole.map_or_else(|| chosen.best_speedup(), |whole| whole.speedup);
+            let asked = self.whole.unwrap_or(chosen).guarded.iter().filter(|guarded| guarded.is_asked_for).count();
+            return Some((speedup, format!("over {}", counted(asked, "size"))));
+        }
+        let over = format!("over {} of {}", self.counted(), counted(self.len(), "size"));
+        Some((self.mean(|_| true)?, over))
+    }
+
+    /// Counts what became of rules.
+    pub fn fates(&self) -> Fates {
+        let left = |is_wanted: fn(SizeState) -> bool| self.count(is_wanted);
+        let gone = |is_wanted: fn(Removal) -> bool| self.removed.values().filter(|why| is_wanted(**why)).count();
+        let is_open = |why| matches!(why, Removal::Undecided | Removal::MayLoseIn(_));
+        let open = gone(is_open);
+        Fates {
+            confirmed: left(SizeState::is_confirmed),
+            dropped: left(|state| state == SizeState::Slower) + self.removed.len() - open,
+            undecided: left(|state| matches!(state, SizeState::Undecided | SizeState::NotCompared)) + open,
+        }
+    }
+
+    /// The sizes whose rules were tried and left out, with the reasons, in a sentence.
+    pub fn describe_left_out(&self) -> Option<String> {
+        let count = |is_wanted: fn(Removal) -> bool| self.removed.values().filter(|why| is_wanted(**why)).count();
+        let counts = [
+            (count(|why| matches!(why, Removal::Slower | Removal::SlowerIn(_))), "slower"),
+            (count(|why| why == Removal::NoGain), "without a gain"),
+            (count(|why| matches!(why, Removal::Undecided | Removal::MayLoseIn(_))), "without a clear result"),
+            (count(|why| why == Removal::Shared), "next to these"),
+            (count(|why| why == Removal::UnderSettings), "without a gain under the settings"),
+        ];
+        let each: Vec<String> =
+            counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
+        (!each.is_empty()).then(|| format!("Sizes whose rule was left out: {}.", each.join(", ")))
+    }
+
+    /// Sizes with a rule that no speedup includes, with the reason, in a sentence.
+    pub(crate) fn describe_missing(&self) -> Option<String> {
+        let missing = self.cells.values().filter(|gain| gain.state.has_rule() && gain.speedup.is_none()).count();
+        let why = if self.round.is_some() { "they were not compared" } else { "their times are implausible" };
+        (missing > 0).then(|| format!("Not counted, since {why}: {}.", counted(missing, "size")))
+    }
+
+    /// The ranges of sizes whose rules gain: those that fresh launches confirmed, or without these those that are expected
+    /// to. A range ends where another state, or the default between two sizes, begins.
+    pub fn ranges(&self) -> Vec<GainRange> {
+        let is_shown = |state| match self.round {
+            Some(_) => SizeState::is_confirmed(state),
+            None => state == SizeState::NotCompared,
+        };
+        let all: Vec<(Cell, CellGain)> = self.iter().collect();
+        let joined = |(a, one): &(Cell, CellGain), (b, other): &(Cell, CellGain)| {
+            is_same_communicator(*a, *b)
+                && is_shown(one.state) == is_shown(other.state)
+                && !self.holes.contains(&(*a, *b))
+        };
+        let range = |cells: &[(Cell, CellGain)]| {
+            let (first, last) = (cells.first()?.0, cells.last()?.0);
+            let speedup = mean_speedup(None, cells.iter().filter_map(|(_, gain)| gain.speedup))?;
+            let Cell { collective, ranks, bytes } = first;
+            is_shown(cells[0].1.state).then_some(GainRange {
+                collective,
+                ranks,
+                first: bytes,
+                last: last.bytes,
+                speedup,
+            })
+        };
+        all.chunk_by(joined).filter_map(range).collect()
+    }
+
+    /// Returns true if the files do something else between two neighbours with rules.
+    pub(crate) fn has_hole(&self, one: Cell, next: Cell) -> bool {
+        self.holes.contains(&(one, next))
+    }
+}
+
+fn is_same_communicator(one: Cell, other: Cell) -> bool {
+    (one.collective, one.ranks) == (other.collective, other.ranks)
+}
+
+/// The speedup of two changes that were compared one on top of the other, in different launches.
+fn multiply(one: Estimate, other: Estimate) -> Estimate {
+    let point = one.point * other.point;
+    let half = |end: fn(&Estimate) -> Option<f64>| {
+        let log = |estimate: &Estimate| Some((end(estimate)? / estimate.point).ln());
+        Some(log(&one)?.hypot(log(&other)?))
+    };
+    let (low, high) = (half(|estimate| estimate.low), half(|estimate| estimate.high));
+    Estimate { point, low: low.map(|half| point * (-half).exp()), high: high.map(|half| point * half.exp()), ..other }
 }
 
 /// The geometric mean of speedups, with the geometric means of the ends of their intervals. If they are all of a round,
@@ -107,27 +430,93 @@ pub(crate) fn mean_speedup(round: Option<&Round>, speedups: impl Iterator<Item =
     })
 }
 
-/// The gain by the timings for tuning, corrected for the choice of what seemed best. It has no number if fresh launches
-/// took place and did not compare the cell.
-fn expected_gain(findings: &Findings, cell: &CellFinding, is_compared: bool) -> CellGain {
-    if cell.served_candidate() == Candidate::Builtin {
-        return CellGain { fate: Fate::Default, speedup: None };
-    }
-    let measured = cell.served_gain().filter(|_| !is_compared && !findings.doubts(cell));
-    let point = |measured: Estimate| cell.served_expectation().unwrap_or(measured.point);
-    CellGain { fate: Fate::Open, speedup: measured.map(|it| Estimate { point: point(it), ..it }) }
+/// What the files of a tuning say.
+struct Files<'a> {
+    /// The rules, with the release that determines what they look up; none if they are what was compared.
+    tuning: Option<(&'a Tuning, Release)>,
+    /// The settings of the tuning.
+    chosen: Option<&'a Finalist>,
 }
 
-fn compared_gain(validation: &Validation, cell: &ValidatedCell) -> CellGain {
-    if !cell.is_ruled() || validation.is_removed(cell.cell) {
-        return CellGain { fate: Fate::Default, speedup: None };
+impl Files<'_> {
+    /// Returns true if the tuning has rules.
+    fn have_rules(&self) -> bool {
+        self.chosen.is_none_or(|chosen| chosen.rules == RulesUse::Shared)
     }
-    let fate = match cell.verdict {
-        Outcome::Faster => Fate::Confirmed,
-        Outcome::Same => Fate::Level,
-        Outcome::Slower | Outcome::Undecided => Fate::Open,
-    };
-    CellGain { fate, speedup: Some(cell.speedup) }
+
+    /// The comparison of the rules under the settings of the tuning.
+    fn under(&self) -> Option<&Round> {
+        self.chosen.and_then(|chosen| chosen.under.as_ref())
+    }
+
+    /// The gain by the timings for tuning, corrected for the choice of what seemed best. It has no number if fresh launches
+    /// took place and did not compare the cell.
+    fn expected_gain(&self, findings: &Findings, cell: &CellFinding, is_compared: bool) -> CellGain {
+        if cell.served_candidate() == Candidate::Builtin || !self.have_rules() {
+            return CellGain::DEFAULT;
+        }
+        let measured = cell.served_gain().filter(|_| !is_compared && !findings.doubts(cell));
+        let point = |measured: Estimate| cell.served_expectation().unwrap_or(measured.point);
+        let speedup = measured.map(|it| Estimate { point: point(it), ..it });
+        CellGain { state: SizeState::NotCompared, speedup }
+    }
+
+    /// The gain by fresh launches.
+    fn compared_gain(&self, validation: &Validation, found: &ValidatedCell) -> CellGain {
+        let cell = found.cell;
+        if !found.is_ruled() {
+            return CellGain::DEFAULT;
+        }
+        let is_changed = self.tuning.filter(|_| self.have_rules()).is_some_and(|(tuning, release)| {
+            let choice = tuning.choice(cell.collective, cell.ranks, cell.lookup_bytes(release));
+            choice != found.served || found.handed != (tuning.han_rule(cell) == HanRule::Delegate)
+        });
+        if validation.is_removed(cell) || is_changed {
+            return CellGain { state: SizeState::Removed(self.find_removal(validation, found)), speedup: None };
+        }
+        if !self.have_rules() {
+            return CellGain::DEFAULT;
+        }
+        let under = self.under().and_then(|round| round.cells.iter().find(|it| it.cell == cell));
+        let (loses, is_open) = (
+            validation.checks.iter().any(|check| check.losses().any(|lost| lost == cell)),
+            validation.checks.iter().any(|check| check.unexcluded().any(|open| open == cell)),
+        );
+        let state = match under.unwrap_or(found).verdict {
+            Outcome::Slower => SizeState::Slower,
+            _ if loses => SizeState::Slower,
+            Outcome::Undecided => SizeState::Undecided,
+            _ if is_open => SizeState::Undecided,
+            Outcome::Faster => SizeState::Faster,
+            Outcome::Same => SizeState::Level,
+        };
+        CellGain { state, speedup: Some(found.speedup) }
+    }
+
+    /// The reason why a rule that was compared is gone.
+    fn find_removal(&self, validation: &Validation, found: &ValidatedCell) -> Removal {
+        let is_lost = |check: &Check| {
+            let slower = |it: &ValidatedCell| it.cell == found.cell && it.verdict == Outcome::Slower;
+            check.round.cells.iter().any(slower) || check.round.failed.iter().any(|failed| failed.cell == found.cell)
+        };
+        let checks = || validation.checks.iter().filter(|check| check.round.repaired.contains(&found.cell));
+        match found.verdict {
+            Outcome::Slower => return Removal::Slower,
+            Outcome::Undecided => return Removal::Undecided,
+            Outcome::Same | Outcome::Faster => {}
+        }
+        if let Some(lost) = checks().find(|check| is_lost(check)) {
+            return Removal::SlowerIn(lost.condition);
+        }
+        match (checks().next(), found.verdict) {
+            (Some(open), _) => Removal::MayLoseIn(open.condition),
+            (None, Outcome::Same) => Removal::NoGain,
+            (None, _) if self.under().is_some_and(|round| round.repaired.contains(&found.cell)) => {
+                Removal::UnderSettings
+            }
+            (None, _) => Removal::Shared,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -143,14 +532,14 @@ mod tests {
         let findings = Findings::empty("", Release::V5_0);
         let mut faster = validation(Outcome::Faster, 2.0);
         let cell = faster.round.as_ref().expect("compared").cells[0].cell;
-        let gain = |validation: &Validation| Gains::new(&findings, Some(validation)).get(cell);
-        assert_eq!(gain(&faster).fate, Fate::Confirmed);
-        assert_eq!(gain(&validation(Outcome::Same, 1.0)).fate, Fate::Level);
-        assert_eq!(gain(&validation(Outcome::Undecided, 1.3)).fate, Fate::Open);
+        let gain = |validation: &Validation| Gains::new(&findings, Some(validation), None, None).get(cell);
+        assert_eq!(gain(&faster).state, SizeState::Faster);
+        assert_eq!(gain(&validation(Outcome::Same, 1.0)).state, SizeState::Level);
+        assert_eq!(gain(&validation(Outcome::Undecided, 1.3)).state, SizeState::Undecided);
         faster.round.as_mut().expect("compared").repaired.push(cell);
-        assert_eq!(gain(&faster), CellGain { fate: Fate::Default, speedup: None });
+        assert_eq!(gain(&faster), CellGain { state: SizeState::Removed(Removal::Shared), speedup: None });
         let other = Cell { collective: Collective::Bcast, ranks: Ranks(2), bytes: Bytes(1) };
-        assert_eq!(Gains::new(&findings, None).get(other).fate, Fate::Default);
+        assert_eq!(Gains::new(&findings, None, None, None).get(other).state, SizeState::Default);
     }
 
     #[test]

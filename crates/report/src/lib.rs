@@ -3,7 +3,7 @@
 //! | module | job |
 //! |---|---|
 //! | [`summary`] | summary of the findings: ranges of sizes that use the same candidate, and gains per collective |
-//! | `gains` | speedup of each size with the rules, as every format shows it |
+//! | [`gains`] | state and speedup of each size under the files of a tuning, as every format shows them |
 //! | [`reasons`] | reasons for the choice in each cell |
 //! | [`quality`] | quality of a run's numbers |
 //! | [`remarks`] | remarks on the data or the rules |
@@ -40,7 +40,7 @@ mod context;
 mod document;
 pub mod drift;
 mod facts;
-mod gains;
+pub mod gains;
 pub mod guidelines;
 pub mod irregular;
 pub mod layouts;

@@ -13,7 +13,6 @@ use collrules_rules::{Choice, Collective, Release, registry};
 use crate::conduct::find_conduct;
 use crate::plain;
 use crate::summary::{Stretch, stretches};
-use crate::words::times;
 
 /// The comments of a rules file made from findings. `tool` names the program and its version.
 pub fn notes(findings: &Findings, tool: &str) -> Notes {
@@ -106,7 +105,7 @@ fn evidence(cells: &[CellFinding], nodes: Option<&Nodes>) -> String {
     format!("measured{place}{sizes}; {}", counted(samples, "sample"))
 }
 
-/// Adds to each rule its meaning and gain, by matching rules to the stretches of cells that use them.
+/// Adds to each rule its meaning, by matching rules to the stretches of cells that use them.
 fn rule_notes(findings: &Findings, stretches: &[Stretch], collective: Collective, ranks: Ranks, notes: &mut Notes) {
     let Some((_, steps)) = findings.table.collectives().find(|(known, _)| *known == collective) else { return };
     for (start, end, choice) in steps.get(ranks.0.into()).iter() {
@@ -120,16 +119,9 @@ fn rule_notes(findings: &Findings, stretches: &[Stretch], collective: Collective
         };
         let text = match stretches.iter().find(serves) {
             Some(stretch) => {
-                let gain = stretch.gain.map_or(String::new(), |gain| {
-                    let low = gain
-                        .cautious
-                        .map_or(String::new(), |low| format!(", {} at the lower bounds of the intervals", times(low)));
-                    format!("{} in geometric mean{low}", times(gain.mean))
-                });
-                let sizes = if collective.has_sizes() { stretch.sizes() } else { String::new() };
-                let said: Vec<String> = [sizes, gain].into_iter().filter(|part| !part.is_empty()).collect();
+                let sizes = collective.has_sizes().then(|| stretch.sizes());
                 let phrases = find_conduct(findings, stretch).map(Conduct::phrases).unwrap_or_default();
-                std::iter::once(said.join(": ")).chain(phrases).collect::<Vec<_>>().join("; ")
+                sizes.into_iter().chain(phrases).collect::<Vec<_>>().join("; ")
             }
             None if choice.is_builtin() => "not measured here".to_owned(),
             None => continue,

@@ -1,51 +1,173 @@
-//! The last screen of a tuning: the verdict, confirmed gains, what was dropped, the quality of the data, and the next
+//! The verdict on a tuning, and the last screen: gains of each arm or collective, what was left out, doubts, and the next
 //! command.
 
+use std::fmt;
+
+use collrules_record::Estimate;
 use collrules_record::findings::{CellFinding, Findings, Statistic, Verdict};
-use collrules_record::validation::{Fates, Validation};
-use collrules_record::{Cell, Estimate, Layout};
+use collrules_record::profile::weight::Weight;
+use collrules_record::settings::{RulesUse, SettingsFindings, SettingsVerdict};
+use collrules_record::units::Seconds;
+use collrules_record::validation::Validation;
 use collrules_rules::words::{counted, listed};
 
 use crate::context::Context;
-use crate::gains::Gains;
-use crate::plain;
+use crate::gains::{GainRange, Gains};
 use crate::summary::sizes;
-use crate::validation::verdict;
-use crate::words::{ends, number, times};
+use crate::words::{ratio, times};
+use crate::{plain, quality, settings};
 
-/// Number of collectives whose gains get a line each.
-const GAINS: usize = 3;
+/// Lines of the last screen.
+const LINES: usize = 8;
 
-/// The speedup of each collective with rules, the largest first: `bcast: 1.64x faster (1.59 to 1.69), 64 KiB to 1 MiB, 8
-/// ranks, 5 sizes`.
-pub(crate) fn describe_gains(gains: &Gains<'_>) -> Vec<String> {
-    let means = gains.collectives().into_iter().filter_map(|collective| {
-        let speedup = gains.mean(|cell| cell.collective == collective)?;
-        let cells = gains.of_collective(collective).filter(|(_, gain)| gain.speedup.is_some());
-        Some((speedup, cells.map(|(cell, _)| cell).collect()))
-    });
-    let mut means: Vec<(Estimate, Vec<Cell>)> = means.collect();
-    means.sort_by(|(a, _), (b, _)| b.point.total_cmp(&a.point));
-    let describe = |(speedup, cells): (Estimate, Vec<Cell>)| {
-        Some(format!(
-            "{}: {} faster{}, {}, {}",
-            cells.first()?.collective,
-            times(speedup.point),
-            ends(speedup, number),
-            describe_place(&cells)?,
-            counted(cells.len(), "size")
-        ))
-    };
-    means.into_iter().filter_map(describe).collect()
+/// Number of collectives or communicators whose gains get a line each.
+const ROWS: usize = 3;
+
+/// Number of ranges of sizes in a line.
+const RANGES: usize = 3;
+
+/// Verdict on a tuning in a word or two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VerdictWord {
+    /// Fresh launches confirmed all that it changes.
+    Confirmed,
+    /// They did not, or there were none.
+    NotConfirmed,
+    /// It changes nothing, since more time is needed.
+    Undecided,
+    /// It changes nothing, since nothing is shown to be faster.
+    NoDifference,
 }
 
-/// Sizes and numbers of ranks of a collective's cells: `1 B to 4 KiB, 2 to 8 ranks`.
-fn describe_place(cells: &[Cell]) -> Option<String> {
-    let collective = cells.first()?.collective;
-    let (first, last) = (cells.iter().map(|cell| cell.bytes).min()?, cells.iter().map(|cell| cell.bytes).max()?);
-    let (fewest, most) = (cells.iter().map(|cell| cell.ranks.0).min()?, cells.iter().map(|cell| cell.ranks.0).max()?);
-    let ranks = if fewest == most { format!("{fewest} ranks") } else { format!("{fewest} to {most} ranks") };
-    Some(if collective.has_sizes() { format!("{}, {ranks}", sizes(collective, first, last)) } else { ranks })
+impl fmt::Display for VerdictWord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Confirmed => "CONFIRMED",
+            Self::NotConfirmed => "NOT CONFIRMED",
+            Self::Undecided => "Undecided",
+            Self::NoDifference => "No difference",
+        })
+    }
+}
+
+/// Verdict on a tuning.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TuningVerdict {
+    /// The verdict.
+    pub word: VerdictWord,
+    /// Its reason, or what was confirmed.
+    pub why: String,
+}
+
+impl fmt::Display for TuningVerdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}.", self.word, self.why)
+    }
+}
+
+fn verdict(word: VerdictWord, why: impl Into<String>) -> TuningVerdict {
+    TuningVerdict { word, why: why.into() }
+}
+
+/// The verdict on a tuning.
+pub fn tuning_verdict(findings: &Findings, context: &Context<'_>) -> TuningVerdict {
+    let gains = context.gains(findings);
+    let has_rules = gains.chosen.is_none_or(|chosen| chosen.rules == RulesUse::Shared);
+    let not_confirmed = |why: &str| verdict(VerdictWord::NotConfirmed, why);
+    if gains.chosen.is_some() && context.settings.is_some_and(SettingsFindings::loses) {
+        return not_confirmed("the settings make something slower");
+    }
+    if gains.chosen.is_none() && findings.cells.is_empty() && context.validation.is_none() {
+        return verdict(VerdictWord::Undecided, "nothing was measured");
+    }
+    let is_compared = context.validation.is_some() || gains.chosen.is_some();
+    match context.validation.filter(|_| has_rules) {
+        Some(validation) if !context.open_layouts.is_empty() && validation.is_confirmed() => {
+            let layouts: Vec<String> = context.open_layouts.iter().map(|layout| format!("--layout {layout}")).collect();
+            return not_confirmed(&format!("fresh launches with {} have not confirmed the rules", listed(&layouts)));
+        }
+        Some(validation) => {
+            let found = rules_verdict(validation, &gains);
+            if found.word == VerdictWord::NotConfirmed || gains.chosen.is_none() && found.word != VerdictWord::Confirmed
+            {
+                return found;
+            }
+        }
+        None if is_compared => {}
+        None if findings.changes_nothing() => {
+            let open = findings.cells.iter().filter(|cell| is_open(cell, findings.criteria.min_gain)).count();
+            let all = counted(findings.cells.len(), "size");
+            return match open {
+                0 => verdict(VerdictWord::NoDifference, "no algorithm is shown to be faster than the default"),
+                _ => verdict(VerdictWord::Undecided, format!("{open} of {all} need more time; the default stays")),
+            };
+        }
+        None if findings.statistic != Statistic::RankMaximum => {
+            return not_confirmed(
+                "the rules rest on one campaign of imported timings, not on launches on this machine",
+            );
+        }
+        None => return not_confirmed("the rules were not compared with the default in fresh launches"),
+    }
+    if let Some(why) = context.doubts.iter().find(|doubt| doubt.refutes()) {
+        return not_confirmed(&format!("{}; run it again on a quiet machine", quality::describe_doubt(why)));
+    }
+    let with = gains.chosen.map_or(String::new(), |chosen| format!(" with {}", settings::name(&chosen.settings)));
+    let faster = gains.overall().map_or(String::new(), |(speedup, over)| format!("{} {over}", ratio(speedup)));
+    verdict(VerdictWord::Confirmed, format!("{faster}{with}"))
+}
+
+/// The verdict on compared rules.
+pub(crate) fn rules_verdict(validation: &Validation, gains: &Gains<'_>) -> TuningVerdict {
+    let fates = gains.fates();
+    let open = validation.unconfirmed().len();
+    let unreached = validation.round.as_ref().map_or(0, |round| round.unreached);
+    let sizes = |count| counted(count, "size");
+    match (validation.is_confirmed(), fates.confirmed) {
+        (true, 0) if fates.dropped + fates.undecided == 0 => {
+            verdict(VerdictWord::NoDifference, "no size that was compared has a rule")
+        }
+        (true, 0) if fates.undecided > 0 => verdict(
+            VerdictWord::Undecided,
+            format!("no rule is left; more time is needed for {}", sizes(fates.undecided)),
+        ),
+        (true, 0) => verdict(VerdictWord::NoDifference, "no rule is confirmed; the default stays for all calls"),
+        (true, confirmed) => verdict(VerdictWord::Confirmed, format!("the rules for {}", sizes(confirmed))),
+        (false, _) if validation.loses() => {
+            verdict(VerdictWord::NotConfirmed, "the file makes calls slower, or they fail")
+        }
+        (false, _) if open == 0 => verdict(VerdictWord::NotConfirmed, format!("{} not compared", sizes(unreached))),
+        (false, _) => verdict(VerdictWord::NotConfirmed, format!("the rules for {} are undecided", sizes(open))),
+    }
+}
+
+/// A line for each collective and communicator size with gains, the largest first: `bcast, 2 ranks: 1.23x at 362 B to 512
+/// B, 1.16x at 4 KiB to 6889 B`.
+pub fn describe_gains(gains: &Gains<'_>) -> Vec<String> {
+    let ranges = gains.ranges();
+    let of_row = |a: &GainRange, b: &GainRange| (a.collective, a.ranks) == (b.collective, b.ranks);
+    let mut rows: Vec<&[GainRange]> = ranges.chunk_by(of_row).collect();
+    let most = |row: &[GainRange]| row.iter().map(|range| range.speedup.point).fold(0.0, f64::max);
+    rows.sort_by(|a, b| most(b).total_cmp(&most(a)));
+    let describe = |row: &[GainRange]| {
+        let parts = row.iter().map(|range| {
+            let place = if range.collective.has_sizes() { format!(" at {}", range.sizes()) } else { String::new() };
+            times(range.speedup.point) + &place
+        });
+        let parts: Vec<String> = parts.collect();
+        format!("{}, {}: {}", row[0].collective, counted(row[0].ranks.0, "rank"), parts.join(", "))
+    };
+    rows.into_iter().map(describe).collect()
+}
+
+/// The first ranges of a line of gains.
+fn shorten(line: &str) -> String {
+    let parts: Vec<&str> = line.split(", ").collect();
+    // The first part is the collective.
+    match parts.len().saturating_sub(1 + RANGES) {
+        0 => line.to_owned(),
+        more => format!("{}, and {}", parts[..=RANGES].join(", "), counted(more, "more range")),
+    }
 }
 
 /// Returns true if a candidate seems to be faster in a cell that keeps the default, and its interval includes gains
@@ -56,62 +178,86 @@ pub(crate) fn is_open(cell: &CellFinding, min_gain: f64) -> bool {
         && cell.points.iter().filter_map(|point| point.gain).any(|gain| seems(&gain))
 }
 
-/// The verdict on a tuning, in a sentence. Open layouts use its rules and did not confirm them.
-pub fn tuning_verdict(findings: &Findings, validation: Option<&Validation>, open_layouts: &[Layout]) -> String {
-    match validation {
-        Some(validation) if validation.is_confirmed() && !open_layouts.is_empty() => {
-            let layouts: Vec<String> = open_layouts.iter().map(|layout| format!("--layout {layout}")).collect();
-            format!("NOT CONFIRMED with {}: fresh launches there have not confirmed the rules.", listed(&layouts))
-        }
-        Some(validation) => verdict(validation),
-        None if findings.changes_nothing() => {
-            let open = findings.cells.iter().filter(|cell| is_open(cell, findings.criteria.min_gain)).count();
-            if open == 0 {
-                "No difference: no algorithm is shown to be faster than the default.".to_owned()
-            } else {
-                format!(
-                    "Undecided: {open} of {} need more time; the default stays.",
-                    counted(findings.cells.len(), "size")
-                )
-            }
-        }
-        None if findings.statistic != Statistic::RankMaximum => {
-            "NOT CONFIRMED on this machine: the rules rest on one campaign of imported timings.".to_owned()
-        }
-        None => "NOT CONFIRMED: the rules were not compared with the default in fresh launches.".to_owned(),
+/// A line for each arm that was compared with the default, with a mark for what the tuning installs; none without a search
+/// for settings that found something.
+fn arms(findings: &Findings, context: &Context<'_>) -> Vec<String> {
+    let Some(found) = context.settings else { return Vec::new() };
+    let Some(finalist) = found.chosen().or(found.finalists.first()) else { return Vec::new() };
+    if found.chosen.is_none() && finalist.standing == SettingsVerdict::NoGain {
+        return Vec::new();
     }
+    let both = found.chosen().and_then(|chosen| chosen.with_rules.filter(|_| chosen.rules == RulesUse::Shared));
+    let alone = Gains::new(findings, context.validation, None, None);
+    let rules = alone.overall().filter(|_| alone.round.is_some());
+    let is_installed = |is_settings: bool, is_both: bool| match (found.chosen(), is_settings) {
+        (None, false) => true,
+        (Some(_), true) => is_both == both.is_some(),
+        _ => false,
+    };
+    let row = |name: &str, what: String, is_used| {
+        let mark = if is_used { "  <- this tuning" } else { "" };
+        format!("  {name:<19}{what}{mark}")
+    };
+    let mut rows = Vec::new();
+    rows.extend(
+        rules.map(|(speedup, over)| row("rules", format!("{} {over}", ratio(speedup)), is_installed(false, false))),
+    );
+    let why = if found.chosen.is_none() {
+        format!("; NOT INSTALLED: {}", settings::refusal(finalist))
+    } else {
+        String::new()
+    };
+    rows.push(row("settings", ratio(finalist.speedup) + &why, is_installed(true, false)));
+    rows.extend(both.map(|both| row("settings and rules", ratio(both), is_installed(true, true))));
+    rows
 }
 
-/// Returns true if fresh launches confirmed a tuning in every layout that uses its rules, or if it changes nothing.
-pub fn is_confirmed(findings: &Findings, validation: Option<&Validation>, open_layouts: &[Layout]) -> bool {
-    findings.changes_nothing() || open_layouts.is_empty() && validation.is_some_and(Validation::is_confirmed)
+/// What a program may gain in the calls of its profile.
+fn describe_program(weights: &[Weight], gains: &Gains<'_>) -> Option<String> {
+    let before: f64 = weights.iter().map(|weight| weight.time.0).sum();
+    let after = |weight: &Weight| weight.time.0 / gains.get(weight.cell).speedup.map_or(1.0, |speedup| speedup.point);
+    let after: f64 = weights.iter().map(after).sum();
+    (before > 0.0).then(|| {
+        format!(
+            "Expected for the profiled program: {} instead of {} in these calls; `collrules try` measures it.",
+            Seconds(after),
+            Seconds(before)
+        )
+    })
 }
 
-/// Sizes whose rules fresh launches did not confirm.
-pub(crate) fn left_to_default(dropped: usize, undecided: usize) -> String {
-    let counts = [(dropped, "dropped"), (undecided, "undecided")].into_iter().filter(|(count, _)| *count > 0);
-    let each: Vec<String> = counts.map(|(count, what)| format!("{count} {what}")).collect();
-    format!("Left to the default: {}.", each.join(", "))
-}
-
-/// At most eight lines: the verdict, confirmed gains, what was dropped, the quality of the data, the report, and the
+/// At most eight lines: the verdict, what each arm or communicator gains, what was left out, doubts, the report, and the
 /// command that installs the tuning (`next`).
 pub fn lines(findings: &Findings, context: &Context<'_>, report: &str, next: Option<&str>) -> Vec<String> {
-    let validation = context.validation;
-    let mut lines = vec![tuning_verdict(findings, validation, &context.open_layouts)];
-    let confirmed = validation.filter(|validation| validation.is_confirmed());
-    let gains = confirmed.map_or_else(Vec::new, |_| describe_gains(&Gains::new(findings, validation)));
-    lines.extend(gains.iter().take(GAINS).map(|gain| format!("  {gain}")));
-    let others = gains.len().saturating_sub(GAINS);
-    if let Some(last) = lines.last_mut().filter(|_| others > 0) {
-        *last += &format!("; {} in the report", counted(others, "more collective"));
+    let gains = context.gains(findings);
+    let verdict = tuning_verdict(findings, context);
+    let mut rows = arms(findings, context);
+    let mut last = Vec::new();
+    let has_rules = context.validation.is_some_and(|validation| Gains::of_comparison(validation).fates().confirmed > 0);
+    match gains.chosen.map(|chosen| chosen.rules).filter(|_| has_rules) {
+        Some(RulesUse::LeftOut) => last.push(settings::RULES_ADD_NOTHING.to_owned()),
+        Some(RulesUse::NotCompared) => last.push(settings::RULES_NOT_COMPARED.to_owned()),
+        Some(RulesUse::Shared) | None => last.extend(gains.describe_left_out()),
     }
-    let Fates { dropped, undecided, .. } = validation.map(Validation::fates).unwrap_or_default();
-    if dropped + undecided > 0 {
-        lines.push(left_to_default(dropped, undecided));
+    let weights = context.manifest.and_then(|manifest| manifest.experiment.as_ref()).map(|it| &it.grid.weights[..]);
+    let is_confirmed = verdict.word == VerdictWord::Confirmed;
+    last.extend(weights.filter(|_| is_confirmed).and_then(|weights| describe_program(weights, &gains)));
+    last.extend(quality::describe_doubts(&context.doubts));
+    last.push(format!("Report: {}", plain::line(report)));
+    last.extend(next.map(|next| format!("Next: {}", plain::line(next))));
+    let room = LINES.saturating_sub(1 + rows.len() + last.len()).min(ROWS);
+    // Arms have a row each, and the report has the rest.
+    let all = if is_confirmed && rows.is_empty() { describe_gains(&gains) } else { Vec::new() };
+    rows.extend(all.iter().take(room).map(|row| format!("  {}", shorten(row))));
+    if let Some(last) = rows.last_mut().filter(|_| all.len() > room) {
+        *last += &format!("; {} in the report", counted(all.len() - room, "more communicator"));
     }
-    lines.push(format!("Data: {}", context.quality));
-    lines.push(format!("Report: {}", plain::line(report)));
-    lines.extend(next.map(|next| format!("Next: {}", plain::line(next))));
-    lines
+    std::iter::once(verdict.to_string()).chain(rows).chain(last).collect()
+}
+
+impl GainRange {
+    /// The sizes, as `362 B to 512 B`.
+    pub(crate) fn sizes(&self) -> String {
+        sizes(self.collective, self.first, self.last)
+    }
 }

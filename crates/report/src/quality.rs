@@ -1,27 +1,29 @@
-//! Quality of a run's numbers, in words.
+//! Doubts about a run's numbers, in words.
 
 use collrules_tuner::results::limitation::PoorData;
 
 use crate::words::whole;
 
-/// The quality of a run with these doubts.
-pub fn describe_quality(doubts: &[PoorData]) -> String {
-    if doubts.is_empty() {
-        return "good".to_owned();
-    }
-    let doubts: Vec<String> = doubts.iter().map(describe_doubt).collect();
-    format!("poor, because {}; try on an idle machine", doubts.join(", and "))
+/// Describes doubts about the numbers of a run in a sentence; none without doubts.
+pub fn describe_doubts(doubts: &[PoorData]) -> Option<String> {
+    let said: Vec<String> = doubts.iter().map(describe_doubt).collect();
+    (!said.is_empty()).then(|| format!("Not a quiet machine: {}.", said.join("; ")))
 }
 
 /// A doubt in a clause.
 pub(crate) fn describe_doubt(doubt: &PoorData) -> String {
     match doubt {
-        PoorData::Load(load) => format!("the load was {load} when the run began"),
-        PoorData::Barriers(least, most) => format!("barriers took {least} in one launch and {most} in another"),
-        PoorData::Blurred(share) => format!(
-            "launches differ so much that differences below {} cannot be seen for half of the sizes",
-            whole(*share)
-        ),
+        PoorData::Barriers(least, most) => {
+            format!("barriers took {least} to {most}, so rules for calls of a few microseconds may not hold")
+        }
+        PoorData::Blurred(share) => format!("differences below {} cannot be seen for half of the sizes", whole(*share)),
+        PoorData::Undecided(open, tried) => format!("{open} of {tried} rules had no clear result"),
+        PoorData::BelowBarriers(below, all) => {
+            format!("{below} of {all} gains are smaller than the differences between its barriers")
+        }
+        PoorData::Controls(other, all) => {
+            format!("{other} of {all} sizes without a rule differ between launches with and without the rules")
+        }
     }
 }
 
@@ -30,9 +32,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn poor_data_is_called_so_with_the_reason() {
-        assert_eq!(describe_quality(&[]), "good");
-        let said = describe_quality(&[PoorData::Load(5.0)]);
-        assert_eq!(said, "poor, because the load was 5 when the run began; try on an idle machine");
+    fn doubts_are_named_and_there_may_be_none() {
+        assert_eq!(describe_doubts(&[]), None);
+        let said = describe_doubts(&[PoorData::Undecided(17, 21)]).expect("a doubt");
+        assert_eq!(said, "Not a quiet machine: 17 of 21 rules had no clear result.");
+        assert!(PoorData::Controls(3, 9).refutes() && !PoorData::Undecided(17, 21).refutes());
     }
 }

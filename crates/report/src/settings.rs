@@ -15,8 +15,15 @@ use crate::words::{ratio, times};
 /// Names that a sentence lists at most.
 const LISTED: usize = 4;
 
+/// Why the rules of a run are not part of its tuning.
+pub(crate) const RULES_ADD_NOTHING: &str = "With these settings the rules add nothing, so no rules are installed.";
+
+/// Like [`RULES_ADD_NOTHING`], without time to compare them.
+pub(crate) const RULES_NOT_COMPARED: &str =
+    "The rules were not compared with these settings, so no rules are installed.";
+
 /// Settings in words: `btl_sm_eager_limit = 32 KiB and smsc = ^cma`.
-fn name(settings: &Settings) -> String {
+pub(crate) fn name(settings: &Settings) -> String {
     let each: Vec<String> =
         settings.iter().map(|(name, value)| format!("{name} = {}", show_value(name, value))).collect();
     listed(&each)
@@ -41,12 +48,6 @@ pub fn failure(why: &SettingsFailure) -> String {
         SettingsFailure::Wrong { measure, finding } => format!("wrong result in {measure}: {finding}"),
         SettingsFailure::Ignored { name, set, found } => format!("Open MPI ignores {name} = {set}: ranks have {found}"),
     }
-}
-
-/// The result in a sentence or two, for the last screen of a tuning.
-pub fn headlines(found: &SettingsFindings) -> Vec<String> {
-    let has_rules = found.chosen().is_some_and(|chosen| chosen.with_rules.is_some());
-    sentences(found).into_iter().take(if has_rules { 2 } else { 1 }).collect()
 }
 
 /// The result, verdict first.
@@ -124,11 +125,16 @@ fn with_guard(finalist: &Finalist, wanted: Guard) -> Vec<String> {
 fn not_excluded(finalist: &Finalist) -> String {
     let undecided = with_guard(finalist, Guard::Undecided);
     format!(
-        "a loss beyond the limit cannot be excluded for {} of {}, such as {}; a longer --budget may decide it",
+        "for {} of {} a loss beyond the limit is not excluded; a longer --budget may decide it",
         undecided.len(),
-        finalist.guarded.len(),
-        some(&undecided, LISTED)
+        counted(finalist.guarded.len(), "size"),
     )
+}
+
+/// The reason why settings that are faster are not installed.
+pub(crate) fn refusal(finalist: &Finalist) -> String {
+    let lost = with_guard(finalist, Guard::Lost);
+    if lost.is_empty() { not_excluded(finalist) } else { format!("slower for {}", some(&lost, LISTED)) }
 }
 
 fn describe_chosen(found: &SettingsFindings, finalist: &Finalist) -> Vec<String> {
@@ -140,17 +146,10 @@ fn describe_chosen(found: &SettingsFindings, finalist: &Finalist) -> Vec<String>
         some(&found.nodes, LISTED),
     )];
     if let Some(both) = finalist.with_rules {
-        let added = both.point / finalist.speedup.point;
-        said.push(match finalist.rules {
-            RulesUse::Shared => format!("Rules: {} on top; together {}.", times(added), ratio(both)),
-            RulesUse::LeftOut | RulesUse::NotCompared => format!(
-                "Rules are not shown to be faster under these settings ({}), so the parameter files leave them out.",
-                times(added)
-            ),
-        });
+        said.push(format!("With the rules on top: {}.", ratio(both)));
     }
     if finalist.rules == RulesUse::NotCompared {
-        said.push("Rules were not compared under these settings, so the parameter files leave them out.".to_owned());
+        said.push(RULES_NOT_COMPARED.to_owned());
     }
     said.extend(finalist.memory.map(describe_memory));
     let controls = finalist.guarded.iter().filter(|guarded| !guarded.is_asked_for).count();
@@ -201,8 +200,7 @@ fn describe_refused(finalist: &Finalist) -> Vec<String> {
             ratio(finalist.speedup)
         )];
     }
-    let lost = with_guard(finalist, Guard::Lost);
-    let why = if lost.is_empty() { not_excluded(finalist) } else { format!("it slows down {}", some(&lost, LISTED)) };
+    let why = refusal(finalist);
     let set: Vec<String> = finalist.settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
     vec![format!(
         "Settings: {} is {} faster, but not installed for all: {why}. A program may gain from it: collrules try \
@@ -220,7 +218,7 @@ pub(crate) fn blocks(found: &SettingsFindings) -> Vec<Block> {
         Block::open("", "Effects of settings", vec![effects(found)]),
         Block::part(
             "",
-            "Losses caused by settings",
+            "Every size under the settings",
             found.finalists.get(found.chosen.unwrap_or(0)).map(guards).into_iter().collect(),
         ),
     ]
@@ -254,14 +252,15 @@ fn effects(found: &SettingsFindings) -> Block {
 fn guards(finalist: &Finalist) -> Block {
     let rows = finalist.guarded.iter().map(|guarded| {
         let guard = match guarded.guard {
-            Guard::Passed => "excluded",
-            Guard::Lost => "shown",
-            Guard::Undecided => "possible",
+            Guard::Passed => "none",
+            Guard::Lost => "SLOWER",
+            Guard::Undecided => "not excluded",
         };
         let asked = if guarded.is_asked_for { "yes" } else { "guard" };
         [guarded.name.clone(), asked.to_owned(), ratio(guarded.speedup), guard.to_owned()]
     });
-    Block::table(["size or message", "asked for", "speedup", "loss above the limit"], rows)
+    let heads = ["size or message", "asked for", "speedup", "loss above the limit"];
+    Block::Table(Table::new(heads, rows).drawn(2, finalist.guarded.iter().map(|it| draw(&it.speedup)).collect()))
 }
 
 /// The width of a drawing, in pixels.

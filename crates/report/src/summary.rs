@@ -5,7 +5,7 @@ use collrules_record::findings::{CellFinding, Findings};
 use collrules_record::units::{Bytes, Ranks};
 use collrules_record::{Candidate, Cell};
 use collrules_rules::words::counted;
-use collrules_rules::{Choice, Collective};
+use collrules_rules::{Choice, Collective, Release, RuleTable};
 
 use crate::reasons::reasons;
 use crate::words::{agree, every_size, percent, times};
@@ -82,14 +82,13 @@ fn expected(cell: &CellFinding) -> f64 {
     cell.served_expectation().or(cell.served_gain().map(|gain| gain.point)).unwrap_or(1.0)
 }
 
-/// Returns true if the rules change between two measured sizes, for example because a size between them was not
-/// confirmed.
-fn has_hole(findings: &Findings, one: &CellFinding, next: &CellFinding) -> bool {
-    let Cell { collective, ranks, .. } = one.cell;
-    let Some((_, steps)) = findings.table.collectives().find(|(other, _)| *other == collective) else { return false };
-    let at = |cell: &CellFinding| cell.cell.lookup_bytes(findings.release);
-    let (_, end) = steps.get(ranks.0.into()).around(at(one));
-    end.is_some_and(|end| end <= at(next))
+/// Returns true if sizes between two neighbours with rules have another rule than either, or none.
+pub(crate) fn has_hole(table: &RuleTable, release: Release, one: Cell, next: Cell) -> bool {
+    let Some(steps) = table.get(one.collective).map(|steps| steps.get(one.ranks.0.into())) else { return false };
+    let (from, to) = (one.lookup_bytes(release), next.lookup_bytes(release));
+    let ends = [steps.get(from), steps.get(to)];
+    let is_inner = |start: u64, choice: &Choice| start > from && start < to && !ends.contains(&choice);
+    ends.iter().all(|choice| !choice.is_builtin()) && steps.iter().any(|(start, _, choice)| is_inner(start, choice))
 }
 
 /// The measured sizes of every collective and communicator size, neighbours joined if they use the same candidate.
@@ -108,7 +107,7 @@ pub(crate) fn stretches(findings: &Findings) -> Vec<Stretch> {
         }
     };
     let joined = |a: &CellFinding, b: &CellFinding| {
-        served(a) == served(b) && (a.served.is_builtin() || !has_hole(findings, a, b))
+        served(a) == served(b) && !has_hole(&findings.table, findings.release, a.cell, b.cell)
     };
     findings.cells.chunk_by(joined).map(stretch).collect()
 }

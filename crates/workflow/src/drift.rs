@@ -160,6 +160,7 @@ pub fn drift(
     };
     let compared = compare(&comparison, &mut launcher)?;
     let (points, together) = changes(&then, &default_times(own.launches(), condition), criteria);
+    let tuning = describe_round(&compared, &arm, (condition, criteria.min_difference), |cell| subject.known(cell));
     let drift = Drift {
         format: FORMAT,
         run: shown.to_string(),
@@ -168,13 +169,13 @@ pub fn drift(
         version: started.survey.version,
         differences: differences(&before, &now),
         obstacles,
-        doubts_then: quality::doubts(Some(&before), &run.clock().unwrap_or_default(), None),
-        doubts_now: quality::doubts(Some(&now), &[], None),
+        doubts_then: quality::doubts(&run.clock().unwrap_or_default(), None),
+        doubts_now: quality::of_round(&tuning),
         criteria,
         points,
         together,
         failed: compared.failed.get(&arm).map(|failure| failure.why.clone()),
-        tuning: describe_round(&compared, &arm, (condition, criteria.min_difference), |cell| subject.known(cell)),
+        tuning,
     };
     home.write_json(DRIFT, &drift)?;
     Ok(Repeated { drift, home })

@@ -67,7 +67,7 @@ impl Phases {
 pub(crate) fn describe(measured: &Measurement, published: &Published, session: &mut Session<'_>) {
     let Measurement { phases, experiment, .. } = measured;
     phases.excess(experiment.budget).iter().for_each(|why| session.say(why));
-    let is_decided = published.validation.as_ref().is_some_and(|validation| validation.fates().undecided == 0);
+    let is_decided = published.validation.is_some() && published.gains().fates().undecided == 0;
     if experiment.budget.is_some() && is_decided && published.is_confirmed() {
         session.say(&progress::budget::decided(Seconds(phases.elapsed())));
     }

@@ -9,7 +9,8 @@ use collrules_record::remark::Remark;
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::settings::{RulesUse, Settings, SettingsFindings};
 use collrules_record::{Cell, Layout, Manifest, Plan, Tuning, Validation};
-use collrules_report::quality::describe_quality;
+use collrules_report::gains::Gains;
+use collrules_report::outcome::{TuningVerdict, VerdictWord};
 use collrules_report::remarks::sentences;
 use collrules_report::{Context, conduct, outcome, progress, proof, tree, tuning as report};
 use collrules_rules::deploy::{self, JobSettings};
@@ -188,15 +189,39 @@ impl Published {
         Ok(())
     }
 
-    /// Returns true if fresh launches confirmed the rules in every layout that uses them, or there are none, and no later
-    /// ones showed that settings slow something down.
+    /// The verdict on the whole tuning.
+    pub fn verdict(&self) -> TuningVerdict {
+        outcome::tuning_verdict(&self.findings, &self.evidence(self.settings.as_ref()))
+    }
+
+    /// Returns true if fresh launches confirmed all that the tuning changes.
     pub fn is_confirmed(&self) -> bool {
-        !self.loses_by_settings() && self.has_confirmed_rules()
+        self.verdict().word != VerdictWord::NotConfirmed
     }
 
     /// Returns true if fresh launches confirmed the rules in every layout that uses them, or there are none.
     pub fn has_confirmed_rules(&self) -> bool {
-        outcome::is_confirmed(&self.findings, self.validation.as_ref(), &self.open_layouts())
+        outcome::tuning_verdict(&self.findings, &self.evidence(None)).word != VerdictWord::NotConfirmed
+    }
+
+    /// State and speedup of each size under the whole tuning.
+    pub fn gains(&self) -> Gains<'_> {
+        Gains::new(&self.findings, self.validation.as_ref(), self.settings.as_ref(), self.tuning.as_ref())
+    }
+
+    /// What the verdict rests on, with these settings or for the rules alone.
+    fn evidence<'a>(&'a self, settings: Option<&'a SettingsFindings>) -> Context<'a> {
+        let lines = self.run.clock().unwrap_or_default();
+        Context {
+            manifest: self.manifest.as_ref(),
+            tuning: self.tuning.clone(),
+            validation: self.validation.as_ref(),
+            open_layouts: self.open_layouts(),
+            settings,
+            doubts: quality::doubts(&lines, self.validation.as_ref()),
+            tool: TOOL.to_owned(),
+            ..Context::default()
+        }
     }
 
     /// The plans of the other layouts of the run, with the comparisons of its rules there.
@@ -241,16 +266,9 @@ impl Published {
         (!self.changes_nothing()).then(|| format!("collrules {command} {run}"))
     }
 
-    /// The quality of the data, in a sentence.
-    pub fn quality(&self) -> String {
-        let lines = self.run.clock().unwrap_or_default();
-        describe_quality(&quality::doubts(self.manifest.as_ref(), &lines, self.validation.as_ref()))
-    }
-
     /// Returns the parts of a report other than findings.
     pub fn context(&self) -> Context<'_> {
         Context {
-            manifest: self.manifest.as_ref(),
             switch_on: match self.tuning {
                 Some(_) if !self.changes_nothing() => switch_on(&self.run, &self.switch()),
                 _ => Vec::new(),
@@ -258,11 +276,7 @@ impl Published {
             // The page may be opened from anywhere.
             next: self.next_command_on(self.run.absolute()),
             proof: self.proof_sentences().into_iter().chain(sentences(&self.findings, &self.left_out)).collect(),
-            validation: self.validation.as_ref(),
-            open_layouts: self.open_layouts(),
-            settings: self.settings.as_ref(),
-            quality: if self.manifest.is_some() { self.quality() } else { String::new() },
-            tool: TOOL.to_owned(),
+            ..self.evidence(self.settings.as_ref())
         }
     }
 
@@ -270,8 +284,8 @@ impl Published {
     pub fn write(&self) -> Result<(), WorkflowError> {
         self.mark_rules()?;
         self.write_proof()?;
-        let (run, findings) = (&self.run, &self.add_trials());
-        if findings.conduct != self.findings.conduct {
+        let (run, findings) = (&self.run, &self.add_results());
+        if *findings != self.findings {
             run.write_findings(findings)?;
         }
         let context = self.context();
@@ -307,26 +321,33 @@ impl Published {
         self.mark_rules()
     }
 
-    /// The findings with the results of rules in other calls.
-    fn add_trials(&self) -> Findings {
+    /// The findings with the results of rules in fresh launches and in other calls.
+    pub fn add_results(&self) -> Findings {
         let mut findings = self.findings.clone();
+        self.gains().confirm(&mut findings.tree);
         for conduct in &mut findings.conduct {
             conduct.trials = self.validation.as_ref().map(|it| conduct.list_trials(it)).unwrap_or_default();
         }
         findings
     }
 
+    /// The comments at the top of the rules file, whatever became of its rules under settings.
+    pub(crate) fn comments(&self) -> Vec<String> {
+        let alone = Gains::new(&self.findings, self.validation.as_ref(), None, self.tuning.as_ref());
+        conduct::comments(&self.add_results(), &alone)
+    }
+
     /// Writes at the top of the activating files whether the tuning is confirmed, and in the rules file its results in
     /// programs.
     fn mark_rules(&self) -> Result<(), WorkflowError> {
-        let in_programs = conduct::comments(&self.add_trials());
+        let comments = self.comments();
         let files = [
-            (rundir::RULES, self.has_confirmed_rules(), &in_programs[..]),
+            (rundir::RULES, self.has_confirmed_rules(), &comments[..]),
             (rundir::MCA_PARAMS, self.is_confirmed(), &[]),
         ];
-        for (name, is_confirmed, in_programs) in files {
+        for (name, is_confirmed, comments) in files {
             let Ok(text) = std::fs::read_to_string(self.run.file(name)) else { continue };
-            let marked = confirmation::mark(&text, !is_confirmed, in_programs);
+            let marked = confirmation::mark(&text, !is_confirmed, comments);
             if marked != text {
                 self.run.write(name, &marked)?;
             }

@@ -1,58 +1,95 @@
-//! Quality of a run's numbers, judged by the conditions of the measurement.
+//! Doubts about a run's numbers, by what was measured.
 
-use collrules_record::Manifest;
 use collrules_record::clock::{ClockFact, ClockLine};
 use collrules_record::estimate::median;
 use collrules_record::units::Seconds;
-use collrules_record::validation::Validation;
+use collrules_record::validation::{Outcome, Round, ValidatedCell, Validation};
+use collrules_report::gains::Gains;
 use collrules_tuner::results::limitation::PoorData;
 
 /// Ratio of barrier times between launches above which other work on the machine is likely.
 const BARRIERS: f64 = 1.5;
 
-/// Share of processors that other processes may use at the start.
-const LOAD: f64 = 0.5;
-
 /// Difference that fresh launches should detect in at least half of the sizes.
 const RESOLUTION: f64 = 1.1;
 
-/// Reasons to doubt the numbers of a run; none if the conditions were good.
-pub(crate) fn doubts(
-    manifest: Option<&Manifest>,
-    clock: &[ClockLine],
-    validation: Option<&Validation>,
-) -> Vec<PoorData> {
+/// Share of sizes that nothing acts on, and number of them, from which on their differences are not chance.
+const CONTROLS: (f64, usize) = (0.1, 3);
+
+/// Reasons to doubt the numbers of a run; none if nothing points to noise.
+pub(crate) fn doubts(clock: &[ClockLine], validation: Option<&Validation>) -> Vec<PoorData> {
+    let barriers = uneven(clock.iter().filter_map(|line| match &line.fact {
+        ClockFact::Harness(harness) => Some(harness.barrier.0),
+        _ => None,
+    }));
     let mut doubts = Vec::new();
-    doubts.extend(manifest.and_then(busy));
-    doubts.extend(uneven(clock));
-    doubts.extend(validation.and_then(blurred));
+    doubts.extend(barriers.map(|(least, most)| PoorData::Barriers(least, most)));
+    if let Some((validation, round)) = validation.and_then(|validation| Some((validation, validation.round.as_ref()?)))
+    {
+        doubts.extend(of_round(round));
+        doubts.extend(undecided(validation));
+        doubts.extend(barriers.and_then(|(least, most)| below(validation, round, most.0 - least.0)));
+    }
     doubts
 }
 
-/// Doubt about load by other processes at the start of the run.
-fn busy(manifest: &Manifest) -> Option<PoorData> {
-    let load: f64 = manifest.host.get("Load")?.split_whitespace().next()?.parse().ok()?;
-    let processors: f64 = manifest.host.get("Processors")?.parse().ok()?;
-    let simulated = manifest.backend.starts_with("simulat");
-    (load > LOAD * processors && !simulated).then_some(PoorData::Load(load))
+/// Reasons to doubt a comparison.
+pub(crate) fn of_round(round: &Round) -> Vec<PoorData> {
+    blurred(round).into_iter().chain(controls(round)).collect()
 }
 
-/// Doubt about barriers that take longer in one launch than in another.
-fn uneven(clock: &[ClockLine]) -> Option<PoorData> {
-    let barriers = clock.iter().filter_map(|line| match &line.fact {
-        ClockFact::Harness(harness) => Some(harness.barrier.0),
-        _ => None,
-    });
-    let barriers: Vec<f64> = barriers.filter(|seconds| *seconds > 0.0).collect();
-    let (least, most) = (barriers.iter().copied().reduce(f64::min)?, barriers.iter().copied().reduce(f64::max)?);
-    (most > least * BARRIERS).then_some(PoorData::Barriers(Seconds(least), Seconds(most)))
+/// The quartiles of barriers, if launches differ in them: a single disturbed launch says nothing about the others.
+fn uneven(barriers: impl Iterator<Item = f64>) -> Option<(Seconds, Seconds)> {
+    let mut barriers: Vec<f64> = barriers.filter(|seconds| *seconds > 0.0).collect();
+    barriers.sort_by(f64::total_cmp);
+    let last = barriers.len().checked_sub(1)?;
+    let (least, most) = (barriers[last / 4], barriers[last - last / 4]);
+    (most > least * BARRIERS).then_some((Seconds(least), Seconds(most)))
 }
 
 /// Doubt about wide intervals of fresh launches.
-fn blurred(validation: &Validation) -> Option<PoorData> {
-    let cells = &validation.round.as_ref()?.cells;
-    let widths = cells.iter().filter_map(|cell| Some((cell.speedup.high? / cell.speedup.low?).sqrt()));
+fn blurred(round: &Round) -> Option<PoorData> {
+    let widths = round.cells.iter().filter_map(|cell| Some((cell.speedup.high? / cell.speedup.low?).sqrt()));
     let mut widths: Vec<f64> = widths.filter(|width| width.is_finite()).collect();
     let width = median(&mut widths).filter(|width| *width > RESOLUTION)?;
     Some(PoorData::Blurred(width - 1.0))
+}
+
+/// Doubt about a comparison that decides little.
+fn undecided(validation: &Validation) -> Option<PoorData> {
+    let fates = Gains::of_comparison(validation).fates();
+    let tried = fates.confirmed + fates.dropped + fates.undecided;
+    (2 * fates.undecided > tried).then_some(PoorData::Undecided(fates.undecided, tried))
+}
+
+/// Doubt about gains that are smaller than the phases of the machine.
+fn below(validation: &Validation, round: &Round, spread: f64) -> Option<PoorData> {
+    let gains = Gains::of_comparison(validation);
+    let is_confirmed = |cell: &&ValidatedCell| gains.get(cell.cell).state.is_confirmed();
+    let confirmed: Vec<&ValidatedCell> = round.cells.iter().filter(is_confirmed).collect();
+    let below = confirmed.iter().filter(|cell| cell.without.point - cell.with.point < spread).count();
+    (2 * below > confirmed.len()).then_some(PoorData::BelowBarriers(below, confirmed.len()))
+}
+
+/// Doubt about launches that differ where nothing acts.
+fn controls(round: &Round) -> Option<PoorData> {
+    let controls = || round.cells.iter().filter(|cell| cell.control);
+    let other = controls().filter(|cell| matches!(cell.verdict, Outcome::Faster | Outcome::Slower)).count();
+    let (share, least) = CONTROLS;
+    (other >= least && other as f64 > share * controls().count() as f64)
+        .then_some(PoorData::Controls(other, controls().count()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn phases_are_doubted_and_a_single_disturbed_launch_is_not() {
+        let uneven = |barriers: &[f64]| uneven(barriers.iter().copied());
+        assert_eq!(uneven(&[2e-7, 2e-7, 2e-7, 2e-7, 2e-7, 9e-7]), None);
+        let phases = uneven(&[2e-7, 9e-7, 2e-7, 9e-7, 2e-7, 9e-7, 2e-7, 9e-7]);
+        assert_eq!(phases, Some((Seconds(2e-7), Seconds(9e-7))));
+        assert_eq!(uneven(&[]), None);
+    }
 }

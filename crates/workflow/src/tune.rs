@@ -2,6 +2,7 @@
 
 use collrules_record::options::{Request, TuneOptions};
 use collrules_record::rundir::ComparisonLog;
+use collrules_report::gains::Gains;
 use collrules_runner::RunnerError;
 
 use crate::campaign::{Begin, Measurement, RunPlace, prepare};
@@ -72,5 +73,5 @@ fn has_more_time(begin: &Begin, measured: &Measurement) -> Result<bool, Workflow
     let RunPlace::Resumed(path) = &begin.place else { return Ok(false) };
     let is_same = Begin::recorded(path)?.experiment.budget == begin.experiment.budget;
     let validation = measured.run().validation()?;
-    Ok(!is_same && validation.is_some_and(|validation| validation.fates().undecided > 0))
+    Ok(!is_same && validation.is_some_and(|validation| Gains::of_comparison(&validation).fates().undecided > 0))
 }

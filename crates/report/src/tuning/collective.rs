@@ -13,7 +13,7 @@ use super::strip::{self, Axis};
 use crate::cells::table;
 use crate::document::{self, Block, Part, Table, legend, plots, prose};
 use crate::facts::{self, candidate_name};
-use crate::gains::{Fate, Gains};
+use crate::gains::{CellGain, Gains, SizeState};
 use crate::outcome::is_open;
 use crate::plot::{Curves, Entry, Fill, Heatmap, Line, Mark, Picture, Places, Reading, Stroke, Tile, X};
 use crate::reasons::{self, reasons};
@@ -42,7 +42,7 @@ fn part(findings: &Findings, cells: &[CellFinding], gains: &Gains<'_>, axis: Opt
     let collective = cells[0].cell.collective;
     let (palette, places) = (Palette::from_cells(cells), Places::from_cells(cells.iter().map(|cell| cell.cell)));
     let drawn = Drawn { findings, collective, cells, gains, palette: &palette, places: &places };
-    let is_ruled = gains.of_collective(collective).any(|(_, gain)| gain.fate != Fate::Default);
+    let is_ruled = gains.of_collective(collective).any(|(_, gain)| gain.is_changed());
     let mean = gains.mean(|cell| cell.collective == collective);
     let strips = if is_ruled { strip::strips(gains, axis, collective) } else { String::new() };
     let summary = format!(
@@ -102,9 +102,8 @@ impl Drawn<'_> {
 
     /// Sizes by fate in a phrase; without rules, the most frequent reason.
     fn in_short(&self) -> String {
-        let all: Vec<Fate> = self.gains.of_collective(self.collective).map(|(_, gain)| gain.fate).collect();
-        let count = |fate: Fate| all.iter().filter(|other| **other == fate).count();
-        if count(Fate::Default) == all.len() {
+        let all: Vec<CellGain> = self.gains.of_collective(self.collective).map(|(_, gain)| gain).collect();
+        if !all.iter().any(CellGain::is_changed) {
             let open = self.cells.iter().filter(|cell| is_open(cell, self.findings.criteria.min_gain)).count();
             if open > 0 {
                 let all = counted(all.len(), "size");
@@ -115,16 +114,15 @@ impl Drawn<'_> {
             let why = reasons.first().map_or(String::new(), |because| format!("{}{others}", because.why));
             return format!("no gain; the default stays for {}: {why}", every_size(all.len()));
         }
-        let parts = [
-            (Fate::Confirmed, "faster"),
-            (Fate::Level, "with a rule and no difference"),
-            (Fate::Open, "with a rule that is not confirmed"),
-        ];
-        let parts = parts.into_iter().filter(|(fate, _)| count(*fate) > 0);
-        let mut parts = parts.map(|(fate, what)| (count(fate), what));
-        let (first, what) = parts.next().unwrap_or_default();
-        let rest: String = parts.map(|(count, what)| format!(", {count} {what}")).collect();
-        format!("{first} of {} {what}{rest}", counted(all.len(), "size"))
+        let mut counts: Vec<(&str, usize)> = Vec::new();
+        for (_, said) in all.iter().filter(|gain| gain.is_changed()).map(CellGain::describe) {
+            match counts.iter_mut().find(|(known, _)| *known == said) {
+                Some((_, count)) => *count += 1,
+                None => counts.push((said, 1)),
+            }
+        }
+        let parts: Vec<String> = counts.iter().map(|(said, count)| format!("{count} {said}")).collect();
+        format!("of {}: {}", counted(all.len(), "size"), parts.join("; "))
     }
 
     /// Meaning of lines and dots, as markup.
@@ -206,14 +204,16 @@ impl Drawn<'_> {
     }
 
     fn speedups(&self) -> Block {
-        let map = self.map("Speedup with the rules", false, |cell| {
+        let map = self.map("Speedup with the tuning", false, |cell| {
             let gain = self.gains.get(cell.cell);
-            let why = reasons::reason(self.findings, cell);
-            let by = self.name(cell.served_candidate());
+            let removed = self.gains.removal(cell.cell).map(|why| format!("rule removed: {}", why.describe()));
+            let why = removed.unwrap_or_else(|| reasons::reason(self.findings, cell));
+            let by = match gain.state {
+                SizeState::Settings(_) => "the settings".to_owned(),
+                _ => self.name(cell.served_candidate()),
+            };
             match gain.speedup {
-                _ if gain.fate == Fate::Default => {
-                    (Fill::Builtin, vec![String::new()], format!("the default stays: {why}"))
-                }
+                _ if !gain.is_changed() => (Fill::Builtin, vec![String::new()], format!("the default stays: {why}")),
                 None if self.findings.doubts(cell) => {
                     (Fill::Builtin, vec!["?".to_owned()], format!("implausible times with {by}: {why}"))
                 }
@@ -225,11 +225,11 @@ impl Drawn<'_> {
                 }
             }
         });
-        let are = match self.gains.round {
-            Some(_) => "in fresh launches without and with the rules",
-            None => "expected from the timings for tuning, not confirmed",
+        let are = match (self.gains.round, self.gains.chosen) {
+            (None, None) => "expected from the timings for tuning, not confirmed",
+            _ => "in fresh launches without and with it",
         };
-        let caption = format!("Speedup with the rules: {are}; blank where the default stays");
+        let caption = format!("Speedup with the tuning: {are}; blank where the default stays");
         document::map(&caption, &map, map.ratios(|ratio| format!("{ratio}x")))
     }
 

@@ -19,13 +19,14 @@ use collrules_record::validation::Validation;
 use crate::context::Context;
 use crate::document::{Block, Document};
 use crate::gains::Gains;
+use crate::quality::describe_doubts;
 use crate::remarks::remarks;
 use crate::validation::{compared_cells, rows};
 use crate::{conduct, facts, layouts, outcome, settings, summary, tree};
 
 /// The report of a tuning.
 pub fn document(findings: &Findings, context: &Context<'_>) -> Document {
-    let gains = Gains::new(findings, context.validation);
+    let gains = context.gains(findings);
     let opening = opening::Opening::new(findings, context, &gains);
     let mut blocks = collective::parts(findings, &gains);
     let next: Vec<String> = context.next.iter().cloned().collect();
@@ -35,7 +36,7 @@ pub fn document(findings: &Findings, context: &Context<'_>) -> Document {
         subject: opening::subject(findings),
         simulated: findings.simulated,
         headline: opening.headline(),
-        class: opening.class,
+        class: opening.class(),
         answer: opening.sentences,
         blocks,
         ..Document::default()
@@ -43,7 +44,8 @@ pub fn document(findings: &Findings, context: &Context<'_>) -> Document {
 }
 
 fn quality(context: &Context<'_>) -> Block {
-    Block::Prose(if context.quality.is_empty() { String::new() } else { format!("Data: {}.", context.quality) })
+    let quiet = || context.manifest.map(|_| "Nothing points to noise in the data.".to_owned());
+    Block::Prose(describe_doubts(&context.doubts).or_else(quiet).unwrap_or_default())
 }
 
 /// Folded parts of a page.
@@ -62,7 +64,7 @@ fn parts(findings: &Findings, context: &Context<'_>, gains: &Gains<'_>) -> Vec<B
         expected,
         Block::part("on", "Use it without installing it", vec![Block::Commands(context.switch_on.clone())]),
         Block::part("settings", "Settings", context.settings.map_or_else(Vec::new, settings::blocks)),
-        Block::part("validation", "Validation in fresh launches", validation(findings, context.validation)),
+        Block::part("validation", "Validation in fresh launches", validation(findings, context.validation, gains)),
         Block::part("conduct", "The rules in programs", vec![conduct::table(findings)]),
         Block::part("layouts", "Gains and losses of each layout", vec![layouts::table(findings)]),
         Block::part("han", "HAN's rules file", vec![facts::handover(findings)]),
@@ -88,15 +90,14 @@ fn alternatives(findings: &Findings) -> Block {
     Block::table(heads, findings.tree.alternatives.iter().map(row))
 }
 
-fn validation(findings: &Findings, validation: Option<&Validation>) -> Vec<Block> {
+fn validation(findings: &Findings, validation: Option<&Validation>, gains: &Gains<'_>) -> Vec<Block> {
     let Some(validation) = validation else { return Vec::new() };
     vec![
         Block::List(rows::paragraphs(validation)),
-        Block::Table(rows::outcomes(validation)),
         Block::open(
             "",
             "Sizes that were slower, failed, or lost their rule",
-            vec![rows::telling(findings, validation)],
+            vec![rows::telling(findings, validation, gains)],
         ),
         Block::part(
             "",

@@ -7,7 +7,7 @@ use collrules_record::units::{Bytes, Ranks};
 use collrules_rules::Collective;
 
 use crate::document::markup;
-use crate::gains::{CellGain, Fate, Gains};
+use crate::gains::{CellGain, Gains};
 use crate::plot::X;
 use crate::summary::sizes;
 use crate::words::times;
@@ -36,6 +36,9 @@ struct Part {
     width: f64,
     note: String,
 }
+
+/// Half of the width of a hole, in percent.
+const HOLE: f64 = 0.6;
 
 /// Distances between labels of the axis at most.
 const TICKS: f64 = 4.0;
@@ -72,21 +75,11 @@ fn position(bytes: Bytes) -> f64 {
     (bytes.0 as f64).max(0.5).log2()
 }
 
-/// The class and the meaning of a state.
-fn describe(fate: Fate) -> (&'static str, &'static str) {
-    match fate {
-        Fate::Confirmed => ("yes", "faster, confirmed"),
-        Fate::Level => ("same", "rule, no difference"),
-        Fate::Open => ("open", "rule, not confirmed"),
-        Fate::Default => ("no", "default"),
-    }
-}
-
 /// The legend of the states that occur, and the axis, as markup.
 pub(super) fn overview(gains: &Gains<'_>, axis: Option<&Axis>) -> String {
-    let all = [Fate::Confirmed, Fate::Level, Fate::Open, Fate::Default];
-    let present = all.into_iter().filter(|fate| gains.count(*fate) > 0).map(describe);
-    let states: String = present.map(|(class, name)| format!("<li><i class=\"{class}\"></i>{name}")).collect();
+    let present: BTreeSet<(&str, &str)> = gains.iter().map(|(_, gain)| gain.describe()).collect();
+    let states: String =
+        present.into_iter().rev().map(|(class, name)| format!("<li><i class=\"{class}\"></i>{name}")).collect();
     let tick = |(at, label): &Tick| format!("<span style=\"left:{at:.2}%\">{}</span>", markup(label));
     let ticks: String = axis.into_iter().flat_map(|axis| &axis.ticks).map(tick).collect();
     format!(
@@ -117,10 +110,11 @@ pub(super) fn strips(gains: &Gains<'_>, axis: Option<&Axis>, collective: Collect
 fn rows(gains: &Gains<'_>, axis: Option<&Axis>, collective: Collective) -> Vec<Row> {
     let cells: Vec<(Cell, CellGain)> = gains.of_collective(collective).collect();
     let communicators = cells.chunk_by(|(a, _), (b, _)| a.ranks == b.ranks);
-    communicators.map(|cells| Row { ranks: cells[0].0.ranks, parts: parts(cells, axis) }).collect()
+    communicators.map(|cells| Row { ranks: cells[0].0.ranks, parts: parts(gains, cells, axis) }).collect()
 }
 
-fn parts(cells: &[(Cell, CellGain)], axis: Option<&Axis>) -> Vec<Part> {
+/// A hole in the rules between two sizes is drawn over both.
+fn parts(gains: &Gains<'_>, cells: &[(Cell, CellGain)], axis: Option<&Axis>) -> Vec<Part> {
     let edge = |place: usize| match (place.checked_sub(1).and_then(|before| cells.get(before)), cells.get(place)) {
         (Some((a, _)), Some((b, _))) => f64::midpoint(position(a.bytes), position(b.bytes)),
         (None, Some((first, _))) => position(first.bytes) - 0.5,
@@ -135,10 +129,20 @@ fn parts(cells: &[(Cell, CellGain)], axis: Option<&Axis>) -> Vec<Part> {
             Some(axis) => (axis.at(edge(from)), axis.at(edge(to))),
             None => (0.0, 100.0),
         };
-        let (class, said) = describe(part[0].1.fate);
-        Part { class, left, width: right - left, note: format!("{}: {said}{}", place(part), span(part)) }
+        let before =
+            from.checked_sub(1).map(|before| cells[before].0).filter(|before| gains.has_hole(*before, part[0].0));
+        let hole = before.map(|before| {
+            let note = format!("default between {} and {}", before.bytes, part[0].0.bytes);
+            Part { class: "no", left: left - HOLE, width: 2.0 * HOLE, note }
+        });
+        let (class, said) = part[0].1.describe();
+        let part = Part { class, left, width: right - left, note: format!("{}: {said}{}", place(part), span(part)) };
+        std::iter::once(part).chain(hole)
     };
-    cells.chunk_by(|(_, a), (_, b)| a.fate == b.fate).map(part).collect()
+    let joined = |(one, a): &(Cell, CellGain), (other, b): &(Cell, CellGain)| {
+        a.describe() == b.describe() && !gains.has_hole(*one, *other)
+    };
+    cells.chunk_by(joined).flat_map(part).collect()
 }
 
 fn place(part: &[(Cell, CellGain)]) -> String {
@@ -163,9 +167,7 @@ fn span(part: &[(Cell, CellGain)]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use collrules_record::findings::Findings;
     use collrules_record::validation::Outcome;
-    use collrules_rules::Release;
 
     use super::*;
     use crate::validation::fixture::validation;
@@ -180,7 +182,7 @@ mod tests {
             (next.cell.bytes, next.verdict) = (Bytes(bytes), verdict);
             found.round.as_mut().expect("compared").cells.push(next);
         }
-        let gains = Gains::new(&Findings::empty("", Release::V5_0), Some(&found));
+        let gains = Gains::of_comparison(&found);
         let axis = Axis::new(&gains).expect("sizes");
         let rows = rows(&gains, Some(&axis), first.cell.collective);
         let parts = &rows[0].parts;

@@ -14,7 +14,7 @@ use collrules_rules::{Release, registry};
 use crate::cells::{SideBySide, side_by_side};
 use crate::document::{Block, Document};
 
-pub use sentences::{sentences, verdict};
+pub use sentences::sentences;
 
 /// Each cell of the last comparison, and the result.
 pub fn document(validation: &Validation, release: Release) -> Document {

@@ -2,20 +2,22 @@
 
 use collrules_record::Cell;
 use collrules_record::estimate::median;
-use collrules_record::validation::{Check, FailedCell, Fates, Outcome, Round, ValidatedCell, Validation};
+use collrules_record::validation::{Check, FailedCell, Outcome, Round, ValidatedCell, Validation};
 use collrules_rules::words::{counted, listed};
 
-use crate::gains::mean_speedup;
+use crate::gains::Gains;
+use crate::outcome::rules_verdict;
 use crate::words::{agree, percent, ratio, times};
 
 /// The outcome in whole sentences, the verdict first.
 pub fn sentences(validation: &Validation) -> Vec<String> {
     let Some(round) = &validation.round else { return Vec::new() };
-    let mut sentences = vec![verdict(validation)];
-    sentences.extend(removed(round));
+    let gains = Gains::of_comparison(validation);
+    let mut sentences = vec![rules_verdict(validation, &gains).to_string()];
+    sentences.extend(gains.describe_left_out());
     sentences.extend(describe_checks(&validation.checks));
     sentences.push(compared(validation, round));
-    sentences.push(counts(validation, round));
+    sentences.push(counts(validation, round, &gains));
     if round.unreached > 0 {
         sentences.push(format!("Not compared: {}.", counted(round.unreached, "more size")));
     }
@@ -93,41 +95,21 @@ impl CheckCounts {
     }
 }
 
-/// Describes in a sentence whether the rules are confirmed.
-pub fn verdict(validation: &Validation) -> String {
-    let Fates { confirmed, dropped, undecided } = validation.fates();
-    let open = validation.unconfirmed().len();
-    let unreached = validation.round.as_ref().map_or(0, |round| round.unreached);
-    match (validation.is_confirmed(), confirmed) {
-        (true, 0) if dropped + undecided == 0 => "No size that was compared has a rule.".to_owned(),
-        (true, 0) if undecided > 0 => format!(
-            "Undecided: more time is needed for {}; no rule is left, and the default stays for all calls.",
-            counted(undecided, "size")
-        ),
-        (true, 0) => "No rule was confirmed, and the default stays for all calls.".to_owned(),
-        (true, _) => format!("CONFIRMED in fresh launches: the rules for {}.", counted(confirmed, "size")),
-        (false, _) if validation.loses() => "NOT CONFIRMED: the file makes calls slower, or they fail.".to_owned(),
-        (false, _) if open == 0 => format!("NOT CONFIRMED: {} not compared.", sizes(unreached, "was", "were")),
-        (false, _) => format!("NOT CONFIRMED: the rules for {} are undecided.", counted(open, "size")),
-    }
-}
-
-fn counts(validation: &Validation, round: &Round) -> String {
-    let count = |outcome| round.count(outcome);
-    let are = |outcome| format!("{} {}", count(outcome), agree(count(outcome), "is", "are"));
-    let acts = |cell: &&ValidatedCell| !cell.control && !validation.is_removed(cell.cell);
-    let left: Vec<&ValidatedCell> = round.cells.iter().filter(acts).collect();
-    let speedup = mean_speedup(Some(round), left.iter().map(|cell| cell.speedup)).map_or(String::new(), |speedup| {
-        let over = if left.len() == 1 { "this size".to_owned() } else { format!("{} sizes", left.len()) };
-        format!(" The speedup with the final file is {} in geometric mean over {over}.", ratio(speedup))
+fn counts(validation: &Validation, round: &Round, gains: &Gains<'_>) -> String {
+    let ruled = || round.cells.iter().filter(|cell| cell.is_ruled());
+    let count = |outcome| ruled().filter(|cell| cell.verdict == outcome).count();
+    let speedup = gains.overall().map_or(String::new(), |(speedup, over)| {
+        format!(" The final file is {} as fast as the default, in geometric mean {over}.", ratio(speedup))
     });
+    let same = percent(validation.criteria.same_within.max(validation.criteria.min_difference));
     format!(
-        "With the file {} faster, {} slower, {} the same within {}, {} undecided.{speedup}",
-        sizes(count(Outcome::Faster), "is", "are"),
-        are(Outcome::Slower),
-        are(Outcome::Same),
-        percent(validation.criteria.same_within.max(validation.criteria.min_difference)),
-        are(Outcome::Undecided),
+        "Of {} with a rule {} {} faster, {} slower, {} the same within {same}, {} undecided.{speedup}",
+        counted(ruled().count(), "size"),
+        count(Outcome::Faster),
+        agree(count(Outcome::Faster), "is", "are"),
+        count(Outcome::Slower),
+        count(Outcome::Same),
+        count(Outcome::Undecided),
     )
 }
 
@@ -149,31 +131,6 @@ fn compared(validation: &Validation, round: &Round) -> String {
 /// `1 size was`, `2 sizes were`.
 fn sizes(count: usize, one: &'static str, several: &'static str) -> String {
     format!("{} {}", counted(count, "size"), agree(count, one, several))
-}
-
-/// The rules that this comparison removed, with the reason; those that lose in other calls have sentences of their own.
-fn removed(round: &Round) -> Option<String> {
-    let verdict = |cell: &Cell| {
-        let failed = round.failed.iter().any(|failed| failed.cell == *cell);
-        let found = round.cells.iter().find(|other| other.cell == *cell).map(|found| found.verdict);
-        if failed { Some(Outcome::Slower) } else { found }
-    };
-    let count = |outcome| round.repaired.iter().filter(|cell| verdict(cell) == Some(outcome)).count();
-    let reasons =
-        [(Outcome::Slower, "slower"), (Outcome::Same, "without a confirmed gain"), (Outcome::Undecided, "undecided")];
-    let parts = reasons.map(|(outcome, what)| (count(outcome), what));
-    let all: usize = parts.iter().map(|(count, _)| count).sum();
-    if all == 0 {
-        return None;
-    }
-    let parts: Vec<String> =
-        parts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
-    Some(format!(
-        "Removed the rules for {}: {}, in {} of fresh launches.",
-        counted(all, "size"),
-        parts.join(", "),
-        counted(round.pairs as usize, "pair"),
-    ))
 }
 
 /// The smallest resolution that is mentioned.
@@ -211,7 +168,10 @@ mod tests {
         assert!(said[0].starts_with("NOT CONFIRMED: the file makes calls slower"), "{said:?}");
         let said = said.join(" ");
         assert!(said.contains("1 size was compared."), "{said}");
-        assert!(said.contains("0 sizes are faster, 1 is slower, 0 are the same within 5 %, 0 are undecided"), "{said}");
+        assert!(
+            said.contains("Of 1 size with a rule 0 are faster, 1 slower, 0 the same within 5 %, 0 undecided"),
+            "{said}"
+        );
         assert!(said.contains("0.50x (0.45 to 0.55)"), "{said}");
     }
 
@@ -219,7 +179,7 @@ mod tests {
     fn what_cannot_be_resolved_is_never_called_the_same() {
         let said = sentences(&validation(Outcome::Undecided, 0.85));
         assert!(said[0].contains("NOT CONFIRMED: the rules for 1 size are undecided"), "{said:?}");
-        assert!(said.join(" ").contains("0 are the same within 5 %, 1 is undecided"), "{said:?}");
+        assert!(said.join(" ").contains("0 the same within 5 %, 1 undecided"), "{said:?}");
     }
 
     #[test]
@@ -228,7 +188,7 @@ mod tests {
         let cell = validation.round.as_ref().expect("compared").cells[0].cell;
         validation.round.as_mut().expect("compared").repaired.push(cell);
         let said = sentences(&validation);
-        assert!(said[0].starts_with("Undecided: more time is needed for 1 size"), "{said:?}");
-        assert!(said[1].contains("Removed the rules for 1 size: 1 undecided, in 4 pairs"), "{said:?}");
+        assert!(said[0].starts_with("Undecided: no rule is left; more time is needed for 1 size"), "{said:?}");
+        assert!(said[1].contains("Sizes whose rule was left out: 1 without a clear result"), "{said:?}");
     }
 }

@@ -1,5 +1,5 @@
-//! The comments at the top of a file that are added after it was written: that its rules are not confirmed, and their
-//! outcomes in calls of programs.
+//! The comments at the top of a file that are added after it was written: that its rules are not confirmed, their gains, and
+//! their outcomes in calls of programs.
 
 /// The first words of the comment.
 const NOT_CONFIRMED: &str = "NOT CONFIRMED";
@@ -10,14 +10,20 @@ const FIRST_OF_JSON: &str = "\"-1 ";
 const REASON: &str = "fresh launches have not confirmed these rules; `collrules validate` compares them";
 
 /// The first words of a comment on calls of programs.
-const IN_PROGRAMS: &str = "In programs: ";
+pub const IN_PROGRAMS: &str = "In programs: ";
 
-/// The text with these comments, and with or without `NOT CONFIRMED`, after the version line or the first comment of
-/// JSON, which have to come first.
-pub fn mark(text: &str, is_open: bool, in_programs: &[String]) -> String {
+/// The first words of a comment on gains that fresh launches confirmed.
+pub const CONFIRMED: &str = "Confirmed in fresh launches: ";
+
+/// The first words of a comment on gains that timings let expect.
+pub const EXPECTED: &str = "Expected from the timings for tuning: ";
+
+/// The text with these comments, which begin with such words, and with or without `NOT CONFIRMED`, after the version line
+/// or the first comment of JSON, which have to come first.
+pub fn mark(text: &str, is_open: bool, comments: &[String]) -> String {
     let bare: String = text.split_inclusive('\n').filter(|line| !is_comment(line)).collect();
     let open = is_open.then(|| format!("{NOT_CONFIRMED}: {REASON}"));
-    let all = open.into_iter().chain(in_programs.iter().map(|said| format!("{IN_PROGRAMS}{said}")));
+    let all = open.into_iter().chain(comments.iter().cloned());
     let Some(place) = place(&bare) else { return bare };
     let line = |said: String| if bare.starts_with('{') { format!("    \"{said}\",\n") } else { format!("# {said}.\n") };
     let lines: String = all.map(line).collect();
@@ -31,7 +37,7 @@ pub fn remove(text: Vec<u8>) -> Vec<u8> {
 
 fn is_comment(line: &str) -> bool {
     let said = line.trim_start().trim_start_matches(['#', '"', ' ']);
-    said.starts_with(NOT_CONFIRMED) || said.starts_with(IN_PROGRAMS)
+    [NOT_CONFIRMED, IN_PROGRAMS, CONFIRMED, EXPECTED].iter().any(|words| said.starts_with(words))
 }
 
 /// The offset for the comment; none in JSON without a list of comments.
@@ -72,7 +78,7 @@ mod tests {
         );
         for text in [classic, versioned, json] {
             assert!(is_marked(&mark(text, true, &[])) && !is_marked(text));
-            let said = ["bcast on 8 ranks: holds for root 7".to_owned()];
+            let said = ["In programs: bcast on 8 ranks: holds for root 7".to_owned()];
             let marked = mark(text, true, &said);
             assert!(
                 marked.contains("confirmed these rules") && marked.contains("In programs: bcast on 8 ranks: holds")

@@ -35,10 +35,21 @@ pub enum Limitation {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "code", content = "of", rename_all = "snake_case")]
 pub enum PoorData {
-    /// The load when the run began.
-    Load(f64),
-    /// The shortest and the longest barrier of launches.
+    /// The first and the third quartile of the barriers of launches.
     Barriers(Seconds, Seconds),
     /// Smaller differences cannot be seen for half of the sizes, as a share.
     Blurred(f64),
+    /// So many of the sizes that had a rule have no clear result.
+    Undecided(usize, usize),
+    /// So many of the confirmed sizes gain less, in seconds, than barriers differ.
+    BelowBarriers(usize, usize),
+    /// So many of the sizes that nothing acts on differ between launches with and without the rules.
+    Controls(usize, usize),
+}
+
+impl PoorData {
+    /// Returns true if confirmed gains may be differences between launches.
+    pub fn refutes(&self) -> bool {
+        matches!(self, Self::BelowBarriers(..) | Self::Controls(..))
+    }
 }

@@ -19,7 +19,8 @@ use std::{fs, io};
 use collrules_record::installed::{FORMAT, INSTALLED, Installation, Installed};
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::{Manifest, Tuning, digest, manifest};
-use collrules_report::{conduct, plain};
+use collrules_report::plain;
+use collrules_report::quality::describe_doubts;
 use collrules_rules::deploy::params::{Damaged, with_block, without_block};
 use collrules_rules::deploy::{JobSettings, RULES_FILE};
 use collrules_rules::emit::confirmation;
@@ -246,10 +247,7 @@ fn accept_doubts(published: &Published, openmpi: &Installation, force: bool) -> 
         )),
         _ => {}
     }
-    let quality = published.quality();
-    if published.manifest.is_some() && quality != "good" {
-        notes.push(format!("Data: {quality}"));
-    }
+    notes.extend(describe_doubts(&published.context().doubts));
     Ok(notes)
 }
 
@@ -327,7 +325,7 @@ fn contents(published: &Published, tuning: &Tuning) -> Result<BTreeMap<&'static 
     let findings = fs::read(&path).map_err(|cause| WorkflowError::open(&path, cause))?;
     let settings = tuning.settings();
     let is_named = |name: &str| name != rundir::RULES || settings.get(RULES_FILE).is_some();
-    let comments = conduct::comments(&published.findings);
+    let comments = published.comments();
     let mark = |name: &str, text: &[u8]| match std::str::from_utf8(text) {
         Ok(text) if name == rundir::RULES => {
             confirmation::mark(text, !published.has_confirmed_rules(), &comments).into_bytes()

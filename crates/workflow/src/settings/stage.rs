@@ -227,6 +227,7 @@ fn compare_rules(
     };
     finalist.rules = RulesUse::Shared;
     finalist.with_rules = Some(add_rules(finalist.speedup, &round, &asked));
+    finalist.under = Some(round);
     Ok(())
 }
 
@@ -263,6 +264,7 @@ pub(crate) fn describe_finalist(result: &ArmResult, asked: &CellWeights) -> Fina
         speedup: result.speedup.unwrap_or(NOTHING),
         with_rules: None,
         rules: RulesUse::LeftOut,
+        under: None,
         guarded: guarded.collect(),
         memory: None,
         pairs: result.pairs,

@@ -1,0 +1,299 @@
+//! What screen, report, page, findings and tree of a run say, against the files that jobs read.
+//!
+//! It reads results back from what people see, and recomputes them from the raw results of fresh launches and the files that
+//! `env.sh` names: none of the functions that make texts are used for that.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use collrules_record::estimate::geometric_mean;
+use collrules_record::rundir::{self, RunDir};
+use collrules_record::settings::Guard;
+use collrules_record::tree::Tree;
+use collrules_record::validation::Outcome;
+use collrules_record::{Bytes, Candidate, Cell, HanRule, Ranks, Tuning};
+use collrules_report::outcome;
+use collrules_rules::deploy::{HAN_FILE, RULES_FILE};
+use collrules_rules::{Behaviour, Collective, Release};
+use collrules_workflow::publish::Published;
+
+/// Largest difference between a printed number with two decimals and its value, as a share.
+const ROUNDED: f64 = 0.01;
+
+/// What the files and the raw results say.
+struct Truth {
+    release: Release,
+    /// The files that `env.sh` names.
+    tuning: Tuning,
+    /// The speedup of the sizes whose rule acts and is confirmed.
+    confirmed: BTreeMap<Cell, f64>,
+    /// The sizes that were measured or compared.
+    cells: BTreeSet<Cell>,
+    /// The speedup of sizes under settings, without a rule.
+    settings: BTreeMap<Cell, f64>,
+    has_settings: bool,
+}
+
+impl Truth {
+    fn read(run: &RunDir) -> Self {
+        let findings = run.findings().expect("findings");
+        let behaviour = Behaviour::latest(findings.release);
+        let environment = std::fs::read_to_string(run.file(rundir::ENVIRONMENT)).unwrap_or_default();
+        let named = |name: &str| {
+            let line = environment.lines().find_map(|line| line.strip_prefix(&format!("export OMPI_MCA_{name}=")))?;
+            Some(line.trim_matches('\'').to_owned())
+        };
+        let tuning = match (named(RULES_FILE), named(HAN_FILE)) {
+            (Some(rules), han) => Tuning::read(Path::new(&rules), han.as_deref().map(Path::new)).expect("rules"),
+            (None, Some(han)) => Tuning::read(Path::new(&han), None).expect("rules of HAN"),
+            (None, None) => Tuning::default(),
+        };
+        let tuning = tuning.read_as(&behaviour).expect("rules for this release");
+        let found = run.settings().expect("settings");
+        let chosen = found.as_ref().and_then(|found| found.chosen());
+        let whole =
+            found.as_ref().filter(|_| chosen.is_some()).and_then(|it| it.validation.as_ref()?.compared.as_ref());
+        let mut truth = Self {
+            release: findings.release,
+            tuning,
+            confirmed: BTreeMap::new(),
+            cells: findings.cells.iter().map(|cell| cell.cell).collect(),
+            settings: BTreeMap::new(),
+            has_settings: chosen.is_some(),
+        };
+        let validation = run.validation().expect("a validation");
+        let under = chosen.and_then(|chosen| chosen.under.as_ref());
+        let guarded = whole.or(chosen).map(|finalist| finalist.guarded.clone()).unwrap_or_default();
+        let guard = |cell: &Cell| guarded.iter().find(|guarded| guarded.name == cell.to_string());
+        for round in validation.iter().filter_map(|validation| validation.round.as_ref()) {
+            truth.cells.extend(round.cells.iter().map(|cell| cell.cell));
+            for found in &round.cells {
+                if !truth.acts(found.cell) {
+                    continue;
+                }
+                let choice = truth.choice(found.cell);
+                assert_eq!((choice, truth.delegates(found.cell)), (found.served, found.handed), "{}", found.cell);
+                let checks = || validation.iter().flat_map(|validation| &validation.checks);
+                let is_open =
+                    checks().any(|check| check.losses().chain(check.unexcluded()).any(|cell| cell == found.cell));
+                let own = under.and_then(|round| round.cells.iter().find(|it| it.cell == found.cell));
+                let (verdict, speedup) = match (own, guard(&found.cell), whole.is_some()) {
+                    (None, ..) if truth.has_settings => continue,
+                    (None, ..) => (found.verdict, found.speedup.point),
+                    (Some(own), Some(guard), true) => (own.verdict, guard.speedup.point),
+                    (Some(own), Some(guard), false) => (own.verdict, own.speedup.point * guard.speedup.point),
+                    (Some(own), None, _) => (own.verdict, found.speedup.point),
+                };
+                if matches!(verdict, Outcome::Faster | Outcome::Same) && !is_open {
+                    truth.confirmed.insert(found.cell, speedup);
+                }
+            }
+        }
+        let unruled = truth.cells.iter().copied().filter(|cell| !truth.acts(*cell));
+        let passed = unruled.filter_map(|cell| Some((cell, guard(&cell).filter(|it| it.guard == Guard::Passed)?)));
+        truth.settings = passed.map(|(cell, guarded)| (cell, guarded.speedup.point)).collect();
+        truth
+    }
+
+    fn choice(&self, cell: Cell) -> collrules_rules::Choice {
+        self.tuning.choice(cell.collective, cell.ranks, cell.lookup_bytes(self.release))
+    }
+
+    fn delegates(&self, cell: Cell) -> bool {
+        self.tuning.han_rule(cell) == HanRule::Delegate
+    }
+
+    /// Returns true if a rule of the files acts on a cell.
+    fn acts(&self, cell: Cell) -> bool {
+        self.delegates(cell) || !self.choice(cell).is_builtin()
+    }
+}
+
+/// Sizes of a communicator with a printed speedup.
+#[derive(Debug)]
+struct Printed {
+    collective: Collective,
+    ranks: Ranks,
+    first: Bytes,
+    last: Bytes,
+    speedup: f64,
+}
+
+impl Printed {
+    fn holds(&self, cell: Cell) -> bool {
+        (self.collective, self.ranks) == (cell.collective, cell.ranks) && (self.first..=self.last).contains(&cell.bytes)
+    }
+}
+
+fn bytes(text: &str) -> Bytes {
+    text.replace(|char: char| char.is_whitespace(), "").parse().unwrap_or_else(|_| panic!("no size: {text}"))
+}
+
+/// `362 B to 512 B`, or one size.
+fn sizes(text: &str) -> (Bytes, Bytes) {
+    let (first, last) = text.split_once(" to ").unwrap_or((text, text));
+    (bytes(first), bytes(last))
+}
+
+/// Reads a row of gains: `bcast, 2 ranks: 1.23x at 362 B to 512 B, 1.16x at 4 KiB`.
+fn read_row(row: &str) -> Vec<Printed> {
+    let (place, ranges) = row.split_once(": ").expect("a place");
+    let (collective, ranks) = place.split_once(", ").expect("ranks");
+    let collective: Collective = collective.parse().expect("a collective");
+    let ranks = Ranks(ranks.split(' ').next().and_then(|ranks| ranks.parse().ok()).expect("a number of ranks"));
+    let printed = |range: &str| {
+        let (speedup, place) = range.split_once("x at ").unwrap_or((range.trim_end_matches('x'), "0"));
+        let (first, last) = sizes(place);
+        Printed { collective, ranks, first, last, speedup: speedup.parse().expect("a speedup") }
+    };
+    ranges.split(", ").map(printed).collect()
+}
+
+/// All that is printed for a run and does not follow from its files.
+pub(crate) fn contradictions(run: &Path) -> Vec<String> {
+    let run = RunDir::derived(run).expect("a directory");
+    let published = Published::open(run.path()).expect("a run");
+    let truth = Truth::read(&run);
+    let mut wrong = Vec::new();
+    let report = run.file(rundir::PAGE).display().to_string();
+    let context = published.context();
+    let lines = outcome::lines(&published.findings, &context, &report, published.next_command().as_deref());
+    if lines.len() > 8 {
+        wrong.push(format!("the last screen has {} lines: {lines:?}", lines.len()));
+    }
+    let rows = outcome::describe_gains(&context.gains(&published.findings));
+    let is_compared = context.validation.is_some();
+    if is_compared {
+        let printed: Vec<Printed> = rows.iter().flat_map(|row| read_row(row)).collect();
+        check_ranges(&truth, &printed, &mut wrong);
+    }
+    // A row of the screen begins like one of the report.
+    for line in lines.iter().filter_map(|line| line.strip_prefix("  ")).filter(|line| line.contains(" ranks: ")) {
+        let shown = line.split("; ").next().unwrap_or(line).split(", and ").next().unwrap_or(line);
+        if !rows.iter().any(|row| row.starts_with(shown)) {
+            wrong.push(format!("the screen says {shown:?}, which the report does not"));
+        }
+    }
+    check_headline(&truth, &lines[0], is_compared, &mut wrong);
+    check_page(&truth, &run, is_compared, &mut wrong);
+    check_tree(&truth, &run, is_compared, &mut wrong);
+    check_comments(&published, &mut wrong);
+    wrong
+}
+
+/// Each printed range is confirmed throughout, with its mean, and no confirmed size is missing.
+fn check_ranges(truth: &Truth, printed: &[Printed], wrong: &mut Vec<String>) {
+    for cell in &truth.cells {
+        let is_printed = printed.iter().any(|range| range.holds(*cell));
+        if is_printed != truth.confirmed.contains_key(cell) {
+            wrong.push(format!("{cell}: printed as confirmed {is_printed}, by the files {}", !is_printed));
+        }
+    }
+    for range in printed {
+        let inside = truth.confirmed.iter().filter(|(cell, _)| range.holds(**cell)).map(|(_, speedup)| *speedup);
+        let mean = geometric_mean(inside).unwrap_or(f64::NAN);
+        if (range.speedup / mean - 1.0).abs() > ROUNDED {
+            wrong.push(format!("{range:?} has a mean of {mean}"));
+        }
+        let cell = |bytes| Cell { collective: range.collective, ranks: range.ranks, bytes };
+        let (from, to) = (cell(range.first).lookup_bytes(truth.release), cell(range.last).lookup_bytes(truth.release));
+        let is_delegated = truth.delegates(cell(range.first));
+        let table = truth.tuning.table();
+        if let Some(steps) = table.get(range.collective).filter(|_| !is_delegated) {
+            let holes = steps.get(range.ranks.0.into()).iter().filter(|(_, _, choice)| choice.is_builtin());
+            for (start, ..) in holes.filter(|(start, ..)| (from..=to).contains(start)) {
+                wrong.push(format!("{range:?} has a hole from {start} B on"));
+            }
+        }
+    }
+}
+
+/// The verdict has the mean over the confirmed sizes, and their number.
+fn check_headline(truth: &Truth, verdict: &str, is_compared: bool, wrong: &mut Vec<String>) {
+    let is_confirmed = verdict.starts_with("CONFIRMED");
+    if is_confirmed && truth.confirmed.is_empty() && !truth.has_settings {
+        wrong.push(format!("{verdict:?}, and no file has a confirmed rule or a setting"));
+    }
+    if !is_confirmed || truth.has_settings || !is_compared {
+        return;
+    }
+    let over = format!(" over {} of {} size", truth.confirmed.len(), truth.cells.len());
+    if !verdict.contains(&over) {
+        wrong.push(format!("{verdict:?} is not{over}"));
+    }
+}
+
+/// Sizes are green on the page if rules or settings make them faster, with the speedups that are written on them.
+fn check_page(truth: &Truth, run: &RunDir, is_compared: bool, wrong: &mut Vec<String>) {
+    let page = std::fs::read_to_string(run.file(rundir::PAGE)).expect("a page").replace('\u{202f}', " ");
+    let mut green = BTreeSet::new();
+    for part in page.split("id=\"c-").skip(1) {
+        let Some(collective) = part.split('"').next().and_then(|name| name.parse::<Collective>().ok()) else {
+            continue;
+        };
+        for tile in part.split("<i class=\"").skip(1).filter(|tile| tile.starts_with("yes\"")) {
+            let Some(note) = tile.split("title=\"").nth(1).and_then(|rest| rest.split('"').next()) else { continue };
+            let (place, said) = note.split_once(": ").expect("a state");
+            let (place, ranks) = place.split_once(" on ").map_or(("0", place), |(sizes, ranks)| (sizes, ranks));
+            let ranks = Ranks(ranks.split(' ').next().and_then(|ranks| ranks.parse().ok()).expect("ranks"));
+            let (first, last) = sizes(place);
+            let range = Printed { collective, ranks, first, last, speedup: 0.0 };
+            let inside: Vec<Cell> = truth.cells.iter().copied().filter(|cell| range.holds(*cell)).collect();
+            let of_rules = said.starts_with("faster, confirmed");
+            let known = if of_rules { &truth.confirmed } else { &truth.settings };
+            for cell in inside.iter().filter(|cell| !known.contains_key(cell)) {
+                wrong.push(format!("the page says of {cell}: {said}"));
+            }
+            green.extend(inside);
+        }
+    }
+    let missing = truth.confirmed.iter().filter(|(cell, speedup)| **speedup > 1.05 && !green.contains(cell));
+    wrong.extend(missing.filter(|_| is_compared).map(|(cell, _)| format!("{cell} is not green on the page")));
+}
+
+/// The leaves of the tree have the confirmed gains.
+fn check_tree(truth: &Truth, run: &RunDir, is_compared: bool, wrong: &mut Vec<String>) {
+    let text = std::fs::read_to_string(run.file(rundir::TREE_JSON)).expect("a tree");
+    let value: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let tree: Tree = serde_json::from_value(value["tree"].clone()).expect("a tree");
+    if run.findings().expect("findings").tree != tree {
+        wrong.push("findings.json and tree.json differ".to_owned());
+    }
+    for branch in tree.collectives.iter().filter(|_| is_compared && !truth.has_settings) {
+        for range in &branch.ranges {
+            for leaf in range.leaves.iter().filter(|leaf| leaf.by != Candidate::Builtin) {
+                let Some(evidence) = &leaf.evidence else { continue };
+                let (first, last) = evidence.messages;
+                let is_here = |cell: &Cell| {
+                    cell.collective == branch.collective
+                        && range.ranks.holds(cell.ranks)
+                        && (first..=last).contains(&cell.bytes)
+                };
+                let inside = truth.confirmed.iter().filter(|(cell, _)| is_here(cell)).map(|(_, speedup)| *speedup);
+                let Some(mean) = geometric_mean(inside) else { continue };
+                if (evidence.gain.mean / mean - 1.0).abs() > 1e-6 {
+                    wrong.push(format!(
+                        "{} from {first} on: the tree says {}x, not {mean}x",
+                        branch.collective, evidence.gain.mean
+                    ));
+                }
+            }
+        }
+    }
+}
+
+/// The comments of the rules file have the gains of the rules alone.
+fn check_comments(published: &Published, wrong: &mut Vec<String>) {
+    let text = std::fs::read_to_string(published.run.file(rundir::RULES)).unwrap_or_default();
+    let comments: Vec<&str> =
+        text.lines().filter_map(|line| line.split("Confirmed in fresh launches: ").nth(1)).collect();
+    let round = published.validation.as_ref().and_then(|validation| validation.round.as_ref());
+    let printed: Vec<Printed> =
+        comments.iter().flat_map(|row| read_row(row.trim_end_matches(['.', '"', ',']))).collect();
+    for found in round.iter().flat_map(|round| &round.cells) {
+        let is_printed = printed.iter().any(|range| range.holds(found.cell));
+        if is_printed && !matches!(found.verdict, Outcome::Faster | Outcome::Same) {
+            wrong.push(format!("a comment of the rules file calls {} confirmed", found.cell));
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! Whatever happens to a run, all that is printed follows from its files.
+
+mod agreement;
+
+use std::ops::RangeInclusive;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use agreement::contradictions;
+use collrules_record::experiment::Grid;
+use collrules_record::options::{
+    Jobs, RefinementOptions, Scenario, SettingsOptions, Simulated, SystemOptions, TuneOptions, Validating,
+};
+use collrules_record::rundir::RunDir;
+use collrules_record::units::{Bytes, Ranks};
+use collrules_rules::Collective;
+use collrules_workflow::campaign::Begin;
+use collrules_workflow::start::start;
+use collrules_workflow::{Event, Session, WorkflowError, tune, tuning, validate};
+
+/// Numbers from a seed (xorshift).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % end
+    }
+
+    fn pick<T: Copy>(&mut self, all: &[T]) -> T {
+        all[self.below(all.len() as u64) as usize]
+    }
+}
+
+/// Runs a workflow, which is interrupted after so many launches of comparisons.
+fn play<T>(patience: usize, workflow: impl FnOnce(&mut Session<'_>) -> T) -> T {
+    let stop = Arc::<AtomicBool>::default();
+    let stopped = Arc::clone(&stop);
+    let mut launches = 0;
+    let mut watch = |event: Event<'_>| {
+        if let Event::ArmLaunch { .. } = event {
+            launches += 1;
+            if launches > patience {
+                stopped.store(true, Ordering::Relaxed);
+            }
+        }
+    };
+    let command = vec!["collrules".to_owned()];
+    workflow(&mut Session { stop, failures: 20, command, start: &start, watch: &mut watch })
+}
+
+/// Options of a random tuning.
+fn options(random: &mut Random, with_settings: bool) -> TuneOptions {
+    let scenario = if with_settings { Scenario::Settings } else { random.pick(&Scenario::ALL) };
+    let collectives = [Collective::Bcast, Collective::Allreduce, Collective::Scatter, Collective::Barrier];
+    let collectives = vec![random.pick(&collectives)];
+    let ranks: Vec<Ranks> = if random.below(3) > 0 { vec![Ranks(8)] } else { vec![Ranks(4), Ranks(8)] };
+    let each = if scenario == Scenario::Settings { Ranks(4) } else { Ranks(1 + random.below(2) as u32) };
+    let sizes: &[u64] = random.pick(&[&[8, 8192, 1 << 20], &[1 << 13, 1 << 16, 1 << 19], &[64, 1 << 17]]);
+    let grid = Grid {
+        collectives,
+        ranks: ranks.into(),
+        sizes: sizes.iter().copied().map(Bytes).collect(),
+        segments: vec![Bytes(8192)],
+        fanouts: vec![4],
+        ..Grid::default()
+    };
+    let host = Simulated { scenario, slots: Ranks(8), each, ..Simulated::default() };
+    let requests = ["smsc=^cma", "btl_sm_eager_limit=16384"].map(|text| text.parse().expect("a setting"));
+    let settings = match scenario {
+        Scenario::Settings => SettingsOptions { requests: requests.to_vec(), only: true, ..SettingsOptions::default() },
+        _ => SettingsOptions { none: true, ..SettingsOptions::default() },
+    };
+    TuneOptions {
+        grid,
+        budget: None,
+        settings,
+        refinement: RefinementOptions { rounds: random.below(2) as u32, width: 2.0, ranks: false },
+        system: SystemOptions { jobs: Jobs::Simulation(host), ..SystemOptions::default() },
+        seed: random.below(1 << 20),
+        validate: random.below(8) > 0,
+        ..TuneOptions::default()
+    }
+}
+
+/// Compares a tuning again: some of its sizes or all, with or without a repair.
+fn compare_again(random: &mut Random, run: &Path, options: &TuneOptions) -> Result<(), WorkflowError> {
+    let validating = Validating {
+        budget: None,
+        repair: random.below(2) == 0,
+        pairs: 3 + random.below(4) as u32,
+        sizes: (random.below(2) == 0).then(|| vec![random.pick(&options.grid.sizes)]),
+        ..Validating::new(options.system.clone())
+    };
+    let opened = tuning::open(run, None)?;
+    let patience = random.pick(&[2, 5, usize::MAX]);
+    let is_whole = random.below(2) == 0;
+    play(patience, |session| validate::validate((opened, is_whole), (&validating, Vec::new()), None, session)).map(drop)
+}
+
+/// Runs with these seeds say only what their files do. Returns how many have confirmed rules, and how many settings.
+fn count_agreeing(seeds: RangeInclusive<u64>) -> (usize, usize) {
+    let (mut confirmed, mut with_settings, mut wrong) = (0, 0, Vec::new());
+    for seed in seeds {
+        let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let home = tempfile::tempdir().expect("a directory");
+        let run = home.path().join("run");
+        let options = options(&mut random, seed > 1000);
+        let mut ended = play(random.pick(&[1, 6, usize::MAX, usize::MAX]), |session| {
+            tune::tune(&Begin::tuning(options.clone(), run.clone()), session)
+        })
+        .map(drop);
+        while ended.is_err() {
+            let resume = Begin::recorded(&run).expect("a run");
+            ended = play(random.pick(&[20, usize::MAX]), |session| tune::tune(&resume, session)).map(drop);
+        }
+        for again in 0..=random.below(3) {
+            if again > 0 {
+                // Nothing to compare is an error, and so is an interruption.
+                drop(compare_again(&mut random, &run, &options));
+            }
+            let scenario = options.system.jobs.clone();
+            wrong
+                .extend(contradictions(&run).into_iter().map(|it| format!("run {seed} ({scenario:?}), {again}: {it}")));
+        }
+        let directory = RunDir::open(run).expect("a run");
+        confirmed += usize::from(directory.validation().expect("reads").is_some_and(|it| it.is_confirmed()));
+        with_settings += usize::from(directory.settings().expect("reads").is_some_and(|it| it.chosen.is_some()));
+    }
+    assert!(wrong.is_empty(), "{} contradictions:\n{}", wrong.len(), wrong.join("\n"));
+    (confirmed, with_settings)
+}
+
+// Side by side.
+
+#[test]
+fn whatever_happens_to_a_run_all_that_is_printed_follows_from_its_files() {
+    // Most runs have rules: the test has something to see.
+    assert!(count_agreeing(1..=50).0 > 15);
+}
+
+#[test]
+fn the_same_holds_for_other_seeds() {
+    assert!(count_agreeing(51..=100).0 > 15);
+}
+
+#[test]
+fn the_same_holds_with_settings() {
+    assert!(count_agreeing(1001..=1006).1 > 2);
+}
