@@ -152,8 +152,6 @@ impl Reporter {
         self.estimate.see(launch, notice);
         match &self.how {
             How::Json => json::notice(launch, notice, &self.estimate),
-            // The end of a launch is progress; every other event with a line is a failure.
-            How::Quiet if matches!(notice, Notice::Event(WorkerEvent::Measured { .. })) => {}
             How::Quiet => self.line(launch, notice).iter().for_each(|line| say(line)),
             How::Bar(bar) => {
                 let (done, left) = (self.estimate.done(), self.estimate.left());
@@ -169,30 +167,31 @@ impl Reporter {
             }
             How::Plain { last } => {
                 let due = last.elapsed() >= INTERVAL;
-                if let Some(line) = self.line(launch, notice) {
-                    say(&line);
-                } else if let (true, Notice::Event(WorkerEvent::Visited { cell, .. })) = (due, notice) {
-                    say(&format!(
-                        "{}: {:.0} % done, now {}; {} left",
-                        self.place(launch),
-                        self.estimate.done() * 100.0,
-                        launch.plan.subject(*cell),
-                        whole_seconds(self.estimate.left()),
-                    ));
+                let done = || format!("{}: {:.0} % done", self.place(launch), self.estimate.done() * 100.0);
+                let progress = match notice {
+                    _ if !due => None,
+                    Notice::Event(WorkerEvent::Visited { cell, .. }) => {
+                        let left = whole_seconds(self.estimate.left());
+                        Some(format!("{}, now {}; {left} left", done(), launch.plan.subject(*cell)))
+                    }
+                    Notice::Event(WorkerEvent::Measured { .. }) => Some(done()),
+                    _ => None,
+                };
+                self.line(launch, notice).iter().chain(&progress).for_each(|line| say(line));
+                if progress.is_some() {
                     self.how = How::Plain { last: Instant::now() };
                 }
             }
         }
     }
 
-    /// Returns the line for a notice, if it has one of its own.
+    /// Returns the line for a notice of a failure.
     fn line(&self, launch: &CampaignLaunch<'_>, notice: &Notice<'_>) -> Option<String> {
         Some(match notice {
             Notice::Event(WorkerEvent::Disqualified { cell, candidate, why }) => {
                 let (turn, subject) = (launch.plan.turn(*cell, *candidate), launch.plan.subject(*cell));
                 format!("left out {turn} for {subject}: {why}")
             }
-            Notice::Event(WorkerEvent::Measured { why }) => format!("{} ends: {why}", self.place(launch)),
             Notice::Failed(error) => format!("{} failed: {error}", self.place(launch)),
             Notice::Trying(cell) => format!("testing the algorithms of {cell} one by one to find the cause"),
             Notice::Acquitted(cell) => {
