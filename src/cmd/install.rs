@@ -25,6 +25,12 @@ arguments! {
         /// file]
         #[arg(long, value_name = "DIR")]
         prefix: Option<PathBuf>,
+        /// Install the rules alone, without settings
+        #[arg(long, conflicts_with_all = ["settings_only", "undo"])]
+        rules_only: bool,
+        /// Install the settings alone, without rules
+        #[arg(long, conflicts_with = "undo")]
+        settings_only: bool,
         /// Switch it on for this user alone, in ~/.openmpi/mca-params.conf, which every Open MPI of the user reads
         #[arg(long, conflicts_with = "prefix")]
         user: bool,
@@ -35,6 +41,7 @@ arguments! {
         #[arg(long)]
         dry_run: bool,
         /// Install a tuning that was not confirmed in fresh launches, that makes calls slower, or that was made on another machine
+        /// or with another layout of ranks on nodes
         #[arg(long, conflicts_with = "undo")]
         force: bool,
         /// Write to a parameter file that is not below the directory that --for names
@@ -53,7 +60,7 @@ pub(crate) fn run(args: &Install) -> Result<(), Failure> {
 }
 
 fn done(done: &Done, dry_run: bool) -> Vec<String> {
-    let Done { openmpi, parameters, files, block, notes } = done;
+    let Done { openmpi, parameters, files, block, scope, notes } = done;
     let (would, has) = if dry_run { ("would get", "would be") } else { ("has", "are") };
     let first = format!(
         "Open MPI {} in {}: {} {would} these lines at its end.",
@@ -64,7 +71,7 @@ fn done(done: &Done, dry_run: bool) -> Vec<String> {
     let mut lines = wrapped(&first, "", "");
     lines.extend(block.iter().map(|line| format!("  {line}")));
     lines.extend(wrapped(&format!("The files that they name {has} in {}.", files.display()), "", ""));
-    lines.extend(notes.iter().flat_map(|note| wrapped(note, "", "")));
+    lines.extend(scope.iter().chain(notes).flat_map(|note| wrapped(note, "", "")));
     let mpirun = openmpi.prefix.join("bin/mpirun");
     if !dry_run {
         let next = "If nodes do not share these directories, copy both to every node. Then, in a job:";

@@ -60,6 +60,7 @@ fn describe_state(state: &InstallState) -> String {
         );
         lines.extend(wrapped(&from, "  ", "  "));
     }
+    lines.extend(state.scope.iter().flat_map(|said| wrapped(said, "  ", "  ")));
     lines.extend(state.notes.iter().flat_map(|note| wrapped(note, "  - ", "    ")));
     lines.join("\n")
 }

@@ -11,6 +11,7 @@ use collrules_workflow::values::{communicators, sizes};
 use collrules_workflow::verify::{self, Verified, Verifying};
 use serde_json::json;
 
+use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::options::{Given, LaunchingArgs, List, SystemArgs, arguments};
 use crate::screen::{self, wrapped};
@@ -43,12 +44,12 @@ arguments! {
     }
 }
 
-pub(crate) fn run(args: &Verify) -> Result<(), Failure> {
+pub(crate) fn run(args: &Verify) -> Result<Exit, Failure> {
     tell(&session::plain(|session| verify::verify(&args.resolve(), session))?, args.json)
 }
 
-/// Prints the result. A file that is not obeyed is a failure.
-fn tell(verified: &Verified, as_json: bool) -> Result<(), Failure> {
+/// Prints the result. A file that is not obeyed is a failure, and so is one of which nothing is shown.
+fn tell(verified: &Verified, as_json: bool) -> Result<Exit, Failure> {
     if as_json {
         screen::print(&serde_json::to_string_pretty(&as_json_value(verified))?)?;
     } else if verified.reasons.is_empty() {
@@ -56,7 +57,7 @@ fn tell(verified: &Verified, as_json: bool) -> Result<(), Failure> {
         screen::print(&lines.join("\n"))?;
     }
     if verified.reasons.is_empty() {
-        return Ok(());
+        return Ok(if verified.proves_nothing() { Exit::Incomplete } else { Exit::Done });
     }
     let faults = verified.reasons.iter().map(|reason| wrapped(reason, "  ", "    ").join("\n")).collect();
     let what = if verified.file.as_os_str().is_empty() {
@@ -73,6 +74,9 @@ fn sentences(verified: &Verified) -> Vec<String> {
     let Verified { version, .. } = verified;
     let file = verified.file.display();
     let mut sentences = Vec::new();
+    if verified.proves_nothing() {
+        sentences.push("NOT CHECKED: no call shows which rules are used.".to_owned());
+    }
     if verified.empty && verified.settings.is_empty() {
         sentences.push(format!("{file} leaves everything to the default: there is nothing to obey."));
     } else if let Some(proof) = &verified.proof {
@@ -127,6 +131,7 @@ fn sentences(verified: &Verified) -> Vec<String> {
     if let Some(pins) = &verified.pins {
         sentences.push(format!("This requires the settings of its run: {}.", list(pins)));
     }
+    sentences.extend(verified.scope.iter().cloned());
     sentences.extend(verified.notes.iter().cloned());
     sentences
 }
@@ -136,7 +141,8 @@ fn as_json_value(verified: &Verified) -> serde_json::Value {
         "file": verified.file.display().to_string(),
         "version": verified.version.to_string(),
         "deployed": verified.deployed,
-        "obeyed": verified.reasons.is_empty(),
+        "obeyed": verified.reasons.is_empty() && !verified.proves_nothing(),
+        "scope": verified.scope,
         "reasons": verified.reasons,
         "notes": verified.notes,
         "settings": verified.pins,

@@ -5,10 +5,12 @@
 //! | here | install and undo |
 //! | `place` | files and directories of an installation |
 //! | `competitors` | other lines that set the same parameters, and their precedence |
+//! | `scope` | calls that a tuning acts on, next to those that were measured |
 //! | `state` | state of installed tunings |
 
 mod competitors;
 mod place;
+pub(crate) mod scope;
 mod state;
 
 use std::collections::BTreeMap;
@@ -18,7 +20,8 @@ use std::{fs, io};
 
 use collrules_record::installed::{FORMAT, INSTALLED, Installation, Installed};
 use collrules_record::rundir::{self, RunDir};
-use collrules_record::{Manifest, Tuning, digest, manifest};
+use collrules_record::{Tuning, digest, manifest};
+use collrules_report::outcome::{TuningVerdict, VerdictWord};
 use collrules_report::plain;
 use collrules_report::quality::describe_doubts;
 use collrules_rules::deploy::params::{Damaged, with_block, without_block};
@@ -28,6 +31,7 @@ use collrules_rules::{Behaviour, Release};
 use collrules_runner::RunnerError;
 use collrules_runner::mpi::installation;
 use place::InstallPlace;
+use scope::describe_scope;
 
 use crate::TOOL;
 use crate::error::WorkflowError;
@@ -42,6 +46,10 @@ pub struct Installing {
     pub openmpi: Option<PathBuf>,
     /// Directory for the rules files.
     pub prefix: Option<PathBuf>,
+    /// True to install the rules without the settings that a search found.
+    pub rules_only: bool,
+    /// True to install the settings that a search found without rules.
+    pub settings_only: bool,
     /// True to switch it on for this user alone.
     pub user: bool,
     /// True to undo an earlier install.
@@ -66,6 +74,8 @@ pub struct Done {
     pub files: PathBuf,
     /// The lines of the block.
     pub block: Vec<String>,
+    /// What it acts on, in whole sentences.
+    pub scope: Vec<String>,
     /// Other settings of the same parameters, and further remarks, in whole sentences.
     pub notes: Vec<String>,
 }
@@ -85,11 +95,12 @@ pub struct Undone {
 /// Installs the tuning of a run.
 pub fn install(run: &Path, options: &Installing) -> Result<Done, WorkflowError> {
     let openmpi = installation::find(options.openmpi.as_deref())?;
-    let published = Published::open(run)?;
+    let published = choose_part(Published::open(run)?, options)?;
     let place = InstallPlace::new(options, &openmpi)?;
     refuse_unsuitable(&published, &openmpi)?;
     let tuning = tuning(&published, &openmpi)?;
-    let mut notes = accept_doubts(&published, &openmpi, options.force)?;
+    let mut notes = accept_doubts(&published, &tuning, &openmpi, options.force)?;
+    let scope = describe_scope(&published.findings, &tuning);
     let contents = contents(&published, &tuning)?;
     let mut kept = Installed {
         format: FORMAT,
@@ -152,7 +163,7 @@ pub fn install(run: &Path, options: &Installing) -> Result<Done, WorkflowError> 
             notes.extend(place::unreadable(&place.parameters));
         }
     }
-    Ok(Done { openmpi, parameters: place.parameters, files, block, notes })
+    Ok(Done { openmpi, parameters: place.parameters, files, block, scope, notes })
 }
 
 /// Undoes an install.
@@ -208,6 +219,27 @@ pub fn undo(options: &Installing) -> Result<Undone, WorkflowError> {
     Ok(Undone { parameters: place.parameters, removed: has_block && text.is_none(), files, left })
 }
 
+/// The part of a run's tuning to install.
+fn choose_part(mut published: Published, options: &Installing) -> Result<Published, WorkflowError> {
+    let missing = |published: &Published, what: &str| {
+        let shown = published.run.path().display();
+        Err(WorkflowError::Input(format!("{shown} has no {what}: there is nothing to install")))
+    };
+    if options.rules_only && published.findings.changes_nothing() {
+        return missing(&published, "rules");
+    }
+    if options.settings_only && !published.has_settings() {
+        return missing(&published, "settings");
+    }
+    if options.rules_only {
+        published.settings = None;
+    }
+    if let Some(settings) = published.settings.as_mut().filter(|_| options.settings_only) {
+        settings.leave_out_rules();
+    }
+    Ok(published)
+}
+
 /// Refuses a tuning for another Open MPI, and one without effect.
 fn refuse_unsuitable(published: &Published, openmpi: &Installation) -> Result<(), WorkflowError> {
     let Published { findings, run, .. } = published;
@@ -234,8 +266,13 @@ fn refuse_unsuitable(published: &Published, openmpi: &Installation) -> Result<()
 
 /// Returns doubts about a tuning that may be harmful or outdated, in sentences. Refuses one that may be harmful, unless
 /// forced.
-fn accept_doubts(published: &Published, openmpi: &Installation, force: bool) -> Result<Vec<String>, WorkflowError> {
-    let doubts = doubts(published);
+fn accept_doubts(
+    published: &Published,
+    tuning: &Tuning,
+    openmpi: &Installation,
+    force: bool,
+) -> Result<Vec<String>, WorkflowError> {
+    let doubts = doubts(published, tuning);
     if !doubts.is_empty() && !force {
         return Err(WorkflowError::Input(format!("{} --force installs it anyway", doubts.join(" "))));
     }
@@ -252,8 +289,8 @@ fn accept_doubts(published: &Published, openmpi: &Installation, force: bool) -> 
 }
 
 /// Lists reasons not to install a tuning here, in whole sentences.
-fn doubts(published: &Published) -> Vec<String> {
-    let Published { manifest, validation, run, .. } = published;
+fn doubts(published: &Published, tuning: &Tuning) -> Vec<String> {
+    let Published { findings, manifest, validation, run, .. } = published;
     let shown = run.path().display();
     let mut doubts = Vec::new();
     match validation {
@@ -265,36 +302,20 @@ fn doubts(published: &Published) -> Vec<String> {
             "{shown} makes calls slower, as fresh launches showed: `collrules validate --repair {shown}` removes these \
              rules."
         )),
-        _ if published.is_confirmed() => {}
-        Some(_) => doubts.push(format!(
-            "{shown} is NOT CONFIRMED: fresh launches did not confirm all of its rules. `collrules validate --repair \
-             {shown}` compares them again."
-        )),
-        None => doubts.push(format!(
-            "{shown} is NOT CONFIRMED: it was not compared with the default in fresh launches. `collrules validate \
-             {shown}` does that."
-        )),
+        _ => match published.verdict() {
+            TuningVerdict { word: VerdictWord::NotConfirmed, why } => doubts.push(format!(
+                "{shown} is NOT CONFIRMED: {why}. `collrules validate --repair {shown}` compares it with the default."
+            )),
+            _ => {}
+        },
     }
     match manifest {
-        Some(manifest) => doubts.extend(other_machine(manifest)),
+        Some(manifest) => {
+            doubts.extend(scope::list_mismatches(findings, Some(manifest), tuning, &scope::hosts_here()));
+        }
         None => doubts.push(format!("{shown} was made from timings of others, on an unknown system.")),
     }
     doubts
-}
-
-/// A sentence if a run was measured on other hosts, with other processors.
-fn other_machine(manifest: &Manifest) -> Option<String> {
-    let here = manifest::host();
-    let short = |name: &str| name.split('.').next().unwrap_or_default().to_owned();
-    let host = short(here.get("Host")?);
-    let measured = manifest.host.get("Host").into_iter().chain(&manifest.survey.hosts);
-    let same_kind = here.get("Processor").is_some_and(|processor| manifest.host.get("Processor") == Some(processor));
-    if same_kind || measured.into_iter().any(|name| short(name) == host) {
-        return None;
-    }
-    let unknown = "an unknown host".to_owned();
-    let there = manifest.host.get("Host").unwrap_or(&unknown);
-    Some(format!("It was measured on another machine: {there} and {host} have different processors."))
 }
 
 /// The directory of the installed files that a parameter file names.

@@ -4,14 +4,16 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use collrules_record::Tuning;
 use collrules_record::digest;
 use collrules_record::installed::{FORMAT, INSTALLED, Installation, Installed};
-use collrules_record::rundir::{self, RULES};
+use collrules_record::rundir::{self, RULES, RunDir};
 use collrules_rules::deploy::params::{Damaged, lines};
-use collrules_rules::deploy::{HAN_FILE, RULES_FILE};
+use collrules_rules::deploy::{HAN_FILE, RULES_FILE, SWITCHES};
 use collrules_runner::mpi::installation;
 use serde::Serialize;
 
+use super::scope::describe_scope;
 use super::{competitors, place, read};
 use crate::error::WorkflowError;
 
@@ -37,6 +39,8 @@ pub struct InstallState {
     pub standing: InstallStatus,
     /// Record of the install, if it can be read.
     pub installed: Option<Installed>,
+    /// What it acts on, in whole sentences.
+    pub scope: Vec<String>,
     /// Reasons why it is broken, or overridden for this user, in whole sentences.
     pub notes: Vec<String>,
 }
@@ -77,6 +81,7 @@ pub fn installed(options: &Inquiring) -> Result<Vec<InstallState>, WorkflowError
                     openmpi: None,
                     parameters: kept.parameters.clone(),
                     standing: InstallStatus::Broken,
+                    scope: Vec::new(),
                     notes: vec![format!("{} is not there any more: {gone}", kept.openmpi.prefix.display())],
                     installed: Some(kept),
                 }),
@@ -150,8 +155,14 @@ pub(super) fn first_named_file(parameters: &[u8]) -> Result<Option<PathBuf>, Dam
 }
 
 fn state_of(openmpi: Option<Installation>, parameters: PathBuf) -> Result<InstallState, WorkflowError> {
-    let mut state =
-        InstallState { openmpi, parameters, standing: InstallStatus::None, installed: None, notes: Vec::new() };
+    let mut state = InstallState {
+        openmpi,
+        parameters,
+        standing: InstallStatus::None,
+        installed: None,
+        scope: Vec::new(),
+        notes: Vec::new(),
+    };
     let Some(text) = read(&state.parameters)? else { return Ok(state) };
     let all = competitors::all(&text, &state.parameters)?;
     let block: BTreeMap<String, String> =
@@ -178,6 +189,7 @@ fn state_of(openmpi: Option<Installation>, parameters: PathBuf) -> Result<Instal
                     port_command(&kept, openmpi),
                 ));
             }
+            state.scope = directory.and_then(|directory| scope_of(directory, &kept)).unwrap_or_default();
             state.installed = Some(kept);
         }
         Some(Err(why)) => faults.push(why),
@@ -209,6 +221,20 @@ fn state_of(openmpi: Option<Installation>, parameters: PathBuf) -> Result<Instal
     state.notes = faults;
     state.notes.extend(competitors::stronger(&state.parameters, &block)?);
     Ok(state)
+}
+
+/// What the tuning in a directory acts on; none if its files cannot be read.
+fn scope_of(directory: &Path, kept: &Installed) -> Option<Vec<String>> {
+    let findings = RunDir::derived(directory).ok()?.findings().ok()?;
+    let named = |name: &str| Some(directory.join(name)).filter(|path| path.is_file());
+    let mut tuning = match (named(RULES), named(rundir::HAN)) {
+        (Some(rules), han) => Tuning::read(&rules, han.as_deref()).ok()?,
+        (None, Some(han)) => Tuning::read(&han, None).ok()?,
+        (None, None) => Tuning::default(),
+    };
+    tuning.parameters = kept.settings.clone();
+    tuning.parameters.retain(|name, _| !SWITCHES.contains(&name.as_str()));
+    Some(describe_scope(&findings, &tuning))
 }
 
 /// Reads the record of an install from its directory; files that were changed or cannot be read go to the faults.

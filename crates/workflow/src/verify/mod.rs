@@ -5,6 +5,7 @@ mod reasons;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use collrules_record::findings::Findings;
 use collrules_record::options::{Launching, SystemOptions};
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::settings::Settings;
@@ -23,6 +24,7 @@ use collrules_runner::proof::{self, Proof};
 use collrules_runner::{Backend, RunnerError, grid};
 
 use crate::error::WorkflowError;
+use crate::install::scope::{describe_scope, list_mismatches};
 use crate::session::Session;
 use crate::start::{self, Started, oversubscribes};
 use crate::{served, tuning};
@@ -63,6 +65,8 @@ pub struct Verified {
     pub settings: Settings,
     /// Reasons why the file is not obeyed; empty if it is.
     pub reasons: Vec<String>,
+    /// With `deployed`, what the tuning acts on, in whole sentences.
+    pub scope: Vec<String>,
     /// Proof that it is obeyed.
     pub proof: Option<Proof>,
     /// Counted messages.
@@ -120,6 +124,9 @@ fn ask(options: &Verifying, mut started: Started<MpiBackend>) -> Result<Verified
         verified.settings.clone_from(&tuning.parameters);
     }
     let cells = cells(options, &tuning, &started)?;
+    if options.deployed {
+        add_scope(&mut verified, &tuning, &started.survey.hosts);
+    }
     if verified.reasons.is_empty() {
         let Started { backend, survey, release, .. } = &mut started;
         let layout = options.system.layout;
@@ -141,6 +148,14 @@ fn ask(options: &Verifying, mut started: Started<MpiBackend>) -> Result<Verified
     Ok(verified)
 }
 
+/// Adds what an installed tuning acts on, and how this machine differs from the one that was measured.
+fn add_scope(verified: &mut Verified, tuning: &Tuning, hosts: &[String]) {
+    let run = RunDir::derived(tuning::directory_of(tuning.path())).ok();
+    let Some(findings) = run.and_then(|run| run.findings().ok()) else { return };
+    verified.scope = describe_scope(&findings, tuning);
+    verified.notes.extend(list_mismatches(&findings, None, tuning, hosts));
+}
+
 /// The parameters of a tuning, with the present values of those parameters.
 fn pins_of(tuning: &Tuning, in_force: &Settings) -> Option<Settings> {
     let mut pins = competitor::beside(in_force, &tuning.parameters);
@@ -149,6 +164,14 @@ fn pins_of(tuning: &Tuning, in_force: &Settings) -> Option<Settings> {
 }
 
 impl Verified {
+    /// Returns true if no call, message or parameter showed anything.
+    pub fn proves_nothing(&self) -> bool {
+        let shows = |proof: &Proof| proof.cells + proof.asked + proof.logged > 0;
+        let counts = |messages: &Messages| !messages.shown.is_empty();
+        let is_shown = self.proof.as_ref().is_some_and(shows) || self.messages.as_ref().is_some_and(counts);
+        self.reasons.is_empty() && !is_shown && self.settings.is_empty()
+    }
+
     fn new(tuning: &Tuning, started: &Started<MpiBackend>, deployed: bool, pins: Option<Settings>) -> Self {
         let origin = origin(tuning);
         let other = origin.filter(|origin| origin.measured != started.release);
@@ -167,6 +190,7 @@ impl Verified {
             settings: Settings::new(),
             notes: other.map(note).into_iter().collect(),
             reasons: Vec::new(),
+            scope: Vec::new(),
             proof: None,
             messages: None,
             uncounted: None,
@@ -212,6 +236,8 @@ fn without_rules(started: &mut Started<MpiBackend>, found: &[Circumstances]) -> 
     if !installed.is_empty() && !installed.keys().any(|name| SWITCHES.contains(&name.as_str())) {
         let mut verified = Verified::new(&Tuning::default(), started, true, None);
         verified.reasons = list_other_values(&installed, started, found)?;
+        let tuning = Tuning { parameters: installed.clone(), ..Tuning::default() };
+        verified.scope = describe_scope(&Findings::empty("", started.release), &tuning);
         verified.settings = installed;
         return Ok(verified);
     }
