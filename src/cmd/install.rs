@@ -41,7 +41,7 @@ arguments! {
         #[arg(long)]
         dry_run: bool,
         /// Install a tuning that was not confirmed in fresh launches, that makes calls slower, or that was made on another machine
-        /// or with another layout of ranks on nodes
+        /// or with another layout of ranks on nodes or another transport
         #[arg(long, conflicts_with = "undo")]
         force: bool,
         /// Write to a parameter file that is not below the directory that --for names

@@ -16,6 +16,7 @@ use crate::placement::{Arrangement, Layout, Placement};
 use crate::reason::KeepReason;
 use crate::remark::Remark;
 use crate::settings::Settings;
+use crate::transport::Transport;
 use crate::tree::Tree;
 use crate::units::{Bytes, Ranks, Seconds};
 
@@ -53,6 +54,9 @@ pub struct Findings {
     /// Nodes of each communicator's ranks, and the component that carries out its calls; unknown for a table.
     #[serde(default)]
     pub placement: Placement,
+    /// The transport of the measured job's messages; missing if it is unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transport: Option<Transport>,
     /// MCA settings without which the rules have no effect, because another component handles the calls.
     #[serde(default, rename = "pins")]
     pub parameters: Settings,
@@ -279,6 +283,7 @@ impl Findings {
             han: HanRules::default(),
             tree: Tree::default(),
             placement: Placement::default(),
+            transport: None,
             parameters: Settings::new(),
             doubted: BTreeSet::new(),
             layouts: Vec::new(),

@@ -11,6 +11,7 @@
 //! | [`competitor`] | components that take calls before coll/tuned does, with their settings |
 //! | [`pattern`] | messages and operations that are timed to know the machine |
 //! | [`condition`] | conditions of timed calls: root, buffers, late ranks |
+//! | [`transport`] | components that carry messages, and the paths that these take |
 //! | [`placement`] | nodes of a communicator's ranks, and the component that runs its calls |
 //!
 //! **Request and plan**
@@ -89,6 +90,7 @@ pub mod remark;
 pub mod rundir;
 pub mod sample;
 pub mod settings;
+pub mod transport;
 pub mod tree;
 pub mod tuning;
 pub mod units;

@@ -12,6 +12,7 @@ use crate::experiment::Experiment;
 use crate::file::FormatVersion;
 use crate::options::Request;
 use crate::plan::Plan;
+use crate::transport::Transport;
 use crate::units::{Bytes, Ranks, Seconds};
 
 /// The format that this version writes.
@@ -145,6 +146,9 @@ pub struct Survey {
     /// The components of Open MPI that may handle blocking collectives, with their priorities: the highest wins.
     #[serde(default)]
     pub components: BTreeMap<Component, i32>,
+    /// The transport of the job's messages; missing if it is unknown, and in a simulation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transport: Option<Transport>,
     /// The eager limits of the components that carry messages (`tcp`, and `sm` or `vader`): longer messages wait for
     /// their receiver. Empty in runs of earlier versions.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

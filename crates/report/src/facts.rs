@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use collrules_program::{Primitive, Reference};
 use collrules_record::findings::{CellFinding, Crossover, Findings, Middle, PointFinding, Statistic};
 use collrules_record::policy::Between;
+use collrules_record::transport::Transport;
 use collrules_record::units::Ranks;
 use collrules_record::{Candidate, Cell, Component, HanRule, Manifest, Policy};
 use collrules_rules::bits::Keep;
@@ -301,6 +302,7 @@ pub(crate) fn provenance(manifest: &Manifest) -> Vec<(String, String)> {
     let mut facts = vec![
         fact("Library", survey.library.clone()),
         fact("Slots", format!("{} on {}", survey.slots(), naming(&hosts))),
+        fact("Transport", survey.transport.as_ref().map_or_else(|| "unknown".to_owned(), Transport::to_string)),
         fact(
             "Measured by",
             format!("collrules {} ({}), started {}", manifest.collrules, manifest.backend, manifest.started),

@@ -23,6 +23,9 @@ pub fn notes(findings: &Findings, tool: &str) -> Notes {
         ],
         ..Notes::default()
     };
+    notes
+        .header
+        .extend(findings.transport.iter().map(|it| format!("Messages went over {}.", plain::line(&it.to_string()))));
     if findings.simulated {
         notes.header.insert(0, "SIMULATED: these rules say nothing about any real machine.".to_owned());
     }

@@ -120,6 +120,7 @@ pub(crate) fn analyze_in(
         han: built.han,
         tree,
         placement: Placement::default(),
+        transport: None,
         parameters: Settings::new(),
         doubted: BTreeSet::new(),
         layouts: laid_out,

@@ -8,6 +8,7 @@ use collrules_record::units::{Bytes, Seconds};
 use collrules_record::{Component, Survey, competitor};
 use collrules_rules::{Collective, Version};
 use collrules_runner::wire::{PROTOCOL, WorkerEvent};
+use mpi::traits::{Communicator, CommunicatorCollectives};
 
 use crate::circumstances::host;
 use crate::control::Control;
@@ -22,6 +23,8 @@ pub(crate) fn run(control: &Control, tools: &Tools) -> Result<(), WorkerError> {
     report(control, &WorkerEvent::Hello { protocol: PROTOCOL, ranks: control.ranks() });
     let hosts = control.gather(control.ranks(), host());
     let places = control.gather(control.ranks(), place());
+    // Gathering may not send anything within a node. The controller finds the transport by the log of the messages.
+    control.world().split_shared(0).barrier();
     if !control.is_root() {
         return Ok(());
     }
@@ -37,6 +40,7 @@ pub(crate) fn run(control: &Control, tools: &Tools) -> Result<(), WorkerError> {
         not_switchable: not_switchable(tools),
         preset: preset(tools)?,
         components: components(tools)?,
+        transport: None,
         eager: eager(tools),
         clock_step: Seconds(harness::smallest_step()),
     };

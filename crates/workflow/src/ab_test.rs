@@ -11,17 +11,19 @@ use collrules_record::findings::Findings;
 use collrules_record::options::Budget;
 use collrules_record::rundir::RunDir;
 use collrules_record::settings::{Settings, describe};
+use collrules_record::transport::Transport;
 use collrules_record::validation::{Outcome, ValidationCriteria};
 use collrules_record::{Seconds, Tuning, digest, manifest};
 use collrules_report::progress;
 use collrules_rules::deploy::SWITCHES;
-use collrules_rules::settings::environment_name;
 use collrules_rules::settings::request::RequestedSetting;
+use collrules_rules::settings::{environment_name, variable};
 use collrules_rules::{Behaviour, Release, Version};
 use collrules_runner::RunnerError;
 use collrules_runner::circumstances::is_same_value;
 use collrules_runner::mpi::deployed;
 use collrules_runner::mpi::program::{UserJob, kept_apart, run};
+use collrules_runner::mpi::transport::{self, TransportLog};
 use collrules_tuner::comparison::{ArmBlock, ArmDemand, ArmLauncher, Comparison, Looks, compare};
 use collrules_tuner::results::ab_test::{AbTest, AbTestSubject, FILE, FORMAT, Judgement, ProgramRun, RunMetric};
 use regex::Regex;
@@ -131,8 +133,10 @@ pub fn try_program(
     if !reset.is_empty() {
         session.say(progress::programs::installed_tuning());
     }
+    let behind = tuning.map(tuning::behind).transpose()?.flatten();
     let mut trial = AbTrial {
         program: &program,
+        measured: behind.and_then(|published| published.findings.transport),
         reset,
         options,
         library,
@@ -223,6 +227,8 @@ fn pattern(options: &Trying) -> Result<Option<Regex>, WorkflowError> {
 /// Runs of an A/B test.
 struct AbTrial<'a> {
     program: &'a UserJob,
+    /// Transport of the job in which the tuning was measured, if it is known.
+    measured: Option<Transport>,
     /// Values that installed settings have without their installation.
     reset: BTreeMap<String, String>,
     options: &'a Trying,
@@ -357,13 +363,30 @@ impl AbTrial<'_> {
         let place = self.place(&name)?;
         let (stdout, stderr) = (place.join(STDOUT), place.join(STDERR));
         let ranks = self.ranks(&place, with)?;
-        let variables =
+        let mut variables: BTreeMap<String, String> =
             self.library.iter().zip(&ranks).flat_map(|(library, ranks)| preloaded(library, ranks)).collect();
-        let mut command = self.program.command(&variables, &self.environment(with));
+        let mut own = self.environment(with);
+        // Both runs of a pair, so that it favours no side.
+        let is_logged = pair == 0 && self.measured.is_some();
+        for (name, value) in transport::logging().into_iter().filter(|_| is_logged) {
+            match variable(&name) {
+                Some(name) => drop(variables.insert(name.to_owned(), value)),
+                None => drop(own.insert(environment_name(&name), Some(value))),
+            }
+        }
+        let mut command = self.program.command(&variables, &own);
         kept_apart(&mut command, &stdout, &stderr).map_err(|cause| WorkflowError::write(&place, cause))?;
         let before = self.modified();
         let begin = Instant::now();
         let ended = run(&mut command, &session.stop, self.time_left())?;
+        if is_logged && !with {
+            let mut log = TransportLog::default();
+            fs::read_to_string(&stderr).unwrap_or_default().lines().for_each(|line| log.hear(line));
+            let change = (&self.measured, &log.into_transport());
+            if let Some((then, now)) = Transport::change(change.0, change.1) {
+                session.say(&progress::jobs::other_transport(then, now));
+            }
+        }
         let (took, result) = match ended {
             None => (Seconds(begin.elapsed().as_secs_f64()), Err("the budget was used up before it ended".to_owned())),
             Some(ended) if !ended.status.success() => {

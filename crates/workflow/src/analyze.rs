@@ -244,6 +244,7 @@ fn decide(
     };
     findings.parameters = served::needed(&findings, &freed);
     findings.simulated = manifest.is_simulated();
+    findings.transport.clone_from(&manifest.survey.transport);
     findings.conduct = list_conducts(&findings);
     let beyond = collrules_tuner::reference_gains(observations, criteria).map_err(WorkflowError::analysis(&name))?;
     findings.remarks.extend(beyond);

@@ -9,6 +9,7 @@ use collrules_record::experiment::Experiment;
 use collrules_record::options::Request;
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::settings::Settings;
+use collrules_record::transport::Transport;
 use collrules_report::progress;
 
 use crate::error::WorkflowError;
@@ -86,6 +87,9 @@ pub(crate) fn refuse_other_system(
     let moved = moved(manifest, started);
     if moved.is_none() {
         compare("hosts of the ranks", &then.hosts.join(" "), &now.hosts.join(" "));
+    }
+    if let Some((then, now)) = Transport::change(&then.transport, &now.transport) {
+        compare("transport", then, now);
     }
     compare("settings that the rules need", &list_settings(&manifest.pins), &list_settings(&started.pins));
     compare("coll_tuned parameters set before", &list_settings(&then.preset), &list_settings(&now.preset));

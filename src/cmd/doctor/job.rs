@@ -23,6 +23,10 @@ pub(super) fn examine(survey: &Survey) -> Vec<DoctorFinding> {
     let mut components: Vec<_> = survey.components.iter().collect();
     components.sort_by_key(|(_, priority)| std::cmp::Reverse(**priority));
     let components: Vec<String> = components.into_iter().map(|(name, priority)| format!("{name} {priority}")).collect();
+    findings.push(match &survey.transport {
+        Some(transport) => DoctorFinding::ok("transport", transport.to_string()),
+        None => DoctorFinding::note("transport", "unknown: the job's log does not name its pml"),
+    });
     findings.push(DoctorFinding::ok("components", format!("by priority: {}", components.join(", "))));
     findings
 }
@@ -157,6 +161,7 @@ mod tests {
             preset: BTreeMap::new(),
             components: BTreeMap::new(),
             not_switchable: Default::default(),
+            transport: None,
             eager: BTreeMap::new(),
             clock_step: Seconds(1e-9),
         }

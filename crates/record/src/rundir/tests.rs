@@ -40,6 +40,7 @@ fn manifest() -> Manifest {
             preset: BTreeMap::new(),
             components: BTreeMap::new(),
             places: Vec::new(),
+            transport: None,
             eager: BTreeMap::new(),
             clock_step: Seconds(1e-9),
         },

@@ -148,6 +148,7 @@ pub fn property(property: RunProperty) -> &'static str {
         RunProperty::Collrules => "collrules",
         RunProperty::Slots => "slots",
         RunProperty::Hosts => "hosts",
+        RunProperty::Transport => "transport",
         RunProperty::Kernel => "kernel",
         RunProperty::Processor => "processor",
         RunProperty::Processors => "processors",

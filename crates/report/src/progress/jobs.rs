@@ -4,6 +4,7 @@ use std::fmt::Display;
 
 use collrules_record::Ranks;
 use collrules_record::allocation::Allocation;
+use collrules_record::transport::Transport;
 
 /// A batch job with its launcher: mpirun, or a command, with the reason for it if no option names it.
 pub fn launcher(allocation: &Allocation, template: Option<&str>, preferred: Option<&str>) -> String {
@@ -89,4 +90,9 @@ mod tests {
         );
         assert!(other_nodes(&allocation).starts_with("Slurm job 12 has other nodes"));
     }
+}
+
+/// Tuning whose messages took other paths when it was measured than those of jobs here.
+pub fn other_transport(then: &Transport, now: &Transport) -> String {
+    format!("ANOTHER TRANSPORT: it was measured over {then}, and jobs here use {now}. Other rules may be best here.")
 }

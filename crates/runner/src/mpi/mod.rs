@@ -10,6 +10,7 @@ mod launcher;
 mod processes;
 pub mod program;
 mod running;
+pub mod transport;
 pub mod worker;
 
 use std::collections::BTreeMap;
@@ -28,6 +29,7 @@ use collrules_rules::{Collective, Distribution, RuleTable};
 
 use launcher::JobStart;
 pub use launcher::{Launcher, LauncherOptions};
+use transport::TransportLog;
 
 use crate::backend::{Backend, Report};
 use crate::circumstances::{Circumstances, RULES_FILE, USE_RULES};
@@ -92,6 +94,31 @@ impl MpiBackend {
         let mut hear = |line: &str| listed.extend(listed_component(line));
         self.run_hearing(&start, Task::Survey, "looking at the system", &mut hear, &mut |_, _| Ok(()))?;
         Ok(listed)
+    }
+
+    /// Surveys the system in a job with these settings, by whose log its transport is known.
+    fn survey_under(&self, settings: &[(String, String)]) -> Result<Survey, RunnerError> {
+        // Without a number of ranks mpirun fills the slots, which is how to learn how many there are.
+        let start = self.start(None, settings);
+        let (mut found, mut log) = (None, TransportLog::default());
+        self.run_hearing(
+            &start,
+            Task::Survey,
+            "looking at the system",
+            &mut |line| log.hear(line),
+            &mut |event, _| {
+                match event {
+                    WorkerEvent::Hello { protocol, .. } if protocol != PROTOCOL => {
+                        return Err(RunnerError::Protocol { worker: protocol, ours: PROTOCOL });
+                    }
+                    WorkerEvent::Survey(survey) => found = Some(survey),
+                    _ => {}
+                }
+                Ok(())
+            },
+        )?;
+        let survey = found.ok_or_else(|| RunnerError::WorkerFailed("it reported no survey".to_owned()))?;
+        Ok(Survey { transport: log.into_transport(), ..survey })
     }
 
     /// Changes the backend so that launches change the user's own settings only by the name of a rules file.
@@ -287,19 +314,11 @@ impl Backend for MpiBackend {
     }
 
     fn survey(&mut self) -> Result<Survey, RunnerError> {
-        // Without a number of ranks mpirun fills the slots, which is how to learn how many there are.
-        let mut found = None;
-        self.run(&self.start(None, &[]), Task::Survey, "looking at the system", &mut |event, _| {
-            match event {
-                WorkerEvent::Hello { protocol, .. } if protocol != PROTOCOL => {
-                    return Err(RunnerError::Protocol { worker: protocol, ours: PROTOCOL });
-                }
-                WorkerEvent::Survey(survey) => found = Some(survey),
-                _ => {}
-            }
-            Ok(())
-        })?;
-        let survey = found.ok_or_else(|| RunnerError::WorkerFailed("it reported no survey".to_owned()))?;
+        // The log would take the place of the job's last lines, which give the cause.
+        let survey = match self.survey_under(&transport::logging()) {
+            Err(RunnerError::WorkerDidNotStart { .. } | RunnerError::JobDied { .. }) => self.survey_under(&[])?,
+            surveyed => surveyed?,
+        };
         let mpirun = self.launcher.mpirun().map(|(_, version)| version);
         if let Some(launcher) = mpirun.filter(|launcher| *launcher != survey.version) {
             return Err(RunnerError::MixedVersions {

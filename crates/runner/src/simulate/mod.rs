@@ -153,6 +153,7 @@ impl Backend for Simulation {
             preset: BTreeMap::new(),
             components: self.model.hosts.components(),
             places: Vec::new(),
+            transport: None,
             eager: BTreeMap::new(),
             clock_step: Seconds(1e-9),
         })

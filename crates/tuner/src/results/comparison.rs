@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::clock::{ClockFact, ClockLine};
 use collrules_record::estimate::geometric_mean;
+use collrules_record::transport::Transport;
 use collrules_record::validation::{Outcome, ValidationCriteria};
 use collrules_record::{Candidate, Cell, Estimate, FormatVersion, Manifest, Seconds, Survey};
 use collrules_rules::{Release, Version};
@@ -69,6 +70,8 @@ pub enum RunProperty {
     Slots,
     /// The host names.
     Hosts,
+    /// The transport of messages.
+    Transport,
     /// The kernel.
     Kernel,
     /// The kind of processor.
@@ -215,6 +218,9 @@ pub fn differences(before: &Manifest, after: &Manifest) -> Vec<RunDifference> {
     compare(RunProperty::Collrules, before.collrules.clone(), after.collrules.clone());
     compare(RunProperty::Slots, then.slots().to_string(), now.slots().to_string());
     compare(RunProperty::Hosts, hosts(before), hosts(after));
+    if let Some((then, now)) = Transport::change(&then.transport, &now.transport) {
+        compare(RunProperty::Transport, then.to_string(), now.to_string());
+    }
     let facts = [
         ("Kernel", RunProperty::Kernel),
         ("Processor", RunProperty::Processor),

@@ -16,14 +16,17 @@ mod state;
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::{fs, io};
 
 use collrules_record::installed::{FORMAT, INSTALLED, Installation, Installed};
+use collrules_record::options::{Launching, SystemOptions};
 use collrules_record::rundir::{self, RunDir};
-use collrules_record::{Tuning, digest, manifest};
+use collrules_record::transport::Transport;
+use collrules_record::{Layout, Seconds, Tuning, digest, manifest};
 use collrules_report::outcome::{TuningVerdict, VerdictWord};
-use collrules_report::plain;
 use collrules_report::quality::describe_doubts;
+use collrules_report::{plain, progress};
 use collrules_rules::deploy::params::{Damaged, with_block, without_block};
 use collrules_rules::deploy::{JobSettings, RULES_FILE};
 use collrules_rules::emit::confirmation;
@@ -36,6 +39,10 @@ use scope::describe_scope;
 use crate::TOOL;
 use crate::error::WorkflowError;
 use crate::publish::Published;
+use crate::start;
+
+/// Longest silence of the job that shows the transport.
+const LONGEST_JOB: Seconds = Seconds(20.0);
 
 /// Options of `install`.
 #[derive(Clone, Debug)]
@@ -272,11 +279,14 @@ fn accept_doubts(
     openmpi: &Installation,
     force: bool,
 ) -> Result<Vec<String>, WorkflowError> {
-    let doubts = doubts(published, tuning);
+    let mut doubts = doubts(published, tuning);
+    let transport = transport(published.findings.transport.as_ref(), openmpi);
+    doubts.extend(transport.as_ref().ok().into_iter().flatten().cloned());
     if !doubts.is_empty() && !force {
         return Err(WorkflowError::Input(format!("{} --force installs it anyway", doubts.join(" "))));
     }
     let mut notes = doubts;
+    notes.extend(transport.err());
     match published.manifest.as_ref().map(|manifest| manifest.survey.version) {
         Some(version) if version != openmpi.version => notes.push(format!(
             "It was measured on {version}, and this is {}: `collrules drift` shows whether its times still hold.",
@@ -316,6 +326,26 @@ fn doubts(published: &Published, tuning: &Tuning) -> Vec<String> {
         None => doubts.push(format!("{shown} was made from timings of others, on an unknown system.")),
     }
     doubts
+}
+
+/// A sentence if jobs of an Open MPI go over another transport than that of the tuning, by a job of two ranks on this
+/// host; an error, in a sentence, if no such job starts.
+fn transport(measured: Option<&Transport>, openmpi: &Installation) -> Result<Option<String>, String> {
+    let Some(measured) = measured else { return Ok(None) };
+    let launching = Launching {
+        mpirun: Some(openmpi.prefix.join("bin/mpirun")),
+        arguments: "-np 2 --oversubscribe".to_owned(),
+        hang_timeout: LONGEST_JOB,
+        ..Launching::default()
+    };
+    let system = SystemOptions { layout: Layout::default(), oversubscribe: false, jobs: launching };
+    let started = start::mpi(&system, &Arc::default()).map_err(|cause| {
+        let cause = cause.to_string();
+        let cause = cause.lines().next().unwrap_or_default();
+        format!("Not checked whether jobs here use its transport, {measured}: {cause}.")
+    })?;
+    let change = (Some(measured.clone()), started.survey.transport);
+    Ok(Transport::change(&change.0, &change.1).map(|(then, now)| progress::jobs::other_transport(then, now)))
 }
 
 /// The directory of the installed files that a parameter file names.

@@ -9,10 +9,11 @@ use collrules_record::findings::Findings;
 use collrules_record::options::{Launching, SystemOptions};
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::settings::Settings;
+use collrules_record::transport::Transport;
 use collrules_record::tuning::{RulesFile, read_text_of};
 use collrules_record::units::{Bytes, Ranks};
 use collrules_record::{Cell, Tuning, competitor};
-use collrules_report::notes;
+use collrules_report::{notes, progress};
 use collrules_rules::deploy::SWITCHES;
 use collrules_rules::steps::Steps;
 use collrules_rules::table::all_builtin;
@@ -173,6 +174,10 @@ impl Verified {
     }
 
     fn new(tuning: &Tuning, started: &Started<MpiBackend>, deployed: bool, pins: Option<Settings>) -> Self {
+        let measured = RunDir::derived(tuning::directory_of(tuning.path())).ok().and_then(|run| run.findings().ok());
+        let transport = measured.and_then(|findings| findings.transport);
+        let transport = Transport::change(&transport, &started.survey.transport);
+        let transport = transport.map(|(then, now)| progress::jobs::other_transport(then, now));
         let origin = origin(tuning);
         let other = origin.filter(|origin| origin.measured != started.release);
         let note = |origin: notes::NotedReleases| {
@@ -188,7 +193,7 @@ impl Verified {
             empty: !tuning.tuned.as_ref().is_some_and(RulesFile::has_rules) && tuning.han.is_none(),
             pins,
             settings: Settings::new(),
-            notes: other.map(note).into_iter().collect(),
+            notes: other.map(note).into_iter().chain(transport).collect(),
             reasons: Vec::new(),
             scope: Vec::new(),
             proof: None,
