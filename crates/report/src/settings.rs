@@ -35,6 +35,7 @@ pub fn omission(left_out: &SettingOmission) -> String {
         SettingOmission::Preset(source) => {
             format!("already set by {source}; name it with --setting to try other values")
         }
+        SettingOmission::OtherTransport => "another transport carries the messages".to_owned(),
         SettingOmission::NoRanks(SettingPlace::Node) => "no two ranks share a node".to_owned(),
         SettingOmission::NoRanks(_) => "all ranks are on one node".to_owned(),
         SettingOmission::NoOtherValue => "this Open MPI has no other value".to_owned(),

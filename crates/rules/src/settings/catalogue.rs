@@ -16,6 +16,8 @@ names! {
         Matching "all messages",
         /// Messages over UCX.
         Ucx "UCX",
+        /// Messages over libfabric.
+        Libfabric "libfabric",
         /// Collectives of communicators on several nodes, in `coll/han`.
         Han "HAN",
         /// Collectives: the component that handles them.
@@ -59,6 +61,9 @@ pub struct CatalogueEntry {
     pub about: &'static str,
     /// The traffic that it acts on.
     pub layer: Layer,
+    /// What has to carry messages for an effect: a component of the framework pml first, then components of btl or mtl,
+    /// transports of UCX or providers. All of them; empty for any.
+    pub carriers: &'static [&'static str],
     /// The ranks that have to exist for an effect.
     pub place: SettingPlace,
     /// The first release and the last one that read it.
@@ -71,7 +76,7 @@ pub struct CatalogueEntry {
     pub source: &'static str,
 }
 
-use Layer::{Components, Han, Matching, SharedMemory, Tcp, Ucx};
+use Layer::{Components, Han, Libfabric, Matching, SharedMemory, Tcp, Ucx};
 use Release::{V4_0, V4_1, V5_0, V6_0};
 use SettingPlace::{Anywhere, Network, Node};
 use Values::{Each, Listed, Numbers, Without, Words};
@@ -83,6 +88,11 @@ const OLD: (Release, Release) = (V4_0, V4_1);
 const NEW: (Release, Release) = (V5_0, V6_0);
 const ALL: (Release, Release) = (V4_0, V6_0);
 
+const ANY: &[&str] = &[];
+const VADER_BTL: &[&str] = &["ob1", "vader"];
+const SM_BTL: &[&str] = &["ob1", "sm"];
+const TCP_BTL: &[&str] = &["ob1", "tcp"];
+const UCX_PML: &[&str] = &["ucx"];
 const EAGER: &str = "largest message that is sent without waiting for its receiver";
 const EAGER_MEMORY: &str = "memory: each buffer for such a message grows with it";
 const FRAGMENT: &str = "size of the pieces of longer messages that are copied twice";
@@ -96,18 +106,22 @@ const SM: &str = "opal/mca/btl/sm/btl_sm_component.c";
 const BTL: &str = "opal/mca/btl/base/btl_base_mca.c";
 const TCP: &str = "opal/mca/btl/tcp/btl_tcp_component.c";
 const SEGMENT: &str = "size of the pieces in which messages are passed between and inside nodes";
+const CONTEXT: &str = "ucp/core/ucp_context.c of UCX";
+const MM: &str = "uct/sm/mm/base/mm_iface.c of UCX";
+const SEGMENTS: &str = "size of the buffers in shared memory for eager messages";
 const HAN_SOURCE: &str = "ompi/mca/coll/han/coll_han_component.c";
 const PRIORITY: &str = "serves collectives instead of coll/tuned if its priority is higher";
 const OTHER_RULES: &str = "rules of coll/tuned have no effect on the collectives that it serves";
 
-/// The table: name, traffic, ranks, releases and values of each entry, then its meaning, cost and source.
+/// The table: name, traffic, its carriers, ranks, releases and values of each entry, then its meaning, cost and source.
 macro_rules! catalogue {
-    ($($name:literal, $layer:expr, $place:expr, $releases:expr, $values:expr, $about:expr, $cost:expr, $source:expr;)+) => {
+    ($($name:literal, $layer:expr, $carriers:expr, $place:expr, $releases:expr, $values:expr, $about:expr, $cost:expr, $source:expr;)+) => {
         /// The catalogue.
         pub const ENTRIES: &[CatalogueEntry] = &[$(CatalogueEntry {
             name: $name,
             about: $about,
             layer: $layer,
+            carriers: $carriers,
             place: $place,
             releases: $releases,
             values: $values,
@@ -118,64 +132,80 @@ macro_rules! catalogue {
 }
 
 catalogue! {
-    "btl_vader_eager_limit", SharedMemory, Node, OLD, Numbers(&[8 * KIB, 16 * KIB, 32 * KIB, 64 * KIB]),
+    "btl_vader_eager_limit", SharedMemory, VADER_BTL, Node, OLD, Numbers(&[8 * KIB, 16 * KIB, 32 * KIB, 64 * KIB]),
         EAGER, EAGER_MEMORY, BTL;
-    "btl_vader_single_copy_mechanism", SharedMemory, Node, OLD, Listed,
+    "btl_vader_single_copy_mechanism", SharedMemory, VADER_BTL, Node, OLD, Listed,
         COPIES, COPIES_COST, VADER;
-    "btl_vader_max_send_size", SharedMemory, Node, OLD, Numbers(&[64 * KIB, 128 * KIB]),
+    "btl_vader_max_send_size", SharedMemory, VADER_BTL, Node, OLD, Numbers(&[64 * KIB, 128 * KIB]),
         FRAGMENT, EAGER_MEMORY, BTL;
-    "btl_vader_fbox_size", SharedMemory, Node, OLD, Numbers(&[16 * KIB]),
+    "btl_vader_fbox_size", SharedMemory, VADER_BTL, Node, OLD, Numbers(&[16 * KIB]),
         FAST_BOX, FAST_BOX_MEMORY, VADER;
-    "btl_vader_fbox_threshold", SharedMemory, Node, OLD, Numbers(&[1]),
+    "btl_vader_fbox_threshold", SharedMemory, VADER_BTL, Node, OLD, Numbers(&[1]),
         SOON, FAST_BOX_MEMORY, VADER;
-    "btl_sm_eager_limit", SharedMemory, Node, NEW, Numbers(&[8 * KIB, 16 * KIB, 32 * KIB, 64 * KIB]),
+    "btl_sm_eager_limit", SharedMemory, SM_BTL, Node, NEW, Numbers(&[8 * KIB, 16 * KIB, 32 * KIB, 64 * KIB]),
         EAGER, EAGER_MEMORY, BTL;
-    "smsc", SharedMemory, Node, NEW, Without,
+    "smsc", SharedMemory, SM_BTL, Node, NEW, Without,
         COPIES, COPIES_COST, "opal/mca/smsc/base/smsc_base_select.c";
-    "btl_sm_max_send_size", SharedMemory, Node, NEW, Numbers(&[64 * KIB, 128 * KIB]),
+    "btl_sm_max_send_size", SharedMemory, SM_BTL, Node, NEW, Numbers(&[64 * KIB, 128 * KIB]),
         FRAGMENT, EAGER_MEMORY, BTL;
-    "btl_sm_fbox_size", SharedMemory, Node, NEW, Numbers(&[16 * KIB]),
+    "btl_sm_fbox_size", SharedMemory, SM_BTL, Node, NEW, Numbers(&[16 * KIB]),
         FAST_BOX, FAST_BOX_MEMORY, SM;
-    "btl_sm_fbox_threshold", SharedMemory, Node, NEW, Numbers(&[1]),
+    "btl_sm_fbox_threshold", SharedMemory, SM_BTL, Node, NEW, Numbers(&[1]),
         SOON, FAST_BOX_MEMORY, SM;
-    "btl_tcp_eager_limit", Tcp, Network, ALL, Numbers(&[16 * KIB, 256 * KIB]),
+    "btl_tcp_eager_limit", Tcp, TCP_BTL, Network, ALL, Numbers(&[16 * KIB, 256 * KIB]),
         EAGER, EAGER_MEMORY, BTL;
-    "btl_tcp_rndv_eager_limit", Tcp, Network, ALL, Numbers(&[16 * KIB, 256 * KIB]),
+    "btl_tcp_rndv_eager_limit", Tcp, TCP_BTL, Network, ALL, Numbers(&[16 * KIB, 256 * KIB]),
         "part of a longer message that is sent before its receiver answers", EAGER_MEMORY, BTL;
-    "btl_tcp_max_send_size", Tcp, Network, ALL, Numbers(&[32 * KIB, 512 * KIB]),
+    "btl_tcp_max_send_size", Tcp, TCP_BTL, Network, ALL, Numbers(&[32 * KIB, 512 * KIB]),
         FRAGMENT, EAGER_MEMORY, BTL;
-    "btl_tcp_sndbuf", Tcp, Network, ALL, Numbers(&[4 * MIB]),
+    "btl_tcp_sndbuf", Tcp, TCP_BTL, Network, ALL, Numbers(&[4 * MIB]),
         "buffer of each socket for sending; 0 leaves it to the kernel", "memory: one per connection, in the kernel", TCP;
-    "btl_tcp_rcvbuf", Tcp, Network, ALL, Numbers(&[4 * MIB]),
+    "btl_tcp_rcvbuf", Tcp, TCP_BTL, Network, ALL, Numbers(&[4 * MIB]),
         "buffer of each socket for receiving; 0 leaves it to the kernel", "memory: one per connection, in the kernel", TCP;
-    "btl_tcp_links", Tcp, Network, ALL, Numbers(&[2, 4]),
+    "btl_tcp_links", Tcp, TCP_BTL, Network, ALL, Numbers(&[2, 4]),
         "connections between two ranks", "connections: as many times more", TCP;
-    "pml", Matching, Anywhere, ALL, Each,
+    "pml", Matching, ANY, Anywhere, ALL, Each,
         "component that matches sends with receives, and chooses the transports",
         "other transports serve all messages", "ompi/mca/pml/base/pml_base_select.c";
-    "env:UCX_RNDV_THRESH", Ucx, Anywhere, ALL, Numbers(&[8 * KIB, 64 * KIB]),
-        EAGER, EAGER_MEMORY, "ucp_context.c of UCX";
-    "env:UCX_PROTO_ENABLE", Ucx, Anywhere, ALL, Words(&["n", "y"]),
-        "whether UCX chooses protocols by its newer selection", "", "ucp_context.c of UCX";
-    "env:UCX_MAX_EAGER_LANES", Ucx, Network, ALL, Numbers(&[2]),
-        "network paths that one eager message may use", "", "ucp_context.c of UCX";
-    "coll_han_bcast_segsize", Han, Network, (V4_1, V6_0), Numbers(&[16 * KIB, 256 * KIB, MIB]),
+    "env:UCX_TLS", Ucx, &["ucx", "cma"], Node, ALL, Words(&["^cma"]),
+        "transports that UCX may use; without cma, longer messages within nodes are copied twice", COPIES_COST, CONTEXT;
+    "env:UCX_RNDV_THRESH", Ucx, UCX_PML, Anywhere, ALL, Numbers(&[8 * KIB, 64 * KIB, 256 * KIB]),
+        EAGER, EAGER_MEMORY, CONTEXT;
+    "env:UCX_ZCOPY_THRESH", Ucx, UCX_PML, Anywhere, ALL, Numbers(&[4 * KIB, 64 * KIB]),
+        "smallest message that is sent from its own memory instead of a copy", "", CONTEXT;
+    "env:UCX_RNDV_SCHEME", Ucx, UCX_PML, Anywhere, ALL, Words(&["get_zcopy", "put_zcopy"]),
+        "whether the receiver reads longer messages, or the sender writes them", "", CONTEXT;
+    "env:UCX_PROTO_ENABLE", Ucx, UCX_PML, Anywhere, ALL, Words(&["n", "y"]),
+        "whether UCX chooses protocols by its newer selection", "", CONTEXT;
+    "env:UCX_MAX_EAGER_RAILS", Ucx, UCX_PML, Network, ALL, Numbers(&[2]),
+        "network paths that one eager message may use", "", CONTEXT;
+    "env:UCX_MAX_RNDV_RAILS", Ucx, UCX_PML, Network, ALL, Numbers(&[1, 4]),
+        "network paths that one longer message may use", "", CONTEXT;
+    "env:UCX_SYSV_SEG_SIZE", Ucx, &["ucx", "sysv"], Node, ALL, Numbers(&[16 * KIB, 64 * KIB]),
+        SEGMENTS, EAGER_MEMORY, MM;
+    "env:UCX_POSIX_SEG_SIZE", Ucx, &["ucx", "posix"], Node, ALL, Numbers(&[16 * KIB, 64 * KIB]),
+        SEGMENTS, EAGER_MEMORY, MM;
+    "env:UCX_TCP_TX_SEG_SIZE", Ucx, &["ucx", "tcp"], Network, ALL, Numbers(&[32 * KIB, 64 * KIB]),
+        "size of the pieces that are copied for sending", EAGER_MEMORY, "uct/tcp/tcp_iface.c of UCX";
+    "env:FI_OFI_RXM_BUFFER_SIZE", Libfabric, &["cm", "ofi_rxm"], Anywhere, ALL, Numbers(&[8 * KIB, 64 * KIB]),
+        EAGER, EAGER_MEMORY, "prov/rxm/src/rxm_init.c of libfabric";
+    "coll_han_bcast_segsize", Han, ANY, Network, (V4_1, V6_0), Numbers(&[16 * KIB, 256 * KIB, MIB]),
         SEGMENT, "", HAN_SOURCE;
-    "coll_han_reduce_segsize", Han, Network, (V4_1, V6_0), Numbers(&[16 * KIB, 256 * KIB, MIB]),
+    "coll_han_reduce_segsize", Han, ANY, Network, (V4_1, V6_0), Numbers(&[16 * KIB, 256 * KIB, MIB]),
         SEGMENT, "", HAN_SOURCE;
-    "coll_han_allreduce_segsize", Han, Network, (V4_1, V6_0), Numbers(&[16 * KIB, 256 * KIB, MIB]),
+    "coll_han_allreduce_segsize", Han, ANY, Network, (V4_1, V6_0), Numbers(&[16 * KIB, 256 * KIB, MIB]),
         SEGMENT, "", HAN_SOURCE;
-    "coll_sm_priority", Components, Node, (V4_0, V5_0), Numbers(&[90]),
+    "coll_sm_priority", Components, ANY, Node, (V4_0, V5_0), Numbers(&[90]),
         PRIORITY, OTHER_RULES, "ompi/mca/coll/sm/coll_sm_component.c";
-    "coll_adapt_priority", Components, Anywhere, (V4_1, V6_0), Numbers(&[90]),
+    "coll_adapt_priority", Components, ANY, Anywhere, (V4_1, V6_0), Numbers(&[90]),
         PRIORITY, OTHER_RULES, "ompi/mca/coll/adapt/coll_adapt_component.c";
-    "coll_xhc_priority", Components, Node, (V6_0, V6_0), Numbers(&[90]),
+    "coll_xhc_priority", Components, ANY, Node, (V6_0, V6_0), Numbers(&[90]),
         PRIORITY, OTHER_RULES, "ompi/mca/coll/xhc/coll_xhc_component.c";
-    "coll_acoll_priority", Components, Anywhere, (V6_0, V6_0), Numbers(&[90]),
+    "coll_acoll_priority", Components, ANY, Anywhere, (V6_0, V6_0), Numbers(&[90]),
         PRIORITY, OTHER_RULES, "ompi/mca/coll/acoll/coll_acoll_component.c";
-    "coll_ucc_enable", Components, Anywhere, (V4_1, V6_0), Numbers(&[1]),
+    "coll_ucc_enable", Components, ANY, Anywhere, (V4_1, V6_0), Numbers(&[1]),
         "whether UCC serves collectives", OTHER_RULES, "ompi/mca/coll/ucc/coll_ucc_component.c";
-    "coll_sync_barrier_before", Components, Network, ALL, Numbers(&[100]),
+    "coll_sync_barrier_before", Components, ANY, Network, ALL, Numbers(&[100]),
         "number of calls of a collective after which ranks are synchronised; 0 is never",
         "", "ompi/mca/coll/sync/coll_sync_component.c";
 }

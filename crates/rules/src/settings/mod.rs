@@ -27,7 +27,7 @@ pub fn environment_name(name: &str) -> String {
 
 /// A value of a setting as people write it: sizes with their unit.
 pub fn show_value(name: &str, value: &str) -> String {
-    let is_size = ["limit", "size", "buf", "THRESH"].iter().any(|word| name.contains(word));
+    let is_size = ["limit", "size", "buf", "THRESH", "SIZE"].iter().any(|word| name.contains(word));
     match value.parse() {
         Ok(bytes) if is_size && bytes > 0 => Bytes(bytes).to_string(),
         _ if value.is_empty() => "(empty)".to_owned(),

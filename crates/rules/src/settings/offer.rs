@@ -1,7 +1,7 @@
 //! The settings to try on a system: those of the catalogue that exist there and can have an effect, and those that a user
 //! names.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +18,8 @@ pub struct SettingsSystem<'a> {
     pub release: Release,
     /// Its parameters.
     pub parameters: &'a Parameters,
+    /// What carries messages: components, transports of UCX, providers; none if it is unknown.
+    pub carriers: Option<&'a BTreeSet<String>>,
     /// True if two ranks share a node.
     pub shares_nodes: bool,
     /// True if there are several nodes.
@@ -47,6 +49,8 @@ pub struct Setting {
 pub enum SettingOmission {
     /// A user or the site has set it; the place.
     Preset(String),
+    /// Another transport carries the messages.
+    OtherTransport,
     /// It needs ranks that do not exist here.
     NoRanks(SettingPlace),
     /// It has no other value than the current one.
@@ -98,15 +102,25 @@ fn known_setting(system: &SettingsSystem<'_>, entry: &'static CatalogueEntry) ->
     let left_out = match preset {
         Some(source) => Some(SettingOmission::Preset(source.to_owned())),
         None if !acts => Some(SettingOmission::NoRanks(entry.place)),
+        None if !is_carried(system, entry) => Some(SettingOmission::OtherTransport),
         None if values.is_empty() => Some(SettingOmission::NoOtherValue),
         None => None,
     };
     Some(Setting { name: entry.name.to_owned(), entry: Some(entry), now, values, left_out })
 }
 
+/// Returns true if what an entry needs carries messages, as far as it is known.
+fn is_carried(system: &SettingsSystem<'_>, entry: &CatalogueEntry) -> bool {
+    system.carriers.is_none_or(|carriers| entry.carriers.iter().all(|name| carriers.contains(*name)))
+}
+
 /// The value of a setting; none if the system does not have it.
 fn value_in_force(system: &SettingsSystem<'_>, name: &str) -> Option<String> {
     match variable(name) {
+        // libfabric lists its variables, and not their values.
+        Some(variable) if variable.starts_with("FI_") => {
+            Some(system.environment.get(variable).cloned().unwrap_or_default())
+        }
         Some(variable) => system.parameters.variable(variable).map(str::to_owned),
         None => system.parameters.get(name).map(|parameter| parameter.value.clone()),
     }
@@ -145,11 +159,18 @@ mod tests {
     }
 
     fn found(has_network: bool, requests: &[&str]) -> Vec<Setting> {
+        found_over(&[], has_network, requests)
+    }
+
+    /// The settings if these carry messages; none if that is unknown.
+    fn found_over(names: &[&str], has_network: bool, requests: &[&str]) -> Vec<Setting> {
+        let carriers = (!names.is_empty()).then(|| names.iter().map(|name| (*name).to_owned()).collect());
         let parameters = parameters();
         let environment = BTreeMap::from([("UCX_PROTO_ENABLE".to_owned(), "y".to_owned())]);
         let system = SettingsSystem {
             release: Release::V4_1,
             parameters: &parameters,
+            carriers: carriers.as_ref(),
             shares_nodes: true,
             has_network,
             environment: &environment,
@@ -173,6 +194,20 @@ mod tests {
         assert_eq!(one(&all, "env:UCX_PROTO_ENABLE").left_out, Some(SettingOmission::Preset("environment".to_owned())));
         assert!(all.iter().all(|setting| setting.name != "btl_sm_eager_limit"), "of later releases");
         assert_eq!(one(&found(true, &[]), "btl_tcp_links").left_out, None);
+    }
+
+    #[test]
+    fn what_another_transport_would_read_is_left_out() {
+        let other = |names: &[&str], name: &str| {
+            one(&found_over(names, true, &[]), name).left_out == Some(SettingOmission::OtherTransport)
+        };
+        let (ob1, ucx) = (&["ob1", "vader"][..], &["ucx", "tcp", "sysv"][..]);
+        assert!(
+            !other(ob1, "btl_vader_eager_limit") && other(ob1, "btl_tcp_links") && other(ob1, "env:UCX_RNDV_THRESH")
+        );
+        assert!(other(ucx, "btl_vader_eager_limit") && other(ucx, "btl_tcp_links"), "tcp of UCX, not of Open MPI");
+        assert!(!other(ucx, "env:UCX_RNDV_THRESH") && other(ucx, "env:FI_OFI_RXM_BUFFER_SIZE"));
+        assert!(!other(&["cm", "ofi", "tcp", "ofi_rxm"], "env:FI_OFI_RXM_BUFFER_SIZE"));
     }
 
     #[test]

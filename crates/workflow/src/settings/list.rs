@@ -5,6 +5,7 @@ use std::env;
 
 use collrules_record::Survey;
 use collrules_record::options::SystemOptions;
+use collrules_record::transport::Transport;
 use collrules_rules::settings::catalogue::Values;
 use collrules_rules::settings::offer::{self, Setting, SettingOmission};
 use collrules_rules::settings::parameters::Parameters;
@@ -51,8 +52,7 @@ pub fn list(
 ) -> Result<Vec<Listed>, WorkflowError> {
     let mut started = session.start(system)?;
     started.remarks.iter().for_each(|remark| session.say(remark));
-    let mut found = find(&started, requests)?;
-    leave_out_serving(&mut started, &mut found)?;
+    let found = find(&started, requests)?;
     let names: Vec<String> = found.iter().map(|setting| setting.name.clone()).collect();
     let ranks = started.backend.values(&BTreeMap::new(), &names)?;
     Ok(found.iter().map(|setting| describe_setting(setting, &ranks)).collect())
@@ -65,38 +65,31 @@ pub(crate) fn find(started: &Started, requests: &[RequestedSetting]) -> Result<V
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.to_string_lossy().into_owned())))
         .collect();
     let (shares_nodes, has_network) = places(&started.survey);
+    let transport = started.survey.transport.as_ref();
+    let carriers = transport.and_then(Transport::carriers);
     let system = offer::SettingsSystem {
         release: started.release,
         parameters: &parameters,
+        carriers: carriers.as_ref(),
         shares_nodes,
         has_network,
         environment: &environment,
     };
-    offer::settings(&system, requests).map_err(|bad| WorkflowError::Usage(bad.to_string()))
+    let mut found = offer::settings(&system, requests).map_err(|bad| WorkflowError::Usage(bad.to_string()))?;
+    transport.iter().for_each(|transport| leave_out_serving(transport, &mut found));
+    Ok(found)
 }
 
 /// Leaves out the component that serves in any case: `ompi_info` shows such a parameter as empty.
-pub(crate) fn leave_out_serving(started: &mut Started, settings: &mut [Setting]) -> Result<(), WorkflowError> {
-    let chooses = |it: &&mut Setting| it.left_out.is_none() && it.entry.is_some_and(|it| it.values == Values::Each);
+fn leave_out_serving(transport: &Transport, settings: &mut [Setting]) {
+    let chooses = |it: &&mut Setting| it.entry.is_some_and(|it| it.values == Values::Each);
     for setting in settings.iter_mut().filter(chooses) {
-        // Open MPI has this variable of a component as long as it is open, and closes those that it does not choose.
-        let variable = |component: &str| format!("{}_{component}_major_version", setting.name);
-        let names: Vec<String> = setting.values.iter().map(|component| variable(component)).collect();
-        let ranks = match started.backend.values(&BTreeMap::new(), &names) {
-            Ok(ranks) => ranks,
-            Err(error) if error.is_of_job() => continue,
-            Err(error) => return Err(error.into()),
-        };
-        let is_open = |component: &&String| ranks.iter().all(|values| values.contains_key(&variable(component)));
-        let mut open = setting.values.iter().filter(is_open);
-        let (Some(serving), None) = (open.next().cloned(), open.next()) else { continue };
-        setting.values.retain(|component| *component != serving);
-        setting.now = Some(serving);
-        if setting.values.is_empty() {
+        setting.values.retain(|component| *component != transport.pml);
+        setting.now = Some(transport.pml.clone());
+        if setting.values.is_empty() && setting.left_out.is_none() {
             setting.left_out = Some(SettingOmission::NoOtherValue);
         }
     }
-    Ok(())
 }
 
 /// Checks if two ranks of the job share a node, and if there are several nodes.

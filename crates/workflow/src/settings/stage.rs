@@ -23,7 +23,7 @@ use collrules_tuner::comparison::{
     default_launches, search as run_design, speedups,
 };
 
-use super::list::{find, leave_out_serving};
+use super::list::find;
 use crate::campaign::Measurement;
 use crate::comparison::{
     CellWeights, JobLauncher, first_line, guard_cells, guard_patterns, list_messages, loop_schedule, screened,
@@ -57,14 +57,13 @@ pub(crate) fn plan_search(
     if !measured.experiment.searches || (published.settings.is_some() && !measured.reopens) {
         return Ok(None);
     }
-    let mut all = match find(&measured.started, &options.settings.requests) {
+    let all = match find(&measured.started, &options.settings.requests) {
         Err(why) if options.settings.requests.is_empty() => {
             session.say(&progress::settings::not_searched(&why));
             return Ok(None);
         }
         found => found?,
     };
-    leave_out_serving(&mut measured.started, &mut all)?;
     let factors = factors(&all, options);
     Ok((!factors.is_empty()).then_some(SettingsPlan { all, factors }))
 }
