@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::estimate::median;
+use collrules_record::transport::Transport;
 use collrules_record::{Bytes, Estimate, Seconds};
 
 use crate::line::{Coordinates, Errors, StraightLine, noise, segments};
@@ -25,8 +26,11 @@ pub struct Limit {
 
 impl Limit {
     /// The eager limits that an Open MPI reports, by the names of its components, or the defaults of 4.1 and 5.0.
-    /// Longer messages wait for their receiver.
-    pub fn from_reported(reported: &BTreeMap<String, Bytes>) -> Vec<Self> {
+    /// Longer messages wait for their receiver. Empty under a pml other than `ob1`, which reports none.
+    pub fn from_reported(reported: &BTreeMap<String, Bytes>, transport: Option<&Transport>) -> Vec<Self> {
+        if transport.is_some_and(|transport| transport.pml != "ob1") {
+            return Vec::new();
+        }
         let limit = |place, components: &[&'static str], usual: u64| {
             let told = components.iter().find_map(|name| Some((*name, *reported.get(*name)?)));
             let (name, bytes, default) =

@@ -26,7 +26,7 @@ fn model() -> Model {
         library: None,
         release: Some(Release::V4_1),
     };
-    fit(&probes, &Limit::from_reported(&BTreeMap::new()), terms, origin).expect("a model")
+    fit(&probes, &Limit::from_reported(&BTreeMap::new(), None), terms, origin).expect("a model")
 }
 
 fn samples() -> Vec<Sample> {

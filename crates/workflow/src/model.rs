@@ -124,9 +124,11 @@ pub fn of_run(path: &Path, terms: SlowCriteria) -> Result<Model, WorkflowError> 
         library: Some(manifest.survey.library.clone()),
         release: Some(release),
     };
-    let mut model = fit(&probes, &Limit::from_reported(&manifest.survey.eager), terms, origin).map_err(|unfit| {
-        WorkflowError::Input(format!("{}: {unfit}; `collrules model --out DIR` measures them", path.display()))
-    })?;
+    let mut model =
+        fit(&probes, &Limit::from_reported(&manifest.survey.eager, manifest.survey.transport.as_ref()), terms, origin)
+            .map_err(|unfit| {
+                WorkflowError::Input(format!("{}: {unfit}; `collrules model --out DIR` measures them", path.display()))
+            })?;
     let calls = samples.samples(&file)?;
     // If no pair is on two hosts, all messages are inside one.
     let place = model.ways.iter().map(|way| way.place).find(|place| *place == Where::Between).unwrap_or(Where::Inside);
@@ -174,7 +176,7 @@ pub fn of_table(
     let (probes, faults) = table::read(&text).map_err(|bad| unusable(&bad))?;
     faults.iter().for_each(|fault| session.say(&progress::model::unusable_rows(path, fault)));
     let origin = ProbeOrigin { source: shown.to_string(), simulated: false, library: None, release };
-    fit(&probes, &Limit::from_reported(&BTreeMap::new()), terms, origin).map_err(|unfit| unusable(&unfit))
+    fit(&probes, &Limit::from_reported(&BTreeMap::new(), None), terms, origin).map_err(|unfit| unusable(&unfit))
 }
 
 /// Writes a model, for people and programs.
