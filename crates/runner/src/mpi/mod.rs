@@ -64,6 +64,8 @@ pub struct MpiBackend {
     slots: Ranks,
     /// The host of each slot, once they are known.
     hosts: Vec<String>,
+    /// The component of the framework pml that carries messages, if it is known.
+    pml: Option<String>,
     /// True if the user's own settings switch rules on.
     deployed: bool,
 }
@@ -81,6 +83,7 @@ impl MpiBackend {
             layout,
             slots: Ranks(0),
             hosts: Vec::new(),
+            pml: None,
             deployed: false,
         }
     }
@@ -217,6 +220,10 @@ impl MpiBackend {
         let rules = rules.unwrap_or(Path::new("/dev/null")).to_string_lossy();
         let mut settings = self.settings(&rules);
         settings.push(("pml_monitoring_enable".to_owned(), "2".to_owned()));
+        // A list without the monitoring layer, as on a cluster that names its pml, leaves it out.
+        let pinned = settings.iter().position(|(name, _)| name == "pml").map(|at| settings.remove(at).1);
+        let pml = pinned.filter(|pml| !pml.starts_with('^')).or_else(|| self.pml.clone());
+        settings.extend(pml.map(|pml| ("pml".to_owned(), format!("{pml},monitoring"))));
         let start = self.start(Some(self.job_ranks(plan.ranks)), &settings);
         let mut counted: Vec<Counted> = vec![Ok(Vec::new()); plan.cells.len()];
         self.run(&start, Task::Count(plan.clone()), "starting to count", &mut |event, doing| {
@@ -328,6 +335,7 @@ impl Backend for MpiBackend {
         }
         self.slots = survey.slots();
         self.hosts.clone_from(&survey.hosts);
+        self.pml = survey.transport.as_ref().map(|transport| transport.pml.clone());
         self.without_installed = deployed::without_installed(&survey.preset);
         Ok(survey)
     }
