@@ -89,10 +89,12 @@ pub enum RunnerError {
     #[error("{0}")]
     NoAnswer(io::Error),
     /// The job ended before the worker sent anything.
-    #[error("the worker did not start: {status}{}{}", hint(output), quoted(output))]
+    #[error("the worker did not start: {status}{remedy}{}", quoted(output))]
     WorkerDidNotStart {
         /// End of the launcher.
         status: String,
+        /// A remedy for what the job said; empty if none is known.
+        remedy: &'static str,
         /// The last lines that the job printed.
         output: String,
     },
@@ -319,14 +321,22 @@ fn quoted(output: &str) -> String {
     if output.is_empty() { String::new() } else { format!("\nthe job's last lines were:\n{output}") }
 }
 
-/// Returns a remedy for an error message of a launcher.
-fn hint(output: &str) -> &'static str {
+/// Returns a remedy for what a job that did not start said; empty if none is known.
+pub(crate) fn remedy(output: &str) -> &'static str {
     if output.contains("as root") || output.contains("AS_ROOT") {
         "\nOpen MPI refuses to run as root unless two variables allow it: set OMPI_ALLOW_RUN_AS_ROOT=1 and \
          OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 (5.0: PRTE_ALLOW_RUN_AS_ROOT=1 and PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1), \
          or run as a user"
     } else if output.contains("not enough slots") {
         "\nthere are fewer slots than ranks: lower --np, or pass --oversubscribe"
+    } else if output.contains("no usable transports") || output.contains("no active messages transport") {
+        "\nthe transports or devices that UCX_TLS and UCX_NET_DEVICES name exist nowhere here, or do not lead to all ranks: \
+         `ucx_info -d` lists those of this host; unset both, or add shm and self for ranks of a node and tcp or a network"
+    } else if output.contains(" cannot be selected") || output.contains("opened in the pml framework") {
+        "\nno component that the parameter pml names can carry messages here. ucx wants a network with hardware of its own \
+         unless OMPI_MCA_opal_common_ucx_tls=any and OMPI_MCA_opal_common_ucx_devices=any; cm with ofi wants a provider that \
+         is not excluded (`fi_info -l` lists them): OMPI_MCA_mtl_ofi_provider_include and, from 5.0 on, \
+         OMPI_MCA_opal_common_ofi_provider_include name one; or leave pml out"
     } else if output.contains("shared librar") {
         "\nthe worker does not find its MPI library: if it is on the other hosts as well, put its directory into \
          LD_LIBRARY_PATH"

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use super::processes;
 use super::running::{GRACE, JobGuard, came_from_outside, described};
-use crate::error::RunnerError;
+use crate::error::{RunnerError, remedy};
 use crate::wire::{MARK, WorkerEvent, WorkerRequest};
 
 /// Interval between two checks of a silent job.
@@ -23,6 +23,9 @@ const SECOND_LOOK: Duration = Duration::from_secs(1);
 
 /// Number of the job's own last lines in an error.
 const KEPT_LINES: usize = 12;
+
+/// Bytes of the job's first lines in which the cause of a failed start is looked for.
+const BEGINNING: usize = 1 << 16;
 
 enum OutputLine {
     Out(String),
@@ -64,6 +67,8 @@ pub(super) fn hold(
 
     let mut doing = None;
     let mut tail = VecDeque::new();
+    // Backtraces of all ranks may follow the cause.
+    let mut beginning = String::new();
     let mut failed = None;
     let mut done = false;
     let mut silence = Silence::begins();
@@ -77,7 +82,7 @@ pub(super) fn hold(
             Ok(OutputLine::Err(line)) => {
                 silence = Silence::begins();
                 hear(&line);
-                keep(&mut tail, line);
+                keep(&mut tail, &mut beginning, line);
                 continue;
             }
             Err(RecvTimeoutError::Disconnected) => break,
@@ -101,11 +106,11 @@ pub(super) fn hold(
         // Other output of the job may stand before the mark on the same line.
         let Some((before, text)) = line.split_once(MARK) else {
             hear(&line);
-            keep(&mut tail, line);
+            keep(&mut tail, &mut beginning, line);
             continue;
         };
         if !before.is_empty() {
-            keep(&mut tail, before.to_owned());
+            keep(&mut tail, &mut beginning, before.to_owned());
         }
         let event: WorkerEvent = serde_json::from_str(text).map_err(|error| RunnerError::BadEvent {
             line: text.chars().take(200).collect(),
@@ -134,7 +139,7 @@ pub(super) fn hold(
             running.left = true;
             Ok(())
         }
-        (false, None) => Err(RunnerError::WorkerDidNotStart { status, output }),
+        (false, None) => Err(RunnerError::WorkerDidNotStart { status, remedy: remedy(&beginning), output }),
         (false, Some(doing)) => Err(RunnerError::JobDied { status, doing, output, outside }),
     }
 }
@@ -170,9 +175,13 @@ fn listen(pipe: impl Read + Send + 'static, lines: Sender<OutputLine>, wrap: fn(
     });
 }
 
-fn keep(tail: &mut VecDeque<String>, line: String) {
+fn keep(tail: &mut VecDeque<String>, beginning: &mut String, line: String) {
     if line.trim().is_empty() {
         return;
+    }
+    if beginning.len() < BEGINNING {
+        beginning.push_str(&line);
+        beginning.push('\n');
     }
     if tail.len() == KEPT_LINES {
         tail.pop_front();
