@@ -76,6 +76,8 @@ mod timing;
 #[cfg(feature = "mpi")]
 mod traffic;
 #[cfg(feature = "mpi")]
+mod transports;
+#[cfg(feature = "mpi")]
 mod tuned;
 #[cfg(feature = "mpi")]
 mod virtual_cluster;

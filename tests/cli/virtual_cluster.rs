@@ -47,7 +47,7 @@ fn try_hosts() -> bool {
 }
 
 /// `collrules` on the first of several hosts.
-fn on_hosts(mpi: &OpenMpi, hosts: &str, arguments: &str, out: &Path) -> Ran {
+pub(crate) fn on_hosts(mpi: &OpenMpi, hosts: &str, arguments: &str, out: &Path) -> Ran {
     let mut command = virtual_cluster("run", hosts);
     if !hosts.contains(" -- ") {
         command.arg("--");
