@@ -302,7 +302,6 @@ pub(crate) fn provenance(manifest: &Manifest) -> Vec<(String, String)> {
     let mut facts = vec![
         fact("Library", survey.library.clone()),
         fact("Slots", format!("{} on {}", survey.slots(), naming(&hosts))),
-        fact("Transport", survey.transport.as_ref().map_or_else(|| "unknown".to_owned(), Transport::to_string)),
         fact(
             "Measured by",
             format!("collrules {} ({}), started {}", manifest.collrules, manifest.backend, manifest.started),
@@ -310,6 +309,8 @@ pub(crate) fn provenance(manifest: &Manifest) -> Vec<(String, String)> {
         fact("Seed", manifest.plan.seed.to_string()),
         fact("Clock step", survey.clock_step.to_string()),
     ];
+    let transport = || survey.transport.as_ref().map_or_else(|| "unknown".to_owned(), Transport::to_string);
+    facts.extend((!manifest.is_simulated()).then(|| fact("Transport", transport())));
     facts.extend(manifest.host.iter().map(|(key, value)| fact(key, value.clone())));
     let pin = |(key, value): (&String, &String)| fact("Setting active while measuring", format!("{key} = {value}"));
     facts.extend(manifest.pins.iter().map(pin));
