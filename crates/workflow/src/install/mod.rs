@@ -178,6 +178,9 @@ pub fn undo(options: &Installing) -> Result<Undone, WorkflowError> {
     let openmpi = installation::find(options.openmpi.as_deref())?;
     let place = InstallPlace::new(options, &openmpi)?;
     let _lock = place.lock(options)?;
+    if !options.dry_run {
+        place.remove_empty();
+    }
     let before = read(&place.parameters)?;
     let damaged = |cause| WorkflowError::Input(format!("{}: {cause}", place.parameters.display()));
     let text = without_block(before.as_deref().unwrap_or_default()).map_err(damaged)?.filter(|_| before.is_some());

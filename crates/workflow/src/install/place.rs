@@ -55,6 +55,13 @@ impl InstallPlace {
         Ok(Some(lock))
     }
 
+    /// Removes empty directories of installs, which a killed undo or install leaves.
+    pub(super) fn remove_empty(&self) {
+        let homes = fs::read_dir(&self.home).into_iter().flatten().flatten().map(|entry| entry.path());
+        // It fails if there are files.
+        homes.chain([self.home.clone()]).for_each(|directory| drop(fs::remove_dir(directory)));
+    }
+
     /// Directory of a tuning: parallel installs of one tuning share it.
     pub(super) fn generation(&self, tuning: &Installed) -> Result<PathBuf, WorkflowError> {
         let text = serde_json::to_vec(tuning).map_err(|cause| WorkflowError::write(&self.home, cause.into()))?;
