@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -492,15 +492,17 @@ fn settings_that_ranks_do_not_get_are_refused() {
     under_one_release(|mpi| {
         let scratch = tempfile::tempdir().unwrap();
         // An mpirun that gives ranks a value of its own, as parameter files of a site can.
-        let (own, bin) = (scratch.path().join("mpirun"), mpi.mpirun.parent().unwrap());
-        let real = mpi.mpirun.display();
-        let script = format!(
-            "#!/bin/sh\ntest \"$1\" = --version && exec {real} --version\nexec {real} -x \
-                              OMPI_MCA_coll_tuned_priority=31 \"$@\"\n"
-        );
-        fs::write(&own, script).unwrap();
-        fs::set_permissions(&own, fs::Permissions::from_mode(0o755)).unwrap();
-        symlink(bin.join("ompi_info"), scratch.path().join("ompi_info")).unwrap();
+        let own = scratch.path().join("mpirun");
+        let (real, information) = (mpi.mpirun.display(), mpi.mpirun.with_file_name("ompi_info"));
+        let given = "-x OMPI_MCA_coll_tuned_priority=31";
+        for (name, script) in [
+            ("mpirun", format!("test \"$1\" = --version && exec {real} --version\nexec {real} {given} \"$@\"\n")),
+            ("ompi_info", format!("exec {} \"$@\"\n", information.display())),
+        ] {
+            let file = scratch.path().join(name);
+            fs::write(&file, format!("#!/bin/sh\n{script}")).unwrap();
+            fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+        }
         let attempt = |mpirun: &Path, setting: &str, more: &[&str]| {
             let out = scratch.path().join("out");
             let words = ["try", "--setting", setting, "--pairs", "3", "--out", out.to_str().unwrap()];
