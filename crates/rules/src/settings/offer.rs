@@ -117,9 +117,9 @@ fn is_carried(system: &SettingsSystem<'_>, entry: &CatalogueEntry) -> bool {
 /// The value of a setting; none if the system does not have it.
 fn value_in_force(system: &SettingsSystem<'_>, name: &str) -> Option<String> {
     match variable(name) {
-        // libfabric lists its variables, and not their values.
+        // libfabric lists its variables, and not their values. They exist where it may carry messages.
         Some(variable) if variable.starts_with("FI_") => {
-            Some(system.environment.get(variable).cloned().unwrap_or_default())
+            system.carriers.map(|_| system.environment.get(variable).cloned().unwrap_or_default())
         }
         Some(variable) => system.parameters.variable(variable).map(str::to_owned),
         None => system.parameters.get(name).map(|parameter| parameter.value.clone()),
