@@ -190,7 +190,7 @@ mod tests {
         assert_eq!(one(&all, "btl_tcp_links").left_out, Some(SettingOmission::NoRanks(SettingPlace::Network)));
         assert_eq!(one(&all, "coll_sm_priority").left_out, Some(SettingOmission::Preset("environment".to_owned())));
         assert_eq!((one(&all, "pml").values.join(" "), &one(&all, "pml").left_out), ("ob1 ucx".to_owned(), &None));
-        assert_eq!(one(&all, "env:UCX_RNDV_THRESH").values, ["8192", "65536"]);
+        assert_eq!(one(&all, "env:UCX_RNDV_THRESH").values, ["8192", "65536", "262144"]);
         assert_eq!(one(&all, "env:UCX_PROTO_ENABLE").left_out, Some(SettingOmission::Preset("environment".to_owned())));
         assert!(all.iter().all(|setting| setting.name != "btl_sm_eager_limit"), "of later releases");
         assert_eq!(one(&found(true, &[]), "btl_tcp_links").left_out, None);
