@@ -18,17 +18,17 @@ use crate::failure::Failure;
 use crate::screen::{self, wrapped};
 
 /// Times a few calls and prints points and estimate. `beyond` are the steps after the grid, with the largest number of
-/// seconds of each.
+/// seconds of each. `verbose` is missing if the command has no such option.
 pub(super) fn print(
     started: &mut Started,
     plan: &Plan,
     budget: Budget,
     beyond: &[(&str, Seconds)],
-    verbose: bool,
+    verbose: Option<bool>,
 ) -> Result<(), Failure> {
     let forecast = forecast(started.backend.as_mut(), plan)?;
     let mut lines = wrapped(&started.survey.library, "", "  ");
-    if verbose {
+    if verbose == Some(true) {
         let (release, arguments) = (started.release, plan.arguments);
         let cells = plan.cells.chunk_by(alike);
         lines.extend(cells.flat_map(|cells| points(cells, |cell, shared| reasons(release, cell, shared, arguments))));
@@ -58,7 +58,7 @@ pub(super) fn print(
     if started.backend.name() == "simulation" {
         remarks.push("All times are simulated.".to_owned());
     }
-    if !verbose {
+    if verbose == Some(false) {
         remarks.push("--verbose lists every point.".to_owned());
     }
     lines.extend(remarks.iter().flat_map(|line| wrapped(line, "", "  ")));

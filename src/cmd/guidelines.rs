@@ -6,29 +6,22 @@ use clap::Args;
 use collrules_lab::guidelines::{self as files, Changed, Checked};
 use collrules_lab::{CATALOGUE, Guideline, check};
 use collrules_program::mockup::BadMockup;
+use collrules_record::Mockup;
 use collrules_record::experiment::{Alternatives, CommunicatorSizes, Experiment, Grid, Mockups};
-use collrules_record::options::{Budget, Request};
+use collrules_record::options::Budget;
 use collrules_record::policy::{Assumption, Assumptions};
-use collrules_record::rundir::RunDir;
 use collrules_record::units::Bytes;
-use collrules_record::{Mockup, Seconds};
 use collrules_report::guidelines as report;
 use collrules_rules::{Collective, Release};
 use collrules_workflow::analyze::TABLE_RELEASE;
-use collrules_workflow::campaign::{Begin, RunPlace};
-use collrules_workflow::guidelines;
-use collrules_workflow::guidelines::Judging;
-use collrules_workflow::plan::plan;
-use collrules_workflow::start::start;
+use collrules_workflow::guidelines::{self, Checking};
 use collrules_workflow::values::{MOST_LAUNCHES, budget, collectives, communicator_sizes, percent, sizes, slowdown};
 
-use super::dry_run;
+use super::instrument::{Source, drive, print};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::options::{Given, List, SessionArgs, SystemArgs, TimingArgs, named_or_new};
-use crate::progress::Output;
-use crate::screen::{self, TextStyle, list_files, paint, wrapped};
-use crate::{interrupt, session};
+use crate::options::{Given, List, SessionArgs, SystemArgs, TimingArgs};
+use crate::screen::{self, TextStyle, paint, wrapped};
 
 #[derive(Debug, Args)]
 #[command(
@@ -118,8 +111,8 @@ fn mockup(text: &str) -> Result<Mockup, String> {
 }
 
 impl Guidelines {
-    /// Returns the experiment of a new check.
-    pub(crate) fn experiment(&self) -> Result<Experiment, Failure> {
+    /// The check: its experiment, and by what it is judged.
+    fn checking(&self) -> Result<Checking, Failure> {
         // Resumed from elsewhere, it is the same file.
         let absolute = |rules: &PathBuf| std::path::absolute(rules).map_err(|cause| Failure::open(rules, cause));
         let mockups = Mockups {
@@ -134,31 +127,24 @@ impl Guidelines {
             alternatives: Alternatives::Mockups(mockups),
             ..Grid::new(&self.ops, &[], &self.sizes)
         };
-        Ok(Experiment {
+        let assumptions = self.assume.iter().fold(Assumptions::default(), |made, assumption| made.with(*assumption));
+        let experiment = Experiment {
             budget: self.budget,
             launches: self.launches,
             seed: self.seed,
             timing: self.timing.clone().into(),
             min_gain: self.tolerate,
-            assumptions: self.assumptions(),
+            assumptions,
             under_rules: self.rules.as_ref().map(absolute).transpose()?,
             ..Experiment::new(grid, self.system.clone().into())
+        };
+        Ok(Checking {
+            experiment,
+            release: self.release.unwrap_or(TABLE_RELEASE),
+            tolerate: self.tolerate,
+            error_rate: self.error_rate,
+            assumptions: (!self.assume.is_empty()).then_some(assumptions),
         })
-    }
-
-    fn assumptions(&self) -> Assumptions {
-        self.assume.iter().fold(Assumptions::default(), |made, assumption| made.with(*assumption))
-    }
-
-    /// By what it is judged.
-    pub(crate) fn judging(&self) -> Judging {
-        let assumptions = (!self.assume.is_empty()).then(|| self.assumptions());
-        Judging { tolerate: self.tolerate, error_rate: self.error_rate, assumptions }
-    }
-
-    /// The release of a table.
-    pub(crate) fn release(&self) -> Release {
-        self.release.unwrap_or(TABLE_RELEASE)
     }
 }
 
@@ -176,68 +162,32 @@ pub(crate) fn run(args: &Guidelines) -> Result<Exit, Failure> {
         let text = if args.session.json { report::list_json(&catalogue)? } else { report::list(&catalogue) };
         return screen::print(&text).map(|()| Exit::Done);
     }
-    if args.dry_run {
-        return foresee(args).map(|()| Exit::Done);
-    }
-    let judging = args.judging();
     // Unreadable files are reported before anything is measured.
     let earlier = args.compare.as_deref().map(guidelines::earlier).transpose()?;
-    let (run, checked) = match &args.input {
-        Some(input) => {
-            let (run, checked) =
-                session::plain(|session| guidelines::of_input(input, args.release(), judging, session))?;
-            let target = match &args.out {
-                Some(out) => Some(RunDir::prepare_derived(out)?),
-                // After another analysis with other thresholds, the run's own file is updated.
-                None => run,
-            };
-            if let Some(target) = &target {
-                guidelines::write(target, &checked)?;
-            }
-            (target, checked)
-        }
-        None => {
-            let begin = begin(args)?;
-            let (run, checked) = session::with(args.session.failures, Output::new(args.session.json), |session| {
-                guidelines::run(&begin, judging, session)
-            })?;
-            (Some(run), checked)
-        }
+    let source = Source {
+        input: args.input.as_deref(),
+        out: args.out.as_deref(),
+        session: &args.session,
+        dry_run: args.dry_run,
     };
-    let changes = earlier.map(|earlier| check::changes(&earlier, &checked));
-    if args.session.json {
-        screen::json_line(&checked)?;
-    } else {
-        screen::print(&text(&checked, changes.as_deref(), run.as_ref()))?;
-    }
-    Ok(match guidelines::fails(&checked, changes.as_deref()) {
+    let Some(found) = drive(&args.checking()?, source)? else { return Ok(Exit::Done) };
+    let checked = &found.1;
+    let changes = earlier.map(|earlier| check::changes(&earlier, checked));
+    let exit = match guidelines::fails(checked, changes.as_deref()) {
         _ if !checked.default_failed.is_empty() => Exit::Problems,
         true => Exit::Violated,
         false => Exit::Done,
-    })
-}
-
-fn begin(args: &Guidelines) -> Result<Begin, Failure> {
-    let Some(run) = &args.session.resume else {
-        let place = RunPlace::New(named_or_new(args.out.as_deref(), "guidelines"));
-        return Ok(Begin { experiment: args.experiment()?, request: Request::Guidelines, place });
     };
-    Ok(Begin::recorded(run)?)
+    let files = [
+        (files::PAGE, "the maps with all numbers, and each violation"),
+        (files::TEXT, "the same as text"),
+        (files::FILE, "all of it for programs, and for --compare"),
+        (files::TABLE, "every comparison as a table"),
+    ];
+    print::<Checking>(&found, args.session.json, text(checked, changes.as_deref()), &files, exit)
 }
 
-fn foresee(args: &Guidelines) -> Result<(), Failure> {
-    let experiment = args.experiment()?;
-    let mut started = start(&experiment.system, &interrupt::flag())?;
-    let plan = plan(&experiment, &started.survey, started.startup)?;
-    if args.session.json {
-        return screen::json_line(&plan);
-    }
-    let again = Seconds(plan.budget().unwrap_or_default().0 * f64::from(experiment.passes() - 1));
-    let beyond = [("Measuring the mock-ups once more with the rules file active", again)];
-    dry_run::print(&mut started, &plan, args.budget, &beyond, false)
-}
-
-fn text(checked: &Checked, changes: Option<&[Changed]>, run: Option<&RunDir>) -> String {
+fn text(checked: &Checked, changes: Option<&[Changed]>) -> String {
     let mut text = report::text(checked, screen::width());
     if let Some(changes) = changes {
         text += &format!("\n{}\n", paint(TextStyle::Heading, "Since the earlier check:"));
@@ -248,15 +198,6 @@ fn text(checked: &Checked, changes: Option<&[Changed]>, run: Option<&RunDir>) ->
         for line in said.iter().flat_map(|sentence| wrapped(sentence, "  ", "    ")) {
             text += &(line + "\n");
         }
-    }
-    if let Some(run) = run {
-        let files = [
-            (files::PAGE, "the maps with all numbers, and each violation"),
-            (files::TEXT, "the same as text"),
-            (files::FILE, "all of it for programs, and for --compare"),
-            (files::TABLE, "every comparison as a table"),
-        ];
-        text += &format!("\n{}", list_files(run.path(), 16, files).join("\n"));
     }
     text
 }

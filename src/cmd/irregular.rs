@@ -4,20 +4,17 @@ use std::path::PathBuf;
 
 use collrules_model::stalls;
 use collrules_record::options::Budget;
-use collrules_record::rundir::RunDir;
 use collrules_record::units::{Bytes, Ranks};
 use collrules_report::irregular as report;
 use collrules_rules::Collective;
-use collrules_workflow::irregular;
 use collrules_workflow::irregular::Irregularity;
 use collrules_workflow::values::{MOST_LAUNCHES, budget, collectives, communicators, sizes};
 
+use super::instrument::{Source, drive, print};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::options::{Given, List, SystemArgs, TimingArgs, arguments, named_or_new};
-use crate::progress::Output;
+use crate::options::{Given, List, SessionArgs, SystemArgs, TimingArgs, arguments};
 use crate::screen;
-use crate::session::{self, FAILURES};
 
 arguments! {
     #[command(
@@ -32,9 +29,9 @@ arguments! {
         /// collrules-irregular-DATE-TIME where something is measured]
         #[arg(long, value_name = "DIR")]
         out: Option<PathBuf>,
-        /// Print what was found as JSON
+        /// List what would be measured, and stop
         #[arg(long)]
-        json: bool,
+        dry_run: bool,
     } => Irregularity {
         /// Collectives to time, separated by commas; gather and scatter are also timed as gatherv and scatterv
         #[arg(long = "ops", value_name = "LIST", default_value = "gather,scatter,alltoall", value_parser = collectives)]
@@ -65,38 +62,27 @@ arguments! {
         timing: Given<TimingArgs>,
         #[command(flatten)]
         system: Given<SystemArgs>,
-    } {}
+    } {
+        #[command(flatten)]
+        session: SessionArgs,
+    }
 }
 
 pub(crate) fn run(args: &IrregularArgs) -> Result<Exit, Failure> {
-    let (run, found) = match &args.input {
-        Some(input) => {
-            let found = irregular::of_run(input, args.fitted.as_deref())?;
-            let run = match &args.out {
-                Some(out) => RunDir::prepare_derived(out)?,
-                None => RunDir::open(input)?,
-            };
-            (run, found)
-        }
-        None => {
-            let out = named_or_new(args.out.as_deref(), "irregular");
-            session::with(FAILURES, Output::new(args.json), |session| {
-                irregular::measured(&args.resolve(), &out, session)
-            })?
-        }
+    let source = Source {
+        input: args.input.as_deref(),
+        out: args.out.as_deref(),
+        session: &args.session,
+        dry_run: args.dry_run,
     };
-    irregular::write(&run, &found)?;
-    let exit = if found.default_failed.is_empty() { Exit::Done } else { Exit::Problems };
-    if args.json {
-        return screen::json_line(&found).map(|()| exit);
-    }
-    let functions =
-        report::header(&found).map(|_| (stalls::HEADER, "gathers and scatters in pieces, for programs in C"));
+    let Some(found) = drive(&args.resolve(), source)? else { return Ok(Exit::Done) };
+    let exit = if found.1.default_failed.is_empty() { Exit::Done } else { Exit::Problems };
+    let functions = (stalls::HEADER, "gathers and scatters in pieces, for programs in C");
     let files = [
         (stalls::PAGE, "times by size for every alternative, and all distributions"),
         (stalls::TEXT, "the same as text"),
         (stalls::FILE, "all of it for programs"),
     ];
-    let files = screen::list_files(run.path(), 14, files.into_iter().chain(functions));
-    screen::print(&format!("{}\n{}", report::document(&found).text(screen::width()), files.join("\n"))).map(|()| exit)
+    let files: Vec<_> = files.into_iter().chain(report::header(&found.1).map(|_| functions)).collect();
+    print::<Irregularity>(&found, args.session.json, report::document(&found.1).text(screen::width()), &files, exit)
 }

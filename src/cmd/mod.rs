@@ -17,6 +17,7 @@ mod han;
 pub(crate) mod import;
 pub(crate) mod install;
 pub(crate) mod installed;
+mod instrument;
 pub(crate) mod irregular;
 pub(crate) mod man;
 pub(crate) mod measure;

@@ -44,5 +44,5 @@ pub(crate) fn run(args: &Tune) -> Result<(), Failure> {
         ("Validation in fresh launches", Seconds(shares.validation)),
         ("Search for settings, and the comparison of the whole tuning", Seconds(shares.settings)),
     ];
-    dry_run::print(&mut started, &plan, experiment.budget, &beyond, args.verbose)
+    dry_run::print(&mut started, &plan, experiment.budget, &beyond, Some(args.verbose))
 }

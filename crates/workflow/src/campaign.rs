@@ -236,19 +236,6 @@ pub(crate) fn prepare(begin: &Begin, session: &mut Session<'_>) -> Result<Measur
     open(opened, phases, session)
 }
 
-/// Begins a run on a surveyed system, and measures its grid.
-pub(crate) fn measure_on(
-    started: Started,
-    experiment: Experiment,
-    request: Request,
-    out: &Path,
-    session: &mut Session<'_>,
-) -> Result<Measurement, WorkflowError> {
-    let mut measured = prepare_on(started, experiment, request, out, session)?;
-    measured.grid(session)?;
-    Ok(measured)
-}
-
 /// Begins a run on a surveyed system, without measuring.
 pub(crate) fn prepare_on(
     started: Started,
@@ -541,12 +528,12 @@ impl Campaign {
         let run = self.run.path().display();
         let resume = format!("`collrules measure --resume {run}` resumes the run");
         match self.run.manifest().map(|manifest| manifest.request) {
-            Ok(Request::Guidelines) => format!(
-                "`collrules guidelines --resume {run}` resumes the check, and `collrules guidelines {run}` judges these \
-                 samples"
-            ),
-            Ok(Request::Model) => format!("{resume}; then `collrules model {run}` fits the model"),
-            Ok(Request::Irregular) => format!("{resume}; then `collrules irregular {run}` looks for stalls"),
+            Ok(request @ (Request::Guidelines | Request::Model | Request::Irregular)) => {
+                let name = resume::name(&request);
+                format!(
+                    "`collrules {name} --resume {run}` resumes it, and `collrules {name} {run}` analyses these samples"
+                )
+            }
             Ok(Request::Study) => format!("{resume}; then `collrules study DEFINITION --run {run}` writes the study"),
             _ if has_samples => format!(
                 "{resume}, `collrules tune --resume {run}` also makes the rules, and `collrules analyze {run}` makes them \

@@ -16,14 +16,15 @@ use collrules_record::placement::Nodes;
 use collrules_record::plan::CellPlan;
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::{Bytes, Candidate, CandidateName, Cell, Manifest, Ranks, Survey};
-use collrules_report::{irregular as report, progress};
+use collrules_report::{Document, irregular as report, progress};
 use collrules_rules::{Collective, Release};
 use collrules_runner::grid::known_release;
 
-use crate::campaign::{Measurement, measure_on, survey};
+use crate::campaign::Measurement;
 use crate::error::WorkflowError;
+use crate::instrument::Instrument;
 use crate::session::Session;
-use crate::{TOOL, model_file, refine};
+use crate::{model_file, refine};
 
 /// Options of `irregular`.
 #[derive(Clone, Debug)]
@@ -64,46 +65,70 @@ const WAYS: [(Collective, &[&str]); 3] = [
     (Collective::Alltoall, &["linear", "pairwise", "linear_sync"]),
 ];
 
-/// Measures calls of all these alternatives, and analyses their distributions.
-pub fn measured(
-    options: &Irregularity,
-    out: &Path,
-    session: &mut Session<'_>,
-) -> Result<(RunDir, Irregular), WorkflowError> {
-    // Before anything is measured: what is wrong with the file is not found out after it.
-    let model = options.fitted.as_deref().map(model_file::open).transpose()?;
-    let started = survey(&options.system, out, session)?;
-    let experiment = experiment(options, &started.survey);
-    let mut measured = measure_on(started, experiment, Request::Irregular, out, session)?;
-    time_further(&mut measured, model.as_ref(), session)?;
-    let run = measured.run().clone();
-    // Unlocks the run: it may be measured further.
-    drop(measured);
-    let found = analyse(run.path(), model.as_ref())?;
-    Ok((run, found))
+impl Instrument for Irregularity {
+    type Found = Irregular;
+
+    const REQUEST: Request = Request::Irregular;
+    const NAME: &'static str = "irregular";
+    const FILES: [&'static str; 3] = [FILE, TEXT, PAGE];
+
+    fn system(&self) -> &SystemOptions {
+        &self.system
+    }
+
+    /// All alternatives; slow ones are not dropped, since they are the object of the search.
+    fn experiment(&self, survey: &Survey) -> Result<Experiment, WorkflowError> {
+        // What is wrong with the file is not found out after measuring.
+        self.read_model()?;
+        let mut ranks = if self.ranks.is_empty() { vec![survey.slots()] } else { self.ranks.clone() };
+        ranks.extend(control(&survey.hosts, &ranks));
+        let mut grid = Grid::new(&self.collectives, &ranks, &self.sizes);
+        for (collective, names) in WAYS.iter().filter(|(collective, _)| self.collectives.contains(collective)) {
+            grid.only.extend(names.iter().map(|name| (*collective, CandidateName::read(name))));
+        }
+        // Collectives with counts and displacements have no algorithms to choose from, and are timed with those that
+        // have.
+        let vectors = [MockupPattern::Gatherv, MockupPattern::Scatterv].map(Mockup::Pattern);
+        let split = self.pieces.iter().map(|pieces| Mockup::Split { pieces: *pieces, barrier: true });
+        let only = vectors.into_iter().chain(split).collect();
+        let (pieces, max_extra_memory) = (self.pieces.clone(), grid.max_memory);
+        grid.alternatives = Alternatives::Mockups(Mockups { only, pieces, max_extra_memory, remedies: true });
+        Ok(Experiment {
+            budget: self.budget,
+            launches: self.launches,
+            seed: self.seed,
+            keep_slow: true,
+            timing: TimingOptions { calls: self.timing.calls.or(Some(CALLS)), ..self.timing },
+            ..Experiment::new(grid, self.system.clone())
+        })
+    }
+
+    fn measure(&self, measured: &mut Measurement, session: &mut Session<'_>) -> Result<(), WorkflowError> {
+        measured.grid(session)?;
+        time_further(measured, self.read_model()?.as_ref(), session)
+    }
+
+    fn analyse(&self, input: &Path, _: &mut Session<'_>) -> Result<Irregular, WorkflowError> {
+        analyse(input, self.read_model()?.as_ref())
+    }
+
+    fn document(found: &Irregular) -> Document {
+        report::document(found)
+    }
+
+    fn write_more(run: &RunDir, found: &Irregular) -> Result<(), WorkflowError> {
+        match report::header(found) {
+            Some(header) => drop(run.write(HEADER, &header)?),
+            // An earlier file would be taken for a present one.
+            None => run.remove(HEADER)?,
+        }
+        Ok(())
+    }
 }
 
-/// The experiment with all alternatives; slow ones are not dropped, since they are the object of the search.
-fn experiment(options: &Irregularity, survey: &Survey) -> Experiment {
-    let mut ranks = if options.ranks.is_empty() { vec![survey.slots()] } else { options.ranks.clone() };
-    ranks.extend(control(&survey.hosts, &ranks));
-    let mut grid = Grid::new(&options.collectives, &ranks, &options.sizes);
-    for (collective, names) in WAYS.iter().filter(|(collective, _)| options.collectives.contains(collective)) {
-        grid.only.extend(names.iter().map(|name| (*collective, CandidateName::read(name))));
-    }
-    // Collectives with counts and displacements have no algorithms to choose from, and are timed with those that have.
-    let vectors = [MockupPattern::Gatherv, MockupPattern::Scatterv].map(Mockup::Pattern);
-    let split = options.pieces.iter().map(|pieces| Mockup::Split { pieces: *pieces, barrier: true });
-    let only = vectors.into_iter().chain(split).collect();
-    let (pieces, max_extra_memory) = (options.pieces.clone(), grid.max_memory);
-    grid.alternatives = Alternatives::Mockups(Mockups { only, pieces, max_extra_memory, remedies: true });
-    Experiment {
-        budget: options.budget,
-        launches: options.launches,
-        seed: options.seed,
-        keep_slow: true,
-        timing: TimingOptions { calls: options.timing.calls.or(Some(CALLS)), ..options.timing },
-        ..Experiment::new(grid, options.system.clone())
+impl Irregularity {
+    fn read_model(&self) -> Result<Option<Model>, WorkflowError> {
+        self.fitted.as_deref().map(model_file::open).transpose()
     }
 }
 
@@ -217,11 +242,7 @@ fn expects(model: Option<&Model>, release: Release) -> impl Fn(Cell, Candidate) 
     move |cell, candidate| longest(model?, release, cell, candidate)
 }
 
-/// Analyses the calls of a run, with a fitted model if its file is given.
-pub fn of_run(path: &Path, model: Option<&Path>) -> Result<Irregular, WorkflowError> {
-    analyse(path, model.map(model_file::open).transpose()?.as_ref())
-}
-
+/// Analyses the calls of a run.
 fn analyse(path: &Path, model: Option<&Model>) -> Result<Irregular, WorkflowError> {
     let run = RunDir::open(path)?;
     let text = run.samples()?;
@@ -270,17 +291,4 @@ fn analyse(path: &Path, model: Option<&Model>) -> Result<Irregular, WorkflowErro
         points,
         only_first: all.difference(&others).copied().collect(),
     })
-}
-
-/// Writes the results, for people and programs.
-pub fn write(run: &RunDir, found: &Irregular) -> Result<(), WorkflowError> {
-    run.write_json(FILE, found)?;
-    run.write(TEXT, &report::document(found).markdown())?;
-    run.write(PAGE, &report::document(found).page(TOOL))?;
-    match report::header(found) {
-        Some(header) => drop(run.write(HEADER, &header)?),
-        // An earlier file would be taken for a present one.
-        None => run.remove(HEADER)?,
-    }
-    Ok(())
 }

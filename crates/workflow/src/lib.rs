@@ -20,6 +20,7 @@
 //! | `comparison` | fresh launches of arms, from the log if they are there |
 //! | [`validate`] | a rules file against the default in fresh launches, and its repair |
 //! | [`verify`] | check that the Open MPI in use obeys a file, with the obstacles |
+//! | [`instrument`] | one driver for guidelines, model and irregular |
 //! | [`guidelines`] | the default against other calls that do the same |
 //! | [`drift`] | some cells of a run measured again |
 //! | [`install`] | installation of a tuning for every job of an Open MPI |
@@ -45,6 +46,7 @@ mod error;
 mod evidence;
 pub mod guidelines;
 pub mod install;
+pub mod instrument;
 pub mod irregular;
 mod layouts;
 pub mod merge;

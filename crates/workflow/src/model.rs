@@ -1,7 +1,7 @@
 //! Communication models: measurement, fits to probes, files, and predictions.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use collrules_model::model::{FILE, ManyToOne, Model, PAGE, TEXT, Where};
 use collrules_model::unknown::Unknown;
@@ -13,14 +13,14 @@ use collrules_record::experiment::{Experiment, Grid};
 use collrules_record::options::{Budget, Jobs, Request, Scenario, SystemOptions, TimingOptions};
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::sample::Sample;
-use collrules_record::{Bytes, CandidateName, Cell, Estimate, Ranks};
-use collrules_report::{model as report, progress};
+use collrules_record::{Bytes, CandidateName, Cell, Estimate, Ranks, Survey};
+use collrules_report::{Document, model as report, progress};
 use collrules_rules::{Choice, Collective, Release, registry};
 use collrules_runner::grid::known_release;
 
-use crate::TOOL;
-use crate::campaign::{measure_on, survey};
+use crate::campaign::Measurement;
 use crate::error::WorkflowError;
+use crate::instrument::Instrument;
 use crate::session::Session;
 
 /// Options of `model`.
@@ -40,6 +40,14 @@ pub struct Modelling {
     pub launches: u32,
     /// Seed of every random order.
     pub seed: u64,
+    /// A table of probes to fit instead of measuring.
+    pub probes: Option<PathBuf>,
+    /// Release of a table.
+    pub release: Option<Release>,
+    /// Slowdown of nodes and pairs that is tolerated, such as 0.2.
+    pub tolerate: f64,
+    /// The share of checks in which a node or pair is named although none is slow.
+    pub error_rate: f64,
     /// Options of timing calls.
     pub timing: TimingOptions,
     /// System that runs the jobs.
@@ -48,67 +56,83 @@ pub struct Modelling {
 
 pub use crate::model_file::open;
 
+/// The level of intervals.
+const LEVEL: f64 = 0.95;
+
 /// Segment size of the algorithms that segment messages.
 const SEGMENT: &str = "8192";
 
-/// Measures probes and collectives, and fits a model.
-pub fn measured(
-    options: &Modelling,
-    out: &Path,
-    terms: SlowCriteria,
-    session: &mut Session<'_>,
-) -> Result<(RunDir, Model), WorkflowError> {
-    refuse_unknown(options)?;
-    if matches!(&options.system.jobs, Jobs::Simulation(simulated) if simulated.scenario == Scenario::Planted) {
-        session.say(progress::model::planted());
+impl Instrument for Modelling {
+    type Found = Model;
+
+    const REQUEST: Request = Request::Model;
+    const NAME: &'static str = "model";
+    const FILES: [&'static str; 3] = [FILE, TEXT, PAGE];
+
+    fn system(&self) -> &SystemOptions {
+        &self.system
     }
-    let started = survey(&options.system, out, session)?;
-    let experiment = experiment(options, started.survey.slots());
-    let measured = measure_on(started, experiment, Request::Model, out, session)?;
-    let run = measured.run().clone();
-    // Unlocks the run: it may be measured further.
-    drop(measured);
-    let model = of_run(run.path(), terms)?;
-    Ok((run, model))
-}
 
-/// Refuses collectives whose messages are unknown.
-fn refuse_unknown(options: &Modelling) -> Result<(), WorkflowError> {
-    let foreign = options.collectives.iter().find(|wanted| known().all(|(collective, _)| collective != **wanted));
-    foreign.map_or(Ok(()), |foreign| {
-        Err(WorkflowError::Usage(format!(
-            "the model has no messages for {foreign}; --ops accepts alltoall, bcast, gather and scatter"
-        )))
-    })
-}
+    fn experiment(&self, survey: &Survey) -> Result<Experiment, WorkflowError> {
+        self.refuse_unknown()?;
+        let ranks = [self.ranks.unwrap_or(survey.slots())];
+        let mut grid = Grid { probes: Some(self.partners), ..Grid::new(&self.collectives, &ranks, &self.sizes) };
+        // With two ranks, two_proc is equal to pairwise.
+        let named = known().filter(|(collective, name)| self.collectives.contains(collective) && *name != "two_proc");
+        for (collective, name) in named {
+            grid.only.push((collective, CandidateName::read(name)));
+            let segmented = registry::id_of(Release::V5_0, collective, name)
+                .filter(|_| ["pipeline", "chain", "binary_tree"].contains(&name));
+            if let Some(id) = segmented {
+                let choice = format!("tuned:{id}/{}/{SEGMENT}/0", if name == "chain" { 4 } else { 0 });
+                grid.only.push((collective, CandidateName::read(&choice)));
+            }
+        }
+        Ok(Experiment {
+            budget: self.budget,
+            launches: self.launches,
+            seed: self.seed,
+            keep_slow: true,
+            timing: self.timing,
+            ..Experiment::new(grid, self.system.clone())
+        })
+    }
 
-/// Builds the experiment for a model.
-fn experiment(options: &Modelling, slots: Ranks) -> Experiment {
-    let ranks = [options.ranks.unwrap_or(slots)];
-    let mut grid = Grid { probes: Some(options.partners), ..Grid::new(&options.collectives, &ranks, &options.sizes) };
-    // With two ranks, two_proc is equal to pairwise.
-    let named = known().filter(|(collective, name)| options.collectives.contains(collective) && *name != "two_proc");
-    for (collective, name) in named {
-        grid.only.push((collective, CandidateName::read(name)));
-        let segmented = registry::id_of(Release::V5_0, collective, name)
-            .filter(|_| ["pipeline", "chain", "binary_tree"].contains(&name));
-        if let Some(id) = segmented {
-            let choice = format!("tuned:{id}/{}/{SEGMENT}/0", if name == "chain" { 4 } else { 0 });
-            grid.only.push((collective, CandidateName::read(&choice)));
+    fn measure(&self, measured: &mut Measurement, session: &mut Session<'_>) -> Result<(), WorkflowError> {
+        if matches!(&self.system.jobs, Jobs::Simulation(simulated) if simulated.scenario == Scenario::Planted) {
+            session.say(progress::model::planted());
+        }
+        measured.grid(session)
+    }
+
+    fn analyse(&self, input: &Path, session: &mut Session<'_>) -> Result<Model, WorkflowError> {
+        let terms = SlowCriteria { tolerate: self.tolerate, error_rate: self.error_rate, level: LEVEL };
+        match &self.probes {
+            Some(table) => of_table(table, self.release, terms, session),
+            None if input.join(rundir::SAMPLES).exists() => of_run(input, terms),
+            None => open(input),
         }
     }
-    Experiment {
-        budget: options.budget,
-        launches: options.launches,
-        seed: options.seed,
-        keep_slow: true,
-        timing: options.timing,
-        ..Experiment::new(grid, options.system.clone())
+
+    fn document(model: &Model) -> Document {
+        report::document(model)
+    }
+}
+
+impl Modelling {
+    /// Refuses collectives whose messages are unknown.
+    fn refuse_unknown(&self) -> Result<(), WorkflowError> {
+        let foreign = self.collectives.iter().find(|wanted| known().all(|(collective, _)| collective != **wanted));
+        foreign.map_or(Ok(()), |foreign| {
+            Err(WorkflowError::Usage(format!(
+                "the model has no messages for {foreign}; --ops accepts alltoall, bcast, gather and scatter"
+            )))
+        })
     }
 }
 
 /// Fits the probes of a run directory, and computes how well the model predicts its cells.
-pub fn of_run(path: &Path, terms: SlowCriteria) -> Result<Model, WorkflowError> {
+fn of_run(path: &Path, terms: SlowCriteria) -> Result<Model, WorkflowError> {
     let run = RunDir::open(path)?;
     let manifest = run.manifest()?;
     let (samples, file) = (run.samples()?, run.file(rundir::SAMPLES));
@@ -164,7 +188,7 @@ fn unplayed(release: Release, calls: &[Sample]) -> Option<Unknown> {
 }
 
 /// Fits a table of probes.
-pub fn of_table(
+fn of_table(
     path: &Path,
     release: Option<Release>,
     terms: SlowCriteria,
@@ -179,14 +203,6 @@ pub fn of_table(
     fit(&probes, &Limit::from_reported(&BTreeMap::new(), None), terms, origin).map_err(|unfit| unusable(&unfit))
 }
 
-/// Writes a model, for people and programs.
-pub fn write(run: &RunDir, model: &Model) -> Result<(), WorkflowError> {
-    run.write_json(FILE, model)?;
-    run.write(TEXT, &report::document(model).markdown())?;
-    run.write(PAGE, &report::document(model).page(TOOL))?;
-    Ok(())
-}
-
 /// A call in a user's words.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallQuestion {
@@ -195,13 +211,13 @@ pub struct CallQuestion {
     /// The algorithm: its number, its name, or a whole choice.
     pub algorithm: String,
     /// Segment size, unless `algorithm` is a whole choice.
-    pub segment: u64,
+    pub segment: Bytes,
     /// The fan-out; 0 is the algorithm's own.
     pub fanout: u32,
     /// The size of the communicator.
-    pub ranks: u32,
+    pub ranks: Ranks,
     /// The message bytes.
-    pub bytes: u64,
+    pub bytes: Bytes,
     /// Release of the algorithm, if it is not that of the model.
     pub release: Option<Release>,
 }
@@ -209,9 +225,9 @@ pub struct CallQuestion {
 /// Predicts a gather with this algorithm by the many-to-one model; none unless calls of it stall at some sizes.
 pub fn ask_many_to_one(model: &Model, question: &CallQuestion, choice: Choice) -> Option<GatherForecast> {
     let is_asked = question.collective == Collective::Gather && question.release.or(model.release) == model.release;
-    let of_choice = |gather: &&ManyToOne| gather.ranks.0 == question.ranks && gather.choice == Some(choice);
+    let of_choice = |gather: &&ManyToOne| gather.ranks == question.ranks && gather.choice == Some(choice);
     let gather = model.many_to_one.iter().find(of_choice).filter(|_| is_asked)?;
-    expected(model, gather, Bytes(question.bytes))
+    expected(model, gather, question.bytes)
 }
 
 /// Predicts a call: its choice, its time, and true if measured calls correct that time.
@@ -235,16 +251,16 @@ pub fn ask(
                     known.join(", ")
                 ))
             })?;
-            Choice::plain(id).with_segsize(question.segment).with_faninout(question.fanout)
+            Choice::plain(id).with_segsize(question.segment.0).with_faninout(question.fanout)
         }
     };
-    let call = PredictedCall { collective, choice, ranks: question.ranks, bytes: question.bytes };
+    let call = PredictedCall { collective, choice, ranks: question.ranks.0, bytes: question.bytes.0 };
     let (time, corrected) = predict(model, release, call).map_err(|unsaid| WorkflowError::Usage(unsaid.to_string()))?;
     if let Some(measured) = model.release.filter(|measured| *measured != release) {
         session.say(&progress::model::other_release(measured, release));
     }
     let largest = model.ways.iter().flat_map(|way| way.regimes.iter().map(|regime| regime.to)).max();
-    if let Some(largest) = largest.filter(|largest| !corrected && question.bytes > largest.0) {
+    if let Some(largest) = largest.filter(|largest| !corrected && question.bytes > *largest) {
         session.say(&progress::model::longer_messages(largest));
     }
     Ok((choice, time, corrected))

@@ -34,7 +34,7 @@ pub(crate) fn experiment(run: &RunDir, manifest: &Manifest) -> Result<Experiment
 }
 
 /// The command that began a run.
-fn name(request: &Request) -> &'static str {
+pub(crate) fn name(request: &Request) -> &'static str {
     match request {
         Request::Tune(_) => "tune",
         Request::Validate(_) => "validate",

@@ -85,17 +85,16 @@ pub fn submit(options: &Submitting, program: &Path) -> Result<All, WorkflowError
     Ok(All { system, jobs })
 }
 
-/// The commands that a job can run, and true if another job can resume it.
-const COMMANDS: [(&str, bool); 6] =
-    [("tune", true), ("measure", true), ("guidelines", true), ("study", false), ("model", false), ("irregular", false)];
+/// The commands that a job can run. Another job can resume all but `study`.
+const COMMANDS: [&str; 6] = ["tune", "measure", "guidelines", "study", "model", "irregular"];
 
 /// The command of the job.
 fn command(options: &Submitting) -> Result<Vec<String>, WorkflowError> {
     let usage = |what: String| Err(WorkflowError::Usage(what));
     let words = &options.command;
     let words = if words.first().is_some_and(|word| word == "collrules") { &words[1..] } else { &words[..] };
-    let Some(name) = words.first().filter(|name| COMMANDS.iter().any(|(known, _)| name == known)) else {
-        let known = listed(&COMMANDS.map(|(name, _)| name.to_owned()));
+    let Some(name) = words.first().filter(|name| COMMANDS.contains(&name.as_str())) else {
+        let known = listed(&COMMANDS.map(str::to_owned));
         return usage(format!("`{}` cannot be submitted; after -- can come {known}", words.join(" ")));
     };
     if name == "study" && options.job.array.is_some() {
@@ -161,12 +160,15 @@ fn script(
         deploy::quoted(&directory.to_string_lossy())
     );
     let mut lines = vec![String::new(), log, format!("run={run}")];
-    if COMMANDS.contains(&(command[0].as_str(), true)) {
+    if command[0] != "study" {
+        // Instruments take the options of the analysis from the command line.
+        let resumed =
+            if ["tune", "measure"].contains(&command[0].as_str()) { words[0].clone() } else { words.join(" ") };
         lines.extend([
             "# Resumes what an earlier job left: one that ran out of time, was requeued, or is submitted again."
                 .to_owned(),
             "if [ -e \"$run/manifest.json\" ]; then".to_owned(),
-            format!("    exec {program} {} --resume \"$run\"", words[0]),
+            format!("    exec {program} {resumed} --resume \"$run\""),
             "fi".to_owned(),
         ]);
     }

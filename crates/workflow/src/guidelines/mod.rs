@@ -11,23 +11,28 @@ use std::path::Path;
 
 use collrules_lab::check::{self as guidelines, GuidelineTerms};
 use collrules_lab::guidelines::{Change, Changed, Checked, FILE, FORMAT, LeftOutCell, PAGE, TABLE, TEXT, UnderRules};
+use collrules_record::experiment::Experiment;
 use collrules_record::findings::Criteria;
-use collrules_record::options::Request;
+use collrules_record::options::{Request, SystemOptions};
 use collrules_record::policy::Assumptions;
 use collrules_record::rundir::{self, RunDir};
-use collrules_record::{Manifest, Placement};
-use collrules_report::{guidelines as report, progress};
+use collrules_record::{Manifest, Placement, Survey};
+use collrules_report::{Document, guidelines as report, progress};
 use collrules_rules::Release;
 
-use crate::TOOL;
 use crate::analyze::Source;
-use crate::campaign::{Begin, Measurement, RunPlace, prepare};
+use crate::campaign::Measurement;
 use crate::error::WorkflowError;
+use crate::instrument::Instrument;
 use crate::session::Session;
 
-/// Thresholds for mock-ups.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Judging {
+/// A check: what is measured, and by what it is judged.
+#[derive(Clone, Debug)]
+pub struct Checking {
+    /// Experiment of a new check.
+    pub experiment: Experiment,
+    /// Release of a table.
+    pub release: Release,
     /// The slowdown that is tolerated, such as 0.05.
     pub tolerate: f64,
     /// The bound on the share of wrong violations among all.
@@ -36,64 +41,48 @@ pub struct Judging {
     pub assumptions: Option<Assumptions>,
 }
 
-/// Begins a check or resumes one, and writes its results.
-pub fn run(begin: &Begin, judging: Judging, session: &mut Session<'_>) -> Result<(RunDir, Checked), WorkflowError> {
-    if let (RunPlace::Resumed(run), false) = (&begin.place, begin.request == Request::Guidelines) {
-        let shown = run.display();
-        return Err(WorkflowError::Usage(format!(
-            "{shown} is not a check of guidelines; `collrules tune --resume {shown}` resumes it"
-        )));
+impl Instrument for Checking {
+    type Found = Checked;
+
+    const REQUEST: Request = Request::Guidelines;
+    const NAME: &'static str = "guidelines";
+    const FILES: [&'static str; 3] = [FILE, TEXT, PAGE];
+
+    fn system(&self) -> &SystemOptions {
+        &self.experiment.system
     }
-    let measured = prepare(begin, session)?;
-    let measured = match measured.experiment.under_rules.clone() {
-        None => measure(measured, session)?,
-        Some(path) => measure_twice(measured, &path, session)?,
-    };
-    let directory = measured.run().path().to_owned();
-    // Unlocks the run: it may be measured further.
-    drop(measured);
-    let (source, run) = Source::of_run(&directory, session)?;
-    let checked = judge(&source, judging)?;
-    write(&run, &checked)?;
-    Ok((run, checked))
-}
 
-/// Measures the default and mock-ups.
-fn measure(mut measured: Measurement, session: &mut Session<'_>) -> Result<Measurement, WorkflowError> {
-    measured.grid(session)?;
-    Ok(measured)
-}
+    fn experiment(&self, _: &Survey) -> Result<Experiment, WorkflowError> {
+        Ok(self.experiment.clone())
+    }
 
-/// Measures the default and mock-ups, and once more under a tuning.
-fn measure_twice(measured: Measurement, path: &Path, session: &mut Session<'_>) -> Result<Measurement, WorkflowError> {
-    // Before anything is measured: what is wrong with a file is not found out after the first half.
-    let tuning = match under_rules::prepared(path, &measured, session) {
-        Ok(tuning) => tuning,
-        Err(error) => {
-            measured.give_up()?;
-            return Err(error);
-        }
-    };
-    let mut measured = measure(measured, session)?;
-    under_rules::measure(&tuning, &mut measured, session)?;
-    Ok(measured)
-}
+    /// Measures the default and mock-ups, and once more under a tuning if there is one.
+    fn measure(&self, measured: &mut Measurement, session: &mut Session<'_>) -> Result<(), WorkflowError> {
+        let Some(path) = measured.experiment.under_rules.clone() else { return measured.grid(session) };
+        // Before anything is measured: what is wrong with a file is not found out after the first half.
+        let tuning = under_rules::prepared(&path, measured, session)?;
+        measured.grid(session)?;
+        under_rules::measure(&tuning, measured, session)
+    }
 
-/// Judges a run, or a table of a release.
-pub fn of_input(
-    input: &Path,
-    release: Release,
-    judging: Judging,
-    session: &mut Session<'_>,
-) -> Result<(Option<RunDir>, Checked), WorkflowError> {
-    let (source, run) = if input.is_dir() {
-        let (source, run) = Source::of_run(input, session)?;
+    fn analyse(&self, input: &Path, session: &mut Session<'_>) -> Result<Checked, WorkflowError> {
+        let source = match input.is_dir() {
+            true => Source::of_run(input, session)?.0,
+            false => Source::of_table(input, collrules_import::Options::new(self.release), session)?,
+        };
         say_what_is_missing(&source, session)?;
-        (source, Some(run))
-    } else {
-        (Source::of_table(input, collrules_import::Options::new(release), session)?, None)
-    };
-    Ok((run, judge(&source, judging)?))
+        judge(&source, self)
+    }
+
+    fn document(checked: &Checked) -> Document {
+        report::document(checked)
+    }
+
+    fn write_more(run: &RunDir, checked: &Checked) -> Result<(), WorkflowError> {
+        let table = report::csv(checked).map_err(|cause| WorkflowError::write(&run.file(TABLE), cause))?;
+        run.write(TABLE, &table)?;
+        Ok(())
+    }
 }
 
 /// Reports that a check was interrupted, and how to resume it.
@@ -107,7 +96,7 @@ fn say_what_is_missing(source: &Source, session: &mut Session<'_>) -> Result<(),
     Ok(())
 }
 
-fn judge(source: &Source, judging: Judging) -> Result<Checked, WorkflowError> {
+fn judge(source: &Source, judging: &Checking) -> Result<Checked, WorkflowError> {
     let manifest = source.manifest();
     let nowhere = Placement::default();
     let terms = GuidelineTerms {
@@ -153,16 +142,6 @@ fn with_origin(checked: Checked, manifest: &Manifest) -> Checked {
         skipped: manifest.plan.skipped.clone(),
         ..checked
     }
-}
-
-/// Writes the results of a check, for people and programs.
-pub fn write(run: &RunDir, checked: &Checked) -> Result<(), WorkflowError> {
-    run.write_json(FILE, checked)?;
-    run.write(TEXT, &report::document(checked).markdown())?;
-    run.write(PAGE, &report::document(checked).page(TOOL))?;
-    let table = report::csv(checked).map_err(|cause| WorkflowError::write(&run.file(TABLE), cause))?;
-    run.write(TABLE, &table)?;
-    Ok(())
 }
 
 /// An earlier check, from its directory or file.
