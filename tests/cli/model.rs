@@ -75,12 +75,6 @@ fn a_table_names_the_slow_host_and_answers_questions() {
         .exits(2)
         .complains("are not known here; known are alltoall linear");
     collrules(&asked.replace("--np 4", "--np 9"), &out).exits(2).complains("knows 4 ranks, and 9 are asked for");
-
-    let simgrid = collrules("model --export simgrid", &out).exits(0).stdout;
-    assert_eq!(simgrid.matches("<host ").count(), 4);
-    assert_eq!(simgrid.matches("<route ").count(), simgrid.matches("</route>").count());
-    assert_eq!(simgrid.matches("<route ").count(), 12);
-    collrules("model --export loggopsim", &out).exits(2).complains("the model has no o");
 }
 
 /// Questions and models that make no sense end in a sentence, and soon.

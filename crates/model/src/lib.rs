@@ -26,11 +26,9 @@
 //! | `quality` | predictions compared with measured collectives, and with their neighbouring sizes |
 //! | [`irregular`] | distributions of calls: stalls, their cures, jumps |
 //! | `many_to_one` | kappas, levels and probabilities of gathers that stall, and predictions from them |
-//! | `export` | models in the formats of network simulators |
 
 mod algorithm;
 mod correct;
-mod export;
 mod fit;
 pub mod irregular;
 pub mod line;
@@ -55,7 +53,6 @@ mod way;
 mod planted;
 
 pub use algorithm::algorithms;
-pub use export::{NoExport, Simulator, export};
 pub use fit::{ProbeOrigin, Unfit, fit};
 pub use machine::{IntervalEnd, Unsaid, platform};
 pub use many_to_one::{GatherForecast, expected, many_to_one};
