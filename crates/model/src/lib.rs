@@ -50,7 +50,7 @@ pub mod unknown;
 mod way;
 
 #[cfg(test)]
-mod planted;
+mod tests;
 
 pub use algorithm::algorithms;
 pub use fit::{ProbeOrigin, Unfit, fit};

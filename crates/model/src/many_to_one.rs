@@ -202,13 +202,13 @@ mod tests {
 
     use super::*;
     use crate::irregular::{distributions, stalls};
-    use crate::planted;
+    use crate::tests::fitted_machine;
 
     /// Gathers on a known machine, with planted kappas, levels and probabilities.
     #[test]
     fn planted_kappas_levels_and_probabilities_come_back() {
         let mut rng = ChaCha8Rng::seed_from_u64(3);
-        let model = planted::fitted_machine(6, &mut rng);
+        let model = fitted_machine(6, &mut rng);
         let ranks = Ranks(6);
         let terms = terms(&model, ranks).expect("terms");
         let [kappa1, kappa2, kappa3] = [3e-9, 4e-4, 2e-9];
