@@ -33,7 +33,7 @@ arguments! {
         #[arg(long)]
         dry_run: bool,
     } => Irregularity {
-        /// Collectives to time, separated by commas; gather and scatter are also timed as gatherv and scatterv
+        /// Collectives to time, separated by commas; also as gatherv, scatterv and alltoallv
         #[arg(long = "ops", value_name = "LIST", default_value = "gather,scatter,alltoall", value_parser = collectives)]
         collectives: List<Collective>,
         /// Communicator sizes, as for tune [default: all slots]

@@ -72,6 +72,9 @@ impl PlayedMachine for ModelMachine {
     fn seconds(&self, cell: Cell, choice: Choice) -> Result<f64, String> {
         let messages = match cell.collective {
             Collective::Barrier => barrier(cell.ranks.0),
+            // With equal counts, the messages are those of alltoall.
+            Collective::Alltoallv => programs(self.release, Collective::Alltoall, choice, cell.ranks.0, cell.bytes.0)
+                .map_err(|cause| cause.to_string())?,
             collective => programs(self.release, collective, choice, cell.ranks.0, cell.bytes.0)
                 .map_err(|cause| cause.to_string())?,
         };

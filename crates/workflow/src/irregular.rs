@@ -88,7 +88,7 @@ impl Instrument for Irregularity {
         }
         // Collectives with counts and displacements have no algorithms to choose from, and are timed with those that
         // have.
-        let vectors = [MockupPattern::Gatherv, MockupPattern::Scatterv].map(Mockup::Pattern);
+        let vectors = [MockupPattern::Gatherv, MockupPattern::Scatterv, MockupPattern::Alltoallv].map(Mockup::Pattern);
         let split = self.pieces.iter().map(|pieces| Mockup::Split { pieces: *pieces, barrier: true });
         let only = vectors.into_iter().chain(split).collect();
         let (pieces, max_extra_memory) = (self.pieces.clone(), grid.max_memory);
