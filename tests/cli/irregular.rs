@@ -86,6 +86,37 @@ fn stalls_of_any_length_and_probability_are_found() {
     }
 }
 
+/// Alltoalls alone once had nothing to measure. With a model of the machine, stalls of all calls of all sizes are found, and a
+/// run is resumed by the command that began it.
+#[test]
+fn all_calls_of_an_alltoall_stall() {
+    let scratch = tempfile::tempdir().unwrap();
+    let mut machine: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(data("irregular-always.json")).unwrap()).unwrap();
+    let planted = &mut machine["planted"][0];
+    (planted["collective"], planted["algorithm"]) = ("alltoall".into(), serde_json::Value::Null);
+    (planted["from"], planted["to"], planted["more"]) = (0.into(), (8 << 20).into(), 0.05.into());
+    let file = scratch.path().join("machine.json");
+    fs::write(&file, machine.to_string()).unwrap();
+    let simulated = format!("--simulate --simulated-model {} --budget none", file.display());
+    let model = scratch.path().join("model");
+    collrules(&format!("model {simulated} --calls 20 --out"), &model).exits(0);
+    let found = |words: &str, name: &str| -> Irregular {
+        let out = scratch.path().join(name);
+        collrules(&format!("irregular {words}"), &out).exits(0);
+        serde_json::from_str(&fs::read_to_string(out.join("irregular.json")).unwrap()).unwrap()
+    };
+    let words = format!("--ops alltoall --sizes 1K:4K --calls 40 {simulated}");
+    assert_eq!(found(&format!("{words} --out"), "without").stalls, []);
+    let with = format!("--model {}", model.display());
+    let stalls = found(&format!("{words} {with} --out"), "with").stalls;
+    let of_default = stalls.iter().find(|range| range.candidate == Candidate::Builtin).unwrap();
+    assert_eq!((of_default.collective, of_default.quiet_below), (Collective::Alltoall, None));
+    assert!(stalls.iter().any(|range| range.candidate == Candidate::Mockup(Mockup::Pattern(MockupPattern::Alltoallv))));
+    assert_eq!(found(&format!("{with} --resume"), "with").stalls, stalls);
+    collrules("model --resume", &scratch.path().join("with")).exits(2).complains("`collrules irregular --resume");
+}
+
 /// Sizes at which no pieces were timed are not handed to programs, and a header of before is taken away.
 #[test]
 fn no_header_is_written_without_timed_pieces() {

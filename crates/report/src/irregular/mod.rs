@@ -97,10 +97,11 @@ fn sentences(found: &Irregular) -> Vec<String> {
     said.extend((!others.is_empty()).then(|| format!("Other algorithms that stall: {}.", some(&others, NAMED))));
     if found.stalls.is_empty() && found.points.iter().all(|calls| calls.levels.is_empty()) {
         let calls = found.points.iter().map(|calls| calls.calls).min().unwrap_or(0);
+        let sizes: BTreeSet<Bytes> = found.points.iter().map(|calls| calls.cell.bytes).collect();
+        let sizes = sizes.first().zip(sizes.last()).map_or(String::new(), |(first, last)| range(*first, *last));
         said.push(format!(
-            "No call stalls: no group of much longer calls is found in {} of {} calls or more each.",
+            "No call stalls {sizes}: no group of much longer calls is found in {} of {calls} calls or more each.",
             counted(found.points.len(), "distribution"),
-            calls
         ));
     }
     said.extend(leaps(found));
