@@ -1,6 +1,8 @@
 //! Reference algorithms in a study: the best of them, the crossovers between them, and their distance from the lower
 //! bounds of the network.
 
+use std::collections::BTreeMap;
+
 use collrules_lab::study::results::{ClassVerdict, Rivalry, Study, StudyCell};
 use collrules_model::pattern_fit::PatternRegime;
 use collrules_record::pattern::Shape;
@@ -18,23 +20,45 @@ pub(super) fn parts(study: &Study, about: &About<'_>) -> Vec<Block> {
     if study.rivalries.is_empty() {
         return Vec::new();
     }
-    vec![classes(study, about), crossovers(study), Block::part("", "Against the bound", bounds(study))]
+    let own = [("", study)];
+    vec![classes(&own, &about.claims), crossovers(&own, |_| true), Block::part("", "Against the bound", bounds(study))]
+}
+
+/// A study with the name of its variant, which is empty if there is one study.
+pub(super) type NamedStudy<'a> = (&'a str, &'a Study);
+
+/// A table of rows of several studies, each with the name of its variant first, if it has one.
+pub(super) fn table<const N: usize>(
+    studies: &[NamedStudy<'_>],
+    heads: [&str; N],
+    what: &str,
+    rows: impl Fn(&Study) -> Vec<[String; N]>,
+) -> Block {
+    let named = studies.len() > 1;
+    let own = |(name, study): &NamedStudy<'_>| {
+        let first = named.then(|| (*name).to_owned());
+        let rows = rows(study).into_iter();
+        rows.map(|row| first.iter().cloned().chain(row).collect::<Vec<_>>()).collect::<Vec<_>>()
+    };
+    let heads = named.then_some("variant").into_iter().chain(heads);
+    Block::Table(Table::new(heads, studies.iter().flat_map(own)).about(what))
 }
 
 /// The whole vector of a call.
-pub(super) fn vector(collective: Collective, ranks: Ranks, bytes: Bytes) -> Bytes {
+fn vector(collective: Collective, ranks: Ranks, bytes: Bytes) -> Bytes {
     Cell { collective, ranks, bytes }.vector()
 }
 
-fn classes(study: &Study, about: &About<'_>) -> Block {
+/// The best class by range of sizes, with the claims of others.
+pub(super) fn classes(studies: &[NamedStudy<'_>], claims: &BTreeMap<Collective, Vec<Candidate>>) -> Block {
     let what = "The best of the default and the two reference algorithms by the geometric mean of times over message \
                 sizes, with those that do not differ from it significantly: over all sizes, and below and above the \
                 crossover from short to long. Vectors are whole ones: for scatter, gather, allgather and \
                 reduce_scatter_block the message times the ranks.";
-    let row = |verdict: &ClassVerdict| {
+    let row = |study: &Study, verdict: &ClassVerdict| {
         let ClassVerdict { collective, ranks, sizes: (first, last), best } = verdict;
         let [first, last] = [first, last].map(|bytes| vector(*collective, *ranks, *bytes));
-        let claim = about.claims.get(collective);
+        let claim = claims.get(collective);
         [
             collective.to_string(),
             ranks.to_string(),
@@ -45,15 +69,16 @@ fn classes(study: &Study, about: &About<'_>) -> Block {
         ]
     };
     let heads = ["collective", "ranks:", "vector", "best", "claimed", "as claimed"];
-    Block::part("", "Best class", vec![Block::Table(Table::new(heads, study.classes.iter().map(row)).about(what))])
+    let rows = |study: &Study| study.classes.iter().map(|verdict| row(study, verdict)).collect();
+    Block::part("", "Best class", vec![table(studies, heads, what, rows)])
 }
 
-pub(super) fn list_candidates(study: &Study, collective: Collective, candidates: &[Candidate]) -> String {
+fn list_candidates(study: &Study, collective: Collective, candidates: &[Candidate]) -> String {
     candidates.iter().map(|candidate| name(study, collective, *candidate)).collect::<Vec<_>>().join(" / ")
 }
 
 /// Compares the best candidates with the claim.
-pub(super) fn answer(claim: &[Candidate], best: &[Candidate]) -> &'static str {
+fn answer(claim: &[Candidate], best: &[Candidate]) -> &'static str {
     if best.iter().all(|candidate| claim.contains(candidate)) {
         "yes"
     } else if best.iter().any(|candidate| claim.contains(candidate)) {
@@ -63,11 +88,12 @@ pub(super) fn answer(claim: &[Candidate], best: &[Candidate]) -> &'static str {
     }
 }
 
-fn crossovers(study: &Study) -> Block {
+/// The sizes at which the faster of two changes, of these pairs.
+pub(super) fn crossovers(studies: &[NamedStudy<'_>], of: impl Fn(&Rivalry) -> bool) -> Block {
     let what = "Message size at which the faster of two changes, in bytes, with the sizes between which it may lie. \
                 Only sizes at which the two differ significantly count: the interval for the ratio of their times \
                 excludes 1. The model simulates the algorithms step by step, with the lines of the next section.";
-    let row = |rivalry: &Rivalry| {
+    let row = |study: &Study, rivalry: &Rivalry| {
         let Rivalry { collective, ranks, one, other, first, crossings, predicted } = rivalry;
         let name = |candidate: Candidate| name(study, *collective, candidate);
         let at = match (first, crossings.as_slice()) {
@@ -92,7 +118,8 @@ fn crossovers(study: &Study) -> Block {
         [collective.to_string(), ranks.to_string(), format!("{} and {}", name(*one), name(*other)), at, predicted]
     };
     let heads = ["collective", "ranks:", "between", "at", "model"];
-    Block::part("", "Crossovers", vec![Block::Table(Table::new(heads, study.rivalries.iter().map(row)).about(what))])
+    let rows = |study: &Study| study.rivalries.iter().filter(|it| of(it)).map(|it| row(study, it)).collect();
+    Block::part("", "Crossovers", vec![table(studies, heads, what, rows)])
 }
 
 fn bounds(study: &Study) -> Vec<Block> {
