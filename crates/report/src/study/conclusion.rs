@@ -1,15 +1,13 @@
 //! Conclusion of a study, in whole sentences: every word follows from a number.
 
-use std::collections::BTreeSet;
-
 use collrules_lab::study::results::{Overall, Study, StudyCell, StudyPoint, StudyVerdict};
 use collrules_record::estimate::geometric_mean;
 use collrules_record::{Candidate, Cell, Estimate};
-use collrules_rules::words::{counted, listed};
-use collrules_rules::{Collective, registry};
+use collrules_rules::Collective;
+use collrules_rules::words::counted;
 
-use super::about::{About, MeasuredBy};
-use super::names::{candidates, collectives, name, place};
+use super::about::About;
+use super::names::{collectives, name, place};
 use crate::document::{Block, Table};
 use crate::facts::describe_failed_default;
 use crate::words::{ends, interval};
@@ -18,7 +16,7 @@ use crate::words::{ends, interval};
 pub fn conclusion(study: &Study, about: &About<'_>) -> Vec<String> {
     let mut paragraphs: Vec<String> = describe_failed_default(&study.failed_defaults()).into_iter().collect();
     paragraphs.extend(collectives(study).into_iter().map(|collective| of_collective(study, about, collective)));
-    paragraphs.push(reach(study, about));
+    paragraphs.push(reach(about));
     paragraphs
 }
 
@@ -147,39 +145,11 @@ fn closest(study: &Study, collective: Collective) -> Option<String> {
 }
 
 /// Describes the scope of the conclusion.
-fn reach(study: &Study, about: &About<'_>) -> String {
-    let mut varied = false;
-    let mut compared = |collective: Collective| {
-        let all = candidates(study, collective);
-        let tuned = || all.iter().filter(|candidate| matches!(candidate, Candidate::Tuned(_)));
-        let tried: BTreeSet<u32> = tuned().filter_map(|candidate| Some(candidate.choice()?.algorithm)).collect();
-        varied |= tried.len() < tuned().count();
-        let tried = tried.len();
-        let offered = match &about.origin {
-            // Algorithm 0 stands for the builtin.
-            MeasuredBy::Measured(manifest) => {
-                let listed = manifest.survey.algorithms.get(&collective).map_or(&[][..], Vec::as_slice);
-                listed.iter().filter(|(id, _)| *id != 0).count()
-            }
-            MeasuredBy::Others { .. } => registry::algorithms(study.release, collective).count(),
-        };
-        format!("{tried} of {offered} algorithms of {collective}")
-    };
-    let compared: Vec<String> = collectives(study).into_iter().map(&mut compared).collect();
-    let how = match varied {
-        true => "with the parameters that the tables name",
-        false => "each without variations of its parameters",
-    };
-    let where_from = if matches!(about.origin, MeasuredBy::Others { .. }) {
-        "they hold for the machine, the release and the placement of ranks that they were taken on".to_owned()
-    } else if about.is_simulated() {
-        "they come from a cost model, and say nothing about any machine".to_owned()
+fn reach(about: &About<'_>) -> String {
+    let holds = if about.is_simulated() {
+        "The times come from a cost model, and say nothing about any machine."
     } else {
-        "they hold for this machine, this release and this placement of ranks".to_owned()
+        "The times hold for the machine, the release and the placement of ranks that they were measured on."
     };
-    format!(
-        "The study compares {}, {how}. It does not say whether another algorithm or other segments would be better; \
-         `collrules tune` does. As all measurements, {where_from}.",
-        listed(&compared),
-    )
+    format!("{holds} Other algorithms and segments were not compared; `collrules tune` does that.")
 }

@@ -37,58 +37,50 @@ pub fn document(study: &Study, about: &About<'_>) -> Document {
     Document { subject, simulated: about.is_simulated(), blocks, ..Document::default() }
 }
 
+/// Says who measured, and what can be told from it; docs/guide/studies.md says how.
 fn measured(study: &Study, about: &About<'_>) -> String {
-    let tests = study.cells.iter().flat_map(|cell| &cell.points).filter(|point| point.q_value.is_some()).count();
     let launches = counted(study.launches, "launch");
-    let (who, candidates) = match &about.origin {
+    let who = match &about.origin {
         MeasuredBy::Measured(manifest) => {
             let survey = &manifest.survey;
             let mut hosts = survey.hosts.clone();
             hosts.sort_unstable();
             hosts.dedup();
             let (slots, hosts) = (counted(about.slots().0 as usize, "slot"), counted(hosts.len(), "host"));
-            let who = match about.is_simulated() {
-                true => format!("A cost model with noise gave the times, for {slots}"),
-                false => format!("Open MPI {} was measured on {hosts} with {slots} in all", survey.version),
-            };
             let started = manifest.started.split(['T', ' ']).next().unwrap_or_default();
-            let who = format!(
-                "{who}, in {launches} (begun {started}). A time is that of the slowest rank. Each launch gives the \
-                 median of its calls"
-            );
-            let candidates = "All algorithms for a size take turns. The result of each one is checked on real data \
-                              before its time counts.";
-            (who, candidates)
+            match about.is_simulated() {
+                true => format!("A cost model with noise gave the times, for {slots} in {launches}."),
+                false => format!(
+                    "Open MPI {} was measured on {hosts} with {slots} in all, in {launches} (begun {started}).",
+                    survey.version
+                ),
+            }
         }
         MeasuredBy::Others { name, statistic } => {
             let what = match statistic {
                 Statistic::RankAverage => "averages over ranks and calls, which hide the slowest rank and the spread",
                 _ => "those of the slowest rank",
             };
-            let who = format!(
-                "The times of {} were measured by others, in {launches}: {what}. Algorithm numbers are read as those \
-                 of Open MPI {}",
-                name, study.release,
-            );
-            (who, "It is unknown whether results were checked, or algorithms took turns.")
+            format!(
+                "The times of {name} were measured by others, in {launches}: {what}. Algorithm numbers are read as \
+                 those of Open MPI {}.",
+                study.release,
+            )
         }
     };
     let level = 100.0 * study.level;
     let intervals = match study.launches {
-        1 => "the tables show them as they are: one launch gives no intervals and no verdicts".to_owned(),
-        _ => format!(
-            "the tables show the median of the launches, with an interval that covers it with at least {level:.0} %"
-        ),
+        1 => "One launch gives no intervals and no verdicts.".to_owned(),
+        _ => format!("Times are medians of launches, with intervals of at least {level:.0} %."),
     };
+    let tests = study.cells.iter().flat_map(|cell| &cell.points).filter(|point| point.q_value.is_some()).count();
     let told = match tests {
-        0 => "There are too few timings for a test, so there are no verdicts.".to_owned(),
+        0 => "There are too few timings for a test.".to_owned(),
         _ => format!(
-            "Two algorithms differ if three conditions hold: a two-sided signed-rank test is significant after \
-             correction for all {} (false discovery rate {:.0} %); every launch agrees; and the interval of the ratio \
-             excludes 1.",
+            "Differences are tested in {}, with a false discovery rate of {:.0} %.",
             counted(tests, "comparison"),
             100.0 * study.error_rate,
         ),
     };
-    format!("{who}; {intervals}. {candidates} {told}")
+    format!("{who} {intervals} {told}")
 }
