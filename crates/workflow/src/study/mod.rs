@@ -8,7 +8,6 @@
 //! | `written` | its output files |
 //! | `one` | a study on the ranks as mpirun places them |
 //! | `table` | a study of what others measured |
-//! | `times` | the source of its times |
 //! | `variant` | what is varied beside algorithms |
 //! | `variants` | the same in several variants, and a page that compares them |
 
@@ -17,18 +16,16 @@ mod definition;
 mod one;
 mod scope;
 mod table;
-mod times;
 mod variant;
 mod variants;
 mod written;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use collrules_record::options::{Budget, SystemOptions};
+use collrules_record::rundir::RunDir;
 use collrules_record::units::{Bytes, Ranks};
 use collrules_rules::Release;
-
-use self::times::{Measurements, Times};
 
 /// Options of `study`.
 #[derive(Clone, Debug)]
@@ -70,22 +67,27 @@ pub fn study(options: &Studying, session: &mut Session<'_>) -> Result<Studied, W
         return table::study(options, None, &options.definition, session);
     }
     let definition = definition::read(&options.definition)?;
-    let measurements = match Times::read(options) {
-        Times::Table(path) => return table::study(options, Some(&definition), &path, session),
-        Times::Own(measurements) => measurements,
-    };
+    if let Some(path) = options.run.as_deref().filter(|path| is_of_others(path)) {
+        return table::study(options, Some(&definition), path, session);
+    }
     if options.release.is_some() {
         return Err(WorkflowError::Usage("--release is for tables; a run and a job know their release".to_owned()));
     }
-    let varies = match &measurements {
-        Measurements::Earlier(directory) => variants::are_in(directory, &definition),
-        Measurements::New => !definition.variants.is_empty(),
+    let varies = match &options.run {
+        Some(directory) => variants::are_in(directory, &definition),
+        None => !definition.variants.is_empty(),
     };
     if varies {
-        variants::study(options, &definition, &measurements, session)
+        variants::study(options, &definition, session)
     } else {
-        one::run_definition(options, &definition, &measurements, session)
+        one::run_definition(options, &definition, session)
     }
+}
+
+/// Returns true for a table of timings, or an imported run.
+fn is_of_others(path: &Path) -> bool {
+    let is_imported = || RunDir::open(path).and_then(|run| run.is_imported());
+    path.is_file() || path.is_dir() && is_imported().unwrap_or(false)
 }
 
 /// Refuses options that ask for measurements next to a table.

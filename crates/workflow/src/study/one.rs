@@ -20,7 +20,6 @@ use collrules_tuner::Observations;
 
 use super::definition::Definition;
 use super::scope::Scope;
-use super::times::Measurements;
 use super::written::{Averages, Studied, refuse_occupied, write};
 use super::{Studying, between};
 use crate::campaign::{Measurement, prepare_on, survey};
@@ -64,11 +63,10 @@ impl StudySource {
 pub(super) fn run_definition(
     options: &Studying,
     definition: &Definition,
-    measurements: &Measurements,
     session: &mut Session<'_>,
 ) -> Result<Studied, WorkflowError> {
     refuse(options, definition)?;
-    let mut source = begin(options, definition, measurements, SEED, session)?;
+    let mut source = begin(options, definition, SEED, session)?;
     if let StudySource::Begun(begun) = &mut source {
         begun.0.grid(session)?;
     }
@@ -84,13 +82,12 @@ pub(super) fn refuse(options: &Studying, definition: &Definition) -> Result<(), 
 pub(super) fn begin(
     options: &Studying,
     definition: &Definition,
-    measurements: &Measurements,
     seed: u64,
     session: &mut Session<'_>,
 ) -> Result<StudySource, WorkflowError> {
-    Ok(match measurements {
-        Measurements::Earlier(path) => StudySource::Taken(Box::new(reuse_run(path, options, definition)?)),
-        Measurements::New => StudySource::Begun(Box::new(begun(options, definition, seed, session)?)),
+    Ok(match &options.run {
+        Some(path) => StudySource::Taken(Box::new(reuse_run(path, options, definition)?)),
+        None => StudySource::Begun(Box::new(begun(options, definition, seed, session)?)),
     })
 }
 
@@ -114,7 +111,8 @@ pub(super) fn finish(
         }
     };
     let found = read_study(&run, &manifest, &scope)?;
-    let about = about(options, definition, &manifest, &scope, &found, session);
+    let remarks = remarks(options, definition, &manifest, &scope, &found);
+    let about = about(definition, MeasuredBy::Measured(&manifest), remarks, &scope.ranks, session);
     let averages = if options.osu_files { averages(&run, &manifest)? } else { Averages::new() };
     let studied = write(options, &found, &about, &averages)?;
     Ok((found, run, studied))
@@ -129,7 +127,7 @@ fn reuse_run(
     let run = RunDir::open(path)?;
     let manifest = run.manifest()?;
     let release = known_release(&manifest.survey)?;
-    let mut scope = Scope::new(&options.ranks, definition, &options.definition, &manifest, release)?;
+    let mut scope = Scope::new(&options.ranks, definition, &options.definition, Some(&manifest), release)?;
     let lacking = scope.lacking(&manifest.plan);
     if !lacking.is_empty() {
         return Err(WorkflowError::Input(format!(
@@ -222,7 +220,7 @@ fn begun(
     }
     let experiment = Experiment { seed, ..experiment(options, definition, &ranks) };
     let measured = prepare_on(started, experiment, Request::Study, &out, session)?;
-    let scope = Scope::new(&options.ranks, definition, &options.definition, &measured.manifest, release)?;
+    let scope = Scope::new(&options.ranks, definition, &options.definition, Some(&measured.manifest), release)?;
     Ok((measured, scope))
 }
 
@@ -259,25 +257,24 @@ pub(super) fn typed(command: &[String]) -> String {
     std::iter::once("collrules".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
 }
 
-fn about<'a>(
-    options: &Studying,
+/// The page of a definition on these ranks.
+pub(super) fn about<'a>(
     definition: &Definition,
-    manifest: &'a Manifest,
-    scope: &Scope,
-    found: &Study,
+    origin: MeasuredBy<'a>,
+    remarks: Vec<String>,
+    ranks: &[Ranks],
     session: &Session<'_>,
 ) -> About<'a> {
     // If none of the sizes to draw could be measured, the largest measured size replaces them.
-    let mut over_sizes: Vec<Ranks> =
-        definition.over_sizes.iter().copied().filter(|ranks| scope.ranks.contains(ranks)).collect();
+    let mut over_sizes: Vec<Ranks> = definition.over_sizes.iter().copied().filter(|it| ranks.contains(it)).collect();
     if over_sizes.is_empty() && !definition.over_sizes.is_empty() {
-        over_sizes.extend(scope.ranks.iter().max());
+        over_sizes.extend(ranks.iter().max());
     }
     About {
         title: definition.title.clone(),
         question: definition.question.clone(),
-        origin: MeasuredBy::Measured(manifest),
-        remarks: remarks(options, definition, manifest, scope, found),
+        origin,
+        remarks,
         command: typed(&session.command),
         over_ranks: definition.over_ranks.clone(),
         over_sizes,

@@ -24,40 +24,24 @@ pub(super) struct Scope {
 }
 
 impl Scope {
-    /// Returns the scope in the plan of a run. Communicators of more ranks than there were slots may be missing unless
-    /// the command line names them.
+    /// Returns the scope in the plan of a run, or in measurements of others, who had enough slots. Communicators of more
+    /// ranks than there were slots may be missing unless the command line names them.
     pub(super) fn new(
         named: &[Ranks],
         definition: &Definition,
         path: &Path,
-        manifest: &Manifest,
+        manifest: Option<&Manifest>,
         release: Release,
     ) -> Result<Self, WorkflowError> {
-        let planned: BTreeSet<Ranks> = manifest.plan.cells.iter().map(|planned| planned.cell.ranks).collect();
-        let slots = manifest.survey.slots();
         let chosen = !named.is_empty();
         let named = if chosen { named } else { &definition.ranks };
-        let possible = |ranks: &Ranks| chosen || *ranks <= slots || planned.contains(ranks);
+        let possible = |ranks: &Ranks| {
+            let planned = |manifest: &Manifest| manifest.plan.cells.iter().any(|planned| planned.cell.ranks == *ranks);
+            manifest.is_none_or(|manifest| chosen || *ranks <= manifest.survey.slots() || planned(manifest))
+        };
         let ranks: Vec<Ranks> = named.iter().copied().filter(possible).collect();
         Ok(Self {
             ranks: if ranks.is_empty() { named.to_vec() } else { ranks },
-            sizes: definition.sizes.clone(),
-            vectors: definition.vectors,
-            candidates: definition.candidates(path, release)?,
-            release,
-            refined: BTreeSet::new(),
-        })
-    }
-
-    /// Returns the scope in measurements of others, who had enough slots.
-    pub(super) fn of_others(
-        named: &[Ranks],
-        definition: &Definition,
-        path: &Path,
-        release: Release,
-    ) -> Result<Self, WorkflowError> {
-        Ok(Self {
-            ranks: if named.is_empty() { definition.ranks.clone() } else { named.to_vec() },
             sizes: definition.sizes.clone(),
             vectors: definition.vectors,
             candidates: definition.candidates(path, release)?,

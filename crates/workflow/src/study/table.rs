@@ -11,11 +11,10 @@ use collrules_record::{Candidate, Cell, Placement, Seconds};
 use collrules_report::study::{About, MeasuredBy, candidate_name};
 use collrules_rules::Collective;
 
-use super::Studying;
 use super::definition::Definition;
-use super::one::typed;
 use super::scope::Scope;
 use super::written::{Averages, Studied, refuse_occupied, write};
+use super::{Studying, one};
 use crate::analyze::{Source, TABLE_RELEASE};
 use crate::error::WorkflowError;
 use crate::session::Session;
@@ -36,7 +35,7 @@ pub(super) fn study(
     };
     source.name = path.file_name().map_or_else(|| source.name.clone(), |name| name.to_string_lossy().into_owned());
     let release = source.release;
-    let scope = definition.map(|definition| Scope::of_others(&options.ranks, definition, &options.definition, release));
+    let scope = definition.map(|it| Scope::new(&options.ranks, it, &options.definition, None, release));
     let scope = scope.transpose()?;
     let wanted = |cell: Cell, candidate| match &scope {
         Some(scope) => scope.wants(cell, candidate),
@@ -78,34 +77,24 @@ fn about<'a>(
     let doubts = Findings { remarks: source.doubts(), ..Findings::empty(&source.name, source.release) };
     remarks.extend(collrules_report::remarks::remarks(&doubts));
     let origin = MeasuredBy::Others { name: source.name.clone(), statistic: source.observations.statistic() };
-    let command = typed(&session.command);
     let ranks: BTreeSet<Ranks> = found.cells.iter().map(|cell| cell.cell.ranks).collect();
-    match definition {
-        Some(definition) => About {
-            title: definition.title.clone(),
-            question: definition.question.clone(),
-            origin,
-            remarks,
-            command,
-            over_ranks: definition.over_ranks.clone(),
-            over_sizes: definition.over_sizes.iter().copied().filter(|size| ranks.contains(size)).collect(),
-            builtin: definition.builtin,
-            claims: definition.claims.clone(),
-        },
-        None => About {
-            title: format!("The timings of {}", source.name),
-            question:
-                "Which algorithm is the fastest, where, and how do times grow? The times come from a table that others \
-                 measured; nothing else is known of them."
-                    .to_owned(),
-            origin,
-            remarks,
-            command,
-            over_ranks: typical(found),
-            over_sizes: ranks.into_iter().next_back().into_iter().collect(),
-            builtin: true,
-            claims: BTreeMap::new(),
-        },
+    let ranks: Vec<Ranks> = ranks.into_iter().collect();
+    if let Some(definition) = definition {
+        return one::about(definition, origin, remarks, &ranks, session);
+    }
+    About {
+        title: format!("The timings of {}", source.name),
+        question:
+            "Which algorithm is the fastest, where, and how do times grow? The times come from a table that others \
+                   measured; nothing else is known of them."
+                .to_owned(),
+        origin,
+        remarks,
+        command: one::typed(&session.command),
+        over_ranks: typical(found),
+        over_sizes: ranks.last().copied().into_iter().collect(),
+        builtin: true,
+        claims: BTreeMap::new(),
     }
 }
 

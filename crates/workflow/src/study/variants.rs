@@ -13,7 +13,6 @@ use collrules_report::study::{StudyVariant, Variants, variants as side_by_side};
 use super::Studying;
 use super::definition::Definition;
 use super::one::{RUN, SEED, StudySource, begin, finish, refuse, typed};
-use super::times::Measurements;
 use super::variant::Variant;
 use super::written::{README, Studied};
 use crate::error::WorkflowError;
@@ -33,7 +32,6 @@ fn run_of(directory: &Path, variant: &Variant) -> PathBuf {
 pub(super) fn study(
     options: &Studying,
     definition: &Definition,
-    measurements: &Measurements,
     session: &mut Session<'_>,
 ) -> Result<Studied, WorkflowError> {
     let ranks = ranks(options, definition)?;
@@ -44,24 +42,19 @@ pub(super) fn study(
             options.out.display()
         )));
     }
-    let hosts = match measurements {
-        Measurements::Earlier(_) => Vec::new(),
-        Measurements::New => hosts(options, session)?,
-    };
+    let hosts = if options.run.is_some() { Vec::new() } else { hosts(options, session)? };
     let (mut wanted, mut left_out) = (Vec::new(), Vec::new());
     for variant in &definition.variants {
-        let (own, why) = match measurements {
-            Measurements::Earlier(directory) => {
-                let run = run_of(directory, variant);
-                let lacks = !run.is_dir();
-                let why = lacks.then(|| format!("{} has no measurements of it", directory.display()));
-                (Measurements::Earlier(run), why)
+        let own = varied(options, variant, ranks);
+        let why = match (&options.run, &own.run) {
+            (Some(directory), Some(run)) => {
+                (!run.is_dir()).then(|| format!("{} has no measurements of it", directory.display()))
             }
-            Measurements::New => (Measurements::New, variant.obstacle(ranks, &hosts, &options.system.jobs)),
+            _ => variant.obstacle(ranks, &hosts, &options.system.jobs),
         };
         match why {
             Some(why) => left_out.push(format!("{ranks} ranks {} are left out: {why}", variant.phrase())),
-            None => wanted.push((variant, own, varied(options, variant, ranks), defined(definition, variant))),
+            None => wanted.push((variant, own, defined(definition, variant))),
         }
     }
     let Some((first, ..)) = wanted.first() else {
@@ -72,18 +65,18 @@ pub(super) fn study(
         )));
     };
     let varying = first.varying();
-    for (.., options, definition) in &wanted {
+    for (_, options, definition) in &wanted {
         refuse(options, definition)?;
     }
     let mut sources = Vec::with_capacity(wanted.len());
-    for (seed, (variant, measurements, options, definition)) in (SEED..).zip(&wanted) {
+    for (seed, (variant, options, definition)) in (SEED..).zip(&wanted) {
         session.say(&progress::studies::variant(ranks, &variant.name()));
-        sources.push(begin(options, definition, measurements, seed, session)?);
+        sources.push(begin(options, definition, seed, session)?);
     }
     take_turns(&mut sources, session)?;
     let mut compared = Vec::with_capacity(wanted.len());
     let mut runs = Vec::with_capacity(wanted.len());
-    for ((variant, _, options, definition), source) in wanted.iter().zip(sources) {
+    for ((variant, options, definition), source) in wanted.iter().zip(sources) {
         let (study, run, _) = finish(options, definition, source, session)?;
         compared.push(StudyVariant { name: variant.name(), directory: variant.directory(), study, costs: Vec::new() });
         runs.push(run);
@@ -178,6 +171,7 @@ fn hosts(options: &Studying, session: &mut Session<'_>) -> Result<Vec<u32>, Work
 fn varied(options: &Studying, variant: &Variant, ranks: Ranks) -> Studying {
     let mut options = Studying { out: options.out.join(variant.directory()), ..options.clone() };
     options.ranks = vec![ranks];
+    options.run = options.run.map(|directory| run_of(&directory, variant));
     variant.place(&mut options.system, ranks);
     options
 }
