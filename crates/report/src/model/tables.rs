@@ -112,7 +112,7 @@ fn quality(model: &Model) -> Block {
         "Predicted and measured",
         vec![Block::table(
             [
-                "cell",
+                "call",
                 "algorithm",
                 "measured",
                 "model",
