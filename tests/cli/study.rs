@@ -372,6 +372,28 @@ fn the_cost_of_a_placement_has_an_interval() {
         .says("mapped by node against mapped by core, with the default: allreduce takes ");
 }
 
+/// The pages in examples/studies are of this build: `scripts/make-studies` makes them.
+#[test]
+fn pages_of_examples_are_of_this_build() {
+    let (root, scratch) = (Path::new(env!("CARGO_MANIFEST_DIR")), tempfile::tempdir().unwrap());
+    for (name, options) in [
+        ("bcast-scatter", "--run tests/data/epyc-two-nodes-osu.csv --release 4.1"),
+        ("bcast-barrier", "--simulate"),
+        ("building-blocks", "--simulate --simulated-slots 32 --simulated-ppn 4"),
+    ] {
+        let (definition, out) = (format!("examples/studies/{name}.toml"), scratch.path().join(name));
+        let mut command = bounded();
+        command.current_dir(root).args(["study", &definition]).args(options.split_whitespace()).arg("--out").arg(&out);
+        Ran::from(command.output().unwrap()).exits(0);
+        // The command names its directory.
+        let page = |directory: &Path| {
+            let text = fs::read_to_string(directory.join("README.md")).unwrap();
+            text.lines().filter(|line| !line.starts_with("collrules study")).map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!(page(&out), page(&root.join("examples/studies").join(name)), "run scripts/make-studies");
+    }
+}
+
 /// Roots other than 0, and floating-point data: simulated, the calls of each variant are alike.
 #[test]
 fn roots_and_datatypes_are_compared() {
