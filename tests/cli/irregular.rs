@@ -106,7 +106,7 @@ fn all_calls_of_an_alltoall_stall() {
         collrules(&format!("irregular {words}"), &out).exits(0);
         serde_json::from_str(&fs::read_to_string(out.join("irregular.json")).unwrap()).unwrap()
     };
-    let words = format!("--ops alltoall --sizes 1K:4K --calls 40 {simulated}");
+    let words = format!("--ops alltoall --sizes 2K,4K --calls 40 {simulated}");
     assert_eq!(found(&format!("{words} --out"), "without").stalls, []);
     let with = format!("--model {}", model.display());
     let stalls = found(&format!("{words} {with} --out"), "with").stalls;

@@ -1,5 +1,8 @@
 //! Predictions of a model for a collective.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
 use collrules_program::{Platform, Program, play_again};
 use collrules_record::{Candidate, Cell, Estimate, Mockup};
 use collrules_rules::{Choice, Collective, Release, registry};
@@ -54,13 +57,18 @@ pub fn predict(model: &Model, release: Release, call: PredictedCall) -> Result<(
 
 /// The longest time that the model predicts for a cell with any algorithm of coll/tuned, in one piece, whichever of them
 /// carries out a candidate. Missing for calls in pieces or padded, and for collectives without known messages.
-pub fn longest(model: &Model, release: Release, cell: Cell, candidate: Candidate) -> Option<f64> {
-    let one_call = !matches!(candidate, Candidate::Mockup(Mockup::Split { .. } | Mockup::Pad(_)));
-    let Cell { collective, ranks, bytes } = cell;
-    let call = |choice| PredictedCall { collective, choice, ranks: ranks.0, bytes: bytes.0 };
-    let choices = registry::algorithms(release, collective).filter(|_| one_call).map(|known| Choice::plain(known.id));
-    let times = choices.filter_map(|choice| Some(played(model, release, call(choice)).ok()?.point));
-    times.max_by(f64::total_cmp)
+pub fn longest(model: &Model, release: Release) -> impl Fn(Cell, Candidate) -> Option<f64> {
+    let known: RefCell<BTreeMap<Cell, Option<f64>>> = RefCell::default();
+    let play = move |Cell { collective, ranks, bytes }| {
+        let call = |choice| PredictedCall { collective, choice, ranks: ranks.0, bytes: bytes.0 };
+        let choices = registry::algorithms(release, collective).map(|known| Choice::plain(known.id));
+        let times = choices.filter_map(|choice| Some(played(model, release, call(choice)).ok()?.point));
+        times.max_by(f64::total_cmp)
+    };
+    move |cell, candidate| match candidate {
+        Candidate::Mockup(Mockup::Split { .. } | Mockup::Pad(_)) => None,
+        _ => *known.borrow_mut().entry(cell).or_insert_with(|| play(cell)),
+    }
 }
 
 /// Corrects the prediction of a call by cells that have both measured and predicted times of its algorithm.

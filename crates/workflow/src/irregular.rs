@@ -239,7 +239,8 @@ fn calls(run: &RunDir, manifest: &Manifest, model: Option<&Model>) -> Result<Vec
 
 /// The longest times that a model predicts.
 fn expects(model: Option<&Model>, release: Release) -> impl Fn(Cell, Candidate) -> Option<f64> {
-    move |cell, candidate| longest(model?, release, cell, candidate)
+    let longest = model.map(|model| longest(model, release));
+    move |cell, candidate| longest.as_ref()?(cell, candidate)
 }
 
 /// Analyses the calls of a run.

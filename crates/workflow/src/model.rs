@@ -160,14 +160,11 @@ fn of_run(path: &Path, terms: SlowCriteria) -> Result<Model, WorkflowError> {
     (model.algorithms, model.concurrent) = algorithms(&probes, release, &calls, eager, terms.level, &mut model.unknown);
     model.quality = quality(&model, release, &calls);
     let cold = manifest.plan.schedule.warmup_rounds == 0;
-    let points = irregular::distributions(
-        &calls,
-        cold,
-        terms.level,
-        |_| false,
-        |cell, candidate| longest(&model, release, cell, candidate),
-    );
-    model.many_to_one = many_to_one(&model, release, &calls, &points, &irregular::stalls(&points));
+    // The many-to-one model is about these alone.
+    let gathers: Vec<Sample> =
+        calls.iter().filter(|call| call.cell.collective == Collective::Gather).cloned().collect();
+    let points = irregular::distributions(&gathers, cold, terms.level, |_| false, longest(&model, release));
+    model.many_to_one = many_to_one(&model, release, &gathers, &points, &irregular::stalls(&points));
     model.unknown.extend(unplayed(release, &calls));
     Ok(model)
 }
