@@ -38,9 +38,8 @@ collrules' sources have several under examples/studies.")]
         /// goes into its directory run
         #[arg(long, value_name = "DIR")]
         out: PathBuf,
-        /// Measure nothing, and study this run directory. It must have everything that the definition asks for, except
-        /// communicators with more ranks than slots; with placements, it is the directory of such a study. An imported run
-        /// or a table of timings need not be complete
+        /// Measure nothing, and study this run directory, measured or imported, or table of timings; what it lacks is said. With
+        /// placements, it is the directory of such a study
         #[arg(long, value_name = "RUN|TABLE")]
         run: Option<PathBuf>,
         /// Release of Open MPI whose algorithm numbers a table means [default: 5.0]

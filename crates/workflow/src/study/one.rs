@@ -111,14 +111,15 @@ pub(super) fn finish(
         }
     };
     let found = read_study(&run, &manifest, &scope)?;
-    let remarks = remarks(options, definition, &manifest, &scope, &found);
+    let mut remarks = remarks(options, definition, &manifest, &scope);
+    remarks.extend(scope.missing(&found).inspect(|missing| session.say(missing)));
     let about = about(definition, MeasuredBy::Measured(&manifest), remarks, &scope.ranks, session);
     let averages = if options.osu_files { averages(&run, &manifest)? } else { Averages::new() };
     let studied = write(options, &found, &about, &averages)?;
     Ok((found, run, studied))
 }
 
-/// Opens a run with the scope of the study; refuses one that lacks a part of the definition.
+/// Opens a run with the scope of the study.
 fn reuse_run(
     path: &Path,
     options: &Studying,
@@ -128,16 +129,6 @@ fn reuse_run(
     let manifest = run.manifest()?;
     let release = known_release(&manifest.survey)?;
     let mut scope = Scope::new(&options.ranks, definition, &options.definition, Some(&manifest), release)?;
-    let lacking = scope.lacking(&manifest.plan);
-    if !lacking.is_empty() {
-        return Err(WorkflowError::Input(format!(
-            "{} lacks what {} asks for: {}. Measure it without --run, or name the communicators that the run has with \
-             --np",
-            path.display(),
-            options.definition.display(),
-            lacking.join("; "),
-        )));
-    }
     for plan in refinements(&run)? {
         scope.refine(&plan.cells);
     }
@@ -284,13 +275,7 @@ pub(super) fn about<'a>(
 }
 
 /// Lists remarks for the reader in addition to the numbers: the user's note, and missing parts.
-fn remarks(
-    options: &Studying,
-    definition: &Definition,
-    manifest: &Manifest,
-    scope: &Scope,
-    found: &Study,
-) -> Vec<String> {
+fn remarks(options: &Studying, definition: &Definition, manifest: &Manifest, scope: &Scope) -> Vec<String> {
     let mut remarks: Vec<String> = options.note.iter().cloned().collect();
     let slots = manifest.survey.slots();
     let missing = definition.ranks.iter().filter(|ranks| !scope.ranks.contains(ranks));
@@ -314,14 +299,6 @@ fn remarks(
     }
     if arguments.data != DataType::Int {
         remarks.push(format!("Reductions are of {}.", arguments.data.mpi()));
-    }
-    let wanted = manifest.plan.cells.iter().map(|planned| planned.cell);
-    let wanted = wanted.filter(|cell| scope.wants(*cell, Candidate::Builtin)).count();
-    if found.cells.len() < wanted {
-        remarks.push(format!(
-            "The run has times for {} of the {wanted} sizes that the definition asks for.",
-            found.cells.len()
-        ));
     }
     remarks
 }

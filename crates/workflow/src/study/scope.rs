@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use collrules_lab::study::results::Study;
 use collrules_record::plan::CellPlan;
 use collrules_record::units::{Bytes, Ranks};
-use collrules_record::{Candidate, Cell, Manifest, Plan};
+use collrules_record::{Candidate, Cell, Manifest};
 use collrules_report::study::candidate_name;
 use collrules_rules::{Collective, Release};
 
@@ -18,7 +19,6 @@ pub(super) struct Scope {
     sizes: Vec<Bytes>,
     vectors: bool,
     candidates: BTreeMap<Collective, Vec<Candidate>>,
-    release: Release,
     /// Cells measured between the sizes of the definition.
     refined: BTreeSet<Cell>,
 }
@@ -45,7 +45,6 @@ impl Scope {
             sizes: definition.sizes.clone(),
             vectors: definition.vectors,
             candidates: definition.candidates(path, release)?,
-            release,
             refined: BTreeSet::new(),
         })
     }
@@ -62,7 +61,7 @@ impl Scope {
     }
 
     /// All candidates of the definition.
-    pub(super) fn candidates(&self) -> impl Iterator<Item = (Collective, Candidate)> {
+    fn candidates(&self) -> impl Iterator<Item = (Collective, Candidate)> {
         let of = |(collective, named): (&Collective, &Vec<Candidate>)| {
             let collective = *collective;
             named.iter().map(move |candidate| (collective, *candidate)).collect::<Vec<_>>()
@@ -71,7 +70,7 @@ impl Scope {
     }
 
     /// All cells of the definition.
-    pub(super) fn cells(&self) -> BTreeSet<Cell> {
+    fn cells(&self) -> BTreeSet<Cell> {
         let on = |collective: Collective, ranks: Ranks| {
             self.sizes(collective, ranks).into_iter().map(move |bytes| Cell { collective, ranks, bytes })
         };
@@ -100,47 +99,31 @@ impl Scope {
         sized && named && self.ranks.contains(&cell.ranks)
     }
 
-    /// Lists the parts of the scope that a plan lacks, in words. Cells that it names as not measurable are not lacking.
-    pub(super) fn lacking(&self, plan: &Plan) -> Vec<String> {
-        self.candidates.iter().flat_map(|(collective, named)| self.lacking_of(plan, *collective, named)).collect()
-    }
-
-    fn lacking_of(&self, plan: &Plan, collective: Collective, named: &[Candidate]) -> Vec<String> {
-        let cells = plan.cells.iter().map(|planned| planned.cell);
-        let known: BTreeSet<Cell> = cells
-            .chain(plan.skipped.iter().map(|skipped| skipped.cell))
-            .filter(|cell| cell.collective == collective)
+    /// Says which parts of the definition the times lack.
+    pub(super) fn missing(&self, found: &Study) -> impl Iterator<Item = String> + use<> {
+        let has = |collective: Collective, candidate: Candidate| {
+            let own = found.cells.iter().filter(|cell| cell.cell.collective == collective);
+            own.flat_map(|cell| &cell.points).any(|point| point.candidate == candidate)
+        };
+        let lacking: Vec<String> = self
+            .candidates()
+            .filter(|(collective, candidate)| !has(*collective, *candidate))
+            .map(|(collective, candidate)| {
+                format!("{collective} with {}", candidate_name(found.release, collective, candidate))
+            })
             .collect();
-        if known.is_empty() {
-            return vec![collective.to_string()];
+        let mut said = Vec::new();
+        if !lacking.is_empty() {
+            said.push(format!("The definition also asks for what was not measured: {}.", lacking.join(", ")));
         }
-        let missing = |ranks: Ranks, bytes: Bytes| !known.contains(&Cell { collective, ranks, bytes });
-        let none = |ranks: &Ranks| self.sizes(collective, *ranks).into_iter().all(|bytes| missing(*ranks, bytes));
-        let no_ranks: Vec<Ranks> = self.ranks.iter().copied().filter(none).collect();
-        let mut lacking = Vec::new();
-        if !no_ranks.is_empty() {
-            lacking.push(format!("{collective} on {} ranks", join_items(&no_ranks)));
+        let asked = self.cells();
+        let there = found.cells.iter().filter(|cell| asked.contains(&cell.cell)).count();
+        if there < asked.len() {
+            said.push(format!(
+                "There are times for {there} of the {} sizes that the definition asks for.",
+                asked.len()
+            ));
         }
-        for ranks in self.ranks.iter().filter(|ranks| !no_ranks.contains(ranks)) {
-            let mut sizes = self.sizes(collective, *ranks);
-            sizes.retain(|bytes| missing(*ranks, *bytes));
-            if !sizes.is_empty() {
-                lacking.push(format!("{collective} of {} on {ranks} ranks", join_items(&sizes)));
-            }
-        }
-        for candidate in named.iter().copied() {
-            let held = plan.cells.iter().filter(|planned| self.wants(planned.cell, candidate)).any(|planned| {
-                let shared = || planned.shared.iter().any(|shared| shared.candidate == candidate);
-                planned.candidates.contains(&candidate) || shared()
-            });
-            if !held {
-                lacking.push(format!("{collective} with {}", candidate_name(self.release, collective, candidate)));
-            }
-        }
-        lacking
+        said.into_iter()
     }
-}
-
-fn join_items(items: &[impl ToString]) -> String {
-    items.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }

@@ -7,9 +7,8 @@ use collrules_import as import;
 use collrules_lab::study::results::Study;
 use collrules_record::findings::{Criteria, Findings, Statistic};
 use collrules_record::units::{Bytes, Ranks};
-use collrules_record::{Candidate, Cell, Placement, Seconds};
-use collrules_report::study::{About, MeasuredBy, candidate_name};
-use collrules_rules::Collective;
+use collrules_record::{Cell, Placement, Seconds};
+use collrules_report::study::{About, MeasuredBy};
 
 use super::definition::Definition;
 use super::scope::Scope;
@@ -70,10 +69,10 @@ fn about<'a>(
     source: &Source,
     scope: Option<&Scope>,
     found: &Study,
-    session: &Session<'_>,
+    session: &mut Session<'_>,
 ) -> About<'a> {
     let mut remarks: Vec<String> = options.note.iter().cloned().collect();
-    remarks.extend(scope.into_iter().flat_map(|scope| missing(scope, found)));
+    remarks.extend(scope.into_iter().flat_map(|scope| scope.missing(found)).inspect(|missing| session.say(missing)));
     let doubts = Findings { remarks: source.doubts(), ..Findings::empty(&source.name, source.release) };
     remarks.extend(collrules_report::remarks::remarks(&doubts));
     let origin = MeasuredBy::Others { name: source.name.clone(), statistic: source.observations.statistic() };
@@ -106,32 +105,4 @@ fn typical(found: &Study) -> Vec<Bytes> {
         [0, sizes.len() / 2, sizes.len().saturating_sub(1)].iter().filter_map(|at| sizes.get(*at)).copied().collect();
     picked.dedup();
     picked
-}
-
-/// Lists the parts of the definition that the table lacks.
-fn missing(scope: &Scope, found: &Study) -> Vec<String> {
-    let has = |collective: Collective, candidate: Candidate| {
-        let own = found.cells.iter().filter(|cell| cell.cell.collective == collective);
-        own.flat_map(|cell| &cell.points).any(|point| point.candidate == candidate)
-    };
-    let lacking: Vec<String> = scope
-        .candidates()
-        .filter(|(collective, candidate)| !has(*collective, *candidate))
-        .map(|(collective, candidate)| {
-            format!("{collective} with {}", candidate_name(found.release, collective, candidate))
-        })
-        .collect();
-    let mut said = Vec::new();
-    if !lacking.is_empty() {
-        said.push(format!("The definition also asks for what is not in the table: {}.", lacking.join(", ")));
-    }
-    let asked = scope.cells();
-    let there = found.cells.iter().filter(|cell| asked.contains(&cell.cell)).count();
-    if there < asked.len() {
-        said.push(format!(
-            "The table has times for {there} of the {} sizes that the definition asks for.",
-            asked.len()
-        ));
-    }
-    said
 }
