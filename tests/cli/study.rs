@@ -379,8 +379,8 @@ fn pages_of_examples_are_of_this_build() {
     let (root, scratch) = (Path::new(env!("CARGO_MANIFEST_DIR")), tempfile::tempdir().unwrap());
     for (name, options) in [
         ("bcast-scatter", "--run tests/data/epyc-two-nodes-osu.csv --release 4.1"),
-        ("bcast-barrier", "--simulate"),
-        ("building-blocks", "--simulate --simulated-slots 32 --simulated-ppn 4"),
+        ("bcast-barrier", "--simulate --budget none"),
+        ("building-blocks", "--simulate --budget none --simulated-slots 32 --simulated-ppn 4"),
     ] {
         let (definition, out) = (format!("examples/studies/{name}.toml"), scratch.path().join(name));
         let mut command = bounded();
