@@ -5,7 +5,9 @@
 use std::fmt::Write;
 use std::hint::black_box;
 
-use collrules_record::findings::{Criteria, Statistic};
+use collrules_record::findings::Statistic;
+
+use collrules_record::criteria::Criteria;
 use collrules_record::sample::COLUMNS;
 use collrules_record::sample::TableTiming;
 use collrules_record::{Bytes, Candidate, Cell, Seconds};

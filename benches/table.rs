@@ -4,7 +4,9 @@
 
 use std::hint::black_box;
 
-use collrules_record::findings::{Criteria, Statistic};
+use collrules_record::findings::Statistic;
+
+use collrules_record::criteria::Criteria;
 use collrules_record::policy::Between;
 use collrules_record::sample::TableTiming;
 use collrules_record::units::{Bytes, Ranks, Seconds};

@@ -9,7 +9,7 @@
 use std::path::PathBuf;
 
 use collrules_import::{Importer, Options, add_all};
-use collrules_record::findings::Criteria;
+use collrules_record::criteria::Criteria;
 use collrules_report::{notes, summary, terminal};
 use collrules_rules::Release;
 use collrules_rules::emit;

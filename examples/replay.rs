@@ -11,7 +11,7 @@ mod score;
 use std::path::PathBuf;
 
 use collrules_import::{self as import, Options};
-use collrules_record::findings::Criteria;
+use collrules_record::criteria::Criteria;
 use collrules_record::sample::TableTiming;
 use collrules_rules::Release;
 use collrules_tuner::Observations;

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use collrules_record::experiment::Grid;
+use collrules_record::grid::Grid;
 use collrules_record::options::{Jobs, Simulated, SystemOptions, TuneOptions};
 use collrules_record::units::{Bytes, Ranks};
 use collrules_report::terminal;

@@ -112,11 +112,11 @@ macro_rules! commands {
 
 commands! {
     /// Benchmark the algorithms, write rules for the faster ones, and check that Open MPI uses them
-    Tune(cmd::tune::Tune) => cmd::tune::run,
+    Tune(cmd::begin::Tune) => cmd::tune::run,
     /// Only benchmark: the first half of tune, which analyze or tune --resume completes
-    Measure(cmd::tune::Tune) => cmd::measure::run,
+    Measure(cmd::begin::Tune) => cmd::measure::run,
     /// Show what would be measured, and estimate how long it takes
-    Plan(cmd::tune::Tune) => cmd::plan::run,
+    Plan(cmd::begin::Tune) => cmd::plan::run,
     /// Create rules from a run or from a table of timings, without MPI
     Analyze(cmd::analyze::Analyze) => cmd::analyze::run,
     /// Show the rules of a run as a decision tree, with the evidence for each

@@ -8,8 +8,9 @@ use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt;
 
+use collrules_record::criteria::Criteria;
 use collrules_record::estimate::{geometric_mean, median};
-use collrules_record::findings::{Criteria, Verdict};
+use collrules_record::findings::Verdict;
 use collrules_record::policy::Assumptions;
 use collrules_record::{Candidate, Cell};
 use collrules_rules::Release;

@@ -7,7 +7,7 @@ use collrules_rules::settings::request::RequestedSetting;
 use collrules_tuner::results::ab_test::{FILE, OutputComparison};
 use collrules_workflow::ab_test::Trying;
 use collrules_workflow::values::{budget, percent};
-use collrules_workflow::{ab_test, tuning};
+use collrules_workflow::{ab_test, publish};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -77,7 +77,7 @@ arguments! {
 }
 
 pub(crate) fn run(args: &Try) -> Result<Exit, Failure> {
-    let tuning = args.rules.as_deref().map(tuning::open_whole).transpose()?;
+    let tuning = args.rules.as_deref().map(publish::open_whole).transpose()?;
     let out = args.out.clone().unwrap_or_else(ab_test::default_home);
     let tried = session::plain(|session| ab_test::try_program(tuning.as_ref(), &args.resolve(), &out, session))?;
     if args.json {

@@ -11,8 +11,8 @@ use collrules_record::{Candidate, Cell, Component, Even, Layout, Tuning, competi
 use collrules_report::osu::{Look, OsuTable};
 use collrules_rules::{Collective, registry};
 use collrules_runner::{Backend, RunnerError};
+use collrules_workflow::publish;
 use collrules_workflow::start::{self, Started};
-use collrules_workflow::tuning;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -122,7 +122,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Exit, Failure> {
     if args.iterations.of(Bytes(0)) == 0 || args.iterations.of(Bytes(u64::MAX)) == 0 {
         return Err(Failure::usage("--iterations has to be at least 1: 0 timed calls give no time".to_owned()));
     }
-    let whole = args.rules.as_deref().map(tuning::open_whole).transpose()?;
+    let whole = args.rules.as_deref().map(publish::open_whole).transpose()?;
     let rules = whole.as_ref().and_then(|whole| whole.tuned.as_ref()).map(|file| resolve(&file.path)).transpose()?;
     let (mut backend, competitors, even) = match args.candidate {
         // The default needs no survey.

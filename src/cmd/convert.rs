@@ -10,7 +10,7 @@ use collrules_rules::explain::{self, VersionGroup, said};
 use collrules_rules::{Behaviour, Distribution};
 use collrules_workflow::TOOL;
 
-use super::{han, source};
+use super::source;
 use crate::failure::Failure;
 use crate::progress::say;
 use crate::screen;
@@ -37,7 +37,7 @@ const NAMED: usize = 10;
 
 pub(crate) fn run(args: &Convert) -> Result<(), Failure> {
     let bytes = source::read(&args.file)?;
-    han::refuse(&args.file, &bytes)?;
+    source::refuse_han(&args.file, &bytes)?;
     let failed = |cause| match cause {
         ConvertError::Unreadable(reasons) => Failure::not_in_force(&args.file, reasons),
         ConvertError::Ambiguous(ambiguity) => Failure::Ambiguous { path: args.file.clone(), ambiguity },

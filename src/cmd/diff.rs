@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 use collrules_report::terminal::aligned;
 use collrules_rules::diff::{self, FileDifference};
 use collrules_rules::explain::{self, VersionGroup, said};
-use collrules_rules::han::is_han;
+use collrules_rules::han::{self, HanDifference, HanLoad, is_han};
 use collrules_rules::lines::plain;
-use collrules_rules::{Behaviour, Distribution, Load, convert, load};
+use collrules_rules::words::counted;
+use collrules_rules::{Behaviour, Distribution, Load, Release, convert, load};
 use serde_json::{Value, json};
 
-use super::{han, source};
+use super::source::{self, han_versions, pretty, refuse_han};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::progress::say;
@@ -52,10 +53,10 @@ pub(crate) fn run(args: &Diff) -> Result<Exit, Failure> {
     }
     let (left, right) = (source::read(&args.left)?, source::read(&args.right)?);
     if is_han(&left) && is_han(&right) {
-        return han::diff(args, &left, &right);
+        return diff_han(args, &left, &right);
     }
-    han::refuse(&args.left, &left)?;
-    han::refuse(&args.right, &right)?;
+    refuse_han(&args.left, &left)?;
+    refuse_han(&args.right, &right)?;
     let versions = source::versions(&args.release);
     let mut unread = [Vec::new(), Vec::new()];
     let mut compared = Vec::new();
@@ -92,7 +93,7 @@ pub(crate) fn run(args: &Diff) -> Result<Exit, Failure> {
         say(&format!("not compared for releases that do not accept both files: {}", explain::label(&left_out)));
     }
     let text = if args.json {
-        source::pretty(&groups.iter().map(in_json).collect::<Vec<_>>())?
+        pretty(&groups.iter().map(in_json).collect::<Vec<_>>())?
     } else {
         groups.iter().map(|group| block(args, group)).collect::<Vec<_>>().join("\n")
     };
@@ -179,4 +180,53 @@ fn names(left: &Path, right: &Path) -> [String; 2] {
         [Some(left), Some(right)] if left != right => [left, right],
         _ => [left, right].map(source::printable_path),
     }
+}
+
+/// Compares the decisions of two HAN files.
+fn diff_han(args: &Diff, left: &[u8], right: &[u8]) -> Result<Exit, Failure> {
+    let mut compared = Vec::new();
+    for version in han_versions(&args.release) {
+        let tables = [(&args.left, left), (&args.right, right)].map(|(path, bytes)| match han::load(bytes, &version) {
+            HanLoad::Accepted(loaded) => Ok(loaded.to_table()),
+            HanLoad::Rejected(why) | HanLoad::Crashes(why) => Err((path, why.to_string())),
+            HanLoad::NoHan => Err((path, "this version has no HAN".to_owned())),
+        });
+        match tables {
+            [Ok(left), Ok(right)] => compared.push((version, han::differences(&left, &right))),
+            // A version that was not named need not accept the format of later ones.
+            _ if args.release.is_empty() && version.release < Release::V5_0 => {}
+            [Err((path, why)), _] | [_, Err((path, why))] => {
+                let reasons = vec![format!("{}: {why}", version.name())];
+                return Err(Failure::not_in_force(path, reasons));
+            }
+        }
+    }
+    let groups = explain::group(compared);
+    let text = if args.json {
+        let all = groups.iter().map(|group| {
+            let releases: Vec<_> = group.versions.iter().map(Behaviour::name).collect();
+            json!({ "releases": releases, "differences": group.answer })
+        });
+        pretty(&json!(all.collect::<Vec<_>>()))?
+    } else {
+        groups.iter().map(han_block).collect::<Vec<_>>().join("\n")
+    };
+    screen::print(&text)?;
+    Ok(if groups.iter().any(|group| !group.answer.is_empty()) { Exit::Problems } else { Exit::Done })
+}
+
+fn han_block(group: &VersionGroup<Vec<HanDifference>>) -> String {
+    let title = paint(TextStyle::Heading, &group.label());
+    if group.answer.is_empty() {
+        return format!("{title}: both files choose the same for every call\n");
+    }
+    let header = ["collective", "level", "communicators", "message sizes", "left", "right"];
+    let cells = group.answer.iter().map(|HanDifference { left, right }| {
+        let words = |choice| han::words(left.collective, choice);
+        let (level, ranks) = (left.level.to_string(), left.ranks.to_string());
+        vec![left.collective.to_string(), level, ranks, left.sizes.to_string(), words(left.choice), words(*right)]
+    });
+    let calls = group.answer.len();
+    let ranges = counted(calls, "range");
+    format!("{title}: the choice differs for {ranges} of calls\n{}\n", aligned(screen::width(), &header, cells, &[]))
 }

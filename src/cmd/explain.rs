@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 use collrules_record::units::Ranks;
 use collrules_report::terminal::aligned;
 use collrules_rules::explain::{self, Answer, ChoiceRange, Explanation, MessageSizes, VersionGroup};
-use collrules_rules::han::{Level, is_han};
+use collrules_rules::han::{self, HanChoiceRange, HanExplanation, Level, is_han};
+use collrules_rules::hazard::RankRange;
 use collrules_rules::lines::{Excerpt, Lines};
 use collrules_rules::{Behaviour, Bytes, Call, Collective, Distribution, load};
-use serde_json::json;
+use serde::Serialize;
+use serde_json::{Value, json};
 
-use super::han;
-use super::source::{self, align_lines, contents_json, pretty, printable_path};
+use super::source::{self, align_lines, contents_json, han_versions, pretty, printable_path};
 use crate::failure::Failure;
 use crate::screen::{self, TextStyle, paint};
 
@@ -58,34 +59,125 @@ pub(crate) struct Explain {
 
 pub(crate) fn run(args: &Explain) -> Result<(), Failure> {
     let bytes = source::read(&args.file)?;
-    if is_han(&bytes) {
-        return han::explain(args, &bytes);
-    }
-    let versions = source::versions(&args.release);
     let lines = Lines::new(&bytes);
-    let text = match call(args)? {
+    screen::print(&if is_han(&bytes) {
+        explain_han(args, &bytes, &lines)?
+    } else {
+        explain_tuned(args, &bytes, &lines)?
+    })
+}
+
+fn explain_tuned(args: &Explain, bytes: &[u8], lines: &Lines<'_>) -> Result<String, Failure> {
+    let loads = source::versions(&args.release).into_iter().map(|version| (version, load(bytes, &version)));
+    let ignored = |why: &str, _| format!("the whole file, without a message ({why})");
+    let refused = Refused { ignored: &ignored, instead: "Open MPI's own decision" };
+    match call(args)? {
         Some(call) => {
-            let answers =
-                versions.iter().map(|version| (*version, explain::call(&load(&bytes, version), &lines, &call)));
-            let groups = explain::group(answers);
-            if args.json {
-                pretty(&json!({ "file": args.file, "call": call, "answers": groups }))?
-            } else {
-                let blocks: Vec<String> = groups.iter().map(|group| block(&args.file, group)).collect();
-                format!("{}\n\n{}", title(&args.file, &call), blocks.join("\n"))
-            }
+            let groups = explain::group(loads.map(|(version, load)| (version, explain::call(&load, lines, &call))));
+            let has_han = |versions: &[Behaviour]| versions.iter().any(|version| version.han_first);
+            let served = |served: &Explanation, versions: &[Behaviour]| served_lines(args, served, has_han(versions));
+            print_call(args, ("call", json!(call)), &title(&args.file, &call), &groups, &refused, served)
         }
         None => {
-            let answer = |version| wanted(explain::contents(&load(&bytes, version), &lines), args);
-            let groups = explain::group(versions.iter().map(|version| (*version, answer(version))));
-            if args.json {
-                pretty(&json!({ "file": args.file, "answers": groups.iter().map(contents_json).collect::<Vec<_>>() }))?
-            } else {
-                groups.iter().map(|group| contents(args, group)).collect::<Vec<_>>().join("\n")
+            let answer = |load| wanted(explain::contents(&load, lines), args, |row| (row.collective, row.ranks));
+            let groups = explain::group(loads.map(|(version, load)| (version, answer(load))));
+            let calls = args.op.map_or_else(|| "call".to_owned(), |op| op.to_string());
+            let ranks = args.np.map_or_else(String::new, |ranks| format!(" on {ranks} ranks"));
+            print_contents(args, &format!("{calls}{ranks} to Open MPI"), &groups, &refused, contents)
+        }
+    }
+}
+
+fn explain_han(args: &Explain, bytes: &[u8], lines: &Lines<'_>) -> Result<String, Failure> {
+    let loads = han_versions(&args.release).into_iter().map(|version| (version, han::load(bytes, &version)));
+    let file = printable_path(&args.file);
+    let ignored = |why: &str, line| format!("the whole of {file} (line {line}: {why})");
+    let refused = Refused { ignored: &ignored, instead: "what HAN's parameters say" };
+    let size = args.size.or(args.op.filter(|op| !op.has_sizes()).map(|_| Bytes(0)));
+    match (args.op, args.np, size) {
+        (Some(collective), Some(ranks), Some(size)) => {
+            let call = |load| han::call(&load, lines, collective, args.level, ranks.0, size.0);
+            let groups = explain::group(loads.map(|(version, load)| (version, call(load))));
+            let of_size = if collective.has_sizes() { format!(" of {size}") } else { String::new() };
+            let title = format!("{collective}{of_size} on {ranks} ranks of {}, by {file}", args.level);
+            let served = |served: &HanExplanation, _: &[Behaviour]| {
+                let said = han::words(collective, served.choice);
+                decision_lines(args, served.lookup_bytes, served.place.as_ref(), served.because, said, &served.runs)
+            };
+            print_call(args, ("level", json!(args.level)), &title, &groups, &refused, served)
+        }
+        _ => {
+            let answer = |load| wanted(han::contents(&load, lines), args, |row| (row.collective, row.ranks));
+            let groups = explain::group(loads.map(|(version, load)| (version, answer(load))));
+            print_contents(args, "such call to HAN's parameters", &groups, &refused, han_contents)
+        }
+    }
+}
+
+/// Words for a file that a version does not use.
+struct Refused<'a> {
+    /// The extent, from the reason and the line.
+    ignored: &'a dyn Fn(&str, usize) -> String,
+    /// What decides then.
+    instead: &'static str,
+}
+
+impl Refused<'_> {
+    /// Describes why a file is not accepted.
+    fn lines<T>(&self, file: &Path, answer: &Answer<T>) -> Vec<(&'static str, String)> {
+        match answer {
+            Answer::Rejected { at, why } => {
+                vec![("ignores", (self.ignored)(why, at.line)), ("runs", self.instead.to_owned())]
             }
+            Answer::Crashes { at: place, why } => vec![("crashes", format!("{}: {why}", at(file, place)))],
+            Answer::Accepted(_) => Vec::new(),
+        }
+    }
+}
+
+fn print_call<T: Serialize>(
+    args: &Explain,
+    (key, call): (&str, Value),
+    title: &str,
+    groups: &[VersionGroup<Answer<T>>],
+    refused: &Refused<'_>,
+    served: impl Fn(&T, &[Behaviour]) -> Vec<(&'static str, String)>,
+) -> Result<String, Failure> {
+    if args.json {
+        return pretty(&json!({ "file": args.file, (key): call, "answers": groups }));
+    }
+    let block = |group: &VersionGroup<Answer<T>>| {
+        let lines = match &group.answer {
+            Answer::Accepted(answer) => served(answer, &group.versions),
+            other => refused.lines(&args.file, other),
+        };
+        format!("{}:\n{}", paint(TextStyle::Heading, &group.label()), align_lines(&lines))
+    };
+    Ok(format!("{title}\n\n{}", groups.iter().map(block).collect::<Vec<_>>().join("\n")))
+}
+
+fn print_contents<T: Serialize>(
+    args: &Explain,
+    left: &str,
+    groups: &[VersionGroup<Answer<Vec<T>>>],
+    refused: &Refused<'_>,
+    table: impl Fn(&[T]) -> String,
+) -> Result<String, Failure> {
+    if args.json {
+        let answers: Vec<_> = groups.iter().map(contents_json).collect();
+        return pretty(&json!({ "file": args.file, "answers": answers }));
+    }
+    let block = |group: &VersionGroup<Answer<Vec<T>>>| {
+        let title = paint(TextStyle::Heading, &group.label());
+        match &group.answer {
+            Answer::Accepted(rows) if rows.is_empty() => {
+                format!("{title}: {} leaves every {left}.\n", printable_path(&args.file))
+            }
+            Answer::Accepted(rows) => format!("{title}:\n{}\n", table(rows)),
+            other => format!("{title}:\n{}", align_lines(&refused.lines(&args.file, other))),
         }
     };
-    screen::print(&text)
+    Ok(groups.iter().map(block).collect::<Vec<_>>().join("\n"))
 }
 
 /// The call in the options; none if they leave a part open, so that ranges are shown.
@@ -122,10 +214,11 @@ fn of_one_call(args: &Explain) -> bool {
 }
 
 /// The requested ranges.
-fn wanted(answer: Answer<Vec<ChoiceRange>>, args: &Explain) -> Answer<Vec<ChoiceRange>> {
+fn wanted<T>(answer: Answer<Vec<T>>, args: &Explain, key: fn(&T) -> (Collective, RankRange)) -> Answer<Vec<T>> {
     let Answer::Accepted(mut ranges) = answer else { return answer };
     ranges.retain(|range| {
-        args.op.is_none_or(|op| op == range.collective) && args.np.is_none_or(|ranks| range.ranks.holds(ranks))
+        let (collective, ranks) = key(range);
+        args.op.is_none_or(|op| op == collective) && args.np.is_none_or(|np| ranks.holds(np))
     });
     Answer::Accepted(ranges)
 }
@@ -153,56 +246,35 @@ fn at(file: &Path, place: &Excerpt) -> String {
     format!("{}:{}: {}", printable_path(file), place.line, place.text)
 }
 
-fn block(file: &Path, group: &VersionGroup<Answer<Explanation>>) -> String {
-    let lines = match &group.answer {
-        Answer::Accepted(served) => served_lines(file, served, group.versions.iter().any(|version| version.han_first)),
-        other => not_in_force(file, other),
-    };
-    format!("{}:\n{}", paint(TextStyle::Heading, &group.label()), align_lines(&lines))
+/// The rule that decides a call, and what runs.
+fn decision_lines(
+    args: &Explain,
+    lookup_bytes: u64,
+    place: Option<&Excerpt>,
+    because: &str,
+    said: String,
+    runs: &str,
+) -> Vec<(&'static str, String)> {
+    let mut lines = vec![("looks up", format!("{} ({lookup_bytes} bytes)", Bytes(lookup_bytes)))];
+    lines.extend(place.map(|place| ("decided by", at(&args.file, place))));
+    lines.extend([("because", because.to_owned()), ("says", said), ("runs", runs.to_owned())]);
+    lines
 }
 
-fn served_lines(file: &Path, served: &Explanation, han: bool) -> Vec<(&'static str, String)> {
-    let mut lines = vec![("looks up", format!("{} ({} bytes)", Bytes(served.lookup_bytes), served.lookup_bytes))];
-    lines.extend(served.place.iter().map(|place| ("decided by", at(file, place))));
-    lines.push(("because", served.because.clone()));
-    if served.choice.is_builtin() {
-        lines.push(("says", "default".to_owned()));
-    } else {
-        lines.push(("says", format!("{} ({})", served.said, served.choice)));
-    }
-    lines.push(("runs", served.runs.clone()));
+fn served_lines(args: &Explain, served: &Explanation, han: bool) -> Vec<(&'static str, String)> {
+    let is_builtin = served.choice.is_builtin();
+    let said = if is_builtin { "default".to_owned() } else { format!("{} ({})", served.said, served.choice) };
+    let place = served.place.as_ref();
+    let mut lines = decision_lines(args, served.lookup_bytes, place, &served.because, said, &served.runs);
     lines.extend(served.reasons.iter().map(|reason| ("since", reason.clone())));
-    if han && !served.choice.is_builtin() {
+    if han && !is_builtin {
         lines.push(("but", "on several nodes, coll/han of 5.0 and later may run the call instead".to_owned()));
     }
     lines
 }
 
-/// Describes why a file is not accepted; empty if it is.
-fn not_in_force<T>(file: &Path, answer: &Answer<T>) -> Vec<(&'static str, String)> {
-    match answer {
-        Answer::Rejected { why, .. } => vec![
-            ("ignores", format!("the whole file, without a message ({why})")),
-            ("runs", "Open MPI's own decision".to_owned()),
-        ],
-        Answer::Crashes { at: place, why } => vec![("crashes", format!("{}: {why}", at(file, place)))],
-        Answer::Accepted(_) => Vec::new(),
-    }
-}
-
-fn contents(args: &Explain, group: &VersionGroup<Answer<Vec<ChoiceRange>>>) -> String {
-    let title = paint(TextStyle::Heading, &group.label());
-    let rows = match &group.answer {
-        Answer::Accepted(rows) if rows.is_empty() => {
-            let calls = args.op.map_or_else(|| "call".to_owned(), |op| op.to_string());
-            let ranks = args.np.map_or_else(String::new, |ranks| format!(" on {ranks} ranks"));
-            return format!("{title}: {} leaves every {calls}{ranks} to Open MPI.\n", printable_path(&args.file));
-        }
-        Answer::Accepted(rows) => rows,
-        other => {
-            return format!("{title}:\n{}", align_lines(&not_in_force(&args.file, other)));
-        }
-    };
+/// A table in which cells equal to those of the line above stay empty.
+fn contents(rows: &[ChoiceRange]) -> String {
     let distributed = rows.iter().any(|row| row.distribution != Distribution::Any);
     // Equal sizes need only one column.
     let one_size = rows.iter().all(|row| message(row) == looked_up(row));
@@ -213,7 +285,6 @@ fn contents(args: &Explain, group: &VersionGroup<Answer<Vec<ChoiceRange>>>) -> S
     if distributed {
         header.insert(1, "on nodes");
     }
-    // Cells equal to those of the line above stay empty.
     let mut before: Option<&ChoiceRange> = None;
     let cells = rows.iter().map(|row| {
         let same = before.replace(row).is_some_and(|before| {
@@ -228,7 +299,23 @@ fn contents(args: &Explain, group: &VersionGroup<Answer<Vec<ChoiceRange>>>) -> S
         }
         cells
     });
-    format!("{title}:\n{}\n", aligned(screen::width(), &header, cells, &[]))
+    aligned(screen::width(), &header, cells, &[])
+}
+
+/// Like [`contents`], of a file of HAN.
+fn han_contents(ranges: &[HanChoiceRange]) -> String {
+    let header = ["collective", "level", "communicators", "message sizes", "component"];
+    let mut before: Option<&HanChoiceRange> = None;
+    let cells = ranges.iter().map(|range| {
+        let same = before.replace(range).is_some_and(|before| {
+            (before.collective, before.level, before.ranks) == (range.collective, range.level, range.ranks)
+        });
+        let once = |text: String| if same { String::new() } else { text };
+        let (level, ranks) = (once(range.level.to_string()), once(range.ranks.to_string()));
+        let choice = han::words(range.collective, range.choice);
+        vec![once(range.collective.to_string()), level, ranks, range.sizes.to_string(), choice]
+    });
+    aligned(screen::width(), &header, cells, &[])
 }
 
 fn looked_up(row: &ChoiceRange) -> String {

@@ -2,9 +2,8 @@
 
 use collrules_workflow::campaign;
 
-use super::begin::begin;
+use super::begin::{Tune, begin};
 use super::plan;
-use super::tune::Tune;
 use crate::failure::Failure;
 use crate::progress::say;
 use crate::session;

@@ -2,7 +2,7 @@
 
 pub(crate) mod ab_test;
 pub(crate) mod analyze;
-mod begin;
+pub(crate) mod begin;
 pub(crate) mod bench;
 pub(crate) mod check;
 pub(crate) mod completions;
@@ -13,7 +13,6 @@ pub(crate) mod drift;
 mod dry_run;
 pub(crate) mod explain;
 pub(crate) mod guidelines;
-mod han;
 pub(crate) mod import;
 pub(crate) mod install;
 pub(crate) mod installed;

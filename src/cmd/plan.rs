@@ -9,8 +9,8 @@ use collrules_workflow::plan::{BudgetShares, lay_out, plan, searches_settings};
 use collrules_workflow::start::start;
 use collrules_workflow::time_budget::within;
 
-use super::tune::Tune;
-use super::{begin, dry_run};
+use super::begin::{self, Tune};
+use super::dry_run;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::progress::say;

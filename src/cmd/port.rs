@@ -10,7 +10,7 @@ use collrules_workflow::campaign::RunPlace;
 use collrules_workflow::port::{self, Outlook, PortTask, Porting};
 use collrules_workflow::publish::Published;
 use collrules_workflow::values::budget;
-use collrules_workflow::{tune, tuning, validate};
+use collrules_workflow::{publish, tune, validate};
 
 use super::summary;
 use crate::exit::Exit;
@@ -109,7 +109,7 @@ fn compare(
     args: &Port,
 ) -> Result<Exit, Failure> {
     let run = published.run.path();
-    let opened = tuning::open(run, None)?;
+    let opened = publish::open(run, None)?;
     let arrivals = validate::as_measured(&opened)?.map(|measured| measured.arrivals).unwrap_or_default();
     let validated = session::with(FAILURES, Output::new(args.json), |session| {
         validate::validate((opened, false), (validating, arrivals), out, session)

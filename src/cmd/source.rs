@@ -5,6 +5,7 @@ use std::path::Path;
 use collrules_record::{rundir, tuning};
 use collrules_rules::Behaviour;
 use collrules_rules::explain::{Answer, VersionGroup};
+use collrules_rules::han::{self, CONFUSED, HanLoad};
 use collrules_rules::lines::plain;
 use collrules_workflow::WorkflowError;
 use serde::Serialize;
@@ -41,6 +42,21 @@ pub(super) fn printable_path(path: &Path) -> String {
 /// The requested versions, or one for each behaviour.
 pub(super) fn versions(asked: &[Behaviour]) -> Vec<Behaviour> {
     if asked.is_empty() { Behaviour::distinct() } else { asked.to_vec() }
+}
+
+/// Refuses a file for HAN if one for coll/tuned is required.
+pub(super) fn refuse_han(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    if han::is_han(bytes) {
+        return Err(Failure::not_in_force(path, vec![CONFUSED.to_owned()]));
+    }
+    Ok(())
+}
+
+/// The requested versions, or those that have HAN.
+pub(super) fn han_versions(asked: &[Behaviour]) -> Vec<Behaviour> {
+    let versions = versions(asked).into_iter();
+    let with_han = |version: &Behaviour| !matches!(han::load(b"", version), HanLoad::NoHan);
+    if asked.is_empty() { versions.filter(with_han).collect() } else { versions.collect() }
 }
 
 /// A JSON answer, for programs.

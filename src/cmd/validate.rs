@@ -2,14 +2,14 @@
 
 use std::path::PathBuf;
 
-use collrules_record::findings::Middle;
+use collrules_record::criteria::Middle;
 use collrules_record::options::{Budget, MOST_PAIRS, PAIRS, Validating};
 use collrules_record::plan::DeployWay;
 use collrules_record::rundir;
 use collrules_record::units::{Bytes, Ranks};
 use collrules_rules::Collective;
 use collrules_workflow::values::{budget, collectives, communicators, percent, sizes, slowdown};
-use collrules_workflow::{profile, tuning, validate};
+use collrules_workflow::{profile, publish, validate};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -101,7 +101,7 @@ arguments! {
 }
 
 pub(crate) fn run(args: &Validate) -> Result<Exit, Failure> {
-    let tuning = tuning::open(&args.rules, args.han.as_deref())?;
+    let tuning = publish::open(&args.rules, args.han.as_deref())?;
     let (mut options, mut arrivals) = (args.resolve(), Vec::new());
     // A run is validated with its own options, unless the user gives others.
     if let Some(measured) = validate::as_measured(&tuning)? {

@@ -1,7 +1,7 @@
 //! Options of decisions, and of the rules that they become.
 
 use clap::ArgAction;
-use collrules_record::findings::Middle;
+use collrules_record::criteria::Middle;
 use collrules_record::options::Demands;
 use collrules_record::policy::{Assumption, Assumptions, Between, Policy};
 use collrules_rules::bits::Keep;

@@ -2,7 +2,7 @@
 
 use clap::ArgAction;
 use collrules_record::CandidateName;
-use collrules_record::experiment::{CommunicatorSizes, Grid};
+use collrules_record::grid::{CommunicatorSizes, Grid};
 use collrules_record::options::{RefinementOptions, SettingsOptions};
 use collrules_record::units::Bytes;
 use collrules_rules::Collective;

@@ -158,7 +158,7 @@ mod tests {
     use collrules_record::units::Seconds;
 
     use super::*;
-    use crate::cmd::tune::TuneArgs;
+    use crate::cmd::begin::TuneArgs;
     use crate::cmd::validate::Validate;
     use crate::options::TimingArgs;
 

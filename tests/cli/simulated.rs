@@ -1,6 +1,6 @@
 //! The whole pipeline on a cost model, whose crossovers are known on paper.
 
-use collrules_record::conduct::{Conduct, TrialOutcome};
+use collrules_record::findings::{Conduct, TrialOutcome};
 use collrules_record::findings::{Crossover, Findings, Verdict};
 use collrules_record::units::{Bytes, Ranks};
 use collrules_report::remarks::remarks;

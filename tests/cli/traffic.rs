@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use collrules_lab::{Wishes, select};
 use collrules_program::{BufferPart, CollectiveCall, Programs, RankGroup, Reference};
-use collrules_record::experiment::Grid;
+use collrules_record::grid::Grid;
 use collrules_record::placement::UnevenNodes;
 use collrules_record::plan::{CellPlan, Schedule};
 use collrules_record::units::{Bytes, Ranks};

@@ -19,7 +19,7 @@ use crate::facts::{Facts, TimeStatistics, collective_named};
 use crate::finding::FindingCode;
 use crate::formats::{ImportFormat, Mark, Program, mark};
 use crate::raw::{Parsed, Raw, fault};
-use crate::row;
+use crate::row::{self, Output};
 use crate::stray::{Stray, short};
 
 /// Reads text. Facts and a unit that are given need not be in a table.
@@ -45,29 +45,6 @@ pub(super) fn read(text: &str, given: &Given<'_>) -> Result<Parsed, ImportError>
     reader.report_columns();
     reader.refuse_ambiguous();
     Ok(reader.parsed)
-}
-
-/// Facts that hold for the rows of an output.
-#[derive(Default)]
-pub(super) struct Output {
-    pub(super) program: Option<Program>,
-    /// Year and update of IMB.
-    pub(super) version: Option<(u32, u32)>,
-    pub(super) facts: Facts,
-    pub(super) is_on_device: bool,
-    /// Bytes of an element.
-    pub(super) element: Option<u64>,
-    /// The line that begins it, and the reason why its rows are not read; with their number.
-    passed: Option<(u64, String, usize)>,
-    datatype: Option<String>,
-    columns: Option<Columns>,
-    rows: usize,
-    /// Place of its first timing.
-    begin: usize,
-    /// Sizes with wrong data, each with its line and the number of timings before it.
-    wrong: Vec<(u64, u64, usize)>,
-    /// What PGMPITuneLib called, by collective and bytes of one rank.
-    algorithms: BTreeMap<(Collective, u64), CandidateName>,
 }
 
 struct Reader<'a> {

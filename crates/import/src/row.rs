@@ -1,6 +1,7 @@
 //! The timings of a row, by the columns of its table.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt::Display;
 
 use collrules_record::CandidateName;
@@ -12,7 +13,29 @@ use crate::facts::{Facts, TimeStatistics, collective_named};
 use crate::finding::FindingCode;
 use crate::formats::{Meaning, Program, Size};
 use crate::raw::{Digits, ImportFault, Raw, fault, time};
-use crate::reader::Output;
+
+/// Facts that hold for the rows of an output.
+#[derive(Default)]
+pub(super) struct Output {
+    pub(super) program: Option<Program>,
+    /// Year and update of IMB.
+    pub(super) version: Option<(u32, u32)>,
+    pub(super) facts: Facts,
+    pub(super) is_on_device: bool,
+    /// Bytes of an element.
+    pub(super) element: Option<u64>,
+    /// The line that begins it, and the reason why its rows are not read; with their number.
+    pub(super) passed: Option<(u64, String, usize)>,
+    pub(super) datatype: Option<String>,
+    pub(super) columns: Option<Columns>,
+    pub(super) rows: usize,
+    /// Place of its first timing.
+    pub(super) begin: usize,
+    /// Sizes with wrong data, each with its line and the number of timings before it.
+    pub(super) wrong: Vec<(u64, u64, usize)>,
+    /// What PGMPITuneLib called, by collective and bytes of one rank.
+    pub(super) algorithms: BTreeMap<(Collective, u64), CandidateName>,
+}
 
 /// Reason for leaving out a row without any value.
 pub(super) const EMPTY_ROW: &str = "the row is empty";

@@ -6,8 +6,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use collrules_record::criteria::{Criteria, Middle};
 use collrules_record::estimate::median;
-use collrules_record::findings::{Criteria, Middle, Statistic};
+use collrules_record::findings::Statistic;
 use collrules_record::policy::{Assumption, Assumptions, Policy};
 use collrules_record::reason::{Bar, Shortfall};
 use collrules_record::{Candidate, Cell, Estimate, Placement};

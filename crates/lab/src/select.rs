@@ -1,7 +1,7 @@
 //! Selection of a cell's mock-ups.
 
 use collrules_record::cell::type_size;
-use collrules_record::experiment::Mockups;
+use collrules_record::grid::Mockups;
 use collrules_record::obstacle::{CellObstacle, MockupObstacle};
 use collrules_record::placement::UnevenNodes;
 use collrules_record::plan::{CellPlan, MockupOmission, Skipped};

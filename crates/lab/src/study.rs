@@ -15,8 +15,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub use self::costs::compare_campaigns;
 use collrules_model::pattern_fit::PatternFit;
+use collrules_record::criteria::{Criteria, Middle};
 use collrules_record::estimate::mean;
-use collrules_record::findings::{Criteria, Middle};
 use collrules_record::plan::CellPlan;
 use collrules_record::{Candidate, Cell, Estimate, Placement};
 use collrules_rules::{Collective, Release};

@@ -4,7 +4,8 @@
 
 use collrules_lab::check::{GuidelineTerms, changes, check};
 use collrules_lab::guidelines::{Change, Cure, Withheld};
-use collrules_record::findings::{Criteria, Statistic};
+use collrules_record::criteria::Criteria;
+use collrules_record::findings::Statistic;
 use collrules_record::policy::Assumptions;
 use collrules_record::sample::TableTiming;
 use collrules_record::{Candidate, Placement, Seconds};

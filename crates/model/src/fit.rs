@@ -4,7 +4,8 @@ use collrules_record::Bytes;
 use collrules_rules::Release;
 
 use crate::lmo;
-use crate::model::{FORMAT, Model, Where};
+use crate::model::{FORMAT, Model};
+use crate::place::Where;
 use crate::probe::Probes;
 use crate::slow::{self, SlowCriteria};
 use crate::unknown::Unknown;

@@ -10,6 +10,7 @@
 //! | [`stalls`] | results about rare calls that take many times as long as usual |
 //! | [`mod@line`] | lines through times, and the places where one ends and another begins |
 //! | [`pattern_fit`] | times of patterns, as lines with bends |
+//! | [`place`] | on one host, or on two |
 //! | `probe` | kinds of probes, and their medians by launch |
 //! | `way` | all pairs of a kind: Hockney by regime, LogGP, PLogP |
 //! | `lmo` | each node and each pair |
@@ -37,6 +38,7 @@ mod machine;
 mod many_to_one;
 pub mod model;
 pub mod pattern_fit;
+pub mod place;
 mod played;
 mod predict;
 mod probe;

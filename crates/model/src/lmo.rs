@@ -12,7 +12,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use collrules_record::estimate::median;
 use collrules_record::{Bytes, Estimate};
 
-use crate::model::{Lmo, NodeModel, PairModel, Where};
+use crate::model::{Lmo, NodeModel, PairModel};
+
+use crate::place::Where;
 use crate::probe::{Probe, ProbeKind, Probes};
 use crate::unknown::Unknown;
 use crate::way::at;

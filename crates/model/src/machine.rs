@@ -4,7 +4,9 @@ use collrules_program::Platform;
 use collrules_record::Estimate;
 use collrules_record::estimate::median;
 
-use crate::model::{Model, Where};
+use crate::model::Model;
+
+use crate::place::Where;
 
 /// End of the parameters' intervals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,8 @@ use collrules_record::{Bytes, Candidate, Estimate, Ranks};
 use collrules_rules::{Collective, Release, registry};
 
 use crate::algorithm::medians_of;
-use crate::model::{ManyToOne, Medium, Model, Where};
+use crate::model::{ManyToOne, Medium, Model};
+use crate::place::Where;
 use crate::stalls::{CallTimes, StallLevel, Stalls};
 
 /// Times of the root and of the senders for a message, without the fitted parameters.

@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::{Bytes, Cell, Estimate, FormatVersion, Ranks};
-use collrules_rules::{Choice, Collective, Release, names};
+use collrules_rules::{Choice, Collective, Release};
 use serde::{Deserialize, Serialize};
 
+use crate::place::Where;
 use crate::stalls::StallLevel;
 use crate::unknown::Unknown;
 
@@ -162,21 +163,6 @@ pub struct Slowdown {
     /// The share of calls.
     pub probability: f64,
 }
-
-/// Location of the two ranks of a pair: on one host or on two.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Where {
-    /// On one host.
-    Inside,
-    /// On two hosts.
-    Between,
-}
-
-names!(Where {
-    Inside "inside a host",
-    Between "between hosts",
-});
 
 /// All pairs of a kind together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

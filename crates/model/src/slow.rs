@@ -9,7 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use collrules_record::estimate::{TestedMean, Variance, mean};
 use collrules_record::{Bytes, Estimate};
 
-use crate::model::{Slow, SlowNode, SlowPair, Where};
+use crate::model::{Slow, SlowNode, SlowPair};
+
+use crate::place::Where;
 use crate::probe::{ProbeKind, Probes};
 use crate::unknown::Unknown;
 use crate::way::at;

@@ -4,7 +4,7 @@ use collrules_record::{Cell, Seconds};
 use collrules_rules::Choice;
 use serde::{Deserialize, Serialize};
 
-use crate::model::Where;
+use crate::place::Where;
 
 /// A parameter of LogGP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

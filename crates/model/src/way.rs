@@ -7,7 +7,8 @@ use collrules_record::transport::Transport;
 use collrules_record::{Bytes, Estimate, Seconds};
 
 use crate::line::{Coordinates, Errors, StraightLine, noise, segments};
-use crate::model::{LogGp, PathModel, Regime, Where};
+use crate::model::{LogGp, PathModel, Regime};
+use crate::place::Where;
 use crate::probe::{Probe, ProbeKind, Probes};
 use crate::unknown::{LogGpParameter, Unknown};
 

@@ -1,64 +1,15 @@
 //! Effects of rules in programs, which make other calls than a benchmark: on the bits of sums, and on times in other
 //! calls.
 
+use collrules_rules::Choice;
 use collrules_rules::bits::{self, Effect};
 use collrules_rules::hazard::RankRange;
-use collrules_rules::{Choice, Collective};
-use serde::{Deserialize, Serialize};
 
 use crate::candidate::Candidate;
 use crate::cell::Cell;
 use crate::component::Component;
-use crate::condition::Condition;
-use crate::findings::{CellFinding, Findings};
-use crate::units::{Bytes, Ranks};
+use crate::findings::{CellFinding, Conduct, Findings, Trial, TrialOutcome};
 use crate::validation::{Check, Validation};
-
-/// Conduct of a rule, over neighbouring measured sizes that use it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Conduct {
-    /// The collective.
-    pub collective: Collective,
-    /// The communicator size.
-    pub ranks: Ranks,
-    /// The smallest measured message.
-    pub first: Bytes,
-    /// The largest measured message.
-    pub last: Bytes,
-    /// Candidate that carries out the calls.
-    pub by: Candidate,
-    /// The effect on the bits of sums, over all calls that use the rule.
-    pub bits: Effect,
-    /// Its outcomes in other calls than those that decided on it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub trials: Vec<Trial>,
-}
-
-/// Outcome of a rule in calls other than those that decided on it.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Trial {
-    /// Condition of the calls.
-    pub condition: Condition,
-    /// The outcome.
-    pub outcome: TrialOutcome,
-    /// The lowest lower end of the speedups over the default in these calls; missing if one has no interval.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub lowest: Option<f64>,
-}
-
-/// Outcome of a comparison in other calls.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TrialOutcome {
-    /// A loss beyond the limit is excluded.
-    Holds,
-    /// Neither shown nor excluded.
-    Undecided,
-    /// It is slower, or calls fail under it.
-    Loses,
-    /// There was no time.
-    Untried,
-}
 
 /// The conduct of every rule, in the order of the cells.
 pub fn list_conducts(findings: &Findings) -> Vec<Conduct> {
@@ -157,12 +108,13 @@ fn effect_of_rule(findings: &Findings, cell: Cell, choice: Choice) -> Effect {
 mod tests {
     use collrules_rules::steps::Steps;
     use collrules_rules::table::all_builtin;
-    use collrules_rules::{Release, RuleTable};
+    use collrules_rules::{Collective, Release, RuleTable};
 
     use super::*;
     use crate::findings::Verdict;
     use crate::placement::Serving;
     use crate::reason::KeepReason;
+    use crate::units::{Bytes, Ranks};
 
     /// Conducts of a rule for allreduce on 8 ranks from 8 KiB on.
     fn find_conducts(id: u32, default: Option<Component>) -> Vec<Conduct> {

@@ -1,5 +1,7 @@
 //! Format versions and digests of files.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -11,6 +13,9 @@ pub struct FormatVersion {
     /// Changes when something is added.
     pub minor: u32,
 }
+
+/// Digests of the files of a tuning without comments, by the names that they have in a run directory.
+pub type Digests = BTreeMap<String, String>;
 
 /// The digest of a file, as printed by `sha256sum`.
 pub fn digest(bytes: &[u8]) -> String {

@@ -2,23 +2,25 @@
 
 use std::collections::BTreeSet;
 
+use collrules_rules::bits::Effect;
 use collrules_rules::steps::Steps;
-use collrules_rules::{Choice, Collective, LayoutRules, Release, RuleTable, names};
+use collrules_rules::{Choice, Collective, LayoutRules, Release, RuleTable};
 use serde::{Deserialize, Serialize};
 
 use crate::candidate::Candidate;
 use crate::cell::Cell;
-use crate::conduct::Conduct;
+use crate::condition::Condition;
+use crate::criteria::Criteria;
 use crate::estimate::Estimate;
 use crate::file::FormatVersion;
 use crate::han_rules::HanRules;
 use crate::placement::{Arrangement, Layout, Placement};
-use crate::reason::KeepReason;
+use crate::reason::{KeepReason, Stalling};
 use crate::remark::Remark;
 use crate::settings::Settings;
 use crate::transport::Transport;
 use crate::tree::Tree;
-use crate::units::{Bytes, Ranks, Seconds};
+use crate::units::{Bytes, Ranks};
 
 /// The version of `findings.json` that this version writes.
 pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
@@ -98,58 +100,50 @@ impl Statistic {
     }
 }
 
-/// Statistic of the calls that is compared.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Middle {
-    /// Their median, in which rare slow calls do not count
-    #[default]
-    Median,
-    /// Their mean, in which they do
-    Mean,
+/// Conduct of a rule, over neighbouring measured sizes that use it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Conduct {
+    /// The collective.
+    pub collective: Collective,
+    /// The communicator size.
+    pub ranks: Ranks,
+    /// The smallest measured message.
+    pub first: Bytes,
+    /// The largest measured message.
+    pub last: Bytes,
+    /// Candidate that carries out the calls.
+    pub by: Candidate,
+    /// The effect on the bits of sums, over all calls that use the rule.
+    pub bits: Effect,
+    /// Its outcomes in other calls than those that decided on it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub trials: Vec<Trial>,
 }
 
-names!(Middle { Median "median", Mean "mean", });
-
-impl Middle {
-    pub(crate) fn is_median(&self) -> bool {
-        *self == Self::Median
-    }
-}
-
-/// Criteria that a candidate has to meet to replace the default.
+/// Outcome of a rule in calls other than those that decided on it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Criteria {
-    /// The gain that it must reach, as a share: at 0.03 the builtin takes at least 1.03 times as long.
-    pub min_gain: f64,
-    /// The bound on the false discovery rate, as a share.
-    pub error_rate: f64,
-    /// Confidence of the intervals.
-    pub level: f64,
-    /// The gain that it needs if there are too few values for a test, as a share.
-    pub untested_gain: f64,
-    /// Statistic of the calls that is compared.
-    #[serde(default, skip_serializing_if = "Middle::is_median")]
-    pub middle: Middle,
-    /// True if what is faster by the median is chosen although rare slow calls make it slower on average.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub accept_stalls: bool,
-    /// The smallest step of the clock; smaller differences between medians prove nothing. 0 if it is unknown.
-    pub clock_step: Seconds,
+pub struct Trial {
+    /// Condition of the calls.
+    pub condition: Condition,
+    /// The outcome.
+    pub outcome: TrialOutcome,
+    /// The lowest lower end of the speedups over the default in these calls; missing if one has no interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lowest: Option<f64>,
 }
 
-impl Default for Criteria {
-    fn default() -> Self {
-        Self {
-            min_gain: 0.03,
-            error_rate: 0.05,
-            level: 0.95,
-            untested_gain: 0.15,
-            middle: Middle::Median,
-            accept_stalls: false,
-            clock_step: Seconds(0.0),
-        }
-    }
+/// Outcome of a comparison in other calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TrialOutcome {
+    /// A loss beyond the limit is excluded.
+    Holds,
+    /// Neither shown nor excluded.
+    Undecided,
+    /// It is slower, or calls fail under it.
+    Loses,
+    /// There was no time.
+    Untried,
 }
 
 /// Conclusions for a cell.
@@ -195,23 +189,6 @@ pub struct PointFinding {
     /// Rare slow calls that make it slower than the builtin on average although its median is lower.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stalls: Option<Stalling>,
-}
-
-/// Calls of a candidate that take several times as long as the builtin usually does.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Stalling {
-    /// Calls that take longer are slow.
-    pub beyond: Seconds,
-    /// The slow calls of the candidate.
-    pub slow: usize,
-    /// All of its calls.
-    pub calls: usize,
-    /// The slow calls of the builtin.
-    pub builtin_slow: usize,
-    /// All of its calls.
-    pub builtin_calls: usize,
-    /// The candidate's mean over the builtin's.
-    pub mean_ratio: f64,
 }
 
 /// The conclusion for a cell.

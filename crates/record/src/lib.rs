@@ -21,6 +21,7 @@
 //! | [`options`] | options of workflows |
 //! | [`policy`] | how verdicts become rules |
 //! | [`profile`] | calls of a program, and the record of one of its ranks |
+//! | [`grid`] | the measured cells, and their alternatives |
 //! | [`experiment`] | what a command measures |
 //! | [`plan`] | the cells of a campaign and the candidates of each |
 //! | [`question`] | the groups in which the alternatives of a cell race |
@@ -44,6 +45,7 @@
 //! | module | job |
 //! |---|---|
 //! | [`estimate`] | a value with its interval |
+//! | [`criteria`] | criteria that a candidate has to meet |
 //! | [`findings`] | conclusions of the analysis |
 //! | [`reason`], [`remark`] | reasons for keeping the default; remarks on the data or the rules |
 //! | [`conduct`] | effects of rules in programs, which make other calls than a benchmark |
@@ -67,10 +69,12 @@ pub mod competitor;
 pub mod component;
 pub mod condition;
 pub mod conduct;
+pub mod criteria;
 pub mod estimate;
 pub mod experiment;
 mod file;
 pub mod findings;
+pub mod grid;
 pub mod han_rules;
 pub mod installed;
 pub mod launch;
@@ -101,7 +105,7 @@ pub use cell::{Arguments, Cell, DataType};
 pub use collrules_program::{Even, Mockup};
 pub use component::Component;
 pub use estimate::Estimate;
-pub use file::{FormatVersion, digest};
+pub use file::{Digests, FormatVersion, digest};
 pub use han_rules::{HanRule, HanRules};
 pub use launch::Launch;
 pub use manifest::{Manifest, Survey};

@@ -9,12 +9,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock::SyncMethod;
 use crate::condition::Condition;
-use crate::experiment::{Experiment, Grid};
-use crate::findings::{Criteria, Middle};
+use crate::criteria::{Criteria, Middle};
+use crate::grid::Grid;
 use crate::placement::Layout;
 use crate::plan::DeployWay;
 use crate::policy::Policy;
-use crate::profile::weight::Weight;
 use crate::units::{Bytes, Ranks, Seconds};
 
 /// A time, or none if unlimited.
@@ -304,26 +303,6 @@ pub const PAIRS: u32 = 4;
 
 /// The most pairs of launches of a validation.
 pub const MOST_PAIRS: u32 = 1000;
-
-impl TuneOptions {
-    /// Builds the experiment of a tuning, with the time that programs spend in each cell as weights.
-    pub fn experiment(&self, weights: Vec<Weight>) -> Experiment {
-        Experiment {
-            budget: self.budget,
-            launches: self.launches,
-            seed: self.seed,
-            keep_slow: self.keep_slow,
-            timing: self.timing,
-            condition: self.condition,
-            min_gain: self.criteria.min_gain,
-            assumptions: self.policy.assumptions,
-            refinement: self.refinement,
-            validate: self.validate,
-            also_layout: self.also_layout.clone(),
-            ..Experiment::new(Grid { weights, ..self.grid.clone() }, self.system.clone())
-        }
-    }
-}
 
 impl Default for TuneOptions {
     fn default() -> Self {

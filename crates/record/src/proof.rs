@@ -3,8 +3,8 @@
 use collrules_rules::{Collective, Version};
 use serde::{Deserialize, Serialize};
 
+use crate::file::Digests;
 use crate::file::FormatVersion;
-use crate::tuning::Digests;
 
 /// The version of `proof.json` that this version writes.
 pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };

@@ -5,10 +5,26 @@ use collrules_rules::registry::UnknownAlgorithm;
 use serde::{Deserialize, Serialize};
 
 use crate::component::Component;
-use crate::findings::Stalling;
 use crate::placement::Arrangement;
 use crate::policy::Assumption;
-use crate::units::Ranks;
+use crate::units::{Ranks, Seconds};
+
+/// Calls of a candidate that take several times as long as the builtin usually does.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Stalling {
+    /// Calls that take longer are slow.
+    pub beyond: Seconds,
+    /// The slow calls of the candidate.
+    pub slow: usize,
+    /// All of its calls.
+    pub calls: usize,
+    /// The slow calls of the builtin.
+    pub builtin_slow: usize,
+    /// All of its calls.
+    pub builtin_calls: usize,
+    /// The candidate's mean over the builtin's.
+    pub mean_ratio: f64,
+}
 
 /// Reason why a cell keeps the builtin.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

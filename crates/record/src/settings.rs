@@ -6,8 +6,8 @@ use collrules_rules::settings::offer::SettingOmission;
 use serde::{Deserialize, Serialize};
 
 use crate::estimate::Estimate;
+use crate::file::Digests;
 use crate::file::FormatVersion;
-use crate::tuning::Digests;
 use crate::units::{Bytes, Ranks, Seconds};
 use crate::validation::Round;
 

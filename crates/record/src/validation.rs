@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::cell::Cell;
 use crate::condition::Condition;
+use crate::criteria::Middle;
 use crate::estimate::{Estimate, geometric_mean};
+use crate::file::Digests;
 use crate::file::FormatVersion;
-use crate::findings::Middle;
-use crate::tuning::Digests;
 use crate::units::Seconds;
 
 /// The version of `validation.json` that this version writes.

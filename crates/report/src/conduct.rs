@@ -1,7 +1,7 @@
 //! Outcomes of rules in programs: a table with a row for each rule.
 
-use collrules_record::conduct::{Conduct, Trial, TrialOutcome};
 use collrules_record::findings::Findings;
+use collrules_record::findings::{Conduct, Trial, TrialOutcome};
 use collrules_rules::bits::Effect;
 use collrules_rules::emit::confirmation;
 use collrules_rules::words::listed;

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_program::{Primitive, Reference};
-use collrules_record::findings::{CellFinding, Crossover, Findings, Middle, PointFinding, Statistic};
+use collrules_record::criteria::Middle;
+use collrules_record::findings::{CellFinding, Crossover, Findings, PointFinding, Statistic};
 use collrules_record::policy::Between;
 use collrules_record::transport::Transport;
 use collrules_record::units::Ranks;

@@ -1,7 +1,7 @@
 //! Comments for the rules file: the evidence for each block.
 
 use collrules_record::Nodes;
-use collrules_record::conduct::Conduct;
+use collrules_record::findings::Conduct;
 use collrules_record::findings::{CellFinding, Findings};
 use collrules_record::units::Ranks;
 use collrules_rules::emit::Notes;

@@ -4,8 +4,9 @@
 use std::cmp::Reverse;
 
 use collrules_record::Candidate;
-use collrules_record::findings::{CellFinding, Findings, Stalling, Verdict};
+use collrules_record::findings::{CellFinding, Findings, Verdict};
 use collrules_record::policy::Assumption;
+use collrules_record::reason::Stalling;
 use collrules_record::reason::{Bar, KeepReason, Shortfall};
 
 use crate::facts::candidate_name;

@@ -115,7 +115,7 @@ struct Report<'a> {
     source: &'a str,
     release: String,
     statistic: collrules_record::findings::Statistic,
-    criteria: collrules_record::findings::Criteria,
+    criteria: collrules_record::criteria::Criteria,
     rules: usize,
     gain: f64,
     expectations: Vec<ExpectedGain>,

@@ -157,7 +157,7 @@ fn cost_in(timed: &[(Subject, CandidateCost)], subject: Subject) -> Option<Candi
 
 #[cfg(test)]
 mod tests {
-    use collrules_record::experiment::Grid;
+    use collrules_record::grid::Grid;
     use collrules_record::{Cell, Layout};
     use collrules_rules::Release;
 

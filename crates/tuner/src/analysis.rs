@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use collrules_record::findings::{CellFinding, Criteria, FORMAT, Findings};
+use collrules_record::findings::{CellFinding, FORMAT, Findings};
+
+use collrules_record::criteria::Criteria;
 use collrules_record::remark::Remark;
 use collrules_record::settings::Settings;
 use collrules_record::{Candidate, Placement, Policy};

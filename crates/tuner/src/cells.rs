@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use collrules_record::criteria::Middle;
 use collrules_record::estimate::{mean, median};
-use collrules_record::findings::Middle;
 use collrules_record::{Candidate, Cell};
 
 use crate::statistics::{LaunchLogs, Replicates};

@@ -5,8 +5,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use collrules_record::criteria::Criteria;
 use collrules_record::estimate::mean;
-use collrules_record::findings::{Criteria, PointFinding, Statistic};
+use collrules_record::findings::{PointFinding, Statistic};
 use collrules_record::policy::Assumptions;
 use collrules_record::{Candidate, Ranks};
 use collrules_rules::{Collective, Release};

@@ -12,8 +12,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::competitor::{Competitor, ComponentSwitch};
+use collrules_record::criteria::Criteria;
 use collrules_record::estimate::geometric_mean;
-use collrules_record::findings::{CellFinding, Criteria, Findings, Verdict};
+use collrules_record::findings::{CellFinding, Findings, Verdict};
 use collrules_record::reason::KeepReason;
 use collrules_record::remark::{Remark, StayReason};
 use collrules_record::validation::RevertedRange;

@@ -1,7 +1,9 @@
 //! Evidence of the timings of a cell for each candidate, before the number of comparisons is known.
 
+use collrules_record::criteria::{Criteria, Middle};
 use collrules_record::estimate::{Estimate, TestedMean, Variance, mean, ratio, student_quantile};
-use collrules_record::findings::{Criteria, Middle, Stalling, Statistic};
+use collrules_record::findings::Statistic;
+use collrules_record::reason::Stalling;
 use collrules_record::{Candidate, Cell};
 
 use crate::cells::{CellTimings, PointTimings, TimingPair, log_gains};

@@ -7,8 +7,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use collrules_record::criteria::Criteria;
 use collrules_record::estimate::{Estimate, ratio};
-use collrules_record::findings::{CellInLayout, Criteria, LaidOut, PointFinding, Verdict};
+use collrules_record::findings::{CellInLayout, LaidOut, PointFinding, Verdict};
 use collrules_record::reason::{Bar, KeepReason, Shortfall};
 use collrules_record::{Arrangement, Candidate, Cell, Component, Nodes, Placement, Policy, Ranks, Serving};
 use collrules_rules::Collective;

@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 
 use collrules_program::Reference;
+use collrules_record::criteria::{Criteria, Middle};
 use collrules_record::estimate::median;
-use collrules_record::findings::{Criteria, Middle};
 use collrules_record::remark::Remark;
 use collrules_record::{Candidate, Cell, Estimate};
 use collrules_rules::Collective;

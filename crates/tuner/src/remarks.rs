@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use collrules_record::findings::{Criteria, Statistic};
+use collrules_record::findings::Statistic;
+
+use collrules_record::criteria::Criteria;
 use collrules_record::reason::{Bar, Shortfall};
 use collrules_record::remark::Remark;
 use collrules_record::{Candidate, Cell, Ranks};

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use collrules_record::estimate::{mean, median};
-use collrules_record::findings::Stalling;
+use collrules_record::reason::Stalling;
 use collrules_record::units::Seconds;
 use statrs::distribution::{DiscreteCDF, Hypergeometric};
 

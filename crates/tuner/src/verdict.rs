@@ -3,8 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use collrules_record::criteria::Criteria;
 use collrules_record::estimate::Estimate;
-use collrules_record::findings::{Criteria, PointFinding, Statistic, Verdict};
+use collrules_record::findings::{PointFinding, Statistic, Verdict};
 use collrules_record::policy::{Assumption, Assumptions};
 use collrules_record::reason::{Bar, KeepReason, Shortfall};
 use collrules_record::{Candidate, Cell, Placement, Serving};

@@ -30,8 +30,8 @@ use regex::Regex;
 
 use crate::error::WorkflowError;
 use crate::profile::{Watched, library, preloaded};
+use crate::publish::Published;
 use crate::session::Session;
-use crate::tuning;
 
 /// Options of `try`.
 #[derive(Clone, Debug)]
@@ -133,7 +133,7 @@ pub fn try_program(
     if !reset.is_empty() {
         session.say(progress::programs::installed_tuning());
     }
-    let behind = tuning.map(tuning::behind).transpose()?.flatten();
+    let behind = tuning.map(Published::of_tuning).transpose()?.flatten();
     let mut trial = AbTrial {
         program: &program,
         measured: behind.and_then(|published| published.findings.transport),
@@ -175,7 +175,7 @@ fn settings_of(
 ) -> Result<BTreeMap<String, String>, WorkflowError> {
     tuning.refuse_unreadable()?;
     let shown = tuning.path().display();
-    let findings = tuning::behind(tuning)?.map(|published| published.findings);
+    let findings = Published::of_tuning(tuning)?.map(|published| published.findings);
     if tuning.parameters.is_empty() && findings.as_ref().is_some_and(Findings::changes_nothing) {
         let nothing = format!("{shown} leaves everything to the default: there is nothing to try");
         return Err(WorkflowError::Usage(nothing));

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use collrules_import::{self as import, Import, ImportFormat, Importer};
 use collrules_record::conduct::list_conducts;
-use collrules_record::findings::{Criteria, Findings};
+use collrules_record::criteria::Criteria;
+use collrules_record::findings::Findings;
 use collrules_record::options::TuneOptions;
 use collrules_record::policy::Assumptions;
 use collrules_record::remark::Remark;

@@ -1,9 +1,9 @@
 //! Proof and validation of the rules in a directory, if they are about these rules.
 
+use collrules_record::Digests;
 use collrules_record::proof::ProofFact;
 use collrules_record::remark::Remark;
 use collrules_record::rundir::{self, RunDir};
-use collrules_record::tuning::Digests;
 use collrules_record::{Tuning, Validation};
 
 use crate::error::WorkflowError;

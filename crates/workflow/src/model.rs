@@ -3,13 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use collrules_model::model::{FILE, ManyToOne, Model, PAGE, TEXT, Where};
+use collrules_model::model::{FILE, ManyToOne, Model, PAGE, TEXT};
+
+use collrules_model::place::Where;
 use collrules_model::unknown::Unknown;
 use collrules_model::{
     GatherForecast, Limit, PredictedCall, ProbeOrigin, ProbeTiming, Probes, SlowCriteria, Unsaid, algorithms, expected,
     fit, irregular, known, longest, many_to_one, predict, programs, quality, table,
 };
-use collrules_record::experiment::{Experiment, Grid};
+use collrules_record::experiment::Experiment;
+use collrules_record::grid::Grid;
 use collrules_record::options::{Budget, Jobs, Request, Scenario, SystemOptions, TimingOptions};
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::sample::Sample;

@@ -6,9 +6,6 @@ use std::time::Instant;
 use collrules_record::units::Seconds;
 use collrules_report::progress;
 
-use crate::campaign::Measurement;
-use crate::publish::Published;
-use crate::session::Session;
 use crate::time_budget::EXCESS;
 
 /// Seconds above the plan from which on a part is named as a reason.
@@ -58,18 +55,8 @@ impl Phases {
     }
 
     /// Explains why the total exceeds the budget by more than a tenth; none if it does not.
-    fn excess(&self, budget: Option<Seconds>) -> Option<String> {
+    pub(crate) fn excess(&self, budget: Option<Seconds>) -> Option<String> {
         explained(self.elapsed(), budget?, &self.done, waiting())
-    }
-}
-
-/// Explains why a tuning took longer than its budget, or reports that everything was decided before its end.
-pub(crate) fn describe(measured: &Measurement, published: &Published, session: &mut Session<'_>) {
-    let Measurement { phases, experiment, .. } = measured;
-    phases.excess(experiment.budget).iter().for_each(|why| session.say(why));
-    let is_decided = published.validation.is_some() && published.gains().fates().undecided == 0;
-    if experiment.budget.is_some() && is_decided && published.is_confirmed() {
-        session.say(&progress::budget::decided(Seconds(phases.elapsed())));
     }
 }
 

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use collrules_record::condition::{Arrival, ArrivalPattern, BufferUse, find_pattern};
-use collrules_record::experiment::{Alternatives, Experiment};
+use collrules_record::experiment::Experiment;
+use collrules_record::grid::Alternatives;
 use collrules_record::options::{Budget, Jobs, Scenario, Simulated, SystemOptions, TimingOptions, TuneOptions};
 use collrules_record::plan::{CellPlan, Schedule};
 use collrules_record::units::{Ranks, Seconds};
@@ -277,7 +278,7 @@ mod tests {
     use std::sync::Arc;
     use std::sync::atomic::AtomicBool;
 
-    use collrules_record::experiment::Grid;
+    use collrules_record::grid::Grid;
     use collrules_record::options::TuneOptions;
 
     use super::*;

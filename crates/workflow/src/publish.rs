@@ -17,10 +17,11 @@ use collrules_rules::deploy::{self, JobSettings};
 use collrules_rules::emit::confirmation;
 use collrules_tuner::Observations;
 
+use crate::comparison::CellWeights;
 use crate::error::WorkflowError;
 use crate::evidence::{self, RulesEvidence};
 use crate::session::Session;
-use crate::{TOOL, quality, tuning};
+use crate::{TOOL, profile, quality, tuning};
 
 /// Columns of the tree's text file.
 const TREE_WIDTH: usize = 100;
@@ -58,6 +59,23 @@ impl Published {
         let findings = rundir::read_json_file(path, findings::FORMAT)?;
         let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         Self::around(RunDir::derived(directory)?, findings)
+    }
+
+    /// The analysis of a tuning, whose findings are next to the rules file; none without findings.
+    pub(crate) fn of_tuning(tuning: &Tuning) -> Result<Option<Self>, WorkflowError> {
+        let Some(file) = &tuning.tuned else { return Ok(None) };
+        let directory = file.path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let is_named = file.path.file_name().is_some_and(|name| name == rundir::RULES);
+        if is_named && directory.join(rundir::FINDINGS).exists() { Self::open(directory).map(Some) } else { Ok(None) }
+    }
+
+    /// The tuning of the analysis, with a rules file that a user renamed.
+    pub(crate) fn rename_rules_file(&self, path: &Path) -> Tuning {
+        let mut tuning = self.tuning.clone().unwrap_or_default();
+        if let Some(file) = &mut tuning.tuned {
+            file.path = path.to_owned();
+        }
+        tuning
     }
 
     fn around(run: RunDir, findings: Findings) -> Result<Self, WorkflowError> {
@@ -119,6 +137,22 @@ impl Published {
     /// The settings of the whole tuning: those that name its files, and those that a search found.
     pub(crate) fn switch(&self) -> JobSettings {
         tuning::as_pinned(&self.run, self.whole()).settings()
+    }
+
+    /// The weights of the cells of a run in a mean speedup: programs' time in them if it is known, else equal ones. Sizes
+    /// between those of the grid have none: they lie where algorithms change.
+    pub(crate) fn weights(&self) -> CellWeights {
+        let manifest = self.manifest.as_ref();
+        let known = manifest.map(profile::weights).unwrap_or_default();
+        let time =
+            |cell: Cell| known.iter().filter(|weight| weight.cell == cell).map(|weight| weight.time.0).sum::<f64>();
+        let grid = |cell: Cell| {
+            let is_planned =
+                manifest.is_none_or(|manifest| manifest.plan.cells.iter().any(|planned| planned.cell == cell));
+            f64::from(u8::from(is_planned))
+        };
+        let cells = self.findings.cells.iter().map(|cell| cell.cell);
+        cells.map(|cell| (cell, if known.is_empty() { grid(cell) } else { time(cell) })).collect()
     }
 
     /// Returns true if a search for settings chose some.
@@ -413,4 +447,38 @@ pub(crate) fn proven(
     let (settings, tuning) = (run.settings()?, Some(tuning));
     let (validation, left_out) = (None, Vec::new());
     Ok(Published { run, findings, manifest, validation, proof, left_out, settings, tuning })
+}
+
+/// Reads a tuning: a rules file, one of coll/tuned with one of HAN, or all files of a run directory.
+pub fn open(path: &Path, han: Option<&Path>) -> Result<Tuning, WorkflowError> {
+    let file = rundir::within(path, rundir::RULES);
+    if file.to_str().is_none() {
+        return Err(WorkflowError::Usage(format!(
+            "{} is not UTF-8, so no setting of Open MPI can name it: rename it",
+            file.display()
+        )));
+    }
+    if path.join(rundir::MANIFEST).exists() && !file.exists() {
+        return Err(WorkflowError::Input(format!(
+            "{} has no rules yet: `collrules analyze {0}` makes rules from what was measured, `collrules tune --resume \
+             {0}` resumes the run",
+            path.display()
+        )));
+    }
+    let tuning = Tuning::read(path, han)?;
+    match (Published::of_tuning(&tuning)?, han) {
+        (None, _) => Ok(tuning),
+        (Some(published), None) => Ok(published.rename_rules_file(tuning.path())),
+        (Some(_), Some(_)) => Err(WorkflowError::Usage(format!(
+            "{} is part of a run, which has its own file for HAN: leave out --han",
+            tuning.path().display()
+        ))),
+    }
+}
+
+/// Like [`open`]; of a run the whole tuning, with the settings that a search found.
+pub fn open_whole(path: &Path) -> Result<Tuning, WorkflowError> {
+    let tuning = open(path, None)?;
+    let published = if path.is_dir() { Published::of_tuning(&tuning)? } else { None };
+    Ok(published.map_or(tuning, |published| published.whole()))
 }

@@ -2,14 +2,16 @@
 
 use collrules_record::options::{Request, TuneOptions};
 use collrules_record::rundir::ComparisonLog;
+use collrules_record::units::Seconds;
 use collrules_report::gains::Gains;
+use collrules_report::progress;
 use collrules_runner::RunnerError;
 
 use crate::campaign::{Begin, Measurement, RunPlace, prepare};
 use crate::error::WorkflowError;
 use crate::publish::Published;
 use crate::session::Session;
-use crate::{analyze, phases, prove, refine, settings, tuning, validate};
+use crate::{analyze, prove, refine, settings, tuning, validate};
 
 /// Begins a run or resumes one, and creates proven and compared rules and settings in its directory.
 pub fn tune(begin: &Begin, session: &mut Session<'_>) -> Result<Published, WorkflowError> {
@@ -63,7 +65,7 @@ fn carry_out(
     published.place(true, session)?;
     published.write()?;
     compared?;
-    phases::describe(measured, &published, session);
+    describe_time(measured, &published, session);
     Ok(published)
 }
 
@@ -74,4 +76,14 @@ fn has_more_time(begin: &Begin, measured: &Measurement) -> Result<bool, Workflow
     let is_same = Begin::recorded(path)?.experiment.budget == begin.experiment.budget;
     let validation = measured.run().validation()?;
     Ok(!is_same && validation.is_some_and(|validation| Gains::of_comparison(&validation).fates().undecided > 0))
+}
+
+/// Explains why a tuning took longer than its budget, or reports that everything was decided before its end.
+fn describe_time(measured: &Measurement, published: &Published, session: &mut Session<'_>) {
+    let Measurement { phases, experiment, .. } = measured;
+    phases.excess(experiment.budget).iter().for_each(|why| session.say(why));
+    let is_decided = published.validation.is_some() && published.gains().fates().undecided == 0;
+    if experiment.budget.is_some() && is_decided && published.is_confirmed() {
+        session.say(&progress::budget::decided(Seconds(phases.elapsed())));
+    }
 }

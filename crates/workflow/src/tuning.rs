@@ -15,59 +15,7 @@ use collrules_rules::{han, lint};
 
 use crate::TOOL;
 use crate::error::WorkflowError;
-use crate::publish::Published;
 use crate::session::Session;
-
-/// Reads a tuning: a rules file, one of coll/tuned with one of HAN, or all files of a run directory.
-pub fn open(path: &Path, han: Option<&Path>) -> Result<Tuning, WorkflowError> {
-    let file = rundir::within(path, rundir::RULES);
-    if file.to_str().is_none() {
-        return Err(WorkflowError::Usage(format!(
-            "{} is not UTF-8, so no setting of Open MPI can name it: rename it",
-            file.display()
-        )));
-    }
-    if path.join(rundir::MANIFEST).exists() && !file.exists() {
-        return Err(WorkflowError::Input(format!(
-            "{} has no rules yet: `collrules analyze {0}` makes rules from what was measured, `collrules tune --resume \
-             {0}` resumes the run",
-            path.display()
-        )));
-    }
-    let tuning = Tuning::read(path, han)?;
-    match (behind(&tuning)?, han) {
-        (None, _) => Ok(tuning),
-        (Some(published), None) => Ok(rename_rules_file(&published, tuning.path())),
-        (Some(_), Some(_)) => Err(WorkflowError::Usage(format!(
-            "{} is part of a run, which has its own file for HAN: leave out --han",
-            tuning.path().display()
-        ))),
-    }
-}
-
-/// Like [`open`]; of a run the whole tuning, with the settings that a search found.
-pub fn open_whole(path: &Path) -> Result<Tuning, WorkflowError> {
-    let tuning = open(path, None)?;
-    let published = if path.is_dir() { behind(&tuning)? } else { None };
-    Ok(published.map_or(tuning, |published| published.whole()))
-}
-
-/// The tuning of an analysis, with a rules file that a user renamed.
-pub(crate) fn rename_rules_file(published: &Published, path: &Path) -> Tuning {
-    let mut tuning = published.tuning.clone().unwrap_or_default();
-    if let Some(file) = &mut tuning.tuned {
-        file.path = path.to_owned();
-    }
-    tuning
-}
-
-/// The analysis of a tuning, whose findings are next to the rules file.
-pub(crate) fn behind(tuning: &Tuning) -> Result<Option<Published>, WorkflowError> {
-    let Some(file) = &tuning.tuned else { return Ok(None) };
-    let directory = file.path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let is_named = file.path.file_name().is_some_and(|name| name == rundir::RULES);
-    if is_named && directory.join(rundir::FINDINGS).exists() { Published::open(directory).map(Some) } else { Ok(None) }
-}
 
 /// The tuning for findings, with its files in a run directory.
 pub(crate) fn decide(run: &RunDir, findings: &Findings, pins: &Settings) -> Result<Tuning, WorkflowError> {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{self, PathBuf};
 
 use collrules_record::CandidateName;
-use collrules_record::experiment::CommunicatorSizes;
+use collrules_record::grid::CommunicatorSizes;
 use collrules_record::units::{BadBytes, BadSeconds, Bytes, MAX_BYTES, Ranks, Seconds, powers_of_two};
 use collrules_rules::Collective;
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use agreement::contradictions;
-use collrules_record::experiment::Grid;
+use collrules_record::grid::Grid;
 use collrules_record::options::{
     Jobs, RefinementOptions, Scenario, SettingsOptions, Simulated, SystemOptions, TuneOptions, Validating,
 };
@@ -17,7 +17,7 @@ use collrules_record::units::{Bytes, Ranks};
 use collrules_rules::Collective;
 use collrules_workflow::campaign::Begin;
 use collrules_workflow::start::start;
-use collrules_workflow::{Event, Session, WorkflowError, tune, tuning, validate};
+use collrules_workflow::{Event, Session, WorkflowError, publish, tune, validate};
 
 /// Numbers from a seed (xorshift).
 struct Random(u64);
@@ -95,7 +95,7 @@ fn compare_again(random: &mut Random, run: &Path, options: &TuneOptions) -> Resu
         sizes: (random.below(2) == 0).then(|| vec![random.pick(&options.grid.sizes)]),
         ..Validating::new(options.system.clone())
     };
-    let opened = tuning::open(run, None)?;
+    let opened = publish::open(run, None)?;
     let patience = random.pick(&[2, 5, usize::MAX]);
     let is_whole = random.below(2) == 0;
     play(patience, |session| validate::validate((opened, is_whole), (&validating, Vec::new()), None, session)).map(drop)

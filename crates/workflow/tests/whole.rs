@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use collrules_record::comparison::ArmLaunch;
-use collrules_record::experiment::Grid;
-use collrules_record::findings::Criteria;
+use collrules_record::criteria::Criteria;
+use collrules_record::grid::Grid;
 use collrules_record::options::{
     Jobs, RefinementOptions, Request, Scenario, SettingsOptions, Simulated, SystemOptions, TuneOptions, Validating,
 };
@@ -32,7 +32,7 @@ use collrules_workflow::campaign::{Begin, RunPlace};
 use collrules_workflow::publish::{self, Published};
 use collrules_workflow::start::{Started, start};
 use collrules_workflow::validate::Validated;
-use collrules_workflow::{Event, Session, WorkflowError, tune, tuning, validate};
+use collrules_workflow::{Event, Session, WorkflowError, tune, validate};
 
 /// A cluster whose measuring jobs die after so many events, as long as there are lives to lose.
 struct Mortal {
@@ -398,7 +398,7 @@ fn a_comparison_that_was_given_up_is_resumed_and_repairs_a_run() {
     let mut stage = Stage::new();
     let begin = Begin::tuning(TuneOptions { validate: false, ..tuning("deceptive") }, stage.run());
     stage.play(0, 20, |session| tune::tune(&begin, session)).expect("tunes");
-    let opened = || tuning::open(&stage.run(), None).expect("a run");
+    let opened = || publish::open(&stage.run(), None).expect("a run");
     let first = opened();
     let (second, third) = (opened(), opened());
     assert_eq!(
@@ -436,7 +436,7 @@ fn a_validation_keeps_to_its_time_and_leaves_nothing_unconfirmed() {
     let mut stage = Stage::new();
     let begin = Begin::tuning(TuneOptions { validate: false, ..tuning("deceptive") }, stage.run());
     stage.play(0, 20, |session| tune::tune(&begin, session)).expect("tunes");
-    let opened = tuning::open(&stage.run(), None).expect("a run");
+    let opened = publish::open(&stage.run(), None).expect("a run");
     stage.launches.set(0);
     stage.pause = Duration::from_millis(200);
     let options = Validating { budget: Some(Seconds(2.0)), ..validating("deceptive") };
@@ -456,7 +456,7 @@ fn a_foreign_file_that_is_slower_is_told_and_rewritten() {
     std::fs::write(&file, "1\n7\n1\n2\n1\n0 1 0 0\n").expect("written");
     let out = stage.directory.path().join("out");
     let options = Validating { ranks: vec![Ranks(8)], sizes: Some(vec![Bytes(1 << 20)]), ..validating("fastest") };
-    let opened = tuning::open(&file, None).expect("opens");
+    let opened = publish::open(&file, None).expect("opens");
     assert_eq!(validate::as_measured(&opened).expect("reads"), None);
     let validated = stage
         .play(0, 20, |session| validate::validate((opened, false), (&options, Vec::new()), Some(&out), session))
@@ -499,7 +499,7 @@ fn calls_are_handed_over_from_han_and_compared_so() {
     );
     // The tuning is whole, or it is none.
     std::fs::write(published.run.file(rundir::HAN), "1 bcast 1 2 1 1 1 0 tuned\n").expect("writes");
-    let opened = tuning::open(&stage.run(), None).expect("a run");
+    let opened = publish::open(&stage.run(), None).expect("a run");
     let error = stage
         .play(0, 20, |session| validate::validate((opened, false), (&validating("han"), Vec::new()), None, session))
         .map(drop);
@@ -520,9 +520,9 @@ fn from_elsewhere(
     let opened = match rules {
         Some(rules) => {
             std::fs::write(&beside, rules).expect("written");
-            tuning::open(&beside, Some(&file))
+            publish::open(&beside, Some(&file))
         }
-        None => tuning::open(&file, None),
+        None => publish::open(&file, None),
     };
     let out = stage.directory.path().join("out");
     let opened = opened.expect("opens");
@@ -576,6 +576,6 @@ fn what_stands_in_the_way_of_a_file_of_hans_is_named() {
     assert!(stage.notes.iter().any(|note| note.contains("bcast on inter_node cannot go to han")), "{:?}", stage.notes);
     let rules = stage.directory.path().join("site.conf");
     std::fs::write(&rules, "1\n7\n1\n8\n1\n0 6 0 0\n").expect("written");
-    let missing = tuning::open(&rules, Some(Path::new("nowhere.conf"))).map(drop);
+    let missing = publish::open(&rules, Some(Path::new("nowhere.conf"))).map(drop);
     assert!(missing.expect_err("is missing").to_string().contains("nowhere.conf"));
 }

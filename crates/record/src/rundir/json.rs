@@ -10,13 +10,13 @@ use serde::{Deserialize, Deserializer, Serialize};
 use super::bounded::read_text;
 use super::error::{RunDirError, check_format};
 use super::{FINDINGS, MANIFEST, PROOF, RunDir, SETTINGS, VALIDATION, refinement};
+use crate::file::Digests;
 use crate::file::FormatVersion;
 use crate::findings::{self, Findings};
 use crate::manifest::{self, IMPORTED, MEASURED, Manifest, SIMULATED};
 use crate::plan::Plan;
 use crate::proof::{self, ProofFact, ShownProof};
 use crate::settings::{self, SettingsFindings};
-use crate::tuning::Digests;
 use crate::validation::{self, Validation};
 
 /// Head of every file: its format tells if the rest can be read.

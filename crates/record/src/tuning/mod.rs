@@ -3,7 +3,7 @@
 mod file;
 mod revert;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use collrules_rules::deploy::JobSettings;
@@ -12,6 +12,7 @@ use collrules_rules::{Behaviour, Choice, Collective, RuleTable};
 
 use crate::cell::Cell;
 use crate::competitor;
+use crate::file::Digests;
 use crate::findings::Findings;
 use crate::han_rules::{HanRule, HanRules};
 use crate::rundir::{HAN, RULES, RunDir, RunDirError, within};
@@ -33,9 +34,6 @@ pub struct Tuning {
     /// MCA parameters that are set with or without the tuning; its own come first.
     pub pins: Settings,
 }
-
-/// Digests of the files of a tuning without comments, by the names that they have in a run directory.
-pub type Digests = BTreeMap<String, String>;
 
 impl Tuning {
     /// Reads a rules file of either component, or one of coll/tuned with one of HAN. Tables are those of the newest version

@@ -1,6 +1,8 @@
 //! Result of a model, in sentences.
 
-use collrules_model::model::{Concurrent, ManyToOne, Model, PathModel, Predicted, Where};
+use collrules_model::model::{Concurrent, ManyToOne, Model, PathModel, Predicted};
+
+use collrules_model::place::Where;
 use collrules_model::stalls::StallLevel;
 use collrules_model::unknown::{LogGpParameter, Unknown};
 use collrules_record::Estimate;

@@ -11,12 +11,9 @@ use plotters_backend::{
 };
 
 use super::colours::{area_attributes, path_attributes, text_colour};
-use super::ink::Ink;
+use super::ink::{Ink, SCALE};
 use crate::plain::markup;
 
-/// Units per pixel. Plotters has whole coordinates only; a hundredth of a pixel lets a script read numbers back from
-/// curves to four digits.
-pub(crate) const SCALE: i32 = 100;
 /// The usual size of labels, in units.
 pub(crate) const FONT: i32 = 11 * SCALE;
 

@@ -1,8 +1,7 @@
 //! Plain attributes of elements, for readers of SVG that know no style sheets or no variables in them: the colours of the
 //! light scheme. Where the style sheet is understood, it has precedence.
 
-use super::canvas::SCALE;
-use super::ink::Ink;
+use super::ink::{Ink, SCALE};
 use super::style::STYLE;
 
 /// A colour of the light scheme by the name of its variable, which is defined there first.

@@ -7,7 +7,8 @@ use plotters::prelude::*;
 use plotters_backend::text_anchor::HPos;
 
 use super::axis::{self, Axis, X, time_position};
-use super::canvas::{Canvas, FONT, SCALE};
+use super::canvas::{Canvas, FONT};
+use super::ink::SCALE;
 use super::ink::{COLOURS, Ink};
 use super::picture::{Entry, Picture};
 

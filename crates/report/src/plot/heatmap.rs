@@ -6,7 +6,8 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::axis::Axis;
-use super::canvas::{Canvas, FONT, SCALE};
+use super::canvas::{Canvas, FONT};
+use super::ink::SCALE;
 use super::ink::{COLOURS, Ink};
 use super::picture::{Entry, Picture};
 

@@ -3,6 +3,10 @@
 use plotters::style::RGBColor;
 use plotters_backend::BackendColor;
 
+/// Units per pixel. Plotters has whole coordinates only; a hundredth of a pixel lets a script read numbers back from
+/// curves to four digits.
+pub(crate) const SCALE: i32 = 100;
+
 /// Number of candidates with a colour of their own; further ones repeat the colours with dashed lines and lighter
 /// tiles.
 pub(crate) const COLOURS: usize = 7;

@@ -19,9 +19,10 @@ mod places;
 mod style;
 
 pub(crate) use axis::X;
-pub(crate) use canvas::{Canvas, SCALE};
+pub(crate) use canvas::Canvas;
 pub(crate) use curves::{Curves, Line, Mark, Reading, Stroke};
 pub(crate) use heatmap::{Fill, Heatmap, Tile};
+pub(crate) use ink::SCALE;
 pub(crate) use ink::{COLOURS, Ink};
 pub(crate) use picture::{Entry, Picture};
 pub(crate) use places::Places;

@@ -2,9 +2,10 @@
 
 use plotters_backend::text_anchor::HPos;
 
-use super::canvas::{Canvas, FONT, SCALE};
+use super::canvas::{Canvas, FONT};
 use super::colours::plain_colour;
 use super::ink::Ink;
+use super::ink::SCALE;
 use super::style::STYLE;
 use crate::plain::markup;
 use crate::words::wrapped;

@@ -141,7 +141,8 @@ fn origin(findings: &Findings, context: &Context<'_>) -> Vec<Block> {
 mod tests {
 
     use collrules_record::Estimate;
-    use collrules_record::findings::{CellFinding, Criteria, Statistic, Verdict};
+    use collrules_record::criteria::Criteria;
+    use collrules_record::findings::{CellFinding, Statistic, Verdict};
     use collrules_record::reason::KeepReason;
     use collrules_record::units::Seconds;
     use collrules_rules::{Collective, Release};

@@ -1,7 +1,8 @@
 //! Tables of a validation, in words that every format uses.
 
 use collrules_record::Cell;
-use collrules_record::findings::{Findings, Middle};
+use collrules_record::criteria::Middle;
+use collrules_record::findings::Findings;
 use collrules_record::units::Seconds;
 use collrules_record::validation::{Outcome, ValidatedCell, Validation};
 

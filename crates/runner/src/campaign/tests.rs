@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
-use collrules_record::experiment::Grid;
+use collrules_record::grid::Grid;
 use collrules_record::manifest::{self, Manifest};
 use collrules_record::pattern::Shape;
 use collrules_record::plan::Schedule;

@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_program::Reference;
 use collrules_record::candidate::WITH_REFERENCE;
-use collrules_record::experiment::Grid;
+use collrules_record::grid::Grid;
 use collrules_record::obstacle::{CellObstacle, ProgramObstacle};
 use collrules_record::plan::{CellPlan, Schedule, Separate, Skipped};
 use collrules_record::profile::weight::{COVERED, Weight};

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
-use collrules_record::findings::{Criteria, Statistic};
+use collrules_record::findings::Statistic;
+
+use collrules_record::criteria::Criteria;
 use collrules_record::validation::RevertedRange;
 use collrules_record::{Candidate, Cell, Component, Placement, Policy};
 use collrules_rules::hazard::interoperate;

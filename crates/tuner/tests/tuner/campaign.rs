@@ -2,7 +2,9 @@
 
 use std::fmt::Write;
 
-use collrules_record::findings::{CellFinding, Criteria, Findings, Verdict};
+use collrules_record::findings::{CellFinding, Findings, Verdict};
+
+use collrules_record::criteria::Criteria;
 use collrules_record::{Bytes, Candidate, Cell, Ranks};
 use collrules_report::reasons::describe_kept;
 use collrules_report::remarks::remarks;

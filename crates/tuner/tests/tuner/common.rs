@@ -1,6 +1,6 @@
 //! Choices that all message sizes share have to convince over all of them.
 
-use collrules_record::findings::Criteria;
+use collrules_record::criteria::Criteria;
 use collrules_record::{Candidate, Cell, Seconds};
 use collrules_rules::{Choice, Collective, Release};
 

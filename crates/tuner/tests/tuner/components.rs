@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use collrules_record::Policy;
-use collrules_record::findings::{Criteria, Findings, Verdict};
+use collrules_record::criteria::Criteria;
+use collrules_record::findings::{Findings, Verdict};
 use collrules_record::reason::KeepReason;
 use collrules_record::{Candidate, Component, Placement, Ranks, Serving};
 use collrules_rules::{Choice, Collective, Release};

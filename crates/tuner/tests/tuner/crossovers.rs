@@ -1,6 +1,6 @@
 //! Affine cost models, whose crossovers are solved on paper, are recovered.
 
-use collrules_record::findings::Criteria;
+use collrules_record::criteria::Criteria;
 use collrules_record::policy::Between;
 use collrules_record::{Bytes, Candidate, Cell, Policy, Ranks};
 use collrules_rules::{Choice, Collective, Release};

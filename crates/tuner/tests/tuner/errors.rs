@@ -1,6 +1,6 @@
 //! Tests of errors for samples that cannot be read.
 
-use collrules_record::findings::Criteria;
+use collrules_record::criteria::Criteria;
 use collrules_record::{Candidate, Cell};
 use collrules_rules::{Collective, Release};
 use collrules_tuner::{Observations, TunerError, analyze};

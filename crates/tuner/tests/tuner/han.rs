@@ -1,6 +1,8 @@
 //! Rules of coll/tuned and of HAN, found together if HAN handles the calls by default.
 
-use collrules_record::findings::{Criteria, Findings};
+use collrules_record::findings::Findings;
+
+use collrules_record::criteria::Criteria;
 use collrules_record::validation::RevertedRange;
 use collrules_record::{Candidate, Cell, Component, HanAlgorithm, HanRule, Placement, Policy, Ranks, Serving};
 use collrules_rules::hazard::RankRange;

@@ -1,6 +1,8 @@
 //! One decision for several layouts, with gains that are known on paper.
 
-use collrules_record::findings::{CellInLayout, Criteria, Findings};
+use collrules_record::findings::{CellInLayout, Findings};
+
+use collrules_record::criteria::Criteria;
 use collrules_record::{Arrangement, Candidate, Estimate, Nodes, Placement, Policy, Ranks};
 use collrules_rules::{Collective, Release};
 use collrules_tuner::{Laid, Observations, analyze_among};

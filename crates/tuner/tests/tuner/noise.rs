@@ -2,7 +2,7 @@
 
 use collrules_record::Candidate;
 use collrules_record::Seconds;
-use collrules_record::findings::Criteria;
+use collrules_record::criteria::Criteria;
 use collrules_rules::{Choice, Collective, Release};
 
 use crate::campaign::{Campaign, cell, plain, replacement, why_kept};

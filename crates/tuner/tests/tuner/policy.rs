@@ -1,6 +1,8 @@
 //! Tests of the way from verdicts to rules: sharing, assumptions, and communicator sizes that were not measured.
 
-use collrules_record::findings::{Criteria, Findings, Verdict};
+use collrules_record::findings::{Findings, Verdict};
+
+use collrules_record::criteria::Criteria;
 use collrules_record::policy::{Assumption, Assumptions, Between};
 use collrules_record::reason::KeepReason;
 use collrules_record::validation::RevertedRange;

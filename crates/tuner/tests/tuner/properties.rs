@@ -1,6 +1,6 @@
 //! Whatever the samples, there is an answer, and it is safe.
 
-use collrules_record::findings::Criteria;
+use collrules_record::criteria::Criteria;
 use collrules_record::{Candidate, Cell};
 use collrules_rules::metric::lookup_bytes;
 use collrules_rules::{Choice, Collective, Release, hazard};

@@ -1,6 +1,6 @@
 //! Candidates whose rare slow calls medians do not show.
 
-use collrules_record::findings::{Criteria, Middle};
+use collrules_record::criteria::{Criteria, Middle};
 use collrules_record::{Candidate, Cell};
 use collrules_rules::{Collective, Release};
 

@@ -1,6 +1,8 @@
 //! Tests of times of programs as weights: choices that cells have to share, and expected savings.
 
-use collrules_record::findings::{Criteria, Findings, Statistic};
+use collrules_record::findings::{Findings, Statistic};
+
+use collrules_record::criteria::Criteria;
 use collrules_record::profile::weight::{Weight, kept_to, weights};
 use collrules_record::profile::{Activity, Calls, Communicator, FORMAT, Mode, Profile, Spread};
 use collrules_record::sample::TableTiming;

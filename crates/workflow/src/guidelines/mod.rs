@@ -11,8 +11,8 @@ use std::path::Path;
 
 use collrules_lab::check::{self as guidelines, GuidelineTerms};
 use collrules_lab::guidelines::{Change, Changed, Checked, FILE, FORMAT, LeftOutCell, PAGE, TABLE, TEXT, UnderRules};
+use collrules_record::criteria::Criteria;
 use collrules_record::experiment::Experiment;
-use collrules_record::findings::Criteria;
 use collrules_record::options::{Request, SystemOptions};
 use collrules_record::policy::Assumptions;
 use collrules_record::rundir::{self, RunDir};

@@ -8,6 +8,36 @@
 mod list;
 mod stage;
 
+use collrules_record::Estimate;
+use collrules_record::settings::{Finalist, Guarded, RulesUse};
+use collrules_tuner::comparison::{ArmDemand, ArmResult};
+
+use crate::comparison::CellWeights;
+
 pub(crate) use list::find;
 pub use list::{Listed, list};
-pub(crate) use stage::{choose, describe_finalist, plan_search, weights};
+pub(crate) use stage::{choose, plan_search};
+
+/// A speedup that was not measured.
+const NOTHING: Estimate = Estimate { point: 1.0, low: None, high: None, level: 0.95, samples: 0 };
+
+/// The result of an arm, over the requested sizes and the guard set.
+pub(crate) fn describe_finalist(result: &ArmResult, asked: &CellWeights) -> Finalist {
+    let guarded = result.subjects.iter().filter(|it| it.demand == ArmDemand::ExcludeClassLoss).map(|it| Guarded {
+        name: it.subject.to_string(),
+        is_asked_for: it.subject.cell().is_some_and(|cell| asked.contains_key(&cell)),
+        speedup: it.speedup,
+        guard: it.guard,
+    });
+    Finalist {
+        settings: result.arm.clone(),
+        speedup: result.speedup.unwrap_or(NOTHING),
+        with_rules: None,
+        rules: RulesUse::LeftOut,
+        under: None,
+        guarded: guarded.collect(),
+        memory: None,
+        pairs: result.pairs,
+        standing: result.verdict,
+    }
+}

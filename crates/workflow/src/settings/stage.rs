@@ -9,7 +9,7 @@ use collrules_record::estimate::mean;
 use collrules_record::options::TuneOptions;
 use collrules_record::rundir::ComparisonLog;
 use collrules_record::settings::{
-    FORMAT, FailedSettings, Finalist, Guarded, LeftOutSetting, RulesUse, SettingEffect, Settings, SettingsFailure,
+    FORMAT, FailedSettings, Finalist, LeftOutSetting, RulesUse, SettingEffect, Settings, SettingsFailure,
     SettingsFindings,
 };
 use collrules_record::validation::{Round, ValidationCriteria};
@@ -19,10 +19,11 @@ use collrules_rules::settings::offer::Setting;
 use collrules_runner::Backend;
 use collrules_runner::circumstances::is_same_value;
 use collrules_tuner::comparison::{
-    ArmBlock, ArmDemand, ArmResult, CLASSES, Compared, Comparison, Factor, LEAST_GAIN, Looks, Searched, class, compare,
+    ArmBlock, ArmDemand, CLASSES, Compared, Comparison, Factor, LEAST_GAIN, Looks, Searched, class, compare,
     default_launches, search as run_design, speedups,
 };
 
+use super::describe_finalist;
 use super::list::find;
 use crate::campaign::Measurement;
 use crate::comparison::{
@@ -33,7 +34,7 @@ use crate::error::WorkflowError;
 use crate::plan::{SEARCH, SETTINGS, UNDER_SETTINGS};
 use crate::publish::Published;
 use crate::session::Session;
-use crate::{profile, validate};
+use crate::validate;
 
 /// Blocks of a search, each with a launch of about every value: two alone, and two of the foldover.
 const BLOCKS: f64 = 4.0;
@@ -98,7 +99,7 @@ fn find_best(
 ) -> Result<Option<SettingsFindings>, WorkflowError> {
     let startup = measured.started.startup;
     let left = measured.left().map(|left| (left.0 - measured.again_time()).max(0.0));
-    let asked = weights(published);
+    let asked = published.weights();
     let ranks = measured.manifest.plan.ranks;
     let survey = measured.started.survey.clone();
     let (guards, patterns) = (guard_cells(&asked, ranks), guard_patterns(&survey, ranks));
@@ -215,7 +216,7 @@ fn compare_rules(
     if !options.validate || published.rules_settings().is_empty() {
         return Ok(());
     }
-    let asked = weights(published);
+    let asked = published.weights();
     finalist.rules = RulesUse::NotCompared;
     let compared = validate::compare_under(measured, options, &finalist.settings, published, session)?;
     let Some(round) = compared else {
@@ -247,30 +248,6 @@ fn add_rules(settings: Estimate, round: &Round, asked: &CellWeights) -> Estimate
     Estimate { point, low, high, ..settings }.exp()
 }
 
-/// A speedup that was not measured.
-const NOTHING: Estimate = Estimate { point: 1.0, low: None, high: None, level: 0.95, samples: 0 };
-
-/// The result of an arm, over the requested sizes and the guard set.
-pub(crate) fn describe_finalist(result: &ArmResult, asked: &CellWeights) -> Finalist {
-    let guarded = result.subjects.iter().filter(|it| it.demand == ArmDemand::ExcludeClassLoss).map(|it| Guarded {
-        name: it.subject.to_string(),
-        is_asked_for: it.subject.cell().is_some_and(|cell| asked.contains_key(&cell)),
-        speedup: it.speedup,
-        guard: it.guard,
-    });
-    Finalist {
-        settings: result.arm.clone(),
-        speedup: result.speedup.unwrap_or(NOTHING),
-        with_rules: None,
-        rules: RulesUse::LeftOut,
-        under: None,
-        guarded: guarded.collect(),
-        memory: None,
-        pairs: result.pairs,
-        standing: result.verdict,
-    }
-}
-
 /// The combinations whose parameters have the right values on the ranks of a job, and those that Open MPI ignores in part.
 fn separate_ignored(
     backend: &mut dyn Backend,
@@ -300,20 +277,6 @@ fn find_ignored(settings: &Settings, ranks: &[BTreeMap<String, String>]) -> Opti
             Some(SettingsFailure::Ignored { name: name.clone(), set: wanted.clone(), found })
         })
     })
-}
-
-/// The weights of the cells of a run in a mean speedup: programs' time in them if it is known, else equal ones. Sizes
-/// between those of the grid have none: they lie where algorithms change.
-pub(crate) fn weights(published: &Published) -> CellWeights {
-    let manifest = published.manifest.as_ref();
-    let known = manifest.map(profile::weights).unwrap_or_default();
-    let time = |cell: Cell| known.iter().filter(|weight| weight.cell == cell).map(|weight| weight.time.0).sum::<f64>();
-    let grid = |cell: Cell| {
-        let is_planned = manifest.is_none_or(|manifest| manifest.plan.cells.iter().any(|planned| planned.cell == cell));
-        f64::from(u8::from(is_planned))
-    };
-    let cells = published.findings.cells.iter().map(|cell| cell.cell);
-    cells.map(|cell| (cell, if known.is_empty() { grid(cell) } else { time(cell) })).collect()
 }
 
 /// The settings to try with their values.

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use collrules_lab::study::results::Study;
-use collrules_record::experiment::{Experiment, Grid};
-use collrules_record::findings::Criteria;
+use collrules_record::criteria::Criteria;
+use collrules_record::experiment::Experiment;
+use collrules_record::grid::Grid;
 use collrules_record::options::{RefinementOptions, Request};
 use collrules_record::plan::{CellPlan, Plan};
 use collrules_record::rundir::{self, RunDir};

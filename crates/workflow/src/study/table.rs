@@ -5,7 +5,8 @@ use std::path::Path;
 
 use collrules_import as import;
 use collrules_lab::study::results::Study;
-use collrules_record::findings::{Criteria, Findings, Statistic};
+use collrules_record::criteria::Criteria;
+use collrules_record::findings::{Findings, Statistic};
 use collrules_record::units::{Bytes, Ranks};
 use collrules_record::{Cell, Placement, Seconds};
 use collrules_report::study::{About, MeasuredBy};

@@ -23,7 +23,7 @@ use crate::error::WorkflowError;
 use crate::plan::{refuse_impossible_calls, refuse_missing_arrivals};
 use crate::publish::Published;
 use crate::session::{Event, Session};
-use crate::settings::{describe_finalist, weights};
+use crate::settings::describe_finalist;
 use crate::start::Started;
 
 /// Blocks that a comparison has in any case: one shows nothing.
@@ -83,7 +83,7 @@ pub(super) fn compare_tuning(
     let mut arms = Arms::default();
     let with_base = |job: Settings| job.into_iter().chain(base.clone()).collect();
     let rules = (!subject.is_empty()).then(|| arms.add(with_base(subject.job()))).transpose()?;
-    let asked = whole.map(weights).unwrap_or_default();
+    let asked = whole.map(Published::weights).unwrap_or_default();
     let tuning = whole.map(|whole| arms.add(whole.switch().by_name())).transpose()?;
     let mut subjects = if rules.is_some() { calls.subjects(&subject.cells) } else { Vec::new() };
     if tuning.is_some() {

@@ -36,7 +36,7 @@ use crate::campaign::Measurement;
 use crate::error::WorkflowError;
 use crate::evidence::RulesEvidence;
 use crate::plan::{AGAIN, BudgetShares};
-use crate::publish::Published;
+use crate::publish::{self, Published};
 use crate::resume;
 use crate::session::{Event, Session};
 use crate::start::Started;
@@ -71,7 +71,7 @@ pub(crate) fn other_than_here(
     started: &Started,
     session: &mut Session<'_>,
 ) -> Result<Tuning, WorkflowError> {
-    let subject = ValidationSubject::read(&tuning::open(path, None)?, started, session)?;
+    let subject = ValidationSubject::read(&publish::open(path, None)?, started, session)?;
     if subject.is_empty() {
         return Err(WorkflowError::Usage(format!(
             "{} leaves everything to the default: it would change nothing",
@@ -94,7 +94,7 @@ pub(crate) fn other_than_here(
 /// Returns the experiment in which the run of a rules file was measured, if we measured it: its system, timing, condition and
 /// arrivals are the default of a validation.
 pub fn as_measured(tuning: &Tuning) -> Result<Option<Experiment>, WorkflowError> {
-    let Some(Published { run, manifest: Some(manifest), .. }) = tuning::behind(tuning)? else { return Ok(None) };
+    let Some(Published { run, manifest: Some(manifest), .. }) = Published::of_tuning(tuning)? else { return Ok(None) };
     let experiment = resume::experiment(&run, &manifest)?;
     // The number of calls was an option of that measurement only.
     Ok(Some(Experiment { timing: TimingOptions { calls: None, ..experiment.timing }, ..experiment }))
@@ -112,7 +112,7 @@ pub fn validate(
     let began = Instant::now();
     let mut started = session.start(&options.system)?;
     started.remarks.iter().for_each(|remark| session.say(remark));
-    if let Some(manifest) = tuning::behind(&tuning)?.and_then(|published| published.manifest) {
+    if let Some(manifest) = Published::of_tuning(&tuning)?.and_then(|published| published.manifest) {
         let left_out = resume::left_out(&manifest, &started);
         started.backend.leave_out(&left_out);
     }

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use collrules_record::findings::{CellFinding, Middle};
+use collrules_record::findings::CellFinding;
+
+use collrules_record::criteria::Middle;
 use collrules_record::installed::is_installed;
 use collrules_record::policy::Assumptions;
 use collrules_record::rundir::{self, RunDir};
@@ -47,7 +49,7 @@ impl ValidationSubject {
     /// A tuning as this system reads it, without cells so far.
     pub(super) fn read(tuning: &Tuning, started: &Started, session: &mut Session<'_>) -> Result<Self, WorkflowError> {
         let version = Behaviour::from_version(started.survey.version).map_err(RunnerError::from)?;
-        let Some(published) = tuning::behind(tuning)? else {
+        let Some(published) = Published::of_tuning(tuning)? else {
             let mut read = tuning.read_as(&version)?;
             tuning::say_oddities(&read, &version, session);
             read.pins = started.pins.clone();
@@ -57,7 +59,7 @@ impl ValidationSubject {
         if let Some((then, now)) = Transport::change(&findings.transport, &started.survey.transport) {
             session.say(&progress::jobs::other_transport(then, now));
         }
-        let read = tuning::rename_rules_file(&published, tuning.path()).read_as(&version)?;
+        let read = published.rename_rules_file(tuning.path()).read_as(&version)?;
         if findings.table != read.table() || findings.release != started.release {
             let file = read.path();
             session.say(&progress::validation::other_meaning(file, started.release));
