@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use collrules_record::options::Budget;
+use collrules_record::values::{budget, percent};
 use collrules_rules::settings::request::RequestedSetting;
 use collrules_tuner::results::ab_test::{FILE, OutputComparison};
 use collrules_workflow::ab_test::Trying;
-use collrules_workflow::values::{budget, percent};
 use collrules_workflow::{ab_test, publish};
 
 use crate::exit::Exit;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::ArgAction;
 use collrules_import::Options;
 use collrules_record::options::Demands;
-use collrules_record::policy::Policy;
+use collrules_record::policy::{Assumptions, Policy};
 use collrules_record::rundir::{self, RunDir};
 use collrules_rules::Release;
 use collrules_workflow::analyze::{Source, TABLE_RELEASE};
@@ -14,7 +14,7 @@ use collrules_workflow::{WorkflowError, publish};
 use super::import::Plausible;
 use super::summary;
 use crate::failure::Failure;
-use crate::options::{AssumptionArgs, DecisionArgs, Given, PolicyArgs};
+use crate::options::{Given, declares};
 use crate::session;
 
 #[derive(Debug, clap::Args)]
@@ -35,9 +35,11 @@ pub(crate) struct Analyze {
     #[arg(long, short, action = ArgAction::SetTrue)]
     pub(crate) quiet: bool,
     #[command(flatten)]
-    pub(crate) criteria: Given<DecisionArgs>,
+    pub(crate) criteria: Demands,
     #[command(flatten)]
-    pub(crate) policy: Given<PolicyArgs>,
+    pub(crate) policy: Policy,
+    #[command(flatten)]
+    pub(crate) given: Given,
 }
 
 pub(crate) fn run(args: &Analyze) -> Result<(), Failure> {
@@ -68,10 +70,10 @@ pub(crate) fn run(args: &Analyze) -> Result<(), Failure> {
             };
             (Source::of_table(&args.input, options, session)?, None)
         };
-        let policy = Policy::from(args.policy.clone());
-        let said = (args.policy.0.assumptions != AssumptionArgs::default()).then_some(policy.assumptions);
+        let policy = args.policy;
+        let said = args.given.ids().any(declares::<Assumptions>).then_some(policy.assumptions);
         let policy = Policy { assumptions: source.assumptions(said), ..policy };
-        let decided = source.decide(Demands::from(args.criteria.clone()).into(), policy)?;
+        let decided = source.decide(args.criteria.into(), policy)?;
         let target = target(args, run)?;
         Ok(publish::unproven(target, decided, source.manifest().cloned(), session)?)
     })?;

@@ -17,7 +17,7 @@ use collrules_workflow::start::{self, Started};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interrupt;
-use crate::options::{Given, LaunchingArgs, SystemArgs};
+use collrules_record::options::{Launching, SystemOptions};
 
 /// Up to this size messages are small.
 const LARGEST_SMALL: Bytes = Bytes(8192);
@@ -72,7 +72,7 @@ pub(crate) struct BenchArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "candidate")]
     pub(crate) rules: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) system: Given<SystemArgs<LaunchingArgs>>,
+    pub(crate) system: SystemOptions<Launching>,
 }
 
 /// Numbers of calls for small and for large messages.
@@ -126,9 +126,9 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Exit, Failure> {
     let rules = whole.as_ref().and_then(|whole| whole.tuned.as_ref()).map(|file| resolve(&file.path)).transpose()?;
     let (mut backend, competitors, even) = match args.candidate {
         // The default needs no survey.
-        Candidate::Builtin => (start::launching(&args.system.clone().into(), &interrupt::flag())?, Vec::new(), None),
+        Candidate::Builtin => (start::launching(&args.system, &interrupt::flag())?, Vec::new(), None),
         _ => {
-            let Started { backend, survey, release, .. } = start::mpi(&args.system.clone().into(), &interrupt::flag())?;
+            let Started { backend, survey, release, .. } = start::mpi(&args.system, &interrupt::flag())?;
             if let Candidate::Tuned(choice) = args.candidate {
                 registry::algorithm(release, args.collective, choice.algorithm)
                     .map_err(|unknown| Failure::usage(unknown.to_string()))?;

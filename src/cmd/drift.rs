@@ -2,15 +2,15 @@
 
 use std::path::PathBuf;
 
-use collrules_record::options::Budget;
+use collrules_record::options::{Budget, SystemOptions};
+use collrules_record::values::{MOST_LAUNCHES, budget, percent};
 use collrules_tuner::results::drift::DRIFT;
 use collrules_workflow::drift;
 use collrules_workflow::drift::Drifting;
-use collrules_workflow::values::{MOST_LAUNCHES, budget, percent};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::options::{Given, SystemArgs, arguments};
+use crate::options::{Given, arguments};
 use crate::progress::Output;
 use crate::{screen, session};
 
@@ -43,7 +43,7 @@ arguments! {
         #[arg(long, value_name = "N", default_value_t = 2)]
         seed: u64,
         #[command(flatten)]
-        system: Given<SystemArgs>,
+        system: SystemOptions,
     } {
         /// Directory for launches and result [default: drift-DATE-TIME in the run]
         #[arg(long, value_name = "DIR", help_heading = None)]
@@ -54,14 +54,16 @@ arguments! {
         /// Give up after this many launches that failed for no known reason
         #[arg(long, value_name = "N", default_value_t = 3, help_heading = None)]
         failures: u32,
+        #[command(flatten)]
+        given: Given,
     }
 }
 
 pub(crate) fn run(args: &DriftArgs) -> Result<Exit, Failure> {
     let mut options = args.resolve();
     let recorded = drift::as_measured(&args.run)?;
-    args.system.0.jobs.refuse_others(&recorded.jobs)?;
-    options.system = args.system.over(recorded);
+    args.given.refuse_other_jobs(&recorded.jobs)?;
+    options.system = args.given.over(recorded)?;
     let repeated = session::with(args.failures, Output::new(args.json), |session| {
         drift::drift(&args.run, &options, args.out.as_deref(), session)
     })?;

@@ -8,20 +8,21 @@ use collrules_lab::{CATALOGUE, Guideline, check};
 use collrules_program::mockup::BadMockup;
 use collrules_record::Mockup;
 use collrules_record::experiment::Experiment;
+use collrules_record::grid::communicator_sizes;
 use collrules_record::grid::{Alternatives, CommunicatorSizes, Grid, Mockups};
-use collrules_record::options::Budget;
+use collrules_record::options::{Budget, SystemOptions, TimingOptions};
 use collrules_record::policy::{Assumption, Assumptions};
 use collrules_record::units::Bytes;
+use collrules_record::values::{List, MOST_LAUNCHES, budget, collectives, percent, sizes, slowdown};
 use collrules_report::guidelines as report;
 use collrules_rules::{Collective, Release};
 use collrules_workflow::analyze::TABLE_RELEASE;
 use collrules_workflow::guidelines::{self, Checking};
-use collrules_workflow::values::{MOST_LAUNCHES, budget, collectives, communicator_sizes, percent, sizes, slowdown};
 
 use super::instrument::{Source, drive, print};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::options::{Given, List, SessionArgs, SystemArgs, TimingArgs};
+use crate::options::SessionArgs;
 use crate::screen::{self, TextStyle, paint, wrapped};
 
 #[derive(Debug, Args)]
@@ -97,9 +98,9 @@ pub(crate) struct Guidelines {
     #[arg(long)]
     pub(crate) dry_run: bool,
     #[command(flatten)]
-    pub(crate) timing: Given<TimingArgs>,
+    pub(crate) timing: TimingOptions,
     #[command(flatten)]
-    pub(crate) system: Given<SystemArgs>,
+    pub(crate) system: SystemOptions,
     #[command(flatten)]
     pub(crate) session: SessionArgs,
 }
@@ -133,11 +134,11 @@ impl Guidelines {
             budget: self.budget,
             launches: self.launches,
             seed: self.seed,
-            timing: self.timing.clone().into(),
+            timing: self.timing,
             min_gain: self.tolerate,
             assumptions,
             under_rules: self.rules.as_ref().map(absolute).transpose()?,
-            ..Experiment::new(grid, self.system.clone().into())
+            ..Experiment::new(grid, self.system.clone())
         };
         Ok(Checking {
             experiment,

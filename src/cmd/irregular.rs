@@ -3,17 +3,17 @@
 use std::path::PathBuf;
 
 use collrules_model::stalls;
-use collrules_record::options::Budget;
+use collrules_record::options::{Budget, SystemOptions, TimingOptions};
 use collrules_record::units::{Bytes, Ranks};
+use collrules_record::values::{List, MOST_LAUNCHES, budget, collectives, communicators, sizes};
 use collrules_report::irregular as report;
 use collrules_rules::Collective;
 use collrules_workflow::irregular::Irregularity;
-use collrules_workflow::values::{MOST_LAUNCHES, budget, collectives, communicators, sizes};
 
 use super::instrument::{Source, drive, print};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::options::{Given, List, SessionArgs, SystemArgs, TimingArgs, arguments};
+use crate::options::{SessionArgs, arguments};
 use crate::screen;
 
 arguments! {
@@ -59,9 +59,9 @@ arguments! {
         #[arg(long = "model", value_name = "MODEL")]
         fitted: Option<PathBuf>,
         #[command(flatten)]
-        timing: Given<TimingArgs>,
+        timing: TimingOptions,
         #[command(flatten)]
-        system: Given<SystemArgs>,
+        system: SystemOptions,
     } {
         #[command(flatten)]
         session: SessionArgs,

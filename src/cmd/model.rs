@@ -4,18 +4,18 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use collrules_model::model as files;
-use collrules_record::options::Budget;
+use collrules_record::options::{Budget, SystemOptions, TimingOptions};
 use collrules_record::units::{Bytes, Ranks};
+use collrules_record::values::{List, MOST_LAUNCHES, budget, collectives, percent, size, sizes, slowdown};
 use collrules_report::model as report;
 use collrules_rules::{Collective, Release};
 use collrules_workflow::model;
 use collrules_workflow::model::{CallQuestion, Modelling};
-use collrules_workflow::values::{MOST_LAUNCHES, budget, collectives, percent, size, sizes, slowdown};
 
 use super::instrument::{Source, drive, print};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::options::{Given, List, SessionArgs, SystemArgs, TimingArgs, arguments};
+use crate::options::{SessionArgs, arguments};
 use crate::{screen, session};
 
 #[derive(Debug, Args)]
@@ -82,9 +82,9 @@ arguments! {
         #[arg(long, value_name = "N", default_value_t = 1)]
         seed: u64,
         #[command(flatten)]
-        timing: Given<TimingArgs>,
+        timing: TimingOptions,
         #[command(flatten)]
-        system: Given<SystemArgs>,
+        system: SystemOptions,
     } {
         #[command(flatten)]
         session: SessionArgs,

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use collrules_record::options::TuneOptions;
 use collrules_record::units::Seconds;
 use collrules_workflow::campaign::{Begin, RunPlace};
 use collrules_workflow::plan::{BudgetShares, lay_out, plan, searches_settings};
@@ -25,7 +24,7 @@ pub(crate) fn run(args: &Tune) -> Result<(), Failure> {
     let mut started = start(&experiment.system, &interrupt::flag())?;
     let (budget, remark) = within(experiment.budget, started.allocation.as_ref())?;
     experiment.budget = budget;
-    experiment.searches = searches_settings(&TuneOptions::from(args.options.clone()), budget)?;
+    experiment.searches = searches_settings(&args.options, budget)?;
     let remarks = std::mem::take(&mut started.remarks).into_iter().chain(remark);
     let laid_out = match place {
         RunPlace::NewInBestLayout(_) => lay_out(&mut experiment, &mut started),

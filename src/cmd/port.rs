@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use collrules_record::options::{Budget, Validating};
+use collrules_record::values::budget;
 use collrules_record::{RunDir, rundir};
 use collrules_rules::port::{ChoiceFate, Ported};
 use collrules_workflow::campaign::RunPlace;
 use collrules_workflow::port::{self, Outlook, PortTask, Porting};
 use collrules_workflow::publish::Published;
-use collrules_workflow::values::budget;
 use collrules_workflow::{publish, tune, validate};
 
 use super::summary;

@@ -8,9 +8,9 @@ use collrules_rules::settings::show_value;
 use collrules_workflow::settings::{self, Listed};
 
 use crate::failure::Failure;
-use crate::options::{Given, SystemArgs};
 use crate::screen::{self, TextStyle, paint, wrapped};
 use crate::session;
+use collrules_record::options::SystemOptions;
 
 #[derive(Debug, Args)]
 #[command(
@@ -29,11 +29,11 @@ pub(crate) struct SettingsArgs {
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
-    pub(crate) system: Given<SystemArgs>,
+    pub(crate) system: SystemOptions,
 }
 
 pub(crate) fn run(args: &SettingsArgs) -> Result<(), Failure> {
-    let all = session::plain(|session| settings::list(&args.system.clone().into(), &args.settings, session))?;
+    let all = session::plain(|session| settings::list(&args.system, &args.settings, session))?;
     if args.json {
         return screen::print(&serde_json::to_string_pretty(&all)?);
     }

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use collrules_batch::status::{Stage, Status};
 use collrules_record::Seconds;
+use collrules_record::values::positive;
 use collrules_report::status::sentences;
 use collrules_workflow::status::status;
-use collrules_workflow::values::positive;
 
 use crate::failure::Failure;
 use crate::screen;

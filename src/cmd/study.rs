@@ -2,15 +2,15 @@
 
 use std::path::PathBuf;
 
-use collrules_record::options::Budget;
+use collrules_record::options::{Budget, SystemOptions};
 use collrules_record::units::{Bytes, Ranks};
+use collrules_record::values::{List, MOST_LAUNCHES, budget, communicators};
 use collrules_rules::Release;
 use collrules_workflow::study::{self, README, STUDY, Studied, Studying, TIMES};
-use collrules_workflow::values::{MOST_LAUNCHES, budget, communicators};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::options::{Given, List, SystemArgs, arguments};
+use crate::options::arguments;
 use crate::progress::Output;
 use crate::screen;
 use crate::session::{self, FAILURES};
@@ -68,7 +68,7 @@ collrules' sources have several under examples/studies.")]
         #[arg(long, value_name = "ROUNDS", default_value_t = 0, conflicts_with = "run")]
         refine: u32,
         #[command(flatten)]
-        system: Given<SystemArgs>,
+        system: SystemOptions,
     } {}
 }
 

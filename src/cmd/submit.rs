@@ -6,11 +6,11 @@ use collrules_batch::job::JobOptions;
 use collrules_batch::script::dialect;
 use collrules_record::allocation::BatchSystem;
 use collrules_record::units::Seconds;
+use collrules_record::values::positive;
 use collrules_workflow::submit::{All, Submitting, submit};
-use collrules_workflow::values::positive;
 
 use crate::failure::Failure;
-use crate::options::{arguments, words};
+use crate::options::arguments;
 use crate::screen;
 
 arguments! {
@@ -70,13 +70,7 @@ job ran out of time (study begins anew, in another directory). Behind -- comes t
         #[command(flatten)]
         job: JobArgs,
         /// The batch system [default: the one whose commands are in PATH]
-        #[arg(long, value_name = "NAME", value_parser = words!(
-            BatchSystem,
-            "Slurm",
-            "PBS Professional, OpenPBS",
-            "IBM Spectrum LSF",
-            "Grid Engine",
-        ))]
+        #[arg(long, value_name = "NAME")]
         system: Option<BatchSystem>,
         /// Directory for the script, the log and the run; a run in it is resumed [default: collrules-run-DATE-TIME]
         #[arg(long, value_name = "DIR")]

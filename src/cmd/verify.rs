@@ -4,18 +4,19 @@ use std::path::PathBuf;
 
 use collrules_record::settings::Settings;
 use collrules_record::units::{Bytes, Ranks};
+use collrules_record::values::{List, communicators, sizes};
 use collrules_rules::words::counted;
 use collrules_runner::messages::Messages;
 use collrules_workflow::WorkflowError;
-use collrules_workflow::values::{communicators, sizes};
 use collrules_workflow::verify::{self, Verified, Verifying};
 use serde_json::json;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::options::{Given, LaunchingArgs, List, SystemArgs, arguments};
+use crate::options::arguments;
 use crate::screen::{self, wrapped};
 use crate::session;
+use collrules_record::options::{Launching, SystemOptions};
 
 arguments! {
     Verify {} => Verifying {
@@ -36,7 +37,7 @@ arguments! {
         #[arg(long, value_name = "DIR", default_value = ".")]
         scratch: PathBuf,
         #[command(flatten)]
-        system: Given<SystemArgs<LaunchingArgs>>,
+        system: SystemOptions<Launching>,
     } {
         /// Answer in JSON
         #[arg(long, help_heading = None)]

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::units::{Ranks, Seconds};
 
 /// A batch system whose jobs are known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum BatchSystem {
     /// Slurm

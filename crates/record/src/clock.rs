@@ -7,8 +7,9 @@ use crate::cell::Cell;
 use crate::units::{Ranks, Seconds};
 
 /// Method that brings ranks together before a timed call.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
+#[value(rename_all = "lower")]
 pub enum SyncMethod {
     /// A dissemination barrier; the time is that of the slowest rank
     #[default]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::Path;
 
 use collrules_program::Arguments;
 use collrules_rules::{Collective, names};
@@ -10,26 +11,46 @@ use serde::{Deserialize, Serialize};
 use crate::cell::Cell;
 use crate::profile::Profile;
 use crate::units::Seconds;
+use crate::values;
 
 /// The condition of the timed calls of a launch.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, clap::Args)]
+#[command(next_help_heading = "Timing")]
 pub struct Condition {
-    /// Root of bcast, gather, reduce and scatter.
+    /// Root of bcast, gather, reduce and scatter
+    #[arg(long, value_name = "RANK", default_value = "first")]
     #[serde(default)]
     pub root: Root,
-    /// Buffers of the calls.
+    /// Buffers of the calls
+    #[arg(long, value_name = "HOW", default_value = "rotate")]
     #[serde(default)]
     pub buffers: BufferUse,
-    /// Ranks that enter late.
+    /// Ranks that enter late: `none`, `random` (another rank in each call), `first`, `last`; or a profile made with
+    /// `collrules profile --imbalance`, or its directory: ranks are late as they were for the program's calls
+    #[arg(long, value_name = "WHO|PROFILE", default_value = "none", value_parser = read_arrival)]
     #[serde(default)]
     pub arrival: Arrival,
-    /// Lateness of a rank, or longest gap between arrivals; none if it follows from the time of the default algorithm.
+    /// Time by which the rank is late [default: half of the time of the default algorithm]. With a profile, the longest
+    /// time from one arrival to the next [default: twice the time of the default algorithm]
+    #[arg(long, value_name = "TIME", value_parser = values::positive)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lateness: Option<Seconds>,
 }
 
+/// Reads who is late. Everything that is not a word for it is the path of a profile, which has to exist.
+fn read_arrival(text: &str) -> Result<Arrival, String> {
+    match text {
+        "none" => Ok(Arrival::None),
+        "random" => Ok(Arrival::Random),
+        "first" => Ok(Arrival::First),
+        "last" => Ok(Arrival::Last),
+        path if Path::new(path).exists() => Ok(Arrival::Profile),
+        path => Err(format!("there is no file `{path}`; write none, random, first, last, or the path of a profile")),
+    }
+}
+
 /// The root of rooted collectives.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum Root {
     /// Rank 0
@@ -40,7 +61,7 @@ pub enum Root {
 }
 
 /// The buffers of successive calls.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum BufferUse {
     /// One buffer for all calls, so that caches are warm, as in benchmarks

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::units::Seconds;
 
 /// Statistic of the calls that is compared.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum Middle {
     /// Their median, in which rare slow calls do not count

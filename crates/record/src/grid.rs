@@ -8,47 +8,72 @@ use crate::candidate::CandidateName;
 use crate::cell::Arguments;
 use crate::profile::weight::Weight;
 use crate::units::{Bytes, Ranks};
+use crate::values::{self, List};
+
+/// The collectives that programs call most. MPI_Allreduce, MPI_Bcast, MPI_Barrier, MPI_Reduce, MPI_Allgather and MPI_Alltoall lead by
+/// time or by calls in the profiles of Rabenseifner (Automatic MPI Counter Profiling, CUG 2000) and of Chunduri et al.
+/// (Characterization of MPI Usage on a Production Supercomputer, SC 2018).
+const MOST_CALLED: &str = "allreduce,bcast,alltoall,reduce,allgather,barrier";
 
 /// The measured cells, and their alternatives.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, clap::Args)]
 pub struct Grid {
-    /// The collectives.
-    pub collectives: Vec<Collective>,
-    /// The communicator sizes.
+    /// Collectives to tune, separated by commas, or all; by default those that programs call most
+    #[arg(long = "ops", value_name = "LIST", default_value = MOST_CALLED, value_parser = values::collectives)]
+    pub collectives: List<Collective>,
+    /// Communicator sizes, separated by commas; FIRST:LAST for the powers of two between, both ends, and 1, 2, 4 full
+    /// nodes and so on between them; FIRST:LAST:STEP for steps [default: the same up to the available slots]
+    #[arg(long = "np", value_name = "SIZES", default_value = "default", hide_default_value = true, value_parser = communicator_sizes)]
     pub ranks: CommunicatorSizes,
-    /// The message sizes.
-    pub sizes: Vec<Bytes>,
+    /// Message sizes: FIRST:LAST for the powers of two between (and both ends), or sizes separated by commas
+    #[arg(long, value_name = "SIZES", default_value = "1:1M", value_parser = values::sizes)]
+    pub sizes: List<Bytes>,
     /// True if the sizes are those of whole vectors, divided into blocks, instead of messages.
+    #[arg(skip)]
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub vectors: bool,
-    /// Segment sizes to try in addition to no segments.
+    /// Segment sizes to try, besides none, separated by commas
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "8K,64K")]
     pub segments: Vec<Bytes>,
-    /// Fan-outs to try for algorithms that have one.
+    /// Fan-outs to try, if an algorithm has one, separated by commas
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "2,4")]
     pub fanouts: Vec<u32>,
-    /// Bounds on requests to try for algorithms that have one, if a rules file can set it.
+    /// Limits on requests to try, if an algorithm has one and this Open MPI reads it from a file (4.1.8, 5.0.7, 6.0)
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "2")]
     pub requests: Vec<u32>,
-    /// Most memory for the buffers of one rank.
+    /// Maximum memory for the buffers of one rank; larger calls are left out
+    #[arg(long, value_name = "SIZE", default_value = "512M")]
     pub max_memory: Bytes,
-    /// The only algorithms to try for their collectives.
+    /// Try only these algorithms and the default, with fixed parameters: COLLECTIVE:ALGORITHM by name or number, or
+    /// complete such as bcast:tuned:2/4/0/0. Other collectives keep all
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = values::only)]
     pub only: Vec<(Collective, CandidateName)>,
-    /// True if each alternative gets jobs of its own.
+    /// Start a job for each algorithm instead of switching within a job. Allgatherv always needs that
+    #[arg(long)]
     pub launch_per_candidate: bool,
     /// Time that programs spend in cells: if there are any weights, only their cells are measured.
+    #[arg(skip)]
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub weights: Vec<Weight>,
     /// Alternatives that are compared with the default.
+    #[arg(skip)]
     #[serde(default, skip_serializing_if = "Alternatives::are_rules")]
     pub alternatives: Alternatives,
-    /// True if reference algorithms are timed as well.
+    /// Also time Chan et al.'s reference algorithms for short and long vectors, chan:short and chan:long, for
+    /// collectives that --only does not name. They show what is possible; no rule can choose them
+    #[arg(long)]
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reference: bool,
     /// Root and datatype of all calls.
+    #[arg(skip)]
     #[serde(default, skip_serializing_if = "Arguments::are_usual")]
     pub arguments: Arguments,
-    /// True if patterns are timed as well.
+    /// Also time messages inside a node and between nodes, and the operation of reductions. Included in --reference
+    #[arg(long)]
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub patterns: bool,
     /// The number of partners of each rank in the probes of a communication model; none without probes.
+    #[arg(skip)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probes: Option<u32>,
 }
@@ -169,6 +194,36 @@ impl Alternatives {
         match self {
             Self::Rules => true,
             Self::Mockups(mockups) => mockups.remedies,
+        }
+    }
+}
+
+/// Communicator sizes like [`values::communicators`], with the ranges that were written.
+pub fn communicator_sizes(text: &str) -> Result<CommunicatorSizes, String> {
+    let sizes = values::communicators(text)?;
+    let ranges = text.split(',').filter_map(|part| part.split_once(':'));
+    let ranges = ranges.filter_map(|(first, last)| Some((first.parse().ok()?, last.parse().ok()?)));
+    Ok(CommunicatorSizes { ranges: ranges.collect(), sizes })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_of_communicators_want_full_nodes_and_are_stored() {
+        let list = communicator_sizes("2,24").expect("a list");
+        let range = communicator_sizes("24,2:8").expect("a range");
+        assert_eq!(range.sizes, [2, 4, 8, 24].map(Ranks));
+        let wanted =
+            |communicators: &CommunicatorSizes| [6, 12].map(|ranks| communicators.want_full_nodes(Ranks(ranks)));
+        assert_eq!(
+            (wanted(&list), wanted(&range), wanted(&CommunicatorSizes::default())),
+            ([false; 2], [true, false], [true; 2])
+        );
+        for communicators in [list, range, CommunicatorSizes::default()] {
+            let text = serde_json::to_string(&communicators).expect("plain data");
+            assert_eq!(serde_json::from_str::<CommunicatorSizes>(&text).expect(&text), communicators);
         }
     }
 }

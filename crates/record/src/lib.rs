@@ -18,7 +18,8 @@
 //!
 //! | module | job |
 //! |---|---|
-//! | [`options`] | options of workflows |
+//! | [`options`] | options of commands, as their help has them and as runs store them |
+//! | [`values`] | values of options, as people write them |
 //! | [`policy`] | how verdicts become rules |
 //! | [`profile`] | calls of a program, and the record of one of its ranks |
 //! | [`grid`] | the measured cells, and their alternatives |
@@ -99,6 +100,7 @@ pub mod tree;
 pub mod tuning;
 pub mod units;
 pub mod validation;
+pub mod values;
 
 pub use candidate::{Candidate, CandidateName, HanAlgorithm};
 pub use cell::{Arguments, Cell, DataType};

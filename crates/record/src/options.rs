@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+use clap::{ArgMatches, Args, Command, FromArgMatches};
 use collrules_rules::settings::request::RequestedSetting;
 use collrules_rules::{Collective, Release, names};
 use serde::{Deserialize, Serialize};
@@ -15,6 +16,7 @@ use crate::placement::Layout;
 use crate::plan::DeployWay;
 use crate::policy::Policy;
 use crate::units::{Bytes, Ranks, Seconds};
+use crate::values::{self, List, MOST_LAUNCHES};
 
 /// A time, or none if unlimited.
 pub type Budget = Option<Seconds>;
@@ -38,41 +40,59 @@ pub enum Request {
 }
 
 /// Options of `tune` and `measure`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, clap::Args)]
 pub struct TuneOptions {
     /// The cells and candidates to measure, without weights, which come from profiles.
+    #[command(flatten)]
     pub grid: Grid,
-    /// Time for the whole command; none if unlimited.
+    /// Time for the whole command, starting jobs and proving the rules included. `none`: until every message size is
+    /// precise or has its maximum of rounds. `rest`: the time left in the batch job, which always limits it
+    #[arg(long, value_name = "TIME|none|rest", default_value = "300s", value_parser = values::budget)]
     pub budget: Budget,
-    /// Number of launches.
+    /// Number of launches. An algorithm has to be faster in every launch
+    #[arg(long, value_name = "N", default_value = "3", value_parser = clap::value_parser!(u32).range(1..=MOST_LAUNCHES))]
     pub launches: u32,
-    /// Seed of every random order.
+    /// Seed of every random order
+    #[arg(long, value_name = "N", default_value = "1")]
     pub seed: u64,
-    /// True if slow algorithms are timed to the end of every launch.
+    /// Keep timing slow algorithms to the end of every launch
+    #[arg(long)]
     pub keep_slow: bool,
     /// Options of timing calls.
+    #[command(flatten)]
     pub timing: TimingOptions,
     /// The condition of the timed calls.
+    #[command(flatten)]
     #[serde(default, skip_serializing_if = "Condition::is_plain")]
     pub condition: Condition,
     /// Criteria that a candidate has to meet.
+    #[command(flatten)]
     pub criteria: Demands,
     /// Policy that turns verdicts into rules.
+    #[command(flatten)]
     pub policy: Policy,
     /// Measurements between the sizes of the grid.
+    #[command(flatten)]
     pub refinement: RefinementOptions,
-    /// True if the rules are compared with the default in fresh launches.
+    /// Skip the comparison of the rules with the default in fresh launches, and the removal of rules that are slower
+    #[arg(long = "no-validate", action = clap::ArgAction::SetFalse, help_heading = "Validation")]
     pub validate: bool,
-    /// Maximum loss, as a share.
+    /// Maximum loss, in percent. A rule is removed if it is shown to lose more in other calls than those that decided
+    /// on it; a setting must be shown to lose no more anywhere
+    #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = values::slowdown, help_heading = "Validation")]
     #[serde(default = "usual_max_loss")]
     pub max_loss: f64,
     /// Which settings of a whole job are tried.
+    #[command(flatten)]
     #[serde(default = "SettingsOptions::no_search")]
     pub settings: SettingsOptions,
-    /// Layouts to measure as well.
+    /// Measure these layouts as well. One rule then applies to communicators of one size in all layouts, which have the
+    /// same weight. The layouts share the budget; nothing is refined
+    #[arg(long, value_name = "LAYOUTS", value_delimiter = ',', help_heading = "Launching")]
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub also_layout: Vec<Layout>,
     /// System that runs the jobs.
+    #[command(flatten)]
     pub system: SystemOptions,
 }
 
@@ -81,32 +101,45 @@ fn usual_max_loss() -> f64 {
 }
 
 /// Options of timing calls.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, clap::Args)]
+#[command(next_help_heading = "Timing")]
 pub struct TimingOptions {
-    /// Method to synchronise ranks before a timed call.
+    /// Method to synchronise ranks before a timed call
+    #[arg(long, value_name = "HOW", default_value = "barrier")]
     pub sync: SyncMethod,
-    /// Maximum error of the common clock before it is set again.
+    /// Maximum error of the common clock before it is set again
+    #[arg(long, value_name = "TIME", value_parser = values::positive, default_value = "1us")]
     pub clock_bound: Seconds,
-    /// True if each rank's clock is treated as separate.
+    /// Treat each rank's clock as separate, even on one host, to test the common clock
+    #[arg(long)]
     pub separate_clocks: bool,
-    /// Calls of each algorithm per size and launch; none if precision decides.
+    /// Time each algorithm exactly N times per size and launch, from its first call on, unless the budget ends
+    /// before. Default for irregular: 100
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1_000_000))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calls: Option<u32>,
 }
 
 /// Criteria that a candidate has to meet to replace the default, as users write them.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, clap::Args)]
+#[command(next_help_heading = "Decisions")]
 pub struct Demands {
-    /// Gain that an algorithm needs to replace the default, as a share such as 0.03.
+    /// Gain, in percent, that an algorithm needs to replace the default
+    #[arg(long, value_name = "PERCENT", default_value = "3", value_parser = values::percent)]
     pub min_gain: f64,
-    /// Bound on the false discovery rate, as a share.
+    /// Maximum share of wrong replacements among all, in percent (false discovery rate)
+    #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = values::percent)]
     pub error_rate: f64,
-    /// Gain that it needs if there are too few values for a test.
+    /// Gain, in percent, that an algorithm needs if there are too few values for a test. The mean with the gains on
+    /// neighbouring communicator sizes must be as large
+    #[arg(long, value_name = "PERCENT", default_value = "15", value_parser = values::percent)]
     pub untested_gain: f64,
-    /// Statistic to compare.
+    /// Statistic to compare
+    #[arg(long = "statistic", default_value = "median")]
     #[serde(default, skip_serializing_if = "Middle::is_median")]
     pub middle: Middle,
-    /// True to choose by the median even if rare slow calls make it slower on average.
+    /// Choose what is faster by the median even if rare slow calls make it slower on average
+    #[arg(long)]
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub accept_stalls: bool,
 }
@@ -119,24 +152,35 @@ impl From<Demands> for Criteria {
 }
 
 /// Measurements between the sizes of the grid.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, clap::Args)]
+#[command(next_help_heading = "Refinement")]
 pub struct RefinementOptions {
-    /// Rounds of measuring more sizes.
+    /// Rounds of measuring more sizes around each change of the choice, as long as it is worth the time; they share
+    /// 15 % of the budget
+    #[arg(long = "refine", value_name = "ROUNDS", default_value = "2")]
     pub rounds: u32,
-    /// Ratio of neighbouring sizes at which a change is narrow enough.
+    /// Stop refining a change if the size above it is at most this many times the size below it
+    #[arg(long = "refine-width", value_name = "RATIO", default_value = "1.25", value_parser = values::ratio)]
     pub width: f64,
-    /// True to measure communicator sizes between those of the grid too.
+    /// Also measure communicator sizes between those of the grid
+    #[arg(id = "refine_np", long = "refine-np")]
     pub ranks: bool,
 }
 
 /// Which settings of a whole job are tried.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, clap::Args)]
+#[command(next_help_heading = "Settings")]
 pub struct SettingsOptions {
-    /// True if no settings are tried.
+    /// Skip the search for settings of Open MPI that make messages faster. It takes 40 % of the budget (20 %
+    /// if the rules need more time), and what the rules leave of the rest, if the budget is at least a minute and enough for 24 jobs
+    #[arg(id = "no_settings", long = "no-settings")]
     pub none: bool,
-    /// Settings of the user, with values to try.
+    /// A setting of your own with the values to try, as `collrules settings` has it, such as btl_vader_eager_limit=4K,16K or
+    /// env:UCX_RNDV_THRESH=8K,64K. May be repeated
+    #[arg(id = "settings", long = "setting", value_name = "NAME=VALUES", conflicts_with = "no_settings")]
     pub requests: Vec<RequestedSetting>,
-    /// True if only those are tried.
+    /// Try only the settings of --setting
+    #[arg(id = "only_settings", long = "only-settings", requires = "settings")]
     pub only: bool,
 }
 
@@ -148,13 +192,18 @@ impl SettingsOptions {
 }
 
 /// System that runs the jobs.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct SystemOptions<J = Jobs> {
-    /// Order in which communicators take their ranks from those of the job.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, clap::Args)]
+#[command(next_help_heading = "Launching")]
+pub struct SystemOptions<J: Args = Jobs> {
+    /// Order in which communicators take their ranks from those of the job: block (the first ones in mpirun's order),
+    /// one-per-node, or spread (the nodes in turn)
+    #[arg(long, value_name = "LAYOUT", default_value = "block")]
     pub layout: Layout,
-    /// True to allow more ranks than slots.
+    /// Allow more ranks than slots; times then include the operating system's scheduler
+    #[arg(long)]
     pub oversubscribe: bool,
     /// The Open MPI or simulation that runs them.
+    #[command(flatten)]
     pub jobs: J,
 }
 
@@ -175,37 +224,91 @@ impl Jobs {
     }
 }
 
+/// Options of both kinds of jobs; `--simulate` decides.
+impl Args for Jobs {
+    fn augment_args(command: Command) -> Command {
+        Simulated::augment_args(Launching::augment_args(command))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Simulated::augment_args_for_update(Launching::augment_args_for_update(command))
+    }
+}
+
+impl FromArgMatches for Jobs {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        if matches.contains_id("scenario") {
+            return Simulated::from_arg_matches(matches).map(Self::Simulation);
+        }
+        Launching::from_arg_matches(matches).map(Self::Mpi)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        if matches.contains_id("scenario") && !matches!(self, Self::Simulation(_)) {
+            *self = Self::Simulation(Simulated::default());
+        }
+        match self {
+            Self::Mpi(launching) => launching.update_from_arg_matches(matches),
+            Self::Simulation(simulated) => simulated.update_from_arg_matches(matches),
+        }
+    }
+}
+
 /// Options of starting MPI jobs.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, clap::Args)]
+#[command(next_help_heading = "Launching")]
 pub struct Launching {
-    /// The mpirun; none for the first in PATH.
+    /// The mpirun of the Open MPI to tune [default: the first in PATH]
+    #[arg(long, value_name = "FILE")]
     pub mpirun: Option<PathBuf>,
-    /// Command that starts MPI jobs.
+    /// Command that starts MPI jobs: mpirun, srun, or a template with {np}, {mca} and {program}, such as 'srun
+    /// --mpi=pmix -n {np}' [default: srun in Slurm jobs without mpirun or with srun set up for MPI, else mpirun]
+    #[arg(long, value_name = "COMMAND", allow_hyphen_values = true)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub launcher: Option<String>,
-    /// More options for mpirun.
+    /// More options for mpirun, in one argument, such as '--hostfile hosts --map-by node'
+    #[arg(long = "mpirun-args", value_name = "ARGS", default_value = "", allow_hyphen_values = true)]
     pub arguments: String,
-    /// True to switch han off on several hosts.
+    /// On several hosts, switch off Open MPI's component han for all collectives, here and in the settings; otherwise
+    /// it is compared with the others
+    #[arg(long)]
     pub disable_han: bool,
-    /// The collrules-worker program.
+    /// The collrules-worker program [default: the first with the interface of this Open MPI, next to collrules, in
+    /// ~/.local/share/collrules, in PATH]
+    #[arg(long, value_name = "FILE")]
     pub worker: Option<PathBuf>,
-    /// Kill a job after this time without a sign of life.
+    /// Kill a job after this time without a sign of life
+    #[arg(long, value_name = "TIME", value_parser = values::positive, default_value = "120s")]
     pub hang_timeout: Seconds,
 }
 
 /// A simulated cluster.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, clap::Args)]
+#[command(next_help_heading = "Simulation")]
 pub struct Simulated {
-    /// The cost model.
+    /// Compute times from a cost model instead of measuring: no MPI needed
+    #[arg(long = "simulate", value_name = "SCENARIO", num_args = 0..=1, default_missing_value = "stale", require_equals = true, required = false)]
     pub scenario: Scenario,
-    /// Slots of the simulated cluster.
+    /// Slots of the simulated cluster
+    #[arg(long = "simulated-slots", value_name = "N", default_value = "8", requires = "scenario", value_parser = values::simulated_slots)]
     pub slots: Ranks,
-    /// Slots of each simulated node.
+    /// Slots of each simulated node
+    #[arg(long = "simulated-ppn", value_name = "N", default_value = "1", requires = "scenario", value_parser = values::simulated_slots)]
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub each: Ranks,
-    /// Release of the simulated Open MPI.
+    /// Release of the simulated Open MPI
+    #[arg(
+        id = "simulated_release",
+        long = "simulated-release",
+        value_name = "RELEASE",
+        default_value = "5.0",
+        requires = "scenario"
+    )]
     pub release: Release,
-    /// The model.json of the machine whose messages are played.
+    /// Play the messages of calls, and the probes of models, event by event on the machine of this model.json: bcast, scatter,
+    /// gather, alltoall and barrier. Its ranks are the slots; its release, where it has one, is the
+    /// simulated one
+    #[arg(long = "simulated-model", value_name = "MODEL", requires = "scenario", conflicts_with_all = ["slots", "each", "layout"], value_parser = values::absolute)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<PathBuf>,
 }
@@ -219,7 +322,7 @@ fn is_one(ranks: &Ranks) -> bool {
 }
 
 /// Which cluster is simulated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum Scenario {
     /// The default is out of date and can be beaten
@@ -261,40 +364,60 @@ pub enum Scenario {
 }
 
 /// Options of `validate`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, clap::Args)]
 pub struct Validating {
-    /// Collectives to compare; none for those with rules.
-    pub collectives: Option<Vec<Collective>>,
-    /// Communicator sizes; if empty, those of the run or file.
-    pub ranks: Vec<Ranks>,
-    /// Message sizes; none for those of the run or file.
-    pub sizes: Option<Vec<Bytes>>,
-    /// Pairs of launches.
+    /// Collectives to compare, separated by commas, or all [default: those that the file has rules for]
+    #[arg(long = "ops", value_name = "LIST", value_parser = values::collectives)]
+    pub collectives: Option<List<Collective>>,
+    /// Communicator sizes, as for tune [default: those of the run; for other files the powers of two up to the
+    /// available slots, and the slots]
+    #[arg(long = "np", value_name = "SIZES", default_value = "default", hide_default_value = true, value_parser = values::communicators)]
+    pub ranks: List<Ranks>,
+    /// Message sizes [default: those of the run and sizes between them; for other files both ends and the middle of each
+    /// of its ranges]
+    #[arg(long, value_name = "SIZES", value_parser = values::sizes)]
+    pub sizes: Option<List<Bytes>>,
+    /// Pairs of launches, one without and one with the file; undecided sizes get more while there is time
+    #[arg(long, value_name = "N", default_value_t = PAIRS, value_parser = clap::value_parser!(u32).range(2..=i64::from(MOST_PAIRS)))]
     pub pairs: u32,
-    /// Time for the whole command; none if unlimited.
+    /// Time for the whole command, half of it for the settings of a run that has some; with --repair, 60 % of the rest
+    /// for the first comparison, and repaired rules are compared again while there is time. With `none`, each launch goes on until every size is precise or has its maximum of
+    /// rounds
+    #[arg(long, value_name = "TIME|none", default_value = "60s", value_parser = values::budget)]
     pub budget: Budget,
-    /// Differences that count as none, as a share.
+    /// Differences, in percent, that count as none
+    #[arg(long, value_name = "PERCENT", default_value = "3", value_parser = values::percent)]
     pub min_difference: f64,
-    /// Maximum loss of a rule, as a share.
+    /// Maximum loss in percent: of a rule in other calls than those that decided on it, and of any size with settings
+    #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = values::slowdown)]
     #[serde(default = "usual_max_loss")]
     pub max_loss: f64,
-    /// Statistic to compare; none for that of the run.
+    /// Statistic to compare [default: that of the run; for other files the median]
+    #[arg(long = "statistic")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub middle: Option<Middle>,
-    /// Bound on the false discovery rate, as a share.
+    /// Maximum share of wrong verdicts among those of faster and slower, in percent (false discovery rate)
+    #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = values::percent)]
     pub error_rate: f64,
-    /// Method of passing the file's settings to launches.
+    /// Method of passing the file's settings to launches
+    #[arg(long, value_name = "HOW", default_value = "environment")]
     pub deploy: DeployWay,
-    /// True to remove rules that are slower.
+    /// Remove rules that are slower, write the file again, prove it and compare it again, until nothing is slower; and
+    /// settings that make something slower
+    #[arg(long)]
     pub repair: bool,
-    /// Seed of every random order.
+    /// Seed of every random order
+    #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
     /// Options of timing calls.
+    #[command(flatten)]
     pub timing: TimingOptions,
     /// The condition of the timed calls.
+    #[command(flatten)]
     #[serde(default, skip_serializing_if = "Condition::is_plain")]
     pub condition: Condition,
     /// System that runs the jobs.
+    #[command(flatten)]
     pub system: SystemOptions,
 }
 
@@ -333,7 +456,7 @@ impl Default for Demands {
     }
 }
 
-impl<J: Default> Default for SystemOptions<J> {
+impl<J: Args + Default> Default for SystemOptions<J> {
     fn default() -> Self {
         Self { layout: Layout::default(), oversubscribe: false, jobs: J::default() }
     }

@@ -68,13 +68,14 @@ pub struct Deployment {
 }
 
 /// Method by which MCA settings reach Open MPI.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum DeployWay {
     /// By variables in mpirun's environment, as env.sh sets them
     #[default]
     Environment,
     /// By options of mpirun
+    #[value(name = "mpirun")]
     CommandLine,
 }
 

@@ -1,5 +1,6 @@
 //! Policy that turns verdicts into rules: how many, how safe, and for what was not measured.
 
+use clap::{ArgMatches, Args, Command, FromArgMatches};
 use collrules_rules::bits::{self, Effect, Keep};
 use collrules_rules::hazard::Hazard;
 use collrules_rules::metric::{Metric, metric};
@@ -10,15 +11,22 @@ use serde::{Deserialize, Serialize};
 use crate::candidate::Candidate;
 use crate::cell::Cell;
 use crate::units::Ranks;
+use crate::values;
 
 /// Policy that turns verdicts into rules.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, clap::Args)]
+#[command(next_help_heading = "Rules")]
 pub struct Policy {
-    /// Maximum loss of a measured size by sharing a rule, as a share of the time of its best algorithm.
+    /// Maximum loss of a measured size by sharing a rule, in percent of the time of its best algorithm; the fewest
+    /// rules within this limit are written
+    #[arg(long, value_name = "PERCENT", default_value = "3", value_parser = values::percent)]
     pub max_regret: f64,
-    /// Rules for communicator sizes between measured ones.
+    /// Rules for communicator sizes between measured ones: keep (the default), agree (the neighbours' choice, if both
+    /// have the same), lower (the choice of the next smaller one)
+    #[arg(long, value_name = "HOW", default_value = "keep")]
     pub between: Between,
     /// Assumptions about programs.
+    #[command(flatten)]
     pub assumptions: Assumptions,
 }
 
@@ -60,6 +68,57 @@ pub struct Assumptions {
 impl Default for Assumptions {
     fn default() -> Self {
         Self { commutative_ops: false, consistent_arguments: false, uniform_datatypes: true, keep_bits: None }
+    }
+}
+
+/// Options that make assumptions.
+#[derive(clap::Args)]
+struct AssumptionOptions {
+    /// Guarantees of your programs beyond MPI's rules, separated by commas: commutative-ops (reduction operations
+    /// commute), consistent-arguments (all ranks pass the same counts and datatypes to scatter and gather)
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    assume: Vec<Assumption>,
+    /// standard, or strict: also avoid what fails if ranks describe the same data by different datatypes
+    #[arg(long, value_name = "HOW", default_value = "standard")]
+    safety: Option<Safety>,
+    /// Choose only algorithms that keep the bits of floating-point sums: default (those of Open MPI's default at the same
+    /// size), ranks (the same on all ranks), sizes (the same for every message size)
+    #[arg(long, value_name = "WHICH", conflicts_with = "between")]
+    keep_bits: Option<Keep>,
+}
+
+/// Caution of the rules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Safety {
+    /// As safe as Open MPI's own decision
+    Standard,
+    /// Safer
+    Strict,
+}
+
+impl Args for Assumptions {
+    fn augment_args(command: Command) -> Command {
+        AssumptionOptions::augment_args(command)
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        AssumptionOptions::augment_args_for_update(command)
+    }
+}
+
+impl FromArgMatches for Assumptions {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let mut assumptions = Self::default();
+        assumptions.update_from_arg_matches(matches).map(|()| assumptions)
+    }
+
+    /// Guarantees add to those that were given before.
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        let AssumptionOptions { assume, safety, keep_bits } = FromArgMatches::from_arg_matches(matches)?;
+        self.uniform_datatypes = safety.map_or(self.uniform_datatypes, |safety| safety == Safety::Standard);
+        self.keep_bits = keep_bits.or(self.keep_bits);
+        *self = assume.into_iter().fold(*self, Self::with);
+        Ok(())
     }
 }
 

@@ -4,7 +4,6 @@
 //!
 //! | module | job |
 //! |---|---|
-//! | [`values`] | values of options, as people write them |
 //! | [`session`] | inputs of every workflow besides its options, and the events that it reports |
 //! | [`start`] | a backend, with the survey of its system |
 //! | [`time_budget`] | the budget within a job of a batch system |
@@ -73,7 +72,6 @@ pub mod time_budget;
 pub mod tune;
 pub mod tuning;
 pub mod validate;
-pub mod values;
 pub mod verify;
 pub mod worker;
 

@@ -6,7 +6,7 @@ use collrules_record::units::Seconds;
 use collrules_report::progress;
 
 use crate::error::WorkflowError;
-use crate::values::REST;
+use collrules_record::values::REST;
 
 /// Seconds reserved for an orderly end, with any budget: ending jobs, writing files.
 pub(crate) const LEAVE: f64 = 15.0;

@@ -21,7 +21,6 @@ use self::finding::{DoctorFinding, FindingState};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interrupt;
-use crate::options::{Given, LaunchingArgs, SystemArgs};
 use crate::screen;
 
 #[derive(Debug, clap::Args)]
@@ -37,7 +36,7 @@ pub(crate) struct Doctor {
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
-    pub(crate) system: Given<SystemArgs<LaunchingArgs>>,
+    pub(crate) system: SystemOptions<Launching>,
 }
 
 pub(crate) fn run(args: &Doctor) -> Result<Exit, Failure> {
@@ -53,11 +52,11 @@ pub(crate) fn run(args: &Doctor) -> Result<Exit, Failure> {
 
 /// All findings, in order of dependence; checks that a failure makes pointless are left out.
 fn examine(args: &Doctor) -> Vec<DoctorFinding> {
-    let system: SystemOptions<Launching> = args.system.clone().into();
+    let system = &args.system;
     let mut findings = vec![local::user()];
     findings.extend(local::allocation());
     findings.push(local::load());
-    let launcher = match start::launcher(&system, &interrupt::flag()) {
+    let launcher = match start::launcher(system, &interrupt::flag()) {
         Ok(launcher) => launcher,
         Err(error) => {
             findings.push(DoctorFinding::problem("launcher", error.to_string()));

@@ -13,7 +13,7 @@ use serde::Deserialize;
 
 use super::variant::{Named, Variant};
 use crate::error::WorkflowError;
-use crate::values::{self, MOST_LAUNCHES};
+use collrules_record::values::{self, MOST_LAUNCHES};
 
 /// The contents of the file.
 #[derive(Debug, Deserialize)]

@@ -3,10 +3,13 @@
 use std::fmt;
 use std::path::{self, PathBuf};
 
-use collrules_record::CandidateName;
-use collrules_record::grid::CommunicatorSizes;
-use collrules_record::units::{BadBytes, BadSeconds, Bytes, MAX_BYTES, Ranks, Seconds, powers_of_two};
 use collrules_rules::Collective;
+
+use crate::candidate::CandidateName;
+use crate::units::{BadBytes, BadSeconds, Bytes, MAX_BYTES, Ranks, Seconds, powers_of_two};
+
+/// A list as one argument of the command line; clap would take each value of a `Vec` as an argument.
+pub type List<T> = Vec<T>;
 
 /// The most launches: more would take weeks, and the plan of each is held in memory.
 pub const MOST_LAUNCHES: i64 = 1000;
@@ -72,14 +75,6 @@ pub fn communicators(text: &str) -> Result<Vec<Ranks>, String> {
         Ok((first.0..=last.0).step_by(step.0.max(1) as usize).map(Ranks).collect())
     };
     ranges(text, ranks, between)
-}
-
-/// Communicator sizes like [`communicators`], with the ranges that were written.
-pub fn communicator_sizes(text: &str) -> Result<CommunicatorSizes, String> {
-    let sizes = communicators(text)?;
-    let ranges = text.split(',').filter_map(|part| part.split_once(':'));
-    let ranges = ranges.filter_map(|(first, last)| Some((first.parse().ok()?, last.parse().ok()?)));
-    Ok(CommunicatorSizes { ranges: ranges.collect(), sizes })
 }
 
 /// The values of a list, in order and each once; `between` gives those of `FIRST:LAST` and `FIRST:LAST:STEP`.
@@ -195,27 +190,6 @@ mod tests {
         for bad in ["", "0", "8:2", "two", "2:", "2,", "2:8:0", "2:8:2:2", "1:4000000000:1"] {
             assert!(communicators(bad).is_err(), "{bad}");
         }
-    }
-
-    #[test]
-    fn ranges_of_communicators_want_full_nodes_and_are_stored() {
-        let list = communicator_sizes("2,24").expect("a list");
-        let range = communicator_sizes("24,2:8").expect("a range");
-        assert_eq!(range.sizes, [2, 4, 8, 24].map(Ranks));
-        let wanted =
-            |communicators: &CommunicatorSizes| [6, 12].map(|ranks| communicators.want_full_nodes(Ranks(ranks)));
-        assert_eq!(
-            (wanted(&list), wanted(&range), wanted(&CommunicatorSizes::default())),
-            ([false; 2], [true, false], [true; 2])
-        );
-        for communicators in [list, range, CommunicatorSizes::default()] {
-            let text = serde_json::to_string(&communicators).expect("plain data");
-            assert_eq!(serde_json::from_str::<CommunicatorSizes>(&text).expect(&text), communicators);
-        }
-        assert_eq!(
-            serde_json::from_str::<CommunicatorSizes>("[2,4]").expect("as before"),
-            vec![Ranks(2), Ranks(4)].into()
-        );
     }
 
     #[test]

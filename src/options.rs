@@ -1,0 +1,166 @@
+//! Options that several commands share, and which of them the command line gives.
+
+use std::path::{Path, PathBuf};
+
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Args, Command, FromArgMatches};
+use collrules_record::condition::{Arrival, Condition};
+use collrules_record::manifest;
+use collrules_record::options::{Jobs, Launching};
+
+use crate::failure::Failure;
+
+/// The named directory, or a new one; its name has the time, so that calls do not collide.
+pub(crate) fn named_or_new(out: Option<&Path>, what: &str) -> PathBuf {
+    out.map_or_else(|| PathBuf::from(format!("collrules-{what}-{}", manifest::stamp())), Path::to_owned)
+}
+
+/// Options of the session, which do not change what is measured.
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Session")]
+pub(crate) struct SessionArgs {
+    /// Resume the run in this directory, with the options that it began with
+    #[arg(long, value_name = "DIR")]
+    pub(crate) resume: Option<PathBuf>,
+    /// Report what happens as JSON, one event per line on standard output
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Give up after this many launches that failed for no known reason
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(crate) failures: u32,
+}
+
+/// The options that the command line gives, without the defaults that help shows.
+#[derive(Clone, Debug)]
+pub(crate) struct Given(ArgMatches);
+
+impl FromArgMatches for Given {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let mut given = matches.clone();
+        for id in matches.ids().filter(|id| matches.value_source(id.as_str()) != Some(ValueSource::CommandLine)) {
+            // What is there can be cleared.
+            let _ = given.try_clear_id(id.as_str());
+        }
+        Ok(Self(given))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        Self::from_arg_matches(matches).map(|given| *self = given)
+    }
+}
+
+impl Args for Given {
+    fn augment_args(command: Command) -> Command {
+        command
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        command
+    }
+}
+
+impl Given {
+    /// Options that a run recorded, changed by those that are given.
+    pub(crate) fn over<T: FromArgMatches>(&self, mut recorded: T) -> Result<T, Failure> {
+        recorded.update_from_arg_matches(&self.0).map_err(|error| Failure::usage(error.to_string()))?;
+        Ok(recorded)
+    }
+
+    /// Returns true if an option is given.
+    pub(crate) fn has(&self, id: &str) -> bool {
+        self.0.ids().any(|given| given == id)
+    }
+
+    /// Ids of the given options.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = &str> {
+        self.0.ids().map(clap::Id::as_str)
+    }
+
+    /// The profile that `--arrival` names.
+    pub(crate) fn profile(&self, condition: &Condition) -> Option<&Path> {
+        let is_profile = self.has("arrival") && condition.arrival == Arrival::Profile;
+        is_profile.then(|| self.0.get_raw("arrival")?.next().map(Path::new)).flatten()
+    }
+
+    /// Refuses options of the kind of jobs that a run did not have.
+    pub(crate) fn refuse_other_jobs(&self, recorded: &Jobs) -> Result<(), Failure> {
+        Err(Failure::usage(match recorded {
+            Jobs::Mpi(_) if self.has("scenario") => "error: the run was measured: leave out --simulate",
+            Jobs::Simulation(_) if self.ids().any(declares::<Launching>) => {
+                "error: the run was simulated: leave out options for mpirun, the worker and its jobs"
+            }
+            _ => return Ok(()),
+        }))
+    }
+}
+
+/// Returns true if a group of options has this one.
+pub(crate) fn declares<T: Args>(id: &str) -> bool {
+    T::augment_args(Command::new("")).get_arguments().any(|argument| argument.get_id() == id)
+}
+
+/// Declares the arguments of a command that resolve to a type of the same fields, between arguments of the command alone.
+macro_rules! arguments {
+    (
+        $(#[$meta:meta])*
+        $name:ident { $($(#[$before_about:meta])* $before:ident: $before_type:ty,)* } => $target:ident {
+            $($(#[$about:meta])* $field:ident: $type:ty,)*
+        } { $($(#[$after_about:meta])* $after:ident: $after_type:ty,)* }
+    ) => {
+        #[derive(Clone, Debug, clap::Args)]
+        $(#[$meta])*
+        pub(crate) struct $name {
+            $($(#[$before_about])* pub(crate) $before: $before_type,)*
+            $($(#[$about])* pub(crate) $field: $type,)*
+            $($(#[$after_about])* pub(crate) $after: $after_type,)*
+        }
+
+        impl $name {
+            /// What the arguments resolve to.
+            pub(crate) fn resolve(&self) -> $target {
+                $target { $($field: self.$field.clone().into(),)* }
+            }
+        }
+    };
+}
+
+pub(crate) use arguments;
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+    use collrules_record::Seconds;
+    use collrules_record::options::{SystemOptions, TimingOptions, TuneOptions, Validating};
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line<A: Args> {
+        #[command(flatten)]
+        options: A,
+        #[command(flatten)]
+        given: Given,
+    }
+
+    fn parse<A: Args>(words: &str) -> Line<A> {
+        Line::parse_from(words.split(' '))
+    }
+
+    #[test]
+    fn what_is_given_lies_over_what_was_recorded_and_that_over_defaults() {
+        let line: Line<TimingOptions> = parse("x --clock-bound 2us --separate-clocks");
+        let recorded = TimingOptions { clock_bound: Seconds(5e-6), calls: Some(9), ..TimingOptions::default() };
+        let merged = TimingOptions { clock_bound: Seconds(2e-6), separate_clocks: true, ..recorded };
+        assert_eq!(line.given.over(recorded).expect("was parsed"), merged);
+        assert_eq!(line.options, TimingOptions { calls: None, ..merged });
+        assert_eq!(parse::<TimingOptions>("x").given.over(recorded).expect("was parsed"), recorded);
+    }
+
+    #[test]
+    fn defaults_are_those_of_help() {
+        let line: Line<TuneOptions> = parse("x");
+        assert_eq!(line.options, TuneOptions::default());
+        assert_eq!(line.given.over(TuneOptions::default()).expect("was parsed"), TuneOptions::default());
+        assert_eq!(parse::<Validating>("x").options, Validating::new(SystemOptions::default()));
+    }
+}
