@@ -47,7 +47,6 @@ const GROUPS: [(&str, &[&str]); 5] = [
         &[
             "analyze",
             "import",
-            "tree",
             "report",
             "guidelines",
             "study",
@@ -119,8 +118,6 @@ commands! {
     Plan(cmd::begin::Tune) => cmd::plan::run,
     /// Create rules from a run or from a table of timings, without MPI
     Analyze(cmd::analyze::Analyze) => cmd::analyze::run,
-    /// Show the rules of a run as a decision tree, with the evidence for each
-    Tree(cmd::tree::TreeArgs) => cmd::tree::run,
     /// Write the report of a run as a page, text or table, or compare it with another run
     Report(cmd::report::ReportArgs) => cmd::report::run,
     /// Import timings of OSU, IMB, ReproMPI and others as a run

@@ -21,9 +21,6 @@ pub(crate) enum Failure {
     /// None of many files can be used.
     #[error("{cause}")]
     NotImported { cause: ImportError },
-    /// Findings of a version without a tree.
-    #[error("{} holds no decision tree; `collrules analyze` makes one from the run or the table", path.display())]
-    NoTree { path: PathBuf },
     /// A file that releases interpret differently.
     #[error("{}: {ambiguity}; name with --release whose reading counts", path.display())]
     Ambiguous { path: PathBuf, ambiguity: Box<Ambiguity> },
@@ -69,7 +66,7 @@ impl Failure {
     pub(crate) fn exit(&self) -> Exit {
         match self {
             Self::Workflow(error) => of_workflow(error),
-            Self::NotImported { .. } | Self::NoTree { .. } | Self::Ambiguous { .. } => Exit::Input,
+            Self::NotImported { .. } | Self::Ambiguous { .. } => Exit::Input,
             Self::Stdout(_) => Exit::Output,
         }
     }

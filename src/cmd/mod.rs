@@ -32,7 +32,6 @@ pub(crate) mod status;
 pub(crate) mod study;
 pub(crate) mod submit;
 mod summary;
-pub(crate) mod tree;
 pub(crate) mod tune;
 pub(crate) mod validate;
 pub(crate) mod verify;

@@ -66,7 +66,6 @@ fn text(published: &Published) -> Vec<String> {
         (rundir::MCA_PARAMS, "settings, for one user or for all users"),
         (rundir::PAGE, "every size with plots, and the origin of the numbers"),
         (rundir::REPORT, "the same as text"),
-        (rundir::TREE_TEXT, "the rules as a tree, with the evidence"),
     ]);
     lines.extend(screen::list_files(run.path(), 16, files));
     if switch_on.is_empty() || !published.is_confirmed() {

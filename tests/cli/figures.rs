@@ -24,7 +24,6 @@ fn every_kind_of_figure_has_colours_without_style_sheets() {
     let of_study: Vec<PathBuf> = of_study.filter(|file| file.extension().is_some_and(|end| end == "svg")).collect();
     assert!(of_study.len() > 2, "{of_study:?}");
     let others = [
-        "run/tree.svg",
         "run/report.html",
         "guidelines/guidelines.html",
         "model/model.html",

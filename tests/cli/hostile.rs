@@ -213,7 +213,7 @@ fn an_unknown_backend_does_not_make_simulated_times_real() {
     let whole = fs::read_to_string(run.join("manifest.json")).unwrap();
     fs::write(run.join("manifest.json"), whole.replacen("\"backend\": \"simulation\"", "\"backend\": \"x\"", 1))
         .unwrap();
-    for words in ["analyze", "report", "status", "tree"] {
+    for words in ["analyze", "report", "status"] {
         collrules(words, &run).exits(3).complains("its backend `x` is none of");
     }
     fs::write(run.join("manifest.json"), whole).unwrap();
@@ -519,7 +519,7 @@ fn survive(seed: u64) -> usize {
     let is_cut = prefix("launches.jsonl") && !same("launches.jsonl");
     let path = run.to_str().unwrap();
     let mut taken = 0;
-    for words in [&["analyze", path][..], &["report", path], &["status", path], &["tree", path], &["explain", path]] {
+    for words in [&["analyze", path][..], &["report", path], &["status", path], &["explain", path]] {
         let ran = confined(words);
         let what = format!("seed {seed}: {words:?} of {changed:?}: {:?}\n{}\n{}", ran.code, ran.stdout, ran.stderr);
         assert!(ran.code.is_some_and(|code| code <= 11), "{what}");

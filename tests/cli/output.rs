@@ -27,11 +27,10 @@ fn fits(text: &str, width: usize) {
 }
 
 /// Everything that prints text about a run or a rules file.
-const SHOWN: [&str; 7] = [
+const SHOWN: [&str; 6] = [
     "explain run/rules.conf",
     "explain run/rules.conf --op bcast --np 8 --size 64K",
     "check run/rules.conf",
-    "tree run",
     "diff run/rules.conf other.conf",
     "analyze run --out again",
     "plan --simulate --np 8 --ops bcast",

@@ -411,7 +411,7 @@ fn escape_codes_in_names_stay_away_from_terminals_and_files() {
     findings.remarks.push(Remark::Preset { name: "\u{1b}[31mred".to_owned(), value: String::new() });
     let place = scratch.path().join("findings.json");
     fs::write(&place, serde_json::to_string(&findings).unwrap()).unwrap();
-    for command in ["tree", "tree --format svg", "report", "report --format md", "report --format html"] {
+    for command in ["report", "report --format md", "report --format html"] {
         let text = collrules(command, &place).exits(0).stdout;
         let control = |char: char| char.is_control() && char != '\n';
         assert!(!text.contains(control), "{command}: {:?}", text.lines().find(|line| line.contains(control)));

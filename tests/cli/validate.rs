@@ -67,7 +67,7 @@ fn tune_gives_back_what_does_not_hold() {
     }
     assert!(findings.crossovers.iter().all(|crossover| crossover.at.0 < 256 << 10), "{:?}", findings.crossovers);
     assert!(findings.crossovers.iter().any(|crossover| crossover.above.is_builtin()), "{:?}", findings.crossovers);
-    let tree = fs::read_to_string(out.join("tree.txt")).unwrap();
+    let tree = fs::read_to_string(out.join("report.md")).unwrap();
     let words = tree.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("validation did not confirm the gain"), "{tree}");
     assert!(findings.tree.worst_regret < 0.03, "what is not to be had is no loss: {}", findings.tree.worst_regret);

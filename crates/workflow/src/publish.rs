@@ -12,7 +12,7 @@ use collrules_record::{Cell, Layout, Manifest, Plan, Tuning, Validation};
 use collrules_report::gains::Gains;
 use collrules_report::outcome::{TuningVerdict, VerdictWord};
 use collrules_report::remarks::sentences;
-use collrules_report::{Context, conduct, outcome, progress, proof, tree, tuning as report};
+use collrules_report::{Context, conduct, outcome, progress, proof, tuning as report};
 use collrules_rules::deploy::{self, JobSettings};
 use collrules_rules::emit::confirmation;
 use collrules_tuner::Observations;
@@ -22,9 +22,6 @@ use crate::error::WorkflowError;
 use crate::evidence::{self, RulesEvidence};
 use crate::session::Session;
 use crate::{TOOL, profile, quality, tuning};
-
-/// Columns of the tree's text file.
-const TREE_WIDTH: usize = 100;
 
 /// Contents of an analysed directory.
 #[derive(Clone)]
@@ -326,9 +323,6 @@ impl Published {
         let report = report::document(findings, &context);
         run.write(rundir::REPORT, &report.markdown())?;
         run.write(rundir::PAGE, &report.page(TOOL))?;
-        run.write(rundir::TREE_TEXT, &tree::text(findings, TREE_WIDTH))?;
-        run.write(rundir::TREE_JSON, &tree_json(findings)?)?;
-        run.write(rundir::TREE_SVG, &(tree::svg(findings) + "\n"))?;
         Ok(())
     }
 }
@@ -388,17 +382,6 @@ impl Published {
         }
         Ok(())
     }
-}
-
-/// The decision tree for programs.
-pub fn tree_json(findings: &Findings) -> Result<String, WorkflowError> {
-    let shown = serde_json::json!({
-        "format": findings.format,
-        "source": findings.source,
-        "release": findings.release,
-        "tree": findings.tree,
-    });
-    Ok(serde_json::to_string_pretty(&shown)? + "\n")
 }
 
 /// Refuses a directory whose path settings cannot contain.

@@ -199,7 +199,7 @@ fn tuning_leaves_proven_and_compared_rules_and_its_options() {
     assert!(!published.findings.table.is_empty(), "an outdated builtin can be beaten");
     assert!(published.validation.as_ref().is_some_and(|validation| !validation.loses()));
     assert_eq!((stage.concluded, stage.compared), (1, 2), "once more at the end");
-    for name in [rundir::RULES, rundir::MCA_PARAMS, rundir::REPORT, rundir::PAGE, rundir::TREE_SVG, rundir::PROOF] {
+    for name in [rundir::RULES, rundir::MCA_PARAMS, rundir::REPORT, rundir::PAGE, rundir::PROOF] {
         assert!(published.run.file(name).is_file(), "{name}");
     }
     assert!(!published.run.file(rundir::UNPROVEN).exists());

@@ -73,12 +73,6 @@ pub const COMPARISON: &str = "comparison.jsonl";
 /// Findings of an importer.
 pub const IMPORT: &str = "import.json";
 
-/// The decision tree with its evidence, as text.
-pub const TREE_TEXT: &str = "tree.txt";
-/// Decision tree as JSON, for programs.
-pub const TREE_JSON: &str = "tree.json";
-/// Decision tree as a drawing.
-pub const TREE_SVG: &str = "tree.svg";
 
 /// Returns the name of the plan of a round of refinement, from 1 on.
 pub fn refinement(round: u32) -> String {
@@ -92,7 +86,7 @@ pub const TUNINGS: &str = "tunings";
 pub const LAYOUT: &str = "layout-";
 
 /// All files of a run directory with fixed names.
-pub const FILES: [&str; 22] = [
+pub const FILES: [&str; 19] = [
     SETTINGS,
     COMPARISON,
     MANIFEST,
@@ -112,9 +106,6 @@ pub const FILES: [&str; 22] = [
     PROOF,
     VALIDATION,
     IMPORT,
-    TREE_TEXT,
-    TREE_JSON,
-    TREE_SVG,
 ];
 
 /// A directory with one campaign, or with results derived from a foreign table.

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | [`Curves`] | times, with intervals, over message or communicator sizes: one line per candidate |
 //! | [`Places`] | heatmaps: one value per communicator size and message size, in colour and as text |
-//! | [`Canvas`] | what all drawings are made on; `plotters` draws on it too |
+//! | `canvas` | what all drawings are made on; `plotters` draws on it too |
 //! | [`Picture`] | what each gives: a fragment for a page that has [`STYLE`], or a document of its own |
 
 mod axis;
@@ -19,11 +19,9 @@ mod places;
 mod style;
 
 pub(crate) use axis::X;
-pub(crate) use canvas::Canvas;
 pub(crate) use curves::{Curves, Line, Mark, Reading, Stroke};
 pub(crate) use heatmap::{Fill, Heatmap, Tile};
-pub(crate) use ink::SCALE;
-pub(crate) use ink::{COLOURS, Ink};
+pub(crate) use ink::COLOURS;
 pub(crate) use picture::{Entry, Picture};
 pub(crate) use places::Places;
 pub(crate) use style::STYLE;

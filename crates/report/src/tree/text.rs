@@ -13,7 +13,7 @@ use crate::words;
 ///
 /// Communicator sizes without measurements are shown only if they have a rule; all others keep the builtin. Lines have
 /// at most `width` columns.
-pub fn text(findings: &Findings, width: usize) -> String {
+pub(crate) fn text(findings: &Findings, width: usize) -> String {
     let tree = &findings.tree;
     let mut text = String::new();
     // Writing to a string cannot fail.

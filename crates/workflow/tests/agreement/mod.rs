@@ -9,7 +9,6 @@ use std::path::Path;
 use collrules_record::estimate::geometric_mean;
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::settings::Guard;
-use collrules_record::tree::Tree;
 use collrules_record::validation::Outcome;
 use collrules_record::{Bytes, Candidate, Cell, HanRule, Ranks, Tuning};
 use collrules_report::outcome;
@@ -253,12 +252,7 @@ fn check_page(truth: &Truth, run: &RunDir, is_compared: bool, wrong: &mut Vec<St
 
 /// The leaves of the tree have the confirmed gains.
 fn check_tree(truth: &Truth, run: &RunDir, is_compared: bool, wrong: &mut Vec<String>) {
-    let text = std::fs::read_to_string(run.file(rundir::TREE_JSON)).expect("a tree");
-    let value: serde_json::Value = serde_json::from_str(&text).expect("JSON");
-    let tree: Tree = serde_json::from_value(value["tree"].clone()).expect("a tree");
-    if run.findings().expect("findings").tree != tree {
-        wrong.push("findings.json and tree.json differ".to_owned());
-    }
+    let tree = run.findings().expect("findings").tree;
     for branch in tree.collectives.iter().filter(|_| is_compared && !truth.has_settings) {
         for range in &branch.ranges {
             for leaf in range.leaves.iter().filter(|leaf| leaf.by != Candidate::Builtin) {
