@@ -44,18 +44,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ("Programs", &["profile", "try"]),
     (
         "Research",
-        &[
-            "analyze",
-            "import",
-            "report",
-            "guidelines",
-            "study",
-            "model",
-            "irregular",
-            "bench",
-            "completions",
-            "man",
-        ],
+        &["analyze", "import", "report", "guidelines", "study", "model", "irregular", "bench", "completions", "man"],
     ),
 ];
 

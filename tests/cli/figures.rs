@@ -23,12 +23,7 @@ fn every_kind_of_figure_has_colours_without_style_sheets() {
     let of_study = fs::read_dir(at("study")).unwrap().map(|entry| entry.unwrap().path());
     let of_study: Vec<PathBuf> = of_study.filter(|file| file.extension().is_some_and(|end| end == "svg")).collect();
     assert!(of_study.len() > 2, "{of_study:?}");
-    let others = [
-        "run/report.html",
-        "guidelines/guidelines.html",
-        "model/model.html",
-        "irregular/irregular.html",
-    ];
+    let others = ["run/report.html", "guidelines/guidelines.html", "model/model.html", "irregular/irregular.html"];
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["run", "--quiet", "--manifest-path", concat!(env!("CARGO_MANIFEST_DIR"), "/tests/figures/Cargo.toml")]);
     cargo.args(["--target-dir", concat!(env!("CARGO_TARGET_TMPDIR"), "/figures"), "--"]);

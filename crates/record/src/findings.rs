@@ -161,12 +161,7 @@ pub struct CellFinding {
     pub served: Choice,
     /// Candidate that carries out the call if `served` is the builtin: the builtin itself, or the component that
     /// remains when the rules' settings are active.
-    #[serde(default = "builtin")]
     pub unruled: Candidate,
-}
-
-fn builtin() -> Candidate {
-    Candidate::Builtin
 }
 
 /// Results for one point.

@@ -80,35 +80,12 @@ pub struct Grid {
 
 /// Communicator sizes, and ranges in which full nodes are requested too.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "StoredSizes", into = "StoredSizes")]
 pub struct CommunicatorSizes {
     /// The sizes; if empty, all that fit the available slots.
     pub sizes: Vec<Ranks>,
     /// The ends of ranges.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "full_nodes_between")]
     pub ranges: Vec<(Ranks, Ranks)>,
-}
-
-/// A list of sizes, as in old files, or sizes with ranges.
-#[derive(Serialize, Deserialize)]
-#[serde(untagged)]
-enum StoredSizes {
-    Sizes(Vec<Ranks>),
-    Both { sizes: Vec<Ranks>, full_nodes_between: Vec<(Ranks, Ranks)> },
-}
-
-impl From<StoredSizes> for CommunicatorSizes {
-    fn from(stored: StoredSizes) -> Self {
-        match stored {
-            StoredSizes::Sizes(sizes) => sizes.into(),
-            StoredSizes::Both { sizes, full_nodes_between } => Self { sizes, ranges: full_nodes_between },
-        }
-    }
-}
-
-impl From<CommunicatorSizes> for StoredSizes {
-    fn from(CommunicatorSizes { sizes, ranges }: CommunicatorSizes) -> Self {
-        if ranges.is_empty() { Self::Sizes(sizes) } else { Self::Both { sizes, full_nodes_between: ranges } }
-    }
 }
 
 impl From<Vec<Ranks>> for CommunicatorSizes {

@@ -80,11 +80,9 @@ pub struct TuneOptions {
     /// Maximum loss, in percent. A rule is removed if it is shown to lose more in other calls than those that decided
     /// on it; a setting must be shown to lose no more anywhere
     #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = values::slowdown, help_heading = "Validation")]
-    #[serde(default = "usual_max_loss")]
     pub max_loss: f64,
     /// Which settings of a whole job are tried.
     #[command(flatten)]
-    #[serde(default = "SettingsOptions::no_search")]
     pub settings: SettingsOptions,
     /// Measure these layouts as well. One rule then applies to communicators of one size in all layouts, which have the
     /// same weight. The layouts share the budget; nothing is refined
@@ -182,13 +180,6 @@ pub struct SettingsOptions {
     /// Try only the settings of --setting
     #[arg(id = "only_settings", long = "only-settings", requires = "settings")]
     pub only: bool,
-}
-
-impl SettingsOptions {
-    /// No search, as of runs before there was one.
-    fn no_search() -> Self {
-        Self { none: true, ..Self::default() }
-    }
 }
 
 /// System that runs the jobs.
@@ -294,7 +285,6 @@ pub struct Simulated {
     pub slots: Ranks,
     /// Slots of each simulated node
     #[arg(long = "simulated-ppn", value_name = "N", default_value = "1", requires = "scenario", value_parser = values::simulated_slots)]
-    #[serde(default = "one", skip_serializing_if = "is_one")]
     pub each: Ranks,
     /// Release of the simulated Open MPI
     #[arg(
@@ -311,14 +301,6 @@ pub struct Simulated {
     #[arg(long = "simulated-model", value_name = "MODEL", requires = "scenario", conflicts_with_all = ["slots", "each", "layout"], value_parser = values::absolute)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<PathBuf>,
-}
-
-fn one() -> Ranks {
-    Ranks(1)
-}
-
-fn is_one(ranks: &Ranks) -> bool {
-    *ranks == one()
 }
 
 /// Which cluster is simulated.
@@ -390,7 +372,6 @@ pub struct Validating {
     pub min_difference: f64,
     /// Maximum loss in percent: of a rule in other calls than those that decided on it, and of any size with settings
     #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = values::slowdown)]
-    #[serde(default = "usual_max_loss")]
     pub max_loss: f64,
     /// Statistic to compare [default: that of the run; for other files the median]
     #[arg(long = "statistic")]
@@ -477,7 +458,7 @@ impl Default for Launching {
 
 impl Default for Simulated {
     fn default() -> Self {
-        Self { scenario: Scenario::Stale, slots: Ranks(8), each: one(), release: Release::V5_0, model: None }
+        Self { scenario: Scenario::Stale, slots: Ranks(8), each: Ranks(1), release: Release::V5_0, model: None }
     }
 }
 

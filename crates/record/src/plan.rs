@@ -213,7 +213,6 @@ pub struct Schedule {
     #[serde(default)]
     pub startup: Seconds,
     /// The gain over the builtin that decides, such as 0.03: cells near it are worth more time.
-    #[serde(default = "usual_gain")]
     pub min_gain: f64,
     /// Guarantees that programs are assumed to give. A candidate that needs more never eliminates one that rules may
     /// choose.
@@ -226,19 +225,10 @@ pub struct Schedule {
     #[serde(default, skip_serializing_if = "Condition::is_plain")]
     pub condition: Condition,
     /// Largest error of the common clock on a rank before the clock is set again.
-    #[serde(default = "usual_clock_bound")]
     pub clock_bound: Seconds,
     /// True if each rank's clock is treated as separate, even on one host: shows the error of the common clock.
     #[serde(default)]
     pub separate_clocks: bool,
-}
-
-fn usual_gain() -> f64 {
-    0.03
-}
-
-fn usual_clock_bound() -> Seconds {
-    Seconds(1e-6)
 }
 
 impl Default for Schedule {
@@ -255,11 +245,11 @@ impl Default for Schedule {
             limit: None,
             loop_time: None,
             startup: Seconds(0.0),
-            min_gain: usual_gain(),
+            min_gain: 0.03,
             assumptions: Assumptions::default(),
             sync: SyncMethod::Barrier,
             condition: Condition::default(),
-            clock_bound: usual_clock_bound(),
+            clock_bound: Seconds(1e-6),
             separate_clocks: false,
         }
     }

@@ -117,7 +117,6 @@ pub struct ValidationCriteria {
     pub error_rate: f64,
     /// The largest difference, as a factor minus one, of cells that count as the same: their intervals lie within it. A
     /// cell with a wider interval is undecided.
-    #[serde(default = "same_within")]
     pub same_within: f64,
     /// Confidence of the intervals.
     pub level: f64,
@@ -128,16 +127,7 @@ pub struct ValidationCriteria {
     #[serde(default)]
     pub clock_step: Seconds,
     /// Number of looks at undecided cells, including the first; each look has its share of the error rate.
-    #[serde(default = "one")]
     pub looks: u32,
-}
-
-fn one() -> u32 {
-    1
-}
-
-fn same_within() -> f64 {
-    0.05
 }
 
 impl Default for ValidationCriteria {
@@ -145,11 +135,11 @@ impl Default for ValidationCriteria {
         Self {
             min_difference: 0.03,
             error_rate: 0.05,
-            same_within: same_within(),
+            same_within: 0.05,
             level: 0.95,
             middle: Middle::default(),
             clock_step: Seconds(0.0),
-            looks: one(),
+            looks: 1,
         }
     }
 }

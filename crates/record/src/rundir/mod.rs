@@ -73,7 +73,6 @@ pub const COMPARISON: &str = "comparison.jsonl";
 /// Findings of an importer.
 pub const IMPORT: &str = "import.json";
 
-
 /// Returns the name of the plan of a round of refinement, from 1 on.
 pub fn refinement(round: u32) -> String {
     format!("refinement-{round}.json")
