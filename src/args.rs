@@ -1,6 +1,6 @@
 //! The command line as a whole: the commands and their groups. Each command is a file of `cmd`.
 
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{Arg, ArgAction, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::cmd;
 use crate::exit::Exit;
@@ -33,8 +33,8 @@ const EXIT_CODES: &str = "Exit codes:
  12  rules were written that fresh launches did not confirm";
 
 /// The options of `tune` that its short help shows.
-const COMMON: [&str; 10] =
-    ["collectives", "ranks", "sizes", "budget", "out", "resume", "profile", "scenario", "dry_run", "verbose"];
+const COMMON: [&str; 11] =
+    ["collectives", "ranks", "sizes", "budget", "out", "resume", "profile", "scenario", "dry_run", "verbose", "help"];
 
 /// The commands in groups, as their list shows them.
 const GROUPS: [(&str, &[&str]); 5] = [
@@ -50,19 +50,29 @@ const GROUPS: [(&str, &[&str]); 5] = [
 
 /// The command line of this process, or what to say instead.
 pub(crate) fn parse() -> Result<Args, clap::Error> {
-    let command = Args::command().mut_subcommand("tune", |tune| {
-        tune.mut_args(|option| {
-            let common = COMMON.contains(&option.get_id().as_str());
-            option.hide_short_help(!common)
-        })
-        .after_help("All options: collrules tune --help")
-    });
+    let command = shorten_help(Args::command(), std::env::args_os().any(|word| word == "--help"));
     let template = format!(
         "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n{}\n\nOptions:\n{{options}}\n\n{{after-help}}",
         grouped(&command)
     );
     let matches = command.help_template(template).try_get_matches()?;
     Args::from_arg_matches(&matches)
+}
+
+/// The command line with two short forms of the help of `tune`: common options, or all.
+fn shorten_help(command: clap::Command, is_all: bool) -> clap::Command {
+    command.mut_subcommand("tune", |tune| {
+        let about = "Print common options, or all (--help)";
+        let help = Arg::new("help").short('h').long("help").action(ArgAction::HelpShort).help(about);
+        let tune = tune.disable_help_flag(true).arg(help.help_heading(None));
+        let tune = tune.mut_args(|option| {
+            let is_common = COMMON.contains(&option.get_id().as_str());
+            option.hide_short_help(!is_all && !is_common)
+        });
+        tune.after_help(
+            "All options: collrules tune --help. More on values such as those of --simulate: collrules man tune",
+        )
+    })
 }
 
 /// The list of commands, by groups.
@@ -175,6 +185,17 @@ mod tests {
     }
 
     #[test]
+    fn the_help_of_tune_is_short() {
+        for (is_all, most) in [(false, 60), (true, 200)] {
+            let mut command = shorten_help(Args::command(), is_all);
+            command.build();
+            let help = command.find_subcommand_mut("tune").expect("a command").render_help().to_string();
+            assert!(help.lines().count() <= most, "{} lines:\n{help}", help.lines().count());
+            assert_eq!(help.contains("--simulated-release"), is_all, "{help}");
+        }
+    }
+
+    #[test]
     fn every_command_is_in_one_group_and_common_options_exist() {
         let command = Args::command();
         let listed: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
@@ -184,7 +205,7 @@ mod tests {
         }
         assert_eq!(listed.len(), command.get_subcommands().count());
         let tune = command.find_subcommand("tune").expect("a command");
-        for option in COMMON {
+        for option in COMMON.into_iter().filter(|option| *option != "help") {
             assert!(tune.get_arguments().any(|argument| argument.get_id() == option), "{option}");
         }
     }
