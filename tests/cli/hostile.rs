@@ -352,6 +352,11 @@ fn no_submitted_job_is_unknown() {
     fs::remove_dir_all(scratch.path().join("lost/submission.json")).unwrap();
     fs::rename(scratch.path().join("lost/x/submission.json"), scratch.path().join("lost/submission.json")).unwrap();
     submit("lost").exits(6).complains("its job may be in the queue");
+
+    // A job is accepted without a name: likewise.
+    program("sbatch", "echo accepted");
+    submit("nameless").exits(3).complains("its output names no job");
+    submit("nameless").exits(6).complains("its job may be in the queue");
 }
 
 #[test]

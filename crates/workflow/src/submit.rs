@@ -239,12 +239,20 @@ fn hand_in(
         Err(cause) if cause.kind() == ErrorKind::TimedOut => return Err(failed(cause.to_string())),
         output => output.map_err(|cause| cause.to_string()),
     };
-    let accepted = output.and_then(|output| {
-        let job = job(&String::from_utf8_lossy(&output.stdout)).filter(|_| output.status.success());
-        job.ok_or_else(|| String::from_utf8_lossy(&output.stderr).trim().to_owned())
+    let accepted = output.and_then(|output| match output.status.success() {
+        true => Ok(job(&String::from_utf8_lossy(&output.stdout))),
+        false => Err(String::from_utf8_lossy(&output.stderr).trim().to_owned()),
     });
     let job = match accepted {
-        Ok(job) => job,
+        Ok(Some(job)) => job,
+        // The intent stays recorded: there is a job, whatever it is called.
+        Ok(None) => {
+            return Err(WorkflowError::Input(format!(
+                "`{}` accepted {}, but its output names no job: look for it in the queue",
+                submit.join(" "),
+                file.display()
+            )));
+        }
         Err(why) => {
             match before {
                 Some(before) => home.write_json(submission::SUBMISSION, &before)?,

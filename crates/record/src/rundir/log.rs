@@ -21,10 +21,11 @@ pub struct RunLog {
 }
 
 impl RunLog {
-    /// Opens files that were checked to belong together.
-    pub(super) fn open(run: &RunDir, past_samples: usize) -> Result<Self, RunDirError> {
+    /// Opens files that were checked to belong together when the samples had this length and number of rows.
+    pub(super) fn open(run: &RunDir, (length, rows): (u64, usize)) -> Result<Self, RunDirError> {
         // The samples first: they carry the lock.
         let samples = run.appender()?;
+        let past_samples = if samples.length == length { rows } else { run.accounted()?.1 };
         let journal = Journal::open(run.file(LAUNCHES), &run.mark(&samples)?)?;
         run.sweep();
         Ok(Self { samples, journal, run: run.clone(), past_samples })

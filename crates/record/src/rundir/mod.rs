@@ -357,8 +357,8 @@ impl RunDir {
     /// interruption left out. Fails without changes if journal and samples do not belong together.
     pub fn log(&self) -> Result<RunLog, RunDirError> {
         let held = self.hold()?;
-        let past_samples = self.accounted()?;
-        // The next lock is on the same file.
+        let accounted = self.accounted()?;
+        // The next lock is on the same file, and finds out if another process was here in between.
         drop(held);
         let path = self.file(SAMPLES);
         match File::create_new(&path) {
@@ -367,11 +367,11 @@ impl RunDir {
             Err(cause) => Err(cause),
         }
         .map_err(|cause| RunDirError::Append { path, cause: cause.to_string() })?;
-        RunLog::open(self, past_samples)
+        RunLog::open(self, accounted)
     }
 
-    /// The number of rows, if journal and samples belong together.
-    fn accounted(&self) -> Result<usize, RunDirError> {
+    /// The length of the samples and the number of their rows, if journal and samples belong together.
+    fn accounted(&self) -> Result<(u64, usize), RunDirError> {
         let path = self.file(SAMPLES);
         let samples = SamplesText::read_or_empty(&path)?;
         let rows = samples.rows(&path)?;
@@ -385,7 +385,7 @@ impl RunDir {
         };
         match why {
             Some(why) => Err(RunDirError::Unaccounted { path: self.path.clone(), why }),
-            None => Ok(rows.len()),
+            None => Ok((samples.text.len() as u64, rows.len())),
         }
     }
 
