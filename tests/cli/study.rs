@@ -102,7 +102,7 @@ fn a_study_of_a_run_is_about_its_definition() {
         fs::write(&definition, text).unwrap();
         study(&definition, &format!("--run {}", run.display()), &scratch.path().join(out)).exits(code)
     };
-    let ran = of_run("[2, 4]", "bcast = ['binomial', 'pipeline', '6']", "some", 0);
+    of_run("[2, 4]", "bcast = ['binomial', 'pipeline', '6']", "some", 0);
     let some = found(&scratch.path().join("some"));
     let cells: Vec<(u32, u64)> = some.cells.iter().map(|found| (found.cell.ranks.0, found.cell.bytes.0)).collect();
     assert_eq!(cells, [(2, 1 << 10), (2, 8 << 10), (4, 1 << 10), (4, 8 << 10)]);

@@ -40,7 +40,7 @@ fn named(out: &Path) -> Transport {
     assert_eq!(crate::support::findings(out).transport.as_ref(), Some(&found));
     let rules = fs::read_dir(out)
         .unwrap()
-        .filter_map(|file| Some(file.unwrap().path()))
+        .map(|file| file.unwrap().path())
         .find(|file| file.file_name().is_some_and(|name| name.to_string_lossy().starts_with("rules.conf")));
     let rules = fs::read_to_string(rules.expect("a rules file")).unwrap();
     assert!(rules.contains(&format!("# Messages went over {found}.")), "{rules}");

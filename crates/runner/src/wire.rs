@@ -106,7 +106,7 @@ pub enum WorkerEvent {
         ranks: u32,
     },
     /// The answer to [`Task::Survey`].
-    Survey(Survey),
+    Survey(Box<Survey>),
     /// A candidate's first call and check begin; it is the suspect if the job fails next.
     Checking {
         /// The cell.

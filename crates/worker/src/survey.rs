@@ -44,7 +44,7 @@ pub(crate) fn run(control: &Control, tools: &Tools) -> Result<(), WorkerError> {
         eager: eager(tools),
         clock_step: Seconds(harness::smallest_step()),
     };
-    report(control, &WorkerEvent::Survey(survey));
+    report(control, &WorkerEvent::Survey(Box::new(survey)));
     Ok(())
 }
 

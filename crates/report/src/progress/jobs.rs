@@ -64,6 +64,11 @@ pub fn first_job(error: &dyn Display) -> String {
     format!("the first job failed, a second one worked: {}", error.lines().next().unwrap_or_default())
 }
 
+/// Tuning whose messages took other paths when it was measured than those of jobs here.
+pub fn other_transport(then: &Transport, now: &Transport) -> String {
+    format!("ANOTHER TRANSPORT: it was measured over {then}, and jobs here use {now}. Other rules may be best here.")
+}
+
 #[cfg(test)]
 mod tests {
     use collrules_record::Seconds;
@@ -90,9 +95,4 @@ mod tests {
         );
         assert!(other_nodes(&allocation).starts_with("Slurm job 12 has other nodes"));
     }
-}
-
-/// Tuning whose messages took other paths when it was measured than those of jobs here.
-pub fn other_transport(then: &Transport, now: &Transport) -> String {
-    format!("ANOTHER TRANSPORT: it was measured over {then}, and jobs here use {now}. Other rules may be best here.")
 }

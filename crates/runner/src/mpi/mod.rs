@@ -114,7 +114,7 @@ impl MpiBackend {
                     WorkerEvent::Hello { protocol, .. } if protocol != PROTOCOL => {
                         return Err(RunnerError::Protocol { worker: protocol, ours: PROTOCOL });
                     }
-                    WorkerEvent::Survey(survey) => found = Some(survey),
+                    WorkerEvent::Survey(survey) => found = Some(*survey),
                     _ => {}
                 }
                 Ok(())

@@ -315,12 +315,13 @@ fn doubts(published: &Published, tuning: &Tuning) -> Vec<String> {
             "{shown} makes calls slower, as fresh launches showed: `collrules validate --repair {shown}` removes these \
              rules."
         )),
-        _ => match published.verdict() {
-            TuningVerdict { word: VerdictWord::NotConfirmed, why } => doubts.push(format!(
-                "{shown} is NOT CONFIRMED: {why}. `collrules validate --repair {shown}` compares it with the default."
-            )),
-            _ => {}
-        },
+        _ => {
+            if let TuningVerdict { word: VerdictWord::NotConfirmed, why } = published.verdict() {
+                doubts.push(format!(
+                    "{shown} is NOT CONFIRMED: {why}. `collrules validate --repair {shown}` compares it with the default."
+                ));
+            }
+        }
     }
     match manifest {
         Some(manifest) => {
