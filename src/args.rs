@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn the_help_of_tune_is_short() {
-        for (is_all, most) in [(false, 60), (true, 200)] {
+        for (is_all, most) in [(false, 60), (true, 230)] {
             let mut command = shorten_help(Args::command(), is_all);
             command.build();
             let help = command.find_subcommand_mut("tune").expect("a command").render_help().to_string();

@@ -136,10 +136,11 @@ mod tests {
 
     #[derive(Parser)]
     struct Line<A: Args> {
-        #[command(flatten)]
-        options: A,
+        // First: reading an option takes it.
         #[command(flatten)]
         given: Given,
+        #[command(flatten)]
+        options: A,
     }
 
     fn parse<A: Args>(words: &str) -> Line<A> {

@@ -19,6 +19,9 @@ use crate::session;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Analyze {
+    // First: reading an option takes it.
+    #[command(flatten)]
+    pub(crate) given: Given,
     /// A run directory, or a timing table (- is standard input): columns separated by commas, semicolons or tabs, plain or
     /// gzip, named collective, algorithm_id, comm_size, message_bytes, avg_latency_us, and perhaps algorithm and launch
     #[arg(value_name = "RUN|TABLE")]
@@ -38,8 +41,6 @@ pub(crate) struct Analyze {
     pub(crate) criteria: Demands,
     #[command(flatten)]
     pub(crate) policy: Policy,
-    #[command(flatten)]
-    pub(crate) given: Given,
 }
 
 pub(crate) fn run(args: &Analyze) -> Result<(), Failure> {

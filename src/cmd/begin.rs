@@ -15,10 +15,11 @@ use crate::progress::{Output, say};
 
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Tune {
-    #[command(flatten)]
-    pub(crate) options: TuneOptions,
+    // First: reading an option takes it.
     #[command(flatten)]
     pub(crate) given: Given,
+    #[command(flatten)]
+    pub(crate) options: TuneOptions,
     /// Tune for programs: measure the calls that take 95 % of their time in collectives, and choose what saves them
     /// most. Profiles of collrules profile, or their directories; may be repeated; FILE:WEIGHT weights them
     // Without a heading, here and below: that of what was flattened before would go on.

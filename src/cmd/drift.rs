@@ -20,6 +20,9 @@ arguments! {
     default's times changed and the tuning still holds. Options about launching and simulation are those of the run unless one is given."
     )]
     DriftArgs {
+        // First: reading an option takes it.
+        #[command(flatten)]
+        given: Given,
         /// The run whose message sizes are timed again
         #[arg(value_name = "RUN")]
         run: PathBuf,
@@ -54,8 +57,6 @@ arguments! {
         /// Give up after this many launches that failed for no known reason
         #[arg(long, value_name = "N", default_value_t = 3, help_heading = None)]
         failures: u32,
-        #[command(flatten)]
-        given: Given,
     }
 }
 

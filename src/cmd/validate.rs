@@ -19,6 +19,9 @@ use crate::{screen, session};
                   simulation and timing are those of the run unless they are given."
 )]
 pub(crate) struct Validate {
+    // First: reading an option takes it.
+    #[command(flatten)]
+    pub(crate) given: Given,
     /// A run, whose settings are then compared as well, with the rules that are named with them; or a rules file, of a
     /// run or any other, also one of coll/han alone
     #[arg(value_name = "RUN|RULES")]
@@ -28,8 +31,6 @@ pub(crate) struct Validate {
     pub(crate) han: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) options: Validating,
-    #[command(flatten)]
-    pub(crate) given: Given,
     /// Directory for samples and results [default: the run; for other files collrules-validation-DATE-TIME]
     #[arg(long, value_name = "DIR", help_heading = None)]
     pub(crate) out: Option<PathBuf>,

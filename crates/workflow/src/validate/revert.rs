@@ -1,6 +1,7 @@
 //! A tuning without the rules that a comparison did not confirm. No job reads a file that changes: proven files take the
 //! place of others as a whole.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use collrules_record::findings::Findings;
@@ -99,10 +100,12 @@ fn remove(
             (then.served, then.handed) != (now.served, now.handed)
         };
         let compared = round.cells.iter().filter(|it| it.is_ruled() && is_gone(it.cell)).map(|it| it.cell);
-        round.repaired.extend(compared.chain(repair.cells));
+        let gone: BTreeSet<Cell> = compared.chain(repair.cells).collect();
+        let gone: Vec<Cell> = gone.into_iter().collect();
+        session.say(&progress::validation::removed(&gone));
+        round.repaired.extend(gone);
         round.repaired.sort_unstable();
         round.repaired.dedup();
-        session.say(&progress::validation::removed(&round.repaired));
     }
     if subject.is_empty() {
         session.say(progress::validation::no_rule_left());
