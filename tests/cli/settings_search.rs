@@ -60,7 +60,7 @@ fn rules_are_compared_under_the_chosen_settings() {
     let run = directory.path().join("run");
     let words = "tune --simulate=settings --simulated-slots 4 --simulated-ppn 4 --np 4 --launches 2 --refine 0 --ops \
                  bcast,allreduce --sizes 8,512,4K,32K,256K,1M --budget 60s --out";
-    Ran::from(bounded().args(words.split_whitespace()).arg(&run).output().unwrap()).exits(0).says("on top");
+    Ran::from(bounded().args(words.split_whitespace()).arg(&run).output().unwrap()).exits(0).says("settings and rules");
     let found = found(&run);
     let chosen = &found["finalists"][found["chosen"].as_u64().unwrap() as usize];
     assert_eq!(chosen["rules"], "shared");

@@ -111,16 +111,15 @@ const PHASE: f64 = 1e-6;
 pub fn add_stretch(round: &mut Round, later: &Round, criteria: ValidationCriteria) {
     for cell in &mut round.cells {
         let Some(again) = later.cells.iter().find(|again| again.cell == cell.cell) else { continue };
-        let is_small = |it: &ValidatedCell| (it.without.point - it.with.point).abs() < PHASE;
-        let is_small = is_small(cell) || is_small(again);
+        let is_large = |it: &ValidatedCell| (it.without.point - it.with.point).abs() >= PHASE;
+        let is_large = is_large(cell) && is_large(again);
         cell.speedup = mean_of_stretches(cell.speedup, again.speedup);
         cell.verdict = match (cell.verdict, again.verdict) {
             (_, Outcome::Slower) => Outcome::Slower,
             (Outcome::Faster, Outcome::Faster) => Outcome::Faster,
-            (Outcome::Faster, _) if !is_small && again.speedup.point >= 1.0 + criteria.min_difference => {
-                Outcome::Faster
-            }
-            // Without a difference, or undecided.
+            (Outcome::Faster, _) if is_large && again.speedup.point >= 1.0 + criteria.min_difference => Outcome::Faster,
+            // No gain that is seen twice. A rule may stay so between sizes that gain, if a loss is excluded.
+            (Outcome::Faster, _) if is_large && excludes_loss(cell.speedup, criteria) => Outcome::Same,
             _ => decide(cell.speedup, None, criteria),
         };
         cell.without = mean_of_stretches(cell.without, again.without);
@@ -129,6 +128,10 @@ pub fn add_stretch(round: &mut Round, later: &Round, criteria: ValidationCriteri
     round.failed.extend(later.failed.iter().filter(|failed| failed.with).cloned());
     // The mean is over other cells than those that are left.
     round.speedup = None;
+}
+
+fn excludes_loss(speedup: Estimate, criteria: ValidationCriteria) -> bool {
+    speedup.low.is_some_and(|low| low * (1.0 + criteria.same_within) >= 1.0)
 }
 
 fn mean_of_stretches(one: Estimate, other: Estimate) -> Estimate {
@@ -212,9 +215,10 @@ mod tests {
         };
         let (long, short) = (1e-4, 5e-7);
         assert_eq!(verdict((long, 1.2, Faster), (long, 1.1, Undecided)), Faster);
-        assert_eq!(verdict((long, 1.2, Faster), (long, 1.01, Undecided)), Undecided);
+        assert_eq!(verdict((long, 1.2, Faster), (long, 0.93, Undecided)), Undecided);
         assert_eq!(verdict((long, 1.2, Faster), (long, 0.8, Slower)), Slower);
-        assert_eq!(verdict((long, 1.04, Faster), (long, 1.01, Undecided)), Undecided);
+        assert_eq!(verdict((long, 1.04, Faster), (long, 1.01, Undecided)), Same, "no loss");
+        assert_eq!(verdict((long, 1.04, Faster), (long, 0.9, Undecided)), Undecided);
         assert_eq!(verdict((long, 1.0, Same), (long, 1.0, Undecided)), Same);
         // The phase of a machine makes as much.
         assert_eq!(verdict((short, 1.2, Faster), (short, 1.1, Undecided)), Undecided);
