@@ -144,13 +144,7 @@ fn whatever_happens_to_a_run_all_that_is_printed_follows_from_its_files() {
 
 #[test]
 fn the_same_holds_for_other_seeds() {
-    assert!(count_agreeing(51..=66).0 + count_agreeing(68..=100).0 > 15);
-}
-
-#[test]
-#[ignore = "open: sizes of allreduce have a confirmed rule, and are printed as without one"]
-fn a_rule_that_is_confirmed_in_the_files_is_printed_so() {
-    count_agreeing(67..=67);
+    assert!(count_agreeing(51..=100).0 > 15);
 }
 
 #[test]
