@@ -118,7 +118,7 @@ fn explain_han(args: &Explain, bytes: &[u8], lines: &Lines<'_>) -> Result<String
 struct Refused<'a> {
     /// The extent, from the reason and the line.
     ignored: &'a dyn Fn(&str, usize) -> String,
-    /// What decides then.
+    /// The basis of decisions then.
     instead: &'static str,
 }
 

@@ -45,7 +45,7 @@ pub(super) enum Mark {
     Groups,
     /// The benchmark found wrong data.
     WrongData,
-    /// What carried out the calls of a collective and size.
+    /// The algorithm behind the calls of a collective and size.
     Algorithm,
 }
 

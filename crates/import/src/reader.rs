@@ -365,7 +365,7 @@ impl Reader<'_> {
     }
 }
 
-/// What PGMPITuneLib calls `default` or `allreduce_as_reducescatter_allgatherv`: behind `_as_` is a word for each call.
+/// A name of PGMPITuneLib, `default` or `allreduce_as_reducescatter_allgatherv`: behind `_as_` is a word for each call.
 fn tuned_name(name: &str) -> CandidateName {
     let words = [("_", "+"), ("reducescatter", "reduce_scatter"), ("scatterblock", "scatter_block")];
     let words = words.into_iter().chain([("reducelocal", "reduce_local")]);

@@ -33,7 +33,7 @@ pub(super) struct Output {
     pub(super) begin: usize,
     /// Sizes with wrong data, each with its line and the number of timings before it.
     pub(super) wrong: Vec<(u64, u64, usize)>,
-    /// What PGMPITuneLib called, by collective and bytes of one rank.
+    /// The mock-up of PGMPITuneLib, by collective and bytes of one rank.
     pub(super) algorithms: BTreeMap<(Collective, u64), CandidateName>,
 }
 

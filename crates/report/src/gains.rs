@@ -430,7 +430,7 @@ pub(crate) fn mean_speedup(round: Option<&Round>, speedups: impl Iterator<Item =
     })
 }
 
-/// What the files of a tuning say.
+/// The content of a tuning's files.
 struct Files<'a> {
     /// The rules, with the release that determines what they look up; none if they are what was compared.
     tuning: Option<(&'a Tuning, Release)>,

@@ -212,7 +212,7 @@ fn arms(findings: &Findings, context: &Context<'_>) -> Vec<String> {
     rows
 }
 
-/// What a program may gain in the calls of its profile.
+/// The gain of a program in the calls of its profile.
 fn describe_program(weights: &[Weight], gains: &Gains<'_>) -> Option<String> {
     let before: f64 = weights.iter().map(|weight| weight.time.0).sum();
     let after = |weight: &Weight| weight.time.0 / gains.get(weight.cell).speedup.map_or(1.0, |speedup| speedup.point);

@@ -15,7 +15,7 @@ use crate::words::{ratio, times};
 /// Names that a sentence lists at most.
 const LISTED: usize = 4;
 
-/// Why the rules of a run are not part of its tuning.
+/// Reason why the rules of a run are not part of its tuning.
 pub(crate) const RULES_ADD_NOTHING: &str = "With these settings the rules add nothing, so no rules are installed.";
 
 /// Like [`RULES_ADD_NOTHING`], without time to compare them.

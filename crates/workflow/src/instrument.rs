@@ -15,7 +15,7 @@ use crate::error::WorkflowError;
 use crate::resume;
 use crate::session::Session;
 
-/// What an instrument measures, and what the times say.
+/// Experiment and analysis of an instrument.
 pub trait Instrument {
     /// The result.
     type Found: Serialize;

@@ -240,7 +240,7 @@ impl Published {
         Gains::new(&self.findings, self.validation.as_ref(), self.settings.as_ref(), self.tuning.as_ref())
     }
 
-    /// What the verdict rests on, with these settings or for the rules alone.
+    /// Evidence of the verdict, with these settings or for the rules alone.
     fn evidence<'a>(&'a self, settings: Option<&'a SettingsFindings>) -> Context<'a> {
         let lines = self.run.clock().unwrap_or_default();
         Context {

@@ -61,7 +61,7 @@ pub struct CatalogueEntry {
     pub about: &'static str,
     /// The traffic that it acts on.
     pub layer: Layer,
-    /// What has to carry messages for an effect: a component of the framework pml first, then components of btl or mtl,
+    /// Carriers of messages that an effect needs: a component of the framework pml first, then components of btl or mtl,
     /// transports of UCX or providers. All of them; empty for any.
     pub carriers: &'static [&'static str],
     /// The ranks that have to exist for an effect.

@@ -18,7 +18,7 @@ pub struct SettingsSystem<'a> {
     pub release: Release,
     /// Its parameters.
     pub parameters: &'a Parameters,
-    /// What carries messages: components, transports of UCX, providers; none if it is unknown.
+    /// Carriers of messages: components, transports of UCX, providers; none if they are unknown.
     pub carriers: Option<&'a BTreeSet<String>>,
     /// True if two ranks share a node.
     pub shares_nodes: bool,

@@ -31,7 +31,7 @@ pub fn logging() -> Vec<(String, String)> {
     settings.map(|(name, value)| (name.to_owned(), value.to_owned())).into()
 }
 
-/// What the log of a job says of its transport.
+/// The transport in the log of a job.
 #[derive(Debug, Default)]
 pub struct TransportLog {
     /// The host of each rank.

@@ -45,7 +45,7 @@ pub struct Drift {
     pub together: Option<Shift>,
     /// Comparison of the tuning with today's default, in fresh launches side by side.
     pub tuning: Round,
-    /// Why jobs with the tuning fail; missing if they don't.
+    /// Reason why jobs with the tuning fail; missing if they don't.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed: Option<String>,
 }

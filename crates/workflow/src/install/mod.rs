@@ -81,7 +81,7 @@ pub struct Done {
     pub files: PathBuf,
     /// The lines of the block.
     pub block: Vec<String>,
-    /// What it acts on, in whole sentences.
+    /// The calls that it acts on, in whole sentences.
     pub scope: Vec<String>,
     /// Other settings of the same parameters, and further remarks, in whole sentences.
     pub notes: Vec<String>,

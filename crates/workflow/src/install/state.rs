@@ -39,7 +39,7 @@ pub struct InstallState {
     pub standing: InstallStatus,
     /// Record of the install, if it can be read.
     pub installed: Option<Installed>,
-    /// What it acts on, in whole sentences.
+    /// The calls that it acts on, in whole sentences.
     pub scope: Vec<String>,
     /// Reasons why it is broken, or overridden for this user, in whole sentences.
     pub notes: Vec<String>,
@@ -223,7 +223,7 @@ fn state_of(openmpi: Option<Installation>, parameters: PathBuf) -> Result<Instal
     Ok(state)
 }
 
-/// What the tuning in a directory acts on; none if its files cannot be read.
+/// The calls that the tuning in a directory acts on; none if its files cannot be read.
 fn scope_of(directory: &Path, kept: &Installed) -> Option<Vec<String>> {
     let findings = RunDir::derived(directory).ok()?.findings().ok()?;
     let named = |name: &str| Some(directory.join(name)).filter(|path| path.is_file());
