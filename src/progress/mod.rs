@@ -215,7 +215,7 @@ impl Reporter {
 
 /// A launch of a comparison.
 fn arm_launch(block: u32, subjects: usize) -> String {
-    format!("fresh launches: pair {}, {}", block + 1, counted(subjects, "size or message"))
+    format!("fresh launches: pair {}, {}", block + 1, counted(subjects, "subject"))
 }
 
 /// The time limit of a plan.
