@@ -213,7 +213,7 @@ mod tests {
             add_stretch(&mut round, &compared(later.0, later.1, later.2), ValidationCriteria::default());
             round.cells[0].verdict
         };
-        let (long, short) = (1e-4, 5e-7);
+        let (long, short) = (1e-3, 5e-7);
         assert_eq!(verdict((long, 1.2, Faster), (long, 1.1, Undecided)), Faster);
         assert_eq!(verdict((long, 1.2, Faster), (long, 0.93, Undecided)), Undecided);
         assert_eq!(verdict((long, 1.2, Faster), (long, 0.8, Slower)), Slower);
