@@ -116,7 +116,7 @@ macro_rules! arguments {
         }
 
         impl $name {
-            /// What the arguments resolve to.
+            /// The options of the workflow.
             pub(crate) fn resolve(&self) -> $target {
                 $target { $($field: self.$field.clone().into(),)* }
             }
