@@ -500,13 +500,13 @@ impl Files<'_> {
             check.round.cells.iter().any(slower) || check.round.failed.iter().any(|failed| failed.cell == found.cell)
         };
         let checks = || validation.checks.iter().filter(|check| check.round.repaired.contains(&found.cell));
-        match found.verdict {
-            Outcome::Slower => return Removal::Slower,
-            Outcome::Undecided => return Removal::Undecided,
-            Outcome::Same | Outcome::Faster => {}
-        }
-        if let Some(lost) = checks().find(|check| is_lost(check)) {
-            return Removal::SlowerIn(lost.condition);
+        let lost = checks().find(|check| is_lost(check));
+        match (found.verdict, lost) {
+            (Outcome::Slower, _) => return Removal::Slower,
+            // Once a loss is shown, no launches decide on a gain.
+            (_, Some(lost)) => return Removal::SlowerIn(lost.condition),
+            (Outcome::Undecided, None) => return Removal::Undecided,
+            (Outcome::Same | Outcome::Faster, None) => {}
         }
         match (checks().next(), found.verdict) {
             (Some(open), _) => Removal::MayLoseIn(open.condition),

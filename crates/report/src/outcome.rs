@@ -33,7 +33,7 @@ pub enum VerdictWord {
     Confirmed,
     /// They did not, or there were none.
     NotConfirmed,
-    /// It changes nothing, since more time is needed.
+    /// It changes nothing, since nothing is decided.
     Undecided,
     /// It changes nothing, since nothing is shown to be faster.
     NoDifference,
@@ -99,7 +99,10 @@ pub fn tuning_verdict(findings: &Findings, context: &Context<'_>) -> TuningVerdi
             let all = counted(findings.cells.len(), "size");
             return match open {
                 0 => verdict(VerdictWord::NoDifference, "no algorithm is shown to be faster than the default"),
-                _ => verdict(VerdictWord::Undecided, format!("{open} of {all} need more time; the default stays")),
+                _ => verdict(
+                    VerdictWord::Undecided,
+                    format!("for {open} of {all} a gain is neither shown nor excluded; the default stays"),
+                ),
             };
         }
         None if findings.statistic != Statistic::RankMaximum => {
@@ -127,10 +130,9 @@ pub(crate) fn rules_verdict(validation: &Validation, gains: &Gains<'_>) -> Tunin
         (true, 0) if fates.dropped + fates.undecided == 0 => {
             verdict(VerdictWord::NoDifference, "no size that was compared has a rule")
         }
-        (true, 0) if fates.undecided > 0 => verdict(
-            VerdictWord::Undecided,
-            format!("no rule is left; more time is needed for {}", sizes(fates.undecided)),
-        ),
+        (true, 0) if fates.undecided > 0 => {
+            verdict(VerdictWord::Undecided, format!("no rule is left; {} had no clear result", sizes(fates.undecided)))
+        }
         (true, 0) => verdict(VerdictWord::NoDifference, "no rule is confirmed; the default stays for all calls"),
         (true, confirmed) => verdict(VerdictWord::Confirmed, format!("the rules for {}", sizes(confirmed))),
         (false, _) if validation.loses() => {

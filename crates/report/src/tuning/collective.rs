@@ -107,7 +107,7 @@ impl Drawn<'_> {
             let open = self.cells.iter().filter(|cell| is_open(cell, self.findings.criteria.min_gain)).count();
             if open > 0 {
                 let all = counted(all.len(), "size");
-                return format!("undecided; {open} of {all} need more time, and the default stays");
+                return format!("undecided for {open} of {all}; the default stays");
             }
             let reasons = reasons(self.findings, self.cells);
             let others = if reasons.len() > 1 { " for most" } else { "" };

@@ -188,7 +188,7 @@ mod tests {
         let cell = validation.round.as_ref().expect("compared").cells[0].cell;
         validation.round.as_mut().expect("compared").repaired.push(cell);
         let said = sentences(&validation);
-        assert!(said[0].starts_with("Undecided: no rule is left; more time is needed for 1 size"), "{said:?}");
+        assert!(said[0].starts_with("Undecided: no rule is left; 1 size had no clear result"), "{said:?}");
         assert!(said[1].contains("Sizes whose rule was left out: 1 without a clear result"), "{said:?}");
     }
 }
