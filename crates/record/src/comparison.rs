@@ -169,6 +169,9 @@ pub struct SubjectTime {
     /// Share of the calls that take more than twice the median: a second mode, or other work on the machine.
     #[serde(default)]
     pub slow: f64,
+    /// Time of a call with the barrier before it, and all else that a turn of a loop does; zero where it is unknown.
+    #[serde(default)]
+    pub turn: Seconds,
 }
 
 /// Reason why a launch of an arm has no times.

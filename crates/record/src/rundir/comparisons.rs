@@ -154,7 +154,13 @@ mod tests {
             at: String::new(),
             seconds: Seconds(1.0),
             resident: None,
-            outcome: Ok(vec![SubjectTime { subject: ArmSubject::Program, time: Seconds(2.0), calls: 3, slow: 0.0 }]),
+            outcome: Ok(vec![SubjectTime {
+                subject: ArmSubject::Program,
+                time: Seconds(2.0),
+                calls: 3,
+                slow: 0.0,
+                turn: Seconds(0.0),
+            }]),
             wrong: Vec::new(),
         }
     }

@@ -98,6 +98,7 @@ fn only_launches_of_the_default_that_chose_nothing_are_read() {
         time: Seconds(seconds),
         calls: 3,
         slow: 0.0,
+        turn: Seconds(0.0),
     };
     let launch = |stage, arm: Settings, outcome| ArmLaunch {
         stage,

@@ -9,7 +9,7 @@ use collrules_record::comparison::{ArmLaunch, ArmSubject, LaunchFailure, Stage, 
 use collrules_record::condition::ArrivalPattern;
 use collrules_record::criteria::Middle;
 use collrules_record::estimate::{mean, median};
-use collrules_record::manifest::now;
+use collrules_record::manifest::{SIMULATED, now};
 use collrules_record::plan::{DeployWay, Deployment, PatternPlan, Schedule};
 use collrules_record::rundir::ComparisonLog;
 use collrules_record::settings::{MemoryUse, Settings, describe};
@@ -24,6 +24,7 @@ use collrules_tuner::comparison::{
 };
 
 use super::arms::Arms;
+use super::subjects::timing_per_subject;
 use crate::error::WorkflowError;
 use crate::session::{Event, Session};
 
@@ -78,12 +79,20 @@ pub(crate) struct JobLauncher<'a, 's> {
     barred: BTreeMap<Settings, BTreeMap<ArmSubject, String>>,
 }
 
+/// A loop of calls.
+struct Loop {
+    /// The time of each call.
+    calls: Vec<f64>,
+    /// The time of the whole loop.
+    seconds: f64,
+}
+
 /// The result of a job.
 struct JobResult {
     outcome: Result<Vec<SubjectTime>, LaunchFailure>,
     wrong: Vec<(ArmSubject, String)>,
     resident: Option<u64>,
-    /// Seconds of the job by its own clock: a simulated one takes no other time.
+    /// Seconds of the job by its own clock.
     seconds: f64,
 }
 
@@ -137,7 +146,7 @@ impl<'a, 's> JobLauncher<'a, 's> {
         let own = || self.log.launches().iter().filter(|launch| launch.stage == stage);
         let last = own().map(|launch| launch.block).max();
         let times: Vec<f64> = own().filter(|it| Some(it.block) == last).map(|launch| launch.seconds.0).collect();
-        let measuring = super::timing_per_subject() * subjects as f64;
+        let measuring = timing_per_subject() * subjects as f64;
         let planned =
             self.schedule.startup.0 + self.schedule.budget.map_or(measuring, |budget| budget.0.min(measuring));
         if times.is_empty() { planned } else { mean(times) }
@@ -257,7 +266,9 @@ impl<'a, 's> JobLauncher<'a, 's> {
             self.backend.limit_silence(usual);
         }
         let JobResult { outcome, wrong, resident, seconds } = result?;
-        let seconds = Seconds(seconds.max(began.elapsed().as_secs_f64()));
+        // A simulated job takes time only by its own clock.
+        let is_simulated = self.backend.name() == SIMULATED;
+        let seconds = Seconds(if is_simulated { seconds } else { began.elapsed().as_secs_f64() });
         let launch = ArmLaunch { stage, block, arm: arm.clone(), at, seconds, resident, outcome, wrong };
         self.log.append(launch.clone())?;
         Ok(launch)
@@ -275,8 +286,8 @@ impl<'a, 's> JobLauncher<'a, 's> {
         let mut compared = self.arms.jobs();
         compared.push(settings.clone());
         let deployment = Deployment { way: self.way, settings, compared };
-        let (plan, order) = self.plan((stage, block), deployment, subjects);
-        let mut loops: BTreeMap<ArmSubject, Vec<Vec<f64>>> = BTreeMap::new();
+        let (plan, order) = self.plan((stage, block, arm), deployment, subjects);
+        let mut loops: BTreeMap<ArmSubject, Vec<Loop>> = BTreeMap::new();
         let (mut wrong, mut resident, mut place, mut clock) = (Vec::new(), None, None, 0.0_f64);
         let stop = self.session.stop.clone();
         let outcome = self.backend.measure(&plan, &mut |event| {
@@ -284,11 +295,12 @@ impl<'a, 's> JobLauncher<'a, 's> {
                 WorkerEvent::Checking { cell, candidate } => place = Some((*cell, *candidate)),
                 WorkerEvent::Visiting { cell } => place = Some((*cell, 0)),
                 WorkerEvent::Opened { at, .. } => clock = clock.max(*at),
-                WorkerEvent::Visited { cell, candidates, rounds, at, .. } => {
+                WorkerEvent::Visited { cell, candidates, rounds, seconds, at, .. } => {
                     (place, clock) = (None, clock.max(*at));
                     for (column, turn) in candidates.iter().enumerate() {
                         let calls = rounds.iter().filter_map(|round| round.get(column)).map(|times| times[0]);
-                        loops.entry(order[&(*cell, *turn)].clone()).or_default().push(calls.collect());
+                        let done = Loop { calls: calls.collect(), seconds: *seconds };
+                        loops.entry(order[&(*cell, *turn)].clone()).or_default().push(done);
                     }
                 }
                 WorkerEvent::Disqualified { cell, candidate, why } => {
@@ -300,7 +312,7 @@ impl<'a, 's> JobLauncher<'a, 's> {
             if stop.load(Ordering::Relaxed) { Err(RunnerError::Interrupted) } else { Ok(()) }
         });
         let outcome = match outcome {
-            Ok(()) => Ok(loops.into_iter().filter_map(|(it, loops)| summarize(it, &loops, self.middle)).collect()),
+            Ok(()) => Ok(loops.into_iter().filter_map(|(it, loops)| summarize(it, loops, self.middle)).collect()),
             Err(error) if error.is_of_job() => {
                 let subject = place.filter(|_| !error.came_from_outside()).and_then(|place| order.get(&place).cloned());
                 Err(LaunchFailure { why: first_line(&error), subject })
@@ -310,22 +322,37 @@ impl<'a, 's> JobLauncher<'a, 's> {
         Ok(JobResult { outcome, wrong, resident, seconds: self.schedule.startup.0 + clock })
     }
 
-    /// The plan of a launch over these subjects, and the subject of each turn.
+    /// The subjects whose data an earlier launch of an arm checked, with the shortest time of a turn of their loops.
+    fn checked(&self, stage: Stage, arm: &Settings) -> BTreeMap<&ArmSubject, Seconds> {
+        let mut checked: BTreeMap<&ArmSubject, Seconds> = BTreeMap::new();
+        let earlier = self.log.launches().iter().filter(|launch| launch.stage == stage && launch.arm == *arm);
+        let timed = earlier.filter_map(|launch| launch.outcome.as_ref().ok()).flatten();
+        for SubjectTime { subject, turn, .. } in timed.filter(|timed| timed.turn.0 > 0.0) {
+            let least = checked.entry(subject).or_insert(*turn);
+            *least = Seconds(turn.0.min(least.0));
+        }
+        checked
+    }
+
+    /// The plan of a launch over these subjects, and the subject of each turn. Data is checked in the first launch of an arm;
+    /// later ones check one size of each collective.
     fn plan(
         &self,
-        (stage, block): (Stage, u32),
+        (stage, block, arm): (Stage, u32, &Settings),
         deployment: Deployment,
         subjects: &[ArmSubject],
     ) -> (LaunchPlan, BTreeMap<(usize, usize), ArmSubject>) {
         let (mut cells, mut patterns): (Vec<LaunchCell>, Vec<PatternPlan>) = (Vec::new(), Vec::new());
         let mut order = BTreeMap::new();
+        let checked = self.checked(stage, arm);
         for subject in subjects {
             let (Some(cell), Some(condition)) = (subject.cell(), subject.condition()) else { continue };
             order.insert((cells.len(), 0), subject.clone());
             let lateness = self.lateness.get(&cell).filter(|_| condition.is_relative());
             let lateness = lateness.map(|time| Seconds(condition.lateness_factor() * time.0));
             let planned = LaunchCell::new(cell, vec![Candidate::Builtin]);
-            cells.push(LaunchCell { condition: Some(condition), lateness, ..planned });
+            let round = checked.get(subject).copied();
+            cells.push(LaunchCell { condition: Some(condition), lateness, round, ..planned });
         }
         for subject in subjects {
             let ArmSubject::Messages(pattern, cast) = subject else { continue };
@@ -404,19 +431,20 @@ impl ArmLauncher for JobLauncher<'_, '_> {
 }
 
 /// The time of a subject from its loops: their mean. Without the slowest calls, unless means decide.
-fn summarize(subject: ArmSubject, loops: &[Vec<f64>], middle: Middle) -> Option<SubjectTime> {
-    let loops: Vec<Vec<f64>> = loops.iter().filter(|calls| !calls.is_empty()).cloned().collect();
-    let mut all: Vec<f64> = loops.concat();
+fn summarize(subject: ArmSubject, loops: Vec<Loop>, middle: Middle) -> Option<SubjectTime> {
+    let loops: Vec<Loop> = loops.into_iter().filter(|it| !it.calls.is_empty()).collect();
+    let turn = loops.iter().map(|it| it.seconds / it.calls.len() as f64).fold(f64::INFINITY, f64::min);
+    let mut all: Vec<f64> = loops.iter().flat_map(|it| it.calls.clone()).collect();
     let usual = median(&mut all)?;
     let slow = all.iter().filter(|time| **time > SLOW * usual).count() as f64 / all.len() as f64;
-    let of_loop = |mut calls: Vec<f64>| {
+    let of_loop = |Loop { mut calls, .. }: Loop| {
         calls.sort_by(f64::total_cmp);
         let left_out = if middle == Middle::Mean { 0 } else { (LEFT_OUT * calls.len() as f64).ceil() as usize };
         mean(&calls[..calls.len().saturating_sub(left_out).max(1)])
     };
     let calls = all.len() as u32;
     let time = mean(loops.into_iter().map(of_loop).collect::<Vec<_>>());
-    Some(SubjectTime { subject, time: Seconds(time), calls, slow })
+    Some(SubjectTime { subject, time: Seconds(time), calls, slow, turn: Seconds(turn) })
 }
 
 /// Returns the first line of an error, without the job's own words.
