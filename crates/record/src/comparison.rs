@@ -105,6 +105,8 @@ pub enum Stage {
     Tuning,
     /// The rules under the settings that were chosen.
     UnderSettings,
+    /// The rules that were confirmed under the settings, minutes later.
+    UnderSettingsAgain,
     /// A tuning that was compared before; numbered from 0.
     Validation(u32),
     /// A tuning of some time ago.
@@ -117,6 +119,11 @@ impl Stage {
     /// Returns true if launches of it choose arms, so that they flatter those chosen.
     pub fn is_search(self) -> bool {
         matches!(self, Self::Alone | Self::Foldover)
+    }
+
+    /// Returns true if it is a later stretch of another one.
+    pub fn is_again(self) -> bool {
+        matches!(self, Self::RulesAgain | Self::UnderSettingsAgain)
     }
 }
 

@@ -112,6 +112,12 @@ impl Measurement {
         BudgetShares::of_comparison(&self.experiment).map_or(0.0, |all| plan::AGAIN * all.0)
     }
 
+    /// This share of the rest of the budget for comparing confirmed rules once more; it is not given up for what took too
+    /// long. None without a budget.
+    pub(crate) fn left_again(&self, share: f64) -> Option<Seconds> {
+        self.left().map(|left| Seconds(share * left.0.max(self.again_time() / 2.0)))
+    }
+
     /// The rest of the whole budget; none without a budget.
     pub(crate) fn left(&self) -> Option<Seconds> {
         let budget = self.experiment.budget?;

@@ -56,7 +56,8 @@ fn carry_out(
         .and_then(|()| settings::choose(measured, options, search, &mut published, session))
         .and_then(|()| match is_compared {
             true => Ok(()),
-            false => validate::see_again(measured, options, &mut published, session),
+            false => validate::see_again(measured, options, &mut published, session)
+                .and_then(|()| settings::see_rules_again(measured, options, &mut published, session)),
         });
     if let Err(error @ (WorkflowError::Unvalidated { .. } | WorkflowError::Record(_))) = compared {
         // What is incomplete takes the place of nothing.

@@ -204,7 +204,31 @@ fn describe_failure(launch: &ArmLaunch) -> Option<FailedSettings> {
     (!settings.is_empty()).then_some(FailedSettings { settings, why })
 }
 
-/// Compares the rules under the chosen settings. The parameter files name those that are confirmed there.
+/// Compares the rules under the chosen settings once more, after they were alone. Without a rule that is left, the settings
+/// are the tuning.
+pub(crate) fn see_rules_again(
+    measured: &mut Measurement,
+    options: &TuneOptions,
+    published: &mut Published,
+    session: &mut Session<'_>,
+) -> Result<(), WorkflowError> {
+    let Some(mut found) = published.settings.clone() else { return Ok(()) };
+    if found.chosen().is_none_or(|chosen| chosen.under.is_none()) {
+        return Ok(());
+    }
+    let later = Instant::now();
+    if published.rules_settings().is_empty() {
+        found.leave_out_rules();
+    } else {
+        compare_rules(measured, options, &mut found, published, session)?;
+    }
+    published.settings = Some(found);
+    measured.phases.leave_out(later);
+    Ok(())
+}
+
+/// Compares the rules under the chosen settings, once more if they were before. The parameter files name those that are
+/// confirmed there.
 fn compare_rules(
     measured: &mut Measurement,
     options: &TuneOptions,
@@ -217,25 +241,27 @@ fn compare_rules(
         return Ok(());
     }
     let asked = published.weights();
-    finalist.rules = RulesUse::NotCompared;
-    let compared = validate::compare_under(measured, options, &finalist.settings, published, session)?;
-    let Some(round) = compared else {
-        let log = ComparisonLog::open(measured.run())?;
-        let is_compared = log.launches().iter().any(|launch| launch.stage == Stage::UnderSettings);
-        finalist.rules = if is_compared { RulesUse::LeftOut } else { RulesUse::NotCompared };
-        return Ok(());
+    let earlier = finalist.under.take();
+    let stage = if earlier.is_some() { Stage::UnderSettingsAgain } else { Stage::UnderSettings };
+    let arm = (&finalist.settings, earlier.clone());
+    let compared = validate::compare_under(measured, options, arm, published, session)?;
+    let is_compared = ComparisonLog::open(measured.run())?.launches().iter().any(|launch| launch.stage == stage);
+    finalist.under = compared.or(earlier.filter(|_| !is_compared));
+    finalist.rules = match &finalist.under {
+        Some(_) => RulesUse::Shared,
+        None if is_compared => RulesUse::LeftOut,
+        None => RulesUse::NotCompared,
     };
-    finalist.rules = RulesUse::Shared;
-    finalist.with_rules = Some(add_rules(finalist.speedup, &round, &asked));
-    finalist.under = Some(round);
+    let is_gone = |cell: Cell| published.validation.as_ref().is_some_and(|validation| validation.is_removed(cell));
+    finalist.with_rules = finalist.under.as_ref().map(|round| add_rules(finalist.speedup, round, &asked, is_gone));
     Ok(())
 }
 
 /// The speedup of settings with rules, from that of the settings over the default, and of the rules over the settings in
 /// the requested cells: those without a rule gain nothing by them.
-fn add_rules(settings: Estimate, round: &Round, asked: &CellWeights) -> Estimate {
+fn add_rules(settings: Estimate, round: &Round, asked: &CellWeights, is_gone: impl Fn(Cell) -> bool) -> Estimate {
     let total: f64 = asked.values().sum();
-    let left = round.cells.iter().filter(|cell| cell.is_ruled() && !round.repaired.contains(&cell.cell));
+    let left = round.cells.iter().filter(|cell| cell.is_ruled() && !is_gone(cell.cell));
     let (mut point, mut half) = (settings.point.ln(), settings.low.map(|low| (settings.point / low).ln().powi(2)));
     for cell in left {
         let share = asked.get(&cell.cell).copied().unwrap_or(0.0) / total.max(1e-9);

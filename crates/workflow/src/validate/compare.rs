@@ -29,6 +29,9 @@ use crate::start::Started;
 /// Blocks that a comparison has in any case: one shows nothing.
 const LEAST_BLOCKS: u32 = 2;
 
+/// Most blocks of a later stretch: it looks for what was confirmed.
+const MOST_AGAIN: u32 = 16;
+
 /// A comparison to make.
 pub(super) struct Task<'a> {
     pub(super) options: &'a Validating,
@@ -76,8 +79,7 @@ pub(super) fn compare_tuning(
         session.say(&progress::validation::resuming(home.path()));
     }
     let mut calls = Calls::new(subject, options.condition, &arrivals);
-    let is_again = stage == Stage::RulesAgain;
-    if is_again {
+    if stage.is_again() {
         calls.others.clear();
     }
     let mut arms = Arms::default();
@@ -127,7 +129,7 @@ pub(super) fn compare_tuning(
         true => launcher.limit_to(Some(0.0), 0),
         false => launcher.limit_to(limit.map(|limit| limit.0), LEAST_BLOCKS),
     }
-    let looks = if is_again { Looks::between(first, first) } else { Looks::from(first) };
+    let looks = if stage.is_again() { Looks::between(first, MOST_AGAIN) } else { Looks::from(first) };
     let criteria = ValidationCriteria {
         min_difference: options.min_difference,
         error_rate: options.error_rate,

@@ -26,7 +26,7 @@ use collrules_record::options::{TimingOptions, TuneOptions, Validating};
 use collrules_record::plan::Deployment;
 use collrules_record::rundir::{ComparisonLog, RunDir};
 use collrules_record::settings::{Settings, SettingsFindings, WholeValidation};
-use collrules_record::validation::{RevertedRange, Round};
+use collrules_record::validation::Round;
 use collrules_record::{Seconds, Tuning, Validation};
 use collrules_report::progress;
 use collrules_rules::Release;
@@ -238,8 +238,8 @@ pub(crate) fn after_tuning(
     } else if is_wanted {
         let limit = measured.left_for_rules().map(|left| Seconds((1.0 - AGAIN) * left.0));
         let arrivals = measured.experiment.arrivals.clone();
-        let (reopens, base, reverted) = (measured.reopens, Settings::new(), Vec::new());
-        let request = RunComparison { stage: Stage::Rules, options, arrivals, reopens, limit, base, reverted };
+        let (reopens, base, before) = (measured.reopens, Settings::new(), None);
+        let request = RunComparison { stage: Stage::Rules, options, arrivals, reopens, limit, base, before };
         compare_run(&mut measured.started, request, published, &run, session)?;
         let meant = BudgetShares::new(&measured.experiment, measured.started.startup).validation;
         measured.phases.end(progress::budget::COMPARING, meant);
@@ -277,14 +277,14 @@ fn compare_in_layout(
     options.system = experiment.system.clone();
     options.system.layout = layout;
     started.backend.lay_out(layout);
-    let before = published.validation.clone();
+    let own_result = published.validation.clone();
     let arrivals = experiment.arrivals.clone();
-    let (stage, base, reverted) = (Stage::Rules, Settings::new(), Vec::new());
-    let request = RunComparison { stage, options: &options, arrivals, reopens: false, limit, base, reverted };
+    let (stage, base, before) = (Stage::Rules, Settings::new(), None);
+    let request = RunComparison { stage, options: &options, arrivals, reopens: false, limit, base, before };
     let compared = compare_run(started, request, published, other, session);
     started.backend.lay_out(own);
     compared?;
-    published.validation = before;
+    published.validation = own_result;
     published.place(true, session)
 }
 
@@ -296,38 +296,48 @@ pub(crate) fn see_again(
     published: &mut Published,
     session: &mut Session<'_>,
 ) -> Result<(), WorkflowError> {
-    let Some(validation) = &published.validation else { return Ok(()) };
-    if !options.validate || published.findings.changes_nothing() {
+    let before = published.validation.clone();
+    if before.is_none() || !options.validate || published.findings.changes_nothing() {
         return Ok(());
     }
     let later = Instant::now();
-    let limit = measured.left().map(|left| Seconds(left.0.max(measured.again_time() / 2.0)));
+    // Rules under settings are compared once more as well.
+    let chosen = published.settings.as_ref().and_then(SettingsFindings::chosen);
+    let limit = measured.left_again(if chosen.is_some_and(|chosen| chosen.under.is_some()) { 0.5 } else { 1.0 });
     let arrivals = measured.experiment.arrivals.clone();
-    let (base, reverted) = (Settings::new(), validation.reverted.clone());
-    let (stage, reopens, run) = (Stage::RulesAgain, measured.reopens, published.run.clone());
-    let request = RunComparison { stage, options, arrivals, reopens, limit, base, reverted };
+    let (stage, base, reopens, run) = (Stage::RulesAgain, Settings::new(), measured.reopens, published.run.clone());
+    let request = RunComparison { stage, options, arrivals, reopens, limit, base, before };
     session.say(progress::validation::again());
     compare_run(&mut measured.started, request, published, &run, session)?;
     measured.phases.leave_out(later);
     Ok(())
 }
 
-/// Compares the rules of a tuning under the settings that were chosen, and removes those that are not confirmed there.
-/// Returns the speedup over the settings alone; none without a rule that is left, or without time.
+/// Compares the rules of a tuning under the settings that were chosen, and removes those that are not confirmed there; once
+/// more if `earlier` is what they showed before. Returns the speedup over the settings alone; none without a rule that is
+/// left, or without time.
 pub(crate) fn compare_under(
     measured: &mut Measurement,
     options: &TuneOptions,
-    settings: &Settings,
+    (settings, earlier): (&Settings, Option<Round>),
     published: &mut Published,
     session: &mut Session<'_>,
 ) -> Result<Option<Round>, WorkflowError> {
     let (run, before) = (published.run.clone(), published.clone());
-    let limit = measured.left().map(|left| Seconds((left.0 - measured.again_time()).max(0.0)));
+    let (stage, limit) = match &earlier {
+        None => (Stage::UnderSettings, measured.left().map(|left| Seconds((left.0 - measured.again_time()).max(0.0)))),
+        Some(_) => (Stage::UnderSettingsAgain, measured.left_again(1.0)),
+    };
     let arrivals = measured.experiment.arrivals.clone();
     session.say(progress::settings::comparing_rules());
-    let reverted = published.validation.take().map(|validation| validation.reverted).unwrap_or_default();
+    let under = published.validation.take().map(|alone| {
+        let removed = alone.round.iter().flat_map(|round| round.repaired.clone());
+        let mut round = earlier;
+        round.iter_mut().for_each(|round| round.repaired.extend(removed.clone()));
+        Validation { round, checks: Vec::new(), ..alone }
+    });
     let (reopens, base) = (measured.reopens, settings.clone());
-    let request = RunComparison { stage: Stage::UnderSettings, options, arrivals, reopens, limit, base, reverted };
+    let request = RunComparison { stage, options, arrivals, reopens, limit, base, before: under };
     compare_run(&mut measured.started, request, published, &run, session)?;
     let found = published.validation.take().filter(|_| !published.findings.changes_nothing());
     let Some((found, round)) = found.and_then(|found| Some((found.reverted.clone(), found.round.clone()?))) else {
@@ -359,15 +369,15 @@ struct RunComparison<'a> {
     limit: Option<Seconds>,
     /// Settings under which rules are compared; none for the default.
     base: Settings,
-    /// Ranges that were reverted before.
-    reverted: Vec<RevertedRange>,
+    /// What was compared and removed before. If it has a round, this is a later stretch of that.
+    before: Option<Validation>,
 }
 
 /// Compares the rules of a proven run, in the layout of the options. The result is in `published`, or in `home` if that is
 /// another layout's.
 fn compare_run(
     started: &mut Started,
-    RunComparison { stage, options, arrivals, reopens, limit, base, reverted }: RunComparison<'_>,
+    RunComparison { stage, options, arrivals, reopens, limit, base, before }: RunComparison<'_>,
     published: &mut Published,
     home: &RunDir,
     session: &mut Session<'_>,
@@ -378,14 +388,13 @@ fn compare_run(
     let needed = 4.0 * started.startup.0;
     if limit.is_some_and(|limit| limit.0 < needed) && !is_concluded {
         let layout = (!is_own).then_some(options.system.layout);
-        if stage != Stage::RulesAgain {
+        if !stage.is_again() {
             session.say(&progress::validation::not_confirmed(limit, started.startup, run.path(), layout));
         }
         return Ok(());
     }
     let mut subject = ValidationSubject::of_run(published.clone(), started);
-    let before = published.validation.clone().filter(|_| stage == Stage::RulesAgain);
-    if before.is_some() {
+    if stage.is_again() {
         let ruled = calls::ruled_cells(&subject);
         subject.cells = ruled;
     }
@@ -418,11 +427,14 @@ fn compare_run(
     let Some(validation) = validation else { return Ok(()) };
     log.conclude(stage)?;
     let validation = match (before, validation.round) {
-        (Some(mut before), Some(later)) => {
+        (Some(mut before), Some(later)) if stage.is_again() => {
             before.round.iter_mut().for_each(|round| add_stretch(round, &later, validation.criteria));
             before
         }
-        (_, round) => Validation { reverted, round, ..validation },
+        (before, round) => {
+            let reverted = before.map(|before| before.reverted).unwrap_or_default();
+            Validation { reverted, round, ..validation }
+        }
     };
     let layouts = OtherLayouts::read(&run, home)?;
     let validation = remove_unconfirmed(home, started, &mut subject, validation, &layouts, session)?;
