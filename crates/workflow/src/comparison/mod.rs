@@ -9,6 +9,8 @@
 mod arms;
 mod launcher;
 mod subjects;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use arms::Arms;
 pub(crate) use launcher::{JobLauncher, first_line};
