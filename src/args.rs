@@ -33,14 +33,14 @@ const EXIT_CODES: &str = "Exit codes:
  12  rules were written that fresh launches did not confirm";
 
 /// The options of `tune` that its short help shows.
-const COMMON: [&str; 11] =
-    ["collectives", "ranks", "sizes", "budget", "out", "resume", "profile", "scenario", "dry_run", "verbose", "help"];
+const COMMON: [&str; 10] =
+    ["collectives", "ranks", "sizes", "budget", "out", "resume", "profile", "scenario", "verbose", "help"];
 
 /// The commands in groups, as their list shows them.
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Start", &["doctor", "tune", "validate", "install", "installed", "drift"]),
     ("Rules files", &["check", "explain", "convert", "diff", "verify", "port"]),
-    ("Cluster", &["submit", "status", "watch", "plan", "measure", "merge", "settings", "worker"]),
+    ("Cluster", &["submit", "status", "plan", "measure", "merge", "settings", "worker"]),
     ("Programs", &["profile", "try"]),
     (
         "Research",
@@ -145,8 +145,6 @@ commands! {
     Submit(cmd::submit::Submit) => cmd::submit::run,
     /// Show the progress of a run and the state of its job
     Status(cmd::status::StatusArgs) => cmd::status::run,
-    /// Follow the progress of a run
-    Watch(cmd::status::Watch) => cmd::status::watch,
     /// Find calls that sometimes stall, such as gathers over TCP, and what cures them
     Irregular(cmd::irregular::IrregularArgs) => cmd::irregular::run,
     /// Fit a communication model, find slow nodes and links, and predict times of collectives

@@ -34,14 +34,11 @@ pub(crate) struct Tune {
     /// Directory for the run, which must not hold one yet [default: collrules-run-DATE-TIME]
     #[arg(long, value_name = "DIR", help_heading = None)]
     pub(crate) out: Option<PathBuf>,
-    /// Show what would be measured and how long it takes, then stop
-    #[arg(long, help_heading = None)]
-    pub(crate) dry_run: bool,
-    /// Print every verdict, remark and file; with plan or --dry-run, list every point
+    /// Print every verdict, remark and file; with plan, list every point
     #[arg(long, short, help_heading = None)]
     pub(crate) verbose: bool,
     /// Print only errors
-    #[arg(long, short, help_heading = None, conflicts_with_all = ["verbose", "json", "dry_run"])]
+    #[arg(long, short, help_heading = None, conflicts_with_all = ["verbose", "json"])]
     pub(crate) quiet: bool,
     #[command(flatten)]
     pub(crate) session: SessionArgs,
@@ -107,7 +104,7 @@ fn refuse_decided(given: &Given) -> Result<(), Failure> {
 /// Returns true if an option may differ when a run is resumed: it decides on nothing that was measured. More time allows a
 /// decision on undecided rules.
 fn may_change(id: &str) -> bool {
-    const FREE: [&str; 7] = ["budget", "validate", "max_loss", "also_layout", "dry_run", "verbose", "quiet"];
+    const FREE: [&str; 6] = ["budget", "validate", "max_loss", "also_layout", "verbose", "quiet"];
     FREE.contains(&id)
         || declares::<SystemOptions<Launching>>(id)
         || declares::<Demands>(id)

@@ -3,15 +3,11 @@
 use collrules_workflow::campaign;
 
 use super::begin::{Tune, begin};
-use super::plan;
 use crate::failure::Failure;
 use crate::progress::say;
 use crate::session;
 
 pub(crate) fn run(args: &Tune) -> Result<(), Failure> {
-    if args.dry_run {
-        return plan::run(args);
-    }
     let begin = begin(args)?;
     let measured = session::with(args.session.failures, args.output(), |session| campaign::measure(&begin, session))?;
     if args.quiet {

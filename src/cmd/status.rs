@@ -1,4 +1,4 @@
-//! `collrules status` and `collrules watch`: progress of jobs and runs.
+//! `collrules status`: progress of jobs and runs.
 
 use std::path::PathBuf;
 use std::thread;
@@ -14,32 +14,33 @@ use crate::failure::Failure;
 use crate::screen;
 
 #[derive(Debug, clap::Args)]
+#[command(
+    after_help = "With --follow, it ends when the batch system does not know the job any more, when the run has \
+all results of tune, or when no process continues it and nothing is written for the time of --lag."
+)]
 pub(crate) struct StatusArgs {
     /// The directory of the run, or the one that was given to submit
     #[arg(value_name = "RUN")]
     pub(crate) run: PathBuf,
     /// Answer in JSON
-    #[arg(long)]
+    #[arg(long, conflicts_with = "follow")]
     pub(crate) json: bool,
-}
-
-#[derive(Debug, clap::Args)]
-#[command(after_help = "It ends when the batch system does not know the job any more, when the run has all results \
-of tune, or when no process continues it and nothing is written for the time of --lag.")]
-pub(crate) struct Watch {
-    /// The directory of the run, or the one that was given to submit
-    #[arg(value_name = "RUN")]
-    pub(crate) run: PathBuf,
+    /// Print changes until the job and the run are over
+    #[arg(long)]
+    pub(crate) follow: bool,
     /// Interval between two checks
-    #[arg(long, value_name = "TIME", value_parser = positive, default_value = "10s")]
+    #[arg(long, value_name = "TIME", value_parser = positive, default_value = "10s", requires = "follow")]
     pub(crate) every: Seconds,
     /// Time to look for further files once the job has left the queue: a shared file system may show them late, NFS up
     /// to a minute
-    #[arg(long, value_name = "TIME", default_value = "60s")]
+    #[arg(long, value_name = "TIME", default_value = "60s", requires = "follow")]
     pub(crate) lag: Seconds,
 }
 
 pub(crate) fn run(args: &StatusArgs) -> Result<(), Failure> {
+    if args.follow {
+        return follow(args);
+    }
     let status = status(&args.run)?;
     if args.json {
         return screen::print(&serde_json::to_string_pretty(&status)?);
@@ -48,7 +49,7 @@ pub(crate) fn run(args: &StatusArgs) -> Result<(), Failure> {
 }
 
 /// Prints changes until the job and the run are over.
-pub(crate) fn watch(args: &Watch) -> Result<(), Failure> {
+fn follow(args: &StatusArgs) -> Result<(), Failure> {
     let mut before: Vec<String> = Vec::new();
     // State and time of the last change.
     let mut seen = (Vec::new(), Instant::now());

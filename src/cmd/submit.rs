@@ -97,7 +97,7 @@ pub(crate) fn run(args: &Submit) -> Result<(), Failure> {
         let directory = submitted.directory.display();
         let lines = [
             format!("{system} has job {job}, which writes into {directory}. Follow it:"),
-            format!("  collrules watch {directory}"),
+            format!("  collrules status --follow {directory}"),
             format!("  {} {job}", dialect.follow.join(" ")),
             format!(
                 "`{} {job}` ends it; what was measured is kept, and the same `collrules submit` resumes what can be.",

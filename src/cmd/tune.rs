@@ -5,15 +5,12 @@ use collrules_workflow::publish::Published;
 use collrules_workflow::tune::tune;
 
 use super::begin::{Tune, begin};
-use super::{plan, summary};
+use super::summary;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::session;
 
 pub(crate) fn run(args: &Tune) -> Result<Exit, Failure> {
-    if args.dry_run {
-        return plan::run(args).map(|()| Exit::Done);
-    }
     let begin = begin(args)?;
     let published = session::with(args.session.failures, args.output(), |session| tune(&begin, session))?;
     if !args.session.json && !args.quiet {

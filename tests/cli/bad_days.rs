@@ -45,7 +45,7 @@ fn bad_days_time_limits() {
         $C submit --nodes 2 --ppn 2 --time 1m --out $OUT/whole -- tune $O; gone $(job $OUT/whole)\n\
         scontrol show job $(job $OUT/whole) | grep -o 'JobState=[A-Z]*'\n\
         $C submit --nodes 2 --ppn 2 --time 4m --out $OUT/run -- tune $O; begun $OUT/run\n\
-        scontrol update jobid=$(job $OUT/run) TimeLimit=1; $C watch --every 1s --lag 3s $OUT/run\n\
+        scontrol update jobid=$(job $OUT/run) TimeLimit=1; $C status --follow --every 1s --lag 3s $OUT/run\n\
         scontrol show job $(job $OUT/run) | grep -o 'JobState=[A-Z]*'; rows $OUT/run > $OUT/before\n\
         $C submit --nodes 2 --ppn 2 --time 1m --out $OUT/run -- tune $O; gone $(job $OUT/run)\n\
         scontrol show job $(job $OUT/run) | grep -o 'JobState=[A-Z]*'; rows $OUT/run > $OUT/after; tail -n 99 $OUT/*/job-*.log";
@@ -116,7 +116,7 @@ fn bad_days_a_node_dies() {
         until scontrol update jobid=$J StartTime=now 2> /dev/null; do sleep 0.5; done\n\
         until squeue -h -j $J -o %T | grep -q RUNNING; do sleep 0.5; done; echo \"$V died; on $(squeue -h -j $J -o %N)\"\n\
         $ST/agent $V 'ip link set eth0 up' < /dev/null; $ST/agent $V \"exec slurmd -N $V -f $SLURM_CONF\" < /dev/null\n\
-        $C watch --every 1 s --lag 3 s $OUT/run; rows $OUT/run > $OUT/after; cat $OUT/run/job-*.log";
+        $C status --follow --every 1 s --lag 3 s $OUT/run; rows $OUT/run > $OUT/after; cat $OUT/run/job-*.log";
     let Some(ran) = played("--hosts 4 --slots 2", scratch.path(), lines) else { return };
     assert!(is_proven(&scratch.path().join("run")), "{}", ran.stdout);
     let number = |name: &str| fs::read_to_string(scratch.path().join(name)).unwrap().trim().parse::<u32>().unwrap();
@@ -145,7 +145,7 @@ fn bad_days_clocks_differ() {
     assert_eq!(ran.stdout.matches("/rules.conf\n").count(), 2, "{}", ran.stdout);
 }
 
-/// A login node that sees files late: `watch` does not say that the job is lost before its last files can be there.
+/// A login node that sees files late: `status --follow` does not say that the job is lost before its last files can be there.
 #[test]
 #[ignore = "by hand: see CONTRIBUTING"]
 fn bad_days_files_come_late() {
@@ -157,7 +157,7 @@ fn bad_days_files_come_late() {
         $ST/agent $N$H \"mount --bind $OUT/real $OUT/shared\" < /dev/null; done\n\
         bindfs -o attr_timeout=25,entry_timeout=25,negative_timeout=25 $OUT/real $OUT/shared\n\
         $C submit --nodes 2 --ppn 2 --time 2m --directive=--exclude=${N}1 --out $OUT/shared/run -- tune $OPTIONS --budget 25s\n\
-        $C watch --every 1 s $OUT/shared/run; umount $OUT/shared";
+        $C status --follow --every 1 s $OUT/shared/run; umount $OUT/shared";
     let Some(ran) = played("--hosts 3 --slots 2", scratch.path(), lines) else { return };
     assert!(is_proven(&scratch.path().join("real/run")), "{}", ran.stdout);
     ran.says("it has left the queue; its last files may take up to 60 s to appear");

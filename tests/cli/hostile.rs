@@ -242,9 +242,9 @@ fn watching_a_tuning_without_a_validation_ends() {
     let scratch = tempfile::tempdir().unwrap();
     let run = scratch.path().join("run");
     collrules("tune --simulate --np 2 --sizes 1K --no-validate --out", &run).exits(0);
-    collrules("watch --every 1s", &run).exits(0).says("the run is done");
+    collrules("status --follow --every 1s", &run).exits(0).says("the run is done");
     let run = measured(scratch.path(), 1);
-    collrules("watch --every 1s --lag 2s", &run).exits(0).says("no process of the run is known");
+    collrules("status --follow --every 1s --lag 2s", &run).exits(0).says("no process of the run is known");
 }
 
 #[test]

@@ -143,15 +143,13 @@ fn calls_are_as_many_as_are_asked_for() {
 #[test]
 fn a_dry_run_foresees_the_time_without_measuring_all() {
     let nowhere = Path::new("/nonexistent/run");
-    let ran = collrules("tune --simulate --ops bcast,scatter,barrier --dry-run --np 2,8 --budget none --out", nowhere)
-        .exits(0);
+    let ran = collrules("plan --simulate --ops bcast,scatter,barrier --np 2,8 --budget none --out", nowhere).exits(0);
     ran.says("a rough estimate from calls of the default for");
     ran.says("All times are simulated");
-    let ran =
-        collrules("tune --simulate --ops bcast,scatter,barrier --dry-run --np 2,8 --budget 2s --out", nowhere).exits(0);
+    let ran = collrules("plan --simulate --ops bcast,scatter,barrier --np 2,8 --budget 2s --out", nowhere).exits(0);
     ran.says("With --budget none it would take about");
     under_each_release(|mpi| {
-        let arguments = "tune --dry-run --ops bcast --np 2 --sizes 1:4K --budget none --oversubscribe --out";
+        let arguments = "plan --ops bcast --np 2 --sizes 1:4K --budget none --oversubscribe --out";
         Ran::from(mpi.collrules(arguments, nowhere).output().unwrap())
             .exits(0)
             .says("a rough estimate from calls of the default for 2 sizes");

@@ -127,10 +127,7 @@ fn a_dry_run_lists_points_and_leaves_nothing_behind() {
     under_each_release(|mpi| {
         let scratch = tempfile::tempdir().unwrap();
         let out = scratch.path().join("run");
-        let ran = mpi
-            .collrules("tune --dry-run --verbose --np 2,3 --oversubscribe --sizes 1K:64K --out", &out)
-            .output()
-            .unwrap();
+        let ran = mpi.collrules("plan --verbose --np 2,3 --oversubscribe --sizes 1K:64K --out", &out).output().unwrap();
         let ran = Ran::from(ran).exits(0);
         ran.says(&format!("Open MPI v{}", mpi.version));
         ran.says(

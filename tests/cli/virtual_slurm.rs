@@ -92,9 +92,9 @@ fn jobs_that_were_ended_go_on() {
          job() { grep -o '\"job\": \"[0-9]*' $OUT/run/submission.json | tail -n 1 | grep -o '[0-9]*$'; }\n\
          begun() { until grep -q ended $OUT/run/launches.jsonl 2>/dev/null; do sleep 0.2; done; }\n\
          submit; begun; $C status $OUT/run; submit && exit 1; scancel $(job)\n\
-         $C watch --every 1s --lag 2s $OUT/run; wc -l < $OUT/run/samples.csv > $OUT/before; submit\n\
+         $C status --follow --every 1s --lag 2s $OUT/run; wc -l < $OUT/run/samples.csv > $OUT/before; submit\n\
          until [ $(wc -l < $OUT/run/samples.csv) -gt $(cat $OUT/before) ]; do sleep 0.2; done; scontrol requeue $(job)\n\
-         $C watch --every 1s $OUT/run; cat $OUT/run/job-*.log";
+         $C status --follow --every 1s $OUT/run; cat $OUT/run/job-*.log";
     let ran = alone(|| in_slurm("--hosts 2 --slots 2", None, scratch.path(), lines)).exits(0);
     assert!(ran.stdout.contains("Slurm job 1: RUNNING"), "{}", ran.stdout);
     ran.complains("Slurm job 1, submitted at");
@@ -116,7 +116,7 @@ fn arrays_have_a_run_for_each_job() {
     }
     let scratch = tempfile::tempdir().unwrap();
     let lines = "$C submit --nodes 1 --ppn 4 --time 2m --array 2 --out $OUT/runs -- tune $OPTIONS --budget 8s\n\
-                 $C watch --every 1s $OUT/runs; $C status $OUT/runs --json";
+                 $C status --follow --every 1s $OUT/runs; $C status $OUT/runs --json";
     let ran = alone(|| in_slurm("--hosts 2 --slots 4", None, scratch.path(), lines)).exits(0);
     for task in ["task-1", "task-2"] {
         let run = RunDir::open(scratch.path().join("runs").join(task)).unwrap();
