@@ -237,7 +237,7 @@ fn effects(found: &SettingsFindings) -> Block {
         [
             effect.name.clone(),
             show_value(&effect.name, &effect.value),
-            effect.alone.map_or_else(|| "fails".to_owned(), ratio),
+            effect.alone.map_or_else(|| "fails".to_owned(), describe_effect),
             effect.combined.map_or_else(dash, ratio),
             class(&|end| end <= 512),
             class(&|end| end > 512 && end <= 64 << 10),
@@ -247,6 +247,16 @@ fn effects(found: &SettingsFindings) -> Block {
     let heads = ["setting", "value", "alone", "with the best others", "up to 512 B", "up to 64 KiB", "above"];
     let drawings = found.effects.iter().map(|effect| effect.alone.as_ref().map(draw).unwrap_or_default());
     Block::Table(Table::new(heads, rows).drawn(2, drawings.collect()))
+}
+
+/// Largest difference that counts as no effect of a value.
+const NO_EFFECT: f64 = 0.03;
+
+/// The speedup by a value; that it has no effect, if its interval says so.
+fn describe_effect(speedup: Estimate) -> String {
+    let is_within = |end: Option<f64>| end.is_some_and(|end| end.ln().abs() <= NO_EFFECT.ln_1p());
+    let none = if is_within(speedup.low) && is_within(speedup.high) { "no effect: " } else { "" };
+    format!("{none}{}", ratio(speedup))
 }
 
 /// Returns the effect of a combination on every size and every member of the guard set.
@@ -291,6 +301,13 @@ fn draw(speedup: &Estimate) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_value_without_an_effect_is_told_from_one_of_which_nothing_is_known() {
+        let alone = |low, high| Estimate { point: 1.0, low: Some(low), high: Some(high), level: 0.95, samples: 8 };
+        let is_none = |low, high| describe_effect(alone(low, high)).starts_with("no effect");
+        assert!(is_none(0.98, 1.02) && !is_none(0.9, 1.02) && !is_none(0.98, 1.1));
+    }
 
     #[test]
     fn memory_is_extrapolated_only_if_it_differs() {
