@@ -17,6 +17,7 @@ use collrules_rules::steps::{Steps, earlier, within};
 use collrules_rules::table::{RankSteps, all_builtin};
 use collrules_rules::{Choice, Collective, Release, RuleTable};
 
+use crate::validation::excludes_loss;
 use crate::verdict::JudgedCell;
 
 /// Result of applying a validation to a table.
@@ -26,6 +27,8 @@ pub struct Repair {
     pub cells: Vec<Cell>,
     /// The ranges that are reverted for them; empty if nothing can be reverted.
     pub ranges: Vec<RevertedRange>,
+    /// Undecided cells whose rule stays, since it is one choice for all sizes and faster in their mean: no loss is possible.
+    pub carried: Vec<Cell>,
 }
 
 /// Keeps the builtin in cells whose timings select a reverted choice.
@@ -115,6 +118,10 @@ pub fn repair(
             if !ruled.is_empty() && !is_confirmed_for_all(&ruled, criteria) {
                 repair.cells.extend(ruled.iter().map(|cell| cell.cell));
                 revert((0, None));
+            } else {
+                let is_carried =
+                    |it: &&&ValidatedCell| it.verdict == Outcome::Undecided && excludes_loss(it.speedup, criteria);
+                repair.carried.extend(ruled.iter().filter(is_carried).map(|it| it.cell));
             }
         } else {
             let sizes = sizes(steps.get(ranks.0.into()), han, (collective, ranks), release);

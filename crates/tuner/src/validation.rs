@@ -130,7 +130,8 @@ pub fn add_stretch(round: &mut Round, later: &Round, criteria: ValidationCriteri
     round.speedup = None;
 }
 
-fn excludes_loss(speedup: Estimate, criteria: ValidationCriteria) -> bool {
+/// Returns true if no difference beyond what counts as the same is possible in the direction of a loss.
+pub(crate) fn excludes_loss(speedup: Estimate, criteria: ValidationCriteria) -> bool {
     speedup.low.is_some_and(|low| low * (1.0 + criteria.same_within) >= 1.0)
 }
 

@@ -14,7 +14,7 @@ use collrules_rules::steps::Steps;
 use collrules_rules::table::all_builtin;
 use collrules_rules::{Choice, Collective, Release, RuleTable};
 use collrules_tuner::comparison::{ArmBlock, ArmDemand, ArmLauncher, Comparison, Looks, SubjectTimes, compare};
-use collrules_tuner::repair::{Reach, repair, share_gains};
+use collrules_tuner::repair::{Reach, Repair, repair, share_gains};
 use collrules_tuner::validation::{CellFacts, describe_round};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -283,19 +283,17 @@ fn table(collective: Collective, ranks: (u64, Option<u64>)) -> RuleTable {
 }
 
 fn repaired(round: &Round, table: &RuleTable, freed: &[Collective]) -> (Vec<Cell>, RuleTable) {
+    let found = repair_of(round, table, freed);
+    let left = revert_table(table, &found.ranges);
+    (found.cells, left)
+}
+
+fn repair_of(round: &Round, table: &RuleTable, freed: &[Collective]) -> Repair {
     let inside = |_: Cell| Vec::new();
     let freed = freed.iter().copied().collect();
     let reach = Reach { freed, below: &|_| false, inside: &inside };
-    let found = repair(
-        round,
-        ValidationCriteria::default(),
-        (table, &HanRules::default()),
-        Release::V4_1,
-        Assumptions::default(),
-        &reach,
-    );
-    let left = revert_table(table, &found.ranges);
-    (found.cells, left)
+    let criteria = ValidationCriteria::default();
+    repair(round, criteria, (table, &HanRules::default()), Release::V4_1, Assumptions::default(), &reach)
 }
 
 // Slower and undecided sizes are reverted with the gaps next to them, and a rule ends at sizes at which it was
@@ -382,7 +380,7 @@ fn communicators_are_reverted_up_to_those_that_were_looked_at() {
 /// Scatter has one choice for all sizes of a communicator, or none: ranks may see different sizes of one call.
 #[test]
 fn what_sizes_share_is_reverted_as_a_whole() {
-    use Outcome::{Same, Slower};
+    use Outcome::{Faster, Same, Slower, Undecided};
     let mut steps = all_builtin();
     steps.set(8, Some(9), Steps::constant(Choice::plain(2)));
     let mut before = RuleTable::new();
@@ -394,6 +392,14 @@ fn what_sizes_share_is_reverted_as_a_whole() {
     assert_eq!(repaired(&mixed, &before, &[]).1, before);
     let suspected = round(Collective::Scatter, &[(8, 1024, 2, 0.9, Same), (8, 2048, 2, 0.95, Same)]);
     assert!(repaired(&suspected, &before, &[]).1.is_empty());
+    // The mean carries a size that is undecided, if a loss is excluded.
+    let carried = |speedup| {
+        let open = round(Collective::Scatter, &[(8, 1024, 2, 1.3, Faster), (8, 2048, 2, speedup, Undecided)]);
+        let found = repair_of(&open, &before, &[]);
+        (found.ranges.is_empty(), found.carried.len())
+    };
+    assert_eq!(carried(1.01), (true, 1));
+    assert_eq!(carried(0.93), (true, 0));
 }
 
 // If a setting puts `coll/tuned` in place of another component, calls without a rule may lose by it too.

@@ -68,6 +68,11 @@ pub(super) fn remove_unconfirmed(
         check.round.repaired.extend(lost.into_iter().chain(open));
     }
     let repair = list_unconfirmed(subject, round, validation.criteria, layouts);
+    for cell in validation.round.iter_mut().flat_map(|round| &mut round.cells) {
+        if cell.verdict == Outcome::Undecided && repair.carried.contains(&cell.cell) {
+            cell.verdict = Outcome::Same;
+        }
+    }
     if repair.ranges.is_empty() {
         return Ok(validation);
     }
