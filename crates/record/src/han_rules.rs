@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use collrules_rules::han::{self, Level};
 use collrules_rules::steps::Steps;
+use collrules_rules::table::all_builtin;
 use collrules_rules::{Collective, Release, stored_as_text};
 use serde::{Deserialize, Serialize};
 
@@ -123,7 +124,7 @@ impl HanRules {
 
     /// Replaces the rules for a collective.
     pub fn set(&mut self, collective: Collective, steps: HanSteps) {
-        if steps == Steps::constant(Steps::constant(HanRule::Default)) {
+        if steps == all_builtin() {
             self.0.remove(&collective);
         } else {
             self.0.insert(collective, steps);
@@ -161,14 +162,8 @@ impl HanRules {
     pub fn to_han(&self) -> han::HanTable {
         let mut table = han::HanTable::default();
         for (collective, ranks) in &self.0 {
-            let choice = |handed: HanRule| Some(handed.choice(*collective));
-            let mut rules = Steps::constant(Steps::constant(choice(HanRule::Default)));
-            for (first, end, sizes) in ranks.iter() {
-                let mut own = Steps::constant(choice(HanRule::Default));
-                sizes.iter().for_each(|(first, end, handed)| own.set(first, end, choice(*handed)));
-                rules.set(first, end, own);
-            }
-            table.set(*collective, Level::GlobalCommunicator, rules);
+            let choices = ranks.map(|sizes| sizes.map(|handed| Some(handed.choice(*collective))));
+            table.set((*collective, Level::GlobalCommunicator), choices);
         }
         table
     }
@@ -176,17 +171,9 @@ impl HanRules {
     /// Reads the rules of a HAN file for the calls of programs.
     pub fn of_han(table: &han::HanTable) -> Self {
         let mut rules = Self::default();
-        for (collective, _, ranks) in table.iter().filter(|(_, level, _)| *level == Level::GlobalCommunicator) {
-            let mut steps = Steps::constant(Steps::constant(HanRule::Default));
-            for (first, end, sizes) in ranks.iter() {
-                let mut own = Steps::constant(HanRule::Default);
-                for (first, end, choice) in sizes.iter() {
-                    let handed = choice.map_or(HanRule::Default, |choice| HanRule::of_choice(collective, choice));
-                    own.set(first, end, handed);
-                }
-                steps.set(first, end, own);
-            }
-            rules.set(collective, steps);
+        for ((collective, _), ranks) in table.collectives().filter(|((_, level), _)| *level == Level::GlobalCommunicator) {
+            let handed = |choice| HanRule::of_choice(collective, choice);
+            rules.set(collective, ranks.map(|sizes| sizes.map(|choice| choice.map_or(HanRule::Default, handed))));
         }
         rules
     }

@@ -8,84 +8,99 @@ use crate::choice::Choice;
 use crate::collective::Collective;
 use crate::steps::Steps;
 
-/// Choices over lookup bytes (see [`crate::metric`]).
-pub type SizeSteps = Steps<Choice>;
+/// Values over the sizes that are looked up (see [`crate::metric`]).
+pub type SizeSteps<V = Choice> = Steps<V>;
 
-/// Per communicator size, choices over lookup bytes.
-pub type RankSteps = Steps<SizeSteps>;
+/// Per communicator size, values over the sizes that are looked up.
+pub type RankSteps<V = Choice> = Steps<SizeSteps<V>>;
 
-/// The decision tree in Open MPI's terms: collective, then communicator size, then lookup bytes, then a choice.
+/// A decision tree in the terms of a component's rules files: key (a collective, in HAN's files also a level), then
+/// communicator size, then the size that is looked up, then a value.
 ///
-/// Total: everything that was not set is left to the builtin. Canonical: tables with equal choices are equal.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RuleTable {
-    /// Collectives with a choice other than the builtin.
-    collectives: BTreeMap<Collective, RankSteps>,
+/// Total: everything that was not set has the default value, which leaves the decision to the component. Canonical: tables
+/// with equal values are equal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(bound(
+    serialize = "K: Ord + Serialize, V: Clone + Serialize",
+    deserialize = "K: Ord + Deserialize<'de>, V: Deserialize<'de>"
+))]
+pub struct Table<K, V> {
+    /// Keys with a value other than the default.
+    collectives: BTreeMap<K, RankSteps<V>>,
 }
 
-impl RuleTable {
-    /// The table that leaves everything to the builtin.
+/// The choices of coll/tuned.
+pub type RuleTable = Table<Collective, Choice>;
+
+impl<K, V> Default for Table<K, V> {
+    fn default() -> Self {
+        Self { collectives: BTreeMap::new() }
+    }
+}
+
+impl<K: Copy + Ord, V: Copy + Default + PartialEq> Table<K, V> {
+    /// The table that leaves everything to the component.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Replaces the choices for a collective.
-    pub fn set(&mut self, collective: Collective, steps: RankSteps) {
+    /// Replaces the values of a key.
+    pub fn set(&mut self, key: K, steps: RankSteps<V>) {
         if steps == all_builtin() {
-            self.collectives.remove(&collective);
+            self.collectives.remove(&key);
         } else {
-            self.collectives.insert(collective, steps);
+            self.collectives.insert(key, steps);
         }
     }
 
-    /// Returns the choice for a communicator size and the bytes that Open MPI looks up.
-    pub fn lookup(&self, collective: Collective, ranks: u64, lookup_bytes: u64) -> Choice {
-        self.collectives.get(&collective).map_or(Choice::BUILTIN, |steps| *steps.get(ranks).get(lookup_bytes))
+    /// Returns the value for a communicator size and the bytes that Open MPI looks up.
+    pub fn lookup(&self, key: K, ranks: u64, lookup_bytes: u64) -> V {
+        self.collectives.get(&key).map_or_else(V::default, |steps| *steps.get(ranks).get(lookup_bytes))
     }
 
-    /// The collectives with a choice other than the builtin, in the order of their ids.
-    pub fn collectives(&self) -> impl Iterator<Item = (Collective, &RankSteps)> {
-        self.collectives.iter().map(|(collective, steps)| (*collective, steps))
+    /// The keys with a value other than the default, in the order of the collectives' ids.
+    pub fn collectives(&self) -> impl Iterator<Item = (K, &RankSteps<V>)> {
+        self.collectives.iter().map(|(key, steps)| (*key, steps))
     }
 
-    /// Returns the choices for a collective, if any of them is not the builtin.
-    pub fn get(&self, collective: Collective) -> Option<&RankSteps> {
-        self.collectives.get(&collective)
+    /// Returns the values of a key, if any of them is not the default.
+    pub fn get(&self, key: K) -> Option<&RankSteps<V>> {
+        self.collectives.get(&key)
     }
 
-    /// Returns this table with each choice mapped.
+    /// Returns this table with each value mapped.
     #[must_use]
-    pub fn map(&self, choice: impl Fn(Collective, Choice) -> Choice) -> Self {
+    pub fn map(&self, value: impl Fn(K, V) -> V) -> Self {
         let mut table = Self::new();
-        for (collective, blocks) in self.collectives() {
-            table.set(collective, blocks.map(|sizes| sizes.map(|own| choice(collective, *own))));
+        for (key, blocks) in self.collectives() {
+            table.set(key, blocks.map(|sizes| sizes.map(|own| value(key, *own))));
         }
         table
     }
 
-    /// Every choice, with its range of communicator sizes and its first lookup bytes.
-    pub fn choices(&self) -> impl Iterator<Item = (Collective, (u64, Option<u64>), u64, Choice)> {
-        self.collectives().flat_map(|(collective, blocks)| {
+    /// Every value, with its range of communicator sizes and its first lookup bytes.
+    pub fn choices(&self) -> impl Iterator<Item = (K, (u64, Option<u64>), u64, V)> {
+        self.collectives().flat_map(|(key, blocks)| {
             blocks.iter().flat_map(move |(first, end, sizes)| {
-                sizes.iter().map(move |(start, _, choice)| (collective, (first, end), start, *choice))
+                sizes.iter().map(move |(start, _, value)| (key, (first, end), start, *value))
             })
         })
     }
 
-    /// Returns true if everything is left to the builtin.
+    /// Returns true if everything is left to the component.
     pub fn is_empty(&self) -> bool {
         self.collectives.is_empty()
     }
 
-    /// The number of ranges with a choice other than the builtin.
+    /// The number of ranges with a value other than the default.
     pub fn rules(&self) -> usize {
-        self.choices().filter(|(.., choice)| !choice.is_builtin()).count()
+        self.choices().filter(|(.., value)| *value != V::default()).count()
     }
 }
 
-/// Steps that leave every communicator size and every message size to the builtin.
-pub fn all_builtin() -> RankSteps {
-    Steps::constant(Steps::constant(Choice::BUILTIN))
+/// Steps that leave every communicator size and every message size to the component.
+pub fn all_builtin<V: Clone + Default + PartialEq>() -> RankSteps<V> {
+    Steps::constant(Steps::constant(V::default()))
 }
 
 #[cfg(test)]

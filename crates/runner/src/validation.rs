@@ -90,7 +90,7 @@ pub fn of_table(table: &RuleTable, release: Release, ranks: &[Ranks], sizes: Opt
 /// several ranks' blocks.
 pub fn of_han(table: &han::HanTable, ranks: &[Ranks], sizes: Option<&[Bytes]>) -> Vec<Cell> {
     let mut cells = BTreeSet::new();
-    let acting = table.iter().flat_map(|(collective, level, steps)| {
+    let acting = table.collectives().flat_map(|((collective, level), steps)| {
         han::acted_on(collective, level).into_iter().map(move |acted_on| (acted_on, level, steps))
     });
     for (collective, level, steps) in acting {

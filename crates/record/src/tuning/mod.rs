@@ -152,7 +152,7 @@ impl Tuning {
         let rule = self
             .han
             .as_ref()
-            .and_then(|file| file.table.lookup(cell.collective, Level::GlobalCommunicator, cell.ranks.0.into(), bytes));
+            .and_then(|file| file.table.lookup((cell.collective, Level::GlobalCommunicator), cell.ranks.0.into(), bytes));
         rule.map_or(HanRule::Default, |choice| HanRule::of_choice(cell.collective, choice))
     }
 
@@ -168,7 +168,7 @@ impl Tuning {
     }
 
     fn han_levels(&self) -> impl Iterator<Item = (Collective, Level)> {
-        self.han.iter().flat_map(|file| file.table.iter()).map(|(collective, level, _)| (collective, level))
+        self.han.iter().flat_map(|file| file.table.collectives()).map(|(key, _)| key)
     }
 
     /// Returns true if no file has a rule.

@@ -4,6 +4,7 @@ use collrules_rules::emit::{Notes, Target, write_accepting};
 use collrules_rules::han::{self, Level};
 use collrules_rules::metric::metric;
 use collrules_rules::steps::{Steps, earlier};
+use collrules_rules::table::all_builtin;
 use collrules_rules::{Choice, Collective, Release, RuleTable};
 
 use super::{Tuning, TuningError};
@@ -79,20 +80,20 @@ fn revert_han(table: &han::HanTable, release: Release, ranges: &[RevertedRange])
     for range @ RevertedRange { collective, ranks, lookup } in ranges {
         if range.is_settings() {
             for (level, inner) in han::inner(*collective) {
-                reverted.set(*inner, *level, han::all_parameters());
+                reverted.set((*inner, *level), all_builtin());
             }
             continue;
         }
         // HAN's rules are reverted for one communicator size at a time.
         let alone = ranks.end == Some(ranks.first + 1);
         let Some(size) = u32::try_from(ranks.first).ok().filter(|_| alone) else { continue };
-        let Some(mut steps) = reverted.get(*collective, Level::GlobalCommunicator).cloned() else { continue };
+        let Some(mut steps) = reverted.get((*collective, Level::GlobalCommunicator)).cloned() else { continue };
         let factor = metric(release, *collective, Ranks(size)).factor();
         let mut sizes = steps.get(ranks.first).clone();
         let kept = Some(han::ComponentChoice::from_component(han::HanComponent::Han));
         sizes.set(lookup.0.div_ceil(factor), lookup.1.map(|end| end.div_ceil(factor)), kept);
         steps.set(ranks.first, ranks.end, sizes);
-        reverted.set(*collective, Level::GlobalCommunicator, steps);
+        reverted.set((*collective, Level::GlobalCommunicator), steps);
     }
     reverted
 }
@@ -109,7 +110,7 @@ mod tests {
 
     fn of_han(text: &str) -> Tuning {
         let file = RulesFile::of_han(PathBuf::from("han.conf"), text.as_bytes().to_vec());
-        assert!(file.table.iter().next().is_some(), "{text} is not read");
+        assert!(!file.table.is_empty(), "{text} is not read");
         Tuning { han: Some(file), ..Tuning::default() }
     }
 
@@ -129,8 +130,7 @@ mod tests {
         let ranges = [RevertedRange::settings(Collective::Allreduce)];
         let left = of_han(FILE).revert(Release::V5_0, &ranges, |_| Vec::new()).expect("can be written");
         let han = left.expect("changes").han.expect("a file of HAN");
-        let levels: Vec<(Collective, Level)> =
-            han.table.iter().map(|(collective, level, _)| (collective, level)).collect();
+        let levels: Vec<(Collective, Level)> = han.table.collectives().map(|(key, _)| key).collect();
         let kept = [Collective::Barrier, Collective::Bcast].map(|one| (one, Level::GlobalCommunicator));
         assert_eq!(levels, kept);
         assert_eq!(RulesFile::of_han(han.path, han.text).table, han.table, "the text says the same");

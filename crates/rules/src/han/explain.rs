@@ -7,10 +7,11 @@ use crate::diff::{ByteRange, both};
 use crate::explain::Answer;
 use crate::hazard::RankRange;
 use crate::lines::{Excerpt, Lines};
+use crate::table::all_builtin;
 
 use super::model::HanFile;
 use super::read::HanLoad;
-use super::table::{HanTable, all_parameters};
+use super::table::HanTable;
 use super::vocabulary::{ComponentChoice, HanComponent, Level, Service, lookup_bytes, service};
 
 /// The rule that decides a call, and the component that carries it out.
@@ -121,10 +122,10 @@ pub fn differences(left: &HanTable, right: &HanTable) -> Vec<HanDifference> {
 
 /// The ranges on which both tables are constant, for each collective and level of either, with the choices of both.
 fn ranges(left: &HanTable, right: &HanTable) -> Vec<(HanChoiceRange, Option<ComponentChoice>)> {
-    let parameters = all_parameters();
+    let parameters = all_builtin();
     let mut list = Vec::new();
     for (collective, level) in Collective::ALL.into_iter().flat_map(|one| Level::ALL.map(|level| (one, level))) {
-        let [left, right] = [left, right].map(|table| table.get(collective, level));
+        let [left, right] = [left, right].map(|table| table.get((collective, level)));
         if left.is_none() && right.is_none() {
             continue;
         }

@@ -17,7 +17,7 @@ pub use explain::{HanChoiceRange, HanDifference, HanExplanation, answer, call, c
 pub use model::{Configuration, HanCollectiveRules, HanFile, HanFileRule, LevelRules};
 pub use read::{HanFault, HanField, HanLoad, HanRejection, load};
 pub(crate) use table::last_that_fits;
-pub use table::{HanRankSteps, HanReason, HanSizeSteps, HanTable, all_parameters};
+pub use table::{HanReason, HanTable};
 pub use vocabulary::{
     ComponentChoice, HanComponent, Level, Service, UnknownLevel, acted_on, algorithms, inner, is_ruled, lookup_bytes,
     service,

@@ -1,56 +1,15 @@
 //! Meaning of a HAN file, independent of how it is written, and the lookup of the rule for a call.
 
-use std::collections::BTreeMap;
-
 use crate::collective::Collective;
 use crate::span::Span;
 use crate::steps::Steps;
+use crate::table::{SizeSteps, Table};
 
 use super::model::{Configuration, HanCollectiveRules, HanFile, HanFileRule};
 use super::vocabulary::{ComponentChoice, Level};
 
-/// Choices over the message sizes that HAN looks up; none if its parameters decide.
-pub type HanSizeSteps = Steps<Option<ComponentChoice>>;
-
-/// Per communicator size of a level, choices over message sizes.
-pub type HanRankSteps = Steps<HanSizeSteps>;
-
-/// Choices by collective and level. Canonical: tables with equal choices are equal.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct HanTable {
-    rules: BTreeMap<(Collective, Level), HanRankSteps>,
-}
-
-impl HanTable {
-    /// Replaces the choices for a collective on a level.
-    pub fn set(&mut self, collective: Collective, level: Level, ranks: HanRankSteps) {
-        if ranks == all_parameters() {
-            self.rules.remove(&(collective, level));
-        } else {
-            self.rules.insert((collective, level), ranks);
-        }
-    }
-
-    /// Returns the choices for a collective on a level.
-    pub fn get(&self, collective: Collective, level: Level) -> Option<&HanRankSteps> {
-        self.rules.get(&(collective, level))
-    }
-
-    /// Returns the choice for a call; none if HAN's parameters decide.
-    pub fn lookup(&self, collective: Collective, level: Level, ranks: u64, bytes: u64) -> Option<ComponentChoice> {
-        self.get(collective, level).and_then(|steps| *steps.get(ranks).get(bytes))
-    }
-
-    /// All rules, by collective and level.
-    pub fn iter(&self) -> impl Iterator<Item = (Collective, Level, &HanRankSteps)> {
-        self.rules.iter().map(|((collective, level), ranks)| (*collective, *level, ranks))
-    }
-}
-
-/// Steps that leave everything to HAN's parameters.
-pub fn all_parameters() -> HanRankSteps {
-    Steps::constant(Steps::constant(None))
-}
+/// HAN's choices by collective and level; none if its parameters decide.
+pub type HanTable = Table<(Collective, Level), Option<ComponentChoice>>;
 
 /// Reason why a rule decides a call, or none does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,14 +90,14 @@ impl HanFile {
                 let bound = |found: &Configuration| u64::try_from(found.size).ok().filter(|size| *size > 1);
                 let starts = last_that_fits(list.iter().map(|found| bound(found).unwrap_or(0)));
                 let steps = starts.into_iter().map(|(start, place)| (start, sizes(place.map(|place| &list[place]))));
-                table.set(collective, level, Steps::ascending(steps));
+                table.set((collective, level), Steps::ascending(steps));
             }
         }
         table
     }
 }
 
-fn size_steps(rules: &[HanFileRule]) -> HanSizeSteps {
+fn size_steps(rules: &[HanFileRule]) -> SizeSteps<Option<ComponentChoice>> {
     let starts = last_that_fits(rules.iter().map(|rule| rule.size));
     Steps::ascending(starts.into_iter().map(|(start, place)| (start, place.map(|place| rules[place].choice))))
 }

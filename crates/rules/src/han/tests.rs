@@ -187,12 +187,12 @@ fn a_written_file_looks_like_this() {
          1 1  # fewer than 8 ranks\n  0 han\n8 2  # 8 ranks\n  0 han\n  2048 tuned\n9 1  # 9 ranks and more\n  0 han\n"
     );
     assert_eq!(write(&HanTable::default(), &[]), Err(WriteError::Nothing));
-    let mut gap = all_parameters();
+    let mut gap = crate::table::all_builtin();
     let mut sizes = crate::steps::Steps::constant(None);
     sizes.set(64, None, Some(ComponentChoice::from_component(HanComponent::Tuned)));
     gap.set(4, None, sizes);
     let mut table = HanTable::default();
-    table.set(Collective::Bcast, Level::GlobalCommunicator, gap);
+    table.set((Collective::Bcast, Level::GlobalCommunicator), gap);
     assert!(matches!(write(&table, &[]), Err(WriteError::Gap { .. })));
 }
 
@@ -229,7 +229,7 @@ proptest! {
             for level in Level::ALL {
                 for bytes in [bytes, 0, u64::MAX] {
                     let chosen = loaded.lookup(collective, level, ranks, bytes).0;
-                    prop_assert_eq!(chosen, table.lookup(collective, level, ranks.into(), bytes));
+                    prop_assert_eq!(chosen, table.lookup((collective, level), ranks.into(), bytes));
                 }
             }
         }

@@ -1,13 +1,13 @@
 //! Writing a table as a file that every release with HAN reads alike.
 
-use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use crate::collective::Collective;
 use crate::emit::{INT_MAX, harmless};
 use crate::hazard::RankRange;
+use crate::table::SizeSteps;
 
-use super::table::{HanRankSteps, HanSizeSteps, HanTable};
+use super::table::HanTable;
 use super::vocabulary::{ComponentChoice, HanComponent, Level};
 
 /// Reason for refusing to write a table.
@@ -40,13 +40,11 @@ pub enum WriteError {
 
 /// The canonical text of a table: ascending sizes, one rule per line. Comments come first.
 pub fn write(table: &HanTable, header: &[String]) -> Result<String, WriteError> {
-    let mut collectives: BTreeMap<Collective, Vec<(Level, &HanRankSteps)>> = BTreeMap::new();
-    for (collective, level, ranks) in table.iter() {
-        collectives.entry(collective).or_default().push((level, ranks));
-    }
-    if collectives.is_empty() {
+    if table.is_empty() {
         return Err(WriteError::Nothing);
     }
+    let rules: Vec<_> = table.collectives().collect();
+    let collectives: Vec<_> = rules.chunk_by(|((one, _), _), ((other, _), _)| one == other).collect();
     let mut text = String::new();
     let fixed = [
         "Rules for Open MPI's coll/han: which component serves a call.",
@@ -57,9 +55,10 @@ pub fn write(table: &HanTable, header: &[String]) -> Result<String, WriteError> 
         let _ = writeln!(text, "{}", format!("# {}", harmless(line)).trim_end());
     }
     let _ = writeln!(text, "\n{}  # collectives", collectives.len());
-    for (collective, levels) in collectives {
+    for levels in collectives {
+        let (collective, _) = levels[0].0;
         let _ = writeln!(text, "\n{collective}\n{}  # topology levels", levels.len());
-        for (level, ranks) in levels {
+        for &((_, level), ranks) in levels {
             let _ = writeln!(text, "{}  # {level}", level.id());
             let _ = writeln!(text, "{}  # configurations", ranks.count());
             for (first, end, sizes) in ranks.iter() {
@@ -79,7 +78,12 @@ pub fn write(table: &HanTable, header: &[String]) -> Result<String, WriteError> 
 }
 
 /// A configuration; none if a file cannot express it: only all sizes, or size 0 alone, may be left to parameters.
-fn configuration(text: &mut String, collective: Collective, ranks: RankRange, sizes: &HanSizeSteps) -> Option<()> {
+fn configuration(
+    text: &mut String,
+    collective: Collective,
+    ranks: RankRange,
+    sizes: &SizeSteps<Option<ComponentChoice>>,
+) -> Option<()> {
     let parameters_below = sizes.get(0).is_none();
     let rules: Vec<(u64, ComponentChoice)> =
         sizes.iter().filter_map(|(start, _, choice)| choice.map(|choice| (start, choice))).collect();
