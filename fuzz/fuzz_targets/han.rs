@@ -4,26 +4,29 @@
 #![no_main]
 
 use collrules_rules::behaviour::Behaviour;
-use collrules_rules::han::{Level, HanLoad, HanTable, load, write};
-use collrules_rules::Collective;
+use collrules_rules::han::{Level, HanTable, load, write};
+use collrules_rules::{Collective, Load};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
     for version in Behaviour::distinct() {
         let loaded = match load(bytes, &version) {
-            HanLoad::Accepted(loaded) => loaded,
-            HanLoad::Rejected(rejection) | HanLoad::Crashes(rejection) => {
+            Load::Accepted(loaded) => loaded,
+            Load::Rejected(rejection) => {
                 assert!(rejection.span.start <= rejection.span.end && rejection.span.end <= bytes.len());
                 continue;
             }
-            HanLoad::NoHan => continue,
+            Load::Crashes(crash) => {
+                assert!(crash.span.start <= crash.span.end && crash.span.end <= bytes.len());
+                continue;
+            }
         };
         let table = loaded.to_table();
         for collective in Collective::ALL {
             for level in Level::ALL {
                 for ranks in [1, 2, 3, 4, 7, 8, 100, i32::MAX as u32] {
                     for bytes in [0, 1, 2, 100, 1023, 1024, 65536, 1 << 31, u64::MAX] {
-                        let chosen = loaded.lookup(collective, level, ranks, bytes).0;
+                        let chosen = loaded.lookup(collective, level, ranks, bytes).choice;
                         assert_eq!(chosen, table.lookup((collective, level), ranks.into(), bytes), "{version}");
                     }
                 }
@@ -33,7 +36,7 @@ fuzz_target!(|bytes: &[u8]| {
             continue;
         }
         let text = write(&table, &[]).expect("what was read can be said");
-        let HanLoad::Accepted(again) = load(text.as_bytes(), &version) else {
+        let Load::Accepted(again) = load(text.as_bytes(), &version) else {
             panic!("{version} does not accept what was written:\n{text}");
         };
         assert_eq!(again.to_table(), table, "{version}\n{text}");

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use collrules_report::terminal::aligned;
 use collrules_rules::diff::{self, FileDifference};
 use collrules_rules::explain::{self, VersionGroup, said};
-use collrules_rules::han::{self, HanDifference, HanLoad, is_han};
+use collrules_rules::han::{self, HanDifference, is_han};
 use collrules_rules::lines::plain;
 use collrules_rules::words::counted;
 use collrules_rules::{Behaviour, Distribution, Load, Release, convert, load};
@@ -186,10 +186,8 @@ fn names(left: &Path, right: &Path) -> [String; 2] {
 fn diff_han(args: &Diff, left: &[u8], right: &[u8]) -> Result<Exit, Failure> {
     let mut compared = Vec::new();
     for version in han_versions(&args.release) {
-        let tables = [(&args.left, left), (&args.right, right)].map(|(path, bytes)| match han::load(bytes, &version) {
-            HanLoad::Accepted(loaded) => Ok(loaded.to_table()),
-            HanLoad::Rejected(why) | HanLoad::Crashes(why) => Err((path, why.to_string())),
-            HanLoad::NoHan => Err((path, "this version has no HAN".to_owned())),
+        let tables = [(&args.left, left), (&args.right, right)].map(|(path, bytes)| {
+            han::load(bytes, &version).read().map(|loaded| loaded.to_table()).map_err(|why| (path, why))
         });
         match tables {
             [Ok(left), Ok(right)] => compared.push((version, han::differences(&left, &right))),

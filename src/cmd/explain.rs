@@ -69,7 +69,7 @@ pub(crate) fn run(args: &Explain) -> Result<(), Failure> {
 
 fn explain_tuned(args: &Explain, bytes: &[u8], lines: &Lines<'_>) -> Result<String, Failure> {
     let loads = source::versions(&args.release).into_iter().map(|version| (version, load(bytes, &version)));
-    let ignored = |why: &str, _| format!("the whole file, without a message ({why})");
+    let ignored = |why: &str| format!("the whole file, without a message ({why})");
     let refused = Refused { ignored: &ignored, instead: "Open MPI's own decision" };
     match call(args)? {
         Some(call) => {
@@ -91,7 +91,7 @@ fn explain_tuned(args: &Explain, bytes: &[u8], lines: &Lines<'_>) -> Result<Stri
 fn explain_han(args: &Explain, bytes: &[u8], lines: &Lines<'_>) -> Result<String, Failure> {
     let loads = han_versions(&args.release).into_iter().map(|version| (version, han::load(bytes, &version)));
     let file = printable_path(&args.file);
-    let ignored = |why: &str, line| format!("the whole of {file} (line {line}: {why})");
+    let ignored = |why: &str| format!("the whole of {file} ({why})");
     let refused = Refused { ignored: &ignored, instead: "what HAN's parameters say" };
     let size = args.size.or(args.op.filter(|op| !op.has_sizes()).map(|_| Bytes(0)));
     match (args.op, args.np, size) {
@@ -102,7 +102,7 @@ fn explain_han(args: &Explain, bytes: &[u8], lines: &Lines<'_>) -> Result<String
             let title = format!("{collective}{of_size} on {ranks} ranks of {}, by {file}", args.level);
             let served = |served: &HanExplanation, _: &[Behaviour]| {
                 let said = han::words(collective, served.choice);
-                decision_lines(args, served.lookup_bytes, served.place.as_ref(), served.because, said, &served.runs)
+                decision_lines(args, served.lookup_bytes, served.place.as_ref(), &served.because, said, &served.runs)
             };
             print_call(args, ("level", json!(args.level)), &title, &groups, &refused, served)
         }
@@ -116,8 +116,8 @@ fn explain_han(args: &Explain, bytes: &[u8], lines: &Lines<'_>) -> Result<String
 
 /// Words for a file that a version does not use.
 struct Refused<'a> {
-    /// The extent, from the reason and the line.
-    ignored: &'a dyn Fn(&str, usize) -> String,
+    /// The extent, from the reason.
+    ignored: &'a dyn Fn(&str) -> String,
     /// The basis of decisions then.
     instead: &'static str,
 }
@@ -126,8 +126,8 @@ impl Refused<'_> {
     /// Describes why a file is not accepted.
     fn lines<T>(&self, file: &Path, answer: &Answer<T>) -> Vec<(&'static str, String)> {
         match answer {
-            Answer::Rejected { at, why } => {
-                vec![("ignores", (self.ignored)(why, at.line)), ("runs", self.instead.to_owned())]
+            Answer::Rejected { why, .. } => {
+                vec![("ignores", (self.ignored)(why)), ("runs", self.instead.to_owned())]
             }
             Answer::Crashes { at: place, why } => vec![("crashes", format!("{}: {why}", at(file, place)))],
             Answer::Accepted(_) => Vec::new(),

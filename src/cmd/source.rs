@@ -5,7 +5,7 @@ use std::path::Path;
 use collrules_record::{rundir, tuning};
 use collrules_rules::Behaviour;
 use collrules_rules::explain::{Answer, VersionGroup};
-use collrules_rules::han::{self, CONFUSED, HanLoad};
+use collrules_rules::han::{self, CONFUSED};
 use collrules_rules::lines::plain;
 use collrules_workflow::WorkflowError;
 use serde::Serialize;
@@ -55,7 +55,7 @@ pub(super) fn refuse_han(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
 /// The requested versions, or those that have HAN.
 pub(super) fn han_versions(asked: &[Behaviour]) -> Vec<Behaviour> {
     let versions = versions(asked).into_iter();
-    let with_han = |version: &Behaviour| !matches!(han::load(b"", version), HanLoad::NoHan);
+    let with_han = |version: &Behaviour| han::is_in(version.release);
     if asked.is_empty() { versions.filter(with_han).collect() } else { versions.collect() }
 }
 

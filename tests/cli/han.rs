@@ -11,7 +11,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use collrules_rules::han::{HanComponent, HanLoad, Level, Service, load, service};
+use collrules_rules::Load;
+use collrules_rules::han::{HanComponent, Level, Service, load, service};
 use collrules_rules::{Behaviour, Collective};
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
@@ -77,7 +78,7 @@ fn compare(mpi: &OpenMpi, seeds: std::ops::Range<u64>) {
         let found = found.next().unwrap_or_default();
         let (name, found) = found.split_once('\n').unwrap_or_default();
         assert_eq!(Path::new(name), path);
-        accepted += u64::from(matches!(load(&text, &behaviour), HanLoad::Accepted(_)));
+        accepted += u64::from(matches!(load(&text, &behaviour), Load::Accepted(_)));
         calls += SIZES.len();
         failing += expected.matches("fails").count();
         // A crash may come behind some calls.
@@ -133,14 +134,14 @@ fn run(mpi: &OpenMpi, program: &Path, scratch: &Path) -> Option<String> {
 /// Returns the output of the program if our reader is right.
 fn expectations(text: &[u8], behaviour: &Behaviour) -> String {
     let loaded = match load(text, behaviour) {
-        HanLoad::Accepted(loaded) => Some(loaded),
-        HanLoad::Crashes(_) => return "crashed\n".to_owned(),
-        HanLoad::Rejected(_) | HanLoad::NoHan => None,
+        Load::Accepted(loaded) => Some(loaded),
+        Load::Crashes(_) => return "crashed\n".to_owned(),
+        Load::Rejected(_) => None,
     };
     let mut said = String::new();
     for bytes in SIZES {
         let (collective, level) = (Collective::Bcast, Level::GlobalCommunicator);
-        let choice = loaded.as_ref().and_then(|loaded| loaded.lookup(collective, level, RANKS, bytes).0);
+        let choice = loaded.as_ref().and_then(|loaded| loaded.lookup(collective, level, RANKS, bytes).choice);
         // HAN's parameters say han.
         let component = choice.map_or(HanComponent::Han, |choice| choice.component);
         let fails =

@@ -204,7 +204,8 @@ pub fn contents(load: &Load, lines: &Lines<'_>) -> Answer<Vec<ChoiceRange>> {
     answer(load, lines, rows)
 }
 
-fn answer<T>(load: &Load, lines: &Lines<'_>, accepted: impl FnOnce(&Loaded) -> T) -> Answer<T> {
+/// Returns the answer of a version that accepts the file, or the reason why it does not use it.
+pub(crate) fn answer<F, T>(load: &Load<F>, lines: &Lines<'_>, accepted: impl FnOnce(&F) -> T) -> Answer<T> {
     match load {
         Load::Accepted(loaded) => Answer::Accepted(accepted(loaded)),
         Load::Rejected(rejection) => {

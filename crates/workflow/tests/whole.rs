@@ -23,7 +23,7 @@ use collrules_report::remarks::remarks;
 use collrules_rules::deploy::{HAN_FILE, RULES_FILE};
 use collrules_rules::hazard::RankRange;
 use collrules_rules::settings::parameters::Parameters;
-use collrules_rules::{Behaviour, Collective, Release, han};
+use collrules_rules::{Behaviour, Collective, Load, Release, han};
 use collrules_runner::launch::LaunchPlan;
 use collrules_runner::wire::{CallEnd, WorkerEvent};
 use collrules_runner::{Backend, RunnerError};
@@ -546,7 +546,7 @@ fn a_file_of_hans_from_elsewhere_is_compared_and_repaired() {
         let text =
             std::fs::read(stage.directory.path().join("out").join(rundir::HAN)).expect("what is left of the file");
         let behaviour = Behaviour::latest(Release::V5_0);
-        let han::HanLoad::Accepted(read) = han::load(&text, &behaviour) else {
+        let Load::Accepted(read) = han::load(&text, &behaviour) else {
             panic!("{}", String::from_utf8_lossy(&text))
         };
         let bcast = |bytes| Cell { collective: Collective::Bcast, ranks: Ranks(8), bytes: Bytes(bytes) };

@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 
 use collrules_rules::emit::{EmitError, TargetFormat};
 use collrules_rules::file::Format;
-use collrules_rules::lines::Lines;
-use collrules_rules::{Behaviour, Collective, Distribution, Load, Loaded, RuleTable, han, load};
+use collrules_rules::{Behaviour, Collective, Distribution, Loaded, RuleTable, han, load};
 use serde_json::Value;
 
 use crate::file::digest;
@@ -89,12 +88,13 @@ impl RulesFile<RuleTable> {
 
     /// The file as a version reads it.
     pub fn read_as(&self, version: &Behaviour) -> Result<Self, TuningError> {
-        let why = match load(&self.text, version) {
-            Load::Accepted(file) => return Ok(Self { table: file.to_table(), ..self.clone() }),
-            Load::Rejected(rejection) => rejection.to_string(),
-            Load::Crashes(crash) => crash.to_string(),
-        };
-        Err(TuningError::Refused { path: self.path.clone(), reasons: vec![format!("{}: {why}", version.name())] })
+        match load(&self.text, version).read() {
+            Ok(file) => Ok(Self { table: file.to_table(), ..self.clone() }),
+            Err(why) => {
+                let reasons = vec![format!("{}: {why}", version.name())];
+                Err(TuningError::Refused { path: self.path.clone(), reasons })
+            }
+        }
     }
 
     /// The format of the text.
@@ -166,11 +166,9 @@ const VERSION_LINE: &[u8] = b"rule-file-version-";
 impl RulesFile<han::HanTable> {
     /// A file of HAN, as the newest version that accepts it reads it.
     pub fn of_han(path: PathBuf, text: Vec<u8>) -> Self {
-        let accepted = |version: Behaviour| match han::load(&text, &version) {
-            han::HanLoad::Accepted(read) => Some(read.to_table()),
-            _ => None,
-        };
-        let table = Behaviour::distinct().into_iter().rev().find_map(accepted).unwrap_or_default();
+        let accepted = |version: Behaviour| han::load(&text, &version).into_accepted();
+        let newest = Behaviour::distinct().into_iter().rev().find_map(accepted);
+        let table = newest.map(|file| file.to_table()).unwrap_or_default();
         Self { path, text, table }
     }
 
@@ -181,20 +179,18 @@ impl RulesFile<han::HanTable> {
             let why = "this is a rules file for coll/tuned, which coll_han_dynamic_rules_filename does not read";
             return refused(vec![why.to_owned()]);
         }
-        match han::load(&self.text, version) {
-            han::HanLoad::Accepted(read) => Ok(Self { table: read.to_table(), ..self.clone() }),
-            han::HanLoad::Rejected(why) | han::HanLoad::Crashes(why) => {
-                let (line, _) = Lines::new(&self.text).position(why.span.within(&self.text).start);
-                let mut reasons = vec![format!("{}: line {line}: {why}", version.name())];
+        match han::load(&self.text, version).read() {
+            Ok(file) => Ok(Self { table: file.to_table(), ..self.clone() }),
+            Err(why) => {
+                let mut reasons = vec![format!("{}: {why}", version.name())];
                 reasons.extend(self.name_other_readers(version));
                 refused(reasons)
             }
-            han::HanLoad::NoHan => refused(vec![format!("{} has no HAN", version.name())]),
         }
     }
 
     fn name_other_readers(&self, version: &Behaviour) -> Option<String> {
-        let accepts = |other: &Behaviour| matches!(han::load(&self.text, other), han::HanLoad::Accepted(_));
+        let accepts = |other: &Behaviour| han::load(&self.text, other).accepted().is_some();
         let others = Behaviour::distinct().into_iter().filter(|other| other != version && accepts(other));
         let names: Vec<&str> = others.map(|other| other.name()).collect();
         (!names.is_empty()).then(|| format!("it was written for another release: {} would read it", names.join(", ")))

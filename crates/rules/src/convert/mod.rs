@@ -11,7 +11,7 @@ use crate::collective::Collective;
 use crate::diff::{self, Difference, FileDifference};
 use crate::emit::{self, EmitError, Notes, Target, TargetFormat};
 use crate::explain::{self, VersionGroup, said};
-use crate::file::{Load, Loaded, load};
+use crate::file::{Loaded, load};
 use crate::hazard::{self, Hazard};
 use crate::json::{Document, ValueKind};
 use crate::lines::Lines;
@@ -99,11 +99,10 @@ pub fn meaning(bytes: &[u8], version: Option<Behaviour>) -> Result<Loaded, Conve
     let mut accepted: Vec<Loaded> = Vec::new();
     let mut refused: Vec<(Behaviour, String)> = Vec::new();
     for version in versions {
-        match load(bytes, &version) {
-            Load::Accepted(_) if foreign(&version) => refused.push((version, "reads no JSON".to_owned())),
-            Load::Accepted(loaded) => accepted.push(loaded),
-            Load::Rejected(rejection) => refused.push((version, rejection.to_string())),
-            Load::Crashes(crash) => refused.push((version, crash.to_string())),
+        match load(bytes, &version).read() {
+            Ok(_) if foreign(&version) => refused.push((version, "reads no JSON".to_owned())),
+            Ok(loaded) => accepted.push(loaded),
+            Err(why) => refused.push((version, why)),
         }
     }
     let Some(newest) = accepted.pop() else {

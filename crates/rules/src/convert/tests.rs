@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::file::Load;
 use crate::units::Bytes;
 
 fn version(text: &str) -> Behaviour {

@@ -2,7 +2,7 @@
 
 use super::index::Index;
 use super::model::{CollectiveRules, CommRule, Rule, RuleState};
-use super::rejection::{ClassicFault, ClassicFaultKind, Field};
+use super::rejection::{TextFault, FaultKind, Field};
 use crate::behaviour::Behaviour;
 use crate::call::Distribution;
 use crate::choice::Choice;
@@ -14,7 +14,7 @@ use crate::tokens::{HEADER, Number, Tokens};
 #[derive(Debug)]
 pub(crate) struct ClassicRejection {
     pub(crate) span: Span,
-    pub(crate) fault: ClassicFault,
+    pub(crate) fault: TextFault,
     /// True if memory is overwritten before the error is noticed.
     pub(crate) overwrites: bool,
 }
@@ -37,7 +37,7 @@ pub(crate) fn read(
     let mut fields = FieldReader { tokens, bytes, requests, shifts_sizes: behaviour.shifts_sizes, inherited };
     let count = fields.next(Field::Collectives)?;
     if count.value > u64::from(Collective::ID_COUNT) {
-        return Err(fields.wrong(count.span, ClassicFaultKind::TooManyCollectives(count.value)));
+        return Err(fields.wrong(count.span, FaultKind::TooManyCollectives(count.value)));
     }
     let collectives = (0..count.value).map(|_| fields.collective()).collect::<Result<_, _>>()?;
     Ok((header, collectives))
@@ -66,15 +66,15 @@ impl Got {
 }
 
 impl FieldReader<'_> {
-    fn wrong(&self, span: Span, kind: ClassicFaultKind) -> ClassicRejection {
-        ClassicRejection { span, fault: ClassicFault { line: span.line(self.bytes), kind }, overwrites: false }
+    fn wrong(&self, span: Span, kind: FaultKind) -> ClassicRejection {
+        ClassicRejection { span, fault: TextFault { line: span.line(self.bytes), kind }, overwrites: false }
     }
 
     fn next(&mut self, field: Field) -> ClassicResult<Got> {
         let Some(Number { value, span }) = self.tokens.next() else {
-            return Err(self.wrong(Span::at(self.bytes.len()), ClassicFaultKind::End(field)));
+            return Err(self.wrong(Span::at(self.bytes.len()), FaultKind::End(field)));
         };
-        let value = u64::try_from(value).map_err(|_| self.wrong(span, ClassicFaultKind::Negative(field, value)))?;
+        let value = u64::try_from(value).map_err(|_| self.wrong(span, FaultKind::Negative(field, value)))?;
         Ok(Got { value, span })
     }
 
@@ -90,13 +90,13 @@ impl FieldReader<'_> {
     }
 
     fn too_many(&self, count: &Got, field: Field) -> ClassicRejection {
-        self.wrong(count.span, ClassicFaultKind::TooMany(field, count.value))
+        self.wrong(count.span, FaultKind::TooMany(field, count.value))
     }
 
     fn collective(&mut self) -> ClassicResult<CollectiveRules> {
-        let name = self.next(Field::CollectiveId)?;
+        let name = self.next(Field::Collective)?;
         let Some(id) = u32::try_from(name.value).ok().filter(|id| *id < Collective::ID_COUNT) else {
-            return Err(self.wrong(name.span, ClassicFaultKind::NoSuchCollective(name.value)));
+            return Err(self.wrong(name.span, FaultKind::NoSuchCollective(name.value.to_string())));
         };
         let count = self.next(Field::CommRules)?;
         let room = self.room(&count, Field::CommRules)?;
@@ -155,7 +155,7 @@ impl FieldReader<'_> {
         let segsize = self.next(Field::Segsize)?;
         let said = if self.requests && self.tokens.digit_follows() { self.tokens.next() } else { None };
         if first && size.value != 0 {
-            return Err(self.wrong(size.span, ClassicFaultKind::FirstSize(size.value)));
+            return Err(self.wrong(size.span, FaultKind::FirstSize(size.value)));
         }
         let max_requests = said.map_or(self.inherited, |number| number.value as u32);
         Ok(Rule {

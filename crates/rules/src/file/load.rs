@@ -1,18 +1,18 @@
 //! Results of reading a file.
 
 use super::model::Loaded;
-use super::rejection::ClassicFault;
+use super::rejection::TextFault;
 use crate::json::SyntaxError;
 use crate::span::Span;
 
 /// Result of a version reading a file.
 #[derive(Clone, Debug)]
-pub enum Load {
+pub enum Load<T = Loaded> {
     /// Its rules are active.
-    Accepted(Loaded),
+    Accepted(T),
     /// All of it is ignored, without a message at default verbosity.
     Rejected(Rejection),
-    /// `MPI_Init` crashes with a segmentation fault (6.0, JSON).
+    /// `MPI_Init` crashes with a segmentation fault.
     Crashes(Crash),
 }
 
@@ -31,12 +31,15 @@ pub struct Rejection {
 /// Fault of a rejected file, by the format it was read as.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RejectionCause {
-    /// It is an invalid classic file.
+    /// It is an invalid classic file, or an invalid file of HAN.
     #[error("{0}")]
-    Classic(ClassicFault),
+    Text(TextFault),
     /// It is JSON but no rules file, and the classic reader is not tried.
     #[error("{0}")]
     Json(JsonFault),
+    /// It is a file of HAN, and the version has no HAN (4.0).
+    #[error("this version has no HAN")]
+    NoHan,
 }
 
 /// Fault that makes Open MPI ignore a JSON file as a whole, or crash.
@@ -70,7 +73,7 @@ pub enum JsonFault {
 
 /// A crash in `MPI_Init`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("MPI_Init of Open MPI 6.0 crashes: {cause}")]
+#[error("MPI_Init crashes: {cause}")]
 pub struct Crash {
     /// Place of the cause.
     pub span: Span,
@@ -83,7 +86,7 @@ pub struct Crash {
 pub enum CrashCause {
     /// Classic: Open MPI allocates fewer entries than it then reads, and overwrites memory.
     #[error("{0}; what it reads beyond that overwrites memory")]
-    Overwrites(ClassicFault),
+    Overwrites(TextFault),
     /// A fault after a valid communicator rule: the error path frees that one again.
     #[error("{0}; after a valid communicator rule Open MPI does not ignore this, it crashes")]
     AfterGoodRule(JsonFault),
@@ -93,16 +96,37 @@ pub enum CrashCause {
     /// `rules` is an object with members, which are then read as if they were elements.
     #[error("`rules` must be an array; an object is read as if it were one")]
     RulesAreObject,
+    /// HAN: an algorithm for a collective that has none; the missing table is used nonetheless.
+    #[error("HAN has no algorithms for {0}, and looks this one up in a table that does not exist")]
+    NoTable(&'static str),
 }
 
-impl Load {
+impl<T> Load<T> {
     /// The rules, if they are active.
-    pub fn accepted(&self) -> Option<&Loaded> {
+    pub fn accepted(&self) -> Option<&T> {
         if let Self::Accepted(loaded) = self { Some(loaded) } else { None }
     }
 
     /// The rules, if they are active.
-    pub fn into_accepted(self) -> Option<Loaded> {
-        if let Self::Accepted(loaded) = self { Some(loaded) } else { None }
+    pub fn into_accepted(self) -> Option<T> {
+        self.read().ok()
+    }
+
+    /// The rules, or the reason why they are not active.
+    pub fn read(self) -> Result<T, String> {
+        match self {
+            Self::Accepted(loaded) => Ok(loaded),
+            Self::Rejected(rejection) => Err(rejection.to_string()),
+            Self::Crashes(crash) => Err(crash.to_string()),
+        }
+    }
+
+    /// This result with other rules.
+    pub fn map<U>(self, rules: impl FnOnce(T) -> U) -> Load<U> {
+        match self {
+            Self::Accepted(loaded) => Load::Accepted(rules(loaded)),
+            Self::Rejected(rejection) => Load::Rejected(rejection),
+            Self::Crashes(crash) => Load::Crashes(crash),
+        }
     }
 }

@@ -24,14 +24,14 @@ pub struct RuleRef {
 
 /// Result of looking up a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Lookup {
+pub struct Lookup<C = Choice> {
     /// The size that was looked up.
     pub lookup_bytes: u64,
     /// The rule that applies; none if there is none and the builtin decides.
     pub rule: Option<RuleRef>,
-    /// Choice of the rule; [`Choice::BUILTIN`] without a rule, and for a rule with algorithm 0, regardless of
-    /// its other fields.
-    pub choice: Choice,
+    /// Choice of the rule; the default without a rule, and in coll/tuned for a rule with algorithm 0, regardless of its
+    /// other fields.
+    pub choice: C,
     /// Reason for the result.
     pub reason: Reason,
 }
@@ -42,7 +42,10 @@ pub enum Reason {
     /// The file has no communicator rules for the collective.
     #[error("the file has no rules for the collective")]
     NoRules,
-    /// No communicator rule fits (6.0).
+    /// HAN: the file has no rules for the collective on this level.
+    #[error("the file has no rules for the collective on this level")]
+    NoLevel,
+    /// No communicator rule fits (6.0, HAN).
     #[error("no rules are for communicators of this size")]
     NoCommRule,
     /// The communicator rule that applies has no message rules.
@@ -53,8 +56,8 @@ pub enum Reason {
         /// Its place in the source.
         span: Span,
     },
-    /// The communicator rule that applies has no matching message rule, and no other is tried (6.0).
-    #[error("the first rules for communicators of this size leave a gap here, and no others are tried")]
+    /// The communicator rule that applies has no matching message rule, and no other is tried (6.0, HAN).
+    #[error("the rules that serve communicators of this size leave a gap here, and no others are tried")]
     NoSize {
         /// Its place among the communicator rules of the collective.
         comm_rule: usize,
@@ -70,6 +73,17 @@ pub enum Reason {
     /// A rule applies, although the communicator is smaller than the first size listed (up to 5.0).
     #[error("the communicator is smaller than the first size listed, which applies to it nonetheless")]
     BelowFirst,
+}
+
+impl<C> Lookup<C> {
+    /// The place of the rule that applies, or of the communicator rule that was searched for one.
+    pub fn place(&self) -> Option<Span> {
+        match (self.rule, self.reason) {
+            (Some(rule), _) => Some(rule.span),
+            (None, Reason::EmptyCommRule { span, .. } | Reason::NoSize { span, .. }) => Some(span),
+            _ => None,
+        }
+    }
 }
 
 impl Loaded {

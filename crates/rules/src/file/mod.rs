@@ -18,7 +18,7 @@ pub(crate) use json::{COMM_RULE_KEYS, ROOT_KEYS, RULE_KEYS, is_inf};
 pub use load::{Crash, CrashCause, JsonFault, Load, Rejection, RejectionCause};
 pub use lookup::{Lookup, Reason, RuleRef};
 pub use model::{CollectiveRules, CommRule, Format, Loaded, Rule, RuleState};
-pub use rejection::{ClassicFault, ClassicFaultKind, Field};
+pub use rejection::{FaultKind, Field, TextFault};
 
 /// Reads a file as a version does, with `coll_tuned_alltoall_algorithm_max_requests` at its default of 0.
 pub fn load(bytes: &[u8], behaviour: &Behaviour) -> Load {
@@ -48,7 +48,7 @@ fn load_classic(not_json: Option<SyntaxError>, bytes: &[u8], behaviour: &Behavio
             Load::Crashes(Crash { span: fault.span, cause: CrashCause::Overwrites(fault.fault) })
         }
         Err(fault) => {
-            Load::Rejected(Rejection { span: fault.span, cause: RejectionCause::Classic(fault.fault), not_json })
+            Load::Rejected(Rejection { span: fault.span, cause: RejectionCause::Text(fault.fault), not_json })
         }
     }
 }

@@ -4,13 +4,13 @@ use serde::Serialize;
 
 use crate::collective::Collective;
 use crate::diff::{ByteRange, both};
-use crate::explain::Answer;
+use crate::explain::{Answer, answer};
+use crate::file::Load;
 use crate::hazard::RankRange;
 use crate::lines::{Excerpt, Lines};
 use crate::table::all_builtin;
 
 use super::model::HanFile;
-use super::read::HanLoad;
 use super::table::HanTable;
 use super::vocabulary::{ComponentChoice, HanComponent, Level, Service, lookup_bytes, service};
 
@@ -22,7 +22,7 @@ pub struct HanExplanation {
     /// The rule that decides, or the place that was searched.
     pub place: Option<Excerpt>,
     /// Reason why this rule decides, or none does.
-    pub because: &'static str,
+    pub because: String,
     /// Choice of the rule; none if HAN's parameters decide.
     pub choice: Option<ComponentChoice>,
     /// Component that carries out the call, in words.
@@ -59,25 +59,10 @@ pub fn words(collective: Collective, choice: Option<ComponentChoice>) -> String 
     choice.map_or_else(|| "HAN's parameters".to_owned(), |choice| choice.words(collective))
 }
 
-/// Returns the answer of a version that accepts the file, or the reason why it does not use it.
-pub fn answer<T>(load: &HanLoad, lines: &Lines<'_>, accepted: impl FnOnce(&HanFile) -> T) -> Answer<T> {
-    match load {
-        HanLoad::Accepted(loaded) => Answer::Accepted(accepted(loaded)),
-        HanLoad::Rejected(rejection) => {
-            Answer::Rejected { at: lines.excerpt(rejection.span), why: rejection.to_string() }
-        }
-        HanLoad::Crashes(crash) => Answer::Crashes { at: lines.excerpt(crash.span), why: crash.to_string() },
-        HanLoad::NoHan => {
-            let nothing = Excerpt { line: 1, text: String::new() };
-            Answer::Rejected { at: nothing, why: "this version has no HAN".to_owned() }
-        }
-    }
-}
-
 /// Explains which rule decides a call of this many bytes, as the caller passes them, and which component carries it
 /// out.
 pub fn call(
-    load: &HanLoad,
+    load: &Load<HanFile>,
     lines: &Lines<'_>,
     collective: Collective,
     level: Level,
@@ -86,7 +71,8 @@ pub fn call(
 ) -> Answer<HanExplanation> {
     let lookup_bytes = lookup_bytes(collective, message);
     answer(load, lines, |loaded| {
-        let (choice, reason) = loaded.lookup(collective, level, ranks, lookup_bytes);
+        let lookup = loaded.lookup(collective, level, ranks, lookup_bytes);
+        let choice = lookup.choice;
         let runs = match choice {
             None => "what HAN's parameters say: han for programs' communicators, tuned below".to_owned(),
             Some(choice) => match service(collective.id(), level, choice.component) {
@@ -101,13 +87,13 @@ pub fn call(
                 }
             },
         };
-        let place = reason.span().map(|span| lines.excerpt(span));
-        HanExplanation { lookup_bytes, place, because: reason.words(), choice, runs }
+        let place = lookup.place().map(|span| lines.excerpt(span));
+        HanExplanation { lookup_bytes, place, because: lookup.reason.to_string(), choice, runs }
     })
 }
 
 /// Lists the choices of a whole file by collective, level, communicator size and message size.
-pub fn contents(load: &HanLoad, lines: &Lines<'_>) -> Answer<Vec<HanChoiceRange>> {
+pub fn contents(load: &Load<HanFile>, lines: &Lines<'_>) -> Answer<Vec<HanChoiceRange>> {
     answer(load, lines, |loaded| {
         let ranges = ranges(&loaded.to_table(), &HanTable::default());
         ranges.into_iter().map(|(decided, _)| decided).collect()

@@ -13,14 +13,13 @@ mod table;
 mod vocabulary;
 mod write;
 
-pub use explain::{HanChoiceRange, HanDifference, HanExplanation, answer, call, contents, differences, words};
+pub use explain::{HanChoiceRange, HanDifference, HanExplanation, call, contents, differences, words};
 pub use model::{Configuration, HanCollectiveRules, HanFile, HanFileRule, LevelRules};
-pub use read::{HanFault, HanField, HanLoad, HanRejection, load};
+pub use read::load;
 pub(crate) use table::last_that_fits;
-pub use table::{HanReason, HanTable};
+pub use table::HanTable;
 pub use vocabulary::{
-    ComponentChoice, HanComponent, Level, Service, UnknownLevel, acted_on, algorithms, inner, is_ruled, lookup_bytes,
-    service,
+    ComponentChoice, HanComponent, Level, Service, acted_on, algorithms, inner, is_in, is_ruled, lookup_bytes, service,
 };
 pub use write::{WriteError, write};
 

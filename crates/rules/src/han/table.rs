@@ -1,7 +1,7 @@
 //! Meaning of a HAN file, independent of how it is written, and the lookup of the rule for a call.
 
 use crate::collective::Collective;
-use crate::span::Span;
+use crate::file::{Lookup, Reason, RuleRef};
 use crate::steps::Steps;
 use crate::table::{SizeSteps, Table};
 
@@ -11,63 +11,32 @@ use super::vocabulary::{ComponentChoice, Level};
 /// HAN's choices by collective and level; none if its parameters decide.
 pub type HanTable = Table<(Collective, Level), Option<ComponentChoice>>;
 
-/// Reason why a rule decides a call, or none does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HanReason {
-    /// The file has no rules for the collective.
-    NoRules,
-    /// The file has no rules for the collective on this level.
-    NoLevel,
-    /// No configuration fits.
-    NoConfiguration,
-    /// The configuration that applies has no matching message size.
-    NoSize(Span),
-    /// A rule fits.
-    Rule(Span),
-}
-
-impl HanReason {
-    /// Returns the place of the rule, or of the configuration that was searched for one.
-    pub fn span(self) -> Option<Span> {
-        match self {
-            Self::NoSize(span) | Self::Rule(span) => Some(span),
-            _ => None,
-        }
-    }
-
-    /// In a few words.
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::NoRules => "the file has no rules for the collective",
-            Self::NoLevel => "the file has no rules for the collective on this level",
-            Self::NoConfiguration => "no configuration is for communicators of this size",
-            Self::NoSize(_) => "the last configuration that fits has no rule for this size, and no other is tried",
-            Self::Rule(_) => "it is the last rule that fits, in the last configuration that fits",
-        }
-    }
-}
-
 impl HanFile {
-    /// Looks up the choice for a call, given the ranks of the level's communicator and the size that HAN looks up.
+    /// Looks up the choice for a call, given the ranks of the level's communicator and the size that HAN looks up; none if
+    /// HAN's parameters decide.
     pub fn lookup(
         &self,
         collective: Collective,
         level: Level,
         ranks: u32,
-        bytes: u64,
-    ) -> (Option<ComponentChoice>, HanReason) {
-        let Some(rules) = self.rules_for(collective.id()) else { return (None, HanReason::NoRules) };
-        let Some(level) = rules.levels.iter().rfind(|rules| rules.level == level) else {
-            return (None, HanReason::NoLevel);
+        lookup_bytes: u64,
+    ) -> Lookup<Option<ComponentChoice>> {
+        let none = |reason| Lookup { lookup_bytes, rule: None, choice: None, reason };
+        let Some(place) = self.collectives.iter().rposition(|rules| rules.id == collective.id()) else {
+            return none(Reason::NoRules);
         };
-        let fits = |configuration: &&Configuration| i64::from(configuration.size) <= i64::from(ranks);
-        let Some(configuration) = level.configurations.iter().rfind(fits) else {
-            return (None, HanReason::NoConfiguration);
+        let Some(rules) = self.collectives[place].levels.iter().rfind(|rules| rules.level == level) else {
+            return none(Reason::NoLevel);
         };
-        match configuration.rules.iter().rfind(|rule| rule.size <= bytes) {
-            Some(rule) => (Some(rule.choice), HanReason::Rule(rule.span)),
-            None => (None, HanReason::NoSize(configuration.span)),
-        }
+        let fits = |configuration: &Configuration| i64::from(configuration.size) <= i64::from(ranks);
+        let Some(comm_rule) = rules.configurations.iter().rposition(fits) else { return none(Reason::NoCommRule) };
+        let Configuration { span, rules, .. } = &rules.configurations[comm_rule];
+        let Some(rule) = rules.iter().rposition(|rule| rule.size <= lookup_bytes) else {
+            return none(Reason::NoSize { comm_rule, span: *span });
+        };
+        let HanFileRule { choice, span, .. } = rules[rule];
+        let rule = RuleRef { collective: place, comm_rule, rule, span };
+        Lookup { lookup_bytes, rule: Some(rule), choice: Some(choice), reason: Reason::Rule }
     }
 
     /// The rules that count for a collective.

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::behaviour::Behaviour;
 use crate::collective::Collective;
+use crate::file::{FaultKind, Field, Load, Reason, Rejection, RejectionCause};
 
 /// File that worked on 5.0.11, together with a tuned rules file.
 const SEEN: &str = "2\nbcast\n1 # one level\n2\n3\n1 1\n0 han\n8 3\n0 han\n2048 tuned\n12000 tuned\n9 1\n0 han\n\
@@ -16,20 +17,20 @@ fn version(text: &str) -> Behaviour {
 
 fn accepted(text: impl AsRef<[u8]>, by: &str) -> HanFile {
     match load(text.as_ref(), &version(by)) {
-        HanLoad::Accepted(loaded) => loaded,
+        Load::Accepted(loaded) => loaded,
         other => panic!("{by} on {}: {other:?}", text.as_ref().escape_ascii()),
     }
 }
 
-fn fault(text: &str, by: &str) -> HanFault {
+fn fault(text: &str, by: &str) -> FaultKind {
     match load(text.as_bytes(), &version(by)) {
-        HanLoad::Rejected(rejection) => rejection.fault,
+        Load::Rejected(Rejection { cause: RejectionCause::Text(fault), .. }) => fault.kind,
         other => panic!("{by} on {text}: {other:?}"),
     }
 }
 
 fn served(loaded: &HanFile, ranks: u32, bytes: u64) -> Option<HanComponent> {
-    let (choice, _) = loaded.lookup(Collective::Bcast, Level::GlobalCommunicator, ranks, bytes);
+    let choice = loaded.lookup(Collective::Bcast, Level::GlobalCommunicator, ranks, bytes).choice;
     choice.map(|choice| choice.component)
 }
 
@@ -39,13 +40,11 @@ fn the_last_that_fits_serves() {
     let found = [(2, 1 << 20), (8, 2047), (8, 2048), (9, 2048)].map(|(ranks, bytes)| served(&loaded, ranks, bytes));
     use HanComponent::{Han, Tuned};
     assert_eq!(found, [Han, Han, Tuned, Han].map(Some));
-    let (choice, reason) = loaded.lookup(Collective::Reduce, Level::GlobalCommunicator, 8, 0);
-    assert_eq!((choice, reason), (None, HanReason::NoRules));
-    assert_eq!(loaded.lookup(Collective::Bcast, Level::IntraNode, 8, 0).1, HanReason::NoLevel);
-    let HanReason::Rule(span) = loaded.lookup(Collective::Bcast, Level::GlobalCommunicator, 8, 4096).1 else {
-        panic!()
-    };
-    assert_eq!(span.of(SEEN.as_bytes()), b"2048 tuned");
+    let none = loaded.lookup(Collective::Reduce, Level::GlobalCommunicator, 8, 0);
+    assert_eq!((none.choice, none.reason), (None, Reason::NoRules));
+    assert_eq!(loaded.lookup(Collective::Bcast, Level::IntraNode, 8, 0).reason, Reason::NoLevel);
+    let found = loaded.lookup(Collective::Bcast, Level::GlobalCommunicator, 8, 4096);
+    assert_eq!(found.place().map(|span| span.of(SEEN.as_bytes())), Some(&b"2048 tuned"[..]));
     // Out of order, the last in the file that fits hides what fits better.
     let unsorted = accepted("1 7 1 2 1 1 3 0 han 4096 tuned 64 basic", "5.0");
     assert_eq!(
@@ -57,8 +56,8 @@ fn the_last_that_fits_serves() {
 #[test]
 fn of_collectives_and_levels_that_come_twice_the_last_counts() {
     let loaded = accepted("2 bcast 1 2 1 1 1 0 tuned bcast 2 2 1 1 1 0 basic 2 0", "5.0");
-    let (choice, reason) = loaded.lookup(Collective::Bcast, Level::GlobalCommunicator, 4, 0);
-    assert_eq!((choice, reason), (None, HanReason::NoConfiguration));
+    let found = loaded.lookup(Collective::Bcast, Level::GlobalCommunicator, 4, 0);
+    assert_eq!((found.choice, found.reason), (None, Reason::NoCommRule));
     assert_eq!(loaded.to_table(), HanTable::default());
 }
 
@@ -73,30 +72,30 @@ fn a_configuration_without_rules_leaves_its_sizes_to_parameters() {
 
 #[test]
 fn every_slip_rejects_the_whole_file() {
-    let end = HanFault::End;
+    let end = FaultKind::End;
     for (text, expected) in [
-        ("", end(HanField::Collectives)),
-        ("0", HanFault::Count { field: HanField::Collectives, value: 0 }),
-        ("1", end(HanField::Collective)),
-        ("1 Bcast 0", HanFault::NoCollective("Bcast".to_owned())),
-        ("1 22 0", HanFault::NoCollective("22".to_owned())),
-        ("1 bcast", end(HanField::Levels)),
-        ("1 bcast -1", HanFault::Count { field: HanField::Levels, value: -1 }),
-        ("1 bcast 1 3", HanFault::NoLevel("3".to_owned())),
-        ("1 bcast 1 node", HanFault::NoLevel("node".to_owned())),
-        ("1 bcast 1 2", end(HanField::Configurations)),
-        ("1 bcast 1 2 1 2", HanFault::ConfigurationSize(2)),
-        ("1 bcast 1 2 2 1 0 0", HanFault::ConfigurationSize(0)),
-        ("1 bcast 1 2 1 1", end(HanField::MessageSizes)),
-        ("1 bcast 1 2 1 1 1 8 tuned", HanFault::FirstSize(8)),
-        ("1 bcast 1 2 1 1 1 0", end(HanField::Component)),
-        ("1 bcast 1 2 1 1 1 0 3", HanFault::NoComponent("3".to_owned())),
-        ("1 bcast 1 2 1 1 1 0 xhc", HanFault::NoComponent("xhc".to_owned())),
-        ("1 bcast 1 2 1 1 1 0 han@simple", HanFault::NoComponent("han@simple".to_owned())),
-        ("1 bcast 1 2 1 1 1 0 han @", end(HanField::Algorithm)),
-        ("1 bcast 1 2 1 1 1 0 han @3", HanFault::NoAlgorithm { name: "3".to_owned(), collective: "bcast" }),
-        ("1 bcast 1 2 1 1 1 0 han [8", end(HanField::Segment)),
-        ("1 bcast 9999999999999", HanFault::TooMany { field: HanField::Levels, value: 9_999_999_999_999 }),
+        ("", end(Field::Collectives)),
+        ("0", FaultKind::NoCollectives),
+        ("1", end(Field::Collective)),
+        ("1 Bcast 0", FaultKind::NoSuchCollective("Bcast".to_owned())),
+        ("1 22 0", FaultKind::NoSuchCollective("22".to_owned())),
+        ("1 bcast", end(Field::Levels)),
+        ("1 bcast -1", FaultKind::Negative(Field::Levels, -1)),
+        ("1 bcast 1 3", FaultKind::NoLevel("3".to_owned())),
+        ("1 bcast 1 node", FaultKind::NoLevel("node".to_owned())),
+        ("1 bcast 1 2", end(Field::CommRules)),
+        ("1 bcast 1 2 1 2", FaultKind::CommSize(2)),
+        ("1 bcast 1 2 2 1 0 0", FaultKind::CommSize(0)),
+        ("1 bcast 1 2 1 1", end(Field::MessageRules)),
+        ("1 bcast 1 2 1 1 1 8 tuned", FaultKind::FirstSize(8)),
+        ("1 bcast 1 2 1 1 1 0", end(Field::Component)),
+        ("1 bcast 1 2 1 1 1 0 3", FaultKind::NoComponent("3".to_owned())),
+        ("1 bcast 1 2 1 1 1 0 xhc", FaultKind::NoComponent("xhc".to_owned())),
+        ("1 bcast 1 2 1 1 1 0 han@simple", FaultKind::NoComponent("han@simple".to_owned())),
+        ("1 bcast 1 2 1 1 1 0 han @", end(Field::Algorithm)),
+        ("1 bcast 1 2 1 1 1 0 han @3", FaultKind::NoAlgorithm("3".to_owned(), "bcast")),
+        ("1 bcast 1 2 1 1 1 0 han [8", end(Field::Segsize)),
+        ("1 bcast 9999999999999", FaultKind::TooMany(Field::Levels, 9_999_999_999_999)),
     ] {
         if text.ends_with("[8") {
             // At the end of the file the closing bracket is not missed.
@@ -105,7 +104,8 @@ fn every_slip_rejects_the_whole_file() {
         }
         assert_eq!(fault(text, "5.0.11"), expected, "{text}");
     }
-    assert!(matches!(load(b"1 bcast 0", &version("4.0")), HanLoad::NoHan));
+    let Load::Rejected(without) = load(b"1 bcast 0", &version("4.0")) else { panic!() };
+    assert_eq!(without.cause, RejectionCause::NoHan);
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn algorithms_are_read_from_5_0_on_and_crash_where_there_are_none() {
     assert_eq!(choice(text, "5.0").algorithm, 3);
     assert_eq!(choice("1 11 1 2 1 1 1 0 han @ 2", "5.0").algorithm, 2);
     assert_eq!(choice("1 1 1 2 1 1 1 0 han @default", "5.0").algorithm, 0);
-    assert!(matches!(load(b"1 allgatherv 1 2 1 1 1 0 han @simple", &version("5.0")), HanLoad::Crashes(_)));
+    assert!(matches!(load(b"1 allgatherv 1 2 1 1 1 0 han @simple", &version("5.0")), Load::Crashes(_)));
     // 4.1 skips what it does not know on its way to the next number.
     assert_eq!(choice(text, "4.1").algorithm, 0);
     assert_eq!(served(&accepted("1 bcast 1 2 1 1 2 0 han @simple 8 tuned", "4.1"), 4, 8), Some(HanComponent::Tuned));
@@ -128,19 +128,19 @@ fn names_of_levels_are_read_from_5_0_on() {
     // 4.1 skips the name, and takes the number behind it for the level.
     let misread = accepted(text, "4.1");
     assert_eq!((misread.collectives[0].levels[0].level, misread.to_table()), (Level::InterNode, HanTable::default()));
-    assert!(matches!(load(b"1 bcast 1 2 1 1 1 0 xhc", &version("6.0")), HanLoad::Accepted(_)));
+    assert!(matches!(load(b"1 bcast 1 2 1 1 1 0 xhc", &version("6.0")), Load::Accepted(_)));
 }
 
 /// Words that were once wrong: accepted and refused by a build of the 6.0 branch.
 #[test]
 fn the_vocabulary_of_6_0_is_that_of_its_source() {
     for text in ["1 bcast 1 2 1 1 1 0 sm", "1 alltoallv 1 2 1 1 1 0 han @smsc", "1 alltoall 1 2 1 1 1 0 han @smsc"] {
-        assert!(matches!(load(text.as_bytes(), &version("6.0")), HanLoad::Accepted(_)), "{text}");
+        assert!(matches!(load(text.as_bytes(), &version("6.0")), Load::Accepted(_)), "{text}");
     }
     let disqualify = "1 alltoall 1 2 1 1 1 0 han @disqualify";
     assert_eq!(
         fault(disqualify, "6.0"),
-        HanFault::NoAlgorithm { name: "disqualify".to_owned(), collective: "alltoall" }
+        FaultKind::NoAlgorithm("disqualify".to_owned(), "alltoall")
     );
     let bcast = Collective::Bcast.id();
     let served = |id, level| service(id, level, HanComponent::Xhc);
@@ -159,7 +159,7 @@ fn the_vocabulary_of_6_0_is_that_of_its_source() {
 fn numbers_wrap_and_names_end_as_in_c() {
     // 2^32 + 7 is bcast to 5.0, and a zero byte ends a name.
     assert_eq!(accepted("1 4294967303 0", "5.0").collectives[0].id, 7);
-    assert_eq!(fault("1 4294967303 0", "4.1"), HanFault::NoCollective("4294967303".to_owned()));
+    assert_eq!(fault("1 4294967303 0", "4.1"), FaultKind::NoSuchCollective("4294967303".to_owned()));
     assert_eq!(accepted(b"1 bcast\0x 0", "5.0").collectives[0].id, 7);
     assert_eq!(accepted(b"1 \0 0", "5.0").collectives[0].id, 0);
     assert_eq!(accepted("1 gatherv_x 0", "5.0").collectives[0].id, 10);
@@ -228,7 +228,7 @@ proptest! {
         for collective in Collective::ALL {
             for level in Level::ALL {
                 for bytes in [bytes, 0, u64::MAX] {
-                    let chosen = loaded.lookup(collective, level, ranks, bytes).0;
+                    let chosen = loaded.lookup(collective, level, ranks, bytes).choice;
                     prop_assert_eq!(chosen, table.lookup((collective, level), ranks.into(), bytes));
                 }
             }
@@ -245,9 +245,12 @@ proptest! {
     #[test]
     fn any_bytes_are_judged(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
         for behaviour in Behaviour::distinct() {
-            if let HanLoad::Rejected(rejection) | HanLoad::Crashes(rejection) = load(&bytes, &behaviour) {
-                prop_assert!(rejection.span.end <= bytes.len());
-            }
+            let span = match load(&bytes, &behaviour) {
+                Load::Accepted(_) => continue,
+                Load::Rejected(rejection) => rejection.span,
+                Load::Crashes(crash) => crash.span,
+            };
+            prop_assert!(span.end <= bytes.len());
         }
     }
 
@@ -257,7 +260,7 @@ proptest! {
         let at = at.index(bytes.len());
         bytes[at] = byte;
         for behaviour in Behaviour::distinct() {
-            if let HanLoad::Accepted(loaded) = load(&bytes, &behaviour) {
+            if let Load::Accepted(loaded) = load(&bytes, &behaviour) {
                 let _ = loaded.to_table();
             }
         }

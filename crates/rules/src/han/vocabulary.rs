@@ -3,8 +3,6 @@
 //! From `ompi/mca/coll/han/coll_han_dynamic.h`, `coll_han_component.c` and `coll_han_algorithms.c`. Tested on 5.0.11;
 //! 4.1 is read from source only, 6.0 from that of its branch at bb1c85d203.
 
-use std::str::FromStr;
-
 use serde::Serialize;
 
 use crate::collective::Collective;
@@ -15,7 +13,7 @@ names! {
     /// The communicator that a rule is about.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
     #[serde(rename_all = "snake_case")]
-    pub enum Level {
+    pub enum Level, read as "topology level" {
         /// The communicator of the ranks of one node, which HAN makes.
         IntraNode "intra_node",
         /// The communicator of one rank per node, which HAN makes.
@@ -29,21 +27,6 @@ impl Level {
     /// The id in files, which every release reads.
     pub fn id(self) -> u32 {
         self as u32
-    }
-}
-
-/// A name that is no topology level.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown topology level `{0}`; known are intra_node, inter_node, global_communicator")]
-pub struct UnknownLevel(pub String);
-
-impl FromStr for Level {
-    type Err = UnknownLevel;
-
-    fn from_str(name: &str) -> Result<Self, UnknownLevel> {
-        let wanted = name.trim();
-        let named = |level: &Self| level.name() == wanted;
-        Self::ALL.into_iter().find(named).ok_or_else(|| UnknownLevel(wanted.to_owned()))
     }
 }
 
@@ -132,6 +115,11 @@ pub fn algorithms(release: Release, id: u32) -> &'static [&'static str] {
         (Release::V6_0, None) if matches!(id, 10 | 16) => &["intra"],
         _ => &[],
     }
+}
+
+/// Returns true if a release has HAN.
+pub fn is_in(release: Release) -> bool {
+    release > Release::V4_0
 }
 
 /// Returns true if HAN looks up rules for a collective at all (`mca_coll_han_is_coll_dynamic_implemented`).

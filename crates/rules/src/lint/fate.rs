@@ -2,7 +2,7 @@
 
 use super::code::{Code, Severity};
 use super::collect::Collector;
-use super::problem::{FileFate, VersionReading};
+use super::problem::VersionReading;
 use super::words::{self, Strict};
 use crate::behaviour::Behaviour;
 use crate::choice::Choice;
@@ -38,14 +38,6 @@ pub(super) fn judge(
     named: bool,
     problems: &mut Collector,
 ) -> Vec<VersionReading> {
-    let reading = |(version, load): &(Behaviour, Load)| {
-        let fate = match load {
-            Load::Accepted(_) => FileFate::Accepted,
-            Load::Rejected(_) => FileFate::Rejected,
-            Load::Crashes(_) => FileFate::Crashes,
-        };
-        VersionReading { version: *version, fate }
-    };
     let fits = |version: &Behaviour| match intent {
         Intent::Classic => version.reads_header || !source.starts_with(HEADER),
         Intent::Json => version.reads_json,
@@ -68,7 +60,7 @@ pub(super) fn judge(
             }
         }
     }
-    loads.iter().map(reading).collect()
+    loads.iter().map(|(version, load)| VersionReading::new(*version, load)).collect()
 }
 
 fn unread(
@@ -99,8 +91,8 @@ fn unread(
 fn rejected(source: &[u8], rejection: &Rejection, version: &Behaviour, problems: &mut Collector) {
     // The place is said by the span.
     let cause = match &rejection.cause {
-        RejectionCause::Classic(fault) => fault.kind.to_string(),
-        RejectionCause::Json(fault) => fault.to_string(),
+        RejectionCause::Text(fault) => fault.kind.to_string(),
+        cause => cause.to_string(),
     };
     // The end of the file is where the last line is.
     let span = rejection.span.within(source);

@@ -5,12 +5,12 @@
 
 use super::code::{Code, Severity};
 use super::collect::Collector;
-use super::problem::{FileFate, FileKind, LintReport, VersionReading};
+use super::problem::{FileKind, LintReport, VersionReading};
 use crate::behaviour::Behaviour;
 use crate::collective::{Collective, json_name};
+use crate::file::{FaultKind, Load, Rejection, RejectionCause, TextFault};
 use crate::han::{
-    HanComponent, HanFault, HanFile, HanLoad, HanRejection, HanTable, Level, LevelRules, Service, algorithms, is_ruled,
-    last_that_fits, load, service,
+    HanComponent, HanFile, HanTable, Level, LevelRules, Service, algorithms, is_ruled, last_that_fits, load, service,
 };
 use crate::release::Release;
 use crate::span::Span;
@@ -18,34 +18,24 @@ use crate::span::Span;
 /// Checks a file. `named` is true if the user asked for exactly these versions.
 pub(super) fn check(source: &[u8], versions: &[Behaviour], named: bool) -> LintReport {
     let mut problems = Collector::default();
-    let mut readings = Vec::new();
-    let latest = versions.last().map(|version| load(source, version));
-    for version in versions {
-        let load = load(source, version);
-        let fate = match &load {
-            HanLoad::Accepted(_) => FileFate::Accepted,
-            HanLoad::Rejected(_) | HanLoad::NoHan => FileFate::Rejected,
-            HanLoad::Crashes(_) => FileFate::Crashes,
-        };
-        readings.push(VersionReading { version: *version, fate });
+    let loads: Vec<(Behaviour, Load<HanFile>)> = versions.iter().map(|one| (*one, load(source, one))).collect();
+    let latest = loads.last().and_then(|(_, load)| load.accepted());
+    for (version, load) in &loads {
         match load {
-            HanLoad::Accepted(loaded) => match &latest {
-                Some(HanLoad::Accepted(latest)) if meant(latest, version) != loaded.to_table() => {
+            Load::Accepted(loaded) => match latest {
+                Some(latest) if meant(latest, version) != loaded.to_table() => {
                     let message = format!("{} reads other rules than {}", version.name(), latest.behaviour.name());
                     problems.merge(Code::HanDisagreement, Span::at(0), *version, message);
                 }
-                _ => accepted(&loaded, &mut problems),
+                _ => accepted(loaded, &mut problems),
             },
-            HanLoad::Rejected(rejection) => rejected(source, &rejection, version, named, &mut problems),
-            HanLoad::Crashes(crash) => {
-                problems.merge(Code::HanCrashes, crash.span, *version, crash.to_string());
-            }
-            HanLoad::NoHan => {
-                let message = format!("{} has no HAN, and does not read this file", version.name());
-                problems.merge(Code::HanAbsent, Span::at(0), *version, message);
+            Load::Rejected(rejection) => rejected(source, rejection, version, named, &mut problems),
+            Load::Crashes(crash) => {
+                problems.merge(Code::HanCrashes, crash.span, *version, crash.cause.to_string());
             }
         }
     }
+    let readings = loads.iter().map(|(version, load)| VersionReading::new(*version, load)).collect();
     LintReport { kind: FileKind::Han, readings, problems: problems.finish() }
 }
 
@@ -60,39 +50,43 @@ fn meant(loaded: &HanFile, version: &Behaviour) -> HanTable {
     loaded.to_table()
 }
 
-fn rejected(source: &[u8], rejection: &HanRejection, version: &Behaviour, named: bool, problems: &mut Collector) {
+fn rejected(source: &[u8], rejection: &Rejection, version: &Behaviour, named: bool, problems: &mut Collector) {
+    let RejectionCause::Text(TextFault { kind, .. }) = &rejection.cause else {
+        let message = format!("{} has no HAN, and does not read this file", version.name());
+        problems.merge(Code::HanAbsent, Span::at(0), *version, message);
+        return;
+    };
     // The end of the file is where the last line is.
     let span = rejection.span.within(source);
-    let problem = problems.merge(Code::HanRejected, span, *version, rejection.to_string());
-    problem.remedy = remedy(&rejection.fault, version.release).into();
+    let problem = problems.merge(Code::HanRejected, span, *version, kind.to_string());
+    problem.remedy = remedy(kind, version.release).into();
     // 4.1 knows no names of levels and no algorithms, and HAN is off there by default.
     if version.release == Release::V4_1 && !named {
         problem.severity = Severity::Note;
     }
 }
 
-fn remedy(fault: &HanFault, release: Release) -> String {
-    match fault {
-        HanFault::End(_) => "Correct the counts, or add what is missing.".to_owned(),
-        HanFault::Count { .. } | HanFault::TooMany { .. } => "Correct the count.".to_owned(),
-        HanFault::NoCollective(_) => "Write a name in lower case with underscores, or an id from 0 to 21.".to_owned(),
-        HanFault::NoLevel(_) if release == Release::V4_1 => {
-            "Write 0 for intra_node, 1 for inter_node, 2 for global_communicator.".to_owned()
+fn remedy(fault: &FaultKind, release: Release) -> String {
+    let remedy = match fault {
+        FaultKind::NoSuchCollective(_) => "Write a name in lower case with underscores, or an id from 0 to 21.",
+        FaultKind::NoLevel(_) if release == Release::V4_1 => {
+            "Write 0 for intra_node, 1 for inter_node, 2 for global_communicator."
         }
-        HanFault::NoLevel(_) => "Write intra_node, inter_node or global_communicator, or 0, 1, 2.".to_owned(),
-        HanFault::ConfigurationSize(_) => "Begin with a configuration of size 1.".to_owned(),
-        HanFault::FirstSize(_) => "Begin with message size 0.".to_owned(),
-        HanFault::NoComponent(_) => {
+        FaultKind::NoLevel(_) => "Write intra_node, inter_node or global_communicator, or 0, 1, 2.",
+        FaultKind::CommSize(_) => "Begin with a configuration of size 1.",
+        FaultKind::FirstSize(_) => "Begin with message size 0.",
+        FaultKind::NoComponent(_) => {
             let known: Vec<&str> = HanComponent::known(release).map(HanComponent::name).collect();
             let at = if release > Release::V4_1 { " An algorithm stands apart: `han @simple`." } else { "" };
-            format!("Write the name of a component, not its number: {}.{at}", known.join(", "))
+            return format!("Write the name of a component, not its number: {}.{at}", known.join(", "));
         }
-        HanFault::NoAlgorithm { collective, .. } => {
+        FaultKind::NoAlgorithm(_, collective) => {
             let known = collective.parse::<Collective>().map_or(&[][..], |known| algorithms(release, known.id()));
-            format!("Write one of default, {}, or the number of one.", known.join(", "))
+            return format!("Write one of default, {}, or the number of one.", known.join(", "));
         }
-        HanFault::NoTable(_) => Code::HanCrashes.remedy().to_owned(),
-    }
+        _ => "Correct the counts, or add what is missing.",
+    };
+    remedy.to_owned()
 }
 
 fn accepted(loaded: &HanFile, problems: &mut Collector) {

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::code::{Code, Severity};
 use crate::behaviour::Behaviour;
+use crate::file::Load;
 use crate::span::Span;
 
 /// Largest number of other places named with a problem.
@@ -61,6 +62,18 @@ pub struct VersionReading {
     /// Treatment of the file by the version.
     #[serde(rename = "verdict")]
     pub fate: FileFate,
+}
+
+impl VersionReading {
+    /// The treatment that is the result of reading.
+    pub(super) fn new<T>(version: Behaviour, load: &Load<T>) -> Self {
+        let fate = match load {
+            Load::Accepted(_) => FileFate::Accepted,
+            Load::Rejected(_) => FileFate::Rejected,
+            Load::Crashes(_) => FileFate::Crashes,
+        };
+        Self { version, fate }
+    }
 }
 
 /// The component that a rules file is for.

@@ -50,7 +50,7 @@ fn the_example_for_han_is_what_we_write() {
     let text = fs::read_to_string(path).expect("the example is there");
     let about = text.lines().next().and_then(|line| line.strip_prefix("# ")).expect("a first line");
     for version in ["4.1", "5.0", "6.0"].map(|version| version.parse().expect("known")) {
-        let han::HanLoad::Accepted(loaded) = han::load(text.as_bytes(), &version) else { panic!("{version}") };
+        let Load::Accepted(loaded) = han::load(text.as_bytes(), &version) else { panic!("{version}") };
         let table = loaded.to_table();
         assert_eq!(han::write(&table, &[about.to_owned()]).expect("it can be said"), text);
         let served = |ranks, bytes| table.lookup((Collective::Bcast, han::Level::GlobalCommunicator), ranks, bytes);

@@ -28,11 +28,10 @@ pub(super) fn settings(tuning: &Tuning) -> BTreeMap<String, String> {
 /// The fault of a HAN file with another meaning than its table.
 pub(super) fn misread(tuning: &Tuning, release: Release) -> Option<ProofFault> {
     let file = tuning.han.as_ref()?;
-    let why = match han::load(&file.text, &Behaviour::latest(release)) {
-        han::HanLoad::Accepted(read) if HanRules::of_han(&read.to_table()) == tuning.han_rules() => return None,
-        han::HanLoad::Accepted(_) => "it delegates other calls".to_owned(),
-        han::HanLoad::Rejected(rejection) | han::HanLoad::Crashes(rejection) => rejection.to_string(),
-        han::HanLoad::NoHan => format!("Open MPI {release} has no HAN"),
+    let why = match han::load(&file.text, &Behaviour::latest(release)).read() {
+        Ok(read) if HanRules::of_han(&read.to_table()) == tuning.han_rules() => return None,
+        Ok(_) => "it delegates other calls".to_owned(),
+        Err(why) => why,
     };
     Some(ProofFault::Misread(format!("{}: {why}", file.path.display())))
 }

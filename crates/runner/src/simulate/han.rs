@@ -132,10 +132,8 @@ impl HanPins {
         let han = match pins.get(HAN_FILE).filter(|_| is_on) {
             Some(file) => {
                 let read = |cause| RunnerError::Rules { path: file.into(), cause };
-                match han::load(&std::fs::read(file).map_err(read)?, &Behaviour::from_version(version)?) {
-                    han::HanLoad::Accepted(rules) => HanRules::of_han(&rules.to_table()),
-                    _ => HanRules::default(),
-                }
+                let load = han::load(&std::fs::read(file).map_err(read)?, &Behaviour::from_version(version)?);
+                load.into_accepted().map(|rules| HanRules::of_han(&rules.to_table())).unwrap_or_default()
             }
             None => HanRules::default(),
         };

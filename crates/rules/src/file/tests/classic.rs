@@ -156,7 +156,7 @@ fn the_header_counts_at_the_very_beginning_only() {
 }
 
 fn classic_fault(field: Field, value: i64, line: usize) -> RejectionCause {
-    RejectionCause::Classic(ClassicFault { line, kind: ClassicFaultKind::Negative(field, value) })
+    RejectionCause::Text(TextFault { line, kind: FaultKind::Negative(field, value) })
 }
 
 #[test]
@@ -220,7 +220,7 @@ fn what_is_no_json_to_6_0_is_read_as_classic() {
     assert_eq!(accepted("0", "5.0").format, Format::Classic { header: None });
     // JSON with a comment is not, and the digits in it make no rules.
     let commented = rejected("{ // rules\n \"collectives\": { \"bcast\": [] } }", "6.0");
-    assert!(commented.not_json.is_some() && matches!(commented.cause, RejectionCause::Classic(_)));
+    assert!(commented.not_json.is_some() && matches!(commented.cause, RejectionCause::Text(_)));
 }
 
 #[test]
@@ -238,14 +238,14 @@ fn every_reason_for_rejection_is_told_with_its_line() {
         format!("1 # collective\n7 # bcast\n1 # communicator size\n0 1\n{rest}")
     }
     let fault = |text: &str| match rejected(text, "5.0").cause {
-        RejectionCause::Classic(fault) => fault,
+        RejectionCause::Text(fault) => fault,
         other => panic!("{other:?}"),
     };
-    let fault_at = |line, kind| ClassicFault { line, kind };
-    let end = |line, field| fault_at(line, ClassicFaultKind::End(field));
+    let fault_at = |line, kind| TextFault { line, kind };
+    let end = |line, field| fault_at(line, FaultKind::End(field));
     assert_eq!(fault(""), end(1, Field::Collectives));
     assert_eq!(fault("# 1 7 1\n"), end(2, Field::Collectives));
-    assert_eq!(fault("1"), end(1, Field::CollectiveId));
+    assert_eq!(fault("1"), end(1, Field::Collective));
     assert_eq!(fault("1\n7"), end(2, Field::CommRules));
     assert_eq!(fault("1\n7 1"), end(2, Field::CommSize));
     assert_eq!(fault("1\n7 1\n4"), end(3, Field::MessageRules));
@@ -253,15 +253,15 @@ fn every_reason_for_rejection_is_told_with_its_line() {
     assert_eq!(fault(&bcast("0")), end(5, Field::Algorithm));
     assert_eq!(fault(&bcast("0 1")), end(5, Field::Faninout));
     assert_eq!(fault(&bcast("0 1 0 # 0\n\n")), end(7, Field::Segsize));
-    let negative = fault_at(6, ClassicFaultKind::Negative(Field::Faninout, -4));
+    let negative = fault_at(6, FaultKind::Negative(Field::Faninout, -4));
     assert_eq!(fault(&bcast("0 1\n-4 0")), negative);
     assert_eq!(negative.to_string(), "line 6: a fan-in and fan-out is -4, and no number may be negative");
-    assert_eq!(fault("\n23"), fault_at(2, ClassicFaultKind::TooManyCollectives(23)));
-    assert_eq!(fault("1\n22 0"), fault_at(2, ClassicFaultKind::NoSuchCollective(22)));
-    assert_eq!(fault(&bcast("8 1 0 0")), fault_at(5, ClassicFaultKind::FirstSize(8)));
+    assert_eq!(fault("\n23"), fault_at(2, FaultKind::TooManyCollectives(23)));
+    assert_eq!(fault("1\n22 0"), fault_at(2, FaultKind::NoSuchCollective("22".to_owned())));
+    assert_eq!(fault(&bcast("8 1 0 0")), fault_at(5, FaultKind::FirstSize(8)));
     // As a C int, LONG_MAX is -1, for which there is never room.
     let (huge, count) = ("99999999999999999999", i64::MAX as u64);
-    let too_many = |field| fault_at(1, ClassicFaultKind::TooMany(field, count));
+    let too_many = |field| fault_at(1, FaultKind::TooMany(field, count));
     assert_eq!(fault(&format!("1 7 {huge} 2")), too_many(Field::CommRules));
     assert_eq!(fault(&format!("1 7 1 2 {huge}")), too_many(Field::MessageRules));
     assert_eq!(fault(&format!("1 7 {} 2", i32::MAX)), end(1, Field::MessageRules));

@@ -192,7 +192,7 @@ proptest! {
         for behaviour in Behaviour::distinct().into_iter().filter(|behaviour| !behaviour.reads_json) {
             let judge = |text: &str| match load(text.as_bytes(), &behaviour) {
                 Load::Accepted(loaded) => Ok(loaded.to_table()),
-                Load::Rejected(Rejection { cause: RejectionCause::Classic(cause), .. }) => {
+                Load::Rejected(Rejection { cause: RejectionCause::Text(cause), .. }) => {
                     Err(std::mem::discriminant(&cause.kind))
                 }
                 other => panic!("{other:?}"),
