@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use collrules_record::rundir;
+use collrules_rules::Behaviour;
 use collrules_rules::convert::{self, Conversion, ConvertError};
-use collrules_rules::diff::FileDifference;
+use collrules_rules::diff::Difference;
 use collrules_rules::emit::{Notes, TargetFormat};
-use collrules_rules::explain::{self, VersionGroup, said};
-use collrules_rules::{Behaviour, Distribution};
+use collrules_rules::explain::{self, VersionGroup};
+use collrules_rules::kind::RuleChoice;
 use collrules_workflow::TOOL;
 
 use super::source;
@@ -81,23 +82,19 @@ fn tell(file: &Path, conversion: &Conversion) {
     }
 }
 
-fn changes(group: &VersionGroup<Vec<FileDifference>>) {
+fn changes(group: &VersionGroup<Vec<Difference>>) {
     for change in group.answer.iter().take(NAMED) {
-        let FileDifference { distribution, difference } = change;
         let release = group.versions.first().map_or(Behaviour::distinct()[0], |version| *version).release;
-        let words = |choice| said(release, difference.collective, choice);
-        let on = match distribution {
-            Distribution::Any => String::new(),
-            other => format!(", {}", other.name()),
-        };
+        let words = |choice: RuleChoice| choice.words(release, change.collective);
+        let on = change.part.title().map_or_else(String::new, |_| format!(", {}", change.part));
         say(&format!(
             "calls change in {}: {} for {}{on}, looked up as {}: was {}, is {}",
             group.label(),
-            difference.collective,
-            difference.ranks,
-            difference.sizes,
-            words(difference.left),
-            words(difference.right),
+            change.collective,
+            change.ranks,
+            change.sizes,
+            words(change.left),
+            words(change.right),
         ));
     }
     if group.answer.len() > NAMED {

@@ -3,15 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use collrules_report::terminal::aligned;
-use collrules_rules::diff::{self, FileDifference};
-use collrules_rules::explain::{self, VersionGroup, said};
-use collrules_rules::han::{self, HanDifference, is_han};
+use collrules_rules::diff::{self, Difference};
+use collrules_rules::explain::{self, VersionGroup};
+use collrules_rules::kind::{FileKind, RuleChoice, Rules};
 use collrules_rules::lines::plain;
-use collrules_rules::words::counted;
-use collrules_rules::{Behaviour, Distribution, Load, Release, convert, load};
+use collrules_rules::{Behaviour, Load, convert};
 use serde_json::{Value, json};
 
-use super::source::{self, han_versions, pretty, refuse_han};
+use super::source::{self, pretty, refuse_han};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::progress::say;
@@ -43,7 +42,7 @@ struct VersionDifferences {
     not_in_force: [Option<String>; 2],
     /// True if one of them, and not the other, crashes `MPI_Init`.
     one_crashes: bool,
-    differences: Vec<FileDifference>,
+    differences: Vec<Difference>,
 }
 
 /// Lists the differences; the exit code says if there are any.
@@ -52,16 +51,16 @@ pub(crate) fn run(args: &Diff) -> Result<Exit, Failure> {
         return Err(Failure::usage("standard input holds one file: name the other one"));
     }
     let (left, right) = (source::read(&args.left)?, source::read(&args.right)?);
-    if is_han(&left) && is_han(&right) {
-        return diff_han(args, &left, &right);
+    let kind = FileKind::of(&left);
+    if FileKind::of(&right) != kind {
+        refuse_han(&args.left, &left)?;
+        refuse_han(&args.right, &right)?;
     }
-    refuse_han(&args.left, &left)?;
-    refuse_han(&args.right, &right)?;
-    let versions = source::versions(&args.release);
+    let versions = source::versions(kind, &args.release);
     let mut unread = [Vec::new(), Vec::new()];
     let mut compared = Vec::new();
     for version in &versions {
-        let loads = [load(&left, version), load(&right, version)];
+        let loads = [kind.load(&left, version), kind.load(&right, version)];
         let [a, b] = &loads;
         let mut not_in_force = [a, b].map(why);
         for (why, bytes) in not_in_force.iter_mut().zip([&left, &right]) {
@@ -72,7 +71,7 @@ pub(crate) fn run(args: &Diff) -> Result<Exit, Failure> {
         for (reasons, why) in unread.iter_mut().zip(&not_in_force) {
             reasons.extend(why.clone().map(|why| (*version, why)));
         }
-        let differences = diff::files(version.release, a.accepted(), b.accepted());
+        let differences = diff::rules(version.release, a.accepted(), b.accepted());
         let one_crashes = matches!(a, Load::Crashes(_)) != matches!(b, Load::Crashes(_));
         compared.push((*version, VersionDifferences { not_in_force, one_crashes, differences }));
     }
@@ -102,7 +101,7 @@ pub(crate) fn run(args: &Diff) -> Result<Exit, Failure> {
     Ok(if differ { Exit::Problems } else { Exit::Done })
 }
 
-fn why(load: &Load) -> Option<String> {
+fn why(load: &Load<Rules>) -> Option<String> {
     match load {
         Load::Accepted(_) => None,
         Load::Rejected(rejection) => Some(format!("rejected as a whole: {rejection}")),
@@ -145,24 +144,15 @@ fn block(args: &Diff, group: &VersionGroup<VersionDifferences>) -> String {
     if !differences.is_empty() {
         // Within a group, names of algorithms differ at most in spelling.
         let release = group.versions[0].release;
-        let distributed = differences.iter().any(|found| found.distribution != Distribution::Any);
+        let part = differences.iter().find_map(|found| found.part.title());
         let [left, right] = names(&args.left, &args.right);
         let mut header = vec!["collective", "communicators", "looked up", &left, &right];
-        if distributed {
-            header.insert(1, "on nodes");
-        }
-        let rows = differences.iter().take(NAMED).map(|FileDifference { distribution, difference }| {
-            let words = |choice| said(release, difference.collective, choice);
-            let mut cells = vec![
-                difference.collective.to_string(),
-                difference.ranks.to_string(),
-                difference.sizes.to_string(),
-                words(difference.left),
-                words(difference.right),
-            ];
-            if distributed {
-                cells.insert(1, distribution.name().to_owned());
-            }
+        header.splice(1..1, part);
+        let rows = differences.iter().take(NAMED).map(|found| {
+            let words = |choice: RuleChoice| choice.words(release, found.collective);
+            let (ranks, sizes) = (found.ranks.to_string(), found.sizes.to_string());
+            let mut cells = vec![found.collective.to_string(), ranks, sizes, words(found.left), words(found.right)];
+            cells.splice(1..1, part.map(|_| found.part.to_string()));
             cells
         });
         text += &(aligned(screen::width(), &header, rows, &[]) + "\n");
@@ -180,51 +170,4 @@ fn names(left: &Path, right: &Path) -> [String; 2] {
         [Some(left), Some(right)] if left != right => [left, right],
         _ => [left, right].map(source::printable_path),
     }
-}
-
-/// Compares the decisions of two HAN files.
-fn diff_han(args: &Diff, left: &[u8], right: &[u8]) -> Result<Exit, Failure> {
-    let mut compared = Vec::new();
-    for version in han_versions(&args.release) {
-        let tables = [(&args.left, left), (&args.right, right)].map(|(path, bytes)| {
-            han::load(bytes, &version).read().map(|loaded| loaded.to_table()).map_err(|why| (path, why))
-        });
-        match tables {
-            [Ok(left), Ok(right)] => compared.push((version, han::differences(&left, &right))),
-            // A version that was not named need not accept the format of later ones.
-            _ if args.release.is_empty() && version.release < Release::V5_0 => {}
-            [Err((path, why)), _] | [_, Err((path, why))] => {
-                let reasons = vec![format!("{}: {why}", version.name())];
-                return Err(Failure::not_in_force(path, reasons));
-            }
-        }
-    }
-    let groups = explain::group(compared);
-    let text = if args.json {
-        let all = groups.iter().map(|group| {
-            let releases: Vec<_> = group.versions.iter().map(Behaviour::name).collect();
-            json!({ "releases": releases, "differences": group.answer })
-        });
-        pretty(&json!(all.collect::<Vec<_>>()))?
-    } else {
-        groups.iter().map(han_block).collect::<Vec<_>>().join("\n")
-    };
-    screen::print(&text)?;
-    Ok(if groups.iter().any(|group| !group.answer.is_empty()) { Exit::Problems } else { Exit::Done })
-}
-
-fn han_block(group: &VersionGroup<Vec<HanDifference>>) -> String {
-    let title = paint(TextStyle::Heading, &group.label());
-    if group.answer.is_empty() {
-        return format!("{title}: both files choose the same for every call\n");
-    }
-    let header = ["collective", "level", "communicators", "message sizes", "left", "right"];
-    let cells = group.answer.iter().map(|HanDifference { left, right }| {
-        let words = |choice| han::words(left.collective, choice);
-        let (level, ranks) = (left.level.to_string(), left.ranks.to_string());
-        vec![left.collective.to_string(), level, ranks, left.sizes.to_string(), words(left.choice), words(*right)]
-    });
-    let calls = group.answer.len();
-    let ranges = counted(calls, "range");
-    format!("{title}: the choice differs for {ranges} of calls\n{}\n", aligned(screen::width(), &header, cells, &[]))
 }

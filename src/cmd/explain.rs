@@ -4,15 +4,15 @@ use std::path::{Path, PathBuf};
 
 use collrules_record::units::Ranks;
 use collrules_report::terminal::aligned;
-use collrules_rules::explain::{self, Answer, ChoiceRange, Explanation, MessageSizes, VersionGroup};
-use collrules_rules::han::{self, HanChoiceRange, HanExplanation, Level, is_han};
-use collrules_rules::hazard::RankRange;
+use collrules_rules::explain::{self, Answer, ChoiceRange, Contents, Explanation, MessageSizes, VersionGroup};
+use collrules_rules::han::Level;
+use collrules_rules::kind::{FileKind, RuleChoice};
 use collrules_rules::lines::{Excerpt, Lines};
-use collrules_rules::{Behaviour, Bytes, Call, Collective, Distribution, load};
+use collrules_rules::{Behaviour, Bytes, Call, Collective, Distribution};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::source::{self, align_lines, contents_json, han_versions, pretty, printable_path};
+use super::source::{self, align_lines, pretty, printable_path};
 use crate::failure::Failure;
 use crate::screen::{self, TextStyle, paint};
 
@@ -60,122 +60,53 @@ pub(crate) struct Explain {
 pub(crate) fn run(args: &Explain) -> Result<(), Failure> {
     let bytes = source::read(&args.file)?;
     let lines = Lines::new(&bytes);
-    screen::print(&if is_han(&bytes) {
-        explain_han(args, &bytes, &lines)?
-    } else {
-        explain_tuned(args, &bytes, &lines)?
+    let kind = FileKind::of(&bytes);
+    let versions = source::versions(kind, &args.release).into_iter();
+    let loads = versions.map(|version| (version, kind.load(&bytes, &version)));
+    screen::print(&match call(args)? {
+        Some(call) => {
+            let answer = |load| explain::call(&load, &lines, &call, args.level);
+            let groups = explain::group(loads.map(|(version, load)| (version, answer(load))));
+            let level = (kind == FileKind::Han).then_some(args.level);
+            let blocks = blocks(args, kind, json!({ "call": call, "level": level }), &groups, |group, served| {
+                format!(":\n{}", align_lines(&served_lines(args, served, &group.versions)))
+            })?;
+            if args.json { blocks } else { format!("{}\n\n{blocks}", title(&args.file, &call, level)) }
+        }
+        None => {
+            let answer = |load| wanted(explain::contents(&load, &lines), args);
+            let groups = explain::group(loads.map(|(version, load)| (version, answer(load))));
+            blocks(args, kind, json!({}), &groups, |_, Contents { rules }| contents(args, kind, rules))?
+        }
     })
 }
 
-fn explain_tuned(args: &Explain, bytes: &[u8], lines: &Lines<'_>) -> Result<String, Failure> {
-    let loads = source::versions(&args.release).into_iter().map(|version| (version, load(bytes, &version)));
-    let ignored = |why: &str| format!("the whole file, without a message ({why})");
-    let refused = Refused { ignored: &ignored, instead: "Open MPI's own decision" };
-    match call(args)? {
-        Some(call) => {
-            let groups = explain::group(loads.map(|(version, load)| (version, explain::call(&load, lines, &call))));
-            let has_han = |versions: &[Behaviour]| versions.iter().any(|version| version.han_first);
-            let served = |served: &Explanation, versions: &[Behaviour]| served_lines(args, served, has_han(versions));
-            print_call(args, ("call", json!(call)), &title(&args.file, &call), &groups, &refused, served)
-        }
-        None => {
-            let answer = |load| wanted(explain::contents(&load, lines), args, |row| (row.collective, row.ranks));
-            let groups = explain::group(loads.map(|(version, load)| (version, answer(load))));
-            let calls = args.op.map_or_else(|| "call".to_owned(), |op| op.to_string());
-            let ranks = args.np.map_or_else(String::new, |ranks| format!(" on {ranks} ranks"));
-            print_contents(args, &format!("{calls}{ranks} to Open MPI"), &groups, &refused, contents)
-        }
-    }
-}
-
-fn explain_han(args: &Explain, bytes: &[u8], lines: &Lines<'_>) -> Result<String, Failure> {
-    let loads = han_versions(&args.release).into_iter().map(|version| (version, han::load(bytes, &version)));
-    let file = printable_path(&args.file);
-    let ignored = |why: &str| format!("the whole of {file} ({why})");
-    let refused = Refused { ignored: &ignored, instead: "what HAN's parameters say" };
-    let size = args.size.or(args.op.filter(|op| !op.has_sizes()).map(|_| Bytes(0)));
-    match (args.op, args.np, size) {
-        (Some(collective), Some(ranks), Some(size)) => {
-            let call = |load| han::call(&load, lines, collective, args.level, ranks.0, size.0);
-            let groups = explain::group(loads.map(|(version, load)| (version, call(load))));
-            let of_size = if collective.has_sizes() { format!(" of {size}") } else { String::new() };
-            let title = format!("{collective}{of_size} on {ranks} ranks of {}, by {file}", args.level);
-            let served = |served: &HanExplanation, _: &[Behaviour]| {
-                let said = han::words(collective, served.choice);
-                decision_lines(args, served.lookup_bytes, served.place.as_ref(), &served.because, said, &served.runs)
-            };
-            print_call(args, ("level", json!(args.level)), &title, &groups, &refused, served)
-        }
-        _ => {
-            let answer = |load| wanted(han::contents(&load, lines), args, |row| (row.collective, row.ranks));
-            let groups = explain::group(loads.map(|(version, load)| (version, answer(load))));
-            print_contents(args, "such call to HAN's parameters", &groups, &refused, han_contents)
-        }
-    }
-}
-
-/// Words for a file that a version does not use.
-struct Refused<'a> {
-    /// The extent, from the reason.
-    ignored: &'a dyn Fn(&str) -> String,
-    /// The basis of decisions then.
-    instead: &'static str,
-}
-
-impl Refused<'_> {
-    /// Describes why a file is not accepted.
-    fn lines<T>(&self, file: &Path, answer: &Answer<T>) -> Vec<(&'static str, String)> {
-        match answer {
-            Answer::Rejected { why, .. } => {
-                vec![("ignores", (self.ignored)(why)), ("runs", self.instead.to_owned())]
-            }
-            Answer::Crashes { at: place, why } => vec![("crashes", format!("{}: {why}", at(file, place)))],
-            Answer::Accepted(_) => Vec::new(),
-        }
-    }
-}
-
-fn print_call<T: Serialize>(
+/// The answers of all versions, each under the names of those that give it; in JSON, further members of the whole.
+fn blocks<T: Serialize>(
     args: &Explain,
-    (key, call): (&str, Value),
-    title: &str,
+    kind: FileKind,
+    mut further: Value,
     groups: &[VersionGroup<Answer<T>>],
-    refused: &Refused<'_>,
-    served: impl Fn(&T, &[Behaviour]) -> Vec<(&'static str, String)>,
+    accepted: impl Fn(&VersionGroup<Answer<T>>, &T) -> String,
 ) -> Result<String, Failure> {
     if args.json {
-        return pretty(&json!({ "file": args.file, (key): call, "answers": groups }));
+        further["file"] = json!(args.file.to_string_lossy());
+        further["answers"] = json!(groups);
+        return pretty(&further);
     }
     let block = |group: &VersionGroup<Answer<T>>| {
-        let lines = match &group.answer {
-            Answer::Accepted(answer) => served(answer, &group.versions),
-            other => refused.lines(&args.file, other),
-        };
-        format!("{}:\n{}", paint(TextStyle::Heading, &group.label()), align_lines(&lines))
-    };
-    Ok(format!("{title}\n\n{}", groups.iter().map(block).collect::<Vec<_>>().join("\n")))
-}
-
-fn print_contents<T: Serialize>(
-    args: &Explain,
-    left: &str,
-    groups: &[VersionGroup<Answer<Vec<T>>>],
-    refused: &Refused<'_>,
-    table: impl Fn(&[T]) -> String,
-) -> Result<String, Failure> {
-    if args.json {
-        let answers: Vec<_> = groups.iter().map(contents_json).collect();
-        return pretty(&json!({ "file": args.file, "answers": answers }));
-    }
-    let block = |group: &VersionGroup<Answer<Vec<T>>>| {
-        let title = paint(TextStyle::Heading, &group.label());
-        match &group.answer {
-            Answer::Accepted(rows) if rows.is_empty() => {
-                format!("{title}: {} leaves every {left}.\n", printable_path(&args.file))
+        let text = match &group.answer {
+            Answer::Accepted(answer) => accepted(group, answer),
+            Answer::Rejected { why, .. } => {
+                let ignores = format!("the whole file, without a message ({why})");
+                let runs = kind.default_words().to_owned();
+                format!(":\n{}", align_lines(&[("ignores", ignores), ("runs", runs)]))
             }
-            Answer::Accepted(rows) => format!("{title}:\n{}\n", table(rows)),
-            other => format!("{title}:\n{}", align_lines(&refused.lines(&args.file, other))),
-        }
+            Answer::Crashes { at: place, why } => {
+                format!(":\n{}", align_lines(&[("crashes", format!("{}: {why}", at(&args.file, place)))]))
+            }
+        };
+        paint(TextStyle::Heading, &group.label()) + &text
     };
     Ok(groups.iter().map(block).collect::<Vec<_>>().join("\n"))
 }
@@ -214,18 +145,18 @@ fn of_one_call(args: &Explain) -> bool {
 }
 
 /// The requested ranges.
-fn wanted<T>(answer: Answer<Vec<T>>, args: &Explain, key: fn(&T) -> (Collective, RankRange)) -> Answer<Vec<T>> {
-    let Answer::Accepted(mut ranges) = answer else { return answer };
-    ranges.retain(|range| {
-        let (collective, ranks) = key(range);
-        args.op.is_none_or(|op| op == collective) && args.np.is_none_or(|np| ranks.holds(np))
-    });
-    Answer::Accepted(ranges)
+fn wanted(mut answer: Answer<Contents>, args: &Explain) -> Answer<Contents> {
+    if let Answer::Accepted(contents) = &mut answer {
+        contents.rules.retain(|range| {
+            args.op.is_none_or(|op| op == range.collective) && args.np.is_none_or(|np| range.ranks.holds(np))
+        });
+    }
+    answer
 }
 
-fn title(file: &Path, call: &Call) -> String {
+fn title(file: &Path, call: &Call, level: Option<Level>) -> String {
     let size = if call.collective.has_sizes() { format!(" of {}", call.message) } else { String::new() };
-    let mut more = String::new();
+    let mut more = level.map_or_else(String::new, |level| format!(" of {level}"));
     if call.type_size != 1 {
         more += &format!(", datatype of {}", Bytes(call.type_size));
     }
@@ -247,75 +178,51 @@ fn at(file: &Path, place: &Excerpt) -> String {
 }
 
 /// The rule that decides a call, and what runs.
-fn decision_lines(
-    args: &Explain,
-    lookup_bytes: u64,
-    place: Option<&Excerpt>,
-    because: &str,
-    said: String,
-    runs: &str,
-) -> Vec<(&'static str, String)> {
-    let mut lines = vec![("looks up", format!("{} ({lookup_bytes} bytes)", Bytes(lookup_bytes)))];
-    lines.extend(place.map(|place| ("decided by", at(&args.file, place))));
-    lines.extend([("because", because.to_owned()), ("says", said), ("runs", runs.to_owned())]);
-    lines
-}
-
-fn served_lines(args: &Explain, served: &Explanation, han: bool) -> Vec<(&'static str, String)> {
-    let is_builtin = served.choice.is_builtin();
-    let said = if is_builtin { "default".to_owned() } else { format!("{} ({})", served.said, served.choice) };
-    let place = served.place.as_ref();
-    let mut lines = decision_lines(args, served.lookup_bytes, place, &served.because, said, &served.runs);
+fn served_lines(args: &Explain, served: &Explanation, versions: &[Behaviour]) -> Vec<(&'static str, String)> {
+    let (said, is_tuned) = match served.choice {
+        RuleChoice::Tuned(choice) if choice.is_builtin() => ("default".to_owned(), false),
+        RuleChoice::Tuned(choice) => (format!("{} ({choice})", served.said), true),
+        RuleChoice::Han(_) => (served.said.clone(), false),
+    };
+    let mut lines = vec![("looks up", format!("{} ({} bytes)", Bytes(served.lookup_bytes), served.lookup_bytes))];
+    lines.extend(served.place.iter().map(|place| ("decided by", at(&args.file, place))));
+    lines.extend([("because", served.because.clone()), ("says", said), ("runs", served.runs.clone())]);
     lines.extend(served.reasons.iter().map(|reason| ("since", reason.clone())));
-    if han && !is_builtin {
+    if is_tuned && versions.iter().any(|version| version.han_first) {
         lines.push(("but", "on several nodes, coll/han of 5.0 and later may run the call instead".to_owned()));
     }
     lines
 }
 
-/// A table in which cells equal to those of the line above stay empty.
-fn contents(rows: &[ChoiceRange]) -> String {
-    let distributed = rows.iter().any(|row| row.distribution != Distribution::Any);
+/// The choices in a table, in which cells equal to those of the line above stay empty.
+fn contents(args: &Explain, kind: FileKind, rows: &[ChoiceRange]) -> String {
+    if rows.is_empty() {
+        let calls = args.op.map_or_else(|| "call".to_owned(), |op| op.to_string());
+        let ranks = args.np.map_or_else(String::new, |ranks| format!(" on {ranks} ranks"));
+        let file = printable_path(&args.file);
+        return format!(": {file} leaves every {calls}{ranks} to {}.\n", kind.default_words());
+    }
+    let part = rows.iter().find_map(|row| row.part.title());
     // Equal sizes need only one column.
     let one_size = rows.iter().all(|row| message(row) == looked_up(row));
     let mut header = vec!["collective", "communicators", "looked up", "message", "choice"];
     if one_size {
         header.splice(2..4, ["message sizes"]);
     }
-    if distributed {
-        header.insert(1, "on nodes");
-    }
+    header.splice(1..1, part);
     let mut before: Option<&ChoiceRange> = None;
     let cells = rows.iter().map(|row| {
         let same = before.replace(row).is_some_and(|before| {
-            (before.collective, before.distribution, before.ranks) == (row.collective, row.distribution, row.ranks)
+            (before.collective, before.part, before.ranks) == (row.collective, row.part, row.ranks)
         });
         let once = |text: String| if same { String::new() } else { text };
         let mut cells = vec![once(row.collective.to_string()), once(row.ranks.to_string()), looked_up(row)];
         cells.extend((!one_size).then(|| message(row)));
         cells.push(row.said.clone());
-        if distributed {
-            cells.insert(1, once(row.distribution.name().to_owned()));
-        }
+        cells.splice(1..1, part.map(|_| once(row.part.to_string())));
         cells
     });
-    aligned(screen::width(), &header, cells, &[])
-}
-
-/// Like [`contents`], of a file of HAN.
-fn han_contents(ranges: &[HanChoiceRange]) -> String {
-    let header = ["collective", "level", "communicators", "message sizes", "component"];
-    let mut before: Option<&HanChoiceRange> = None;
-    let cells = ranges.iter().map(|range| {
-        let same = before.replace(range).is_some_and(|before| {
-            (before.collective, before.level, before.ranks) == (range.collective, range.level, range.ranks)
-        });
-        let once = |text: String| if same { String::new() } else { text };
-        let (level, ranks) = (once(range.level.to_string()), once(range.ranks.to_string()));
-        let choice = han::words(range.collective, range.choice);
-        vec![once(range.collective.to_string()), level, ranks, range.sizes.to_string(), choice]
-    });
-    aligned(screen::width(), &header, cells, &[])
+    format!(":\n{}\n", aligned(screen::width(), &header, cells, &[]))
 }
 
 fn looked_up(row: &ChoiceRange) -> String {

@@ -4,12 +4,11 @@ use std::path::Path;
 
 use collrules_record::{rundir, tuning};
 use collrules_rules::Behaviour;
-use collrules_rules::explain::{Answer, VersionGroup};
-use collrules_rules::han::{self, CONFUSED};
+use collrules_rules::han::CONFUSED;
+use collrules_rules::kind::FileKind;
 use collrules_rules::lines::plain;
 use collrules_workflow::WorkflowError;
 use serde::Serialize;
-use serde_json::{Value, json};
 
 use crate::failure::Failure;
 use crate::screen::wrapped;
@@ -39,24 +38,17 @@ pub(super) fn printable_path(path: &Path) -> String {
     plain(&rundir::within(path, rundir::RULES).display().to_string())
 }
 
-/// The requested versions, or one for each behaviour.
-pub(super) fn versions(asked: &[Behaviour]) -> Vec<Behaviour> {
-    if asked.is_empty() { Behaviour::distinct() } else { asked.to_vec() }
+/// The requested versions, or one for each behaviour of the component.
+pub(super) fn versions(kind: FileKind, asked: &[Behaviour]) -> Vec<Behaviour> {
+    if asked.is_empty() { kind.versions() } else { asked.to_vec() }
 }
 
 /// Refuses a file for HAN if one for coll/tuned is required.
 pub(super) fn refuse_han(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    if han::is_han(bytes) {
+    if FileKind::of(bytes) == FileKind::Han {
         return Err(Failure::not_in_force(path, vec![CONFUSED.to_owned()]));
     }
     Ok(())
-}
-
-/// The requested versions, or those that have HAN.
-pub(super) fn han_versions(asked: &[Behaviour]) -> Vec<Behaviour> {
-    let versions = versions(asked).into_iter();
-    let with_han = |version: &Behaviour| han::is_in(version.release);
-    if asked.is_empty() { versions.filter(with_han).collect() } else { versions.collect() }
 }
 
 /// A JSON answer, for programs.
@@ -68,14 +60,4 @@ pub(super) fn pretty(value: &impl Serialize) -> Result<String, Failure> {
 pub(super) fn align_lines(lines: &[(&'static str, String)]) -> String {
     let wrapped = lines.iter().flat_map(|(name, text)| wrapped(text, &format!("  {name:<11} "), &" ".repeat(14)));
     wrapped.map(|line| line + "\n").collect()
-}
-
-/// Returns the contents of a file, or the reason why it is not accepted, for programs.
-pub(super) fn contents_json<T: Serialize>(group: &VersionGroup<Answer<T>>) -> Value {
-    let releases: Vec<_> = group.versions.iter().map(Behaviour::name).collect();
-    match &group.answer {
-        Answer::Accepted(rows) => json!({ "releases": releases, "file": "accepted", "rules": rows }),
-        Answer::Rejected { at, why } => json!({ "releases": releases, "file": "rejected", "at": at, "why": why }),
-        Answer::Crashes { at, why } => json!({ "releases": releases, "file": "crashes", "at": at, "why": why }),
-    }
 }

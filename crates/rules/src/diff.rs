@@ -1,5 +1,6 @@
 //! Differences between the choices of two tables or two files.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::Serialize;
@@ -8,12 +9,14 @@ use crate::call::Distribution;
 use crate::choice::Choice;
 use crate::collective::Collective;
 use crate::file::{CollectiveRules, Loaded};
+use crate::han::HanTable;
 use crate::hazard::RankRange;
+use crate::kind::{Key, Part, RuleChoice, Rules};
 use crate::metric::{self, Metric};
 use crate::registry;
 use crate::release::Release;
 use crate::steps::{Steps, earlier};
-use crate::table::{RankSteps, RuleTable, SizeSteps, all_builtin};
+use crate::table::{RankSteps, RuleTable, SizeSteps, Table, all_builtin};
 use crate::units::{Bytes, Ranks};
 
 /// Sizes in bytes `first..end`; open above if there is no end.
@@ -30,25 +33,17 @@ pub struct ByteRange {
 pub struct Difference {
     /// The collective.
     pub collective: Collective,
+    /// The part of its calls.
+    #[serde(flatten)]
+    pub part: Part,
     /// The communicator sizes.
     pub ranks: RankRange,
     /// The lookup bytes (see [`crate::metric`]).
     pub sizes: ByteRange,
     /// Choice of the left table.
-    pub left: Choice,
+    pub left: RuleChoice,
     /// Choice of the right table.
-    pub right: Choice,
-}
-
-/// A difference between files, for communicators with one arrangement on nodes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct FileDifference {
-    /// The communicators; [`Distribution::Any`] stands for those without a particular distribution, and for all if
-    /// neither file distinguishes them.
-    pub distribution: Distribution,
-    /// The difference.
-    #[serde(flatten)]
-    pub difference: Difference,
+    pub right: RuleChoice,
 }
 
 impl fmt::Display for ByteRange {
@@ -69,7 +64,10 @@ impl Difference {
     /// Returns true if a call can reach the difference: communicators have two ranks or more, and some collectives look
     /// up no size.
     pub fn is_reachable(&self, release: Release) -> bool {
-        let sized = || metric::metric(release, self.collective, Ranks(2)) != Metric::None;
+        let sized = || match self.part {
+            Part::Distribution(_) => metric::metric(release, self.collective, Ranks(2)) != Metric::None,
+            Part::Level(_) => self.collective.has_sizes(),
+        };
         self.ranks.end.is_none_or(|end| end > 2) && (self.sizes.first == 0 || sized())
     }
 
@@ -79,25 +77,36 @@ impl Difference {
     }
 }
 
-/// All differences between two tables: by collective, communicator sizes, lookup bytes. Neighbouring communicator sizes
+/// All differences between two tables: by key, communicator sizes, lookup bytes. Neighbouring communicator sizes
 /// with the same differences are joined.
 ///
 /// Takes time linear in the number of overlaps between blocks of the two tables.
-pub fn tables(left: &RuleTable, right: &RuleTable) -> Vec<Difference> {
+pub fn tables<K: Key, V>(left: &Table<K, V>, right: &Table<K, V>) -> Vec<Difference>
+where
+    V: Copy + Default + PartialEq + Into<RuleChoice>,
+{
     let builtin = all_builtin();
+    let keys: BTreeSet<K> = left.collectives().chain(right.collectives()).map(|(key, _)| key).collect();
     let mut differences = Vec::new();
-    for collective in Collective::ALL {
-        let [left, right] = [left, right].map(|table| table.get(collective).unwrap_or(&builtin));
-        differences.extend(ranks(collective, left, right));
+    for key in keys {
+        let (collective, part) = key.calls();
+        let [left, right] = [left, right].map(|table| table.get(key).unwrap_or(&builtin));
+        for (ranks, cells) in blocks(left, right) {
+            let difference = |(sizes, left, right): (_, V, V)| {
+                Difference { collective, part, ranks, sizes, left: left.into(), right: right.into() }
+            };
+            differences.extend(cells.into_iter().map(difference));
+        }
     }
     differences
 }
 
-/// The size ranges in which two blocks differ, with both choices.
-type Cells = Vec<(ByteRange, Choice, Choice)>;
+/// The size ranges in which two blocks differ, with both values.
+type Cells<V> = Vec<(ByteRange, V, V)>;
 
-fn ranks(collective: Collective, left: &RankSteps, right: &RankSteps) -> Vec<Difference> {
-    let mut blocks: Vec<(RankRange, Cells)> = Vec::new();
+/// The communicator sizes in which two functions differ in the same way.
+fn blocks<V: Copy + PartialEq>(left: &RankSteps<V>, right: &RankSteps<V>) -> Vec<(RankRange, Cells<V>)> {
+    let mut blocks: Vec<(RankRange, Cells<V>)> = Vec::new();
     for (first, end, left, right) in both(left, right) {
         let cells = cells(left, right);
         match blocks.last_mut() {
@@ -105,19 +114,18 @@ fn ranks(collective: Collective, left: &RankSteps, right: &RankSteps) -> Vec<Dif
             _ => blocks.push((RankRange { first, end }, cells)),
         }
     }
-    let cells = blocks.into_iter().flat_map(|(ranks, cells)| cells.into_iter().map(move |cell| (ranks, cell)));
-    cells.map(|(ranks, (sizes, left, right))| Difference { collective, ranks, sizes, left, right }).collect()
+    blocks
 }
 
-fn cells(left: &SizeSteps, right: &SizeSteps) -> Cells {
-    let different = |(first, end, left, right): (u64, Option<u64>, &Choice, &Choice)| {
+fn cells<V: Copy + PartialEq>(left: &SizeSteps<V>, right: &SizeSteps<V>) -> Cells<V> {
+    let different = |(first, end, left, right): (u64, Option<u64>, &V, &V)| {
         (left != right).then_some((ByteRange { first, end }, *left, *right))
     };
     both(left, right).filter_map(different).collect()
 }
 
 /// The ranges on which both functions are constant, in order, with both values.
-pub(crate) fn both<'s, V: Clone + PartialEq>(
+fn both<'s, V: Clone + PartialEq>(
     left: &'s Steps<V>,
     right: &'s Steps<V>,
 ) -> impl Iterator<Item = (u64, Option<u64>, &'s V, &'s V)> {
@@ -151,19 +159,33 @@ pub fn meanings(loaded: &Loaded) -> Vec<(Distribution, RuleTable)> {
         .collect()
 }
 
-/// The calls for which two files differ under a release: choices as far as the release uses them, and only for calls
-/// that can occur. A file that is not active (none) has no choices.
-pub fn files(release: Release, left: Option<&Loaded>, right: Option<&Loaded>) -> Vec<FileDifference> {
+/// The calls for which two files of coll/tuned differ under a release: choices as far as the release uses them, and only
+/// for calls that can occur. A file that is not active (none) has no choices.
+pub fn files(release: Release, left: Option<&Loaded>, right: Option<&Loaded>) -> Vec<Difference> {
     let table = |loaded: Option<&Loaded>, distribution| {
         let table = loaded.map_or_else(RuleTable::new, |loaded| loaded.to_table_for(distribution));
         table.map(|collective, choice| heeded(release, collective, choice))
     };
-    let mut differences: Vec<FileDifference> = Vec::new();
+    let mut differences: Vec<Difference> = Vec::new();
     for &distribution in distributions(&[left, right]) {
         let found = tables(&table(left, distribution), &table(right, distribution));
-        let reachable = found.into_iter().filter(|difference| difference.is_reachable(release));
-        differences.extend(reachable.map(|difference| FileDifference { distribution, difference }));
+        let part = Part::Distribution(distribution);
+        differences.extend(found.into_iter().map(|difference| Difference { part, ..difference }));
     }
+    differences.retain(|difference| difference.is_reachable(release));
+    differences
+}
+
+/// Like [`files`], for files of either component.
+pub fn rules(release: Release, left: Option<&Rules>, right: Option<&Rules>) -> Vec<Difference> {
+    let [(left, left_han), (right, right_han)] = [left, right].map(|rules| match rules {
+        None => (None, HanTable::new()),
+        Some(Rules::Tuned(loaded)) => (Some(loaded), HanTable::new()),
+        Some(Rules::Han(file)) => (None, file.to_table()),
+    });
+    let mut differences = tables(&left_han, &right_han);
+    differences.retain(|difference| difference.is_reachable(release));
+    differences.extend(files(release, left, right));
     differences
 }
 

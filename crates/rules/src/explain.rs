@@ -3,17 +3,19 @@
 use serde::Serialize;
 
 use crate::behaviour::Behaviour;
-use crate::call::{Call, Distribution};
-use crate::choice::Choice;
+use crate::call::Call;
 use crate::collective::Collective;
 use crate::diff::{self, ByteRange};
 use crate::effective::{Effective, EffectiveAlgorithm, effective};
-use crate::file::{Load, Loaded, Reason};
+use crate::file::{Load, Loaded};
+use crate::han::{self, HanFile, Level};
 use crate::hazard::RankRange;
+use crate::kind::{Key, Part, RuleChoice, Rules};
 use crate::lines::{Excerpt, Lines, plain};
 use crate::metric::{self, Metric};
 use crate::registry;
 use crate::release::Release;
+use crate::table::Table;
 use crate::units::Ranks;
 
 /// Versions that give the same answer.
@@ -59,13 +61,13 @@ pub struct Explanation {
     /// Reason why this rule decides, or none does.
     pub because: String,
     /// Choice of the rule.
-    pub choice: Choice,
+    pub choice: RuleChoice,
     /// Choice of the rule in words.
     pub said: String,
     /// Outcome of the call.
     #[serde(rename = "outcome")]
     pub end: End,
-    /// Algorithm that runs in the end, in words.
+    /// Algorithm that runs in the end, or component that carries out the call, in words.
     pub runs: String,
     /// Reasons why the effect differs from the rule's choice.
     pub reasons: Vec<String>,
@@ -75,8 +77,10 @@ pub struct Explanation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum End {
-    /// Open MPI's built-in decision applies.
+    /// Open MPI's built-in decision applies, or HAN's parameters.
     Builtin,
+    /// A component carries out the call, by a rule of HAN.
+    Component,
     /// An algorithm of the release runs.
     Algorithm,
     /// An implementation runs that no rule can name.
@@ -93,13 +97,21 @@ pub enum End {
     Nothing,
 }
 
+/// The choices of a whole file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Contents {
+    /// The choices, by calls.
+    pub rules: Vec<ChoiceRange>,
+}
+
 /// Choice of a file for a range of calls.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ChoiceRange {
     /// The collective.
     pub collective: Collective,
-    /// Distribution of the communicators over nodes; any if the file does not distinguish it.
-    pub distribution: Distribution,
+    /// The part of its calls.
+    #[serde(flatten)]
+    pub part: Part,
     /// The communicator sizes.
     pub ranks: RankRange,
     /// The sizes that are looked up.
@@ -107,7 +119,7 @@ pub struct ChoiceRange {
     /// The message sizes with these lookup bytes.
     pub message: MessageSizes,
     /// The choice.
-    pub choice: Choice,
+    pub choice: RuleChoice,
     /// The choice in words.
     pub said: String,
 }
@@ -167,45 +179,76 @@ pub fn group<T: PartialEq>(answers: impl IntoIterator<Item = (Behaviour, T)>) ->
     groups
 }
 
-/// Explains which rule decides a call and what the call then runs, given how a version reads the file.
-pub fn call(load: &Load, lines: &Lines<'_>, call: &Call) -> Answer<Explanation> {
-    answer(load, lines, |loaded| {
-        let lookup = loaded.lookup(call);
-        let release = loaded.behaviour.release;
-        let near = match lookup.reason {
-            Reason::EmptyCommRule { span, .. } | Reason::NoSize { span, .. } => Some(span),
-            _ => None,
-        };
-        let place = lookup.rule.map(|rule| rule.span).or(near).map(|span| lines.excerpt(span));
-        let ends = effective(release, call.collective, lookup.choice, call);
-        let (end, runs) = in_words(&ends, call);
-        // What the outcome says by itself is not said twice.
-        let plain = ends.algorithm == EffectiveAlgorithm::Builtin && lookup.choice.is_builtin() && call.ranks.0 > 1;
-        let mut reasons = if plain { Vec::new() } else { ends.reasons };
-        let elements = metric::overflow(release, call.collective, call.ranks, call.message, call.type_size);
-        reasons.extend(elements.filter(|_| !call.is_ignored()).map(|elements| {
-            format!("up to 5.0 elements are counted in a C int, which {elements} overflow: hence the size looked up")
-        }));
-        Explanation {
-            lookup_bytes: lookup.lookup_bytes,
-            place,
-            because: lookup.reason.to_string(),
-            choice: lookup.choice,
-            said: said(release, call.collective, lookup.choice),
-            end,
-            runs,
-            reasons,
-        }
+/// Explains which rule decides a call and what the call then runs, given how a version reads the file. HAN's rules are
+/// those for a topology level.
+pub fn call(load: &Load<Rules>, lines: &Lines<'_>, call: &Call, level: Level) -> Answer<Explanation> {
+    answer(load, lines, |rules| match rules {
+        Rules::Tuned(loaded) => of_tuned(loaded, lines, call),
+        Rules::Han(file) => of_han(file, lines, call, level),
     })
 }
 
+fn of_tuned(loaded: &Loaded, lines: &Lines<'_>, call: &Call) -> Explanation {
+    let lookup = loaded.lookup(call);
+    let release = loaded.behaviour.release;
+    let ends = effective(release, call.collective, lookup.choice, call);
+    let (end, runs) = in_words(&ends, call);
+    let choice = RuleChoice::from(lookup.choice);
+    // What the outcome says by itself is not said twice.
+    let plain = ends.algorithm == EffectiveAlgorithm::Builtin && lookup.choice.is_builtin() && call.ranks.0 > 1;
+    let mut reasons = if plain { Vec::new() } else { ends.reasons };
+    let elements = metric::overflow(release, call.collective, call.ranks, call.message, call.type_size);
+    reasons.extend(elements.filter(|_| !call.is_ignored()).map(|elements| {
+        format!("up to 5.0 elements are counted in a C int, which {elements} overflow: hence the size looked up")
+    }));
+    Explanation {
+        lookup_bytes: lookup.lookup_bytes,
+        place: lookup.place().map(|span| lines.excerpt(span)),
+        because: lookup.reason.to_string(),
+        choice,
+        said: choice.words(release, call.collective),
+        end,
+        runs,
+        reasons,
+    }
+}
+
+fn of_han(file: &HanFile, lines: &Lines<'_>, call: &Call, level: Level) -> Explanation {
+    let Call { collective, ranks, message, .. } = *call;
+    let lookup = file.lookup(collective, level, ranks.0, han::lookup_bytes(collective, message.0));
+    let choice = RuleChoice::from(lookup.choice);
+    Explanation {
+        lookup_bytes: lookup.lookup_bytes,
+        place: lookup.place().map(|span| lines.excerpt(span)),
+        because: lookup.reason.to_string(),
+        choice,
+        said: choice.words(file.behaviour.release, collective),
+        end: if lookup.choice.is_some() { End::Component } else { End::Builtin },
+        runs: han::runs(collective, level, lookup.choice),
+        reasons: Vec::new(),
+    }
+}
+
 /// Lists the choices of a whole file by collective, communicator sizes and lookup bytes, except for impossible calls.
-pub fn contents(load: &Load, lines: &Lines<'_>) -> Answer<Vec<ChoiceRange>> {
-    answer(load, lines, rows)
+pub fn contents(load: &Load<Rules>, lines: &Lines<'_>) -> Answer<Contents> {
+    answer(load, lines, |rules| {
+        let ranges = match rules {
+            Rules::Han(file) => ranges(file.behaviour.release, &file.to_table()),
+            Rules::Tuned(loaded) => {
+                let of = |(distribution, table)| {
+                    let part = Part::Distribution(distribution);
+                    let ranges = ranges(loaded.behaviour.release, &table).into_iter();
+                    ranges.map(move |range| ChoiceRange { part, ..range })
+                };
+                diff::meanings(loaded).into_iter().flat_map(of).collect()
+            }
+        };
+        Contents { rules: ranges }
+    })
 }
 
 /// Returns the answer of a version that accepts the file, or the reason why it does not use it.
-pub(crate) fn answer<F, T>(load: &Load<F>, lines: &Lines<'_>, accepted: impl FnOnce(&F) -> T) -> Answer<T> {
+fn answer<F, T>(load: &Load<F>, lines: &Lines<'_>, accepted: impl FnOnce(&F) -> T) -> Answer<T> {
     match load {
         Load::Accepted(loaded) => Answer::Accepted(accepted(loaded)),
         Load::Rejected(rejection) => {
@@ -214,13 +257,6 @@ pub(crate) fn answer<F, T>(load: &Load<F>, lines: &Lines<'_>, accepted: impl FnO
         }
         Load::Crashes(crash) => Answer::Crashes { at: lines.excerpt(crash.span), why: plain(&crash.to_string()) },
     }
-}
-
-/// A choice in words, also if the release lacks the algorithm.
-pub fn said(release: Release, collective: Collective, choice: Choice) -> String {
-    let words = registry::describe(release, collective, choice);
-    let missing = !choice.is_builtin() && registry::algorithm(release, collective, choice.algorithm).is_err();
-    if missing { format!("{words} (there is none)") } else { words }
 }
 
 fn in_words(ends: &Effective, call: &Call) -> (End, String) {
@@ -245,30 +281,43 @@ fn in_words(ends: &Effective, call: &Call) -> (End, String) {
     }
 }
 
-fn rows(loaded: &Loaded) -> Vec<ChoiceRange> {
-    let release = loaded.behaviour.release;
-    let mut rows = Vec::new();
-    for (distribution, table) in diff::meanings(loaded) {
-        for (collective, blocks) in table.collectives() {
-            for (first, end, sizes) in blocks.iter().filter(|(_, end, _)| end.is_none_or(|end| end > 2)) {
-                let ranks = RankRange { first, end };
-                for (first, end, choice) in sizes.iter() {
-                    let lookup = ByteRange { first, end };
-                    let message = message_sizes(release, collective, ranks, lookup);
-                    if first > 0 && message == MessageSizes::None {
-                        break;
-                    }
-                    let said = said(release, collective, *choice);
-                    rows.push(ChoiceRange { collective, distribution, ranks, lookup, message, choice: *choice, said });
+fn ranges<K: Key, V>(release: Release, table: &Table<K, V>) -> Vec<ChoiceRange>
+where
+    V: Copy + Default + PartialEq + Into<RuleChoice>,
+{
+    let mut ranges = Vec::new();
+    for (key, blocks) in table.collectives() {
+        let (collective, part) = key.calls();
+        for (first, end, sizes) in blocks.iter().filter(|(_, end, _)| end.is_none_or(|end| end > 2)) {
+            let ranks = RankRange { first, end };
+            for (first, end, choice) in sizes.iter() {
+                let lookup = ByteRange { first, end };
+                let message = message_sizes(release, collective, part, ranks, lookup);
+                if first > 0 && message == MessageSizes::None {
+                    break;
                 }
+                let choice: RuleChoice = (*choice).into();
+                let said = choice.words(release, collective);
+                ranges.push(ChoiceRange { collective, part, ranks, lookup, message, choice, said });
             }
         }
     }
-    rows
+    ranges
 }
 
-fn message_sizes(release: Release, collective: Collective, ranks: RankRange, lookup: ByteRange) -> MessageSizes {
-    match metric::metric(release, collective, Ranks(2)) {
+fn message_sizes(
+    release: Release,
+    collective: Collective,
+    part: Part,
+    ranks: RankRange,
+    lookup: ByteRange,
+) -> MessageSizes {
+    let metric = match part {
+        Part::Distribution(_) => metric::metric(release, collective, Ranks(2)),
+        Part::Level(_) if collective.has_sizes() => Metric::Times(1),
+        Part::Level(_) => Metric::None,
+    };
+    match metric {
         Metric::None => MessageSizes::None,
         Metric::CountFree => MessageSizes::CountFree,
         Metric::Times(1) => MessageSizes::Same,

@@ -23,6 +23,7 @@
 //! | [`hazard`] | tables that must not be written, and the reasons |
 //! | [`span`], [`lines`] | places in a source text, and its lines |
 //! | [`han`] | rules files of coll/han, which name the component for a call |
+//! | [`kind`] | files of coll/tuned and coll/han alike: reading, parts of calls, choices |
 //! | [`json`] | JSON as Open MPI 6.0 parses it, with the place of every value |
 //! | [`mod@file`] | the meaning of a file of any format to a version: acceptance, lookup, table |
 //! | [`emit`] | writing a rule table as a file of any format |
@@ -50,6 +51,7 @@ pub mod file;
 pub mod han;
 pub mod hazard;
 pub mod json;
+pub mod kind;
 mod layout_rules;
 pub mod lines;
 pub mod lint;

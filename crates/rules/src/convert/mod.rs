@@ -8,12 +8,13 @@ use crate::behaviour::Behaviour;
 use crate::call::Distribution;
 use crate::choice::Choice;
 use crate::collective::Collective;
-use crate::diff::{self, Difference, FileDifference};
+use crate::diff::{self, Difference};
 use crate::emit::{self, EmitError, Notes, Target, TargetFormat};
-use crate::explain::{self, VersionGroup, said};
+use crate::explain::{self, VersionGroup};
 use crate::file::{Loaded, load};
 use crate::hazard::{self, Hazard};
 use crate::json::{Document, ValueKind};
+use crate::kind::Part;
 use crate::lines::Lines;
 use crate::metric;
 use crate::registry::{self, UnknownAlgorithm};
@@ -36,7 +37,7 @@ pub struct Conversion {
     /// Contents of the source that the result lacks, by line.
     pub losses: Vec<Loss>,
     /// Calls for which versions choose differently with the result (right) than with the meaning (left).
-    pub changes: Vec<VersionGroup<Vec<FileDifference>>>,
+    pub changes: Vec<VersionGroup<Vec<Difference>>>,
     /// Versions with other lookup sizes for a collective than the version whose reading is the meaning.
     pub metrics: Vec<(Collective, Behaviour)>,
     /// Hazards of the rules for programs, which the source file already had.
@@ -65,15 +66,15 @@ pub struct Ambiguity {
     /// The other.
     pub newer: Behaviour,
     /// A call for which they differ, with the older version on the left.
-    pub example: FileDifference,
+    pub example: Difference,
 }
 
 impl fmt::Display for Ambiguity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Difference { collective, sizes, left, right, .. } = self.example.difference;
-        let ranks = self.example.difference.smallest();
+        let Difference { collective, sizes, left, right, .. } = self.example;
+        let ranks = self.example.smallest();
         let [left, right] = [(self.older, left), (self.newer, right)]
-            .map(|(version, choice)| said(version.release, collective, choice));
+            .map(|(version, choice)| choice.words(version.release, collective));
         write!(
             f,
             "releases read it differently: {collective} on {ranks} ranks, looked up as {} B, gets {left} in Open MPI {}, \
@@ -120,11 +121,11 @@ pub fn meaning(bytes: &[u8], version: Option<Behaviour>) -> Result<Loaded, Conve
 }
 
 /// The first difference between two readings of a file, down to the last parameter.
-fn unlike(older: &Loaded, newer: &Loaded) -> Option<FileDifference> {
+fn unlike(older: &Loaded, newer: &Loaded) -> Option<Difference> {
     Distribution::ALL.into_iter().find_map(|distribution| {
         let found = diff::tables(&older.to_table_for(distribution), &newer.to_table_for(distribution));
         let difference = found.into_iter().find(|difference| difference.is_reachable(newer.behaviour.release))?;
-        Some(FileDifference { distribution, difference })
+        Some(Difference { part: Part::Distribution(distribution), ..difference })
     })
 }
 

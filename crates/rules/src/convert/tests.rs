@@ -87,9 +87,9 @@ fn losses_name_their_lines() {
     ];
     assert_eq!(found, expected.map(|(line, text)| (line, text.to_owned())));
     let collectives: Vec<_> =
-        conversion.changes[0].answer.iter().map(|change| (change.distribution, change.difference.collective)).collect();
-    assert!(collectives.contains(&(Distribution::SingleNode, Collective::Bcast)), "{collectives:?}");
-    assert!(collectives.contains(&(Distribution::Any, Collective::Reduce)), "{collectives:?}");
+        conversion.changes[0].answer.iter().map(|change| (change.part, change.collective)).collect();
+    assert!(collectives.contains(&(Part::Distribution(Distribution::SingleNode), Collective::Bcast)), "{collectives:?}");
+    assert!(collectives.contains(&(Part::Distribution(Distribution::Any), Collective::Reduce)), "{collectives:?}");
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn algorithms_of_some_releases_leave_the_others_out() {
     assert_eq!(converted(text, None, TargetFormat::V2).changes, []);
     let conversion = converted(text, None, TargetFormat::Json);
     assert_eq!(conversion.losses[0].lost, Lost::NoAlgorithm { collective: Collective::Bcast, algorithm: 99 });
-    assert_eq!(conversion.changes[0].answer[0].difference.right, Choice::BUILTIN);
+    assert_eq!(conversion.changes[0].answer[0].right, Choice::BUILTIN.into());
 }
 
 #[test]
@@ -182,7 +182,7 @@ proptest! {
                 .map(|difference| (difference.left, difference.right))
                 .collect();
             let [one, other] = [&left, &right].map(|table| table.lookup(collective, ranks, size));
-            let expected = if one == other { Vec::new() } else { vec![(one, other)] };
+            let expected = if one == other { Vec::new() } else { vec![(one.into(), other.into())] };
             prop_assert_eq!(covering, expected);
         }
     }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::file::load;
+use crate::kind::FileKind;
 use crate::units::Bytes;
 
 fn explained(text: &str, call_: &Call) -> Vec<VersionGroup<Answer<Explanation>>> {
@@ -7,7 +7,8 @@ fn explained(text: &str, call_: &Call) -> Vec<VersionGroup<Answer<Explanation>>>
     group(
         Behaviour::distinct()
             .into_iter()
-            .map(|version| (version, call(&load(text.as_bytes(), &version), &lines, call_))),
+            .map(|version| (version, FileKind::Tuned.load(text.as_bytes(), &version)))
+            .map(|(version, load)| (version, call(&load, &lines, call_, Level::GlobalCommunicator))),
     )
 }
 
@@ -46,9 +47,9 @@ fn errors_and_endless_loops_are_outcomes() {
 fn rows_give_message_sizes() {
     let text = "1\n9\n2\n4 1\n0 1 0 0\n4 2\n0 1 0 0\n1000 2 0 0\n";
     let rows = |text: &str, by: &str| {
-        let load = load(text.as_bytes(), &by.parse().expect("known"));
+        let load = FileKind::Tuned.load(text.as_bytes(), &by.parse().expect("known"));
         match contents(&load, &Lines::new(text.as_bytes())) {
-            Answer::Accepted(rows) => rows.iter().map(|row| row.message).collect::<Vec<_>>(),
+            Answer::Accepted(Contents { rules }) => rules.iter().map(|row| row.message).collect::<Vec<_>>(),
             other => panic!("{other:?}"),
         }
     };
@@ -76,4 +77,27 @@ fn wrong_results_and_calls_without_data_are_ends() {
     assert_eq!(end(&empty).0, End::Nothing);
     // Elements without a size are elements.
     assert_eq!(end(&empty.with_type_size(0)).0, End::Algorithm);
+}
+
+/// The answers about a file of HAN are those about one of coll/tuned, of a level.
+#[test]
+fn files_of_han_are_explained_alike() {
+    let text = "1\nbcast\n1\n2\n2\n1 1\n0 han\n8 2\n0 han\n2048 tuned\n";
+    let lines = Lines::new(text.as_bytes());
+    let load = FileKind::of(text.as_bytes()).load(text.as_bytes(), &"5.0".parse().expect("known"));
+    let answer = |level| {
+        let four = Call::new(Collective::Bcast, Ranks(8), Bytes(4096));
+        match call(&load, &lines, &four, level) {
+            Answer::Accepted(served) => (served.end, served.said, served.place.map(|place| place.line)),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(answer(Level::GlobalCommunicator), (End::Component, "tuned".to_owned(), Some(10)));
+    assert_eq!(answer(Level::IntraNode), (End::Builtin, "HAN's parameters".to_owned(), None));
+    let Answer::Accepted(Contents { rules: rows }) = contents(&load, &lines) else { panic!("{load:?}") };
+    let level = Part::Level(Level::GlobalCommunicator);
+    let found: Vec<_> = rows.iter().map(|row| (row.part, row.ranks.first, row.lookup.first, row.said.as_str())).collect();
+    assert_eq!(found, [(level, 0, 0, "han"), (level, 8, 0, "han"), (level, 8, 2048, "tuned")]);
+    let row = serde_json::to_value(&rows[2]).expect("plain data");
+    assert_eq!((&row["level"], &row["choice"]["component"]), (&"global_communicator".into(), &"tuned".into()));
 }

@@ -6,20 +6,18 @@
 //! file; the other levels are the communicators that HAN makes for itself. Everything here comes from the sources of
 //! 4.1, 5.0 and 6.0, and was tested with 5.0.11.
 
-mod explain;
 mod model;
 mod read;
 mod table;
 mod vocabulary;
 mod write;
 
-pub use explain::{HanChoiceRange, HanDifference, HanExplanation, call, contents, differences, words};
 pub use model::{Configuration, HanCollectiveRules, HanFile, HanFileRule, LevelRules};
 pub use read::load;
 pub(crate) use table::last_that_fits;
 pub use table::HanTable;
 pub use vocabulary::{
-    ComponentChoice, HanComponent, Level, Service, acted_on, algorithms, inner, is_in, is_ruled, lookup_bytes, service,
+    ComponentChoice, HanComponent, Level, Service, acted_on, algorithms, inner, is_in, is_ruled, lookup_bytes, runs, service,
 };
 pub use write::{WriteError, write};
 

@@ -167,6 +167,23 @@ pub fn service(id: u32, level: Level, component: HanComponent) -> Service {
     if serves { Service::Named(component) } else { Service::Next }
 }
 
+/// Describes the component that carries out a call of a collective on a level, given the choice of a rule.
+pub fn runs(collective: Collective, level: Level, choice: Option<ComponentChoice>) -> String {
+    let Some(choice) = choice else {
+        return "what HAN's parameters say: han for programs' communicators, tuned below".to_owned();
+    };
+    match service(collective.id(), level, choice.component) {
+        Service::Named(HanComponent::Tuned) => "tuned, by its own rules file where there is one".to_owned(),
+        Service::Named(_) => choice.words(collective),
+        Service::IfRaised(component) => {
+            format!("{component} if coll_{component}_priority is above 0 (default: 0), else tuned")
+        }
+        Service::Next => {
+            format!("the component with the next lower priority, since {} cannot run it", choice.component)
+        }
+    }
+}
+
 /// Returns the collectives that HAN calls on its own communicators to carry out a collective: on those of the ranks of
 /// a node, and on those of one rank per node. coll/tuned carries out these calls with its rules for these numbers of
 /// ranks (`coll_han_subcomms.c`, and each collective's file; between nodes coll/libnbc carries out nonblocking ones).

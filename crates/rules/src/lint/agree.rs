@@ -6,7 +6,7 @@ use crate::behaviour::Behaviour;
 use crate::collective::Collective;
 use crate::diff::{self, Difference};
 use crate::file::Loaded;
-use crate::registry;
+use crate::kind::RuleChoice;
 
 /// Reports each collective for which the versions differ, with an example. If only releases are checked that
 /// shift communicator sizes, the file as `earlier` releases read it shows what they shift.
@@ -41,7 +41,7 @@ pub(super) fn check(meant: &[&Loaded], earlier: Option<&Loaded>, problems: &mut 
             continue;
         }
         let code = if shifted { Code::ShiftedSizes } else { Code::Disagreement };
-        let words = |loaded: &Loaded, choice| registry::describe(loaded.behaviour.release, collective, choice);
+        let words = |loaded: &Loaded, choice: RuleChoice| choice.words(loaded.behaviour.release, collective);
         let message = format!(
             "{} on {} ranks with {} bytes looked up: {} in {}, {} in {}",
             collective.name(),

@@ -5,13 +5,14 @@
 
 use super::code::{Code, Severity};
 use super::collect::Collector;
-use super::problem::{FileKind, LintReport, VersionReading};
+use super::problem::{LintReport, VersionReading};
 use crate::behaviour::Behaviour;
 use crate::collective::{Collective, json_name};
 use crate::file::{FaultKind, Load, Rejection, RejectionCause, TextFault};
 use crate::han::{
     HanComponent, HanFile, HanTable, Level, LevelRules, Service, algorithms, is_ruled, last_that_fits, load, service,
 };
+use crate::kind::FileKind;
 use crate::release::Release;
 use crate::span::Span;
 

@@ -33,12 +33,13 @@ mod words;
 use crate::behaviour::Behaviour;
 use crate::bits;
 use crate::file::{Load, Loaded, load};
+use crate::kind::FileKind;
 use crate::reach::FileView;
 use crate::release::Release;
 use crate::units::Ranks;
 
 pub use code::{Code, Severity};
-pub use problem::{FileFate, FileKind, LintReport, Problem, Related, VersionReading};
+pub use problem::{FileFate, LintReport, Problem, Related, VersionReading};
 
 use collect::Collector;
 use fate::Intent;
@@ -56,7 +57,7 @@ pub fn check(source: &[u8], versions: &[Behaviour]) -> LintReport {
 pub fn check_on(source: &[u8], versions: &[Behaviour], ranks: Option<Ranks>) -> LintReport {
     let named = !versions.is_empty();
     let kept = versions_or_all(versions);
-    if crate::han::is_han(source) {
+    if FileKind::of(source) == FileKind::Han {
         return han::check(source, &kept, named);
     }
     let intent = Intent::detect(source);

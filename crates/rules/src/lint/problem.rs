@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::code::{Code, Severity};
 use crate::behaviour::Behaviour;
 use crate::file::Load;
+use crate::kind::FileKind;
 use crate::span::Span;
 
 /// Largest number of other places named with a problem.
@@ -74,16 +75,6 @@ impl VersionReading {
         };
         Self { version, fate }
     }
-}
-
-/// The component that a rules file is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum FileKind {
-    /// coll/tuned.
-    Tuned,
-    /// coll/han.
-    Han,
 }
 
 /// Everything about a file.
