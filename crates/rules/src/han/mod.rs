@@ -14,7 +14,6 @@ mod write;
 
 pub use model::{Configuration, HanCollectiveRules, HanFile, HanFileRule, LevelRules};
 pub use read::load;
-pub(crate) use table::last_that_fits;
 pub use table::HanTable;
 pub use vocabulary::{
     ComponentChoice, HanComponent, Level, Service, acted_on, algorithms, inner, is_in, is_ruled, lookup_bytes, runs, service,

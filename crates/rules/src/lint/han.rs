@@ -10,7 +10,7 @@ use crate::behaviour::Behaviour;
 use crate::collective::{Collective, json_name};
 use crate::file::{FaultKind, Load, Rejection, RejectionCause, TextFault};
 use crate::han::{
-    HanComponent, HanFile, HanTable, Level, LevelRules, Service, algorithms, is_ruled, last_that_fits, load, service,
+    Configuration, HanComponent, HanFile, HanTable, Level, LevelRules, Service, algorithms, is_ruled, load, service,
 };
 use crate::kind::FileKind;
 use crate::release::Release;
@@ -92,57 +92,56 @@ fn remedy(fault: &FaultKind, release: Release) -> String {
 
 fn accepted(loaded: &HanFile, problems: &mut Collector) {
     let version = loaded.behaviour;
+    let mut add = |code, span, message: String| {
+        problems.merge(code, span, version, message);
+    };
+    let mut counting: Vec<(u32, &LevelRules)> = Vec::new();
     for (place, rules) in loaded.collectives.iter().enumerate() {
         let name = json_name(rules.id);
-        let later = &loaded.collectives[place + 1..];
-        if later.iter().any(|other| other.id == rules.id) {
-            let message = format!("rules for {name} that come later replace these");
-            problems.merge(Code::HanDead, rules.span, version, message);
-            continue;
-        }
-        if !is_ruled(loaded.behaviour.release, rules.id) {
-            let message = format!("HAN does not look up rules for {name}");
-            problems.merge(Code::HanUnruled, rules.span, version, message);
-            continue;
-        }
-        for (place, level) in rules.levels.iter().enumerate() {
-            if rules.levels[place + 1..].iter().any(|other| other.level == level.level) {
-                let message = format!("{name} rules for {} that come later replace these", level.level);
-                problems.merge(Code::HanDead, level.span, version, message);
-            } else {
-                check_level(loaded, rules.id, level, problems);
+        if loaded.collectives[place + 1..].iter().any(|other| other.id == rules.id) {
+            add(Code::HanDead, rules.span, format!("rules for {name} that come later replace these"));
+        } else if !is_ruled(version.release, rules.id) {
+            add(Code::HanUnruled, rules.span, format!("HAN does not look up rules for {name}"));
+        } else {
+            for (place, level) in rules.levels.iter().enumerate() {
+                if rules.levels[place + 1..].iter().any(|other| other.level == level.level) {
+                    let message = format!("{name} rules for {} that come later replace these", level.level);
+                    add(Code::HanDead, level.span, message);
+                } else {
+                    counting.push((rules.id, level));
+                }
             }
         }
     }
     for segments in &loaded.segments {
-        problems.merge(Code::HanSegments, *segments, version, "these segment lengths do nothing");
+        add(Code::HanSegments, *segments, "these segment lengths do nothing".to_owned());
     }
     if let Some(trailing) = loaded.trailing {
-        problems.merge(Code::HanTrailing, trailing, version, "a number that nothing announces");
+        add(Code::HanTrailing, trailing, "a number that nothing announces".to_owned());
+    }
+    for (id, level) in counting {
+        check_level(version, id, level, problems);
     }
 }
 
-fn check_level(loaded: &HanFile, id: u32, rules: &LevelRules, problems: &mut Collector) {
-    let version = loaded.behaviour;
-    let (name, level, list) = (json_name(id), rules.level, &rules.configurations);
-    let sizes: Vec<(u64, Span)> = list.iter().map(|one| (u64::try_from(one.size).unwrap_or(0), one.span)).collect();
-    order(&sizes, &format!("{name} configurations for {level}"), version, problems);
-    for configuration in list {
-        let rules = &configuration.rules;
+fn check_level(version: Behaviour, id: u32, rules: &LevelRules, problems: &mut Collector) {
+    let (name, level) = (json_name(id), rules.level);
+    let sizes = rules.configurations.iter().map(|one| (u64::try_from(one.size).unwrap_or(0), one.span)).collect();
+    order(sizes, &format!("{name} configurations for {level}"), version, problems);
+    for Configuration { size, span, rules } in &rules.configurations {
         let gap = match rules.iter().map(|rule| rule.size).min() {
-            None => Some("all message sizes are left to HAN's parameters"),
-            Some(1..) => Some("calls without data are left to HAN's parameters"),
-            Some(0) => None,
+            None => "all message sizes are left to HAN's parameters",
+            Some(1..) => "calls without data are left to HAN's parameters",
+            Some(0) => "",
         };
-        if let Some(gap) = gap {
-            let message = format!("{name} on {level} from {} ranks on: {gap}", configuration.size);
-            problems.merge(Code::HanGap, configuration.span, version, message);
+        if !gap.is_empty() {
+            problems.merge(Code::HanGap, *span, version, format!("{name} on {level} from {size} ranks on: {gap}"));
         }
-        let sizes: Vec<(u64, Span)> = rules.iter().map(|rule| (rule.size, rule.span)).collect();
-        order(&sizes, &format!("{name} rules from {} ranks on", configuration.size), version, problems);
+        let sizes = rules.iter().map(|rule| (rule.size, rule.span)).collect();
+        order(sizes, &format!("{name} rules from {size} ranks on"), version, problems);
         for rule in rules {
             let component = rule.choice.component;
-            match service(id, level, component) {
+            let (code, message) = match service(id, level, component) {
                 Service::Named(_) => continue,
                 Service::IfRaised(_) => {
                     let message = format!("{component} is off by default, and then does not serve {name} on {level}");
@@ -150,35 +149,26 @@ fn check_level(loaded: &HanFile, id: u32, rules: &LevelRules, problems: &mut Col
                     problem.remedy = format!("Set coll_{component}_priority above 0 along with this file.").into();
                     continue;
                 }
-                Service::Next => {}
-            }
-            if component == HanComponent::Han && level != Level::GlobalCommunicator {
-                let message = format!("{name} on {level} cannot go to han, which made this communicator");
-                problems.merge(Code::HanCircle, rule.span, version, message);
-            } else {
-                let message = format!("{component} does not serve {name} on {level}");
-                problems.merge(Code::HanCannotServe, rule.span, version, message);
-            }
+                Service::Next if component == HanComponent::Han && level != Level::GlobalCommunicator => {
+                    (Code::HanCircle, format!("{name} on {level} cannot go to han, which made this communicator"))
+                }
+                Service::Next => (Code::HanCannotServe, format!("{component} does not serve {name} on {level}")),
+            };
+            problems.merge(code, rule.span, version, message);
         }
     }
 }
 
-/// Reports bounds out of order, and those that others hide.
-fn order(bounds: &[(u64, Span)], what: &str, version: Behaviour, problems: &mut Collector) {
-    let mut unsorted = false;
-    for pair in bounds.windows(2) {
-        if pair[0].0 > pair[1].0 {
-            unsorted = true;
-            let message = format!("{what}: size {} comes after {}", pair[1].0, pair[0].0);
-            problems.merge(Code::HanUnsorted, pair[1].1, version, message);
-        }
+/// Reports bounds out of order, or if there are none, those that others hide.
+fn order(bounds: Vec<(u64, Span)>, what: &str, version: Behaviour, problems: &mut Collector) {
+    let unsorted: Vec<_> = bounds.windows(2).filter(|pair| pair[0].0 > pair[1].0).collect();
+    for pair in &unsorted {
+        let message = format!("{what}: size {} comes after {}", pair[1].0, pair[0].0);
+        problems.merge(Code::HanUnsorted, pair[1].1, version, message);
     }
-    let mut live = vec![false; bounds.len()];
-    for (_, place) in last_that_fits(bounds.iter().map(|(bound, _)| *bound)) {
-        place.into_iter().for_each(|place| live[place] = true);
-    }
-    // What is out of order is reported already.
-    for ((bound, span), _) in bounds.iter().zip(live).filter(|(_, live)| !live && !unsorted) {
-        problems.merge(Code::HanDead, *span, version, format!("{what}: size {bound} comes again further down"));
+    // In order, a bound is hidden by an equal one behind it.
+    for pair in bounds.windows(2).filter(|pair| unsorted.is_empty() && pair[0].0 == pair[1].0) {
+        let message = format!("{what}: size {} comes again further down", pair[0].0);
+        problems.merge(Code::HanDead, pair[0].1, version, message);
     }
 }
