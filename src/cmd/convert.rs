@@ -68,7 +68,7 @@ fn tell(file: &Path, conversion: &Conversion) {
         say(&format!("not for Open MPI {version}: {unknown}"));
     }
     for loss in &conversion.losses {
-        say(&format!("{}:{}: {}", source::printable_path(file), loss.line, loss.lost));
+        say(&format!("{}:{}: {}", source::printable_path(file), loss.line, loss.words));
     }
     for (collective, version) in &conversion.metrics {
         say(&format!(

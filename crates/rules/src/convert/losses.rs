@@ -2,8 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::Serialize;
-
 use crate::call::Distribution;
 use crate::choice::Choice;
 use crate::collective::{Collective, json_name};
@@ -16,106 +14,43 @@ use crate::registry;
 use crate::span::Span;
 
 /// Content of the source that the result lacks.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loss {
     /// The line in the source, counted from 1.
     pub line: usize,
-    /// Kind of loss, with details.
-    pub lost: Lost,
+    /// Kind of loss.
+    pub kind: LossKind,
+    /// The loss in a sentence.
+    pub words: String,
 }
 
-/// Content of a source file that a conversion loses.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Lost {
+/// Kind of content that a conversion loses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LossKind {
     /// Rules for communicators with one arrangement on nodes, which are not written.
-    #[error("the {collective} rules for {distribution} communicators are left out")]
-    Distribution {
-        /// The collective.
-        collective: Collective,
-        /// The communicators.
-        distribution: Distribution,
-    },
+    Distribution,
     /// A bound on requests, for which version 1 has no column.
-    #[error(
-        "the bound of {requests} requests of this {collective} rule is left out; {}",
-        if *heeded { "its calls change" } else { "its algorithm ignores it" }
-    )]
-    Requests {
-        /// The collective.
-        collective: Collective,
-        /// The bound.
-        requests: u32,
-        /// True if the algorithm uses the bound.
-        heeded: bool,
-    },
+    Requests,
     /// A rule that is dropped, since its algorithm does not exist.
-    #[error("Open MPI drops this {collective} rule, since its algorithm does not exist; it is left out")]
-    Disabled {
-        /// The collective.
-        collective: Collective,
-    },
+    Disabled,
     /// A rule for an algorithm that no release with the target format has: there it would be dropped.
-    #[error(
-        "this {collective} rule names algorithm {algorithm}, which does not exist: its calls fail, and are left to Open \
-         MPI instead"
-    )]
-    NoAlgorithm {
-        /// The collective.
-        collective: Collective,
-        /// The id.
-        algorithm: u32,
-    },
+    NoAlgorithm,
     /// A rule that applies to no call.
-    #[error("this {collective} rule serves no call and is left out")]
-    DeadRule {
-        /// The collective.
-        collective: Collective,
-    },
+    DeadRule,
     /// A communicator rule that applies to no call.
-    #[error("these {collective} rules for a communicator size serve no call and are left out")]
-    DeadCommRule {
-        /// The collective.
-        collective: Collective,
-    },
+    DeadCommRule,
     /// Rules that later ones for the same collective replace.
-    #[error("later rules for {name} replace these, which are left out")]
-    Replaced {
-        /// The collective.
-        name: &'static str,
-    },
+    Replaced,
     /// Rules for a collective that coll/tuned has no algorithms for.
-    #[error("coll/tuned has no algorithms for {name}; its rules are left out")]
-    Untuned {
-        /// The collective.
-        name: &'static str,
-    },
+    Untuned,
     /// Comments.
-    #[error("{}", comments_are_left_out(*count))]
-    Comments {
-        /// Number of lines.
-        count: usize,
-    },
+    Comments,
     /// Members that Open MPI does not read.
-    #[error(
-        "the member `{}`, which Open MPI does not read, is left out{}",
-        key.escape_debug(),
-        if *count > 1 { format!(", {count} times from here on") } else { String::new() }
-    )]
-    Members {
-        /// Their name.
-        key: String,
-        /// Number of these members.
-        count: usize,
-    },
+    Members,
 }
 
-fn comments_are_left_out(count: usize) -> String {
-    match count {
-        1 => "a comment is left out".to_owned(),
-        _ => format!("comments are left out, on {count} lines from here on"),
-    }
-}
+/// A loss with its place.
+type Found = (Span, LossKind, String);
 
 /// All losses, by line.
 ///
@@ -133,7 +68,7 @@ pub(super) fn list_losses(
         live.insert(reached.comm_rule.span);
         live.extend(reached.rules().map(|rule| rule.span));
     }
-    let mut found: Vec<(Span, Lost)> = Vec::new();
+    let mut found: Vec<Found> = Vec::new();
     match source.format {
         Format::Classic { .. } => comments(bytes, &mut found),
         Format::Json => members(bytes, &mut found),
@@ -141,13 +76,19 @@ pub(super) fn list_losses(
     for rules in &source.collectives {
         let name = json_name(rules.id);
         match rules.collective {
-            None => found.push((rules.name, Lost::Untuned { name })),
-            Some(_) if rules.replaced => found.push((rules.name, Lost::Replaced { name })),
+            None => {
+                let words = format!("coll/tuned has no algorithms for {name}; its rules are left out");
+                found.push((rules.name, LossKind::Untuned, words));
+            }
+            Some(_) if rules.replaced => {
+                let words = format!("later rules for {name} replace these, which are left out");
+                found.push((rules.name, LossKind::Replaced, words));
+            }
             Some(collective) => of_rules(collective, rules, &live, format, &mut found),
         }
     }
-    let mut losses: Vec<Loss> =
-        found.into_iter().map(|(span, lost)| Loss { line: lines.position(span.start).0, lost }).collect();
+    let loss = |(span, kind, words): Found| Loss { line: lines.position(span.start).0, kind, words };
+    let mut losses: Vec<Loss> = found.into_iter().map(loss).collect();
     losses.sort_by_key(|loss| loss.line);
     losses
 }
@@ -157,7 +98,7 @@ fn of_rules(
     rules: &CollectiveRules,
     live: &BTreeSet<Span>,
     format: TargetFormat,
-    found: &mut Vec<(Span, Lost)>,
+    found: &mut Vec<Found>,
 ) {
     for comm_rule in &rules.comm_rules {
         let rules_nothing = || comm_rule.rules.iter().all(|rule| rule.choice.is_builtin());
@@ -166,38 +107,43 @@ fn of_rules(
                 // Calls that there are not, left to the builtin: nothing is lost.
                 continue;
             }
-            found.push((comm_rule.span, Lost::DeadCommRule { collective }));
+            let words = format!("these {collective} rules for a communicator size serve no call and are left out");
+            found.push((comm_rule.span, LossKind::DeadCommRule, words));
         } else if comm_rule.distribution != Distribution::Any {
-            found.push((comm_rule.span, Lost::Distribution { collective, distribution: comm_rule.distribution }));
+            let words = format!("the {collective} rules for {} communicators are left out", comm_rule.distribution);
+            found.push((comm_rule.span, LossKind::Distribution, words));
         } else {
-            let lost = |rule| Some((rule, lost(collective, rule, live, format)?));
-            found.extend(comm_rule.rules.iter().filter_map(lost).map(|(rule, lost)| (rule.span, lost)));
+            found.extend(comm_rule.rules.iter().filter_map(|rule| lost(collective, rule, live, format)));
         }
     }
 }
 
 /// Returns the loss of a rule, if the rule cannot be kept in full.
-fn lost(collective: Collective, rule: &Rule, live: &BTreeSet<Span>, format: TargetFormat) -> Option<Lost> {
+fn lost(collective: Collective, rule: &Rule, live: &BTreeSet<Span>, format: TargetFormat) -> Option<Found> {
     let Choice { algorithm, max_requests: requests, .. } = rule.choice;
     let known = registry::in_any_release(collective, algorithm);
-    if rule.state == RuleState::Disabled {
-        return Some(Lost::Disabled { collective });
+    let this = format!("this {collective} rule");
+    let (kind, words) = if rule.state == RuleState::Disabled {
+        let words = format!("Open MPI drops {this}, since its algorithm does not exist; it is left out");
+        (LossKind::Disabled, words)
     } else if !live.contains(&rule.span) {
-        return Some(Lost::DeadRule { collective });
+        (LossKind::DeadRule, format!("{this} serves no call and is left out"))
     } else if algorithm == 0 {
         return None;
-    }
-    match format {
-        TargetFormat::Json if known.is_none() => Some(Lost::NoAlgorithm { collective, algorithm }),
-        TargetFormat::Classic if requests != 0 => {
-            let heeded = known.is_none_or(|known| known.uses.max_requests);
-            Some(Lost::Requests { collective, requests, heeded })
-        }
-        _ => None,
-    }
+    } else if format == TargetFormat::Json && known.is_none() {
+        let fails = "which does not exist: its calls fail, and are left to Open MPI instead";
+        (LossKind::NoAlgorithm, format!("{this} names algorithm {algorithm}, {fails}"))
+    } else if format == TargetFormat::Classic && requests != 0 {
+        let heeded = known.is_none_or(|known| known.uses.max_requests);
+        let effect = if heeded { "its calls change" } else { "its algorithm ignores it" };
+        (LossKind::Requests, format!("the bound of {requests} requests of {this} is left out; {effect}"))
+    } else {
+        return None;
+    };
+    Some((rule.span, kind, words))
 }
 
-fn comments(bytes: &[u8], found: &mut Vec<(Span, Lost)>) {
+fn comments(bytes: &[u8], found: &mut Vec<Found>) {
     let mut first = None;
     let (mut count, mut start) = (0, 0);
     for line in bytes.split(|byte| *byte == b'\n') {
@@ -207,10 +153,14 @@ fn comments(bytes: &[u8], found: &mut Vec<(Span, Lost)>) {
         }
         start += line.len() + 1;
     }
-    found.extend(first.map(|span| (span, Lost::Comments { count })));
+    let words = match count {
+        1 => "a comment is left out".to_owned(),
+        _ => format!("comments are left out, on {count} lines from here on"),
+    };
+    found.extend(first.map(|span| (span, LossKind::Comments, words)));
 }
 
-fn members(bytes: &[u8], found: &mut Vec<(Span, Lost)>) {
+fn members(bytes: &[u8], found: &mut Vec<Found>) {
     let Ok(document) = Document::parse(bytes) else { return };
     let mut unread: BTreeMap<String, (Span, usize)> = BTreeMap::new();
     let mut look = |value: JsonValue<'_>, known: &[&str]| {
@@ -229,5 +179,9 @@ fn members(bytes: &[u8], found: &mut Vec<(Span, Lost)>) {
         let rules = comm_rule.get("rules").map(|member| member.value);
         rules.into_iter().flat_map(JsonValue::items).for_each(|rule| look(rule, &RULE_KEYS));
     }
-    found.extend(unread.into_iter().map(|(key, (span, count))| (span, Lost::Members { key, count })));
+    found.extend(unread.into_iter().map(|(key, (span, count))| {
+        let times = if count > 1 { format!(", {count} times from here on") } else { String::new() };
+        let words = format!("the member `{}`, which Open MPI does not read, is left out{times}", key.escape_debug());
+        (span, LossKind::Members, words)
+    }));
 }
