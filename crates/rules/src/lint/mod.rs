@@ -87,14 +87,7 @@ pub fn check_on(source: &[u8], versions: &[Behaviour], ranks: Option<Ranks>) -> 
             Some(ranks) => scale::narrow(view, ranks),
             None => view,
         };
-        rules::check(&view, knows_sums, &mut meanings);
-        for reached in &view.comm_rules {
-            metrics::check(reached, &mut meanings);
-            scale::check(reached, &mut meanings);
-            if let Some(ranks) = ranks {
-                scale::few_elements(reached, ranks, &mut meanings);
-            }
-        }
+        rules::check(&view, knows_sums, ranks, &mut meanings);
     }
     // A file for earlier releases may be checked for 6.0 alone.
     let shifts = intent == Intent::Classic && kept.iter().all(|version| version.shifts_sizes);

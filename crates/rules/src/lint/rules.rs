@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::code::Code;
 use super::collect::Collector;
+use super::{metrics, scale};
 use crate::bits::{self, Effect};
 use crate::call::Distribution;
 use crate::choice::Choice;
@@ -15,17 +16,24 @@ use crate::reach::{FileView, ReachedCommRule};
 use crate::registry::{self, Algorithm, MixedTypes, RankNeed, Uses, When};
 use crate::release::Release;
 use crate::span::Span;
+use crate::units::Ranks;
 
 /// Places of the same problem with the same algorithm: code, collective, algorithm, kind.
 type Groups = BTreeMap<(Code, Collective, u32, u64), (Vec<Span>, String)>;
 
+/// What is checked of the rules for a communicator as a whole.
+const CHECKS: [fn(&ReachedCommRule<'_>, &mut Collector); 3] = [inside_han, metrics::check, scale::check];
+
 /// Reports effects of the rules that apply to some call in one version. `knows_sums` says if the order of sums is known
-/// for some of the versions.
-pub(super) fn check(view: &FileView<'_>, knows_sums: bool, problems: &mut Collector) {
+/// for some of the versions; with a number of ranks, rules are those for it.
+pub(super) fn check(view: &FileView<'_>, knows_sums: bool, ranks: Option<Ranks>, problems: &mut Collector) {
     let version = view.loaded.behaviour;
     let mut groups = Groups::new();
     for reached in &view.comm_rules {
-        check_comm_rule(reached, &mut groups, problems);
+        for check in CHECKS {
+            check(reached, problems);
+        }
+        check_comm_rule(reached, ranks, &mut groups, problems);
         if bits::is_known(version.release) || !knows_sums {
             check_sums(reached, &mut groups);
         }
@@ -37,10 +45,14 @@ pub(super) fn check(view: &FileView<'_>, knows_sums: bool, problems: &mut Collec
     }
 }
 
-fn check_comm_rule(reached: &ReachedCommRule<'_>, groups: &mut Groups, problems: &mut Collector) {
+fn check_comm_rule(
+    reached: &ReachedCommRule<'_>,
+    on: Option<Ranks>,
+    groups: &mut Groups,
+    problems: &mut Collector,
+) {
     let (version, collective) = (reached.version, reached.collective);
-    inside_han(reached, problems);
-    for (_, end, rule) in reached.ranges() {
+    for (start, end, rule) in reached.ranges() {
         let Some(rule) = rule else { continue };
         if rule.choice.is_builtin() {
             if rule.choice != Choice::BUILTIN {
@@ -83,7 +95,7 @@ fn check_comm_rule(reached: &ReachedCommRule<'_>, groups: &mut Groups, problems:
         for (place, what) in ignored(collective, rule) {
             group(Code::IgnoredParameter, place, format!("{named} ignores the {what}"));
         }
-        instead(reached, rule, algorithm, end, problems);
+        instead(reached, rule, algorithm, (start, end), on, problems);
     }
 }
 
@@ -141,13 +153,14 @@ fn instead(
     reached: &ReachedCommRule<'_>,
     rule: &Rule,
     algorithm: &Algorithm,
-    end: Option<u64>,
+    sizes: (u64, Option<u64>),
+    on: Option<Ranks>,
     problems: &mut Collector,
 ) {
     let (version, collective) = (reached.version, reached.collective);
     for fallback in algorithm.fallbacks {
         let Ok(runs) = registry::algorithm(version.release, collective, fallback.runs) else { continue };
-        let (always, sometimes, need) = gives_way(fallback.when, reached, rule, end);
+        let (always, sometimes, need) = gives_way(fallback.when, reached, rule, sizes.1);
         let (named, ranks, runs) = (algorithm.name, first_ranges(&reached.ranks), runs.name);
         if always {
             let message = format!("{collective} {named} needs {need}: for {ranks}, {runs} always runs here");
@@ -156,6 +169,9 @@ fn instead(
         } else if sometimes {
             let message = format!("{collective} {named} needs {need}: for some of {ranks}, {runs} runs here");
             problems.merge(Code::SometimesInstead, rule.span, version, message);
+        } else if let Some(few) = on.and_then(|ranks| scale::too_few(fallback.when, rule, ranks, sizes)) {
+            let message = format!("{collective} {named} needs {few} {runs} runs");
+            problems.merge_kind(Code::SometimesInstead, rule.span, 1, &[version], message);
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::file::Rule;
 use crate::hazard::RankRange;
 use crate::metric;
 use crate::reach::{FileView, ReachedCommRule};
-use crate::registry::{self, When};
+use crate::registry::When;
 use crate::units::{Bytes, Ranks};
 
 /// The size of the longest usual elements: doubles.
@@ -34,29 +34,13 @@ pub(super) fn check(reached: &ReachedCommRule<'_>, problems: &mut Collector) {
     problems.merge(Code::CountOverflow, reached.comm_rule.size, reached.version, message);
 }
 
-/// Reports rules whose algorithm falls back to another for messages with too few elements.
-pub(super) fn few_elements(reached: &ReachedCommRule<'_>, ranks: Ranks, problems: &mut Collector) {
-    let (release, collective) = (reached.version.release, reached.collective);
-    for (start, end, rule) in reached.ranges() {
-        let Some(rule) = rule else { continue };
-        let Ok(algorithm) = registry::algorithm(release, collective, rule.choice.algorithm) else { continue };
-        for fallback in algorithm.fallbacks {
-            let Some(needed) = elements_needed(fallback.when, rule, ranks) else { continue };
-            let Ok(runs) = registry::algorithm(release, collective, fallback.runs) else { continue };
-            // A fallback whatever the datatype is another problem.
-            let always = end.is_some_and(|end| end <= needed);
-            if always || start >= needed.saturating_mul(LONGEST) {
-                continue;
-            }
-            let (bytes, doubles) = (Bytes(needed), Bytes(needed.saturating_mul(LONGEST)));
-            let message = format!(
-                "{collective} {} needs {needed} elements on {ranks} ranks: below ({bytes} of bytes, {doubles} of doubles) \
-                 {} runs",
-                algorithm.name, runs.name
-            );
-            problems.merge_kind(Code::SometimesInstead, rule.span, 1, &[reached.version], message);
-        }
-    }
+/// Describes for which messages of a range an algorithm falls back for want of elements; none if for none or all.
+pub(super) fn too_few(when: When, rule: &Rule, ranks: Ranks, (start, end): (u64, Option<u64>)) -> Option<String> {
+    let needed = elements_needed(when, rule, ranks)?;
+    let doubles = needed.saturating_mul(LONGEST);
+    let some = start < doubles && end.is_none_or(|end| end > needed);
+    let (bytes, doubles) = (Bytes(needed), Bytes(doubles));
+    some.then(|| format!("{needed} elements on {ranks} ranks: below ({bytes} of bytes, {doubles} of doubles)"))
 }
 
 /// Returns the least number of elements with which an algorithm does not fall back for this reason.
