@@ -7,8 +7,8 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 use collrules_record::units::Ranks;
-use collrules_rules::lines::{Lines, plain};
 use collrules_rules::kind::FileKind;
+use collrules_rules::lines::{Lines, plain};
 use collrules_rules::lint::{self, FileFate, LintReport, Problem, Severity};
 use collrules_rules::words::counted;
 use collrules_rules::{Behaviour, Span};

@@ -171,7 +171,9 @@ impl HanRules {
     /// Reads the rules of a HAN file for the calls of programs.
     pub fn of_han(table: &han::HanTable) -> Self {
         let mut rules = Self::default();
-        for ((collective, _), ranks) in table.collectives().filter(|((_, level), _)| *level == Level::GlobalCommunicator) {
+        for ((collective, _), ranks) in
+            table.collectives().filter(|((_, level), _)| *level == Level::GlobalCommunicator)
+        {
             let handed = |choice| HanRule::of_choice(collective, choice);
             rules.set(collective, ranks.map(|sizes| sizes.map(|choice| choice.map_or(HanRule::Default, handed))));
         }
@@ -230,7 +232,9 @@ mod tests {
         let said = |rule: &str| {
             let text = format!("1\nallreduce\n1\n2\n1\n1 1\n0 {rule}\n");
             let behaviour = collrules_rules::Behaviour::latest(Release::V5_0);
-            let collrules_rules::Load::Accepted(read) = han::load(text.as_bytes(), &behaviour) else { panic!("{text}") };
+            let collrules_rules::Load::Accepted(read) = han::load(text.as_bytes(), &behaviour) else {
+                panic!("{text}")
+            };
             let cell = Cell { collective: Collective::Allreduce, ranks: Ranks(8), bytes: Bytes(8) };
             HanRules::of_han(&read.to_table()).rule(cell)
         };

@@ -92,8 +92,13 @@ where
         let (collective, part) = key.calls();
         let [left, right] = [left, right].map(|table| table.get(key).unwrap_or(&builtin));
         for (ranks, cells) in blocks(left, right) {
-            let difference = |(sizes, left, right): (_, V, V)| {
-                Difference { collective, part, ranks, sizes, left: left.into(), right: right.into() }
+            let difference = |(sizes, left, right): (_, V, V)| Difference {
+                collective,
+                part,
+                ranks,
+                sizes,
+                left: left.into(),
+                right: right.into(),
             };
             differences.extend(cells.into_iter().map(difference));
         }

@@ -546,9 +546,7 @@ fn a_file_of_hans_from_elsewhere_is_compared_and_repaired() {
         let text =
             std::fs::read(stage.directory.path().join("out").join(rundir::HAN)).expect("what is left of the file");
         let behaviour = Behaviour::latest(Release::V5_0);
-        let Load::Accepted(read) = han::load(&text, &behaviour) else {
-            panic!("{}", String::from_utf8_lossy(&text))
-        };
+        let Load::Accepted(read) = han::load(&text, &behaviour) else { panic!("{}", String::from_utf8_lossy(&text)) };
         let bcast = |bytes| Cell { collective: Collective::Bcast, ranks: Ranks(8), bytes: Bytes(bytes) };
         let says = |bytes| HanRules::of_han(&read.to_table()).rule(bcast(bytes));
         assert_eq!((says(1), says(1 << 20)), (HanRule::Delegate, HanRule::Default), "long messages are faster by HAN");

@@ -149,10 +149,9 @@ impl Tuning {
     /// HAN's rule for a call that HAN gets.
     pub fn han_rule(&self, cell: Cell) -> HanRule {
         let bytes = han::lookup_bytes(cell.collective, cell.bytes.0);
-        let rule = self
-            .han
-            .as_ref()
-            .and_then(|file| file.table.lookup((cell.collective, Level::GlobalCommunicator), cell.ranks.0.into(), bytes));
+        let rule = self.han.as_ref().and_then(|file| {
+            file.table.lookup((cell.collective, Level::GlobalCommunicator), cell.ranks.0.into(), bytes)
+        });
         rule.map_or(HanRule::Default, |choice| HanRule::of_choice(cell.collective, choice))
     }
 

@@ -88,7 +88,10 @@ fn losses_name_their_lines() {
     assert_eq!(found, expected.map(|(line, text)| (line, text.to_owned())));
     let collectives: Vec<_> =
         conversion.changes[0].answer.iter().map(|change| (change.part, change.collective)).collect();
-    assert!(collectives.contains(&(Part::Distribution(Distribution::SingleNode), Collective::Bcast)), "{collectives:?}");
+    assert!(
+        collectives.contains(&(Part::Distribution(Distribution::SingleNode), Collective::Bcast)),
+        "{collectives:?}"
+    );
     assert!(collectives.contains(&(Part::Distribution(Distribution::Any), Collective::Reduce)), "{collectives:?}");
 }
 

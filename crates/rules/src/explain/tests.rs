@@ -96,7 +96,8 @@ fn files_of_han_are_explained_alike() {
     assert_eq!(answer(Level::IntraNode), (End::Builtin, "HAN's parameters".to_owned(), None));
     let Answer::Accepted(Contents { rules: rows }) = contents(&load, &lines) else { panic!("{load:?}") };
     let level = Part::Level(Level::GlobalCommunicator);
-    let found: Vec<_> = rows.iter().map(|row| (row.part, row.ranks.first, row.lookup.first, row.said.as_str())).collect();
+    let found: Vec<_> =
+        rows.iter().map(|row| (row.part, row.ranks.first, row.lookup.first, row.said.as_str())).collect();
     assert_eq!(found, [(level, 0, 0, "han"), (level, 8, 0, "han"), (level, 8, 2048, "tuned")]);
     let row = serde_json::to_value(&rows[2]).expect("plain data");
     assert_eq!((&row["level"], &row["choice"]["component"]), (&"global_communicator".into(), &"tuned".into()));

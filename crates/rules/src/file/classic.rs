@@ -1,25 +1,15 @@
 //! The classic format, field by field.
 
 use super::index::Index;
+use super::load::{CrashCause, Stop};
 use super::model::{CollectiveRules, CommRule, Rule, RuleState};
-use super::rejection::{TextFault, FaultKind, Field};
+use super::rejection::{FaultKind, Field, TextFault};
 use crate::behaviour::Behaviour;
 use crate::call::Distribution;
 use crate::choice::Choice;
 use crate::collective::Collective;
 use crate::span::Span;
 use crate::tokens::{HEADER, Number, Tokens};
-
-/// Error that makes a text an invalid classic file, with its place.
-#[derive(Debug)]
-pub(crate) struct ClassicRejection {
-    pub(crate) span: Span,
-    pub(crate) fault: TextFault,
-    /// True if memory is overwritten before the error is noticed.
-    pub(crate) overwrites: bool,
-}
-
-type ClassicResult<T> = Result<T, ClassicRejection>;
 
 /// Reads a classic file: the number of its version line, if the version reads it, and its collectives.
 ///
@@ -29,7 +19,7 @@ pub(crate) fn read(
     bytes: &[u8],
     behaviour: &Behaviour,
     inherited: u32,
-) -> ClassicResult<(Option<i64>, Vec<CollectiveRules>)> {
+) -> Result<(Option<i64>, Vec<CollectiveRules>), Stop> {
     let mut tokens = Tokens::new(bytes);
     // `fscanf("rule-file-version-%d")` at the very beginning; what it matched before it failed stays consumed.
     let header = if behaviour.reads_header && tokens.skip_prefix(HEADER) { tokens.scan_decimal() } else { None };
@@ -37,7 +27,7 @@ pub(crate) fn read(
     let mut fields = FieldReader { tokens, bytes, requests, shifts_sizes: behaviour.shifts_sizes, inherited };
     let count = fields.next(Field::Collectives)?;
     if count.value > u64::from(Collective::ID_COUNT) {
-        return Err(fields.wrong(count.span, FaultKind::TooManyCollectives(count.value)));
+        return Err(Stop::Rejected(count.span, FaultKind::TooManyCollectives(count.value)));
     }
     let collectives = (0..count.value).map(|_| fields.collective()).collect::<Result<_, _>>()?;
     Ok((header, collectives))
@@ -66,37 +56,36 @@ impl Got {
 }
 
 impl FieldReader<'_> {
-    fn wrong(&self, span: Span, kind: FaultKind) -> ClassicRejection {
-        ClassicRejection { span, fault: TextFault { line: span.line(self.bytes), kind }, overwrites: false }
-    }
-
-    fn next(&mut self, field: Field) -> ClassicResult<Got> {
+    fn next(&mut self, field: Field) -> Result<Got, Stop> {
         let Some(Number { value, span }) = self.tokens.next() else {
-            return Err(self.wrong(Span::at(self.bytes.len()), FaultKind::End(field)));
+            return Err(Stop::Rejected(Span::at(self.bytes.len()), FaultKind::End(field)));
         };
-        let value = u64::try_from(value).map_err(|_| self.wrong(span, FaultKind::Negative(field, value)))?;
+        let value = u64::try_from(value).map_err(|_| Stop::Rejected(span, FaultKind::Negative(field, value)))?;
         Ok(Got { value, span })
     }
 
     /// The number of entries that Open MPI allocates: it truncates the count to a C `int` for that, but reads as many
     /// entries as the whole `long` says. Seen on 5.0.11: a count of 2^32 corrupts memory, and `MPI_Init` aborts.
-    fn room(&self, count: &Got, field: Field) -> ClassicResult<u64> {
+    fn room(&self, count: &Got, field: Field) -> Result<u64, Stop> {
         match i32::try_from(count.value) {
             Ok(_) => Ok(count.value),
             // A negative number of entries is refused by the allocator.
-            Err(_) if (count.int() as i32) < 0 => Err(self.too_many(count, field)),
+            Err(_) if (count.int() as i32) < 0 => {
+                Err(Stop::Rejected(count.span, FaultKind::TooMany(field, count.value)))
+            }
             Err(_) => Ok(count.int().into()),
         }
     }
 
-    fn too_many(&self, count: &Got, field: Field) -> ClassicRejection {
-        self.wrong(count.span, FaultKind::TooMany(field, count.value))
+    fn overwrites(&self, count: &Got, field: Field) -> Stop {
+        let fault = TextFault { line: count.span.line(self.bytes), kind: FaultKind::TooMany(field, count.value) };
+        Stop::Crashed(count.span, CrashCause::Overwrites(fault))
     }
 
-    fn collective(&mut self) -> ClassicResult<CollectiveRules> {
+    fn collective(&mut self) -> Result<CollectiveRules, Stop> {
         let name = self.next(Field::Collective)?;
         let Some(id) = u32::try_from(name.value).ok().filter(|id| *id < Collective::ID_COUNT) else {
-            return Err(self.wrong(name.span, FaultKind::NoSuchCollective(name.value.to_string())));
+            return Err(Stop::Rejected(name.span, FaultKind::NoSuchCollective(name.value.to_string())));
         };
         let count = self.next(Field::CommRules)?;
         let room = self.room(&count, Field::CommRules)?;
@@ -105,7 +94,7 @@ impl FieldReader<'_> {
         for place in 0..count.value {
             let mut comm_rule = self.comm_rule()?;
             if place >= room {
-                return Err(ClassicRejection { overwrites: true, ..self.too_many(&count, Field::CommRules) });
+                return Err(self.overwrites(&count, Field::CommRules));
             }
             if self.shifts_sizes {
                 let last = place + 1 == count.value;
@@ -119,7 +108,7 @@ impl FieldReader<'_> {
         Ok(CollectiveRules { id, collective, span, name: name.span, replaced: false, comm_rules, index: Vec::new() })
     }
 
-    fn comm_rule(&mut self) -> ClassicResult<CommRule> {
+    fn comm_rule(&mut self) -> Result<CommRule, Stop> {
         let size = self.next(Field::CommSize)?;
         let count = self.next(Field::MessageRules)?;
         let room = self.room(&count, Field::MessageRules)?;
@@ -127,7 +116,7 @@ impl FieldReader<'_> {
         for place in 0..count.value {
             let rule = self.rule(rules.is_empty())?;
             if place >= room {
-                return Err(ClassicRejection { overwrites: true, ..self.too_many(&count, Field::MessageRules) });
+                return Err(self.overwrites(&count, Field::MessageRules));
             }
             if let Some(before) = rules.last_mut().filter(|_| self.shifts_sizes) {
                 // A size 0 wraps to the largest number, in `size_t`.
@@ -148,14 +137,14 @@ impl FieldReader<'_> {
         })
     }
 
-    fn rule(&mut self, first: bool) -> ClassicResult<Rule> {
+    fn rule(&mut self, first: bool) -> Result<Rule, Stop> {
         let size = self.next(Field::MessageSize)?;
         let algorithm = self.next(Field::Algorithm)?.int();
         let faninout = self.next(Field::Faninout)?.int();
         let segsize = self.next(Field::Segsize)?;
         let said = if self.requests && self.tokens.digit_follows() { self.tokens.next() } else { None };
         if first && size.value != 0 {
-            return Err(self.wrong(size.span, FaultKind::FirstSize(size.value)));
+            return Err(Stop::Rejected(size.span, FaultKind::FirstSize(size.value)));
         }
         let max_requests = said.map_or(self.inherited, |number| number.value as u32);
         Ok(Rule {

@@ -1,7 +1,7 @@
 //! Results of reading a file.
 
 use super::model::Loaded;
-use super::rejection::TextFault;
+use super::rejection::{FaultKind, TextFault};
 use crate::json::SyntaxError;
 use crate::span::Span;
 
@@ -99,6 +99,28 @@ pub enum CrashCause {
     /// HAN: an algorithm for a collective that has none; the missing table is used nonetheless.
     #[error("HAN has no algorithms for {0}, and looks this one up in a table that does not exist")]
     NoTable(&'static str),
+}
+
+/// Fault that ends the reading of a text, with its place.
+#[derive(Debug)]
+pub(crate) enum Stop {
+    /// The text is invalid.
+    Rejected(Span, FaultKind),
+    /// `MPI_Init` crashes.
+    Crashed(Span, CrashCause),
+}
+
+impl Stop {
+    /// The result of reading the text.
+    pub(crate) fn load<T>(self, text: &[u8], not_json: Option<SyntaxError>) -> Load<T> {
+        match self {
+            Self::Crashed(span, cause) => Load::Crashes(Crash { span, cause }),
+            Self::Rejected(span, kind) => {
+                let cause = RejectionCause::Text(TextFault { line: span.line(text), kind });
+                Load::Rejected(Rejection { span, cause, not_json })
+            }
+        }
+    }
 }
 
 impl<T> Load<T> {

@@ -15,6 +15,7 @@ use crate::behaviour::Behaviour;
 use crate::json::{Document, SyntaxError};
 
 pub(crate) use json::{COMM_RULE_KEYS, ROOT_KEYS, RULE_KEYS, is_inf};
+pub(crate) use load::Stop;
 pub use load::{Crash, CrashCause, JsonFault, Load, Rejection, RejectionCause};
 pub use lookup::{Lookup, Reason, RuleRef};
 pub use model::{CollectiveRules, CommRule, Format, Loaded, Rule, RuleState};
@@ -44,12 +45,7 @@ fn load_classic(not_json: Option<SyntaxError>, bytes: &[u8], behaviour: &Behavio
             let loaded = Loaded::new(*behaviour, Format::Classic { header }, collectives);
             Load::Accepted(Loaded { not_json, ..loaded })
         }
-        Err(fault) if fault.overwrites => {
-            Load::Crashes(Crash { span: fault.span, cause: CrashCause::Overwrites(fault.fault) })
-        }
-        Err(fault) => {
-            Load::Rejected(Rejection { span: fault.span, cause: RejectionCause::Text(fault.fault), not_json })
-        }
+        Err(stop) => stop.load(bytes, not_json),
     }
 }
 

@@ -16,7 +16,8 @@ pub use model::{Configuration, HanCollectiveRules, HanFile, HanFileRule, LevelRu
 pub use read::load;
 pub use table::HanTable;
 pub use vocabulary::{
-    ComponentChoice, HanComponent, Level, Service, acted_on, algorithms, inner, is_in, is_ruled, lookup_bytes, runs, service,
+    ComponentChoice, HanComponent, Level, Service, acted_on, algorithms, inner, is_in, is_ruled, lookup_bytes, runs,
+    service,
 };
 pub use write::{WriteError, write};
 

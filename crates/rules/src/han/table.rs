@@ -47,9 +47,8 @@ impl HanFile {
     /// Returns the meaning of the file, for known collectives. Takes linear time.
     pub fn to_table(&self) -> HanTable {
         let mut table = HanTable::default();
-        let sizes = |found: &Configuration| {
-            last_that_fits(None, found.rules.iter().map(|rule| (rule.size, Some(rule.choice))))
-        };
+        let sizes =
+            |found: &Configuration| last_that_fits(None, found.rules.iter().map(|rule| (rule.size, Some(rule.choice))));
         // No communicator has fewer ranks than one.
         let bound = |found: &Configuration| u64::try_from(found.size).ok().filter(|size| *size > 1).unwrap_or(0);
         for (collective, level) in Collective::ALL.into_iter().flat_map(|one| Level::ALL.map(|level| (one, level))) {

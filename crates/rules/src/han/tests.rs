@@ -138,10 +138,7 @@ fn the_vocabulary_of_6_0_is_that_of_its_source() {
         assert!(matches!(load(text.as_bytes(), &version("6.0")), Load::Accepted(_)), "{text}");
     }
     let disqualify = "1 alltoall 1 2 1 1 1 0 han @disqualify";
-    assert_eq!(
-        fault(disqualify, "6.0"),
-        FaultKind::NoAlgorithm("disqualify".to_owned(), "alltoall")
-    );
+    assert_eq!(fault(disqualify, "6.0"), FaultKind::NoAlgorithm("disqualify".to_owned(), "alltoall"));
     let bcast = Collective::Bcast.id();
     let served = |id, level| service(id, level, HanComponent::Xhc);
     assert_eq!(served(bcast, Level::GlobalCommunicator), Service::Next, "it serves single nodes alone");

@@ -45,12 +45,7 @@ pub(super) fn check(view: &FileView<'_>, knows_sums: bool, ranks: Option<Ranks>,
     }
 }
 
-fn check_comm_rule(
-    reached: &ReachedCommRule<'_>,
-    on: Option<Ranks>,
-    groups: &mut Groups,
-    problems: &mut Collector,
-) {
+fn check_comm_rule(reached: &ReachedCommRule<'_>, on: Option<Ranks>, groups: &mut Groups, problems: &mut Collector) {
     let (version, collective) = (reached.version, reached.collective);
     for (start, end, rule) in reached.ranges() {
         let Some(rule) = rule else { continue };
