@@ -64,8 +64,8 @@ codes! {
          file.",
         "Correct this place; the other problems shown may be the reason for it.";
     Crashes 2 Error "crashes MPI_Init",
-        "The error path of the JSON reader frees memory twice, or uses a table that is not there: every program \
-         ends with a segmentation fault in MPI_Init.",
+        "A reader frees memory twice, writes beyond it, or uses a table that is not there: every program ends with a \
+         segmentation fault in MPI_Init.",
         "Correct this place before any job uses the file.";
     Misread 3 Error "accepted, but not as written",
         "Open MPI takes whatever numbers it finds, one after the other, and does not look at lines. It reads other \
@@ -287,13 +287,6 @@ codes! {
          the difference. Rules for reductions without this note keep the order of the default.",
         "Nothing, if programs accept such differences; `collrules tune --keep-bits default` makes rules without them.";
 
-    HanRejected 501 Error "HAN ignores the whole file",
-        "One slip drops all rules, and HAN's parameters decide. It says so from coll_base_verbose 5 on.",
-        "Correct this place.";
-    HanCrashes 502 Error "crashes MPI_Init",
-        "HAN has no algorithms for this collective and looks for the name in a table that is not there: every program \
-         ends with a segmentation fault in MPI_Init.",
-        "Remove the @ and the name after it.";
     HanCircle 503 Error "HAN below itself",
         "HAN does not serve the communicators that it makes for itself. It passes these calls to the component with \
          the next lower priority and counts an error.",
@@ -315,9 +308,6 @@ codes! {
     HanSegments 508 Note "segment lengths are ignored",
         "HAN reads the numbers in brackets and drops them.",
         "Remove them; coll_han_bcast_segsize and its like set the segments.";
-    HanTrailing 509 Warning "after the last field",
-        "HAN stops reading when everything that was announced is there.",
-        "Remove it, or raise the count that should include it.";
     HanGap 510 Note "left to HAN's parameters",
         "No rule fits these calls. coll_han_COLLECTIVE_dynamic_LEVEL_module decides: han for programs' communicators, \
          tuned for those that HAN makes.",

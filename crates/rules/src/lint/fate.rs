@@ -2,7 +2,7 @@
 
 use super::code::{Code, Severity};
 use super::collect::Collector;
-use super::problem::VersionReading;
+use super::problem::{Problem, VersionReading};
 use super::words::{self, Strict};
 use crate::behaviour::Behaviour;
 use crate::choice::Choice;
@@ -54,7 +54,9 @@ pub(super) fn judge(
                 misread(source, loaded, strict, problems);
                 crashes_verbose(loaded, problems);
             }
-            Load::Rejected(rejection) => rejected(source, rejection, version, problems),
+            Load::Rejected(rejection) => {
+                rejected(source, rejection, version, problems);
+            }
             Load::Crashes(crash) => {
                 problems.merge(Code::Crashes, crash.span, *version, crash.cause.to_string());
             }
@@ -88,7 +90,13 @@ fn unread(
     problems.merge_kind(code, span, accepted.into(), &[*version], message).severity = severity;
 }
 
-fn rejected(source: &[u8], rejection: &Rejection, version: &Behaviour, problems: &mut Collector) {
+/// Reports that a version ignores the whole file.
+pub(super) fn rejected<'p>(
+    source: &[u8],
+    rejection: &Rejection,
+    version: &Behaviour,
+    problems: &'p mut Collector,
+) -> &'p mut Problem {
     // The place is said by the span.
     let cause = match &rejection.cause {
         RejectionCause::Text(fault) => fault.kind.to_string(),
@@ -96,7 +104,7 @@ fn rejected(source: &[u8], rejection: &Rejection, version: &Behaviour, problems:
     };
     // The end of the file is where the last line is.
     let span = rejection.span.within(source);
-    problems.merge(Code::Rejected, span, *version, format!("Open MPI ignores the whole file: {cause}"));
+    problems.merge(Code::Rejected, span, *version, format!("Open MPI ignores the whole file: {cause}"))
 }
 
 /// Reports rules that crash 6.0 when it prints them (run on 6.0.0a1).

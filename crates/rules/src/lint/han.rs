@@ -5,6 +5,7 @@
 
 use super::code::{Code, Severity};
 use super::collect::Collector;
+use super::fate;
 use super::problem::{LintReport, VersionReading};
 use crate::behaviour::Behaviour;
 use crate::collective::{Collective, json_name};
@@ -32,7 +33,8 @@ pub(super) fn check(source: &[u8], versions: &[Behaviour], named: bool) -> LintR
             },
             Load::Rejected(rejection) => rejected(source, rejection, version, named, &mut problems),
             Load::Crashes(crash) => {
-                problems.merge(Code::HanCrashes, crash.span, *version, crash.cause.to_string());
+                let problem = problems.merge(Code::Crashes, crash.span, *version, crash.cause.to_string());
+                problem.remedy = "Remove the @ and the name after it.".into();
             }
         }
     }
@@ -57,9 +59,7 @@ fn rejected(source: &[u8], rejection: &Rejection, version: &Behaviour, named: bo
         problems.merge(Code::HanAbsent, Span::at(0), *version, message);
         return;
     };
-    // The end of the file is where the last line is.
-    let span = rejection.span.within(source);
-    let problem = problems.merge(Code::HanRejected, span, *version, kind.to_string());
+    let problem = fate::rejected(source, rejection, version, problems);
     problem.remedy = remedy(kind, version.release).into();
     // 4.1 knows no names of levels and no algorithms, and HAN is off there by default.
     if version.release == Release::V4_1 && !named {
@@ -117,7 +117,7 @@ fn accepted(loaded: &HanFile, problems: &mut Collector) {
         add(Code::HanSegments, *segments, "these segment lengths do nothing".to_owned());
     }
     if let Some(trailing) = loaded.trailing {
-        add(Code::HanTrailing, trailing, "a number that nothing announces".to_owned());
+        add(Code::Trailing, trailing, "a number that nothing announces".to_owned());
     }
     for (id, level) in counting {
         check_level(version, id, level, problems);

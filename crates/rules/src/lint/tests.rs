@@ -113,9 +113,9 @@ const FIXTURES: &[(Code, &str, &str, &str)] = &[
         "4",
         "6.0",
     ),
-    (Code::HanRejected, "1 bcast\n1 2\n1\n2 1\n 0 tuned\n", "2", "5.0"),
-    (Code::HanRejected, "1 bcast\n1 2\n1\n1 2\n 0 tuned\n 8 3\n", "3", ""),
-    (Code::HanCrashes, "1 allgatherv\n1 2\n1\n1 1\n 0 han @simple\n", "simple", "5.0"),
+    (Code::Rejected, "1 bcast\n1 2\n1\n2 1\n 0 tuned\n", "2", "5.0"),
+    (Code::Rejected, "1 bcast\n1 2\n1\n1 2\n 0 tuned\n 8 3\n", "3", ""),
+    (Code::Crashes, "1 allgatherv\n1 2\n1\n1 1\n 0 han @simple\n", "simple", "5.0"),
     (Code::HanCircle, "1 bcast\n1 0\n1\n1 1\n 0 han\n", "0 han", "5.0"),
     (Code::HanCannotServe, "1 bcast\n1 2\n1\n1 1\n 0 libnbc\n", "0 libnbc", ""),
     (Code::OrderOfSums, "1\n2\n1\n8\n1\n0 4 0 0\n", "0 4 0 0", "5.0"),
@@ -123,13 +123,13 @@ const FIXTURES: &[(Code, &str, &str, &str)] = &[
     (Code::HanCannotServe, "1 gatherv\n1 2\n1\n1 1\n 0 tuned\n", "0 tuned", "6.0"),
     (Code::HanCannotServe, "1 bcast\n1 2\n1\n1 1\n 0 xhc\n", "0 xhc", "6.0"),
     (Code::HanCannotServe, "1 bcast\n1 0\n1\n1 1\n 0 xhc\n", "0 xhc", "6.0"),
-    (Code::HanRejected, "1 alltoall\n1 2\n1\n1 1\n 0 han @disqualify\n", "disqualify", "6.0"),
+    (Code::Rejected, "1 alltoall\n1 2\n1\n1 1\n 0 han @disqualify\n", "disqualify", "6.0"),
     (Code::HanUnsorted, "1 bcast\n1 2\n1\n1 3\n 0 han\n 64 tuned\n 32 han\n", "32 han", ""),
     (Code::HanDead, "1 bcast\n1 2\n1\n1 2\n 0 han\n 0 tuned\n", "0 han", ""),
     (Code::HanDead, "2 bcast 0\n7\n1 2\n1\n1 1\n 0 tuned\n", "bcast", ""),
     (Code::HanUnruled, "1 scan\n1 2\n1\n1 1\n 0 tuned\n", "scan", ""),
     (Code::HanSegments, "1 bcast\n1 2\n1\n1 1\n 0 tuned [ 8 ]\n", " [ 8", ""),
-    (Code::HanTrailing, "1 bcast\n1 2\n1\n1 1\n 0 tuned\n 64 han\n", "64", ""),
+    (Code::Trailing, "1 bcast\n1 2\n1\n1 1\n 0 tuned\n 64 han\n", "64", ""),
     (Code::HanGap, "1 bcast\n1 2\n2\n1 1\n 0 tuned\n8 0\n", "8", ""),
     (Code::HanDisagreement, "1 bcast\n1 global_communicator\n1\n1 1\n 0 tuned\n", "", ""),
     (Code::HanAbsent, "1 bcast\n1 2\n1\n1 1\n 0 tuned\n", "", ""),
@@ -199,7 +199,7 @@ fn files_of_han_are_known_by_their_structure() {
     for text in ["1\n7\n1\n2\n1\n1 2\n0 6\n2048 3\n", "1 bcast 1 2 1 1 1 0 tunde\n"] {
         let report = check(text.as_bytes(), &versions("5.0"));
         assert_eq!(report.kind, FileKind::Han, "{text}");
-        assert_eq!(report.problems.iter().map(|it| it.code).collect::<Vec<_>>(), [Code::HanRejected], "{text}");
+        assert_eq!(report.problems.iter().map(|it| it.code).collect::<Vec<_>>(), [Code::Rejected], "{text}");
         assert!(report.problems[0].remedy.contains("tuned"), "{}", report.problems[0].remedy);
     }
     for text in ["1\n7 1\n0 1\n0 6 0 0\n", "1\n7 1\n1 1\n0 6 0 0\n", "0\n", "", "1 7 0"] {
