@@ -6,7 +6,7 @@ use collrules_record::options::{Budget, SystemOptions};
 use collrules_record::units::{Bytes, Ranks};
 use collrules_record::values::{List, MOST_LAUNCHES, budget, communicators};
 use collrules_rules::Release;
-use collrules_workflow::study::{self, README, STUDY, Studied, Studying, TIMES};
+use collrules_workflow::study::{self, Studied, Studying};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -16,20 +16,7 @@ use crate::screen;
 use crate::session::{self, FAILURES};
 
 arguments! {
-    #[command(after_help = "A definition says what is asked, which algorithms are compared, and what is drawn:
-
-  title = \"Two ways to broadcast\"
-  question = \"Which of them is faster, and where?\"
-  np = [2, 4, 8]            # sizes above the slots are left out
-  sizes = \"1:1M\"            # as --sizes of tune
-  [algorithms]              # by name or number, besides the default
-  bcast = [\"binomial\", \"chain\"]
-  [figures]
-  over_ranks = [\"1\", \"1M\"]  # these sizes over the number of ranks
-  over_sizes = [8]          # these communicators over the message size
-  builtin = true            # the default alone, a line per communicator
-
-collrules' sources have several under examples/studies.")]
+    #[command(after_help = "docs/guide/studies.md in collrules' sources describes definitions; examples/studies has several.")]
     StudyArgs {} => Studying {
         /// The definition, or a table of timings by others, of which all is studied
         #[arg(value_name = "FILE")]
@@ -73,21 +60,10 @@ collrules' sources have several under examples/studies.")]
 }
 
 pub(crate) fn run(args: &StudyArgs) -> Result<Exit, Failure> {
-    let Studied { paragraphs, figures, variants, default_is_right } =
+    let Studied { document, default_is_right, files } =
         session::with(FAILURES, Output::Text, |session| study::study(&args.resolve(), session))?;
-    let mut lines = Vec::new();
-    for paragraph in &paragraphs {
-        lines.extend(screen::wrapped(&paragraph.replace('*', ""), "", ""));
-        lines.push(String::new());
-    }
-    let readme = if figures > 0 { "the study, with all tables and figures" } else { "the study, with all tables" };
-    if let Some((varying, variants)) = variants {
-        let mut files = vec![(README, format!("the {} compared", varying.plural()))];
-        files.extend(variants.iter().map(|(directory, name)| (directory.as_str(), format!("the study of {name}"))));
-        lines.extend(screen::list_files(&args.out, 11, files.iter().map(|(name, what)| (*name, what.as_str()))));
-    } else {
-        let files = [(README, readme), (TIMES, "every time"), (STUDY, "all of it for programs")];
-        lines.extend(screen::list_files(&args.out, 11, files));
-    }
-    screen::print(&lines.join("\n")).map(|()| if default_is_right { Exit::Done } else { Exit::Problems })
+    let width = files.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
+    let files = screen::list_files(&args.out, width, files.iter().map(|(name, what)| (name.as_str(), what.as_str())));
+    let text = document.text(screen::width()) + "\n" + &files.join("\n");
+    screen::print(&text).map(|()| if default_is_right { Exit::Done } else { Exit::Problems })
 }

@@ -35,8 +35,8 @@ fn the_cost_model_is_found_again() {
     let ran = study(&example("bcast-scatter.toml"), "--simulate", &out).exits(0);
     ran.says("scatter. The default is not always the best: for");
     let page = fs::read_to_string(out.join("README.md")).unwrap();
-    assert!(page.contains("| scatter | basic_linear | 0 | 0 | 63 |"), "{page}");
-    ran.says("The times come from a cost model, and say nothing about any machine");
+    assert!(page.contains("| scatter | basic_linear | 0 | 0 | 63 | 1.0"), "{page}");
+    ran.says("They say nothing about any real machine");
     ran.complains("communicators of more than 8 ranks are left out, since there are 8 slots");
 
     let study = found(&out);
@@ -56,7 +56,7 @@ fn the_cost_model_is_found_again() {
         let of = (curve.collective, curve.along, curve.candidate);
         of == (Collective::Scatter, CurveAxis::Ranks(Bytes(4)), Candidate::Tuned(Choice::plain(2)))
     });
-    let exponent = curve.unwrap().stretches[0].exponent;
+    let exponent = curve.unwrap().powers[0].value;
     assert!((exponent.point - 3f64.ln() / 4f64.ln()).abs() < 0.03, "{exponent:?}");
     let text = fs::read_to_string(out.join("README.md")).unwrap();
     for (_, rest) in text.match_indices("](").map(|(at, _)| text.split_at(at + 2)) {
@@ -64,7 +64,7 @@ fn the_cost_model_is_found_again() {
         let drawing = fs::read_to_string(out.join(file)).unwrap();
         assert!(drawing.starts_with("<svg") && drawing.contains("binomial") | drawing.contains("ranks"), "{file}");
     }
-    assert!(text.contains("### scatter on 8 ranks") && text.contains("over-sizes-8.svg"), "{text}");
+    assert!(text.contains("### scatter\n") && text.contains("over-sizes-8.svg"), "{text}");
     let rows = fs::read_to_string(out.join("times.csv")).unwrap().lines().count();
     assert_eq!(rows, 1 + study.cells.iter().map(|cell| cell.points.len()).sum::<usize>());
 }
@@ -80,9 +80,9 @@ fn a_study_is_made_of_a_run() {
         .says("barrier. No algorithm of the study is shown to be faster");
     study(&barrier, "--simulate", &first).exits(6).complains("holds a study already");
     fs::remove_file(first.join("README.md")).unwrap();
-    study(&barrier, "--simulate", &first).exits(6).complains(".svg; name another directory");
+    study(&barrier, "--simulate", &first).exits(6).complains("study.json; name another directory");
     let run = format!("--run {}", first.join("run").display());
-    study(&barrier, &run, &scratch.path().join("less")).exits(0).complains("There are times for 44 of the 88 sizes");
+    study(&barrier, &run, &scratch.path().join("less")).exits(0).says("There are times for 44 of the 528 sizes");
     study(&barrier, &format!("{run} --np 2,4 --launches 3"), &second).exits(2).complains("--launches");
     assert!(!second.exists());
     study(&barrier, &format!("{run} --np 2,4"), &second).exits(0);
@@ -116,9 +116,9 @@ fn a_study_of_a_run_is_about_its_definition() {
         assert!(cell.points[1].q_value.is_some() && cell.points[2].q_value.is_some(), "{cell:?}");
     }
     let ran = of_run("[4, 6]", "bcast = ['6']\nscatter = ['binomial']", "less", 0);
-    ran.complains("also asks for what was not measured: scatter with binomial");
-    ran.complains("There are times for 2 of the 8 sizes");
-    of_run("[4]", "bcast = ['tuned:3/0/512/0']", "other", 0).complains("bcast with pipeline, 512 B segments.");
+    ran.says("also asks for what was not measured: scatter with binomial");
+    ran.says("There are times for 2 of the 8 sizes");
+    of_run("[4]", "bcast = ['tuned:3/0/512/0']", "other", 0).says("bcast with pipeline, 512 B segments.");
     of_run("[4]", "bcast = ['oak']", "none", 3)
         .complains("algorithms.bcast: Open MPI 5.0 has no bcast algorithm `oak`");
 }
@@ -133,11 +133,8 @@ fn what_is_named_twice_counts_once_and_titles_are_harmless() {
     fs::write(&definition, text).unwrap();
     let ran = study(&definition, "--simulate", &out).exits(0);
     assert_eq!(found(&out).overall.len(), 2);
-    ran.says(
-        "There is no figure of bcast at 1 KiB over the number of ranks: a line needs times of at least two \
-         communicator sizes",
-    );
-    assert!(!ran.stdout.contains("figures"), "{}", ran.stdout);
+    ran.says("There is no figure of bcast at 1 KiB over the number of ranks: a line needs times at two points or more");
+    assert!(!scratch.path().join("out/bcast-over-ranks-1KiB.svg").exists());
     assert!(found(&out).cells.iter().all(|cell| cell.points.len() == 3));
     let text = fs::read_to_string(out.join("README.md")).unwrap();
     assert!(text.starts_with("# A # B\n\n**SIMULATED") && text.contains("\n\n&lt;b>Q [2J\n\n"), "{text}");
@@ -215,11 +212,10 @@ fn crossovers_of_reference_algorithms_are_those_on_paper() {
     fs::write(&definition, text.replace("64,256,1K,4K,16K,64K,256K,1M", "64:1M")).unwrap();
     let ran = study(&definition, "--simulate --simulated-slots 8", &out).exits(0);
     // These hosts have a slot each, so that there is one placement.
-    ran.says("8 ranks on 2 nodes are left out: 4 slots on each of 2 hosts are needed, and 0 have them");
+    ran.says("Left out: 2 nodes (4 slots on each of 2 hosts are needed, and 0 have them");
     let compared = fs::read_to_string(out.join("README.md")).unwrap();
     assert!(
-        compared.contains("[8 nodes](nodes-8/README.md)")
-            && compared.contains("8 ranks on 4 nodes are left out: 2 slots on each")
+        compared.contains("[8 nodes](nodes-8/README.md)") && compared.contains("Left out: 4 nodes (2 slots on each")
     );
     let row = |heading: &str, start: &str| {
         let section = compared.split(heading).nth(1).unwrap();
@@ -297,8 +293,10 @@ fn crossovers_of_reference_algorithms_are_those_on_paper() {
     }
     let page = fs::read_to_string(out.join("README.md")).unwrap();
     // On this machine a message takes 10 us and 1 ns for each byte, and a rotation no more than one message.
-    let rotation = page.split("### Rotation").nth(1).expect("rotations have their bound");
-    assert!(rotation.contains("alpha + (n/p) beta") && rotation.contains("| between nodes |"), "{rotation}");
+    let costs = page.split("## Costs of messages").nth(1).expect("rotations have their bound");
+    let rotation = costs.lines().find(|line| line.starts_with("| rotation | ")).unwrap();
+    let over: Vec<f64> = rotation.split([' ', '|']).rev().filter_map(|word| word.parse().ok()).take(2).collect();
+    assert!(rotation.contains("| between nodes |") && over.iter().all(|over| (over - 1.0).abs() < 0.05), "{rotation}");
     for line in [
         "| allreduce | 8 | 64 B to 1 MiB | chan:short | default | no |",
         "none within the measured sizes: chan:short is faster",
@@ -478,13 +476,13 @@ fn placements_that_cannot_be_are_refused() {
     for (to, code, said) in [
         ("nodes = [3]", 3, "8 ranks cannot be spread evenly over 3 nodes"),
         ("nodes = [2, 2]", 3, "2 nodes is named twice"),
-        ("nodes = [0]", 3, "nodes: 0 nodes have no ranks"),
+        ("nodes = [0]", 3, "8 ranks cannot be spread evenly over 0 nodes"),
         ("map-by = [\"rack\"]", 3, "map-by: `rack` is none of slot, hwthread, core"),
         ("nodes = [2]\nmap-by = [\"core\"]", 3, "nodes and map-by: a study varies one thing in addition to algorithms"),
         ("roots = [0, 3]", 3, "roots: allgather has no root"),
         ("data = [\"int\", \"double\"]", 3, "data: allgather reduces nothing"),
         ("roots = [0]\ndata = [\"int\"]", 3, "data: allgather reduces nothing"),
-        ("nodes = [2, 4]", 3, "asks for what is not available here: 8 ranks on 2 nodes are left out"),
+        ("nodes = [2, 4]", 3, "Left out: 2 nodes (4 slots on each of 2 hosts are needed"),
     ] {
         let definition = scratch.path().join("definition.toml");
         fs::write(&definition, text.replace("nodes = [2, 4, 8]", to)).unwrap();
@@ -504,16 +502,14 @@ fn a_table_that_others_measured_is_studied_as_it_stands() {
     // The report had the builtin as the best.
     ran.says("bcast. There are too few times for a test. As they are, the default is the fastest for");
     ran.says("is 1.14 times as fast as the default in geometric mean");
-    ran.says("Undecided which one is closest to the default: knomial differs from it");
+    ran.says("Closest to the default: knomial by a factor of 1.24, then binary_tree by a factor of 1.61; this is not certain");
     let text = fs::read_to_string(out.join("README.md")).unwrap();
     for line in [
         "# The timings of epyc-two-nodes-osu.csv",
         "One launch gives no intervals and no verdicts",
-        "## Peaks, steps and bends",
-        "**bcast at 1 KiB, over the number of ranks.** The default is highest at 128 ranks and at 256 takes 0.65 times \
-         as long as there, in the one launch that there is",
-        "### scatter with binomial",
-        "| message | 2 ranks | 4 ranks | 8 ranks |",
+        "## Peaks, steps and powers",
+        "| bcast | ranks, 1 KiB | default | 128 | 0.65 |",
+        "### scatter",
         "Suspicious in epyc-two-nodes-osu.csv",
     ] {
         let found = text.replace('\n', " ").contains(&line.replace('\n', " "));

@@ -10,7 +10,7 @@
 //! | [`guidelines`] | result of a check of performance guidelines |
 //! | [`mod@check`] | mock-ups that are faster than the default, and remedies |
 //! | [`mod@select`] | the mock-ups of a cell, and why others are left out |
-//! | [`mod@study`] | chosen algorithms compared on a grid; [`study::results`] |
+//! | [`mod@study`] | chosen algorithms compared on a grid; [`study::definition`], [`study::results`] |
 //! | `patterns` | costs of messages and of the operation |
 
 pub mod catalogue;

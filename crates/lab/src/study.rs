@@ -8,6 +8,7 @@
 mod competitors;
 mod costs;
 mod curves;
+pub mod definition;
 mod machine;
 pub mod results;
 
@@ -16,28 +17,21 @@ use std::collections::{BTreeMap, BTreeSet};
 pub use self::costs::compare_campaigns;
 use collrules_model::pattern_fit::PatternFit;
 use collrules_record::criteria::{Criteria, Middle};
-use collrules_record::estimate::mean;
 use collrules_record::plan::CellPlan;
 use collrules_record::{Candidate, Cell, Estimate, Placement};
 use collrules_rules::{Collective, Release};
 use collrules_tuner::judging::{
-    CellTimings, Competitors, Evidence, LEAST_VISITS, PointTimings, TimingPair, adjust, log_gains, signed_rank, weigh,
-    widen,
+    CellTimings, Competitors, Evidence, LEAST_VISITS, LaunchLogs, PointTimings, TimingPair, adjust, common_means,
+    log_gains, signed_rank, weigh, widen,
 };
 use collrules_tuner::{Observations, TunerError};
 
-use crate::study::results::{FORMAT, Overall, Study, StudyCell, StudyPoint, StudyVerdict};
+use self::results::{FORMAT, Overall, Study, StudyCell, StudyPoint, StudyVerdict};
 
-/// Smallest number of points of a curve.
-const LEAST_SIZES: usize = 3;
-
-/// Times and evidence of a candidate in a cell.
+/// A candidate of a cell, with the logarithms of its gains by launch.
 struct CandidateEvidence {
-    candidate: Candidate,
-    measured_as: Candidate,
-    evidence: Evidence,
-    /// Median seconds by launch.
-    launches: BTreeMap<u32, f64>,
+    point: StudyPoint,
+    gains: LaunchLogs,
     p_value: Option<f64>,
 }
 
@@ -55,60 +49,60 @@ pub fn study(
 ) -> Result<Study, TunerError> {
     let mut timings = observations.cells_with(Competitors::WithReferences)?;
     timings.retain(|cell| wanted(cell.cell, Candidate::Builtin));
+    if timings.is_empty() {
+        return Err(TunerError::NoSamples { left_out: observations.left_out() });
+    }
     let pairs: Vec<Vec<TimeSource>> =
         timings.iter().map(|cell| timed(cell, grid.iter().chain(between), &wanted)).collect();
-    let is_in = |cells: &[CellPlan], cell: Cell| cells.iter().any(|planned| planned.cell == cell);
-    let is_added = |cell: Cell| is_in(between, cell) && !is_in(grid, cell);
     for (cell, pairs) in timings.iter_mut().zip(&pairs) {
         cell.series.retain(|series| pairs.iter().any(|pair| pair.by == series.candidate));
         cell.disqualified.retain(|(candidate, _)| wanted(cell.cell, *candidate));
     }
-    if timings.is_empty() {
-        return Err(TunerError::NoSamples { left_out: observations.left_out() });
-    }
-    let ids: Vec<Cell> = timings.iter().map(|cell| cell.cell).collect();
     let mut evidence: Vec<Vec<Evidence>> =
         timings.iter().map(|cell| weigh(cell, observations.statistic(), criteria)).collect();
-    widen(&ids, &mut evidence);
-    let known: Vec<Vec<CandidateEvidence>> = timings
-        .iter()
-        .zip(evidence)
-        .zip(&pairs)
-        .map(|((cell, evidence), pairs)| known(cell, &evidence, pairs))
-        .collect();
-    let p_value = |known: &CandidateEvidence| known.p_value.filter(|_| known.candidate == known.measured_as);
-    let mut corrected = adjust(known.iter().flatten().map(p_value)).into_iter();
-    let cells = timings.iter().zip(&known).map(|(timings, known)| {
-        let corrected = known.iter().zip(corrected.by_ref());
-        let q_values: BTreeMap<Candidate, f64> =
-            corrected.filter_map(|(known, q_value)| Some((known.candidate, q_value?))).collect();
-        let points = known.iter().filter_map(|known| point(known, &q_values, criteria)).collect();
-        let (cell, disqualified) = (timings.cell, timings.disqualified.clone());
-        StudyCell { cell, added: is_added(cell), points, disqualified, bound: None }
-    });
-    let mut cells: Vec<StudyCell> = cells.collect();
-    let launches = timings.iter().flat_map(CellTimings::launches).collect::<BTreeSet<_>>().len();
+    widen(&timings.iter().map(|cell| cell.cell).collect::<Vec<_>>(), &mut evidence);
     let level = criteria.level;
-    let pairs: Vec<(Cell, &CandidateEvidence)> =
-        ids.iter().zip(&known).flat_map(|(cell, known)| known.iter().map(move |known| (*cell, known))).collect();
-    let of_grid: Vec<(Cell, &CandidateEvidence)> = pairs.iter().copied().filter(|(cell, _)| !is_added(*cell)).collect();
-    let numbers = machine::MachineNumbers { fits: patterns, placement };
-    for cell in &mut cells {
-        cell.bound = numbers.bound(cell.cell);
+    let known = timings.iter().zip(&evidence).zip(&pairs);
+    let mut known: Vec<Vec<CandidateEvidence>> =
+        known.map(|((cell, evidence), pairs)| known_candidates(cell, evidence, pairs, level)).collect();
+    let own = |known: &CandidateEvidence| known.p_value.filter(|_| known.point.candidate == known.point.measured_as);
+    let mut corrected = adjust(known.iter().flatten().map(own)).into_iter();
+    for known in &mut known {
+        let corrected: Vec<(Candidate, Option<f64>)> =
+            known.iter().zip(corrected.by_ref()).map(|(known, q_value)| (known.point.candidate, q_value)).collect();
+        for CandidateEvidence { point, gains, .. } in known {
+            point.q_value = corrected.iter().find(|(it, _)| *it == point.measured_as).and_then(|(_, q_value)| *q_value);
+            point.outcome = judge(point, gains, criteria.error_rate);
+        }
     }
-    let rivalries = competitors::rivalries(&pairs, numbers, level);
+    let is_in = |cells: &[CellPlan], cell: Cell| cells.iter().any(|planned| planned.cell == cell);
+    let is_added = |cell: Cell| is_in(between, cell) && !is_in(grid, cell);
+    let numbers = machine::MachineNumbers { fits: patterns, placement };
+    let cells = timings.iter().zip(&known).map(|(timings, known)| {
+        let points = known.iter().map(|known| known.point.clone()).collect();
+        let (cell, disqualified) = (timings.cell, timings.disqualified.clone());
+        StudyCell { cell, added: is_added(cell), points, disqualified, bound: numbers.bound(cell) }
+    });
+    let cells: Vec<StudyCell> = cells.collect();
+    let all = cells.iter().flat_map(|cell| cell.points.iter().map(|point| (cell.cell, point)));
+    let all: Vec<Point<'_>> = all.collect();
+    let of_grid: Vec<Point<'_>> = all.iter().copied().filter(|(cell, _)| !is_added(*cell)).collect();
+    let gains = timings.iter().zip(&known).filter(|(timings, _)| !is_added(timings.cell));
+    let gains = gains.flat_map(|(timings, known)| known.iter().map(|known| (timings.cell.collective, known)));
+    let rivalries = competitors::rivalries(&all, numbers, level);
     Ok(Study {
         format: FORMAT,
         release,
-        launches,
+        simulated: false,
+        launches: timings.iter().flat_map(CellTimings::launches).collect::<BTreeSet<_>>().len(),
         level,
         error_rate: criteria.error_rate,
-        cells,
-        overall: overall(&of_grid, level),
+        overall: overall(gains, level),
         curves: curves::curves(&of_grid, level),
         classes: competitors::classes(&of_grid, &rivalries, level),
         patterns: patterns.to_vec(),
         rivalries,
+        cells,
     })
 }
 
@@ -141,15 +135,29 @@ fn timed<'a>(
     pairs.iter().filter_map(one).collect()
 }
 
-/// Collects the times and evidence of the candidates of a cell.
-fn known(cell: &CellTimings, evidence: &[Evidence], pairs: &[TimeSource]) -> Vec<CandidateEvidence> {
+/// The candidates of a cell, without verdicts.
+fn known_candidates(
+    cell: &CellTimings,
+    evidence: &[Evidence],
+    pairs: &[TimeSource],
+    level: f64,
+) -> Vec<CandidateEvidence> {
     let builtin = cell.builtin();
     let one = |TimeSource { candidate, measured_as, by }: &TimeSource| {
-        let evidence = evidence.iter().find(|evidence| evidence.candidate == *by)?.clone();
+        let Evidence { gain, basis, .. } = evidence.iter().find(|evidence| evidence.candidate == *by)?;
         let series = cell.series.iter().find(|series| series.candidate == *by)?;
         let p_value = builtin.filter(|_| *by != Candidate::Builtin).and_then(|it| two_sided(series, it));
-        let (candidate, measured_as) = (*candidate, *measured_as);
-        Some(CandidateEvidence { candidate, measured_as, evidence, launches: series.launch_medians(), p_value })
+        let launches = series.launch_medians();
+        let point = StudyPoint {
+            candidate: *candidate,
+            measured_as: *measured_as,
+            time: Estimate::median(&launches.values().copied().collect::<Vec<_>>(), level)?,
+            launches,
+            gain: *gain,
+            q_value: None,
+            outcome: StudyVerdict::Alike,
+        };
+        Some(CandidateEvidence { point, gains: basis.launches.iter().copied().collect(), p_value })
     };
     pairs.iter().filter_map(one).collect()
 }
@@ -162,56 +170,36 @@ fn two_sided(series: &PointTimings, builtin: &PointTimings) -> Option<f64> {
     (gains.len() >= LEAST_VISITS).then(|| (2.0 * signed_rank(&losses).min(signed_rank(&gains))).min(1.0))
 }
 
-fn point(known: &CandidateEvidence, q_values: &BTreeMap<Candidate, f64>, criteria: Criteria) -> Option<StudyPoint> {
-    let CandidateEvidence { candidate, measured_as, evidence, launches, .. } = known;
-    let time = Estimate::median(&launches.values().copied().collect::<Vec<_>>(), criteria.level)?;
-    let q_value = q_values.get(measured_as).copied();
-    let gains = || evidence.basis.launches.iter().map(|(_, gain)| *gain);
-    let shown = q_value.is_some_and(|q_value| q_value <= criteria.error_rate);
-    let (low, high) = evidence.gain.map_or((None, None), |gain| (gain.low, gain.high));
-    let outcome = match measured_as {
+/// The verdict of a point, of which all else is known.
+fn judge(point: &StudyPoint, gains: &LaunchLogs, error_rate: f64) -> StudyVerdict {
+    let shown = point.q_value.is_some_and(|q_value| q_value <= error_rate);
+    let (low, high) = point.gain.map_or((None, None), |gain| (gain.low, gain.high));
+    match point.measured_as {
         Candidate::Builtin => StudyVerdict::Reference,
-        _ if shown && gains().all(|gain| gain > 0.0) && low.is_some_and(|low| low > 1.0) => StudyVerdict::Faster,
-        _ if shown && gains().all(|gain| gain < 0.0) && high.is_some_and(|high| high < 1.0) => StudyVerdict::Slower,
-        _ => StudyVerdict::Alike,
-    };
-    Some(StudyPoint { candidate: *candidate, measured_as: *measured_as, time, gain: evidence.gain, q_value, outcome })
-}
-
-type Point<'a> = (Cell, &'a CandidateEvidence);
-
-/// Points grouped by key, in order of the key.
-fn grouped<'a, K: Ord>(points: &[Point<'a>], key: impl Fn(&Point<'a>) -> K) -> BTreeMap<K, Vec<Point<'a>>> {
-    let mut groups: BTreeMap<K, Vec<Point<'a>>> = BTreeMap::new();
-    for point in points {
-        groups.entry(key(point)).or_default().push(*point);
-    }
-    groups
-}
-
-/// For each launch with all cells of the group, the pairs of a value of the cell and its time.
-fn by_launch(group: &[Point<'_>], x: impl Fn(Cell) -> f64) -> Vec<Vec<(f64, f64)>> {
-    let launches = group.iter().flat_map(|(_, known)| known.launches.keys().copied());
-    let launches: BTreeSet<u32> = launches.collect();
-    let of_launch = |launch: u32| -> Option<Vec<(f64, f64)>> {
-        group.iter().map(|(cell, known)| Some((x(*cell), *known.launches.get(&launch)?))).collect()
-    };
-    launches.into_iter().filter_map(of_launch).collect()
-}
-
-fn overall(points: &[Point<'_>], level: f64) -> Vec<Overall> {
-    let competitors: Vec<Point<'_>> =
-        points.iter().filter(|(_, known)| known.candidate != Candidate::Builtin).copied().collect();
-    let groups = grouped(&competitors, |(cell, known)| (cell.collective, known.candidate));
-    let one = |((collective, candidate), group): ((Collective, Candidate), Vec<Point<'_>>)| {
-        let mut by_launch: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
-        for (launch, gain) in group.iter().flat_map(|(_, known)| known.evidence.basis.launches.iter()) {
-            by_launch.entry(*launch).or_default().push(*gain);
+        _ if shown && gains.values().all(|gain| *gain > 0.0) && low.is_some_and(|low| low > 1.0) => {
+            StudyVerdict::Faster
         }
-        // A launch without some of the cells would give the mean of other cells.
-        let whole: Vec<Vec<f64>> = by_launch.into_values().filter(|gains| gains.len() == group.len()).collect();
-        let gain = Estimate::mean(whole.iter().map(mean), level)?.exp();
-        let distances = whole.iter().map(|gains| mean(gains.iter().map(|gain| gain * gain)).sqrt());
+        _ if shown && gains.values().all(|gain| *gain < 0.0) && high.is_some_and(|high| high < 1.0) => {
+            StudyVerdict::Slower
+        }
+        _ => StudyVerdict::Alike,
+    }
+}
+
+/// A point with its cell.
+type Point<'a> = (Cell, &'a StudyPoint);
+
+/// Means over the cells of each algorithm.
+fn overall<'a>(gains: impl Iterator<Item = (Collective, &'a CandidateEvidence)>, level: f64) -> Vec<Overall> {
+    let mut groups: BTreeMap<(Collective, Candidate), Vec<&LaunchLogs>> = BTreeMap::new();
+    for (collective, known) in gains.filter(|(_, known)| known.point.candidate != Candidate::Builtin) {
+        groups.entry((collective, known.point.candidate)).or_default().push(&known.gains);
+    }
+    let one = |((collective, candidate), group): ((Collective, Candidate), Vec<&LaunchLogs>)| {
+        let gain = Estimate::mean(common_means(group.iter().copied()).values(), level)?.exp();
+        let squares: Vec<LaunchLogs> =
+            group.iter().map(|gains| gains.iter().map(|(launch, gain)| (*launch, gain * gain)).collect()).collect();
+        let distances = common_means(&squares).into_values().map(f64::sqrt);
         // No distance is negative, though the interval of a small one may include 0.
         let distance = Estimate::mean(distances, level)?.map(|distance| distance.max(0.0).exp());
         Some(Overall { collective, candidate, gain, distance })

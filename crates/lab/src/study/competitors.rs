@@ -3,33 +3,27 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::units::Bytes;
-use collrules_record::{Candidate, Estimate, Ranks};
+use collrules_record::{Candidate, Cell, Estimate, Ranks};
 use collrules_rules::Collective;
 use collrules_tuner::judging::{LaunchLogs, Lead, band, common_means, crossing};
 
+use super::Point;
 use super::machine::MachineNumbers;
-use super::{CandidateEvidence, Point, grouped};
-use crate::study::results::{ClassVerdict, Crossing, Rivalry};
+use crate::study::results::{ClassVerdict, Crossing, Rivalry, StudyPoint};
 
 /// The points of a collective on one communicator size, by message size and candidate.
-type BlockPoints<'a> = BTreeMap<Bytes, BTreeMap<Candidate, &'a CandidateEvidence>>;
+type BlockPoints<'a> = BTreeMap<Bytes, BTreeMap<Candidate, &'a StudyPoint>>;
 
 /// The blocks in which reference algorithms were compared over message sizes.
-fn blocks<'a>(points: &[Point<'a>]) -> Vec<((Collective, Ranks), BlockPoints<'a>)> {
-    let own = |(_, known): &Point<'_>| known.candidate == known.measured_as;
-    let own: Vec<Point<'a>> = points.iter().filter(|point| own(point)).copied().collect();
-    let groups = grouped(&own, |(cell, _)| (cell.collective, cell.ranks)).into_iter();
-    let block = |(place, group): (_, Vec<Point<'a>>)| {
-        let mut block = BlockPoints::new();
-        for (cell, known) in group {
-            block.entry(cell.bytes).or_default().insert(known.candidate, known);
-        }
-        (place, block)
-    };
-    let has_reference = |candidates: &BTreeSet<Candidate>| {
-        candidates.iter().any(|candidate| matches!(candidate, Candidate::Reference(_)))
-    };
-    groups.map(block).filter(|(_, block)| has_reference(&candidates(block))).collect()
+fn blocks<'a>(points: &[Point<'a>]) -> BTreeMap<(Collective, Ranks), BlockPoints<'a>> {
+    let mut blocks: BTreeMap<(Collective, Ranks), BlockPoints<'a>> = BTreeMap::new();
+    for (cell, point) in points.iter().filter(|(_, point)| point.candidate == point.measured_as) {
+        let block = blocks.entry((cell.collective, cell.ranks)).or_default();
+        block.entry(cell.bytes).or_default().insert(point.candidate, *point);
+    }
+    let is_reference = |candidate: &Candidate| matches!(candidate, Candidate::Reference(_));
+    blocks.retain(|_, block| candidates(block).iter().any(is_reference));
+    blocks
 }
 
 fn candidates(block: &BlockPoints<'_>) -> BTreeSet<Candidate> {
@@ -44,19 +38,12 @@ pub(super) fn rivalries(points: &[Point<'_>], numbers: MachineNumbers<'_>, level
         for (place, one) in candidates.iter().enumerate() {
             for other in &candidates[place + 1..] {
                 let (first, crossings) = crossings(&block, *one, *other, level);
-                let cell = collrules_record::Cell { collective, ranks, bytes: Bytes(0) };
-                let predicted = numbers.predicted(cell, *one, *other);
+                let predicted = numbers.predicted(Cell { collective, ranks, bytes: Bytes(0) }, *one, *other);
                 all.push(Rivalry { collective, ranks, one: *one, other: *other, first, crossings, predicted });
             }
         }
     }
     all
-}
-
-/// By how much one is faster than the other in each launch, as logarithms.
-fn leads(one: &CandidateEvidence, other: &CandidateEvidence) -> LaunchLogs {
-    let lead = |(launch, seconds): (&u32, &f64)| Some((*launch, (other.launches.get(launch)? / seconds).ln()));
-    one.launches.iter().filter_map(lead).collect()
 }
 
 /// Returns the candidate that is faster at first, and the sizes at which that changes. Only sizes at which the interval
@@ -67,16 +54,12 @@ fn crossings(
     other: Candidate,
     level: f64,
 ) -> (Option<Candidate>, Vec<Crossing>) {
-    let mut known = Vec::new();
-    for (bytes, candidates) in block {
-        let both = candidates.get(&one).zip(candidates.get(&other));
-        let lead = both.and_then(|(one, other)| {
-            let Estimate { point, low, high, .. } = Estimate::mean(leads(one, other).values(), level)?;
-            let size = (bytes.0.max(1) as f64).ln();
-            Some((point, Lead { size, low: low?, high: high? }))
-        });
-        known.push((*bytes, lead));
-    }
+    let lead = |(bytes, points): (&Bytes, &BTreeMap<Candidate, &StudyPoint>)| {
+        let lead = Estimate::mean(points.get(&other)?.logs_over(points.get(&one)?).values(), level)?;
+        let size = (bytes.0.max(1) as f64).ln();
+        Some((lead.point, Lead { size, low: lead.low?, high: lead.high? }))
+    };
+    let known: Vec<(Bytes, Option<(f64, Lead)>)> = block.iter().map(|points| (*points.0, lead(points))).collect();
     let side = |lead: &Lead| match lead {
         Lead { low, .. } if *low > 0.0 => Some(one),
         Lead { high, .. } if *high < 0.0 => Some(other),
@@ -110,11 +93,8 @@ pub(super) fn classes(points: &[Point<'_>], rivalries: &[Rivalry], level: f64) -
     let mut all = Vec::new();
     for ((collective, ranks), block) in blocks(points) {
         let (Some(first), Some(last)) = (block.keys().next().copied(), block.keys().last().copied()) else { continue };
-        let of = |rivalry: &&Rivalry| (rivalry.collective, rivalry.ranks) == (collective, ranks);
-        let references = |rivalry: &&Rivalry| {
-            [rivalry.one, rivalry.other].iter().all(|candidate| matches!(candidate, Candidate::Reference(_)))
-        };
-        let crossings = rivalries.iter().filter(of).find(references).map_or(&[][..], |rivalry| &rivalry.crossings);
+        let own = |it: &&Rivalry| (it.collective, it.ranks) == (collective, ranks) && it.is_of_references();
+        let crossings = rivalries.iter().find(own).map_or(&[][..], |rivalry| &rivalry.crossings);
         let mut ranges = vec![(first, last)];
         if let Some(crossing) = crossings.first() {
             let below = block.keys().copied().take_while(|bytes| *bytes < crossing.at).last();
@@ -135,15 +115,14 @@ pub(super) fn classes(points: &[Point<'_>], rivalries: &[Rivalry], level: f64) -
 /// The best of the builtin and the reference algorithms, and those that do not differ from it. Only candidates timed in every cell of
 /// the range can be compared; if one reference algorithm was timed for another in a cell, it counts for it here too.
 fn best(block: &BlockPoints<'_>, (first, last): (Bytes, Bytes), level: f64) -> Vec<Candidate> {
-    let cells: Vec<&BTreeMap<Candidate, &CandidateEvidence>> =
-        block.range(first..=last).map(|(_, known)| known).collect();
+    let cells: Vec<&BTreeMap<Candidate, &StudyPoint>> = block.range(first..=last).map(|(_, known)| known).collect();
     let is_class = |candidate: &Candidate| matches!(candidate, Candidate::Builtin | Candidate::Reference(_));
     let everywhere = |candidate: &Candidate| cells.iter().all(|known| known.contains_key(candidate));
     let classes: Vec<Candidate> = candidates(block).into_iter().filter(is_class).filter(everywhere).collect();
     let Some(any) = classes.first().copied() else { return Vec::new() };
     // By how much one is behind another on average over all cells, as a logarithm.
     let behind = |one: Candidate, other: Candidate| -> Option<Estimate> {
-        let lags: Vec<LaunchLogs> = cells.iter().map(|known| leads(known[&other], known[&one])).collect();
+        let lags: Vec<LaunchLogs> = cells.iter().map(|known| known[&one].logs_over(known[&other])).collect();
         Estimate::mean(common_means(&lags).values(), level)
     };
     let lag = |candidate: &Candidate| behind(*candidate, any).map_or(f64::INFINITY, |lag| lag.point);

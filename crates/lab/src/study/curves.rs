@@ -4,13 +4,16 @@
 //! beyond the trends of both sides. With the steps taken out, a bend is a change from one power to another. Bends are
 //! found in the medians over launches.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use collrules_model::line::{Coordinates, Errors, StraightLine, noise, segments};
 use collrules_record::estimate::{Estimate, median};
+use collrules_record::{Candidate, Cell};
+use collrules_rules::Collective;
 
-use super::{LEAST_SIZES, Point, by_launch, grouped};
-use crate::study::results::{Curve, CurveAxis, CurveSection, CurveStep, Peak};
+use super::Point;
+use crate::study::results::{Curve, CurveAxis, CurvePart, Peak, StudyPoint};
 
 /// Difference of single launches from one point to the next, if it is unknown: those of the tables from Summit and PEAK
 /// differ by 2 and 6 % in the median, and by 22 and 39 % in a tenth of the cells.
@@ -25,41 +28,45 @@ const STEP: (f64, f64) = (1.5, 1.6);
 /// Least difference between powers at a bend.
 const POWERS: f64 = 0.2;
 
+/// Smallest number of points of a curve.
+const LEAST_SIZES: usize = 3;
+
+/// The points of a curve by place, in ascending order.
+type CurvePoints<'a> = Vec<(u64, &'a StudyPoint)>;
+
 /// Curves over at least three numbers of ranks or sizes.
 pub(super) fn curves(points: &[Point<'_>], level: f64) -> Vec<Curve> {
-    let over_ranks = grouped(points, |(cell, known)| (cell.collective, CurveAxis::Ranks(cell.bytes), known.candidate));
-    let sized: Vec<Point<'_>> = points.iter().filter(|(cell, _)| cell.bytes.0 > 0).copied().collect();
-    let over_sizes =
-        grouped(&sized, |(cell, known)| (cell.collective, CurveAxis::Messages(cell.ranks), known.candidate));
-    let one = |((collective, along, candidate), group): (_, Vec<Point<'_>>)| {
-        let place = |cell: collrules_record::Cell| match along {
-            CurveAxis::Ranks(_) => u64::from(cell.ranks.0),
-            CurveAxis::Messages(_) => cell.bytes.0,
-        };
-        let places: Vec<u64> = group.iter().map(|(cell, _)| place(*cell)).collect();
-        let launches: Vec<Vec<f64>> = by_launch(&group, |_| 0.0)
-            .into_iter()
-            .map(|points| points.into_iter().map(|(_, time)| time).collect())
-            .collect();
-        let (peak, steps, stretches) = curve(&places, &launches, level)?;
-        Some(Curve { collective, candidate, along, peak, steps, stretches })
+    let mut groups: BTreeMap<(Collective, CurveAxis, Candidate), CurvePoints<'_>> = BTreeMap::new();
+    for (Cell { collective, ranks, bytes }, point) in points {
+        let over_ranks = (CurveAxis::Ranks(*bytes), u64::from(ranks.0));
+        let over_sizes = (bytes.0 > 0).then_some((CurveAxis::Messages(*ranks), bytes.0));
+        for (along, place) in [over_ranks].into_iter().chain(over_sizes) {
+            groups.entry((*collective, along, point.candidate)).or_default().push((place, *point));
+        }
+    }
+    let one = |((collective, along, candidate), group): (_, CurvePoints<'_>)| {
+        let places: Vec<u64> = group.iter().map(|(place, _)| *place).collect();
+        let launches: BTreeSet<u32> = group.iter().flat_map(|(_, point)| point.launches.keys().copied()).collect();
+        // A launch without some of the places would give another curve.
+        let times = |launch| group.iter().map(|(_, point)| point.launches.get(&launch).copied()).collect();
+        let launches: Vec<Vec<f64>> = launches.into_iter().filter_map(times).collect();
+        let (peak, steps, powers) = curve(&places, &launches, level)?;
+        Some(Curve { collective, candidate, along, peak, steps, powers })
     };
-    over_ranks.into_iter().chain(over_sizes).filter_map(one).collect()
+    groups.into_iter().filter_map(one).collect()
 }
 
 /// Curve of the times at places in ascending order, by launch.
-fn curve(places: &[u64], launches: &[Vec<f64>], level: f64) -> Option<(Peak, Vec<CurveStep>, Vec<CurveSection>)> {
+fn curve(places: &[u64], launches: &[Vec<f64>], level: f64) -> Option<(Peak, Vec<CurvePart>, Vec<CurvePart>)> {
     let count = places.len();
     if count < LEAST_SIZES || launches.iter().flatten().any(|time| *time <= 0.0) {
         return None;
     }
     let at = |place: usize| -> Vec<f64> { launches.iter().map(|times| times[place]).collect() };
     let typical: Vec<f64> = (0..count).map(|place| median(&mut at(place))).collect::<Option<_>>()?;
-    let highest = |times: &[f64]| (0..count).max_by(|a, b| times[*a].total_cmp(&times[*b]));
-    let top = highest(&typical)?;
-    let tops: Vec<u64> = launches.iter().filter_map(|times| Some(places[highest(times)?])).collect();
+    let top = (0..count).max_by(|a, b| typical[*a].total_cmp(&typical[*b]))?;
     let end = Estimate::mean(launches.iter().map(|times| (times[count - 1] / times[top]).ln()), level)?.exp();
-    let peak = Peak { at: places[top], launches: (*tops.iter().min()?, *tops.iter().max()?), end };
+    let peak = Peak { at: places[top], end };
 
     let logarithms = |times: &Vec<f64>| -> Vec<Coordinates> {
         places.iter().zip(times).map(|(place, time)| ((*place as f64).ln(), time.ln())).collect()
@@ -85,16 +92,16 @@ fn curve(places: &[u64], launches: &[Vec<f64>], level: f64) -> Option<(Peak, Vec
         }
     }
     let stretch = |row: &Range<usize>| {
-        let exponent = Estimate::mean(logs.iter().filter_map(|points| power(&points[row.clone()])), level)?;
-        Some(CurveSection { first: places[row.start], last: places[row.end - 1], exponent })
+        let value = Estimate::mean(logs.iter().filter_map(|points| power(&points[row.clone()])), level)?;
+        Some(CurvePart { from: places[row.start], to: places[row.end - 1], value })
     };
-    let stretches = rows.iter().filter_map(stretch).collect();
-    Some((peak, steps, stretches))
+    let powers = rows.iter().filter_map(stretch).collect();
+    Some((peak, steps, powers))
 }
 
 /// Finds the steps of a curve, whose intervals hold for all places at once (Bonferroni), and removes them from the
 /// logarithms of each launch.
-fn take_steps_out(places: &[u64], launches: &mut [Vec<Coordinates>], level: f64) -> Vec<CurveStep> {
+fn take_steps_out(places: &[u64], launches: &mut [Vec<Coordinates>], level: f64) -> Vec<CurvePart> {
     let together = 1.0 - (1.0 - level) / places.len() as f64;
     let least = if launches.len() > 1 { STEP.0 } else { STEP.1 };
     let height = |points: &Vec<Coordinates>, above: usize| {
@@ -111,11 +118,11 @@ fn take_steps_out(places: &[u64], launches: &mut [Vec<Coordinates>], level: f64)
         };
         let Some(factor) = Estimate::mean(heights.iter().copied(), together).map(Estimate::exp) else { continue };
         if factor.point >= least && factor.low.is_none_or(|low| low > 1.0) {
-            found.push((heights, CurveStep { below: places[above - 1], above: places[above], factor }));
+            found.push((heights, CurvePart { from: places[above - 1], to: places[above], value: factor }));
         }
     }
     for (heights, step) in &found {
-        let after = places.iter().position(|place| *place == step.above).unwrap_or(places.len());
+        let after = places.iter().position(|place| *place == step.to).unwrap_or(places.len());
         for (points, height) in launches.iter_mut().zip(heights) {
             points[after..].iter_mut().for_each(|point| point.1 -= height);
         }
@@ -143,10 +150,10 @@ mod tests {
         let sizes: Vec<u64> = (0..=20).map(|power| 1 << power).collect();
         let level_then_steep = |place: usize| 5e-6 * (sizes[place] as f64 / 8192.0).max(1.0);
         let (peak, steps, stretches) = curve(&sizes, &launches(21, level_then_steep), 0.95).expect("a curve");
-        assert_eq!((peak.at, peak.launches), (1 << 20, (1 << 20, 1 << 20)));
+        assert_eq!(peak.at, 1 << 20);
         let [level, steep] = stretches.as_slice() else { panic!("{stretches:?}") };
-        assert!(level.exponent.point.abs() < 0.01 && (steep.exponent.point - 1.0).abs() < 0.02, "{stretches:?}");
-        assert!(matches!(level.last, 4096 | 8192) && steep.first == 2 * level.last, "{stretches:?}");
+        assert!(level.value.point.abs() < 0.01 && (steep.value.point - 1.0).abs() < 0.02, "{stretches:?}");
+        assert!(matches!(level.to, 4096 | 8192) && steep.from == 2 * level.to, "{stretches:?}");
         assert_eq!(steps, []);
     }
 
@@ -166,11 +173,11 @@ mod tests {
                 continue;
             }
             let [step] = steps[..] else { panic!("{steps:?}") };
-            assert_eq!((step.below, step.above), (8192, 16384));
-            assert!(step.factor.low <= Some(4.1) && step.factor.high >= Some(3.9), "{step:?}");
+            assert_eq!((step.from, step.to), (8192, 16384));
+            assert!(step.value.low <= Some(4.1) && step.value.high >= Some(3.9), "{step:?}");
             assert_eq!(stretches.len(), if powers.0 == powers.1 { 1 } else { 2 }, "{stretches:?}");
             let (_, steps, _) = curve(&sizes, &launches(21, time)[..1], 0.95).expect("a curve");
-            assert!(matches!(steps[..], [CurveStep { above: 16384, factor: Estimate { low: None, .. }, .. }]));
+            assert!(matches!(steps[..], [CurvePart { to: 16384, value: Estimate { low: None, .. }, .. }]));
         }
     }
 
@@ -197,7 +204,7 @@ mod tests {
         let ranks = [2, 4, 8, 16, 32, 64, 128, 256];
         let (peak, ..) = curve(&ranks, &launches(8, |place| [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 9.0, 4.5][place]), 0.95)
             .expect("a curve");
-        assert_eq!((peak.at, peak.launches), (128, (128, 128)));
+        assert_eq!(peak.at, 128);
         assert!(peak.end.high.is_some_and(|high| high < 0.55), "{peak:?}");
     }
 

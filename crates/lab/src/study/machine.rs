@@ -56,22 +56,18 @@ impl MachineNumbers<'_> {
         let (moved, reduced) = (bound.moved * size, bound.reduced * size);
         let link = self.link(cell.ranks)?;
         let (empty, line) = (link.regime(0.0)?, link.regime(moved)?);
-        let part = |amount: f64, cost: Estimate| (amount * cost.point, cost.map(|cost| amount * cost));
         let others = (bound.messages - 1.0).max(0.0);
-        let mut parts = vec![part(others, empty.start), part(bound.messages - others, line.start)];
-        parts.push(part(moved, line.per_byte));
-        if reduced > 0.0 {
-            parts.push(part(reduced, self.operation()?.regime(reduced)?.per_byte));
-        }
-        let point = parts.iter().map(|part| part.0).sum::<f64>().max(0.0);
+        let operation = if reduced > 0.0 { self.operation()?.regime(reduced)?.per_byte } else { line.per_byte };
+        let last = bound.messages - others;
+        let parts = [(others, empty.start), (last, line.start), (moved, line.per_byte), (reduced, operation)];
+        let point = parts.iter().map(|(amount, cost)| amount * cost.point).sum::<f64>().max(0.0);
         // Errors of the parts are added in quadrature.
         let reach = |end: fn(&Estimate) -> Option<f64>| -> Option<f64> {
-            let ends: Option<Vec<f64>> = parts.iter().map(|(point, estimate)| Some(end(estimate)? - point)).collect();
-            Some(ends?.iter().map(|reach| reach * reach).sum::<f64>().sqrt())
+            let reaches = parts.iter().map(|(amount, cost)| Some((amount * (end(cost)? - cost.point)).powi(2)));
+            Some(reaches.sum::<Option<f64>>()?.sqrt())
         };
-        let (below, above) = (reach(|estimate| estimate.low), reach(|estimate| estimate.high));
-        let low = below.map(|reach| (point - reach).max(0.0));
-        let high = above.map(|reach| point + reach);
+        let low = reach(|cost| cost.low).map(|reach| (point - reach).max(0.0));
+        let high = reach(|cost| cost.high).map(|reach| point + reach);
         Some(Estimate { point, low, high, level: line.start.level, samples: line.start.samples })
     }
 

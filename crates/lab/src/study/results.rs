@@ -2,9 +2,12 @@
 //!
 //! A study compares all algorithms on a grid; tuning chooses one. Nothing is decided here.
 
+use std::collections::BTreeMap;
+
 use collrules_model::pattern_fit::PatternFit;
 use collrules_record::{Bytes, Candidate, Cell, Estimate, FormatVersion, Ranks};
 use collrules_rules::{Collective, Release};
+use collrules_tuner::judging::LaunchLogs;
 use serde::{Deserialize, Serialize};
 
 /// The version of `study.json` that this version writes.
@@ -17,6 +20,8 @@ pub struct Study {
     pub format: FormatVersion,
     /// The release whose algorithms were timed.
     pub release: Release,
+    /// True if a cost model gave the times.
+    pub simulated: bool,
     /// Launches that were timed.
     pub launches: usize,
     /// Confidence of every interval.
@@ -28,16 +33,12 @@ pub struct Study {
     /// By collective and candidate.
     pub overall: Vec<Overall>,
     /// Peaks, steps and bends of the curves of times; empty with fewer than three sizes of either kind.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub curves: Vec<Curve>,
     /// Times of messages and operations, from patterns; empty if none were timed.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub patterns: Vec<PatternFit>,
     /// Crossovers between two candidates, if one of them is a reference algorithm.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rivalries: Vec<Rivalry>,
     /// The best of the builtin and the reference algorithms over ranges of sizes.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<ClassVerdict>,
 }
 
@@ -47,7 +48,6 @@ pub struct StudyCell {
     /// The cell.
     pub cell: Cell,
     /// True if it was added between the sizes that were asked for, and counts for no mean.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub added: bool,
     /// The builtin first, then in the order of the plan.
     pub points: Vec<StudyPoint>,
@@ -55,12 +55,11 @@ pub struct StudyCell {
     pub disqualified: Vec<(Candidate, String)>,
     /// The lower bound in seconds, if a rank sends one message and receives one at a time, with the interval of the fit
     /// that it uses.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bound: Option<Estimate>,
 }
 
 /// A candidate in a cell.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StudyPoint {
     /// The candidate.
     pub candidate: Candidate,
@@ -68,6 +67,8 @@ pub struct StudyPoint {
     pub measured_as: Candidate,
     /// Seconds: the median of the launches' medians, with its interval.
     pub time: Estimate,
+    /// Median seconds by launch.
+    pub launches: BTreeMap<u32, f64>,
     /// Builtin time over candidate time, from visits with both side by side; the interval includes differences between
     /// launches.
     pub gain: Option<Estimate>,
@@ -75,6 +76,14 @@ pub struct StudyPoint {
     pub q_value: Option<f64>,
     /// Verdict of the comparison with the default.
     pub outcome: StudyVerdict,
+}
+
+impl StudyPoint {
+    /// The logarithm of its time over that of another, for each launch that has both.
+    pub(super) fn logs_over(&self, other: &Self) -> LaunchLogs {
+        let log = |(launch, seconds): (&u32, &f64)| Some((*launch, (seconds / other.launches.get(launch)?).ln()));
+        self.launches.iter().filter_map(log).collect()
+    }
 }
 
 /// Verdict of the comparison of a candidate with the default.
@@ -115,11 +124,22 @@ pub struct Curve {
     pub along: CurveAxis,
     /// Highest point.
     pub peak: Peak,
-    /// Steps, in order.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub steps: Vec<CurveStep>,
-    /// The parts in which the time is about a power of the number of ranks or of the size, in order.
-    pub stretches: Vec<CurveSection>,
+    /// Steps, in order: factors between two neighbouring points that the trends of both sides do not explain, with
+    /// intervals that hold for all places of the curve at once.
+    pub steps: Vec<CurvePart>,
+    /// The parts between bends, without the steps, in order: the exponents of the time.
+    pub powers: Vec<CurvePart>,
+}
+
+/// A part of a curve with a value.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CurvePart {
+    /// Its first place.
+    pub from: u64,
+    /// Its last place.
+    pub to: u64,
+    /// A value of the part, with an interval from differences between launches.
+    pub value: Estimate,
 }
 
 /// Variable that a curve runs over.
@@ -137,32 +157,8 @@ pub enum CurveAxis {
 pub struct Peak {
     /// Its place, by the medians over launches.
     pub at: u64,
-    /// The smallest and the largest place in single launches.
-    pub launches: (u64, u64),
     /// The time at the end of the curve over that at the peak, with an interval from differences between launches.
     pub end: Estimate,
-}
-
-/// A factor between two neighbouring points of a curve that the trends of both sides do not explain.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct CurveStep {
-    /// The place below it.
-    pub below: u64,
-    /// The place above it.
-    pub above: u64,
-    /// The factor, with an interval from differences between launches that holds for all places of the curve at once.
-    pub factor: Estimate,
-}
-
-/// A part of a curve between bends, with its steps taken out.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct CurveSection {
-    /// Its first place.
-    pub first: u64,
-    /// Its last place.
-    pub last: u64,
-    /// The exponent of the time, with an interval from differences between launches.
-    pub exponent: Estimate,
 }
 
 /// Ratio of the time of calls of one variant of a study to that of the first variant.
@@ -220,6 +216,13 @@ pub struct Rivalry {
     /// The message bytes at which the fitted model has them cross; missing if it never has them cross, or if one of
     /// them is no reference algorithm.
     pub predicted: Option<Bytes>,
+}
+
+impl Rivalry {
+    /// Returns true if both are reference algorithms.
+    pub fn is_of_references(&self) -> bool {
+        [self.one, self.other].iter().all(|candidate| matches!(candidate, Candidate::Reference(_)))
+    }
 }
 
 /// A size above which the other candidate is faster.

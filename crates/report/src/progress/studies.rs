@@ -17,10 +17,5 @@ pub fn round(number: u32, sizes: usize) -> String {
     format!("refinement, round {number}: {sizes} more message sizes")
 }
 
-/// End of the refinement, or its absence without crossovers.
-pub fn refined(has_crossovers: bool) -> &'static str {
-    match has_crossovers {
-        true => "no size is left to measure at the crossovers between classes",
-        false => "nothing to refine: no crossover between classes is shown",
-    }
-}
+/// End of the refinement.
+pub const REFINED: &str = "no size is left to measure at crossovers between classes";

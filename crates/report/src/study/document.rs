@@ -1,62 +1,53 @@
 //! A study as a document.
 
+use std::collections::BTreeSet;
+
 use collrules_lab::study::results::Study;
 use collrules_record::findings::Statistic;
-use collrules_rules::words::counted;
+use collrules_rules::words::{counted, listed};
 
-use super::about::{About, MeasuredBy};
-use super::conclusion::{conclusion, numbers};
-use super::figures::{figures, undrawn};
+use super::conclusion::{answers, numbers};
+use super::figures::StudyFigure;
+use super::page::{About, MeasuredBy};
 use super::{curves, references, tables};
 use crate::document::{Block, Document};
 
 /// The study; figures are in files of the same directory.
-pub fn document(study: &Study, about: &About<'_>) -> Document {
-    let prose = |texts: Vec<String>| texts.into_iter().map(Block::Prose);
-    let mut measured = vec![Block::Prose(measured(study, about))];
-    measured.extend(prose(about.remarks.clone()));
-    measured.push(Block::Commands(vec![about.command.clone()]));
-    let drawn = figures(study, about);
-    let explained = "Points are medians over launches, bars their intervals; both axes are logarithmic. The default is \
-                     drawn in the colour of the text.";
-    let explained = if drawn.is_empty() { "" } else { explained };
-    let mut figures = vec![Block::prose(explained)];
-    figures.extend(prose(undrawn(study, about)));
-    figures.extend(drawn.into_iter().map(|figure| Block::Prose(format!("![{}]({})", figure.caption, figure.file))));
+pub fn document(study: &Study, origin: &MeasuredBy<'_>, about: &About<'_>, figures: &[StudyFigure]) -> Document {
+    let (drawn, missing): (Vec<_>, Vec<_>) = figures.iter().partition(|figure| figure.svg.is_some());
+    let missing: Vec<String> = missing.into_iter().map(|figure| figure.subject.clone()).collect();
+    let mut answer = answers(study);
+    answer.extend(
+        (!missing.is_empty())
+            .then(|| format!("There is no figure of {}: a line needs times at two points or more.", listed(&missing))),
+    );
+    let link = |figure: &StudyFigure| Block::Prose(format!("![{}]({})", figure.subject, figure.file));
     let mut blocks = vec![
-        Block::prose(about.question.trim()),
-        Block::part("", "Conclusion", prose(conclusion(study, about)).collect()),
         numbers(study),
-        Block::part("", "How it was measured", measured),
-        Block::part("", "Figures", figures),
+        Block::part("", "Figures", drawn.into_iter().map(link).collect()),
         curves::part(study, about),
     ];
-    blocks.extend(references::parts(study, about));
-    blocks.push(tables::part(study, about));
-    let subject = about.title.trim().to_owned();
-    Document { subject, simulated: about.is_simulated(), blocks, ..Document::default() }
+    blocks.extend(references::parts(&[("", study)], &about.definition.claims, |_| true));
+    blocks.extend(references::machine(study));
+    blocks.push(tables::part(study));
+    about.document(study.simulated, answer, Some(measured(study, origin)), blocks)
 }
 
 /// Says who measured, and what can be told from it; docs/guide/studies.md says how.
-fn measured(study: &Study, about: &About<'_>) -> String {
+fn measured(study: &Study, origin: &MeasuredBy<'_>) -> String {
     let launches = counted(study.launches, "launch");
-    let who = match &about.origin {
+    let who = match origin {
         MeasuredBy::Measured(manifest) => {
-            let survey = &manifest.survey;
-            let mut hosts = survey.hosts.clone();
-            hosts.sort_unstable();
-            hosts.dedup();
-            let (slots, hosts) = (counted(about.slots().0 as usize, "slot"), counted(hosts.len(), "host"));
+            let (survey, slots) = (&manifest.survey, manifest.survey.slots());
+            let hosts = counted(survey.hosts.iter().collect::<BTreeSet<_>>().len(), "host");
             let started = manifest.started.split(['T', ' ']).next().unwrap_or_default();
-            match about.is_simulated() {
-                true => format!("A cost model with noise gave the times, for {slots} in {launches}."),
-                false => format!(
-                    "Open MPI {} was measured on {hosts} with {slots} in all, in {launches} (begun {started}).",
-                    survey.version
-                ),
-            }
+            // Pages of simulations are the same every day.
+            let begun = if study.simulated { String::new() } else { format!(" (begun {started})") };
+            let beyond = study.cells.iter().any(|cell| cell.cell.ranks > slots);
+            let beyond = if beyond { "; times of more ranks than slots do not show scaling" } else { "" };
+            format!("Open MPI {} on {hosts} with {slots} slots in all, {launches}{begun}{beyond}.", survey.version)
         }
-        MeasuredBy::Others { name, statistic } => {
+        MeasuredBy::Others(name, statistic) => {
             let what = match statistic {
                 Statistic::RankAverage => "averages over ranks and calls, which hide the slowest rank and the spread",
                 _ => "those of the slowest rank",
@@ -68,19 +59,9 @@ fn measured(study: &Study, about: &About<'_>) -> String {
             )
         }
     };
-    let level = 100.0 * study.level;
     let intervals = match study.launches {
         1 => "One launch gives no intervals and no verdicts.".to_owned(),
-        _ => format!("Times are medians of launches, with intervals of at least {level:.0} %."),
+        _ => format!("Times are medians of launches, with intervals of at least {:.0} %.", 100.0 * study.level),
     };
-    let tests = study.cells.iter().flat_map(|cell| &cell.points).filter(|point| point.q_value.is_some()).count();
-    let told = match tests {
-        0 => "There are too few timings for a test.".to_owned(),
-        _ => format!(
-            "Differences are tested in {}, with a false discovery rate of {:.0} %.",
-            counted(tests, "comparison"),
-            100.0 * study.error_rate,
-        ),
-    };
-    format!("{who} {intervals} {told}")
+    format!("{who} {intervals}")
 }

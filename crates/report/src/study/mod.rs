@@ -1,34 +1,30 @@
-//! A study for people: a conclusion from the numbers, figures, and tables.
+//! A study for people: the answer, figures, and tables.
 //!
 //! | module | job |
 //! |---|---|
-//! | `about` | subject and origin of a study |
-//! | `conclusion` | the conclusion from the numbers, in whole sentences |
-//! | `curves` | peaks, steps and bends of curves |
+//! | `page` | text and origin of a study |
+//! | `conclusion` | the answer from the numbers |
+//! | `curves` | peaks, steps and powers of curves |
 //! | `figures` | times over communicator and message sizes, as SVG |
-//! | `tables` | all times, for people and as CSV |
+//! | `tables` | all times: for people, as CSV, like OSU's benchmarks |
 //! | `document` | the whole study |
-//! | `references` | reference algorithms: the best class, crossovers, times over the bound |
+//! | `references` | reference algorithms: the best class, crossovers, distance from the lower bound |
 //! | `variants` | several variants of a study, on one page |
-//! | `osu_files` | its times in files like those of OSU's benchmarks |
 //! | `names` | names of the parts of a study |
 
-mod about;
 mod conclusion;
 mod curves;
 mod document;
 mod figures;
 mod names;
-mod osu_files;
+mod page;
 mod references;
 mod tables;
 mod variants;
 
-pub use about::{About, MeasuredBy};
-pub use conclusion::conclusion;
 pub use document::document;
-pub use figures::{StudyFigure, figures, undrawn};
+pub use figures::{StudyFigure, figures};
 pub use names::candidate_name;
-pub use osu_files::osu_files;
-pub use tables::csv;
-pub use variants::{StudyVariant, Variants, Varying, answers, variants};
+pub use page::{About, MeasuredBy};
+pub use tables::{csv, osu_files};
+pub use variants::{StudyVariant, Varying, variants};

@@ -1,7 +1,7 @@
 //! Names of the parts of a study, and their order.
 
 use collrules_lab::study::results::Study;
-use collrules_record::{Candidate, Cell};
+use collrules_record::Candidate;
 use collrules_rules::{Collective, Release};
 
 use crate::facts::name_candidate;
@@ -18,12 +18,6 @@ pub fn candidate_name(release: Release, collective: Collective, candidate: Candi
 /// The name of a candidate of a study.
 pub(super) fn name(study: &Study, collective: Collective, candidate: Candidate) -> String {
     candidate_name(study.release, collective, candidate)
-}
-
-/// A cell in words, without its collective.
-pub(super) fn place(cell: Cell) -> String {
-    let size = if cell.collective.has_sizes() { format!(" at {}", cell.bytes) } else { String::new() };
-    format!("{} ranks{size}", cell.ranks)
 }
 
 /// The collectives of a study, in the order of its cells.

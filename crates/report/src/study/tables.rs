@@ -1,94 +1,52 @@
 //! All times of a study.
 
-use std::collections::BTreeSet;
 use std::fmt::Write;
-use std::iter;
 
-use collrules_lab::study::results::{Study, StudyCell, StudyPoint, StudyVerdict};
-use collrules_record::Candidate;
-use collrules_record::units::{Bytes, Ranks};
+use collrules_lab::study::results::{Study, StudyCell, StudyVerdict};
+use collrules_record::units::Bytes;
+use collrules_record::{Candidate, Cell, Estimate, Seconds};
 use collrules_rules::Collective;
 
-use super::about::About;
 use super::names::{candidates, collectives, name};
 use crate::document::Block;
+use crate::osu::latency_head;
 use crate::words::interval;
 
 /// Microseconds, as benchmarks print them.
 const MICRO: f64 = 1e6;
 
-/// Every cell, a table for each collective and communicator size.
-pub(super) fn part(study: &Study, about: &About<'_>) -> Block {
+/// A table for each collective.
+pub(super) fn part(study: &Study) -> Block {
     let legend = "Times in microseconds, with their intervals. + is faster than the default, - slower, = not \
                   significantly different. An algorithm that sends the same messages as another one is not timed, and \
                   names it.";
     let mut blocks = vec![Block::prose(legend)];
-    for collective in collectives(study) {
-        let cells: Vec<&StudyCell> = study.cells.iter().filter(|cell| cell.cell.collective == collective).collect();
-        if !collective.has_sizes() {
-            let table = table(study, collective, "ranks", &cells, |cell| cell.cell.ranks.to_string());
-            blocks.push(Block::part("", collective.to_string(), vec![table]));
-            continue;
-        }
-        for block in cells.chunk_by(|a, b| a.cell.ranks == b.cell.ranks) {
-            let title = format!("{collective} on {} ranks{}", block[0].cell.ranks, doubt(about, block[0]));
-            let table = table(study, collective, "message", block, |cell| cell.cell.bytes.to_string());
-            blocks.push(Block::part("", title, vec![table]));
-        }
-    }
-    blocks.extend(by_algorithm(study));
-    Block::part("", "Tables", blocks)
+    blocks.extend(collectives(study).into_iter().map(|collective| table(study, collective)));
+    Block::part("", "Times", blocks)
 }
 
-/// A table for each algorithm, with a column for each number of ranks, which shows how times grow; none for a single
-/// number of ranks.
-fn by_algorithm(study: &Study) -> Vec<Block> {
-    let mut blocks = Vec::new();
-    for collective in collectives(study).into_iter().filter(|collective| collective.has_sizes()) {
-        let cells: Vec<&StudyCell> = study.cells.iter().filter(|cell| cell.cell.collective == collective).collect();
-        let ranks: BTreeSet<Ranks> = cells.iter().map(|cell| cell.cell.ranks).collect();
-        let sizes: BTreeSet<Bytes> = cells.iter().map(|cell| cell.cell.bytes).collect();
-        let part = |candidate: Candidate| {
-            let row = |bytes: &Bytes| {
-                let entry = |ranks: &Ranks| {
-                    let cell = cells.iter().find(|cell| (cell.cell.ranks, cell.cell.bytes) == (*ranks, *bytes));
-                    cell.map_or("-".to_owned(), |cell| column(study, cell, candidate))
-                };
-                iter::once(bytes.to_string()).chain(ranks.iter().map(entry)).collect::<Vec<_>>()
-            };
-            let heads = iter::once("message:".to_owned()).chain(ranks.iter().map(|ranks| format!("{ranks} ranks:")));
-            let title = format!("{collective} with {}", name(study, collective, candidate));
-            Block::part("", title, vec![Block::table(heads, sizes.iter().map(row))])
-        };
-        if ranks.len() > 1 {
-            blocks.extend(candidates(study, collective).into_iter().map(part));
-        }
-    }
-    blocks
-}
-
-fn doubt(about: &About<'_>, cell: &StudyCell) -> String {
-    let slots: Ranks = about.slots();
-    if cell.cell.ranks > slots { format!(" (oversubscribed: {slots} slots)") } else { String::new() }
-}
-
-fn table(
-    study: &Study,
-    collective: Collective,
-    first: &str,
-    cells: &[&StudyCell],
-    key: impl Fn(&StudyCell) -> String,
-) -> Block {
+fn table(study: &Study, collective: Collective) -> Block {
+    let own = || study.cells.iter().filter(|cell| cell.cell.collective == collective);
+    let (sized, bounded) = (collective.has_sizes(), own().any(|cell| cell.bound.is_some()));
     let candidates = candidates(study, collective);
-    let names = candidates.iter().map(|candidate| name(study, collective, *candidate) + ":");
-    let row = |cell: &&StudyCell| {
-        let columns = candidates.iter().map(|candidate| column(study, cell, *candidate));
-        iter::once(key(cell)).chain(columns).collect::<Vec<_>>()
+    let row = |cell: &StudyCell| {
+        let bound = bounded.then(|| cell.bound.map_or("-".to_owned(), micros));
+        let first = [cell.cell.ranks.to_string()].into_iter().chain(sized.then(|| cell.cell.bytes.to_string()));
+        let times = candidates.iter().map(|candidate| entry(study, cell, *candidate));
+        first.chain(bound).chain(times).collect::<Vec<_>>()
     };
-    Block::table(iter::once(format!("{first}:")).chain(names), cells.iter().map(row))
+    let heads = ["ranks:"].into_iter().chain(sized.then_some("message:")).chain(bounded.then_some("bound:"));
+    let names = candidates.iter().map(|candidate| name(study, collective, *candidate) + ":");
+    let table = Block::table(heads.map(str::to_owned).chain(names), own().map(row));
+    Block::part("", collective.to_string(), vec![table])
 }
 
-fn column(study: &Study, cell: &StudyCell, candidate: Candidate) -> String {
+fn micros(time: Estimate) -> String {
+    let micros = time.map(|seconds| MICRO * seconds);
+    interval(micros, if micros.point < 9.995 { 2 } else { 1 })
+}
+
+fn entry(study: &Study, cell: &StudyCell, candidate: Candidate) -> String {
     let Some(point) = cell.points.iter().find(|point| point.candidate == candidate) else {
         let failed = cell.disqualified.iter().find(|(failed, _)| *failed == candidate);
         return failed.map_or("not timed".to_owned(), |(_, why)| format!("failed: {why}"));
@@ -96,15 +54,17 @@ fn column(study: &Study, cell: &StudyCell, candidate: Candidate) -> String {
     if point.measured_as != candidate {
         return format!("as {}", name(study, cell.cell.collective, point.measured_as));
     }
-    let StudyPoint { time, outcome, .. } = point;
-    let mark = match outcome {
-        StudyVerdict::Reference => "",
-        StudyVerdict::Faster => " +",
-        StudyVerdict::Slower => " -",
-        StudyVerdict::Alike => " =",
-    };
-    let micros = time.map(|seconds| MICRO * seconds);
-    interval(micros, if micros.point < 9.995 { 2 } else { 1 }) + mark
+    micros(point.time) + describe(point.outcome).0
+}
+
+/// The mark of a verdict, and its name.
+fn describe(outcome: StudyVerdict) -> (&'static str, &'static str) {
+    match outcome {
+        StudyVerdict::Reference => ("", "reference"),
+        StudyVerdict::Faster => (" +", "faster"),
+        StudyVerdict::Slower => (" -", "slower"),
+        StudyVerdict::Alike => (" =", "alike"),
+    }
 }
 
 /// Every point as a line of CSV, times in seconds.
@@ -113,33 +73,56 @@ pub fn csv(study: &Study) -> String {
         "collective,comm_size,message_bytes,candidate,algorithm,measured_as,median_s,low_s,high_s,gain,gain_low,gain_high,\
          q_value,outcome\n",
     );
-    let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
     for cell in &study.cells {
         for point in &cell.points {
-            let collrules_record::Cell { collective, ranks, bytes } = cell.cell;
-            let outcome = match point.outcome {
-                StudyVerdict::Reference => "reference",
-                StudyVerdict::Faster => "faster",
-                StudyVerdict::Slower => "slower",
-                StudyVerdict::Alike => "alike",
-            };
+            let Cell { collective, ranks, bytes: Bytes(bytes) } = cell.cell;
+            let (time, gain) = (point.time, point.gain);
+            let [gain, low, high] = [gain.map(|it| it.point), gain.and_then(|it| it.low), gain.and_then(|it| it.high)];
+            let numbers = [Some(time.point), time.low, time.high, gain, low, high, point.q_value]
+                .map(|value| value.map_or(String::new(), |value| value.to_string()));
             // Names hold commas where parameters are said.
-            let algorithm = name(study, collective, point.candidate);
             let _ = writeln!(
                 text,
-                "{collective},{ranks},{},{},\"{algorithm}\",{},{},{},{},{},{},{},{},{outcome}",
-                bytes.0,
+                "{collective},{ranks},{bytes},{},\"{}\",{},{},{}",
                 point.candidate,
+                name(study, collective, point.candidate),
                 point.measured_as,
-                point.time.point,
-                number(point.time.low),
-                number(point.time.high),
-                number(point.gain.map(|gain| gain.point)),
-                number(point.gain.and_then(|gain| gain.low)),
-                number(point.gain.and_then(|gain| gain.high)),
-                number(point.q_value),
+                numbers.join(","),
+                describe(point.outcome).1,
             );
         }
     }
     text
+}
+
+/// Files like those of OSU's benchmarks by name, one for each collective, number of ranks and algorithm. `average` gives
+/// the value of OSU's column: the mean over calls and ranks.
+pub fn osu_files(study: &Study, average: impl Fn(Cell, Candidate) -> Option<Seconds>) -> Vec<(String, String)> {
+    let mut files = Vec::new();
+    for cells in study.cells.chunk_by(|a, b| (a.cell.collective, a.cell.ranks) == (b.cell.collective, b.cell.ranks)) {
+        let Cell { collective, ranks, .. } = cells[0].cell;
+        for candidate in candidates(study, collective) {
+            let row = |cell: &StudyCell| {
+                let micros = MICRO * average(cell.cell, candidate)?.0;
+                // More digits than OSU's two, so that short times keep theirs.
+                Some(match collective.has_sizes() {
+                    true => format!("{:<10}{micros:>18.4}\n", cell.cell.osu_bytes().0),
+                    false => format!("{micros:>17.4}\n"),
+                })
+            };
+            let rows: String = cells.iter().filter_map(row).collect();
+            if !rows.is_empty() {
+                let algorithm = name(study, collective, candidate);
+                let head = latency_head(collective, ranks, &format!("{algorithm}: mean over calls and ranks"));
+                files.push((format!("{collective}-np{ranks}-{}.txt", plain(&algorithm)), head + &rows));
+            }
+        }
+    }
+    files
+}
+
+/// A name that is valid on every file system: other characters than letters and digits become a dash.
+fn plain(algorithm: &str) -> String {
+    let words = algorithm.split(|sign: char| !sign.is_ascii_alphanumeric() && sign != '_');
+    words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join("-")
 }

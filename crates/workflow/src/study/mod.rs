@@ -4,9 +4,9 @@
 //! |---|---|
 //! | `between` | sizes between those of a definition, where classes cross |
 //! | `definition` | the definition's file |
-//! | `scope` | the cells and candidates of a run that the study reports |
+//! | `scope` | the cells and candidates of a run that the study reports, and its analysis |
 //! | `written` | its output files |
-//! | `one` | a study on the ranks as mpirun places them |
+//! | `one` | a measurement, with ranks as mpirun places them |
 //! | `table` | a study of what others measured |
 //! | `variant` | what is varied beside algorithms |
 //! | `variants` | the same in several variants, and a page that compares them |
@@ -26,6 +26,11 @@ use collrules_record::options::{Budget, SystemOptions};
 use collrules_record::rundir::RunDir;
 use collrules_record::units::{Bytes, Ranks};
 use collrules_rules::Release;
+
+use self::one::StudyMeasurement;
+pub use self::written::Studied;
+use crate::error::WorkflowError;
+use crate::session::Session;
 
 /// Options of `study`.
 #[derive(Clone, Debug)]
@@ -56,38 +61,39 @@ pub struct Studying {
     pub system: SystemOptions,
 }
 
-pub use self::written::{README, STUDY, Studied, TIMES};
-use crate::error::WorkflowError;
-use crate::session::Session;
+/// The seed of random orders.
+const SEED: u64 = 1;
 
 /// Measures a definition, or reads its measurements from a run, and writes the study.
 pub fn study(options: &Studying, session: &mut Session<'_>) -> Result<Studied, WorkflowError> {
+    written::refuse_occupied(&options.out)?;
     if definition::is_table(&options.definition)? {
         refuse_measuring(options)?;
         return table::study(options, None, &options.definition, session);
     }
     let definition = definition::read(&options.definition)?;
+    let read = variant::variants(&definition);
+    let (variants, arguments) = read.map_err(|why| definition::refuse(&options.definition, &why))?;
     if let Some(path) = options.run.as_deref().filter(|path| is_of_others(path)) {
         return table::study(options, Some(&definition), path, session);
     }
     if options.release.is_some() {
         return Err(WorkflowError::Usage("--release is for tables; a run and a job know their release".to_owned()));
     }
-    let varies = match &options.run {
-        Some(directory) => variants::are_in(directory, &definition),
-        None => !definition.variants.is_empty(),
-    };
-    if varies {
-        variants::study(options, &definition, session)
-    } else {
-        one::run_definition(options, &definition, session)
+    let is_measured = |run: &PathBuf| variants.iter().any(|variant| variants::run_of(run, variant).is_dir());
+    if options.run.as_ref().map_or(!variants.is_empty(), is_measured) {
+        return variants::study(options, &definition, &variants, session);
     }
+    let mut measurement = StudyMeasurement::begin(options.clone(), &definition, arguments, SEED, session)?;
+    if let Some(measured) = &mut measurement.measured {
+        measured.grid(session)?;
+    }
+    measurement.finish(session).map(|(_, studied)| studied)
 }
 
 /// Returns true for a table of timings, or an imported run.
 fn is_of_others(path: &Path) -> bool {
-    let is_imported = || RunDir::open(path).and_then(|run| run.is_imported());
-    path.is_file() || path.is_dir() && is_imported().unwrap_or(false)
+    path.is_file() || RunDir::open(path).and_then(|run| run.is_imported()).unwrap_or(false)
 }
 
 /// Refuses options that ask for measurements next to a table.

@@ -1,129 +1,121 @@
-//! Scope of a study within a run: exactly the cells and candidates of its definition.
+//! Scope of a study: exactly the cells and candidates of its definition.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
+use collrules_lab::study::definition::Definition;
 use collrules_lab::study::results::Study;
-use collrules_record::plan::CellPlan;
-use collrules_record::units::{Bytes, Ranks};
-use collrules_record::{Candidate, Cell, Manifest};
+use collrules_record::criteria::Criteria;
+use collrules_record::plan::{CellPlan, Plan};
+use collrules_record::rundir::RunDir;
+use collrules_record::{Candidate, Cell};
 use collrules_report::study::candidate_name;
 use collrules_rules::{Collective, Release};
+use collrules_runner::grid::known_release;
+use collrules_tuner::Observations;
 
-use super::definition::Definition;
+use super::Studying;
+use super::definition::candidates;
 use crate::error::WorkflowError;
 
 /// The cells and candidates that a study reports.
 pub(super) struct Scope {
-    pub(super) ranks: Vec<Ranks>,
-    sizes: Vec<Bytes>,
-    vectors: bool,
     candidates: BTreeMap<Collective, Vec<Candidate>>,
+    /// The cells of the definition.
+    asked: BTreeSet<Cell>,
     /// Cells measured between the sizes of the definition.
     refined: BTreeSet<Cell>,
 }
 
 impl Scope {
-    /// Returns the scope in the plan of a run, or in measurements of others, who had enough slots. Communicators of more
-    /// ranks than there were slots may be missing unless the command line names them.
-    pub(super) fn new(
-        named: &[Ranks],
-        definition: &Definition,
-        path: &Path,
-        manifest: Option<&Manifest>,
-        release: Release,
-    ) -> Result<Self, WorkflowError> {
-        let chosen = !named.is_empty();
-        let named = if chosen { named } else { &definition.ranks };
-        let possible = |ranks: &Ranks| {
-            let planned = |manifest: &Manifest| manifest.plan.cells.iter().any(|planned| planned.cell.ranks == *ranks);
-            manifest.is_none_or(|manifest| chosen || *ranks <= manifest.survey.slots() || planned(manifest))
-        };
-        let ranks: Vec<Ranks> = named.iter().copied().filter(possible).collect();
-        Ok(Self {
-            ranks: if ranks.is_empty() { named.to_vec() } else { ranks },
-            sizes: definition.sizes.clone(),
-            vectors: definition.vectors,
-            candidates: definition.candidates(path, release)?,
-            refined: BTreeSet::new(),
-        })
+    /// The scope of a definition, on the communicator sizes of the options if they name any.
+    pub(super) fn new(options: &Studying, definition: &Definition, release: Release) -> Result<Self, WorkflowError> {
+        let candidates = candidates(definition, &options.definition, release)?;
+        let ranks = if options.ranks.is_empty() { &definition.np } else { &options.ranks };
+        let (sizes, whole) = definition.lengths();
+        let mut asked = BTreeSet::new();
+        for collective in candidates.keys().copied() {
+            for ranks in ranks.iter().copied() {
+                let sizes = Cell::sizes(collective, ranks, &sizes, whole).into_iter();
+                asked.extend(sizes.map(|bytes| Cell { collective, ranks, bytes }));
+            }
+        }
+        Ok(Self { candidates, asked, refined: BTreeSet::new() })
+    }
+
+    /// Returns true if it has reference algorithms, so that times of messages are needed.
+    pub(super) fn has_references(&self) -> bool {
+        self.candidates.values().flatten().any(|candidate| matches!(candidate, Candidate::Reference(_)))
     }
 
     /// Adds these cells between the sizes of the definition to the scope, if they have all named candidates.
     pub(super) fn refine(&mut self, cells: &[CellPlan]) {
-        let whole = |planned: &&CellPlan| {
-            let named = self.candidates.get(&planned.cell.collective).map_or(&[][..], Vec::as_slice);
+        let is_whole = |planned: &&CellPlan| {
             let shared = |candidate: &Candidate| planned.shared.iter().any(|shared| shared.candidate == *candidate);
-            !named.is_empty()
-                && named.iter().all(|candidate| planned.candidates.contains(candidate) || shared(candidate))
+            let has = |candidate: &Candidate| planned.candidates.contains(candidate) || shared(candidate);
+            self.candidates.get(&planned.cell.collective).is_some_and(|named| named.iter().all(has))
         };
-        self.refined.extend(cells.iter().filter(whole).map(|planned| planned.cell).collect::<Vec<_>>());
-    }
-
-    /// All candidates of the definition.
-    fn candidates(&self) -> impl Iterator<Item = (Collective, Candidate)> {
-        let of = |(collective, named): (&Collective, &Vec<Candidate>)| {
-            let collective = *collective;
-            named.iter().map(move |candidate| (collective, *candidate)).collect::<Vec<_>>()
-        };
-        self.candidates.iter().flat_map(of)
-    }
-
-    /// All cells of the definition.
-    fn cells(&self) -> BTreeSet<Cell> {
-        let on = |collective: Collective, ranks: Ranks| {
-            self.sizes(collective, ranks).into_iter().map(move |bytes| Cell { collective, ranks, bytes })
-        };
-        let of = |collective: &Collective| {
-            let collective = *collective;
-            self.ranks.iter().flat_map(move |ranks| on(collective, *ranks)).collect::<Vec<_>>()
-        };
-        self.candidates.keys().flat_map(of).collect()
-    }
-
-    /// The message sizes of the definition.
-    fn sizes(&self, collective: Collective, ranks: Ranks) -> Vec<Bytes> {
-        Cell::sizes(collective, ranks, &self.sizes, self.vectors)
+        self.refined.extend(cells.iter().filter(is_whole).map(|planned| planned.cell));
     }
 
     /// Returns true if the study reports a candidate in a cell.
     pub(super) fn wants(&self, cell: Cell, candidate: Candidate) -> bool {
-        let Some(candidates) = self.candidates.get(&cell.collective) else { return false };
-        let sized = self.sizes(cell.collective, cell.ranks).contains(&cell.bytes) || self.refined.contains(&cell);
-        let named = match candidate {
-            Candidate::Tuned(_) | Candidate::Reference(_) => candidates.contains(&candidate),
+        let is_named = match candidate {
+            Candidate::Tuned(_) | Candidate::Reference(_) => {
+                self.candidates.get(&cell.collective).is_some_and(|named| named.contains(&candidate))
+            }
             // A component that runs in place of coll/tuned is a part of the builtin.
             Candidate::Builtin | Candidate::Component(_) => true,
             Candidate::Han(_) | Candidate::Rules | Candidate::Mockup(_) => false,
         };
-        sized && named && self.ranks.contains(&cell.ranks)
+        is_named && (self.asked.contains(&cell) || self.refined.contains(&cell))
     }
 
     /// Says which parts of the definition the times lack.
-    pub(super) fn missing(&self, found: &Study) -> impl Iterator<Item = String> + use<> {
-        let has = |collective: Collective, candidate: Candidate| {
-            let own = found.cells.iter().filter(|cell| cell.cell.collective == collective);
-            own.flat_map(|cell| &cell.points).any(|point| point.candidate == candidate)
-        };
-        let lacking: Vec<String> = self
-            .candidates()
-            .filter(|(collective, candidate)| !has(*collective, *candidate))
-            .map(|(collective, candidate)| {
-                format!("{collective} with {}", candidate_name(found.release, collective, candidate))
-            })
-            .collect();
-        let mut said = Vec::new();
-        if !lacking.is_empty() {
-            said.push(format!("The definition also asks for what was not measured: {}.", lacking.join(", ")));
+    pub(super) fn missing(&self, found: &Study) -> Vec<String> {
+        let mut lacking = Vec::new();
+        for (collective, candidates) in &self.candidates {
+            let own = found.cells.iter().filter(|cell| cell.cell.collective == *collective);
+            let timed: BTreeSet<Candidate> = own.flat_map(|cell| &cell.points).map(|point| point.candidate).collect();
+            let missing = candidates.iter().filter(|candidate| !timed.contains(candidate));
+            lacking.extend(missing.map(|candidate| {
+                format!("{collective} with {}", candidate_name(found.release, *collective, *candidate))
+            }));
         }
-        let asked = self.cells();
-        let there = found.cells.iter().filter(|cell| asked.contains(&cell.cell)).count();
-        if there < asked.len() {
-            said.push(format!(
-                "There are times for {there} of the {} sizes that the definition asks for.",
-                asked.len()
-            ));
-        }
-        said.into_iter()
+        let (there, asked) = (found.grid().filter(|cell| self.asked.contains(&cell.cell)).count(), self.asked.len());
+        let candidates = (!lacking.is_empty())
+            .then(|| format!("The definition also asks for what was not measured: {}.", lacking.join(", ")));
+        let cells = (there < asked)
+            .then(|| format!("There are times for {there} of the {asked} sizes that the definition asks for."));
+        candidates.into_iter().chain(cells).collect()
     }
+
+    /// The study of a run.
+    pub(super) fn study(&self, run: &RunDir) -> Result<Study, WorkflowError> {
+        let failed = WorkflowError::analysis(run.path().display());
+        let (manifest, samples) = (run.manifest()?, run.samples()?);
+        let observations = Observations::from_samples(&samples.text).map_err(&failed)?;
+        let (survey, plan) = (&manifest.survey, &manifest.plan);
+        let criteria = Criteria { clock_step: survey.clock_step, ..Criteria::default() };
+        let order = plan.placement.layout.order(&survey.hosts);
+        let mut hosts: Vec<String> = order.into_iter().map(|rank| survey.hosts[rank].clone()).collect();
+        // Ranks beyond the slots of a single host are on it too.
+        if let Some(host) = hosts.first().cloned().filter(|first| hosts.iter().all(|host| host == first)) {
+            hosts.resize(hosts.len().max(plan.ranks.0 as usize), host);
+        }
+        let patterns = collrules_lab::fit_patterns(&samples.patterns(run.path())?, &hosts, criteria.level);
+        let between: Vec<CellPlan> = refinements(run)?.into_iter().flat_map(|plan| plan.cells).collect();
+        let (planned, release) = ([&plan.cells[..], &between], known_release(survey)?);
+        let wanted = |cell, candidate| self.wants(cell, candidate);
+        let study = collrules_lab::study(&observations, &patterns, planned, &plan.placement, wanted, release, criteria);
+        Ok(Study { simulated: manifest.is_simulated(), ..study.map_err(failed)? })
+    }
+}
+
+/// Reads the plans that were measured between the sizes of a run.
+pub(super) fn refinements(run: &RunDir) -> Result<Vec<Plan>, WorkflowError> {
+    let mut plans = Vec::new();
+    while let Some(plan) = run.refinement(plans.len() as u32 + 1)? {
+        plans.push(plan);
+    }
+    Ok(plans)
 }

@@ -1,20 +1,20 @@
 //! A study of timings by others: a table, or an imported run.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use collrules_import as import;
+use collrules_lab::study::definition::{Definition, RequestedFigures};
 use collrules_lab::study::results::Study;
 use collrules_record::criteria::Criteria;
 use collrules_record::findings::{Findings, Statistic};
 use collrules_record::units::{Bytes, Ranks};
 use collrules_record::{Cell, Placement, Seconds};
-use collrules_report::study::{About, MeasuredBy};
+use collrules_report::study::MeasuredBy;
 
-use super::definition::Definition;
+use super::Studying;
 use super::scope::Scope;
-use super::written::{Averages, Studied, refuse_occupied, write};
-use super::{Studying, one};
+use super::written::{Averages, Studied, write};
 use crate::analyze::{Source, TABLE_RELEASE};
 use crate::error::WorkflowError;
 use crate::session::Session;
@@ -35,8 +35,7 @@ pub(super) fn study(
     };
     source.name = path.file_name().map_or_else(|| source.name.clone(), |name| name.to_string_lossy().into_owned());
     let release = source.release;
-    let scope = definition.map(|it| Scope::new(&options.ranks, it, &options.definition, None, release));
-    let scope = scope.transpose()?;
+    let scope = definition.map(|definition| Scope::new(options, definition, release)).transpose()?;
     let wanted = |cell: Cell, candidate| match &scope {
         Some(scope) => scope.wants(cell, candidate),
         None => options.ranks.is_empty() || options.ranks.contains(&cell.ranks),
@@ -46,64 +45,38 @@ pub(super) fn study(
     let criteria = Criteria::default();
     let found = collrules_lab::study(&source.observations, &[], planned, &placement, wanted, release, criteria)
         .map_err(WorkflowError::analysis(&source.name))?;
-    let about = about(options, definition, &source, scope.as_ref(), &found, session);
-    match definition {
-        Some(definition) => refuse_occupied(&options.out, definition.algorithms.keys().copied())?,
-        None => refuse_occupied(&options.out, found.cells.iter().map(|cell| cell.cell.collective))?,
-    }
-    write(options, &found, &about, &averages(&source, &found))
-}
-
-/// The times of a table that are averages over ranks.
-fn averages(source: &Source, found: &Study) -> Averages {
-    let is_average = source.observations.statistic() == Statistic::RankAverage;
-    let times = found
-        .cells
-        .iter()
-        .flat_map(|cell| cell.points.iter().map(|point| ((cell.cell, point.candidate), Seconds(point.time.point))));
-    times.filter(|_| is_average).collect()
-}
-
-fn about<'a>(
-    options: &Studying,
-    definition: Option<&Definition>,
-    source: &Source,
-    scope: Option<&Scope>,
-    found: &Study,
-    session: &mut Session<'_>,
-) -> About<'a> {
-    let mut remarks: Vec<String> = options.note.iter().cloned().collect();
-    remarks.extend(scope.into_iter().flat_map(|scope| scope.missing(found)).inspect(|missing| session.say(missing)));
-    let doubts = Findings { remarks: source.doubts(), ..Findings::empty(&source.name, source.release) };
+    let mut remarks = scope.map_or_else(Vec::new, |scope| scope.missing(&found));
+    let doubts = Findings { remarks: source.doubts(), ..Findings::empty(&source.name, release) };
     remarks.extend(collrules_report::remarks::remarks(&doubts));
-    let origin = MeasuredBy::Others { name: source.name.clone(), statistic: source.observations.statistic() };
-    let ranks: BTreeSet<Ranks> = found.cells.iter().map(|cell| cell.cell.ranks).collect();
-    let ranks: Vec<Ranks> = ranks.into_iter().collect();
-    if let Some(definition) = definition {
-        return one::about(definition, origin, remarks, &ranks, session);
-    }
-    About {
-        title: format!("The timings of {}", source.name),
+    let statistic = source.observations.statistic();
+    let times = found.cells.iter().flat_map(|cell| cell.points.iter().map(|point| (cell.cell, point)));
+    let averages: Averages = times
+        .filter(|_| statistic == Statistic::RankAverage)
+        .map(|(cell, point)| ((cell, point.candidate), Seconds(point.time.point)))
+        .collect();
+    let whole = of_all(&source.name, &found);
+    let origin = MeasuredBy::Others(source.name, statistic);
+    write(options, definition.unwrap_or(&whole), &found, &origin, remarks, &averages, session)
+}
+
+/// A definition that asks for all of a table, with figures at the smallest, the middle and the largest of its sizes.
+fn of_all(name: &str, found: &Study) -> Definition {
+    let sizes: BTreeSet<Bytes> = found.cells.iter().map(|cell| cell.cell.bytes).filter(|bytes| bytes.0 > 0).collect();
+    let sizes: Vec<Bytes> = sizes.into_iter().collect();
+    let typical: BTreeSet<Bytes> =
+        [sizes.first(), sizes.get(sizes.len() / 2), sizes.last()].into_iter().flatten().copied().collect();
+    let largest: Option<Ranks> = found.cells.iter().map(|cell| cell.cell.ranks).max();
+    Definition {
+        title: format!("The timings of {name}"),
         question:
             "Which algorithm is the fastest, where, and how do times grow? The times come from a table that others \
                    measured; nothing else is known of them."
                 .to_owned(),
-        origin,
-        remarks,
-        command: one::typed(&session.command),
-        over_ranks: typical(found),
-        over_sizes: ranks.last().copied().into_iter().collect(),
-        builtin: true,
-        claims: BTreeMap::new(),
+        figures: RequestedFigures {
+            over_ranks: typical.into_iter().collect(),
+            over_sizes: largest.into_iter().collect(),
+            builtin: true,
+        },
+        ..Definition::default()
     }
-}
-
-/// The smallest, the middle and the largest of the sizes.
-fn typical(found: &Study) -> Vec<Bytes> {
-    let sizes: BTreeSet<Bytes> = found.cells.iter().map(|cell| cell.cell.bytes).filter(|bytes| bytes.0 > 0).collect();
-    let sizes: Vec<Bytes> = sizes.into_iter().collect();
-    let mut picked: Vec<Bytes> =
-        [0, sizes.len() / 2, sizes.len().saturating_sub(1)].iter().filter_map(|at| sizes.get(*at)).copied().collect();
-    picked.dedup();
-    picked
 }

@@ -1,194 +1,131 @@
 //! Variants of a study: the placement of ranks, the root, or the datatype.
 
+use collrules_lab::study::definition::Definition;
 use collrules_record::options::{Jobs, SystemOptions};
 use collrules_record::units::Ranks;
-use collrules_record::{Arguments, DataType, Layout};
-use collrules_report::study::Varying;
-use collrules_rules::Collective;
+use collrules_record::{Arguments, Layout};
+use collrules_rules::words::counted;
 
 /// A variant of the calls of a study, measured in a campaign of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Variant {
-    /// The ranks spread evenly over this number of nodes.
-    Nodes(u32),
-    /// The ranks as mpirun maps them with this `--map-by`.
-    MapBy(&'static str),
-    /// This rank as the root.
-    Root(u32),
-    /// Reductions of this datatype.
-    Data(DataType),
+pub(super) struct Variant {
+    /// A noun for the property in which the variants differ.
+    pub(super) noun: &'static str,
+    /// Name in words.
+    pub(super) name: String,
+    /// Directory of the variant's study.
+    pub(super) directory: String,
+    /// Root and datatype of its calls.
+    pub(super) arguments: Arguments,
+    placed: Placed,
 }
 
-/// The variants of a definition, as the user wrote them.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Named<'a> {
-    /// Numbers of nodes.
-    pub(super) nodes: &'a [u32],
-    /// Mappings of ranks, such as `core`.
-    pub(super) map_by: &'a [String],
-    /// Roots.
-    pub(super) roots: &'a [u32],
-    /// Datatypes.
-    pub(super) data: &'a [String],
+/// Places of the ranks of a variant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Placed {
+    /// As mpirun usually places them.
+    Usual,
+    /// Spread evenly over this number of nodes.
+    Nodes(u32),
+    /// As mpirun maps them with this `--map-by`.
+    By(String),
 }
 
 /// Mappings of ranks in Open MPI.
 const MAPPINGS: [&str; 10] =
     ["slot", "hwthread", "core", "l1cache", "l2cache", "l3cache", "numa", "socket", "package", "node"];
 
-impl Named<'_> {
-    /// The variants, which are of one kind and fit these collectives, and the arguments of all calls: next to variants of
-    /// another kind, a single datatype is no variant.
-    pub(super) fn read(
-        self,
-        mut collectives: impl Iterator<Item = Collective>,
-    ) -> Result<(Vec<Variant>, Arguments), String> {
-        let Self { nodes, map_by, roots, mut data } = self;
-        let unfit = collectives
-            .find(|it| (!roots.is_empty() && !it.is_rooted()) || (!data.is_empty() && !it.reduces()))
-            .map(|collective| match data.is_empty() {
-                true => format!("roots: {collective} has no root"),
-                false => format!("data: {collective} reduces nothing, and has no datatype of its own"),
-            });
-        unfit.map_or(Ok(()), Err)?;
-        let datatype = |text: &String| text.parse::<DataType>().map_err(|why| format!("data: {why}"));
-        let all = nodes.len() + map_by.len() + roots.len() + data.len();
-        let mut arguments = Arguments::default();
-        if let ([text], true) = (data, all > 1) {
-            (arguments.data, data) = (datatype(text)?, &[]);
+/// The variants of a definition, which are of one kind and fit its collectives, and the arguments of all calls: next to
+/// variants of another kind, a single datatype is no variant.
+pub(super) fn variants(definition: &Definition) -> Result<(Vec<Variant>, Arguments), String> {
+    let Definition { nodes, map_by, roots, data, .. } = definition;
+    for collective in definition.algorithms.keys() {
+        if !data.is_empty() && !collective.reduces() {
+            return Err(format!("data: {collective} reduces nothing, and has no datatype of its own"));
         }
-        let named = [
-            ("nodes", nodes.is_empty()),
-            ("map-by", map_by.is_empty()),
-            ("roots", roots.is_empty()),
-            ("data", data.is_empty()),
-        ];
-        let named: Vec<&str> = named.into_iter().filter(|(_, is_empty)| !is_empty).map(|(key, _)| key).collect();
-        if let [one, other, ..] = named[..] {
-            return Err(format!(
-                "{one} and {other}: a study varies one thing in addition to algorithms; name one of them"
-            ));
+        if !roots.is_empty() && !collective.is_rooted() {
+            return Err(format!("roots: {collective} has no root"));
         }
-        if nodes.contains(&0) {
-            return Err("nodes: 0 nodes have no ranks".to_owned());
-        }
-        let mapping = |text: &String| {
-            let known = MAPPINGS.into_iter().find(|known| known == text);
-            let known = known.ok_or_else(|| format!("map-by: `{text}` is none of {}", MAPPINGS.join(", ")))?;
-            Ok(Variant::MapBy(known))
-        };
-        let datatype = |text: &String| datatype(text).map(Variant::Data);
-        let mut variants: Vec<Variant> = nodes.iter().map(|nodes| Variant::Nodes(*nodes)).collect();
-        variants.extend(map_by.iter().map(mapping).collect::<Result<Vec<_>, String>>()?);
-        variants.extend(roots.iter().map(|root| Variant::Root(*root)));
-        variants.extend(data.iter().map(datatype).collect::<Result<Vec<_>, String>>()?);
-        let twice = variants.iter().enumerate().find(|(at, variant)| variants[..*at].contains(variant));
-        twice.map_or(Ok(()), |(_, variant)| Err(format!("{} is named twice", variant.name())))?;
-        Ok((variants, arguments))
     }
+    if let Some(by) = map_by.iter().find(|by| !MAPPINGS.contains(&by.as_str())) {
+        return Err(format!("map-by: `{by}` is none of {}", MAPPINGS.join(", ")));
+    }
+    let (mut usual, mut data) = (Arguments::default(), &data[..]);
+    if let ([single], true) = (data, nodes.len() + map_by.len() + roots.len() > 0) {
+        (usual.data, data) = (*single, &[]);
+    }
+    let lists = [("nodes", nodes.len()), ("map-by", map_by.len()), ("roots", roots.len()), ("data", data.len())];
+    let named: Vec<&str> = lists.into_iter().filter(|(_, count)| *count > 0).map(|(key, _)| key).collect();
+    if let [one, other, ..] = named[..] {
+        return Err(format!("{one} and {other}: a study varies one thing in addition to algorithms; name one of them"));
+    }
+    let variant = |noun, name, directory, arguments, placed| Variant { noun, name, directory, arguments, placed };
+    let placed = |name, directory, placed| variant("placement", name, directory, usual, placed);
+    let nodes = nodes
+        .iter()
+        .map(|nodes| placed(counted(*nodes as usize, "node"), format!("nodes-{nodes}"), Placed::Nodes(*nodes)));
+    let mapped =
+        map_by.iter().map(|by| placed(format!("mapped by {by}"), format!("map-by-{by}"), Placed::By(by.clone())));
+    let rooted = roots.iter().map(|root| {
+        let arguments = Arguments { root: *root, ..usual };
+        variant("root", format!("root {root}"), format!("root-{root}"), arguments, Placed::Usual)
+    });
+    let typed = data.iter().map(|data| {
+        let arguments = Arguments { data: *data, ..usual };
+        variant("datatype", data.to_string(), format!("data-{data}"), arguments, Placed::Usual)
+    });
+    let variants: Vec<Variant> = nodes.chain(mapped).chain(rooted).chain(typed).collect();
+    let twice = variants.iter().enumerate().find(|(place, variant)| variants[..*place].contains(variant));
+    twice.map_or(Ok(()), |(_, variant)| Err(format!("{} is named twice", variant.name)))?;
+    Ok((variants, usual))
 }
 
 impl Variant {
-    /// Name in words.
-    pub(super) fn name(&self) -> String {
-        match self {
-            Self::Nodes(1) => "1 node".to_owned(),
-            Self::Nodes(nodes) => format!("{nodes} nodes"),
-            Self::MapBy(by) => format!("mapped by {by}"),
-            Self::Root(root) => format!("root {root}"),
-            Self::Data(data) => data.to_string(),
-        }
-    }
-
-    /// Like [`Self::name`], as a part of a sentence about ranks.
-    pub(super) fn phrase(&self) -> String {
-        match self {
-            Self::Nodes(_) => format!("on {}", self.name()),
-            Self::MapBy(_) => self.name(),
-            Self::Root(_) | Self::Data(_) => format!("with {}", self.name()),
-        }
-    }
-
-    /// Directory of the variant's study.
-    pub(super) fn directory(&self) -> String {
-        match self {
-            Self::Nodes(nodes) => format!("nodes-{nodes}"),
-            Self::MapBy(by) => format!("map-by-{by}"),
-            Self::Root(root) => format!("root-{root}"),
-            Self::Data(data) => format!("data-{data}"),
-        }
-    }
-
-    /// Returns the property in which the variants differ.
-    pub(super) fn varying(&self) -> Varying {
-        match self {
-            Self::Nodes(_) | Self::MapBy(_) => Varying::Placement,
-            Self::Root(_) => Varying::Root,
-            Self::Data(_) => Varying::Data,
-        }
-    }
-
     /// Refuses numbers of ranks with which it is impossible on any hosts.
     pub(super) fn refuse(&self, ranks: Ranks) -> Result<(), String> {
-        match self {
-            Self::Nodes(nodes) if !ranks.0.is_multiple_of(*nodes) => {
+        match &self.placed {
+            Placed::Nodes(nodes) if !ranks.0.is_multiple_of(*nodes) => {
                 Err(format!("{ranks} ranks cannot be spread evenly over {nodes} nodes"))
             }
-            Self::Root(root) if *root >= ranks.0 => Err(format!("there is no rank {root} among {ranks} ranks")),
-            Self::Nodes(_) | Self::MapBy(_) | Self::Root(_) | Self::Data(_) => Ok(()),
+            _ if self.arguments.root >= ranks.0 => {
+                Err(format!("there is no rank {} among {ranks} ranks", self.arguments.root))
+            }
+            _ => Ok(()),
         }
     }
 
     /// Returns the reason why hosts with this number of slots each cannot provide it; none if they can.
     pub(super) fn obstacle(&self, ranks: Ranks, hosts: &[u32], system: &Jobs) -> Option<String> {
-        match self {
-            Self::Nodes(_) | Self::MapBy(_) if system.is_model() => {
-                Some("the ranks of a model cannot be moved".to_owned())
-            }
-            Self::Nodes(nodes) if *nodes as usize > hosts.len() => Some(format!("there are {} hosts", hosts.len())),
-            Self::Nodes(nodes) => {
-                let each = ranks.0 / nodes;
-                let wide = hosts.iter().filter(|slots| **slots >= each).count();
-                let remedy = match system {
-                    Jobs::Simulation(_) => {
-                        format!("; --simulated-slots {} --simulated-ppn {each} has them", nodes * each)
-                    }
-                    Jobs::Mpi(_) => String::new(),
-                };
-                (wide < *nodes as usize)
-                    .then(|| format!("{each} slots on each of {nodes} hosts are needed, and {wide} have them{remedy}"))
-            }
-            Self::MapBy(_) | Self::Root(_) | Self::Data(_) => None,
+        if self.placed != Placed::Usual && system.is_model() {
+            return Some("the ranks of a model cannot be moved".to_owned());
         }
-    }
-
-    /// Root and datatype of its calls, of which all calls of the study have these.
-    pub(super) fn arguments(&self, all: Arguments) -> Arguments {
-        match self {
-            Self::Root(root) => Arguments { root: *root, ..all },
-            Self::Data(data) => Arguments { data: *data, ..all },
-            Self::Nodes(_) | Self::MapBy(_) => all,
-        }
+        let Placed::Nodes(nodes) = self.placed else { return None };
+        let each = ranks.0 / nodes;
+        let wide = hosts.iter().filter(|slots| **slots >= each).count();
+        let remedy = match system {
+            Jobs::Simulation(_) => format!("; --simulated-slots {} --simulated-ppn {each} has them", nodes * each),
+            Jobs::Mpi(_) => String::new(),
+        };
+        (wide < nodes as usize)
+            .then(|| format!("{each} slots on each of {nodes} hosts are needed, and {wide} have them{remedy}"))
     }
 
     /// Places the ranks of the variant.
     pub(super) fn place(&self, system: &mut SystemOptions, ranks: Ranks) {
-        match (&mut system.jobs, self) {
-            (Jobs::Mpi(launching), Self::Nodes(nodes)) => {
-                add(&mut launching.arguments, &format!("--map-by ppr:{}:node", ranks.0 / nodes));
+        let by = match &self.placed {
+            Placed::Usual => return,
+            Placed::Nodes(nodes) => format!("ppr:{}:node", ranks.0 / nodes),
+            Placed::By(by) => by.clone(),
+        };
+        match (&mut system.jobs, &self.placed) {
+            (Jobs::Mpi(launching), _) => {
+                launching.arguments = format!("{} --map-by {by}", launching.arguments).trim().to_owned();
             }
-            (Jobs::Mpi(launching), Self::MapBy(by)) => add(&mut launching.arguments, &format!("--map-by {by}")),
-            (Jobs::Simulation(simulated), Self::Nodes(nodes)) => {
+            (Jobs::Simulation(simulated), Placed::Nodes(nodes)) => {
                 (simulated.slots, simulated.each) = (ranks, Ranks(ranks.0 / nodes));
             }
             // Like mpirun: node after node, or the slots of one after the other.
-            (Jobs::Simulation(_), Self::MapBy("node")) => system.layout = Layout::Spread,
-            (Jobs::Simulation(_), Self::MapBy(_)) => system.layout = Layout::Block,
-            (_, Self::Root(_) | Self::Data(_)) => {}
+            (Jobs::Simulation(_), _) => system.layout = if by == "node" { Layout::Spread } else { Layout::Block },
         }
     }
-}
-
-fn add(arguments: &mut String, more: &str) {
-    *arguments = format!("{arguments} {more}").trim().to_owned();
 }

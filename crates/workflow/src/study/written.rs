@@ -4,60 +4,40 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use collrules_lab::study::definition::Definition;
 use collrules_lab::study::results::Study;
 use collrules_record::{Candidate, Cell, Seconds, rundir};
-use collrules_report::study::{self, About, Varying};
-use collrules_rules::Collective;
+use collrules_report::Document;
+use collrules_report::study::{self, About, MeasuredBy};
+use collrules_rules::deploy;
 
 use super::Studying;
 use crate::error::WorkflowError;
+use crate::session::Session;
 
 /// The study, as a document.
-pub const README: &str = "README.md";
+pub(super) const README: &str = "README.md";
 /// All times.
-pub const TIMES: &str = "times.csv";
+const TIMES: &str = "times.csv";
 /// All results, for programs.
-pub const STUDY: &str = "study.json";
-
-/// Prefix of the names of files in the format of OSU's benchmarks.
-const OSU: &str = "osu";
+const STUDY: &str = "study.json";
 
 /// The mean over calls and ranks of each timed candidate, as OSU's programs print it.
 pub(super) type Averages = BTreeMap<(Cell, Candidate), Seconds>;
 
-/// Summary of a study.
+/// A written study.
 pub struct Studied {
-    /// The conclusion, and results without a figure.
-    pub paragraphs: Vec<String>,
-    /// Number of figures.
-    pub figures: usize,
+    /// The study for people.
+    pub document: Document,
     /// False if the default failed or gave wrong data.
     pub default_is_right: bool,
-    /// The compared variants, each with the directory of its study and its name; none for a single study.
-    pub variants: Option<(Varying, Vec<(String, String)>)>,
+    /// Its main files, each with a description.
+    pub files: Vec<(String, String)>,
 }
 
-/// Refuses a directory with any file that the study would write: measuring takes long, so the destination is checked
-/// first.
-pub(super) fn refuse_occupied(
-    out: &Path,
-    collectives: impl Iterator<Item = Collective> + Clone,
-) -> Result<(), WorkflowError> {
-    let ours = |name: &str| {
-        let figure = |collective: Collective| {
-            let rest = name.strip_prefix(collective.name()).unwrap_or_default();
-            rest.starts_with("-over-") || rest.starts_with("-builtin")
-        };
-        [README, TIMES, STUDY].contains(&name)
-            || name.starts_with(&format!("{OSU}-"))
-            || name.ends_with(".svg") && collectives.clone().any(figure)
-    };
-    // If a directory cannot be read, it does not exist yet, or creating files in it gives the reason.
-    let entries = fs::read_dir(out).into_iter().flatten().flatten();
-    let mut taken: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
-    taken.retain(|name| ours(name));
-    taken.sort_unstable();
-    match taken.first() {
+/// Refuses a directory with a study: measuring takes long, so the destination is checked first.
+pub(super) fn refuse_occupied(out: &Path) -> Result<(), WorkflowError> {
+    match [README, TIMES, STUDY].into_iter().find(|name| out.join(name).exists()) {
         None => Ok(()),
         Some(name) => Err(WorkflowError::Occupied(format!(
             "{} holds a study already, or a part of one: {name}; name another directory with --out",
@@ -66,22 +46,41 @@ pub(super) fn refuse_occupied(
     }
 }
 
+/// Writes a file into the directory of a study.
+pub(super) fn put(out: &Path, name: &str, text: &str) -> Result<(), WorkflowError> {
+    let path = out.join(name);
+    fs::create_dir_all(out)
+        .and_then(|()| rundir::put_new(&path, text))
+        .map_err(|cause| WorkflowError::write(&path, cause))
+}
+
+/// The subject of a page, with the user's note.
+pub(super) fn about<'a>(
+    options: &Studying,
+    definition: &'a Definition,
+    remarks: Vec<String>,
+    session: &Session<'_>,
+) -> About<'a> {
+    let words = session.command.iter().skip(1).map(|word| deploy::quoted(word));
+    let command = std::iter::once("collrules".to_owned()).chain(words).collect::<Vec<_>>().join(" ");
+    About { definition, remarks: options.note.iter().cloned().chain(remarks).collect(), command }
+}
+
 /// Writes all files of a study.
 pub(super) fn write(
     options: &Studying,
+    definition: &Definition,
     found: &Study,
-    about: &About<'_>,
+    origin: &MeasuredBy<'_>,
+    remarks: Vec<String>,
     averages: &Averages,
+    session: &Session<'_>,
 ) -> Result<Studied, WorkflowError> {
-    let write = |name: &str, text: &str| {
-        let path = options.out.join(name);
-        fs::create_dir_all(&options.out)
-            .and_then(|()| rundir::put_new(&path, text))
-            .map_err(|cause| WorkflowError::write(&path, cause))
-    };
-    let figures = study::figures(found, about);
+    let about = about(options, definition, remarks, session);
+    let write = |name: &str, text: &str| put(&options.out, name, text);
+    let figures = study::figures(found, &about);
     for figure in &figures {
-        write(&figure.file, &figure.svg)?;
+        figure.svg.iter().try_for_each(|svg| write(&figure.file, svg))?;
     }
     write(TIMES, &study::csv(found))?;
     if options.osu_files {
@@ -93,14 +92,15 @@ pub(super) fn write(
             ));
         }
         for (name, text) in study::osu_files(found, |cell, candidate| averages.get(&(cell, candidate)).copied()) {
-            write(&format!("{OSU}-{name}"), &text)?;
+            write(&format!("osu-{name}"), &text)?;
         }
     }
     write(STUDY, &(serde_json::to_string_pretty(found)? + "\n"))?;
+    let document = study::document(found, origin, &about, &figures);
     // Last, as a sign that all other files are complete.
-    write(README, &study::document(found, about).markdown())?;
-    let mut paragraphs = study::conclusion(found, about);
-    paragraphs.extend(study::undrawn(found, about));
-    let default_is_right = found.failed_defaults().is_empty();
-    Ok(Studied { paragraphs, figures: figures.len(), default_is_right, variants: None })
+    write(README, &document.markdown())?;
+    let files =
+        [(README, "the study, with all tables and figures"), (TIMES, "every time"), (STUDY, "all of it for programs")]
+            .map(|(name, what)| (name.to_owned(), what.to_owned()));
+    Ok(Studied { document, default_is_right: found.failed_defaults().is_empty(), files: files.into() })
 }
