@@ -37,7 +37,7 @@ pub(super) fn rivalries(points: &[Point<'_>], numbers: MachineNumbers<'_>, level
         let candidates: Vec<Candidate> = candidates(&block).into_iter().collect();
         for (place, one) in candidates.iter().enumerate() {
             for other in &candidates[place + 1..] {
-                let (first, crossings) = crossings(&block, *one, *other, level);
+                let (first, crossings) = crossings(&block, [*one, *other], level);
                 let predicted = numbers.predicted(Cell { collective, ranks, bytes: Bytes(0) }, *one, *other);
                 all.push(Rivalry { collective, ranks, one: *one, other: *other, first, crossings, predicted });
             }
@@ -46,43 +46,37 @@ pub(super) fn rivalries(points: &[Point<'_>], numbers: MachineNumbers<'_>, level
     all
 }
 
-/// Returns the candidate that is faster at first, and the sizes at which that changes. Only sizes at which the interval
-/// over launches excludes 1 count.
-fn crossings(
-    block: &BlockPoints<'_>,
-    one: Candidate,
-    other: Candidate,
-    level: f64,
-) -> (Option<Candidate>, Vec<Crossing>) {
-    let lead = |(bytes, points): (&Bytes, &BTreeMap<Candidate, &StudyPoint>)| {
+/// By how much one is faster than the other at each size, as a logarithm, if both were timed in several launches.
+fn leads(block: &BlockPoints<'_>, [one, other]: [Candidate; 2], level: f64) -> Vec<(Bytes, Option<(f64, Lead)>)> {
+    let lead = |bytes: &Bytes, points: &BTreeMap<Candidate, &StudyPoint>| {
         let lead = Estimate::mean(points.get(&other)?.logs_over(points.get(&one)?).values(), level)?;
         let size = (bytes.0.max(1) as f64).ln();
         Some((lead.point, Lead { size, low: lead.low?, high: lead.high? }))
     };
-    let known: Vec<(Bytes, Option<(f64, Lead)>)> = block.iter().map(|points| (*points.0, lead(points))).collect();
-    let side = |lead: &Lead| match lead {
-        Lead { low, .. } if *low > 0.0 => Some(one),
-        Lead { high, .. } if *high < 0.0 => Some(other),
+    block.iter().map(|(bytes, points)| (*bytes, lead(bytes, points))).collect()
+}
+
+/// Returns the candidate that is faster at first, and the sizes at which that changes. Only sizes at which the interval
+/// over launches excludes 1 count.
+fn crossings(block: &BlockPoints<'_>, pair: [Candidate; 2], level: f64) -> (Option<Candidate>, Vec<Crossing>) {
+    let side = |lead: Lead| match lead {
+        Lead { low, .. } if low > 0.0 => Some(pair[0]),
+        Lead { high, .. } if high < 0.0 => Some(pair[1]),
         _ => None,
     };
-    let shown: Vec<(usize, Candidate)> =
-        known.iter().enumerate().filter_map(|(place, (_, lead))| Some((place, side(&lead.as_ref()?.1)?))).collect();
+    let all = leads(block, pair, level);
+    let shown = all.iter().enumerate().filter_map(|(place, (_, lead))| Some((place, side(lead.as_ref()?.1)?)));
+    let shown: Vec<(usize, Candidate)> = shown.collect();
     let mut crossings = Vec::new();
     for pair in shown.windows(2).filter(|pair| pair[0].1 != pair[1].1) {
         let ((from, below), (to, above)) = (pair[0], pair[1]);
         // Seen from the one below, so that a lead falls through zero.
-        let sign = if below == one { 1.0 } else { -1.0 };
-        let points: Vec<(Bytes, f64)> =
-            known[from..=to].iter().filter_map(|(bytes, lead)| Some((*bytes, sign * lead.as_ref()?.0))).collect();
-        let at = points.windows(2).find_map(|two| crossing((two[0].0, two[1].0), (two[0].1, two[1].1)));
-        let turned = |lead: &Lead| match below == one {
-            true => *lead,
-            false => Lead { size: lead.size, low: -lead.high, high: -lead.low },
-        };
-        if let Some(at) = at {
-            let lead = |(_, lead): &(Bytes, Option<(f64, Lead)>)| lead.as_ref().map(|(_, lead)| turned(lead));
-            let interval = band(&known, |(bytes, _)| *bytes, lead, at).unwrap_or((known[from].0, known[to].0));
-            crossings.push(Crossing { below, above, at, interval });
+        let known = leads(block, [below, above], level);
+        let points = known[from..=to].iter().filter_map(|(bytes, lead)| Some((*bytes, lead.as_ref()?.0)));
+        let points: Vec<(Bytes, f64)> = points.collect();
+        if let Some(at) = points.windows(2).find_map(|two| crossing((two[0].0, two[1].0), (two[0].1, two[1].1))) {
+            let interval = band(&known, |(bytes, _)| *bytes, |(_, lead)| lead.as_ref().map(|lead| lead.1), at);
+            crossings.push(Crossing { below, above, at, interval: interval.unwrap_or((known[from].0, known[to].0)) });
         }
     }
     (shown.first().map(|(_, side)| *side), crossings)

@@ -88,32 +88,21 @@ impl MachineNumbers<'_> {
             Some(seconds(cell, one)? - seconds(cell, other)?)
         };
         let first = lead(1)?;
-        let mut below = 1;
-        for step in 1.. {
-            let above = 2f64.powf(f64::from(step) / f64::from(STEPS)).round() as u64;
-            if above * unit > MOST_BYTES {
-                break;
+        let is_turned = |units: u64| Some(lead(units)? * first < 0.0);
+        let steps = (1..).map(|step| 2f64.powf(f64::from(step) / f64::from(STEPS)).round() as u64);
+        let mut low = 1;
+        for mut high in steps.take_while(|units| units * unit <= MOST_BYTES) {
+            if is_turned(high)? {
+                while high - low > 1 {
+                    let middle = low.midpoint(high);
+                    *(if is_turned(middle)? { &mut high } else { &mut low }) = middle;
+                }
+                return Some(Bytes(high * unit));
             }
-            if above > below && lead(above)? * first < 0.0 {
-                return Some(Bytes(bisected(below, above, |units| Some(lead(units)? * first < 0.0))? * unit));
-            }
-            below = above;
+            low = high;
         }
         None
     }
-}
-
-/// The first of the numbers from `low` to `high` from which on the condition holds, if it does not hold for `low`.
-fn bisected(mut low: u64, mut high: u64, holds: impl Fn(u64) -> Option<bool>) -> Option<u64> {
-    while high - low > 1 {
-        let middle = low.midpoint(high);
-        if holds(middle)? {
-            high = middle;
-        } else {
-            low = middle;
-        }
-    }
-    Some(high)
 }
 
 #[cfg(test)]

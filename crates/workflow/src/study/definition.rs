@@ -12,16 +12,6 @@ use collrules_runner::grid::named_candidates;
 
 use crate::error::WorkflowError;
 
-/// Returns true if a file is a table of timings, and neither has the contents nor the name of a definition.
-pub(super) fn is_table(path: &Path) -> Result<bool, WorkflowError> {
-    if path.extension().is_some_and(|extension| extension == "toml") {
-        return Ok(false);
-    }
-    let bytes = collrules_import::read_file(path).map_err(|cause| WorkflowError::open(path, cause))?;
-    let text = std::str::from_utf8(&bytes).ok();
-    Ok(text.and_then(|text| text.parse::<toml::Table>().ok()).is_none())
-}
-
 /// Reads a definition.
 pub(super) fn read(path: &Path) -> Result<Definition, WorkflowError> {
     let text = rundir::read_text(path).map_err(|cause| WorkflowError::open(path, cause))?;

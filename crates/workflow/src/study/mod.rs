@@ -67,7 +67,7 @@ const SEED: u64 = 1;
 /// Measures a definition, or reads its measurements from a run, and writes the study.
 pub fn study(options: &Studying, session: &mut Session<'_>) -> Result<Studied, WorkflowError> {
     written::refuse_occupied(&options.out)?;
-    if definition::is_table(&options.definition)? {
+    if options.definition.extension().is_none_or(|extension| extension != "toml") {
         refuse_measuring(options)?;
         return table::study(options, None, &options.definition, session);
     }
