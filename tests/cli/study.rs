@@ -80,7 +80,7 @@ fn a_study_is_made_of_a_run() {
         .says("barrier. No algorithm of the study is shown to be faster");
     study(&barrier, "--simulate", &first).exits(6).complains("holds a study already");
     fs::remove_file(first.join("README.md")).unwrap();
-    study(&barrier, "--simulate", &first).exits(6).complains("study.json; name another directory");
+    study(&barrier, "--simulate", &first).exits(6).complains("; name another directory");
     let run = format!("--run {}", first.join("run").display());
     study(&barrier, &run, &scratch.path().join("less")).exits(0).says("There are times for 44 of the 528 sizes");
     study(&barrier, &format!("{run} --np 2,4 --launches 3"), &second).exits(2).complains("--launches");
