@@ -21,7 +21,7 @@ use crate::units::Ranks;
 /// Places of the same problem with the same algorithm: code, collective, algorithm, kind.
 type Groups = BTreeMap<(Code, Collective, u32, u64), (Vec<Span>, String)>;
 
-/// What is checked of the rules for a communicator as a whole.
+/// Checks of the rules for a communicator as a whole.
 const CHECKS: [fn(&ReachedCommRule<'_>, &mut Collector); 3] = [inside_han, metrics::check, scale::check];
 
 /// Reports effects of the rules that apply to some call in one version. `knows_sums` says if the order of sums is known

@@ -38,7 +38,7 @@ pub(super) struct StudyMeasurement<'a> {
     definition: &'a Definition,
     pub(super) run: RunDir,
     scope: Scope,
-    /// What measures; none for an earlier run.
+    /// The system that measures; none for an earlier run.
     pub(super) measured: Option<Measurement>,
 }
 

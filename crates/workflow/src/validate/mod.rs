@@ -369,7 +369,7 @@ struct RunComparison<'a> {
     limit: Option<Seconds>,
     /// Settings under which rules are compared; none for the default.
     base: Settings,
-    /// What was compared and removed before. If it has a round, this is a later stretch of that.
+    /// The earlier comparison, with the ranges that it removed. A later stretch adds to its round.
     before: Option<Validation>,
 }
 
