@@ -10,6 +10,7 @@ use collrules_record::validation::{Outcome, RevertedRange, Round, ValidationCrit
 use collrules_record::{Cell, Manifest, Validation};
 use collrules_report::progress;
 use collrules_tuner::repair::{Reach, Repair, repair, share_gains, withdraw};
+use collrules_tuner::validation::CellFacts;
 
 use super::subject::ValidationSubject;
 use crate::error::WorkflowError;
@@ -100,11 +101,8 @@ fn remove(
     validation.digests = subject.tuning.digests();
     validation.settings = subject.job();
     if let Some(round) = &mut validation.round {
-        let is_gone = |cell: Cell| {
-            let (then, now) = (before.known(cell), subject.known(cell));
-            (then.served, then.handed) != (now.served, now.handed)
-        };
-        let compared = round.cells.iter().filter(|it| it.is_ruled() && is_gone(it.cell)).map(|it| it.cell);
+        let compared = round.cells.iter().map(|it| it.cell);
+        let compared = compared.filter(|cell| is_gone(before.known(*cell), subject.known(*cell)));
         let gone: BTreeSet<Cell> = compared.chain(repair.cells).collect();
         let gone: Vec<Cell> = gone.into_iter().collect();
         session.say(&progress::validation::removed(&gone));
@@ -116,6 +114,13 @@ fn remove(
         session.say(progress::validation::no_rule_left());
     }
     Ok(validation)
+}
+
+/// Returns true if what a comparison found for a cell is no longer about the tuning: its rule is another one, or nothing
+/// acts on it any more, no component that a rule switched off and no rule for calls within it either.
+fn is_gone(then: CellFacts, now: CellFacts) -> bool {
+    let is_ruled = then.handed || !then.served.is_builtin();
+    !then.control && now.control || is_ruled && (then.served, then.handed) != (now.served, now.handed)
 }
 
 /// The ranges whose rules were not confirmed.
@@ -228,4 +233,21 @@ fn header(subject: &ValidationSubject) -> Vec<String> {
         format!("{TOOL}: {} without the rules that fresh launches", subject.name()),
         format!("did not confirm under Open MPI {}.", subject.version),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use collrules_rules::Choice;
+
+    use super::*;
+
+    /// A rule that switches HAN off acts on sizes without a rule. If it goes, they have the default as well.
+    #[test]
+    fn a_size_on_which_nothing_acts_any_more_cannot_be_slower() {
+        let default = CellFacts { tuned: true, served: Choice::BUILTIN, control: true, handed: false };
+        let switched = CellFacts { control: false, ..default };
+        let ruled = CellFacts { served: Choice::plain(6), ..switched };
+        assert!(is_gone(switched, default) && is_gone(ruled, default) && is_gone(ruled, switched));
+        assert!(!is_gone(default, default) && !is_gone(switched, switched) && !is_gone(ruled, ruled));
+    }
 }
