@@ -5,6 +5,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::settings::Settings;
+
 /// The components of Open MPI that carried the messages of a job, and the paths that they took.
 ///
 /// A path names what carries a message and, after a slash, its network device, if that is known: `vader`, `tcp/eth0`;
@@ -29,6 +31,12 @@ impl Transport {
     /// one hold for the other. What is unknown of one job is no difference.
     pub fn change<'a>(before: &'a Option<Self>, after: &'a Option<Self>) -> Option<(&'a Self, &'a Self)> {
         before.as_ref().zip(after.as_ref()).filter(|(before, after)| before.differs_from(after))
+    }
+
+    /// Returns true if settings of a tuning decide on the transport, so that its jobs use another one than those in which
+    /// it was measured without them.
+    pub fn is_decided_by(settings: &Settings) -> bool {
+        settings.keys().any(|name| matches!(name.as_str(), "pml" | "mtl" | "btl" | "env:UCX_TLS"))
     }
 
     /// Ranks of a larger job may use more devices: paths differ if each job has one that the other lacks.
@@ -87,6 +95,12 @@ mod tests {
         assert!(differs(&transport("ucx", &["sysv/memory"], &["rc_mlx5/mlx5_0:1"])), "without single copy");
         assert!(differs(&transport("ucx", &["sysv/memory cma/memory"], &["tcp/ib0"])));
         assert!(!differs(&transport("ucx", &[], &["rc_mlx5/mlx5_0:1", "rc_mlx5/mlx5_1:1"])));
+    }
+
+    #[test]
+    fn settings_may_decide_on_it() {
+        let decides = |name: &str| Transport::is_decided_by(&Settings::from([(name.to_owned(), "^cma".to_owned())]));
+        assert!(decides("pml") && decides("env:UCX_TLS") && !decides("smsc") && !decides("env:UCX_RNDV_THRESH"));
     }
 
     #[test]

@@ -136,7 +136,9 @@ pub fn try_program(
     let behind = tuning.map(Published::of_tuning).transpose()?.flatten();
     let mut trial = AbTrial {
         program: &program,
-        measured: behind.and_then(|published| published.findings.transport),
+        measured: behind
+            .filter(|_| !Transport::is_decided_by(&settings))
+            .and_then(|published| published.findings.transport),
         reset,
         options,
         library,

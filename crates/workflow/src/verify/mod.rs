@@ -176,6 +176,7 @@ impl Verified {
     fn new(tuning: &Tuning, started: &Started<MpiBackend>, deployed: bool, pins: Option<Settings>) -> Self {
         let measured = RunDir::derived(tuning::directory_of(tuning.path())).ok().and_then(|run| run.findings().ok());
         let transport = measured.and_then(|findings| findings.transport);
+        let transport = transport.filter(|_| !Transport::is_decided_by(&tuning.parameters));
         let transport = Transport::change(&transport, &started.survey.transport);
         let transport = transport.map(|(then, now)| progress::jobs::other_transport(then, now));
         let origin = origin(tuning);
