@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
+use collrules_record::clock::ClockFact;
 use collrules_record::transport::Transport;
 use collrules_record::{RunDir, Validation};
 use serde_json::Value;
@@ -98,6 +99,29 @@ fn virtual_hosts_are_tuned_over_ucx() {
         let over = tunes(|arguments, last| on_hosts(mpi, "--hosts 2 --transport ucx", arguments, last));
         assert_eq!(over.pml, "ucx", "{}", mpi.version);
         assert_eq!(over.between, BTreeSet::from(["tcp/eth0".to_owned()]), "{}: {over}", mpi.version);
+    });
+}
+
+/// libfabric's tags have 12 bits for communicators if completions carry no data (`ofi_tag_1`), so 4,095 of them have a
+/// number. A launch makes more, and keeps a part of them at a time.
+#[test]
+#[ignore = "part of `make test-all`"]
+fn numbers_of_communicators_are_used_again() {
+    alone_under_each_release(|mpi| {
+        let scratch = tempfile::tempdir().unwrap();
+        let out = scratch.path().join("run");
+        let segments: Vec<String> = (1..=24).map(|step| (64 * step).to_string()).collect();
+        let arguments = format!(
+            "measure --ops bcast,reduce --np 3,4 --oversubscribe --sizes 2K,4K --budget none --calls 30 --launches 1 \
+             --keep-slow --buffers reuse --segments {} --out",
+            segments.join(",")
+        );
+        let few = OFI.into_iter().chain([("OMPI_MCA_mtl_ofi_tag_mode", "ofi_tag_1")]);
+        Ran::from(mpi.collrules(&arguments, &out).envs(few).output().unwrap()).exits(0);
+        let lines = RunDir::open(&out).unwrap().clock().unwrap();
+        let end = lines.iter().find_map(|line| if let ClockFact::End(end) = &line.fact { Some(end) } else { None });
+        let end = end.expect("the launch ended");
+        assert!(end.communicators > 4095 && end.most_communicators < 600, "{}: {end:?}", mpi.version);
     });
 }
 

@@ -32,9 +32,10 @@ const FIRST_PASS_SHARE: f64 = 0.1;
 
 /// Maximum number of communicators that a job keeps for candidates, unless a single cell has more candidates.
 ///
-/// Each takes memory on every rank for every other rank, and an identifier of the network layer: the layers ob1 and ucx
-/// of Open MPI have 16 bits for them, some transports 10 to 12.
-pub const MOST_COMMUNICATORS: usize = 256;
+/// Each takes memory on every rank for every other rank, and a number of the transport: ob1 and `pml ucx` have 16 to 20
+/// bits for these, psm2 16, and libfabric 30, 12 without data in completions, and at least 8 if a provider keeps bits of
+/// tags to itself (`mtl_ofi_component.c`). 192 leave a quarter of 8 bits to other communicators.
+pub const MOST_COMMUNICATORS: usize = 192;
 
 /// The next step of the engine.
 #[derive(Clone, Debug, PartialEq, Eq)]
