@@ -19,10 +19,10 @@ pub(crate) fn named_or_new(out: Option<&Path>, what: &str) -> PathBuf {
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Session")]
 pub(crate) struct SessionArgs {
-    /// Resume the run in this directory, with the options that it began with
+    /// Resume the run in this directory, with its options
     #[arg(long, value_name = "DIR")]
     pub(crate) resume: Option<PathBuf>,
-    /// Report what happens as JSON, one event per line on standard output
+    /// Print events as JSON, one per line
     #[arg(long)]
     pub(crate) json: bool,
     /// Give up after this many launches that failed for no known reason

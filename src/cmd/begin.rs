@@ -20,8 +20,8 @@ pub(crate) struct Tune {
     pub(crate) given: Given,
     #[command(flatten)]
     pub(crate) options: TuneOptions,
-    /// Tune for programs: measure the calls that take 95 % of their time in collectives, and choose what saves them
-    /// most. Profiles of collrules profile, or their directories; may be repeated; FILE:WEIGHT weights them
+    /// Tune for programs: measure the calls with 95 % of their time in collectives, and choose what saves them most. A
+    /// profile of `collrules profile`; may be repeated
     // Without a heading, here and below: that of what was flattened before would go on.
     #[arg(
         long,

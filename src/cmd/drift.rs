@@ -51,7 +51,7 @@ arguments! {
         /// Directory for launches and result [default: drift-DATE-TIME in the run]
         #[arg(long, value_name = "DIR", help_heading = None)]
         out: Option<PathBuf>,
-        /// Report what happens as JSON, one event per line on standard output
+        /// Print events as JSON, one per line
         #[arg(long, help_heading = None)]
         json: bool,
         /// Give up after this many launches that failed for no known reason

@@ -34,7 +34,7 @@ pub(crate) struct Validate {
     /// Directory for samples and results [default: the run; for other files collrules-validation-DATE-TIME]
     #[arg(long, value_name = "DIR", help_heading = None)]
     pub(crate) out: Option<PathBuf>,
-    /// Report what happens as JSON, one event per line on standard output
+    /// Print events as JSON, one per line
     #[arg(long, help_heading = None)]
     pub(crate) json: bool,
     /// Give up after this many launches that failed for no known reason

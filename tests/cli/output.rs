@@ -131,6 +131,7 @@ fn help_fits() {
             fits(&collrules(&name, Path::new(option)).exits(0).stdout, 80);
         }
     }
+    assert!(collrules("tune", Path::new("--help")).exits(0).stdout.lines().count() <= 200);
 }
 
 #[test]

@@ -25,13 +25,13 @@ pub struct Condition {
     #[arg(long, value_name = "HOW", default_value = "rotate")]
     #[serde(default)]
     pub buffers: BufferUse,
-    /// Ranks that enter late: `none`, `random` (another rank in each call), `first`, `last`; or a profile made with
-    /// `collrules profile --imbalance`, or its directory: ranks are late as they were for the program's calls
+    /// Ranks that enter late: `none`, `random` (another one in each call), `first`, `last`; or as in a profile of
+    /// `collrules profile --imbalance`
     #[arg(long, value_name = "WHO|PROFILE", default_value = "none", value_parser = read_arrival)]
     #[serde(default)]
     pub arrival: Arrival,
-    /// Time by which the rank is late [default: half of the time of the default algorithm]. With a profile, the longest
-    /// time from one arrival to the next [default: twice the time of the default algorithm]
+    /// Time by which the rank is late [default: half of the default's time], or longest gap between arrivals of a
+    /// profile [default: twice the default's time]
     #[arg(long, value_name = "TIME", value_parser = values::positive)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lateness: Option<Seconds>,

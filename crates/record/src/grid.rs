@@ -18,11 +18,11 @@ const MOST_CALLED: &str = "allreduce,bcast,alltoall,reduce,allgather,barrier";
 /// The measured cells, and their alternatives.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, clap::Args)]
 pub struct Grid {
-    /// Collectives to tune, separated by commas, or all; by default those that programs call most
+    /// Collectives to tune, or all
     #[arg(long = "ops", value_name = "LIST", default_value = MOST_CALLED, value_parser = values::collectives)]
     pub collectives: List<Collective>,
-    /// Communicator sizes, separated by commas; FIRST:LAST for the powers of two between, both ends, and 1, 2, 4 full
-    /// nodes and so on between them; FIRST:LAST:STEP for steps [default: the same up to the available slots]
+    /// Communicator sizes: FIRST:LAST for the powers of two between, both ends, and full nodes [default: up to the
+    /// slots]; FIRST:LAST:STEP; or a list
     #[arg(long = "np", value_name = "SIZES", default_value = "default", hide_default_value = true, value_parser = communicator_sizes)]
     pub ranks: CommunicatorSizes,
     /// Message sizes: FIRST:LAST for the powers of two between (and both ends), or sizes separated by commas
@@ -32,20 +32,20 @@ pub struct Grid {
     #[arg(skip)]
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub vectors: bool,
-    /// Segment sizes to try, besides none, separated by commas
+    /// Segment sizes to try, besides none
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "8K,64K")]
     pub segments: Vec<Bytes>,
-    /// Fan-outs to try, if an algorithm has one, separated by commas
+    /// Fan-outs to try, if an algorithm has one
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "2,4")]
     pub fanouts: Vec<u32>,
     /// Limits on requests to try, if an algorithm has one and this Open MPI reads it from a file (4.1.8, 5.0.7, 6.0)
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "2")]
     pub requests: Vec<u32>,
-    /// Maximum memory for the buffers of one rank; larger calls are left out
+    /// Maximum memory for the buffers of a rank; larger calls are left out
     #[arg(long, value_name = "SIZE", default_value = "512M")]
     pub max_memory: Bytes,
-    /// Try only these algorithms and the default, with fixed parameters: COLLECTIVE:ALGORITHM by name or number, or
-    /// complete such as bcast:tuned:2/4/0/0. Other collectives keep all
+    /// Try only these algorithms and the default: COLLECTIVE:ALGORITHM by name or number, or such as
+    /// bcast:tuned:2/4/0/0. Other collectives keep all
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = values::only)]
     pub only: Vec<(Collective, CandidateName)>,
     /// Start a job for each algorithm instead of switching within a job. Allgatherv always needs that
@@ -59,8 +59,8 @@ pub struct Grid {
     #[arg(skip)]
     #[serde(default, skip_serializing_if = "Alternatives::are_rules")]
     pub alternatives: Alternatives,
-    /// Also time Chan et al.'s reference algorithms for short and long vectors, chan:short and chan:long, for
-    /// collectives that --only does not name. They show what is possible; no rule can choose them
+    /// Also time Chan et al.'s reference algorithms for short and long vectors, chan:short and chan:long, which no rule
+    /// can choose
     #[arg(long)]
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reference: bool,

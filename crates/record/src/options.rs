@@ -45,8 +45,8 @@ pub struct TuneOptions {
     /// The cells and candidates to measure, without weights, which come from profiles.
     #[command(flatten)]
     pub grid: Grid,
-    /// Time for the whole command, starting jobs and proving the rules included. `none`: until every message size is
-    /// precise or has its maximum of rounds. `rest`: the time left in the batch job, which always limits it
+    /// Time for the whole command. `none`: until every size is precise or has its maximum of rounds. `rest`: the time
+    /// left in the batch job, which always limits it
     #[arg(long, value_name = "TIME|none|rest", default_value = "300s", value_parser = values::budget)]
     pub budget: Budget,
     /// Number of launches. An algorithm has to be faster in every launch
@@ -74,18 +74,17 @@ pub struct TuneOptions {
     /// Measurements between the sizes of the grid.
     #[command(flatten)]
     pub refinement: RefinementOptions,
-    /// Skip the comparison of the rules with the default in fresh launches, and the removal of rules that are slower
+    /// Skip the comparison of the rules with the default in fresh launches
     #[arg(long = "no-validate", action = clap::ArgAction::SetFalse, help_heading = "Validation")]
     pub validate: bool,
-    /// Maximum loss, in percent. A rule is removed if it is shown to lose more in other calls than those that decided
-    /// on it; a setting must be shown to lose no more anywhere
+    /// Maximum loss, in percent: a rule is removed if it is shown to lose more in other calls; a setting must be shown
+    /// to lose no more anywhere
     #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = values::slowdown, help_heading = "Validation")]
     pub max_loss: f64,
     /// Which settings of a whole job are tried.
     #[command(flatten)]
     pub settings: SettingsOptions,
-    /// Measure these layouts as well. One rule then applies to communicators of one size in all layouts, which have the
-    /// same weight. The layouts share the budget; nothing is refined
+    /// Measure these layouts as well. A rule then applies in all of them. They share the budget; nothing is refined
     #[arg(long, value_name = "LAYOUTS", value_delimiter = ',', help_heading = "Launching")]
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub also_layout: Vec<Layout>,
@@ -111,8 +110,7 @@ pub struct TimingOptions {
     /// Treat each rank's clock as separate, even on one host, to test the common clock
     #[arg(long)]
     pub separate_clocks: bool,
-    /// Time each algorithm exactly N times per size and launch, from its first call on, unless the budget ends
-    /// before. Default for irregular: 100
+    /// Exactly N calls per algorithm, size and launch, unless the budget ends before. Default for irregular: 100
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1_000_000))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calls: Option<u32>,
@@ -128,8 +126,8 @@ pub struct Demands {
     /// Maximum share of wrong replacements among all, in percent (false discovery rate)
     #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = values::percent)]
     pub error_rate: f64,
-    /// Gain, in percent, that an algorithm needs if there are too few values for a test. The mean with the gains on
-    /// neighbouring communicator sizes must be as large
+    /// Gain, in percent, that an algorithm needs without a test, also in the mean with those on neighbouring
+    /// communicator sizes
     #[arg(long, value_name = "PERCENT", default_value = "15", value_parser = values::percent)]
     pub untested_gain: f64,
     /// Statistic to compare
@@ -153,11 +151,10 @@ impl From<Demands> for Criteria {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, clap::Args)]
 #[command(next_help_heading = "Refinement")]
 pub struct RefinementOptions {
-    /// Rounds of measuring more sizes around each change of the choice, as long as it is worth the time; they share
-    /// 15 % of the budget
+    /// Rounds of measuring more sizes around each change of the choice, in up to 15 % of the budget
     #[arg(long = "refine", value_name = "ROUNDS", default_value = "2")]
     pub rounds: u32,
-    /// Stop refining a change if the size above it is at most this many times the size below it
+    /// Stop refining a change if the sizes around it differ by this factor at most
     #[arg(long = "refine-width", value_name = "RATIO", default_value = "1.25", value_parser = values::ratio)]
     pub width: f64,
     /// Also measure communicator sizes between those of the grid
@@ -169,11 +166,11 @@ pub struct RefinementOptions {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, clap::Args)]
 #[command(next_help_heading = "Settings")]
 pub struct SettingsOptions {
-    /// Skip the search for settings of Open MPI that make messages faster. It takes 40 % of the budget (20 %
-    /// if the rules need more time), and what the rules leave of the rest, if the budget is at least a minute and enough for 24 jobs
+    /// Skip the search for settings of Open MPI. It takes 40 % of the budget (20 % if the rules need more time), and
+    /// what the rules leave, if that is enough for 24 jobs
     #[arg(id = "no_settings", long = "no-settings")]
     pub none: bool,
-    /// A setting of your own with the values to try, as `collrules settings` has it, such as btl_vader_eager_limit=4K,16K or
+    /// A setting of your own with the values to try, such as btl_vader_eager_limit=4K,16K or
     /// env:UCX_RNDV_THRESH=8K,64K. May be repeated
     #[arg(id = "settings", long = "setting", value_name = "NAME=VALUES", conflicts_with = "no_settings")]
     pub requests: Vec<RequestedSetting>,
@@ -186,8 +183,7 @@ pub struct SettingsOptions {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, clap::Args)]
 #[command(next_help_heading = "Launching")]
 pub struct SystemOptions<J: Args = Jobs> {
-    /// Order in which communicators take their ranks from those of the job: block (the first ones in mpirun's order),
-    /// one-per-node, or spread (the nodes in turn)
+    /// Ranks of communicators: block (the first of the job), one-per-node, or spread (the nodes in turn)
     #[arg(long, value_name = "LAYOUT", default_value = "block")]
     pub layout: Layout,
     /// Allow more ranks than slots; times then include the operating system's scheduler
@@ -260,8 +256,7 @@ pub struct Launching {
     /// More options for mpirun, in one argument, such as '--hostfile hosts --map-by node'
     #[arg(long = "mpirun-args", value_name = "ARGS", default_value = "", allow_hyphen_values = true)]
     pub arguments: String,
-    /// On several hosts, switch off Open MPI's component han for all collectives, here and in the settings; otherwise
-    /// it is compared with the others
+    /// Switch off Open MPI's component han, here and in the settings, instead of comparing it
     #[arg(long)]
     pub disable_han: bool,
     /// The collrules-worker program [default: the first with the interface of this Open MPI, next to collrules, in
@@ -295,9 +290,8 @@ pub struct Simulated {
         requires = "scenario"
     )]
     pub release: Release,
-    /// Play the messages of calls, and the probes of models, event by event on the machine of this model.json: bcast, scatter,
-    /// gather, alltoall and barrier. Its ranks are the slots; its release, where it has one, is the
-    /// simulated one
+    /// Play the messages of calls (bcast, scatter, gather, alltoall, barrier), and the probes of models, on the machine
+    /// of this model.json, whose ranks are the slots
     #[arg(long = "simulated-model", value_name = "MODEL", requires = "scenario", conflicts_with_all = ["slots", "each", "layout"], value_parser = values::absolute)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<PathBuf>,

@@ -17,12 +17,11 @@ use crate::values;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, clap::Args)]
 #[command(next_help_heading = "Rules")]
 pub struct Policy {
-    /// Maximum loss of a measured size by sharing a rule, in percent of the time of its best algorithm; the fewest
-    /// rules within this limit are written
+    /// Maximum loss of a measured size by sharing a rule, in percent of the time of its best algorithm
     #[arg(long, value_name = "PERCENT", default_value = "3", value_parser = values::percent)]
     pub max_regret: f64,
-    /// Rules for communicator sizes between measured ones: keep (the default), agree (the neighbours' choice, if both
-    /// have the same), lower (the choice of the next smaller one)
+    /// Rules for communicator sizes between measured ones: keep (the default), agree (if both neighbours do), lower
+    /// (the next smaller one's)
     #[arg(long, value_name = "HOW", default_value = "keep")]
     pub between: Between,
     /// Assumptions about programs.
@@ -74,15 +73,15 @@ impl Default for Assumptions {
 /// Options that make assumptions.
 #[derive(clap::Args)]
 struct AssumptionOptions {
-    /// Guarantees of your programs beyond MPI's rules, separated by commas: commutative-ops (reduction operations
-    /// commute), consistent-arguments (all ranks pass the same counts and datatypes to scatter and gather)
+    /// Guarantees of your programs: commutative-ops (reduction operations commute), consistent-arguments (all ranks
+    /// pass the same counts and datatypes to scatter and gather)
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     assume: Vec<Assumption>,
-    /// standard, or strict: also avoid what fails if ranks describe the same data by different datatypes
+    /// Strict avoids what fails if ranks describe the same data by different datatypes
     #[arg(long, value_name = "HOW", default_value = "standard")]
     safety: Option<Safety>,
-    /// Choose only algorithms that keep the bits of floating-point sums: default (those of Open MPI's default at the same
-    /// size), ranks (the same on all ranks), sizes (the same for every message size)
+    /// Choose only algorithms that keep the bits of floating-point sums: default (those of Open MPI's default), ranks
+    /// (the same on all ranks), sizes (the same for every size)
     #[arg(long, value_name = "WHICH", conflicts_with = "between")]
     keep_bits: Option<Keep>,
 }
