@@ -27,7 +27,7 @@ impl Collector {
     /// Adds a problem of the text.
     pub(super) fn add(&mut self, code: Code, span: Span, message: impl Into<String>) -> &mut Problem {
         let versions = self.versions.clone();
-        self.merge_kind(code, span, u64::MAX, &versions, message)
+        self.merge_kind(code, span, 0, &versions, message)
     }
 
     /// Adds a problem of a version, or adds the version to an existing problem.
@@ -71,11 +71,6 @@ impl Collector {
             }
         }
         problem
-    }
-
-    /// Adds the problems of another collector.
-    pub(super) fn extend(&mut self, others: Self) {
-        self.problems.extend(others.problems);
     }
 
     /// The problems in the order of the file.

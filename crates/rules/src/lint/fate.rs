@@ -2,7 +2,7 @@
 
 use super::code::{Code, Severity};
 use super::collect::Collector;
-use super::problem::{Problem, VersionReading};
+use super::problem::Problem;
 use super::words::{self, Strict};
 use crate::behaviour::Behaviour;
 use crate::choice::Choice;
@@ -11,45 +11,43 @@ use crate::file::{Load, Loaded, Rejection, RejectionCause, Rule};
 use crate::span::Span;
 use crate::tokens::HEADER;
 
-/// The format that a file was written in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Intent {
-    Classic,
-    Json,
+/// Returns true if a text was written as JSON.
+pub(super) fn is_json(source: &[u8]) -> bool {
+    let text = source.strip_prefix(b"\xef\xbb\xbf").unwrap_or(source);
+    matches!(text.iter().find(|byte| !byte.is_ascii_whitespace()), Some(b'{' | b'['))
 }
 
-impl Intent {
-    pub(super) fn detect(source: &[u8]) -> Self {
-        let text = source.strip_prefix(b"\xef\xbb\xbf").unwrap_or(source);
-        match text.iter().find(|byte| !byte.is_ascii_whitespace()) {
-            Some(b'{' | b'[') => Self::Json,
-            _ => Self::Classic,
-        }
-    }
-}
-
-/// Describes how each version treats the file, and reports problems of that. `named` is true if the user asked for
-/// exactly these versions.
+/// Reports problems with the treatment of the file as a whole. `named` is true if the user asked for exactly these
+/// versions.
 pub(super) fn judge(
     source: &[u8],
-    intent: Intent,
     loads: &[(Behaviour, Load)],
     strict: &Strict,
     named: bool,
     problems: &mut Collector,
-) -> Vec<VersionReading> {
-    let fits = |version: &Behaviour| match intent {
-        Intent::Classic => version.reads_header || !source.starts_with(HEADER),
-        Intent::Json => version.reads_json,
+) {
+    let is_json = is_json(source);
+    let fits = |version: &Behaviour| match is_json {
+        true => version.reads_json,
+        false => version.reads_header || !source.starts_with(HEADER),
     };
-    let fitting = loads.iter().any(|(version, _)| fits(version));
-    let severity = if named || !fitting { Severity::Error } else { Severity::Warning };
+    let is_error = named || !loads.iter().any(|(version, _)| fits(version));
     for (version, load) in loads {
-        if !fits(version) {
-            unread(source, intent, version, load, severity, problems);
-            continue;
-        }
         match load {
+            _ if !fits(version) => {
+                let accepted = load.accepted().is_some();
+                let fate = if accepted { "accept the numbers in it as rules" } else { "ignore the whole file" };
+                let begin = source.iter().position(|byte| matches!(byte, b'{' | b'[')).unwrap_or(0);
+                let (code, span, what) = if is_json {
+                    (Code::JsonUnread, Span::new(begin, begin + 1), "JSON")
+                } else {
+                    // With the first digit of its number, where it has one.
+                    (Code::HeaderUnread, Span::new(0, source.len().min(HEADER.len() + 1)), "the version line")
+                };
+                let message = format!("versions that do not know {what} {fate}");
+                let problem = problems.merge_kind(code, span, accepted.into(), &[*version], message);
+                problem.severity = if is_error { Severity::Error } else { Severity::Warning };
+            }
             Load::Accepted(loaded) => {
                 misread(source, loaded, strict, problems);
                 crashes_verbose(loaded, problems);
@@ -62,32 +60,6 @@ pub(super) fn judge(
             }
         }
     }
-    loads.iter().map(|(version, load)| VersionReading::new(*version, load)).collect()
-}
-
-fn unread(
-    source: &[u8],
-    intent: Intent,
-    version: &Behaviour,
-    load: &Load,
-    severity: Severity,
-    problems: &mut Collector,
-) {
-    let accepted = load.accepted().is_some();
-    let fate = if accepted { "accept the numbers in it as rules" } else { "ignore the whole file" };
-    let (code, span, what) = match intent {
-        Intent::Classic => {
-            // With the first digit of its number, where it has one.
-            let end = source.len().min(HEADER.len() + 1);
-            (Code::HeaderUnread, Span::new(0, end), "the version line")
-        }
-        Intent::Json => {
-            let begin = source.iter().position(|byte| matches!(byte, b'{' | b'[')).unwrap_or(0);
-            (Code::JsonUnread, Span::new(begin, begin + 1), "JSON")
-        }
-    };
-    let message = format!("versions that do not know {what} {fate}");
-    problems.merge_kind(code, span, accepted.into(), &[*version], message).severity = severity;
 }
 
 /// Reports that a version ignores the whole file.

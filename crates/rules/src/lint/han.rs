@@ -92,35 +92,30 @@ fn remedy(fault: &FaultKind, release: Release) -> String {
 
 fn accepted(loaded: &HanFile, problems: &mut Collector) {
     let version = loaded.behaviour;
-    let mut add = |code, span, message: String| {
-        problems.merge(code, span, version, message);
-    };
-    let mut counting: Vec<(u32, &LevelRules)> = Vec::new();
     for (place, rules) in loaded.collectives.iter().enumerate() {
         let name = json_name(rules.id);
         if loaded.collectives[place + 1..].iter().any(|other| other.id == rules.id) {
-            add(Code::HanDead, rules.span, format!("rules for {name} that come later replace these"));
+            let message = format!("rules for {name} that come later replace these");
+            problems.merge(Code::HanDead, rules.span, version, message);
         } else if !is_ruled(version.release, rules.id) {
-            add(Code::HanUnruled, rules.span, format!("HAN does not look up rules for {name}"));
+            let message = format!("HAN does not look up rules for {name}");
+            problems.merge(Code::HanUnruled, rules.span, version, message);
         } else {
             for (place, level) in rules.levels.iter().enumerate() {
                 if rules.levels[place + 1..].iter().any(|other| other.level == level.level) {
                     let message = format!("{name} rules for {} that come later replace these", level.level);
-                    add(Code::HanDead, level.span, message);
+                    problems.merge(Code::HanDead, level.span, version, message);
                 } else {
-                    counting.push((rules.id, level));
+                    check_level(version, rules.id, level, problems);
                 }
             }
         }
     }
     for segments in &loaded.segments {
-        add(Code::HanSegments, *segments, "these segment lengths do nothing".to_owned());
+        problems.merge(Code::HanSegments, *segments, version, "these segment lengths do nothing");
     }
     if let Some(trailing) = loaded.trailing {
-        add(Code::Trailing, trailing, "a number that nothing announces".to_owned());
-    }
-    for (id, level) in counting {
-        check_level(version, id, level, problems);
+        problems.merge(Code::Trailing, trailing, version, "a number that nothing announces");
     }
 }
 

@@ -1,5 +1,7 @@
 //! The strict reading of a JSON file: everything that Open MPI 6.0 ignores, misreads, or rejects.
 
+use std::collections::HashMap;
+
 use super::code::{Code, Severity};
 use super::collect::Collector;
 use super::words::printable;
@@ -51,22 +53,13 @@ struct JsonLinter<'r> {
 }
 
 impl JsonLinter<'_> {
-    /// Returns true for an object, and reports any other value.
-    fn is_object(&mut self, value: JsonValue<'_>, what: &str) -> bool {
-        let is_object = *value.kind() == ValueKind::Object;
-        if !is_object {
-            self.wrong_type(value, what, "an object");
+    /// Returns true for a value of a type, and reports any other.
+    fn is(&mut self, value: JsonValue<'_>, wanted: &ValueKind<'_>, what: &str, words: &str) -> bool {
+        let is_wanted = value.kind() == wanted;
+        if !is_wanted {
+            self.wrong_type(value, what, words);
         }
-        is_object
-    }
-
-    /// Returns true for an array, and reports any other value.
-    fn is_array(&mut self, value: JsonValue<'_>, what: &str, wanted: &str) -> bool {
-        let is_array = *value.kind() == ValueKind::Array;
-        if !is_array {
-            self.wrong_type(value, what, wanted);
-        }
-        is_array
+        is_wanted
     }
 
     fn wrong_type(&mut self, value: JsonValue<'_>, what: &str, wanted: &str) {
@@ -74,27 +67,18 @@ impl JsonLinter<'_> {
         self.problems.add(Code::WrongType, short(value), format!("{what} must be {wanted}, not {found}"));
     }
 
-    fn file(&mut self, root: JsonValue<'_>) {
-        if !self.is_object(root, "the file") {
-            return;
+    /// The first member of each name of an object; none for other values. Reports these, and members that are not read:
+    /// unknown and repeated ones.
+    fn members<'d, const N: usize>(
+        &mut self,
+        object: JsonValue<'d>,
+        known: [&'static str; N],
+        place: &str,
+    ) -> Option<[Option<JsonMember<'d>>; N]> {
+        if !self.is(object, &ValueKind::Object, place, "an object") {
+            return None;
         }
-        self.keys(root, &ROOT_KEYS, "the file");
-        let Some(collectives) = root.get("collectives") else {
-            self.problems.add(Code::MissingMember, short(root), "the file has no `collectives`");
-            return;
-        };
-        if !self.is_object(collectives.value, "`collectives`") {
-            return;
-        }
-        let mut seen: [Option<Span>; Collective::ID_COUNT as usize] = [None; Collective::ID_COUNT as usize];
-        for member in collectives.value.members() {
-            self.collective(member, &mut seen);
-        }
-    }
-
-    /// Reports members that are not read: unknown and repeated ones.
-    fn keys(&mut self, object: JsonValue<'_>, known: &[&'static str], place: &str) {
-        let mut seen: [Option<Span>; 8] = [None; 8];
+        let mut seen = [None; N];
         for member in object.members() {
             let key = c_str(member.key);
             match known.iter().position(|name| name.as_bytes() == key) {
@@ -104,9 +88,10 @@ impl JsonLinter<'_> {
                         self.problems.add(Code::RepeatedKey, member.key_span, message).points_to(first, "the first");
                     }
                 }
-                None => self.unknown_key(member, known, place),
+                None => self.unknown_key(member, &known, place),
             }
         }
+        Some(object.pick(known))
     }
 
     fn unknown_key(&mut self, member: JsonMember<'_>, known: &[&'static str], place: &str) {
@@ -117,137 +102,133 @@ impl JsonLinter<'_> {
         }
         let alias = ALIASES.iter().find(|(alias, meant)| *alias == name && known.contains(meant));
         let near = || known.iter().copied().find(|known| close(&name, known));
-        match alias.map(|(_, meant)| *meant).or_else(near) {
-            Some(meant) => {
-                let message = format!("`{name}` is ignored: the member is called `{meant}`");
-                let problem = self.problems.add(Code::MisspeltKey, member.key_span, message);
-                problem.remedy = format!("Write \"{meant}\".").into();
-            }
-            None => {
-                let message = format!("`{name}` means nothing to Open MPI here");
-                let problem = self.problems.add(Code::UnknownKey, member.key_span, message);
-                problem.remedy = format!("Remove it; {place} has {}.", known.join(", ")).into();
-            }
-        }
+        let (code, message, remedy) = match alias.map(|(_, meant)| *meant).or_else(near) {
+            Some(meant) => (
+                Code::MisspeltKey,
+                format!("`{name}` is ignored: the member is called `{meant}`"),
+                format!("Write \"{meant}\"."),
+            ),
+            None => (
+                Code::UnknownKey,
+                format!("`{name}` means nothing to Open MPI here"),
+                format!("Remove it; {place} has {}.", known.join(", ")),
+            ),
+        };
+        self.problems.add(code, member.key_span, message).remedy = remedy.into();
     }
 
-    fn collective(&mut self, member: JsonMember<'_>, seen: &mut [Option<Span>; Collective::ID_COUNT as usize]) {
-        let text = c_str(member.key);
-        let name = printable(text);
-        let Some(id) = collective::id_by_name(text) else {
-            let mut known = Collective::ALL.into_iter().map(Collective::name);
-            let same = known.clone().find(|known| plain(known) == plain(&name).trim_start_matches("mpi"));
-            let meant = same.or_else(|| known.find(|known| close(&name, known)));
-            let message = format!("`{name}` is not a collective");
-            let problem = self.problems.add(Code::UnknownCollective, member.key_span, message);
-            problem.remedy = match meant {
-                Some(meant) => format!("Write \"{meant}\".").into(),
-                None => format!("Write one of {}.", Collective::ALL.map(Collective::name).join(", ")).into(),
-            };
-            self.comm_rules(member.value, None, &name);
+    fn file(&mut self, root: JsonValue<'_>) {
+        let Some([_, _, collectives, _]) = self.members(root, ROOT_KEYS, "the file") else { return };
+        let Some(JsonMember { value: collectives, .. }) = collectives else {
+            self.problems.add(Code::MissingMember, short(root), "the file has no `collectives`");
             return;
         };
-        if let Some(first) = seen[id as usize].replace(member.key_span) {
-            let message = format!("`{name}` comes twice, and only the last counts");
-            self.problems.add(Code::RepeatedKey, member.key_span, message).points_to(first, "the first");
-        }
-        let collective = Collective::from_id(id);
-        if collective.is_none() {
-            let message = format!("`{name}` has no tuned algorithms");
-            let problem = self.problems.add(Code::UntunedAlgorithm, member.key_span, message);
-            let rules = member.value.items().filter_map(|comm_rule| comm_rule.get("rules"));
-            if rules.flat_map(|rules| rules.value.items()).all(|rule| rule.get("alg").is_none()) {
-                problem.severity = Severity::Warning;
-            }
-        }
-        self.comm_rules(member.value, collective, &name);
-    }
-
-    fn comm_rules(&mut self, list: JsonValue<'_>, collective: Option<Collective>, name: &str) {
-        if !self.is_array(list, &format!("`{name}`"), "an array of communicator rules") {
+        if !self.is(collectives, &ValueKind::Object, "`collectives`", "an object") {
             return;
         }
-        for comm_rule in list.items() {
-            if !self.is_object(comm_rule, "a communicator rule") {
-                continue;
-            }
-            self.keys(comm_rule, &COMM_RULE_KEYS, "a communicator rule");
-            let [min, max, distribution, rules] = comm_rule.pick(COMM_RULE_KEYS);
-            for member in [min, max].into_iter().flatten() {
-                self.ranks(member);
-            }
-            if let Some(JsonMember { value, .. }) = distribution {
-                match value.as_bytes() {
-                    None => self.wrong_type(value, "`comm_rank_distribution`", "a string"),
-                    Some(text) if Distribution::ALL.iter().all(|known| known.name().as_bytes() != c_str(text)) => {
-                        let message = format!("`{}` counts as \"any\"", printable(text));
-                        self.problems.add(Code::UnknownDistribution, value.span(), message);
-                    }
-                    Some(_) => {}
+        let mut seen = HashMap::new();
+        for member in collectives.members() {
+            let name = printable(c_str(member.key));
+            let collective = match collective::id_by_name(c_str(member.key)) {
+                None => {
+                    self.unknown_collective(member, &name);
+                    None
                 }
-            }
-            let Some(JsonMember { value: rules, .. }) = rules else {
-                self.problems.add(Code::MissingMember, short(comm_rule), "the communicator rule has no `rules`");
-                continue;
+                Some(id) => {
+                    if let Some(first) = seen.insert(id, member.key_span) {
+                        let message = format!("`{name}` comes twice, and only the last counts");
+                        self.problems.add(Code::RepeatedKey, member.key_span, message).points_to(first, "the first");
+                    }
+                    let collective = Collective::from_id(id);
+                    if collective.is_none() {
+                        self.untuned(member, &name);
+                    }
+                    collective
+                }
             };
-            if self.is_array(rules, "`rules`", "an array") {
-                rules.items().for_each(|rule| self.rule(rule, collective));
+            if self.is(member.value, &ValueKind::Array, &format!("`{name}`"), "an array of communicator rules") {
+                member.value.items().for_each(|comm_rule| self.comm_rule(comm_rule, collective));
             }
         }
     }
 
-    fn ranks(&mut self, member: JsonMember<'_>) {
-        let key = printable(member.key);
-        if member.value.as_bytes().is_some_and(is_inf) {
-            self.problems.add(Code::InfiniteRanks, member.value.span(), format!("`{key}` becomes -1"));
-        } else {
-            self.int(member, &key);
+    fn unknown_collective(&mut self, member: JsonMember<'_>, name: &str) {
+        let all = Collective::ALL.map(Collective::name);
+        let same = all.into_iter().find(|known| plain(known) == plain(name).trim_start_matches("mpi"));
+        let meant = same.or_else(|| all.into_iter().find(|known| close(name, known)));
+        let problem =
+            self.problems.add(Code::UnknownCollective, member.key_span, format!("`{name}` is not a collective"));
+        problem.remedy = match meant {
+            Some(meant) => format!("Write \"{meant}\".").into(),
+            None => format!("Write one of {}.", all.join(", ")).into(),
+        };
+    }
+
+    fn untuned(&mut self, member: JsonMember<'_>, name: &str) {
+        let message = format!("`{name}` has no tuned algorithms");
+        let problem = self.problems.add(Code::UntunedAlgorithm, member.key_span, message);
+        let rules = member.value.items().filter_map(|comm_rule| comm_rule.get("rules"));
+        if rules.flat_map(|rules| rules.value.items()).all(|rule| rule.get("alg").is_none()) {
+            problem.severity = Severity::Warning;
         }
     }
 
-    /// A number that is kept in a C `int`.
-    fn int(&mut self, member: JsonMember<'_>, key: &str) {
-        match member.value.kind() {
-            ValueKind::Integer(value) if i32::try_from(*value).is_ok_and(|value| value >= 0) => {}
-            ValueKind::Integer(value) => {
-                let message = format!("`{key}` becomes {}", *value as i32);
-                self.problems.add(Code::NumberRange, member.value.span(), message);
+    fn comm_rule(&mut self, comm_rule: JsonValue<'_>, collective: Option<Collective>) {
+        let Some(members) = self.members(comm_rule, COMM_RULE_KEYS, "a communicator rule") else { return };
+        let [min, max, distribution, rules] = members;
+        self.number(min, COMM_RULE_KEYS[0]);
+        self.number(max, COMM_RULE_KEYS[1]);
+        if let Some(JsonMember { value, .. }) = distribution {
+            match value.as_bytes() {
+                None => self.wrong_type(value, "`comm_rank_distribution`", "a string"),
+                Some(text) if Distribution::ALL.iter().all(|known| known.name().as_bytes() != c_str(text)) => {
+                    let message = format!("`{}` counts as \"any\"", printable(text));
+                    self.problems.add(Code::UnknownDistribution, value.span(), message);
+                }
+                Some(_) => {}
             }
-            ValueKind::String(text) if is_inf(text) => {
-                self.problems.add(Code::NumberRange, member.value.span(), format!("`{key}` becomes -1"));
-            }
-            _ => self.wrong_type(member.value, &format!("`{key}`"), "an integer"),
+        }
+        let Some(JsonMember { value: rules, .. }) = rules else {
+            self.problems.add(Code::MissingMember, short(comm_rule), "the communicator rule has no `rules`");
+            return;
+        };
+        if self.is(rules, &ValueKind::Array, "`rules`", "an array") {
+            rules.items().for_each(|rule| self.rule(rule, collective));
         }
     }
 
     fn rule(&mut self, rule: JsonValue<'_>, collective: Option<Collective>) {
-        if !self.is_object(rule, "a message rule") {
-            return;
+        let Some(members) = self.members(rule, RULE_KEYS, "a message rule") else { return };
+        for (member, key) in members.into_iter().zip(RULE_KEYS).filter(|(_, key)| *key != "alg") {
+            self.number(member, key);
         }
-        self.keys(rule, &RULE_KEYS, "a message rule");
-        let [min, max, alg, faninout, segsize, requests] = rule.pick(RULE_KEYS);
-        for (member, key) in [(min, "msg_size_min"), (max, "msg_size_max")] {
-            let Some(member) = member else { continue };
-            match member.value.kind() {
-                ValueKind::Integer(size) if *size >= 0 => {}
-                ValueKind::Integer(size) => {
-                    self.problems.add(Code::NumberRange, member.value.span(), format!("`{key}` is {size}"));
-                }
-                ValueKind::String(text) if is_inf(text) => {}
-                _ => self.wrong_type(member.value, &format!("`{key}`"), "an integer or \"inf\""),
-            }
-        }
-        for (member, key) in [(faninout, "faninout"), (segsize, "seg_size"), (requests, "reqs")] {
-            if let Some(member) = member {
-                self.int(member, key);
-            }
-        }
-        match alg {
+        match members[2] {
             None => {
                 self.problems.add(Code::NoAlgorithm, short(rule), "the rule has no `alg`");
             }
             Some(alg) => self.algorithm(alg.value, collective),
         }
+    }
+
+    /// Reports a value that is no number, or none in the range of its key: a size, a number of ranks, or another C `int`.
+    fn number(&mut self, member: Option<JsonMember<'_>>, key: &str) {
+        let Some(JsonMember { value, .. }) = member else { return };
+        let (is_size, is_ranks) = (key.starts_with("msg_size"), key.starts_with("comm_size"));
+        let (code, message) = match value.kind() {
+            ValueKind::Integer(0..=0x7fff_ffff) => return,
+            ValueKind::Integer(0..) if is_size => return,
+            ValueKind::Integer(size) if is_size => (Code::NumberRange, format!("`{key}` is {size}")),
+            ValueKind::Integer(number) => (Code::NumberRange, format!("`{key}` becomes {}", *number as i32)),
+            ValueKind::String(text) if is_inf(text) && is_size => return,
+            ValueKind::String(text) if is_inf(text) => {
+                (if is_ranks { Code::InfiniteRanks } else { Code::NumberRange }, format!("`{key}` becomes -1"))
+            }
+            _ => {
+                let wanted = if is_size { "an integer or \"inf\"" } else { "an integer" };
+                return self.wrong_type(value, &format!("`{key}`"), wanted);
+            }
+        };
+        self.problems.add(code, value.span(), message);
     }
 
     fn algorithm(&mut self, value: JsonValue<'_>, collective: Option<Collective>) {
@@ -256,19 +237,15 @@ impl JsonLinter<'_> {
             let id = u32::try_from(id).ok();
             id.is_some_and(|id| id == 0 || registry::algorithm(self.release, collective, id).is_ok())
         };
-        let text;
-        let exists = match value.kind() {
-            ValueKind::Integer(id) => {
-                text = id.to_string();
-                known(*id)
-            }
+        let (text, exists) = match value.kind() {
+            ValueKind::Integer(id) => (id.to_string(), known(*id)),
             ValueKind::String(name) => {
                 let name = c_str(name);
-                text = printable(name);
-                let named = str::from_utf8(name).ok();
-                let number = named.and_then(|name| name.trim().parse::<i64>().ok());
-                let id = named.and_then(|name| registry::id_of(self.release, collective, name));
-                id.is_some() || number.is_some_and(known)
+                let named = |name: &str| {
+                    let number = name.trim().parse::<i64>().ok();
+                    registry::id_of(self.release, collective, name).is_some() || number.is_some_and(known)
+                };
+                (printable(name), str::from_utf8(name).is_ok_and(named))
             }
             _ => {
                 let found = kind(value.kind());
@@ -276,14 +253,13 @@ impl JsonLinter<'_> {
                 return;
             }
         };
-        if exists {
-            return;
+        if !exists {
+            let algorithms = registry::algorithms(self.release, collective);
+            let list: Vec<_> = algorithms.map(|algorithm| format!("{} {}", algorithm.id, algorithm.name)).collect();
+            let message = format!("{collective} has no algorithm `{text}`, and the rule is dropped");
+            self.problems.add(Code::UnknownName, value.span(), message).remedy =
+                format!("Write one of {}.", list.join(", ")).into();
         }
-        let algorithms = registry::algorithms(self.release, collective);
-        let list: Vec<_> = algorithms.map(|algorithm| format!("{} {}", algorithm.id, algorithm.name)).collect();
-        let message = format!("{} has no algorithm `{text}`, and the rule is dropped", collective.name());
-        self.problems.add(Code::UnknownName, value.span(), message).remedy =
-            format!("Write one of {}.", list.join(", ")).into();
     }
 }
 

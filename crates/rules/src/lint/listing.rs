@@ -38,8 +38,10 @@ pub(super) struct Listing<'w> {
 /// Reads a file.
 pub(super) fn read(words: &Words) -> Listing<'_> {
     let by_lines = words.lines().any(is_rule);
-    let mut counting = Counting { words, at: 0, line: 0, crossed: false };
-    let counted = counting.file();
+    let mut counting = Counting { rest: &words.numbers, has_requests: words.has_requests(), crossed: false };
+    let mut counted = Listing { count: counting.next(), ..Listing::default() };
+    counted.ends_early = counting.collectives(&mut counted).is_none();
+    counted.trailing = counting.rest.first().copied().filter(|_| !counted.ends_early);
     let doubtful = by_lines && (counting.crossed || counted.ends_early || counted.trailing.is_some());
     if doubtful { by_line(words).unwrap_or(counted) } else { counted }
 }
@@ -50,35 +52,15 @@ fn is_rule(line: &[NumberWord]) -> bool {
 
 /// Reads a file by its counts.
 struct Counting<'w> {
-    words: &'w Words,
-    at: usize,
-    /// The line of the next number.
-    line: usize,
+    rest: &'w [NumberWord],
+    has_requests: bool,
     /// True if a rule crossed the end of a line.
     crossed: bool,
 }
 
 impl<'w> Counting<'w> {
     fn next(&mut self) -> Option<NumberWord> {
-        let number = *self.words.numbers.get(self.at)?;
-        self.advance(1);
-        Some(number)
-    }
-
-    fn advance(&mut self, numbers: usize) {
-        self.at += numbers;
-        while self.words.starts.get(self.line + 1).is_some_and(|start| *start <= self.at) {
-            self.line += 1;
-        }
-    }
-
-    fn file(&mut self) -> Listing<'w> {
-        let mut listing = Listing { count: self.next(), ..Listing::default() };
-        listing.ends_early = self.collectives(&mut listing).is_none();
-        if !listing.ends_early {
-            listing.trailing = self.words.numbers.get(self.at).copied();
-        }
-        listing
+        self.rest.split_off_first().copied()
     }
 
     fn collectives(&mut self, listing: &mut Listing<'w>) -> Option<()> {
@@ -99,17 +81,11 @@ impl<'w> Counting<'w> {
     }
 
     fn rule(&mut self) -> Option<RuleFields<'w>> {
-        let (start, line) = (self.at, self.line);
-        self.words.numbers.get(start + 3)?;
-        self.advance(3);
-        let last = self.line;
-        self.crossed |= last != line;
-        self.advance(1);
+        let (first, last) = (self.rest.first()?.line, self.rest.get(3)?.line);
+        self.crossed |= first != last;
         // The fifth column counts where it stands on the line of the fourth.
-        if self.words.has_requests() && self.at < self.words.numbers.len() && self.line == last {
-            self.advance(1);
-        }
-        Some(&self.words.numbers[start..self.at])
+        let has_fifth = self.has_requests && self.rest.get(4).is_some_and(|fifth| fifth.line == last);
+        self.rest.split_off(..4 + usize::from(has_fifth))
     }
 }
 

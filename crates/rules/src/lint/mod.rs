@@ -1,8 +1,8 @@
 //! Errors and surprises in a rules file, for the versions that will read it.
 //!
 //! Two readings are compared: a strict one, which recovers and finds the apparent meaning of the text (`words`,
-//! `layout`, `classic`, `json`), and Open MPI's own, version by version, through [`crate::file`] (`outcome`, `reach`,
-//! `rules`, `agree`).
+//! `listing`, `classic`, `json`), and Open MPI's own, version by version, through [`crate::file`] (`fate`, `checks`,
+//! `agree`).
 //!
 //! | codes | about |
 //! |---|---|
@@ -16,6 +16,7 @@
 //! Takes time `n log n` in the length of the file and accepts any bytes.
 
 mod agree;
+mod checks;
 mod classic;
 mod code;
 mod collect;
@@ -23,15 +24,10 @@ mod fate;
 mod han;
 mod json;
 mod listing;
-mod metrics;
 mod problem;
-mod reach;
-mod rules;
-mod scale;
 mod words;
 
 use crate::behaviour::Behaviour;
-use crate::bits;
 use crate::file::{Load, Loaded, load};
 use crate::kind::FileKind;
 use crate::reach::FileView;
@@ -41,8 +37,8 @@ use crate::units::Ranks;
 pub use code::{Code, Severity};
 pub use problem::{FileFate, LintReport, Problem, Related, VersionReading};
 
+use checks::Checks;
 use collect::Collector;
-use fate::Intent;
 use words::Strict;
 
 /// Checks a file for these versions; for all distinct ones if none are given.
@@ -60,40 +56,29 @@ pub fn check_on(source: &[u8], versions: &[Behaviour], ranks: Option<Ranks>) -> 
     if FileKind::of(source) == FileKind::Han {
         return han::check(source, &kept, named);
     }
-    let intent = Intent::detect(source);
-    let readers = if intent == Intent::Json { json::readers(&kept) } else { kept.clone() };
+    let is_json = fate::is_json(source);
+    let readers = if is_json { json::readers(&kept) } else { kept.clone() };
     let newest = readers.iter().map(|version| version.release).max().unwrap_or(Release::V6_0);
     let mut problems = Collector::new(readers);
-    let strict = match intent {
-        Intent::Classic => classic::read(source, &mut problems),
-        Intent::Json => {
-            json::read(source, newest, &mut problems);
-            Strict::default()
-        }
+    let strict = if is_json {
+        json::read(source, newest, &mut problems);
+        Strict::default()
+    } else {
+        classic::read(source, &mut problems)
     };
     let loads: Vec<(Behaviour, Load)> = kept.iter().map(|version| (*version, load(source, version))).collect();
-    let readings = fate::judge(source, intent, &loads, &strict, named, &mut problems);
+    fate::judge(source, &loads, &strict, named, &mut problems);
     // Results of a version that mistakes the format for another are irrelevant.
-    let reads = |version: &Behaviour| intent == Intent::Classic || version.reads_json;
-    let meant: Vec<&Loaded> =
-        loads.iter().filter(|(version, _)| reads(version)).filter_map(|(_, load)| load.accepted()).collect();
-    let mut meanings = Collector::default();
+    let meant = loads.iter().filter(|(version, _)| !is_json || version.reads_json);
+    let meant: Vec<&Loaded> = meant.filter_map(|(_, load)| load.accepted()).collect();
     let views: Vec<FileView<'_>> = meant.iter().map(|loaded| FileView::new(loaded)).collect();
-    reach::check(source, &views, &strict, &mut meanings);
-    // Silent about releases whose orders of sums are unknown, if there are others.
-    let knows_sums = kept.iter().any(|version| bits::is_known(version.release));
-    for view in views {
-        let view = match ranks {
-            Some(ranks) => scale::narrow(view, ranks),
-            None => view,
-        };
-        rules::check(&view, knows_sums, ranks, &mut meanings);
-    }
+    let checks = Checks::new(source, &views, &strict, &kept, ranks);
+    views.into_iter().for_each(|view| checks.check(view, &mut problems));
     // A file for earlier releases may be checked for 6.0 alone.
-    let shifts = intent == Intent::Classic && kept.iter().all(|version| version.shifts_sizes);
+    let shifts = !is_json && kept.iter().all(|version| version.shifts_sizes);
     let earlier = shifts.then(|| load(source, &Behaviour::latest(Release::V5_0)));
-    agree::check(&meant, earlier.as_ref().and_then(Load::accepted), &mut meanings);
-    problems.extend(meanings);
+    agree::check(&meant, earlier.as_ref().and_then(Load::accepted), &mut problems);
+    let readings = loads.iter().map(|(version, load)| VersionReading::new(*version, load)).collect();
     LintReport { kind: FileKind::Tuned, readings, problems: problems.finish() }
 }
 

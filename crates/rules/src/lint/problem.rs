@@ -95,17 +95,20 @@ impl Problem {
         self.related = vec![Related { span, message: message.into() }];
     }
 
+    /// Adds related places, unless it has some already.
+    pub(super) fn related_to(&mut self, places: &[Span], message: &str) {
+        if self.related.is_empty() {
+            self.related = places.iter().map(|span| Related { span: *span, message: message.to_owned() }).collect();
+        }
+    }
+
     /// Adds other places of the same problem, unless it has some already.
     pub(super) fn also_at(&mut self, others: &[Span]) {
-        if !self.related.is_empty() {
-            return;
-        }
-        let related = |span: &Span| Related { span: *span, message: "and here".to_owned() };
-        self.related = others.iter().take(MOST_RELATED).map(related).collect();
-        if others.len() > MOST_RELATED {
+        if self.related.is_empty() && others.len() > MOST_RELATED {
             let more = others.len() - MOST_RELATED;
             self.message += &format!(" (and in {more} more places than are shown)");
         }
+        self.related_to(&others[..others.len().min(MOST_RELATED)], "and here");
     }
 }
 

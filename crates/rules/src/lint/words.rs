@@ -6,6 +6,7 @@ use super::code::{Code, Severity};
 use super::collect::Collector;
 use crate::span::Span;
 use crate::tokens::{HEADER, Tokens, is_space};
+use crate::units::Bytes;
 
 /// Results of the strict reading that later checks need.
 #[derive(Debug, Default)]
@@ -24,6 +25,8 @@ pub(super) struct NumberWord {
     /// Value that was probably meant.
     pub(super) value: u64,
     pub(super) span: Span,
+    /// Place of its line among those with numbers.
+    pub(super) line: usize,
 }
 
 /// The numbers of a file by lines; lines without any are left out.
@@ -75,14 +78,10 @@ struct Splitter<'s> {
 /// Kind of a word.
 enum Word {
     Plain(u64),
-    /// Open MPI reads one number, perhaps another than was meant.
-    Odd(u64, &'static str),
-    /// Open MPI reads several numbers, or another than was probably meant.
-    Broken(u64),
-    Negative(u64),
+    /// Open MPI reads something else than was meant, if a number was: its value, and the problem.
+    Faulty(Option<u64>, Code, String),
     /// A number with a label before it or punctuation around it, which Open MPI skips: the range of the digits.
-    Within(usize, usize, u64),
-    DigitsInText,
+    Within(Span, u64),
     Text,
 }
 
@@ -115,16 +114,14 @@ impl Splitter<'_> {
         let text = line.of(self.source);
         let end = text.iter().position(|byte| *byte == b'#').unwrap_or(text.len());
         let first = self.words.numbers.len();
-        let mut at = 0;
+        let mut at = line.start;
         let mut stray: Option<Span> = None;
-        while at < end {
-            if is_space(text[at]) {
-                at += 1;
+        for word in text[..end].split(|byte| is_space(*byte)) {
+            let span = Span::new(at, at + word.len());
+            at = span.end + 1;
+            if word.is_empty() {
                 continue;
             }
-            let length = text[at..end].iter().take_while(|byte| !is_space(**byte)).count();
-            let span = Span::new(line.start + at, line.start + at + length);
-            at += length;
             // Words of text in a row are one problem.
             if let Some(text) = self.word(span) {
                 stray = Some(stray.map_or(text, |before| before.to(text)));
@@ -142,40 +139,23 @@ impl Splitter<'_> {
 
     /// Reads a word; returns its place if it is only text.
     fn word(&mut self, span: Span) -> Option<Span> {
-        let text = span.of(self.source);
-        let shown = printable(text);
-        match classify(text) {
+        match classify(span.of(self.source)) {
             Word::Plain(value) => self.number(value, span),
-            Word::Odd(value, what) => {
-                let message = format!("`{shown}` is {what} to Open MPI: {value}");
-                self.problems.add(Code::OddNumber, span, message);
-                self.number(value, span);
+            Word::Faulty(value, code, message) => {
+                self.problems.add(code, span, message);
+                if matches!(code, Code::BrokenNumber | Code::DigitsInText) {
+                    self.strict.garbage.push(span);
+                }
+                if let Some(value) = value {
+                    self.number(value, span);
+                }
             }
-            Word::Broken(value) => {
-                let message = format!("`{shown}` is not one integer to Open MPI");
-                self.problems.add(Code::BrokenNumber, span, message);
-                self.strict.garbage.push(span);
-                self.number(value, span);
-            }
-            Word::Negative(value) => {
-                self.problems.add(Code::Negative, span, format!("`{shown}` is negative"));
-                self.number(value, span);
-            }
-            Word::Within(start, end, value) => {
-                let digits = Span::new(span.start + start, span.start + end);
+            Word::Within(digits, value) => {
+                let digits = Span::new(span.start + digits.start, span.start + digits.end);
                 self.number(value, digits);
-                let rest =
-                    if start > 0 { Span::new(span.start, digits.start) } else { Span::new(digits.end, span.end) };
-                self.stray(rest);
-            }
-            Word::DigitsInText if contains(text, b"rule-file-version") => {
-                let message = "this is not the beginning of the file, and so no version line";
-                self.problems.add(Code::LateHeader, span, message);
-            }
-            Word::DigitsInText => {
-                let message = format!("Open MPI reads the digits in `{shown}` as fields");
-                self.problems.add(Code::DigitsInText, span, message);
-                self.strict.garbage.push(span);
+                let is_behind = digits.start == span.start;
+                let (start, end) = if is_behind { (digits.end, span.end) } else { (span.start, digits.start) };
+                self.stray(Span::new(start, end));
             }
             Word::Text => return Some(span),
         }
@@ -183,7 +163,7 @@ impl Splitter<'_> {
     }
 
     fn number(&mut self, value: u64, span: Span) {
-        self.words.numbers.push(NumberWord { value, span });
+        self.words.numbers.push(NumberWord { value, span, line: self.words.starts.len() });
     }
 
     /// Reports words that are no numbers.
@@ -221,27 +201,35 @@ fn decimal(digits: &[u8]) -> Option<u64> {
 
 /// Classifies a word, given how Open MPI reads it.
 fn classify(text: &[u8]) -> Word {
+    let shown = printable(text);
     let mut tokens = Tokens::new(text);
     let whole = tokens.next().filter(|number| number.span == Span::new(0, text.len()));
-    match (whole, decimal(text)) {
+    match (whole.map(|number| (number.value, number.value.unsigned_abs())), decimal(text)) {
         (Some(_), Some(value)) if text.len() == 1 || text[0] != b'0' => return Word::Plain(value),
-        (Some(number), _) if number.value < 0 => return Word::Negative(number.value.unsigned_abs()),
-        (Some(number), _) => return Word::Odd(number.value.unsigned_abs(), notation(text)),
+        (Some((..0, value)), _) => return Word::Faulty(Some(value), Code::Negative, format!("`{shown}` is negative")),
+        (Some((_, value)), _) => {
+            let message = format!("`{shown}` is {} to Open MPI: {value}", notation(text));
+            return Word::Faulty(Some(value), Code::OddNumber, message);
+        }
         _ => {}
     }
     let Some(first) = text.iter().position(u8::is_ascii_digit) else { return Word::Text };
     let length = text[first..].iter().take_while(|byte| byte.is_ascii_digit()).count();
     let (before, digits, behind) = (&text[..first], &text[first..first + length], &text[first + length..]);
-    let value = decimal(digits).unwrap_or(0);
-    let one = digits.len() == 1 || digits[0] != b'0';
     // Open MPI skips all signs but those of numbers.
     let is_sign = |byte: &u8| byte.is_ascii_punctuation() && !matches!(byte, b'+' | b'-' | b'.' | b'_');
     let is_label = before.last().is_none_or(|last| is_sign(last) || *last >= 0x80);
     let closes = behind.iter().all(|byte| matches!(byte, b',' | b';' | b':' | b')' | b']' | b'.'));
-    match (before, behind) {
-        _ if one && is_label && closes => Word::Within(first, first + length, value),
-        ([] | [b'+' | b'-'], _) => Word::Broken(meant(digits, behind)),
-        _ => Word::DigitsInText,
+    if is_label && closes && (digits.len() == 1 || digits[0] != b'0') {
+        Word::Within(Span::new(first, first + length), decimal(digits).unwrap_or(0))
+    } else if matches!(before, [] | [b'+' | b'-']) {
+        let message = format!("`{shown}` is not one integer to Open MPI");
+        Word::Faulty(Some(meant(digits, behind)), Code::BrokenNumber, message)
+    } else if contains(text, b"rule-file-version") {
+        let message = "this is not the beginning of the file, and so no version line";
+        Word::Faulty(None, Code::LateHeader, message.to_owned())
+    } else {
+        Word::Faulty(None, Code::DigitsInText, format!("Open MPI reads the digits in `{shown}` as fields"))
     }
 }
 
@@ -258,15 +246,11 @@ fn notation(text: &[u8]) -> &'static str {
 /// The number that digits with a unit after them probably stand for.
 fn meant(digits: &[u8], behind: &[u8]) -> u64 {
     let value = decimal(digits).unwrap_or(0);
-    let unit = |shift: u32| value.checked_mul(1 << shift);
-    let scaled = match &behind.to_ascii_lowercase()[..] {
-        b"k" | b"kb" | b"kib" => unit(10),
-        b"m" | b"mb" | b"mib" => unit(20),
-        b"g" | b"gb" | b"gib" => unit(30),
-        [b'e', power @ ..] => {
+    let scaled = match behind {
+        [b'e' | b'E', power @ ..] => {
             decimal(power).and_then(|power| value.checked_mul(10u64.checked_pow(u32::try_from(power).ok()?)?))
         }
-        _ => None,
+        _ => String::from_utf8_lossy(&[digits, behind].concat()).parse().ok().map(|Bytes(bytes)| bytes),
     };
     scaled.unwrap_or(value)
 }
