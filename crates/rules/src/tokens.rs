@@ -31,23 +31,11 @@ pub(crate) fn strtol(text: &[u8], base: u32) -> Option<i64> {
     if text.is_empty() {
         return Some(0);
     }
-    let text = &text[text.iter().take_while(|byte| is_space(**byte)).count()..];
-    let (negative, digits) = match text {
-        [b'-', rest @ ..] => (true, rest),
-        [b'+', rest @ ..] => (false, rest),
-        _ => (false, text),
-    };
-    let (base, digits) = match digits {
-        _ if base > 0 => (base, digits),
-        [b'0', b'x' | b'X', rest @ ..] => (16, rest),
-        [b'0', ..] => (8, digits),
-        _ => (10, digits),
-    };
-    let push = |value: i64, byte: &u8| {
-        let digit = i64::from(char::from(*byte).to_digit(base)?);
-        Some(value.saturating_mul(base.into()).saturating_add(if negative { -digit } else { digit }))
-    };
-    if digits.is_empty() { None } else { digits.iter().try_fold(0, push) }
+    let mut tokens = Tokens::new(text);
+    Tokens::skip(&mut tokens, is_space);
+    let value = if base > 0 { tokens.signed(base) } else { tokens.scan_number() };
+    // Of `0x` alone C reads the zero.
+    value.filter(|_| tokens.at == text.len() && !text.ends_with(b"x") && !text.ends_with(b"X"))
 }
 
 impl<'t> Tokens<'t> {
@@ -90,8 +78,13 @@ impl<'t> Tokens<'t> {
     /// One `fscanf("%d")`: decimal, truncated to a C `int`.
     pub(crate) fn scan_decimal(&mut self) -> Option<i64> {
         self.skip(is_space);
+        self.signed(10).map(|value| i64::from(value as i32))
+    }
+
+    /// Digits, perhaps after a sign.
+    fn signed(&mut self, base: u32) -> Option<i64> {
         let sign = self.eat(*b"+-");
-        self.digits(10, sign, None).map(|value| i64::from(value as i32))
+        self.digits(base, sign, None)
     }
 
     /// One `ompi_coll_base_file_getnext_string`: `fscanf("%32s")`, except for comments.
