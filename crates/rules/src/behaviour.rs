@@ -30,8 +30,6 @@ pub struct Behaviour {
     pub forced_first: bool,
     /// Lets `coll/han` handle most collectives of communicators that span nodes, so rules seem to be ignored (5.0).
     pub han_first: bool,
-    /// Lets MPI_T switch rules files on before `MPI_Init` (4.1.7, 5.0.6, 6.0).
-    pub writable_switch: bool,
 }
 
 /// The last patch levels that were read, one per family.
@@ -62,7 +60,6 @@ impl Behaviour {
             shifts_sizes: new,
             forced_first: release >= Release::V5_0,
             han_first: release >= Release::V5_0,
-            writable_switch: since(7, 6),
         })
     }
 
@@ -143,10 +140,6 @@ mod tests {
             assert_eq!(behave(text).inherits_requests, header, "{text}");
             assert_eq!(behave(text).reads_json, text.starts_with('6'), "{text}");
         }
-        assert_eq!(
-            ["4.1.6", "4.1.7", "5.0.5", "5.0.6"].map(|text| behave(text).writable_switch),
-            [false, true].repeat(2)[..]
-        );
         assert_eq!(["4.0", "4.1", "5.0", "6.0"].map(|text| behave(text).forced_first), [false, false, true, true]);
     }
 

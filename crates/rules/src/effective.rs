@@ -17,8 +17,6 @@ pub struct Effective {
     /// The algorithm and the parameters that it really uses, all others 0: choices with equal ones have the same
     /// effect. Only the id if no algorithm of the registry runs.
     pub choice: Choice,
-    /// True if the message is sent in more than one segment.
-    pub segmented: bool,
     /// Reasons why the effect differs from the choice, one sentence each.
     pub reasons: Vec<String>,
 }
@@ -73,7 +71,7 @@ pub fn effective(release: Release, collective: Collective, choice: Choice, call:
     let mut ends = |algorithm, reason: String| {
         reasons.push(reason);
         let choice = Choice::plain(choice.algorithm);
-        Effective { algorithm, choice, segmented: false, reasons: std::mem::take(&mut reasons) }
+        Effective { algorithm, choice, reasons: std::mem::take(&mut reasons) }
     };
     if call.ranks.0 < 2 {
         let reason = "communicators of one rank use coll/self, not coll/tuned".to_owned();
@@ -108,10 +106,10 @@ pub fn effective(release: Release, collective: Collective, choice: Choice, call:
     if algorithm.radix && (choice.faninout as i32) < 2 {
         reasons.push(format!("{} uses the fan-out as its radix, and never ends with one below 2", algorithm.name));
         let choice = Choice::plain(algorithm.id);
-        return Effective { algorithm: EffectiveAlgorithm::Endless, choice, segmented: false, reasons };
+        return Effective { algorithm: EffectiveAlgorithm::Endless, choice, reasons };
     }
-    let (choice, segmented) = parameters(collective, algorithm, choice, call, &mut reasons);
-    Effective { algorithm: EffectiveAlgorithm::Algorithm(algorithm), choice, segmented, reasons }
+    let choice = parameters(collective, algorithm, choice, call, &mut reasons);
+    Effective { algorithm: EffectiveAlgorithm::Algorithm(algorithm), choice, reasons }
 }
 
 /// The algorithm that runs in the end, and the choice with its id and fan-out.
@@ -168,14 +166,14 @@ fn need(when: When, call: &Call) -> String {
     }
 }
 
-/// The parameters that an algorithm really uses; true if it sends segments.
+/// The parameters that an algorithm really uses.
 fn parameters(
     collective: Collective,
     algorithm: &Algorithm,
     choice: Choice,
     call: &Call,
     reasons: &mut Vec<String>,
-) -> (Choice, bool) {
+) -> Choice {
     let mut used = Choice::plain(algorithm.id);
     if algorithm.uses.faninout && algorithm.radix {
         used.faninout = choice.faninout;
@@ -216,7 +214,7 @@ fn parameters(
         // Blocking sends without a bound, and nothing to bound without segments.
         used.max_requests = u32::try_from(choice.max_requests as i32).unwrap_or(0);
     }
-    (used, segmented)
+    used
 }
 
 /// Returns true if the algorithm splits the message in halves and divides those into segments.

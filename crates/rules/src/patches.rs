@@ -10,7 +10,6 @@ use crate::collective::Collective;
 use crate::release::{Maturity, Version};
 
 use Collective::{Allreduce, Alltoall, Alltoallv, Barrier, Reduce, ReduceScatterBlock, Scatter};
-use OpenMpiPart::{Algorithms, Han, Parameters, Reader};
 
 /// A difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,60 +18,44 @@ pub struct Patch {
     pub since: Version,
     /// Description of the change, in a sentence without its end.
     pub what: &'static str,
-    /// The part of Open MPI that it is in.
-    pub part: OpenMpiPart,
     /// The collectives whose times or rules it may change.
     pub collectives: &'static [Collective],
     /// The commit in the release branch.
     pub commit: &'static str,
 }
 
-/// A part of Open MPI that concerns rules.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OpenMpiPart {
-    /// The reader of rules files.
-    Reader,
-    /// The parameters that can be set while a program runs.
-    Parameters,
-    /// The algorithms that coll/tuned calls.
-    Algorithms,
-    /// coll/han.
-    Han,
-}
-
 const fn patch(
     since: (u32, u32, u32),
-    part: OpenMpiPart,
     commit: &'static str,
     collectives: &'static [Collective],
     what: &'static str,
 ) -> Patch {
     let (major, minor, patch) = since;
-    Patch { since: Version { major, minor, patch, maturity: Maturity::Released }, what, part, collectives, commit }
+    Patch { since: Version { major, minor, patch, maturity: Maturity::Released }, what, collectives, commit }
 }
 
 /// All patches, by version.
 pub const PATCHES: [Patch; 20] = [
-    patch((4, 1, 1), Algorithms, "5e07bd4580", &[Scatter], "scatter binomial forwards packed data"),
-    patch((4, 1, 1), Han, "feadc68910", &[Barrier, Scatter], "HAN serves barrier, and scatter in another way"),
-    patch((4, 1, 2), Algorithms, "da600f274d", &[Barrier], "barrier double_ring waits for the right rank"),
-    patch((4, 1, 2), Algorithms, "0524cfa334", &[Alltoall, Alltoallv], "another algorithm runs in place"),
-    patch((4, 1, 3), Algorithms, "887be4cefb", &[ReduceScatterBlock], "large vectors are right"),
-    patch((4, 1, 3), Algorithms, "ac98b329ca", &[Alltoallv], "calls in place are right"),
-    patch((4, 1, 5), Algorithms, "13849d48b6", &[Alltoall], "counts of linear alltoall do not overflow"),
-    patch((4, 1, 6), Han, "17c8a1b03a", &[Allreduce, Reduce], "HAN heeds MPI_IN_PLACE"),
-    patch((4, 1, 6), Han, "3b0f9da0c6", &[Allreduce], "HAN's last segment has its own count"),
-    patch((4, 1, 6), Algorithms, "3c56a0b3fe", &[Alltoallv], "linear alltoallv sends no empty messages"),
-    patch((4, 1, 7), Parameters, "0e1495ba21", &[], "MPI_T can switch rules files on"),
-    patch((4, 1, 8), Reader, "1b1c67b827", &[], "files may begin with rule-file-version-N"),
-    patch((4, 1, 8), Reader, "329c6f6a75", &[Alltoall, Reduce], "rules without max_requests take a parameter"),
-    patch((4, 1, 8), Han, "df3dbeb13a", &[], "HAN's parameters hold for every communicator made later"),
-    patch((5, 0, 3), Han, "27b4fb3eb6", &[Scatter], "HAN scatters within nodes with the right datatype"),
-    patch((5, 0, 3), Algorithms, "ec4223666d", &[Alltoallv], "alltoallv sends no empty messages"),
-    patch((5, 0, 6), Parameters, "dd5ccb32e6", &[], "MPI_T can switch rules files on"),
-    patch((5, 0, 7), Reader, "fef0566cf8", &[], "files may begin with rule-file-version-N"),
-    patch((5, 0, 7), Reader, "cf2a629af9", &[Alltoall, Reduce], "rules without max_requests take a parameter"),
-    patch((5, 0, 7), Han, "97c3d029c7", &[], "HAN's parameters hold for every communicator made later"),
+    patch((4, 1, 1), "5e07bd4580", &[Scatter], "scatter binomial forwards packed data"),
+    patch((4, 1, 1), "feadc68910", &[Barrier, Scatter], "HAN serves barrier, and scatter in another way"),
+    patch((4, 1, 2), "da600f274d", &[Barrier], "barrier double_ring waits for the right rank"),
+    patch((4, 1, 2), "0524cfa334", &[Alltoall, Alltoallv], "another algorithm runs in place"),
+    patch((4, 1, 3), "887be4cefb", &[ReduceScatterBlock], "large vectors are right"),
+    patch((4, 1, 3), "ac98b329ca", &[Alltoallv], "calls in place are right"),
+    patch((4, 1, 5), "13849d48b6", &[Alltoall], "counts of linear alltoall do not overflow"),
+    patch((4, 1, 6), "17c8a1b03a", &[Allreduce, Reduce], "HAN heeds MPI_IN_PLACE"),
+    patch((4, 1, 6), "3b0f9da0c6", &[Allreduce], "HAN's last segment has its own count"),
+    patch((4, 1, 6), "3c56a0b3fe", &[Alltoallv], "linear alltoallv sends no empty messages"),
+    patch((4, 1, 7), "0e1495ba21", &[], "MPI_T can switch rules files on"),
+    patch((4, 1, 8), "1b1c67b827", &[], "files may begin with rule-file-version-N"),
+    patch((4, 1, 8), "329c6f6a75", &[Alltoall, Reduce], "rules without max_requests take a parameter"),
+    patch((4, 1, 8), "df3dbeb13a", &[], "HAN's parameters hold for every communicator made later"),
+    patch((5, 0, 3), "27b4fb3eb6", &[Scatter], "HAN scatters within nodes with the right datatype"),
+    patch((5, 0, 3), "ec4223666d", &[Alltoallv], "alltoallv sends no empty messages"),
+    patch((5, 0, 6), "dd5ccb32e6", &[], "MPI_T can switch rules files on"),
+    patch((5, 0, 7), "fef0566cf8", &[], "files may begin with rule-file-version-N"),
+    patch((5, 0, 7), "cf2a629af9", &[Alltoall, Reduce], "rules without max_requests take a parameter"),
+    patch((5, 0, 7), "97c3d029c7", &[], "HAN's parameters hold for every communicator made later"),
 ];
 
 /// Lists the differences between two versions of one release, whichever is newer. Builds before a release count as it.
@@ -107,19 +90,20 @@ mod tests {
         assert_eq!(commits("4.1.8a1", "4.1.8"), [""; 0]);
     }
 
-    // The flags of [`Behaviour`] for files and parameters change with the patches to these parts, and with no others.
+    /// The flags of [`Behaviour`] for files change with the patches to their reader, and with no others.
     #[test]
     fn behaviour_changes_with_these_patches() {
+        let reader = ["1b1c67b827", "329c6f6a75", "fef0566cf8", "cf2a629af9"];
         let flags = |version: Version| {
             let behaviour = Behaviour::from_version(version).expect("known");
-            (behaviour.reads_header, behaviour.inherits_requests, behaviour.writable_switch)
+            (behaviour.reads_header, behaviour.inherits_requests)
         };
         for (minor, last) in [((4, 1), 8), ((5, 0), 11)] {
             for patch in 1..=last {
                 let (since, before) = (version(&format!("{}.{}.{patch}", minor.0, minor.1)), patch - 1);
                 let earlier = version(&format!("{}.{}.{before}", minor.0, minor.1));
                 let mut patched = PATCHES.iter().filter(|known| known.since == since);
-                let said = patched.any(|known| matches!(known.part, Reader | Parameters));
+                let said = patched.any(|known| reader.contains(&known.commit));
                 assert_eq!(flags(since) != flags(earlier), said, "{since}");
             }
         }

@@ -18,39 +18,12 @@ use crate::span::Span;
 pub struct Loss {
     /// The line in the source, counted from 1.
     pub line: usize,
-    /// Kind of loss.
-    pub kind: LossKind,
     /// The loss in a sentence.
     pub words: String,
 }
 
-/// Kind of content that a conversion loses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LossKind {
-    /// Rules for communicators with one arrangement on nodes, which are not written.
-    Distribution,
-    /// A bound on requests, for which version 1 has no column.
-    Requests,
-    /// A rule that is dropped, since its algorithm does not exist.
-    Disabled,
-    /// A rule for an algorithm that no release with the target format has: there it would be dropped.
-    NoAlgorithm,
-    /// A rule that applies to no call.
-    DeadRule,
-    /// A communicator rule that applies to no call.
-    DeadCommRule,
-    /// Rules that later ones for the same collective replace.
-    Replaced,
-    /// Rules for a collective that coll/tuned has no algorithms for.
-    Untuned,
-    /// Comments.
-    Comments,
-    /// Members that Open MPI does not read.
-    Members,
-}
-
 /// A loss with its place.
-type Found = (Span, LossKind, String);
+type Found = (Span, String);
 
 /// All losses, by line.
 ///
@@ -78,16 +51,16 @@ pub(super) fn list_losses(
         match rules.collective {
             None => {
                 let words = format!("coll/tuned has no algorithms for {name}; its rules are left out");
-                found.push((rules.name, LossKind::Untuned, words));
+                found.push((rules.name, words));
             }
             Some(_) if rules.replaced => {
                 let words = format!("later rules for {name} replace these, which are left out");
-                found.push((rules.name, LossKind::Replaced, words));
+                found.push((rules.name, words));
             }
             Some(collective) => of_rules(collective, rules, &live, format, &mut found),
         }
     }
-    let loss = |(span, kind, words): Found| Loss { line: lines.position(span.start).0, kind, words };
+    let loss = |(span, words): Found| Loss { line: lines.position(span.start).0, words };
     let mut losses: Vec<Loss> = found.into_iter().map(loss).collect();
     losses.sort_by_key(|loss| loss.line);
     losses
@@ -108,10 +81,10 @@ fn of_rules(
                 continue;
             }
             let words = format!("these {collective} rules for a communicator size serve no call and are left out");
-            found.push((comm_rule.span, LossKind::DeadCommRule, words));
+            found.push((comm_rule.span, words));
         } else if comm_rule.distribution != Distribution::Any {
             let words = format!("the {collective} rules for {} communicators are left out", comm_rule.distribution);
-            found.push((comm_rule.span, LossKind::Distribution, words));
+            found.push((comm_rule.span, words));
         } else {
             found.extend(comm_rule.rules.iter().filter_map(|rule| lost(collective, rule, live, format)));
         }
@@ -123,24 +96,23 @@ fn lost(collective: Collective, rule: &Rule, live: &BTreeSet<Span>, format: Targ
     let Choice { algorithm, max_requests: requests, .. } = rule.choice;
     let known = registry::in_any_release(collective, algorithm);
     let this = format!("this {collective} rule");
-    let (kind, words) = if rule.state == RuleState::Disabled {
-        let words = format!("Open MPI drops {this}, since its algorithm does not exist; it is left out");
-        (LossKind::Disabled, words)
+    let words = if rule.state == RuleState::Disabled {
+        format!("Open MPI drops {this}, since its algorithm does not exist; it is left out")
     } else if !live.contains(&rule.span) {
-        (LossKind::DeadRule, format!("{this} serves no call and is left out"))
+        format!("{this} serves no call and is left out")
     } else if algorithm == 0 {
         return None;
     } else if format == TargetFormat::Json && known.is_none() {
         let fails = "which does not exist: its calls fail, and are left to Open MPI instead";
-        (LossKind::NoAlgorithm, format!("{this} names algorithm {algorithm}, {fails}"))
+        format!("{this} names algorithm {algorithm}, {fails}")
     } else if format == TargetFormat::Classic && requests != 0 {
         let heeded = known.is_none_or(|known| known.uses.max_requests);
         let effect = if heeded { "its calls change" } else { "its algorithm ignores it" };
-        (LossKind::Requests, format!("the bound of {requests} requests of {this} is left out; {effect}"))
+        format!("the bound of {requests} requests of {this} is left out; {effect}")
     } else {
         return None;
     };
-    Some((rule.span, kind, words))
+    Some((rule.span, words))
 }
 
 fn comments(bytes: &[u8], found: &mut Vec<Found>) {
@@ -157,7 +129,7 @@ fn comments(bytes: &[u8], found: &mut Vec<Found>) {
         1 => "a comment is left out".to_owned(),
         _ => format!("comments are left out, on {count} lines from here on"),
     };
-    found.extend(first.map(|span| (span, LossKind::Comments, words)));
+    found.extend(first.map(|span| (span, words)));
 }
 
 fn members(bytes: &[u8], found: &mut Vec<Found>) {
@@ -182,6 +154,6 @@ fn members(bytes: &[u8], found: &mut Vec<Found>) {
     found.extend(unread.into_iter().map(|(key, (span, count))| {
         let times = if count > 1 { format!(", {count} times from here on") } else { String::new() };
         let words = format!("the member `{}`, which Open MPI does not read, is left out{times}", key.escape_debug());
-        (span, LossKind::Members, words)
+        (span, words)
     }));
 }

@@ -21,7 +21,7 @@ use crate::registry::{self, UnknownAlgorithm};
 use crate::table::RuleTable;
 use crate::units::Ranks;
 
-pub use losses::{Loss, LossKind};
+pub use losses::Loss;
 
 /// A converted file.
 #[derive(Clone, Debug)]
