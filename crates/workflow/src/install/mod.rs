@@ -4,17 +4,16 @@
 //! |---|---|
 //! | here | install and undo |
 //! | `place` | files and directories of an installation |
-//! | `competitors` | other lines that set the same parameters, and their precedence |
+//! | `parameters` | a parameter file, and other settings of the same parameters |
 //! | `scope` | calls that a tuning acts on, next to those that were measured |
 //! | `state` | state of installed tunings |
 
-mod competitors;
+mod parameters;
 mod place;
 pub(crate) mod scope;
 mod state;
 
 use std::collections::BTreeMap;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::{fs, io};
@@ -27,12 +26,12 @@ use collrules_record::{Layout, Seconds, Tuning, digest, manifest};
 use collrules_report::outcome::{TuningVerdict, VerdictWord};
 use collrules_report::quality::describe_doubts;
 use collrules_report::{plain, progress};
-use collrules_rules::deploy::params::{Damaged, with_block, without_block};
 use collrules_rules::deploy::{JobSettings, RULES_FILE};
 use collrules_rules::emit::confirmation;
 use collrules_rules::{Behaviour, Release};
 use collrules_runner::RunnerError;
 use collrules_runner::mpi::installation;
+use parameters::{ParameterFile, put};
 use place::InstallPlace;
 use scope::describe_scope;
 
@@ -136,12 +135,10 @@ pub fn install(run: &Path, options: &Installing) -> Result<Done, WorkflowError> 
         create(directory)?;
     }
     let _lock = place.lock(options)?;
-    let before = read(&place.parameters)?;
-    let damaged = |cause| WorkflowError::Input(format!("{}: {cause}", place.parameters.display()));
-    let text = with_block(before.as_deref(), &block).map_err(damaged)?;
-    notes.extend(competitors::of_block(&place, &openmpi, &text, &settings.by_name())?);
+    let before = ParameterFile::read(place.parameters.clone())?;
+    let after = before.with_block(&block)?;
+    notes.extend(after.competitors(&openmpi)?);
     if !options.dry_run {
-        let named = named_directory(before.as_deref().unwrap_or_default()).map_err(damaged)?;
         let is_new = !files.join(INSTALLED).exists();
         create(&files)?;
         let directory = RunDir::derived(&files)?;
@@ -150,7 +147,7 @@ pub fn install(run: &Path, options: &Installing) -> Result<Done, WorkflowError> 
         let written = contents
             .iter()
             .try_for_each(|(name, bytes)| directory.write_bytes(name, bytes).map(drop).map_err(WorkflowError::from))
-            .and_then(|()| put(&place.parameters, &text));
+            .and_then(|()| put(&after.path, after.text.as_deref().unwrap_or_default()));
         if let Err(cause) = written {
             // No parameter file names these files.
             if is_new {
@@ -158,13 +155,12 @@ pub fn install(run: &Path, options: &Installing) -> Result<Done, WorkflowError> 
             }
             return Err(cause);
         }
-        let found = place.generations();
-        for (directory, installed) in
-            found.own.iter().filter(|it| !place::may_be_read(it, Some(&files), named.as_deref()))
-        {
+        let named = before.named_file().and_then(Path::parent);
+        let found = place.generations(None);
+        for (directory, installed) in found.own.iter().filter(|it| !place::may_be_read(it, Some(&files), named)) {
             notes.extend(place::remove(directory, installed)?);
         }
-        notes.extend(found.foreign.into_values());
+        notes.extend(found.foreign);
         if !options.user {
             notes.extend(place::unreadable(&files.join(rundir::RULES)));
             notes.extend(place::unreadable(&place.parameters));
@@ -181,28 +177,17 @@ pub fn undo(options: &Installing) -> Result<Undone, WorkflowError> {
     if !options.dry_run {
         place.remove_empty();
     }
-    let before = read(&place.parameters)?;
-    let damaged = |cause| WorkflowError::Input(format!("{}: {cause}", place.parameters.display()));
-    let text = without_block(before.as_deref().unwrap_or_default()).map_err(damaged)?.filter(|_| before.is_some());
-    let has_block = text != before;
-    // The block has the path of the files, whatever prefix they were installed with.
-    let named = named_directory(before.as_deref().unwrap_or_default()).map_err(damaged)?;
-    let home = named.as_deref().and_then(Path::parent);
-    let mut found = place.generations();
+    let before = ParameterFile::read(place.parameters.clone())?;
+    let text = before.without_block()?;
+    let has_block = text != before.text;
+    let named = before.named_file().and_then(Path::parent);
     // Earlier installs may be in another directory.
-    let elsewhere = home.map(place::generations_in).unwrap_or_default();
-    let known: Vec<PathBuf> = found.own.iter().map(|(directory, _)| directory.clone()).collect();
-    let elsewhere = elsewhere.into_iter().filter(|directory| !known.contains(directory));
-    let elsewhere = place::Generations::new(elsewhere, &place.parameters);
-    found.own.extend(elsewhere.own);
-    found.foreign.extend(elsewhere.foreign);
-    let mut left: Vec<String> = found.foreign.into_values().collect();
-    let (stay, go): (Vec<_>, Vec<_>) =
-        found.own.into_iter().partition(|it| place::may_be_read(it, None, named.as_deref()));
-    let stays = |(directory, _): &(PathBuf, _)| {
-        format!("{} stays for jobs that are just starting: remove it later.", directory.display())
-    };
-    left.extend(stay.iter().map(stays));
+    let found = place.generations(named.and_then(Path::parent));
+    let mut left = found.foreign;
+    let (stay, go): (Vec<_>, Vec<_>) = found.own.into_iter().partition(|it| place::may_be_read(it, None, named));
+    for (directory, _) in stay {
+        left.push(format!("{} stays for jobs that are just starting: remove it later.", directory.display()));
+    }
     if !has_block && go.is_empty() {
         let other = if options.user { "without --user for all users" } else { "with --user for one user" };
         let file = place.parameters.display();
@@ -283,7 +268,7 @@ fn accept_doubts(
     force: bool,
 ) -> Result<Vec<String>, WorkflowError> {
     let mut doubts = doubts(published, tuning);
-    let transport = transport(published.findings.transport.as_ref(), openmpi);
+    let transport = transport(&published.findings.transport, openmpi);
     doubts.extend(transport.as_ref().ok().into_iter().flatten().cloned());
     if !doubts.is_empty() && !force {
         return Err(WorkflowError::Input(format!("{} --force installs it anyway", doubts.join(" "))));
@@ -334,8 +319,8 @@ fn doubts(published: &Published, tuning: &Tuning) -> Vec<String> {
 
 /// A sentence if jobs of an Open MPI go over another transport than that of the tuning, by a job of two ranks on this
 /// host; an error, in a sentence, if no such job starts.
-fn transport(measured: Option<&Transport>, openmpi: &Installation) -> Result<Option<String>, String> {
-    let Some(measured) = measured else { return Ok(None) };
+fn transport(measured: &Option<Transport>, openmpi: &Installation) -> Result<Option<String>, String> {
+    let Some(shown) = measured else { return Ok(None) };
     let launching = Launching {
         mpirun: Some(openmpi.prefix.join("bin/mpirun")),
         arguments: "-np 2 --oversubscribe".to_owned(),
@@ -346,15 +331,10 @@ fn transport(measured: Option<&Transport>, openmpi: &Installation) -> Result<Opt
     let started = start::mpi(&system, &Arc::default()).map_err(|cause| {
         let cause = cause.to_string();
         let cause = cause.lines().next().unwrap_or_default();
-        format!("Not checked whether jobs here use its transport, {measured}: {cause}.")
+        format!("Not checked whether jobs here use its transport, {shown}: {cause}.")
     })?;
-    let change = (Some(measured.clone()), started.survey.transport);
-    Ok(Transport::change(&change.0, &change.1).map(|(then, now)| progress::jobs::other_transport(then, now)))
-}
-
-/// The directory of the installed files that a parameter file names.
-fn named_directory(parameters: &[u8]) -> Result<Option<PathBuf>, Damaged> {
-    Ok(state::first_named_file(parameters)?.as_deref().and_then(Path::parent).map(Path::to_owned))
+    let change = Transport::change(measured, &started.survey.transport);
+    Ok(change.map(|(then, now)| progress::jobs::other_transport(then, now)))
 }
 
 /// The tuning with its settings, if the files are as decided, and this Open MPI accepts them.
@@ -401,27 +381,4 @@ fn block(published: &Published, settings: &JobSettings) -> Result<Vec<String>, W
     ];
     lines.extend(settings.mca_lines()?);
     Ok(lines)
-}
-
-fn read(path: &Path) -> Result<Option<Vec<u8>>, WorkflowError> {
-    match fs::read(path) {
-        Ok(bytes) => Ok(Some(bytes)),
-        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(cause) => Err(WorkflowError::open(path, cause)),
-    }
-}
-
-/// Writes the parameter file whole or not at all; in place if it has hard links, which would keep the old text.
-fn put(path: &Path, text: &[u8]) -> Result<(), WorkflowError> {
-    let written = match fs::metadata(path) {
-        Ok(found) if found.nlink() > 1 => fs::write(path, text),
-        Ok(_) => rundir::replace(path, text),
-        Err(_) => {
-            // The target of a dangling link is created.
-            let target = fs::read_link(path).map_or(path.to_owned(), |target| path.with_file_name("").join(target));
-            let directory = target.parent().unwrap_or(Path::new("/"));
-            fs::create_dir_all(directory).and_then(|()| rundir::put_new(&target, text))
-        }
-    };
-    written.map_err(|cause| WorkflowError::write(path, cause))
 }

@@ -3,18 +3,18 @@
 //! Each tuning has a directory named by its digest, and the parameter file names it: ranks of a starting job read the old
 //! file or the new one, and never one that changes meanwhile.
 
-use std::collections::BTreeMap;
+use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
 use std::time::SystemTime;
-use std::{env, fs};
 
 use collrules_record::digest;
 use collrules_record::installed::{FORMAT, INSTALLED, Installation, Installed};
 use collrules_record::rundir::{self, FINDINGS, HAN, LockBeside, RULES};
 
 use super::Installing;
+use super::parameters::path_of_user;
 use crate::error::WorkflowError;
 
 /// Destination of an install.
@@ -28,7 +28,7 @@ pub(super) struct InstallPlace {
 impl InstallPlace {
     pub(super) fn new(options: &Installing, openmpi: &Installation) -> Result<Self, WorkflowError> {
         if options.user {
-            let parameters = of_user().ok_or_else(|| WorkflowError::Usage("HOME is not set".to_owned()))?;
+            let parameters = path_of_user().ok_or_else(|| WorkflowError::Usage("HOME is not set".to_owned()))?;
             return Ok(Self { home: parameters.with_file_name("collrules"), parameters });
         }
         let parameters = openmpi.parameters();
@@ -68,43 +68,31 @@ impl InstallPlace {
         Ok(self.home.join(&digest(&text)[..16]))
     }
 
-    /// All installs for the parameter file, oldest first, and those for other ones.
-    pub(super) fn generations(&self) -> Generations {
-        Generations::new(generations_in(&self.home), &self.parameters)
-    }
-}
-
-/// The installs in a directory.
-#[derive(Default)]
-pub(super) struct Generations {
-    /// Those made for the parameter file according to `installed.json`, oldest first.
-    pub(super) own: Vec<(PathBuf, Installed)>,
-    /// Those for another parameter file, and those whose `installed.json` cannot be read, with the reason to leave them.
-    pub(super) foreign: BTreeMap<PathBuf, String>,
-}
-
-impl Generations {
-    pub(super) fn new(directories: impl IntoIterator<Item = PathBuf>, parameters: &Path) -> Self {
-        let mut found = Self::default();
-        for directory in directories {
-            match rundir::read_json_file::<Installed>(&directory.join(INSTALLED), FORMAT) {
-                Ok(installed) if same_file(&installed.parameters, parameters) => found.own.push((directory, installed)),
-                Ok(installed) => {
-                    let why = format!(
-                        "{} stays: it was installed for {}.",
-                        directory.display(),
-                        installed.parameters.display()
-                    );
-                    found.foreign.insert(directory, why);
+    /// The installs in the directory, and in another one.
+    pub(super) fn generations(&self, elsewhere: Option<&Path>) -> Generations {
+        let mut found = Generations { own: Vec::new(), foreign: Vec::new() };
+        let homes = [Some(self.home.as_path()), elsewhere.filter(|home| *home != self.home)];
+        for directory in homes.into_iter().flatten().flat_map(generations_in) {
+            let why = match rundir::read_json_file::<Installed>(&directory.join(INSTALLED), FORMAT) {
+                Ok(installed) if same_file(&installed.parameters, &self.parameters) => {
+                    found.own.push((directory, installed));
+                    continue;
                 }
-                Err(cause) => {
-                    let why = format!("{} stays: {cause}.", directory.display());
-                    found.foreign.insert(directory, why);
-                }
-            }
+                Ok(installed) => format!("it was installed for {}", installed.parameters.display()),
+                Err(cause) => cause.to_string(),
+            };
+            found.foreign.push(format!("{} stays: {why}.", directory.display()));
         }
         found
     }
+}
+
+/// Installs, oldest first.
+pub(super) struct Generations {
+    /// Those made for the parameter file according to `installed.json`.
+    pub(super) own: Vec<(PathBuf, Installed)>,
+    /// Reasons to leave others: those for another parameter file, and those whose `installed.json` cannot be read.
+    pub(super) foreign: Vec<String>,
 }
 
 /// Returns true if two paths name one file, even if it does not exist.
@@ -135,11 +123,6 @@ fn refuse_elsewhere(named: &Path, openmpi: &Installation, parameters: &Path) -> 
         file.display(),
         prefix.display(),
     )))
-}
-
-/// The parameter file of the user.
-pub(super) fn of_user() -> Option<PathBuf> {
-    Some(Path::new(&env::var_os("HOME").filter(|home| !home.is_empty())?).join(".openmpi/mca-params.conf"))
 }
 
 /// The directory with rules files of several installations.
@@ -226,7 +209,7 @@ mod tests {
     #[test]
     fn no_install_removes_rules_that_starting_jobs_may_read() {
         let rules = |files: &[&str]| -> Installed {
-            let files: BTreeMap<&str, &str> = files.iter().map(|name| (*name, "digest")).collect();
+            let files: std::collections::BTreeMap<&str, &str> = files.iter().map(|name| (*name, "digest")).collect();
             let text = serde_json::json!({
                 "format": FORMAT, "collrules": "0.1.0", "installed": "", "parameters": "", "run": "", "release": "5.0",
                 "openmpi": { "prefix": "", "version": "5.0.11", "configuration": "" }, "files": files, "settings": {}

@@ -1,6 +1,5 @@
 //! State of installed tunings, which may be broken.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -8,13 +7,13 @@ use collrules_record::Tuning;
 use collrules_record::digest;
 use collrules_record::installed::{FORMAT, INSTALLED, Installation, Installed};
 use collrules_record::rundir::{self, RULES, RunDir};
-use collrules_rules::deploy::params::{Damaged, lines};
-use collrules_rules::deploy::{HAN_FILE, RULES_FILE, SWITCHES};
+use collrules_rules::deploy::SWITCHES;
 use collrules_runner::mpi::installation;
 use serde::Serialize;
 
+use super::parameters::ParameterFile;
+use super::place;
 use super::scope::describe_scope;
-use super::{competitors, place, read};
 use crate::error::WorkflowError;
 
 /// Options of `installed`.
@@ -88,26 +87,25 @@ pub fn installed(options: &Inquiring) -> Result<Vec<InstallState>, WorkflowError
             }
         }
     }
+    // Every installation of the user reads it.
+    let user = ParameterFile::of_user()?;
     for openmpi in known {
-        let parameters = openmpi.parameters();
-        let mut found = state_of(Some(openmpi), parameters)?;
+        let file = ParameterFile::read(openmpi.parameters())?;
+        let mut found = state_of(Some(&openmpi), &file, user.as_ref())?;
         if found.standing == InstallStatus::None {
-            found.notes = left_behind(&found);
+            found.notes = left_behind(&openmpi);
         }
         states.push(found);
     }
-    // Every installation of the user reads it.
-    if let Some(home) = place::of_user() {
-        let of_user = state_of(None, home)?;
-        states.extend(Some(of_user).filter(|state| state.standing != InstallStatus::None));
+    if let Some(user) = &user {
+        states.extend(Some(state_of(None, user, None)?).filter(|state| state.standing != InstallStatus::None));
     }
     Ok(states)
 }
 
 /// Tunings that upgrades left behind: files that no parameter file names any more, and tunings of other installations next
 /// to one that has none.
-fn left_behind(state: &InstallState) -> Vec<String> {
-    let Some(openmpi) = &state.openmpi else { return Vec::new() };
+fn left_behind(openmpi: &Installation) -> Vec<String> {
     let newest = place::generations_in(&openmpi.configuration.join("collrules")).pop();
     let unnamed = newest.and_then(|newest| {
         let kept: Installed = rundir::read_json_file(&newest.join(INSTALLED), FORMAT).ok()?;
@@ -120,7 +118,7 @@ fn left_behind(state: &InstallState) -> Vec<String> {
              back.",
             newest.display(),
             kept.openmpi.version,
-            state.parameters.display(),
+            openmpi.parameters().display(),
         ))
     });
     let siblings = openmpi.prefix.parent().map(|parent| fs::read_dir(parent).into_iter().flatten().flatten());
@@ -129,7 +127,8 @@ fn left_behind(state: &InstallState) -> Vec<String> {
     siblings.sort_unstable();
     let file = |sibling: PathBuf| Installation { configuration: sibling.join("etc"), ..openmpi.clone() }.parameters();
     // An unreadable one does not concern this installation.
-    let found = siblings.into_iter().filter_map(|sibling| state_of(None, file(sibling)).ok()?.installed);
+    let kept = |sibling| state_of(None, &ParameterFile::read(file(sibling)).ok()?, None).ok()?.installed;
+    let found = siblings.into_iter().filter_map(kept);
     let sentence = |kept: Installed| {
         format!(
             "Open MPI {} in {} has a tuning, and this one has none: `{}` brings it here.",
@@ -146,41 +145,32 @@ fn port_command(kept: &Installed, openmpi: &Installation) -> String {
     format!("collrules port {} --to {}", kept.run.display(), openmpi.prefix.display())
 }
 
-/// The first file that the block of a parameter file names.
-pub(super) fn first_named_file(parameters: &[u8]) -> Result<Option<PathBuf>, Damaged> {
-    let lines = lines(parameters)?;
-    let names_file = |name: &str| name == RULES_FILE || name == HAN_FILE;
-    let named = lines.iter().find(|line| line.ours && names_file(&line.name));
-    Ok(named.map(|line| PathBuf::from(&line.value)))
-}
-
-fn state_of(openmpi: Option<Installation>, parameters: PathBuf) -> Result<InstallState, WorkflowError> {
+/// The state of the tuning in a parameter file, next to that of the user.
+fn state_of(
+    openmpi: Option<&Installation>,
+    file: &ParameterFile,
+    user: Option<&ParameterFile>,
+) -> Result<InstallState, WorkflowError> {
     let mut state = InstallState {
-        openmpi,
-        parameters,
+        openmpi: openmpi.cloned(),
+        parameters: file.path.clone(),
         standing: InstallStatus::None,
         installed: None,
         scope: Vec::new(),
         notes: Vec::new(),
     };
-    let Some(text) = read(&state.parameters)? else { return Ok(state) };
-    let all = competitors::all(&text, &state.parameters)?;
-    let block: BTreeMap<String, String> =
-        all.iter().filter(|line| line.ours).map(|line| (line.name.clone(), line.value.clone())).collect();
+    let block = file.block();
     if block.is_empty() {
         return Ok(state);
     }
     let mut faults = Vec::new();
-    let file = first_named_file(&text).ok().flatten();
-    let directory = file.as_deref().and_then(Path::parent);
+    let directory = file.named_file().and_then(Path::parent);
     match directory.map(|directory| read_installed(directory, &mut faults)) {
         Some(Ok(kept)) => {
             if kept.settings != block {
                 faults.push(format!("The lines in {} are not those that were installed.", state.parameters.display()));
             }
-            if let Some(openmpi) = &state.openmpi
-                && openmpi.version != kept.openmpi.version
-            {
+            if let Some(openmpi) = openmpi.filter(|openmpi| openmpi.version != kept.openmpi.version) {
                 faults.push(format!(
                     "It was installed for Open MPI {}, but this is {}: `{}` shows what still holds, and measures the \
                      rest.",
@@ -196,30 +186,16 @@ fn state_of(openmpi: Option<Installation>, parameters: PathBuf) -> Result<Instal
         // Settings without a file, of which no more is known.
         None => {}
     }
-    for (name, value) in &block {
-        if let Some(line) =
-            all.iter().rfind(|line| line.name == *name).filter(|line| !line.ours && line.value != *value)
-        {
-            faults.push(format!(
-                "Line {} of {} sets {name} = {} below the installed lines, and wins.",
-                line.number,
-                state.parameters.display(),
-                line.value
-            ));
-        }
-    }
-    if let Some(openmpi) = &state.openmpi {
-        let strong = openmpi.override_parameters();
-        let lines = competitors::contrary(&strong, &block)?;
-        let said = |line: &collrules_rules::deploy::params::ParameterLine| {
-            format!("Line {} of {} sets {} = {}, and wins.", line.number, strong.display(), line.name, line.value)
-        };
-        faults.extend(lines.iter().map(said));
-        faults.extend(file.as_deref().filter(|file| file.exists()).and_then(place::unreadable));
+    let below = file.contrary(&block).into_iter().map(|line| format!("{line} below the installed lines, and wins."));
+    faults.extend(below);
+    if let Some(openmpi) = openmpi {
+        let strong = ParameterFile::read(openmpi.override_parameters())?.contrary(&block);
+        faults.extend(strong.iter().map(|line| format!("{line}, and wins.")));
+        faults.extend(file.named_file().filter(|file| file.exists()).and_then(place::unreadable));
     }
     state.standing = if faults.is_empty() { InstallStatus::Holds } else { InstallStatus::Broken };
     state.notes = faults;
-    state.notes.extend(competitors::stronger(&state.parameters, &block)?);
+    state.notes.extend(file.stronger(user));
     Ok(state)
 }
 
