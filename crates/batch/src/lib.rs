@@ -1,8 +1,8 @@
 //! Batch systems: facts about the job in which collrules runs, and scripts of jobs.
 //!
 //! Each system has a file, which turns variables, files and answers of its tools ([`Here`]) into the same facts
-//! ([`JobFacts`]), and a request for a job ([`job::Job`]) into its own directives. Nothing here starts MPI jobs: facts
-//! become defaults of options.
+//! ([`JobFacts`]), and a template of its job's script next to it (`templates`). Nothing here starts MPI jobs: facts become
+//! defaults of options.
 //!
 //! | module | job |
 //! |---|---|

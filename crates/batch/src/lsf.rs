@@ -4,7 +4,7 @@ use collrules_record::allocation::{Allocation, BatchSystem};
 use collrules_record::{Ranks, Seconds};
 
 use crate::here::Here;
-use crate::job::{Dialect, Job, NAME, Queue, UnsupportedRequest, directives_with_values, refuse, refuse_signs, word};
+use crate::job::{Dialect, Queue};
 use crate::times::clock;
 use crate::{JobFacts, hostfile};
 
@@ -36,46 +36,24 @@ fn left(here: &dyn Here, job: &str) -> Option<Seconds> {
     Some(Seconds(minutes.0 * 60.0))
 }
 
-pub(crate) fn dialect() -> Dialect {
-    Dialect {
-        mark: "#BSUB",
-        directives,
-        task: "LSB_JOBINDEX",
-        submit: &["bsub"],
-        by_input: true,
-        job: |said| Some(said.split_once("Job <")?.1.split_once('>')?.0.to_owned()),
-        state: |here, job| {
-            let states = |answer: &str| {
-                let lasting = answer.split_whitespace().filter(|state| !matches!(*state, "DONE" | "EXIT"));
-                lasting.map(str::to_owned).collect()
-            };
-            Queue::from_answer(here.asked(&["bjobs", "-noheader", "-o", "stat", job]), states, &["is not found"])
-        },
-        follow: &["bjobs"],
-        cancel: "bkill",
-    }
-}
-
-fn directives(Job { options, nodes, log }: &Job<'_>) -> Result<Vec<String>, UnsupportedRequest> {
-    refuse(BatchSystem::Lsf, &[("--qos", options.qos.is_some())])?;
-    refuse_signs(BatchSystem::Lsf, log, &['%'])?;
-    if options.constraint.as_ref().is_some_and(|what| what.contains(['"', '\\'])) {
-        return Err(UnsupportedRequest("--constraint holds a quote, which ends it in LSF".to_owned()));
-    }
-    let array = options.array.map(|last| format!("[1-{last}]")).unwrap_or_default();
-    let mut all = vec![
-        format!("-J {NAME}{array}"),
-        format!("-n {}", nodes.saturating_mul(options.ppn)),
-        format!("-R \"span[ptile={}]\"", options.ppn),
-        format!("-W {}", (options.time.0 / 60.0).ceil()),
-    ];
-    all.extend(directives_with_values([("-q ", &options.partition), ("-P ", &options.account)]));
-    all.extend(options.constraint.as_ref().map(|what| format!("-R \"select[{what}]\"")));
-    all.extend(options.exclusive.then(|| "-x".to_owned()));
-    let number = if options.array.is_some() { "%J_%I" } else { "%J" };
-    all.extend([format!("-o {}", word(&format!("{}-{number}.log", log.display()))), "-r".to_owned()]);
-    Ok(all)
-}
+pub(crate) const DIALECT: Dialect = Dialect {
+    mark: "#BSUB",
+    template: include_str!("templates/lsf.sh"),
+    expanded: &['%'],
+    ends_constraint: |sign| matches!(sign, '"' | '\\'),
+    submit: &["bsub"],
+    by_input: true,
+    job: |said| Some(said.split_once("Job <")?.1.split_once('>')?.0.to_owned()),
+    state: |here, job| {
+        let states = |answer: &str| {
+            let lasting = answer.split_whitespace().filter(|state| !matches!(*state, "DONE" | "EXIT"));
+            lasting.map(str::to_owned).collect()
+        };
+        Queue::from_answer(here.asked(&["bjobs", "-noheader", "-o", "stat", job]), states, &["is not found"])
+    },
+    follow: &["bjobs"],
+    cancel: "bkill",
+};
 
 #[cfg(test)]
 mod tests {

@@ -5,9 +5,7 @@ use collrules_record::allocation::{Allocation, BatchSystem};
 use collrules_record::{Ranks, Seconds};
 
 use crate::here::Here;
-use crate::job::{
-    Dialect, Job, NAME, Queue, UnsupportedRequest, directives_with_values, hours, refuse, refuse_signs, word,
-};
+use crate::job::{Dialect, Queue};
 use crate::times::clock;
 use crate::{JobFacts, distinct, hostfile};
 
@@ -45,49 +43,24 @@ fn left(here: &dyn Here, job: &str) -> Option<Seconds> {
     Some(Seconds((whole.0 - used.0).max(0.0)))
 }
 
-pub(crate) fn dialect() -> Dialect {
-    Dialect {
-        mark: "#PBS",
-        directives,
-        task: "PBS_ARRAY_INDEX",
-        submit: &["qsub"],
-        by_input: false,
-        job: |said| said.lines().last().map(str::trim).filter(|job| !job.is_empty()).map(str::to_owned),
-        state: |here, job| {
-            let states = |answer: &str| {
-                let state = answer.lines().find_map(|line| line.trim().strip_prefix("job_state"));
-                state.map(|state| format!("state {}", state.trim_start_matches([' ', '=']))).into_iter().collect()
-            };
-            Queue::from_answer(here.asked(&["qstat", "-f", job]), states, &["Unknown Job", "has finished"])
-        },
-        follow: &["qstat"],
-        cancel: "qdel",
-    }
-}
-
-fn directives(Job { options, nodes, log }: &Job<'_>) -> Result<Vec<String>, UnsupportedRequest> {
-    refuse(BatchSystem::Pbs, &[("--qos", options.qos.is_some())])?;
-    refuse_signs(BatchSystem::Pbs, log, &['^', ':'])?;
-    if options.constraint.as_ref().is_some_and(|what| what.contains(char::is_whitespace)) {
-        return Err(UnsupportedRequest("--constraint holds a blank, which ends it in PBS".to_owned()));
-    }
-    let constraint = options.constraint.as_ref().map(|what| format!(":{what}")).unwrap_or_default();
-    let mut all = vec![
-        format!("-N {NAME}"),
-        format!("-l select={nodes}:ncpus={ppn}:mpiprocs={ppn}{constraint}", ppn = options.ppn),
-        format!("-l walltime={}", hours(options.time)),
-    ];
-    all.extend(directives_with_values([("-q ", &options.partition), ("-A ", &options.account)]));
-    all.push(format!("-l place=scatter{}", if options.exclusive { ":excl" } else { "" }));
-    all.extend(options.array.map(|last| format!("-J 1-{last}")));
-    let number = if options.array.is_some() { "-^array_index^" } else { "" };
-    all.extend([
-        "-j oe".to_owned(),
-        format!("-o {}", word(&format!("{}{number}.log", log.display()))),
-        "-r y".to_owned(),
-    ]);
-    Ok(all)
-}
+pub(crate) const DIALECT: Dialect = Dialect {
+    mark: "#PBS",
+    template: include_str!("templates/pbs.sh"),
+    expanded: &['^', ':'],
+    ends_constraint: char::is_whitespace,
+    submit: &["qsub"],
+    by_input: false,
+    job: |said| said.lines().last().map(str::trim).filter(|job| !job.is_empty()).map(str::to_owned),
+    state: |here, job| {
+        let states = |answer: &str| {
+            let state = answer.lines().find_map(|line| line.trim().strip_prefix("job_state"));
+            state.map(|state| format!("state {}", state.trim_start_matches([' ', '=']))).into_iter().collect()
+        };
+        Queue::from_answer(here.asked(&["qstat", "-f", job]), states, &["Unknown Job", "has finished"])
+    },
+    follow: &["qstat"],
+    cancel: "qdel",
+};
 
 #[cfg(test)]
 mod tests {

@@ -7,9 +7,7 @@ use collrules_record::{Ranks, Seconds};
 
 use crate::JobFacts;
 use crate::here::Here;
-use crate::job::{
-    Dialect, Job, NAME, Queue, UnsupportedRequest, directives_with_values, hours, refuse, refuse_signs, word,
-};
+use crate::job::{Dialect, Queue};
 use crate::times::clock;
 
 pub(crate) fn find_job(here: &dyn Here) -> Option<JobFacts> {
@@ -43,57 +41,25 @@ fn left(here: &dyn Here, id: &str) -> Option<Seconds> {
     Some(Seconds((limit.0 - age.0).max(0.0)))
 }
 
-pub(crate) fn dialect() -> Dialect {
-    Dialect {
-        mark: "#$",
-        directives,
-        task: "SGE_TASK_ID",
-        submit: &["qsub", "-terse"],
-        by_input: false,
-        job: |said| said.trim().split('.').next().filter(|job| !job.is_empty()).map(str::to_owned),
-        state: |here, job| {
-            let states = |answer: &str| {
-                let words = answer.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
-                let mine = words.filter(|words| words.first() == Some(&job));
-                mine.filter_map(|words| Some(format!("state {}", words.get(4)?))).take(1).collect()
-            };
-            Queue::from_answer(here.asked(&["qstat"]), states, &[])
-        },
-        follow: &["qstat", "-j"],
-        cancel: "qdel",
-    }
-}
-
-fn directives(Job { options, nodes, log }: &Job<'_>) -> Result<Vec<String>, UnsupportedRequest> {
-    refuse(BatchSystem::Sge, &[("--qos", options.qos.is_some())])?;
-    refuse_signs(BatchSystem::Sge, log, &['$', ':'])?;
-    if options.constraint.as_ref().is_some_and(|what| what.contains(char::is_whitespace)) {
-        return Err(UnsupportedRequest("--constraint holds a blank, which ends it in Grid Engine".to_owned()));
-    }
-    let Some(environment) = &options.parallel_environment else {
-        let why = "Grid Engine gives several nodes to parallel environments only: name one of the site's (`qconf \
-                   -spl` lists them) with --parallel-environment; its allocation rule sets the number of ranks per \
-                   node";
-        return Err(UnsupportedRequest(why.to_owned()));
-    };
-    let mut all = vec![
-        "-S /bin/bash".to_owned(),
-        format!("-N {NAME}"),
-        format!("-pe {environment} {}", nodes.saturating_mul(options.ppn)),
-        format!("-l h_rt={}", hours(options.time)),
-    ];
-    all.extend(directives_with_values([
-        ("-q ", &options.partition),
-        ("-P ", &options.account),
-        ("-l ", &options.constraint),
-    ]));
-    all.extend(options.exclusive.then(|| "-l exclusive=true".to_owned()));
-    all.extend(options.array.map(|last| format!("-t 1-{last}")));
-    let number = if options.array.is_some() { "$JOB_ID_$TASK_ID" } else { "$JOB_ID" };
-    let log = format!("-o {}", word(&format!("{}-{number}.log", log.display())));
-    all.extend(["-j y".to_owned(), log, "-r y".to_owned(), "-cwd".to_owned()]);
-    Ok(all)
-}
+pub(crate) const DIALECT: Dialect = Dialect {
+    mark: "#$",
+    template: include_str!("templates/sge.sh"),
+    expanded: &['$', ':'],
+    ends_constraint: char::is_whitespace,
+    submit: &["qsub", "-terse"],
+    by_input: false,
+    job: |said| said.trim().split('.').next().filter(|job| !job.is_empty()).map(str::to_owned),
+    state: |here, job| {
+        let states = |answer: &str| {
+            let words = answer.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+            let mine = words.filter(|words| words.first() == Some(&job));
+            mine.filter_map(|words| Some(format!("state {}", words.get(4)?))).take(1).collect()
+        };
+        Queue::from_answer(here.asked(&["qstat"]), states, &[])
+    },
+    follow: &["qstat", "-j"],
+    cancel: "qdel",
+};
 
 #[cfg(test)]
 mod tests {

@@ -7,7 +7,7 @@ use collrules_record::allocation::{Allocation, BatchSystem};
 use collrules_record::{Ranks, Seconds};
 
 use crate::here::Here;
-use crate::job::{Dialect, Job, NAME, Queue, UnsupportedRequest, directives_with_values, hours, word};
+use crate::job::{Dialect, Queue};
 use crate::times::clock;
 use crate::{BatchLauncher, JobFacts};
 
@@ -110,60 +110,24 @@ fn others(here: &dyn Here, id: &str) -> Vec<String> {
     steps.lines().map(str::trim).filter(|step| !step.is_empty()).filter(is_other).map(str::to_owned).collect()
 }
 
-pub(crate) fn dialect() -> Dialect {
-    Dialect {
-        mark: "#SBATCH",
-        directives,
-        task: "SLURM_ARRAY_TASK_ID",
-        submit: &["sbatch", "--parsable"],
-        by_input: false,
-        job: |said| said.trim().split(';').next().filter(|job| !job.is_empty()).map(str::to_owned),
-        state: |here, job| {
-            let asked = here.asked(&["squeue", "--noheader", "--jobs", job, "--format", "%T (%R), ends %e"]);
-            let states = |answer: &str| {
-                answer.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect()
-            };
-            Queue::from_answer(asked, states, &["Invalid job id"])
-        },
-        follow: &["squeue", "--jobs"],
-        cancel: "scancel",
-    }
-}
-
-/// Refuses double quotes, which a value in double quotes cannot hold.
-fn refuse_quotes(option: &str, value: &str) -> Result<(), UnsupportedRequest> {
-    match value.contains(['"', '\\']) {
-        true => Err(UnsupportedRequest(format!("{option} {value:?} holds a quote or a backslash"))),
-        false => Ok(()),
-    }
-}
-
-fn directives(Job { options, nodes, log }: &Job<'_>) -> Result<Vec<String>, UnsupportedRequest> {
-    let mut all = vec![
-        format!("--job-name={NAME}"),
-        format!("--nodes={nodes}"),
-        format!("--ntasks-per-node={}", options.ppn),
-        format!("--time={}", hours(options.time)),
-    ];
-    all.extend(directives_with_values([
-        ("--partition=", &options.partition),
-        ("--account=", &options.account),
-        ("--qos=", &options.qos),
-    ]));
-    if let Some(constraint) = &options.constraint {
-        refuse_quotes("--constraint", constraint)?;
-        all.push(format!("--constraint={}", word(constraint)));
-    }
-    all.extend(options.exclusive.then(|| "--exclusive".to_owned()));
-    all.extend(options.array.map(|last| format!("--array=1-{last}")));
-    let number = if options.array.is_some() { "%A_%a" } else { "%j" };
-    // A percent sign begins what Slurm replaces.
-    let log = log.display().to_string().replace('%', "%%");
-    all.push(format!("--output={}", word(&format!("{log}-{number}.log"))));
-    // A job that was requeued goes on where it was, and so does its log.
-    all.extend(["--open-mode=append", "--requeue"].map(str::to_owned));
-    Ok(all)
-}
+pub(crate) const DIALECT: Dialect = Dialect {
+    mark: "#SBATCH",
+    template: include_str!("templates/slurm.sh"),
+    // Only percent signs, which can be doubled.
+    expanded: &[],
+    ends_constraint: |sign| matches!(sign, '"' | '\\'),
+    submit: &["sbatch", "--parsable"],
+    by_input: false,
+    job: |said| said.trim().split(';').next().filter(|job| !job.is_empty()).map(str::to_owned),
+    state: |here, job| {
+        let asked = here.asked(&["squeue", "--noheader", "--jobs", job, "--format", "%T (%R), ends %e"]);
+        let states =
+            |answer: &str| answer.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect();
+        Queue::from_answer(asked, states, &["Invalid job id"])
+    },
+    follow: &["squeue", "--jobs"],
+    cancel: "scancel",
+};
 
 #[cfg(test)]
 mod tests {

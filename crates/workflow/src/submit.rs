@@ -147,34 +147,16 @@ fn script(
     directory: &Path,
     program: &Path,
 ) -> Result<String, WorkflowError> {
-    let Dialect { task, .. } = dialect(system);
-    let quoted = |path: &Path| deploy::quoted(&path.to_string_lossy());
-    let (program, home) = (quoted(program), quoted(directory));
     let words: Vec<String> = command.iter().map(|word| deploy::quoted(word)).collect();
-    let (run, seed) = match options.job.array {
-        Some(_) => (format!("{home}/task-${task}"), format!(" --seed \"${task}\"")),
-        None => (home, String::new()),
-    };
-    let log = format!(
-        "# The log goes to {}, which has to be there before the job starts.",
-        deploy::quoted(&directory.to_string_lossy())
-    );
-    let mut lines = vec![String::new(), log, format!("run={run}")];
-    if command[0] != "study" {
+    let words = words.join(" ");
+    let resumed = match command[0].as_str() {
+        "study" => None,
+        name @ ("tune" | "measure") => Some(name),
         // Instruments take the options of the analysis from the command line.
-        let resumed =
-            if ["tune", "measure"].contains(&command[0].as_str()) { words[0].clone() } else { words.join(" ") };
-        lines.extend([
-            "# Resumes what an earlier job left: one that ran out of time, was requeued, or is submitted again."
-                .to_owned(),
-            "if [ -e \"$run/manifest.json\" ]; then".to_owned(),
-            format!("    exec {program} {resumed} --resume \"$run\""),
-            "fi".to_owned(),
-        ]);
-    }
-    lines.push(format!("exec {program} {}{seed} --out \"$run\"", words.join(" ")));
-    let job = Job { options: &options.job, nodes, log: &directory.join("job") };
-    script::script(system, &job, &lines).map_err(|UnsupportedRequest(why)| WorkflowError::Usage(why))
+        _ => Some(words.as_str()),
+    };
+    let job = Job { options: &options.job, nodes, directory, program, command: &words, resumed };
+    script::script(system, &job).map_err(|UnsupportedRequest(why)| WorkflowError::Usage(why))
 }
 
 /// Returns true if a directive makes a job wait for another one, in any batch system.
