@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 use std::time::Duration;
 
 use collrules_batch::System;
@@ -45,8 +45,6 @@ pub struct Submitted {
     pub script: String,
     /// Identifier of the job in the batch system; none if nothing was submitted.
     pub job: Option<String>,
-    /// Number of runs that the directory will hold, if the job is an array.
-    pub array: Option<u32>,
 }
 
 /// All requested jobs.
@@ -68,7 +66,7 @@ pub fn submit(options: &Submitting, program: &Path) -> Result<All, WorkflowError
     for nodes in &options.nodes {
         let directory = if options.nodes.len() > 1 { out.join(format!("nodes-{nodes}")) } else { out.clone() };
         let script = script(options, *nodes, system, &command, &directory, program)?;
-        let mut submitted = Submitted { directory, script, job: None, array: options.job.array };
+        let mut submitted = Submitted { directory, script, job: None };
         if !options.print {
             let directory = &submitted.directory;
             fs::create_dir_all(directory).map_err(|cause| WorkflowError::write(directory, cause))?;
@@ -78,7 +76,7 @@ pub fn submit(options: &Submitting, program: &Path) -> Result<All, WorkflowError
             if !options.job.directive.iter().any(|directive| waits(directive)) {
                 refuse_another(before.as_ref(), directory)?;
             }
-            submitted.job = Some(hand_in(&submitted, &home, before, system)?);
+            submitted.job = Some(hand_in(&submitted.script, options.job.array, &home, before, system)?);
         }
         jobs.push(submitted);
     }
@@ -166,7 +164,8 @@ fn waits(directive: &str) -> bool {
 
 /// Refuses a second job: the first one would lock the run.
 fn refuse_another(before: Option<&Submission>, directory: &Path) -> Result<(), WorkflowError> {
-    if let Some(begun) = before.and_then(|before| before.begun.as_ref()) {
+    let Some(Submission { system, jobs, begun, .. }) = before else { return Ok(()) };
+    if let Some(begun) = begun {
         return Err(WorkflowError::Occupied(format!(
             "a submission into {} was begun at {begun} and not recorded: its job may be in the queue. Look for it, and \
              remove {} if it is not there",
@@ -174,10 +173,8 @@ fn refuse_another(before: Option<&Submission>, directory: &Path) -> Result<(), W
             directory.join(submission::SUBMISSION).display(),
         )));
     }
-    let Some((system, last)) = before.and_then(|before| Some((before.system, before.jobs.last()?))) else {
-        return Ok(());
-    };
-    let Dialect { state, cancel, .. } = dialect(system);
+    let Some(last) = jobs.last() else { return Ok(()) };
+    let Dialect { state, cancel, .. } = dialect(*system);
     match state(&System, &last.job) {
         Queue::Has(state) => Err(WorkflowError::Occupied(format!(
             "{system} job {0}, submitted at {1}, writes into {2} and is still in the queue ({state}): wait for it, end \
@@ -196,54 +193,45 @@ const PATIENCE: Duration = Duration::from_secs(300);
 /// Writes the script into the directory, submits it, and records the result; before, it records the intent, so that no
 /// job is unknown.
 fn hand_in(
-    submitted: &Submitted,
+    script: &str,
+    array: Option<u32>,
     home: &RunDir,
     before: Option<Submission>,
     system: BatchSystem,
 ) -> Result<String, WorkflowError> {
-    let Submitted { script, array, .. } = submitted;
     let file = home.write(submission::SCRIPT, script)?;
     let Dialect { submit, by_input, job, cancel, .. } = dialect(system);
-    let failed =
-        |why: String| WorkflowError::Input(format!("`{}` rejected {}: {why}", submit.join(" "), file.display()));
     let mut command = Command::new(submit[0]);
     command.args(&submit[1..]);
     if !by_input {
         command.arg(&file);
     }
     // Earlier submissions stay recorded.
-    let mut all = before.clone().unwrap_or_else(|| Submission::new(system, *array));
+    let mut all = before.clone().unwrap_or_else(|| Submission::new(system, array));
     all.begun = Some(manifest::now());
     home.write_json(submission::SUBMISSION, &all)?;
     let input = if by_input { script.as_bytes() } else { b"" };
-    let output = match ask(&mut command, input, PATIENCE) {
+    let refusal =
+        |why: String| WorkflowError::Input(format!("`{}` rejected {}: {why}", submit.join(" "), file.display()));
+    let job = match ask(&mut command, input, PATIENCE) {
+        // If there is none, the intent stays recorded: there is a job, whatever it is called.
+        Ok(output) if output.status.success() => job(&String::from_utf8_lossy(&output.stdout)).ok_or_else(|| {
+            let (submit, file) = (submit.join(" "), file.display());
+            let why = format!("`{submit}` accepted {file}, but its output names no job: look for it in the queue");
+            WorkflowError::Input(why)
+        })?,
         // The job may have been accepted.
-        Err(cause) if cause.kind() == ErrorKind::TimedOut => return Err(failed(cause.to_string())),
-        output => output.map_err(|cause| cause.to_string()),
-    };
-    let accepted = output.and_then(|output| match output.status.success() {
-        true => Ok(job(&String::from_utf8_lossy(&output.stdout))),
-        false => Err(String::from_utf8_lossy(&output.stderr).trim().to_owned()),
-    });
-    let job = match accepted {
-        Ok(Some(job)) => job,
-        // The intent stays recorded: there is a job, whatever it is called.
-        Ok(None) => {
-            return Err(WorkflowError::Input(format!(
-                "`{}` accepted {}, but its output names no job: look for it in the queue",
-                submit.join(" "),
-                file.display()
-            )));
-        }
-        Err(why) => {
+        Err(cause) if cause.kind() == ErrorKind::TimedOut => return Err(refusal(cause.to_string())),
+        answer => {
+            let words = |output: Output| String::from_utf8_lossy(&output.stderr).trim().to_owned();
             match before {
                 Some(before) => home.write_json(submission::SUBMISSION, &before)?,
                 None => home.remove(submission::SUBMISSION)?,
             }
-            return Err(failed(why));
+            return Err(refusal(answer.map_or_else(|cause| cause.to_string(), words)));
         }
     };
-    (all.system, all.array, all.begun) = (system, *array, None);
+    (all.system, all.array, all.begun) = (system, array, None);
     all.jobs.push(submission::SubmittedJob { job: job.clone(), at: manifest::now() });
     let unrecorded = |cause: RunDirError| {
         WorkflowError::Input(format!(
