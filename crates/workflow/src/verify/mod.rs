@@ -17,6 +17,7 @@ use collrules_report::{notes, progress};
 use collrules_rules::deploy::SWITCHES;
 use collrules_rules::steps::Steps;
 use collrules_rules::table::all_builtin;
+use collrules_rules::words::first_lines;
 use collrules_rules::{Behaviour, Choice, Collective, Loaded, Release, RuleTable, han};
 use collrules_runner::circumstances::{self, Circumstances, Reader};
 use collrules_runner::messages::{self, Messages};
@@ -99,14 +100,8 @@ fn ask(options: &Verifying, mut started: Started<MpiBackend>) -> Result<Verified
     let tuning = match load(&path, &version, deployed(&found).as_deref()) {
         // The ranks give more information than the fact that the file is missing here.
         Err(missing @ WorkflowError::Open { .. }) if options.deployed => {
-            let nothing = unread(path);
-            let faults = obstacles(&nothing, &started, &found, &version);
-            if faults.is_empty() {
-                return Err(missing);
-            }
-            let mut verified = Verified::new(&nothing, &started, true, None);
-            verified.reasons = faults;
-            return Ok(verified);
+            let verified = unread(path, &started, &found, &version);
+            return if verified.reasons.is_empty() { Err(missing) } else { Ok(verified) };
         }
         tuning => tuning?,
     };
@@ -125,8 +120,9 @@ fn ask(options: &Verifying, mut started: Started<MpiBackend>) -> Result<Verified
         verified.settings.clone_from(&tuning.parameters);
     }
     let cells = cells(options, &tuning, &started)?;
-    if options.deployed {
-        add_scope(&mut verified, &tuning, &started.survey.hosts);
+    if let Some(findings) = findings_of(&tuning).filter(|_| options.deployed) {
+        verified.scope = describe_scope(&findings, &tuning);
+        verified.notes.extend(list_mismatches(&findings, None, &tuning, &started.survey.hosts));
     }
     if verified.reasons.is_empty() {
         let Started { backend, survey, release, .. } = &mut started;
@@ -149,12 +145,9 @@ fn ask(options: &Verifying, mut started: Started<MpiBackend>) -> Result<Verified
     Ok(verified)
 }
 
-/// Adds what an installed tuning acts on, and how this machine differs from the one that was measured.
-fn add_scope(verified: &mut Verified, tuning: &Tuning, hosts: &[String]) {
-    let run = RunDir::derived(tuning::directory_of(tuning.path())).ok();
-    let Some(findings) = run.and_then(|run| run.findings().ok()) else { return };
-    verified.scope = describe_scope(&findings, tuning);
-    verified.notes.extend(list_mismatches(&findings, None, tuning, hosts));
+/// The findings next to the file of a tuning, if they can be read.
+fn findings_of(tuning: &Tuning) -> Option<Findings> {
+    RunDir::derived(tuning::directory_of(tuning.path())).ok()?.findings().ok()
 }
 
 /// The parameters of a tuning, with the present values of those parameters.
@@ -174,13 +167,11 @@ impl Verified {
     }
 
     fn new(tuning: &Tuning, started: &Started<MpiBackend>, deployed: bool, pins: Option<Settings>) -> Self {
-        let measured = RunDir::derived(tuning::directory_of(tuning.path())).ok().and_then(|run| run.findings().ok());
-        let transport = measured.and_then(|findings| findings.transport);
+        let transport = findings_of(tuning).and_then(|findings| findings.transport);
         let transport = transport.filter(|_| !Transport::is_decided_by(&tuning.parameters));
         let transport = Transport::change(&transport, &started.survey.transport);
         let transport = transport.map(|(then, now)| progress::jobs::other_transport(then, now));
-        let origin = origin(tuning);
-        let other = origin.filter(|origin| origin.measured != started.release);
+        let other = origin(tuning).filter(|origin| origin.measured != started.release);
         let note = |origin: notes::NotedReleases| {
             format!(
                 "It was measured on Open MPI {}, not on {}: even if it is obeyed, it may not be fast here.",
@@ -247,15 +238,14 @@ fn without_rules(started: &mut Started<MpiBackend>, found: &[Circumstances]) -> 
         verified.settings = installed;
         return Ok(verified);
     }
-    let nothing = unread(PathBuf::new());
-    let mut verified = Verified::new(&nothing, started, true, None);
-    verified.reasons = obstacles(&nothing, started, found, &version);
-    Ok(verified)
+    Ok(unread(PathBuf::new(), started, found, &version))
 }
 
-/// A tuning known only by its name.
-fn unread(path: PathBuf) -> Tuning {
-    Tuning { tuned: Some(RulesFile::of_tuned(path, Vec::new())), ..Tuning::default() }
+/// The obstacles for a rules file of which only the name is known.
+fn unread(path: PathBuf, started: &Started<MpiBackend>, found: &[Circumstances], version: &Behaviour) -> Verified {
+    let nothing = Tuning { tuned: Some(RulesFile::of_tuned(path, Vec::new())), ..Tuning::default() };
+    let reasons = obstacles(&nothing, started, found, version);
+    Verified { reasons, ..Verified::new(&nothing, started, true, None) }
 }
 
 /// A rules file of coll/tuned, with the settings from the findings next to it.
@@ -337,7 +327,7 @@ fn prove(
     let Started { backend, survey, release, .. } = started;
     let proof = proof::prove(backend, tuning, &options.scratch, *release, cells)?;
     let tuned = tuning.tuned.as_ref().map(|file| (&file.path, table_in_layout(file, *release, backend, cells)));
-    verified.reasons = reasons::of_proof(&proof);
+    verified.reasons = first_lines(proof.faults.iter().map(ToString::to_string).collect(), reasons::NAMED);
     if !proof.faults.is_empty() {
         verified.reasons.extend(reasons::explaining(tuning, survey, *release));
         return Ok(());

@@ -6,10 +6,9 @@ use collrules_rules::{Release, RuleTable, registry};
 use collrules_runner::circumstances::Obstacle;
 use collrules_runner::messages::Messages;
 use collrules_runner::mpi::MpiBackend;
-use collrules_runner::proof::Proof;
 
 /// Largest number of sentences of a kind.
-const NAMED: usize = 10;
+pub(super) const NAMED: usize = 10;
 
 /// The obstacle with the source of its setting.
 pub(super) fn with_source(obstacle: &Obstacle, backend: &MpiBackend) -> String {
@@ -18,10 +17,6 @@ pub(super) fn with_source(obstacle: &Obstacle, backend: &MpiBackend) -> String {
         Some(source) => format!("{obstacle} ({parameter} comes from: {source})"),
         None => obstacle.to_string(),
     }
-}
-
-pub(super) fn of_proof(proof: &Proof) -> Vec<String> {
-    first_lines(proof.faults.iter().map(ToString::to_string).collect(), NAMED)
 }
 
 /// Calls whose messages differ from those of the intended algorithm.
