@@ -64,8 +64,8 @@ pub trait Backend {
         Ok(Vec::new())
     }
 
-    /// Shortens the silence after which jobs are ended from now on; returns the previous time if it was longer.
-    fn limit_silence(&mut self, _patience: Duration) -> Option<Duration> {
+    /// The silence after which jobs are ended, to change it; none without jobs.
+    fn patience(&mut self) -> Option<&mut Duration> {
         None
     }
 

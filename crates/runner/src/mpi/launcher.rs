@@ -63,7 +63,7 @@ pub struct Launcher {
     worker: PathBuf,
     arguments: Vec<String>,
     oversubscribe: bool,
-    patience: Duration,
+    pub(super) patience: Duration,
     stop: Arc<AtomicBool>,
     /// The lib directory of an Open MPI outside the system's, for the worker.
     libraries: Option<PathBuf>,
@@ -129,11 +129,6 @@ impl Launcher {
     pub fn user_settings(&self) -> BTreeMap<String, String> {
         let settings = self.arguments.windows(3).filter(|words| is_mca(&words[0]));
         settings.map(|words| (words[1].clone(), words[2].clone())).collect()
-    }
-
-    /// Sets the maximum silence of a job; returns the previous one.
-    pub(super) fn limit_silence(&mut self, patience: Duration) -> Option<Duration> {
-        Some(std::mem::replace(&mut self.patience, patience))
     }
 
     /// The parameters of the `ompi_info` next to mpirun without an installed tuning.

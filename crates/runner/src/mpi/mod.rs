@@ -440,8 +440,8 @@ impl Backend for MpiBackend {
         Ok(found)
     }
 
-    fn limit_silence(&mut self, patience: Duration) -> Option<Duration> {
-        self.launcher.limit_silence(patience)
+    fn patience(&mut self) -> Option<&mut Duration> {
+        Some(&mut self.launcher.patience)
     }
 
     fn log_selections(&mut self, rules: &Path, calls: &[Cell]) -> Result<Option<Log>, RunnerError> {

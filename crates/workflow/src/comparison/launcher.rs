@@ -28,8 +28,9 @@ use super::subjects::timing_per_subject;
 use crate::error::WorkflowError;
 use crate::session::{Event, Session};
 
-/// Multiple of the longest finished launch after which a silent job is ended, and the smallest such time in seconds.
-const PATIENCE: (f64, f64) = (10.0, 15.0);
+/// Multiple of the longest finished launch after which a silent job is ended, but not before this part of the time that
+/// users allow.
+const PATIENCE: (f64, f64) = (10.0, 0.125);
 
 /// Failures in a row after which jobs of an arm are given up, if it is to be kept.
 const TRIES: u32 = 3;
@@ -256,14 +257,18 @@ impl<'a, 's> JobLauncher<'a, 's> {
         wanted: Option<&BTreeSet<ArmSubject>>,
     ) -> Result<ArmLaunch, WorkflowError> {
         let finished = self.log.launches().iter().filter(|launch| launch.outcome.is_ok());
-        let longest = finished.map(|launch| launch.seconds.0).fold(self.schedule.startup.0, f64::max);
-        let usual = self.backend.limit_silence(Duration::from_secs_f64((PATIENCE.0 * longest).max(PATIENCE.1)));
+        let longest = finished.map(|launch| launch.seconds.0.max(self.schedule.startup.0)).reduce(f64::max);
+        let usual = self.backend.patience().map(|patience| *patience);
+        if let (Some(patience), Some(longest)) = (self.backend.patience(), longest) {
+            let enough = Duration::from_secs_f64(PATIENCE.0 * longest).max(patience.mul_f64(PATIENCE.1));
+            *patience = enough.min(*patience);
+        }
         let subjects = self.subjects_of(arm, wanted);
         self.session.tell(Event::ArmLaunch { stage, block, subjects: subjects.len() });
         let (at, began) = (now(), Instant::now());
         let result = self.run(stage, block, arm, &subjects);
-        if let Some(usual) = usual {
-            self.backend.limit_silence(usual);
+        if let (Some(patience), Some(usual)) = (self.backend.patience(), usual) {
+            *patience = usual;
         }
         let JobResult { outcome, wrong, resident, seconds } = result?;
         // A simulated job takes time only by its own clock.

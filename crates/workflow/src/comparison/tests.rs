@@ -30,7 +30,7 @@ const STARTUP: f64 = 1.0;
 const CALLING: f64 = 0.5;
 
 /// Patience with silent jobs where nothing shortens it.
-const USUAL: Duration = Duration::from_secs(3600);
+const USUAL: Duration = Duration::from_secs(120);
 
 /// Sizes that are compared.
 const SIZES: [u64; 3] = [8, 1024, 65536];
@@ -57,7 +57,7 @@ struct Scripted<'a> {
     stop: Arc<AtomicBool>,
     jobs: Vec<Settings>,
     patience: Duration,
-    shortened: Vec<Duration>,
+    silences: Vec<Duration>,
 }
 
 impl Backend for Scripted<'_> {
@@ -77,12 +77,8 @@ impl Backend for Scripted<'_> {
         Ok(Vec::new())
     }
 
-    fn limit_silence(&mut self, patience: Duration) -> Option<Duration> {
-        let before = std::mem::replace(&mut self.patience, patience);
-        if patience < USUAL {
-            self.shortened.push(patience);
-        }
-        (before > patience).then_some(before)
+    fn patience(&mut self) -> Option<&mut Duration> {
+        Some(&mut self.patience)
     }
 
     fn measure(&mut self, plan: &LaunchPlan, report: Report<'_>) -> Result<(), RunnerError> {
@@ -92,6 +88,7 @@ impl Backend for Scripted<'_> {
             self.stop.store(true, Ordering::Relaxed);
         }
         self.jobs.push(settings.clone());
+        self.silences.push(self.patience);
         let fault = (self.script)(&settings, before);
         let died = |outside| RunnerError::JobDied {
             status: "a rank was ended".to_owned(),
@@ -128,7 +125,7 @@ impl Backend for Scripted<'_> {
 /// Jobs so far, and the result.
 struct Played {
     jobs: Vec<Settings>,
-    shortened: Vec<Duration>,
+    silences: Vec<Duration>,
     compared: Result<Compared, WorkflowError>,
 }
 
@@ -174,7 +171,7 @@ fn play(
         stop: Arc::clone(&stop),
         jobs: Vec::new(),
         patience: USUAL,
-        shortened: Vec::new(),
+        silences: Vec::new(),
     };
     let mut session = Session { stop, failures: 3, command: Vec::new(), start: &start, watch: &mut |_| {} };
     let placement = Placement::new(Layout::Block, &["a".to_owned(), "a".to_owned()], [Ranks(2)]);
@@ -197,7 +194,7 @@ fn play(
         chooses: false,
     };
     let compared = compare(&comparison, &mut launcher);
-    Played { jobs: backend.jobs, shortened: backend.shortened, compared }
+    Played { jobs: backend.jobs, silences: backend.silences, compared }
 }
 
 fn play_once(stage: Stage, script: &dyn Fn(&Settings, usize) -> Fault) -> Played {
@@ -214,8 +211,9 @@ fn a_call_that_hangs_is_left_out_and_patience_does_not_grow() {
     assert_eq!(others, [(8, Outcome::Faster), (65536, Outcome::Faster)]);
     let blocks = played.compared().blocks.len();
     assert_eq!(played.of_arm(), 2 + blocks, "two tries, then without the call");
-    assert_eq!(played.shortened.len(), played.jobs.len());
-    assert!(played.shortened.iter().all(|patience| *patience == Duration::from_secs(15)), "{:?}", played.shortened);
+    assert_eq!(played.silences[0], USUAL);
+    assert_eq!(played.silences.last(), Some(&(USUAL / 8)));
+    assert!(played.silences.is_sorted_by(|before, after| before >= after), "{:?}", played.silences);
 }
 
 #[test]
