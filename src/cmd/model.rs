@@ -21,9 +21,9 @@ use crate::{screen, session};
 #[derive(Debug, Args)]
 #[command(
     args_conflicts_with_subcommands = true,
-    after_help = "A table of probes has a line for each timing, below the names of its columns: pattern (pingpong, \
-one-to-two, train:MESSAGES, train:MESSAGES:NANOSECONDS, receive:NANOSECONDS), ranks (0+1, or 0+1+2), bytes, back (bytes \
-of the answer), launch, seconds, and hosts (a+b) where ranks share hosts.
+    after_help = "A table of probes has a line for each timing, below the names of its columns: pattern (pingpong, ping, \
+one-to-two, train, train-busy or receive-late), ranks (0+1, or 0+1+2), bytes, launch, seconds, and hosts (a+b) where \
+ranks share hosts.
 
 Exit code: 0 if no node and no pair stands out, 10 if one does."
 )]

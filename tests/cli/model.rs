@@ -3,10 +3,11 @@
 use std::fmt::Write;
 use std::fs;
 
-use collrules_model::ProbeKind;
+use collrules_model::Probe;
 use collrules_model::model::{Model, Slowdown};
 use collrules_program::{Platform, play};
 use collrules_record::Bytes;
+use collrules_record::pattern::Shape;
 use collrules_rules::{Collective, Release};
 
 use crate::support::collrules;
@@ -18,28 +19,28 @@ fn table(rates: &[f64]) -> String {
     platform.link = rates.to_vec();
     platform.fixed = vec![5e-6; ranks];
     platform.latency = vec![vec![20e-6; ranks]; ranks];
-    let mut text = "pattern,ranks,bytes,back,launch,seconds\n".to_owned();
-    let mut add = |kind: ProbeKind, parts: &[u32], there: u64, back: u64| {
-        let programs = kind.programs(parts, there, back, ranks);
+    let mut text = "pattern,ranks,bytes,launch,seconds\n".to_owned();
+    let mut add = |shape: Shape, parts: &[u32], bytes: u64| {
+        let programs = Probe { shape, ranks: parts.to_vec(), bytes }.programs(ranks).unwrap();
         let time = play(programs.as_slice(), &platform).unwrap()[parts[0] as usize];
         let names: Vec<String> = parts.iter().map(u32::to_string).collect();
         for (launch, factor) in [0.99, 1.0, 1.01].into_iter().enumerate() {
-            writeln!(text, "{kind},{},{there},{back},{launch},{}", names.join("+"), time * factor).unwrap();
+            writeln!(text, "{shape},{},{bytes},{launch},{}", names.join("+"), time * factor).unwrap();
         }
     };
     let ranks = ranks as u32;
     for i in 0..ranks {
         for j in (0..ranks).filter(|j| *j != i) {
             for size in [0, 1024, 32768, 65536, 262_144] {
-                add(ProbeKind::PingPong, &[i, j], size, size);
-                add(ProbeKind::PingPong, &[i, j], size, 0);
+                add(Shape::PingPong, &[i, j], size);
+                add(Shape::Ping, &[i, j], size);
             }
             for size in [0, 1024, 32768] {
-                add(ProbeKind::Train { messages: 10, delay: 0 }, &[i, j], size, 0);
+                add(Shape::Train, &[i, j], size);
             }
             for k in (0..ranks).filter(|k| *k != i && *k != j) {
                 for size in [0, 32768] {
-                    add(ProbeKind::OneToTwo, &[i, j, k], size, 0);
+                    add(Shape::OneToTwo, &[i, j, k], size);
                 }
             }
         }

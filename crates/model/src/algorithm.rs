@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_program::{Platform, play};
 use collrules_record::estimate::median;
+use collrules_record::pattern::Shape;
 use collrules_record::sample::Sample;
 use collrules_record::{Bytes, Candidate, Estimate, Ranks};
 use collrules_rules::{Choice, Collective, Release, registry};
@@ -87,7 +88,7 @@ fn concurrent(
     let one_way = |launch: u32, size: u64| {
         let mut times: Vec<f64> = probes
             .of_launch(launch)
-            .filter(|(probe, _)| probe.is_round_trip_of(size))
+            .filter(|(probe, _)| (probe.shape, probe.bytes) == (Shape::PingPong, size))
             .map(|(_, time)| time / 2.0)
             .collect();
         median(&mut times)
@@ -204,7 +205,7 @@ mod tests {
     use rand_distr::{Distribution, Normal};
 
     use super::*;
-    use crate::probe::{Probe, ProbeKind, ProbeTiming};
+    use crate::probe::{Probe, ProbeTiming};
 
     const ALPHA: f64 = 40e-6;
     const RATE: f64 = 25e6;
@@ -238,7 +239,7 @@ mod tests {
                         mean: time,
                     });
                 }
-                let probe = Probe { kind: ProbeKind::PingPong, ranks: vec![0, 1], there: size, back: size };
+                let probe = Probe { shape: Shape::PingPong, ranks: vec![0, 1], bytes: size };
                 let seconds = 2.0 * (ALPHA + size as f64 / RATE) * noise.sample(&mut rng);
                 timings.push(ProbeTiming { probe, launch, seconds });
             }

@@ -11,7 +11,7 @@
 //! | [`mod@line`] | lines through times, and the places where one ends and another begins |
 //! | [`pattern_fit`] | times of patterns, as lines with bends |
 //! | [`place`] | on one host, or on two |
-//! | `probe` | kinds of probes, and their medians by launch |
+//! | `probe` | probes, and their medians by launch |
 //! | `way` | all pairs of a kind: Hockney by regime, LogGP, PLogP |
 //! | `lmo` | each node and each pair |
 //! | `slow` | nodes and pairs that stand out |
@@ -60,7 +60,7 @@ pub use machine::{IntervalEnd, Unsaid, platform};
 pub use many_to_one::{GatherForecast, expected, many_to_one};
 pub use played::ModelMachine;
 pub use predict::{PredictedCall, call_seconds, longest, predict};
-pub use probe::{BadProbeKind, Probe, ProbeKind, ProbeTiming, Probes};
+pub use probe::{Probe, ProbeTiming, Probes};
 pub use quality::quality;
 pub use schedule::{barrier, known, programs};
 pub use slow::SlowCriteria;

@@ -10,12 +10,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::estimate::median;
+use collrules_record::pattern::Shape;
 use collrules_record::{Bytes, Estimate};
 
 use crate::model::{Lmo, NodeModel, PairModel};
 
 use crate::place::Where;
-use crate::probe::{Probe, ProbeKind, Probes};
+use crate::probe::Probes;
 use crate::unknown::Unknown;
 use crate::way::at;
 
@@ -38,7 +39,7 @@ pub(crate) fn fit(probes: &Probes, level: f64, unknown: &mut Vec<Unknown>) -> Op
     }
     let all = probes.all();
     let sizes: BTreeSet<u64> =
-        all.iter().filter(|probe| probe.kind == ProbeKind::OneToTwo).map(|probe| probe.there).collect();
+        all.iter().filter(|probe| probe.shape == Shape::OneToTwo).map(|probe| probe.bytes).collect();
     if !sizes.contains(&0) {
         unknown.push(Unknown::OneToTwo);
         return None;
@@ -76,14 +77,11 @@ pub(crate) fn fit(probes: &Probes, level: f64, unknown: &mut Vec<Unknown>) -> Op
         link: link(rank),
         disagreement: estimates.disagreement(*rank),
     };
-    let pair = |pair: &(u32, u32)| {
-        let probe = Probe { kind: ProbeKind::PingPong, ranks: vec![pair.0, pair.1], there: 0, back: 0 };
-        PairModel {
-            ranks: *pair,
-            place: at(probes, &probe).unwrap_or(Where::Between),
-            latency: mean(estimates.latency.get(pair).filter(|all| !below_zero(all, level))),
-            rate: rate(pair),
-        }
+    let pair = |pair: &(u32, u32)| PairModel {
+        ranks: *pair,
+        place: at(probes, &[pair.0, pair.1]).unwrap_or(Where::Between),
+        latency: mean(estimates.latency.get(pair).filter(|all| !below_zero(all, level))),
+        rate: rate(pair),
     };
     let overlapping =
         measured.iter().filter(|pair| estimates.latency.get(pair).is_some_and(|all| below_zero(all, level)));
@@ -145,16 +143,16 @@ impl Estimates {
     fn add(&mut self, probes: &Probes, ranks: &BTreeSet<u32>, bytes: Option<u64>, launch: u32) {
         let (mut fixed, mut longer): (BTreeMap<u32, Vec<f64>>, BTreeMap<u32, Vec<f64>>) = Default::default();
         let mut triplets = Vec::new();
-        for (probe, time) in probes.of_launch(launch).filter(|(probe, _)| probe.kind == ProbeKind::OneToTwo) {
+        for (probe, time) in probes.of_launch(launch).filter(|(probe, _)| probe.shape == Shape::OneToTwo) {
             let (i, k) = (probe.ranks[0], probe.ranks[2]);
             // Triplets within a host and without it do not mix.
-            if probe.back != 0 || at(probes, probe).is_none() {
+            if at(probes, &probe.ranks).is_none() {
                 continue;
             }
-            let Some(alone) = probes.round_trip(launch, i, k, probe.there, 0) else { continue };
-            if probe.there == 0 {
+            let Some(alone) = probes.round_trip(launch, Shape::Ping, (i, k), probe.bytes) else { continue };
+            if probe.bytes == 0 {
                 fixed.entry(i).or_default().push(time - alone);
-            } else if Some(probe.there) == bytes {
+            } else if Some(probe.bytes) == bytes {
                 longer.entry(i).or_default().push(time - alone);
                 triplets.push((i, (probe.ranks[1], k), time - alone));
             }
@@ -179,23 +177,23 @@ impl Estimates {
         let both_ways = probes
             .of_launch(launch)
             .map(|(probe, _)| probe)
-            .filter(|probe| probe.kind == ProbeKind::PingPong && probe.there == probe.back && probe.there > 0);
-        let sizes: BTreeSet<u64> = both_ways.map(|probe| probe.there).collect();
+            .filter(|probe| probe.shape == Shape::PingPong && probe.bytes > 0);
+        let sizes: BTreeSet<u64> = both_ways.map(|probe| probe.bytes).collect();
         let longest = sizes.iter().rev().nth(1).zip(sizes.last()).map(|(long, longer)| (*long, *longer));
         for (i, j) in ranks.iter().flat_map(|i| ranks.range(i + 1..).map(|j| (*i, *j))) {
-            let Some(empty) = probes.round_trip(launch, i, j, 0, 0) else { continue };
+            let time = |shape, size| probes.round_trip(launch, shape, (i, j), size);
+            let Some(empty) = time(Shape::PingPong, 0) else { continue };
             self.empty.entry((i, j)).or_default().push(empty / 2.0);
             let (Some((first, t)), Some((second, u))) = (single.get(&i), single.get(&j)) else { continue };
             self.latency.entry((i, j)).or_default().push(empty / 2.0 - first - second);
             // What a byte takes more between long messages: latency, and what a switch lets pass at first, are in both.
             let longest = longest.and_then(|(long, longer)| {
-                let time = |size| probes.round_trip(launch, i, j, size, size);
-                Some((time(longer)? - time(long)?) / (2 * (longer - long)) as f64)
+                Some((time(Shape::PingPong, longer)? - time(Shape::PingPong, long)?) / (2 * (longer - long)) as f64)
             });
             let slope = longest.or_else(|| {
                 let bytes = bytes?;
-                let there = probes.round_trip(launch, i, j, bytes, 0).map(|time| time - empty);
-                let both = || probes.round_trip(launch, i, j, bytes, bytes).map(|time| (time - empty) / 2.0);
+                let there = time(Shape::Ping, bytes).map(|time| time - empty);
+                let both = || time(Shape::PingPong, bytes).map(|time| (time - empty) / 2.0);
                 Some(there.or_else(both)? / bytes as f64)
             });
             if let Some(slope) = slope {

@@ -1,8 +1,6 @@
 //! A machine described by a model, on which calls and probes are played message by message.
 
 use collrules_program::{Platform, play};
-use collrules_record::sample::PatternSample;
-use collrules_record::units::Seconds;
 use collrules_record::{Cast, Cell, Pattern};
 use collrules_rules::{Choice, Collective, Release};
 use collrules_runner::simulate::PlayedMachine;
@@ -10,7 +8,7 @@ use collrules_runner::simulate::PlayedMachine;
 use crate::machine::{IntervalEnd, Unsaid, platform};
 use crate::model::{Model, Slowdown};
 use crate::predict::call_seconds;
-use crate::probe::{ProbeKind, ProbeTiming};
+use crate::probe::Probe;
 use crate::schedule::{barrier, programs};
 
 /// The machine that a model describes.
@@ -83,13 +81,10 @@ impl PlayedMachine for ModelMachine {
     }
 
     fn pattern_seconds(&self, pattern: Pattern, cast: &Cast) -> Result<f64, String> {
-        let zero = Seconds(0.0);
-        let cast = cast.clone();
-        let sample = PatternSample { launch: 0, visit: 0, round: 0, pattern, cast, max: zero, min: zero, mean: zero };
         let unknown = || format!("{pattern} is no probe of models");
-        let probe = ProbeTiming::of_pattern(&sample).ok_or_else(unknown)?.probe;
+        let probe = Probe::new(pattern, cast).ok_or_else(unknown)?;
         let platform = self.platform(self.ranks()).map_err(|cause| cause.to_string())?;
-        let messages = ProbeKind::programs(probe.kind, &probe.ranks, probe.there, probe.back, platform.ranks());
+        let messages = probe.programs(platform.ranks()).ok_or_else(unknown)?;
         let ends = play(messages.as_slice(), &platform).map_err(|cause| cause.to_string())?;
         Ok(ends[probe.ranks[0] as usize])
     }

@@ -7,12 +7,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::estimate::{TestedMean, Variance, mean};
+use collrules_record::pattern::Shape;
 use collrules_record::{Bytes, Estimate};
 
 use crate::model::{Slow, SlowNode, SlowPair};
 
 use crate::place::Where;
-use crate::probe::{ProbeKind, Probes};
+use crate::probe::Probes;
 use crate::unknown::Unknown;
 use crate::way::at;
 
@@ -51,8 +52,8 @@ pub(crate) fn find(probes: &Probes, terms: SlowCriteria, unknown: &mut Vec<Unkno
         let sizes: BTreeSet<u64> = probes
             .all()
             .into_iter()
-            .filter(|probe| probe.kind == ProbeKind::PingPong && at(probes, probe) == Some(place))
-            .map(|probe| probe.there)
+            .filter(|probe| probe.is_round_trip() && at(probes, &probe.ranks) == Some(place))
+            .map(|probe| probe.bytes)
             .collect();
         let ends: BTreeSet<u64> = sizes.first().into_iter().chain(sizes.last()).copied().collect();
         for size in ends {
@@ -109,13 +110,14 @@ pub(crate) fn find(probes: &Probes, terms: SlowCriteria, unknown: &mut Vec<Unkno
 fn times(probes: &Probes, launch: u32, place: Where, size: u64) -> RoundTrips {
     let mut found = RoundTrips::new();
     for (probe, _) in probes.of_launch(launch) {
-        if probe.kind != ProbeKind::PingPong || probe.there != size || at(probes, probe) != Some(place) {
+        if !probe.is_round_trip() || probe.bytes != size || at(probes, &probe.ranks) != Some(place) {
             continue;
         }
-        let (a, b) = (probe.ranks[0].min(probe.ranks[1]), probe.ranks[0].max(probe.ranks[1]));
+        let pair = (probe.ranks[0].min(probe.ranks[1]), probe.ranks[0].max(probe.ranks[1]));
         // With as much back, where there is that: it has both directions.
-        let round_trip = probes.round_trip(launch, a, b, size, size).or(probes.round_trip(launch, a, b, size, 0));
-        found.extend(round_trip.map(|time| ((a, b), time)));
+        let round_trip = [Shape::PingPong, Shape::Ping].into_iter();
+        let round_trip = round_trip.filter_map(|shape| probes.round_trip(launch, shape, pair, size)).next();
+        found.extend(round_trip.map(|time| (pair, time)));
     }
     found
 }

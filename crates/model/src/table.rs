@@ -1,13 +1,15 @@
-//! Timings of probes as a table: `pattern,ranks,bytes,back,launch,seconds`, with `hosts` if ranks share hosts.
+//! Timings of probes as a table: `pattern,ranks,bytes,launch,seconds`, with `hosts` if ranks share hosts.
 
 use std::collections::BTreeMap;
 
 use collrules_rules::words::{plural, some};
 
+use collrules_record::pattern::{BadCast, Shape};
 use collrules_record::sample::check_time;
-use collrules_record::{Bytes, Seconds};
+use collrules_record::{Bytes, Cast, Pattern, Ranks, Seconds};
+use collrules_rules::names::UnknownName;
 
-use crate::probe::{Probe, ProbeKind, ProbeTiming, Probes};
+use crate::probe::{Probe, ProbeTiming, Probes};
 
 /// Columns that a table has to have.
 const COLUMNS: [&str; 5] = ["pattern", "ranks", "bytes", "launch", "seconds"];
@@ -19,9 +21,7 @@ const TOLD: usize = 3;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadTable {
     /// Columns are missing.
-    #[error(
-        "the table has no column {0}; it needs pattern, ranks, bytes, launch and seconds, and may have back and hosts"
-    )]
+    #[error("the table has no column {0}; it needs pattern, ranks, bytes, launch and seconds, and may have hosts")]
     Column(&'static str),
     /// No row can be used.
     #[error("no row of the table can be used: {0}")]
@@ -73,44 +73,31 @@ fn sentence(why: &str, lines: &[u64]) -> String {
 type ProbeRow = (ProbeTiming, Vec<(u32, String)>);
 
 fn row<'a>(value: &dyn Fn(&str) -> &'a str) -> Result<ProbeRow, String> {
-    let kind: ProbeKind = value("pattern").parse().map_err(|bad: crate::probe::BadProbeKind| bad.to_string())?;
-    let number = |text: &str| text.parse::<u32>().map_err(|_| format!("`{text}` is no whole number"));
-    let ranks = value("ranks").split('+').map(|rank| number(rank.trim())).collect::<Result<Vec<u32>, _>>()?;
-    if ranks.len() != kind.ranks() {
-        return Err(format!(
-            "{kind} takes {} ranks, such as {}",
-            kind.ranks(),
-            if kind.ranks() == 3 { "0+1+2" } else { "0+1" }
-        ));
-    }
-    if (1..ranks.len()).any(|at| ranks[..at].contains(&ranks[at])) {
-        return Err("a rank is named twice".to_owned());
-    }
-    let size = |text: &str| text.parse::<u64>().map_err(|_| format!("`{text}` is no number of bytes"));
-    let there = size(value("bytes"))?;
-    // Without a column of its own, the answer is as long where both sides send, and empty elsewhere.
-    let back = match value("back") {
-        "" if kind == ProbeKind::PingPong => there,
-        "" => 0,
-        back => size(back)?,
-    };
-    let launch = number(value("launch"))?;
+    let shape: Shape = value("pattern").parse().map_err(|bad: UnknownName| bad.to_string())?;
+    let cast: Cast = value("ranks").parse().map_err(|bad: BadCast| bad.to_string())?;
+    let bytes = value("bytes");
+    let bytes = Bytes(bytes.parse().map_err(|_| format!("`{bytes}` is no number of bytes"))?);
+    let pattern = Pattern { shape, ranks: Ranks(cast.ranks().len() as u32), bytes };
+    let probe = Probe::new(pattern, &cast).filter(|_| pattern.programs().is_some());
+    let probe = probe.ok_or_else(|| format!("{pattern} is no probe"))?;
+    let launch = value("launch");
+    let launch = launch.parse().map_err(|_| format!("`{launch}` is no whole number"))?;
     let seconds: f64 = value("seconds").parse().map_err(|_| "the time is missing or no number".to_owned())?;
     if !seconds.is_finite() || seconds <= 0.0 {
         return Err("the time is not above zero".to_owned());
     }
-    check_time(Seconds(seconds), Bytes(there.max(back)))?;
+    check_time(Seconds(seconds), bytes)?;
     let names = value("hosts");
     let hosts: Vec<(u32, String)> = if names.is_empty() {
         Vec::new()
     } else {
         let names: Vec<&str> = names.split('+').map(str::trim).collect();
-        if names.len() != ranks.len() {
+        if names.len() != cast.ranks().len() {
             return Err("there are not as many hosts as ranks".to_owned());
         }
-        ranks.iter().copied().zip(names.into_iter().map(str::to_owned)).collect()
+        cast.ranks().iter().copied().zip(names.into_iter().map(str::to_owned)).collect()
     };
-    Ok((ProbeTiming { probe: Probe { kind, ranks, there, back }, launch, seconds }, hosts))
+    Ok((ProbeTiming::new(probe, launch, Seconds(seconds)), hosts))
 }
 
 #[cfg(test)]
@@ -119,11 +106,11 @@ mod tests {
 
     #[test]
     fn rows_are_probes() {
-        let text = "# by hand\npattern,ranks,bytes,back,launch,seconds,hosts\n\
-                    pingpong,0+1,0,,0,4e-5,a+b\none-to-two,0+1+2,64,0,0,6e-5,a+b+b\n";
+        let text = "# by hand\npattern,ranks,bytes,launch,seconds,hosts\n\
+                    pingpong,0+1,0,0,4e-5,a+b\none-to-two,0+1+2,64,0,6e-5,a+b+b\n";
         let (probes, told) = read(text).expect("a table");
         assert_eq!(told, Vec::<String>::new());
-        assert_eq!(probes.round_trip(0, 1, 0, 0, 0), Some(4e-5));
+        assert_eq!(probes.round_trip(0, Shape::Ping, (1, 0), 0), Some(4e-5));
         assert!(probes.share_host(1, 2) && !probes.share_host(0, 1));
     }
 
@@ -137,9 +124,9 @@ mod tests {
         for part in [
             "lines 3 and 9: the time is not above zero",
             "line 4: the time is missing",
-            "line 5: a rank is named twice",
-            "line 6: pingpong takes 2 ranks, such as 0+1",
-            "line 7: `hop` is no probe",
+            "line 5: `0+0` is not a list of distinct ranks",
+            "line 6: pingpong of 0 B on 3 ranks is no probe",
+            "line 7: `hop`",
             "line 8: `x` is no number of bytes",
         ] {
             assert!(told.contains(part), "{part} in\n{told}");

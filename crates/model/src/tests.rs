@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use collrules_program::{Platform, play};
+use collrules_record::Pattern;
+use collrules_record::pattern::Shape;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, Normal};
@@ -10,7 +12,7 @@ use rand_distr::{Distribution, Normal};
 use crate::model::Model;
 use crate::unknown::LogGpParameter::Latency;
 use crate::unknown::Unknown;
-use crate::{Probe, ProbeKind, ProbeOrigin, ProbeTiming, Probes, SlowCriteria, fit};
+use crate::{Probe, ProbeOrigin, ProbeTiming, Probes, SlowCriteria, fit};
 
 const TERMS: SlowCriteria = SlowCriteria { tolerate: 0.2, error_rate: 0.05, level: 0.95 };
 
@@ -26,15 +28,15 @@ fn timings(platform: &Platform, sizes: &[u64], launches: u32, noise: f64, rng: &
         for j in (0..ranks).filter(|j| *j != i) {
             for size in sizes.iter().copied() {
                 if i < j {
-                    probes.push(Probe { kind: ProbeKind::PingPong, ranks: vec![i, j], there: size, back: size });
+                    probes.push(Probe { shape: Shape::PingPong, ranks: vec![i, j], bytes: size });
                 }
                 if size > 0 {
-                    probes.push(Probe { kind: ProbeKind::PingPong, ranks: vec![i, j], there: size, back: 0 });
+                    probes.push(Probe { shape: Shape::Ping, ranks: vec![i, j], bytes: size });
                 }
             }
             for k in (0..ranks).filter(|k| *k != i && *k != j) {
-                for there in [0, sizes[sizes.len() - 1]] {
-                    probes.push(Probe { kind: ProbeKind::OneToTwo, ranks: vec![i, j, k], there, back: 0 });
+                for bytes in [0, sizes[sizes.len() - 1]] {
+                    probes.push(Probe { shape: Shape::OneToTwo, ranks: vec![i, j, k], bytes });
                 }
             }
         }
@@ -42,7 +44,7 @@ fn timings(platform: &Platform, sizes: &[u64], launches: u32, noise: f64, rng: &
     let normal = Normal::new(1.0, noise).expect("a spread");
     let mut timings = Vec::new();
     for probe in probes {
-        let programs = probe.kind.programs(&probe.ranks, probe.there, probe.back, ranks as usize);
+        let programs = probe.programs(ranks as usize).expect("as many ranks");
         let time = play(programs.as_slice(), platform).expect("it ends")[probe.ranks[0] as usize];
         for launch in 0..launches {
             timings.push(ProbeTiming { probe: probe.clone(), launch, seconds: time * normal.sample(rng) });
@@ -196,13 +198,13 @@ fn no_latency_is_printed_where_senders_wait_for_messages() {
     let mut timings = Vec::new();
     for launch in 0..4 {
         for (i, j) in (0..ranks).flat_map(|i| (0..ranks).filter(move |j| *j != i).map(move |j| (i, j))) {
-            let mut add = |kind: ProbeKind, ranks: Vec<u32>, seconds: f64| {
-                let probe = Probe { kind, ranks, there: 0, back: 0 };
+            let mut add = |shape: Shape, ranks: Vec<u32>, seconds: f64| {
+                let probe = Probe { shape, ranks, bytes: 0 };
                 timings.push(ProbeTiming { probe, launch, seconds: seconds * normal.sample(&mut rng) });
             };
-            add(ProbeKind::PingPong, vec![i, j], 2.0 * alpha);
+            add(Shape::PingPong, vec![i, j], 2.0 * alpha);
             for k in (0..ranks).filter(|k| *k != i && *k != j) {
-                add(ProbeKind::OneToTwo, vec![i, j, k], 3.0 * alpha);
+                add(Shape::OneToTwo, vec![i, j, k], 3.0 * alpha);
             }
         }
     }
@@ -232,12 +234,11 @@ fn what_passes_idle_links_comes_back() {
         let platform =
             Platform { burst: vec![burst; 3], latency: vec![vec![30e-6; 3]; 3], ..Platform::shared_links(3, 25e6) };
         let mut timings = timings(&platform, &[0, 1024, 8192, 32768, 131_072, 524_288], 3, 0.005, &mut rng);
-        for there in [0, 1024, 8192, 32768] {
-            let kind = ProbeKind::Train { messages: 10, delay: 0 };
-            let ends = play(kind.programs(&[0, 1], there, 0, 3).as_slice(), &platform).expect("it ends");
+        for bytes in [0, 1024, 8192, 32768] {
+            let probe = Probe { shape: Shape::Train, ranks: vec![0, 1], bytes };
+            let ends = play(probe.programs(3).expect("two ranks").as_slice(), &platform).expect("it ends");
             for launch in 0..3 {
-                let probe = Probe { kind, ranks: vec![0, 1], there, back: 0 };
-                timings.push(ProbeTiming { probe, launch, seconds: ends[0] * normal.sample(&mut rng) });
+                timings.push(ProbeTiming { probe: probe.clone(), launch, seconds: ends[0] * normal.sample(&mut rng) });
             }
         }
         let way = fitted(timings).ways.remove(0);
@@ -253,22 +254,22 @@ fn what_passes_idle_links_comes_back() {
 fn what_ranks_take_is_told_from_the_way() {
     let mut rng = ChaCha8Rng::seed_from_u64(12);
     let normal = Normal::new(1.0, 0.002).expect("a spread");
-    let delay = 1_000_000;
-    let kinds = [ProbeKind::PingPong, ProbeKind::Train { messages: 10, delay }, ProbeKind::Receive { delay }];
+    let shapes = [Shape::PingPong, Shape::BusyTrain, Shape::LateReceive];
     for (fixed, latency) in [(6e-6, 30e-6), (20e-6, 0.0)] {
         let platform =
             Platform { fixed: vec![fixed; 2], latency: vec![vec![latency; 2]; 2], ..Platform::shared_links(2, 100e6) };
         let mut timings = Vec::new();
-        for (launch, kind) in (0..4).flat_map(|launch| kinds.map(|kind| (launch, kind))) {
-            let ends = play(kind.programs(&[0, 1], 0, 0, 2).as_slice(), &platform).expect("it ends");
+        for (launch, shape) in (0..4).flat_map(|launch| shapes.map(|shape| (launch, shape))) {
+            let probe = Probe { shape, ranks: vec![0, 1], bytes: 0 };
+            let ends = play(probe.programs(2).expect("two ranks").as_slice(), &platform).expect("it ends");
             // The delay itself is exact; a receive is timed after it.
-            let busy = match kind {
-                ProbeKind::Train { messages, delay } => f64::from(messages - 1) * delay as f64 * 1e-9,
-                ProbeKind::Receive { delay } => delay as f64 * 1e-9,
-                _ => 0.0,
+            let delays = match shape {
+                Shape::BusyTrain => Pattern::TRAIN - 1,
+                Shape::LateReceive => 1,
+                _ => 0,
             };
-            let left = if matches!(kind, ProbeKind::Receive { .. }) { 0.0 } else { busy };
-            let probe = Probe { kind, ranks: vec![0, 1], there: 0, back: 0 };
+            let busy = f64::from(delays) * Pattern::BUSY as f64 * 1e-9;
+            let left = if shape == Shape::LateReceive { 0.0 } else { busy };
             timings.push(ProbeTiming { probe, launch, seconds: left + (ends[0] - busy) * normal.sample(&mut rng) });
         }
         let model = fitted(timings);

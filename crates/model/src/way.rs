@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::estimate::median;
+use collrules_record::pattern::Shape;
 use collrules_record::transport::Transport;
-use collrules_record::{Bytes, Estimate, Seconds};
+use collrules_record::{Bytes, Estimate, Pattern, Seconds};
 
 use crate::line::{Coordinates, Errors, StraightLine, noise, segments};
 use crate::model::{LogGp, PathModel, Regime};
 use crate::place::Where;
-use crate::probe::{Probe, ProbeKind, Probes};
+use crate::probe::{Probe, Probes};
 use crate::unknown::{LogGpParameter, Unknown};
 
 /// A limit of Open MPI above which it sends messages by another protocol.
@@ -44,6 +45,9 @@ impl Limit {
     }
 }
 
+/// Times by size in each launch.
+type LaunchCurves = BTreeMap<u32, Vec<Coordinates>>;
+
 /// Fits all pairs of a kind; none where no pair was timed.
 pub(crate) fn fit(
     probes: &Probes,
@@ -52,24 +56,22 @@ pub(crate) fn fit(
     level: f64,
     unknown: &mut Vec<Unknown>,
 ) -> Option<PathModel> {
-    let of_kind = |probe: &Probe| at(probes, probe) == Some(place);
+    let of_kind = |probe: &Probe| at(probes, &probe.ranks) == Some(place);
     let pairs: BTreeSet<(u32, u32)> = probes
         .all()
         .into_iter()
-        .filter(|probe| probe.kind == ProbeKind::PingPong && of_kind(probe))
+        .filter(|probe| probe.is_round_trip() && of_kind(probe))
         .map(|probe| (probe.ranks[0].min(probe.ranks[1]), probe.ranks[0].max(probe.ranks[1])))
         .collect();
     if pairs.is_empty() {
         return None;
     }
     // Per launch, the median over pairs, so that a slow one does not count.
-    let curve = |wanted: &dyn Fn(&Probe) -> Option<u64>| -> BTreeMap<u32, Vec<Coordinates>> {
+    let curve = |wanted: &dyn Fn(&Probe) -> bool| -> LaunchCurves {
         let launch = |launch: u32| {
             let mut sizes: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
-            for (probe, time) in probes.of_launch(launch).filter(|(probe, _)| of_kind(probe)) {
-                if let Some(size) = wanted(probe) {
-                    sizes.entry(size).or_default().push(time);
-                }
+            for (probe, time) in probes.of_launch(launch).filter(|(probe, _)| of_kind(probe) && wanted(probe)) {
+                sizes.entry(probe.bytes).or_default().push(time);
             }
             sizes.into_iter().filter_map(|(size, mut times)| Some((size as f64, median(&mut times)?))).collect()
         };
@@ -79,10 +81,11 @@ pub(crate) fn fit(
             .filter(|(_, points): &(_, Vec<_>)| !points.is_empty())
             .collect()
     };
-    let both = curve(&|probe| (probe.kind == ProbeKind::PingPong && probe.there == probe.back).then_some(probe.there));
-    let one_way = curve(&|probe| (probe.kind == ProbeKind::PingPong && probe.back == 0).then_some(probe.there));
+    let timed = |shape: Shape| curve(&|probe| probe.shape == shape);
+    let both = timed(Shape::PingPong);
+    let one_way = curve(&|probe| probe.is_round_trip() && (probe.shape == Shape::Ping || probe.bytes == 0));
     // Where answers are empty, the way back is that of the empty message, which is half of the empty round trip.
-    let times: BTreeMap<u32, Vec<Coordinates>> = if points_of(&one_way) > points_of(&both) {
+    let times: LaunchCurves = if points_of(&one_way) > points_of(&both) {
         one_way.iter().map(|(launch, points)| (*launch, without_answer(points))).collect()
     } else {
         both.iter()
@@ -93,13 +96,10 @@ pub(crate) fn fit(
     if regimes.is_empty() {
         unknown.push(Unknown::Line(place));
     }
-    let mut loggp = loggp(probes, &curve, &of_kind, level, unknown, place);
+    let trains = timed(Shape::Train);
+    let mut loggp = loggp(&timed, &one_way, &trains, level, unknown, place);
     let gaps = gaps(&one_way, loggp.as_ref(), level);
-    let train = curve(&|probe| match probe.kind {
-        ProbeKind::Train { messages, delay: 0 } if messages > 1 => Some(u64::from(messages) * probe.there),
-        _ => None,
-    });
-    let long = long_train(&train, level);
+    let long = long_train(&trains, level);
     let burst = burst(&by_launch, long, level);
     if let (Some(found), Some(_)) = (&mut loggp, burst) {
         // Short trains pass for free as well, and say nothing about the rate.
@@ -109,12 +109,12 @@ pub(crate) fn fit(
 }
 
 /// Estimates the time per byte of long messages: the slope between the longest trains and the longest ones of at most
-/// half that size. Sizes are those of whole trains.
-fn long_train(trains: &BTreeMap<u32, Vec<Coordinates>>, level: f64) -> Option<Estimate> {
+/// half that size.
+fn long_train(trains: &LaunchCurves, level: f64) -> Option<Estimate> {
     let slope = |points: &Vec<Coordinates>| {
         let (size, time) = points.last()?;
         let (less, before) = points.iter().rfind(|(other, _)| 2.0 * other <= *size)?;
-        Some((time - before) / (size - less))
+        Some((time - before) / (f64::from(Pattern::TRAIN) * (size - less)))
     };
     Estimate::mean(trains.values().filter_map(slope), level)
 }
@@ -141,16 +141,16 @@ fn burst(by_launch: &[Vec<StraightLine>], of_train: Option<Estimate>, level: f64
 }
 
 /// Returns the location of a probe's ranks; none if some share the first one's host and others do not.
-pub(crate) fn at(probes: &Probes, probe: &Probe) -> Option<Where> {
-    let inside = probe.ranks[1..].iter().filter(|rank| probes.share_host(probe.ranks[0], **rank)).count();
+pub(crate) fn at(probes: &Probes, ranks: &[u32]) -> Option<Where> {
+    let inside = ranks[1..].iter().filter(|rank| probes.share_host(ranks[0], **rank)).count();
     match inside {
         0 => Some(Where::Between),
-        all if all == probe.ranks.len() - 1 => Some(Where::Inside),
+        all if all == ranks.len() - 1 => Some(Where::Inside),
         _ => None,
     }
 }
 
-fn points_of(curve: &BTreeMap<u32, Vec<Coordinates>>) -> usize {
+fn points_of(curve: &LaunchCurves) -> usize {
     curve.values().map(Vec::len).max().unwrap_or(0)
 }
 
@@ -160,12 +160,7 @@ fn without_answer(points: &[Coordinates]) -> Vec<Coordinates> {
 }
 
 /// The ranges with their lines, and the lines of each launch that has all sizes of a range.
-fn lines(
-    times: &BTreeMap<u32, Vec<Coordinates>>,
-    place: Where,
-    limits: &[Limit],
-    level: f64,
-) -> (Vec<Regime>, Vec<Vec<StraightLine>>) {
+fn lines(times: &LaunchCurves, place: Where, limits: &[Limit], level: f64) -> (Vec<Regime>, Vec<Vec<StraightLine>>) {
     let mut all: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
     for (size, time) in times.values().flatten() {
         all.entry(*size as u64).or_default().push(*time);
@@ -203,62 +198,43 @@ fn lines(
     (found, lines)
 }
 
-/// A curve of probes by launch.
-type ProbeCurve<'a> = dyn Fn(&dyn Fn(&Probe) -> Option<u64>) -> BTreeMap<u32, Vec<Coordinates>> + 'a;
-
 /// LogGP from trains, as in netgauge: with n messages and an empty answer, a train takes (n - 1) gaps longer than one
 /// message. If the sender is busy in between, it takes longer only by the sending.
 fn loggp(
-    probes: &Probes,
-    curve: &ProbeCurve<'_>,
-    of_kind: &dyn Fn(&Probe) -> bool,
+    timed: &dyn Fn(Shape) -> LaunchCurves,
+    single: &LaunchCurves,
+    trains: &LaunchCurves,
     level: f64,
     unknown: &mut Vec<Unknown>,
     place: Where,
 ) -> Option<LogGp> {
-    let trains: BTreeSet<(u32, u64)> = probes
-        .all()
-        .into_iter()
-        .filter(|probe| of_kind(probe))
-        .filter_map(|probe| match probe.kind {
-            ProbeKind::Train { messages, delay } if messages > 1 => Some((messages, delay)),
-            _ => None,
-        })
-        .collect();
-    if trains.is_empty() {
+    let busy_trains = timed(Shape::BusyTrain);
+    if trains.is_empty() && busy_trains.is_empty() {
         unknown.push(Unknown::LogGp(place));
         return None;
     }
-    let single = curve(&|probe| match probe.kind {
-        ProbeKind::Train { messages: 1, delay: 0 } => Some(probe.there),
-        ProbeKind::PingPong if probe.back == 0 => Some(probe.there),
-        _ => None,
-    });
-    let each = |count: u32, delay: u64| -> BTreeMap<u32, Vec<Coordinates>> {
-        let kind = ProbeKind::Train { messages: count, delay };
-        let long = curve(&|probe| (probe.kind == kind).then_some(probe.there));
+    let each = |trains: &LaunchCurves, delay: u64| -> LaunchCurves {
         let more = |(launch, points): (&u32, &Vec<Coordinates>)| {
             let points = points.iter().filter_map(|(size, time)| {
                 let (_, one) = single.get(launch)?.iter().find(|(other, _)| other == size)?;
-                Some((*size, (time - one) / f64::from(count - 1) - delay as f64 * 1e-9))
+                Some((*size, (time - one) / f64::from(Pattern::TRAIN - 1) - delay as f64 * 1e-9))
             });
             (*launch, points.collect())
         };
-        long.iter().map(more).collect()
+        trains.iter().map(more).collect()
     };
-    let busy = trains.iter().find(|(_, delay)| *delay > 0).map(|(count, delay)| each(*count, *delay));
-    let free = trains.iter().find(|(_, delay)| *delay == 0).map(|(count, _)| each(*count, 0)).unwrap_or_default();
+    let free = each(trains, 0);
     let sizes = points_of(&free);
     let whole = free.values().filter(|points| points.len() == sizes);
     let lines: Vec<StraightLine> =
         whole.filter_map(|points| StraightLine::through(&positive(points), Errors::Relative)).collect();
     let mean = |values: Vec<f64>| Estimate::mean(values, level);
-    let smallest = |curve: &BTreeMap<u32, Vec<Coordinates>>| -> BTreeMap<u32, f64> {
+    let smallest = |curve: &LaunchCurves| -> BTreeMap<u32, f64> {
         curve.iter().filter_map(|(launch, points)| Some((*launch, points.first()?.1))).collect()
     };
-    let send = busy.as_ref().map(&smallest).unwrap_or_default();
-    let receive = smallest(&curve(&|probe| matches!(probe.kind, ProbeKind::Receive { .. }).then_some(probe.there)));
-    let trips = smallest(&single);
+    let send = smallest(&each(&busy_trains, Pattern::BUSY));
+    let receive = smallest(&timed(Shape::LateReceive));
+    let trips = smallest(single);
     // An empty message takes o_s, L and o_r: neither end can take more than all of it.
     let whole = mean(trips.values().map(|time| time / 2.0).collect()).map_or(f64::INFINITY, |time| time.point);
     let latency: Vec<f64> =
@@ -297,7 +273,7 @@ fn positive(points: &[Coordinates]) -> Vec<Coordinates> {
 }
 
 /// PLogP: with an empty answer, a round trip takes 2 L + g(m) + g(0).
-fn gaps(one_way: &BTreeMap<u32, Vec<Coordinates>>, loggp: Option<&LogGp>, level: f64) -> Vec<(Bytes, Estimate)> {
+fn gaps(one_way: &LaunchCurves, loggp: Option<&LogGp>, level: f64) -> Vec<(Bytes, Estimate)> {
     let Some(shortest) = loggp.and_then(|found| found.gap) else { return Vec::new() };
     let mut sizes: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
     for points in one_way.values() {
