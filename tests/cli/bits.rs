@@ -241,7 +241,7 @@ fn reduce_over(children: impl Fn(u32) -> Vec<u32>, ranks: u32, count: usize) -> 
         }
         let parent = (0..ranks).find(|parent| children(*parent).contains(&rank));
         steps.extend(parent.map(|to| Step::Send { to, part: sum }));
-        steps.into_iter().collect()
+        Program { extra: Vec::new(), steps }
     };
     (0..ranks).map(steps).collect()
 }
@@ -256,7 +256,7 @@ fn reduce_linearly(ranks: u32, count: usize) -> Vec<Program> {
     }
     root.push(Step::Reduce { from: own, to: sum });
     let others = (1..ranks).map(|_| vec![Step::Send { to: 0, part: own }]);
-    std::iter::once(root).chain(others).map(|steps| steps.into_iter().collect()).collect()
+    std::iter::once(root).chain(others).map(|steps| Program { extra: Vec::new(), steps }).collect()
 }
 
 /// An allreduce by recursive doubling: whole vectors at doubled distances.
@@ -270,7 +270,7 @@ fn reduce_by_doubling(ranks: u32, count: usize) -> Vec<Program> {
         let mut steps = vec![Step::Copy { from: own, to: sum }];
         if rank < 2 * joined && rank.is_multiple_of(2) {
             steps.extend([Step::Send { to: rank + 1, part: sum }, Step::Receive { from: rank + 1, part: sum }]);
-            return steps.into_iter().collect();
+            return Program { extra: Vec::new(), steps };
         }
         let reduce = Step::Reduce { from: arrived, to: sum };
         if rank < 2 * joined {
@@ -285,7 +285,7 @@ fn reduce_by_doubling(ranks: u32, count: usize) -> Vec<Program> {
         if rank < 2 * joined {
             steps.push(Step::Send { to: rank - 1, part: sum });
         }
-        steps.into_iter().collect()
+        Program { extra: Vec::new(), steps }
     };
     (0..ranks).map(steps).collect()
 }
@@ -313,7 +313,7 @@ fn reduce_around(ranks: u32, count: usize) -> Vec<Program> {
                 steps.push(Step::Reduce { from: block(into, taken), to: block(Buffer::Receive, taken) });
             }
         }
-        steps.into_iter().collect()
+        Program { extra: Vec::new(), steps }
     };
     (0..ranks).map(steps).collect()
 }

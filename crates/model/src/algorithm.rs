@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use collrules_program::{Platform, play};
+use collrules_program::{Platform, play, tuned};
 use collrules_record::estimate::median;
 use collrules_record::pattern::Shape;
 use collrules_record::sample::Sample;
@@ -17,7 +17,6 @@ use collrules_rules::{Choice, Collective, Release, registry};
 use crate::line::{Coordinates, Errors, LEAST, StraightLine};
 use crate::model::{AlgorithmModel, Concurrent};
 use crate::probe::Probes;
-use crate::schedule::programs;
 use crate::unknown::Unknown;
 
 /// An algorithm with its parameters on a communicator.
@@ -147,7 +146,7 @@ fn fitted(
     let sizes: BTreeSet<u64> = launches.values().flat_map(BTreeMap::keys).map(|size| size.0).collect();
     // How many of each follow one another.
     let counts = |size: u64| -> Option<(f64, f64)> {
-        let programs = programs(release, collective, choice, ranks.0, size).ok()?;
+        let programs = tuned(release, collective, choice, ranks.0, size).ok()?;
         let last = |platform: &Platform| {
             Some(play(programs.as_slice(), platform).ok()?.into_iter().fold(0.0, f64::max) / UNIT)
         };
@@ -225,7 +224,7 @@ mod tests {
             for size in [1 << 10, 8 << 10, 32 << 10, 64 << 10, 512 << 10] {
                 for (collective, id) in [(Collective::Bcast, 1), (Collective::Bcast, 6), (Collective::Scatter, 2)] {
                     let choice = Choice::plain(id);
-                    let programs = programs(Release::V4_1, collective, choice, 8, size).expect("known");
+                    let programs = tuned(Release::V4_1, collective, choice, 8, size).expect("known");
                     let time = play(programs.as_slice(), &platform).expect("it ends").into_iter().fold(0.0, f64::max);
                     let time = Seconds(time * noise.sample(&mut rng));
                     samples.push(Sample {

@@ -20,7 +20,6 @@
 //! | `table` | probes that others timed |
 //! | `machine` | a model as a platform that programs are played on |
 //! | `played` | this platform as the machine of a simulation |
-//! | `tree`, `schedule` | the messages of coll/tuned's algorithms |
 //! | `algorithm` | alpha and beta of each algorithm by itself |
 //! | `correct` | predictions corrected by the errors at other sizes |
 //! | `predict` | predictions for a collective |
@@ -43,11 +42,9 @@ mod played;
 mod predict;
 mod probe;
 mod quality;
-mod schedule;
 mod slow;
 pub mod stalls;
 pub mod table;
-mod tree;
 pub mod unknown;
 mod way;
 
@@ -62,6 +59,5 @@ pub use played::ModelMachine;
 pub use predict::{PredictedCall, call_seconds, longest, predict};
 pub use probe::{Probe, ProbeTiming, Probes};
 pub use quality::quality;
-pub use schedule::{barrier, known, programs};
 pub use slow::SlowCriteria;
 pub use way::Limit;

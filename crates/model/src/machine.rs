@@ -1,6 +1,6 @@
 //! A model as a machine on which messages are played.
 
-use collrules_program::Platform;
+use collrules_program::{Platform, Unplayable};
 use collrules_record::Estimate;
 use collrules_record::estimate::median;
 
@@ -41,47 +41,13 @@ pub enum Unsaid {
         "the model has no parameters for pairs {0}, which are needed for this number of ranks; measure a model with such pairs"
     )]
     Pairs(Where),
-    /// An algorithm whose messages are not known.
-    #[error("the messages of {collective} with {algorithm} are not known here; known are {known}")]
-    Algorithm {
-        /// The collective.
-        collective: String,
-        /// The algorithm, as it was named.
-        algorithm: String,
-        /// Algorithms that are known.
-        known: String,
-    },
-    /// An algorithm that works on two ranks only.
-    #[error("{collective} by {algorithm} serves two ranks alone, and {ranks} are asked for")]
-    TwoAlone {
-        /// The collective.
-        collective: String,
-        /// The algorithm.
-        algorithm: &'static str,
-        /// Number of ranks that were requested.
-        ranks: u32,
-    },
-    /// More messages than can be played.
-    #[error(
-        "such a call has about {messages} messages, up to {open} of them at a time; the simulation is limited to \
-         {MOST_MESSAGES}, and {MOST_OPEN} at a time: ask for fewer ranks, or longer segments"
-    )]
-    Messages {
-        /// Number of messages.
-        messages: u64,
-        /// Number of messages that may be on their way at once.
-        open: u64,
-    },
+    /// A call without programs.
+    #[error(transparent)]
+    Call(#[from] Unplayable),
     /// A call that does not end on the machine that the model describes.
     #[error("on the machine that the model describes, such a call never ends: one of its rates is 0")]
     Endless,
 }
-
-/// The most messages of a call that are played: more take minutes.
-pub(crate) const MOST_MESSAGES: u64 = 1 << 21;
-
-/// The most messages on their way at once: each that ends changes the rates of all others.
-pub(crate) const MOST_OPEN: u64 = 1 << 12;
 
 impl IntervalEnd {
     /// A time.

@@ -1,6 +1,6 @@
 //! A machine described by a model, on which calls and probes are played message by message.
 
-use collrules_program::{Platform, play};
+use collrules_program::{Platform, barrier, play, tuned};
 use collrules_record::{Cast, Cell, Pattern};
 use collrules_rules::{Choice, Collective, Release};
 use collrules_runner::simulate::PlayedMachine;
@@ -9,7 +9,6 @@ use crate::machine::{IntervalEnd, Unsaid, platform};
 use crate::model::{Model, Slowdown};
 use crate::predict::call_seconds;
 use crate::probe::Probe;
-use crate::schedule::{barrier, programs};
 
 /// The machine that a model describes.
 #[derive(Clone, Debug)]
@@ -68,14 +67,14 @@ impl PlayedMachine for ModelMachine {
     }
 
     fn seconds(&self, cell: Cell, choice: Choice) -> Result<f64, String> {
+        let call = |collective| tuned(self.release, collective, choice, cell.ranks.0, cell.bytes.0);
         let messages = match cell.collective {
-            Collective::Barrier => barrier(cell.ranks.0),
+            Collective::Barrier => Ok(barrier(cell.ranks.0)),
             // With equal counts, the messages are those of alltoall.
-            Collective::Alltoallv => programs(self.release, Collective::Alltoall, choice, cell.ranks.0, cell.bytes.0)
-                .map_err(|cause| cause.to_string())?,
-            collective => programs(self.release, collective, choice, cell.ranks.0, cell.bytes.0)
-                .map_err(|cause| cause.to_string())?,
+            Collective::Alltoallv => call(Collective::Alltoall),
+            collective => call(collective),
         };
+        let messages = messages.map_err(|cause| cause.to_string())?;
         let platform = self.platform(cell.ranks.0).map_err(|cause| cause.to_string())?;
         call_seconds(&platform, &messages).ok_or_else(|| format!("{cell} never ends"))
     }

@@ -3,14 +3,13 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use collrules_program::{Platform, Program, play_again};
+use collrules_program::{Platform, Program, play_again, tuned};
 use collrules_record::{Candidate, Cell, Estimate, Mockup};
 use collrules_rules::{Choice, Collective, Release, registry};
 
 use crate::correct::corrected;
 use crate::machine::{IntervalEnd, Unsaid, platform};
 use crate::model::{Model, Predicted};
-use crate::schedule::programs;
 
 /// A call to predict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +27,7 @@ pub struct PredictedCall {
 /// Simulated time until the last rank ends a call. As in measurements, a barrier separates it from the call before. The
 /// ends of its interval have all parameters at the quick or at the slow ends of their intervals.
 pub(crate) fn played(model: &Model, release: Release, call: PredictedCall) -> Result<Estimate, Unsaid> {
-    let programs = programs(release, call.collective, call.choice, call.ranks, call.bytes)?;
+    let programs = tuned(release, call.collective, call.choice, call.ranks, call.bytes)?;
     let time = |side: IntervalEnd| {
         let platform = platform(model, call.ranks as usize, side)?;
         call_seconds(&platform, &programs).ok_or(Unsaid::Endless)

@@ -12,6 +12,7 @@
 //! | `tree`, `ring`, `direct` | the primitives of reference algorithms |
 //! | [`mockup`], `mockup_steps` | names of mock-ups, and the program of each |
 //! | `reference` | the reference algorithms of Chan et al. |
+//! | `tuned` | the algorithms of coll/tuned |
 //! | `pattern` | messages between two, and the operation alone, for the parameters of a machine |
 //! | `play`, `platform` | all ranks together, with the time that they take |
 //! | `origin` | the data that each rank has in the end |
@@ -32,6 +33,7 @@ mod ring;
 mod seat;
 mod step;
 mod tree;
+mod tuned;
 mod vector;
 
 pub use blocks::{BlockRange, Blocks};
@@ -46,3 +48,4 @@ pub use program::{Program, Programs};
 pub use reference::{Primitive, Reference, ReferenceAlgorithm};
 pub use seat::{Arguments, DataType, Even, Seat, type_size};
 pub use step::{Buffer, BufferPart, CollectiveCall, NOTHING, RankGroup, Reducing, Step};
+pub use tuned::{Unplayable, barrier, known, tuned};

@@ -30,19 +30,6 @@ impl Programs for [Program] {
     }
 }
 
-/// Steps without buffers of their own.
-impl FromIterator<Step> for Program {
-    fn from_iter<I: IntoIterator<Item = Step>>(steps: I) -> Self {
-        Self { extra: Vec::new(), steps: steps.into_iter().collect() }
-    }
-}
-
-impl Extend<Step> for Program {
-    fn extend<I: IntoIterator<Item = Step>>(&mut self, steps: I) {
-        self.steps.extend(steps);
-    }
-}
-
 impl Program {
     /// The bytes that it needs in addition to the caller's buffers, arrays of counts included.
     pub fn memory(&self, seat: Seat) -> usize {

@@ -8,9 +8,10 @@ use collrules_model::model::{FILE, ManyToOne, Model, PAGE, TEXT};
 use collrules_model::place::Where;
 use collrules_model::unknown::Unknown;
 use collrules_model::{
-    GatherForecast, Limit, PredictedCall, ProbeOrigin, ProbeTiming, Probes, SlowCriteria, Unsaid, algorithms, expected,
-    fit, irregular, known, longest, many_to_one, predict, programs, quality, table,
+    GatherForecast, Limit, PredictedCall, ProbeOrigin, ProbeTiming, Probes, SlowCriteria, algorithms, expected, fit,
+    irregular, longest, many_to_one, predict, quality, table,
 };
+use collrules_program::{Unplayable, known, tuned};
 use collrules_record::experiment::Experiment;
 use collrules_record::grid::Grid;
 use collrules_record::options::{Budget, Jobs, Request, Scenario, SystemOptions, TimingOptions};
@@ -177,9 +178,8 @@ fn unplayed(release: Release, calls: &[Sample]) -> Option<Unknown> {
     let all: BTreeSet<(Cell, Choice)> =
         calls.iter().filter_map(|call| Some((call.cell, call.candidate.choice()?))).collect();
     let messages =
-        |(cell, choice): &(Cell, Choice)| match programs(release, cell.collective, *choice, cell.ranks.0, cell.bytes.0)
-        {
-            Err(Unsaid::Messages { messages, .. }) => Some((*cell, *choice, messages)),
+        |(cell, choice): &(Cell, Choice)| match tuned(release, cell.collective, *choice, cell.ranks.0, cell.bytes.0) {
+            Err(Unplayable::Messages { messages, .. }) => Some((*cell, *choice, messages)),
             _ => None,
         };
     let left: Vec<(Cell, Choice, u64)> = all.iter().filter_map(messages).collect();
