@@ -20,7 +20,7 @@ use crate::probe::Probes;
 use crate::unknown::Unknown;
 
 /// An algorithm with its parameters on a communicator.
-type ChoiceKey = (Collective, Choice, Ranks);
+pub(crate) type ChoiceKey = (Collective, Choice, Ranks);
 
 /// Medians by size in each launch.
 pub(crate) type SizeMedians = BTreeMap<u32, BTreeMap<Bytes, f64>>;
@@ -54,7 +54,8 @@ pub fn algorithms(
     (all.iter().flat_map(fit).collect(), concurrent)
 }
 
-fn medians(samples: &[Sample]) -> BTreeMap<ChoiceKey, SizeMedians> {
+/// The medians of samples of coll/tuned's algorithms.
+pub(crate) fn medians(samples: &[Sample]) -> BTreeMap<ChoiceKey, SizeMedians> {
     let mut all: BTreeMap<ChoiceKey, Vec<&Sample>> = BTreeMap::new();
     for sample in samples {
         if let Candidate::Tuned(choice) = sample.candidate {

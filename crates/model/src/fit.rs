@@ -1,7 +1,6 @@
 //! Fits a model to probes.
 
 use collrules_record::Bytes;
-use collrules_rules::Release;
 
 use crate::lmo;
 use crate::model::{FORMAT, Model};
@@ -10,19 +9,6 @@ use crate::probe::Probes;
 use crate::slow::{self, SlowCriteria};
 use crate::unknown::Unknown;
 use crate::way::{self, Limit};
-
-/// Origin of probes.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ProbeOrigin {
-    /// The run or table, as the user named it.
-    pub source: String,
-    /// True if the times come from a simulation.
-    pub simulated: bool,
-    /// Open MPI's version string.
-    pub library: Option<String>,
-    /// Its release.
-    pub release: Option<Release>,
-}
 
 /// Reason why no model can be fitted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -35,8 +21,8 @@ pub enum Unfit {
     NoPairs,
 }
 
-/// Fits everything that the probes allow, and lists what they do not.
-pub fn fit(probes: &Probes, limits: &[Limit], terms: SlowCriteria, origin: ProbeOrigin) -> Result<Model, Unfit> {
+/// Fits everything that the probes allow, and lists what they do not. Whoever knows the origin of the probes adds it.
+pub fn fit(probes: &Probes, limits: &[Limit], terms: SlowCriteria) -> Result<Model, Unfit> {
     let launches = probes.launches().count();
     if launches == 0 {
         return Err(Unfit::Empty);
@@ -55,10 +41,10 @@ pub fn fit(probes: &Probes, limits: &[Limit], terms: SlowCriteria, origin: Probe
     let slow = slow::find(probes, terms, &mut unknown);
     Ok(Model {
         format: FORMAT,
-        source: origin.source,
-        simulated: origin.simulated,
-        library: origin.library,
-        release: origin.release,
+        source: String::new(),
+        simulated: false,
+        library: None,
+        release: None,
         level: terms.level,
         launches,
         ranks: probes.ranks().into_iter().map(|rank| (rank, probes.hosts.get(&rank).cloned())).collect(),

@@ -21,14 +21,12 @@
 //! | `machine` | a model as a platform that programs are played on |
 //! | `played` | this platform as the machine of a simulation |
 //! | `algorithm` | alpha and beta of each algorithm by itself |
-//! | `correct` | predictions corrected by the errors at other sizes |
 //! | `predict` | predictions for a collective |
 //! | `quality` | predictions compared with measured collectives, and with their neighbouring sizes |
 //! | [`irregular`] | distributions of calls: stalls, their cures, jumps |
 //! | `many_to_one` | kappas, levels and probabilities of gathers that stall, and predictions from them |
 
 mod algorithm;
-mod correct;
 mod fit;
 pub mod irregular;
 pub mod line;
@@ -52,11 +50,11 @@ mod way;
 mod tests;
 
 pub use algorithm::algorithms;
-pub use fit::{ProbeOrigin, Unfit, fit};
+pub use fit::{Unfit, fit};
 pub use machine::{IntervalEnd, Unsaid, platform};
 pub use many_to_one::{GatherForecast, expected, many_to_one};
 pub use played::ModelMachine;
-pub use predict::{PredictedCall, call_seconds, longest, predict};
+pub use predict::{longest, predict};
 pub use probe::{Probe, ProbeTiming, Probes};
 pub use quality::quality;
 pub use slow::SlowCriteria;

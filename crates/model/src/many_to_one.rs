@@ -5,6 +5,7 @@ use collrules_record::{Bytes, Candidate, Estimate, Ranks};
 use collrules_rules::{Collective, Release, registry};
 
 use crate::algorithm::medians_of;
+use crate::line::{Coordinates, Errors, StraightLine};
 use crate::model::{ManyToOne, Medium, Model};
 use crate::place::Where;
 use crate::stalls::{CallTimes, StallLevel, Stalls};
@@ -83,10 +84,13 @@ pub fn many_to_one(
         });
         let kappa1 = Estimate::mean(small, model.level);
         let large = launches.values().filter_map(|sizes| {
-            let rest = sizes.range(Bytes(range.last.0 + 1)..);
-            line(rest.map(|(bytes, time)| (bytes.0 as f64, *time, time - terms.large(bytes.0 as f64))))
+            let rest = sizes.range(Bytes(range.last.0 + 1)..).map(|(bytes, time)| (bytes.0 as f64, *time));
+            // Errors are relative to the times, not to what is left of them.
+            let (rest, times): (Vec<Coordinates>, Vec<f64>) =
+                rest.map(|(size, time)| ((size, time - terms.large(size)), time)).unzip();
+            StraightLine::weighing(&rest, &times, Errors::Absolute)
         });
-        let (fixed, byte): (Vec<f64>, Vec<f64>) = large.unzip();
+        let (fixed, byte): (Vec<f64>, Vec<f64>) = large.map(|line| (line.start, line.slope)).unzip();
         let medium = points
             .iter()
             .filter(|calls| own(calls.cell, calls.candidate) && (range.first..=range.last).contains(&calls.cell.bytes));
@@ -119,19 +123,6 @@ fn proportional(points: impl Iterator<Item = (f64, f64, f64)>) -> Option<f64> {
         (of_rest + size * rest / time.powi(2), of_size + size.powi(2) / time.powi(2))
     });
     (of_size > 0.0).then(|| of_rest / of_size)
-}
-
-/// The line through residuals of times, with errors relative to the times; none for fewer than two sizes.
-fn line(points: impl Iterator<Item = (f64, f64, f64)>) -> Option<(f64, f64)> {
-    let points: Vec<(f64, f64, f64)> = points.collect();
-    let sum = |of: &dyn Fn(f64, f64) -> f64| -> f64 {
-        points.iter().map(|(size, time, rest)| of(*size, *rest) / time.powi(2)).sum()
-    };
-    let all = sum(&|_, _| 1.0);
-    let (middle, rest) = (sum(&|size, _| size) / all, sum(&|_, rest| rest) / all);
-    let spread = sum(&|size, _| (size - middle).powi(2));
-    let slope = sum(&|size, left| (size - middle) * (left - rest)) / spread;
-    (points.len() > 1 && spread > 0.0).then_some((rest - slope * middle, slope))
 }
 
 /// Expected times of calls of a gather that may stall.

@@ -12,13 +12,9 @@ use rand_distr::{Distribution, Normal};
 use crate::model::Model;
 use crate::unknown::LogGpParameter::Latency;
 use crate::unknown::Unknown;
-use crate::{Probe, ProbeOrigin, ProbeTiming, Probes, SlowCriteria, fit};
+use crate::{Probe, ProbeTiming, Probes, SlowCriteria, fit};
 
 const TERMS: SlowCriteria = SlowCriteria { tolerate: 0.2, error_rate: 0.05, level: 0.95 };
-
-fn origin() -> ProbeOrigin {
-    ProbeOrigin { source: "planted".to_owned(), simulated: true, library: None, release: None }
-}
 
 /// All probes of all ranks at a size, played with relative noise.
 fn timings(platform: &Platform, sizes: &[u64], launches: u32, noise: f64, rng: &mut ChaCha8Rng) -> Vec<ProbeTiming> {
@@ -69,7 +65,7 @@ fn random(rng: &mut ChaCha8Rng, ranks: usize) -> Platform {
 }
 
 fn fitted(timings: Vec<ProbeTiming>) -> Model {
-    fit(&Probes::from_timings(timings, BTreeMap::new()), &[], TERMS, origin()).expect("a model")
+    fit(&Probes::from_timings(timings, BTreeMap::new()), &[], TERMS).expect("a model")
 }
 
 /// The model of a random machine whose probes show no noise.
@@ -222,7 +218,7 @@ fn two_ranks_are_a_pair_and_no_more() {
     assert_eq!(model.nodes, None);
     assert_eq!(model.ways.len(), 1);
     assert!(model.unknown.iter().any(|why| matches!(why, Unknown::FewRanks(_))), "{:?}", model.unknown);
-    assert!(fit(&Probes::default(), &[], TERMS, origin()).is_err());
+    assert!(fit(&Probes::default(), &[], TERMS).is_err());
 }
 
 /// Links behind a token bucket: short messages pass at once, but a train of them does not.

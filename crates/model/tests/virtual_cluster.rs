@@ -6,7 +6,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use collrules_model::model::{Model, Predicted};
-use collrules_model::{Limit, ProbeOrigin, SlowCriteria, fit, quality, table};
+use collrules_model::{Limit, SlowCriteria, fit, quality, table};
 use collrules_record::sample::Sample;
 use collrules_record::{Bytes, Cell, Ranks, Seconds};
 use collrules_rules::{Choice, Collective, Release};
@@ -20,13 +20,8 @@ fn model() -> Model {
     let (probes, faults) = table::read(&data("virtual-8-probes.csv")).expect("a table of probes");
     assert_eq!(faults, Vec::<String>::new());
     let terms = SlowCriteria { tolerate: 0.2, error_rate: 0.05, level: 0.95 };
-    let origin = ProbeOrigin {
-        source: "8 virtual hosts".to_owned(),
-        simulated: false,
-        library: None,
-        release: Some(Release::V4_1),
-    };
-    fit(&probes, &Limit::from_reported(&BTreeMap::new(), None), terms, origin).expect("a model")
+    let model = fit(&probes, &Limit::from_reported(&BTreeMap::new(), None), terms).expect("a model");
+    Model { release: Some(Release::V4_1), ..model }
 }
 
 fn samples() -> Vec<Sample> {

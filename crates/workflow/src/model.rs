@@ -8,8 +8,8 @@ use collrules_model::model::{FILE, ManyToOne, Model, PAGE, TEXT};
 use collrules_model::place::Where;
 use collrules_model::unknown::Unknown;
 use collrules_model::{
-    GatherForecast, Limit, PredictedCall, ProbeOrigin, ProbeTiming, Probes, SlowCriteria, algorithms, expected, fit,
-    irregular, longest, many_to_one, predict, quality, table,
+    GatherForecast, Limit, ProbeTiming, Probes, SlowCriteria, algorithms, expected, fit, irregular, longest,
+    many_to_one, predict, quality, table,
 };
 use collrules_program::{Unplayable, known, tuned};
 use collrules_record::experiment::Experiment;
@@ -146,17 +146,17 @@ fn of_run(path: &Path, terms: SlowCriteria) -> Result<Model, WorkflowError> {
     let hosts: BTreeMap<u32, String> = (0..).zip(order.iter().map(|rank| hosts[*rank].clone())).collect();
     let probes = Probes::from_timings(timings.iter().filter_map(ProbeTiming::of_pattern), hosts);
     let release = known_release(&manifest.survey)?;
-    let origin = ProbeOrigin {
+    let limits = Limit::from_reported(&manifest.survey.eager, manifest.survey.transport.as_ref());
+    let model = fit(&probes, &limits, terms).map_err(|unfit| {
+        WorkflowError::Input(format!("{}: {unfit}; `collrules model --out DIR` measures them", path.display()))
+    })?;
+    let mut model = Model {
         source: path.display().to_string(),
         simulated: manifest.is_simulated(),
         library: Some(manifest.survey.library.clone()),
         release: Some(release),
+        ..model
     };
-    let mut model =
-        fit(&probes, &Limit::from_reported(&manifest.survey.eager, manifest.survey.transport.as_ref()), terms, origin)
-            .map_err(|unfit| {
-                WorkflowError::Input(format!("{}: {unfit}; `collrules model --out DIR` measures them", path.display()))
-            })?;
     let calls = samples.samples(&file)?;
     // If no pair is on two hosts, all messages are inside one.
     let place = model.ways.iter().map(|way| way.place).find(|place| *place == Where::Between).unwrap_or(Where::Inside);
@@ -199,8 +199,8 @@ fn of_table(
     let text = rundir::read_text(path).map_err(|cause| unusable(&cause))?;
     let (probes, faults) = table::read(&text).map_err(|bad| unusable(&bad))?;
     faults.iter().for_each(|fault| session.say(&progress::model::unusable_rows(path, fault)));
-    let origin = ProbeOrigin { source: shown.to_string(), simulated: false, library: None, release };
-    fit(&probes, &Limit::from_reported(&BTreeMap::new(), None), terms, origin).map_err(|unfit| unusable(&unfit))
+    let model = fit(&probes, &Limit::from_reported(&BTreeMap::new(), None), terms);
+    Ok(Model { source: shown.to_string(), release, ..model.map_err(|unfit| unusable(&unfit))? })
 }
 
 /// A call in a user's words.
@@ -254,8 +254,9 @@ pub fn ask(
             Choice::plain(id).with_segsize(question.segment.0).with_faninout(question.fanout)
         }
     };
-    let call = PredictedCall { collective, choice, ranks: question.ranks.0, bytes: question.bytes.0 };
-    let (time, corrected) = predict(model, release, call).map_err(|unsaid| WorkflowError::Usage(unsaid.to_string()))?;
+    let cell = Cell { collective, ranks: question.ranks, bytes: question.bytes };
+    let (time, corrected) =
+        predict(model, release, cell, choice).map_err(|unsaid| WorkflowError::Usage(unsaid.to_string()))?;
     if let Some(measured) = model.release.filter(|measured| *measured != release) {
         session.say(&progress::model::other_release(measured, release));
     }
