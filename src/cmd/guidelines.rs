@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use collrules_lab::check;
 use collrules_lab::guidelines::{self as files, Changed, Checked};
-use collrules_lab::{CATALOGUE, Guideline, check};
 use collrules_program::mockup::BadMockup;
 use collrules_record::Mockup;
 use collrules_record::experiment::Experiment;
@@ -34,7 +34,7 @@ pub(crate) struct Guidelines {
     /// Judge this run, or timing table with a column candidate, instead of measuring
     #[arg(value_name = "RUN|TABLE")]
     pub(crate) input: Option<PathBuf>,
-    /// Print the catalogue with its formulas, and stop
+    /// Print the catalogue, and stop
     #[arg(long, conflicts_with = "input")]
     pub(crate) list: bool,
     /// Collectives to check, separated by commas, or all
@@ -152,16 +152,7 @@ impl Guidelines {
 
 pub(crate) fn run(args: &Guidelines) -> Result<Exit, Failure> {
     if args.list {
-        let listed = |it: &Guideline| report::ListedGuideline {
-            collective: it.collective.name(),
-            calls: it.pattern.name(),
-            root: it.root.to_string(),
-            others: it.others.to_string(),
-            source: it.source,
-            how: it.calls,
-        };
-        let catalogue: Vec<_> = CATALOGUE.iter().map(listed).collect();
-        let text = if args.session.json { report::list_json(&catalogue)? } else { report::list(&catalogue) };
+        let text = if args.session.json { report::list_json()? } else { report::list() };
         return screen::print(&text).map(|()| Exit::Done);
     }
     // Unreadable files are reported before anything is measured.

@@ -166,7 +166,7 @@ fn a_rules_file_is_checked_before_and_after_in_one_campaign() {
 #[test]
 fn the_catalogue_is_listed_for_people_and_programs() {
     let listed = Ran::from(bounded().args(["guidelines", "--list"]).output().unwrap()).exits(0);
-    listed.says("m'+m'/p");
+    listed.says("padded to m', copied back");
     let json = Ran::from(bounded().args(["guidelines", "--list", "--json"]).output().unwrap()).exits(0);
     let entries: Vec<serde_json::Value> = serde_json::from_str(&json.stdout).unwrap();
     assert_eq!(entries.len(), 53);

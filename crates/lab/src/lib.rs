@@ -5,8 +5,7 @@
 //!
 //! | module | job |
 //! |---|---|
-//! | [`catalogue`] | one entry per guideline: collective, calls, memory, source |
-//! | [`memory`] | formulas for the memory of a mock-up in addition to the caller's buffers |
+//! | [`catalogue`] | one entry per guideline: collective, calls, source |
 //! | [`guidelines`] | result of a check of performance guidelines |
 //! | [`mod@check`] | mock-ups that are faster than the default, and remedies |
 //! | [`mod@select`] | the mock-ups of a cell, and why others are left out |
@@ -16,7 +15,6 @@
 pub mod catalogue;
 pub mod check;
 pub mod guidelines;
-pub mod memory;
 mod patterns;
 pub mod select;
 pub mod study;

@@ -1,60 +1,56 @@
 //! The list of guidelines.
 
+use collrules_lab::catalogue::{CATALOGUE, Guideline};
+use collrules_lab::needed_memory;
+use collrules_record::{Bytes, Cell, Even, Mockup, Ranks};
+
 use crate::document::{Block, Document};
 
-/// A guideline in the list.
-#[derive(Clone, Debug)]
-pub struct ListedGuideline {
-    /// The collective.
-    pub collective: &'static str,
-    /// Name of the calls that it should not be slower than.
-    pub calls: &'static str,
-    /// Formula of their memory on the root.
-    pub root: String,
-    /// Formula of their memory on other ranks.
-    pub others: String,
-    /// Source of the guideline.
-    pub source: &'static str,
-    /// Calls, counts and copies in words.
-    pub how: &'static str,
+/// Width of the list: the longest words of the columns next to each other.
+const WIDTH: usize = 140;
+
+const EXPLANATION: &str = "Memory is that of the rank that needs most besides the caller's buffers, on 8 ranks of 2 nodes with \
+                           messages of 1 KiB. p ranks, m message bytes, m' = m rounded up to a multiple of p elements; hier \
+                           and lane take several nodes with equally many ranks, one node's behind the other's. Splits and \
+                           pads need buffers for what they pack: up to p*m/K each way for a split, p*SIZE for a pad of \
+                           collectives with blocks. All blocks together have to be within a C int, and a message has to be \
+                           whole elements.";
+
+/// The memory of a mock-up in the example.
+fn memory(it: &Guideline) -> Bytes {
+    let bytes = Bytes(if it.collective.has_sizes() { 1024 } else { 0 });
+    let cell = Cell { collective: it.collective, ranks: Ranks(8), bytes };
+    needed_memory(cell, Mockup::Pattern(it.pattern), Some(Even { nodes: 2, each: 4 })).unwrap_or_default()
 }
 
-/// Width of the list: the longest words of the columns next to each other.
-const WIDTH: usize = 160;
-
-const EXPLANATION: &str = "p ranks, m message bytes, e bytes of an element, m' = m rounded up to a multiple of p*e; n nodes of \
-                           r ranks each, r and n at least 2, one node's ranks behind the other's, which hier and lane \
-                           take. Splits and pads need buffers for what they pack: up to p*m/K each way for a split, p*SIZE \
-                           for a pad of collectives with blocks. All blocks together have to be within a C int, and a \
-                           message has to be whole elements.";
-
 /// The catalogue as text.
-pub fn list(catalogue: &[ListedGuideline]) -> String {
-    let own = catalogue.iter().map(|it| [it.collective, it.calls, &it.root, &it.others, it.source, it.how]);
+pub fn list() -> String {
+    let own = CATALOGUE.iter().map(|it| {
+        let (collective, calls) = (it.collective.to_string(), it.pattern.to_string());
+        [collective, calls, memory(it).to_string(), it.source.to_owned(), it.calls.to_owned()]
+    });
     let parts = [
         ("split:K", "K consecutive calls with a K-th of the data each"),
         ("split:K+barrier", "the same with a barrier between them"),
         ("pad:SIZE", "one call of SIZE, whose surplus is ignored"),
     ];
-    let rows = own.chain(parts.map(|(calls, how)| ["all but barrier", calls, "", "", "", how]));
-    let heads = ["collective", "not slower than", "bytes, root", "others", "source", "how"];
-    let blocks = vec![Block::table(heads, rows.map(|row| row.map(str::to_owned))), Block::prose(EXPLANATION)];
+    let rows = own.chain(parts.map(|(calls, how)| ["all but barrier", calls, "", "", how].map(str::to_owned)));
+    let heads = ["collective", "not slower than", "memory:", "source", "how"];
+    let blocks = vec![Block::table(heads, rows), Block::prose(EXPLANATION)];
     Document { blocks, ..Document::default() }.text(WIDTH)
 }
 
 /// Like [`list`], for programs.
-pub fn list_json(catalogue: &[ListedGuideline]) -> serde_json::Result<String> {
-    let entry = |it: &ListedGuideline| {
+pub fn list_json() -> serde_json::Result<String> {
+    let entry = |it: &Guideline| {
         serde_json::json!({
-            "collective": it.collective,
-            "candidate": format!("mockup:{}", it.calls),
-            "calls": it.calls,
-            "how": it.how,
-            "extra_memory_root": it.root,
-            "extra_memory_others": it.others,
+            "collective": it.collective.name(),
+            "candidate": Mockup::Pattern(it.pattern).to_string(),
+            "calls": it.pattern.name(),
+            "how": it.calls,
+            "memory_8_ranks_1_kib": memory(it).0,
             "source": it.source,
         })
     };
-    let all: Vec<serde_json::Value> = catalogue.iter().map(entry).collect();
-    serde_json::to_string_pretty(&all).map(|text| text + "\n")
+    serde_json::to_string_pretty(&CATALOGUE.iter().map(entry).collect::<Vec<_>>()).map(|text| text + "\n")
 }

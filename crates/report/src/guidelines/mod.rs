@@ -16,7 +16,7 @@ mod tables;
 
 use collrules_lab::guidelines::Checked;
 
-pub use catalogue::{ListedGuideline, list, list_json};
+pub use catalogue::{list, list_json};
 pub use sentences::change;
 pub use tables::csv;
 
