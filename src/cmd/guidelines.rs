@@ -19,7 +19,7 @@ use collrules_rules::{Collective, Release};
 use collrules_workflow::analyze::TABLE_RELEASE;
 use collrules_workflow::guidelines::{self, Checking};
 
-use super::instrument::{Source, drive, print};
+use super::instrument::{self, Source};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::options::SessionArgs;
@@ -163,21 +163,21 @@ pub(crate) fn run(args: &Guidelines) -> Result<Exit, Failure> {
         session: &args.session,
         dry_run: args.dry_run,
     };
-    let Some(found) = drive(&args.checking()?, source)? else { return Ok(Exit::Done) };
-    let checked = &found.1;
-    let changes = earlier.map(|earlier| check::changes(&earlier, checked));
-    let exit = match guidelines::fails(checked, changes.as_deref()) {
-        _ if !checked.default_failed.is_empty() => Exit::Problems,
-        true => Exit::Violated,
-        false => Exit::Done,
-    };
     let files = [
         (files::PAGE, "the maps with all numbers, and each violation"),
         (files::TEXT, "the same as text"),
         (files::FILE, "all of it for programs, and for --compare"),
         (files::TABLE, "every comparison as a table"),
     ];
-    print::<Checking>(&found, args.session.json, text(checked, changes.as_deref()), &files, exit)
+    instrument::run(&args.checking()?, source, &files, |checked| {
+        let changes = earlier.map(|earlier| check::changes(&earlier, checked));
+        let exit = match guidelines::fails(checked, changes.as_deref()) {
+            _ if !checked.default_failed.is_empty() => Exit::Problems,
+            true => Exit::Violated,
+            false => Exit::Done,
+        };
+        (text(checked, changes.as_deref()), exit)
+    })
 }
 
 fn text(checked: &Checked, changes: Option<&[Changed]>) -> String {

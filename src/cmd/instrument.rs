@@ -8,6 +8,7 @@ use collrules_workflow::campaign::RunPlace;
 use collrules_workflow::instrument::{self, Instrument};
 use collrules_workflow::plan::plan;
 use collrules_workflow::start::start;
+use serde::Serialize;
 
 use super::dry_run;
 use crate::exit::Exit;
@@ -25,25 +26,50 @@ pub(super) struct Source<'a> {
     pub(super) dry_run: bool,
 }
 
-/// Result of an instrument, with the directory that has its files; none for a table.
-pub(super) type FoundIn<I> = (Option<RunDir>, <I as Instrument>::Found);
-
-/// Measures or analyses, and writes the result; none for a dry run.
-pub(super) fn drive<I: Instrument>(instrument: &I, source: Source<'_>) -> Result<Option<FoundIn<I>>, Failure> {
+/// Measures or analyses, and writes and prints the result with those of its files that are there, each with a
+/// description. `conclude` has the result as text and as exit code. A dry run prints what would be measured.
+pub(super) fn run<I: Instrument>(
+    instrument: &I,
+    source: Source<'_>,
+    files: &[(&str, &str)],
+    conclude: impl FnOnce(&I::Found) -> (String, Exit),
+) -> Result<Exit, Failure> {
     let Source { input, out, session: args, dry_run } = source;
     if dry_run {
-        return foresee(instrument, args.json).map(|()| None);
+        return foresee(instrument, args.json).map(|()| Exit::Done);
     }
-    if let Some(input) = input {
-        return Ok(Some(session::plain(|session| instrument::of_input(instrument, input, out, session))?));
-    }
-    let place = match &args.resume {
-        Some(run) => RunPlace::Resumed(run.clone()),
-        None => RunPlace::New(named_or_new(out, I::NAME)),
+    let (run, found) = match (input, &args.resume) {
+        (Some(input), _) => session::plain(|session| instrument::of_input(instrument, input, out, session))?,
+        (None, resumed) => {
+            let new = || RunPlace::New(named_or_new(out, I::NAME));
+            let place = resumed.clone().map_or_else(new, RunPlace::Resumed);
+            let output = Output::new(args.json);
+            let (run, found) =
+                session::with(args.failures, output, |session| instrument::run(instrument, &place, session))?;
+            (Some(run), found)
+        }
     };
-    let (run, found) =
-        session::with(args.failures, Output::new(args.json), |session| instrument::run(instrument, &place, session))?;
-    Ok(Some((Some(run), found)))
+    let concluded = conclude(&found);
+    print(&found, run.as_ref().map(RunDir::path), args.json, files, concluded)
+}
+
+/// Prints a result with those of its files that are in the directory.
+pub(super) fn print(
+    found: &impl Serialize,
+    directory: Option<&Path>,
+    json: bool,
+    files: &[(&str, &str)],
+    (text, exit): (String, Exit),
+) -> Result<Exit, Failure> {
+    if json {
+        return screen::json_line(found).map(|()| exit);
+    }
+    let files = directory.iter().flat_map(|directory| {
+        let there: Vec<_> = files.iter().copied().filter(|(name, _)| directory.join(name).exists()).collect();
+        let width = there.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
+        screen::list_files(directory, width, there)
+    });
+    screen::print(&[text].into_iter().chain(files).collect::<Vec<_>>().join("\n")).map(|()| exit)
 }
 
 /// Prints what would be measured.
@@ -57,20 +83,4 @@ fn foresee<I: Instrument>(instrument: &I, json: bool) -> Result<(), Failure> {
     let again = Seconds(plan.budget().unwrap_or_default().0 * f64::from(experiment.passes() - 1));
     let beyond = [("Measuring the mock-ups once more with the rules file active", again)];
     dry_run::print(&mut started, &plan, experiment.budget, &beyond, None)
-}
-
-/// Prints a result with its files, each with a description: page, text, file for programs, and others.
-pub(super) fn print<I: Instrument>(
-    (run, found): &FoundIn<I>,
-    json: bool,
-    text: String,
-    files: &[(&str, &str)],
-    exit: Exit,
-) -> Result<Exit, Failure> {
-    if json {
-        return screen::json_line(found).map(|()| exit);
-    }
-    let width = files.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
-    let files = run.as_ref().map(|run| screen::list_files(run.path(), width, files.iter().copied()).join("\n"));
-    screen::print(&[text].into_iter().chain(files).collect::<Vec<_>>().join("\n")).map(|()| exit)
 }

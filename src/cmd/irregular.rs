@@ -10,7 +10,7 @@ use collrules_report::irregular as report;
 use collrules_rules::Collective;
 use collrules_workflow::irregular::Irregularity;
 
-use super::instrument::{Source, drive, print};
+use super::instrument::{self, Source};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::options::{SessionArgs, arguments};
@@ -75,14 +75,14 @@ pub(crate) fn run(args: &IrregularArgs) -> Result<Exit, Failure> {
         session: &args.session,
         dry_run: args.dry_run,
     };
-    let Some(found) = drive(&args.resolve(), source)? else { return Ok(Exit::Done) };
-    let exit = if found.1.default_failed.is_empty() { Exit::Done } else { Exit::Problems };
-    let functions = (stalls::HEADER, "gathers and scatters in pieces, for programs in C");
     let files = [
         (stalls::PAGE, "times by size for every alternative, and all distributions"),
         (stalls::TEXT, "the same as text"),
         (stalls::FILE, "all of it for programs"),
+        (stalls::HEADER, "gathers and scatters in pieces, for programs in C"),
     ];
-    let files: Vec<_> = files.into_iter().chain(report::header(&found.1).map(|_| functions)).collect();
-    print::<Irregularity>(&found, args.session.json, report::document(&found.1).text(screen::width()), &files, exit)
+    instrument::run(&args.resolve(), source, &files, |found| {
+        let exit = if found.default_failed.is_empty() { Exit::Done } else { Exit::Problems };
+        (report::document(found).text(screen::width()), exit)
+    })
 }

@@ -12,7 +12,7 @@ use collrules_rules::{Collective, Release};
 use collrules_workflow::model;
 use collrules_workflow::model::{CallQuestion, Modelling};
 
-use super::instrument::{Source, drive, print};
+use super::instrument::{self, Source};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::options::{SessionArgs, arguments};
@@ -141,14 +141,15 @@ fn fit(args: &Fit) -> Result<Exit, Failure> {
         session: &args.session,
         dry_run: args.dry_run,
     };
-    let Some(found) = drive(&args.resolve(), source)? else { return Ok(Exit::Done) };
-    let exit = if found.1.names_slow() { Exit::Uneven } else { Exit::Done };
     let files = [
         (files::PAGE, "the map of pairs, and all parameters"),
         (files::TEXT, "the same as text"),
         (files::FILE, "all of it for programs, and for `collrules model predict`"),
     ];
-    print::<Modelling>(&found, args.session.json, report::document(&found.1).text(screen::width()), &files, exit)
+    instrument::run(&args.resolve(), source, &files, |model| {
+        let exit = if model.names_slow() { Exit::Uneven } else { Exit::Done };
+        (report::document(model).text(screen::width()), exit)
+    })
 }
 
 fn predict(args: &Predict) -> Result<(), Failure> {

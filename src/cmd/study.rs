@@ -6,29 +6,34 @@ use collrules_record::options::{Budget, SystemOptions};
 use collrules_record::units::{Bytes, Ranks};
 use collrules_record::values::{List, MOST_LAUNCHES, budget, communicators};
 use collrules_rules::Release;
-use collrules_workflow::study::{self, Studied, Studying};
+use collrules_workflow::instrument::Instrument;
+use collrules_workflow::study::{self, OneStudy, Studying, compare_variants};
 
+use super::instrument::{self, Source};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::options::arguments;
+use crate::options::{SessionArgs, arguments, named_or_new};
 use crate::progress::Output;
-use crate::screen;
-use crate::session::{self, FAILURES};
+use crate::{screen, session};
 
 arguments! {
     #[command(after_help = "docs/guide/studies.md in collrules' sources describes definitions; examples/studies has several.")]
-    StudyArgs {} => Studying {
-        /// The definition, or a table of timings by others, of which all is studied
-        #[arg(value_name = "FILE")]
-        definition: PathBuf,
-        /// Directory for README.md, the figures, times.csv and study.json, which must not hold any of them yet; what is measured
-        /// goes into its directory run
-        #[arg(long, value_name = "DIR")]
-        out: PathBuf,
+    StudyArgs {
         /// Measure nothing, and study this run directory, measured or imported, or table of timings; what it lacks is said. With
         /// placements, it is the directory of such a study
         #[arg(long, value_name = "RUN|TABLE")]
         run: Option<PathBuf>,
+        /// Directory for what is measured, and for README.md, the figures, times.csv and study.json; it must not hold any of them
+        /// yet [default: collrules-study-DATE-TIME where something is measured]
+        #[arg(long, value_name = "DIR")]
+        out: Option<PathBuf>,
+        /// List what would be measured, and stop
+        #[arg(long)]
+        dry_run: bool,
+    } => Studying {
+        /// The definition, or a table of timings by others, of which all is studied
+        #[arg(value_name = "FILE")]
+        definition: PathBuf,
         /// Release of Open MPI whose algorithm numbers a table means [default: 5.0]
         #[arg(long, value_name = "RELEASE")]
         release: Option<Release>,
@@ -56,14 +61,37 @@ arguments! {
         refine: u32,
         #[command(flatten)]
         system: SystemOptions,
-    } {}
+    } {
+        #[command(flatten)]
+        session: SessionArgs,
+    }
 }
 
 pub(crate) fn run(args: &StudyArgs) -> Result<Exit, Failure> {
-    let Studied { document, default_is_right, files } =
-        session::with(FAILURES, Output::Text, |session| study::study(&args.resolve(), session))?;
-    let width = files.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
-    let files = screen::list_files(&args.out, width, files.iter().map(|(name, what)| (name.as_str(), what.as_str())));
-    let text = document.text(screen::width()) + "\n" + &files.join("\n");
-    screen::print(&text).map(|()| if default_is_right { Exit::Done } else { Exit::Problems })
+    let options = args.resolve();
+    let input = if options.is_table() { Some(args.definition.as_path()) } else { args.run.as_deref() };
+    let (study, variants) = options.read(args.run.as_deref())?;
+    let exit = |default_is_right: bool| if default_is_right { Exit::Done } else { Exit::Problems };
+    if variants.is_empty() {
+        let source = Source { input, out: args.out.as_deref(), session: &args.session, dry_run: args.dry_run };
+        let files = [
+            (study::README, "the study, with all tables and figures"),
+            (study::TIMES, "every time"),
+            (study::STUDY, "all of it for programs"),
+        ];
+        return instrument::run(&study, source, &files, |found| {
+            (found.document.text(screen::width()), exit(found.study.failed_defaults().is_empty()))
+        });
+    }
+    if args.dry_run {
+        return Err(Failure::usage("--dry-run lists one measurement, and this study has several"));
+    }
+    let new = || named_or_new(args.out.as_deref(), OneStudy::NAME);
+    let (out, resumes) = (args.session.resume.clone().unwrap_or_else(new), args.session.resume.is_some());
+    let (document, studies) = session::with(args.session.failures, Output::new(args.session.json), |session| {
+        compare_variants(&study, &variants, input, (&out, resumes), session)
+    })?;
+    let exit = exit(studies.values().all(|study| study.failed_defaults().is_empty()));
+    let files = [(study::README, "the comparison, with links to each study")];
+    instrument::print(&studies, Some(&out), args.session.json, &files, (document.text(screen::width()), exit))
 }

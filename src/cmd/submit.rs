@@ -60,7 +60,7 @@ impl From<JobArgs> for JobOptions {
 
 arguments! {
     #[command(after_help = "No MPI is needed here. The script begins the run, or resumes it: submit it again where a \
-job ran out of time (study begins anew, in another directory). Behind -- comes the command of the job:
+job ran out of time (studies of several variants begin anew, in another directory). Behind -- comes the command of the job:
 
   collrules submit --nodes 8 --ppn 32 --time 30m --out tuned -- tune --ops all")]
     Submit {} => Submitting {

@@ -300,14 +300,9 @@ fn instruments_are_submitted() {
         let mut command = bounded();
         Ran::from(command.current_dir(scratch.path()).args(words.split_whitespace()).output().unwrap())
     };
-    for (job, resumes) in [
-        ("guidelines --ops bcast", true),
-        ("study roots.toml", false),
-        ("model", true),
-        ("irregular --ops gather", true),
-    ] {
+    for job in ["guidelines --ops bcast", "study roots.toml", "model", "irregular --ops gather"] {
         let ran = submit("", job).exits(0);
-        assert_eq!(ran.stdout.contains("--resume \"$run\""), resumes, "{}", ran.stdout);
+        assert!(ran.stdout.contains("--resume \"$run\""), "{}", ran.stdout);
         assert!(ran.stdout.ends_with(&format!(" {job} --budget rest --out \"$run\"\n")), "{}", ran.stdout);
     }
     submit("", "verify").exits(2);

@@ -21,7 +21,7 @@ fn patterns_are_timed_beside_cells_and_give_bounds() {
         fs::write(&definition, DEFINITION).unwrap();
         let mut command = mpi.collrules("study --oversubscribe --out", &out);
         Ran::from(command.arg(&definition).output().unwrap()).exits(0);
-        let samples = fs::read_to_string(out.join("run/samples.csv")).unwrap();
+        let samples = fs::read_to_string(out.join("samples.csv")).unwrap();
         let of_patterns: Vec<&str> = samples.lines().filter(|line| line.contains(",pattern:")).collect();
         // Whole vectors, of which an allgather passes a third; the pattern's messages are as long as the vectors.
         let points = [

@@ -69,7 +69,7 @@ fn the_cost_model_is_found_again() {
     assert_eq!(rows, 1 + study.cells.iter().map(|cell| cell.points.len()).sum::<usize>());
 }
 
-/// A run can be shown as a study again without measuring, and `measure --resume` can resume it.
+/// A run can be shown as a study again without measuring, and resumed.
 #[test]
 fn a_study_is_made_of_a_run() {
     let scratch = tempfile::tempdir().unwrap();
@@ -78,17 +78,18 @@ fn a_study_is_made_of_a_run() {
     study(&barrier, "--simulate=noise --np 2,4 --launches 2", &first)
         .exits(0)
         .says("barrier. No algorithm of the study is shown to be faster");
-    study(&barrier, "--simulate", &first).exits(6).complains("holds a study already");
+    study(&barrier, "--simulate", &first).exits(6).complains("holds study.json already");
     fs::remove_file(first.join("README.md")).unwrap();
     study(&barrier, "--simulate", &first).exits(6).complains("; name another directory");
-    let run = format!("--run {}", first.join("run").display());
+    let run = format!("--run {}", first.display());
     study(&barrier, &run, &scratch.path().join("less")).exits(0).says("There are times for 44 of the 528 sizes");
     study(&barrier, &format!("{run} --np 2,4 --launches 3"), &second).exits(2).complains("--launches");
     assert!(!second.exists());
     study(&barrier, &format!("{run} --np 2,4"), &second).exits(0);
     assert_eq!(found(&first), found(&second));
-    let resumed = bounded().args(["measure", "--resume"]).arg(first.join("run")).output().unwrap();
-    Ran::from(resumed).exits(0);
+    let mut resumed = bounded();
+    let resumed = resumed.arg("study").arg(&barrier).args(["--np", "2,4", "--resume"]).arg(&first).output().unwrap();
+    Ran::from(resumed).exits(0).says("barrier. No algorithm of the study is shown to be faster");
 }
 
 /// A run that holds more than a definition asks for shows no more than that, and what one lacks is said.
@@ -241,7 +242,7 @@ fn crossovers_of_reference_algorithms_are_those_on_paper() {
     import.arg(files.join("osu-bcast-np8-binomial.txt")).arg("--out").arg(scratch.path().join("imported"));
     Ran::from(import.output().unwrap()).exits(0).says("15 timings of 15 sizes from 1 file.");
     // OSU's "Avg Latency" is a mean over ranks: the slowest rank's median stood there.
-    let samples = fs::read_to_string(out.join("run/samples.csv")).unwrap();
+    let samples = fs::read_to_string(out.join("samples.csv")).unwrap();
     let cell = Cell { collective: Collective::Bcast, ranks: Ranks(8), bytes: Bytes(1024) };
     let points = &study.cells.iter().find(|found| found.cell == cell).unwrap().points;
     let binomial = Candidate::Tuned(Choice::plain(6));
@@ -393,7 +394,7 @@ fn roots_and_datatypes_are_compared() {
         let ran = study(&example(name), "--simulate --budget none", &out).exits(0);
         ran.says("with the default: no difference is shown.");
         for variant in variants {
-            assert!(out.join(variant).join("run/samples.csv").exists(), "{name}: {variant}");
+            assert!(out.join(variant).join("samples.csv").exists(), "{name}: {variant}");
         }
         let page = fs::read_to_string(out.join("README.md")).unwrap();
         assert!(page.contains("## Cost of the "), "{page}");
@@ -402,7 +403,7 @@ fn roots_and_datatypes_are_compared() {
     assert!(page.contains("Rank 7 is the root of all calls."), "{page}");
     let page = fs::read_to_string(scratch.path().join("datatypes.toml/data-double/README.md")).unwrap();
     assert!(page.contains("Reductions are of MPI_DOUBLE."), "{page}");
-    let manifest = fs::read_to_string(scratch.path().join("datatypes.toml/data-double/run/manifest.json")).unwrap();
+    let manifest = fs::read_to_string(scratch.path().join("datatypes.toml/data-double/manifest.json")).unwrap();
     assert!(manifest.contains("\"code\": \"part_of_element\""), "4 B are half of a double");
 }
 
@@ -630,7 +631,7 @@ fn crossings_of_classes_are_refined() {
     }
     // Taken again from the run, the sizes between are there.
     let again = scratch.path().join("again");
-    study(&definition, &format!("--run {}", fine.join("run").display()), &again).exits(0);
+    study(&definition, &format!("--run {}", fine.display()), &again).exits(0);
     assert_eq!(found(&again), found(&fine));
 }
 

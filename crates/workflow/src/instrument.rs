@@ -1,4 +1,4 @@
-//! One driver for the experiments of researchers: guidelines, models, stalls.
+//! One driver for the experiments of researchers: guidelines, studies, models, stalls.
 
 use std::path::Path;
 
@@ -24,8 +24,10 @@ pub trait Instrument {
     const REQUEST: Request;
     /// Its name.
     const NAME: &'static str;
-    /// Files of the result: for programs, as text, as a page.
-    const FILES: [&'static str; 3];
+    /// Files of the result: for programs, and as text.
+    const FILES: [&'static str; 2];
+    /// The result as a page; none if its figures are files of their own.
+    const PAGE: Option<&'static str>;
 
     /// The system that runs the jobs.
     fn system(&self) -> &SystemOptions;
@@ -56,7 +58,25 @@ pub fn run<I: Instrument>(
     place: &RunPlace,
     session: &mut Session<'_>,
 ) -> Result<(RunDir, I::Found), WorkflowError> {
-    let mut measured = match place {
+    let mut measured = begin(instrument, place, session)?;
+    match instrument.measure(&mut measured, session) {
+        // It can be resumed.
+        Err(error @ WorkflowError::Incomplete { .. }) => Err(error),
+        Err(error) => {
+            measured.give_up()?;
+            Err(error)
+        }
+        Ok(()) => finish(instrument, measured, session),
+    }
+}
+
+/// Begins to measure, or resumes that.
+pub(crate) fn begin<I: Instrument>(
+    instrument: &I,
+    place: &RunPlace,
+    session: &mut Session<'_>,
+) -> Result<Measurement, WorkflowError> {
+    match place {
         RunPlace::Resumed(path) => {
             let begin = Begin::recorded(path)?;
             if begin.request != I::REQUEST {
@@ -65,29 +85,38 @@ pub fn run<I: Instrument>(
                     "{shown} was made by another command; `collrules {command} --resume {shown}` resumes it"
                 )));
             }
-            prepare(&begin, session)?
+            prepare(&begin, session)
         }
         RunPlace::New(out) | RunPlace::NewInBestLayout(out) => {
+            refuse_occupied::<I>(out)?;
             let started = survey(instrument.system(), out, session)?;
             let experiment = instrument.experiment(&started.survey)?;
-            prepare_on(started, experiment, I::REQUEST, out, session)?
+            prepare_on(started, experiment, I::REQUEST, out, session)
         }
-    };
-    let run = measured.run().clone();
-    match instrument.measure(&mut measured, session) {
-        // It can be resumed.
-        Err(error @ WorkflowError::Incomplete { .. }) => return Err(error),
-        Err(error) => {
-            measured.give_up()?;
-            return Err(error);
-        }
-        Ok(()) => {}
     }
+}
+
+/// Analyses what was measured, and writes the results.
+pub(crate) fn finish<I: Instrument>(
+    instrument: &I,
+    measured: Measurement,
+    session: &mut Session<'_>,
+) -> Result<(RunDir, I::Found), WorkflowError> {
+    let run = measured.run().clone();
     // Unlocks the run: it may be measured further.
     drop(measured);
     let found = instrument.analyse(run.path(), session)?;
     write::<I>(&run, &found)?;
     Ok((run, found))
+}
+
+/// Refuses a directory with results: measuring takes long, so the destination is checked first.
+pub(crate) fn refuse_occupied<I: Instrument>(out: &Path) -> Result<(), WorkflowError> {
+    let found = I::FILES.into_iter().find(|name| out.join(name).exists());
+    found.map_or(Ok(()), |name| {
+        let shown = out.display();
+        Err(WorkflowError::Occupied(format!("{shown} holds {name} already; name another directory with --out")))
+    })
 }
 
 /// Analyses earlier measurements. The results go to `out` or, without it, into the run; none are written for a table.
@@ -97,6 +126,7 @@ pub fn of_input<I: Instrument>(
     out: Option<&Path>,
     session: &mut Session<'_>,
 ) -> Result<(Option<RunDir>, I::Found), WorkflowError> {
+    out.map_or(Ok(()), refuse_occupied::<I>)?;
     let found = instrument.analyse(input, session)?;
     let target = match out {
         Some(out) => Some(RunDir::prepare_derived(out)?),
@@ -112,9 +142,12 @@ pub fn of_input<I: Instrument>(
 
 /// Writes the results, for people and programs.
 fn write<I: Instrument>(run: &RunDir, found: &I::Found) -> Result<(), WorkflowError> {
-    let [file, text, page] = I::FILES;
+    let [file, text] = I::FILES;
+    I::write_more(run, found)?;
     run.write_json(file, found)?;
+    if let Some(page) = I::PAGE {
+        run.write(page, &I::document(found).page(TOOL))?;
+    }
     run.write(text, &I::document(found).markdown())?;
-    run.write(page, &I::document(found).page(TOOL))?;
-    I::write_more(run, found)
+    Ok(())
 }

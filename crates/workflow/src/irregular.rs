@@ -71,7 +71,8 @@ impl Instrument for Irregularity {
 
     const REQUEST: Request = Request::Irregular;
     const NAME: &'static str = "irregular";
-    const FILES: [&'static str; 3] = [FILE, TEXT, PAGE];
+    const FILES: [&'static str; 2] = [FILE, TEXT];
+    const PAGE: Option<&'static str> = Some(PAGE);
 
     fn system(&self) -> &SystemOptions {
         &self.system

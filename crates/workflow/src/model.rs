@@ -71,7 +71,8 @@ impl Instrument for Modelling {
 
     const REQUEST: Request = Request::Model;
     const NAME: &'static str = "model";
-    const FILES: [&'static str; 3] = [FILE, TEXT, PAGE];
+    const FILES: [&'static str; 2] = [FILE, TEXT];
+    const PAGE: Option<&'static str> = Some(PAGE);
 
     fn system(&self) -> &SystemOptions {
         &self.system

@@ -83,7 +83,7 @@ pub fn submit(options: &Submitting, program: &Path) -> Result<All, WorkflowError
     Ok(All { system, jobs })
 }
 
-/// The commands that a job can run. Another job can resume all but `study`.
+/// The commands that a job can run. Another job can resume all but studies of several variants.
 const COMMANDS: [&str; 6] = ["tune", "measure", "guidelines", "study", "model", "irregular"];
 
 /// The command of the job.
@@ -148,12 +148,11 @@ fn script(
     let words: Vec<String> = command.iter().map(|word| deploy::quoted(word)).collect();
     let words = words.join(" ");
     let resumed = match command[0].as_str() {
-        "study" => None,
-        name @ ("tune" | "measure") => Some(name),
+        name @ ("tune" | "measure") => name,
         // Instruments take the options of the analysis from the command line.
-        _ => Some(words.as_str()),
+        _ => words.as_str(),
     };
-    let job = Job { options: &options.job, nodes, directory, program, command: &words, resumed };
+    let job = Job { options: &options.job, nodes, directory, program, command: &words, resumed: Some(resumed) };
     script::script(system, &job).map_err(|UnsupportedRequest(why)| WorkflowError::Usage(why))
 }
 

@@ -46,7 +46,8 @@ impl Instrument for Checking {
 
     const REQUEST: Request = Request::Guidelines;
     const NAME: &'static str = "guidelines";
-    const FILES: [&'static str; 3] = [FILE, TEXT, PAGE];
+    const FILES: [&'static str; 2] = [FILE, TEXT];
+    const PAGE: Option<&'static str> = Some(PAGE);
 
     fn system(&self) -> &SystemOptions {
         &self.experiment.system

@@ -10,7 +10,7 @@ use collrules_record::{Candidate, Cell};
 use collrules_report::progress;
 use collrules_tuner::refine::middle;
 
-use super::scope::Scope;
+use super::scope::{Scope, refinements};
 use crate::campaign::Measurement;
 use crate::error::WorkflowError;
 use crate::refine;
@@ -20,12 +20,17 @@ use crate::session::Session;
 /// rounds are left.
 pub(super) fn measure(
     measured: &mut Measurement,
-    scope: &mut Scope,
+    mut scope: Scope,
     session: &mut Session<'_>,
 ) -> Result<(), WorkflowError> {
     let Measurement { started, manifest, experiment, campaign, .. } = measured;
     let mut planned: BTreeMap<Cell, CellPlan> =
         manifest.plan.cells.iter().map(|planned| (planned.cell, planned.clone())).collect();
+    // What an earlier session of a resumed study planned.
+    for plan in refinements(&campaign.run)? {
+        scope.refine(&plan.cells);
+        planned.extend(plan.cells.into_iter().map(|cell| (cell.cell, cell)));
+    }
     campaign.further(started.backend.as_mut(), session, |run, round, session| {
         if round > experiment.refinement.rounds {
             return Ok(None);

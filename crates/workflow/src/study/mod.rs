@@ -2,11 +2,10 @@
 //!
 //! | module | job |
 //! |---|---|
+//! | `one` | a study of a definition, as an instrument |
 //! | `between` | sizes between those of a definition, where classes cross |
 //! | `definition` | the definition's file |
 //! | `scope` | the cells and candidates of a run that the study reports, and its analysis |
-//! | `written` | its output files |
-//! | `one` | a measurement, with ranks as mpirun places them |
 //! | `table` | a study of what others measured |
 //! | `variant` | what is varied beside algorithms |
 //! | `variants` | the same in several variants, and a page that compares them |
@@ -18,17 +17,20 @@ mod scope;
 mod table;
 mod variant;
 mod variants;
-mod written;
 
 use std::path::{Path, PathBuf};
 
+use collrules_lab::study::definition::Definition;
 use collrules_record::options::{Budget, SystemOptions};
 use collrules_record::rundir::RunDir;
 use collrules_record::units::{Bytes, Ranks};
-use collrules_rules::Release;
+use collrules_record::Arguments;
+use collrules_report::study::About;
+use collrules_rules::{Release, deploy};
 
-use self::one::StudyMeasurement;
-pub use self::written::Studied;
+pub use self::one::{OneStudy, README, STUDY, Studied, TIMES};
+pub use self::variant::Variant;
+pub use self::variants::compare_variants;
 use crate::error::WorkflowError;
 use crate::session::Session;
 
@@ -37,10 +39,6 @@ use crate::session::Session;
 pub struct Studying {
     /// The definition, or a table of timings by others, of which all is studied.
     pub definition: PathBuf,
-    /// Directory for README.md, the figures, times.csv and study.json, which must not hold any of them yet.
-    pub out: PathBuf,
-    /// A run or table to study instead of measuring.
-    pub run: Option<PathBuf>,
     /// Release of a table.
     pub release: Option<Release>,
     /// True to write files in the format of OSU's benchmarks as well.
@@ -64,49 +62,52 @@ pub struct Studying {
 /// The seed of random orders.
 const SEED: u64 = 1;
 
-/// Measures a definition, or reads its measurements from a run, and writes the study.
-pub fn study(options: &Studying, session: &mut Session<'_>) -> Result<Studied, WorkflowError> {
-    written::refuse_occupied(&options.out)?;
-    if options.definition.extension().is_none_or(|extension| extension != "toml") {
-        refuse_measuring(options)?;
-        return table::study(options, None, &options.definition, session);
+impl Studying {
+    /// Reads the definition of a study that is measured, or made of earlier measurements, and the variants to compare.
+    pub fn read(self, input: Option<&Path>) -> Result<(OneStudy, Vec<Variant>), WorkflowError> {
+        let usage = |why: String| Err(WorkflowError::Usage(why));
+        if self.is_table() {
+            let measures = self.budget.is_some() || self.launches.is_some() || self.refine > 0;
+            if measures || input.is_some() {
+                let shown = self.definition.display();
+                return usage(format!("{shown} is a table: leave out --run, --budget, --launches and --refine"));
+            }
+            let arguments = Arguments::default();
+            return Ok((OneStudy { options: self, definition: None, arguments, seed: SEED }, Vec::new()));
+        }
+        let definition = definition::read(&self.definition)?;
+        let read = variant::variants(&definition);
+        let (mut variants, arguments) = read.map_err(|why| definition::refuse(&self.definition, &why))?;
+        if self.release.is_some() && !input.is_some_and(is_of_others) {
+            return usage("--release is for tables; a run and a job know their release".to_owned());
+        }
+        // A run of a single variant is a study like any other.
+        let is_there = |variant: &Variant| input.is_none_or(|input| input.join(&variant.directory).is_dir());
+        if !variants.iter().any(is_there) {
+            variants.clear();
+        }
+        Ok((OneStudy { options: self, definition: Some(definition), arguments, seed: SEED }, variants))
     }
-    let definition = definition::read(&options.definition)?;
-    let read = variant::variants(&definition);
-    let (variants, arguments) = read.map_err(|why| definition::refuse(&options.definition, &why))?;
-    if let Some(path) = options.run.as_deref().filter(|path| is_of_others(path)) {
-        return table::study(options, Some(&definition), path, session);
+
+    /// Returns true if a table takes the place of a definition.
+    pub fn is_table(&self) -> bool {
+        self.definition.extension().is_none_or(|extension| extension != "toml")
     }
-    if options.release.is_some() {
-        return Err(WorkflowError::Usage("--release is for tables; a run and a job know their release".to_owned()));
+
+    /// The communicator sizes.
+    fn ranks<'a>(&'a self, definition: &'a Definition) -> &'a [Ranks] {
+        if self.ranks.is_empty() { &definition.np } else { &self.ranks }
     }
-    let is_measured = |run: &PathBuf| variants.iter().any(|variant| variants::run_of(run, variant).is_dir());
-    if options.run.as_ref().map_or(!variants.is_empty(), is_measured) {
-        return variants::study(options, &definition, &variants, session);
+
+    /// The subject of a page, with the user's note.
+    fn about<'a>(&self, definition: &'a Definition, remarks: Vec<String>, session: &Session<'_>) -> About<'a> {
+        let words = session.command.iter().skip(1).map(|word| deploy::quoted(word));
+        let command = std::iter::once("collrules".to_owned()).chain(words).collect::<Vec<_>>().join(" ");
+        About { definition, remarks: self.note.iter().cloned().chain(remarks).collect(), command }
     }
-    let mut measurement = StudyMeasurement::begin(options.clone(), &definition, arguments, SEED, session)?;
-    if let Some(measured) = &mut measurement.measured {
-        measured.grid(session)?;
-    }
-    measurement.finish(session).map(|(_, studied)| studied)
 }
 
 /// Returns true for a table of timings, or an imported run.
 fn is_of_others(path: &Path) -> bool {
     path.is_file() || RunDir::open(path).and_then(|run| run.is_imported()).unwrap_or(false)
-}
-
-/// Refuses options that ask for measurements next to a table.
-fn refuse_measuring(options: &Studying) -> Result<(), WorkflowError> {
-    let asked = [
-        ("--run", options.run.is_some()),
-        ("--budget", options.budget.is_some()),
-        ("--launches", options.launches.is_some()),
-        ("--refine", options.refine > 0),
-    ];
-    let asked = asked.into_iter().find(|(_, asked)| *asked);
-    asked.map_or(Ok(()), |(option, _)| {
-        let why = format!("{option} asks for measurements, and {} is a table", options.definition.display());
-        Err(WorkflowError::Usage(why))
-    })
 }

@@ -1,30 +1,36 @@
-//! A measurement of a study: its definition with ranks placed by mpirun.
+//! A study of one definition, with ranks placed by mpirun, or of what others measured.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use collrules_lab::study::definition::Definition;
 use collrules_lab::study::results::Study;
 use collrules_record::experiment::Experiment;
 use collrules_record::grid::Grid;
-use collrules_record::options::{Budget, RefinementOptions, Request};
+use collrules_record::options::{Budget, RefinementOptions, Request, SystemOptions};
 use collrules_record::rundir::{self, RunDir};
-use collrules_record::{Arguments, Candidate, CandidateName, Cell, DataType, Seconds};
-use collrules_report::progress;
-use collrules_report::study::MeasuredBy;
+use collrules_record::{Arguments, Candidate, CandidateName, Cell, DataType, Ranks, Seconds, Survey};
+use collrules_report::study::{self as report, MeasuredBy};
+use collrules_report::{Document, progress};
 use collrules_rules::Collective;
 use collrules_runner::RunnerError;
 use collrules_runner::grid::known_release;
+use serde::Serialize;
 
 use super::scope::{Scope, refinements};
-use super::written::{Averages, Studied, refuse_occupied, write};
-use super::{Studying, between};
-use crate::campaign::{Measurement, prepare_on, survey};
+use super::{Studying, between, is_of_others, table};
+use crate::campaign::Measurement;
 use crate::error::WorkflowError;
+use crate::instrument::Instrument;
 use crate::session::Session;
 use crate::start::oversubscribes;
 
-/// The directory of the measurements.
-pub(super) const RUN: &str = "run";
+/// The study, as a document.
+pub const README: &str = "README.md";
+/// All times.
+pub const TIMES: &str = "times.csv";
+/// All results, for programs.
+pub const STUDY: &str = "study.json";
 
 /// Usual number of launches: six medians are the smallest number with a 95 % interval.
 const LAUNCHES: u32 = 6;
@@ -32,48 +38,65 @@ const LAUNCHES: u32 = 6;
 /// Usual time for a study.
 const BUDGET: Budget = Some(Seconds(600.0));
 
-/// A measurement of a study.
-pub(super) struct StudyMeasurement<'a> {
-    options: Studying,
-    definition: &'a Definition,
-    pub(super) run: RunDir,
-    scope: Scope,
-    /// The system that measures; none for an earlier run.
-    pub(super) measured: Option<Measurement>,
+/// The mean over calls and ranks of each timed candidate, as OSU's programs print it.
+pub(super) type Averages = BTreeMap<(Cell, Candidate), Seconds>;
+
+/// A study of a definition, or one variant of it.
+#[derive(Clone, Debug)]
+pub struct OneStudy {
+    /// Its options.
+    pub(super) options: Studying,
+    /// Its definition; without one, all of a table is studied.
+    pub(super) definition: Option<Definition>,
+    /// Root and datatype of all calls.
+    pub(super) arguments: Arguments,
+    /// Seed of random orders.
+    pub(super) seed: u64,
 }
 
-impl<'a> StudyMeasurement<'a> {
-    /// Opens the run of a definition, or begins one with random orders from this seed, without measuring.
-    pub(super) fn begin(
-        options: Studying,
-        definition: &'a Definition,
-        arguments: Arguments,
-        seed: u64,
-        session: &mut Session<'_>,
-    ) -> Result<Self, WorkflowError> {
-        refuse_occupied(&options.out)?;
-        if let Some(path) = &options.run {
-            let run = RunDir::open(path)?;
-            let mut scope = Scope::new(&options, definition, known_release(&run.manifest()?.survey)?)?;
-            refinements(&run)?.iter().for_each(|plan| scope.refine(&plan.cells));
-            return Ok(Self { options, definition, run, scope, measured: None });
-        }
-        let out = options.out.join(RUN);
-        let started = survey(&options.system, &out, session)?;
+/// A study with the files that show it.
+#[derive(Serialize)]
+#[serde(transparent)]
+pub struct Studied {
+    /// The study.
+    pub study: Study,
+    /// The study for people.
+    #[serde(skip)]
+    pub document: Document,
+    #[serde(skip)]
+    files: Vec<(String, String)>,
+}
+
+impl Instrument for OneStudy {
+    type Found = Studied;
+
+    const REQUEST: Request = Request::Study;
+    const NAME: &'static str = "study";
+    const FILES: [&'static str; 2] = [STUDY, README];
+    const PAGE: Option<&'static str> = None;
+
+    fn system(&self) -> &SystemOptions {
+        &self.options.system
+    }
+
+    /// It compares chosen algorithms: nothing is validated or dropped for being slow, and refinement is for crossings of
+    /// classes, not of choices.
+    fn experiment(&self, survey: &Survey) -> Result<Experiment, WorkflowError> {
+        let Self { options, arguments, seed, .. } = self;
+        let Some(definition) = &self.definition else {
+            let shown = options.definition.display();
+            return Err(WorkflowError::Usage(format!("{shown} is a table: it defines nothing to measure")));
+        };
         // Before anything is measured: errors in the definition are reported with its path.
-        let scope = Scope::new(&options, definition, started.release)?;
-        let mut ranks = if options.ranks.is_empty() { definition.np.clone() } else { options.ranks.clone() };
-        let slots = started.survey.slots();
-        let largest = ranks.iter().max().copied().filter(|largest| *largest > slots);
-        if let Some(wanted) = largest.filter(|_| !oversubscribes(options.system.oversubscribe)) {
+        let scope = Scope::new(options, definition, known_release(survey)?)?;
+        let mut ranks = options.ranks(definition).to_vec();
+        if let Some(wanted) = self.beyond_slots(survey) {
+            let slots = survey.slots();
             ranks.retain(|ranks| *ranks <= slots);
             if ranks.is_empty() || !options.ranks.is_empty() {
                 return Err(RunnerError::TooFewSlots { wanted, slots }.on(options.system.is_simulated()).into());
             }
-            session.say(&progress::studies::beyond_slots(slots));
         }
-        // It compares chosen algorithms: nothing is validated or dropped for being slow, and refinement is for crossings
-        // of classes, not of choices.
         let collectives: Vec<Collective> = definition.algorithms.keys().copied().collect();
         let (sizes, vectors) = definition.lengths();
         let named = definition
@@ -85,38 +108,97 @@ impl<'a> StudyMeasurement<'a> {
             only: named.collect(),
             // The cost of an operation is timed with integers.
             patterns: scope.has_references() && arguments.data == DataType::Int,
-            arguments,
+            arguments: *arguments,
             max_memory: options.max_memory,
             ..Grid::new(&collectives, &ranks, &sizes)
         };
-        let experiment = Experiment {
-            seed,
+        Ok(Experiment {
+            seed: *seed,
             budget: options.budget.or(definition.budget).unwrap_or(BUDGET),
             launches: options.launches.or(definition.launches).unwrap_or(LAUNCHES),
             keep_slow: true,
             refinement: RefinementOptions { rounds: options.refine, ..RefinementOptions::NONE },
             ..Experiment::new(grid, options.system.clone())
-        };
-        let measured = prepare_on(started, experiment, Request::Study, &out, session)?;
-        Ok(Self { options, definition, run: measured.run().clone(), scope, measured: Some(measured) })
+        })
     }
 
-    /// Measures between the sizes of the definition, and writes the study.
-    pub(super) fn finish(self, session: &mut Session<'_>) -> Result<(Study, Studied), WorkflowError> {
-        let Self { options, definition, run, mut scope, measured } = self;
-        if let Some(mut measured) = measured.filter(|_| options.refine > 0) {
-            between::measure(&mut measured, &mut scope, session)?;
+    fn measure(&self, measured: &mut Measurement, session: &mut Session<'_>) -> Result<(), WorkflowError> {
+        let survey = &measured.started.survey;
+        if self.beyond_slots(survey).is_some() {
+            session.say(&progress::studies::beyond_slots(survey.slots()));
         }
-        let found = scope.study(&run)?;
+        measured.grid(session)?;
+        self.refine(measured, session)
+    }
+
+    fn analyse(&self, input: &Path, session: &mut Session<'_>) -> Result<Studied, WorkflowError> {
+        let Some(definition) = self.definition.as_ref().filter(|_| !is_of_others(input)) else {
+            return table::study(self, input, session);
+        };
+        let run = RunDir::open(input)?;
         let manifest = run.manifest()?;
+        let mut scope = Scope::new(&self.options, definition, known_release(&manifest.survey)?)?;
+        refinements(&run)?.iter().for_each(|plan| scope.refine(&plan.cells));
+        let study = scope.study(&run)?;
         let Arguments { root, data } = manifest.plan.arguments;
-        let mut remarks = scope.missing(&found);
+        let mut remarks = scope.missing(&study);
         remarks.extend((root > 0).then(|| format!("Rank {root} is the root of all calls.")));
         remarks.extend((data != DataType::Int).then(|| format!("Reductions are of {}.", data.mpi())));
-        let averages = if options.osu_files { averages(&run)? } else { Averages::new() };
-        let origin = MeasuredBy::Measured(&manifest);
-        let studied = write(&options, definition, &found, &origin, remarks, &averages, session)?;
-        Ok((found, studied))
+        let averages = if self.options.osu_files { averages(&run)? } else { Averages::new() };
+        self.describe(definition, study, &MeasuredBy::Measured(&manifest), remarks, &averages, session)
+    }
+
+    fn document(found: &Studied) -> Document {
+        found.document.clone()
+    }
+
+    fn write_more(run: &RunDir, found: &Studied) -> Result<(), WorkflowError> {
+        found.files.iter().try_for_each(|(name, text)| run.write(name, text).map(drop)).map_err(WorkflowError::from)
+    }
+}
+
+impl OneStudy {
+    /// The largest communicator of the definition, if the system has not as many slots.
+    fn beyond_slots(&self, survey: &Survey) -> Option<Ranks> {
+        let system = &self.options.system;
+        let largest = self.options.ranks(self.definition.as_ref()?).iter().max().copied();
+        largest.filter(|largest| *largest > survey.slots() && !oversubscribes(system.oversubscribe))
+    }
+
+    /// Measures between the sizes of the definition.
+    pub(super) fn refine(&self, measured: &mut Measurement, session: &mut Session<'_>) -> Result<(), WorkflowError> {
+        let Some(definition) = &self.definition else { return Ok(()) };
+        let scope = Scope::new(&self.options, definition, measured.started.release)?;
+        between::measure(measured, scope, session)
+    }
+
+    /// Describes a study, with its figures and times.
+    pub(super) fn describe(
+        &self,
+        definition: &Definition,
+        study: Study,
+        origin: &MeasuredBy<'_>,
+        remarks: Vec<String>,
+        averages: &Averages,
+        session: &Session<'_>,
+    ) -> Result<Studied, WorkflowError> {
+        let about = self.options.about(definition, remarks, session);
+        let figures = report::figures(&study, &about);
+        let drawn = figures.iter().filter_map(|figure| Some((figure.file.clone(), figure.svg.clone()?)));
+        let mut files: Vec<(String, String)> = drawn.chain([(TIMES.to_owned(), report::csv(&study))]).collect();
+        if self.options.osu_files {
+            if averages.is_empty() {
+                return Err(WorkflowError::Input(
+                    "--osu-files needs averages over ranks, as OSU's programs print them, but these are times of the \
+                     slowest rank"
+                        .to_owned(),
+                ));
+            }
+            let average = |cell, candidate| averages.get(&(cell, candidate)).copied();
+            files.extend(report::osu_files(&study, average).into_iter().map(|(name, text)| (format!("osu-{name}"), text)));
+        }
+        let document = report::document(&study, origin, &about, &figures);
+        Ok(Studied { study, document, files })
     }
 }
 

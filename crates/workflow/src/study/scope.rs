@@ -30,11 +30,10 @@ impl Scope {
     /// The scope of a definition, on the communicator sizes of the options if they name any.
     pub(super) fn new(options: &Studying, definition: &Definition, release: Release) -> Result<Self, WorkflowError> {
         let candidates = candidates(definition, &options.definition, release)?;
-        let ranks = if options.ranks.is_empty() { &definition.np } else { &options.ranks };
         let (sizes, whole) = definition.lengths();
         let mut asked = BTreeSet::new();
         for collective in candidates.keys().copied() {
-            for ranks in ranks.iter().copied() {
+            for ranks in options.ranks(definition).iter().copied() {
                 let sizes = Cell::sizes(collective, ranks, &sizes, whole).into_iter();
                 asked.extend(sizes.map(|bytes| Cell { collective, ranks, bytes }));
             }

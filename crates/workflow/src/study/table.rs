@@ -12,20 +12,15 @@ use collrules_record::units::{Bytes, Ranks};
 use collrules_record::{Cell, Placement, Seconds};
 use collrules_report::study::MeasuredBy;
 
-use super::Studying;
+use super::one::{Averages, OneStudy, Studied};
 use super::scope::Scope;
-use super::written::{Averages, Studied, write};
 use crate::analyze::{Source, TABLE_RELEASE};
 use crate::error::WorkflowError;
 use crate::session::Session;
 
 /// Studies what a definition asks for of it; without one, all of it.
-pub(super) fn study(
-    options: &Studying,
-    definition: Option<&Definition>,
-    path: &Path,
-    session: &mut Session<'_>,
-) -> Result<Studied, WorkflowError> {
+pub(super) fn study(one: &OneStudy, path: &Path, session: &mut Session<'_>) -> Result<Studied, WorkflowError> {
+    let OneStudy { options, definition, .. } = one;
     let mut source = match path.is_dir() {
         true => Source::of_run(path, session)?.0,
         false => {
@@ -35,7 +30,7 @@ pub(super) fn study(
     };
     source.name = path.file_name().map_or_else(|| source.name.clone(), |name| name.to_string_lossy().into_owned());
     let release = source.release;
-    let scope = definition.map(|definition| Scope::new(options, definition, release)).transpose()?;
+    let scope = definition.as_ref().map(|definition| Scope::new(options, definition, release)).transpose()?;
     let wanted = |cell: Cell, candidate| match &scope {
         Some(scope) => scope.wants(cell, candidate),
         None => options.ranks.is_empty() || options.ranks.contains(&cell.ranks),
@@ -54,9 +49,9 @@ pub(super) fn study(
         .filter(|_| statistic == Statistic::RankAverage)
         .map(|(cell, point)| ((cell, point.candidate), Seconds(point.time.point)))
         .collect();
-    let whole = of_all(&source.name, &found);
+    let definition = definition.clone().unwrap_or_else(|| of_all(&source.name, &found));
     let origin = MeasuredBy::Others(source.name, statistic);
-    write(options, definition.unwrap_or(&whole), &found, &origin, remarks, &averages, session)
+    one.describe(&definition, found, &origin, remarks, &averages, session)
 }
 
 /// A definition that asks for all of a table, with figures at the smallest, the middle and the largest of its sizes.

@@ -8,7 +8,7 @@ use collrules_rules::words::counted;
 
 /// A variant of the calls of a study, measured in a campaign of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Variant {
+pub struct Variant {
     /// A noun for the property in which the variants differ.
     pub(super) noun: &'static str,
     /// Name in words.

@@ -1,94 +1,97 @@
 //! A study in several variants: campaigns that take turns, and a page that compares them.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use collrules_lab::compare_campaigns;
-use collrules_lab::study::definition::Definition;
-use collrules_report::progress;
+use collrules_lab::study::results::Study;
+use collrules_record::rundir::RunDir;
 use collrules_report::study::{StudyVariant, Varying, variants as side_by_side};
+use collrules_report::{Document, progress};
 use collrules_runner::separate;
 
-use super::one::{RUN, StudyMeasurement};
+use super::one::{OneStudy, README};
 use super::variant::Variant;
-use super::written::{README, Studied, about, put};
 use super::{SEED, Studying};
+use crate::campaign::{Measurement, RunPlace};
 use crate::error::WorkflowError;
+use crate::instrument;
 use crate::session::Session;
 use crate::start::oversubscribes;
 
-/// The measurements of a variant in the directory of a study.
-pub(super) fn run_of(directory: &Path, variant: &Variant) -> PathBuf {
-    directory.join(&variant.directory).join(RUN)
-}
-
-/// Measures every possible variant into a directory of its own, or reads it from there, and compares them.
-pub(super) fn study(
-    options: &Studying,
-    definition: &Definition,
+/// Measures every possible variant of a study into a directory of its own in `out`, or reads it from the directory
+/// `input`, and compares them. What is in `out` is resumed, if `resumes`. Returns the comparison, and the studies by
+/// directory.
+pub fn compare_variants(
+    base: &OneStudy,
     variants: &[Variant],
+    input: Option<&Path>,
+    (out, resumes): (&Path, bool),
     session: &mut Session<'_>,
-) -> Result<Studied, WorkflowError> {
+) -> Result<(Document, BTreeMap<String, Study>), WorkflowError> {
+    let OneStudy { options, definition: Some(definition), .. } = base else { return Ok(Default::default()) };
     let refused = |why: String| WorkflowError::Input(format!("{}: {why}", options.definition.display()));
     let noun = variants.first().map_or("variant", |variant| variant.noun);
-    let [ranks] = (if options.ranks.is_empty() { &definition.np } else { &options.ranks })[..] else {
+    let [ranks] = *options.ranks(definition) else {
         return Err(refused(format!("{noun}s are compared for one number of ranks; name one with np, or --np")));
     };
+    if !resumes {
+        instrument::refuse_occupied::<OneStudy>(out)?;
+    }
     variants.iter().try_for_each(|variant| variant.refuse(ranks)).map_err(refused)?;
-    let hosts = if options.run.is_some() { Vec::new() } else { hosts(options, session)? };
+    // What was measured, or begun, was possible.
+    let is_there = input.is_some() || resumes;
+    let hosts = if is_there { Vec::new() } else { hosts(options, session)? };
     let (mut wanted, mut left_out) = (Vec::new(), Vec::new());
-    for variant in variants {
-        let mut own = Studying { out: options.out.join(&variant.directory), ranks: vec![ranks], ..options.clone() };
-        variant.place(&mut own.system, ranks);
-        let why = match &mut own.run {
-            Some(run) => {
-                *run = run_of(run, variant);
-                (!run.is_dir()).then(|| format!("{} is missing", run.display()))
-            }
-            None => variant.obstacle(ranks, &hosts, &options.system.jobs),
+    for (seed, variant) in (SEED..).zip(variants) {
+        let run = input.unwrap_or(out).join(&variant.directory);
+        let why = match is_there {
+            true => (!run.is_dir()).then(|| format!("{} is missing", run.display())),
+            false => variant.obstacle(ranks, &hosts, &options.system.jobs),
         };
-        match why {
-            Some(why) => left_out.push(format!("Left out: {} ({why}).", variant.name)),
-            None => wanted.push((variant, own)),
+        if let Some(why) = why {
+            left_out.push(format!("Left out: {} ({why}).", variant.name));
+            continue;
         }
+        let mut options = Studying { ranks: vec![ranks], ..options.clone() };
+        variant.place(&mut options.system, ranks);
+        wanted.push((variant, run, OneStudy { options, arguments: variant.arguments, seed, ..base.clone() }));
     }
     if wanted.is_empty() {
         return Err(refused(left_out.join(" ")));
     }
-    let mut measurements = Vec::with_capacity(wanted.len());
-    for (seed, (variant, own)) in (SEED..).zip(&wanted) {
+    let mut measured = Vec::with_capacity(wanted.len());
+    for (variant, run, one) in wanted.iter().filter(|_| input.is_none()) {
         session.say(&progress::studies::variant(ranks, &variant.name));
-        measurements.push(StudyMeasurement::begin(own.clone(), definition, variant.arguments, seed, session)?);
+        let place = if resumes { RunPlace::Resumed(run.clone()) } else { RunPlace::New(run.clone()) };
+        measured.push(instrument::begin(one, &place, session)?);
     }
-    take_turns(&mut measurements, session)?;
+    take_turns(&mut measured, session)?;
+    let mut measured = measured.into_iter();
     let (mut compared, mut begun) = (Vec::with_capacity(wanted.len()), Vec::with_capacity(wanted.len()));
-    for ((variant, _), measurement) in wanted.iter().zip(measurements) {
-        begun.push(measurement.run.progress().begun);
-        let (study, _) = measurement.finish(session)?;
-        compared.push(StudyVariant {
-            name: variant.name.clone(),
-            directory: variant.directory.clone(),
-            study,
-            costs: Vec::new(),
-        });
+    for (Variant { name, directory, .. }, run, one) in &wanted {
+        let study = match measured.next() {
+            Some(mut measured) => {
+                one.refine(&mut measured, session)?;
+                instrument::finish(one, measured, session)?.1.study
+            }
+            None => instrument::of_input(one, run, Some(&out.join(directory)), session)?.1.study,
+        };
+        begun.push(RunDir::open(run)?.progress().begun);
+        compared.push(StudyVariant { name: name.clone(), directory: directory.clone(), study, costs: Vec::new() });
     }
     let costs = compare_campaigns(&compared.iter().map(|compared| &compared.study).collect::<Vec<_>>());
-    for (compared, costs) in compared.iter_mut().zip(costs) {
-        compared.costs = costs;
-    }
+    compared.iter_mut().zip(costs).for_each(|(compared, costs)| compared.costs = costs);
     let varying = Varying { noun, took_turns: took_turns(&begun) };
-    let document = side_by_side(&compared, varying, &about(options, definition, left_out, session));
-    put(&options.out, README, &document.markdown())?;
-    let default_is_right = compared.iter().all(|compared| compared.study.failed_defaults().is_empty());
-    let mut files = vec![(README.to_owned(), format!("the {noun}s compared"))];
-    files.extend(compared.into_iter().map(|it| (it.directory, format!("the study of {}", it.name))));
-    Ok(Studied { document, default_is_right, files })
+    let document = side_by_side(&compared, varying, &options.about(definition, left_out, session));
+    RunDir::derived(out)?.write(README, &document.markdown())?;
+    Ok((document, compared.into_iter().map(|it| (it.directory, it.study)).collect()))
 }
 
 /// Measures a launch of each campaign, then the next of each in the opposite order, and so on, so that changes of the
 /// machine affect all equally.
-fn take_turns(measurements: &mut [StudyMeasurement<'_>], session: &mut Session<'_>) -> Result<(), WorkflowError> {
-    let mut all: Vec<_> = measurements.iter_mut().filter_map(|measurement| measurement.measured.as_mut()).collect();
+fn take_turns(measured: &mut [Measurement], session: &mut Session<'_>) -> Result<(), WorkflowError> {
+    let mut all: Vec<_> = measured.iter_mut().collect();
     let launches = all.iter().map(|measured| separate::starts(&measured.manifest.plan).len()).max();
     for turn in 1..=launches.unwrap_or_default() as u32 {
         for measured in &mut all {
