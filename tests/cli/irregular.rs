@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use collrules_model::model::Model;
 use collrules_model::stalls::{CallTimes, Irregular, Jump, StallLevel};
 use collrules_program::mockup::MockupPattern;
 use collrules_record::{Bytes, Candidate, Mockup};
@@ -144,9 +145,11 @@ fn the_many_to_one_model_is_fitted_and_asked() {
     let machine = stalling_machine();
     let out = scratch.path().join("model");
     let words = format!("model {machine} --np 8 --ops gather --sizes 2K:256K --calls 40 --budget none --out");
-    let ran = collrules(&words, &out).exits(0);
-    ran.says("gather with basic_linear on 8 ranks stalls above 8 KiB and up to 32 KiB (many-to-one model");
-    ran.says("with kappa1 = ");
+    collrules(&words, &out).exits(0).says("Gathers that stall (many-to-one model");
+    let model: Model = serde_json::from_str(&fs::read_to_string(out.join("model.json")).unwrap()).unwrap();
+    let linear = model.many_to_one.iter().find(|gather| gather.name == "basic_linear").unwrap();
+    assert_eq!((linear.quiet_below, linear.last), (Bytes(8 << 10), Bytes(32 << 10)));
+    assert!(linear.kappa1.is_some(), "{linear:?}");
     let ask = |size: &str| {
         let words = format!("model predict --op gather --algorithm basic_linear --np 8 --size {size}");
         collrules(&words, &out).exits(0)

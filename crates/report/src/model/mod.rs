@@ -2,8 +2,8 @@
 //!
 //! | module | job |
 //! |---|---|
-//! | `sentences` | slow nodes and pairs, the lines, quality of predictions |
-//! | `tables` | nodes, pairs, gaps, predictions |
+//! | `sentences` | origin, slow nodes and pairs |
+//! | `tables` | parameters, predictions, and what is unknown |
 //! | `map` | a map of pairs |
 
 mod map;
@@ -18,18 +18,8 @@ use crate::words::{self, whole};
 
 /// Slow nodes and pairs, the times of messages, the quality of predictions, and every table.
 pub fn document(model: &Model) -> Document {
-    let lines = [sentences::lines(model), sentences::algorithms(model), sentences::many_to_one(model)].concat();
-    let mut blocks = vec![
-        Block::open("pairs", "Map of pairs", vec![map::map(model)]),
-        Block::open("lines", "Time of a message", vec![Block::List(lines)]),
-        Block::open("quality", "Quality of the predictions", vec![Block::List(sentences::quality(model))]),
-        Block::open(
-            "unknown",
-            "Not known from the probes",
-            vec![Block::List(model.unknown.iter().map(sentences::unknown).collect())],
-        ),
-    ];
-    blocks.extend(tables::all(model));
+    let map = Block::open("pairs", "Map of pairs", vec![map::map(model)]);
+    let blocks = [map].into_iter().chain(tables::first(model)).chain(tables::others(model)).collect();
     let slow = model.names_slow();
     let headline =
         if slow { "Something is slower than the rest" } else { "No node and no link is slower than the rest" };
