@@ -1,7 +1,8 @@
 //! The part of an instrument's command line that is the same for all: measure, resume, foresee, or analyse.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use clap::Args;
 use collrules_record::Seconds;
 use collrules_record::rundir::RunDir;
 use collrules_workflow::campaign::RunPlace;
@@ -17,25 +18,32 @@ use crate::options::{SessionArgs, named_or_new};
 use crate::progress::Output;
 use crate::{interrupt, screen, session};
 
-/// Origin of the times, and destination of the result.
-pub(super) struct Source<'a> {
-    /// Earlier measurements; without them, new ones.
-    pub(super) input: Option<&'a Path>,
-    pub(super) out: Option<&'a Path>,
-    pub(super) session: &'a SessionArgs,
+/// Options of every instrument.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct InstrumentArgs {
+    /// Directory for what is measured, and for the results, which must not hold any yet [default: collrules-COMMAND-DATE-TIME
+    /// where something is measured]
+    #[arg(long, value_name = "DIR", help_heading = None)]
+    pub(super) out: Option<PathBuf>,
+    /// List what would be measured, and stop
+    #[arg(long, help_heading = None)]
     pub(super) dry_run: bool,
+    #[command(flatten)]
+    pub(super) session: SessionArgs,
 }
 
-/// Measures or analyses, and writes and prints the result with those of its files that are there, each with a
-/// description. `conclude` has the result as text and as exit code. A dry run prints what would be measured.
+/// Analyses earlier measurements or, without them, measures, and writes and prints the result with those of its files that
+/// are there, each with a description. `conclude` has the result as text and as exit code. A dry run prints what would be
+/// measured.
 pub(super) fn run<I: Instrument>(
     instrument: &I,
-    source: Source<'_>,
+    input: Option<&Path>,
+    InstrumentArgs { out, dry_run, session: args }: &InstrumentArgs,
     files: &[(&str, &str)],
     conclude: impl FnOnce(&I::Found) -> (String, Exit),
 ) -> Result<Exit, Failure> {
-    let Source { input, out, session: args, dry_run } = source;
-    if dry_run {
+    let out = out.as_deref();
+    if *dry_run {
         return foresee(instrument, args.json).map(|()| Exit::Done);
     }
     let (run, found) = match (input, &args.resume) {

@@ -16,6 +16,7 @@ use collrules_record::options::{Budget, Request, SystemOptions, TimingOptions};
 use collrules_record::placement::Nodes;
 use collrules_record::plan::CellPlan;
 use collrules_record::rundir::{self, RunDir};
+use collrules_record::values::{List, MOST_LAUNCHES, budget, collectives, communicators, sizes};
 use collrules_record::{Bytes, Candidate, CandidateName, Cell, Manifest, Ranks, Survey};
 use collrules_report::{Document, irregular as report, progress};
 use collrules_rules::{Collective, Release};
@@ -28,27 +29,38 @@ use crate::session::Session;
 use crate::{model_file, refine};
 
 /// Options of `irregular`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, clap::Args)]
 pub struct Irregularity {
-    /// Collectives to time.
-    pub collectives: Vec<Collective>,
-    /// Communicator sizes, as for tune.
-    pub ranks: Vec<Ranks>,
-    /// Message sizes.
-    pub sizes: Vec<Bytes>,
-    /// More numbers of calls to split messages into.
+    /// Collectives to time, separated by commas; also as gatherv, scatterv and alltoallv
+    #[arg(long = "ops", value_name = "LIST", default_value = "gather,scatter,alltoall", value_parser = collectives)]
+    pub collectives: List<Collective>,
+    /// Communicator sizes, as for tune [default: all slots]
+    #[arg(long = "np", value_name = "SIZES", default_value = "default", hide_default_value = true, value_parser = communicators)]
+    pub ranks: List<Ranks>,
+    /// Message sizes: FIRST:LAST for the powers of two between (and both ends), or sizes separated by commas
+    #[arg(long, value_name = "SIZES", default_value = "1K:256K", value_parser = sizes)]
+    pub sizes: List<Bytes>,
+    /// Also split messages into these numbers of calls, with barriers between them; separated by commas. Those that
+    /// keep calls below stalls and jumps are always timed
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(2..))]
     pub pieces: Vec<u32>,
-    /// Time for all of it; none if unlimited.
+    /// Time for all of it; with `none`, as long as all calls take
+    #[arg(long, value_name = "TIME|none", default_value = "300s", value_parser = budget)]
     pub budget: Budget,
-    /// Number of launches.
+    /// Number of launches
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=MOST_LAUNCHES))]
     pub launches: u32,
-    /// Seed of every random order.
+    /// Seed of every random order
+    #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
-    /// A fitted model of the machine, which shows usual times as well.
+    /// Model of this machine by `collrules model`: shows the usual time as well if all calls of all sizes stall
+    #[arg(long = "model", value_name = "MODEL")]
     pub fitted: Option<PathBuf>,
     /// Options of timing calls.
+    #[command(flatten)]
     pub timing: TimingOptions,
     /// System that runs the jobs.
+    #[command(flatten)]
     pub system: SystemOptions,
 }
 

@@ -17,6 +17,7 @@ use collrules_record::grid::Grid;
 use collrules_record::options::{Budget, Jobs, Request, Scenario, SystemOptions, TimingOptions};
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::sample::Sample;
+use collrules_record::values::{List, MOST_LAUNCHES, budget, collectives, percent, size, sizes, slowdown};
 use collrules_record::{Bytes, CandidateName, Cell, Estimate, Ranks, Survey};
 use collrules_report::{Document, model as report, progress};
 use collrules_rules::{Choice, Collective, Release, registry};
@@ -28,33 +29,47 @@ use crate::instrument::Instrument;
 use crate::session::Session;
 
 /// Options of `model`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, clap::Args)]
 pub struct Modelling {
-    /// Number of ranks whose messages are timed.
-    pub ranks: Option<Ranks>,
-    /// Message sizes of probes and collectives.
-    pub sizes: Vec<Bytes>,
-    /// Maximum number of partners of each rank in probes.
-    pub partners: u32,
-    /// Collectives to measure on all ranks.
-    pub collectives: Vec<Collective>,
-    /// Time for all of it; none if unlimited.
-    pub budget: Budget,
-    /// Number of launches.
-    pub launches: u32,
-    /// Seed of every random order.
-    pub seed: u64,
-    /// A table of probes to fit instead of measuring.
+    /// Measure nothing: fit the timings of this table
+    #[arg(long, value_name = "TABLE")]
     pub probes: Option<PathBuf>,
-    /// Release of a table.
-    pub release: Option<Release>,
-    /// Slowdown of nodes and pairs that is tolerated, such as 0.2.
+    /// Slowdown of nodes and pairs, in percent, that is tolerated
+    #[arg(long, value_name = "PERCENT", default_value = "20", value_parser = slowdown)]
     pub tolerate: f64,
-    /// The share of checks in which a node or pair is named although none is slow.
+    /// Share of checks, in percent, in which one is named although none is slow
+    #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = percent)]
     pub error_rate: f64,
+    /// Release of Open MPI that a table was measured with
+    #[arg(long, value_name = "RELEASE", requires = "probes")]
+    pub release: Option<Release>,
+    /// Number of ranks whose messages are timed [default: all slots]
+    #[arg(long = "np", value_name = "N")]
+    pub ranks: Option<Ranks>,
+    /// Message sizes of probes and collectives; empty messages are always timed
+    #[arg(long, value_name = "SIZES", default_value = "1K,8K,32K,64K,128K,512K", value_parser = sizes)]
+    pub sizes: List<Bytes>,
+    /// Maximum number of partners of each rank in probes; with fewer ranks, all pairs are timed
+    #[arg(long, value_name = "N", default_value_t = 15, value_parser = clap::value_parser!(u32).range(2..))]
+    pub partners: u32,
+    /// Collectives to measure on all ranks, to test predictions and to fit each algorithm: bcast, scatter, gather,
+    /// alltoall
+    #[arg(long = "ops", value_name = "LIST", default_value = "scatter", value_parser = collectives)]
+    pub collectives: List<Collective>,
+    /// Time for all of it; with `none`, each launch goes on until everything is precise or has its maximum of rounds
+    #[arg(long, value_name = "TIME|none", default_value = "240s", value_parser = budget)]
+    pub budget: Budget,
+    /// Number of launches; intervals come from differences between launches
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=MOST_LAUNCHES))]
+    pub launches: u32,
+    /// Seed of every random order
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
     /// Options of timing calls.
+    #[command(flatten)]
     pub timing: TimingOptions,
     /// System that runs the jobs.
+    #[command(flatten)]
     pub system: SystemOptions,
 }
 
@@ -205,21 +220,28 @@ fn of_table(
 }
 
 /// A call in a user's words.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, clap::Args)]
 pub struct CallQuestion {
-    /// The collective.
+    /// The collective: bcast, scatter, gather or alltoall
+    #[arg(long = "op", value_name = "NAME")]
     pub collective: Collective,
-    /// The algorithm: its number, its name, or a whole choice.
+    /// The algorithm of coll/tuned: its number or name, or a whole choice such as 3/0/8192/0
+    #[arg(long, value_name = "ALGORITHM")]
     pub algorithm: String,
-    /// Segment size, unless `algorithm` is a whole choice.
+    /// Its segment size; 0 sends messages in one piece
+    #[arg(long, value_name = "SIZE", default_value = "0")]
     pub segment: Bytes,
-    /// The fan-out; 0 is the algorithm's own.
+    /// Its fan-out; 0 is the algorithm's own
+    #[arg(long, value_name = "N", default_value_t = 0)]
     pub fanout: u32,
-    /// The size of the communicator.
+    /// Size of the communicator
+    #[arg(long = "np", value_name = "N")]
     pub ranks: Ranks,
-    /// The message bytes.
+    /// Size that the caller passes: the block of one rank for scatter and gather
+    #[arg(long = "size", value_name = "SIZE", value_parser = size)]
     pub bytes: Bytes,
-    /// Release of the algorithm, if it is not that of the model.
+    /// Release whose algorithms are meant [default: that of the model, or 5.0]
+    #[arg(long, value_name = "RELEASE")]
     pub release: Option<Release>,
 }
 

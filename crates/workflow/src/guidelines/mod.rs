@@ -7,38 +7,94 @@
 
 mod under_rules;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use collrules_lab::check::{self as guidelines, GuidelineTerms};
 use collrules_lab::guidelines::{Change, Changed, Checked, FILE, FORMAT, LeftOutCell, PAGE, TABLE, TEXT, UnderRules};
+use collrules_program::mockup::BadMockup;
 use collrules_record::criteria::Criteria;
 use collrules_record::experiment::Experiment;
-use collrules_record::options::{Request, SystemOptions};
-use collrules_record::policy::Assumptions;
+use collrules_record::grid::{Alternatives, CommunicatorSizes, Grid, Mockups, communicator_sizes};
+use collrules_record::options::{Budget, Request, SystemOptions, TimingOptions};
+use collrules_record::policy::{Assumption, Assumptions};
 use collrules_record::rundir::{self, RunDir};
-use collrules_record::{Manifest, Placement, Survey};
+use collrules_record::values::{List, MOST_LAUNCHES, budget, collectives, percent, sizes, slowdown};
+use collrules_record::{Bytes, Manifest, Mockup, Placement, Survey};
 use collrules_report::{Document, guidelines as report, progress};
-use collrules_rules::Release;
+use collrules_rules::{Collective, Release};
 
-use crate::analyze::Source;
+use crate::analyze::{Source, TABLE_RELEASE};
 use crate::campaign::Measurement;
 use crate::error::WorkflowError;
 use crate::instrument::Instrument;
 use crate::session::Session;
 
-/// A check: what is measured, and by what it is judged.
-#[derive(Clone, Debug)]
+/// Options of `guidelines`.
+#[derive(Clone, Debug, clap::Args)]
 pub struct Checking {
-    /// Experiment of a new check.
-    pub experiment: Experiment,
-    /// Release of a table.
-    pub release: Release,
-    /// The slowdown that is tolerated, such as 0.05.
+    /// Collectives to check, separated by commas, or all
+    #[arg(long, value_name = "LIST", default_value = "all", value_parser = collectives)]
+    pub ops: List<Collective>,
+    /// Communicator sizes, as for tune [default: powers of two up to the slots at hand, and the slots]
+    #[arg(long, value_name = "SIZES", default_value = "default", hide_default_value = true, value_parser = communicator_sizes)]
+    pub np: CommunicatorSizes,
+    /// Message sizes: FIRST:LAST for the powers of two between (and both ends), or sizes separated by commas
+    #[arg(long, value_name = "SIZES", default_value = "4,64,1K,16K,256K,1M", value_parser = sizes)]
+    pub sizes: List<Bytes>,
+    /// Time these mock-ups only, separated by commas: calls such as reduce+bcast, split:PIECES, split:PIECES+barrier,
+    /// pad:SIZE
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = mockup)]
+    pub only: Vec<Mockup>,
+    /// Numbers of calls to split messages into, without and with a barrier between them; separated by commas
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "4", value_parser = clap::value_parser!(u32).range(2..))]
+    pub pieces: Vec<u32>,
+    /// Maximum memory of a mock-up on a rank, besides the caller's buffers
+    #[arg(long, value_name = "SIZE", default_value = "512M")]
+    pub max_extra_memory: Bytes,
+    /// Maximum memory for the buffers of one rank; larger calls are left out
+    #[arg(long, value_name = "SIZE", default_value = "512M")]
+    pub max_memory: Bytes,
+    /// Do not time the algorithms of coll/tuned and HAN that could cure a violation
+    #[arg(long)]
+    pub no_remedies: bool,
+    /// Check again with this rules file, or the tuning of this run, and report which violations are gone, stay, or
+    /// are new. The exit code is for those left with the file
+    #[arg(long, value_name = "FILE|RUN", conflicts_with = "input")]
+    pub rules: Option<PathBuf>,
+    /// Slowdown, in percent, that is tolerated
+    #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = slowdown)]
     pub tolerate: f64,
-    /// The bound on the share of wrong violations among all.
+    /// Maximum share of wrong violations, in percent of all (false discovery rate)
+    #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = percent)]
     pub error_rate: f64,
-    /// Assumptions about programs, which decide the rules that may be remedies; none for those of the run.
-    pub assumptions: Option<Assumptions>,
+    /// Guarantees of programs beyond MPI's rules: commutative-ops, consistent-arguments
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub assume: Vec<Assumption>,
+    /// Release of Open MPI that a table was measured with [default: 5.0]
+    #[arg(long, value_name = "RELEASE", requires = "input")]
+    pub release: Option<Release>,
+    /// Time for all of it; `none`: until every message size is precise or has its maximum of rounds
+    #[arg(long, value_name = "TIME|none", default_value = "120s", value_parser = budget)]
+    pub budget: Budget,
+    /// Number of launches. A violation has to show in every launch
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=MOST_LAUNCHES))]
+    pub launches: u32,
+    /// Seed of every random order
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// Options of timing calls.
+    #[command(flatten)]
+    pub timing: TimingOptions,
+    /// System that runs the jobs.
+    #[command(flatten)]
+    pub system: SystemOptions,
+}
+
+/// A mock-up; where nothing stands before the calls, `mockup:` is meant.
+fn mockup(text: &str) -> Result<Mockup, String> {
+    let text = text.trim();
+    let whole = if text.contains(':') { text.to_owned() } else { format!("mockup:{text}") };
+    whole.parse().map_err(|bad: BadMockup| bad.to_string())
 }
 
 impl Instrument for Checking {
@@ -50,11 +106,34 @@ impl Instrument for Checking {
     const PAGE: Option<&'static str> = Some(PAGE);
 
     fn system(&self) -> &SystemOptions {
-        &self.experiment.system
+        &self.system
     }
 
     fn experiment(&self, _: &Survey) -> Result<Experiment, WorkflowError> {
-        Ok(self.experiment.clone())
+        // Resumed from elsewhere, it is the same file.
+        let absolute = |rules: &PathBuf| std::path::absolute(rules).map_err(|cause| WorkflowError::open(rules, cause));
+        let mockups = Mockups {
+            only: self.only.clone(),
+            pieces: self.pieces.clone(),
+            max_extra_memory: self.max_extra_memory,
+            remedies: !self.no_remedies,
+        };
+        let grid = Grid {
+            ranks: self.np.clone(),
+            max_memory: self.max_memory,
+            alternatives: Alternatives::Mockups(mockups),
+            ..Grid::new(&self.ops, &[], &self.sizes)
+        };
+        Ok(Experiment {
+            budget: self.budget,
+            launches: self.launches,
+            seed: self.seed,
+            timing: self.timing,
+            min_gain: self.tolerate,
+            assumptions: self.assumptions(),
+            under_rules: self.rules.as_ref().map(absolute).transpose()?,
+            ..Experiment::new(grid, self.system.clone())
+        })
     }
 
     /// Measures the default and mock-ups, and once more under a tuning if there is one.
@@ -69,7 +148,7 @@ impl Instrument for Checking {
     fn analyse(&self, input: &Path, session: &mut Session<'_>) -> Result<Checked, WorkflowError> {
         let source = match input.is_dir() {
             true => Source::of_run(input, session)?.0,
-            false => Source::of_table(input, collrules_import::Options::new(self.release), session)?,
+            false => Source::of_table(input, collrules_import::Options::new(self.release.unwrap_or(TABLE_RELEASE)), session)?,
         };
         say_what_is_missing(&source, session)?;
         judge(&source, self)
@@ -83,6 +162,12 @@ impl Instrument for Checking {
         let table = report::csv(checked).map_err(|cause| WorkflowError::write(&run.file(TABLE), cause))?;
         run.write(TABLE, &table)?;
         Ok(())
+    }
+}
+
+impl Checking {
+    fn assumptions(&self) -> Assumptions {
+        self.assume.iter().fold(Assumptions::default(), |made, assumption| made.with(*assumption))
     }
 }
 
@@ -108,7 +193,7 @@ fn judge(source: &Source, judging: &Checking) -> Result<Checked, WorkflowError> 
             clock_step: source.clock_step,
             ..Criteria::default()
         },
-        assumptions: source.assumptions(judging.assumptions),
+        assumptions: source.assumptions((!judging.assume.is_empty()).then(|| judging.assumptions())),
         placement: manifest.map_or(&nowhere, |manifest| &manifest.plan.placement),
         source: source.name(),
     };

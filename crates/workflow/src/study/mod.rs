@@ -24,6 +24,7 @@ use collrules_lab::study::definition::Definition;
 use collrules_record::options::{Budget, SystemOptions};
 use collrules_record::rundir::RunDir;
 use collrules_record::units::{Bytes, Ranks};
+use collrules_record::values::{List, MOST_LAUNCHES, budget, communicators};
 use collrules_record::Arguments;
 use collrules_report::study::About;
 use collrules_rules::{Release, deploy};
@@ -35,27 +36,38 @@ use crate::error::WorkflowError;
 use crate::session::Session;
 
 /// Options of `study`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, clap::Args)]
 pub struct Studying {
-    /// The definition, or a table of timings by others, of which all is studied.
+    /// The definition, or a table of timings by others, of which all is studied
+    #[arg(value_name = "FILE")]
     pub definition: PathBuf,
-    /// Release of a table.
+    /// Release of Open MPI whose algorithm numbers a table means [default: 5.0]
+    #[arg(long, value_name = "RELEASE")]
     pub release: Option<Release>,
-    /// True to write files in the format of OSU's benchmarks as well.
+    /// Write the times as OSU's benchmarks print theirs as well, a file for each collective, number of ranks and algorithm
+    #[arg(long)]
     pub osu_files: bool,
-    /// Remarks on the machine.
+    /// Remarks on the machine for the reader, in whole sentences
+    #[arg(long, value_name = "TEXT")]
     pub note: Option<String>,
-    /// Communicator sizes; if empty, those of the definition.
-    pub ranks: Vec<Ranks>,
-    /// Most memory for the buffers of one rank.
+    /// Communicator sizes, as for tune, instead of those of the definition; all must be possible
+    #[arg(long = "np", value_name = "SIZES", default_value = "default", hide_default_value = true, value_parser = communicators)]
+    pub ranks: List<Ranks>,
+    /// Most memory for the buffers of one rank; larger calls are left out
+    #[arg(long, value_name = "SIZE", default_value = "512M", conflicts_with = "run")]
     pub max_memory: Bytes,
-    /// Time, instead of that of the definition.
+    /// Time for all of it, instead of that of the definition
+    #[arg(long, value_name = "TIME|none", value_parser = budget, conflicts_with = "run")]
     pub budget: Option<Budget>,
-    /// Number of launches, instead of that of the definition.
+    /// Number of launches, instead of that of the definition
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=MOST_LAUNCHES), conflicts_with = "run")]
     pub launches: Option<u32>,
-    /// Rounds of measuring more sizes around crossovers between classes of algorithms.
+    /// Rounds of measuring more sizes around crossovers between classes of algorithms (builtin, chan:short, chan:long);
+    /// they share 15 % of the time
+    #[arg(long, value_name = "ROUNDS", default_value_t = 0, conflicts_with = "run")]
     pub refine: u32,
     /// System that runs the jobs.
+    #[command(flatten)]
     pub system: SystemOptions,
 }
 
