@@ -54,12 +54,6 @@ pub fn bound(collective: Collective, root: u32, blocks: &Blocks) -> Option<Bound
     Some(if total == 0 { Bound::default() } else { bound })
 }
 
-/// Returns the lower bound of a rotation.
-pub fn rotation_bound(blocks: &Blocks) -> Bound {
-    let most = (0..blocks.ranks()).map(|rank| blocks.len(BlockRange::block(rank))).max().unwrap_or(0);
-    Bound { messages: if most > 0 { 1.0 } else { 0.0 }, moved: most as f64, reduced: 0.0 }
-}
-
 /// Returns the number of doublings from one rank to all: ceil(log2 ranks).
 fn doublings(ranks: u32) -> f64 {
     f64::from(u32::BITS - ranks.saturating_sub(1).leading_zeros())

@@ -37,7 +37,7 @@ mod tuned;
 mod vector;
 
 pub use blocks::{BlockRange, Blocks};
-pub use bound::{Bound, bound, rotation_bound};
+pub use bound::{Bound, bound};
 pub use mockup::Mockup;
 pub use mockup_steps::most_pieces;
 pub use origin::{Origin, Piece, trace};
