@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use collrules_model::line::{Errors, LEAST, ROUGHNESS, StraightLine, noise, segments};
+use collrules_model::line::{Coordinates, Errors, LEAST, LaunchCurves, ROUGHNESS, StraightLine, ranges};
 use collrules_model::pattern_fit::{PatternFit, PatternRegime};
 use collrules_record::Cast;
 use collrules_record::estimate::{Estimate, median};
@@ -12,9 +12,6 @@ use collrules_record::units::{Bytes, Ranks};
 
 /// A line whose smallest size is below this gives the cost of an empty message.
 const BEGINNING: u64 = 256;
-
-/// Median of each launch, by size.
-type LaunchMedians = BTreeMap<Bytes, BTreeMap<u32, f64>>;
 
 /// A pattern's shape, communicator size and participants.
 type CastKey = (Shape, Ranks, Cast);
@@ -28,7 +25,8 @@ pub fn fit_patterns(samples: &[PatternSample], hosts: &[String], level: f64) -> 
     fits.filter(|fit| !fit.regimes.is_empty()).collect()
 }
 
-fn times(samples: &[PatternSample]) -> BTreeMap<CastKey, LaunchMedians> {
+/// The medians of launches.
+fn times(samples: &[PatternSample]) -> BTreeMap<CastKey, LaunchCurves> {
     let mut visits: BTreeMap<(CastKey, Bytes, u32), BTreeMap<u32, Vec<f64>>> = BTreeMap::new();
     for sample in samples {
         let PatternSample { launch, visit, pattern, cast, max, .. } = sample;
@@ -39,46 +37,24 @@ fn times(samples: &[PatternSample]) -> BTreeMap<CastKey, LaunchMedians> {
             visits.entry(key).or_default().entry(*visit).or_default().push(seconds);
         }
     }
-    let mut times: BTreeMap<CastKey, LaunchMedians> = BTreeMap::new();
+    let mut times: BTreeMap<CastKey, LaunchCurves> = BTreeMap::new();
     for ((key, bytes, launch), visits) in visits {
         let mut medians: Vec<f64> = visits.into_values().filter_map(|mut calls| median(&mut calls)).collect();
         if let Some(seconds) = median(&mut medians) {
-            times.entry(key).or_default().entry(bytes).or_default().insert(launch, seconds);
+            times.entry(key).or_default().entry(launch).or_default().push((bytes.0 as f64, seconds));
         }
     }
     times
 }
 
 /// Finds bends in the medians over launches; between bends, each launch has its own line.
-fn regimes(times: &LaunchMedians, level: f64) -> Vec<PatternRegime> {
-    let values: Vec<Vec<f64>> = times.values().map(|launches| launches.values().copied().collect()).collect();
-    let typical = |(bytes, values): (&Bytes, &Vec<f64>)| Some((bytes.0 as f64, median(&mut values.clone())?));
-    let points: Vec<(f64, f64)> = times.keys().zip(&values).filter_map(typical).collect();
-    let sizes: Vec<Bytes> = times.keys().copied().collect();
-    // Times are never exactly linear.
-    let noise: Vec<f64> = noise(values.iter().map(Vec::as_slice)).into_iter().map(|own| own.max(ROUGHNESS)).collect();
-    let found = segments(&points, &noise, Errors::Relative).into_iter().filter(|row| row.len() >= LEAST);
-    let of = |row: std::ops::Range<usize>| regime(times, &sizes[row.clone()], &points[row.clone()], &noise[row], level);
-    found.filter_map(of).collect()
+fn regimes(times: &LaunchCurves, level: f64) -> Vec<PatternRegime> {
+    let found = ranges(times, median, through).into_iter().filter(|(points, _)| points.len() >= LEAST);
+    found.filter_map(|(points, lines)| regime(&points, &lines, level)).collect()
 }
 
-fn regime(
-    times: &LaunchMedians,
-    sizes: &[Bytes],
-    points: &[(f64, f64)],
-    noise: &[f64],
-    level: f64,
-) -> Option<PatternRegime> {
-    let (first, last) = (*sizes.first()?, *sizes.last()?);
-    let mut launches: BTreeMap<u32, Vec<(f64, f64)>> = BTreeMap::new();
-    for bytes in sizes {
-        for (launch, seconds) in &times[bytes] {
-            launches.entry(*launch).or_default().push((bytes.0 as f64, *seconds));
-        }
-    }
-    // A launch without some of the sizes would give a line for other sizes.
-    let whole = launches.into_values().filter(|points| points.len() == sizes.len());
-    let lines: Vec<StraightLine> = whole.filter_map(|points| through(&points, noise)).collect();
+fn regime(points: &[Coordinates], lines: &[StraightLine], level: f64) -> Option<PatternRegime> {
+    let (first, last) = (Bytes(points.first()?.0 as u64), Bytes(points.last()?.0 as u64));
     let estimate = |of: fn(&StraightLine) -> f64| Estimate::mean(lines.iter().map(of), level);
     // A byte has a positive cost, though the interval of a small cost may include 0.
     let (start, per_byte) = (estimate(|line| line.start)?, estimate(|line| line.slope)?.map(|cost| cost.max(0.0)));
@@ -91,9 +67,11 @@ fn regime(
 }
 
 /// The line through the times of a launch, or a level one if the least squares line falls.
-fn through(points: &[(f64, f64)], noise: &[f64]) -> Option<StraightLine> {
-    let line = StraightLine::weighing(points, noise, Errors::Relative)?;
-    let sum = |of: fn(f64) -> f64| points.iter().zip(noise).map(|((_, y), own)| of(*y) / (own * own)).sum::<f64>();
+fn through(points: &[Coordinates], noise: &[f64]) -> Option<StraightLine> {
+    // Times are never exactly linear.
+    let noise: Vec<f64> = noise.iter().map(|own| own.max(ROUGHNESS)).collect();
+    let line = StraightLine::weighing(points, &noise, Errors::Relative)?;
+    let sum = |of: fn(f64) -> f64| points.iter().zip(&noise).map(|((_, y), own)| of(*y) / (own * own)).sum::<f64>();
     let level = StraightLine { start: sum(f64::recip) / sum(|y| y.powi(-2)), slope: 0.0 };
     Some(if line.slope < 0.0 { level } else { line })
 }

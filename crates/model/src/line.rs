@@ -2,6 +2,7 @@
 //!
 //! All fits of lines use this: times of messages over sizes, and growth of times with sizes and ranks.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use collrules_record::estimate::{TestedMean, median};
@@ -127,6 +128,36 @@ pub fn divide(points: &[Coordinates], noise: &[f64], errors: Errors, least_last:
     }
     ranges.reverse();
     ranges
+}
+
+/// Times by size in each launch, in ascending order of size.
+pub type LaunchCurves = BTreeMap<u32, Vec<Coordinates>>;
+
+/// Divides sizes into ranges on a line each: the typical times of the sizes of a range, and the line of each launch that
+/// has all of them. `through` has the points of a launch, and their noise.
+pub fn ranges(
+    launches: &LaunchCurves,
+    typical: impl Fn(&mut [f64]) -> Option<f64>,
+    through: impl Fn(&[Coordinates], &[f64]) -> Option<StraightLine>,
+) -> Vec<(Vec<Coordinates>, Vec<StraightLine>)> {
+    let mut sizes: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
+    for (size, time) in launches.values().flatten() {
+        sizes.entry(*size as u64).or_default().push(*time);
+    }
+    let noise = noise(sizes.values().map(Vec::as_slice));
+    let points = sizes.iter_mut().filter_map(|(size, times)| Some((*size as f64, typical(times)?)));
+    let points: Vec<Coordinates> = points.collect();
+    let one = |row: Range<usize>| {
+        let (points, noise) = (&points[row.clone()], &noise[row]);
+        let within = |all: &Vec<Coordinates>| {
+            let (from, to) = (points.first()?.0, points.last()?.0);
+            let own: Vec<Coordinates> = all.iter().filter(|(size, _)| (from..=to).contains(size)).copied().collect();
+            // A launch that ended before it came to all sizes of the range knows no line of it.
+            if own.len() == points.len() { through(&own, noise) } else { None }
+        };
+        (points.to_vec(), launches.values().filter_map(within).collect())
+    };
+    segments(&points, &noise, Errors::Relative).into_iter().map(one).collect()
 }
 
 /// Estimates the errors of means over launches, as shares, from the times of the launches at each x. Estimates from few

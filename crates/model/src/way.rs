@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use collrules_record::estimate::median;
+use collrules_record::estimate::{mean, median};
 use collrules_record::pattern::Shape;
 use collrules_record::transport::Transport;
 use collrules_record::{Bytes, Estimate, Pattern, Seconds};
 
-use crate::line::{Coordinates, Errors, StraightLine, noise, segments};
+use crate::line::{Coordinates, Errors, LaunchCurves, StraightLine, ranges};
 use crate::model::{LogGp, PathModel, Regime};
 use crate::place::Where;
 use crate::probe::{Probe, Probes};
@@ -44,9 +44,6 @@ impl Limit {
         vec![limit(Where::Between, &["tcp"], 65536), limit(Where::Inside, &["sm", "vader"], 4096)]
     }
 }
-
-/// Times by size in each launch.
-type LaunchCurves = BTreeMap<u32, Vec<Coordinates>>;
 
 /// Fits all pairs of a kind; none where no pair was timed.
 pub(crate) fn fit(
@@ -161,24 +158,11 @@ fn without_answer(points: &[Coordinates]) -> Vec<Coordinates> {
 
 /// The ranges with their lines, and the lines of each launch that has all sizes of a range.
 fn lines(times: &LaunchCurves, place: Where, limits: &[Limit], level: f64) -> (Vec<Regime>, Vec<Vec<StraightLine>>) {
-    let mut all: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
-    for (size, time) in times.values().flatten() {
-        all.entry(*size as u64).or_default().push(*time);
-    }
-    let means: Vec<Coordinates> =
-        all.iter().map(|(size, times)| (*size as f64, times.iter().sum::<f64>() / times.len() as f64)).collect();
-    let noise = noise(all.values().map(Vec::as_slice));
+    let through = |points: &[Coordinates], _: &[f64]| StraightLine::through(points, Errors::Relative);
     let mut before: Option<u64> = None;
     let (mut found, mut lines) = (Vec::new(), Vec::new());
-    for range in segments(&means, &noise, Errors::Relative) {
-        let points = &means[range];
+    for (points, by_launch) in ranges(times, |times| Some(mean(times)), through) {
         let (Some((from, _)), Some((to, _))) = (points.first(), points.last()) else { continue };
-        // A launch that ended before it came to all sizes of the range knows no line of it.
-        let within = |all: &&Vec<Coordinates>| -> Option<StraightLine> {
-            let these: Vec<Coordinates> = all.iter().filter(|(size, _)| (from..=to).contains(&size)).copied().collect();
-            StraightLine::through(&these, Errors::Relative).filter(|_| these.len() == points.len())
-        };
-        let by_launch: Vec<StraightLine> = times.values().filter_map(|all| within(&all)).collect();
         let part = |value: fn(&StraightLine) -> f64| Estimate::mean(by_launch.iter().map(value), level);
         let (Some(alpha), Some(beta)) = (part(|line| line.start), part(|line| line.slope)) else { continue };
         let line = StraightLine { start: alpha.point, slope: beta.point };
