@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use collrules_model::model as files;
+use collrules_model::model::{self as files, Model};
 use collrules_report::model as report;
 use collrules_workflow::model;
 use collrules_workflow::model::{CallQuestion, Modelling};
@@ -76,7 +76,7 @@ fn fit(args: &Fit) -> Result<Exit, Failure> {
 }
 
 fn predict(args: &Predict) -> Result<(), Failure> {
-    let fitted = model::open(&args.model)?;
+    let fitted = Model::read(&args.model)?;
     let question = &args.question;
     let (choice, time, corrected) = session::plain(|session| model::ask(&fitted, question, session))?;
     let by = if corrected { "the model, corrected by measured calls of this algorithm" } else { "the model" };

@@ -1,7 +1,9 @@
 //! A communication model of a machine: `model.json`.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
+use collrules_record::rundir::{self, RunDirError};
 use collrules_record::{Bytes, Cell, Estimate, FormatVersion, Ranks};
 use collrules_rules::{Choice, Collective, Release};
 use serde::{Deserialize, Serialize};
@@ -322,6 +324,11 @@ pub struct Predicted {
 }
 
 impl Model {
+    /// Reads a model: its file, or the directory that it is in.
+    pub fn read(path: &Path) -> Result<Self, RunDirError> {
+        rundir::read_json_file(&rundir::within(path, FILE), FORMAT)
+    }
+
     /// Returns true if some node or pair is slow.
     pub fn names_slow(&self) -> bool {
         !self.slow.nodes.is_empty() || !self.slow.pairs.is_empty()

@@ -26,7 +26,7 @@ use crate::campaign::Measurement;
 use crate::error::WorkflowError;
 use crate::instrument::Instrument;
 use crate::session::Session;
-use crate::{model_file, refine};
+use crate::refine;
 
 /// Options of `irregular`.
 #[derive(Clone, Debug, clap::Args)]
@@ -142,7 +142,7 @@ impl Instrument for Irregularity {
 
 impl Irregularity {
     fn read_model(&self) -> Result<Option<Model>, WorkflowError> {
-        self.fitted.as_deref().map(model_file::open).transpose()
+        Ok(self.fitted.as_deref().map(Model::read).transpose()?)
     }
 }
 

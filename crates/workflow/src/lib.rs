@@ -19,7 +19,7 @@
 //! | `comparison` | fresh launches of arms, from the log if they are there |
 //! | [`validate`] | a rules file against the default in fresh launches, and its repair |
 //! | [`verify`] | check that the Open MPI in use obeys a file, with the obstacles |
-//! | [`instrument`] | one driver for guidelines, model and irregular |
+//! | [`instrument`] | one driver for guidelines, study, model and irregular |
 //! | [`guidelines`] | the default against other calls that do the same |
 //! | [`drift`] | some cells of a run measured again |
 //! | [`install`] | installation of a tuning for every job of an Open MPI |
@@ -50,7 +50,6 @@ pub mod irregular;
 mod layouts;
 pub mod merge;
 pub mod model;
-mod model_file;
 mod phases;
 pub mod plan;
 pub mod port;

@@ -73,8 +73,6 @@ pub struct Modelling {
     pub system: SystemOptions,
 }
 
-pub use crate::model_file::open;
-
 /// The level of intervals.
 const LEVEL: f64 = 0.95;
 
@@ -130,7 +128,7 @@ impl Instrument for Modelling {
         match &self.probes {
             Some(table) => of_table(table, self.release, terms, session),
             None if input.join(rundir::SAMPLES).exists() => of_run(input, terms),
-            None => open(input),
+            None => Ok(Model::read(input)?),
         }
     }
 

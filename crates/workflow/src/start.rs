@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use collrules_batch::{BatchLauncher, JobFacts};
 use collrules_model::ModelMachine;
+use collrules_model::model::Model;
 use collrules_record::allocation::Allocation;
 use collrules_record::options::{Jobs, Launching, SystemOptions};
 use collrules_record::settings::Settings;
@@ -21,7 +22,6 @@ use collrules_runner::mpi::{Launcher, LauncherOptions, MpiBackend};
 use collrules_runner::simulate::Simulation;
 use collrules_runner::{Backend, RunnerError};
 
-use crate::model_file;
 
 /// Pause after which a failed first job is started again.
 const SETTLE: Duration = Duration::from_secs(5);
@@ -62,7 +62,7 @@ pub fn start(system: &SystemOptions, stop: &Arc<AtomicBool>) -> Result<Started, 
                 None => Simulation::new(simulated.scenario, simulated.release, simulated.slots.0)
                     .on_nodes(simulated.each.0, system.layout),
                 Some(path) => {
-                    let model = model_file::open(path).map_err(|cause| RunnerError::Model(cause.to_string()))?;
+                    let model = Model::read(path).map_err(|cause| RunnerError::Model(cause.to_string()))?;
                     let release = model.release.unwrap_or(simulated.release);
                     let machine = ModelMachine::new(model, release).map_err(RunnerError::Unplayable)?;
                     Simulation::played(simulated.scenario, release, Arc::new(machine))?
