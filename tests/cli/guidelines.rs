@@ -214,9 +214,10 @@ mod real {
     use std::collections::{BTreeMap, BTreeSet};
     use std::time::Duration;
 
-    use collrules_lab::{Wishes, select};
+    use collrules_lab::select;
     use collrules_program::CollectiveCall;
     use collrules_program::mockup::MockupPattern;
+    use collrules_record::grid::Mockups;
     use collrules_record::placement::UnevenNodes;
     use collrules_record::plan::Schedule;
     use collrules_record::{Cell, Even, Nodes, Placement, Ranks, Seconds};
@@ -354,9 +355,10 @@ mod real {
             for (ranks, bytes) in [(4, 4), (4, 2052), (6, 20)] {
                 let bytes = if collective.has_sizes() { Bytes(bytes) } else { Bytes(0) };
                 let cell = Cell { collective, ranks: Ranks(ranks), bytes };
-                let (memory, even) = (Bytes(u64::MAX), placement.even(cell.ranks).ok_or(UnevenNodes::OneNode));
-                let wishes = Wishes { only: &mockups, pieces: &[], sizes: &[], memory, even };
-                let own = select(cell, &wishes).mockups.into_iter().map(Candidate::Mockup);
+                let even = placement.even(cell.ranks).ok_or(UnevenNodes::OneNode);
+                let (only, pieces, max_extra_memory) = (mockups.to_vec(), Vec::new(), Bytes(u64::MAX));
+                let wanted = Mockups { only, pieces, max_extra_memory, remedies: false };
+                let own = select(cell, &wanted, &[], even).0.into_iter().map(Candidate::Mockup);
                 let candidates: Vec<Candidate> = std::iter::once(Candidate::Builtin).chain(own).collect();
                 if candidates.len() > 1 {
                     cells.push(LaunchCell::new(cell, candidates));

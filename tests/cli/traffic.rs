@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use collrules_lab::{Wishes, select};
+use collrules_lab::select;
 use collrules_program::{BufferPart, CollectiveCall, Programs, RankGroup, Reference};
-use collrules_record::grid::Grid;
+use collrules_record::grid::{Grid, Mockups};
 use collrules_record::placement::UnevenNodes;
 use collrules_record::plan::{CellPlan, Schedule};
 use collrules_record::units::{Bytes, Ranks};
@@ -356,9 +356,10 @@ fn mockups_send_what_their_calls_send() {
                 let bytes = if collective.has_sizes() { Bytes(bytes) } else { Bytes(0) };
                 let cell = Cell { collective, ranks: Ranks(ranks), bytes };
                 let even = placement.even(cell.ranks).ok_or(UnevenNodes::OneNode);
-                let memory = Bytes(u64::MAX);
-                let wishes = Wishes { only: &[], pieces: &[4], sizes: &[Bytes(2 * bytes.0)], memory, even };
-                let mockups = select(cell, &wishes).mockups.into_iter().map(Candidate::Mockup);
+                let (only, pieces, max_extra_memory) = (Vec::new(), vec![4], Bytes(u64::MAX));
+                let wanted = Mockups { only, pieces, max_extra_memory, remedies: false };
+                let (mockups, _) = select(cell, &wanted, &[Bytes(2 * bytes.0)], even);
+                let mockups = mockups.into_iter().map(Candidate::Mockup);
                 cells.push(CellPlan::new(cell, mockups.collect()));
             }
         }

@@ -23,5 +23,5 @@ mod tests;
 
 pub use catalogue::{CATALOGUE, Guideline};
 pub use patterns::fit_patterns;
-pub use select::{Selected, Wishes, add, needed_memory, select};
+pub use select::{add, needed_memory, select};
 pub use study::{compare_campaigns, study};

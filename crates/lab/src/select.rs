@@ -13,43 +13,15 @@ use collrules_program::most_pieces;
 /// The largest count of an MPI call: a C int.
 const MOST: usize = i32::MAX as usize;
 
-/// A user's choice from the catalogue.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Wishes<'a> {
-    /// These alone; without any, all.
-    pub only: &'a [Mockup],
-    /// Numbers of calls into which messages are split.
-    pub pieces: &'a [u32],
-    /// The message sizes of the grid, in ascending order: a call is padded to the next.
-    pub sizes: &'a [Bytes],
-    /// Memory that a mock-up may need on a rank beyond the caller's buffers.
-    pub memory: Bytes,
-    /// The nodes of the communicator, or the reason why they do not have equally many ranks, several each.
-    pub even: Result<Even, UnevenNodes>,
-}
-
-/// Mock-ups of a cell, selected and left out.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Selected {
-    /// The mock-ups to time.
-    pub mockups: Vec<Mockup>,
-    /// The others.
-    pub left_out: Vec<MockupOmission>,
-}
+/// The nodes of a communicator, or the reason why they do not have equally many ranks, several each.
+type EvenNodes = Result<Even, UnevenNodes>;
 
 /// Adds the wanted mock-ups to each cell of a plan. A cell without any is not measured: it has nothing to compare.
-pub fn add(plan: &mut Plan, wanted: &Mockups, sizes: &[Bytes], even: impl Fn(Ranks) -> Result<Even, UnevenNodes>) {
+pub fn add(plan: &mut Plan, wanted: &Mockups, sizes: &[Bytes], even: impl Fn(Ranks) -> EvenNodes) {
     let mut sizes = sizes.to_vec();
     sizes.sort_unstable();
     for planned in &mut plan.cells {
-        let wishes = Wishes {
-            only: &wanted.only,
-            pieces: &wanted.pieces,
-            sizes: &sizes,
-            memory: wanted.max_extra_memory,
-            even: even(planned.cell.ranks),
-        };
-        let Selected { mockups, left_out } = select(planned.cell, &wishes);
+        let (mockups, left_out) = select(planned.cell, wanted, &sizes, even(planned.cell.ranks));
         planned.candidates.extend(mockups.into_iter().map(Candidate::Mockup));
         planned.left_out = left_out;
     }
@@ -66,46 +38,45 @@ fn without_mockups(planned: CellPlan) -> Skipped {
     Skipped { cell: planned.cell, why }
 }
 
-/// The mock-ups of a cell.
-pub fn select(cell: Cell, wishes: &Wishes<'_>) -> Selected {
-    let mut selected = Selected::default();
-    for mockup in wanted(cell, wishes) {
-        match obstacle(cell, mockup, wishes) {
-            None => selected.mockups.push(mockup),
-            Some(why) => selected.left_out.push(MockupOmission { mockup, why }),
+/// The mock-ups of a cell, and those that it cannot have. `sizes` are those of the grid, in ascending order: a call is
+/// padded to the next.
+pub fn select(cell: Cell, wanted: &Mockups, sizes: &[Bytes], even: EvenNodes) -> (Vec<Mockup>, Vec<MockupOmission>) {
+    let (mut selected, mut left_out) = (Vec::new(), Vec::new());
+    for mockup in list(cell, wanted, sizes) {
+        match obstacle(cell, mockup, wanted.max_extra_memory, even) {
+            None => selected.push(mockup),
+            Some(why) => left_out.push(MockupOmission { mockup, why }),
         }
     }
-    selected
+    (selected, left_out)
 }
 
-fn wanted(cell: Cell, wishes: &Wishes<'_>) -> Vec<Mockup> {
+fn list(cell: Cell, wanted: &Mockups, sizes: &[Bytes]) -> Vec<Mockup> {
     let patterns = catalogue::list_guidelines(cell.collective).map(|guideline| Mockup::Pattern(guideline.pattern));
-    if !wishes.only.is_empty() {
-        let known: Vec<Mockup> = patterns.collect();
+    let mut all: Vec<Mockup> = patterns.collect();
+    if !wanted.only.is_empty() {
         let of_collective = |mockup: &Mockup| match mockup {
-            Mockup::Pattern(_) => known.contains(mockup),
+            Mockup::Pattern(_) => all.contains(mockup),
             Mockup::Split { .. } | Mockup::Pad(_) => cell.collective.has_sizes(),
         };
-        return wishes.only.iter().copied().filter(of_collective).collect();
+        return wanted.only.iter().copied().filter(of_collective).collect();
     }
-    let mut all: Vec<Mockup> = patterns.collect();
     if cell.collective.has_sizes() {
         let split = |pieces: &u32| [false, true].map(|barrier| Mockup::Split { pieces: *pieces, barrier });
-        all.extend(wishes.pieces.iter().flat_map(split));
+        all.extend(wanted.pieces.iter().flat_map(split));
         let element = type_size(cell.collective);
-        let next = wishes.sizes.iter().find(|size| **size > cell.bytes && size.0.is_multiple_of(element));
+        let next = sizes.iter().find(|size| **size > cell.bytes && size.0.is_multiple_of(element));
         all.extend(next.map(|size| Mockup::Pad(*size)));
     }
     all
 }
 
 /// Returns the reason why a cell cannot have a mock-up, if there is one.
-fn obstacle(cell: Cell, mockup: Mockup, wishes: &Wishes<'_>) -> Option<MockupObstacle> {
-    let memory = wishes.memory;
-    if let (true, Err(uneven)) = (mockup.needs_nodes(), wishes.even) {
+fn obstacle(cell: Cell, mockup: Mockup, memory: Bytes, even: EvenNodes) -> Option<MockupObstacle> {
+    if let (true, Err(uneven)) = (mockup.needs_nodes(), even) {
         return Some(MockupObstacle::Nodes(uneven));
     }
-    let even = wishes.even.ok();
+    let even = even.ok();
     let root = cell.seat(0, even);
     if let Mockup::Split { pieces, .. } = mockup
         && pieces as usize > most_pieces(root)

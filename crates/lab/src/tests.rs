@@ -1,12 +1,13 @@
 //! Tests of the catalogue, and of the selection for a cell.
 
 use collrules_program::mockup::MockupPattern;
+use collrules_record::grid::Mockups;
 use collrules_record::placement::UnevenNodes;
 use collrules_record::{Bytes, Cell, Even, Mockup, Ranks};
 use collrules_rules::Collective;
 
 use crate::catalogue::{CATALOGUE, Guideline};
-use crate::select::{Wishes, needed_memory, select};
+use crate::select::{needed_memory, select};
 
 #[test]
 fn every_guideline_has_programs_on_nodes() {
@@ -35,22 +36,24 @@ fn what_does_not_fit_is_left_out_with_its_reason() {
     let split = |pieces| Mockup::Split { pieces, barrier: false };
     let only = [split(4), Mockup::Pad(Bytes(3)), Mockup::Pattern(MockupPattern::Alltoall)];
     let even = Err(UnevenNodes::OneNode);
-    let wishes = Wishes { only: &only, pieces: &[], sizes: &[], memory: Bytes(11), even };
-    let selected = select(cell, &wishes);
-    let whys: Vec<String> = selected.left_out.iter().map(|left| left.why.to_string()).collect();
-    assert_eq!(selected.mockups, []);
+    let wanted = |only: &[Mockup], memory| Mockups {
+        only: only.to_vec(),
+        pieces: Vec::new(),
+        max_extra_memory: Bytes(memory),
+        remedies: false,
+    };
+    let (mockups, left_out) = select(cell, &wanted(&only, 11), &[], even);
+    let whys: Vec<String> = left_out.iter().map(|left| left.why.to_string()).collect();
+    assert_eq!(mockups, []);
     assert_eq!(whys[0], "4 pieces are more than the 3 elements of a rank");
     assert_eq!(whys[1], "3 B is not above the message of 3 B");
     assert!(whys[2].starts_with("it needs 12 B per rank") && whys[2].ends_with("allows 11 B"), "{}", whys[2]);
     let huge = Cell { bytes: Bytes(1 << 30), ..cell };
-    let why = select(huge, &Wishes { memory: Bytes(u64::MAX), ..wishes.clone() }).left_out[2].why.to_string();
+    let why = select(huge, &wanted(&only, u64::MAX), &[], even).1[2].why.to_string();
     assert!(why.ends_with("exceed a C int"), "{why}");
     let lane = [Mockup::Pattern(MockupPattern::Lane)];
-    let alone = select(cell, &Wishes { only: &lane, ..wishes.clone() });
-    assert!(
-        alone.left_out[0].why.to_string().starts_with("all its ranks are on one node; it takes two nodes"),
-        "{alone:?}"
-    );
+    let (_, alone) = select(cell, &wanted(&lane, 11), &[], even);
+    assert!(alone[0].why.to_string().starts_with("all its ranks are on one node; it takes two nodes"), "{alone:?}");
     let even = Ok(Even { nodes: 2, each: 2 });
-    assert_eq!(select(cell, &Wishes { only: &lane, memory: Bytes(18), even, ..wishes }).mockups, lane);
+    assert_eq!(select(cell, &wanted(&lane, 18), &[], even).0, lane);
 }
