@@ -52,22 +52,21 @@ pub enum Unsaid {
 impl IntervalEnd {
     /// A time.
     fn time(self, estimate: &Estimate) -> f64 {
-        let value = match self {
-            Self::Quick => estimate.low.unwrap_or(estimate.point),
-            Self::Middle => estimate.point,
-            Self::Slow => estimate.high.unwrap_or(estimate.point),
-        };
-        value.max(0.0)
+        self.choose(estimate, estimate.low, estimate.high)
     }
 
     /// A rate: high at the quick end.
     fn rate(self, estimate: &Estimate) -> f64 {
-        let value = match self {
-            Self::Quick => estimate.high.unwrap_or(estimate.point),
-            Self::Middle => estimate.point,
-            Self::Slow => estimate.low.unwrap_or(estimate.point),
+        self.choose(estimate, estimate.high, estimate.low)
+    }
+
+    fn choose(self, estimate: &Estimate, quick: Option<f64>, slow: Option<f64>) -> f64 {
+        let end = match self {
+            Self::Quick => quick,
+            Self::Middle => None,
+            Self::Slow => slow,
         };
-        value.max(0.0)
+        end.unwrap_or(estimate.point).max(0.0)
     }
 }
 
