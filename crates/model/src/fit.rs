@@ -1,12 +1,13 @@
 //! Fits a model to probes.
 
 use collrules_record::Bytes;
+use collrules_record::criteria::Criteria;
 
 use crate::lmo;
 use crate::model::{FORMAT, Model};
 use crate::place::Where;
 use crate::probe::Probes;
-use crate::slow::{self, SlowCriteria};
+use crate::slow;
 use crate::unknown::Unknown;
 use crate::way::{self, Limit};
 
@@ -22,7 +23,7 @@ pub enum Unfit {
 }
 
 /// Fits everything that the probes allow, and lists what they do not. Whoever knows the origin of the probes adds it.
-pub fn fit(probes: &Probes, limits: &[Limit], terms: SlowCriteria) -> Result<Model, Unfit> {
+pub fn fit(probes: &Probes, limits: &[Limit], terms: Criteria) -> Result<Model, Unfit> {
     let launches = probes.launches().count();
     if launches == 0 {
         return Err(Unfit::Empty);

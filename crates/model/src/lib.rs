@@ -57,5 +57,4 @@ pub use played::ModelMachine;
 pub use predict::{longest, predict};
 pub use probe::{Probe, ProbeTiming, Probes};
 pub use quality::quality;
-pub use slow::SlowCriteria;
 pub use way::Limit;

@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use collrules_record::criteria::Criteria;
 use collrules_record::estimate::{TestedMean, Variance, mean};
 use collrules_record::pattern::Shape;
 use collrules_record::{Bytes, Estimate};
@@ -16,17 +17,6 @@ use crate::place::Where;
 use crate::probe::Probes;
 use crate::unknown::Unknown;
 use crate::way::at;
-
-/// Terms of the search for slow nodes and pairs.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SlowCriteria {
-    /// Slowdown that is tolerated, such as 0.2.
-    pub tolerate: f64,
-    /// The probability of naming any node or pair on a machine without slow ones.
-    pub error_rate: f64,
-    /// The level of intervals.
-    pub level: f64,
-}
 
 /// Node or pair that is tested.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,8 +34,9 @@ impl Whom {
 /// Round trips of pairs at a size in a launch.
 type RoundTrips = BTreeMap<(u32, u32), f64>;
 
-/// Finds slow nodes and pairs among pairs of a kind.
-pub(crate) fn find(probes: &Probes, terms: SlowCriteria, unknown: &mut Vec<Unknown>) -> Slow {
+/// Finds slow nodes and pairs among pairs of a kind: slower by more than `min_gain`, with the error rate as the probability
+/// of naming any on a machine without slow ones.
+pub(crate) fn find(probes: &Probes, terms: Criteria, unknown: &mut Vec<Unknown>) -> Slow {
     let mut tests: Vec<(Whom, u64, Vec<f64>)> = Vec::new();
     let mut map = Vec::new();
     for place in [Where::Between, Where::Inside] {
@@ -71,7 +62,7 @@ pub(crate) fn find(probes: &Probes, terms: SlowCriteria, unknown: &mut Vec<Unkno
     }
     let tests: Vec<(Whom, u64, Vec<f64>)> =
         tests.into_iter().map(|(whom, size, values)| (whom, size, values.into_iter().map(f64::ln).collect())).collect();
-    let bound = terms.tolerate.ln_1p();
+    let bound = terms.min_gain.ln_1p();
     let mut judged: Vec<(f64, Whom, u64, Estimate)> = tests
         .iter()
         .filter_map(|(whom, size, logs)| {
@@ -87,7 +78,7 @@ pub(crate) fn find(probes: &Probes, terms: SlowCriteria, unknown: &mut Vec<Unkno
         judged.iter().enumerate().take_while(|(at, one)| one.0 * (count - at) as f64 <= terms.error_rate).count();
     let mut slow = Slow {
         error_rate: terms.error_rate,
-        tolerate: terms.tolerate,
+        tolerate: terms.min_gain,
         tested,
         nodes: Vec::new(),
         pairs: Vec::new(),

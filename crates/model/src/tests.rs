@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use collrules_program::{Platform, play};
 use collrules_record::Pattern;
+use collrules_record::criteria::Criteria;
 use collrules_record::pattern::Shape;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -12,9 +13,11 @@ use rand_distr::{Distribution, Normal};
 use crate::model::Model;
 use crate::unknown::LogGpParameter::Latency;
 use crate::unknown::Unknown;
-use crate::{Probe, ProbeTiming, Probes, SlowCriteria, fit};
+use crate::{Probe, ProbeTiming, Probes, fit};
 
-const TERMS: SlowCriteria = SlowCriteria { tolerate: 0.2, error_rate: 0.05, level: 0.95 };
+fn terms() -> Criteria {
+    Criteria { min_gain: 0.2, error_rate: 0.05, level: 0.95, ..Criteria::default() }
+}
 
 /// All probes of all ranks at a size, played with relative noise.
 fn timings(platform: &Platform, sizes: &[u64], launches: u32, noise: f64, rng: &mut ChaCha8Rng) -> Vec<ProbeTiming> {
@@ -65,7 +68,7 @@ fn random(rng: &mut ChaCha8Rng, ranks: usize) -> Platform {
 }
 
 fn fitted(timings: Vec<ProbeTiming>) -> Model {
-    fit(&Probes::from_timings(timings, BTreeMap::new()), &[], TERMS).expect("a model")
+    fit(&Probes::from_timings(timings, BTreeMap::new()), &[], terms()).expect("a model")
 }
 
 /// The model of a random machine whose probes show no noise.
@@ -218,7 +221,7 @@ fn two_ranks_are_a_pair_and_no_more() {
     assert_eq!(model.nodes, None);
     assert_eq!(model.ways.len(), 1);
     assert!(model.unknown.iter().any(|why| matches!(why, Unknown::FewRanks(_))), "{:?}", model.unknown);
-    assert!(fit(&Probes::default(), &[], TERMS).is_err());
+    assert!(fit(&Probes::default(), &[], terms()).is_err());
 }
 
 /// Links behind a token bucket: short messages pass at once, but a train of them does not.

@@ -6,7 +6,8 @@ use std::fs;
 use std::path::PathBuf;
 
 use collrules_model::model::{Model, Predicted};
-use collrules_model::{Limit, SlowCriteria, fit, quality, table};
+use collrules_model::{Limit, fit, quality, table};
+use collrules_record::criteria::Criteria;
 use collrules_record::sample::Sample;
 use collrules_record::{Bytes, Cell, Ranks, Seconds};
 use collrules_rules::{Choice, Collective, Release};
@@ -19,7 +20,7 @@ fn data(name: &str) -> String {
 fn model() -> Model {
     let (probes, faults) = table::read(&data("virtual-8-probes.csv")).expect("a table of probes");
     assert_eq!(faults, Vec::<String>::new());
-    let terms = SlowCriteria { tolerate: 0.2, error_rate: 0.05, level: 0.95 };
+    let terms = Criteria { min_gain: 0.2, error_rate: 0.05, level: 0.95, ..Criteria::default() };
     let model = fit(&probes, &Limit::from_reported(&BTreeMap::new(), None), terms).expect("a model");
     Model { release: Some(Release::V4_1), ..model }
 }

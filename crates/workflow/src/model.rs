@@ -8,10 +8,11 @@ use collrules_model::model::{FILE, ManyToOne, Model, PAGE, TEXT};
 use collrules_model::place::Where;
 use collrules_model::unknown::Unknown;
 use collrules_model::{
-    GatherForecast, Limit, ProbeTiming, Probes, SlowCriteria, algorithms, expected, fit, irregular, longest,
-    many_to_one, predict, quality, table,
+    GatherForecast, Limit, ProbeTiming, Probes, algorithms, expected, fit, irregular, longest, many_to_one, predict,
+    quality, table,
 };
 use collrules_program::{Unplayable, known, tuned};
+use collrules_record::criteria::Criteria;
 use collrules_record::experiment::Experiment;
 use collrules_record::grid::Grid;
 use collrules_record::options::{Budget, Jobs, Request, Scenario, SystemOptions, TimingOptions};
@@ -73,9 +74,6 @@ pub struct Modelling {
     pub system: SystemOptions,
 }
 
-/// The level of intervals.
-const LEVEL: f64 = 0.95;
-
 /// Segment size of the algorithms that segment messages.
 const SEGMENT: &str = "8192";
 
@@ -124,7 +122,7 @@ impl Instrument for Modelling {
     }
 
     fn analyse(&self, input: &Path, session: &mut Session<'_>) -> Result<Model, WorkflowError> {
-        let terms = SlowCriteria { tolerate: self.tolerate, error_rate: self.error_rate, level: LEVEL };
+        let terms = Criteria { min_gain: self.tolerate, error_rate: self.error_rate, ..Criteria::default() };
         match &self.probes {
             Some(table) => of_table(table, self.release, terms, session),
             None if input.join(rundir::SAMPLES).exists() => of_run(input, terms),
@@ -150,7 +148,7 @@ impl Modelling {
 }
 
 /// Fits the probes of a run directory, and computes how well the model predicts its cells.
-fn of_run(path: &Path, terms: SlowCriteria) -> Result<Model, WorkflowError> {
+fn of_run(path: &Path, terms: Criteria) -> Result<Model, WorkflowError> {
     let run = RunDir::open(path)?;
     let manifest = run.manifest()?;
     let (samples, file) = (run.samples()?, run.file(rundir::SAMPLES));
@@ -205,7 +203,7 @@ fn unplayed(release: Release, calls: &[Sample]) -> Option<Unknown> {
 fn of_table(
     path: &Path,
     release: Option<Release>,
-    terms: SlowCriteria,
+    terms: Criteria,
     session: &mut Session<'_>,
 ) -> Result<Model, WorkflowError> {
     let shown = path.display();
