@@ -98,9 +98,8 @@ pub(super) fn numbers(study: &Study) -> Block {
     let rows = collectives(study).into_iter().flat_map(|collective| {
         by_distance(study, collective).into_iter().map(|overall| row(collective, overall)).collect::<Vec<_>>()
     });
-    let what = "Number of cases (numbers of ranks with message sizes) for which each algorithm is shown to be faster or \
-                slower than the default; its speedup (geometric mean) and its distance (root mean square factor) from the \
-                default over all of them, with intervals from differences between launches.";
+    let what =
+        "Numbers of cases (ranks with message sizes) against the default; speedup and distance over all of them.";
     let heads = ["collective", "algorithm", "faster:", "slower:", "no difference:", "speedup:", "distance:"];
     Block::part("", "In numbers", vec![Block::Table(Table::new(heads, rows).about(what))])
 }

@@ -28,19 +28,15 @@ pub(super) fn parts(studies: &[NamedStudy<'_>], claims: &Claims, of: impl Fn(&Ri
         return Vec::new();
     }
     let classes = |study: &Study| study.classes.iter().map(|verdict| class(study, verdict, claims)).collect();
-    let what = "The best of the default and the two reference algorithms by the geometric mean of times over message \
-                sizes, with those that do not differ from it significantly: over all sizes, and below and above the \
-                crossover from short to long. Vectors are whole ones.";
+    let what = "With those that do not differ from it significantly. Vectors are whole ones.";
     let heads = ["collective", "ranks:", "vector", "best", "claimed", "as claimed"];
     let classes = part("Best class", studies, heads, what, classes);
     let crossovers =
         |study: &Study| study.rivalries.iter().filter(|it| of(it)).map(|it| crossover(study, it)).collect();
-    let what = "Message size at which the faster of two changes, with the sizes between which it may lie: at those on \
-                either side the two differ significantly. The model plays the algorithms with the costs of messages.";
+    let what = "Message sizes at which the faster of two changes, with those between which each may lie.";
     let heads = ["collective", "ranks:", "between", "at", "model"];
     let crossovers = part("Crossovers", studies, heads, what, crossovers);
-    let what = "The algorithm nearest to Chan et al.'s lower bound, with its time divided by the bound (geometric mean over \
-                all message sizes). Below 1, several messages were on their way at once.";
+    let what = "Geometric means over all message sizes. Below 1, several messages were on their way at once.";
     let heads = ["collective", "ranks:", "algorithm", "over the bound:"];
     vec![classes, crossovers, part("Nearest to the bound", studies, heads, what, nearest)]
 }
@@ -125,11 +121,8 @@ fn nearest(study: &Study) -> Vec<[String; 4]> {
 
 /// The times of messages and of the operation, and rotations over their bound; none without reference algorithms.
 pub(super) fn machine(study: &Study) -> Option<Block> {
-    let what = "Cost of a message (half of a round trip) and of the operation of reductions, from probes in the same \
-                launches: a line for each range of sizes. Bounds and predictions use the lines between nodes for \
-                communicators on several nodes, and those inside a node for others. In a rotation, every rank passes its \
-                n/p of a vector of n to the next: no algorithm takes less than alpha + (n/p) beta if a rank sends one \
-                message and receives one at a time.";
+    let what = "In a rotation, every rank passes its n/p of a vector of n to the next: no algorithm takes less than alpha + \
+                (n/p) beta if a rank sends one message and receives one at a time.";
     let rows = study.patterns.iter().flat_map(|fit| {
         let place = match (fit.shape, fit.inside) {
             (Shape::ReduceLocal, _) => "on each",
