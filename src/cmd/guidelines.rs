@@ -4,14 +4,14 @@ use std::path::PathBuf;
 
 use clap::Args;
 use collrules_lab::check;
-use collrules_lab::guidelines::{self as files, Changed, Checked};
+use collrules_lab::guidelines as files;
 use collrules_report::guidelines as report;
 use collrules_workflow::guidelines::{self, Checking};
 
 use super::instrument::{self, InstrumentArgs};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::screen::{self, TextStyle, paint, wrapped};
+use crate::screen;
 
 #[derive(Debug, Args)]
 #[command(
@@ -54,21 +54,6 @@ pub(crate) fn run(args: &Guidelines) -> Result<Exit, Failure> {
             true => Exit::Violated,
             false => Exit::Done,
         };
-        (text(checked, changes.as_deref()), exit)
+        (report::text(checked, changes.as_deref(), screen::width()), exit)
     })
-}
-
-fn text(checked: &Checked, changes: Option<&[Changed]>) -> String {
-    let mut text = report::text(checked, screen::width());
-    if let Some(changes) = changes {
-        text += &format!("\n{}\n", paint(TextStyle::Heading, "Since the earlier check:"));
-        let said: Vec<String> = match changes {
-            [] => vec!["no violation is new, gone, or changed beyond its interval.".to_owned()],
-            all => all.iter().map(report::change).collect(),
-        };
-        for line in said.iter().flat_map(|sentence| wrapped(sentence, "  ", "    ")) {
-            text += &(line + "\n");
-        }
-    }
-    text
 }

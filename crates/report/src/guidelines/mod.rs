@@ -14,10 +14,9 @@ mod map;
 mod sentences;
 mod tables;
 
-use collrules_lab::guidelines::Checked;
+use collrules_lab::guidelines::{Changed, Checked};
 
 pub use catalogue::{list, list_json};
-pub use sentences::change;
 pub use tables::csv;
 
 use crate::document::{Block, Document};
@@ -57,9 +56,14 @@ pub fn document(checked: &Checked) -> Document {
     }
 }
 
-/// For a terminal with this many columns, with the number of what was not measured.
-pub fn text(checked: &Checked, width: usize) -> String {
+/// For a terminal with this many columns, with the number of what was not measured, and what changed since an earlier
+/// check.
+pub fn text(checked: &Checked, changes: Option<&[Changed]>, width: usize) -> String {
     let mut document = document(checked);
     document.answer.extend(sentences::count_of_left_out(checked));
+    document.answer.extend(changes.into_iter().flat_map(|changes| match changes {
+        [] => vec!["Since the earlier check, no violation is new, gone, or changed beyond its interval.".to_owned()],
+        all => all.iter().map(sentences::change).collect(),
+    }));
     document.text(width)
 }

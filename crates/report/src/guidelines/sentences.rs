@@ -280,7 +280,7 @@ pub(super) fn left_out(checked: &Checked) -> Vec<String> {
 }
 
 /// A change between two checks, in a sentence.
-pub fn change(changed: &Changed) -> String {
+pub(super) fn change(changed: &Changed) -> String {
     let severity = |estimate: Option<Estimate>| estimate.map_or("not measured".to_owned(), slowdown);
     let (before, now) = (severity(changed.before), severity(changed.now));
     match changed.how {
