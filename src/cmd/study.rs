@@ -14,7 +14,9 @@ use crate::progress::Output;
 use crate::{screen, session};
 
 #[derive(Clone, Debug, Args)]
-#[command(after_help = "docs/guide/studies.md in collrules' sources describes definitions; examples/studies has several.")]
+#[command(
+    after_help = "docs/guide/studies.md in collrules' sources describes definitions; examples/studies has several."
+)]
 pub(crate) struct StudyArgs {
     /// Measure nothing, and study this run directory, measured or imported, or table of timings; what it lacks is said. With
     /// placements, it is the directory of such a study

@@ -25,8 +25,8 @@ use collrules_runner::grid::known_release;
 use crate::campaign::Measurement;
 use crate::error::WorkflowError;
 use crate::instrument::Instrument;
-use crate::session::Session;
 use crate::refine;
+use crate::session::Session;
 
 /// Options of `irregular`.
 #[derive(Clone, Debug, clap::Args)]

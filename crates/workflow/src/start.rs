@@ -22,7 +22,6 @@ use collrules_runner::mpi::{Launcher, LauncherOptions, MpiBackend};
 use collrules_runner::simulate::Simulation;
 use collrules_runner::{Backend, RunnerError};
 
-
 /// Pause after which a failed first job is started again.
 const SETTLE: Duration = Duration::from_secs(5);
 

@@ -27,4 +27,4 @@ pub use figures::{StudyFigure, figures};
 pub use names::candidate_name;
 pub use page::{About, MeasuredBy};
 pub use tables::{csv, osu_files};
-pub use variants::{StudyVariant, Varying, variants};
+pub use variants::{StudyVariant, variants};

@@ -23,18 +23,9 @@ pub struct StudyVariant {
     pub costs: Vec<CostRatio>,
 }
 
-/// Difference between the variants of a study.
-#[derive(Clone, Copy, Debug)]
-pub struct Varying {
-    /// A noun for one variant: `placement`.
-    pub noun: &'static str,
-    /// True if the launches of all variants took turns.
-    pub took_turns: bool,
-}
-
-/// The variants next to each other.
-pub fn variants(compared: &[StudyVariant], varying: Varying, about: &About<'_>) -> Document {
-    let Varying { noun, took_turns } = varying;
+/// The variants next to each other. `noun` is that of one variant, such as `placement`; `took_turns` is true if the
+/// launches of all variants did.
+pub fn variants(compared: &[StudyVariant], noun: &str, took_turns: bool, about: &About<'_>) -> Document {
     let order = (compared.len() > 1).then(|| match took_turns {
         true => format!("Each {noun} has launches of its own, and the launches of all {noun}s took turns."),
         false => format!(
@@ -102,8 +93,7 @@ fn costs(compared: &[StudyVariant], noun: &str) -> Block {
     });
     let what = compared.first().map_or_else(String::new, |base| {
         format!(
-            "Times divided by those of {}: the geometric mean over message sizes, with an interval over pairs of launches, \
-             and the default at each size. All intervals of means, and all of sizes, hold together with a confidence of {}.",
+            "Times divided by those of {}. All intervals of means, and all of sizes, hold together with {}.",
             base.name,
             whole(base.study.level),
         )

@@ -148,7 +148,9 @@ impl Instrument for Checking {
     fn analyse(&self, input: &Path, session: &mut Session<'_>) -> Result<Checked, WorkflowError> {
         let source = match input.is_dir() {
             true => Source::of_run(input, session)?.0,
-            false => Source::of_table(input, collrules_import::Options::new(self.release.unwrap_or(TABLE_RELEASE)), session)?,
+            false => {
+                Source::of_table(input, collrules_import::Options::new(self.release.unwrap_or(TABLE_RELEASE)), session)?
+            }
         };
         say_what_is_missing(&source, session)?;
         judge(&source, self)

@@ -21,11 +21,11 @@ mod variants;
 use std::path::{Path, PathBuf};
 
 use collrules_lab::study::definition::Definition;
+use collrules_record::Arguments;
 use collrules_record::options::{Budget, SystemOptions};
 use collrules_record::rundir::RunDir;
 use collrules_record::units::{Bytes, Ranks};
 use collrules_record::values::{List, MOST_LAUNCHES, budget, communicators};
-use collrules_record::Arguments;
 use collrules_report::study::About;
 use collrules_rules::{Release, deploy};
 
@@ -47,9 +47,6 @@ pub struct Studying {
     /// Write the times as OSU's benchmarks print theirs as well, a file for each collective, number of ranks and algorithm
     #[arg(long)]
     pub osu_files: bool,
-    /// Remarks on the machine for the reader, in whole sentences
-    #[arg(long, value_name = "TEXT")]
-    pub note: Option<String>,
     /// Communicator sizes, as for tune, instead of those of the definition; all must be possible
     #[arg(long = "np", value_name = "SIZES", default_value = "default", hide_default_value = true, value_parser = communicators)]
     pub ranks: List<Ranks>,
@@ -110,13 +107,13 @@ impl Studying {
     fn ranks<'a>(&'a self, definition: &'a Definition) -> &'a [Ranks] {
         if self.ranks.is_empty() { &definition.np } else { &self.ranks }
     }
+}
 
-    /// The subject of a page, with the user's note.
-    fn about<'a>(&self, definition: &'a Definition, remarks: Vec<String>, session: &Session<'_>) -> About<'a> {
-        let words = session.command.iter().skip(1).map(|word| deploy::quoted(word));
-        let command = std::iter::once("collrules".to_owned()).chain(words).collect::<Vec<_>>().join(" ");
-        About { definition, remarks: self.note.iter().cloned().chain(remarks).collect(), command }
-    }
+/// The subject of a page.
+fn about<'a>(definition: &'a Definition, remarks: Vec<String>, session: &Session<'_>) -> About<'a> {
+    let words = session.command.iter().skip(1).map(|word| deploy::quoted(word));
+    let command = std::iter::once("collrules".to_owned()).chain(words).collect::<Vec<_>>().join(" ");
+    About { definition, remarks, command }
 }
 
 /// Returns true for a table of timings, or an imported run.

@@ -18,7 +18,7 @@ use collrules_runner::grid::known_release;
 use serde::Serialize;
 
 use super::scope::{Scope, refinements};
-use super::{Studying, between, is_of_others, table};
+use super::{Studying, about, between, is_of_others, table};
 use crate::campaign::Measurement;
 use crate::error::WorkflowError;
 use crate::instrument::Instrument;
@@ -182,7 +182,7 @@ impl OneStudy {
         averages: &Averages,
         session: &Session<'_>,
     ) -> Result<Studied, WorkflowError> {
-        let about = self.options.about(definition, remarks, session);
+        let about = about(definition, remarks, session);
         let figures = report::figures(&study, &about);
         let drawn = figures.iter().filter_map(|figure| Some((figure.file.clone(), figure.svg.clone()?)));
         let mut files: Vec<(String, String)> = drawn.chain([(TIMES.to_owned(), report::csv(&study))]).collect();
@@ -195,7 +195,9 @@ impl OneStudy {
                 ));
             }
             let average = |cell, candidate| averages.get(&(cell, candidate)).copied();
-            files.extend(report::osu_files(&study, average).into_iter().map(|(name, text)| (format!("osu-{name}"), text)));
+            files.extend(
+                report::osu_files(&study, average).into_iter().map(|(name, text)| (format!("osu-{name}"), text)),
+            );
         }
         let document = report::document(&study, origin, &about, &figures);
         Ok(Studied { study, document, files })

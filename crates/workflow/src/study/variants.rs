@@ -6,13 +6,13 @@ use std::path::Path;
 use collrules_lab::compare_campaigns;
 use collrules_lab::study::results::Study;
 use collrules_record::rundir::RunDir;
-use collrules_report::study::{StudyVariant, Varying, variants as side_by_side};
+use collrules_report::study::{StudyVariant, variants as side_by_side};
 use collrules_report::{Document, progress};
 use collrules_runner::separate;
 
 use super::one::{OneStudy, README};
 use super::variant::Variant;
-use super::{SEED, Studying};
+use super::{SEED, Studying, about};
 use crate::campaign::{Measurement, RunPlace};
 use crate::error::WorkflowError;
 use crate::instrument;
@@ -82,8 +82,8 @@ pub fn compare_variants(
     }
     let costs = compare_campaigns(&compared.iter().map(|compared| &compared.study).collect::<Vec<_>>());
     compared.iter_mut().zip(costs).for_each(|(compared, costs)| compared.costs = costs);
-    let varying = Varying { noun, took_turns: took_turns(&begun) };
-    let document = side_by_side(&compared, varying, &options.about(definition, left_out, session));
+    let about = about(definition, left_out, session);
+    let document = side_by_side(&compared, noun, took_turns(&begun), &about);
     RunDir::derived(out)?.write(README, &document.markdown())?;
     Ok((document, compared.into_iter().map(|it| (it.directory, it.study)).collect()))
 }
