@@ -17,7 +17,7 @@ fuzz_target!(|files: [&[u8]; 7]| {
     }
     let Ok(run) = RunDir::open(scratch.path()) else { return };
     let _ = (run.manifest(), run.is_imported(), run.findings(), run.validation(), run.proof(), run.refinement(1));
-    let _ = (run.has_digests(), run.check_plans(), run.progress(), run.clock());
+    let _ = (run.check_plans(), run.progress(), run.clock());
     let Ok(text) = run.samples() else { return };
     let Ok(samples) = text.samples(&run.file(SAMPLES)) else { return };
     for sample in samples {

@@ -31,7 +31,7 @@ fn refused(run: &Path, kind: &str, why: &str) {
 }
 
 fn kinds(run: &Path, other_samples: &str) {
-    let emptied = "of which there are no samples";
+    let emptied = "bytes of the samples are missing";
     let (samples, journal) = (run.join("samples.csv"), run.join("launches.jsonl"));
     let (all_samples, all_lines) = (fs::read_to_string(&samples).unwrap(), fs::read_to_string(&journal).unwrap());
     let (sample_count, line_count) = (all_samples.lines().count(), all_lines.lines().count());
@@ -40,13 +40,13 @@ fn kinds(run: &Path, other_samples: &str) {
     collrules("measure --resume", run).exits(0);
     fs::write(&samples, &all_samples).unwrap();
     for (kind, text, why) in [
-        ("emptied", String::new(), "the journal lists no launch"),
-        ("the format alone", lines(&all_lines, 1), "the journal lists no launch"),
+        ("emptied", String::new(), "the journal lacks launches that took samples"),
+        ("the format alone", lines(&all_lines, 1), "the journal lacks launches that took samples"),
         ("cut in the middle", lines(&all_lines, line_count / 2), "the journal lacks launches that took samples"),
         (
             "of the end alone",
             all_lines.split_inclusive('\n').filter(|line| !line.contains("\"launch\":0")).collect(),
-            "the journal lacks launch 0",
+            "of launches.jsonl, or one before it, was changed",
         ),
     ] {
         fs::write(&journal, text).unwrap();

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
+use collrules_record::RunDir;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -39,22 +40,23 @@ fn change(run: &Path, name: &str, change: impl FnOnce(String) -> String) {
     fs::write(&path, change(fs::read_to_string(&path).unwrap())).unwrap();
 }
 
-/// Makes a run one of the time before digests.
-pub(crate) fn strip_digests(run: &Path) {
-    change(run, "launches.jsonl", |text| {
-        let stripped = |line: &str| {
-            let mut value: serde_json::Value = serde_json::from_str(line).unwrap();
-            let fields = value.as_object_mut().unwrap().values_mut().next().unwrap().as_object_mut().unwrap();
-            for key in ["sum", "samples_bytes", "samples_sha256", "plans_sha256"] {
-                fields.remove(key);
-            }
-            if fields.contains_key("minor") {
-                fields.insert("minor".to_owned(), 1.into());
-            }
-            value.to_string() + "\n"
-        };
-        text.lines().map(stripped).collect()
-    });
+/// Gives a run whose files were changed a journal that accounts for them, as if collrules had written them. A journal that
+/// cannot be read stays.
+pub(crate) fn reseal(run: &Path) {
+    let path = run.join("launches.jsonl");
+    let text = String::from_utf8_lossy(&fs::read(&path).unwrap_or_default()).into_owned();
+    let mut journal = String::new();
+    for line in text.lines() {
+        let Ok(mut value) = serde_json::from_str::<serde_json::Value>(line) else { return };
+        let fields = value.as_object_mut().and_then(|entry| entry.values_mut().next()?.as_object_mut());
+        let Some(fields) = fields else { return };
+        fields.retain(|key, _| !["sum", "samples_bytes", "samples_sha256", "plans_sha256"].contains(&key.as_str()));
+        let line = value.to_string();
+        let sum = collrules_record::digest(format!("{journal}{line}").as_bytes());
+        journal += &format!("{},\"sum\":\"{}\"}}}}\n", line.strip_suffix("}}").unwrap(), &sum[..16]);
+    }
+    fs::write(&path, journal).unwrap();
+    let _ = RunDir::open(run).map(|run| run.seal());
 }
 
 /// `collrules` with 1 GiB of memory, addresses included.
@@ -131,33 +133,16 @@ fn a_changed_manifest_or_journal_is_named() {
 }
 
 #[test]
-fn a_run_without_digests_says_so() {
-    let scratch = tempfile::tempdir().unwrap();
-    let run = measured(scratch.path(), 1);
-    collrules("analyze", &run).exits(0);
-    assert!(!fs::read_to_string(run.join("report.md")).unwrap().contains("no digests"));
-    strip_digests(&run);
-    let out = scratch.path().join("out");
-    collrules(&format!("analyze --out {}", out.display()), &run).exits(0);
-    assert!(fs::read_to_string(out.join("report.md")).unwrap().contains("The run has no digests"));
-    // Counts are compared even so.
-    let whole = fs::read_to_string(run.join("samples.csv")).unwrap();
-    fs::write(run.join("samples.csv"), whole.lines().take(2).map(|line| line.to_owned() + "\n").collect::<String>())
-        .unwrap();
-    all_refuse(&run, "emptied", "of which there are no samples");
-}
-
-#[test]
 fn times_that_no_call_can_take_are_refused_by_their_line() {
     let scratch = tempfile::tempdir().unwrap();
     let run = measured(scratch.path(), 1);
-    strip_digests(&run);
     let whole = fs::read_to_string(run.join("samples.csv")).unwrap();
     let row = whole.lines().nth(9).unwrap();
     let mut fields: Vec<&str> = row.split(',').collect();
     for time in ["NaN", "inf", "-1e-6", "1e-300", "1e300"] {
         fields[7] = time;
         fs::write(run.join("samples.csv"), whole.replacen(row, &fields.join(","), 1)).unwrap();
+        reseal(&run);
         let ran = confined(&["analyze", run.to_str().unwrap()]);
         assert_eq!(ran.code, Some(3), "{time}: {}{}", ran.stdout, ran.stderr);
         assert!(ran.stderr.len() < 500, "{}", ran.stderr);
@@ -184,13 +169,13 @@ fn counts_that_no_campaign_has_are_refused() {
     let scratch = tempfile::tempdir().unwrap();
     let run = scratch.path().join("run");
     TUNED.at(&run);
-    strip_digests(&run);
     for name in ["refinement-1.json", "manifest.json"] {
         let whole = fs::read_to_string(run.join(name)).unwrap();
         let mut plan: serde_json::Value = serde_json::from_str(&whole).unwrap();
         let plan_of = if name == "manifest.json" { &mut plan["plan"] } else { &mut plan };
         plan_of["launches"] = 4_294_967_295_u32.into();
         fs::write(run.join(name), plan.to_string()).unwrap();
+        reseal(&run);
         let commands: &[&[&str]] =
             if name == "manifest.json" { &[&["analyze"], &["status"], &["report"]] } else { &[&["status"]] };
         for words in commands {
@@ -199,6 +184,7 @@ fn counts_that_no_campaign_has_are_refused() {
             ran.complains("`launches` is 4294967295");
         }
         fs::write(run.join(name), whole).unwrap();
+        reseal(&run);
     }
     change(&run, "launches.jsonl", |text| text.replacen("\"planned\":0", "\"planned\":4294967295", 1));
     confined(&["analyze", run.to_str().unwrap()]).exits(3).complains("there is no planned launch");
@@ -209,7 +195,6 @@ fn an_unknown_backend_does_not_make_simulated_times_real() {
     let scratch = tempfile::tempdir().unwrap();
     let run = scratch.path().join("run");
     TUNED.at(&run);
-    strip_digests(&run);
     let whole = fs::read_to_string(run.join("manifest.json")).unwrap();
     fs::write(run.join("manifest.json"), whole.replacen("\"backend\": \"simulation\"", "\"backend\": \"x\"", 1))
         .unwrap();
@@ -225,13 +210,13 @@ fn an_unknown_backend_does_not_make_simulated_times_real() {
 fn a_status_of_what_does_not_belong_together_is_an_error() {
     let scratch = tempfile::tempdir().unwrap();
     let run = measured(scratch.path(), 1);
-    strip_digests(&run);
     collrules("status", &run).exits(0);
     change(&run, "manifest.json", |text| {
         let mut manifest: serde_json::Value = serde_json::from_str(&text).unwrap();
         manifest["plan"]["cells"].as_array_mut().unwrap().truncate(1);
         manifest.to_string()
     });
+    reseal(&run);
     collrules("status", &run).exits(3).complains("planned sizes have samples");
     fs::write(run.join("manifest.json"), "{\"format\": {\"major\": 1").unwrap();
     collrules("status", &run).exits(3).complains("is damaged");
@@ -260,8 +245,8 @@ fn copies_of_a_run_are_not_merged_as_further_launches() {
     copy(&run, &twin);
     merge(&[&run, &twin], "a").exits(3).complains("one is a copy of the other");
     // A run of the same samples under another name and date.
-    strip_digests(&twin);
     change(&twin, "manifest.json", |text| text.replacen("\"started\": \"2", "\"started\": \"1", 1));
+    reseal(&twin);
     merge(&[&run, &twin], "b").exits(3).complains("hold the same samples of a launch");
     merge(&[&run, &other], "c").exits(0);
     let merged = scratch.path().join("c");
@@ -406,13 +391,13 @@ fn markdown_holds_no_tags_of_other_peoples_names() {
     let options = "guidelines --simulate --np 4 --ops bcast --sizes 1K --out";
     let ran = collrules(options, &run);
     assert!(matches!(ran.code, Some(0 | 9)), "{}", ran.stderr);
-    strip_digests(&run);
     change(&run, "manifest.json", |text| {
         let mut manifest: serde_json::Value = serde_json::from_str(&text).unwrap();
         manifest["survey"]["library"] = "Open MPI <script>alert(1)</script>\u{1b}[2J".into();
         manifest["command"] = serde_json::json!(["collrules", "<b>\u{1b}[2J"]);
         manifest.to_string()
     });
+    reseal(&run);
     let ran = collrules("guidelines", &run);
     assert!(matches!(ran.code, Some(0 | 9)), "{}", ran.stderr);
     for name in ["guidelines.md", "guidelines.html"] {
@@ -474,16 +459,14 @@ const FILES: [&str; 7] = [
     "proof.json",
 ];
 
-/// Runs that are mutated: simulated, validated, refined; and one of the time before digests.
-fn originals() -> &'static [PathBuf; 3] {
-    static MADE: OnceLock<(tempfile::TempDir, [PathBuf; 3])> = OnceLock::new();
+/// Runs that are mutated: simulated, validated, refined.
+fn originals() -> &'static [PathBuf; 2] {
+    static MADE: OnceLock<(tempfile::TempDir, [PathBuf; 2])> = OnceLock::new();
     let (_, runs) = MADE.get_or_init(|| {
         let scratch = tempfile::tempdir().unwrap();
-        let runs = ["new", "stripped", "other"].map(|name| scratch.path().join(name));
+        let runs = ["new", "other"].map(|name| scratch.path().join(name));
         TUNED.at(&runs[0]);
-        TUNED.at(&runs[1]);
-        strip_digests(&runs[1]);
-        collrules("tune --simulate=noise --np 2,4 --ops allreduce --refine 1 --budget 20s --seed 9 --out", &runs[2])
+        collrules("tune --simulate=noise --np 2,4 --ops allreduce --refine 1 --budget 20s --seed 9 --out", &runs[1])
             .exits(0);
         (scratch, runs)
     });
@@ -493,9 +476,9 @@ fn originals() -> &'static [PathBuf; 3] {
 /// Mutates a run, and lets commands read it. Returns how many of them took it.
 fn survive(seed: u64) -> usize {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    let originals = originals();
-    let has_digests = rng.random_bool(0.5);
-    let from = &originals[usize::from(!has_digests)];
+    let [from, other] = originals();
+    // Else the journal accounts for what was mutated, so that commands read on.
+    let is_told = rng.random_bool(0.5);
     let scratch = tempfile::tempdir().unwrap();
     let run = scratch.path().join("run");
     copy(from, &run);
@@ -503,10 +486,12 @@ fn survive(seed: u64) -> usize {
     for _ in 0..rng.random_range(1..=3) {
         let name = *FILES.choose(&mut rng).unwrap();
         let before = fs::read(run.join(name)).unwrap_or_default();
-        let other = fs::read(originals[2].join(name)).unwrap_or_default();
-        let after = mutate(&before, &other, &mut rng);
+        let after = mutate(&before, &fs::read(other.join(name)).unwrap_or_default(), &mut rng);
         fs::write(run.join(name), &after).unwrap();
         changed.push(name);
+    }
+    if !is_told {
+        reseal(&run);
     }
     // A journal may be cut, and samples in the middle of a line: that is what interruptions leave.
     let prefix = |name: &str| {
@@ -525,7 +510,7 @@ fn survive(seed: u64) -> usize {
         assert!(ran.code.is_some_and(|code| code <= 11), "{what}");
         assert!(!ran.stderr.contains("panicked") && !ran.stderr.contains("memory allocation"), "{what}");
         assert!(ran.stderr.len() < 4000 && !ran.stdout.contains("00000000000000000000"), "{what}");
-        if words[0] == "analyze" && has_digests && is_named && !is_cut {
+        if words[0] == "analyze" && is_told && is_named && !is_cut {
             assert_eq!(ran.code, Some(3), "a silent change: {what}");
         }
         taken += usize::from(ran.code == Some(0));
@@ -538,8 +523,11 @@ fn survive(seed: u64) -> usize {
             for _ in 0..again.random_range(1..=3) {
                 let name = *FILES.choose(&mut again).unwrap();
                 let before = fs::read(run.join(name)).unwrap_or_default();
-                let other = fs::read(originals[2].join(name)).unwrap_or_default();
+                let other = fs::read(other.join(name)).unwrap_or_default();
                 fs::write(run.join(name), mutate(&before, &other, &mut again)).unwrap();
+            }
+            if !is_told {
+                reseal(&run);
             }
         }
     }

@@ -133,7 +133,7 @@ fn no_header_is_written_without_timed_pieces() {
     let kept: String = text.split_inclusive('\n').filter(|line| !line.contains(",split:")).collect();
     assert!(kept.len() < text.len(), "pieces were timed");
     fs::write(&samples, kept).unwrap();
-    crate::hostile::strip_digests(&out);
+    crate::hostile::reseal(&out);
     collrules("irregular", &out).exits(0).says("stalls from 16 KiB to 32 KiB");
     assert!(!out.join("hmpi.h").exists(), "nobody timed its pieces");
 }
@@ -189,7 +189,7 @@ fn ways_with_first_calls_alone_are_named() {
     let kept: String = text.split_inclusive('\n').filter(keep).collect();
     assert!(kept.len() < text.len(), "{text}");
     fs::write(&samples, kept).unwrap();
-    crate::hostile::strip_digests(&out);
+    crate::hostile::reseal(&out);
     let ran = collrules("irregular", &out).exits(0);
     ran.says("Left out: gather of 4 KiB on 8 ranks with gatherv");
     let found: Irregular = serde_json::from_str(&fs::read_to_string(out.join("irregular.json")).unwrap()).unwrap();

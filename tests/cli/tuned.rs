@@ -6,7 +6,7 @@ use std::fs;
 use collrules_rules::{Collective, Version, patches};
 
 use crate::agreement::contradictions;
-use crate::hostile::strip_digests;
+use crate::hostile::reseal;
 use crate::support::{OpenMpi, Ran, bounded, findings, under_each_release, with_networks};
 
 /// Every algorithm that the release has for these collectives, at 2, 3 and 4 ranks: all are timed, none fails its
@@ -154,7 +154,7 @@ fn port_measures_again_what_a_patch_changed_and_keeps_the_rest() {
         let (release, _) = mpi.version.rsplit_once('.').unwrap();
         manifest["survey"]["version"] = format!("{release}.0").into();
         fs::write(&path, manifest.to_string()).unwrap();
-        strip_digests(&run);
+        reseal(&run);
 
         let out = scratch.path().join("ported");
         let mut command = bounded();

@@ -182,8 +182,6 @@ pub enum Remark {
     Pins(Settings),
     /// The component han was off in all launches.
     HanOff,
-    /// The run has no digests.
-    NoDigests,
     /// Times that the clock does not resolve.
     Unresolved {
         /// Number of such points.

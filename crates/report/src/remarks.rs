@@ -234,11 +234,6 @@ fn sentence(findings: &Findings, remark: &Remark) -> String {
                            effect was not measured; measure without --disable-han to know it."
                 .to_owned()
         }
-        Remark::NoDigests => {
-            "The run has no digests, since an earlier collrules made it: changes of its files cannot be \
-                              detected."
-                .to_owned()
-        }
         Remark::Unresolved { points, least } => {
             let all = findings.cells.iter().map(|cell| cell.points.len()).sum::<usize>();
             format!(

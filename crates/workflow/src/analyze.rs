@@ -259,7 +259,6 @@ fn decide(
     findings.remarks.extend(left_out);
     findings.remarks.extend(remarks::of_rules(&findings));
     findings.remarks.extend(remarks::of_run(manifest));
-    findings.remarks.extend((!run.has_digests()?).then_some(Remark::NoDigests));
     findings.remarks.extend(clock::under_resolution(&findings));
     findings.remarks.extend(clock::of_clock(&run.clock()?));
     Ok(findings)

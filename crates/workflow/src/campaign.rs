@@ -264,7 +264,7 @@ fn open(opened: OpenCampaign, phases: Phases, session: &mut Session<'_>) -> Resu
         session.say(progress::measuring::no_locks());
     }
     started.backend.use_scratch(run.path());
-    let unmeasured = log.past_samples() == 0;
+    let unmeasured = log.is_empty();
     let mut measured = Measurement { started, manifest, experiment, resumed, reopens: false, phases, campaign };
     // If there are samples, an earlier session found them.
     if unmeasured {

@@ -15,10 +15,7 @@ use crate::file::{FormatVersion, Growing};
 use crate::pattern::Pattern;
 
 /// The format of the journal that this version writes.
-const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 2 };
-
-/// The first minor format in which each line has a digest of everything before it.
-const SUMMED: u32 = 2;
+const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
 
 /// Text before the digest at the end of a line; the next constant is the number of its digits.
 const SUM: &str = ",\"sum\":\"";
@@ -76,26 +73,21 @@ pub enum JournalEntry {
 
 /// State of the run's files when an entry was written: in the first entry, in those that begin or end a launch, and
 /// before a change of the plans.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct FilesState {
-    /// The length of the samples file; from format 1.1 on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) samples_bytes: Option<u64>,
-    /// The digest of this length of the samples file; from format 1.2 on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) samples_sha256: Option<String>,
-    /// The digest of manifest and refinements; from format 1.2 on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) plans_sha256: Option<String>,
+    /// The length of the samples file.
+    pub(super) samples_bytes: u64,
+    /// The digest of this length of the samples file.
+    pub(super) samples_sha256: String,
+    /// The digest of manifest and refinements.
+    pub(super) plans_sha256: String,
 }
 
 /// Content of a journal.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct JournalText {
     pub(super) lines: Vec<JournalLine>,
-    /// True if it holds digests of itself, of the plans and of the samples.
-    pub(super) has_digests: bool,
-    /// The first line with a wrong digest.
+    /// The first line with a wrong digest, or without one.
     pub(super) altered: Option<usize>,
 }
 
@@ -103,38 +95,19 @@ pub(super) struct JournalText {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct JournalLine {
     pub(super) entry: JournalEntry,
-    pub(super) mark: FilesState,
+    pub(super) mark: Option<FilesState>,
 }
 
 impl JournalLine {
-    /// The launch that it begins, if any.
-    pub(super) fn begun(&self) -> Option<u32> {
-        match self.entry {
-            JournalEntry::Begun { launch, .. } => Some(launch),
-            _ => None,
-        }
-    }
-
-    /// The launch that it concerns, if any.
-    pub(super) fn launch(&self) -> Option<u32> {
-        match self.entry {
-            JournalEntry::Format(_) => None,
-            JournalEntry::Begun { launch, .. }
-            | JournalEntry::Finished { launch, .. }
-            | JournalEntry::FinishedPattern { launch, .. }
-            | JournalEntry::Spent { launch, .. }
-            | JournalEntry::Ended { launch, .. } => Some(launch),
-        }
-    }
-
     fn read(line: &[u8]) -> serde_json::Result<Self> {
         let value: Value = serde_json::from_slice(line)?;
         let fields = value.as_object().and_then(|entry| entry.values().next());
-        let mark = fields.map(|fields| serde_json::from_value(fields.clone())).transpose()?.unwrap_or_default();
+        let marked = fields.filter(|fields| fields.get("plans_sha256").is_some());
+        let mark = marked.map(|fields| serde_json::from_value(fields.clone())).transpose()?;
         Ok(Self { entry: serde_json::from_value(value)?, mark })
     }
 
-    /// One line of JSON. Older versions ignore the mark.
+    /// One line of JSON.
     fn text(entry: &JournalEntry, mark: Option<&FilesState>) -> serde_json::Result<String> {
         let mut value = serde_json::to_value(entry)?;
         if let (Some(Value::Object(marks)), Some(fields)) = (
@@ -182,32 +155,25 @@ fn lines(path: &Path, bytes: &[u8]) -> Result<JournalText, RunDirError> {
         path: path.to_owned(),
         cause: format!("line {line}: {cause}"),
     };
-    let (mut lines, mut has_digests, mut altered, mut before) = (Vec::new(), false, None, Growing::default());
+    let (mut lines, mut altered, mut before) = (Vec::new(), None, Growing::default());
     for (number, text) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate().filter(|(_, line)| *line != b"\n") {
         let trimmed = text.trim_ascii_end();
         let line = JournalLine::read(trimmed).map_err(|cause| bad(number + 1, cause.to_string()))?;
         match (number, &line.entry) {
-            (0, JournalEntry::Format(found)) => {
-                error::check_format(path, *found, FORMAT)?;
-                has_digests = found.minor >= SUMMED;
-            }
+            (0, JournalEntry::Format(found)) => error::check_format(path, *found, FORMAT)?,
             (0, _) => return Err(bad(1, "it lacks the line with the format".to_owned())),
             (_, JournalEntry::Begun { planned, .. }) if *planned > MOST_PLANNED => {
                 return Err(bad(number + 1, format!("there is no planned launch {planned}")));
             }
             _ => {}
         }
-        let is_whole = match unsummed(trimmed) {
-            Some((line, found)) => sum(&line, &before).as_bytes() == found,
-            None => !has_digests,
-        };
-        if !is_whole {
+        if unsummed(trimmed).is_none_or(|(line, found)| sum(&line, &before).as_bytes() != found) {
             altered.get_or_insert(number + 1);
         }
         before.add(text);
         lines.push(line);
     }
-    Ok(JournalText { lines, has_digests, altered })
+    Ok(JournalText { lines, altered })
 }
 
 /// Appends to a journal.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::bounded::read_text;
 use super::error::{RunDirError, check_format};
-use super::{FINDINGS, MANIFEST, PROOF, RunDir, SETTINGS, VALIDATION, refinement};
+use super::{FINDINGS, LAUNCHES, MANIFEST, PROOF, RunDir, SETTINGS, VALIDATION, refinement};
 use crate::file::Digests;
 use crate::file::FormatVersion;
 use crate::findings::{self, Findings};
@@ -22,16 +22,10 @@ use crate::validation::{self, Validation};
 /// Head of every file: its format tells if the rest can be read.
 #[derive(Deserialize)]
 struct Head {
-    #[serde(default = "first_format")]
     format: FormatVersion,
     /// The backend; only in manifests.
     #[serde(default)]
     backend: String,
-}
-
-/// The format of refinements that state none.
-fn first_format() -> FormatVersion {
-    FormatVersion { major: 1, minor: 0 }
 }
 
 impl RunDir {
@@ -65,10 +59,16 @@ impl RunDir {
 
     /// Replaces a file with a plan, after the journal has announced it.
     fn write_plan(&self, name: &str, content: &impl Serialize) -> Result<(), RunDirError> {
-        let text = serde_json::to_string_pretty(content)
-            .map_err(|cause| RunDirError::Write { path: self.file(name), cause: cause.to_string() })?;
-        self.announce(name, &(text + "\n"))?;
+        if self.file(LAUNCHES).exists() {
+            self.announce(Some((name, self.to_text(name, content)?.as_bytes())))?;
+        }
         self.write_json(name, content)
+    }
+
+    fn to_text(&self, name: &str, content: &impl Serialize) -> Result<String, RunDirError> {
+        let text = serde_json::to_string_pretty(content);
+        let failed = |cause: serde_json::Error| RunDirError::Write { path: self.file(name), cause: cause.to_string() };
+        Ok(text.map_err(failed)? + "\n")
     }
 
     /// Reads the conclusions of the analysis.
@@ -141,14 +141,13 @@ impl RunDir {
 
     /// Writes a file whole, or not at all.
     pub fn write_json(&self, name: &str, content: &impl Serialize) -> Result<(), RunDirError> {
-        let text = serde_json::to_string_pretty(content)
-            .map_err(|cause| RunDirError::Write { path: self.file(name), cause: cause.to_string() })?;
+        let text = self.to_text(name, content)?;
         let path = self.file(name);
         // Results of a later collrules stay: they could not be made again here.
         if let (Ok(ours), Ok(there)) = (head_of(&text), text_of(&path).map(|text| head_of(&text))) {
             there.map_or(Ok(()), |there| check_format(&path, there, ours))?;
         }
-        self.write(name, &(text + "\n")).map(drop)
+        self.write(name, &text).map(drop)
     }
 }
 

@@ -6,7 +6,8 @@ use std::io::{self, Write};
 use super::bounded::read_text;
 use super::error::RunDirError;
 use super::journal::{self, Journal, JournalEntry};
-use super::{CLOCK, LAUNCHES, RunDir, SampleWriter, SamplesText};
+use super::samples::{self, SampleWriter};
+use super::{CLOCK, LAUNCHES, RunDir, SamplesText};
 use crate::clock::{ClockFact, ClockLine};
 use crate::sample::Row;
 
@@ -14,23 +15,12 @@ use crate::sample::Row;
 /// system releases them when this one ends, however it ends.
 #[derive(Debug)]
 pub struct RunLog {
-    samples: SampleWriter,
-    journal: Journal,
-    run: RunDir,
-    past_samples: usize,
+    pub(super) samples: SampleWriter,
+    pub(super) journal: Journal,
+    pub(super) run: RunDir,
 }
 
 impl RunLog {
-    /// Opens files that were checked to belong together when the samples had this length and number of rows.
-    pub(super) fn open(run: &RunDir, (length, rows): (u64, usize)) -> Result<Self, RunDirError> {
-        // The samples first: they carry the lock.
-        let samples = run.appender()?;
-        let past_samples = if samples.length == length { rows } else { run.accounted()?.1 };
-        let journal = Journal::open(run.file(LAUNCHES), &run.mark(&samples)?)?;
-        run.sweep();
-        Ok(Self { samples, journal, run: run.clone(), past_samples })
-    }
-
     /// Reads the entries of the journal so far, and the rows of the samples.
     pub fn past(&self) -> Result<(Vec<JournalEntry>, Vec<Row>), RunDirError> {
         let lines = journal::read(&self.run.file(LAUNCHES))?.map(|journal| journal.lines).unwrap_or_default();
@@ -40,9 +30,9 @@ impl RunLog {
         ))
     }
 
-    /// Returns the number of rows when the log was opened.
-    pub fn past_samples(&self) -> usize {
-        self.past_samples
+    /// Returns true if there is no row yet.
+    pub fn is_empty(&self) -> bool {
+        self.samples.length == samples::head().len() as u64
     }
 
     /// Adds a fact about the clock of a launch.
@@ -69,7 +59,8 @@ impl RunLog {
         if is_mark {
             self.samples.sync()?;
         }
-        let mark = is_mark.then(|| self.run.mark(&self.samples)).transpose()?;
+        let state = || self.run.mark(self.samples.length, self.samples.digest.digest(), None);
+        let mark = is_mark.then(state).transpose()?;
         self.journal.append(entry, mark.as_ref())
     }
 

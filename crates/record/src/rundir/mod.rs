@@ -14,6 +14,7 @@ mod samples;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
 use std::fs::{self, File, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
@@ -21,7 +22,6 @@ use std::path::{Path, PathBuf};
 
 use crate::file::{Growing, digest};
 use crate::manifest::Manifest;
-use crate::plan::{Plan, Schedule};
 use journal::{FilesState, Journal, JournalText};
 
 pub use bounded::{available_memory, read_text, read_whole};
@@ -32,7 +32,8 @@ pub use json::{read_json_file, within};
 pub use lock::{LockBeside, RunLock};
 pub use log::RunLog;
 pub use progress::Progress;
-pub use samples::{SampleWriter, SamplesText, check_head, samples_text};
+use samples::SampleWriter;
+pub use samples::{SamplesText, check_head, samples_text};
 
 /// Provenance of the numbers.
 pub const MANIFEST: &str = "manifest.json";
@@ -232,15 +233,9 @@ impl RunDir {
             // The journal first: what is measured meanwhile is behind its last line.
             let journal = journal::read(&self.file(LAUNCHES))?;
             let samples = SamplesText::read(&self.file(SAMPLES))?;
-            let why = self.mismatch(journal.as_ref(), &samples)?;
+            let why = self.mismatch(journal.as_ref(), &samples.text)?;
             Ok((samples, why))
         })
-    }
-
-    /// Returns true if the journal holds digests, which reveal a change of plans and samples; runs of earlier versions
-    /// have none.
-    pub fn has_digests(&self) -> Result<bool, RunDirError> {
-        Ok(journal::read(&self.file(LAUNCHES))?.is_some_and(|journal| journal.has_digests))
     }
 
     /// Fails if manifest or refinements were changed.
@@ -248,14 +243,21 @@ impl RunDir {
         self.agreeing(|| {
             let journal = journal::read(&self.file(LAUNCHES))?;
             let plans = self.plans_digest(None)?;
-            Ok(((), journal.and_then(|journal| account::alteration(&journal, None, &plans))))
+            Ok(((), journal.and_then(|journal| account::change_of_plans(&journal, &plans))))
         })
     }
 
     /// Records digests of manifest, refinements and samples, so that changes are detected: for runs that were not
     /// measured in place.
     pub fn seal(&self) -> Result<(), RunDirError> {
-        let mark = self.mark_of(&SamplesText::read_or_empty(&self.file(SAMPLES))?.text, self.plans_digest(None)?);
+        self.announce(None)
+    }
+
+    /// Records the digests as they are, or with one of the plans replaced.
+    fn announce(&self, replaced: Option<(&str, &[u8])>) -> Result<(), RunDirError> {
+        let samples = SamplesText::read_or_empty(&self.file(SAMPLES))?.text;
+        let (length, digest) = (samples.len() as u64, digest(samples.as_bytes()));
+        let mark = self.mark(length, digest, replaced)?;
         // Opening seals what has no journal yet.
         let is_new = !self.file(LAUNCHES).exists();
         let mut journal = Journal::open(self.file(LAUNCHES), &mark)?;
@@ -278,46 +280,26 @@ impl RunDir {
         }
     }
 
-    /// Returns the reason why samples do not belong to journal and manifest; none if they do.
-    fn mismatch(&self, journal: Option<&JournalText>, samples: &SamplesText) -> Result<Option<String>, RunDirError> {
+    /// Returns the reason why samples do not belong to journal and manifest; none if they do. `samples` are the whole
+    /// lines.
+    fn mismatch(&self, journal: Option<&JournalText>, samples: &str) -> Result<Option<String>, RunDirError> {
         if !self.file(MANIFEST).exists() {
             return Ok(None);
         }
-        let path = self.file(SAMPLES);
         let is_measured = !self.is_imported()?;
         let Some(journal) = journal else {
-            // Runs that were made of others had no journal before digests.
-            let is_alone = is_measured && self.manifest()?.merged.is_empty();
-            let is_missing = is_alone && !samples.rows(&path)?.is_empty();
+            let is_missing = is_measured && samples.lines().count() > samples::HEAD_LINES;
             return Ok(is_missing.then(|| format!("{LAUNCHES} is missing")));
         };
-        let plan = || {
-            if is_measured {
-                self.manifest().map(|manifest| manifest.plan)
-            } else {
-                Ok(Plan::new(Vec::new(), 0, Schedule::default(), 0))
-            }
-        };
-        if journal.has_digests {
-            let altered = account::alteration(journal, Some(&samples.text), &self.plans_digest(None)?);
-            return Ok(altered.or(account::unmarked(journal, &samples.text, &plan()?)));
-        }
-        let disagreement = account::disagreement(journal, &samples.text, &samples.rows(&path)?, &plan()?);
-        Ok(disagreement.or(account::alteration(journal, None, "")))
+        let apart = if is_measured { self.manifest()?.plan.separate.collectives } else { BTreeSet::new() };
+        let plans = account::change_of_plans(journal, &self.plans_digest(None)?);
+        Ok(plans.or_else(|| account::change_of_samples(journal, samples, &apart)))
     }
 
-    /// Returns the current state of the files, with length and digest from the writer of the samples.
-    fn mark(&self, samples: &SampleWriter) -> Result<FilesState, RunDirError> {
-        Ok(FilesState {
-            samples_bytes: Some(samples.length),
-            samples_sha256: Some(samples.digest.digest()),
-            plans_sha256: Some(self.plans_digest(None)?),
-        })
-    }
-
-    fn mark_of(&self, samples: &str, plans: String) -> FilesState {
-        let (samples_bytes, samples_sha256) = (Some(samples.len() as u64), Some(digest(samples.as_bytes())));
-        FilesState { samples_bytes, samples_sha256, plans_sha256: Some(plans) }
+    /// Returns the current state of the files, for samples of this length and digest.
+    fn mark(&self, length: u64, digest: String, replaced: Option<(&str, &[u8])>) -> Result<FilesState, RunDirError> {
+        let plans_sha256 = self.plans_digest(replaced)?;
+        Ok(FilesState { samples_bytes: length, samples_sha256: digest, plans_sha256 })
     }
 
     /// The digest of manifest and refinements, as they are or with one of them replaced.
@@ -338,55 +320,28 @@ impl RunDir {
         Ok(digest.digest())
     }
 
-    /// Announces a change of a plan in the journal, if there is one.
-    fn announce(&self, name: &str, text: &str) -> Result<(), RunDirError> {
-        if !self.file(LAUNCHES).exists() {
-            return Ok(());
-        }
-        let plans = self.plans_digest(Some((name, text.as_bytes())))?;
-        let mark = self.mark_of(&SamplesText::read_or_empty(&self.file(SAMPLES))?.text, plans);
-        Journal::open(self.file(LAUNCHES), &mark)?.seal(&mark)
-    }
-
-    /// Opens the samples to append more. An unfinished last line is cut off.
-    pub fn appender(&self) -> Result<SampleWriter, RunDirError> {
-        SampleWriter::open(self.file(SAMPLES))
-    }
-
     /// Opens the files that a campaign writes, for this process alone, to begin or to resume. Creates files that an
     /// interruption left out. Fails without changes if journal and samples do not belong together.
     pub fn log(&self) -> Result<RunLog, RunDirError> {
-        let held = self.hold()?;
-        let accounted = self.accounted()?;
-        // The next lock is on the same file, and finds out if another process was here in between.
-        drop(held);
         let path = self.file(SAMPLES);
-        match File::create_new(&path) {
-            Ok(mut samples) => samples.write_all(samples::head().as_bytes()),
-            Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-            Err(cause) => Err(cause),
+        if !path.exists() {
+            let _held = self.hold()?;
+            self.refuse_mismatch(&samples::head())?;
+            let created = File::create_new(&path);
+            created.map_err(|cause| RunDirError::Append { path: path.clone(), cause: cause.to_string() })?;
         }
-        .map_err(|cause| RunDirError::Append { path, cause: cause.to_string() })?;
-        RunLog::open(self, accounted)
+        // The samples first: they carry the lock.
+        let samples = SampleWriter::open(path, |text| self.refuse_mismatch(text))?;
+        let mark = self.mark(samples.length, samples.digest.digest(), None)?;
+        let journal = Journal::open(self.file(LAUNCHES), &mark)?;
+        self.sweep();
+        Ok(RunLog { samples, journal, run: self.clone() })
     }
 
-    /// The length of the samples and the number of their rows, if journal and samples belong together.
-    fn accounted(&self) -> Result<(u64, usize), RunDirError> {
-        let path = self.file(SAMPLES);
-        let samples = SamplesText::read_or_empty(&path)?;
-        let rows = samples.rows(&path)?;
-        let why = match journal::read(&self.file(LAUNCHES))? {
-            Some(journal) => {
-                let (plan, plans) = (self.manifest()?.plan, self.plans_digest(None)?);
-                let disagreement = account::disagreement(&journal, &samples.text, &rows, &plan);
-                disagreement.or(account::alteration(&journal, Some(&samples.text), &plans))
-            }
-            None => (!rows.is_empty()).then(|| format!("{LAUNCHES} is missing")),
-        };
-        match why {
-            Some(why) => Err(RunDirError::Unaccounted { path: self.path.clone(), why }),
-            None => Ok((samples.text.len() as u64, rows.len())),
-        }
+    /// Fails if these samples do not belong to journal and manifest.
+    fn refuse_mismatch(&self, samples: &str) -> Result<(), RunDirError> {
+        let why = self.mismatch(journal::read(&self.file(LAUNCHES))?.as_ref(), samples)?;
+        why.map_or(Ok(()), |why| Err(RunDirError::Unaccounted { path: self.path.clone(), why }))
     }
 
     /// Removes temporary files of a killed process. The caller must hold the lock.

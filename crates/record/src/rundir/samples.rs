@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::bounded::read_samples;
@@ -155,7 +155,7 @@ pub(super) fn whole_lines(bytes: &[u8]) -> usize {
 
 /// Appends to a samples file.
 #[derive(Debug)]
-pub struct SampleWriter {
+pub(super) struct SampleWriter {
     pub(super) file: File,
     pub(super) path: PathBuf,
     /// The length that is known to be complete.
@@ -167,35 +167,37 @@ pub struct SampleWriter {
 }
 
 impl SampleWriter {
-    pub(super) fn open(path: PathBuf) -> Result<Self, RunDirError> {
+    /// Opens the file if `check` accepts its whole lines. An unfinished last line is cut off.
+    pub(super) fn open(
+        path: PathBuf,
+        check: impl FnOnce(&str) -> Result<(), RunDirError>,
+    ) -> Result<Self, RunDirError> {
         let failed = |cause: io::Error| RunDirError::Append { path: path.clone(), cause: cause.to_string() };
         let mut file = OpenOptions::new().read(true).append(true).open(&path).map_err(failed)?;
         // Given free by the system with the last handle, so that no lock outlives its process.
         let locked = lock(&file, &path, PATIENCE)?;
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes).map_err(failed)?;
-        let mut length = whole_lines(&bytes);
-        if length < bytes.len() {
-            file.set_len(length as u64).map_err(failed)?;
-        }
-        let mut digest = Growing::default();
-        digest.add(&bytes[..length]);
-        let head = head();
-        if length == 0 {
-            // Interrupted in the very first line.
-            file.write_all(head.as_bytes()).map_err(failed)?;
-            digest.add(head.as_bytes());
-            length = head.len();
-        } else if !bytes.starts_with(head.as_bytes()) {
-            SamplesText::new(&path, bytes)?;
+        let bytes = read_samples(&path).map_err(failed)?;
+        let (head, found) = (head(), bytes.len());
+        // Interrupted in the very first line.
+        let is_new = whole_lines(&bytes) == 0;
+        let text = if is_new { head.clone() } else { SamplesText::new(&path, bytes)?.text };
+        if !text.starts_with(&head) {
             let cause = "another version of collrules wrote it; measure into a new directory".to_owned();
             return Err(RunDirError::Append { path, cause });
         }
-        Ok(Self { file, path, length: length as u64, digest, locked })
+        check(&text)?;
+        if is_new {
+            file.set_len(0).and_then(|()| file.write_all(head.as_bytes())).map_err(failed)?;
+        } else if text.len() < found {
+            file.set_len(text.len() as u64).map_err(failed)?;
+        }
+        let mut digest = Growing::default();
+        digest.add(text.as_bytes());
+        Ok(Self { file, path, length: text.len() as u64, digest, locked })
     }
 
     /// Adds rows, all at once, so that an interruption cuts at most the last one.
-    pub fn append(&mut self, rows: &[Row]) -> Result<(), RunDirError> {
+    pub(super) fn append(&mut self, rows: &[Row]) -> Result<(), RunDirError> {
         let lines: String = rows.iter().map(line_of).collect();
         let added = self.file.write_all(lines.as_bytes()).and_then(|()| self.file.flush()).map(|()| lines.len());
         settle(&self.file, &self.path, &mut self.length, added)?;
