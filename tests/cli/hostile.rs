@@ -358,7 +358,7 @@ fn impossible_profiles_and_models_are_refused() {
     let profile = |wall: &str, time: &str| {
         format!(
             "{{\"format\":{{\"major\":1,\"minor\":0}},\"command\":[\"a\"],\"program\":\"a\",\"library\":\"Open MPI\",\
-             \"started\":\"x\",\"ranks\":2,\"nodes\":[2],\"wall\":{wall},\"missing\":[],\"unfinished\":[],\"exit_code\":0,\
+             \"started\":\"x\",\"ranks\":2,\"nodes\":[2],\"wall\":{wall},\"missing\":[],\"spawned\":[],\"started_processes\":0,\"unfinished\":[],\"exit_code\":0,\
              \"imbalance\":null,\"communicators\":[{{\"ranks\":2,\"nodes\":[2],\"between_groups\":false,\"groups\":[],\
              \"agree\":[],\"disagree\":[]}}],\"calls\":[{{\"communicator\":0,\"operation\":\"bcast\",\"mode\":\"blocking\",\
              \"bytes\":8,\"sum\":16,\"rank_calls\":2,\"in_place\":0,\"not_commutative\":0,\"derived\":0,\"unequal\":0,\

@@ -170,7 +170,7 @@ fn what_users_have_set_is_asked_for_as_it_is() {
         let findings = file.with_file_name("findings.json");
         let text = fs::read_to_string(&findings).unwrap();
         let mut with_setting: serde_json::Value = serde_json::from_str(&text).unwrap();
-        with_setting["pins"] = serde_json::json!({ "coll_tuned_init_chain_fanout": "5" });
+        with_setting["parameters"] = serde_json::json!({ "coll_tuned_init_chain_fanout": "5" });
         fs::write(&findings, with_setting.to_string()).unwrap();
         let without = deployed(mpi, scratch.path(), None, &[], &settings).exits(7);
         without.complains("coll_tuned_init_chain_fanout is 4 on all ranks; the tuning sets it to 5");

@@ -160,7 +160,6 @@ pub struct ArmLaunch {
     /// The times, or why the job failed.
     pub outcome: Result<Vec<SubjectTime>, LaunchFailure>,
     /// Subjects with wrong data, and the finding of the check.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub wrong: Vec<(ArmSubject, String)>,
 }
 
@@ -174,10 +173,8 @@ pub struct SubjectTime {
     /// Number of calls.
     pub calls: u32,
     /// Share of the calls that take more than twice the median: a second mode, or other work on the machine.
-    #[serde(default)]
     pub slow: f64,
     /// Time of a call with the barrier before it, and all else that a turn of a loop does; zero where it is unknown.
-    #[serde(default)]
     pub turn: Seconds,
 }
 

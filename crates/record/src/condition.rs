@@ -19,16 +19,13 @@ use crate::values;
 pub struct Condition {
     /// Root of bcast, gather, reduce and scatter
     #[arg(long, value_name = "RANK", default_value = "first")]
-    #[serde(default)]
     pub root: Root,
     /// Buffers of the calls
     #[arg(long, value_name = "HOW", default_value = "rotate")]
-    #[serde(default)]
     pub buffers: BufferUse,
     /// Ranks that enter late: `none`, `random` (another one in each call), `first`, `last`; or as in a profile of
     /// `collrules profile --imbalance`
     #[arg(long, value_name = "WHO|PROFILE", default_value = "none", value_parser = read_arrival)]
-    #[serde(default)]
     pub arrival: Arrival,
     /// Time by which the rank is late [default: half of the default's time], or longest gap between arrivals of a
     /// profile [default: twice the default's time]
@@ -110,11 +107,6 @@ impl Condition {
     /// Calls with warm buffers where `malloc` puts them. Settings are compared with these: `coll/sm` takes about four
     /// times as long for them as for buffers that begin with a page (measured: RESULTS.md, "Alignment of buffers").
     pub const UNALIGNED: Self = Self { buffers: BufferUse::Unaligned, ..Self::OF_PROGRAMS };
-
-    /// Returns true if it is that of benchmarks.
-    pub fn is_plain(&self) -> bool {
-        *self == Self::default()
-    }
 
     /// The arguments of calls of a collective under it, in place of these, if this is the other root.
     pub fn change(self, arguments: Arguments, collective: Collective, other_root: u32) -> Arguments {

@@ -18,12 +18,6 @@ pub enum Middle {
 
 names!(Middle { Median "median", Mean "mean", });
 
-impl Middle {
-    pub(crate) fn is_median(&self) -> bool {
-        *self == Self::Median
-    }
-}
-
 /// Criteria that a candidate has to meet to replace the default.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Criteria {
@@ -36,10 +30,8 @@ pub struct Criteria {
     /// The gain that it needs if there are too few values for a test, as a share.
     pub untested_gain: f64,
     /// Statistic of the calls that is compared.
-    #[serde(default, skip_serializing_if = "Middle::is_median")]
     pub middle: Middle,
     /// True if what is faster by the median is chosen although rare slow calls make it slower on average.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub accept_stalls: bool,
     /// The smallest step of the clock; smaller differences between medians prove nothing. 0 if it is unknown.
     pub clock_step: Seconds,

@@ -23,34 +23,27 @@ pub struct Experiment {
     /// Seed of every random order.
     pub seed: u64,
     /// True if every alternative is timed to the end in every launch, however slow.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keep_slow: bool,
     /// Options of timing calls.
     pub timing: TimingOptions,
     /// The condition of the timed calls.
-    #[serde(default, skip_serializing_if = "Condition::is_plain")]
     pub condition: Condition,
     /// Arrivals of ranks in the programs of the tuning, or in that of `--arrival`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arrivals: Vec<ArrivalPattern>,
     /// The gain over the default that decides, such as 0.03: cells near it are worth more time.
     pub min_gain: f64,
     /// Guarantees that programs are assumed to give, which sort alternatives into groups.
-    #[serde(default)]
     pub assumptions: Assumptions,
     /// Measurements between the sizes of the grid.
     pub refinement: RefinementOptions,
     /// True if a share of the budget is reserved for a comparison in fresh launches.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub validate: bool,
     /// True if a share of the budget is reserved for a search for settings.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub searches: bool,
     /// A rules file, or a run with a tuning, under which all of it is measured once more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub under_rules: Option<PathBuf>,
     /// Layouts that are measured as well, each in a run of its own within the run.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub also_layout: Vec<Layout>,
     /// System that runs the jobs.
     pub system: SystemOptions,

@@ -33,7 +33,6 @@ pub struct Findings {
     /// Run directory or table that was analysed, as the user named it.
     pub source: String,
     /// True if the times come from a cost model, so that they say nothing about any real machine.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub simulated: bool,
     /// Meaning of one timing.
     pub statistic: Statistic,
@@ -48,33 +47,25 @@ pub struct Findings {
     /// The rules that follow.
     pub table: RuleTable,
     /// Message sizes that HAN's rules file delegates to coll/tuned.
-    #[serde(default, skip_serializing_if = "HanRules::is_empty", rename = "handover")]
     pub han: HanRules,
     /// Rules as a tree, with the evidence for each of them.
-    #[serde(default)]
     pub tree: Tree,
     /// Nodes of each communicator's ranks, and the component that carries out its calls; unknown for a table.
-    #[serde(default)]
     pub placement: Placement,
     /// The transport of the measured job's messages; missing if it is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transport: Option<Transport>,
     /// MCA settings without which the rules have no effect, because another component handles the calls.
-    #[serde(default, rename = "pins")]
     pub parameters: Settings,
     /// Points with implausible times. They are in the cells as they were read, but no gain that relies on them is
     /// reported.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub doubted: BTreeSet<(Cell, Candidate)>,
     /// The layouts that share the rules, if several were measured; the times of the cells are then geometric means over
     /// them.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub layouts: Vec<LaidOut>,
     /// Additional rules of a 6.0 rules file, for communicators with one arrangement on nodes only.
-    #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "apart")]
     pub layout_rules: Vec<LayoutRules>,
     /// Effect of the rules in programs, rule by rule.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conduct: Vec<Conduct>,
     /// Remarks for the reader on the data or the rules.
     pub remarks: Vec<Remark>,
@@ -116,7 +107,6 @@ pub struct Conduct {
     /// The effect on the bits of sums, over all calls that use the rule.
     pub bits: Effect,
     /// Its outcomes in other calls than those that decided on it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub trials: Vec<Trial>,
 }
 
@@ -175,7 +165,6 @@ pub struct PointFinding {
     pub gain: Option<Estimate>,
     /// The expected gain: `gain` is too large if it was chosen for being large, and neighbouring sizes show by how
     /// much. Missing if `gain` is.
-    #[serde(default)]
     pub expected: Option<f64>,
     /// Probability of such a difference in favour of the candidate if there were none; missing without a test.
     pub p_value: Option<f64>,
@@ -227,7 +216,6 @@ pub struct Crossover {
     pub bracket: (Bytes, Bytes),
     /// From the largest size at which the choice below is shown to be faster to the smallest size at which the choice
     /// above is, within the measured sizes; missing if times have no intervals.
-    #[serde(default)]
     pub interval: Option<(Bytes, Bytes)>,
 }
 

@@ -30,7 +30,6 @@ pub struct Grid {
     pub sizes: List<Bytes>,
     /// True if the sizes are those of whole vectors, divided into blocks, instead of messages.
     #[arg(skip)]
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub vectors: bool,
     /// Segment sizes to try, besides none
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "8K,64K")]
@@ -53,24 +52,19 @@ pub struct Grid {
     pub launch_per_candidate: bool,
     /// Time that programs spend in cells: if there are any weights, only their cells are measured.
     #[arg(skip)]
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub weights: Vec<Weight>,
     /// Alternatives that are compared with the default.
     #[arg(skip)]
-    #[serde(default, skip_serializing_if = "Alternatives::are_rules")]
     pub alternatives: Alternatives,
     /// Also time Chan et al.'s reference algorithms for short and long vectors, chan:short and chan:long, which no rule
     /// can choose
     #[arg(long)]
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reference: bool,
     /// Root and datatype of all calls.
     #[arg(skip)]
-    #[serde(default, skip_serializing_if = "Arguments::are_usual")]
     pub arguments: Arguments,
     /// Also time messages inside a node and between nodes, and the operation of reductions. Included in --reference
     #[arg(long)]
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub patterns: bool,
     /// The number of partners of each rank in the probes of a communication model; none without probes.
     #[arg(skip)]
@@ -84,7 +78,6 @@ pub struct CommunicatorSizes {
     /// The sizes; if empty, all that fit the available slots.
     pub sizes: Vec<Ranks>,
     /// The ends of ranges.
-    #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "full_nodes_between")]
     pub ranges: Vec<(Ranks, Ranks)>,
 }
 

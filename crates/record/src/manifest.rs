@@ -50,7 +50,6 @@ pub struct Manifest {
     /// Kernel and processor of the host that ran collrules, as far as the system tells.
     pub host: BTreeMap<String, String>,
     /// The batch jobs in which it was measured, session by session; empty outside of any.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allocations: Vec<Allocation>,
     /// MCA settings that the run needed and that the rules file needs as well, such as switching off a component.
     pub pins: BTreeMap<String, String>,
@@ -59,7 +58,6 @@ pub struct Manifest {
     /// Cells and candidates to measure.
     pub plan: Plan,
     /// The runs that were merged into this one; empty if it was measured.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub merged: Vec<SourceRun>,
 }
 
@@ -134,24 +132,21 @@ pub struct Survey {
     #[serde(with = "crate::packed")]
     pub hosts: Vec<String>,
     /// Processors and limits of each rank of that job, in rank order.
-    #[serde(default, with = "crate::packed")]
+    #[serde(with = "crate::packed")]
     pub places: Vec<Binding>,
     /// The algorithms that the running library lists, id and name, per collective.
     pub algorithms: BTreeMap<Collective, Vec<(u32, String)>>,
     /// The collectives whose algorithm the library does not allow to change while a job runs.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub not_switchable: BTreeSet<Collective>,
     /// `coll_tuned` parameters that were already set before collrules set any, by full name.
     pub preset: BTreeMap<String, String>,
     /// The components of Open MPI that may handle blocking collectives, with their priorities: the highest wins.
-    #[serde(default)]
     pub components: BTreeMap<Component, i32>,
     /// The transport of the job's messages; missing if it is unknown, and in a simulation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transport: Option<Transport>,
     /// The eager limits of the components that carry messages (`tcp`, and `sm` or `vader`): longer messages wait for
     /// their receiver. Empty in runs of earlier versions.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub eager: BTreeMap<String, Bytes>,
     /// The smallest step of the clock that times the calls.
     pub clock_step: Seconds,

@@ -63,7 +63,6 @@ pub struct TuneOptions {
     pub timing: TimingOptions,
     /// The condition of the timed calls.
     #[command(flatten)]
-    #[serde(default, skip_serializing_if = "Condition::is_plain")]
     pub condition: Condition,
     /// Criteria that a candidate has to meet.
     #[command(flatten)]
@@ -86,7 +85,6 @@ pub struct TuneOptions {
     pub settings: SettingsOptions,
     /// Measure these layouts as well. A rule then applies in all of them. They share the budget; nothing is refined
     #[arg(long, value_name = "LAYOUTS", value_delimiter = ',', help_heading = "Launching")]
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub also_layout: Vec<Layout>,
     /// System that runs the jobs.
     #[command(flatten)]
@@ -132,11 +130,9 @@ pub struct Demands {
     pub untested_gain: f64,
     /// Statistic to compare
     #[arg(long = "statistic", default_value = "median")]
-    #[serde(default, skip_serializing_if = "Middle::is_median")]
     pub middle: Middle,
     /// Choose what is faster by the median even if rare slow calls make it slower on average
     #[arg(long)]
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub accept_stalls: bool,
 }
 
@@ -389,7 +385,6 @@ pub struct Validating {
     pub timing: TimingOptions,
     /// The condition of the timed calls.
     #[command(flatten)]
-    #[serde(default, skip_serializing_if = "Condition::is_plain")]
     pub condition: Condition,
     /// System that runs the jobs.
     #[command(flatten)]

@@ -181,7 +181,6 @@ pub struct Placement {
     /// Component that carries out the calls of each collective and communicator size; empty if it was not determined.
     pub serving: Vec<Serving>,
     /// The other root ([`Layout::other_root`]) of each communicator size for which it is not the last rank.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub other_roots: BTreeMap<Ranks, u32>,
 }
 

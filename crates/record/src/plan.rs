@@ -24,7 +24,6 @@ pub struct Plan {
     /// The cells with their candidates; the builtin is the first candidate of every cell.
     pub cells: Vec<CellPlan>,
     /// The patterns with their casts, timed in launches with all candidates.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub patterns: Vec<PatternPlan>,
     /// The number of ranks of the job: those of the largest communicator.
     pub ranks: Ranks,
@@ -35,23 +34,18 @@ pub struct Plan {
     /// Seed of every random order.
     pub seed: u64,
     /// The collectives that get a launch for each candidate.
-    #[serde(default, skip_serializing_if = "Separate::is_empty")]
     pub separate: Separate,
     /// Cells of the grid that are not measured, and why.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub skipped: Vec<Skipped>,
     /// In a plan with launches under a rules file: the way the file is activated. Their `builtin` is the default under the
     /// file, and samples call it `rules`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deployment: Option<Deployment>,
     /// Nodes of each communicator's ranks, and the component that carries out its calls.
-    #[serde(default)]
     pub placement: Placement,
     /// Root and datatype of all calls.
-    #[serde(default, skip_serializing_if = "Arguments::are_usual")]
     pub arguments: Arguments,
     /// Arrivals of ranks in a program, for a condition under which ranks are as late.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arrivals: Vec<ArrivalPattern>,
 }
 
@@ -63,7 +57,6 @@ pub struct Deployment {
     /// The MCA settings by name; none for the default.
     pub settings: BTreeMap<String, String>,
     /// All settings that are compared: a job does not inherit them from a shell in which they are active.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub compared: Vec<BTreeMap<String, String>>,
 }
 
@@ -197,37 +190,30 @@ pub struct Schedule {
     /// A candidate rests for the launch when it certainly takes this many times as long as the best.
     pub drop_factor: f64,
     /// True if candidates are timed to the end in every launch, however slow: for all times instead of only the best.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keep_slow: bool,
     /// No visit starts after this time in a launch, except the first to each cell. If missing, a launch goes on until
     /// every cell is precise or has its maximum of rounds.
     pub budget: Option<Seconds>,
     /// After this time in a launch, no visit starts at all, except the first of the launch.
-    #[serde(default)]
     pub limit: Option<Seconds>,
     /// Time of a loop in launches with a single alternative, which call each subject in two unbroken loops, as programs and
     /// benchmarks do, of at least `rounds_per_visit` calls each and at most `max_rounds` together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loop_time: Option<Seconds>,
     /// Expected time to start a launch.
-    #[serde(default)]
     pub startup: Seconds,
     /// The gain over the builtin that decides, such as 0.03: cells near it are worth more time.
     pub min_gain: f64,
     /// Guarantees that programs are assumed to give. A candidate that needs more never eliminates one that rules may
     /// choose.
-    #[serde(default, skip_serializing_if = "Assumptions::are_usual")]
     pub assumptions: Assumptions,
     /// Method that brings ranks together before a timed call.
-    #[serde(default)]
     pub sync: SyncMethod,
     /// The condition under which calls are timed.
-    #[serde(default, skip_serializing_if = "Condition::is_plain")]
     pub condition: Condition,
     /// Largest error of the common clock on a rank before the clock is set again.
     pub clock_bound: Seconds,
     /// True if each rank's clock is treated as separate, even on one host: shows the error of the common clock.
-    #[serde(default)]
     pub separate_clocks: bool,
 }
 

@@ -192,11 +192,6 @@ impl Assumptions {
         (algorithm.wants_one_datatype(segsize) && !self.uniform_datatypes).then_some(Assumption::UniformDatatypes)
     }
 
-    /// Returns true if they are the defaults.
-    pub fn are_usual(&self) -> bool {
-        *self == Self::default()
-    }
-
     /// Returns true if it is made.
     pub fn makes(self, assumption: Assumption) -> bool {
         match assumption {

@@ -63,6 +63,5 @@ pub struct Prover {
     /// Its version.
     pub version: Version,
     /// True if it is simulated.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub simulated: bool,
 }

@@ -19,10 +19,8 @@ pub struct Transport {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mtl: Option<String>,
     /// Paths between ranks of a node; empty if no two ranks share one, or if they are unknown.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub inside: BTreeSet<String>,
     /// Paths between nodes; empty if there is one node, or if they are unknown.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub between: BTreeSet<String>,
 }
 

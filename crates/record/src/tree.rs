@@ -18,7 +18,6 @@ pub struct Tree {
     pub rules: usize,
     /// True if cells are weighted by the time that programs spend in them: the means below are then ratios of sums of
     /// times, otherwise geometric means of ratios.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_time: bool,
     /// Mean over measured cells of builtin time over time under the rules, by the same measurements.
     pub gain: f64,
@@ -69,7 +68,6 @@ pub struct Leaf {
     /// Evidence for the choice; none if nothing was measured.
     pub evidence: Option<LeafEvidence>,
     /// Reasons of the measured cells to keep the builtin, if they do, with the number of cells.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kept: Vec<(KeepReason, usize)>,
 }
 

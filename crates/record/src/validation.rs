@@ -37,10 +37,8 @@ pub struct Validation {
     pub round: Option<Round>,
     /// The ranges that were reverted to the builtin, also in earlier validations of the run. An analysis of the run
     /// keeps them so.
-    #[serde(default, rename = "given_back")]
     pub reverted: Vec<RevertedRange>,
     /// Comparisons of the rules that remained, under other conditions.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<Check>,
 }
 
@@ -55,10 +53,8 @@ pub struct Check {
     pub max_loss: f64,
     /// True if a rule stays only if a larger loss is excluded: programs make such calls as often as those that decided.
     /// Otherwise it stays unless a larger loss is shown.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub must_exclude: bool,
     /// The cells with rules that were not compared for lack of time.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub untried: Vec<Cell>,
 }
 
@@ -121,10 +117,8 @@ pub struct ValidationCriteria {
     /// Confidence of the intervals.
     pub level: f64,
     /// Statistic of the calls of a launch that is compared.
-    #[serde(default, skip_serializing_if = "Middle::is_median")]
     pub middle: Middle,
     /// The smallest step of the clock; a difference of less than two of them counts as none. 0 if it is unknown.
-    #[serde(default)]
     pub clock_step: Seconds,
     /// Number of looks at undecided cells, including the first; each look has its share of the error rate.
     pub looks: u32,
@@ -153,13 +147,10 @@ pub struct Round {
     pub cells: Vec<ValidatedCell>,
     /// The geometric mean of the speedups over all cells, with an interval over pairs; missing if no pair has all
     /// cells.
-    #[serde(default)]
     pub speedup: Option<Estimate>,
     /// Number of cells that were not compared for lack of time.
-    #[serde(default)]
     pub unreached: usize,
     /// Cells that could not be compared, and why.
-    #[serde(default)]
     pub failed: Vec<FailedCell>,
     /// The cells whose rules are not in the final files: slower, not confirmed, or lost elsewhere.
     pub repaired: Vec<Cell>,
@@ -186,10 +177,8 @@ pub struct ValidatedCell {
     /// Choice of the file for it.
     pub served: Choice,
     /// True if neither a rule nor a setting acts on its calls, so that a change has other causes.
-    #[serde(default)]
     pub control: bool,
     /// True if HAN's rules file delegates it to coll/tuned.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub handed: bool,
     /// Seconds without the file.
     pub without: Estimate,

@@ -67,10 +67,8 @@ pub struct Profile {
     pub missing: Vec<u32>,
     /// The worlds that the program started by `MPI_Comm_spawn`. Their ranks are numbered after those of
     /// `MPI_COMM_WORLD`, and their calls count like all others.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub spawned: Vec<Spawned>,
     /// Number of processes that the program started by `MPI_Comm_spawn`.
-    #[serde(default, skip_serializing_if = "is_none")]
     pub started_processes: u64,
     /// Ranks that did not reach `MPI_Finalize`; calls after their last record are missing.
     pub unfinished: Vec<u32>,
@@ -86,10 +84,6 @@ pub struct Profile {
     pub messages: Activity,
     /// Waiting for requests, and testing them.
     pub waiting: Activity,
-}
-
-fn is_none(count: &u64) -> bool {
-    *count == 0
 }
 
 /// A world of processes that a program started.

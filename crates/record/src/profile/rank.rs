@@ -42,13 +42,10 @@ pub struct RankRecord {
     /// The size of `MPI_COMM_WORLD`.
     pub ranks: u32,
     /// The job of the rank: that of mpirun, or one of spawned processes.
-    #[serde(default)]
     pub job: String,
     /// True if a program started it with `MPI_Comm_spawn`.
-    #[serde(default)]
     pub spawned: bool,
     /// Number of processes it started, as the root of `MPI_Comm_spawn`.
-    #[serde(default)]
     pub started: u64,
     /// Name of the host, as MPI returns it.
     pub host: String,
@@ -63,10 +60,8 @@ pub struct RankRecord {
     /// Calls, by group, operation, mode, size and flags.
     pub calls: Vec<RankCalls>,
     /// The times of some calls, the same ones on all ranks.
-    #[serde(default)]
     pub kept: KeptCalls,
     /// The times in the barriers before some calls, the same ones on all ranks.
-    #[serde(default)]
     pub waits: KeptCalls,
     /// Messages from rank to rank.
     pub messages: RankActivity,
@@ -229,6 +224,7 @@ mod tests {
             });
             let text = serde_json::json!({
                 "format": FORMAT, "program": "", "library": "", "rank": 0, "ranks": ranks, "host": "", "finalized": true,
+                "job": "", "spawned": false, "started": 0, "kept": KeptCalls::default(), "waits": KeptCalls::default(),
                 "wall": 1, "imbalance": null, "groups": [group], "calls": [calls],
                 "messages": RankActivity::default(), "waiting": RankActivity::default()
             });
