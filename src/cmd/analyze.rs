@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::ArgAction;
 use collrules_import::Options;
-use collrules_record::options::Demands;
+use collrules_record::criteria::Criteria;
 use collrules_record::policy::{Assumptions, Policy};
 use collrules_record::rundir::{self, RunDir};
 use collrules_rules::Release;
@@ -38,7 +38,7 @@ pub(crate) struct Analyze {
     #[arg(long, short, action = ArgAction::SetTrue)]
     pub(crate) quiet: bool,
     #[command(flatten)]
-    pub(crate) criteria: Demands,
+    pub(crate) criteria: Criteria,
     #[command(flatten)]
     pub(crate) policy: Policy,
 }
@@ -74,7 +74,7 @@ pub(crate) fn run(args: &Analyze) -> Result<(), Failure> {
         let policy = args.policy;
         let said = args.given.ids().any(declares::<Assumptions>).then_some(policy.assumptions);
         let policy = Policy { assumptions: source.assumptions(said), ..policy };
-        let decided = source.decide(args.criteria.into(), policy)?;
+        let decided = source.decide(args.criteria, policy)?;
         let target = target(args, run)?;
         Ok(publish::unproven(target, decided, source.manifest().cloned(), session)?)
     })?;

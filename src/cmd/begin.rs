@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use clap::{Args, Command};
+use collrules_record::criteria::Criteria;
 use collrules_record::experiment::Experiment;
 use collrules_record::grid::Grid;
-use collrules_record::options::{Demands, Launching, Request, SystemOptions, TuneOptions};
+use collrules_record::options::{Launching, Request, SystemOptions, TuneOptions};
 use collrules_workflow::campaign::{Begin, RunPlace};
 use collrules_workflow::profile::{self, weighted};
 
@@ -107,7 +108,7 @@ fn may_change(id: &str) -> bool {
     const FREE: [&str; 6] = ["budget", "validate", "max_loss", "also_layout", "verbose", "quiet"];
     FREE.contains(&id)
         || declares::<SystemOptions<Launching>>(id)
-        || declares::<Demands>(id)
+        || declares::<Criteria>(id)
         || declares::<SessionArgs>(id)
 }
 

@@ -4,6 +4,7 @@ use collrules_rules::names;
 use serde::{Deserialize, Serialize};
 
 use crate::units::Seconds;
+use crate::values;
 
 /// Statistic of the calls that is compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
@@ -18,35 +19,33 @@ pub enum Middle {
 
 names!(Middle { Median "median", Mean "mean", });
 
-/// Criteria that a candidate has to meet to replace the default.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+/// Criteria that a candidate has to meet to replace the default. Shares are given in percent on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, clap::Args)]
+#[command(next_help_heading = "Decisions")]
 pub struct Criteria {
-    /// The gain that it must reach, as a share: at 0.03 the builtin takes at least 1.03 times as long.
+    /// Gain, in percent, that an algorithm needs to replace the default
+    // At 0.03 the default takes at least 1.03 times as long.
+    #[arg(long, value_name = "PERCENT", default_value = "3", value_parser = values::percent)]
     pub min_gain: f64,
-    /// The bound on the false discovery rate, as a share.
+    /// Maximum share of wrong replacements among all, in percent (false discovery rate)
+    #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = values::percent)]
     pub error_rate: f64,
     /// Confidence of the intervals.
+    #[arg(skip = 0.95)]
     pub level: f64,
-    /// The gain that it needs if there are too few values for a test, as a share.
+    /// Gain, in percent, that an algorithm needs without a test, also in the mean with those on neighbouring
+    /// communicator sizes
+    #[arg(long, value_name = "PERCENT", default_value = "15", value_parser = values::percent)]
     pub untested_gain: f64,
-    /// Statistic of the calls that is compared.
+    /// Statistic to compare
+    #[arg(long = "statistic", default_value = "median")]
     pub middle: Middle,
-    /// True if what is faster by the median is chosen although rare slow calls make it slower on average.
+    /// Choose what is faster by the median even if rare slow calls make it slower on average
+    #[arg(long)]
     pub accept_stalls: bool,
     /// The smallest step of the clock; smaller differences between medians prove nothing. 0 if it is unknown.
+    #[arg(skip)]
     pub clock_step: Seconds,
 }
 
-impl Default for Criteria {
-    fn default() -> Self {
-        Self {
-            min_gain: 0.03,
-            error_rate: 0.05,
-            level: 0.95,
-            untested_gain: 0.15,
-            middle: Middle::Median,
-            accept_stalls: false,
-            clock_step: Seconds(0.0),
-        }
-    }
-}
+values::default_is_no_option!(Criteria);

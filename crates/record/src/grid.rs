@@ -118,32 +118,7 @@ pub struct Mockups {
     pub remedies: bool,
 }
 
-impl Default for Grid {
-    /// The grid of `tune` without options.
-    fn default() -> Self {
-        Self {
-            collectives: {
-                use Collective::{Allgather, Allreduce, Alltoall, Barrier, Bcast, Reduce};
-                vec![Allgather, Allreduce, Alltoall, Barrier, Bcast, Reduce]
-            },
-            ranks: CommunicatorSizes::default(),
-            sizes: (0..=20).map(|power| Bytes(1 << power)).collect(),
-            vectors: false,
-            segments: vec![Bytes(8 << 10), Bytes(64 << 10)],
-            fanouts: vec![2, 4],
-            requests: vec![2],
-            max_memory: Bytes(512 << 20),
-            only: Vec::new(),
-            launch_per_candidate: false,
-            weights: Vec::new(),
-            alternatives: Alternatives::Rules,
-            reference: false,
-            arguments: Arguments::default(),
-            patterns: false,
-            probes: None,
-        }
-    }
-}
+values::default_is_no_option!(Grid);
 
 impl Grid {
     /// These collectives on these communicators with messages of these sizes.

@@ -66,7 +66,7 @@ pub struct TuneOptions {
     pub condition: Condition,
     /// Criteria that a candidate has to meet.
     #[command(flatten)]
-    pub criteria: Demands,
+    pub criteria: Criteria,
     /// Policy that turns verdicts into rules.
     #[command(flatten)]
     pub policy: Policy,
@@ -91,10 +91,6 @@ pub struct TuneOptions {
     pub system: SystemOptions,
 }
 
-fn usual_max_loss() -> f64 {
-    0.05
-}
-
 /// Options of timing calls.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, clap::Args)]
 #[command(next_help_heading = "Timing")]
@@ -112,35 +108,6 @@ pub struct TimingOptions {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1_000_000))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calls: Option<u32>,
-}
-
-/// Criteria that a candidate has to meet to replace the default, as users write them.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, clap::Args)]
-#[command(next_help_heading = "Decisions")]
-pub struct Demands {
-    /// Gain, in percent, that an algorithm needs to replace the default
-    #[arg(long, value_name = "PERCENT", default_value = "3", value_parser = values::percent)]
-    pub min_gain: f64,
-    /// Maximum share of wrong replacements among all, in percent (false discovery rate)
-    #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = values::percent)]
-    pub error_rate: f64,
-    /// Gain, in percent, that an algorithm needs without a test, also in the mean with those on neighbouring
-    /// communicator sizes
-    #[arg(long, value_name = "PERCENT", default_value = "15", value_parser = values::percent)]
-    pub untested_gain: f64,
-    /// Statistic to compare
-    #[arg(long = "statistic", default_value = "median")]
-    pub middle: Middle,
-    /// Choose what is faster by the median even if rare slow calls make it slower on average
-    #[arg(long)]
-    pub accept_stalls: bool,
-}
-
-impl From<Demands> for Criteria {
-    fn from(demands: Demands) -> Self {
-        let Demands { min_gain, error_rate, untested_gain, middle, accept_stalls } = demands;
-        Self { min_gain, error_rate, untested_gain, middle, accept_stalls, ..Self::default() }
-    }
 }
 
 /// Measurements between the sizes of the grid.
@@ -350,7 +317,7 @@ pub struct Validating {
     #[arg(long, value_name = "SIZES", value_parser = values::sizes)]
     pub sizes: Option<List<Bytes>>,
     /// Pairs of launches, one without and one with the file; undecided sizes get more while there is time
-    #[arg(long, value_name = "N", default_value_t = PAIRS, value_parser = clap::value_parser!(u32).range(2..=i64::from(MOST_PAIRS)))]
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(2..=1000))]
     pub pairs: u32,
     /// Time for the whole command, half of it for the settings of a run that has some; with --repair, 60 % of the rest
     /// for the first comparison, and repaired rules are compared again while there is time. With `none`, each launch goes on until every size is precise or has its maximum of
@@ -391,70 +358,17 @@ pub struct Validating {
     pub system: SystemOptions,
 }
 
-/// Default number of pairs of launches of a validation.
-pub const PAIRS: u32 = 4;
+values::default_is_no_option!(TuneOptions, Launching, TimingOptions);
 
-/// The most pairs of launches of a validation.
-pub const MOST_PAIRS: u32 = 1000;
-
-impl Default for TuneOptions {
+impl<J: Args> Default for SystemOptions<J> {
     fn default() -> Self {
-        Self {
-            grid: Grid::default(),
-            budget: Some(Seconds(300.0)),
-            launches: 3,
-            seed: 1,
-            keep_slow: false,
-            timing: TimingOptions::default(),
-            condition: Condition::OF_PROGRAMS,
-            criteria: Demands::default(),
-            policy: Policy::default(),
-            refinement: RefinementOptions { rounds: 2, ..RefinementOptions::NONE },
-            validate: true,
-            max_loss: usual_max_loss(),
-            settings: SettingsOptions::default(),
-            also_layout: Vec::new(),
-            system: SystemOptions::default(),
-        }
-    }
-}
-
-impl Default for Demands {
-    fn default() -> Self {
-        let Criteria { min_gain, error_rate, untested_gain, middle, accept_stalls, .. } = Criteria::default();
-        Self { min_gain, error_rate, untested_gain, middle, accept_stalls }
-    }
-}
-
-impl<J: Args + Default> Default for SystemOptions<J> {
-    fn default() -> Self {
-        Self { layout: Layout::default(), oversubscribe: false, jobs: J::default() }
-    }
-}
-
-impl Default for Jobs {
-    fn default() -> Self {
-        Self::Mpi(Launching::default())
-    }
-}
-
-impl Default for Launching {
-    fn default() -> Self {
-        let hang_timeout = Seconds(120.0);
-        Self { mpirun: None, launcher: None, arguments: String::new(), disable_han: false, worker: None, hang_timeout }
+        values::usual()
     }
 }
 
 impl Default for Simulated {
     fn default() -> Self {
         Self { scenario: Scenario::Stale, slots: Ranks(8), each: Ranks(1), release: Release::V5_0, model: None }
-    }
-}
-
-impl Default for TimingOptions {
-    fn default() -> Self {
-        let (sync, clock_bound) = (SyncMethod::Barrier, Seconds(1e-6));
-        Self { sync, clock_bound, separate_clocks: false, calls: None }
     }
 }
 
@@ -473,23 +387,7 @@ impl SystemOptions {
 impl Validating {
     /// Comparison of all cells of a tuning with the default, without repairs.
     pub fn new(system: SystemOptions) -> Self {
-        Self {
-            collectives: None,
-            ranks: Vec::new(),
-            sizes: None,
-            pairs: PAIRS,
-            budget: Some(Seconds(60.0)),
-            max_loss: usual_max_loss(),
-            min_difference: 0.03,
-            middle: None,
-            error_rate: 0.05,
-            deploy: DeployWay::Environment,
-            repair: false,
-            seed: 1,
-            timing: TimingOptions::default(),
-            condition: Condition::OF_PROGRAMS,
-            system,
-        }
+        Self { system, ..values::usual() }
     }
 
     /// Returns true if the user chose the cells.

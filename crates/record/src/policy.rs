@@ -29,11 +29,7 @@ pub struct Policy {
     pub assumptions: Assumptions,
 }
 
-impl Default for Policy {
-    fn default() -> Self {
-        Self { max_regret: 0.03, between: Between::Keep, assumptions: Assumptions::default() }
-    }
-}
+values::default_is_no_option!(Policy);
 
 /// Rules for communicator sizes between two measured ones. Below the smallest and above the largest one the builtin
 /// stays in any case.

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::{self, PathBuf};
 
+use clap::{Args, Command};
 use collrules_rules::Collective;
 
 use crate::candidate::CandidateName;
@@ -10,6 +11,25 @@ use crate::units::{BadBytes, BadSeconds, Bytes, MAX_BYTES, Ranks, Seconds, power
 
 /// A list as one argument of the command line; clap would take each value of a `Vec` as an argument.
 pub type List<T> = Vec<T>;
+
+/// The values of options of which none is given.
+pub(crate) fn usual<T: Args>() -> T {
+    let matches = T::augment_args(Command::new("").no_binary_name(true)).get_matches_from([""; 0]);
+    T::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+}
+
+/// Makes what options are if none is given their default, so that it is declared once.
+macro_rules! default_is_no_option {
+    ($($options:ty),+) => {
+        $(impl Default for $options {
+            fn default() -> Self {
+                $crate::values::usual()
+            }
+        })+
+    };
+}
+
+pub(crate) use default_is_no_option;
 
 /// The most launches: more would take weeks, and the plan of each is held in memory.
 pub const MOST_LAUNCHES: i64 = 1000;

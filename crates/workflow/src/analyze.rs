@@ -188,7 +188,7 @@ pub(crate) fn analyze_run(
     let (run, manifest) = (measured.run(), &measured.manifest);
     let (observations, _) = observations(run, manifest.plan.launches, session)?;
     let reverted = Reverted { reopens: measured.reopens, ..Reverted::default() };
-    decide(run, manifest, &observations, options.criteria.into(), options.policy, reverted)
+    decide(run, manifest, &observations, options.criteria, options.policy, reverted)
 }
 
 /// Decides on the measurements of a run directory, with these ranges reverted too.

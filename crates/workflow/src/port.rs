@@ -213,7 +213,7 @@ pub fn join(
     tune_options.system = system.unwrap_or(tune_options.system);
     let experiment = old.experiment.clone();
     let experiment = experiment.map(|experiment| Experiment { system: tune_options.system.clone(), ..experiment });
-    let (criteria, policy) = (tune_options.criteria.into(), tune_options.policy);
+    let (criteria, policy) = (tune_options.criteria, tune_options.policy);
     let whole = Manifest { request: Request::Tune(tune_options), experiment, ..new.clone() };
     let joined = merge::join_upgraded((published.run.clone(), old), (again.run, new), whole, out, session)?;
     let (source, run) = Source::of_run(joined.run.path(), session)?;
