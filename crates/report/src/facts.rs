@@ -5,11 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use collrules_program::{Primitive, Reference};
 use collrules_record::criteria::Middle;
 use collrules_record::findings::{CellFinding, Crossover, Findings, PointFinding, Statistic};
-use collrules_record::policy::Between;
 use collrules_record::transport::Transport;
 use collrules_record::units::Ranks;
 use collrules_record::{Candidate, Cell, Component, HanRule, Manifest, Policy};
-use collrules_rules::bits::Keep;
 use collrules_rules::hazard::RankRange;
 use collrules_rules::steps::Steps;
 use collrules_rules::words::{counted, listed};
@@ -150,119 +148,46 @@ pub(crate) fn timing(statistic: Statistic) -> &'static str {
     }
 }
 
-/// Describes the method of the decision, in paragraphs.
-pub(crate) fn method(findings: &Findings) -> Vec<String> {
+/// Criteria of the decisions; METHODOLOGY.md says what they mean.
+pub(crate) fn method(findings: &Findings) -> [[String; 2]; 7] {
     let criteria = findings.criteria;
-    let gain = percent(criteria.min_gain);
-    let rate = percent(criteria.error_rate);
-    let false_discoveries = format!("at a false discovery rate of {rate} over all comparisons of the analysis");
-    let time = timing(findings.statistic);
-    let level = percent(criteria.level);
-    let estimates = match criteria.middle {
-        Middle::Median => format!("{time} Estimates are medians with distribution-free intervals of {level}."),
-        Middle::Mean => format!(
-            "{time} Estimates are means with Student intervals of {level}, and gains are ratios of means: rare slow \
-             calls count in full. Student's test over the visits replaces the rank tests named below."
-        ),
+    let is_run = findings.statistic == Statistic::RankMaximum;
+    let test = match (is_run, criteria.middle) {
+        (_, Middle::Mean) => "Student's test on means",
+        (true, Middle::Median) => "signed-rank test over visits, at least 6",
+        (false, Middle::Median) => "Mann-Whitney test over launches, at least 6",
     };
-    let replaced = match findings.statistic {
-        Statistic::RankMaximum => format!(
-            "An algorithm replaces the default if it meets all of these criteria. The default takes at least {gain} \
-             longer. The interval of that gain lies above 1. A paired signed-rank test over the visits confirms the \
-             gain {false_discoveries}; with fewer than 6 visits no test is possible, and the default stays. The \
-             algorithm was timed in every launch in which the default was, and was faster in each of them. The \
-             difference exceeds two steps of the clock."
-        ),
-        Statistic::RankAverage | Statistic::SlowestRankSummary => format!(
-            "An algorithm replaces the default if it meets all of these criteria. The default takes at least {gain} \
-             longer. The algorithm was timed in every launch in which the default was, and was faster in each of them. \
-             With 6 launches or more, the interval of the gain lies above 1, and a Mann-Whitney test on the launches \
-             confirms the gain {false_discoveries}. With fewer launches no test is possible. Then the default has to \
-             take at least {} longer, also on average with neighbouring communicator sizes.",
-            percent(criteria.untested_gain),
-        ),
-    };
-    let together = match findings.statistic {
-        Statistic::RankMaximum => "pass the same test over all of them together".to_owned(),
-        Statistic::RankAverage | Statistic::SlowestRankSummary => format!(
-            "pass the same test over all of them together, or, if no test is possible, gain {} on average in every \
-             launch",
-            percent(criteria.untested_gain)
-        ),
-    };
-    let one_choice = format!(
-        "For some collectives, such as scatter and gather, all message sizes have to share one algorithm. It replaces \
-         the default at all sizes or at none. It has to be slower at no size, gain at least {gain} in geometric mean \
-         over the measured sizes, be faster on average in every launch, and {together}. If one size was measured, it \
-         decides for the others."
-    );
-    let mut method = vec![estimates, replaced, one_choice];
-    let stalls = findings.cells.iter().flat_map(|cell| &cell.points).any(|point| point.stalls.is_some());
-    if stalls {
-        method.push(
-            "A call is slow if it takes more than four times the default's usual time. An algorithm does not replace \
-             the default if it has slow calls in two visits or more, has them more often than the default (exact test, \
-             1 %), and is slower on average because of them. `--accept-stalls` turns this criterion off."
-                .to_owned(),
-        );
-    }
-    method
+    let untested = if is_run { "the default stays".to_owned() } else { percent(criteria.untested_gain) };
+    let stalls = if criteria.accept_stalls { "accepted" } else { "exclude an algorithm" };
+    [
+        ["times", timing(findings.statistic)].map(str::to_owned),
+        ["gain that replaces the default".to_owned(), percent(criteria.min_gain)],
+        ["test", test].map(str::to_owned),
+        ["gain that suffices if there are too few times for a test".to_owned(), untested],
+        ["false discovery rate".to_owned(), percent(criteria.error_rate)],
+        ["confidence of intervals".to_owned(), percent(criteria.level)],
+        ["slow calls that make it slower on average (--accept-stalls)", stalls].map(str::to_owned),
+    ]
 }
 
-/// Lists the assumptions on programs and on sizes that were not measured, and the consequences if they are violated.
-pub(crate) fn assumptions(findings: &Findings) -> Vec<String> {
+/// What the rules assume of programs, and what they do between measured sizes.
+pub(crate) fn assumptions(findings: &Findings) -> Vec<[String; 2]> {
     let Policy { max_regret, between, assumptions } = findings.tree.policy;
-    let mut said = vec![format!(
-        "Neighbouring sizes share a rule if that costs no measured size more than {} of its time.",
-        percent(max_regret)
-    )];
-    said.push(
-        match between {
-            Between::Keep => "Communicator sizes between measured ones keep the default.",
-            Between::Agree => {
-                "Communicator sizes between measured ones use the choice of both neighbours; if these differ, the \
-                 default stays."
-            }
-            Between::Lower => "Communicator sizes between measured ones use the choice of the next smaller one.",
-        }
-        .to_owned(),
-    );
-    if !findings.layouts.is_empty() {
-        said.push(
-            "All measured layouts have the same weight. A rule is used only if no layout gets slower.".to_owned(),
-        );
-    }
-    let operations = if assumptions.commutative_ops {
-        "The rules assume that all reduction operations of your programs commute."
-    } else {
-        "Reduction operations need not commute: no rule chooses an algorithm that needs this."
-    };
-    let arguments = if assumptions.consistent_arguments {
-        "The rules assume that all ranks pass the same counts and datatypes to scatter and gather, including those \
-         that MPI ignores."
-    } else {
-        "Ranks may pass different counts to scatter and gather if MPI ignores these counts, so all sizes share one \
-         algorithm."
-    };
-    let datatypes = if assumptions.uniform_datatypes {
-        "The rules assume that all ranks describe the same data with the same counts and datatypes. Open MPI's own \
-         decision assumes this too."
-    } else {
-        "Ranks may describe the same data with different datatypes: no rule chooses an algorithm that fails then."
-    };
-    said.extend([operations, arguments, datatypes].map(str::to_owned));
-    said.extend(assumptions.keep_bits.map(|keep| {
-        let kept = match keep {
-            Keep::Default => "add up in the order of Open MPI's default at the same size",
-            Keep::Ranks => "give all ranks the same bits",
-            Keep::Sizes => "add up in one order at every message size",
-        };
-        format!("Rules choose only algorithms that are known to {kept} (--keep-bits {keep}).")
-    }));
-    said.extend(
-        hazard::check(&findings.table).iter().map(|hazard| format!("Safe only under these assumptions: {hazard}.")),
-    );
-    said
+    let made = |what: &str, is_made: bool| [what, if is_made { "assumed" } else { "not assumed" }].map(str::to_owned);
+    let bits = assumptions.keep_bits.map_or("may change".to_owned(), |keep| keep.to_string());
+    let mut rows = vec![
+        ["largest loss of a size that shares a rule (--max-regret)".to_owned(), percent(max_regret)],
+        ["communicator sizes between measured ones (--between)".to_owned(), between.to_string()],
+        made("all reduction operations commute", assumptions.commutative_ops),
+        made(
+            "all ranks pass the same counts and datatypes to scatter and gather, also those that MPI ignores",
+            assumptions.consistent_arguments,
+        ),
+        made("all ranks describe the same data with the same counts and datatypes", assumptions.uniform_datatypes),
+        ["order in which sums add up (--keep-bits)".to_owned(), bits],
+    ];
+    rows.extend(hazard::check(&findings.table).iter().map(|hazard| ["hazard".to_owned(), hazard.to_string()]));
+    rows
 }
 
 /// Returns the placement of each communicator's ranks, and the components that it uses by default: ranks, nodes,

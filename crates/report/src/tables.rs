@@ -2,15 +2,15 @@
 
 use std::io;
 
-use collrules_record::FormatVersion;
 use collrules_record::findings::{CellFinding, Findings, PointFinding};
-use collrules_record::validation::Validation;
+use collrules_record::{Cell, FormatVersion};
 use serde::Serialize;
+use serde_json::json;
 
 use crate::facts::{self, candidate_name};
 use crate::reasons::{verdict, winner};
 use crate::remarks::remarks;
-use crate::summary::{Expectation, expectations};
+use crate::summary::{Expectation, Gain, expectations};
 use crate::{Context, plain};
 
 /// The version of both formats that this version writes.
@@ -107,104 +107,44 @@ pub(crate) fn of_rows(columns: &str, rows: impl IntoIterator<Item = impl Seriali
     String::from_utf8(bytes).map_err(io::Error::other)
 }
 
-/// The report for programs.
-#[derive(Serialize)]
-struct Report<'a> {
-    format: FormatVersion,
-    tool: &'a str,
-    source: &'a str,
-    release: String,
-    statistic: collrules_record::findings::Statistic,
-    criteria: collrules_record::criteria::Criteria,
-    rules: usize,
-    gain: f64,
-    expectations: Vec<ExpectedGain>,
-    switch_on: &'a [String],
-    shown: &'a [String],
-    remarks: Vec<String>,
-    assumptions: Vec<String>,
-    points: Vec<PointRecord>,
-    crossovers: &'a [collrules_record::findings::Crossover],
-    disqualified: Vec<Disqualified>,
-    validation: Option<&'a Validation>,
-    provenance: Vec<Fact>,
-}
-
-#[derive(Serialize)]
-struct ExpectedGain {
-    collective: String,
-    cells: usize,
-    served: usize,
-    improved: usize,
-    doubted: usize,
-    gain: f64,
-    gain_at_lower_ends: Option<f64>,
-    least: f64,
-    most: f64,
-}
-
-#[derive(Serialize)]
-struct Disqualified {
-    collective: String,
-    comm_size: u32,
-    message_bytes: u64,
-    candidate: String,
-    why: String,
-}
-
-#[derive(Serialize)]
-struct Fact {
-    what: String,
-    value: String,
-}
-
-impl From<&Expectation> for ExpectedGain {
-    fn from(one: &Expectation) -> Self {
-        Self {
-            collective: one.collective.to_string(),
-            cells: one.cells,
-            served: one.cells - one.kept,
-            improved: one.improved,
-            doubted: one.doubted,
-            gain: one.overall.mean,
-            gain_at_lower_ends: one.overall.cautious,
-            least: one.overall.least,
-            most: one.overall.most,
-        }
-    }
-}
-
 /// The report as JSON, indented.
 pub fn json(findings: &Findings, context: &Context<'_>) -> serde_json::Result<String> {
     let disqualified = findings.cells.iter().flat_map(|cell| {
-        cell.disqualified.iter().map(|(candidate, why)| Disqualified {
-            collective: cell.cell.collective.to_string(),
-            comm_size: cell.cell.ranks.0,
-            message_bytes: cell.cell.bytes.0,
-            candidate: candidate.to_string(),
-            why: why.clone(),
+        let Cell { collective, ranks, bytes } = cell.cell;
+        cell.disqualified.iter().map(move |(candidate, why)| {
+            json!({
+                "collective": collective, "comm_size": ranks, "message_bytes": bytes, "candidate": candidate, "why": why,
+            })
         })
     });
-    let facts = context.manifest.map(facts::provenance).unwrap_or_default();
-    let report = Report {
-        format: FORMAT,
-        tool: &context.tool,
-        source: &findings.source,
-        release: findings.release.to_string(),
-        statistic: findings.statistic,
-        criteria: findings.criteria,
-        rules: findings.table.rules(),
-        gain: findings.tree.gain,
-        expectations: expectations(findings).iter().map(ExpectedGain::from).collect(),
-        switch_on: &context.switch_on,
-        shown: &context.proof,
-        remarks: remarks(findings),
-        assumptions: facts::assumptions(findings),
-        points: rows(findings),
-        crossovers: &findings.crossovers,
-        disqualified: disqualified.collect(),
-        validation: context.validation,
-        provenance: facts.into_iter().map(|(what, value)| Fact { what, value }).collect(),
+    let expectation = |one: &Expectation| {
+        let Gain { mean, cautious, least, most } = one.overall;
+        json!({
+            "collective": one.collective, "cells": one.cells, "served": one.cells - one.kept, "improved": one.improved,
+            "doubted": one.doubted, "gain": mean, "gain_at_lower_ends": cautious, "least": least, "most": most,
+        })
     };
+    let facts = context.manifest.map(facts::provenance).unwrap_or_default();
+    let fact = |(what, value): &(String, String)| json!({ "what": what, "value": value });
+    let report = json!({
+        "format": FORMAT,
+        "tool": context.tool,
+        "source": findings.source,
+        "release": findings.release,
+        "statistic": findings.statistic,
+        "criteria": findings.criteria,
+        "rules": findings.table.rules(),
+        "gain": findings.tree.gain,
+        "expectations": expectations(findings).iter().map(expectation).collect::<Vec<_>>(),
+        "switch_on": context.switch_on,
+        "shown": context.proof,
+        "remarks": remarks(findings),
+        "assumptions": facts::assumptions(findings),
+        "points": rows(findings),
+        "crossovers": findings.crossovers,
+        "disqualified": disqualified.collect::<Vec<_>>(),
+        "validation": context.validation,
+        "provenance": facts.iter().map(fact).collect::<Vec<_>>(),
+    });
     Ok(serde_json::to_string_pretty(&report)? + "\n")
 }
