@@ -82,7 +82,7 @@ fn launches_without_timings_are_remarked() {
     };
     let mut campaign = good();
     assert!(!remarked(&expecting(&campaign, 2), "launch"));
-    assert!(remarked(&expecting(&campaign, 3), "Only 2 of 3 launches have timings,"));
+    assert!(remarked(&expecting(&campaign, 3), "Launches with timings: only 2 of 3."));
     // Where nothing is left to measure there are no further launches.
     campaign.end(AT(), plain(6), "dropped: beaten");
     assert!(!remarked(&expecting(&campaign, 3), "launch"));
@@ -99,9 +99,9 @@ fn cells_with_fewer_launches_than_others_are_remarked() {
         }
     };
     time(&mut campaign, short(64));
-    assert!(remarked(&campaign.analyze(), "1 size was measured in fewer launches than others."));
+    assert!(remarked(&campaign.analyze(), "Sizes measured in fewer launches than others: 1."));
     time(&mut campaign, short(128));
-    assert!(remarked(&campaign.analyze(), "2 sizes were measured in fewer launches"));
+    assert!(remarked(&campaign.analyze(), "Sizes measured in fewer launches than others: 2."));
     for bytes in [64, 128] {
         campaign.end(short(bytes), plain(6), "dropped: beaten");
     }
@@ -128,7 +128,7 @@ fn a_candidate_that_later_launches_left_out_does_not_win() {
 }
 
 #[test]
-fn remarks_count_in_singular_and_plural() {
+fn remarks_count_gains_without_a_test() {
     let mut campaign = good();
     let few = |campaign: &mut Campaign, bytes| {
         for visit in 0..4 {
@@ -137,14 +137,13 @@ fn remarks_count_in_singular_and_plural() {
         }
     };
     few(&mut campaign, 64);
-    let one =
-        "1 of 2 apparent gains of 3 % or more rests on fewer than 6 visits, too few for a test; the default stays";
+    let one = "Gains of 3 % or more with too few visits for a test: 1 of 2;";
     assert!(remarked(&campaign.analyze(), one));
     few(&mut campaign, 128);
-    let two = "2 of 3 apparent gains of 3 % or more rest on fewer than 6 visits, too few for a test; the default stays";
+    let two = "Gains of 3 % or more with too few visits for a test: 2 of 3;";
     assert!(remarked(&campaign.analyze(), two));
     campaign.sample(AT(), plain(6), (0, 0, 0), 0.0);
-    assert!(remarked(&campaign.analyze(), "1 timing was left out because it is zero"));
+    assert!(remarked(&campaign.analyze(), "zero by the clock: 1."));
 }
 
 #[test]
@@ -155,7 +154,7 @@ fn times_that_a_clock_does_not_resolve_are_left_out_and_counted() {
     }
     let findings = campaign.analyze();
     assert_eq!(replacement(&findings, AT()), Some(plain(6)));
-    assert!(remarked(&findings, "4 timings were left out"), "{:?}", findings.remarks);
+    assert!(remarked(&findings, "zero by the clock: 4."), "{:?}", findings.remarks);
 }
 
 #[test]

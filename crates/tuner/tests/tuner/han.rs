@@ -75,7 +75,7 @@ fn each_size_gets_the_best_of_both() {
     // Both files change at the same sizes.
     let at = rules[1].0;
     assert!((4097..=65536).contains(&at), "{rules:?}");
-    assert!(remarked(&findings, "moves 3 of 4 sizes to coll/tuned: "));
+    assert!(remarked(&findings, "moves 3 of 4 sizes to coll/tuned"));
     assert!(remarked(&findings, "on a single node as well"));
 }
 
@@ -95,7 +95,7 @@ fn han_may_be_asked_for_another_of_its_algorithms() {
     let said = sizes.map(|bytes| findings.han.rule(cell(Collective::Bcast, 8, bytes)));
     assert_eq!(said, [HanRule::Default, HanRule::Algorithm(HanAlgorithm::Simple), HanRule::Delegate]);
     assert!(findings.table.is_empty());
-    assert!(remarked(&findings, "moves 1 of 3 sizes to coll/tuned and 1 of 3 sizes to another algorithm of HAN"));
+    assert!(remarked(&findings, "moves 1 of 3 sizes to coll/tuned and 1 to another algorithm of HAN"));
 }
 
 /// A run that gains by HAN's file alone has no rules of coll/tuned.

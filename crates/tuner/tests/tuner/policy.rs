@@ -85,7 +85,7 @@ fn what_an_assumption_would_gain_is_said_without_measuring_again() {
     assert_eq!(served(&safe, 4), [6, 6, 6]);
     let [said] = safe.tree.alternatives.as_slice() else { panic!("{:?}", safe.tree.alternatives) };
     assert_eq!((said.assumption, said.cells), (Assumption::CommutativeOps, 3));
-    assert!(remarked(&safe, "--assume commutative-ops would change the choice for 3 sizes"));
+    assert!(remarked(&safe, "--assume commutative-ops: another choice for 3 sizes"));
     let assumptions = Assumptions::default().with(Assumption::CommutativeOps);
     let free = analyze(&campaign, Policy { assumptions, ..Policy::default() });
     assert_eq!(served(&free, 4), [5, 5, 5]);
@@ -128,7 +128,7 @@ fn rules_change_only_the_bits_that_they_may_change() {
     assert_eq!(served(&keeping(Some(Keep::Sizes)), 8), [3, 3, 3]);
     let kept = keeping(Some(Keep::Default));
     assert_eq!(served(&kept, 8), [3, 3, 3]);
-    assert!(remarked(&kept, "Without --keep-bits, the choice would change for 3 sizes"), "what it costs is said");
+    assert!(remarked(&kept, "Without --keep-bits: another choice for 3 sizes"), "what it costs is said");
     assert_eq!(
         rules(&keeping(Some(Keep::Sizes)), Collective::Allreduce, 8),
         [(0, Choice::plain(3))],

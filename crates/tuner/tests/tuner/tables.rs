@@ -44,10 +44,7 @@ fn a_single_value_has_to_gain_more_than_launches_differ() {
     let gain = point.gain.unwrap();
     assert!((gain.point - 1.40).abs() < 1e-12);
     assert_eq!((gain.low, gain.high, point.p_value, point.q_value), (None, None, None, None));
-    assert!(remarked(
-        &findings,
-        "Both apparent gains of 3 % or more rest on fewer than 6 launches, too few for a test"
-    ));
+    assert!(remarked(&findings, "Gains of 3 % or more with too few launches for a test: 2 of 2; they need 15 %."));
     assert!(remarked(&findings, "averages over ranks"));
 }
 
