@@ -131,7 +131,7 @@ pub fn try_program(
     };
     let reset = open_mpi.map(|open_mpi| open_mpi.reset).unwrap_or_default();
     if !reset.is_empty() {
-        session.say(progress::programs::installed_tuning());
+        session.say(progress::programs::INSTALLED_TUNING);
     }
     let behind = tuning.map(Published::of_tuning).transpose()?.flatten();
     let mut trial = AbTrial {
@@ -194,7 +194,7 @@ fn settings_of(
         tuning.read_as(&behaviour)?;
     }
     if findings.is_some_and(|findings| findings.simulated) {
-        session.say(progress::programs::simulated());
+        session.say(progress::programs::SIMULATED);
     }
     Ok(tuning.settings().by_name())
 }
@@ -330,7 +330,7 @@ impl AbTrial<'_> {
         }
         let values = |with| self.program.values_on_ranks(tried, &self.environment(with));
         let (Some(without), Some(with)) = (values(false), values(true)) else {
-            session.say(progress::programs::unknown_values());
+            session.say(progress::programs::UNKNOWN_VALUES);
             return Ok(());
         };
         let is_set = |values: &BTreeMap<String, BTreeSet<String>>, name: &String, wanted: &String| {

@@ -284,7 +284,7 @@ fn observations(
 ) -> Result<(Observations, Option<Observations>), WorkflowError> {
     let samples = run.samples()?;
     if samples.torn {
-        session.say(progress::files::incomplete_samples());
+        session.say(progress::files::INCOMPLETE_SAMPLES);
     }
     let failed = |cause| untimed(run, WorkflowError::analysis(run.path().display())(cause));
     let (read, under_rules) =

@@ -261,7 +261,7 @@ fn open(opened: OpenCampaign, phases: Phases, session: &mut Session<'_>) -> Resu
     let (mut started, manifest, campaign, experiment, resumed) = opened;
     let Campaign { run, log, .. } = &campaign;
     if !log.is_locked() {
-        session.say(progress::measuring::no_locks());
+        session.say(progress::measuring::NO_LOCKS);
     }
     started.backend.use_scratch(run.path());
     let unmeasured = log.is_empty();

@@ -116,7 +116,7 @@ impl Instrument for Modelling {
 
     fn measure(&self, measured: &mut Measurement, session: &mut Session<'_>) -> Result<(), WorkflowError> {
         if matches!(&self.system.jobs, Jobs::Simulation(simulated) if simulated.scenario == Scenario::Planted) {
-            session.say(progress::model::planted());
+            session.say(progress::model::PLANTED);
         }
         measured.grid(session)
     }

@@ -25,7 +25,7 @@ pub(crate) fn plan_round(measured: &Measurement, findings: &Findings, session: &
     let validation = BudgetShares::new(experiment, started.startup).validation;
     let left = measured.rules_time().map(|left| left.0 - validation);
     if left.is_some_and(|left| left <= 0.0) {
-        session.say(progress::refinement::no_time());
+        session.say(progress::refinement::NO_TIME);
         return None;
     }
     if round > refinement(experiment, started.startup).0 {
@@ -36,7 +36,7 @@ pub(crate) fn plan_round(measured: &Measurement, findings: &Findings, session: &
         Refinement { width: experiment.refinement.width, ranks: experiment.refinement.ranks, ..Refinement::default() };
     let proposals = propose(findings, profile::weights(manifest), wanted);
     if proposals.is_empty() {
-        session.say(progress::refinement::done());
+        session.say(progress::refinement::DONE);
         return None;
     }
     let gaps = proposals.iter().filter(|proposal| matches!(proposal.gap, Gap::Messages(..))).count();

@@ -8,9 +8,7 @@ use collrules_rules::lint::Problem;
 use collrules_rules::words::counted;
 
 /// Incomplete last line of a run's samples.
-pub fn incomplete_samples() -> &'static str {
-    "left out the last line of the samples: it is incomplete"
-}
+pub const INCOMPLETE_SAMPLES: &str = "left out the last line of the samples: it is incomplete";
 
 /// Incomplete last line of the samples of a run that is merged.
 pub fn incomplete_samples_of(samples: &Path) -> String {

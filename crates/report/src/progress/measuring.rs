@@ -9,9 +9,8 @@ use collrules_record::{Cell, Component, Layout, Nodes, Serving};
 use collrules_rules::words::counted;
 
 /// A file system without locks.
-pub fn no_locks() -> &'static str {
-    "this file system has no locks: make sure that no other collrules measures into the directory"
-}
+pub const NO_LOCKS: &str =
+    "this file system has no locks: make sure that no other collrules measures into the directory";
 
 /// Another layout that places ranks like that of the run.
 pub fn same_layout(layout: Layout, own: Layout) -> String {

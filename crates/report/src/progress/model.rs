@@ -6,10 +6,8 @@ use collrules_record::Bytes;
 use collrules_rules::Release;
 
 /// Scenario of the simulation that models ignore.
-pub fn planted() -> &'static str {
-    "--simulate=planted is for `guidelines`, not for models; write `planted` into a model.json and name it with \
-     --simulated-model"
-}
+pub const PLANTED: &str = "--simulate=planted is for `guidelines`, not for models; write `planted` into a \
+                           model.json and name it with --simulated-model";
 
 /// Unusable rows of a table of probes.
 pub fn unusable_rows(table: &Path, fault: &str) -> String {

@@ -46,7 +46,5 @@ pub fn coverage(share: f64) -> String {
 }
 
 /// Profiles without arrivals of ranks.
-pub fn no_arrivals() -> &'static str {
-    "the profile does not say how late ranks were (`collrules profile --imbalance=1` records it): rules are compared \
-     with one random rank late instead"
-}
+pub const NO_ARRIVALS: &str = "the profile does not say how late ranks were (`collrules profile --imbalance=1` \
+                               records it): rules are compared with one random rank late instead";

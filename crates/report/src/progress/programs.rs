@@ -11,19 +11,14 @@ pub fn unknown_installation(error: &dyn Display) -> String {
 }
 
 /// Tuning of a simulation.
-pub fn simulated() -> &'static str {
-    "the times behind this tuning are simulated: they say nothing about this machine"
-}
+pub const SIMULATED: &str = "the times behind this tuning are simulated: they say nothing about this machine";
 
 /// Failure to read the values on the ranks.
-pub fn unknown_values() -> &'static str {
-    "whether ranks get the settings is unknown: `ompi_info` cannot run in place of the program"
-}
+pub const UNKNOWN_VALUES: &str =
+    "whether ranks get the settings is unknown: `ompi_info` cannot run in place of the program";
 
 /// Installed tuning that no run has.
-pub fn installed_tuning() -> &'static str {
-    "the installed tuning is switched off in all runs"
-}
+pub const INSTALLED_TUNING: &str = "the installed tuning is switched off in all runs";
 
 /// End of the budget before the last pair.
 pub fn budget_used_up(complete: u32, pairs: u32) -> String {

@@ -3,9 +3,7 @@
 use collrules_record::Seconds;
 
 /// Refinement without time for it.
-pub fn no_time() -> &'static str {
-    "refinement skipped: time budget used up"
-}
+pub const NO_TIME: &str = "refinement skipped: time budget used up";
 
 /// Refinement without time to start its launches.
 pub fn no_time_to_start(launches: u32, startup: Seconds) -> String {
@@ -18,9 +16,7 @@ pub fn unaffordable(why: &str) -> String {
 }
 
 /// Refinement that finds no size worth its time.
-pub fn done() -> &'static str {
-    "refinement done: more sizes would not pay off"
-}
+pub const DONE: &str = "refinement done: more sizes would not pay off";
 
 /// Further message sizes and communicator sizes.
 pub fn round(number: u32, messages: usize, communicators: usize) -> String {

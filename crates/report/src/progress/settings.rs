@@ -33,16 +33,11 @@ pub fn comparing(settings: &Settings) -> String {
 }
 
 /// Comparison of the rules under the chosen settings.
-pub fn comparing_rules() -> &'static str {
-    "settings: comparing the rules under them"
-}
+pub const COMPARING_RULES: &str = "settings: comparing the rules under them";
 
 /// Whole tuning that is not compared, since only some sizes or another layout are.
-pub fn only_all_sizes() -> &'static str {
-    "the settings are not compared: this takes all sizes of the run, in its layout"
-}
+pub const ONLY_ALL_SIZES: &str = "the settings are not compared: this takes all sizes of the run, in its layout";
 
 /// Removal of settings that a comparison showed to be slower.
-pub fn removed() -> &'static str {
-    "removed the settings, with which fresh launches are slower: the parameter files have rules alone"
-}
+pub const REMOVED: &str =
+    "removed the settings, with which fresh launches are slower: the parameter files have rules alone";

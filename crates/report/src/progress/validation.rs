@@ -42,9 +42,8 @@ pub fn sizes_left_out(sizes: usize) -> String {
 }
 
 /// Second comparison of confirmed rules.
-pub fn again() -> &'static str {
-    "comparing the confirmed rules once more: what gains now has to gain in another phase of the machine, too"
-}
+pub const AGAIN: &str =
+    "comparing the confirmed rules once more: what gains now has to gain in another phase of the machine, too";
 
 /// Earlier comparison of the same rules, with the command that repeats it.
 pub fn compared_before(run: &Path) -> String {

@@ -284,7 +284,7 @@ pub fn weigh(
     session(&progress::profile::coverage(COVERED));
     let arrivals = list_patterns(read.iter().map(|(profile, _)| profile));
     if arrivals.is_empty() && options.validate {
-        session(progress::profile::no_arrivals());
+        session(progress::profile::NO_ARRIVALS);
     }
     Ok((weights, arrivals))
 }

@@ -193,7 +193,7 @@ fn conclude(
     let mut found = found.map(|(whole, found)| SettingsFindings { validation: Some(whole), ..found });
     if let Some(found) = found.as_mut().filter(|found| options.repair && found.loses()) {
         found.chosen = None;
-        session.say(progress::settings::removed());
+        session.say(progress::settings::REMOVED);
     }
     // The home of a comparison in another layout is in the run.
     if !home.path().starts_with(published.run.path()) {
@@ -218,7 +218,7 @@ fn compares_settings(options: &Validating, subject: &ValidationSubject, session:
     let Some(manifest) = &published.manifest else { return false };
     let compares = !options.chooses_cells() && manifest.plan.placement.layout == options.system.layout;
     if !compares {
-        session.say(progress::settings::only_all_sizes());
+        session.say(progress::settings::ONLY_ALL_SIZES);
     }
     compares
 }
@@ -307,7 +307,7 @@ pub(crate) fn see_again(
     let arrivals = measured.experiment.arrivals.clone();
     let (stage, base, reopens, run) = (Stage::RulesAgain, Settings::new(), measured.reopens, published.run.clone());
     let request = RunComparison { stage, options, arrivals, reopens, limit, base, before };
-    session.say(progress::validation::again());
+    session.say(progress::validation::AGAIN);
     compare_run(&mut measured.started, request, published, &run, session)?;
     measured.phases.leave_out(later);
     Ok(())
@@ -329,7 +329,7 @@ pub(crate) fn compare_under(
         Some(_) => (Stage::UnderSettingsAgain, measured.left_again(1.0)),
     };
     let arrivals = measured.experiment.arrivals.clone();
-    session.say(progress::settings::comparing_rules());
+    session.say(progress::settings::COMPARING_RULES);
     let under = published.validation.take().map(|alone| {
         let removed = alone.round.iter().flat_map(|round| round.repaired.clone());
         let mut round = earlier;
