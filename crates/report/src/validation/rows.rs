@@ -1,7 +1,6 @@
 //! Tables of a validation, in words that every format uses.
 
 use collrules_record::Cell;
-use collrules_record::criteria::Middle;
 use collrules_record::findings::Findings;
 use collrules_record::units::Seconds;
 use collrules_record::validation::{Outcome, ValidatedCell, Validation};
@@ -18,12 +17,8 @@ pub(crate) fn paragraphs(validation: &Validation) -> Vec<String> {
     let mut said = sentences(validation);
     let criteria = validation.criteria;
     said.push(format!(
-        "A size counts as faster or slower if the {} of its calls differ by {} or more, at a false discovery rate of \
-         {}. Intervals have a confidence of {}.",
-        match criteria.middle {
-            Middle::Median => "medians",
-            Middle::Mean => "means",
-        },
+        "Criteria: {}s that differ by {} or more; false discovery rate {}; confidence {}.",
+        criteria.middle,
         percent(criteria.min_difference),
         percent(criteria.error_rate),
         percent(criteria.level),

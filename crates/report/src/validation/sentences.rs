@@ -3,7 +3,7 @@
 use collrules_record::Cell;
 use collrules_record::estimate::median;
 use collrules_record::validation::{Check, FailedCell, Outcome, Round, ValidatedCell, Validation};
-use collrules_rules::words::{counted, listed};
+use collrules_rules::words::counted;
 
 use crate::gains::Gains;
 use crate::outcome::rules_verdict;
@@ -15,7 +15,7 @@ pub fn sentences(validation: &Validation) -> Vec<String> {
     let gains = Gains::of_comparison(validation);
     let mut sentences = vec![rules_verdict(validation, &gains).to_string()];
     sentences.extend(gains.describe_left_out());
-    sentences.extend(describe_checks(&validation.checks));
+    sentences.extend(validation.checks.iter().map(describe_check));
     sentences.push(compared(validation, round));
     sentences.push(counts(validation, round, &gains));
     if round.unreached > 0 {
@@ -24,11 +24,7 @@ pub fn sentences(validation: &Validation) -> Vec<String> {
     sentences.extend(resolution(round));
     let controls = round.cells.iter().filter(|cell| cell.verdict == Outcome::Slower && cell.control).count();
     if controls > 0 {
-        sentences.push(format!(
-            "{controls} of the slower sizes {} no rule. The file cannot be the cause there: something else differed \
-             between the launches, or it is chance.",
-            agree(controls, "has", "have"),
-        ));
+        sentences.push(format!("Slower without a rule, so not because of the file: {}.", counted(controls, "size")));
     }
     let left = round.cells.iter().filter(|cell| !cell.control && !round.repaired.contains(&cell.cell));
     if let Some(worst) = left.min_by(|a, b| a.speedup.point.total_cmp(&b.speedup.point)) {
@@ -38,61 +34,18 @@ pub fn sentences(validation: &Validation) -> Vec<String> {
     sentences
 }
 
-/// The comparisons under other conditions: rules that hold, were removed, are slower, or were not compared.
-fn describe_checks(checks: &[Check]) -> Vec<String> {
-    let counts: Vec<CheckCounts> = checks.iter().map(CheckCounts::new).collect();
-    let list = |count: fn(&CheckCounts) -> usize, worst: fn(&Check) -> String| {
-        let parts = checks.iter().zip(&counts).filter(|(_, counts)| count(counts) > 0);
-        let parts = parts
-            .map(|(check, counts)| format!("{} ({}{})", check.condition, counted(count(counts), "size"), worst(check)));
-        Some(listed(&parts.collect::<Vec<_>>())).filter(|list| !list.is_empty())
-    };
-    let most = checks.first().map_or_else(String::new, |check| percent(check.max_loss));
-    let said = [
-        list(|it| if it.lost + it.gone == 0 { it.tried } else { 0 }, |_| String::new())
-            .map(|when| format!("No rule is shown to lose {most} or more {when}.")),
-        list(|it| it.slower, describe_worst).map(|when| format!("Removed rules that are slower {when}.")),
-        list(|it| it.gone - it.slower, |_| String::new())
-            .map(|when| format!("Removed rules for which a loss of {most} or more is not excluded {when}.")),
-        list(|it| it.lost, describe_worst).map(|when| format!("Rules are SLOWER {when}.")),
-        list(|it| it.untried, |_| String::new()).map(|when| format!("Not compared for lack of time: rules {when}.")),
-    ];
-    said.into_iter().flatten().collect()
-}
-
-/// The rule that loses most under a condition.
-fn describe_worst(check: &Check) -> String {
-    let lost: Vec<Cell> = check.losses().collect();
-    let is_lost = |cell: &&ValidatedCell| lost.contains(&cell.cell) || check.round.repaired.contains(&cell.cell);
-    let worst = check.round.cells.iter().filter(is_lost).min_by(|a, b| a.speedup.point.total_cmp(&b.speedup.point));
-    worst.map_or_else(String::new, |cell| format!(", at worst {} for {}", times(cell.speedup.point), cell.cell))
-}
-
-/// Numbers of sizes in a comparison under another condition, by their fate.
-struct CheckCounts {
-    tried: usize,
-    gone: usize,
-    /// Those of them that are shown to be slower, or make calls fail.
-    slower: usize,
-    lost: usize,
-    untried: usize,
-}
-
-impl CheckCounts {
-    fn new(check: &Check) -> Self {
-        let round = &check.round;
-        let is_slower = |cell: &&Cell| {
-            let slower = |it: &ValidatedCell| it.cell == **cell && it.verdict == Outcome::Slower;
-            round.cells.iter().any(slower) || round.failed.iter().any(|failed| failed.cell == **cell)
-        };
-        Self {
-            tried: round.cells.len(),
-            gone: round.repaired.len(),
-            slower: round.repaired.iter().filter(is_slower).count(),
-            lost: check.losses().count(),
-            untried: check.untried.len(),
-        }
-    }
+/// The comparison of the rules in other calls.
+fn describe_check(check: &Check) -> String {
+    let (round, lost): (_, Vec<Cell>) = (&check.round, check.losses().collect());
+    let is_lost = |cell: &&ValidatedCell| lost.contains(&cell.cell) || round.repaired.contains(&cell.cell);
+    let worst = round.cells.iter().filter(is_lost).min_by(|a, b| a.speedup.point.total_cmp(&b.speedup.point));
+    let worst = worst.map(|cell| format!("at worst {} for {}", times(cell.speedup.point), cell.cell));
+    let counts = [(lost.len(), "SLOWER"), (round.repaired.len(), "removed"), (check.untried.len(), "not compared")];
+    let counts = counts.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
+    let all: Vec<String> = counts.chain(worst).collect();
+    let sizes = counted(round.cells.len(), "size");
+    let found = if all.is_empty() { format!("no loss of {} shown", percent(check.max_loss)) } else { all.join(", ") };
+    format!("Calls {}: {sizes} with a rule; {found}.", check.condition)
 }
 
 fn counts(validation: &Validation, round: &Round, gains: &Gains<'_>) -> String {
