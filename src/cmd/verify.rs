@@ -2,10 +2,9 @@
 
 use std::path::PathBuf;
 
-use collrules_record::settings::Settings;
+use collrules_record::settings::describe;
 use collrules_record::units::{Bytes, Ranks};
 use collrules_record::values::{List, communicators, sizes};
-use collrules_rules::words::counted;
 use collrules_runner::messages::Messages;
 use collrules_workflow::WorkflowError;
 use collrules_workflow::verify::{self, Verified, Verifying};
@@ -72,69 +71,43 @@ fn tell(verified: &Verified, as_json: bool) -> Result<Exit, Failure> {
 }
 
 fn sentences(verified: &Verified) -> Vec<String> {
-    let Verified { version, .. } = verified;
+    let Verified { version, proof, settings, pins, messages, uncounted, .. } = verified;
     let file = verified.file.display();
-    let mut sentences = Vec::new();
+    let mut lines = Vec::new();
     if verified.proves_nothing() {
-        sentences.push("NOT CHECKED: no call shows which rules are used.".to_owned());
+        lines.push("NOT CHECKED: no call shows which rules are used.".to_owned());
     }
-    if verified.empty && verified.settings.is_empty() {
-        sentences.push(format!("{file} leaves everything to the default: there is nothing to obey."));
-    } else if let Some(proof) = &verified.proof {
+    if verified.empty && settings.is_empty() {
+        lines.push(format!("{file} leaves everything to the default: there is nothing to obey."));
+    } else if let Some(proof) = proof {
         let how = if verified.deployed { ", as it is deployed," } else { "" };
-        let served = if proof.logged > 0 {
-            let logged = proof.logged;
-            format!(
-                "and uses the right rule, according to its log: {logged} calls, on both sides of every threshold \
-                 within reach"
-            )
-        } else if proof.cells == 0 {
-            "but which rules its calls use cannot be seen from outside".to_owned()
-        } else {
-            let probed = proof.probed;
-            format!(
-                "and uses the right rule for every call: {probed} calls, on both sides of every threshold within reach"
-            )
-        };
-        let used = proof.used;
-        sentences.push(format!(
-            "Open MPI {version} accepts {file}{how} {served}. With the file active, all {used} checked calls returned \
-             correct data.",
-        ));
-        if proof.cells > 0 && !proof.unshown.is_empty() {
-            let names: Vec<&str> = proof.unshown.iter().map(|collective| collective.name()).collect();
-            sentences.push(format!(
-                "Not checked: {}. In a JSON file, no rule can make their calls fail, so their rules cannot be seen \
-                 from outside.",
-                names.join(", ")
-            ));
-        }
+        let is_seen = proof.logged + proof.cells > 0;
+        let used = if is_seen { "and uses the right rule" } else { "but which rules its calls use cannot be seen" };
+        lines.push(format!("Open MPI {version} accepts {file}{how} {used}."));
     }
-    if let Some(proof) = verified.proof.as_ref().filter(|proof| proof.asked > 0) {
-        sentences.push(format!(
-            "Open MPI also obeys HAN's rules file: {} calls, on both sides of its thresholds, used the intended \
-             component.",
-            proof.asked,
-        ));
+    let mut rows: Vec<(&str, String)> = Vec::new();
+    let mut count = |what, count: usize| rows.extend((count > 0).then(|| (what, count.to_string())));
+    if let Some(proof) = proof.as_ref().filter(|_| !verified.empty) {
+        let calls = if proof.logged > 0 { proof.logged } else { proof.probed };
+        count("calls on both sides of every threshold within reach", calls);
+        count("calls with correct data", proof.used);
+        count("calls in the component that HAN's rules file names", proof.asked);
+        count("collectives of a JSON file whose rules cannot be seen", proof.unshown.len());
     }
-    if let Some(messages) = &verified.messages {
-        sentences.push(of_messages(messages));
+    if let Some(Messages { shown, alike, silent, uncounted, .. }) = messages {
+        count("calls whose messages are those of the rule's algorithm, and not of the default", shown.len());
+        count("calls for which the default sends the same messages", alike.len());
+        count("calls without messages that can be compared", silent.len());
+        let first = uncounted.first().map(|(cell, why)| format!("{}, such as {cell}: {why}", uncounted.len()));
+        rows.extend(first.map(|first| ("calls whose messages could not be counted", first)));
     }
-    if let Some(why) = &verified.uncounted {
-        sentences.push(format!("The intended algorithms cannot be checked by counting messages: {why}."));
-    }
-    let list = |settings: &Settings| {
-        settings.iter().map(|(name, value)| format!("{name} = {value}")).collect::<Vec<_>>().join(", ")
-    };
-    if !verified.settings.is_empty() {
-        sentences.push(format!("All ranks have the settings of the tuning: {}.", list(&verified.settings)));
-    }
-    if let Some(pins) = &verified.pins {
-        sentences.push(format!("This requires the settings of its run: {}.", list(pins)));
-    }
-    sentences.extend(verified.scope.iter().cloned());
-    sentences.extend(verified.notes.iter().cloned());
-    sentences
+    rows.extend(uncounted.iter().map(|why| ("messages were not counted", why.clone())));
+    let settings = Some(settings).filter(|settings| !settings.is_empty());
+    rows.extend(settings.map(|settings| ("settings of the tuning that all ranks have", describe(settings))));
+    rows.extend(pins.iter().map(|pins| ("settings of its run that it requires", describe(pins))));
+    lines.extend(rows.into_iter().map(|(what, found)| format!("{what}: {found}")));
+    lines.extend(verified.scope.iter().chain(&verified.notes).cloned());
+    lines
 }
 
 fn as_json_value(verified: &Verified) -> serde_json::Value {
@@ -158,37 +131,4 @@ fn as_json_value(verified: &Verified) -> serde_json::Value {
         })),
         "uncounted": verified.uncounted,
     })
-}
-
-fn of_messages(messages: &Messages) -> String {
-    let Messages { shown, alike, silent, uncounted, .. } = messages;
-    if shown.is_empty() && alike.is_empty() && uncounted.is_empty() {
-        return if silent.is_empty() {
-            "No rule names an algorithm for any of the calls.".to_owned()
-        } else {
-            format!("Open MPI reports no messages for the {}.", ruled(silent.len()))
-        };
-    }
-    let all = shown.len() + alike.len() + silent.len() + uncounted.len();
-    let mut text = format!(
-        "Counted messages confirm the intended algorithm for {} of the {}: they match that algorithm, and not the \
-         default.",
-        shown.len(),
-        ruled(all),
-    );
-    if !alike.is_empty() {
-        text += &format!(" {} cannot be told apart: the default sends the same messages.", alike.len());
-    }
-    if !silent.is_empty() {
-        text += &format!(" For {}, Open MPI reports no messages that can be compared.", silent.len());
-    }
-    if let Some((cell, why)) = uncounted.first() {
-        text += &format!(" For {}, messages could not be counted; the first is {cell}: {why}.", uncounted.len());
-    }
-    text
-}
-
-/// Calls for which a rule names an algorithm.
-fn ruled(calls: usize) -> String {
-    format!("{} whose rule names an algorithm", counted(calls, "call"))
 }

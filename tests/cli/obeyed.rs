@@ -124,8 +124,8 @@ fn a_call_that_cannot_be_counted_leaves_the_others_counted() {
         // Linear bcast and a barrier with a fan-out of 2, on communicators of any size.
         fs::write(&file, "2\n6\n1\n2\n1\n0 1 2 0\n7\n1\n2\n1\n0 6 0 0\n").unwrap();
         let ran = verify(mpi, &file, &[]).exits(0);
-        ran.says("could not be counted; the first is barrier on 2 ranks");
-        ran.says("they match that algorithm, and not the default");
+        ran.says("such as barrier on 2 ranks");
+        ran.says("calls whose messages are those of the rule's algorithm, and not of the default: ");
     });
 }
 

@@ -244,7 +244,7 @@ fn what_han_hands_over_is_proven_and_verified() {
             let settings = fs::read_to_string(out.join("mca-params.conf")).unwrap();
             assert!(settings.contains("coll_han_dynamic_rules_filename = "), "{settings}");
             let ran = on_hosts(mpi, hosts, "verify --np 8", &out).exits(0);
-            ran.says("Open MPI also obeys HAN's rules file");
+            ran.says("calls in the component that HAN's rules file names");
             fs::remove_file(out.join("han.conf")).unwrap();
             on_hosts(mpi, hosts, "verify --np 8", &out).exits(3).complains("han.conf");
             Ok(())
