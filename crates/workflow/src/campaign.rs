@@ -8,8 +8,7 @@ use collrules_record::experiment::Experiment;
 use collrules_record::manifest::{self, Manifest};
 use collrules_record::options::{Request, SystemOptions, TuneOptions};
 use collrules_record::rundir::{self, RunDir, RunLog};
-use collrules_record::settings::Settings;
-use collrules_record::{Layout, Plan, Seconds, Survey};
+use collrules_record::{Layout, Plan, Seconds};
 use collrules_report::progress;
 use collrules_runner::campaign::{self, StopConditions, Tally};
 use collrules_runner::{Backend, RunnerError, separate};
@@ -134,7 +133,9 @@ impl Measurement {
         if launches == 1 {
             session.tell(Event::Measuring { run: self.run().path(), plan: &self.manifest.plan, resumed: false });
         }
-        self.campaign.take_turn(&self.manifest.plan, launches, self.started.backend.as_mut(), session)
+        self.campaign.planned = 0;
+        let backend = self.started.backend.as_mut();
+        self.campaign.carry_out(&self.manifest.plan, Some(launches), backend, session)
     }
 
     /// Measures the rest of the grid.
@@ -193,9 +194,7 @@ pub fn measure(begin: &Begin, session: &mut Session<'_>) -> Result<Measurement, 
 /// Surveys a system, before the experiment is known.
 pub(crate) fn survey(system: &SystemOptions, out: &Path, session: &mut Session<'_>) -> Result<Started, WorkflowError> {
     publish::refuse_unnameable(out)?;
-    let started = session.start(system)?;
-    started.remarks.iter().for_each(|remark| session.say(remark));
-    Ok(started)
+    Ok(session.start(system)?)
 }
 
 /// Returns the campaign of another layout, to begin or to resume; none if it places ranks identically, or cannot be
@@ -232,14 +231,14 @@ fn elsewhere(
 /// Begins a run or resumes one, without measuring.
 pub(crate) fn prepare(begin: &Begin, session: &mut Session<'_>) -> Result<Measurement, WorkflowError> {
     let phases = Phases::begin();
-    let opened = match &begin.place {
+    let measured = match &begin.place {
         RunPlace::Resumed(run) => resumed(run, &begin.experiment, session)?,
         RunPlace::New(out) | RunPlace::NewInBestLayout(out) => {
             let started = survey(&begin.experiment.system, out, session)?;
             new(started, begin, out, session)?
         }
     };
-    open(opened, phases, session)
+    open(Measurement { phases, ..measured }, session)
 }
 
 /// Begins a run on a surveyed system, without measuring.
@@ -250,57 +249,59 @@ pub(crate) fn prepare_on(
     out: &Path,
     session: &mut Session<'_>,
 ) -> Result<Measurement, WorkflowError> {
-    let phases = Phases::begin();
     let begin = Begin { experiment, request, place: RunPlace::New(out.to_owned()) };
-    let opened = new(started, &begin, out, session)?;
-    open(opened, phases, session)
+    open(new(started, &begin, out, session)?, session)
 }
 
 /// Prepares a run for measuring: finds the components that handle the calls.
-fn open(opened: OpenCampaign, phases: Phases, session: &mut Session<'_>) -> Result<Measurement, WorkflowError> {
-    let (mut started, manifest, campaign, experiment, resumed) = opened;
-    let Campaign { run, log, .. } = &campaign;
-    if !log.is_locked() {
+fn open(mut measured: Measurement, session: &mut Session<'_>) -> Result<Measurement, WorkflowError> {
+    if !measured.campaign.log.is_locked() {
         session.say(progress::measuring::NO_LOCKS);
     }
-    started.backend.use_scratch(run.path());
-    let unmeasured = log.is_empty();
-    let mut measured = Measurement { started, manifest, experiment, resumed, reopens: false, phases, campaign };
+    measured.started.backend.use_scratch(measured.campaign.run.path());
     // If there are samples, an earlier session found them.
-    if unmeasured {
-        let Measurement { started, manifest, experiment, campaign, .. } = &mut measured;
-        if let Err(error) = find_served(started, &campaign.run, manifest, experiment, session) {
-            measured.give_up()?;
-            return Err(error);
-        }
+    if measured.campaign.log.is_empty()
+        && let Err(error) = find_served(&mut measured, session)
+    {
+        measured.give_up()?;
+        return Err(error);
     }
     // The survey, and the components that handle the calls.
     measured.phases.end(progress::budget::LOOKING_AROUND, 2.0 * measured.started.startup.0);
     Ok(measured)
 }
 
-type OpenCampaign = (Started, Manifest, Campaign, Experiment, bool);
+/// The experiment of a run, with the budget that the allocation permits.
+fn fit_allocation(
+    experiment: &Experiment,
+    request: &Request,
+    started: &Started,
+    session: &mut Session<'_>,
+) -> Result<Experiment, WorkflowError> {
+    let (budget, remark) = time_budget::within(experiment.budget, started.allocation.as_ref())?;
+    remark.iter().for_each(|remark| session.say(remark));
+    let searches = match request {
+        Request::Tune(options) => plan::searches_settings(options, budget)?,
+        _ => false,
+    };
+    Ok(Experiment { budget, searches, ..experiment.clone() })
+}
 
 fn new(
     mut started: Started,
     begin: &Begin,
     out: &Path,
     session: &mut Session<'_>,
-) -> Result<OpenCampaign, WorkflowError> {
+) -> Result<Measurement, WorkflowError> {
+    let phases = Phases::begin();
     // Settings that cannot be set are refused before anything is measured.
     if let Request::Tune(options) = &begin.request
         && !options.settings.requests.is_empty()
     {
         settings::find(&started, &options.settings.requests)?;
     }
-    let (budget, remark) = time_budget::within(begin.experiment.budget, started.allocation.as_ref())?;
-    remark.iter().for_each(|remark| session.say(remark));
     let mut request = begin.request.clone();
-    let searches = match &request {
-        Request::Tune(options) => plan::searches_settings(options, budget)?,
-        _ => false,
-    };
-    let mut experiment = Experiment { budget, searches, ..begin.experiment.clone() };
+    let mut experiment = fit_allocation(&begin.experiment, &request, &started, session)?;
     if let RunPlace::NewInBestLayout(_) = begin.place {
         plan::lay_out(&mut experiment, &mut started).iter().for_each(|said| session.say(said));
     }
@@ -312,19 +313,13 @@ fn new(
         session.say(&progress::budget::used_by_starting(plan::starting(&experiment, started.startup)));
     }
     remarks_on(&plan).iter().for_each(|line| session.say(line));
-    let backend = started.backend.as_ref();
-    let manifest = manifest(request, backend, &started.survey, &plan, &started.pins, session.command.clone());
-    let allocations = started.allocation.iter().cloned().collect();
-    let manifest = Manifest { allocations, experiment: Some(experiment.clone()), ..manifest };
+    let manifest = manifest(request, Some(experiment.clone()), &started, &plan, session.command.clone());
     let campaign = Campaign::new(RunDir::create(out, &manifest)?)?;
-    Ok((started, manifest, campaign, experiment, false))
+    Ok(Measurement { started, manifest, campaign, experiment, resumed: false, reopens: false, phases })
 }
 
-fn resumed(
-    directory: &Path,
-    experiment: &Experiment,
-    session: &mut Session<'_>,
-) -> Result<OpenCampaign, WorkflowError> {
+fn resumed(directory: &Path, experiment: &Experiment, session: &mut Session<'_>) -> Result<Measurement, WorkflowError> {
+    let phases = Phases::begin();
     // Locked before anything is started: two jobs at once would disturb each other.
     let run = RunDir::open(directory)?;
     resume::refuse_merged(&run, &run.manifest()?)?;
@@ -332,7 +327,6 @@ fn resumed(
     let mut manifest = campaign.run.manifest()?;
     resume::refuse_comparison(&campaign.run, &manifest)?;
     let mut started = session.start(&experiment.system)?;
-    started.remarks.iter().for_each(|remark| session.say(remark));
     let left_out = resume::left_out(&manifest, &started);
     started.backend.leave_out(&left_out);
     started.pins.extend(left_out);
@@ -345,29 +339,19 @@ fn resumed(
     manifest.plan.schedule.assumptions = experiment.assumptions;
     manifest.plan.sort_groups();
     // This job may be shorter than the first one of the run.
-    let (budget, remark) = time_budget::within(experiment.budget, started.allocation.as_ref())?;
-    remark.iter().for_each(|remark| session.say(remark));
-    let searches = match &manifest.request {
-        Request::Tune(options) => plan::searches_settings(options, budget)?,
-        _ => false,
-    };
-    Ok((started, manifest, campaign, Experiment { budget, searches, ..experiment.clone() }, true))
+    let experiment = fit_allocation(experiment, &manifest.request, &started, session)?;
+    Ok(Measurement { started, manifest, campaign, experiment, resumed: true, reopens: false, phases })
 }
 
 /// Finds the components that handle the calls of the plan, and adds them to it.
-fn find_served(
-    started: &mut Started,
-    run: &RunDir,
-    manifest: &mut Manifest,
-    experiment: &Experiment,
-    session: &mut Session<'_>,
-) -> Result<(), WorkflowError> {
+fn find_served(measured: &mut Measurement, session: &mut Session<'_>) -> Result<(), WorkflowError> {
+    let Measurement { started, manifest, experiment, campaign, .. } = measured;
     let grid = &experiment.grid;
     // If algorithms are named, no others are wanted.
     let with_han =
         |collective| grid.alternatives.have_rules() && grid.only.iter().all(|(named, _)| *named != collective);
     let Started { backend, survey, release, pins, .. } = started;
-    let left_out = served::find(backend.as_mut(), run, &mut manifest.plan, survey, *release, session)?;
+    let left_out = served::find(backend.as_mut(), &campaign.run, &mut manifest.plan, survey, *release, session)?;
     if !left_out.is_empty() {
         pins.extend(left_out.clone());
         manifest.pins.extend(left_out);
@@ -375,19 +359,18 @@ fn find_served(
     }
     served::add_han(&mut manifest.plan, *release, with_han);
     manifest.plan.sort_groups();
-    run.write_manifest(manifest)?;
-    Ok(())
+    Ok(campaign.run.write_manifest(manifest)?)
 }
 
 /// The manifest of a new run.
 pub(crate) fn manifest(
     request: Request,
-    backend: &dyn Backend,
-    survey: &Survey,
+    experiment: Option<Experiment>,
+    started: &Started,
     plan: &Plan,
-    pins: &Settings,
     command: Vec<String>,
 ) -> Manifest {
+    let backend = started.backend.as_ref();
     Manifest {
         merged: Vec::new(),
         format: manifest::FORMAT,
@@ -397,13 +380,13 @@ pub(crate) fn manifest(
         command,
         launcher: backend.launcher(plan),
         environment: start::environment(),
-        allocations: Vec::new(),
+        allocations: started.allocation.iter().cloned().collect(),
         host: if backend.name() == "simulation" { Default::default() } else { manifest::host() },
-        pins: pins.clone(),
-        survey: survey.clone(),
+        pins: started.pins.clone(),
+        survey: started.survey.clone(),
         plan: plan.clone(),
         request,
-        experiment: None,
+        experiment,
     }
 }
 
@@ -441,31 +424,19 @@ impl Campaign {
         backend: &mut dyn Backend,
         session: &mut Session<'_>,
     ) -> Result<(), WorkflowError> {
-        let first = self.planned;
-        self.planned += separate::starts(plan).len() as u32;
-        self.carry_out(plan, first, None, backend, session)
+        self.carry_out(plan, None, backend, session)
     }
 
-    /// Measures the rest of the first launches of the first plan, up to this number.
-    fn take_turn(
-        &mut self,
-        plan: &Plan,
-        launches: u32,
-        backend: &mut dyn Backend,
-        session: &mut Session<'_>,
-    ) -> Result<(), WorkflowError> {
-        self.planned = separate::starts(plan).len() as u32;
-        self.carry_out(plan, 0, Some(launches), backend, session)
-    }
-
+    /// Measures the rest of a plan, or of its first launches, up to this number.
     fn carry_out(
         &mut self,
         plan: &Plan,
-        first: u32,
         launches: Option<u32>,
         backend: &mut dyn Backend,
         session: &mut Session<'_>,
     ) -> Result<(), WorkflowError> {
+        let first = self.planned;
+        self.planned += separate::starts(plan).len() as u32;
         session.tell(Event::Planned { plan, first });
         let mut tally = Tally::default();
         let policy = StopConditions { launches, ..session.policy() };

@@ -191,8 +191,7 @@ fn now(anchors: &BTreeSet<Cell>, before: &Manifest, started: &Started, session: 
         ranks: before.plan.ranks.min(started.survey.slots()).max(largest),
         ..before.plan.clone()
     };
-    let (request, command) = (before.request.clone(), session.command.clone());
-    campaign::manifest(request, started.backend.as_ref(), &started.survey, &plan, &started.pins, command)
+    campaign::manifest(before.request.clone(), None, started, &plan, session.command.clone())
 }
 
 /// Refuses a system whose times cannot be compared with the run's.

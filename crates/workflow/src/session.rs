@@ -115,8 +115,10 @@ impl Session<'_> {
     }
 
     /// Creates a backend with its survey.
-    pub(crate) fn start(&self, system: &SystemOptions) -> Result<Started, RunnerError> {
-        (self.start)(system, &self.stop)
+    pub(crate) fn start(&mut self, system: &SystemOptions) -> Result<Started, RunnerError> {
+        let mut started = (self.start)(system, &self.stop)?;
+        std::mem::take(&mut started.remarks).iter().for_each(|remark| self.say(remark));
+        Ok(started)
     }
 
     /// Returns the conditions that end a campaign early.

@@ -113,7 +113,7 @@ fn took_turns(begun: &[Vec<String>]) -> bool {
 /// The slots of each host; unlimited if there may be more ranks than slots.
 fn hosts(options: &Studying, session: &mut Session<'_>) -> Result<Vec<u32>, WorkflowError> {
     let mut slots: BTreeMap<String, u32> = BTreeMap::new();
-    for host in session.start(&options.system)?.survey.hosts {
+    for host in (session.start)(&options.system, &session.stop)?.survey.hosts {
         *slots.entry(host).or_default() += 1;
     }
     let beyond = oversubscribes(options.system.oversubscribe);

@@ -22,7 +22,7 @@ use std::time::Instant;
 use collrules_record::comparison::Stage;
 use collrules_record::condition::ArrivalPattern;
 use collrules_record::experiment::Experiment;
-use collrules_record::options::{TimingOptions, TuneOptions, Validating};
+use collrules_record::options::{SystemOptions, TimingOptions, TuneOptions, Validating};
 use collrules_record::plan::Deployment;
 use collrules_record::rundir::{ComparisonLog, RunDir};
 use collrules_record::settings::{Settings, SettingsFindings, WholeValidation};
@@ -111,7 +111,6 @@ pub fn validate(
 ) -> Result<Validated, WorkflowError> {
     let began = Instant::now();
     let mut started = session.start(&options.system)?;
-    started.remarks.iter().for_each(|remark| session.say(remark));
     if let Some(manifest) = Published::of_tuning(&tuning)?.and_then(|published| published.manifest) {
         let left_out = resume::left_out(&manifest, &started);
         started.backend.leave_out(&left_out);
@@ -237,10 +236,8 @@ pub(crate) fn after_tuning(
         session.say(&progress::validation::compared_before(run.path()));
     } else if is_wanted {
         let limit = measured.left_for_rules().map(|left| Seconds((1.0 - AGAIN) * left.0));
-        let arrivals = measured.experiment.arrivals.clone();
-        let (reopens, base, before) = (measured.reopens, Settings::new(), None);
-        let request = RunComparison { stage: Stage::Rules, options, arrivals, reopens, limit, base, before };
-        compare_run(&mut measured.started, request, published, &run, session)?;
+        let request = RunComparison { limit, ..RunComparison::new(Stage::Rules, options) };
+        compare_run(measured, request, published, &run, session)?;
         let meant = BudgetShares::new(&measured.experiment, measured.started.startup).validation;
         measured.phases.end(progress::budget::COMPARING, meant);
     }
@@ -269,20 +266,16 @@ fn compare_in_layout(
     session: &mut Session<'_>,
 ) -> Result<(), WorkflowError> {
     let limit = BudgetShares::of_comparison(&measured.experiment);
-    let Measurement { started, experiment, .. } = measured;
     let layout = other.manifest()?.plan.placement.layout;
     session.say(&progress::validation::in_layout(layout));
-    let own = experiment.system.layout;
+    let own = measured.experiment.system.layout;
     let mut options = options.clone();
-    options.system = experiment.system.clone();
-    options.system.layout = layout;
-    started.backend.lay_out(layout);
+    options.system = SystemOptions { layout, ..measured.experiment.system.clone() };
+    measured.started.backend.lay_out(layout);
     let own_result = published.validation.clone();
-    let arrivals = experiment.arrivals.clone();
-    let (stage, base, before) = (Stage::Rules, Settings::new(), None);
-    let request = RunComparison { stage, options: &options, arrivals, reopens: false, limit, base, before };
-    let compared = compare_run(started, request, published, other, session);
-    started.backend.lay_out(own);
+    let request = RunComparison { limit, ..RunComparison::new(Stage::Rules, &options) };
+    let compared = compare_run(measured, request, published, other, session);
+    measured.started.backend.lay_out(own);
     compared?;
     published.validation = own_result;
     published.place(true, session)
@@ -304,11 +297,10 @@ pub(crate) fn see_again(
     // Rules under settings are compared once more as well.
     let chosen = published.settings.as_ref().and_then(SettingsFindings::chosen);
     let limit = measured.left_again(if chosen.is_some_and(|chosen| chosen.under.is_some()) { 0.5 } else { 1.0 });
-    let arrivals = measured.experiment.arrivals.clone();
-    let (stage, base, reopens, run) = (Stage::RulesAgain, Settings::new(), measured.reopens, published.run.clone());
-    let request = RunComparison { stage, options, arrivals, reopens, limit, base, before };
+    let request = RunComparison { limit, before, ..RunComparison::new(Stage::RulesAgain, options) };
     session.say(progress::validation::AGAIN);
-    compare_run(&mut measured.started, request, published, &run, session)?;
+    let run = published.run.clone();
+    compare_run(measured, request, published, &run, session)?;
     measured.phases.leave_out(later);
     Ok(())
 }
@@ -328,7 +320,6 @@ pub(crate) fn compare_under(
         None => (Stage::UnderSettings, measured.left().map(|left| Seconds((left.0 - measured.again_time()).max(0.0)))),
         Some(_) => (Stage::UnderSettingsAgain, measured.left_again(1.0)),
     };
-    let arrivals = measured.experiment.arrivals.clone();
     session.say(progress::settings::COMPARING_RULES);
     let under = published.validation.take().map(|alone| {
         let removed = alone.round.iter().flat_map(|round| round.repaired.clone());
@@ -336,9 +327,8 @@ pub(crate) fn compare_under(
         round.iter_mut().for_each(|round| round.repaired.extend(removed.clone()));
         Validation { round, checks: Vec::new(), ..alone }
     });
-    let (reopens, base) = (measured.reopens, settings.clone());
-    let request = RunComparison { stage, options, arrivals, reopens, limit, base, before: under };
-    compare_run(&mut measured.started, request, published, &run, session)?;
+    let request = RunComparison { limit, base: settings.clone(), before: under, ..RunComparison::new(stage, options) };
+    compare_run(measured, request, published, &run, session)?;
     let found = published.validation.take().filter(|_| !published.findings.changes_nothing());
     let Some((found, round)) = found.and_then(|found| Some((found.reverted.clone(), found.round.clone()?))) else {
         // Alone they stay what they were.
@@ -363,9 +353,6 @@ pub(crate) fn compare_under(
 struct RunComparison<'a> {
     stage: Stage,
     options: &'a TuneOptions,
-    arrivals: Vec<ArrivalPattern>,
-    /// True if it goes on although it has had a result.
-    reopens: bool,
     limit: Option<Seconds>,
     /// Settings under which rules are compared; none for the default.
     base: Settings,
@@ -373,18 +360,26 @@ struct RunComparison<'a> {
     before: Option<Validation>,
 }
 
-/// Compares the rules of a proven run, in the layout of the options. The result is in `published`, or in `home` if that is
+impl<'a> RunComparison<'a> {
+    fn new(stage: Stage, options: &'a TuneOptions) -> Self {
+        Self { stage, options, limit: None, base: Settings::new(), before: None }
+    }
+}
+
+/// Compares the rules of a proven run, in the layout of the options, with its arrivals of ranks in programs. The result is in `published`, or in `home` if that is
 /// another layout's.
 fn compare_run(
-    started: &mut Started,
-    RunComparison { stage, options, arrivals, reopens, limit, base, before }: RunComparison<'_>,
+    measured: &mut Measurement,
+    RunComparison { stage, options, limit, base, before }: RunComparison<'_>,
     published: &mut Published,
     home: &RunDir,
     session: &mut Session<'_>,
 ) -> Result<(), WorkflowError> {
     let run = published.run.clone();
     let is_own = home.path() == run.path();
-    let is_concluded = !reopens && ComparisonLog::open(home)?.is_concluded(stage);
+    let is_concluded = !(measured.reopens && is_own) && ComparisonLog::open(home)?.is_concluded(stage);
+    let arrivals = measured.experiment.arrivals.clone();
+    let started = &mut measured.started;
     let needed = 4.0 * started.startup.0;
     if limit.is_some_and(|limit| limit.0 < needed) && !is_concluded {
         let layout = (!is_own).then_some(options.system.layout);
