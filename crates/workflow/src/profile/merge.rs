@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use collrules_record::profile::rank::{self, RankCalls, RankRecord, step};
+use collrules_record::profile::rank::{self, KeptCalls, RankCalls, RankRecord, step};
 use collrules_record::profile::{
     Activity, Calls, Communicator, CommunicatorGroup, Each, FORMAT, Mode, Profile, Sampled, Spawned, Spread,
 };
@@ -205,19 +205,33 @@ fn calls(records: &BTreeMap<u32, &RankRecord>, places: &BTreeMap<Identity, usize
             }
         }
     }
-    for (identity, call) in kept_by_all(records) {
-        let entry = places.get(&identity).and_then(|place| all.get_mut(&key(*place, &call)));
-        if let Some(entry) = entry {
+    // Only entries with a single size are compared.
+    let key = |identity: &Identity, call: &Together| {
+        Some((*places.get(identity)?, call.operation, Mode::Blocking, false, call.bytes))
+    };
+    for (identity, call) in recorded_by_all(records, |record| &record.kept) {
+        if let Some(entry) = key(&identity, &call).and_then(|key| all.get_mut(&key)) {
             let each = entry.each.get_or_insert_with(Each::default);
             each.calls += 1;
-            each.slowest.0 += seconds(call.slowest).0;
-            each.mean.0 += seconds(call.sum).0 / f64::from(call.ranks);
+            each.slowest.0 += seconds(call.longest()).0;
+            each.mean.0 += seconds(call.of_ranks.values().sum()).0 / f64::from(identity.1);
         }
     }
-    for (key, arrivals) in arrivals(records, places) {
-        if let Some(entry) = all.get_mut(&key) {
-            entry.arrivals = arrivals;
-        }
+    let groups = records.values().flat_map(|record| &record.groups).filter(|group| group.members != 0);
+    let members_of: BTreeMap<Identity, Vec<u32>> =
+        groups.filter_map(|group| Some((identity(group), members(group.ranks.as_deref()?).collect()))).collect();
+    for (identity, call) in recorded_by_all(records, |record| &record.waits) {
+        let entry = key(&identity, &call).and_then(|key| all.get_mut(&key));
+        let Some((entry, members)) = entry.zip(members_of.get(&identity)) else { continue };
+        let waits: Option<Vec<u64>> = members.iter().map(|rank| call.of_ranks.get(rank).copied()).collect();
+        // All leave the barrier together, so that the first one waits longest.
+        let longest = call.longest();
+        let late = |wait| seconds(longest - wait);
+        entry.arrivals.extend(waits.map(|waits| waits.into_iter().map(late).collect()));
+    }
+    for entry in all.values_mut() {
+        let every = entry.arrivals.len().div_ceil(MOST_ARRIVALS).max(1);
+        entry.arrivals = entry.arrivals.iter().step_by(every).cloned().collect();
     }
     all.into_values().collect()
 }
@@ -225,91 +239,39 @@ fn calls(records: &BTreeMap<u32, &RankRecord>, places: &BTreeMap<Identity, usize
 /// The most calls of an entry of which the arrivals are kept, evenly spread over the run of the program.
 const MOST_ARRIVALS: usize = 32;
 
-/// The nanoseconds that ranks waited in the barrier before a call.
-struct Waits {
+/// A call with the nanoseconds that its ranks recorded.
+struct Together {
     operation: Operation,
     bytes: u64,
     of_ranks: BTreeMap<u32, u64>,
 }
 
-/// The arrivals of ranks at the calls of each entry.
-fn arrivals(
+impl Together {
+    fn longest(&self) -> u64 {
+        self.of_ranks.values().copied().max().unwrap_or_default()
+    }
+}
+
+/// The calls that all ranks of a group recorded with equal arguments.
+fn recorded_by_all(
     records: &BTreeMap<u32, &RankRecord>,
-    places: &BTreeMap<Identity, usize>,
-) -> BTreeMap<EntryKey, Vec<Vec<Seconds>>> {
-    let mut members_of: BTreeMap<Identity, Vec<u32>> = BTreeMap::new();
-    let mut waits: BTreeMap<(Identity, u32), Waits> = BTreeMap::new();
+    kept: fn(&RankRecord) -> &KeptCalls,
+) -> impl Iterator<Item = (Identity, Together)> {
+    let mut all: BTreeMap<(Identity, u32), Together> = BTreeMap::new();
     for (rank, record) in records {
-        for group in record.groups.iter().filter(|group| group.members != 0) {
-            let runs = group.ranks.iter();
-            members_of.extend(runs.map(|runs| (identity(group), members(runs).collect())));
-        }
-        for call in &record.waits.calls {
+        for call in &kept(record).calls {
             let Some(group) = record.groups.get(call.group).filter(|group| group.members != 0) else { continue };
             let (operation, bytes) = (call.operation, call.bytes);
-            let none = || Waits { operation, bytes, of_ranks: BTreeMap::new() };
-            let known = waits.entry((identity(group), call.turn)).or_insert_with(none);
+            let none = || Together { operation, bytes, of_ranks: BTreeMap::new() };
+            let known = all.entry((identity(group), call.turn)).or_insert_with(none);
             // Threads called in another order, or ranks have parts of different sizes.
             if (known.operation, known.bytes) == (operation, bytes) {
                 known.of_ranks.insert(*rank, call.time);
             }
         }
     }
-    let mut all: BTreeMap<EntryKey, Vec<Vec<Seconds>>> = BTreeMap::new();
-    for ((identity, _), Waits { operation, bytes, of_ranks }) in waits {
-        let Some((members, place)) = members_of.get(&identity).zip(places.get(&identity)) else { continue };
-        let waits: Option<Vec<u64>> = members.iter().map(|rank| of_ranks.get(rank).copied()).collect();
-        let Some(waits) = waits else { continue };
-        // All leave the barrier together, so that the first one waits longest.
-        let longest = waits.iter().copied().max().unwrap_or_default();
-        let key = (*place, operation, Mode::Blocking, false, bytes);
-        all.entry(key).or_default().push(waits.into_iter().map(|wait| seconds(longest - wait)).collect());
-    }
-    for calls in all.values_mut() {
-        let every = calls.len().div_ceil(MOST_ARRIVALS).max(1);
-        *calls = calls.iter().step_by(every).cloned().collect();
-    }
-    all
-}
-
-/// A call with the times of its ranks.
-struct Together {
-    operation: Operation,
-    bytes: u64,
-    ranks: u32,
-    slowest: u64,
-    sum: u64,
-}
-
-/// The entry of a call: only entries with a single size are compared.
-fn key(place: usize, call: &Together) -> EntryKey {
-    (place, call.operation, Mode::Blocking, false, call.bytes)
-}
-
-/// The calls that all ranks of a group recorded with equal arguments.
-fn kept_by_all(records: &BTreeMap<u32, &RankRecord>) -> impl Iterator<Item = (Identity, Together)> {
-    let mut all: BTreeMap<(Identity, u32), Option<Together>> = BTreeMap::new();
-    for record in records.values() {
-        for call in &record.kept.calls {
-            let Some(group) = record.groups.get(call.group).filter(|group| group.members != 0) else { continue };
-            let (operation, bytes) = (call.operation, call.bytes);
-            let none = || Some(Together { operation, bytes, ranks: 0, slowest: 0, sum: 0 });
-            let together = all.entry((identity(group), call.turn)).or_insert_with(none);
-            match together {
-                Some(known) if (known.operation, known.bytes) == (operation, bytes) => {
-                    known.ranks += 1;
-                    known.slowest = known.slowest.max(call.time);
-                    known.sum += call.time;
-                }
-                // Threads called in another order, or ranks have parts of different sizes.
-                other => *other = None,
-            }
-        }
-    }
-    all.into_iter().filter_map(|((identity, _), together)| {
-        let together = together.filter(|together| together.ranks == identity.1)?;
-        Some((identity, together))
-    })
+    let all = all.into_iter().map(|((identity, _), together)| (identity, together));
+    all.filter(|(identity, together)| together.of_ranks.len() == identity.1 as usize)
 }
 
 fn add(entry: &mut Calls, one: &RankCalls) {
