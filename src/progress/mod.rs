@@ -7,7 +7,6 @@ use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 use collrules_record::Plan;
-use collrules_record::plan::Schedule;
 use collrules_record::rundir;
 use collrules_record::sample::Row;
 use collrules_rules::lines::plain;
@@ -79,8 +78,8 @@ impl Reporter {
         } else {
             How::Plain { last: Instant::now() }
         };
-        let nothing = Plan::new(Vec::new(), 0, Schedule::default(), 0);
-        Self { how, launches: 0, first: 0, start: Instant::now(), estimate: RemainingTime::new(&nothing, 0) }
+        let estimate = RemainingTime::new(&Plan::default(), 0);
+        Self { how, launches: 0, first: 0, start: Instant::now(), estimate }
     }
 
     /// Reports an event.

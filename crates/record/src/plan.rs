@@ -19,7 +19,7 @@ use crate::question::Question;
 use crate::units::{Ranks, Seconds};
 
 /// Plan of a campaign, with the conditions for its end.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// The cells with their candidates; the builtin is the first candidate of every cell.
     pub cells: Vec<CellPlan>,
@@ -271,23 +271,7 @@ impl Plan {
     /// A plan of cells that are all measured together.
     pub fn new(cells: Vec<CellPlan>, launches: u32, schedule: Schedule, seed: u64) -> Self {
         let ranks = cells.iter().map(|planned| planned.cell.ranks).max().unwrap_or_default();
-        let (separate, skipped, placement) = (Separate::default(), Vec::new(), Placement::default());
-        let (patterns, deployment) = (Vec::new(), None);
-        let arguments = Arguments::default();
-        let mut plan = Self {
-            cells,
-            patterns,
-            ranks,
-            launches,
-            schedule,
-            seed,
-            separate,
-            skipped,
-            deployment,
-            placement,
-            arguments,
-            arrivals: Vec::new(),
-        };
+        let mut plan = Self { cells, ranks, launches, schedule, seed, ..Self::default() };
         plan.sort_groups();
         plan
     }

@@ -11,8 +11,7 @@ use crate::candidate::Candidate;
 use crate::cell::Cell;
 use crate::manifest::Survey;
 use crate::pattern::{Pattern, Shape};
-use crate::placement::Placement;
-use crate::plan::{Plan, Schedule, Separate};
+use crate::plan::{Plan, Schedule};
 use crate::sample::{EndReason, EndedCast, EndedPoint, PatternSample, Row, Sample};
 use crate::units::{Bytes, Ranks, Seconds};
 
@@ -44,20 +43,7 @@ fn manifest() -> Manifest {
             eager: BTreeMap::new(),
             clock_step: Seconds(1e-9),
         },
-        plan: Plan {
-            cells: Vec::new(),
-            patterns: Vec::new(),
-            ranks: Ranks(2),
-            launches: 1,
-            schedule: Schedule::default(),
-            seed: 7,
-            separate: Separate::default(),
-            skipped: Vec::new(),
-            deployment: None,
-            placement: Placement::default(),
-            arguments: crate::Arguments::default(),
-            arrivals: Vec::new(),
-        },
+        plan: Plan { ranks: Ranks(2), ..Plan::new(Vec::new(), 1, Schedule::default(), 7) },
     }
 }
 
