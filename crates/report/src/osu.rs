@@ -53,68 +53,53 @@ impl OsuTable<'_> {
     /// Everything above the first line: program, call, and columns.
     pub fn header(&self) -> String {
         let Benchmark { collective, percentiles, validate, .. } = self.benchmark;
-        let sizes = collective.has_sizes();
-        let mut text = String::new();
-        if self.look == Look::Csv {
-            let mut names = vec!["avg_us".to_owned()];
-            if sizes {
-                names.insert(0, "bytes".to_owned());
-            }
-            if self.full {
-                names.extend(["min_us", "max_us", "iterations"].map(str::to_owned));
-            }
-            names.extend(percentiles.iter().map(|percent| format!("p{percent}_us")));
-            names.extend(validate.then(|| "validation".to_owned()));
-            return names.join(",") + "\n";
-        }
-        text += latency_head(*collective, self.benchmark.ranks, self.how).trim_end();
+        let text = self.look == Look::Text;
+        let mut heads: Vec<String> = Vec::new();
         if self.full {
-            let _ = write!(text, "{:>18}{:>18}{:>12}", "Min Latency(us)", "Max Latency(us)", "Iterations");
+            let named = [["min_us", "max_us", "iterations"], ["Min Latency(us)", "Max Latency(us)", "Iterations"]];
+            heads.extend(named[usize::from(text)].map(str::to_owned));
         }
-        for percent in percentiles {
-            let _ = write!(text, "{:>18}", format!("P{percent} Tail Lat(us)"));
-        }
-        text += if *validate { "        Validation\n" } else { "\n" };
-        text
+        let percentile = |percent| if text { format!("P{percent} Tail Lat(us)") } else { format!("p{percent}_us") };
+        heads.extend(percentiles.iter().map(percentile));
+        heads.extend(validate.then(|| if text { "Validation" } else { "validation" }.to_owned()));
+        let first = match (self.look, collective.has_sizes()) {
+            (Look::Csv, true) => "bytes,avg_us".to_owned(),
+            (Look::Csv, false) => "avg_us".to_owned(),
+            (Look::Text, _) => latency_head(*collective, self.benchmark.ranks, self.how).trim_end().to_owned(),
+        };
+        self.row(first, &heads)
     }
 
     /// A line of the table.
     pub fn line(&self, line: &BenchmarkLine) -> String {
-        let sizes = self.benchmark.collective.has_sizes();
-        let tail = line.percentiles.iter();
-        let verdict = line.valid.map(|valid| if valid { "Pass" } else { "Fail" });
-        let mut text = String::new();
-        if self.look == Look::Csv {
-            let mut fields = vec![(line.average * MICRO).to_string()];
-            if sizes {
-                fields.insert(0, self.benchmark.cell(line.length).osu_bytes().0.to_string());
-            }
-            if self.full {
-                fields.extend([line.least * MICRO, line.most * MICRO].map(|micros| micros.to_string()));
-                fields.push(line.length.iterations.to_string());
-            }
-            fields.extend(tail.map(|seconds| (seconds * MICRO).to_string()));
-            fields.extend(verdict.map(str::to_owned));
-            return fields.join(",") + "\n";
-        }
-        let average = line.average * MICRO;
-        let _ = if sizes {
-            write!(text, "{:<10}{average:>18.2}", self.benchmark.cell(line.length).osu_bytes().0)
-        } else {
-            write!(text, "{average:>17.2}")
+        let micros = |seconds: f64| match self.look {
+            Look::Csv => (seconds * MICRO).to_string(),
+            Look::Text => format!("{:.2}", seconds * MICRO),
         };
+        let mut fields = Vec::new();
         if self.full {
-            let BenchmarkLine { least, most, length, .. } = line;
-            let _ = write!(text, "{:>18.2}{:>18.2}{:>12}", least * MICRO, most * MICRO, length.iterations);
+            fields.extend([micros(line.least), micros(line.most), line.length.iterations.to_string()]);
         }
-        for seconds in tail {
-            let _ = write!(text, "{:>18.2}", seconds * MICRO);
-        }
-        if let Some(verdict) = verdict {
-            let _ = write!(text, "{verdict:>18}");
-        }
-        text.push('\n');
-        text
+        fields.extend(line.percentiles.iter().map(|seconds| micros(*seconds)));
+        fields.extend(line.valid.map(|valid| if valid { "Pass" } else { "Fail" }.to_owned()));
+        let (size, average) = (self.benchmark.cell(line.length).osu_bytes().0, micros(line.average));
+        let first = match (self.look, self.benchmark.collective.has_sizes()) {
+            (Look::Csv, true) => format!("{size},{average}"),
+            (Look::Csv, false) => average,
+            (Look::Text, true) => format!("{size:<10}{average:>18}"),
+            (Look::Text, false) => format!("{average:>17}"),
+        };
+        self.row(first, &fields)
+    }
+
+    fn row(&self, first: String, others: &[String]) -> String {
+        let columns = others.iter().enumerate().map(|(place, field)| match self.look {
+            Look::Csv => format!(",{field}"),
+            // The number of calls has fewer digits.
+            Look::Text if self.full && place == 2 => format!("{field:>12}"),
+            Look::Text => format!("{field:>18}"),
+        });
+        first + &columns.collect::<String>() + "\n"
     }
 }
 
