@@ -38,16 +38,13 @@ pub struct Source {
     pub release: Release,
     /// Step of the clock that was read; 0 if unknown.
     pub clock_step: Seconds,
-    origin: TimingOrigin,
+    /// The run with its manifest, if collrules measured them.
+    measured: Option<(RunDir, Manifest)>,
+    /// Doubts about numbers of other programs.
+    found: Vec<import::Finding>,
+    /// Further remarks on them.
+    remarks: Vec<Remark>,
     pub(crate) name: String,
-}
-
-/// Origin of timings.
-enum TimingOrigin {
-    /// A run of collrules.
-    Run { run: RunDir, manifest: Box<Manifest> },
-    /// Other programs; with doubts about their numbers, and further remarks.
-    Others { found: Vec<import::Finding>, remarks: Vec<Remark> },
 }
 
 impl Source {
@@ -58,16 +55,7 @@ impl Source {
         if let Some((manifest, report)) = import::open(&run)? {
             let observations = Observations::from_samples_of(&run.samples()?.text, manifest.statistic)
                 .map_err(WorkflowError::analysis(&name))?;
-            let origin = TimingOrigin::Others { found: report.findings, remarks: Vec::new() };
-            let source = Self {
-                observations,
-                under_rules: None,
-                release: manifest.release,
-                clock_step: Seconds(0.0),
-                origin,
-                name,
-            };
-            return Ok((source, run));
+            return Ok((Self::of_others(observations, manifest.release, report.findings, name), run));
         }
         let manifest = run.manifest()?;
         resume::refuse_comparison(&run, &manifest)?;
@@ -77,10 +65,17 @@ impl Source {
             under_rules,
             release: known_release(&manifest.survey)?,
             clock_step: manifest.survey.clock_step,
-            origin: TimingOrigin::Run { run: run.clone(), manifest: Box::new(manifest) },
+            measured: Some((run.clone(), manifest)),
+            found: Vec::new(),
+            remarks: Vec::new(),
             name,
         };
         Ok((source, run))
+    }
+
+    fn of_others(observations: Observations, release: Release, found: Vec<import::Finding>, name: String) -> Self {
+        let (under_rules, clock_step, measured, remarks) = (None, Seconds(0.0), None, Vec::new());
+        Self { observations, under_rules, release, clock_step, measured, found, remarks, name }
     }
 
     /// Source from a timing table, read according to the options; `-` is standard input.
@@ -101,16 +96,10 @@ impl Source {
         let (found, unused): (Vec<_>, Vec<_>) = findings.into_iter().partition(|it| it.code.is_suspicion());
         import::Finding::describe_all(&unused).iter().for_each(|finding| session.say(finding));
         let lost: usize = unused.iter().filter(|finding| finding.left_out).map(|finding| finding.timings).sum();
-        let remarks = (lost > 0).then_some(Remark::LostRows(lost));
         let timings: Vec<TableTiming> = timings.iter().filter_map(|timing| timing.in_table(statistic)).collect();
-        Ok(Self {
-            observations: Observations::from_timings(&timings, statistic).map_err(WorkflowError::analysis(&name))?,
-            under_rules: None,
-            release,
-            clock_step: Seconds(0.0),
-            origin: TimingOrigin::Others { found, remarks: remarks.into_iter().collect() },
-            name,
-        })
+        let observations = Observations::from_timings(&timings, statistic).map_err(WorkflowError::analysis(&name))?;
+        let remarks = (lost > 0).then_some(Remark::LostRows(lost)).into_iter().collect();
+        Ok(Self { remarks, ..Self::of_others(observations, release, found, name) })
     }
 
     /// Returns the name of the timings.
@@ -120,26 +109,17 @@ impl Source {
 
     /// Lists doubts about numbers of other programs.
     pub(crate) fn doubts(&self) -> Vec<Remark> {
-        match &self.origin {
-            TimingOrigin::Run { .. } => Vec::new(),
-            TimingOrigin::Others { found, remarks } => remarks.iter().cloned().chain(import::remarks(found)).collect(),
-        }
+        self.remarks.iter().cloned().chain(import::remarks(&self.found)).collect()
     }
 
     /// The run directory, if collrules measured it.
     pub fn run(&self) -> Option<&RunDir> {
-        match &self.origin {
-            TimingOrigin::Run { run, .. } => Some(run),
-            TimingOrigin::Others { .. } => None,
-        }
+        self.measured.as_ref().map(|(run, _)| run)
     }
 
     /// The manifest, if collrules measured it.
     pub fn manifest(&self) -> Option<&Manifest> {
-        match &self.origin {
-            TimingOrigin::Run { manifest, .. } => Some(manifest),
-            TimingOrigin::Others { .. } => None,
-        }
+        self.measured.as_ref().map(|(_, manifest)| manifest)
     }
 
     /// Returns the assumptions about programs: the given ones, or else those of the run, whose race kept the candidates
@@ -150,22 +130,18 @@ impl Source {
 
     /// Decides on the timings. Ranges that a validation of a run reverted to the builtin stay reverted.
     pub fn decide(&self, criteria: Criteria, policy: Policy) -> Result<Findings, WorkflowError> {
-        match &self.origin {
-            TimingOrigin::Run { run, manifest } => {
-                decide(run, manifest, &self.observations, criteria, policy, Reverted::default())
-            }
-            TimingOrigin::Others { found, .. } => {
-                let criteria = Criteria { clock_step: self.clock_step, ..criteria };
-                let mut findings =
-                    collrules_tuner::analyze_under(&self.observations, self.release, criteria, policy, &self.name)
-                        .map_err(WorkflowError::analysis(&self.name))?;
-                findings.doubted = import::doubted(found);
-                findings.conduct = list_conducts(&findings);
-                findings.remarks.extend(self.doubts());
-                findings.remarks.extend(remarks::of_rules(&findings));
-                Ok(findings)
-            }
+        if let Some((run, manifest)) = &self.measured {
+            return decide(run, manifest, &self.observations, criteria, policy, Reverted::default());
         }
+        let criteria = Criteria { clock_step: self.clock_step, ..criteria };
+        let mut findings =
+            collrules_tuner::analyze_under(&self.observations, self.release, criteria, policy, &self.name)
+                .map_err(WorkflowError::analysis(&self.name))?;
+        findings.doubted = import::doubted(&self.found);
+        findings.conduct = list_conducts(&findings);
+        findings.remarks.extend(self.doubts());
+        findings.remarks.extend(remarks::of_rules(&findings));
+        Ok(findings)
     }
 }
 
