@@ -2,66 +2,43 @@
 
 use std::path::PathBuf;
 
-use collrules_record::options::{Budget, SystemOptions};
-use collrules_record::values::{MOST_LAUNCHES, budget, percent};
 use collrules_tuner::results::drift::DRIFT;
-use collrules_workflow::drift;
-use collrules_workflow::drift::Drifting;
+use collrules_workflow::drift::{self, Drifting};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::options::{Given, arguments};
+use crate::options::Given;
 use crate::progress::Output;
 use crate::{screen, session};
 
-arguments! {
-    #[command(
-        after_help = "Exit code: 0 if times and tuning are as they were, 8 if the tuning makes something slower now, 11 if the \
-    default's times changed and the tuning still holds. Options about launching and simulation are those of the run unless one is given."
-    )]
-    DriftArgs {
-        // First: reading an option takes it.
-        #[command(flatten)]
-        given: Given,
-        /// The run whose message sizes are timed again
-        #[arg(value_name = "RUN")]
-        run: PathBuf,
-    } => Drifting {
-        /// Number of message sizes to time again: those with rules first, spread over collectives and communicators
-        #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
-        cells: u32,
-        /// Number of launches of the default and of the tuning; changes are judged by how much launches differ
-        #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(2..=MOST_LAUNCHES))]
-        launches: u32,
-        /// Time for all of it; with `none`, each launch times every size in two loops
-        #[arg(long, value_name = "TIME|none", default_value = "60s", value_parser = budget)]
-        budget: Budget,
-        /// Changes of times, in percent, that do not count, since days differ
-        #[arg(long, value_name = "PERCENT", default_value = "10", value_parser = percent)]
-        min_change: f64,
-        /// Maximum probability of a false alarm, in percent, over all sizes together
-        #[arg(long, value_name = "PERCENT", default_value = "1", value_parser = percent)]
-        error_rate: f64,
-        /// Seed of every random order
-        #[arg(long, value_name = "N", default_value_t = 2)]
-        seed: u64,
-        #[command(flatten)]
-        system: SystemOptions,
-    } {
-        /// Directory for launches and result [default: drift-DATE-TIME in the run]
-        #[arg(long, value_name = "DIR", help_heading = None)]
-        out: Option<PathBuf>,
-        /// Print events as JSON, one per line
-        #[arg(long, help_heading = None)]
-        json: bool,
-        /// Give up after this many launches that failed for no known reason
-        #[arg(long, value_name = "N", default_value_t = 3, help_heading = None)]
-        failures: u32,
-    }
+#[derive(Clone, Debug, clap::Args)]
+#[command(
+    after_help = "Exit code: 0 if times and tuning are as they were, 8 if the tuning makes something slower now, 11 if \
+                  the default's times changed and the tuning still holds. Options about launching and simulation are \
+                  those of the run unless one is given."
+)]
+pub(crate) struct DriftArgs {
+    // First: reading an option takes it.
+    #[command(flatten)]
+    given: Given,
+    /// The run whose message sizes are timed again
+    #[arg(value_name = "RUN")]
+    run: PathBuf,
+    #[command(flatten)]
+    options: Drifting,
+    /// Directory for launches and result [default: drift-DATE-TIME in the run]
+    #[arg(long, value_name = "DIR", help_heading = None)]
+    out: Option<PathBuf>,
+    /// Print events as JSON, one per line
+    #[arg(long, help_heading = None)]
+    json: bool,
+    /// Give up after this many launches that failed for no known reason
+    #[arg(long, value_name = "N", default_value_t = 3, help_heading = None)]
+    failures: u32,
 }
 
 pub(crate) fn run(args: &DriftArgs) -> Result<Exit, Failure> {
-    let mut options = args.resolve();
+    let mut options = args.options.clone();
     let recorded = drift::as_measured(&args.run)?;
     args.given.refuse_other_jobs(&recorded.jobs)?;
     options.system = args.given.over(recorded)?;

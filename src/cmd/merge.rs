@@ -1,27 +1,12 @@
 //! `collrules merge`: merges several runs.
 
-use std::path::PathBuf;
-
 use collrules_workflow::merge::{self, Merged, Merging};
 
 use crate::failure::Failure;
-use crate::options::arguments;
 use crate::{screen, session};
 
-arguments! {
-    Merge {} => Merging {
-        /// The runs: of one Open MPI on one kind of node, with the same layout and settings
-        #[arg(value_name = "RUN", required = true, num_args = 2..)]
-        runs: Vec<PathBuf>,
-        /// Directory for the merged run, which must not hold one yet
-        #[arg(long, value_name = "DIR")]
-        out: PathBuf,
-    } {}
-}
-
-pub(crate) fn run(args: &Merge) -> Result<(), Failure> {
-    let merging = args.resolve();
-    let Merged { run, cells, samples, layouts } = session::plain(|session| merge::merge(&merging, session))?;
+pub(crate) fn run(merging: &Merging) -> Result<(), Failure> {
+    let Merged { run, cells, samples, layouts } = session::plain(|session| merge::merge(merging, session))?;
     let shown = run.path().display();
     let what = format!("{shown} has {samples} samples of {cells} sizes from {} runs.", merging.runs.len());
     let mut lines = screen::wrapped(&what, "", "");

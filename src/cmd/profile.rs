@@ -5,41 +5,30 @@ use std::path::{Path, PathBuf};
 use collrules_record::{profile as record, rundir};
 use collrules_report::progress;
 use collrules_tuner::prospects::prospects;
-use collrules_workflow::profile::Profiling;
-use collrules_workflow::{TOOL, profile};
+use collrules_workflow::TOOL;
+use collrules_workflow::profile::{self, Profiling};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::options::{arguments, named_or_new};
+use crate::options::named_or_new;
 use crate::{screen, session};
 
-arguments! {
-    #[command(
-        subcommand_negates_reqs = true,
-        args_conflicts_with_subcommands = true,
-        after_help = "Exit code: that of the program. Standard output and standard error are the program's; what collrules \
-    itself says comes last, on standard error."
-    )]
-    ProfileArgs {
-        #[command(subcommand)]
-        show: Option<ProfileCommand>,
-    } => Profiling {
-        /// Time a barrier before every N-th call of a communicator (10 without a number), to separate waiting for late
-        /// ranks from the collective itself. This changes how the program runs
-        #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "10", require_equals = true, value_parser = clap::value_parser!(u32).range(1..))]
-        imbalance: Option<u32>,
-        /// The library to preload [default: libcollrules_profile.so next to collrules, or in the lib directory next to it]
-        #[arg(long, value_name = "FILE")]
-        library: Option<PathBuf>,
-        /// The command that starts the program: mpirun or srun with all its arguments
-        #[arg(last = true, required = true, value_name = "COMMAND")]
-        command: Vec<String>,
-    } {
-        /// Directory for profile.json, which must not hold one yet; on a file system that all nodes share [default:
-        /// collrules-profile-DATE-TIME]
-        #[arg(long, value_name = "DIR")]
-        out: Option<PathBuf>,
-    }
+#[derive(Clone, Debug, clap::Args)]
+#[command(
+    subcommand_negates_reqs = true,
+    args_conflicts_with_subcommands = true,
+    after_help = "Exit code: that of the program. Standard output and standard error are the program's; what collrules \
+                  itself says comes last, on standard error."
+)]
+pub(crate) struct ProfileArgs {
+    #[command(subcommand)]
+    show: Option<ProfileCommand>,
+    #[command(flatten)]
+    options: Profiling,
+    /// Directory for profile.json, which must not hold one yet; on a file system that all nodes share [default:
+    /// collrules-profile-DATE-TIME]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
 }
 
 #[derive(Clone, Debug, clap::Subcommand)]
@@ -75,7 +64,7 @@ pub(crate) fn run(args: &ProfileArgs) -> Result<Exit, Failure> {
 fn watch(args: &ProfileArgs) -> Result<Exit, Failure> {
     let out = named_or_new(args.out.as_deref(), "profile");
     let profiled = session::plain(|session| {
-        let profiled = profile::profile(&args.resolve(), &out, session)?;
+        let profiled = profile::profile(&args.options, &out, session)?;
         // The program uses standard output.
         session.say(&progress::profile::written(&profiled.file));
         Ok::<_, collrules_workflow::WorkflowError>(profiled)

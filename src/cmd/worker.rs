@@ -1,12 +1,9 @@
 //! `collrules worker`: the program that runs in MPI jobs.
 
-use std::path::PathBuf;
-
 use clap::Subcommand;
 use collrules_workflow::worker::{self, WorkerBuild, WorkerBuilding};
 
 use crate::failure::Failure;
-use crate::options::arguments;
 use crate::screen::{self, wrapped};
 
 #[derive(Debug, clap::Args)]
@@ -20,26 +17,12 @@ pub(crate) enum WorkerAction {
     /// Build the worker for an Open MPI, from the sources of collrules, next to those for others
     #[command(after_help = "One worker runs under every Open MPI with the same binary interface: one for 4.0 to 5.0, \
                             another for 6.0. Commands pick the one that fits their mpirun.")]
-    Build(WorkerArguments),
-}
-
-arguments! {
-    WorkerArguments {} => WorkerBuilding {
-        /// The Open MPI to build it for: its directory, such as /opt/openmpi/6.0.0, or its mpirun
-        #[arg(long = "for", value_name = "DIR")]
-        openmpi: PathBuf,
-        /// The sources of collrules [default: the current directory, or where this program was built]
-        #[arg(long, value_name = "DIR")]
-        source: Option<PathBuf>,
-        /// Directory for the worker [default: that of this program if it can be written, else ~/.local/share/collrules]
-        #[arg(long, value_name = "DIR")]
-        into: Option<PathBuf>,
-    } {}
+    Build(WorkerBuilding),
 }
 
 pub(crate) fn run(args: &WorkerArgs) -> Result<(), Failure> {
     let WorkerAction::Build(building) = &args.action;
-    let WorkerBuild { openmpi, worker, library } = worker::build(&building.resolve())?;
+    let WorkerBuild { openmpi, worker, library } = worker::build(building)?;
     let line = format!(
         "{} is the worker for {library}: Open MPI {} in {}, and others with this interface.",
         worker.display(),

@@ -13,6 +13,7 @@ use collrules_record::rundir::RunDir;
 use collrules_record::settings::{Settings, describe};
 use collrules_record::transport::Transport;
 use collrules_record::validation::{Outcome, ValidationCriteria};
+use collrules_record::values::{budget, percent};
 use collrules_record::{Seconds, Tuning, digest, manifest};
 use collrules_report::progress;
 use collrules_rules::deploy::SWITCHES;
@@ -34,33 +35,49 @@ use crate::publish::Published;
 use crate::session::Session;
 
 /// Options of `try`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, clap::Args)]
 pub struct Trying {
-    /// Maximum number of pairs of runs.
+    /// Maximum number of pairs of runs, one without and one with the tuning; stops earlier if the answer is clear
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(3..=1000))]
     pub pairs: u32,
-    /// Time for all of it; none if unlimited.
+    /// Time for all of it; begins no pair that would not end in time
+    #[arg(long, value_name = "TIME|none", default_value = "none", value_parser = budget)]
     pub budget: Budget,
-    /// Differences that do not count, as a share.
+    /// Differences, in percent, that do not count
+    #[arg(long, value_name = "PERCENT", default_value = "3", value_parser = percent)]
     pub min_difference: f64,
-    /// Maximum probability of a wrong verdict.
+    /// Maximum probability of a wrong verdict of faster or slower, in percent, over all looks at the pairs
+    #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = percent)]
     pub error_rate: f64,
-    /// A number that the program prints, as a regular expression, instead of the wall time.
+    /// Compare a number that the program prints, instead of the wall time: a regular expression, whose first group (or all
+    /// of it) is the number. The last match counts, and lower is better
+    #[arg(long, value_name = "REGEX")]
     pub metric: Option<String>,
-    /// True if more of it is better.
+    /// Higher is better
+    #[arg(long, requires = "metric")]
     pub higher_is_better: bool,
-    /// Output file to compare byte by byte; `-` for standard output.
+    /// Compare this output file of the program byte by byte (- for its standard output): does the tuning change results?
+    #[arg(long, value_name = "FILE")]
     pub same_output: Option<PathBuf>,
-    /// Shell command that runs before each run, to restore what a run changes.
+    /// Shell command that runs before each run, to restore what a run changes
+    #[arg(long, value_name = "COMMAND")]
     pub setup: Option<String>,
-    /// True to run the program twice more with the profiler.
+    /// Run the program twice more with the profiler, for its time in collectives without and with the tuning
+    #[arg(long, conflicts_with = "profiler")]
     pub collectives: bool,
-    /// Settings to try.
+    /// Try this setting, with a tuning or alone: NAME=VALUE with an MCA parameter, or with env: and an environment
+    /// variable. May be repeated
+    #[arg(id = "settings", long = "setting", value_name = "NAME=VALUE", conflicts_with = "profiler")]
     pub settings: Vec<RequestedSetting>,
-    /// True to try the profiler instead of a tuning.
+    /// Try the profiler instead of a tuning: measures what `collrules profile` costs this program
+    #[arg(long)]
     pub profiler: bool,
-    /// The library to preload.
+    /// The library to preload for these [default: libcollrules_profile.so next to collrules, or in the lib directory
+    /// next to it]
+    #[arg(long, value_name = "FILE")]
     pub library: Option<PathBuf>,
-    /// The command that starts the program.
+    /// The command that starts the program: mpirun or srun with all its arguments
+    #[arg(last = true, required = true, value_name = "COMMAND")]
     pub command: Vec<String>,
 }
 
@@ -88,7 +105,6 @@ pub fn try_program(
     session: &mut Session<'_>,
 ) -> Result<AbTest, WorkflowError> {
     let program = UserJob::new(&options.command)?;
-    let metric = metric(options)?;
     let open_mpi = match program.open_mpi() {
         Ok(open_mpi) => Some(open_mpi),
         Err(error) if options.settings.is_empty() => {
@@ -153,7 +169,7 @@ pub fn try_program(
             settings,
             command: program.words().to_vec(),
             started: manifest::now(),
-            metric,
+            metric: metric(options),
             judgement: Judgement { gain: None, pairs: Vec::new(), q_value: None, outcome: Outcome::Undecided },
             same_output: options.same_output.as_ref().map(|file| file.display().to_string()),
             criteria,
@@ -214,11 +230,11 @@ fn refuse_settings(program: &UserJob, settings: &BTreeMap<String, String>) -> Re
     }
 }
 
-fn metric(options: &Trying) -> Result<RunMetric, WorkflowError> {
-    Ok(match &options.metric {
+fn metric(options: &Trying) -> RunMetric {
+    match &options.metric {
         None => RunMetric::WallTime,
         Some(pattern) => RunMetric::Printed { pattern: pattern.clone(), higher_is_better: options.higher_is_better },
-    })
+    }
 }
 
 fn pattern(options: &Trying) -> Result<Option<Regex>, WorkflowError> {

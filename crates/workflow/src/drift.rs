@@ -11,6 +11,7 @@ use collrules_record::options::{Budget, SystemOptions, TimingOptions};
 use collrules_record::rundir::{self, ComparisonLog, RunDir};
 use collrules_record::settings::Settings;
 use collrules_record::validation::ValidationCriteria;
+use collrules_record::values::{MOST_LAUNCHES, budget, percent};
 use collrules_record::{Cell, Manifest, Placement, Plan, Ranks, Seconds, manifest};
 use collrules_report::changes::describe_limitation;
 use collrules_tuner::comparison::{ArmDemand, Comparison, Looks, compare};
@@ -32,21 +33,28 @@ use crate::{campaign, quality, resume, tuning};
 const LEAST_LAUNCHES: usize = 2;
 
 /// Options of `drift`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, clap::Args)]
 pub struct Drifting {
-    /// Number of cells to time again.
+    /// Number of message sizes to time again: those with rules first, spread over collectives and communicators
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
     pub cells: u32,
-    /// Number of launches of the default and of the tuning.
+    /// Number of launches of the default and of the tuning; changes are judged by how much launches differ
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(2..=MOST_LAUNCHES))]
     pub launches: u32,
-    /// Time for all of it; none if unlimited.
+    /// Time for all of it; with `none`, each launch times every size in two loops
+    #[arg(long, value_name = "TIME|none", default_value = "60s", value_parser = budget)]
     pub budget: Budget,
-    /// Changes of times that do not count, as a share.
+    /// Changes of times, in percent, that do not count, since days differ
+    #[arg(long, value_name = "PERCENT", default_value = "10", value_parser = percent)]
     pub min_change: f64,
-    /// Maximum probability of a false alarm.
+    /// Maximum probability of a false alarm, in percent, over all sizes together
+    #[arg(long, value_name = "PERCENT", default_value = "1", value_parser = percent)]
     pub error_rate: f64,
-    /// Seed of every random order.
+    /// Seed of every random order
+    #[arg(long, value_name = "N", default_value_t = 2)]
     pub seed: u64,
     /// System that runs the jobs.
+    #[command(flatten)]
     pub system: SystemOptions,
 }
 

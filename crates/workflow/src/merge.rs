@@ -18,11 +18,13 @@ use crate::resume;
 use crate::session::Session;
 
 /// Options of `merge`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, clap::Args)]
 pub struct Merging {
-    /// The runs.
+    /// The runs: of one Open MPI on one kind of node, with the same layout and settings
+    #[arg(value_name = "RUN", required = true, num_args = 2..)]
     pub runs: Vec<PathBuf>,
-    /// Directory for the merged run, which must not hold one yet.
+    /// Directory for the merged run, which must not hold one yet
+    #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
 }
 

@@ -13,13 +13,16 @@ use collrules_runner::mpi::worker::{linked_library, list_interfaces, name_worker
 use crate::error::WorkflowError;
 
 /// Options of `worker build`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, clap::Args)]
 pub struct WorkerBuilding {
-    /// The Open MPI.
+    /// The Open MPI to build it for: its directory, such as /opt/openmpi/6.0.0, or its mpirun
+    #[arg(long = "for", value_name = "DIR")]
     pub openmpi: PathBuf,
-    /// The sources of collrules.
+    /// The sources of collrules [default: the current directory, or where this program was built]
+    #[arg(long, value_name = "DIR")]
     pub source: Option<PathBuf>,
-    /// Directory for the worker.
+    /// Directory for the worker [default: that of this program if it can be written, else ~/.local/share/collrules]
+    #[arg(long, value_name = "DIR")]
     pub into: Option<PathBuf>,
 }
 

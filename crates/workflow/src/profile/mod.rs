@@ -30,13 +30,17 @@ use crate::error::WorkflowError;
 use crate::session::Session;
 
 /// Options of `profile`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, clap::Args)]
 pub struct Profiling {
-    /// Time a barrier before every call of which this number is reached; none without.
+    /// Time a barrier before every N-th call of a communicator (10 without a number), to separate waiting for late
+    /// ranks from the collective itself. This changes how the program runs
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "10", require_equals = true, value_parser = clap::value_parser!(u32).range(1..))]
     pub imbalance: Option<u32>,
-    /// The library to preload.
+    /// The library to preload [default: libcollrules_profile.so next to collrules, or in the lib directory next to it]
+    #[arg(long, value_name = "FILE")]
     pub library: Option<PathBuf>,
-    /// The command that starts the program.
+    /// The command that starts the program: mpirun or srun with all its arguments
+    #[arg(last = true, required = true, value_name = "COMMAND")]
     pub command: Vec<String>,
 }
 
