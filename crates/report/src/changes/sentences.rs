@@ -1,6 +1,5 @@
 //! Advice on tuning again, and its reasons, in whole sentences.
 
-use collrules_record::validation::Outcome;
 use collrules_rules::words::counted;
 use collrules_tuner::results::comparison::{Advice, Comparison, RunProperty, Side};
 use collrules_tuner::results::limitation::Limitation;
@@ -47,46 +46,9 @@ fn slower_by(regret: f64) -> String {
     if regret < 0.0 && said != tenths(0.0) { format!("{said} faster") } else { format!("{said} slower") }
 }
 
-/// The advice, then the changes of the builtin and of the choices, in whole sentences.
+/// The advice, and what limits the comparison, in whole sentences.
 pub(super) fn sentences(comparison: &Comparison) -> Vec<String> {
-    let mut said = vec![answer(comparison)];
-    let all = comparison.cells.len();
-    if all > 0 {
-        let [faster, same, slower] = [Outcome::Faster, Outcome::Same, Outcome::Slower].map(|it| comparison.count(it));
-        said.push(format!(
-            "Today's default is {:.3}x as fast as the earlier one (geometric mean of {} in both runs). {faster} became \
-             faster, {slower} became slower, and {same} did not change.",
-            comparison.builtin(),
-            counted(all, "size"),
-        ));
-        said.push(format!(
-            "The new rules differ from the earlier ones for {}.",
-            counted(comparison.reserved().count(), "size")
-        ));
-        let unjudged = all - comparison.judged().count();
-        if unjudged > 0 {
-            said.push(format!(
-                "For {}, the later run did not time the algorithm of the earlier rules.",
-                counted(unjudged, "size")
-            ));
-        }
-    }
-    let (before, after) = comparison.left_out;
-    if before + after > 0 {
-        said.push(format!(
-            "Not compared: {} of the earlier run and {after} of the later one.",
-            counted(before, "size")
-        ));
-    }
-    said.push(format!(
-        "A change counts if it is {} or more, at a false discovery rate of {} over all sizes. Intervals have a \
-         confidence of {} and come from differences between launches.",
-        percent(comparison.criteria.min_difference),
-        percent(comparison.criteria.error_rate),
-        percent(comparison.criteria.level),
-    ));
-    said.extend(comparison.obstacles.iter().map(describe_limitation));
-    said
+    std::iter::once(answer(comparison)).chain(comparison.obstacles.iter().map(describe_limitation)).collect()
 }
 
 /// Describes in a whole sentence why a comparison is incomplete or impossible.

@@ -10,7 +10,30 @@ use crate::document::Block;
 use crate::facts::name_candidate;
 use crate::summary::sizes;
 use crate::tables::of_rows;
-use crate::words::{number, ratio, tenths, times};
+use crate::words::{number, percent, ratio, tenths, times};
+
+/// Numbers of sizes, and what counts as a change.
+pub(super) fn numbers(comparison: &Comparison) -> Block {
+    let all = comparison.cells.len();
+    let changed = |outcome| comparison.count(outcome).to_string();
+    let speedup = if all == 0 { "-".to_owned() } else { format!("{:.3}x", comparison.builtin()) };
+    let (before, after) = comparison.left_out;
+    let criteria = comparison.criteria;
+    let rows = [
+        ("sizes in both runs", all.to_string()),
+        ("speed of the default, now over then (geometric mean)", speedup),
+        ("sizes with a faster default", changed(Outcome::Faster)),
+        ("sizes with a slower default", changed(Outcome::Slower)),
+        ("sizes with another rule", comparison.reserved().count().to_string()),
+        ("sizes without a time of the earlier rule", (all - comparison.judged().count()).to_string()),
+        ("sizes of the earlier run alone", before.to_string()),
+        ("sizes of the later run alone", after.to_string()),
+        ("smallest change that counts", percent(criteria.min_difference)),
+        ("false discovery rate over all sizes", percent(criteria.error_rate)),
+        ("confidence of intervals", percent(criteria.level)),
+    ];
+    Block::table(["over all", "number:"], rows.map(|(what, number)| [what.to_owned(), number]))
+}
 
 /// The sizes of neighbouring cells in words.
 fn span(cells: &[CellChange]) -> String {
