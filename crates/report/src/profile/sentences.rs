@@ -184,19 +184,13 @@ pub fn remarks(profile: &Profile) -> Vec<String> {
     let all: u64 = profile.spawned.iter().map(|world| u64::from(world.ranks.0)).sum();
     let started = profile.started_processes.max(all);
     if started > 0 {
-        let unseen = match started - seen.min(started) {
-            0 => String::new(),
-            unseen => format!(
-                " {unseen} of them left no record: make sure that they can reach the library and the directory of the \
-                 profile too",
-            ),
-        };
-        let part = match profile.spawned.len() {
-            0 => ".".to_owned(),
-            worlds => format!(", in {}; their calls are part of the profile.", counted(worlds, "world")),
-        };
-        let further = counted(started as usize, "further rank");
-        remarks.push(format!("the program started {further} by MPI_Comm_spawn{part}{unseen}"));
+        let remedy =
+            if seen < started { "; the others must reach library and directory of the profile too" } else { "" };
+        remarks.push(format!(
+            "the program started {} by MPI_Comm_spawn: {seen} of them left a record, in {}{remedy}",
+            counted(started as usize, "further rank"),
+            counted(profile.spawned.len(), "world"),
+        ));
     }
     if profile.calls.is_empty() && profile.unfinished.is_empty() && profile.missing.is_empty() {
         remarks.push("the program called no collective".to_owned());
