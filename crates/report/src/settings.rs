@@ -168,21 +168,13 @@ const MEMORY_RESOLUTION: f64 = 0.01;
 /// Describes what the settings cost in memory here, and in jobs of 64, 1024 and 16384 ranks.
 fn describe_memory(memory: MemoryUse) -> String {
     let mebibytes = |bytes: f64| format!("{:.1} MiB", bytes / f64::from(1 << 20));
-    let difference = memory.settings - memory.default;
-    if difference.abs() < MEMORY_RESOLUTION * memory.default {
-        return format!(
-            "Memory of a rank: {}, as by default, with {}.",
-            mebibytes(memory.settings),
-            counted(memory.peers as usize, "peer")
-        );
-    }
     let mut said = format!(
         "Memory of a rank: {} instead of {} with {}.",
         mebibytes(memory.settings),
         mebibytes(memory.default),
         counted(memory.peers as usize, "peer"),
     );
-    if difference > 0.0 {
+    if memory.settings - memory.default > MEMORY_RESOLUTION * memory.default {
         let [small, medium, large] = [64, 1024, 16384].map(|ranks| mebibytes(memory.extra(ranks)));
         said += &format!(
             " If all of this grows with the peers on a node or over the network, a rank that talks to all others needs up \
@@ -313,7 +305,7 @@ mod tests {
     fn memory_is_extrapolated_only_if_it_differs() {
         let mebibytes = |count: f64| count * f64::from(1 << 20);
         let memory = |settings| MemoryUse { default: mebibytes(40.0), settings: mebibytes(settings), peers: 4 };
-        assert_eq!(describe_memory(memory(40.1)), "Memory of a rank: 40.1 MiB, as by default, with 4 peers.");
+        assert_eq!(describe_memory(memory(40.1)), "Memory of a rank: 40.1 MiB instead of 40.0 MiB with 4 peers.");
         assert_eq!(describe_memory(memory(38.0)), "Memory of a rank: 38.0 MiB instead of 40.0 MiB with 4 peers.");
         assert_eq!(
             describe_memory(memory(42.0)),
