@@ -84,13 +84,6 @@ impl SizeState {
     pub fn is_confirmed(self) -> bool {
         matches!(self, Self::Faster | Self::Level)
     }
-
-    fn removal(self) -> Option<Removal> {
-        match self {
-            Self::Removed(why) => Some(why),
-            _ => None,
-        }
-    }
 }
 
 /// State and speedup of a message size.
@@ -201,7 +194,11 @@ impl<'a> Gains<'a> {
             settings.filter(|_| chosen.is_some()).and_then(|found| found.validation.as_ref()?.compared.as_ref());
         let (removed, holes) = (BTreeMap::new(), BTreeSet::new());
         let mut gains = Self { cells, round, chosen, whole, removed, holes };
-        gains.removed = gains.iter().filter_map(|(cell, gain)| Some((cell, gain.state.removal()?))).collect();
+        let removal = |(cell, gain): (Cell, CellGain)| match gain.state {
+            SizeState::Removed(why) => Some((cell, why)),
+            _ => None,
+        };
+        gains.removed = gains.iter().filter_map(removal).collect();
         gains.add_settings();
         let table = tuning.map_or_else(|| findings.table.clone(), Tuning::table);
         gains.holes = gains.find_holes(&table, findings.release);
