@@ -72,13 +72,9 @@ impl Release {
 
     /// The family that a version belongs to.
     pub fn from_version(version: Version) -> Result<Self, UnknownRelease> {
-        match (version.major, version.minor) {
-            (4, 0) => Ok(Self::V4_0),
-            (4, 1) => Ok(Self::V4_1),
-            (5, 0) => Ok(Self::V5_0),
-            (6, 0) => Ok(Self::V6_0),
-            _ => Err(UnknownRelease(version.to_string())),
-        }
+        let family = format!("{}.{}", version.major, version.minor);
+        let found = Self::ALL.into_iter().find(|release| release.name() == family);
+        found.ok_or_else(|| UnknownRelease(version.to_string()))
     }
 }
 

@@ -148,13 +148,9 @@ impl HanReader<'_> {
         }
         let named = known.iter().position(|known| known.as_bytes() == name).map(|place| place + 1);
         let by_number = || strtol(name, 10).and_then(|number| usize::try_from(number as i32).ok());
-        match named.or_else(by_number).filter(|id| *id <= known.len()) {
-            Some(algorithm) => Ok((algorithm as u32, span)),
-            None => {
-                let fault = FaultKind::NoAlgorithm(printable(name), json_name(id));
-                Err(Stop::Rejected(span, fault))
-            }
-        }
+        let algorithm = named.or_else(by_number).filter(|id| *id <= known.len());
+        let fault = || Stop::Rejected(span, FaultKind::NoAlgorithm(printable(name), json_name(id)));
+        Ok((algorithm.ok_or_else(fault)? as u32, span))
     }
 
     /// Numbers up to a closing bracket, which may be missing at the end of the file.

@@ -124,12 +124,8 @@ pub fn is_in(release: Release) -> bool {
 
 /// Returns true if HAN looks up rules for a collective at all (`mca_coll_han_is_coll_dynamic_implemented`).
 pub fn is_ruled(release: Release, id: u32) -> bool {
-    let since_6_0 = || matches!(id, 3 | 4 | 10 | 16);
-    match release {
-        Release::V4_0 => false,
-        Release::V4_1 | Release::V5_0 => matches!(id, 0 | 1 | 2 | 6 | 7 | 9 | 11 | 15),
-        Release::V6_0 => matches!(id, 0 | 1 | 2 | 6 | 7 | 9 | 11 | 15) || since_6_0(),
-    }
+    let since_6_0 = release >= Release::V6_0 && matches!(id, 3 | 4 | 10 | 16);
+    since_6_0 || is_in(release) && matches!(id, 0 | 1 | 2 | 6 | 7 | 9 | 11 | 15)
 }
 
 /// Component that carries out a call for which a rule names a component.

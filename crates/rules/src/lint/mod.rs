@@ -27,6 +27,8 @@ mod listing;
 mod problem;
 mod words;
 
+use std::collections::HashSet;
+
 use crate::behaviour::Behaviour;
 use crate::file::{Load, Loaded, load};
 use crate::kind::FileKind;
@@ -52,7 +54,9 @@ pub fn check(source: &[u8], versions: &[Behaviour]) -> LintReport {
 /// Checks a file like [`check`]; with a number of ranks, only for communicators of that size.
 pub fn check_on(source: &[u8], versions: &[Behaviour], ranks: Option<Ranks>) -> LintReport {
     let named = !versions.is_empty();
-    let kept = versions_or_all(versions);
+    let mut kept = if named { versions.to_vec() } else { Behaviour::distinct() };
+    let mut names = HashSet::new();
+    kept.retain(|version| names.insert(version.name()));
     if FileKind::of(source) == FileKind::Han {
         return han::check(source, &kept, named);
     }
@@ -80,17 +84,6 @@ pub fn check_on(source: &[u8], versions: &[Behaviour], ranks: Option<Ranks>) -> 
     agree::check(&meant, earlier.as_ref().and_then(Load::accepted), &mut problems);
     let readings = loads.iter().map(|(version, load)| VersionReading::new(*version, load)).collect();
     LintReport { kind: FileKind::Tuned, readings, problems: problems.finish() }
-}
-
-/// These versions, each once; all distinct ones if none are given.
-fn versions_or_all(versions: &[Behaviour]) -> Vec<Behaviour> {
-    let mut kept: Vec<Behaviour> = Vec::new();
-    for version in if versions.is_empty() { Behaviour::distinct() } else { versions.to_vec() } {
-        if kept.iter().all(|earlier| earlier.name() != version.name()) {
-            kept.push(version);
-        }
-    }
-    kept
 }
 
 #[cfg(test)]

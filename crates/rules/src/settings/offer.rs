@@ -62,7 +62,7 @@ pub enum SettingOmission {
 pub fn settings(system: &SettingsSystem<'_>, requests: &[RequestedSetting]) -> Result<Vec<Setting>, BadSetting> {
     for (at, request) in requests.iter().enumerate() {
         if requests[..at].iter().any(|other| other.name() == request.name()) {
-            return Err(BadSetting::new(format!("{} is requested twice: name all its values at once", request.name())));
+            return Err(BadSetting(format!("{} is requested twice: name all its values at once", request.name())));
         }
     }
     let known = ENTRIES.iter().filter(|entry| requests.iter().all(|request| request.name() != entry.name));

@@ -28,14 +28,7 @@ pub struct RequestedSetting {
 /// A text that names no setting with values, or a value that the setting cannot have.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct BadSetting(String);
-
-impl BadSetting {
-    /// An error with this reason.
-    pub(super) fn new(why: String) -> Self {
-        Self(why)
-    }
-}
+pub struct BadSetting(pub(super) String);
 
 impl RequestedSetting {
     /// The name of the setting.
