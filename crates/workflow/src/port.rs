@@ -5,9 +5,7 @@ use std::path::{Path, PathBuf};
 
 use collrules_record::experiment::Experiment;
 use collrules_record::installed::Installation;
-use collrules_record::options::{
-    Budget, Jobs, Launching, Request, SystemOptions, TimingOptions, TuneOptions, Validating,
-};
+use collrules_record::options::{Budget, Jobs, Request, SystemOptions, TimingOptions, TuneOptions, Validating};
 use collrules_record::rundir::{HAN, RULES};
 use collrules_record::tuning::TuningError;
 use collrules_record::{Manifest, Seconds};
@@ -178,7 +176,9 @@ fn take_options(begin: &Begin, outlook: &Outlook) -> Result<Box<TuneOptions>, Wo
     let Jobs::Mpi(launching) = &mut tune_options.system.jobs else {
         return Err(WorkflowError::Input("simulated runs cannot be ported".to_owned()));
     };
-    under(launching, &outlook.openmpi.prefix);
+    launching.mpirun = Some(outlook.openmpi.prefix.join("bin/mpirun"));
+    // The worker of the earlier one is not used.
+    launching.worker = None;
     Ok(tune_options)
 }
 
@@ -219,10 +219,4 @@ pub fn join(
     let (source, run) = Source::of_run(joined.run.path(), session)?;
     let findings = source.decide(criteria, policy)?;
     publish::unproven(run, findings, source.manifest().cloned(), session)
-}
-
-/// Sets another mpirun; the worker of the earlier one is not used.
-fn under(launching: &mut Launching, prefix: &Path) {
-    launching.mpirun = Some(prefix.join("bin/mpirun"));
-    launching.worker = None;
 }
