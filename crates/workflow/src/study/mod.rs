@@ -2,11 +2,10 @@
 //!
 //! | module | job |
 //! |---|---|
-//! | `one` | a study of a definition, as an instrument |
+//! | `one` | a study of a definition as an instrument; a study of what others measured |
 //! | `between` | sizes between those of a definition, where classes cross |
 //! | `definition` | the definition's file |
 //! | `scope` | the cells and candidates of a run that the study reports, and its analysis |
-//! | `table` | a study of what others measured |
 //! | `variant` | what is varied beside algorithms |
 //! | `variants` | the same in several variants, and a page that compares them |
 
@@ -14,7 +13,6 @@ mod between;
 mod definition;
 mod one;
 mod scope;
-mod table;
 mod variant;
 mod variants;
 

@@ -1,5 +1,7 @@
 //! A study of one definition, with ranks placed by mpirun, or of what others measured.
 
+mod table;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -18,7 +20,7 @@ use collrules_runner::grid::known_release;
 use serde::Serialize;
 
 use super::scope::{Scope, refinements};
-use super::{Studying, about, between, is_of_others, table};
+use super::{Studying, about, between, is_of_others};
 use crate::campaign::Measurement;
 use crate::error::WorkflowError;
 use crate::instrument::Instrument;

@@ -12,8 +12,8 @@ use collrules_record::units::{Bytes, Ranks};
 use collrules_record::{Cell, Placement, Seconds};
 use collrules_report::study::MeasuredBy;
 
-use super::one::{Averages, OneStudy, Studied};
-use super::scope::Scope;
+use super::super::scope::Scope;
+use super::{Averages, OneStudy, Studied};
 use crate::analyze::{Source, TABLE_RELEASE};
 use crate::error::WorkflowError;
 use crate::session::Session;
