@@ -88,20 +88,20 @@ fn stalls(model: &Model) -> Table {
 
 /// The errors of the predictions, and of two controls that know the neighbouring sizes.
 fn quality(model: &Model) -> Table {
-    let row = |(name, of): (&str, &dyn Fn(&Predicted) -> Option<f64>)| {
+    let row = |name: &str, of: fn(&Predicted) -> Option<f64>| {
         let errors = model.quality.iter().filter_map(|cell| Some((of(cell)? / cell.measured - 1.0).abs()));
         let mut errors: Vec<f64> = errors.collect();
         errors.sort_by(f64::total_cmp);
         let (middle, worst) = (*errors.get(errors.len() / 2)?, *errors.last()?);
         Some([name.to_owned(), whole(middle), whole(worst), errors.len().to_string()])
     };
-    let predictors: [(&str, &dyn Fn(&Predicted) -> Option<f64>); 4] = [
-        ("the model alone", &|cell| Some(cell.model)),
-        ("the model, corrected by other sizes", &|cell| cell.corrected),
-        ("the time of the neighbouring size", &|cell| cell.neighbour),
-        ("a line through both neighbours", &|cell| cell.line),
+    let rows = [
+        row("the model alone", |cell| Some(cell.model)),
+        row("the model, corrected by other sizes", |cell| cell.corrected),
+        row("the time of the neighbouring size", |cell| cell.neighbour),
+        row("a line through both neighbours", |cell| cell.line),
     ];
-    Table::new(["prediction", "median error:", "worst:", "sizes:"], predictors.into_iter().filter_map(row))
+    Table::new(["prediction", "median error:", "worst:", "sizes:"], rows.into_iter().flatten())
 }
 
 /// The parameters that the probes cannot determine, with the reasons.
