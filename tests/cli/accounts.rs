@@ -41,7 +41,7 @@ fn kinds(run: &Path, other_samples: &str) {
     fs::write(&samples, &all_samples).unwrap();
     for (kind, text, why) in [
         ("emptied", String::new(), "the journal lacks launches that took samples"),
-        ("the format alone", lines(&all_lines, 1), "the journal lacks launches that took samples"),
+        ("the format alone", lines(&all_lines, 1), "manifest.json or a refinement was changed"),
         ("cut in the middle", lines(&all_lines, line_count / 2), "the journal lacks launches that took samples"),
         (
             "of the end alone",
