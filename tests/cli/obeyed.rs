@@ -163,7 +163,7 @@ fn what_users_have_set_is_asked_for_as_it_is() {
         let settings = fs::read_to_string(file.with_file_name("mca-params.conf")).unwrap();
         let ran = deployed(mpi, scratch.path(), None, &[], &settings).exits(0);
         ran.says("as it is deployed");
-        ran.says("they match that algorithm");
+        ran.says("calls whose messages are those of the rule's algorithm, and not of the default");
         deployed(mpi, scratch.path(), Some(&named), &[ON, (FILE, path)], "").exits(0);
 
         // Settings of the tuning are read on the ranks as well.
