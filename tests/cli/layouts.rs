@@ -59,7 +59,7 @@ fn a_file_for_6_0_has_rules_for_each_layout() {
     let scratch = tempfile::tempdir().unwrap();
     let tune = format!("tune {CLUSTER} --simulated-release 6.0 --also-layout one-per-node --verbose --out site");
     let ran = run(scratch.path(), &tune).exits(0);
-    ran.says("so each layout has its own rules");
+    ran.says("so each has its own rules");
     let text = std::fs::read(scratch.path().join("site/rules.conf")).unwrap();
     let version = Behaviour::from_version("6.0.0".parse().unwrap()).unwrap();
     let file = load(&text, &version).into_accepted().expect("6.0 reads it");

@@ -178,7 +178,7 @@ fn a_tuning_for_another_transport_is_installed_by_force_alone() {
         let install = |pml: &str, force: &[&str]| -> Ran {
             change("findings.json", &|findings| {
                 findings["simulated"] = false.into();
-                findings["transport"] = serde_json::json!({ "pml": pml });
+                findings["transport"] = serde_json::json!({ "pml": pml, "inside": [], "between": [] });
             });
             let mut command = bounded();
             command.env("HOME", scratch.path()).args(["install", "--user", "--dry-run", "--for"]).arg(&mpi.mpirun);

@@ -110,6 +110,6 @@ mod tests {
             drift: 1e-6,
         });
         let text = said(&[harness(SyncMethod::RoundTime), ClockLine { launch: 0, fact: check }]);
-        assert!(text[1].contains("made of 2 clocks: off by 3 µs at most in 1 check, and adjusted 1 time."), "{text:?}");
+        assert!(text[1].contains("of 2 clocks: 3 µs off at most in 1 check, set anew 1 time"), "{text:?}");
     }
 }
