@@ -46,8 +46,8 @@ pub struct Job<'o> {
     pub program: &'o Path,
     /// Arguments of collrules, quoted for a shell.
     pub command: &'o str,
-    /// Arguments for going on with a run, quoted for a shell; none if the command cannot.
-    pub resumed: Option<&'o str>,
+    /// Arguments for going on with a run, quoted for a shell.
+    pub resumed: &'o str,
 }
 
 /// Request that a batch system does not support.

@@ -109,7 +109,7 @@ fn values(system: BatchSystem, job: &Job<'_>, directory: &str) -> Vec<(&'static 
         ("home", vec![quoted(directory)]),
         ("program", vec![quoted(&program.to_string_lossy())]),
         ("command", vec![command.to_owned()]),
-        ("resumed", resumed.iter().map(|words| (*words).to_owned()).collect()),
+        ("resumed", vec![resumed.to_owned()]),
     ]
 }
 
@@ -217,7 +217,7 @@ mod tests {
 
     fn job_in<'o>(directory: &'o str, options: &'o JobOptions) -> Job<'o> {
         let (directory, program) = (Path::new(directory), Path::new("/opt/collrules"));
-        Job { options, nodes: 8, directory, program, command: "tune --ops all", resumed: Some("tune") }
+        Job { options, nodes: 8, directory, program, command: "tune --ops all", resumed: "tune" }
     }
 
     fn head(system: BatchSystem) -> String {

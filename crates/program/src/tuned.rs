@@ -209,8 +209,8 @@ fn bcast(tree: &[Node], bytes: u64, segment: u64) -> Vec<Program> {
     down(tree, &segments(bytes, segment).map(|length| (length, 0)).collect::<Vec<_>>(), false)
 }
 
-/// Sends parts down a tree, of which each has so many bytes, and so many for each rank of a child's subtree. Senders
-/// wait for each message (`waits`), or for all of a part in the end.
+/// Sends parts down a tree. The length of each is a number of bytes, plus a number for each rank of a child's subtree.
+/// Senders wait for each message (`waits`), or for all of a part in the end.
 fn down(tree: &[Node], parts: &[(u64, u64)], waits: bool) -> Vec<Program> {
     each(tree.len() as u32, |rank| {
         let Node { parent, children, .. } = &tree[rank as usize];

@@ -170,7 +170,7 @@ pub(crate) fn method(findings: &Findings) -> [[String; 2]; 7] {
     ]
 }
 
-/// What the rules assume of programs, and what they do between measured sizes.
+/// Assumptions of the rules about programs, and their choices between measured sizes.
 pub(crate) fn assumptions(findings: &Findings) -> Vec<[String; 2]> {
     let Policy { max_regret, between, assumptions } = findings.tree.policy;
     let made = |what: &str, is_made: bool| [what, if is_made { "assumed" } else { "not assumed" }].map(str::to_owned);

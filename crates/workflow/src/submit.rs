@@ -152,7 +152,7 @@ fn script(
         // Instruments take the options of the analysis from the command line.
         _ => words.as_str(),
     };
-    let job = Job { options: &options.job, nodes, directory, program, command: &words, resumed: Some(resumed) };
+    let job = Job { options: &options.job, nodes, directory, program, command: &words, resumed };
     script::script(system, &job).map_err(|UnsupportedRequest(why)| WorkflowError::Usage(why))
 }
 

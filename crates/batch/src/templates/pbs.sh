@@ -20,9 +20,9 @@ module load {module}
 # The log goes to {home}, which has to be there before the job starts.
 run={home}/task-$PBS_ARRAY_INDEX{?array}
 run={home}{!array}
-# Resumes what an earlier job left: one that ran out of time, was requeued, or is submitted again.{?resumed}
-if [ -e "$run/manifest.json" ]; then{?resumed}
+# Resumes what an earlier job left: one that ran out of time, was requeued, or is submitted again.
+if [ -e "$run/manifest.json" ]; then
     exec {program} {resumed} --resume "$run"
-fi{?resumed}
+fi
 exec {program} {command} --seed "$PBS_ARRAY_INDEX" --out "$run"{?array}
 exec {program} {command} --out "$run"{!array}
