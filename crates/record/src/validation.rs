@@ -152,7 +152,8 @@ pub struct Round {
     pub unreached: usize,
     /// Cells that could not be compared, and why.
     pub failed: Vec<FailedCell>,
-    /// The cells whose rules are not in the final files: slower, not confirmed, or lost elsewhere.
+    /// The cells whose rules are not in the final files: slower, not confirmed, or lost elsewhere; and cells on which
+    /// nothing acts any more.
     pub repaired: Vec<Cell>,
 }
 

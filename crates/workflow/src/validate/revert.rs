@@ -105,7 +105,8 @@ fn remove(
         let compared = compared.filter(|cell| is_gone(before.known(*cell), subject.known(*cell)));
         let gone: BTreeSet<Cell> = compared.chain(repair.cells).collect();
         let gone: Vec<Cell> = gone.into_iter().collect();
-        session.say(&progress::validation::removed(&gone));
+        let ruled: Vec<Cell> = gone.iter().copied().filter(|cell| before.is_ruled(*cell)).collect();
+        session.say(&progress::validation::removed(&ruled));
         round.repaired.extend(gone);
         round.repaired.sort_unstable();
         round.repaired.dedup();
