@@ -76,6 +76,10 @@ pub struct Harness {
     /// Bytes of the last-level cache that buffers rotate through; missing if they do not rotate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache: Option<u64>,
+    /// Time in which a cache line gets from one rank of a node to the next; missing if no node has several ranks with a
+    /// processor each.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub core_to_core: Option<Seconds>,
 }
 
 /// A comparison of the common clock between ranks.
@@ -112,6 +116,9 @@ pub struct LaunchEnd {
     pub most_communicators: u64,
     /// Resident memory of the rank with the most, in bytes; missing if the system does not report it.
     pub resident: Option<u64>,
+    /// Time in which a cache line gets from one rank of a node to the next, as at the start of the launch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub core_to_core: Option<Seconds>,
 }
 
 /// A line of `clock.jsonl`.

@@ -157,6 +157,10 @@ pub struct ArmLaunch {
     /// Memory of the largest rank at the end; missing where the system does not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resident: Option<u64>,
+    /// Time in which a cache line gets from one rank of a node to the next, at the start and at the end; empty where it is
+    /// unknown. Launches where it differs ran on processors in other places.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub core_to_core: Vec<Seconds>,
     /// The times, or why the job failed.
     pub outcome: Result<Vec<SubjectTime>, LaunchFailure>,
     /// Subjects with wrong data, and the finding of the check.

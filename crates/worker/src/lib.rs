@@ -33,6 +33,7 @@ mod circumstances;
 mod clock;
 mod communicators;
 mod control;
+mod core_to_core;
 mod error;
 mod faults;
 mod ffi;

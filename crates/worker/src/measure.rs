@@ -27,6 +27,7 @@ use crate::clock::hierarchy::CommonClock;
 use crate::clock::{now, seconds};
 use crate::communicators::Communicators;
 use crate::control::Control;
+use crate::core_to_core;
 use crate::error::WorkerError;
 use crate::faults::{Faults, Phase};
 use crate::ffi::{MpiErrorClass, Tools};
@@ -595,7 +596,8 @@ impl Member<'_> {
         let (communicators, most_communicators) = self.communicators.counts();
         let CallCounts { calls, late, repeated, given_up, .. } = self.counts;
         let resident = resident.into_iter().flatten().max();
-        LaunchEnd { calls, late, repeated, given_up, communicators, most_communicators, resident }
+        let core_to_core = core_to_core::measure(self.control);
+        LaunchEnd { calls, late, repeated, given_up, communicators, most_communicators, resident, core_to_core }
     }
 }
 

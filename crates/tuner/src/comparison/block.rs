@@ -23,6 +23,8 @@ pub type SubjectTimes = BTreeMap<ArmSubject, f64>;
 pub struct ArmBlock {
     /// The times of each launch that did not fail, by arm.
     pub launches: BTreeMap<Settings, Vec<SubjectTimes>>,
+    /// Seconds in which a cache line got from one rank of a node to the next in these launches, where it is known.
+    pub core_to_core: BTreeMap<Settings, Vec<f64>>,
     /// Arms whose jobs fail, whatever they call.
     pub failed: BTreeMap<Settings, LaunchFailure>,
     /// Subjects that fail with an arm, so that they are no longer timed with it: without the arm's rules, for the default.
@@ -49,6 +51,13 @@ impl ArmBlock {
     /// The launches of an arm.
     pub(super) fn launches_with(&self, settings: &Settings) -> &[SubjectTimes] {
         self.launches.get(settings).map_or(&[], Vec::as_slice)
+    }
+
+    /// Returns true if the launches of two arms, as far as is known, ran on processors in like places.
+    fn is_alike(&self, arm: &Settings, base: &Settings) -> bool {
+        let known = [arm, base].into_iter().filter_map(|it| self.core_to_core.get(it)).flatten();
+        let (least, most) = known.fold((f64::INFINITY, 0.0_f64), |(least, most), it| (least.min(*it), most.max(*it)));
+        most <= ALIKE * least
     }
 
     /// The median times over the launches of a combination.
@@ -89,6 +98,19 @@ pub(super) fn weighted_mean(logs: &BTreeMap<ArmSubject, f64>, weight: &dyn Fn(&A
     (weights > 0.0).then(|| sum / weights)
 }
 
+/// The blocks with launches of two arms that ran on processors in like places; all, if these are less than half: then it
+/// is an arm that puts ranks elsewhere.
+pub(super) fn alike<'a>(blocks: &'a [ArmBlock], arm: &Settings, base: &Settings) -> Vec<&'a ArmBlock> {
+    let has_both = |block: &&ArmBlock| [arm, base].iter().all(|it| block.launches.contains_key(*it));
+    let both: Vec<&ArmBlock> = blocks.iter().filter(has_both).collect();
+    let alike: Vec<&ArmBlock> = both.iter().copied().filter(|block| block.is_alike(arm, base)).collect();
+    if 2 * alike.len() < both.len() { both } else { alike }
+}
+
+/// Ratio of core-to-core latencies up to which processors are in like places. It is 2.5 and more between threads of a core,
+/// cores of a socket and sockets, and 1.3 at most between launches in one place.
+const ALIKE: f64 = 1.6;
+
 /// Share of the pairs of launches at either end whose speedups a mean leaves out.
 const LEFT_OUT: f64 = 0.2;
 
@@ -112,7 +134,7 @@ pub(super) struct PairMean {
 }
 
 impl PairMean {
-    pub(super) fn choose(blocks: &[ArmBlock], settings: &Settings, over: &Settings) -> Self {
+    pub(super) fn choose(blocks: &[&ArmBlock], settings: &Settings, over: &Settings) -> Self {
         let [own, usual] = [settings, over].map(|it| Disturbed::count(blocks, it));
         Self { is_trimmed: !own.is_more_than(&usual) }
     }
@@ -150,7 +172,7 @@ struct Disturbed {
 }
 
 impl Disturbed {
-    fn count(blocks: &[ArmBlock], settings: &Settings) -> Self {
+    fn count(blocks: &[&ArmBlock], settings: &Settings) -> Self {
         let launches: Vec<&SubjectTimes> = blocks.iter().flat_map(|block| block.launches_with(settings)).collect();
         let usual = |subject: &ArmSubject| {
             median(&mut launches.iter().filter_map(|it| it.get(subject).copied()).collect::<Vec<_>>())
@@ -182,6 +204,7 @@ pub fn mean_speedup(
     weight: &dyn Fn(&ArmSubject) -> f64,
     level: f64,
 ) -> Option<Estimate> {
+    let blocks = &alike(blocks, settings, over);
     let pairs = PairMean::choose(blocks, settings, over);
     let logs = pairs.values(&logs_by_block(blocks, settings, over, weight));
     Estimate::mean(logs.values(), level).map(Estimate::exp)
@@ -189,7 +212,7 @@ pub fn mean_speedup(
 
 /// The logarithms of a combination's mean speedup, by the number of the block.
 fn logs_by_block(
-    blocks: &[ArmBlock],
+    blocks: &[&ArmBlock],
     settings: &Settings,
     over: &Settings,
     weight: &dyn Fn(&ArmSubject) -> f64,
@@ -204,9 +227,10 @@ pub fn speedups(
     blocks: &[ArmBlock],
     pairs: BTreeSet<(Settings, Settings)>,
 ) -> BTreeMap<(Settings, Settings), Estimate> {
+    let blocks: Vec<&ArmBlock> = blocks.iter().collect();
     let (pairs, subjects): (Vec<_>, Vec<Replicates>) = pairs
         .into_iter()
-        .map(|(settings, over)| (logs_by_block(blocks, &settings, &over, &|_| 1.0), (settings, over)))
+        .map(|(settings, over)| (logs_by_block(&blocks, &settings, &over, &|_| 1.0), (settings, over)))
         .filter(|(logs, _)| !logs.is_empty())
         .map(|(logs, pair)| (pair, Replicates::of_pairs(None, logs)))
         .unzip();
@@ -216,7 +240,7 @@ pub fn speedups(
 
 /// The log speedups of each subject by the number of the block.
 pub(super) fn by_subject(
-    blocks: &[ArmBlock],
+    blocks: &[&ArmBlock],
     settings: &Settings,
     over: &Settings,
 ) -> BTreeMap<ArmSubject, LaunchLogs> {

@@ -7,7 +7,7 @@ use collrules_record::comparison::{ArmSubject, LaunchFailure, Stage};
 use collrules_record::settings::{Guard, Settings, SettingsVerdict};
 use collrules_record::validation::ValidationCriteria;
 
-use super::block::{ArmBlock, BarredSubject, mean_speedup};
+use super::block::{ArmBlock, BarredSubject, alike, mean_speedup};
 use super::judge::{ArmDemand, Judging, SubjectResult, judge};
 use super::looks::Looks;
 
@@ -80,7 +80,7 @@ pub struct Compared {
 pub struct ArmResult {
     /// The arm.
     pub arm: Settings,
-    /// Blocks with a launch of it.
+    /// Blocks with a launch of it that count: it and the base ran on processors in like places.
     pub pairs: u32,
     /// The geometric mean of the speedups, by weight; none without a block that timed all subjects.
     pub speedup: Option<Estimate>,
@@ -180,7 +180,7 @@ impl Comparison<'_> {
     }
 
     fn judge_arm(&self, launched: &Launched, arm: &Settings) -> Option<ArmResult> {
-        let pairs = launched.blocks.iter().filter(|block| block.launches.contains_key(arm)).count() as u32;
+        let pairs = alike(&launched.blocks, arm, self.base).len() as u32;
         if pairs == 0 {
             return None;
         }
@@ -252,8 +252,8 @@ impl Comparison<'_> {
         }
         let is_undecided = best.verdict == SettingsVerdict::Undecided;
         let subjects = is_undecided.then(|| {
-            let undecided = best.subjects.iter().filter(|it| it.is_open()).map(|it| it.subject.clone());
-            undecided.chain(self.always.iter().cloned()).collect()
+            let undecided = best.subjects.iter().filter(|it| it.is_open()).map(|it| &it.subject);
+            undecided.chain(self.always).cloned().collect()
         });
         Some(Next { arms: vec![best.arm.clone()], subjects })
     }

@@ -17,7 +17,7 @@ use collrules_record::settings::{Guard, Settings};
 use collrules_record::validation::{Outcome, ValidationCriteria};
 use collrules_rules::Collective;
 
-use super::block::{ArmBlock, PairMean, by_subject};
+use super::block::{ArmBlock, PairMean, alike, by_subject};
 use crate::statistics::{LaunchLogs, Replicates, adjust, common_means, test_all};
 
 /// What is asked of a subject with an arm.
@@ -95,6 +95,7 @@ const LEAST_POOLED: usize = 16;
 /// Calls of a collective in one way, of about one size.
 type CallClass = (Collective, CallCondition, usize);
 
+/// The class of a call; none for anything else.
 fn class_of(subject: &ArmSubject) -> Option<CallClass> {
     match subject {
         ArmSubject::Call(cell, condition) => Some((cell.collective, *condition, class(cell.bytes))),
@@ -120,6 +121,7 @@ pub(super) fn judge(
     demand: &dyn Fn(&ArmSubject) -> ArmDemand,
 ) -> Vec<SubjectResult> {
     let Judging { criteria, max_loss, share } = judging;
+    let blocks = &alike(blocks, arm, base);
     let pairs = PairMean::choose(blocks, arm, base);
     let logs = by_subject(blocks, arm, base);
     let replicates: Vec<Replicates> =
@@ -199,7 +201,7 @@ fn judge_classes(
 }
 
 /// The logarithms of the times of each subject in the launches of an arm.
-fn times_by_subject(blocks: &[ArmBlock], arm: &Settings) -> BTreeMap<ArmSubject, Vec<f64>> {
+fn times_by_subject(blocks: &[&ArmBlock], arm: &Settings) -> BTreeMap<ArmSubject, Vec<f64>> {
     let mut all: BTreeMap<ArmSubject, Vec<f64>> = BTreeMap::new();
     let launches = blocks.iter().flat_map(|block| block.launches_with(arm));
     for (subject, time) in launches.flatten().filter(|(_, time)| **time > 0.0) {

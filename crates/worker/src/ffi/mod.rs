@@ -8,6 +8,7 @@
 pub(crate) mod calls;
 pub(crate) mod counter;
 pub(crate) mod messages;
+pub(crate) mod shared;
 mod tools;
 
 use std::ffi::{CString, c_int};

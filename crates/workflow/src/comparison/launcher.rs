@@ -93,6 +93,7 @@ struct JobResult {
     outcome: Result<Vec<SubjectTime>, LaunchFailure>,
     wrong: Vec<(ArmSubject, String)>,
     resident: Option<u64>,
+    core_to_core: Vec<Seconds>,
     /// Seconds of the job by its own clock.
     seconds: f64,
 }
@@ -192,14 +193,14 @@ impl<'a, 's> JobLauncher<'a, 's> {
         }
     }
 
-    /// The times of an arm in a block: of the first launch that ends well, from the log or made now. An error if its jobs
-    /// fail.
+    /// The times of an arm in a block, with the core-to-core latencies: of the first launch that ends well, from the log or
+    /// made now. An error if its jobs fail.
     fn times(
         &mut self,
         (stage, block, before): (Stage, u32, &mut usize),
         arm: &Settings,
         wanted: Option<&BTreeSet<ArmSubject>>,
-    ) -> Result<Result<SubjectTimes, LaunchFailure>, WorkflowError> {
+    ) -> Result<Result<(SubjectTimes, Vec<Seconds>), LaunchFailure>, WorkflowError> {
         let is_kept = !stage.is_search() && stage != Stage::Tuning;
         let tries = if *arm == self.base || is_kept { TRIES } else { 1 };
         let (mut failures, mut struck) = (0, Vec::new());
@@ -224,7 +225,8 @@ impl<'a, 's> JobLauncher<'a, 's> {
             }
             match launch.outcome {
                 Ok(times) => {
-                    return Ok(Ok(times.into_iter().map(|timed| (timed.subject, timed.time.0)).collect()));
+                    let times = times.into_iter().map(|timed| (timed.subject, timed.time.0)).collect();
+                    return Ok(Ok((times, launch.core_to_core)));
                 }
                 Err(failure) => {
                     failures += u32::from(!is_past);
@@ -270,11 +272,11 @@ impl<'a, 's> JobLauncher<'a, 's> {
         if let (Some(patience), Some(usual)) = (self.backend.patience(), usual) {
             *patience = usual;
         }
-        let JobResult { outcome, wrong, resident, seconds } = result?;
+        let JobResult { outcome, wrong, resident, core_to_core, seconds } = result?;
         // A simulated job takes time only by its own clock.
         let is_simulated = self.backend.name() == SIMULATED;
         let seconds = Seconds(if is_simulated { seconds } else { began.elapsed().as_secs_f64() });
-        let launch = ArmLaunch { stage, block, arm: arm.clone(), at, seconds, resident, outcome, wrong };
+        let launch = ArmLaunch { stage, block, arm: arm.clone(), at, seconds, resident, core_to_core, outcome, wrong };
         self.log.append(launch.clone())?;
         Ok(launch)
     }
@@ -294,6 +296,7 @@ impl<'a, 's> JobLauncher<'a, 's> {
         let (plan, order) = self.plan((stage, block, arm), deployment, subjects);
         let mut loops: BTreeMap<ArmSubject, Vec<Loop>> = BTreeMap::new();
         let (mut wrong, mut resident, mut place, mut clock) = (Vec::new(), None, None, 0.0_f64);
+        let mut core_to_core = Vec::new();
         let stop = self.session.stop.clone();
         let outcome = self.backend.measure(&plan, &mut |event| {
             match &event {
@@ -311,7 +314,11 @@ impl<'a, 's> JobLauncher<'a, 's> {
                 WorkerEvent::Disqualified { cell, candidate, why } => {
                     wrong.push((order[&(*cell, *candidate)].clone(), why.clone()));
                 }
-                WorkerEvent::Clock(ClockFact::End(end)) => resident = end.resident,
+                WorkerEvent::Clock(ClockFact::Harness(harness)) => core_to_core.extend(harness.core_to_core),
+                WorkerEvent::Clock(ClockFact::End(end)) => {
+                    core_to_core.extend(end.core_to_core);
+                    resident = end.resident;
+                }
                 _ => {}
             }
             if stop.load(Ordering::Relaxed) { Err(RunnerError::Interrupted) } else { Ok(()) }
@@ -324,7 +331,7 @@ impl<'a, 's> JobLauncher<'a, 's> {
             }
             Err(error) => return Err(error),
         };
-        Ok(JobResult { outcome, wrong, resident, seconds: self.schedule.startup.0 + clock })
+        Ok(JobResult { outcome, wrong, resident, core_to_core, seconds: self.schedule.startup.0 + clock })
     }
 
     /// The subjects whose data an earlier launch of an arm checked, with the shortest time of a turn of their loops.
@@ -412,7 +419,11 @@ impl ArmLauncher for JobLauncher<'_, '_> {
         for arm in order {
             let known = before.entry(arm.clone()).or_default();
             match self.times((stage, number, known), &arm, subjects)? {
-                Ok(times) => block.push(arm, times),
+                Ok((times, core_to_core)) => {
+                    let known = block.core_to_core.entry(arm.clone()).or_default();
+                    known.extend(core_to_core.into_iter().map(|latency| latency.0));
+                    block.push(arm, times);
+                }
                 Err(failure) if arm == *base => {
                     let error = WorkflowError::DefaultFails(failure.why);
                     if stage.is_search() {
