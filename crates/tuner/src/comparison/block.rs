@@ -125,7 +125,7 @@ const NORMAL: f64 = 1.4826;
 
 /// Standard errors by which the share of disturbed launches may be larger than with the default: more are the settings'
 /// own doing.
-const BY_CHANCE: f64 = 1.64;
+const BY_CHANCE: f64 = 1.28;
 
 /// Mean log speedup of a combination over another one. It is trimmed, since other work on a host can double the time of a
 /// launch, and of every third on a busy one. If the combination itself disturbs launches, all pairs count.

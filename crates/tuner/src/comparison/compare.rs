@@ -8,11 +8,11 @@ use collrules_record::settings::{Guard, Settings, SettingsVerdict};
 use collrules_record::validation::ValidationCriteria;
 
 use super::block::{ArmBlock, BarredSubject, alike, mean_speedup};
-use super::judge::{ArmDemand, Judging, SubjectResult, judge};
+use super::judge::{ArmDemand, Judging, LEAST_POOLED, SubjectResult, class_of, judge};
 use super::looks::Looks;
 
 /// Number of arms that have launches between the first and the second look, if one of them is to be chosen.
-const AFTER_FIRST_LOOK: usize = 3;
+const AFTER_FIRST_LOOK: usize = 2;
 
 /// Blocks until which losses are looked for that only must not be shown: to exclude them all would take too long.
 const LOOKED_FOR: u32 = 16;
@@ -252,8 +252,13 @@ impl Comparison<'_> {
         }
         let is_undecided = best.verdict == SettingsVerdict::Undecided;
         let subjects = is_undecided.then(|| {
-            let undecided = best.subjects.iter().filter(|it| it.is_open()).map(|it| &it.subject);
-            undecided.chain(self.always).cloned().collect()
+            let undecided = || best.subjects.iter().filter(|it| it.is_open()).map(|it| &it.subject);
+            // All members of a class are timed until their mean counts.
+            let pooled: BTreeSet<_> =
+                undecided().filter(|_| best.pairs < LEAST_POOLED as u32).filter_map(class_of).collect();
+            let members = best.subjects.iter().map(|it| &it.subject);
+            let members = members.filter(|it| class_of(it).is_some_and(|class| pooled.contains(&class)));
+            undecided().chain(members).chain(self.always).cloned().collect()
         });
         Some(Next { arms: vec![best.arm.clone()], subjects })
     }

@@ -90,13 +90,13 @@ pub fn class(bytes: Bytes) -> usize {
 const ALARM: f64 = 4.0;
 
 /// Blocks from which on the mean of a class counts: in fewer, launches that settings slow down now and then may be missing.
-const LEAST_POOLED: usize = 16;
+pub(super) const LEAST_POOLED: usize = 20;
 
 /// Calls of a collective in one way, of about one size.
-type CallClass = (Collective, CallCondition, usize);
+pub(super) type CallClass = (Collective, CallCondition, usize);
 
 /// The class of a call; none for anything else.
-fn class_of(subject: &ArmSubject) -> Option<CallClass> {
+pub(super) fn class_of(subject: &ArmSubject) -> Option<CallClass> {
     match subject {
         ArmSubject::Call(cell, condition) => Some((cell.collective, *condition, class(cell.bytes))),
         ArmSubject::Messages(..) | ArmSubject::Program => None,
