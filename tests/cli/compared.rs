@@ -62,7 +62,7 @@ fn a_better_builtin_is_seen_and_so_are_rules_that_lose_to_it() {
     let markdown = compared(&fastest, &stale, "md").exits(0).stdout;
     assert!(markdown.contains("## The default changed") && markdown.contains("**Retuning is worthwhile"), "{markdown}");
     let page = compared(&fastest, &stale, "html").exits(0).stdout;
-    assert!(page.contains("<svg") && page.contains("Retuning is worthwhile"));
+    assert!(page.contains("id=\"rules\"") && page.contains("Retuning is worthwhile"));
     if let Some(browser) = browser() {
         let file = scratch.path().join("changes.html");
         std::fs::write(&file, page).unwrap();

@@ -36,7 +36,7 @@ fn planted_violations_are_found_and_nothing_else_is() {
     assert_eq!(*cures[0], Cure::Nothing);
     assert!(matches!(cures[1], Cure::Rule { choice, .. } if choice.algorithm == 8), "{:?}", cures[1]);
     let page = fs::read_to_string(out.join("guidelines.html")).unwrap();
-    assert!(page.contains("data-kind=\"tiles\"") && page.contains("scatter+allgather"));
+    assert!(page.contains("class=\"map\"") && page.contains("scatter+allgather"));
     assert!(fs::read_to_string(out.join("guidelines.md")).unwrap().contains("For a report to the developers"));
     assert!(fs::read_to_string(out.join("guidelines.csv")).unwrap().starts_with("collective,comm_size"));
 

@@ -283,11 +283,6 @@ impl<'a> Gains<'a> {
         self.iter().filter(move |(cell, _)| cell.collective == collective)
     }
 
-    /// The collectives that have cells.
-    pub(crate) fn collectives(&self) -> BTreeSet<Collective> {
-        self.cells.keys().map(|cell| cell.collective).collect()
-    }
-
     /// The number of cells in such a state.
     pub fn count(&self, is_wanted: impl Fn(SizeState) -> bool) -> usize {
         self.cells.values().filter(|gain| is_wanted(gain.state)).count()

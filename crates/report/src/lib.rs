@@ -26,7 +26,7 @@
 //! | [`ab_test`] | result of runs of a program without and with a tuning |
 //! | [`study`] | a study of chosen algorithms: conclusion, figures, tables |
 //! | [`osu`] | benchmark tables with OSU's columns |
-//! | `plot` | curves, heatmaps and other drawings as SVG |
+//! | `plot` | curves as SVG |
 //! | [`outcome`] | the last screen of a tuning |
 //! | [`progress`] | sentences about work in progress |
 //! | [`plain`] | untrusted text, made harmless |

@@ -4,9 +4,7 @@
 //! |---|---|
 //! | `sentences` | the advice, with its reasons |
 //! | `tables` | rows, and CSV |
-//! | `maps` | changes in colour |
 
-mod maps;
 mod sentences;
 mod tables;
 
@@ -21,14 +19,12 @@ pub use tables::csv;
 pub fn document(comparison: &Comparison) -> Document {
     let Comparison { before, after, differences, cells, .. } = comparison;
     let differences = differences.iter().map(|it| [property(it.what).to_owned(), it.before.clone(), it.after.clone()]);
-    let mut blocks = vec![
+    let blocks = vec![
         tables::numbers(comparison),
         Block::open("differences", "What differs", vec![Block::table(["what", "before", "after"], differences)]),
         Block::open("default", "The default changed", vec![tables::changed(comparison)]),
         Block::open("rules", "The choice changed", vec![tables::reserved(comparison)]),
     ];
-    let collectives = cells.chunk_by(|a, b| a.cell.collective == b.cell.collective);
-    blocks.extend(collectives.map(|cells| maps::maps(comparison, cells)));
     let replace = comparison.advice() != Advice::Keep;
     let headline = match (cells.is_empty(), replace) {
         (true, _) => "The runs cannot be compared",

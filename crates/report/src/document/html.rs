@@ -6,7 +6,7 @@
 
 use super::model::{Block, Document, Part, SIMULATED, Table, join};
 use crate::plain;
-use crate::plot::{self, Entry, Heatmap, Picture};
+use crate::plot::{self, Entry, Picture};
 
 pub(crate) use crate::plain::markup;
 
@@ -43,7 +43,7 @@ impl Document {
 }
 
 /// A content between these, unless it is empty.
-fn wrap(before: &str, content: &str, after: &str) -> String {
+pub(super) fn wrap(before: &str, content: &str, after: &str) -> String {
     if content.is_empty() { String::new() } else { format!("{before}{content}{after}") }
 }
 
@@ -130,21 +130,6 @@ impl Table {
         let before = format!("{about}<div class=\"scroll\"><table><thead><tr>{heads}</tr></thead><tbody>");
         wrap(&before, &rows, "\n</tbody></table></div>")
     }
-}
-
-/// A map with its caption, which begins with a name, and the legend of its colours.
-pub(crate) fn map(caption: &str, map: &Heatmap, legend: Vec<Entry>) -> Block {
-    let level = |entry: Entry| format!("<li class=\"{}\">{}", entry.class, markup(&entry.name));
-    let levels: String = legend.into_iter().map(level).collect();
-    let (name, rest) = caption.split_at(caption.find([',', ':']).unwrap_or(caption.len()));
-    let figure = format!(
-        "<figure class=\"map\"><figcaption><strong>{}</strong>{}</figcaption><div class=\"scroll\">{}</div>\n\
-         <ul class=\"levels\" aria-label=\"Colours\">{levels}</ul></figure>",
-        markup(name),
-        markup(rest),
-        map.picture().fragment(),
-    );
-    Block::drawing(if map.tiles.is_empty() { String::new() } else { figure })
 }
 
 /// Plots side by side, with captions.

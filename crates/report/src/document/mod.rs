@@ -8,12 +8,15 @@
 //! | [`terminal`] | text of a width |
 //! | `markdown` | a file |
 //! | `html` | a page that needs no other file |
+//! | `map` | maps of pages |
 
 mod html;
+mod map;
 mod markdown;
 mod model;
 pub(crate) mod terminal;
 
-pub(crate) use html::{legend, map, markup, plots, prose};
+pub(crate) use html::{legend, markup, plots, prose};
+pub(crate) use map::{Fill, Heatmap, Tile, ratios, slownesses};
 pub use model::Document;
 pub(crate) use model::{Block, Part, Table};

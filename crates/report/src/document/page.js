@@ -40,16 +40,16 @@ if(c&&dx)i=Math.max(0,Math.min(l.p.length-1,i+dx));
 if(c&&dy){var x=l.p[i].v,col=[];s.forEach(function(o){o.p.forEach(function(p,j){if(p.v===x)col.push([o,j,p.y])})});col.sort(function(a,b){return a[2]-b[2]});
 var at=0;col.forEach(function(o,j){if(o[0]===l)at=j});var n=col[Math.max(0,Math.min(col.length-1,at+dy))];l=n[0];i=n[1]}
 svg.cur=[l,i];tell(svg,l,l.p[i])})});
-all('svg[data-kind=tiles]').forEach(function(svg){svg.tabIndex=0;
-var tiles=function(){names(svg);return all('g.t',svg).filter(function(g){return g.name})};
-var at=function(g){if(svg.near)svg.near.classList.remove('at');svg.near=g;g.classList.add('at');var b=g.getBoundingClientRect(),i=g.name.indexOf(': ');
-show(i<0?[g.name]:[g.name.slice(0,i)].concat(g.name.slice(i+2).split('; ')),b.left+b.width/2,b.top)};
-var move=function(e){names(svg);var g=e.target.closest('g.t');if(g&&g.name)at(g);else hide(svg)};
-svg.addEventListener('pointermove',move);svg.addEventListener('pointerdown',move);
-svg.addEventListener('pointerleave',function(){hide(svg)});svg.addEventListener('blur',function(){hide(svg)});
-svg.addEventListener('keydown',function(e){if(e.key==='Escape')return hide(svg);var t=tiles(),d={ArrowLeft:-1,ArrowRight:1}[e.key],v={ArrowUp:-1,ArrowDown:1}[e.key];if(!d&&!v||!t.length)return;e.preventDefault();
-var i=svg.near?t.indexOf(svg.near):-1,n=t[i<0?0:Math.max(0,Math.min(t.length-1,i+(d||0)))];
-if(i>=0&&v){var a=t[i].getBoundingClientRect(),near=1e9;t.forEach(function(g){var b=g.getBoundingClientRect(),dy=(b.top-a.top)*v,c=Math.abs(b.left-a.left)+dy*3;if(dy>1&&c<near){near=c;n=g}})}
+all('.map table').forEach(function(map){map.tabIndex=0;
+var tiles=function(){all('td[title]',map).forEach(function(t){t.name=t.title;t.removeAttribute('title')});return all('td.t',map)};
+var at=function(t){if(map.near)map.near.classList.remove('at');map.near=t;t.classList.add('at');var b=t.getBoundingClientRect(),i=t.name.indexOf(': ');
+show(i<0?[t.name]:[t.name.slice(0,i)].concat(t.name.slice(i+2).split('; ')),b.left+b.width/2,b.top)};
+var move=function(e){tiles();var t=e.target.closest('td.t');if(t)at(t);else hide(map)};
+map.addEventListener('pointermove',move);map.addEventListener('pointerdown',move);
+map.addEventListener('pointerleave',function(){hide(map)});map.addEventListener('blur',function(){hide(map)});
+map.addEventListener('keydown',function(e){if(e.key==='Escape')return hide(map);var t=tiles(),d={ArrowLeft:-1,ArrowRight:1}[e.key],v={ArrowUp:-1,ArrowDown:1}[e.key];if(!d&&!v||!t.length)return;e.preventDefault();
+var n=t[0],c=map.near;if(c&&d)n=t[Math.max(0,Math.min(t.length-1,t.indexOf(c)+d))];
+if(c&&v){n=c;for(var r=c.parentNode;(r=v<0?r.previousElementSibling:r.nextElementSibling);)if(r.cells[c.cellIndex].matches('.t')){n=r.cells[c.cellIndex];break}}
 at(n)})});
 all('.legend').forEach(function(list){var sec=list.closest('details');list.addEventListener('click',function(e){var b=e.target.closest('button');if(!b)return;
 b.setAttribute('aria-pressed',b.getAttribute('aria-pressed')!=='true');

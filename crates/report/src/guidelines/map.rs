@@ -8,8 +8,7 @@ use collrules_record::{Bytes, Cell, Ranks};
 use collrules_rules::Collective;
 
 use super::sentences;
-use crate::document::{self, Block, Table};
-use crate::plot::{Fill, Heatmap, Tile};
+use crate::document::{Block, Fill, Heatmap, Table, Tile, slownesses};
 
 /// Meaning of the marks of the map.
 pub(super) const KEY: &str = "Each mark is a message size: +52 % is slower than the best mock-up by 52 %, 12x takes 12 times \
@@ -21,43 +20,29 @@ const CAPTION: &str = "Slowdown of the default against the best mock-up, by coll
 /// Columns of marks in a table, so that it fits on a terminal.
 const COLUMNS: usize = 7;
 
-/// Collectives in rows, message sizes in columns, as a drawing or as marks.
+/// Collectives in rows, message sizes in columns, in colours or as marks.
 pub(super) fn map(checked: &Checked, ranks: Ranks) -> Block {
-    let mut rows = collectives(checked);
-    rows.retain(|collective| {
-        checked.cells.iter().any(|cell| (cell.cell.collective, cell.cell.ranks) == (*collective, ranks))
-    });
-    let columns = sizes(checked);
-    let places = rows.iter().enumerate().flat_map(|(row, collective)| {
-        columns
-            .iter()
-            .enumerate()
-            .map(move |(column, bytes)| ((row, column), Cell { collective: *collective, ranks, bytes: *bytes }))
-    });
-    let tiles = places.filter_map(|(at, cell)| {
-        let checked = checked.cell(cell)?;
-        Some(Tile { at, fill: fill(checked), text: vec![mark(Some(checked)), String::new()], note: note(checked) })
-    });
-    let heatmap = Heatmap {
-        description: format!("Slowdown of collectives on {ranks} ranks against equivalent calls."),
-        columns: columns.iter().map(|bytes| label(*bytes)).collect(),
-        rows: rows.iter().map(ToString::to_string).collect(),
-        tiles: tiles.collect(),
-        join: false,
+    let own = checked.cells.iter().filter(|cell| cell.cell.ranks == ranks);
+    let rows: BTreeSet<Collective> = own.map(|cell| cell.cell.collective).collect();
+    let columns: BTreeSet<Bytes> = checked.cells.iter().map(|cell| cell.cell.bytes).collect();
+    let find = |collective, bytes| checked.cell(Cell { collective, ranks, bytes });
+    let tile = |collective: &Collective, bytes: &Bytes| {
+        let cell = find(*collective, *bytes)?;
+        Some(Tile { fill: fill(cell), text: mark(cell), note: note(cell) })
     };
-    let marks = |columns: &[Bytes]| {
-        let mark = |collective: Collective, bytes| mark(checked.cell(Cell { collective, ranks, bytes }));
+    let marks = |columns: &[&Bytes]| {
         let row = |collective: &Collective| {
-            let marks = columns.iter().map(|bytes| mark(*collective, *bytes));
+            let marks = columns.iter().map(|bytes| find(*collective, **bytes).map_or(".".to_owned(), mark));
             std::iter::once(collective.name().to_owned()).chain(marks).collect::<Vec<_>>()
         };
-        let sizes = columns.iter().map(|bytes| label(*bytes) + ":");
+        let sizes = columns.iter().map(|bytes| label(bytes) + ":");
         Table::new(std::iter::once("collective".to_owned()).chain(sizes), rows.iter().map(row))
     };
     let key = if checked.ranks().first() == Some(&ranks) { KEY } else { "" };
-    let tables = columns.chunks(COLUMNS).map(marks).enumerate();
-    let rows = tables.map(|(place, table)| table.about(if place == 0 { key } else { "" })).collect();
-    document::map(CAPTION, &heatmap, heatmap.slownesses(slowdown)).or_rows(rows)
+    let tables = columns.iter().collect::<Vec<_>>();
+    let tables = tables.chunks(COLUMNS).map(marks).enumerate();
+    let tables = tables.map(|(place, table)| table.about(if place == 0 { key } else { "" })).collect();
+    Heatmap::new(CAPTION, &rows, &columns, label, tile).block(slownesses(slowdown)).or_rows(tables)
 }
 
 /// The colour of a cell: its slowdown, whether or not it is a violation.
@@ -87,26 +72,13 @@ fn note(cell: &CheckedCell) -> String {
     format!("{}: default {builtin}, {best}{severity}; {verdict}", cell.cell)
 }
 
-/// The message sizes of a check; 0 bytes for collectives without sizes.
-fn sizes(checked: &Checked) -> Vec<Bytes> {
-    let sizes: BTreeSet<Bytes> = checked.cells.iter().map(|cell| cell.cell.bytes).collect();
-    sizes.into_iter().collect()
-}
-
-/// The collectives of a check, in their order.
-fn collectives(checked: &Checked) -> Vec<Collective> {
-    let all: BTreeSet<Collective> = checked.cells.iter().map(|cell| cell.cell.collective).collect();
-    all.into_iter().collect()
-}
-
 /// The label of a column.
-fn label(bytes: Bytes) -> String {
-    if bytes == Bytes(0) { "none".to_owned() } else { bytes.to_string() }
+fn label(bytes: &Bytes) -> String {
+    if *bytes == Bytes(0) { "none".to_owned() } else { bytes.to_string() }
 }
 
 /// The mark of a cell.
-fn mark(cell: Option<&CheckedCell>) -> String {
-    let Some(cell) = cell else { return ".".to_owned() };
+fn mark(cell: &CheckedCell) -> String {
     match cell.verdict() {
         GuidelineVerdict::Violated(_) => slowdown(1.0 + cell.slowdown()),
         GuidelineVerdict::Undecided(_) => "?".to_owned(),

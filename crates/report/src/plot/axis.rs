@@ -1,9 +1,6 @@
 //! Logarithmic axes with ticks that people read: 1 B, 4 KiB, 10 µs.
 
-use std::ops::Range;
-
 use collrules_record::units::{Bytes, Seconds};
-use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 
 /// Quantity along the horizontal axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,43 +11,26 @@ pub(crate) enum X {
     Ranks,
 }
 
-/// An axis of positions, which are logarithms to the base of 2 or 10, or the numbers of rows and columns.
+/// An axis of positions, which are logarithms to the base of 2 or 10.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Axis {
-    pub(super) range: (f64, f64),
+pub(crate) struct Axis {
+    pub(crate) range: (f64, f64),
     /// Positions with a label.
-    pub(super) ticks: Vec<f64>,
+    pub(crate) ticks: Vec<f64>,
     /// Positions with a line alone.
-    pub(super) fine: Vec<f64>,
+    pub(crate) fine: Vec<f64>,
 }
 
-impl Ranged for Axis {
-    type FormatOption = NoDefaultFormatting;
-    type ValueType = f64;
-
-    fn map(&self, value: &f64, limit: (i32, i32)) -> i32 {
-        let share = (value - self.range.0) / (self.range.1 - self.range.0);
-        limit.0 + (f64::from(limit.1 - limit.0) * share).round() as i32
-    }
-
-    fn key_points<Hint: KeyPointHint>(&self, hint: Hint) -> Vec<f64> {
-        if hint.weight().allow_light_points() { self.fine.clone() } else { self.ticks.clone() }
-    }
-
-    fn range(&self) -> Range<f64> {
-        self.range.0..self.range.1
-    }
-}
-
-impl ValueFormatter<f64> for Axis {
-    fn format_ext(&self, value: &f64) -> String {
-        value.to_string()
+impl Axis {
+    /// The place of a position on a line from one end to another.
+    pub(crate) fn place(&self, position: f64, (from, to): (f64, f64)) -> f64 {
+        from + (to - from) * (position - self.range.0) / (self.range.1 - self.range.0)
     }
 }
 
 impl X {
     /// The position of a value. 0 bytes have none of their own on a logarithmic axis, and lie one power below 1.
-    pub(super) fn position(self, value: f64) -> f64 {
+    pub(crate) fn position(self, value: f64) -> f64 {
         value.max(0.5).log2()
     }
 
@@ -63,12 +43,12 @@ impl X {
     }
 
     /// The label at a position of a tick.
-    pub(super) fn label(self, position: f64) -> String {
+    pub(crate) fn label(self, position: f64) -> String {
         if position < 0.0 { "0".to_owned() } else { self.value(position.exp2().round() as u64) }
     }
 
     /// An axis over these values in a plot of so many pixels.
-    pub(super) fn axis(self, values: &[u64], width: u32) -> Axis {
+    pub(crate) fn axis(self, values: &[u64], width: u32) -> Axis {
         let room = (width / if self == Self::Ranks { 36 } else { 62 }).max(1) as usize;
         let positions = || values.iter().map(|value| self.position(*value as f64));
         let (low, high) = span(positions());

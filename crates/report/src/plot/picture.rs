@@ -1,12 +1,7 @@
 //! A drawing that can stand in a page or by itself.
 
-use plotters_backend::text_anchor::HPos;
-
-use super::canvas::{Canvas, FONT};
-use super::colours::plain_colour;
-use super::ink::Ink;
-use super::ink::SCALE;
-use super::style::STYLE;
+use super::STYLE;
+use super::canvas::{Canvas, FONT, Ink, SCALE, plain_colour};
 use crate::plain::markup;
 use crate::words::wrapped;
 
@@ -95,10 +90,10 @@ const DOCUMENT: &str = "\
 svg{font-family:system-ui,-apple-system,'Segoe UI',Roboto,'Liberation Sans',sans-serif}\
 .page{fill:var(--paper)}.heading{font-size:14px;font-weight:600;fill:var(--text)}";
 
-/// Entries from left to right, in as many rows as they need, and how high those are in pixels.
+/// Lines of a legend from left to right, in as many rows as they need, and how high those are in pixels.
 fn legend(entries: &[Entry], width: f64) -> (String, u32) {
     const ROW: i32 = 18;
-    let canvas = Canvas::new((0, 0));
+    let mut canvas = Canvas::default();
     let (mut x, mut y) = (12.0, 0);
     for entry in entries {
         let wide = 34.0 + entry.name.chars().count() as f64 * 6.2;
@@ -106,14 +101,9 @@ fn legend(entries: &[Entry], width: f64) -> (String, u32) {
             (x, y) = (12.0, y + ROW);
         }
         let at = |right: f64, down: i32| (((x + right) * f64::from(SCALE)) as i32, (y + down) * SCALE);
-        canvas.open(&entry.class, "");
-        match entry.class.starts_with("l ") {
-            true => canvas.stroke(Ink::Group, [at(0.0, 8), at(18.0, 8)]),
-            false => canvas.area(at(3.0, 2), at(15.0, 14)),
-        }
-        canvas.close();
-        canvas.label(&entry.name, at(24.0, 12), HPos::Left);
+        canvas.group(&entry.class, "", |canvas| canvas.path(Ink::Line, [[at(0.0, 8), at(18.0, 8)]]));
+        canvas.label(&entry.name, at(24.0, 12), "start");
         x += wide;
     }
-    (canvas.finish(), if entries.is_empty() { 0 } else { (y + ROW + 6).unsigned_abs() })
+    (canvas.text, if entries.is_empty() { 0 } else { (y + ROW + 6).unsigned_abs() })
 }

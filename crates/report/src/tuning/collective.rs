@@ -3,19 +3,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::findings::{CellFinding, Findings};
-use collrules_record::units::{Ranks, Seconds};
+use collrules_record::units::{Bytes, Ranks, Seconds};
 use collrules_record::{Candidate, Estimate};
 use collrules_rules::Collective;
 use collrules_rules::words::counted;
 
 use super::palette::Palette;
-use super::strip::{self, Axis};
+use super::places::Places;
+use super::strip;
 use crate::cells::table;
-use crate::document::{self, Block, Part, Table, legend, plots, prose};
+use crate::document::{Block, Fill, Heatmap, Part, Table, Tile, legend, plots, prose, ratios};
 use crate::facts::{self, candidate_name};
 use crate::gains::{CellGain, Gains, SizeState};
 use crate::outcome::is_open;
-use crate::plot::{Curves, Entry, Fill, Heatmap, Line, Mark, Picture, Places, Reading, Stroke, Tile, X};
+use crate::plot::{Axis, Curves, Entry, Line, Mark, Picture, Reading, Stroke, X};
 use crate::reasons::{self, reasons};
 use crate::summary::{Stretch, by_collective, stretches};
 use crate::words::{capitalised, every_size, ratio};
@@ -28,7 +29,7 @@ const SIZE: (u32, u32) = (360, 245);
 
 /// A part for each collective, those with the largest speedups first and those without a rule last.
 pub(super) fn parts(findings: &Findings, gains: &Gains<'_>) -> Vec<Block> {
-    let axis = Axis::new(gains);
+    let axis = strip::axis(gains);
     let mut parts: Vec<(Option<f64>, Part)> =
         by_collective(findings).map(|cells| part(findings, cells, gains, axis.as_ref())).collect();
     parts.sort_by(|(a, _), (b, _)| b.unwrap_or(f64::MIN).total_cmp(&a.unwrap_or(f64::MIN)));
@@ -155,42 +156,20 @@ impl Drawn<'_> {
     }
 
     /// A map with one tile per cell: its colour, what is written on it, and what is said first at the pointer.
-    fn map(
-        &self,
-        description: &str,
-        join: bool,
-        tile: impl Fn(&CellFinding) -> (Fill, Vec<String>, String),
-    ) -> Heatmap {
-        let tiles = self.cells.iter().filter_map(|cell| {
-            let at = self.places.at(cell.cell)?;
+    fn map(&self, caption: String, tile: impl Fn(&CellFinding) -> (Fill, String, String)) -> Heatmap {
+        let tile = |ranks: &Ranks, bytes: &Bytes| {
+            let here = |cell: &&CellFinding| (cell.cell.ranks, cell.cell.bytes) == (*ranks, *bytes);
+            let cell = self.cells.iter().find(here)?;
             let (fill, text, first) = tile(cell);
-            Some(Tile { at, fill, text, note: format!("{}: {first}{}", cell.cell, self.times(cell)) })
-        });
-        let description = format!(
-            "{description} of {} for each communicator size and message size; the table of sizes below has the same \
-             data.",
-            self.collective
-        );
-        let mut map = self.places.heatmap(description, tiles);
-        map.join = join;
-        map
+            Some(Tile { fill, text, note: format!("{}: {first}{}", cell.cell, self.times(cell)) })
+        };
+        let sized = self.collective.has_sizes();
+        let label = |size: &Bytes| if sized { size.to_string() } else { String::new() };
+        Heatmap::new(caption, &self.places.ranks, &self.places.sizes, label, tile)
     }
 
     /// The algorithm of each cell under the rules, by name; its legend has all that occur.
     fn algorithms(&self) -> Block {
-        let map = self.map("Algorithm", true, |cell| {
-            let served = cell.served_candidate();
-            let name = self.name(served);
-            let short = name.split(',').next().unwrap_or_default().to_owned();
-            (self.palette.fill(served), vec![name, short], reasons::verdict(self.findings, cell))
-        });
-        let names: BTreeMap<String, String> = self
-            .cells
-            .iter()
-            .map(|cell| cell.served_candidate())
-            .map(|by| (self.palette.fill(by).class(), self.name(by)))
-            .collect();
-        let entries = names.into_iter().map(|(class, name)| Entry { class, name }).collect();
         let columns = if self.collective.has_sizes() { " and message size (columns)" } else { "" };
         let between = match self.places.left_out {
             0 => String::new(),
@@ -200,11 +179,23 @@ impl Drawn<'_> {
             ),
         };
         let caption = format!("Algorithms with the rules, by ranks (rows){columns}{between}");
-        document::map(&caption, &map, map.legend(entries))
+        let map = self.map(caption, |cell| {
+            let served = cell.served_candidate();
+            (self.palette.fill(served), self.name(served), reasons::verdict(self.findings, cell))
+        });
+        let served = self.cells.iter().map(|cell| cell.served_candidate());
+        let names: BTreeMap<String, String> = served.map(|by| (self.palette.fill(by).class(), self.name(by))).collect();
+        let entries = names.into_iter().map(|(class, name)| Entry { class, name }).collect();
+        map.join().block(entries)
     }
 
     fn speedups(&self) -> Block {
-        let map = self.map("Speedup with the tuning", false, |cell| {
+        let are = match (self.gains.round, self.gains.chosen) {
+            (None, None) => "expected from the timings for tuning, not confirmed",
+            _ => "in fresh launches without and with it",
+        };
+        let caption = format!("Speedup with the tuning: {are}; blank where the default stays");
+        let map = self.map(caption, |cell| {
             let gain = self.gains.get(cell.cell);
             let removed = self.gains.removal(cell.cell).map(|why| format!("rule removed: {}", why.describe()));
             let why = removed.unwrap_or_else(|| reasons::reason(self.findings, cell));
@@ -213,24 +204,19 @@ impl Drawn<'_> {
                 _ => self.name(cell.served_candidate()),
             };
             match gain.speedup {
-                _ if !gain.is_changed() => (Fill::Builtin, vec![String::new()], format!("the default stays: {why}")),
+                _ if !gain.is_changed() => (Fill::Builtin, String::new(), format!("the default stays: {why}")),
                 None if self.findings.doubts(cell) => {
-                    (Fill::Builtin, vec!["?".to_owned()], format!("implausible times with {by}: {why}"))
+                    (Fill::Builtin, "?".to_owned(), format!("implausible times with {by}: {why}"))
                 }
-                None => (Fill::Builtin, vec!["?".to_owned()], format!("{by}, not compared: {why}")),
+                None => (Fill::Builtin, "?".to_owned(), format!("{by}, not compared: {why}")),
                 Some(speedup) => {
                     let point = speedup.point;
                     let digits = if point >= 9.95 { format!("{point:.0}") } else { format!("{point:.2}") };
-                    (Fill::Ratio(point), vec![digits], format!("{} with {by}: {why}", ratio(speedup)))
+                    (Fill::Ratio(point), digits, format!("{} with {by}: {why}", ratio(speedup)))
                 }
             }
         });
-        let are = match (self.gains.round, self.gains.chosen) {
-            (None, None) => "expected from the timings for tuning, not confirmed",
-            _ => "in fresh launches without and with it",
-        };
-        let caption = format!("Speedup with the tuning: {are}; blank where the default stays");
-        document::map(&caption, &map, map.ratios(|ratio| format!("{ratio}x")))
+        map.block(ratios(|ratio| format!("{ratio}x")))
     }
 
     /// The times of the builtin and of the best other.
@@ -333,8 +319,8 @@ impl Drawn<'_> {
     }
 
     fn over_ranks(&self) -> Vec<(String, Picture)> {
-        let Places { ranks, sizes, .. } = self.places;
-        if ranks.len() < 2 || sizes.is_empty() {
+        let sizes: Vec<Bytes> = self.places.sizes.iter().copied().collect();
+        if self.places.ranks.len() < 2 || sizes.is_empty() {
             return Vec::new();
         }
         let last = sizes.len() - 1;

@@ -6,10 +6,12 @@
 //! | `collective` | pictures and tables of a collective |
 //! | `strip` | message sizes by their fate |
 //! | `palette` | colours of candidates |
+//! | `places` | rows and columns of maps |
 
 mod collective;
 mod opening;
 mod palette;
+mod places;
 mod strip;
 
 use collrules_record::findings::Findings;

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use collrules_record::Candidate;
 use collrules_record::findings::CellFinding;
 
-use crate::plot::{COLOURS, Fill, Stroke};
+use crate::document::Fill;
+use crate::plot::{COLOURS, Stroke};
 use crate::reasons::winner;
 
 /// The colours of a collective's candidates.

@@ -3,30 +3,14 @@
 use std::collections::BTreeSet;
 
 use collrules_record::Cell;
-use collrules_record::units::{Bytes, Ranks};
+use collrules_record::units::Bytes;
 use collrules_rules::Collective;
 
 use crate::document::markup;
 use crate::gains::{CellGain, Gains};
-use crate::plot::X;
+use crate::plot::{Axis, X};
 use crate::summary::sizes;
 use crate::words::times;
-
-/// The message sizes of a page on a logarithmic axis, from 0 to 100 percent.
-pub(super) struct Axis {
-    /// Positions of the ends.
-    ends: (f64, f64),
-    ticks: Vec<Tick>,
-}
-
-/// A label of the axis, and its place in percent.
-type Tick = (f64, String);
-
-/// The strip of a collective on one communicator.
-struct Row {
-    ranks: Ranks,
-    parts: Vec<Part>,
-}
 
 /// Neighbouring sizes in the same state.
 struct Part {
@@ -40,39 +24,26 @@ struct Part {
 /// Half of the width of a hole, in percent.
 const HOLE: f64 = 0.6;
 
-/// Distances between labels of the axis at most.
-const TICKS: f64 = 4.0;
+/// Pixels of an axis, so that it has four or five labels.
+const WIDTH: u32 = 310;
 
-impl Axis {
-    /// The axis of all sizes that were measured or compared; none if calls have no sizes.
-    pub(super) fn new(gains: &Gains<'_>) -> Option<Self> {
-        let sized = gains.collectives().into_iter().filter(|collective| collective.has_sizes());
-        let sizes: BTreeSet<Bytes> =
-            sized.flat_map(|collective| gains.of_collective(collective)).map(|(cell, _)| cell.bytes).collect();
-        let (first, last) = (*sizes.first()?, *sizes.last()?);
-        let (low, high) = (position(first), position(last));
-        let ends = (low - 0.5, high + 0.5);
-        let at = |position: f64| (position - ends.0) / (ends.1 - ends.0) * 100.0;
-        let step = ((high - low) / TICKS).ceil().max(1.0);
-        let inner =
-            (1..).map(|count| low.ceil() + f64::from(count) * step).take_while(|power| high - power >= 0.7 * step);
-        let inner = inner.filter(|power| power - low >= 0.7 * step).map(|power| (power, power.exp2() as u64));
-        let mut all = vec![(low, first.0)];
-        all.extend(inner);
-        all.extend((high > low).then_some((high, last.0)));
-        all.dedup();
-        let tick = |(power, bytes)| (at(power), X::MessageBytes.value(bytes));
-        Some(Self { ends, ticks: all.into_iter().map(tick).collect() })
-    }
-
-    fn at(&self, position: f64) -> f64 {
-        ((position - self.ends.0) / (self.ends.1 - self.ends.0) * 100.0).clamp(0.0, 100.0)
-    }
+/// The axis of all sizes that were measured or compared; none if calls have no sizes. It ends half a power of two beyond
+/// them.
+pub(super) fn axis(gains: &Gains<'_>) -> Option<Axis> {
+    let sized = gains.iter().map(|(cell, _)| cell).filter(|cell| cell.collective.has_sizes());
+    let sizes: BTreeSet<Bytes> = sized.map(|cell| cell.bytes).collect();
+    let range = (position(*sizes.first()?) - 0.5, position(*sizes.last()?) + 0.5);
+    let sizes: Vec<u64> = sizes.into_iter().map(|bytes| bytes.0).collect();
+    Some(Axis { range, ..X::MessageBytes.axis(&sizes, WIDTH) })
 }
 
-/// Logarithm of a size; 0 bytes lie one power below 1.
+/// A place on an axis in percent.
+fn percent(axis: &Axis, position: f64) -> f64 {
+    axis.place(position, (0.0, 100.0)).clamp(0.0, 100.0)
+}
+
 fn position(bytes: Bytes) -> f64 {
-    (bytes.0 as f64).max(0.5).log2()
+    X::MessageBytes.position(bytes.0 as f64)
 }
 
 /// The legend of the states that occur, and the axis, as markup.
@@ -80,8 +51,11 @@ pub(super) fn overview(gains: &Gains<'_>, axis: Option<&Axis>) -> String {
     let present: BTreeSet<(&str, &str)> = gains.iter().map(|(_, gain)| gain.describe()).collect();
     let states: String =
         present.into_iter().rev().map(|(class, name)| format!("<li><i class=\"{class}\"></i>{name}")).collect();
-    let tick = |(at, label): &Tick| format!("<span style=\"left:{at:.2}%\">{}</span>", markup(label));
-    let ticks: String = axis.into_iter().flat_map(|axis| &axis.ticks).map(tick).collect();
+    let tick = |axis: &Axis, at: f64| {
+        let label = X::MessageBytes.label(at);
+        format!("<span style=\"left:{:.2}%\">{}</span>", percent(axis, at), markup(&label))
+    };
+    let ticks: String = axis.into_iter().flat_map(|axis| axis.ticks.iter().map(|at| tick(axis, *at))).collect();
     format!(
         "<div class=\"overview\">\n<ul class=\"levels states\" aria-label=\"Colours of the message sizes\">{states}</ul>\n\
          <div class=\"row axis\" aria-hidden=\"true\"><span class=\"ranks\">ranks</span><span class=\"ticks\">{ticks}\
@@ -95,7 +69,9 @@ pub(super) fn strips(gains: &Gains<'_>, axis: Option<&Axis>, collective: Collect
         let note = markup(note);
         format!("<i class=\"{class}\" style=\"left:{left:.2}%;width:{width:.2}%\" title=\"{note}\"></i>")
     };
-    let strip = |Row { ranks, parts }: Row| {
+    let cells: Vec<(Cell, CellGain)> = gains.of_collective(collective).collect();
+    let strip = |cells: &[(Cell, CellGain)]| {
+        let (ranks, parts) = (cells[0].0.ranks, parts(gains, cells, axis));
         let notes: String = parts.iter().map(|part| format!("{}. ", markup(&part.note))).collect();
         let parts: String = parts.iter().map(part).collect();
         format!(
@@ -103,14 +79,8 @@ pub(super) fn strips(gains: &Gains<'_>, axis: Option<&Axis>, collective: Collect
              aria-label=\"{notes}\">{parts}</span></span>"
         )
     };
-    let strips: String = rows(gains, axis, collective).into_iter().map(strip).collect();
+    let strips: String = cells.chunk_by(|(a, _), (b, _)| a.ranks == b.ranks).map(strip).collect();
     format!("<span class=\"strips\">{strips}</span>")
-}
-
-fn rows(gains: &Gains<'_>, axis: Option<&Axis>, collective: Collective) -> Vec<Row> {
-    let cells: Vec<(Cell, CellGain)> = gains.of_collective(collective).collect();
-    let communicators = cells.chunk_by(|(a, _), (b, _)| a.ranks == b.ranks);
-    communicators.map(|cells| Row { ranks: cells[0].0.ranks, parts: parts(gains, cells, axis) }).collect()
 }
 
 /// A hole in the rules between two sizes is drawn over both.
@@ -126,7 +96,7 @@ fn parts(gains: &Gains<'_>, cells: &[(Cell, CellGain)], axis: Option<&Axis>) -> 
         let (from, to) = (begin, begin + part.len());
         begin = to;
         let (left, right) = match axis.filter(|_| part[0].0.collective.has_sizes()) {
-            Some(axis) => (axis.at(edge(from)), axis.at(edge(to))),
+            Some(axis) => (percent(axis, edge(from)), percent(axis, edge(to))),
             None => (0.0, 100.0),
         };
         let before =
@@ -183,14 +153,13 @@ mod tests {
             found.round.as_mut().expect("compared").cells.push(next);
         }
         let gains = Gains::of_comparison(&found);
-        let axis = Axis::new(&gains).expect("sizes");
-        let rows = rows(&gains, Some(&axis), first.cell.collective);
-        let parts = &rows[0].parts;
+        let axis = axis(&gains).expect("sizes");
+        let parts = parts(&gains, &gains.iter().collect::<Vec<_>>(), Some(&axis));
         assert_eq!(parts.iter().map(|part| part.class).collect::<Vec<_>>(), ["yes", "open", "yes"]);
         assert!(parts[0].left.abs() < 1e-9 && (parts.iter().map(|part| part.width).sum::<f64>() - 100.0).abs() < 1e-9);
         assert_eq!(parts[0].note, "5793 B to 8 KiB on 1024 ranks: faster, confirmed, 2.00x");
-        let labels: Vec<String> = axis.ticks.iter().map(|tick| tick.1.replace('\u{202f}', " ")).collect();
-        assert_eq!(labels, ["5793 B", "32 KiB", "128 KiB", "1 MiB"]);
+        let labels = axis.ticks.iter().map(|tick| X::MessageBytes.label(*tick).replace('\u{202f}', " "));
+        assert_eq!(labels.collect::<Vec<_>>(), ["5793 B", "16 KiB", "64 KiB", "256 KiB", "1 MiB"]);
         assert_eq!(overview(&gains, Some(&axis)).matches("<li>").count(), 2);
     }
 }

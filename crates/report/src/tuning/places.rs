@@ -1,62 +1,39 @@
-//! Places of the cells of a collective in a heatmap: communicator sizes in rows, message sizes in columns.
+//! The communicator and message sizes of a collective that its maps show.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::Cell;
 use collrules_record::units::{Bytes, Ranks};
 
-use super::axis::X;
-use super::heatmap::{Heatmap, Tile};
-
-/// The rows and columns of the heatmaps of a collective.
+/// The rows and columns of the maps of a collective.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Places {
-    pub(crate) ranks: Vec<Ranks>,
+pub(super) struct Places {
+    pub(super) ranks: BTreeSet<Ranks>,
     /// The columns; a collective without message sizes has one, of 0 bytes.
-    pub(crate) sizes: Vec<Bytes>,
-    /// Labels below the columns.
-    labels: Vec<String>,
+    pub(super) sizes: BTreeSet<Bytes>,
     /// Message sizes that have no column.
-    pub(crate) left_out: usize,
+    pub(super) left_out: usize,
 }
 
 impl Places {
     /// Of all cells of a collective.
-    pub(crate) fn from_cells(cells: impl Iterator<Item = Cell>) -> Self {
+    pub(super) fn from_cells(cells: impl Iterator<Item = Cell>) -> Self {
         let cells: BTreeSet<Cell> = cells.collect();
         let sizes = regular_sizes(&cells);
-        let has_sizes = cells.first().is_some_and(|cell| cell.collective.has_sizes());
-        let label = |size: &Bytes| if has_sizes { X::MessageBytes.value(size.0) } else { String::new() };
         let all: BTreeSet<Bytes> = cells.iter().map(|cell| cell.bytes).collect();
-        Self {
-            ranks: cells.iter().map(|cell| cell.ranks).collect::<BTreeSet<_>>().into_iter().collect(),
-            labels: sizes.iter().map(label).collect(),
-            left_out: all.len() - sizes.len(),
-            sizes,
-        }
-    }
-
-    /// The row and column of a cell; none of sizes that have no column.
-    pub(crate) fn at(&self, cell: Cell) -> Option<(usize, usize)> {
-        Some((self.ranks.binary_search(&cell.ranks).ok()?, self.sizes.binary_search(&cell.bytes).ok()?))
-    }
-
-    /// A heatmap of these tiles.
-    pub(crate) fn heatmap(&self, description: String, tiles: impl Iterator<Item = Tile>) -> Heatmap {
-        let rows = self.ranks.iter().map(ToString::to_string).collect();
-        Heatmap { description, columns: self.labels.clone(), rows, tiles: tiles.collect(), join: false }
+        Self { ranks: cells.iter().map(|cell| cell.ranks).collect(), left_out: all.len() - sizes.len(), sizes }
     }
 }
 
 /// The message sizes that have no holes: every communicator was measured at them, unless all its sizes are smaller or
 /// larger. Others come from looking closer at the crossover of some communicator.
-fn regular_sizes(cells: &BTreeSet<Cell>) -> Vec<Bytes> {
+fn regular_sizes(cells: &BTreeSet<Cell>) -> BTreeSet<Bytes> {
     let mut spans: BTreeMap<Ranks, (Bytes, Bytes)> = BTreeMap::new();
     for cell in cells {
         let span = spans.entry(cell.ranks).or_insert((cell.bytes, cell.bytes));
         *span = (span.0.min(cell.bytes), span.1.max(cell.bytes));
     }
-    let Some(collective) = cells.first().map(|cell| cell.collective) else { return Vec::new() };
+    let Some(collective) = cells.first().map(|cell| cell.collective) else { return BTreeSet::new() };
     let sizes: BTreeSet<Bytes> = cells.iter().map(|cell| cell.bytes).collect();
     let regular = |bytes: &Bytes| {
         spans.iter().all(|(ranks, (first, last))| {
@@ -82,7 +59,7 @@ mod tests {
         };
         // 6 was measured on 4 ranks alone; 16 was too large for 8.
         let cells = [(4, 4), (4, 6), (4, 8), (4, 16), (8, 4), (8, 8)].map(cell);
-        assert_eq!(regular_sizes(&cells.into()), [4, 8, 16].map(Bytes));
-        assert_eq!(regular_sizes(&BTreeSet::new()), []);
+        assert_eq!(regular_sizes(&cells.into()), [4, 8, 16].map(Bytes).into());
+        assert_eq!(regular_sizes(&BTreeSet::new()), BTreeSet::new());
     }
 }
