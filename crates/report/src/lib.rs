@@ -15,7 +15,7 @@
 //! | [`tables`] | every point for programs: CSV and JSON |
 //! | [`notes`] | the comments of the rules file |
 //! | [`proof`] | results of a proof of the rules |
-//! | `tree` | the decision tree with its evidence, as text |
+//! | `tree` | the decision tree with its evidence |
 //! | [`validation`] | result of launches without and with a rules file |
 //! | [`changes`] | changes from one run to a later one |
 //! | [`guidelines`] | a check of performance guidelines: maps, sentences, tables |

@@ -1,8 +1,6 @@
 //! Reasons for the choice in a cell: the verdict of its own timings, and the reason if the rules choose something else;
 //! reasons for keeping the default.
 
-use std::cmp::Reverse;
-
 use collrules_record::Candidate;
 use collrules_record::findings::{CellFinding, Findings, Verdict};
 use collrules_record::policy::Assumption;
@@ -10,7 +8,7 @@ use collrules_record::reason::Stalling;
 use collrules_record::reason::{Bar, KeepReason, Shortfall};
 
 use crate::facts::candidate_name;
-use crate::words::percent;
+use crate::words::{count, percent};
 
 /// Returns the candidate that wins by the cell's own timings.
 pub(crate) fn winner(cell: &CellFinding) -> Candidate {
@@ -54,7 +52,7 @@ pub(crate) fn verdict(findings: &Findings, cell: &CellFinding) -> String {
     format!("{own}; uses {}: {}", name(cell.served_candidate()), reason(findings, cell))
 }
 
-/// Choice of a number of cells and its reason. Lists begin with the most frequent.
+/// Choice of a number of cells and its reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Because {
     /// True if the cells have rules, false if they keep the builtin.
@@ -63,18 +61,11 @@ pub(crate) struct Because {
     pub(crate) why: String,
 }
 
-/// The reasons of these cells; each cell counts once.
+/// The reasons of these cells, the most frequent first; each cell counts once.
 pub(crate) fn reasons(findings: &Findings, cells: &[CellFinding]) -> Vec<Because> {
-    let mut all: Vec<Because> = Vec::new();
-    for cell in cells {
-        let (ruled, why) = (cell.served_candidate() != Candidate::Builtin, reason(findings, cell));
-        match all.iter_mut().find(|known| known.ruled == ruled && known.why == why) {
-            Some(known) => known.cells += 1,
-            None => all.push(Because { ruled, cells: 1, why }),
-        }
-    }
-    all.sort_by_key(|because| Reverse(because.cells));
-    all
+    let of_cell = |cell: &CellFinding| (cell.served_candidate() != Candidate::Builtin, reason(findings, cell));
+    let counts = count(cells.iter().map(|cell| (of_cell(cell), 1)));
+    counts.into_iter().map(|((ruled, why), cells)| Because { ruled, cells, why }).collect()
 }
 
 /// The reason for keeping the default, in a few words.
@@ -185,7 +176,7 @@ mod tests {
         let all = reasons(&findings, &cells);
         assert_eq!(
             all.iter().map(|because| (because.ruled, because.cells)).collect::<Vec<_>>(),
-            [(false, 2), (true, 1), (false, 1)]
+            [(false, 2), (false, 1), (true, 1)]
         );
         assert_eq!(all[0].why, "not significant");
     }

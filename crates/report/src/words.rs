@@ -1,5 +1,8 @@
 //! Numbers in words, and lines of a width: one function for each.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
 use collrules_record::{Estimate, Seconds};
 use textwrap::core::Word;
 use textwrap::{Options, WordSeparator, WordSplitter};
@@ -78,6 +81,23 @@ pub(crate) fn capitalised(text: &str) -> String {
 
 /// An estimate with its interval: `1.250 (1.210 to 1.300)`.
 pub(crate) fn interval(estimate: Estimate, digits: usize) -> String {
+/// Things with their numbers, the most frequent first.
+pub(crate) fn count<T: Ord>(things: impl IntoIterator<Item = (T, usize)>) -> Vec<(T, usize)> {
+    let mut counts: BTreeMap<T, usize> = BTreeMap::new();
+    things.into_iter().for_each(|(thing, count)| *counts.entry(thing).or_default() += count);
+    let mut counts: Vec<(T, usize)> = counts.into_iter().collect();
+    counts.sort_by_key(|(_, count)| Reverse(*count));
+    counts
+}
+
+/// Texts with their numbers, the most frequent first: `a (3); b (1)`. A single text has no number.
+pub(crate) fn tally(texts: impl IntoIterator<Item = (String, usize)>) -> String {
+    match count(texts).as_slice() {
+        [(text, _)] => text.clone(),
+        several => several.iter().map(|(text, count)| format!("{text} ({count})")).collect::<Vec<_>>().join("; "),
+    }
+}
+
     let say = |value: f64| format!("{value:.digits$}");
     say(estimate.point) + &ends(estimate, say)
 }

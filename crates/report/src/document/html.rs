@@ -82,7 +82,6 @@ fn element(block: &Block, depth: usize) -> String {
             };
             lines.iter().map(command).collect()
         }
-        Block::Verbatim(text) => wrap("<pre>", &markup(text), "</pre>"),
         Block::Figure { drawing, .. } => drawing.clone(),
         Block::Part(part) => part.element(depth),
     }

@@ -35,10 +35,10 @@ fn list(items: &[String], mark: impl Fn(usize) -> String) -> String {
     join(items.iter().enumerate().map(|(place, item)| format!("{} {}", mark(place), plain::markdown(item))), "\n")
 }
 
-/// Lines between fences that are longer than any in them.
-fn fenced(language: &str, text: &str) -> String {
-    let text = text.trim_end().replace("````", "' ' ' '");
-    if text.is_empty() { text } else { format!("````{language}\n{text}\n````") }
+/// Commands between fences that are longer than any in them.
+fn fenced(lines: &[String]) -> String {
+    let text = join(lines.iter().map(|line| plain::line(line).replace("````", "' ' ' '")), "\n");
+    if text.is_empty() { text } else { format!("````sh\n{text}\n````") }
 }
 
 /// A block, whose own heading has this level.
@@ -48,8 +48,7 @@ fn text(block: &Block, level: usize) -> String {
         Block::List(items) => list(items, |_| "-".to_owned()),
         Block::Ranking(items) => list(items, |place| format!("{}.", place + 1)),
         Block::Table(table) => table.markdown(),
-        Block::Commands(lines) => fenced("sh", &join(lines.iter().map(|line| plain::line(line)), "\n")),
-        Block::Verbatim(text) => fenced("text", text),
+        Block::Commands(lines) => fenced(lines),
         Block::Figure { rows, .. } => join(rows.iter().map(Table::markdown), "\n\n"),
         Block::Part(Part { title, blocks, .. }) => {
             match join(blocks.iter().map(|block| text(block, level + 1)), "\n\n") {

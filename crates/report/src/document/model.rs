@@ -35,8 +35,6 @@ pub(crate) enum Block {
     Table(Table),
     /// Commands, a line each.
     Commands(Vec<String>),
-    /// Lines in a fixed pitch.
-    Verbatim(String),
     /// The markup of a drawing for pages, and the tables that other formats have in its place.
     Figure { drawing: String, rows: Vec<Table> },
     /// Blocks under a heading.
@@ -168,7 +166,6 @@ mod tests {
                             Table::new(["a:", "b"], [[text(), text()], [text(), text()]]).at_most(1, "1 more".into()),
                         ),
                         Block::Commands(vec![text()]),
-                        Block::Verbatim(text()),
                     ],
                 ),
                 Block::part("folded", "folded", vec![Block::prose("hidden")]),

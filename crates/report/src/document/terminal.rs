@@ -37,7 +37,6 @@ fn text(block: &Block, width: usize) -> String {
         }
         Block::Table(table) => table.text(width),
         Block::Commands(lines) => join(lines.iter().map(|line| plain::line(line)), "\n"),
-        Block::Verbatim(text) => plain::document(text.clone()),
         Block::Figure { rows, .. } => join(rows.iter().map(|table| table.text(width)), "\n"),
         Block::Part(Part { open: false, .. }) => String::new(),
         Block::Part(Part { title, blocks, .. }) => match join(blocks.iter().map(|block| text(block, width)), "\n") {

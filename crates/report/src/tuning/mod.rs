@@ -61,7 +61,6 @@ fn parts(findings: &Findings, context: &Context<'_>, gains: &Gains<'_>) -> Vec<B
         Block::open("", "Assumptions", vec![Block::table(["assumption", "choice"], facts::assumptions(findings))]),
         Block::open("", "Effect of other assumptions", vec![alternatives(findings)]),
     ];
-    let tree = if findings.tree.collectives.is_empty() { String::new() } else { tree::text(findings, 120) };
     vec![
         expected,
         Block::part("on", "Use it without installing it", vec![Block::Commands(context.switch_on.clone())]),
@@ -71,7 +70,7 @@ fn parts(findings: &Findings, context: &Context<'_>, gains: &Gains<'_>) -> Vec<B
         Block::part("layouts", "Gains and losses of each layout", vec![layouts::table(findings)]),
         Block::part("han", "HAN's rules file", vec![facts::handover(findings)]),
         Block::part("know", "Remarks and assumptions", know),
-        Block::part("tree", "Decision tree", vec![Block::Verbatim(tree)]),
+        Block::part("tree", "Decision tree", vec![tree::table(findings)]),
         Block::part("method", "Method and checks", method(findings, &context.proof)),
         Block::part("origin", "Origin of the numbers", origin(findings, context)),
     ]
