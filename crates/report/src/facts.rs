@@ -23,11 +23,6 @@ pub(crate) fn best_alternative(cell: &CellFinding) -> Option<&PointFinding> {
     competitors.min_by(|a, b| a.time.point.total_cmp(&b.time.point))
 }
 
-/// The name of a choice in the release that the findings are for.
-pub(crate) fn name(findings: &Findings, collective: Collective, choice: Choice) -> String {
-    registry::describe(findings.release, collective, choice)
-}
-
 /// The name of a candidate in the release that the findings are for.
 pub(crate) fn candidate_name(findings: &Findings, collective: Collective, candidate: Candidate) -> String {
     name_candidate(findings.release, collective, candidate)

@@ -23,7 +23,7 @@ use crate::document::{Block, Document};
 use crate::gains::Gains;
 use crate::quality::describe_doubts;
 use crate::remarks::remarks;
-use crate::validation::{compared_cells, rows};
+use crate::validation::{compared_cells, rows, sentences};
 use crate::{conduct, facts, layouts, outcome, settings, summary, tree};
 
 /// The report of a tuning.
@@ -94,7 +94,8 @@ fn alternatives(findings: &Findings) -> Block {
 fn validation(findings: &Findings, validation: Option<&Validation>, gains: &Gains<'_>) -> Vec<Block> {
     let Some(validation) = validation else { return Vec::new() };
     vec![
-        Block::List(rows::paragraphs(validation)),
+        Block::List(sentences(validation)),
+        rows::numbers(validation),
         Block::open(
             "",
             "Sizes that were slower, failed, or lost their rule",

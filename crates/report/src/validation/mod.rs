@@ -18,10 +18,11 @@ pub use sentences::sentences;
 
 /// Each cell of the last comparison, and the result.
 pub fn document(validation: &Validation, release: Release) -> Document {
+    let compared = validation.round.iter().flat_map(|round| compared_cells(round, release));
     Document {
         subject: "validation in fresh launches".to_owned(),
         answer: sentences(validation),
-        blocks: validation.round.iter().flat_map(|round| compared_cells(round, release)).collect(),
+        blocks: compared.chain([rows::numbers(validation)]).collect(),
         ..Document::default()
     }
 }

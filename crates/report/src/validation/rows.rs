@@ -1,67 +1,70 @@
-//! Tables of a validation, in words that every format uses.
+//! Tables of a validation.
 
-use collrules_record::Cell;
+use collrules_record::estimate::median;
 use collrules_record::findings::Findings;
-use collrules_record::units::Seconds;
-use collrules_record::validation::{Outcome, ValidatedCell, Validation};
+use collrules_record::validation::{FailedCell, Outcome, ValidatedCell, Validation};
+use collrules_rules::registry;
 
-use super::sentences::sentences;
 use crate::cells::describe_outcome;
 use crate::document::Block;
-use crate::facts::name;
 use crate::gains::Gains;
 use crate::words::{percent, ratio};
 
-/// Describes the result in whole sentences, and the criteria.
-pub(crate) fn paragraphs(validation: &Validation) -> Vec<String> {
-    let mut said = sentences(validation);
-    let criteria = validation.criteria;
-    said.push(format!(
-        "Criteria: {}s that differ by {} or more; false discovery rate {}; confidence {}.",
-        criteria.middle,
-        percent(criteria.min_difference),
-        percent(criteria.error_rate),
-        percent(criteria.level),
-    ));
-    said
+/// Numbers of sizes by outcome, and the criteria.
+pub(crate) fn numbers(validation: &Validation) -> Block {
+    let Some(round) = &validation.round else { return Block::List(Vec::new()) };
+    let criteria = &validation.criteria;
+    let count = |is_wanted: &dyn Fn(&ValidatedCell) -> bool| round.cells.iter().filter(|cell| is_wanted(cell)).count();
+    let ruled = |outcome| count(&|cell| cell.is_ruled() && cell.verdict == outcome).to_string();
+    let left = round.cells.iter().filter(|cell| !cell.control && !round.repaired.contains(&cell.cell));
+    let lowest = left.min_by(|a, b| a.speedup.point.total_cmp(&b.speedup.point));
+    let width = |cell: &ValidatedCell| Some((cell.speedup.high? / cell.speedup.low?).sqrt());
+    let mut widths: Vec<f64> = round.cells.iter().filter_map(width).filter(|width| width.is_finite()).collect();
+    let visible = median(&mut widths).map_or("-".to_owned(), |width| percent(width - 1.0));
+    let same = percent(criteria.same_within.max(criteria.min_difference));
+    let rows = [
+        ("version of Open MPI", validation.version.to_string()),
+        ("pairs of fresh launches, without and with the rules file", round.pairs.to_string()),
+        ("sizes compared", round.cells.len().to_string()),
+        ("of these, between the sizes measured for tuning", count(&|cell| !cell.tuned).to_string()),
+        ("sizes not compared", round.unreached.to_string()),
+        ("sizes with a rule", count(&ValidatedCell::is_ruled).to_string()),
+        ("faster with it", ruled(Outcome::Faster)),
+        ("slower with it", ruled(Outcome::Slower)),
+        ("the same", format!("{} (within {same})", ruled(Outcome::Same))),
+        ("undecided", ruled(Outcome::Undecided)),
+        (
+            "slower without a rule, so not because of the file",
+            count(&|cell| cell.control && cell.verdict == Outcome::Slower).to_string(),
+        ),
+        (
+            "lowest speedup under a rule",
+            lowest.map_or("-".to_owned(), |cell| format!("{} for {}", ratio(cell.speedup), cell.cell)),
+        ),
+        ("smallest difference that is seen for half of the sizes", visible),
+        ("smallest difference that counts", format!("{} of {}s", percent(criteria.min_difference), criteria.middle)),
+        ("false discovery rate", percent(criteria.error_rate)),
+        ("confidence of intervals", percent(criteria.level)),
+    ];
+    Block::table(["over all", "number"], rows.map(|(what, number)| [what.to_owned(), number]))
 }
 
-/// Cells that were slower, failed, or were reverted.
+/// Cells that were slower, failed, or lost their rule.
 pub(crate) fn telling(findings: &Findings, validation: &Validation, gains: &Gains<'_>) -> Block {
-    let mut rows = Vec::new();
-    if let Some(round) = &validation.round {
+    let removed = |cell| gains.removal(cell).map_or(String::new(), |why| format!("; rule removed: {}", why.describe()));
+    let compared = |cell: &ValidatedCell| {
+        let rule = registry::describe(findings.release, cell.cell.collective, cell.served);
+        let outcome = describe_outcome(cell.verdict).to_owned() + &removed(cell.cell);
+        [cell.cell.to_string(), rule, ratio(cell.speedup), outcome]
+    };
+    let failed = |failed: &FailedCell| {
+        let side = if failed.with { "with" } else { "without" };
+        let why = format!("failed {side} the file: {}{}", failed.why, removed(failed.cell));
+        [failed.cell.to_string(), "-".to_owned(), "-".to_owned(), why]
+    };
+    let rows = validation.round.iter().flat_map(|round| {
         let told = |cell: &&ValidatedCell| cell.verdict == Outcome::Slower || gains.removal(cell.cell).is_some();
-        rows.extend(round.cells.iter().filter(told).map(|cell| cell_row(findings, gains, cell)));
-        rows.extend(round.failed.iter().map(|failed| {
-            let side = if failed.with { "with" } else { "without" };
-            let blank = || "-".to_owned();
-            let repaired = revert_note(gains, failed.cell);
-            let why = format!("failed {side} the file: {}{repaired}", failed.why);
-            [failed.cell.to_string(), blank(), blank(), blank(), blank(), why]
-        }));
-    }
-    Block::table(HEADS, rows)
-}
-
-/// The heads of a table of cells.
-const HEADS: [&str; 6] = ["size", "rule", "without:", "with:", "speedup", "verdict"];
-
-/// Returns the note for a reverted cell.
-fn revert_note(gains: &Gains<'_>, cell: Cell) -> String {
-    gains.removal(cell).map_or(String::new(), |why| format!("; rule removed: {}", why.describe()))
-}
-
-/// A cell in words: cell, rule, times without and with it, speedup, verdict.
-fn cell_row(findings: &Findings, gains: &Gains<'_>, cell: &ValidatedCell) -> [String; 6] {
-    let verdict = describe_outcome(cell.verdict);
-    let repaired = revert_note(gains, cell.cell);
-    let between = if cell.tuned { "" } else { ", not tuned" };
-    [
-        format!("{}{between}", cell.cell),
-        name(findings, cell.cell.collective, cell.served),
-        Seconds(cell.without.point).to_string(),
-        Seconds(cell.with.point).to_string(),
-        ratio(cell.speedup),
-        format!("{verdict}{repaired}"),
-    ]
+        round.cells.iter().filter(told).map(compared).chain(round.failed.iter().map(failed))
+    });
+    Block::table(["size", "rule", "speedup", "verdict"], rows)
 }
