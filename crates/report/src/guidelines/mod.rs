@@ -3,18 +3,17 @@
 //! | module | job |
 //! |---|---|
 //! | `sentences` | the result, and each violation with a remedy |
-//! | `equivalent` | calls that programs can make instead |
 //! | `map` | slowdowns in colour and as marks |
 //! | `tables` | CSV |
 //! | `catalogue` | the list of guidelines |
 
 mod catalogue;
-mod equivalent;
 mod map;
 mod sentences;
 mod tables;
 
 use collrules_lab::guidelines::{Changed, Checked};
+use collrules_rules::words::counted;
 
 pub use catalogue::{list, list_json};
 pub use tables::csv;
@@ -28,9 +27,11 @@ pub fn document(checked: &Checked) -> Document {
         checked.ranks().into_iter().map(part).collect()
     };
     let mut blocks = maps(checked);
-    if let Some(((answer, changes), after)) = sentences::under_rules(checked).zip(checked.under_file()) {
-        let mut content = vec![Block::Prose(answer), Block::List(changes)];
-        content.extend(maps(&after));
+    let after = checked.under_file();
+    let under = after.as_ref().and_then(|after| sentences::under_rules(checked, after));
+    if let Some(((answer, changes), after)) = under.zip(after.as_ref()) {
+        let mut content = vec![Block::Prose(answer), changes];
+        content.extend(maps(after));
         blocks.push(Block::open("under-rules", "With the rules file", content));
     }
     let without = if checked.under_rules.is_some() { " without the rules file" } else { "" };
@@ -61,9 +62,13 @@ pub fn document(checked: &Checked) -> Document {
 pub fn text(checked: &Checked, changes: Option<&[Changed]>, width: usize) -> String {
     let mut document = document(checked);
     document.answer.extend(sentences::count_of_left_out(checked));
-    document.answer.extend(changes.into_iter().flat_map(|changes| match changes {
-        [] => vec!["Since the earlier check, no violation is new, gone, or changed beyond its interval.".to_owned()],
-        all => all.iter().map(sentences::change).collect(),
-    }));
+    if let Some(changes) = changes {
+        let block = sentences::changes(changes, None);
+        document.blocks.push(Block::open("since", "Changes since the earlier check", vec![block]));
+        document.answer.push(match changes.len() {
+            0 => "Since the earlier check, no violation is new, gone, or changed beyond its interval.".to_owned(),
+            changes => format!("Since the earlier check, {} changed.", counted(changes, "violation")),
+        });
+    }
     document.text(width)
 }

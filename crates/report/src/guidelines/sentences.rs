@@ -1,21 +1,20 @@
 //! The result, and each violation with a remedy.
 
-use std::collections::BTreeMap;
-
+use collrules_lab::catalogue;
 use collrules_lab::guidelines::{
     Change, Changed, Checked, CheckedCell, Cure, Doubt, FewLaunches, GuidelineVerdict, MockupFinding, Violation,
     Withheld,
 };
 use collrules_record::units::Seconds;
-use collrules_record::{Component, Estimate, Mockup};
+use collrules_record::{Cell, Component, Estimate, Mockup};
 use collrules_rules::deploy::quoted;
 use collrules_rules::registry;
 use collrules_rules::words::counted;
 
-use super::equivalent::equivalent_calls;
+use crate::document::Block;
 use crate::facts::describe_failed_default;
 use crate::reasons::describe_bar;
-use crate::words::{ends, percent, whole};
+use crate::words::{count, ends, percent, tally, whole};
 
 /// Describes the origin of the numbers.
 pub(super) fn origin(checked: &Checked) -> String {
@@ -62,25 +61,20 @@ pub(super) fn answer(checked: &Checked) -> Vec<String> {
     }
     sentences.extend(checked.few_launches.map(|few| describe_few_launches(few, checked.suspects().len())));
     sentences.extend(count_undecided(checked));
-    let mut cures: BTreeMap<&str, usize> = BTreeMap::new();
-    for (_, violation) in &violations {
-        let kind = match violation.cure {
-            Cure::Rule { withheld: None, .. } => "a rule",
-            Cure::Rule { .. } => "only a rule that `collrules tune` does not write",
-            Cure::Han { .. } => "another algorithm of HAN",
-            Cure::Barred { .. } => "only a rule that must not be written",
-            Cure::Component { .. } => "another component",
-            Cure::Unproven { .. } => "perhaps an algorithm that was timed too little",
-            Cure::Nothing => "nothing that was timed in Open MPI",
-            Cure::Unmeasured => "unknown, since no remedy was timed",
-        };
-        *cures.entry(kind).or_default() += 1;
-    }
-    if !cures.is_empty() {
-        let parts: Vec<String> =
-            cures.iter().map(|(kind, count)| format!("{kind} ({})", counted(*count, "case"))).collect();
-        sentences.push(format!("What helps: {}.", parts.join("; ")));
-    }
+    let kind = |violation: &Violation| match violation.cure {
+        Cure::Rule { withheld: None, .. } => "a rule",
+        Cure::Rule { .. } => "only a rule that `collrules tune` does not write",
+        Cure::Han { .. } => "another algorithm of HAN",
+        Cure::Barred { .. } => "only a rule that must not be written",
+        Cure::Component { .. } => "another component",
+        Cure::Unproven { .. } => "perhaps an algorithm that was timed too little",
+        Cure::Nothing => "nothing that was timed in Open MPI",
+        Cure::Unmeasured => "unknown, since no remedy was timed",
+    };
+    let kinds = count(violations.iter().map(|(_, violation)| (kind(violation), 1)));
+    let parts: Vec<String> =
+        kinds.iter().map(|(kind, count)| format!("{kind} ({})", counted(*count, "case"))).collect();
+    sentences.extend((!parts.is_empty()).then(|| format!("What helps: {}.", parts.join("; "))));
     let han = violations.iter().filter(|(cell, _)| cell.served_by == Some(Component::HAN)).count();
     if han > 0 {
         sentences.push(format!("For {} of them, han runs the calls, not coll/tuned.", counted(han, "case")));
@@ -103,27 +97,22 @@ fn describe_few_launches(few: FewLaunches, suspects: usize) -> String {
 
 /// Describes the number of undecided cells, and the reasons.
 fn count_undecided(checked: &Checked) -> Option<String> {
-    let mut groups: BTreeMap<Doubt, usize> = BTreeMap::new();
-    for cell in &checked.cells {
-        if let GuidelineVerdict::Undecided(undecided) = cell.verdict() {
-            *groups.entry(undecided.why).or_default() += 1;
-        }
-    }
-    let all: usize = groups.values().sum();
-    let part = |(why, cells): (&Doubt, &usize)| {
-        let reason = match why {
-            Doubt::NotTimed => "no mock-up was timed",
-            Doubt::FewVisits if checked.statistic.is_summary() => "too few launches for a test",
-            Doubt::FewVisits => "too few visits for a test (6 needed)",
-            Doubt::MissedLaunches => "a faster mock-up was not timed in every launch",
-            Doubt::NotSignificant => "the difference is not significant",
-            Doubt::LaunchesDisagree => "launches disagree, and only more --launches can decide",
-            Doubt::CoarseClock => "the clock is too coarse",
-        };
-        format!("{reason} ({cells})")
+    let reason = |why: Doubt| match why {
+        Doubt::NotTimed => "no mock-up was timed",
+        Doubt::FewVisits if checked.statistic.is_summary() => "too few launches for a test",
+        Doubt::FewVisits => "too few visits for a test (6 needed)",
+        Doubt::MissedLaunches => "a faster mock-up was not timed in every launch",
+        Doubt::NotSignificant => "the difference is not significant",
+        Doubt::LaunchesDisagree => "launches disagree, and only more --launches can decide",
+        Doubt::CoarseClock => "the clock is too coarse",
     };
-    let parts: Vec<String> = groups.iter().map(part).collect();
-    (all > 0).then(|| format!("Undecided for {}: {}.", counted(all, "case"), parts.join("; ")))
+    let reasons = checked.cells.iter().filter_map(|cell| match cell.verdict() {
+        GuidelineVerdict::Undecided(undecided) => Some((reason(undecided.why).to_owned(), 1)),
+        _ => None,
+    });
+    let reasons: Vec<(String, usize)> = reasons.collect();
+    let all = counted(reasons.len(), "case");
+    (!reasons.is_empty()).then(|| format!("Undecided for {all}: {}.", tally(reasons)))
 }
 
 /// A slowdown such as `52 % (95 % interval 48 % to 57 %)`.
@@ -156,6 +145,22 @@ fn describe_slowdown(cell: &CheckedCell, mockup: Mockup) -> String {
     let severity = cell.severity.map_or(String::new(), |severity| format!(", slower by {}", slowdown(severity)));
     let builtin = cell.builtin.map(|builtin| builtin.point);
     format!("{}{by}: {} instead of {} with {mockup}{severity}", cell.cell, time(builtin), time(cell.best_time()))
+}
+
+/// Calls that programs can make instead of a slow one.
+fn equivalent_calls(cell: Cell, mockup: Mockup) -> String {
+    let collective = cell.collective;
+    match mockup {
+        Mockup::Pattern(pattern) => {
+            let how = catalogue::find(collective, pattern).map_or("", |guideline| guideline.calls);
+            format!("{} ({how})", pattern.name())
+        }
+        Mockup::Split { pieces, barrier } => {
+            let between = if barrier { ", with a barrier between them" } else { "" };
+            format!("{pieces} calls of {collective} with a {pieces}th of the data each{between}")
+        }
+        Mockup::Pad(bytes) => format!("{collective} with a message of {bytes}, whose surplus is ignored"),
+    }
 }
 
 fn describe_withheld(why: Withheld) -> String {
@@ -257,51 +262,46 @@ pub(super) fn count_of_left_out(checked: &Checked) -> Option<String> {
 
 /// Lists what was not measured, grouped by reason.
 pub(super) fn left_out(checked: &Checked) -> Vec<String> {
-    let mut groups: BTreeMap<(String, String), usize> = BTreeMap::new();
-    for left in &checked.left_out {
-        *groups.entry((format!("{} of {}", left.mockup, left.cell.collective), left.why.to_string())).or_default() += 1;
-    }
-    for skipped in &checked.skipped {
-        *groups.entry((skipped.cell.collective.to_string(), skipped.why.to_string())).or_default() += 1;
-    }
+    let mockups =
+        checked.left_out.iter().map(|it| (format!("{} of {}", it.mockup, it.cell.collective), it.why.to_string()));
+    let cells = checked.skipped.iter().map(|it| (it.cell.collective.to_string(), it.why.to_string()));
     let under = checked.under_rules.as_ref().map_or(&[][..], |under| &under.cells);
-    for (cells, where_from) in [(&checked.cells[..], ""), (under, " with the file")] {
-        for cell in cells {
-            for (mockup, why) in &cell.failed {
-                let what = format!("{mockup} of {} failed{where_from}", cell.cell.collective);
-                *groups.entry((what, why.clone())).or_default() += 1;
-            }
-        }
-    }
-    let line = |((what, why), count): ((String, String), usize)| {
-        format!("Left out for {}: {what}: {why}.", counted(count, "case"))
-    };
+    let failed = [(&checked.cells[..], ""), (under, " with the file")].into_iter().flat_map(|(cells, how)| {
+        cells.iter().flat_map(move |cell| {
+            let what = move |mockup: &Mockup| format!("{mockup} of {} failed{how}", cell.cell.collective);
+            cell.failed.iter().map(move |(mockup, why)| (what(mockup), why.clone()))
+        })
+    });
+    let groups = count(mockups.chain(cells).chain(failed).map(|group| (group, 1)));
+    let line = |((what, why), count)| format!("Left out for {}: {what}: {why}.", counted::<usize>(count, "case"));
     groups.into_iter().map(line).collect()
 }
 
-/// A change between two checks, in a sentence.
-pub(super) fn change(changed: &Changed) -> String {
-    let severity = |estimate: Option<Estimate>| estimate.map_or("not measured".to_owned(), slowdown);
-    let (before, now) = (severity(changed.before), severity(changed.now));
-    match changed.how {
-        Change::New => {
-            // Intervals that meet leave it open whether anything changed.
-            let met = matches!((changed.before.and_then(|it| it.high), changed.now.and_then(|it| it.low)),
-                (Some(high), Some(low)) if high >= low);
-            let doubt = if met { " The intervals overlap: it may not be new." } else { "" };
-            format!("New: {} is slower by {now} than equivalent calls; before: {before}.{doubt}", changed.cell)
-        }
-        Change::Worse => format!("Worse: {} is slower by {now}; before: {before}.", changed.cell),
-        Change::Better => format!("Better: {} is slower by {now}; before: {before}.", changed.cell),
-        Change::Gone => format!("Gone: {}; before it was slower by {before}.", changed.cell),
-        Change::Stays => format!("Stays: {} is slower by {now}; before: {before}.", changed.cell),
-        Change::Open => format!("Undecided: {} was slower by {before}; now: {now}.", changed.cell),
-    }
+/// Changes between two checks, or with a rules file; with the best mock-ups of a check if it is the later one.
+pub(super) fn changes<'a>(changes: impl IntoIterator<Item = &'a Changed>, after: Option<&Checked>) -> Block {
+    let row = |changed: &Changed| {
+        let Changed { how, cell, before, now } = changed;
+        // Intervals that meet leave it open whether anything changed.
+        let met = before.and_then(|it| it.high).zip(now.and_then(|it| it.low)).is_some_and(|(high, low)| high >= low);
+        let how = match how {
+            Change::New if met => "new, perhaps",
+            Change::New => "new",
+            Change::Worse => "worse",
+            Change::Better => "better",
+            Change::Gone => "gone",
+            Change::Stays => "stays",
+            Change::Open => "undecided",
+        };
+        let severity = |estimate: &Option<Estimate>| estimate.map_or("not measured".to_owned(), slowdown);
+        let violation = after.and_then(|after| after.cell(*cell)?.violation.as_ref());
+        let best = violation.map_or("-".to_owned(), |violation| violation.best.to_string());
+        [how.to_owned(), cell.to_string(), severity(before), severity(now), best]
+    };
+    Block::table(["change", "call", "slower before", "slower now", "best mock-up now"], changes.into_iter().map(row))
 }
 
-/// Describes the effect of a rules file on the guidelines: a summary, and a sentence for each violation with or without
-/// it.
-pub(super) fn under_rules(checked: &Checked) -> Option<(String, Vec<String>)> {
+/// Describes the effect of a rules file on the guidelines: a summary, and each violation with or without it.
+pub(super) fn under_rules(checked: &Checked, after: &Checked) -> Option<(String, Block)> {
     let under = checked.under_rules.as_ref()?;
     let before = checked.violations().len();
     let stay = [Change::Stays, Change::Better, Change::Worse].map(|how| under.count(how)).iter().sum::<usize>();
@@ -314,14 +314,8 @@ pub(super) fn under_rules(checked: &Checked) -> Option<(String, Vec<String>)> {
         under.count(Change::Gone),
         under.count(Change::New),
     );
-    let mut changes: Vec<&Changed> = under.changes.iter().collect();
+    let mut sorted: Vec<&Changed> = under.changes.iter().collect();
     let worst = |changed: &Changed| changed.now.map_or(0.0, |severity| severity.point);
-    changes.sort_by(|a, b| (a.how == Change::Gone).cmp(&(b.how == Change::Gone)).then(worst(b).total_cmp(&worst(a))));
-    let after = checked.under_file()?;
-    let line = |changed: &&Changed| {
-        let violation = after.cell(changed.cell).and_then(|cell| cell.violation.as_ref());
-        let by = violation.map_or(String::new(), |it| format!(" The best mock-up is {}.", it.best));
-        format!("{}{by}", change(changed))
-    };
-    Some((answer, changes.iter().map(line).collect()))
+    sorted.sort_by(|a, b| (a.how == Change::Gone).cmp(&(b.how == Change::Gone)).then(worst(b).total_cmp(&worst(a))));
+    Some((answer, changes(sorted, Some(after))))
 }
