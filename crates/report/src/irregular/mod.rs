@@ -11,7 +11,7 @@ mod header;
 use std::collections::BTreeSet;
 
 use collrules_model::stalls::{CallTimes, Irregular, Jump, StallCure, StallLevel, Stalls};
-use collrules_record::{Bytes, Candidate, Cell, Mockup};
+use collrules_record::{Bytes, Candidate, Cell, Mockup, Seconds};
 use collrules_rules::words::{counted, listed, some};
 use collrules_rules::{Collective, registry};
 
@@ -26,6 +26,7 @@ pub fn document(found: &Irregular) -> Document {
     let groups: BTreeSet<_> = found.points.iter().map(|calls| (calls.cell.collective, calls.cell.ranks)).collect();
     let figures = groups.into_iter().map(|(collective, ranks)| figures::figures(found, collective, ranks));
     let rows = found.points.iter().map(|calls| row(found, calls));
+    let remedies = Block::open("remedies", "Remedies", vec![remedies(found)]);
     let calls = Block::part("calls", "All calls", vec![Block::table(HEADS, rows)]);
     let headline = match (found.stalls.is_empty(), found.steps.is_empty()) {
         (false, _) => "Some calls take many times as long",
@@ -39,7 +40,7 @@ pub fn document(found: &Irregular) -> Document {
         class: if found.stalls.is_empty() { "" } else { "open" },
         answer: sentences(found),
         origin: vec![format!("Measured: {} ({}).", found.source, found.library)],
-        blocks: figures.chain([calls]).collect(),
+        blocks: figures.chain([remedies, calls]).collect(),
     }
 }
 
@@ -73,7 +74,7 @@ fn is_alternative(candidate: Candidate) -> bool {
     !matches!(candidate, Candidate::Builtin | Candidate::Mockup(Mockup::Pattern(_)))
 }
 
-/// Smallest ratio of times that is mentioned.
+/// Smallest ratio of times at which a faster algorithm is a remedy for a jump.
 const WORTH: f64 = 1.03;
 
 fn sentences(found: &Irregular) -> Vec<String> {
@@ -81,10 +82,7 @@ fn sentences(found: &Irregular) -> Vec<String> {
     // What programs call, then what a rule would choose.
     let (others, called): (Vec<&Stalls>, Vec<&Stalls>) =
         found.stalls.iter().partition(|stalls| is_alternative(stalls.candidate));
-    for stalls in called {
-        said.push(stall(found, stalls));
-        said.push(cured(found, stalls));
-    }
+    said.extend(called.into_iter().map(|stalls| stall(found, stalls)));
     let others: Vec<String> = others
         .iter()
         .filter(|stalls| !matches!(stalls.candidate, Candidate::Mockup(_)))
@@ -104,7 +102,11 @@ fn sentences(found: &Irregular) -> Vec<String> {
             counted(found.points.len(), "distribution"),
         ));
     }
-    said.extend(leaps(found));
+    let (others, called): (Vec<&Jump>, Vec<&Jump>) =
+        found.steps.iter().partition(|step| is_alternative(step.candidate));
+    said.extend(called.into_iter().map(|step| leap(found, *step)));
+    let more = || format!("{} of other algorithms in irregular.json.", counted(others.len(), "leap"));
+    said.extend((!others.is_empty()).then(more));
     said.extend(delays(found));
     said.extend(only_first(found));
     said
@@ -200,88 +202,69 @@ fn level(level: &StallLevel) -> String {
     format!("{}{timeout} in {}{} % of calls", level.more, percent(share.point), ends(share, percent))
 }
 
-fn cured(found: &Irregular, stalls: &Stalls) -> String {
-    let Some(best) = stalls.cures.first() else {
-        return "No alternative that was timed helps.".to_owned();
-    };
-    let instead = match stalls.candidate {
-        Candidate::Mockup(Mockup::Pattern(pattern)) => format!(
-            " No rule can be made for {}; programs whose counts are equal may call {} instead.",
-            pattern.name(),
-            stalls.collective
-        ),
-        _ => String::new(),
-    };
-    let StallCure { candidate, longest, mean, p99 } = best;
-    let name = name_candidate(found, stalls.collective, *candidate);
-    let how = match (candidate, longest) {
-        (_, Some(longest)) => format!(
-            "calls of at most {longest} each, with barriers between them ({} for {}); programs can do that, no rule \
-             can",
-            stalls.pieces.unwrap_or(1),
-            stalls.last
-        ),
-        (Candidate::Mockup(Mockup::Split { pieces, .. }), None) => {
-            format!("{pieces} calls of a part each, with barriers between them; programs can do that, no rule can")
-        }
-        (Candidate::Mockup(_), None) => format!("{name}: programs can call it instead, no rule can choose it"),
-        (Candidate::Tuned(_), None) => format!("{name}, which a rule can choose"),
-        _ => name,
-    };
-    format!(
-        "Best remedy: {how}. The mean changes from {} to {}, the 99th percentile from {} to {}.{instead}",
-        mean.0, mean.1, p99.0, p99.1
-    )
-}
-
-/// The jumps of what programs call, and the number of others.
-fn leaps(found: &Irregular) -> Vec<String> {
-    let (others, called): (Vec<&Jump>, Vec<&Jump>) =
-        found.steps.iter().partition(|step| is_alternative(step.candidate));
-    let mut said: Vec<String> = called.into_iter().map(|step| leap(found, *step)).collect();
-    let more = || format!("{} of other algorithms in irregular.json.", counted(others.len(), "leap"));
-    said.extend((!others.is_empty()).then(more));
-    said
-}
-
 fn leap(found: &Irregular, step: Jump) -> String {
-    let at_leap: Vec<&CallTimes> = found
-        .points
-        .iter()
-        .filter(|calls| {
-            let cell = calls.cell;
-            (cell.collective, cell.ranks, cell.bytes) == (step.collective, step.ranks, step.above)
-        })
-        .collect();
-    let own = at_leap.iter().find(|calls| calls.candidate == step.candidate);
-    let best = at_leap.iter().min_by(|a, b| a.mean.0.total_cmp(&b.mean.0));
-    let instead = match (own.zip(best), step.cured) {
-        (_, Some(cured)) => format!(
-            " Calls of at most {} each are faster up to {}: {} instead of {} on average.",
-            step.below, cured.last, cured.mean.1, cured.mean.0
-        ),
-        (Some((own, best)), None) if best.mean.0 * WORTH < own.mean.0 => format!(
-            " On average, {} is fastest there: {} instead of {}.",
-            name_candidate(found, step.collective, best.candidate),
-            best.mean,
-            own.mean
-        ),
-        _ => " Nothing that was timed is faster there.".to_owned(),
-    };
+    let Jump { collective, ranks, candidate, above, height, share, .. } = step;
     format!(
-        "{} with {} on {} ranks jumps at {}: {} ({}) above the trend of smaller sizes.{}{instead}",
-        step.collective,
-        name_candidate(found, step.collective, step.candidate),
-        step.ranks,
-        step.above,
-        step.height,
-        whole(step.share),
-        nothing_above(
-            found,
-            Cell { collective: step.collective, ranks: step.ranks, bytes: step.above },
-            step.candidate
-        ),
+        "{collective} with {} on {ranks} ranks jumps at {above}: {height} ({}) above the trend of smaller sizes.{}",
+        name_candidate(found, collective, candidate),
+        whole(share),
+        nothing_above(found, Cell { collective, ranks, bytes: above }, candidate),
     )
+}
+
+/// The best remedy for each stall and each jump of what programs call, with mean and 99th percentile without and with it.
+/// Rules can choose algorithms; all else programs have to call themselves.
+fn remedies(found: &Irregular) -> Block {
+    let change = |(before, after): (Seconds, Seconds)| format!("{before} to {after}");
+    let row = |place: String, remedy: Option<[String; 3]>| {
+        let [what, mean, p99] = remedy.unwrap_or_else(|| ["nothing that was timed", "-", "-"].map(str::to_owned));
+        [place, what, mean, p99]
+    };
+    let stall = |stalls: &Stalls| {
+        let Stalls { collective, ranks, candidate, first, last, .. } = stalls;
+        let name = name_candidate(found, *collective, *candidate);
+        let remedy = stalls.cures.first().map(|StallCure { candidate, longest, mean, p99 }| {
+            let what = match (candidate, longest) {
+                (_, Some(longest)) => {
+                    let pieces = stalls.pieces.unwrap_or(1);
+                    format!("calls of at most {longest}, with barriers between them ({pieces} for {last})")
+                }
+                (Candidate::Mockup(Mockup::Split { pieces, .. }), None) => {
+                    format!("{pieces} calls of a part each, with barriers between them")
+                }
+                _ => name_candidate(found, *collective, *candidate),
+            };
+            [what, change(*mean), change(*p99)]
+        });
+        row(format!("{collective} with {name} on {ranks} ranks {}", range(*first, *last)), remedy)
+    };
+    let leap = |step: &Jump| {
+        let Jump { collective, ranks, candidate, below, above, cured, .. } = step;
+        let here = |calls: &&CallTimes| {
+            (calls.cell.collective, calls.cell.ranks, calls.cell.bytes) == (*collective, *ranks, *above)
+        };
+        let own = found.points.iter().filter(here).find(|calls| calls.candidate == *candidate);
+        let best = found.points.iter().filter(here).min_by(|a, b| a.mean.0.total_cmp(&b.mean.0));
+        let faster = own.zip(best).filter(|(own, best)| best.mean.0 * WORTH < own.mean.0);
+        let remedy = match (cured, faster) {
+            (Some(cured), _) => {
+                Some([format!("calls of at most {below}, up to {}", cured.last), change(cured.mean), "-".to_owned()])
+            }
+            (None, Some((own, best))) => Some([
+                name_candidate(found, *collective, best.candidate),
+                change((own.mean, best.mean)),
+                change((own.p99, best.p99)),
+            ]),
+            (None, None) => None,
+        };
+        row(
+            format!("{collective} with {} on {ranks} ranks at {above}", name_candidate(found, *collective, *candidate)),
+            remedy,
+        )
+    };
+    let stalls = found.stalls.iter().filter(|stalls| !is_alternative(stalls.candidate)).map(stall);
+    let leaps = found.steps.iter().filter(|step| !is_alternative(step.candidate)).map(leap);
+    Block::table(["call", "remedy", "mean", "99 %"], stalls.chain(leaps))
 }
 
 /// A candidate with the name of its algorithm.
