@@ -32,8 +32,8 @@ pub(super) fn print_outcome(published: &Published, verbose: bool) -> Result<(), 
 /// Verdicts, expectations and remarks.
 pub(super) fn told(findings: &Findings, heading: impl Fn(&str) -> String) -> Vec<String> {
     let verdicts = terminal::verdicts(findings, screen::width());
-    let mut lines = vec![verdicts, String::new(), heading("Expected gain over the default:")];
-    lines.extend(summary::sentences(findings).iter().flat_map(|sentence| wrapped(sentence, "  ", "    ")));
+    let gains = summary::text(findings, screen::width());
+    let mut lines = vec![verdicts, String::new(), heading("Expected gain over the default:"), gains];
     if !findings.remarks.is_empty() {
         lines.extend([String::new(), heading("To know:")]);
         lines.extend(remarks(findings).iter().flat_map(|remark| wrapped(&plain::line(remark), "  - ", "    ")));

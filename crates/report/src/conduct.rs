@@ -66,7 +66,7 @@ fn describe_trials(conduct: &Conduct, name: impl Fn(&Trial) -> String) -> Vec<St
 /// of sums.
 pub fn comments(findings: &Findings, gains: &Gains<'_>) -> Vec<String> {
     let words = if gains.round.is_some() { confirmation::CONFIRMED } else { confirmation::EXPECTED };
-    let of_gains = describe_gains(gains).into_iter().map(|row| format!("{words}{row}"));
+    let of_gains = describe_gains(gains, usize::MAX).into_iter().map(|row| format!("{words}{row}"));
     let comment = |conduct: &Conduct| {
         let trials = describe_trials(conduct, |trial| name(findings, conduct, trial));
         let sizes = match conduct.collective.has_sizes() {

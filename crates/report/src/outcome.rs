@@ -9,7 +9,7 @@ use collrules_record::profile::weight::Weight;
 use collrules_record::settings::{RulesUse, SettingsFindings, SettingsVerdict};
 use collrules_record::units::Seconds;
 use collrules_record::validation::Validation;
-use collrules_rules::words::{counted, listed};
+use collrules_rules::words::{counted, first_lines, listed};
 
 use crate::context::Context;
 use crate::gains::{GainRange, Gains};
@@ -143,9 +143,9 @@ pub(crate) fn rules_verdict(validation: &Validation, gains: &Gains<'_>) -> Tunin
     }
 }
 
-/// A line for each collective and communicator size with gains, the largest first: `bcast, 2 ranks: 1.23x at 362 B to 512
-/// B, 1.16x at 4 KiB to 6889 B`.
-pub fn describe_gains(gains: &Gains<'_>) -> Vec<String> {
+/// A line for each collective and communicator size with gains, the largest first, with so many ranges of sizes at most:
+/// `bcast, 2 ranks: 1.23x at 362 B to 512 B, 1.16x at 4 KiB to 6889 B`.
+pub fn describe_gains(gains: &Gains<'_>, most_ranges: usize) -> Vec<String> {
     let ranges = gains.ranges();
     let of_row = |a: &GainRange, b: &GainRange| (a.collective, a.ranks) == (b.collective, b.ranks);
     let mut rows: Vec<&[GainRange]> = ranges.chunk_by(of_row).collect();
@@ -156,20 +156,10 @@ pub fn describe_gains(gains: &Gains<'_>) -> Vec<String> {
             let place = if range.collective.has_sizes() { format!(" at {}", range.sizes()) } else { String::new() };
             times(range.speedup.point) + &place
         });
-        let parts: Vec<String> = parts.collect();
-        format!("{}, {}: {}", row[0].collective, counted(row[0].ranks.0, "rank"), parts.join(", "))
+        let parts = first_lines(parts.collect(), most_ranges).join(", ");
+        format!("{}, {}: {parts}", row[0].collective, counted(row[0].ranks.0, "rank"))
     };
     rows.into_iter().map(describe).collect()
-}
-
-/// The first ranges of a line of gains.
-fn shorten(line: &str) -> String {
-    let parts: Vec<&str> = line.split(", ").collect();
-    // The first part is the collective.
-    match parts.len().saturating_sub(1 + RANGES) {
-        0 => line.to_owned(),
-        more => format!("{}, and {}", parts[..=RANGES].join(", "), counted(more, "more range")),
-    }
 }
 
 /// Returns true if a candidate seems to be faster in a cell that keeps the default, and its interval includes gains
@@ -249,8 +239,8 @@ pub fn lines(findings: &Findings, context: &Context<'_>, report: &str, next: Opt
     last.extend(next.map(|next| format!("Next: {}", plain::line(next))));
     let room = LINES.saturating_sub(1 + rows.len() + last.len()).min(ROWS);
     // Arms have a row each, and the report has the rest.
-    let all = if is_confirmed && rows.is_empty() { describe_gains(&gains) } else { Vec::new() };
-    rows.extend(all.iter().take(room).map(|row| format!("  {}", shorten(row))));
+    let all = if is_confirmed && rows.is_empty() { describe_gains(&gains, RANGES) } else { Vec::new() };
+    rows.extend(all.iter().take(room).map(|row| format!("  {row}")));
     if let Some(last) = rows.last_mut().filter(|_| all.len() > room) {
         *last += &format!("; {} in the report", counted(all.len() - room, "more communicator"));
     }

@@ -4,11 +4,11 @@ use collrules_record::estimate::geometric_mean;
 use collrules_record::findings::{CellFinding, Findings};
 use collrules_record::units::{Bytes, Ranks};
 use collrules_record::{Candidate, Cell};
-use collrules_rules::words::counted;
 use collrules_rules::{Choice, Collective, Release, RuleTable};
 
+use crate::document::Table;
 use crate::reasons::reasons;
-use crate::words::{agree, every_size, percent, times};
+use crate::words::{tally, times};
 
 /// Neighbouring measured sizes that use the same candidate.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,7 +42,8 @@ pub(crate) struct Gain {
     pub(crate) most: f64,
 }
 
-/// Expected effect of the rules on a collective. Each of its cells is kept, improved, level or doubted.
+/// Expected effect of the rules on a collective. A cell that is not kept, improved or doubted has a rule
+/// but no gain.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Expectation {
     pub(crate) collective: Collective,
@@ -52,8 +53,6 @@ pub(crate) struct Expectation {
     pub(crate) kept: usize,
     /// Cells that are faster than under the builtin.
     pub(crate) improved: usize,
-    /// Cells with a rule but no gain.
-    pub(crate) level: usize,
     /// Cells with a rule and implausible times, which no number here includes.
     pub(crate) doubted: usize,
     /// The gain over all other cells, with 1 for those that keep the builtin.
@@ -134,7 +133,6 @@ fn expectation(findings: &Findings, cells: &[CellFinding]) -> Expectation {
         cells: cells.len(),
         kept: kept.len(),
         improved,
-        level: sound.len() - improved,
         doubted: doubted.len(),
         overall: Gain::over(findings, cells).unwrap_or(Gain { mean: 1.0, cautious: None, least: 1.0, most: 1.0 }),
         best: best.filter(|_| improved > 0).map(|cell| cell.cell.to_string()),
@@ -162,48 +160,40 @@ pub(crate) fn sizes(collective: Collective, first: Bytes, last: Bytes) -> String
     }
 }
 
-/// Describes the expected gains in whole sentences, a paragraph per collective.
-pub fn sentences(findings: &Findings) -> Vec<String> {
-    by_collective(findings).map(|cells| paragraph(findings, cells)).collect()
+/// The expected gains, a row for each collective.
+pub(crate) fn table(findings: &Findings) -> Table {
+    let row = |cells: &[CellFinding]| {
+        let Expectation { collective, cells: all, kept, improved, doubted, overall, best } =
+            expectation(findings, cells);
+        let is_known = kept + doubted < all;
+        let [mean, cautious] =
+            [Some(overall.mean), overall.cautious].map(|gain| gain.filter(|_| is_known).map_or("-".to_owned(), times));
+        let remark = match best {
+            Some(best) => format!("{} for {best}", times(overall.most)),
+            None => {
+                let reasons = reasons(findings, cells).into_iter().filter(|because| !because.ruled);
+                tally(reasons.map(|because| (because.why, because.cells)))
+            }
+        };
+        let [all, improved, kept, doubted] = [all, improved, kept, doubted].map(|count| count.to_string());
+        [collective.to_string(), all, improved, kept, doubted, mean, cautious, remark]
+    };
+    let heads = [
+        "collective",
+        "sizes:",
+        "faster:",
+        "default:",
+        "implausible:",
+        "mean:",
+        "at lower ends:",
+        "largest, or why none",
+    ];
+    Table::new(heads, by_collective(findings).map(row))
 }
 
-fn paragraph(findings: &Findings, cells: &[CellFinding]) -> String {
-    let Expectation { collective, cells: all, kept, improved, level, doubted, overall, best } =
-        expectation(findings, cells);
-    if kept == all {
-        let reasons = reasons(findings, cells);
-        let why: Vec<String> = match reasons.as_slice() {
-            [one] => vec![one.why.clone()],
-            several => several.iter().map(|one| format!("{} ({})", one.why, one.cells)).collect(),
-        };
-        return format!("{collective}: no gain. The default stays for {}: {}.", every_size(all), why.join("; "));
-    }
-    let cautious = overall.cautious.map_or(String::new(), |low| {
-        format!(", {} at the lower bounds of the {} intervals", times(low), percent(findings.criteria.level))
-    });
-    let mut said = vec![match all - doubted {
-        0 => format!("{collective}: no gain can be reported."),
-        sound => format!(
-            "{collective}: {} in geometric mean over {}{cautious}.",
-            times(overall.mean),
-            counted(sound, "size")
-        ),
-    }];
-    if let Some(best) = best {
-        let get = agree(improved, "gets", "get");
-        said.push(format!("{} {get} faster, by up to {} ({best}).", counted(improved, "size"), times(overall.most)));
-    }
-    if level > 0 {
-        said.push(format!("{} with a rule: no gain.", counted(level, "size")));
-    }
-    if kept > 0 {
-        said.push(format!("{} {} the default.", counted(kept, "size"), agree(kept, "keeps", "keep")));
-    }
-    if doubted > 0 {
-        let is = agree(doubted, "is not counted: its times", "are not counted: their times");
-        said.push(format!("{} with a rule {is} are implausible.", counted(doubted, "size")));
-    }
-    said.join(" ")
+/// The expected gains, for a terminal with this many columns.
+pub fn text(findings: &Findings, width: usize) -> String {
+    table(findings).text(width)
 }
 
 #[cfg(test)]
@@ -241,23 +231,25 @@ mod tests {
         Findings { cells: gains.iter().enumerate().map(cell).collect(), ..Findings::empty("a test", Release::V4_1) }
     }
 
+    /// The cells of the row of the only collective.
+    fn row(findings: &Findings) -> Vec<String> {
+        let text = text(findings, 200);
+        let words = text.lines().nth(1).unwrap_or_default().split_whitespace();
+        words.map(str::to_owned).collect()
+    }
+
     #[test]
-    fn counts_add_up_and_one_is_no_plural() {
+    fn counts_add_up() {
         let mut found = findings(&[(2.0, 1.5), (1.0, 0.9), (0.99, 0.95), (1.5, 1.2)]);
         let cautious = (1.5f64 * 0.9 * 0.95 * 1.2).powf(0.25);
         let mean = (2.0f64 * 0.99 * 1.5).powf(0.25);
-        let expected = format!(
-            "scatter: {mean:.2}x in geometric mean over 4 sizes, {cautious:.2}x at the lower bounds of the 95 % \
-             intervals. 2 sizes get faster, by up to 2.00x (scatter of 1 B on 4 ranks). 2 sizes with a rule: no gain."
-        );
-        assert_eq!(sentences(&found), [expected]);
+        let expected = format!("scatter 4 2 0 0 {mean:.2}x {cautious:.2}x 2.00x for scatter of 1 B on 4 ranks");
+        assert_eq!(row(&found).join(" "), expected);
         found.cells[1].served = Choice::BUILTIN;
         found.cells[3].served = Choice::BUILTIN;
-        let said = &sentences(&found)[0];
-        assert!(said.contains(" 1 size gets faster, by up to 2.00x"), "{said}");
-        assert!(said.ends_with("1 size with a rule: no gain. 2 sizes keep the default."), "{said}");
+        assert_eq!(row(&found)[..5], ["scatter", "4", "1", "2", "0"]);
         found.cells.iter_mut().for_each(|cell| cell.served = Choice::BUILTIN);
-        assert_eq!(sentences(&found), ["scatter: no gain. The default stays for all 4 sizes: not significant."]);
+        assert_eq!(row(&found).join(" "), "scatter 4 0 4 0 - - not significant");
     }
 
     /// Implausible times count as no gain.
@@ -266,16 +258,14 @@ mod tests {
         let mut found = findings(&[(1538.0, 1500.0), (2.0, 1.5), (1.2, 1.1)]);
         found.doubted.insert((found.cells[0].cell, Candidate::Builtin));
         found.doubted.insert((found.cells[2].cell, Candidate::Tuned(Choice::plain(2))));
-        let said = &sentences(&found)[0];
-        assert!(said.contains("1.55x in geometric mean over 2 sizes"), "{said}");
-        assert!(said.contains("by up to 2.00x (scatter of 2 B on 4 ranks)") && !said.contains("1538"), "{said}");
-        assert!(said.ends_with("1 size with a rule is not counted: its times are implausible."), "{said}");
+        let said = row(&found).join(" ");
+        assert!(said.starts_with("scatter 3 2 0 1 1.55x "), "{said}");
+        assert!(said.ends_with("2.00x for scatter of 2 B on 4 ranks") && !said.contains("1538"), "{said}");
         assert_eq!(stretches(&found)[0].gain.map(|gain| gain.most), Some(2.0));
         let one = &expectations(&found)[0];
-        assert_eq!((one.cells, one.kept + one.improved + one.level + one.doubted), (3, 3));
-        let all = found.cells.iter().map(|cell| (cell.cell, Candidate::Builtin)).collect();
-        found.doubted = all;
+        assert_eq!((one.cells, one.kept + one.improved + one.doubted), (3, 3));
+        found.doubted = found.cells.iter().map(|cell| (cell.cell, Candidate::Builtin)).collect();
         assert_eq!(stretches(&found)[0].gain, None);
-        assert!(sentences(&found)[0].starts_with("scatter: no gain can be reported. 3 sizes"), "{found:?}");
+        assert!(row(&found).join(" ").starts_with("scatter 3 0 0 3 - -"), "{found:?}");
     }
 }

@@ -20,16 +20,6 @@ pub(crate) fn whole(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }
 
-/// The form of a verb for a number of things.
-pub(crate) fn agree<N: PartialEq + From<u8>>(count: N, one: &'static str, several: &'static str) -> &'static str {
-    if count == N::from(1) { one } else { several }
-}
-
-/// `all 22 sizes`, `the one size`.
-pub(crate) fn every_size(sizes: usize) -> String {
-    if sizes == 1 { "the one size".to_owned() } else { format!("all {sizes} sizes") }
-}
-
 /// A share as `5.1 %`, with one digit; no sign if it rounds to zero.
 pub(crate) fn tenths(share: f64) -> String {
     format!("{:.1} %", (share * 1000.0).round() / 10.0 + 0.0)

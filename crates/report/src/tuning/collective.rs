@@ -19,7 +19,7 @@ use crate::outcome::is_open;
 use crate::plot::{Axis, Curves, Entry, Line, Mark, Picture, Reading, Stroke, X};
 use crate::reasons::{self, reasons};
 use crate::summary::{Stretch, by_collective, stretches};
-use crate::words::{capitalised, every_size, ratio};
+use crate::words::{count, ratio};
 
 /// Maximum number of message sizes with a plot over communicator sizes.
 const CHOSEN_SIZES: usize = 6;
@@ -72,11 +72,7 @@ fn part(findings: &Findings, cells: &[CellFinding], gains: &Gains<'_>, axis: Opt
         Block::open("", "Times", times),
         Block::open("", "Decisions", vec![drawn.decisions()]),
         Block::part("", "Crossovers", vec![Block::table(CROSSOVERS, crossovers)]),
-        Block::part(
-            "",
-            format!("{} as timed for tuning", capitalised(&every_size(cells.len()))),
-            vec![table(findings, cells)],
-        ),
+        Block::part("", "All sizes as timed for tuning", vec![table(findings, cells)]),
     ]);
     let title = collective.to_string();
     let part = Part { id: format!("c-{title}"), title, summary, blocks, open: false };
@@ -113,16 +109,10 @@ impl Drawn<'_> {
             let reasons = reasons(self.findings, self.cells);
             let others = if reasons.len() > 1 { " for most" } else { "" };
             let why = reasons.first().map_or(String::new(), |because| format!("{}{others}", because.why));
-            return format!("no gain; the default stays for {}: {why}", every_size(all.len()));
+            return format!("no gain; the default stays: {why}");
         }
-        let mut counts: Vec<(&str, usize)> = Vec::new();
-        for (_, said) in all.iter().filter(|gain| gain.is_changed()).map(CellGain::describe) {
-            match counts.iter_mut().find(|(known, _)| *known == said) {
-                Some((_, count)) => *count += 1,
-                None => counts.push((said, 1)),
-            }
-        }
-        let parts: Vec<String> = counts.iter().map(|(said, count)| format!("{count} {said}")).collect();
+        let states = count(all.iter().filter(|gain| gain.is_changed()).map(|gain| (gain.describe().1, 1)));
+        let parts: Vec<String> = states.iter().map(|(said, count)| format!("{count} {said}")).collect();
         format!("of {}: {}", counted(all.len(), "size"), parts.join("; "))
     }
 

@@ -53,8 +53,12 @@ fn quality(context: &Context<'_>) -> Block {
 /// Folded parts of a page.
 fn parts(findings: &Findings, context: &Context<'_>, gains: &Gains<'_>) -> Vec<Block> {
     let expected = match gains.round {
-        Some(_) => Block::part("gains", "Speedup in fresh launches", vec![Block::List(outcome::describe_gains(gains))]),
-        None => Block::part("gains", "What to expect", vec![Block::List(summary::sentences(findings))]),
+        Some(_) => Block::part(
+            "gains",
+            "Speedup in fresh launches",
+            vec![Block::List(outcome::describe_gains(gains, usize::MAX))],
+        ),
+        None => Block::part("gains", "What to expect", vec![Block::Table(summary::table(findings))]),
     };
     let know = vec![
         Block::List(remarks(findings)),
