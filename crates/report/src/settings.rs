@@ -9,7 +9,7 @@ use collrules_rules::settings::offer::SettingOmission;
 use collrules_rules::settings::show_value;
 use collrules_rules::words::{counted, listed, some};
 
-use crate::document::{Block, Document, Table};
+use crate::document::{Block, Document};
 use crate::words::{ratio, times};
 
 /// Names that a sentence lists at most.
@@ -237,8 +237,7 @@ fn effects(found: &SettingsFindings) -> Block {
         ]
     });
     let heads = ["setting", "value", "alone", "with the best others", "up to 512 B", "up to 64 KiB", "above"];
-    let drawings = found.effects.iter().map(|effect| effect.alone.as_ref().map(draw).unwrap_or_default());
-    Block::Table(Table::new(heads, rows).drawn(2, drawings.collect()))
+    Block::table(heads, rows)
 }
 
 /// Largest difference that counts as no effect of a value.
@@ -262,32 +261,7 @@ fn guards(finalist: &Finalist) -> Block {
         let asked = if guarded.is_asked_for { "yes" } else { "guard" };
         [guarded.name.clone(), asked.to_owned(), ratio(guarded.speedup), guard.to_owned()]
     });
-    let heads = ["size or message", "asked for", "speedup", "loss above the limit"];
-    Block::Table(Table::new(heads, rows).drawn(2, finalist.guarded.iter().map(|it| draw(&it.speedup)).collect()))
-}
-
-/// The width of a drawing, in pixels.
-const WIDTH: f64 = 240.0;
-
-/// Speedups beyond this, either way, end at the edge of a drawing.
-const MOST: f64 = 4.0;
-
-/// A speedup with its interval on a logarithmic axis, whose middle is 1.
-fn draw(speedup: &Estimate) -> String {
-    let place = |speedup: f64| {
-        let share = (speedup.ln() / MOST.ln()).clamp(-1.0, 1.0);
-        WIDTH / 2.0 * (1.0 + if share.is_nan() { 0.0 } else { share })
-    };
-    let interval = speedup.low.zip(speedup.high).map_or(String::new(), |(low, high)| {
-        format!("<path d=\"M{:.1} 7H{:.1}\" stroke-width=\"3\"/>", place(low), place(high))
-    });
-    format!(
-        "<svg viewBox=\"0 0 {WIDTH} 14\" width=\"{WIDTH}\" height=\"14\" aria-hidden=\"true\" stroke=\"currentColor\">\
-         <path d=\"M{middle} 0V14\" stroke-dasharray=\"2\"/>{interval}<circle cx=\"{point:.1}\" cy=\"7\" r=\"3\" \
-         fill=\"currentColor\"/></svg>",
-        middle = WIDTH / 2.0,
-        point = place(speedup.point),
-    )
+    Block::table(["size or message", "asked for", "speedup", "loss above the limit"], rows)
 }
 
 #[cfg(test)]

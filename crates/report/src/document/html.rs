@@ -112,19 +112,15 @@ impl Table {
     fn element(&self) -> String {
         let class = |column: usize| if self.right.get(column) == Some(&true) { " class=\"n\"" } else { "" };
         let head = |(column, text): (usize, &String)| format!("<th scope=\"col\"{}>{}", class(column), markup(text));
-        let drawing = |row: usize, column: usize| {
-            let here = self.drawings.as_ref().filter(|(place, _)| *place == column);
-            here.and_then(|(_, drawings)| drawings.get(row)).map_or("", String::as_str)
-        };
-        let row = |(row, cells): (usize, &Vec<String>)| {
+        let row = |cells: &Vec<String>| {
             let cell = |(column, text): (usize, &String)| {
                 let tag = if column == 0 { "th scope=\"row\"" } else { "td" };
-                format!("<{tag}{}>{}{}", class(column), drawing(row, column), prose(text))
+                format!("<{tag}{}>{}", class(column), prose(text))
             };
             format!("\n<tr>{}</tr>", cells.iter().enumerate().map(cell).collect::<String>())
         };
         let heads: String = self.heads.iter().enumerate().map(head).collect();
-        let rows: String = self.rows.iter().enumerate().map(row).collect();
+        let rows: String = self.rows.iter().map(row).collect();
         let about = wrap("<p>", &prose(&self.about), "</p>\n");
         let before = format!("{about}<div class=\"scroll\"><table><thead><tr>{heads}</tr></thead><tbody>");
         wrap(&before, &rows, "\n</tbody></table></div>")

@@ -63,8 +63,6 @@ pub(crate) struct Table {
     pub(super) rows: Vec<Vec<String>>,
     /// A paragraph before the table.
     pub(super) about: String,
-    /// A column, and the markup that a page has before the text of each of its cells.
-    pub(super) drawings: Option<(usize, Vec<String>)>,
     /// The number of rows that a terminal shows, and a sentence about the others.
     pub(super) most: Option<(usize, String)>,
 }
@@ -88,11 +86,6 @@ impl Table {
     /// With a paragraph before it.
     pub(crate) fn about(self, about: &str) -> Self {
         Self { about: about.to_owned(), ..self }
-    }
-
-    /// With these drawings before the texts of a column.
-    pub(crate) fn drawn(self, column: usize, drawings: Vec<String>) -> Self {
-        Self { drawings: Some((column, drawings)), ..self }
     }
 
     /// Limits the rows on a terminal, with a sentence about the others.

@@ -12,7 +12,7 @@ use super::palette::Palette;
 use super::places::Places;
 use super::strip;
 use crate::cells::table;
-use crate::document::{Block, Fill, Heatmap, Part, Table, Tile, legend, plots, prose, ratios};
+use crate::document::{Block, Fill, Heatmap, Part, Tile, legend, plots, prose, ratios};
 use crate::facts::{self, candidate_name};
 use crate::gains::{CellGain, Gains, SizeState};
 use crate::outcome::is_open;
@@ -132,17 +132,14 @@ impl Drawn<'_> {
         )
     }
 
-    /// The choice for each range of sizes, with its colour.
+    /// The choice for each range of sizes.
     fn decisions(&self) -> Block {
-        let own: Vec<Stretch> =
-            stretches(self.findings).into_iter().filter(|stretch| stretch.collective == self.collective).collect();
-        let dot = |stretch: &Stretch| format!("<i class=\"dot {}\"></i>", self.palette.fill(stretch.by).class());
-        let row = |stretch: &Stretch| {
+        let own = stretches(self.findings).into_iter().filter(|stretch| stretch.collective == self.collective);
+        let row = |stretch: Stretch| {
             let speedup = self.gains.mean(|cell| stretch.holds(cell)).map(ratio).unwrap_or_default();
             [stretch.ranks.to_string(), stretch.sizes(), self.name(stretch.by), speedup]
         };
-        let table = Table::new(["ranks:", "message sizes", "algorithm", "speedup"], own.iter().map(row));
-        Block::Table(table.drawn(2, own.iter().map(dot).collect()))
+        Block::table(["ranks:", "message sizes", "algorithm", "speedup"], own.map(row))
     }
 
     /// A map with one tile per cell: its colour, what is written on it, and what is said first at the pointer.

@@ -15,7 +15,6 @@ mod places;
 mod strip;
 
 use collrules_record::findings::Findings;
-use collrules_record::tree::Alternative;
 use collrules_record::validation::Validation;
 
 use crate::context::Context;
@@ -63,7 +62,6 @@ fn parts(findings: &Findings, context: &Context<'_>, gains: &Gains<'_>) -> Vec<B
     let know = vec![
         Block::List(remarks(findings)),
         Block::open("", "Assumptions", vec![Block::table(["assumption", "choice"], facts::assumptions(findings))]),
-        Block::open("", "Effect of other assumptions", vec![alternatives(findings)]),
     ];
     vec![
         expected,
@@ -78,21 +76,6 @@ fn parts(findings: &Findings, context: &Context<'_>, gains: &Gains<'_>) -> Vec<B
         Block::part("method", "Method and checks", method(findings, &context.proof)),
         Block::part("origin", "Origin of the numbers", origin(findings, context)),
     ]
-}
-
-/// The effect of each other assumption.
-fn alternatives(findings: &Findings) -> Block {
-    let row = |other: &Alternative| {
-        [
-            other.assumption.to_string(),
-            if other.made { "made" } else { "not made" }.to_owned(),
-            other.rules.to_string(),
-            format!("{:.3}x", other.gain),
-            other.cells.to_string(),
-        ]
-    };
-    let heads = ["assumption", "if it is", "rules:", "expected gain:", "sizes with another choice:"];
-    Block::table(heads, findings.tree.alternatives.iter().map(row))
 }
 
 fn validation(findings: &Findings, validation: Option<&Validation>, gains: &Gains<'_>) -> Vec<Block> {
