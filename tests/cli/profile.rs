@@ -163,7 +163,7 @@ fn a_program_in_c_is_counted_to_the_last_call() {
 
         let shown =
             Ran::from(bounded().env("COLUMNS", "120").args(["profile", "show"]).arg(&out).output().unwrap()).exits(0);
-        for said in ["allreduce", "MPI_COMM_WORLD", "starting non-blocking", "2 communicators, half"] {
+        for said in ["allreduce", "MPI_COMM_WORLD", "starting non-blocking", "half (ranks"] {
             assert!(shown.stdout.contains(said), "`{said}` is not in\n{}", shown.stdout);
         }
         assert!(fs::read_to_string(out.join("profile.html")).unwrap().contains("class=\"map\""));

@@ -47,7 +47,7 @@ pub(crate) fn ratio(estimate: Estimate) -> String {
 /// The interval of an estimate, ` (1.21 to 1.30)`, if it has one.
 pub(crate) fn ends(estimate: Estimate, say: impl Fn(f64) -> String) -> String {
     match (estimate.low, estimate.high) {
-        (Some(low), Some(high)) => format!(" ({} to {})", say(low), say(high)),
+        (Some(low), Some(high)) if low < high => format!(" ({} to {})", say(low), say(high)),
         _ => String::new(),
     }
 }

@@ -14,6 +14,7 @@ use collrules_record::{Estimate, Profile, Seconds};
 use collrules_tuner::results::prospect::Prospects;
 
 use crate::document::{Block, Document};
+use crate::words::time;
 
 pub use sentences::remarks;
 
@@ -30,7 +31,7 @@ pub fn document(profile: &Profile, prospects: &Prospects) -> Document {
             Block::open("times", "Time by collective and message size", vec![map::times(profile)]),
             Block::part("counts", "Calls by collective and message size", vec![map::counts(profile)]),
             Block::open("calls", "Calls", vec![rows::calls(profile, prospects)]),
-            Block::open("communicators", "Communicators", vec![Block::List(rows::communicators(profile))]),
+            Block::open("communicators", "Communicators", vec![rows::communicators(profile)]),
         ],
         ..Document::default()
     }
@@ -38,10 +39,7 @@ pub fn document(profile: &Profile, prospects: &Prospects) -> Document {
 
 /// Describes the time that programs are expected to save in the measured calls.
 pub fn expected(saved: Estimate, of: Seconds) -> String {
-    format!(
-        "the programs are expected to save {} of the {of} that they spend in the measured calls",
-        rows::saved(saved)
-    )
+    format!("the programs are expected to save {} of the {of} that they spend in the measured calls", time(saved))
 }
 
 /// The profile for programs.

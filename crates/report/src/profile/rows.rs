@@ -1,12 +1,12 @@
 //! The numbers of a profile in rows.
 
+use collrules_record::Seconds;
 use collrules_record::profile::{Calls, Communicator, Mode, Profile};
-use collrules_record::{Estimate, Seconds};
-use collrules_rules::words::counted;
+use collrules_rules::words::{counted, some};
 use collrules_tuner::results::prospect::{Prospect, Prospects, UnknownGain};
 
 use crate::document::{Block, Table};
-use crate::words::tenths;
+use crate::words::{tenths, time};
 
 /// Maximum number of rows of calls on a terminal.
 const MOST: usize = 25;
@@ -38,23 +38,12 @@ pub(super) fn shares(prospects: &Prospects) -> Vec<Vec<String>> {
     rows.into_iter().map(row).collect()
 }
 
-/// Formats a saved time with its interval.
-pub(super) fn saved(estimate: Estimate) -> String {
-    let seconds = |value: f64| Seconds(value).to_string();
-    match (estimate.low, estimate.high) {
-        (Some(low), Some(high)) if low < high => {
-            format!("{} ({} to {})", seconds(estimate.point), seconds(low), seconds(high))
-        }
-        _ => seconds(estimate.point),
-    }
-}
-
 /// Describes the effect of rules on calls.
 fn prospect(calls: &Calls, prospect: Option<&Prospect>) -> String {
     match prospect {
         None if calls.mode != Mode::Blocking => "no rule acts on it".to_owned(),
         None => "no rule for it".to_owned(),
-        Some(Prospect { saved: Some(estimate), .. }) => saved(*estimate),
+        Some(Prospect { saved: Some(estimate), .. }) => time(*estimate),
         Some(Prospect { unknown: Some(why), .. }) => format!("unknown: {}", describe_unknown(why)),
         Some(Prospect { time, .. }) => format!("at most {time}"),
     }
@@ -104,43 +93,32 @@ fn row(profile: &Profile, prospects: &Prospects, place: usize) -> Vec<String> {
     ]
 }
 
-/// The communicators, in sentences.
-pub(super) fn communicators(profile: &Profile) -> Vec<String> {
-    const NAMED: usize = 3;
-    let told = |communicator: &Communicator| {
+/// A row for each kind of communicator.
+pub(super) fn communicators(profile: &Profile) -> Block {
+    let row = |communicator: &Communicator| {
         let all: u64 = communicator.groups.iter().map(|group| group.communicators).sum();
-        let names = communicator.groups.iter().take(NAMED).map(|group| {
+        let names = communicator.groups.iter().map(|group| {
             let ranks = group.ranks.as_deref().map_or("ranks unknown".to_owned(), members);
             if group.name.is_empty() { ranks } else { format!("{} ({ranks})", group.name) }
         });
-        let mut names: Vec<String> = names.collect();
-        if communicator.groups.len() > NAMED {
-            names.push("...".to_owned());
-        }
-        let nodes =
-            if communicator.nodes.0.is_empty() { "nodes unknown".to_owned() } else { communicator.nodes.to_string() };
         let between = if communicator.between_groups { ", between two groups" } else { "" };
-        let size = if communicator.ranks.0 == 0 {
-            "several sizes".to_owned()
-        } else {
-            counted(communicator.ranks.0 as usize, "rank")
-        };
-        format!("{size} ({nodes}{between}): {}, {}", counted(all as usize, "communicator"), names.join(", "))
+        let nodes = if communicator.nodes.0.is_empty() { "unknown".to_owned() } else { communicator.nodes.to_string() };
+        let ranks = if communicator.ranks.0 == 0 { "several".to_owned() } else { communicator.ranks.to_string() };
+        [ranks, nodes + between, all.to_string(), some(&names.collect::<Vec<_>>(), NAMED)]
     };
-    profile.communicators.iter().map(told).collect()
+    Block::table(["ranks:", "nodes", "number:", "members"], profile.communicators.iter().map(row))
 }
+
+/// Groups and runs of ranks that are named at most.
+const NAMED: usize = 4;
 
 /// Members as runs of ranks.
 fn members(runs: &[(u32, u32, u32)]) -> String {
-    const NAMED: usize = 4;
     let run = |(first, step, count): &(u32, u32, u32)| match (step, count) {
         (_, 1) => first.to_string(),
         (1, _) => format!("{first}-{}", first + count - 1),
         _ => format!("{first}-{} in steps of {step}", first + step * (count - 1)),
     };
-    let mut texts: Vec<String> = runs.iter().take(NAMED).map(run).collect();
-    if runs.len() > NAMED {
-        texts.push("...".to_owned());
-    }
-    format!("{} {}", if runs.len() == 1 && runs[0].2 == 1 { "rank" } else { "ranks" }, texts.join(", "))
+    let what = if runs.len() == 1 && runs[0].2 == 1 { "rank" } else { "ranks" };
+    format!("{what} {}", some(&runs.iter().map(run).collect::<Vec<_>>(), NAMED))
 }

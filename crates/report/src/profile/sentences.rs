@@ -1,15 +1,12 @@
 //! Result of a profile, in sentences.
 
-use std::collections::BTreeMap;
-
 use collrules_record::Seconds;
 use collrules_record::profile::Profile;
-use collrules_rules::Collective;
-use collrules_rules::words::{counted, listed, plural};
-use collrules_tuner::results::prospect::{Prospect, Prospects};
+use collrules_rules::words::{counted, plural};
+use collrules_tuner::results::prospect::Prospects;
 
-use super::rows::{saved, share};
-use crate::words::percent;
+use super::rows::share;
+use crate::words::{percent, time};
 
 /// Share of the wall time below which no rule is worthwhile.
 const WORTH: f64 = 0.01;
@@ -42,7 +39,7 @@ pub(super) fn headline(prospects: &Prospects) -> String {
     let (bound, wall) = (prospects.bound(), prospects.shares.wall);
     match (&prospects.run, Prospects::saved(prospects.entries.iter())) {
         _ if bound.0 <= WORTH * wall.0 => "Rules cannot help here".to_owned(),
-        (Some(_), Some(all)) => format!("Expected saving: {}", saved(all)),
+        (Some(_), Some(all)) => format!("Expected saving: {}", time(all)),
         (Some(_), None) => "Saving unknown: the run has not timed these calls".to_owned(),
         (None, _) => format!("Rules can save at most {} of the time", share(bound, wall)),
     }
@@ -57,8 +54,7 @@ pub(super) fn answer(profile: &Profile, prospects: &Prospects) -> Vec<String> {
     let mut said = Vec::new();
     match (&prospects.run, Prospects::saved(prospects.entries.iter())) {
         (Some(run), Some(all)) => {
-            said.push(format!("Expected saving with the rules of {}: {}, of {wall}.", run, saved(all)));
-            said.extend(by_collective(prospects));
+            said.push(format!("Expected saving with the rules of {}: {}, of {wall}.", run, time(all)));
             let unknown = prospects.unknown();
             if unknown.0 > 0.0 {
                 said.push(format!(
@@ -119,43 +115,13 @@ fn describe_lateness(profile: &Profile) -> Option<String> {
     ))
 }
 
-/// Describes the time that each collective is expected to save.
-fn by_collective(prospects: &Prospects) -> Vec<String> {
-    let mut groups: BTreeMap<Collective, Vec<&Prospect>> = BTreeMap::new();
-    for prospect in &prospects.entries {
-        groups.entry(prospect.collective).or_default().push(prospect);
-    }
-    let told = |(collective, entries): (Collective, Vec<&Prospect>)| {
-        let time = Seconds(entries.iter().map(|prospect| prospect.time.0).sum());
-        let saves = Prospects::saved(entries.into_iter()).map_or("unknown".to_owned(), saved);
-        format!("  {collective}: {saves}, of {time}")
-    };
-    groups.into_iter().map(told).collect()
-}
-
-/// States that nothing can be gained, and where the time is spent.
+/// States that nothing can be gained; the table of shares says where the time is.
 fn nothing(profile: &Profile, prospects: &Prospects) -> String {
-    let shares = &prospects.shares;
-    let late = Seconds(shares.late.0);
-    let mut places = [
-        (shares.rest(), "the program itself"),
-        (shares.messages, "messages from rank to rank"),
-        (shares.waiting, "waiting for requests"),
-        (shares.not_blocking, "non-blocking and persistent collectives"),
-        (shares.untunable, "collectives that coll/tuned has no algorithms for"),
-        (shares.elsewhere, "collectives on one rank or between groups"),
-        (late, "waiting for late ranks"),
-    ];
-    places.sort_by(|a, b| b.0.0.total_cmp(&a.0.0));
-    let named = places.iter().filter(|(time, _)| time.0 > WORTH * shares.wall.0);
-    let places: Vec<String> = named.map(|(time, what)| format!("{what} ({})", share(*time, shares.wall))).collect();
-    let calls = if profile.calls.is_empty() {
-        "the program called no collective".to_owned()
-    } else {
-        format!("blocking collectives that rules act on take {} of the time", share(prospects.bound(), shares.wall))
-    };
-    let places = if places.is_empty() { String::new() } else { format!(" The time is in {}.", listed(&places)) };
-    format!("Rules cannot help here: {calls}.{places}")
+    if profile.calls.is_empty() {
+        return "Rules cannot help here: the program called no collective.".to_owned();
+    }
+    let share = share(prospects.bound(), prospects.shares.wall);
+    format!("Rules cannot help here: blocking collectives that rules act on take {share} of the time.")
 }
 
 /// Lists remarks for the reader of a profile.
