@@ -88,6 +88,6 @@ fn predict(args: &Predict) -> Result<(), Failure> {
         question.collective,
         question.ranks,
         question.bytes,
-        report::prediction(time)
+        collrules_report::words::time(time)
     ))
 }

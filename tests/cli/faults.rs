@@ -282,7 +282,7 @@ fn a_candidate_that_hangs_inside_open_mpi_is_left_out_of_the_rules() {
                          --launches 2 --hang-timeout 4s --refine 0 --no-validate --out";
         let mut command = mpi.collrules(arguments, &out);
         command.args(["--mpirun-args", "--mca coll_tuned_bcast_algorithm_knomial_radix 1"]);
-        Ran::from(command.output().unwrap()).exits(0).says("bcast: knomial (7/0/0/0) failed on 4 ranks");
+        Ran::from(command.output().unwrap()).exits(0).says("bcast: knomial failed on 4 ranks");
     });
 }
 

@@ -29,6 +29,10 @@ fn one_campaign_measures_layouts_and_rules_serve_both() {
     assert_eq!(served(&site), [0, 2, 3]);
     let report = std::fs::read_to_string(site.join("report.md")).unwrap();
     assert!(report.contains("| bcast | 4 | 64 KiB | one-per-node | chain, fan-out"), "{report}");
+    // No rule suits both layouts, so that the default stays.
+    for own in ["full | default |  | binary_tree | 1.6", "one-per-node | default |  | binomial | 1.6"] {
+        assert!(report.contains(own), "{own} is not in {report}");
+    }
     assert!(site.join("layout-one-per-node/validation.json").exists());
 
     run(scratch.path(), "tune --resume site").exits(0);

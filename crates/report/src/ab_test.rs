@@ -14,22 +14,23 @@ pub fn document(tried: &AbTest) -> Document {
     Document { subject: "A/B test".to_owned(), answer: sentences(tried), blocks: vec![pairs], ..Document::default() }
 }
 
-fn value(tried: &AbTest, value: f64) -> String {
-    match tried.metric {
-        RunMetric::WallTime => Seconds(value).to_string(),
-        RunMetric::Printed { .. } => value.to_string(),
+/// The value of one run of a pair, which is numbered from 0 on.
+pub(crate) fn describe_run(tried: &AbTest, pair: u32, with: bool) -> String {
+    let run = tried.runs.iter().find(|run| run.pair == pair && run.with == with);
+    match run.map(|run| (run.value, &tried.metric)) {
+        Some((Some(value), RunMetric::WallTime)) => Seconds(value).to_string(),
+        Some((Some(value), RunMetric::Printed { .. })) => value.to_string(),
+        Some((None, _)) => "failed".to_owned(),
+        None => "-".to_owned(),
     }
 }
 
 fn rows(tried: &AbTest) -> impl Iterator<Item = [String; 4]> {
     let last = tried.runs.iter().map(|run| run.pair).max().map_or(0, |last| last + 1);
     let row = move |pair: u32| {
-        let side = |with: bool| {
-            let run = tried.runs.iter().find(|run| run.pair == pair && run.with == with);
-            run.map_or("-".to_owned(), |run| run.value.map_or("failed".to_owned(), |found| value(tried, found)))
-        };
+        let [without, with] = [false, true].map(|with| describe_run(tried, pair, with));
         let gain = tried.judgement.pairs.iter().find(|(of, _)| *of == pair);
-        [(pair + 1).to_string(), side(false), side(true), gain.map_or("-".to_owned(), |(_, gain)| times(*gain))]
+        [(pair + 1).to_string(), without, with, gain.map_or("-".to_owned(), |(_, gain)| times(*gain))]
     };
     (0..last).map(row)
 }

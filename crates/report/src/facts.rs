@@ -10,7 +10,7 @@ use collrules_record::units::Ranks;
 use collrules_record::{Candidate, Cell, Component, HanRule, Manifest, Policy};
 use collrules_rules::hazard::RankRange;
 use collrules_rules::steps::Steps;
-use collrules_rules::words::{counted, listed};
+use collrules_rules::words::{listed, some};
 use collrules_rules::{Choice, Collective, Release, hazard, registry};
 
 use crate::document::{Block, Table};
@@ -106,32 +106,19 @@ pub(crate) fn describe_failed_default(failed: &[(Cell, String)]) -> Option<Strin
 
 /// Candidates that must not be chosen: candidate, cells, reason. Cells with the same reason are joined.
 pub(crate) fn disqualified(findings: &Findings) -> Vec<[String; 3]> {
-    /// Collective, candidate, reason.
-    type ReasonKey<'a> = (Collective, String, &'a str);
-    let mut rows: Vec<(ReasonKey<'_>, Vec<&CellFinding>)> = Vec::new();
+    let mut places: BTreeMap<(Collective, String, &str), Vec<String>> = BTreeMap::new();
     for cell in &findings.cells {
+        let Cell { collective, ranks, bytes } = cell.cell;
+        let sized = if collective.has_sizes() { format!("{bytes} on ") } else { String::new() };
         for (candidate, why) in &cell.disqualified {
-            let collective = cell.cell.collective;
             let key = (collective, candidate_name(findings, collective, *candidate), why.as_str());
-            match rows.iter_mut().find(|(known, _)| *known == key) {
-                Some((_, cells)) => cells.push(cell),
-                None => rows.push((key, vec![cell])),
-            }
+            places.entry(key).or_default().push(format!("{sized}{ranks} ranks"));
         }
     }
-    let say = |((collective, candidate, why), cells): (ReasonKey<'_>, Vec<&CellFinding>)| {
-        let place = |cell: &CellFinding| match collective.has_sizes() {
-            true => format!("{} on {} ranks", cell.cell.bytes, cell.cell.ranks),
-            false => format!("{} ranks", cell.cell.ranks),
-        };
-        let named: Vec<String> = cells.iter().take(4).map(|cell| place(cell)).collect();
-        let more = match cells.len() - named.len() {
-            0 => String::new(),
-            more => format!(" and {}", counted(more, "more size")),
-        };
-        [format!("{collective} with {candidate}"), named.join(", ") + &more, why.to_owned()]
+    let row = |((collective, candidate, why), places): ((Collective, String, &str), Vec<String>)| {
+        [format!("{collective} with {candidate}"), some(&places, 4), why.to_owned()]
     };
-    rows.into_iter().map(say).collect()
+    places.into_iter().map(row).collect()
 }
 
 /// Describes the meaning of a time, in a sentence.
@@ -201,28 +188,18 @@ pub(crate) fn placement(findings: &Findings) -> Vec<[String; 3]> {
     placement.nodes.iter().map(row).collect()
 }
 
-/// Largest number of hosts of which all are named.
+/// Hosts that are named at most; manifest.json has all.
 const MOST_NAMED: usize = 64;
-
-/// Lists hosts, or the first ones and the last if there are many.
-fn naming(hosts: &BTreeSet<&str>) -> String {
-    let names = |count: usize| hosts.iter().copied().take(count).collect::<Vec<_>>().join(", ");
-    match hosts.last() {
-        Some(last) if hosts.len() > MOST_NAMED => {
-            format!("{} hosts: {}, ..., {last}; manifest.json has all", hosts.len(), names(MOST_NAMED / 8))
-        }
-        _ => names(MOST_NAMED),
-    }
-}
 
 /// Returns the origin of the numbers: key and value of each fact.
 pub(crate) fn provenance(manifest: &Manifest) -> Vec<(String, String)> {
     let survey = &manifest.survey;
-    let hosts: BTreeSet<&str> = survey.hosts.iter().map(String::as_str).collect();
+    let hosts: BTreeSet<String> = survey.hosts.iter().cloned().collect();
+    let hosts = some(&hosts.into_iter().collect::<Vec<_>>(), MOST_NAMED);
     let fact = |key: &str, value: String| (key.to_owned(), value);
     let mut facts = vec![
         fact("Library", survey.library.clone()),
-        fact("Slots", format!("{} on {}", survey.slots(), naming(&hosts))),
+        fact("Slots", format!("{} on {hosts}", survey.slots())),
         fact(
             "Measured by",
             format!("collrules {} ({}), started {}", manifest.collrules, manifest.backend, manifest.started),
@@ -262,9 +239,9 @@ mod tests {
         cells.push(cell(64, "hangs"));
         let findings = Findings { cells, ..Findings::empty("", Release::V5_0) };
         let rows = disqualified(&findings);
-        let places = "1 B on 4 ranks, 2 B on 4 ranks, 4 B on 4 ranks, 8 B on 4 ranks and 2 more sizes";
-        assert_eq!(rows[0], ["bcast with pipeline", places, "wrong data"].map(str::to_owned));
-        assert_eq!(rows[1], ["bcast with pipeline", "64 B on 4 ranks", "hangs"].map(str::to_owned));
+        let places = "1 B on 4 ranks, 2 B on 4 ranks, 4 B on 4 ranks, 8 B on 4 ranks and 2 more";
+        assert_eq!(rows[0], ["bcast with pipeline", "64 B on 4 ranks", "hangs"].map(str::to_owned));
+        assert_eq!(rows[1], ["bcast with pipeline", places, "wrong data"].map(str::to_owned));
         assert_eq!(rows.len(), 2);
     }
 }

@@ -288,21 +288,6 @@ impl<'a> Gains<'a> {
         self.cells.values().filter(|gain| is_wanted(gain.state)).count()
     }
 
-    /// The number of cells with a speedup.
-    pub(crate) fn counted(&self) -> usize {
-        self.cells.values().filter(|gain| gain.speedup.is_some()).count()
-    }
-
-    /// The number of all cells.
-    pub fn len(&self) -> usize {
-        self.cells.len()
-    }
-
-    /// Returns true if nothing was measured.
-    pub fn is_empty(&self) -> bool {
-        self.cells.is_empty()
-    }
-
     /// The geometric mean over all cells with a speedup, of those that a filter lets pass.
     pub fn mean(&self, filter: impl Fn(&Cell) -> bool) -> Option<Estimate> {
         let speedups = self.cells.iter().filter(|(cell, _)| filter(cell)).filter_map(|(_, gain)| gain.speedup);
@@ -316,7 +301,8 @@ impl<'a> Gains<'a> {
             let asked = self.whole.unwrap_or(chosen).guarded.iter().filter(|guarded| guarded.is_asked_for).count();
             return Some((speedup, format!("over {}", counted(asked, "size"))));
         }
-        let over = format!("over {} of {}", self.counted(), counted(self.len(), "size"));
+        let known = self.cells.values().filter(|gain| gain.speedup.is_some()).count();
+        let over = format!("over {known} of {}", counted(self.cells.len(), "size"));
         Some((self.mean(|_| true)?, over))
     }
 

@@ -3,7 +3,7 @@
 use collrules_record::estimate::geometric_mean;
 use collrules_record::findings::{CellInLayout, Findings};
 use collrules_record::{Arrangement, Candidate, Estimate};
-use collrules_rules::words::{counted, listed};
+use collrules_rules::words::counted;
 
 use crate::document::{Block, Table};
 use crate::facts::candidate_name;
@@ -32,8 +32,7 @@ fn point(gain: Option<Estimate>) -> f64 {
     gain.map_or(1.0, |gain| gain.point)
 }
 
-/// Describes, in whole sentences, the gains and losses of each arrangement, and disagreements that leave the builtin in
-/// place.
+/// Describes, in whole sentences, the gains and losses of each arrangement.
 pub fn sentences(findings: &Findings) -> Vec<String> {
     let cells = shared(findings);
     if cells.is_empty() {
@@ -70,34 +69,7 @@ pub fn sentences(findings: &Findings) -> Vec<String> {
             times(mean(|cell| point(cell.wanted_gain))),
         ));
     }
-    sentences.extend(disagreement(findings, &cells));
     sentences
-}
-
-fn disagreement(findings: &Findings, cells: &[&CellInLayout]) -> Option<String> {
-    let kept = |views: &&[&CellInLayout]| {
-        let wanted = views.iter().any(|view| view.wanted != Candidate::Builtin);
-        wanted && views.iter().all(|view| view.served == Candidate::Builtin)
-    };
-    let kept: Vec<&[&CellInLayout]> = cells.chunk_by(|a, b| a.cell == b.cell).filter(kept).collect();
-    let most = kept.iter().max_by(|a, b| {
-        let gain = |views: &[&CellInLayout]| views.iter().map(|view| point(view.wanted_gain)).fold(1.0, f64::max);
-        gain(a).total_cmp(&gain(b))
-    })?;
-    let wants: Vec<String> = most
-        .iter()
-        .map(|view| {
-            let name = candidate_name(findings, view.cell.collective, view.wanted);
-            format!("{} is fastest with {name} ({})", view.arrangement, times(point(view.wanted_gain)))
-        })
-        .collect();
-    Some(format!(
-        "The default stays for {}: some layouts would gain with rules of their own, but no rule suits all. The largest \
-         gain is lost for {}: {}.",
-        counted(kept.len(), "size"),
-        most[0].cell,
-        listed(&wants),
-    ))
 }
 
 const ABOUT_APART: &str = "Communicators of the same size have several layouts, and the file has rules for each. All \

@@ -12,10 +12,10 @@ use collrules_record::settings::Settings;
 use collrules_record::tree::Alternative;
 use collrules_record::validation::RevertedRange;
 use collrules_record::{Candidate, Cell, Component, Ranks};
+use collrules_rules::Collective;
 use collrules_rules::deploy::RULES_FILE;
 use collrules_rules::registry::describe;
 use collrules_rules::words::{counted, plural, some};
-use collrules_rules::{Collective, Release};
 
 use crate::facts::name_candidate;
 use crate::layouts;
@@ -55,11 +55,11 @@ fn sentence(findings: &Findings, remark: &Remark) -> String {
         Remark::Failed { cell, candidate, others, why } => format!(
             "{}: {} failed on {} ({why}).",
             cell.collective,
-            name(*release, cell.collective, *candidate),
+            name_candidate(*release, cell.collective, *candidate),
             place(*cell, *others)
         ),
         Remark::Barred { collective, candidates, sizes, bar } => {
-            let names: Vec<String> = candidates.iter().map(|one| name(*release, *collective, *one)).collect();
+            let names: Vec<String> = candidates.iter().map(|one| name_candidate(*release, *collective, *one)).collect();
             format!(
                 "{collective}: faster than the default for {}, but not chosen: {} ({}).",
                 counted(*sizes, "size"),
@@ -70,7 +70,7 @@ fn sentence(findings: &Findings, remark: &Remark) -> String {
         Remark::Stalls { cell, candidate, others, stalls } => format!(
             "{}: {} stalls on {}: {}; it is {} (--accept-stalls).",
             cell.collective,
-            name(*release, cell.collective, *candidate),
+            name_candidate(*release, cell.collective, *candidate),
             place(*cell, *others),
             describe_stalls(stalls),
             if criteria.accept_stalls { "accepted" } else { "not chosen there" },
@@ -210,17 +210,6 @@ fn and_others(count: usize, what: &str) -> String {
 fn place(cell: Cell, others: usize) -> String {
     let at = if cell.collective.has_sizes() { format!(" at {}", cell.bytes) } else { String::new() };
     counted(cell.ranks.0, "rank") + &at + &and_others(others, "message size")
-}
-
-/// A candidate by its name, followed by the exact choice.
-fn name(release: Release, collective: Collective, candidate: Candidate) -> String {
-    match candidate {
-        Candidate::Builtin => "default".to_owned(),
-        Candidate::Component(component) => format!("the component {component}"),
-        Candidate::Rules => "the rules file".to_owned(),
-        Candidate::Han(_) | Candidate::Mockup(_) | Candidate::Reference(_) => candidate.to_string(),
-        Candidate::Tuned(choice) => format!("{} ({choice})", describe(release, collective, choice)),
-    }
 }
 
 fn assignments(settings: &Settings) -> String {

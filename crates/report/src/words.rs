@@ -71,6 +71,16 @@ pub(crate) fn capitalised(text: &str) -> String {
 
 /// An estimate with its interval: `1.250 (1.210 to 1.300)`.
 pub(crate) fn interval(estimate: Estimate, digits: usize) -> String {
+    let say = |value: f64| format!("{value:.digits$}");
+    say(estimate.point) + &ends(estimate, say)
+}
+
+/// A time with its interval.
+pub fn time(estimate: Estimate) -> String {
+    let say = |seconds: f64| Seconds(seconds).to_string();
+    say(estimate.point) + &ends(estimate, say)
+}
+
 /// Things with their numbers, the most frequent first.
 pub(crate) fn count<T: Ord>(things: impl IntoIterator<Item = (T, usize)>) -> Vec<(T, usize)> {
     let mut counts: BTreeMap<T, usize> = BTreeMap::new();
@@ -86,16 +96,6 @@ pub(crate) fn tally(texts: impl IntoIterator<Item = (String, usize)>) -> String 
         [(text, _)] => text.clone(),
         several => several.iter().map(|(text, count)| format!("{text} ({count})")).collect::<Vec<_>>().join("; "),
     }
-}
-
-    let say = |value: f64| format!("{value:.digits$}");
-    say(estimate.point) + &ends(estimate, say)
-}
-
-/// A time with its interval.
-pub(crate) fn time(estimate: Estimate) -> String {
-    let say = |seconds: f64| Seconds(seconds).to_string();
-    say(estimate.point) + &ends(estimate, say)
 }
 
 /// The words of a line. A command in backquotes, or in quotes after an option, is one word, so that it can be copied.

@@ -11,10 +11,10 @@ mod sentences;
 mod tables;
 
 use collrules_model::model::Model;
-use collrules_record::{Estimate, Seconds};
+use collrules_record::Seconds;
 
 use crate::document::{Block, Document};
-use crate::words::{self, whole};
+use crate::words::whole;
 
 /// Slow nodes and pairs, the times of messages, the quality of predictions, and every table.
 pub fn document(model: &Model) -> Document {
@@ -50,9 +50,4 @@ pub fn many_to_one(mean: f64, stalling: f64, quantiles: &[(f64, f64)]) -> String
         whole(stalling),
         quantiles.join(", ")
     )
-}
-
-/// A prediction with its interval.
-pub fn prediction(estimate: Estimate) -> String {
-    words::time(estimate)
 }

@@ -119,48 +119,45 @@ fn describe(unknown: &Unknown) -> (&'static str, Option<Where>, String) {
         LogGpParameter::Receive => "o_r",
         LogGpParameter::Latency => "L",
     };
-    let of_pairs = |some: usize, all: usize, why: &str| format!("{some} of {all} pairs: {why}");
-    let (what, place, why) = match unknown {
-        Unknown::Intervals => ("intervals", None, "they take two launches at least"),
-        Unknown::Line(place) => ("alpha, beta", Some(*place), "they take two sizes at least"),
-        Unknown::LogGp(place) => ("LogGP", Some(*place), "no trains of messages were timed"),
-        Unknown::Send(place) => ("o_s", Some(*place), "no train with a busy sender was timed"),
-        Unknown::Receive(place) => ("o_r, L", Some(*place), "no busy receiver was timed"),
-        Unknown::Small { parameter, place } => (name(*parameter), Some(*place), "too small to measure"),
+    let fixed = |what, place: Option<&Where>, why: &str| (what, place.copied(), why.to_owned());
+    let of_pairs = |what, some: usize, all: usize, why: &str| (what, None, format!("{some} of {all} pairs: {why}"));
+    match unknown {
+        Unknown::Intervals => fixed("intervals", None, "they take two launches at least"),
+        Unknown::Line(place) => fixed("alpha, beta", Some(place), "they take two sizes at least"),
+        Unknown::LogGp(place) => fixed("LogGP", Some(place), "no trains of messages were timed"),
+        Unknown::Send(place) => fixed("o_s", Some(place), "no train with a busy sender was timed"),
+        Unknown::Receive(place) => fixed("o_r, L", Some(place), "no busy receiver was timed"),
+        Unknown::Small { parameter, place } => fixed(name(*parameter), Some(place), "too small to measure"),
         Unknown::Large { parameter, place, estimate, whole } => {
-            let why =
-                format!("its estimate, {estimate}, is above the {whole} of an empty message: ranks share processors");
-            return (name(*parameter), Some(*place), why);
+            let of_empty = format!("the {whole} of an empty message: ranks share processors");
+            (name(*parameter), Some(*place), format!("its estimate, {estimate}, is above {of_empty}"))
         }
         Unknown::MixedPlaces => {
-            ("alpha, beta of algorithms", None, "calls have messages inside hosts and between them")
+            fixed("alpha, beta of algorithms", None, "calls have messages inside hosts and between them")
         }
-        Unknown::Concurrent => ("sending to several at once", None, "no linear scatter or bcast on 3 ranks was timed"),
-        Unknown::FewRanks(_) => ("nodes", None, "they take probes with three ranks at least"),
-        Unknown::OneToTwo => ("nodes", None, "no empty messages one-to-two were timed"),
-        Unknown::NodeBytes => ("t of nodes", None, "all messages one-to-two were empty"),
+        Unknown::Concurrent => {
+            fixed("sending to several at once", None, "no linear scatter or bcast on 3 ranks was timed")
+        }
+        Unknown::FewRanks(_) => fixed("nodes", None, "they take probes with three ranks at least"),
+        Unknown::OneToTwo => fixed("nodes", None, "no empty messages one-to-two were timed"),
+        Unknown::NodeBytes => fixed("t of nodes", None, "all messages one-to-two were empty"),
         Unknown::SharedLinks => {
-            ("t of nodes", None, "two messages of a node share its link, whose rate is given instead")
+            fixed("t of nodes", None, "two messages of a node share its link, whose rate is given instead")
         }
-        Unknown::SlowNodes => ("slow nodes", None, "they take three ranks and two launches at least"),
-        Unknown::Pairs { untimed, all } => return ("all", None, of_pairs(*untimed, *all, "not timed")),
+        Unknown::SlowNodes => fixed("slow nodes", None, "they take three ranks and two launches at least"),
+        Unknown::Pairs { untimed, all } => of_pairs("all", *untimed, *all, "not timed"),
         Unknown::PairLatency { overlapping, timed } => {
-            return (
-                "L",
-                None,
-                of_pairs(*overlapping, *timed, "their nodes take longer than the message is on its way"),
-            );
+            of_pairs("L", *overlapping, *timed, "their nodes take longer than the message is on its way")
         }
         Unknown::PairRate { inseparable, timed } => {
-            return ("beta", None, of_pairs(*inseparable, *timed, "it cannot be separated from t of the nodes"));
+            of_pairs("beta", *inseparable, *timed, "it cannot be separated from t of the nodes")
         }
         Unknown::Predictions { calls, cell, choice, messages } => {
             let calls = counted(*calls, "call");
             let why = format!("{calls}, such as {cell} with {choice}: {messages} messages are too many to simulate");
-            return ("predictions", None, why);
+            ("predictions", None, why)
         }
-    };
-    (what, place, why.to_owned())
+    }
 }
 
 fn nodes(model: &Model) -> Table {

@@ -2,8 +2,9 @@
 
 use std::fmt::Display;
 
-use collrules_record::Seconds;
-use collrules_tuner::results::ab_test::{AbTest, RunMetric};
+use collrules_tuner::results::ab_test::AbTest;
+
+use crate::ab_test::describe_run;
 
 /// Failure to find out whether a tuning is installed.
 pub fn unknown_installation(error: &dyn Display) -> String {
@@ -27,13 +28,6 @@ pub fn budget_used_up(complete: u32, pairs: u32) -> String {
 
 /// Values of a pair of runs, which is numbered from 0 on.
 pub fn pair(number: u32, test: &AbTest) -> String {
-    let side = |with: bool| {
-        let run = test.runs.iter().find(|run| run.pair == number && run.with == with);
-        match run.map(|run| (run.value, &test.metric)) {
-            Some((Some(value), RunMetric::WallTime)) => Seconds(value).to_string(),
-            Some((Some(value), _)) => value.to_string(),
-            _ => "failed".to_owned(),
-        }
-    };
-    format!("pair {}: {} without {}, {} with it", number + 1, side(false), test.describe_subject(), side(true))
+    let [without, with] = [false, true].map(|with| describe_run(test, number, with));
+    format!("pair {}: {without} without {}, {with} with it", number + 1, test.describe_subject())
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use collrules_record::{Cell, Layout, Seconds};
 use collrules_rules::Release;
-use collrules_rules::words::counted;
+use collrules_rules::words::{counted, some};
 
 /// Cells that a sentence lists at most.
 const LISTED: usize = 4;
@@ -77,21 +77,13 @@ pub fn removed(cells: &[Cell]) -> String {
     format!(
         "removed the rules for {} that fresh launches did not confirm: {}",
         counted(cells.len(), "size"),
-        list_cells(cells)
+        some(&cells.iter().map(ToString::to_string).collect::<Vec<_>>(), LISTED)
     )
 }
 
 /// A repair that leaves no rule.
 pub fn no_rule_left() -> &'static str {
     "no rule is left: the default stays for all calls"
-}
-
-fn list_cells(cells: &[Cell]) -> String {
-    let mut names: Vec<String> = cells.iter().take(LISTED).map(ToString::to_string).collect();
-    if cells.len() > LISTED {
-        names.push(format!("{} more", cells.len() - LISTED));
-    }
-    names.join(", ")
 }
 
 #[cfg(test)]
@@ -121,7 +113,7 @@ mod tests {
         assert_eq!(
             removed(&cells),
             "removed the rules for 5 sizes that fresh launches did not confirm: bcast of 1 B on 4 ranks, bcast of 2 B \
-             on 4 ranks, bcast of 4 B on 4 ranks, bcast of 8 B on 4 ranks, 1 more"
+             on 4 ranks, bcast of 4 B on 4 ranks, bcast of 8 B on 4 ranks and 1 more"
         );
         assert!(removed(&cells[..1]).starts_with("removed the rules for 1 size that"));
     }

@@ -24,15 +24,11 @@ impl Opening {
         let is_confirmed = word == VerdictWord::Confirmed;
         let overall = gains.overall().map(|(speedup, over)| format!("{} {over}", ratio(speedup)));
         let mut sentences = Vec::new();
-        match (is_confirmed, &overall, gains.round) {
-            (true, ..) => {}
-            (false, None, _) => sentences.push(format!("{}.", capitalised(&why))),
-            (false, Some(overall), Some(_)) => {
-                sentences.push(format!("{}. In fresh launches so far: {overall}.", capitalised(&why)));
-            }
-            (false, Some(overall), None) => {
-                sentences.push(format!("{}. Expected from the timings for tuning: {overall}.", capitalised(&why)));
-            }
+        if !is_confirmed {
+            let origin =
+                if gains.round.is_some() { "In fresh launches so far" } else { "Expected from the timings for tuning" };
+            let so_far = overall.as_ref().map_or(String::new(), |overall| format!(" {origin}: {overall}."));
+            sentences.push(format!("{}.{so_far}", capitalised(&why)));
         }
         if let Some(found) = context.settings.filter(|found| found.chosen.is_some()) {
             // The settings and the rules on top of them; the rest is folded.
