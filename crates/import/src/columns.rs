@@ -128,7 +128,7 @@ impl Columns {
             (Role::AlgorithmId, is_table && algorithm.is_none() && !named),
             (Role::Ranks, is_table && ranks.is_none() && !self.has(Role::Ranks)),
             // A table of barriers alone has no sizes.
-            (Role::Bytes, is_table && *collective != Some(Collective::Barrier) && !has(&SIZES)),
+            (Role::Bytes, is_table && collective.is_none_or(Collective::has_sizes) && !has(&SIZES)),
             (Role::Mean, !has(&[Role::Mean, Role::Max, Role::End])),
         ];
         let missing: Vec<&str> = missing.iter().filter_map(|(role, lacks)| lacks.then_some(role.name())).collect();

@@ -161,7 +161,7 @@ impl Size {
         let Self { printed, meaning, element } = self;
         let ranks = u64::from(ranks.0);
         match (meaning, collective) {
-            (_, Collective::Barrier) => Ok(Bytes(0)),
+            _ if !collective.has_sizes() => Ok(Bytes(0)),
             (Meaning::Whole, Collective::ReduceScatterBlock) => Ok(Bytes(printed / element / ranks * element)),
             (Meaning::PerRank, Collective::ReduceScatter) => {
                 printed.checked_mul(ranks).map(Bytes).ok_or("the whole vector has more than 2^64 bytes")

@@ -1,5 +1,6 @@
 //! A rank of a call: its number, its node, and its caller's buffers.
 
+use collrules_rules::collective::{Extent, Side};
 use collrules_rules::{Collective, names};
 use serde::{Deserialize, Serialize};
 
@@ -146,31 +147,23 @@ impl Seat {
 
     /// The data of the caller.
     pub fn send(self) -> BufferPart {
-        let all = self.bytes * self.ranks;
-        let len = match self.collective {
-            Collective::Barrier | Collective::Bcast => 0,
-            Collective::Scatter if self.is_root() => all,
-            Collective::Scatter => 0,
-            Collective::Alltoall | Collective::Alltoallv | Collective::ReduceScatterBlock => all,
-            _ => self.bytes,
-        };
-        BufferPart { place: Buffer::Send, first: 0, len }
+        self.part(Buffer::Send, Side::Sends, self.collective.data().sends)
     }
 
     /// The place for the caller's result.
     pub fn receive(self) -> BufferPart {
-        let all = self.bytes * self.ranks;
-        let len = match self.collective {
-            Collective::Barrier => 0,
-            Collective::Gather | Collective::Reduce if !self.is_root() => 0,
-            Collective::Gather
-            | Collective::Allgather
-            | Collective::Allgatherv
-            | Collective::Alltoall
-            | Collective::Alltoallv => all,
-            Collective::ReduceScatter => self.shares()[self.rank],
-            _ => self.bytes,
+        self.part(Buffer::Receive, Side::Receives, self.collective.data().receives)
+    }
+
+    fn part(self, place: Buffer, side: Side, extent: Extent) -> BufferPart {
+        let is_absent = self.collective.data().at_root == Some(side) && !self.is_root();
+        let len = match extent {
+            Extent::Nothing => 0,
+            _ if is_absent => 0,
+            Extent::Message => self.bytes,
+            Extent::Blocks => self.bytes * self.ranks,
+            Extent::Share => self.shares()[self.rank],
         };
-        BufferPart { place: Buffer::Receive, first: 0, len }
+        BufferPart { place, first: 0, len }
     }
 }

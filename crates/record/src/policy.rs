@@ -155,7 +155,7 @@ impl Assumptions {
     pub fn one_choice(self, release: Release, collective: Collective, ranks: Ranks) -> bool {
         let blind = matches!(metric(release, collective, ranks), Metric::CountFree | Metric::None);
         blind
-            || (matches!(collective, Collective::Scatter | Collective::Gather) && !self.consistent_arguments)
+            || (collective.looks_up_by_rank() && !self.consistent_arguments)
             || (collective.reduces() && self.keep_bits == Some(Keep::Sizes))
     }
 

@@ -46,6 +46,39 @@ names! {
     }
 }
 
+/// Data of a call on one side, in terms of its message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// None.
+    Nothing,
+    /// The message.
+    Message,
+    /// A message for each rank.
+    Blocks,
+    /// This rank's share of the message: the ranks divide it among them.
+    Share,
+}
+
+/// A side of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The data of the caller.
+    Sends,
+    /// The result.
+    Receives,
+}
+
+/// Data of a call, on ranks that have any.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CallData {
+    /// The data of the caller.
+    pub sends: Extent,
+    /// The result.
+    pub receives: Extent,
+    /// The side that only the root has, in calls with a root.
+    pub at_root: Option<Side>,
+}
+
 /// A name that is no tunable collective.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown collective `{name}`{}; known are {}", nearest(name), Collective::ALL.map(Collective::name).join(", "))]
@@ -74,9 +107,28 @@ impl Collective {
         Self::from_id(operation.id())
     }
 
+    /// The data of a call.
+    pub fn data(self) -> CallData {
+        use Extent::{Blocks, Message, Nothing, Share};
+        let (sends, receives, at_root) = match self {
+            Self::Allgather | Self::Allgatherv => (Message, Blocks, None),
+            Self::Allreduce | Self::Exscan | Self::Scan => (Message, Message, None),
+            Self::Alltoall | Self::Alltoallv => (Blocks, Blocks, None),
+            Self::Barrier => (Nothing, Nothing, None),
+            // Its only buffer counts as received.
+            Self::Bcast => (Nothing, Message, Some(Side::Sends)),
+            Self::Gather => (Message, Blocks, Some(Side::Receives)),
+            Self::Reduce => (Message, Message, Some(Side::Receives)),
+            Self::ReduceScatter => (Message, Share, None),
+            Self::ReduceScatterBlock => (Blocks, Message, None),
+            Self::Scatter => (Blocks, Message, Some(Side::Sends)),
+        };
+        CallData { sends, receives, at_root }
+    }
+
     /// Returns true if calls have a message size.
     pub fn has_sizes(self) -> bool {
-        self != Self::Barrier
+        self.data().receives != Extent::Nothing
     }
 
     /// Returns true if callers pass the block of one rank instead of the whole vector, with the same count for each
@@ -92,7 +144,17 @@ impl Collective {
 
     /// Returns true if calls have a root.
     pub fn is_rooted(self) -> bool {
-        matches!(self, Self::Bcast | Self::Gather | Self::Reduce | Self::Scatter)
+        self.data().at_root.is_some()
+    }
+
+    /// Returns true if coll/tuned has a built-in decision. Without one, coll/basic goes from rank to rank.
+    pub fn has_default(self) -> bool {
+        !matches!(self, Self::Exscan | Self::Scan)
+    }
+
+    /// Returns true if the ranks of a call may look up different sizes, since MPI ignores some of their counts.
+    pub fn looks_up_by_rank(self) -> bool {
+        matches!(self, Self::Gather | Self::Scatter)
     }
 
     /// Returns true if calls have an operation, such as a sum, and a datatype for it.

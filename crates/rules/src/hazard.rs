@@ -134,9 +134,7 @@ fn check_block(collective: Collective, ranks: RankRange, sizes: &SizeSteps, haza
             hazards.push(Hazard::NonCommutative { collective, ranks, choice });
         }
     }
-    if matches!(collective, Collective::Gather | Collective::Scatter)
-        && !choices.iter().all(|choice| interoperate(collective, *choice, choices[0]))
-    {
+    if collective.looks_up_by_rank() && !choices.iter().all(|choice| interoperate(collective, *choice, choices[0])) {
         hazards.push(Hazard::SizeDependent { collective, ranks, choices });
     }
 }

@@ -5,7 +5,6 @@ use std::time::Instant;
 
 use collrules_record::benchmark::{Benchmark, BenchmarkLine, Length};
 use collrules_record::{Arguments, Candidate};
-use collrules_rules::Collective;
 use collrules_runner::wire::WorkerEvent;
 use mpi::topology::SimpleCommunicator;
 
@@ -62,7 +61,7 @@ fn time(
     let mut times = Vec::with_capacity(length.iterations as usize);
     for call in 0..u64::from(length.warmup) + u64::from(length.iterations) {
         // A barrier separates the calls of other collectives; barriers need none.
-        if cell.collective != Collective::Barrier {
+        if cell.collective.has_sizes() {
             ffi::calls::barrier(comm).map_err(failed)?;
         }
         let start = Instant::now();

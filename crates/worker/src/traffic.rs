@@ -5,7 +5,6 @@
 
 use std::collections::BTreeMap;
 
-use collrules_rules::Collective;
 use collrules_runner::launch::LaunchPlan;
 use collrules_runner::wire::{Sent, WorkerEvent};
 
@@ -51,7 +50,7 @@ pub(crate) fn run(control: &Control, tools: &Tools, plan: &LaunchPlan) -> Result
             // Counts only the sends of this rank, so no rank has to wait for another.
             let before = counter::sent(control.ranks());
             // The check of a barrier calls it as often as needed.
-            let result = if cell.collective == Collective::Barrier {
+            let result = if !cell.collective.has_sizes() {
                 operation.call(comm, means).map(|()| true)
             } else {
                 operation.checked_call(comm, means, (place as u64) << 32 | index as u64, None)

@@ -13,6 +13,7 @@ mod twins;
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 
+use collrules_rules::collective::{CallData, Extent};
 use collrules_rules::{Collective, Release};
 
 use super::finding::FindingCode;
@@ -124,16 +125,14 @@ fn beside_others(points: &[PointValue]) -> Vec<Option<f64>> {
 
 /// Returns true if each rank has a block of its own.
 fn moves_blocks(collective: Collective) -> bool {
-    use Collective::{Allgather, Allgatherv, Alltoall, Alltoallv, Gather, Scatter};
-    matches!(collective, Scatter | Gather | Allgather | Allgatherv | Alltoall | Alltoallv)
+    let CallData { sends, receives, .. } = collective.data();
+    [sends, receives].contains(&Extent::Blocks) && !collective.reduces()
 }
 
 /// Returns true if all ranks work on the same vector.
 fn moves_vectors(collective: Collective) -> bool {
-    matches!(
-        collective,
-        Collective::Bcast | Collective::Reduce | Collective::Allreduce | Collective::Scan | Collective::Exscan
-    )
+    let CallData { sends, receives, .. } = collective.data();
+    sends != Extent::Blocks && receives == Extent::Message
 }
 
 /// Bytes that at least one process has to send or receive in a call.
@@ -141,14 +140,8 @@ fn through_one_process(cell: Cell) -> f64 {
     let (ranks, bytes) = (f64::from(cell.ranks.0), cell.bytes.0 as f64);
     match cell.collective {
         collective if moves_blocks(collective) => bytes * (ranks - 1.0),
-        collective if moves_vectors(collective) => {
-            if ranks > 1.0 {
-                bytes
-            } else {
-                0.0
-            }
-        }
-        Collective::Barrier => 0.0,
+        // Of a single rank nothing.
+        collective if moves_vectors(collective) => bytes * (ranks - 1.0).min(1.0),
         // Benchmarks of reduce-scatters count the whole vector for one and a block for the other; this holds for both.
         _ => bytes * (ranks - 1.0) / ranks,
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use collrules_rules::{Collective, Operation};
+use collrules_rules::Collective;
 use serde::{Deserialize, Serialize};
 
 use super::rank::step;
@@ -100,14 +100,13 @@ pub fn kept_to(profiles: &[(Profile, f64)]) -> Vec<Assumption> {
         })
     };
     let complete = profiles.iter().all(|(profile, _)| profile.is_complete());
-    let reduces = |operation: Operation| Collective::from_operation(operation).is_some_and(Collective::reduces);
-    let rooted = |operation: Operation| matches!(operation, Operation::Gather | Operation::Scatter);
-    let holds = |concerns: &dyn Fn(Operation) -> bool, keeps: &dyn Fn(&Profile, &Calls) -> bool| {
-        let mut concerned = blocking().filter(|(_, calls)| concerns(calls.operation)).peekable();
+    let holds = |concerns: fn(Collective) -> bool, keeps: &dyn Fn(&Profile, &Calls) -> bool| {
+        let is_concerned = |calls: &Calls| Collective::from_operation(calls.operation).is_some_and(concerns);
+        let mut concerned = blocking().filter(|(_, calls)| is_concerned(calls)).peekable();
         concerned.peek().is_some() && concerned.all(|(profile, calls)| keeps(profile, calls))
     };
-    let commutative = holds(&reduces, &|_, calls| calls.not_commutative == 0);
-    let consistent = holds(&rooted, &|profile, calls| {
+    let commutative = holds(Collective::reduces, &|_, calls| calls.not_commutative == 0);
+    let consistent = holds(Collective::looks_up_by_rank, &|profile, calls| {
         calls.ignored_differ == 0 && profile.communicator(calls).agree.contains(&calls.operation)
     });
     let shown = [(commutative, Assumption::CommutativeOps), (consistent, Assumption::ConsistentArguments)];

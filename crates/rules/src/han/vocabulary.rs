@@ -208,5 +208,5 @@ pub fn acted_on(collective: Collective, level: Level) -> Vec<Collective> {
 
 /// The size that HAN looks up: that of the caller. Unlike coll/tuned, it does not multiply blocks by ranks.
 pub fn lookup_bytes(collective: Collective, message: u64) -> u64 {
-    if collective == Collective::Barrier { 0 } else { message }
+    if collective.has_sizes() { message } else { 0 }
 }

@@ -168,9 +168,9 @@ fn check_calls(reached: &ReachedCommRule<'_>, problems: &mut Collector) {
     };
     let changes: Vec<Span> = thresholds.iter().filter_map(change).collect();
     let at = changes.first().copied().unwrap_or(size);
-    let is_rooted = matches!(collective, Collective::Gather | Collective::Scatter);
+    let differs_by_rank = collective.looks_up_by_rank();
     let differs = |(.., choice): (_, _, &Choice)| !hazard::interoperate(collective, *choice, *choices.get(0));
-    if is_rooted && choices.iter().any(differs) {
+    if differs_by_rank && choices.iter().any(differs) {
         let ranks = reached.ranks.first().map_or_else(String::new, ToString::to_string);
         let message = format!("the {collective} rules for {ranks} change with the message size");
         let problem = problems.merge(Code::SizeDependent, size, version, message);
@@ -181,13 +181,13 @@ fn check_calls(reached: &ReachedCommRule<'_>, problems: &mut Collector) {
         Metric::None => "always 0",
         Metric::CountFree => "the size of the datatype times the number of ranks",
     };
-    if !is_rooted && !unseen.is_empty() {
+    if !differs_by_rank && !unseen.is_empty() {
         let message = format!("{collective} rules differ by size, but what is looked up is {unseen}");
         problems.merge(Code::SizeUnseen, at, version, message);
     }
     let other = match collective {
         Collective::Allgatherv => "the total instead of the average",
-        _ if is_rooted => "the size of the datatype times the ranks, without the count",
+        _ if differs_by_rank => "the size of the datatype times the ranks, without the count",
         _ => "",
     };
     if release == Release::V4_0 && !other.is_empty() {

@@ -4,6 +4,7 @@ use collrules_record::obstacle::CellObstacle;
 use collrules_record::units::{Bytes, MAX_BYTES, Ranks};
 use collrules_record::{Arguments, Cell, DataType, Layout};
 use collrules_rules::Collective;
+use collrules_rules::collective::{CallData, Extent};
 
 use crate::error::RunnerError;
 
@@ -51,37 +52,20 @@ pub fn full_nodes(layout: Layout, hosts: &[String]) -> Vec<Ranks> {
 /// Returns the memory of a cell's buffers on the rank that needs the most; reference algorithms need another vector,
 /// and two if they reduce.
 fn buffers(cell: Cell, with_reference: bool) -> Bytes {
-    let own = match (with_reference, cell.collective) {
-        (false, _) => 0,
-        (true, Collective::Reduce | Collective::ReduceScatter | Collective::Allreduce) => {
-            cell.bytes.0.saturating_mul(2)
-        }
-        (true, Collective::ReduceScatterBlock) => cell.bytes.0.saturating_mul(2 * u64::from(cell.ranks.0)),
-        (true, Collective::Bcast) => 0,
-        (true, _) => cell.bytes.0.saturating_mul(cell.ranks.0.into()),
+    let CallData { sends, receives, .. } = cell.collective.data();
+    let bytes = |extent: Extent| match extent {
+        Extent::Nothing => 0,
+        // A share is at most the message.
+        Extent::Message | Extent::Share => cell.bytes.0,
+        Extent::Blocks => cell.bytes.0.saturating_mul(cell.ranks.0.into()),
     };
-    Bytes(own.saturating_add(call_buffers(cell)))
-}
-
-/// Returns the memory of the buffers that the call itself gets.
-fn call_buffers(cell: Cell) -> u64 {
-    let (message, ranks) = (cell.bytes.0, u64::from(cell.ranks.0));
-    let all = message.saturating_mul(ranks);
-    match cell.collective {
-        Collective::Barrier => 0,
-        Collective::Bcast => message,
-        Collective::Allgather
-        | Collective::Allgatherv
-        | Collective::Gather
-        | Collective::ReduceScatterBlock
-        | Collective::Scatter => all.saturating_add(message),
-        Collective::Alltoall | Collective::Alltoallv => all.saturating_mul(2),
-        Collective::Allreduce
-        | Collective::Exscan
-        | Collective::Reduce
-        | Collective::ReduceScatter
-        | Collective::Scan => message.saturating_mul(2),
-    }
+    let vectors = match (with_reference, cell.collective) {
+        // A bcast's is its only buffer.
+        (false, _) | (true, Collective::Bcast) => 0,
+        (true, collective) => 1 + u64::from(collective.reduces()),
+    };
+    let own = bytes(sends).max(bytes(receives)).saturating_mul(vectors);
+    Bytes(own.saturating_add(bytes(sends)).saturating_add(bytes(receives)))
 }
 
 /// Returns the reason why a cell is not measured, if any: its message is not a whole number of elements, its buffers

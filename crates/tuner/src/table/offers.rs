@@ -161,10 +161,11 @@ fn classes(collective: Collective, choices: &[Candidate], shared: bool) -> Vec<V
         return vec![(0..choices.len()).collect()];
     }
     let mut classes: Vec<Vec<usize>> = Vec::new();
-    let sized = matches!(collective, Collective::Gather | Collective::Scatter);
     for (number, choice) in choices.iter().enumerate() {
         let alike = |class: &&mut Vec<usize>| match (*choice, choices[class[0]]) {
-            (Candidate::Tuned(one), Candidate::Tuned(other)) => sized && interoperate(collective, one, other),
+            (Candidate::Tuned(one), Candidate::Tuned(other)) => {
+                collective.looks_up_by_rank() && interoperate(collective, one, other)
+            }
             _ => false,
         };
         match classes.iter_mut().find(alike) {

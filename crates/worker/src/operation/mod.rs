@@ -19,7 +19,6 @@ use std::rc::Rc;
 
 use collrules_program::Program;
 use collrules_record::{Arguments, Candidate, Cell, DataType, Pattern};
-use collrules_rules::Collective;
 use mpi::topology::{Communicator, SimpleCommunicator};
 
 use self::data::{Buffers, Data};
@@ -101,7 +100,7 @@ impl CellOperation {
             let extra = Extra::new(&extra).map_err(too_large)?;
             programs.push((candidate, Prepared::of_call(steps, seat, parts.cloned()), extra));
         }
-        Ok(Self { is_barrier: cell.collective == Collective::Barrier, data, programs })
+        Ok(Self { is_barrier: !cell.collective.has_sizes(), data, programs })
     }
 
     /// Returns the implementation of a candidate's calls, looked up before they are timed.
