@@ -1,6 +1,6 @@
 //! Steps: actions of a rank, and the bytes that they work on.
 
-use collrules_rules::Collective;
+use collrules_rules::{Collective, Operation};
 
 /// A buffer of a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -166,41 +166,94 @@ impl BufferPart {
 }
 
 impl CollectiveCall {
-    /// The bytes of the arrays of counts and displacements that a rank needs for it.
-    pub(crate) fn arrays(&self, ranks: usize, is_root: bool) -> usize {
-        match self {
-            Self::Allgatherv(_) | Self::AllgathervInPlace(_) | Self::Alltoallv(_) => 8 * ranks,
-            Self::Gatherv(_) | Self::Scatterv(_) | Self::ScattervInPlace(_) if is_root => 8 * ranks,
-            Self::ReduceScatter(_) => 4 * ranks,
-            Self::Alltoallw(_) => 32 * ranks,
-            _ => 0,
+    /// The call of a collective, with these counts if it takes any.
+    pub(crate) fn of(collective: Collective, counts: Vec<usize>) -> Self {
+        match collective {
+            Collective::Allgather => Self::Allgather,
+            Collective::Allgatherv => Self::Allgatherv(counts),
+            Collective::Allreduce => Self::Allreduce(Reducing::Sum),
+            Collective::Alltoall => Self::Alltoall,
+            Collective::Alltoallv => Self::Alltoallv(counts),
+            Collective::Barrier => Self::Barrier,
+            Collective::Bcast => Self::Bcast,
+            Collective::Exscan => Self::Exscan,
+            Collective::Gather => Self::Gather,
+            Collective::Reduce => Self::Reduce(Reducing::Sum),
+            Collective::ReduceScatter => Self::ReduceScatter(counts),
+            Collective::ReduceScatterBlock => Self::ReduceScatterBlock,
+            Collective::Scan => Self::Scan,
+            Collective::Scatter => Self::Scatter,
         }
     }
 
-    /// The collective that is called among this many ranks, with its message bytes; none for steps that are no
-    /// collective.
-    pub fn collective(&self, from: BufferPart, to: BufferPart, ranks: usize) -> Option<(Collective, usize)> {
-        let all = |counts: &[usize]| counts.iter().sum::<usize>();
-        let mean = |counts: &[usize]| all(counts).div_ceil(ranks.max(1));
+    /// The operation of MPI; none for a shift.
+    pub fn operation(&self) -> Option<Operation> {
         Some(match self {
-            Self::Allgather => (Collective::Allgather, from.len),
-            Self::Allgatherv(counts) | Self::AllgathervInPlace(counts) => (Collective::Allgatherv, mean(counts)),
-            Self::Allreduce(_) => (Collective::Allreduce, from.len),
-            Self::Alltoall => (Collective::Alltoall, from.len / ranks.max(1)),
-            Self::Alltoallv(counts) | Self::Alltoallw(counts) => (Collective::Alltoallv, mean(counts)),
-            Self::Barrier => (Collective::Barrier, 0),
-            Self::Bcast => (Collective::Bcast, from.len.max(to.len)),
-            Self::Exscan => (Collective::Exscan, from.len),
-            Self::Gather => (Collective::Gather, from.len),
-            Self::Gatherv(counts) => (Collective::Gather, mean(counts)),
-            Self::Reduce(_) => (Collective::Reduce, from.len),
-            Self::ReduceScatter(counts) => (Collective::ReduceScatter, all(counts)),
-            Self::ReduceScatterBlock => (Collective::ReduceScatterBlock, to.len),
-            Self::Scan => (Collective::Scan, from.len),
-            Self::Scatter => (Collective::Scatter, to.len),
-            Self::Scatterv(counts) | Self::ScattervInPlace(counts) => (Collective::Scatter, mean(counts)),
+            Self::Allgather => Operation::Allgather,
+            Self::Allgatherv(_) | Self::AllgathervInPlace(_) => Operation::Allgatherv,
+            Self::Allreduce(_) => Operation::Allreduce,
+            Self::Alltoall => Operation::Alltoall,
+            Self::Alltoallv(_) => Operation::Alltoallv,
+            Self::Alltoallw(_) => Operation::Alltoallw,
+            Self::Barrier => Operation::Barrier,
+            Self::Bcast => Operation::Bcast,
+            Self::Exscan => Operation::Exscan,
+            Self::Gather => Operation::Gather,
+            Self::Gatherv(_) => Operation::Gatherv,
+            Self::Reduce(_) => Operation::Reduce,
+            Self::ReduceScatter(_) => Operation::ReduceScatter,
+            Self::ReduceScatterBlock => Operation::ReduceScatterBlock,
+            Self::Scan => Operation::Scan,
+            Self::Scatter => Operation::Scatter,
+            Self::Scatterv(_) | Self::ScattervInPlace(_) => Operation::Scatterv,
             Self::Shift => return None,
         })
+    }
+
+    /// The counts of all ranks, in bytes; none if all have the same.
+    pub fn counts(&self) -> Option<&[usize]> {
+        match self {
+            Self::Allgatherv(counts)
+            | Self::AllgathervInPlace(counts)
+            | Self::Alltoallv(counts)
+            | Self::Alltoallw(counts)
+            | Self::Gatherv(counts)
+            | Self::ReduceScatter(counts)
+            | Self::Scatterv(counts)
+            | Self::ScattervInPlace(counts) => Some(counts),
+            _ => None,
+        }
+    }
+
+    /// The bytes of the arrays of counts and displacements that a rank needs for it.
+    pub(crate) fn arrays(&self, ranks: usize, is_root: bool) -> usize {
+        match self {
+            Self::Gatherv(_) | Self::Scatterv(_) | Self::ScattervInPlace(_) if !is_root => 0,
+            Self::ReduceScatter(_) => 4 * ranks,
+            Self::Alltoallw(_) => 32 * ranks,
+            _ => self.counts().map_or(0, |_| 8 * ranks),
+        }
+    }
+
+    /// The collective that is called among this many ranks, or the one most like it, with its message bytes; none for
+    /// steps that are no collective.
+    pub fn collective(&self, from: BufferPart, to: BufferPart, ranks: usize) -> Option<(Collective, usize)> {
+        let collective = match self.operation()? {
+            Operation::Alltoallw => Collective::Alltoallv,
+            Operation::Gatherv => Collective::Gather,
+            Operation::Scatterv => Collective::Scatter,
+            operation => Collective::from_operation(operation)?,
+        };
+        let all = self.counts().map(|counts| counts.iter().sum::<usize>());
+        let bytes = match (self, all) {
+            (Self::ReduceScatter(_), Some(all)) => all,
+            (_, Some(all)) => all.div_ceil(ranks.max(1)),
+            (Self::Alltoall, None) => from.len / ranks.max(1),
+            (Self::Bcast, None) => from.len.max(to.len),
+            (Self::ReduceScatterBlock | Self::Scatter, None) => to.len,
+            (_, None) => from.len,
+        };
+        Some((collective, bytes))
     }
 }
 

@@ -14,13 +14,10 @@ mod reducing;
 #[cfg(test)]
 mod tests;
 
-use collrules_rules::Collective;
-
 pub use self::parts::most_pieces;
 use crate::mockup::Mockup;
 use crate::program::Program;
 use crate::seat::Seat;
-use crate::step::{BufferPart, CollectiveCall as Call, NOTHING, Reducing};
 
 impl Mockup {
     /// Returns the program of a rank that replaces the collective; none if the mock-up does not apply to this
@@ -34,28 +31,6 @@ impl Mockup {
             Self::Pad(bytes) => parts::pad(seat, bytes.0 as usize),
         }
     }
-}
-
-/// The call of the collective itself. A bcast has one buffer, which is both.
-fn own(seat: Seat, from: BufferPart, to: BufferPart) -> (Call, BufferPart, BufferPart) {
-    let equal = || vec![seat.bytes; seat.ranks];
-    let call = match seat.collective {
-        Collective::Allgather => Call::Allgather,
-        Collective::Allgatherv => Call::Allgatherv(equal()),
-        Collective::Allreduce => Call::Allreduce(Reducing::Sum),
-        Collective::Alltoall => Call::Alltoall,
-        Collective::Alltoallv => Call::Alltoallv(equal()),
-        Collective::Barrier => return (Call::Barrier, NOTHING, NOTHING),
-        Collective::Bcast => return (Call::Bcast, to, to),
-        Collective::Exscan => Call::Exscan,
-        Collective::Gather => Call::Gather,
-        Collective::Reduce => Call::Reduce(Reducing::Sum),
-        Collective::ReduceScatter => Call::ReduceScatter(seat.shares()),
-        Collective::ReduceScatterBlock => Call::ReduceScatterBlock,
-        Collective::Scan => Call::Scan,
-        Collective::Scatter => Call::Scatter,
-    };
-    (call, from, to)
 }
 
 /// A message rounded up to equal blocks for all ranks, and one such block.

@@ -1,36 +1,19 @@
 //! Mock-ups made of the collective itself: on parts of the data, or on padded data.
 
 use collrules_rules::Collective;
+use collrules_rules::collective::{CallData, Extent};
 
-use super::{first, own};
+use super::first;
 use crate::program::Program;
 use crate::seat::Seat;
 use crate::step::{BufferPart, CollectiveCall as Call, NOTHING};
 
-/// Layout of a collective's message bytes in its buffers.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum BufferShape {
-    /// The message is the whole buffer.
-    Vector,
-    /// It is the block of one rank; this buffer holds one for each.
-    Blocks { send: bool, receive: bool },
-    /// It is a vector of which each rank gets a share.
-    Shares,
-}
-
-fn shape(collective: Collective) -> Option<BufferShape> {
-    Some(match collective {
-        Collective::Barrier => return None,
-        Collective::Bcast | Collective::Reduce | Collective::Allreduce | Collective::Scan | Collective::Exscan => {
-            BufferShape::Vector
-        }
-        Collective::Gather | Collective::Allgather | Collective::Allgatherv => {
-            BufferShape::Blocks { send: false, receive: true }
-        }
-        Collective::Scatter | Collective::ReduceScatterBlock => BufferShape::Blocks { send: true, receive: false },
-        Collective::Alltoall | Collective::Alltoallv => BufferShape::Blocks { send: true, receive: true },
-        Collective::ReduceScatter => BufferShape::Shares,
-    })
+/// The call of the collective itself. A bcast has one buffer, which is both.
+pub(super) fn own(seat: Seat, from: BufferPart, to: BufferPart) -> (Call, BufferPart, BufferPart) {
+    let share = seat.collective.data().receives == Extent::Share;
+    let call = Call::of(seat.collective, if share { seat.shares() } else { vec![seat.bytes; seat.ranks] });
+    let from = if call == Call::Bcast { to } else { from };
+    (call, from, to)
 }
 
 /// The first element and the number of elements of a piece: what does not divide evenly goes to the first pieces.
@@ -41,16 +24,16 @@ fn piece(elements: usize, pieces: usize, number: usize) -> (usize, usize) {
 
 /// The largest number of pieces of which each has data for every rank.
 pub fn most_pieces(seat: Seat) -> usize {
-    match shape(seat.collective) {
-        None => 0,
-        Some(BufferShape::Shares) => seat.bytes / seat.element() / seat.ranks,
-        Some(_) => seat.bytes / seat.element(),
+    match seat.collective.data().receives {
+        Extent::Nothing => 0,
+        Extent::Share => seat.bytes / seat.element() / seat.ranks,
+        Extent::Message | Extent::Blocks => seat.bytes / seat.element(),
     }
 }
 
 /// A call for each piece of the data.
 pub(super) fn split(seat: Seat, pieces: usize, barrier: bool) -> Option<Program> {
-    let shape = shape(seat.collective)?;
+    let CallData { sends, receives, .. } = seat.collective.data();
     if pieces < 2 || pieces > most_pieces(seat) {
         return None;
     }
@@ -61,25 +44,20 @@ pub(super) fn split(seat: Seat, pieces: usize, barrier: bool) -> Option<Program>
     };
     let mut made = Program::default();
     let (send, receive) = (seat.send(), seat.receive());
-    let largest = seat.with_bytes(match shape {
+    let largest = seat.with_bytes(match receives {
         // The first piece has the most of every share.
-        BufferShape::Shares => seat.shares().iter().map(|share| cut(*share, 0).1).sum(),
+        Extent::Share => seat.shares().iter().map(|share| cut(*share, 0).1).sum(),
         _ => cut(seat.bytes, 0).1,
     });
-    let packed = match shape {
-        BufferShape::Blocks { send: true, .. } if send.len > 0 => Some(made.extra(largest.send().len)),
-        BufferShape::Shares => Some(made.extra(largest.bytes)),
-        _ => None,
-    };
-    let staged = match shape {
-        BufferShape::Blocks { receive: true, .. } if receive.len > 0 => Some(made.extra(largest.receive().len)),
-        _ => None,
-    };
+    let is_packed = sends == Extent::Blocks && send.len > 0 || receives == Extent::Share;
+    let packed = is_packed.then(|| made.extra(largest.send().len));
+    let is_staged = receives == Extent::Blocks && receive.len > 0;
+    let staged = is_staged.then(|| made.extra(largest.receive().len));
     for number in 0..pieces {
         if barrier && number > 0 {
             made.call(Call::Barrier, NOTHING, NOTHING);
         }
-        if shape == BufferShape::Shares {
+        if receives == Extent::Share {
             let (shares, parts): (Vec<usize>, Vec<(usize, usize)>) =
                 seat.shares().into_iter().map(|share| (share, cut(share, number))).unzip();
             let counts: Vec<usize> = parts.iter().map(|(_, len)| *len).collect();
@@ -115,8 +93,8 @@ pub(super) fn split(seat: Seat, pieces: usize, barrier: bool) -> Option<Program>
 
 /// One call with a larger message.
 pub(super) fn pad(seat: Seat, bytes: usize) -> Option<Program> {
-    let shape = shape(seat.collective)?;
-    if bytes <= seat.bytes || !bytes.is_multiple_of(seat.element()) {
+    let CallData { sends, receives, .. } = seat.collective.data();
+    if receives == Extent::Nothing || bytes <= seat.bytes || !bytes.is_multiple_of(seat.element()) {
         return None;
     }
     let larger = seat.with_bytes(bytes);
@@ -135,11 +113,11 @@ pub(super) fn pad(seat: Seat, bytes: usize) -> Option<Program> {
     }
     let (from, to) = (made.extra(larger.send().len), made.extra(larger.receive().len));
     if send.len > 0 {
-        match shape {
-            BufferShape::Blocks { send: true, .. } => (0..seat.ranks).for_each(|rank| {
+        match (sends, receives) {
+            (Extent::Blocks, _) => (0..seat.ranks).for_each(|rank| {
                 made.copy(send.cut(rank * seat.bytes, seat.bytes), from.cut(rank * bytes, seat.bytes));
             }),
-            BufferShape::Shares => {
+            (_, Extent::Share) => {
                 let (small, large) = (seat.shares(), larger.shares());
                 for rank in 0..seat.ranks {
                     made.copy(send.cut(first(&small, rank), small[rank]), from.cut(first(&large, rank), small[rank]));
@@ -151,11 +129,12 @@ pub(super) fn pad(seat: Seat, bytes: usize) -> Option<Program> {
     let (call, from, to) = own(larger, from, to);
     made.call(call, from, to);
     if receive.len > 0 {
-        match shape {
-            BufferShape::Blocks { receive: true, .. } => (0..seat.ranks).for_each(|rank| {
+        if receives == Extent::Blocks {
+            (0..seat.ranks).for_each(|rank| {
                 made.copy(to.cut(rank * bytes, seat.bytes), receive.cut(rank * seat.bytes, seat.bytes));
-            }),
-            _ => made.copy(to, receive),
+            });
+        } else {
+            made.copy(to, receive);
         }
     }
     Some(made)

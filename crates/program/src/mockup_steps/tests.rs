@@ -1,11 +1,13 @@
 //! Programs carried out without MPI, all ranks together: tests of results, memory, and agreement of the ranks' calls.
 
+use collrules_rules::Collective;
 use collrules_rules::units::Bytes;
 
+use super::parts::own;
 use super::*;
 use crate::mockup::MockupPattern;
 use crate::seat::{Arguments, Even, type_size};
-use crate::step::{Buffer, RankGroup, Step};
+use crate::step::{Buffer, BufferPart, CollectiveCall as Call, RankGroup, Reducing, Step};
 
 /// The buffers of a rank: sent, received, and extra ones.
 struct TestRank {

@@ -179,20 +179,9 @@ impl Peers for SimpleCommunicator {
 
 fn counts(step: &Step) -> Option<BlockCounts> {
     let Step::Call { call, .. } = step else { return None };
-    match call {
-        CollectiveCall::Allgatherv(counts)
-        | CollectiveCall::AllgathervInPlace(counts)
-        | CollectiveCall::Alltoallv(counts)
-        | CollectiveCall::Alltoallw(counts)
-        | CollectiveCall::Gatherv(counts)
-        | CollectiveCall::Scatterv(counts)
-        | CollectiveCall::ScattervInPlace(counts) => Some(BlockCounts::from_blocks(counts.iter().copied())),
-        // Counts of elements, not of bytes.
-        CollectiveCall::ReduceScatter(counts) => {
-            Some(BlockCounts::from_blocks(counts.iter().map(|bytes| bytes / size_of::<i32>())))
-        }
-        _ => None,
-    }
+    // Reductions count elements, the others bytes.
+    let unit = if let CollectiveCall::ReduceScatter(_) = call { size_of::<i32>() } else { 1 };
+    Some(BlockCounts::from_blocks(call.counts()?.iter().map(|bytes| bytes / unit)))
 }
 
 impl Ready {
