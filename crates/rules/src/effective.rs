@@ -78,14 +78,12 @@ pub fn effective(release: Release, collective: Collective, choice: Choice, call:
         return Effective { choice: Choice::BUILTIN, ..ends(EffectiveAlgorithm::Builtin, reason) };
     }
     if choice.is_builtin() {
-        let scans = matches!(collective, Collective::Exscan | Collective::Scan);
-        let linear = registry::algorithm(release, collective, 1).ok().filter(|_| scans);
-        let (algorithm, reason) = match linear {
-            Some(linear) => (EffectiveAlgorithm::Algorithm(linear), "there is no built-in decision: 0 runs linear"),
-            None => (EffectiveAlgorithm::Builtin, "algorithm 0 leaves the decision to Open MPI"),
+        let linear = registry::algorithm(release, collective, 1).ok().filter(|_| !collective.has_default());
+        let Some(linear) = linear else {
+            return ends(EffectiveAlgorithm::Builtin, "algorithm 0 leaves the decision to Open MPI".to_owned());
         };
-        let choice = Choice::plain(u32::from(scans));
-        return Effective { choice, ..ends(algorithm, reason.to_owned()) };
+        let reason = "there is no built-in decision: 0 runs linear".to_owned();
+        return Effective { choice: Choice::plain(1), ..ends(EffectiveAlgorithm::Algorithm(linear), reason) };
     }
     let first = match registry::algorithm(release, collective, choice.algorithm) {
         Ok(algorithm) => algorithm,

@@ -10,6 +10,7 @@
 //! | [`behaviour`] | how a version handles rules files, to its patch level |
 //! | [`bits`] | the order in which calls add up, which determines the last bits of sums |
 //! | [`choice`] | the choice of a rule line |
+//! | `order` | orders of additions, and sums in these orders |
 //! | `layout_rules` | rules for communicators with one arrangement on nodes only |
 //! | [`call`] | a collective call, as rules see it |
 //! | [`registry`] | the algorithms of each release |
@@ -58,6 +59,7 @@ pub mod lint;
 pub mod metric;
 pub mod names;
 pub mod operation;
+mod order;
 pub mod patches;
 pub mod port;
 pub mod probe;

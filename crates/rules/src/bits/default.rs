@@ -77,8 +77,8 @@ pub fn default_choices(
         Collective::Reduce => REDUCE,
         Collective::ReduceScatter => REDUCE_SCATTER,
         Collective::ReduceScatterBlock => REDUCE_SCATTER_BLOCK,
-        // They have no decision of coll/tuned: the one rank after the other of coll/basic.
-        Collective::Scan | Collective::Exscan => ONE_AFTER_THE_OTHER,
+        // The one rank after the other of coll/basic.
+        scan if !scan.has_default() => ONE_AFTER_THE_OTHER,
         _ => return None,
     };
     let faninout = if collective == Collective::Reduce && release >= Release::V6_0 { 2 } else { 0 };

@@ -6,11 +6,9 @@
 //!
 //! | module | job |
 //! |---|---|
-//! | `order` | orders, and sums in these orders |
 //! | `default` | the default algorithm of Open MPI |
 
 mod default;
-mod order;
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -20,11 +18,12 @@ use crate::collective::Collective;
 use crate::hazard::RankRange;
 use crate::metric::{Metric, metric};
 use crate::names;
+pub use crate::order::{Order, Place};
+use crate::registry::{self, When};
 use crate::release::Release;
 use crate::units::Ranks;
 
 pub use default::default_choices;
-pub use order::{Order, Place};
 
 /// The largest size of an element in bytes (`MPI_C_LONG_DOUBLE_COMPLEX`): with few elements, some algorithms fall back
 /// to others.
@@ -103,37 +102,29 @@ pub fn orders(
         return None;
     }
     if choice.is_builtin() {
-        let taken = default_choices(release, collective, ranks, bytes)?;
-        let all = taken.into_iter().map(|(choice, bytes)| orders(release, collective, choice, ranks, &bytes));
-        return all.collect::<Option<Vec<_>>>().map(|all| all.into_iter().flatten().collect());
+        let mut all = BTreeSet::new();
+        for (choice, bytes) in default_choices(release, collective, ranks, bytes)? {
+            all.extend(orders(release, collective, choice, ranks, &bytes)?);
+        }
+        return Some(all);
     }
     let few = |elements: u32| *bytes.start() < u64::from(elements) * LARGEST_ELEMENT;
-    let power = 1u32 << ranks.0.max(1).ilog2();
-    let fanout = choice.faninout.max(1);
-    let (usual, with_few) = match (collective, choice.algorithm) {
-        (Collective::Allreduce, 1) => (Order::Linear, None),
-        (Collective::Allreduce, 3) => (Order::Doubling, None),
-        (Collective::Allreduce, 4 | 5) => (Order::Ring(0), few(ranks.0).then_some(Order::Doubling)),
-        (Collective::Allreduce, 6) => (Order::Doubling, few(power).then_some(Order::Linear)),
-        (Collective::Reduce, 1) => (Order::Linear, None),
-        (Collective::Reduce, 2) => (Order::Chain(fanout), None),
-        (Collective::Reduce, 3) => (Order::Chain(1), None),
-        (Collective::Reduce, 4) => (Order::Binary, None),
-        (Collective::Reduce, 5) => (Order::Binomial, None),
-        (Collective::Reduce, 6) => (Order::InOrderBinary, None),
-        (Collective::Reduce, 7) => (Order::Doubling, few(power).then_some(Order::Linear)),
-        (Collective::ReduceScatter, 2) => (Order::Halving, None),
-        (Collective::ReduceScatter, 3) => (Order::Ring(1), None),
-        (Collective::ReduceScatter, 4) => (Order::Doubling, None),
-        (Collective::ReduceScatterBlock, 2) => (Order::Binomial, None),
-        (Collective::ReduceScatterBlock, 4) => (Order::Doubling, None),
-        (Collective::ReduceScatterBlock, 3) => (Order::Halving, None),
-        (Collective::Scan | Collective::Exscan, 1) => (Order::Prefix, None),
-        (Collective::Scan | Collective::Exscan, 2) => (Order::PrefixDoubling, None),
-        // The others reduce with calls of the same communicator, which have rules of their own.
-        _ => return None,
+    let falls_back = |when: When| match when {
+        When::FewerThanRanks => few(ranks.0),
+        When::FewerThanPowerOfTwo => few(1 << ranks.0.max(1).ilog2()),
+        When::FewerThanSegments => true,
+        _ => false,
     };
-    Some(with_few.into_iter().chain([usual]).collect())
+    let algorithm = registry::algorithm(release, collective, choice.algorithm).ok()?;
+    let own = match algorithm.sums? {
+        Order::Chain(_) if algorithm.uses.faninout => Order::Chain(choice.faninout.max(1)),
+        order => order,
+    };
+    let mut all = BTreeSet::from([own]);
+    for fallback in algorithm.fallbacks.iter().filter(|fallback| falls_back(fallback.when)) {
+        all.extend(orders(release, collective, Choice::plain(fallback.runs), ranks, bytes)?);
+    }
+    Some(all)
 }
 
 /// The effect of a choice on the bits of calls of these message bytes.

@@ -2,6 +2,7 @@
 
 use crate::choice::Choice;
 use crate::collective::Collective;
+use crate::order::Order;
 use crate::units::Ranks;
 
 /// One algorithm of a collective.
@@ -23,6 +24,9 @@ pub struct Algorithm {
     pub fallbacks: &'static [Fallback],
     /// Treatment of operations that do not commute.
     pub noncommutative: NonCommutative,
+    /// The order in which it adds up, in chains of as many as the fan-out, if it uses that; none if it adds nothing up,
+    /// if other collectives do so for it, or if the order is unknown.
+    pub sums: Option<Order>,
     /// Result if ranks describe the same data with different counts and datatypes.
     pub mixed_types: MixedTypes,
     /// Treatment of `MPI_IN_PLACE`.

@@ -9,6 +9,7 @@ use super::algorithm::When::{
 };
 use super::algorithm::{Algorithm, Fallback, InPlace, MixedTypes, NonCommutative, RankNeed, Uses, When};
 use crate::collective::Collective;
+use crate::order::Order;
 use crate::release::Release;
 
 /// An algorithm and the releases that have it.
@@ -52,6 +53,11 @@ impl AlgorithmEntry {
 
     const fn falls_back(mut self, fallbacks: &'static [Fallback]) -> Self {
         self.algorithm.fallbacks = fallbacks;
+        self
+    }
+
+    const fn sums(mut self, order: Order) -> Self {
+        self.algorithm.sums = Some(order);
         self
     }
 
@@ -121,6 +127,7 @@ const fn reduces(id: u32, name: &'static str, noncommutative: NonCommutative, ab
         ranks: RankNeed::Any,
         fallbacks: &[],
         noncommutative,
+        sums: None,
         mixed_types: Untested,
         in_place: InPlace::Plain,
         calls: &[],
@@ -183,14 +190,19 @@ static ALLGATHERV: [AlgorithmEntry; 6] = [
 ];
 
 static ALLREDUCE: [AlgorithmEntry; 7] = [
-    reduces(1, "basic_linear", Safe, "linear reduce to rank 0, then linear bcast"),
+    reduces(1, "basic_linear", Safe, "linear reduce to rank 0, then linear bcast").sums(Order::Linear),
     reduces(2, "nonoverlapping", Depends, "reduce and bcast of the same communicator, by their own rules")
         .calls(&[Collective::Reduce, Collective::Bcast]),
-    reduces(3, "recursive_doubling", Safe, "whole vectors at doubling distances"),
+    reduces(3, "recursive_doubling", Safe, "whole vectors at doubling distances").sums(Order::Doubling),
     reduces(4, "ring", Unsafe, "reduce-scatter and allgather around a ring; few elements run as recursive doubling")
+        .sums(Order::Ring(0))
         .falls_back(TO_RECURSIVE_DOUBLING),
-    reduces(5, "segmented_ring", Unsafe, "ring in segments; without segments runs as ring").uses(S).falls_back(TO_RING),
+    reduces(5, "segmented_ring", Unsafe, "ring in segments; without segments runs as ring")
+        .sums(Order::Ring(0))
+        .uses(S)
+        .falls_back(TO_RING),
     reduces(6, "rabenseifner", Safe, "recursive halving and doubling; few elements run as basic linear")
+        .sums(Order::Doubling)
         .falls_back(TO_LINEAR),
     reduces(7, "allgather_reduce", Unsafe, "allgather of the same communicator, then every rank reduces")
         .since(Release::V6_0)
@@ -241,8 +253,8 @@ static BCAST: [AlgorithmEntry; 9] = [
 ];
 
 static EXSCAN: [AlgorithmEntry; 2] = [
-    reduces(1, "linear", Safe, "one rank after the other"),
-    reduces(2, "recursive_doubling", Safe, "partial results at doubling distances"),
+    reduces(1, "linear", Safe, "one rank after the other").sums(Order::Prefix),
+    reduces(2, "recursive_doubling", Safe, "partial results at doubling distances").sums(Order::PrefixDoubling),
 ];
 
 static GATHER: [AlgorithmEntry; 3] = [
@@ -252,13 +264,16 @@ static GATHER: [AlgorithmEntry; 3] = [
 ];
 
 static REDUCE: [AlgorithmEntry; 8] = [
-    reduces(1, "linear", Safe, "the root receives from every rank"),
-    reduces(2, "chain", Unsafe, "as many chains as the fan-out says, in segments").uses(F_S_R),
-    reduces(3, "pipeline", Unsafe, "one chain, in segments").uses(S_R),
-    reduces(4, "binary", Unsafe, "binary tree, in segments").uses(S_R),
-    reduces(5, "binomial", Unsafe, "binomial tree, in segments").uses(S_R),
-    reduces(6, "in-order_binary", Safe, "binary tree that keeps the order of operands, in segments").uses(S_R),
+    reduces(1, "linear", Safe, "the root receives from every rank").sums(Order::Linear),
+    reduces(2, "chain", Unsafe, "as many chains as the fan-out says, in segments").sums(Order::Chain(1)).uses(F_S_R),
+    reduces(3, "pipeline", Unsafe, "one chain, in segments").sums(Order::Chain(1)).uses(S_R),
+    reduces(4, "binary", Unsafe, "binary tree, in segments").sums(Order::Binary).uses(S_R),
+    reduces(5, "binomial", Unsafe, "binomial tree, in segments").sums(Order::Binomial).uses(S_R),
+    reduces(6, "in-order_binary", Safe, "binary tree that keeps the order of operands, in segments")
+        .sums(Order::InOrderBinary)
+        .uses(S_R),
     reduces(7, "rabenseifner", Safe, "recursive halving, then gather; few elements run as linear")
+        .sums(Order::Doubling)
         .falls_back(TO_LINEAR),
     reduces(8, "knomial", Unsafe, "k-nomial tree with the fan-out as radix; a radix below 2 never ends")
         .since(Release::V6_0)
@@ -268,23 +283,24 @@ static REDUCE: [AlgorithmEntry; 8] = [
 static REDUCE_SCATTER: [AlgorithmEntry; 4] = [
     reduces(1, "non-overlapping", Depends, "reduce and scatterv of the same communicator, by their own rules")
         .calls(&[Collective::Reduce]),
-    reduces(2, "recursive_halving", Unsafe, "halves exchanged at halving distances"),
-    reduces(3, "ring", Unsafe, "partial results travel around a ring"),
-    reduces(4, "butterfly", Safe, "butterfly exchange"),
+    reduces(2, "recursive_halving", Unsafe, "halves exchanged at halving distances").sums(Order::Halving),
+    reduces(3, "ring", Unsafe, "partial results travel around a ring").sums(Order::Ring(1)),
+    reduces(4, "butterfly", Safe, "butterfly exchange").sums(Order::Doubling),
 ];
 
 static REDUCE_SCATTER_BLOCK: [AlgorithmEntry; 4] = [
     reduces(1, "basic_linear", Depends, "reduce and scatter of the same communicator, by their own rules")
         .calls(&[Collective::Reduce, Collective::Scatter]),
-    reduces(2, "recursive_doubling", Safe, "whole vectors at doubling distances"),
+    reduces(2, "recursive_doubling", Safe, "whole vectors at doubling distances").sums(Order::Binomial),
     reduces(3, "recursive_halving", Safe, "halves exchanged at halving distances")
+        .sums(Order::Halving)
         .falls_back(NON_COMMUTATIVE_TO_LINEAR),
-    reduces(4, "butterfly", Safe, "butterfly exchange"),
+    reduces(4, "butterfly", Safe, "butterfly exchange").sums(Order::Doubling),
 ];
 
 static SCAN: [AlgorithmEntry; 2] = [
-    reduces(1, "linear", Safe, "one rank after the other"),
-    reduces(2, "recursive_doubling", Safe, "partial results at doubling distances"),
+    reduces(1, "linear", Safe, "one rank after the other").sums(Order::Prefix),
+    reduces(2, "recursive_doubling", Safe, "partial results at doubling distances").sums(Order::PrefixDoubling),
 ];
 
 static SCATTER: [AlgorithmEntry; 3] = [
