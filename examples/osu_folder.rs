@@ -2,7 +2,7 @@
 //! each algorithm and number of ranks.
 //!
 //! Run with `cargo run --example osu_folder`, or with a folder of your own: `cargo run --example osu_folder -- FOLDER`.
-//! The command line does the same: `collrules import FOLDER --out run`, then `collrules analyze run`.
+//! The command line does the same: `collrules lab import FOLDER --out run`, then `collrules analyze run`.
 
 #![allow(clippy::print_stdout)]
 

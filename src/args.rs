@@ -42,21 +42,26 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ("Rules files", &["check", "explain", "convert", "diff", "verify", "port"]),
     ("Cluster", &["submit", "status", "plan", "measure", "merge", "settings", "worker"]),
     ("Programs", &["profile", "try"]),
-    (
-        "Research",
-        &["analyze", "import", "report", "guidelines", "study", "model", "irregular", "bench", "completions", "man"],
-    ),
+    ("Research", &["analyze", "report", "lab", "completions", "man"]),
 ];
 
 /// The command line of this process, or what to say instead.
 pub(crate) fn parse() -> Result<Args, clap::Error> {
-    let command = shorten_help(Args::command(), std::env::args_os().any(|word| word == "--help"));
+    let command = shorten_help(command(), std::env::args_os().any(|word| word == "--help"));
     let template = format!(
         "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n{}\n\nOptions:\n{{options}}\n\n{{after-help}}",
         grouped(&command)
     );
     let matches = command.help_template(template).try_get_matches()?;
     Args::from_arg_matches(&matches)
+}
+
+/// The definition of the command line. The commands of `lab` are also commands of their own, as they were before, which
+/// nothing lists.
+pub(crate) fn command() -> clap::Command {
+    let lab = Lab::augment_subcommands(clap::Command::new("lab"));
+    lab.get_subcommands()
+        .fold(Args::command(), |all, one| all.mut_subcommand(one.get_name(), |former| former.hide(true)))
 }
 
 /// The command line with two short forms of the help of `tune`: common options, or all.
@@ -89,19 +94,19 @@ fn grouped(command: &clap::Command) -> String {
     lines.join("\n")
 }
 
-/// Declares the commands, each with its arguments and the function that runs it.
+/// Declares commands, each with its arguments and the function that runs it.
 macro_rules! commands {
-    ($($(#[$about:meta])* $name:ident($args:ty) => $run:path,)+) => {
+    ($name:ident { $($(#[$about:meta])* $command:ident($args:ty) => $run:path,)+ }) => {
         #[derive(Debug, Subcommand)]
-        pub(crate) enum Command {
-            $($(#[$about])* $name($args),)+
+        pub(crate) enum $name {
+            $($(#[$about])* $command($args),)+
         }
 
-        impl Command {
+        impl $name {
             /// Runs the command.
             pub(crate) fn run(&self) -> Result<Exit, Failure> {
                 match self {
-                    $(Self::$name(args) => $run(args).map(Exit::from),)+
+                    $(Self::$command(args) => $run(args).map(Exit::from),)+
                 }
             }
         }
@@ -109,68 +114,80 @@ macro_rules! commands {
 }
 
 commands! {
-    /// Benchmark the algorithms, write rules for the faster ones, and check that Open MPI uses them
-    Tune(cmd::begin::Tune) => cmd::tune::run,
-    /// Only benchmark: the first half of tune, which analyze or tune --resume completes
-    Measure(cmd::begin::Tune) => cmd::measure::run,
-    /// Show what would be measured, and estimate how long it takes
-    Plan(cmd::begin::Tune) => cmd::plan::run,
-    /// Create rules from a run or from a table of timings, without MPI
-    Analyze(cmd::analyze::Analyze) => cmd::analyze::run,
-    /// Write the report of a run as a page, text or table, or compare it with another run
-    Report(cmd::report::ReportArgs) => cmd::report::run,
-    /// Import timings of OSU, IMB, ReproMPI and others as a run
-    Import(cmd::import::ImportArgs) => cmd::import::run,
-    /// Check that Open MPI uses the rules of a file
-    Verify(cmd::verify::Verify) => cmd::verify::run,
-    /// Compare a rules file with the default in fresh launches, and remove rules that are slower
-    Validate(cmd::validate::Validate) => cmd::validate::run,
-    /// Check that collrules can measure here, with a remedy for each problem
-    Doctor(cmd::doctor::Doctor) => cmd::doctor::run,
-    /// List settings that make messages and collectives faster or slower, with values to try
-    Settings(cmd::settings::SettingsArgs) => cmd::settings::run,
-    /// Build the program that runs in MPI jobs, for another Open MPI
-    Worker(cmd::worker::WorkerArgs) => cmd::worker::run,
-    /// Find errors and surprises in rules files, for every release of Open MPI
-    Check(cmd::check::CheckArgs) => cmd::check::run,
-    /// Show which line of a rules file decides a call, and what runs; without --op, the whole file
-    Explain(cmd::explain::Explain) => cmd::explain::run,
-    /// Convert a rules file, and list what the other format cannot express
-    Convert(cmd::convert::Convert) => cmd::convert::run,
-    /// List the calls that two rules files decide differently
-    Diff(cmd::diff::Diff) => cmd::diff::run,
-    /// Find collectives that are slower than other calls that do the same
-    Guidelines(cmd::guidelines::Guidelines) => cmd::guidelines::run,
-    /// Submit a batch job that tunes, from a login node, without MPI
-    Submit(cmd::submit::Submit) => cmd::submit::run,
-    /// Show the progress of a run and the state of its job
-    Status(cmd::status::StatusArgs) => cmd::status::run,
-    /// Find calls that sometimes stall, such as gathers over TCP, and what cures them
-    Irregular(cmd::irregular::IrregularArgs) => cmd::irregular::run,
-    /// Fit a communication model, find slow nodes and links, and predict times of collectives
-    Model(cmd::model::ModelArgs) => cmd::model::run,
-    /// Time a collective as the OSU micro-benchmarks do, with the same columns
-    Bench(cmd::bench::BenchArgs) => cmd::bench::run,
-    /// Compare algorithms that you name: tables, figures, conclusion
-    Study(cmd::study::StudyArgs) => cmd::study::run,
-    /// Run an MPI program, and show which collectives it calls and where its time goes
-    Profile(cmd::profile::ProfileArgs) => cmd::profile::run,
-    /// A/B test of a tuning on a program: run it without and with the tuning, in turns
-    Try(cmd::ab_test::Try) => cmd::ab_test::run,
-    /// Merge runs that were measured on the same system, such as those of a job array
-    Merge(collrules_workflow::merge::Merging) => cmd::merge::run,
-    /// Measure some sizes of a run again: has the machine changed, do the rules still hold?
-    Drift(cmd::drift::DriftArgs) => cmd::drift::run,
-    /// Install a tuning for every job of an Open MPI, or undo that
-    Install(cmd::install::Install) => cmd::install::run,
-    /// List installed tunings: what they were made from, and whether they are intact
-    Installed(cmd::installed::InstalledArgs) => cmd::installed::run,
-    /// Move a tuning to another version of Open MPI, and measure again what changed there
-    Port(cmd::port::Port) => cmd::port::run,
-    /// Write completions for a shell to standard output
-    Completions(cmd::completions::Completions) => cmd::completions::run,
-    /// Write manual pages
-    Man(cmd::man::Man) => cmd::man::run,
+    Command {
+        /// Benchmark the algorithms, write rules for the faster ones, and check that Open MPI uses them
+        Tune(cmd::begin::Tune) => cmd::tune::run,
+        /// Only benchmark: the first half of tune, which analyze or tune --resume completes
+        Measure(cmd::begin::Tune) => cmd::measure::run,
+        /// Show what would be measured, and estimate how long it takes
+        Plan(cmd::begin::Tune) => cmd::plan::run,
+        /// Create rules from a run or from a table of timings, without MPI
+        Analyze(cmd::analyze::Analyze) => cmd::analyze::run,
+        /// Write the report of a run as a page, text or table, or compare it with another run
+        Report(cmd::report::ReportArgs) => cmd::report::run,
+        /// Check that Open MPI uses the rules of a file
+        Verify(cmd::verify::Verify) => cmd::verify::run,
+        /// Compare a rules file with the default in fresh launches, and remove rules that are slower
+        Validate(cmd::validate::Validate) => cmd::validate::run,
+        /// Check that collrules can measure here, with a remedy for each problem
+        Doctor(cmd::doctor::Doctor) => cmd::doctor::run,
+        /// List settings that make messages and collectives faster or slower, with values to try
+        Settings(cmd::settings::SettingsArgs) => cmd::settings::run,
+        /// Build the program that runs in MPI jobs, for another Open MPI
+        Worker(cmd::worker::WorkerArgs) => cmd::worker::run,
+        /// Find errors and surprises in rules files, for every release of Open MPI
+        Check(cmd::check::CheckArgs) => cmd::check::run,
+        /// Show which line of a rules file decides a call, and what runs; without --op, the whole file
+        Explain(cmd::explain::Explain) => cmd::explain::run,
+        /// Convert a rules file, and list what the other format cannot express
+        Convert(cmd::convert::Convert) => cmd::convert::run,
+        /// List the calls that two rules files decide differently
+        Diff(cmd::diff::Diff) => cmd::diff::run,
+        /// Submit a batch job that tunes, from a login node, without MPI
+        Submit(cmd::submit::Submit) => cmd::submit::run,
+        /// Show the progress of a run and the state of its job
+        Status(cmd::status::StatusArgs) => cmd::status::run,
+        /// Run an MPI program, and show which collectives it calls and where its time goes
+        Profile(cmd::profile::ProfileArgs) => cmd::profile::run,
+        /// A/B test of a tuning on a program: run it without and with the tuning, in turns
+        Try(cmd::ab_test::Try) => cmd::ab_test::run,
+        /// Merge runs that were measured on the same system, such as those of a job array
+        Merge(collrules_workflow::merge::Merging) => cmd::merge::run,
+        /// Measure some sizes of a run again: has the machine changed, do the rules still hold?
+        Drift(cmd::drift::DriftArgs) => cmd::drift::run,
+        /// Install a tuning for every job of an Open MPI, or undo that
+        Install(cmd::install::Install) => cmd::install::run,
+        /// List installed tunings: what they were made from, and whether they are intact
+        Installed(cmd::installed::InstalledArgs) => cmd::installed::run,
+        /// Move a tuning to another version of Open MPI, and measure again what changed there
+        Port(cmd::port::Port) => cmd::port::run,
+        /// Write completions for a shell to standard output
+        Completions(cmd::completions::Completions) => cmd::completions::run,
+        /// Write manual pages
+        Man(cmd::man::Man) => cmd::man::run,
+        /// Research: guidelines, studies, models, stalls, benchmarks, timings of others
+        #[command(subcommand)]
+        Lab(Lab) => Lab::run,
+        #[command(flatten)]
+        Former(Lab) => Lab::run,
+    }
+}
+
+commands! {
+    Lab {
+        /// Find collectives that are slower than other calls that do the same
+        Guidelines(cmd::guidelines::Guidelines) => cmd::guidelines::run,
+        /// Compare algorithms that you name: tables, figures, conclusion
+        Study(cmd::study::StudyArgs) => cmd::study::run,
+        /// Fit a communication model, find slow nodes and links, and predict times of collectives
+        Model(cmd::model::ModelArgs) => cmd::model::run,
+        /// Find calls that sometimes stall, such as gathers over TCP, and what cures them
+        Irregular(cmd::irregular::IrregularArgs) => cmd::irregular::run,
+        /// Time a collective as the OSU micro-benchmarks do, with the same columns
+        Bench(cmd::bench::BenchArgs) => cmd::bench::run,
+        /// Import timings of OSU, IMB, ReproMPI and others as a run
+        Import(cmd::import::ImportArgs) => cmd::import::run,
+    }
 }
 
 #[cfg(test)]
@@ -195,13 +212,14 @@ mod tests {
 
     #[test]
     fn every_command_is_in_one_group_and_common_options_exist() {
-        let command = Args::command();
+        let command = command();
         let listed: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
-        for subcommand in command.get_subcommands() {
+        let shown = || command.get_subcommands().filter(|command| !command.is_hide_set());
+        for subcommand in shown() {
             let times = listed.iter().filter(|name| **name == subcommand.get_name()).count();
             assert_eq!(times, 1, "{}", subcommand.get_name());
         }
-        assert_eq!(listed.len(), command.get_subcommands().count());
+        assert_eq!(listed.len(), shown().count());
         let tune = command.find_subcommand("tune").expect("a command");
         for option in COMMON.into_iter().filter(|option| *option != "help") {
             assert!(tune.get_arguments().any(|argument| argument.get_id() == option), "{option}");

@@ -52,7 +52,7 @@ pub(crate) fn run(args: &Analyze) -> Result<(), Failure> {
             if !args.plausible.is_default() {
                 return Err(Failure::usage(
                     "--leave-out-flagged and --process-bandwidth are for tables of others, not for runs of collrules; \
-                     `collrules import` accepts both",
+                     `collrules lab import` accepts both",
                 ));
             }
             let (source, run) = Source::of_run(&args.input, session)?;

@@ -1,4 +1,4 @@
-//! `collrules bench`: tables as the OSU micro-benchmarks print them.
+//! `collrules lab bench`: tables as the OSU micro-benchmarks print them.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};

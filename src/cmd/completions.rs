@@ -1,9 +1,8 @@
 //! `collrules completions`: completions of the command line for shells.
 
-use clap::CommandFactory;
 use clap_complete::Shell;
 
-use crate::args::Args;
+use crate::args;
 use crate::failure::Failure;
 use crate::screen;
 
@@ -21,7 +20,7 @@ pub(crate) struct Completions {
 }
 
 pub(crate) fn run(args: &Completions) -> Result<(), Failure> {
-    let mut command = Args::command();
+    let mut command = args::command();
     let name = command.get_name().to_owned();
     // The generator panics if it cannot write; writing to memory always works.
     let mut script = Vec::new();

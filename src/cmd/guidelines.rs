@@ -1,4 +1,4 @@
-//! `collrules guidelines`: finds collectives that are slower than equivalent calls.
+//! `collrules lab guidelines`: finds collectives that are slower than equivalent calls.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! `collrules import`: timings of other programs as a run directory.
+//! `collrules lab import`: timings of other programs as a run directory.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! `collrules irregular`: calls that sometimes take many times as long, and remedies.
+//! `collrules lab irregular`: calls that sometimes take many times as long, and remedies.
 
 use std::path::PathBuf;
 

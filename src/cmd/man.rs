@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use clap::{Command, CommandFactory};
+use clap::Command;
 use clap_mangen::Man as Page;
 use collrules_record::rundir;
 use collrules_workflow::WorkflowError;
 
-use crate::args::Args;
+use crate::args;
 use crate::failure::Failure;
 use crate::screen;
 
@@ -17,39 +17,37 @@ use crate::screen;
 pub(crate) struct Man {
     /// The command whose page goes to standard output [default: the page of collrules itself]
     #[arg(value_name = "COMMAND", conflicts_with = "out")]
-    pub(crate) command: Option<String>,
+    pub(crate) command: Vec<String>,
     /// Write all pages, collrules.1 and one for each command, into this directory, such as share/man/man1
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
 }
 
 pub(crate) fn run(args: &Man) -> Result<(), Failure> {
-    let pages = pages();
+    let mut whole = args::command();
+    whole.build();
+    let pages = list_pages(&whole, "collrules");
     if let Some(directory) = &args.out {
         return write_all(directory, &pages);
     }
-    let wanted = args.command.as_ref().map_or("collrules".to_owned(), |name| format!("collrules-{name}"));
+    let wanted = ["collrules"].into_iter().chain(args.command.iter().map(String::as_str)).collect::<Vec<_>>().join("-");
     let Some(page) = pages.iter().find(|page| page.get_name() == wanted) else {
         let names: Vec<&str> = pages.iter().filter_map(|page| page.get_name().strip_prefix("collrules-")).collect();
-        let wanted = args.command.as_deref().unwrap_or_default();
+        let wanted = args.command.join(" ");
         return Err(Failure::usage(format!("`{wanted}` is not a command; there are {}", names.join(", "))));
     };
     let text = rendered(page).map_err(Failure::Stdout)?;
     screen::raw(&text)
 }
 
-/// The program and its commands, each named as its page: `collrules`, `collrules-tune`, ...
-fn pages() -> Vec<Command> {
-    let mut whole = Args::command();
-    whole.build();
-    let of_commands = whole.get_subcommands().filter(|command| command.get_name() != "help");
-    let of_commands = of_commands.map(|command| {
-        let page = format!("collrules-{}", command.get_name());
-        let synopsis = command.get_bin_name().unwrap_or_default().to_owned();
-        command.clone().display_name(&page).name(page).bin_name(synopsis).version(env!("CARGO_PKG_VERSION"))
-    });
-    let of_commands: Vec<Command> = of_commands.collect();
-    std::iter::once(whole).chain(of_commands).collect()
+/// The pages of a command and of those below it, each named as its page: `collrules`, `collrules-tune`,
+/// `collrules-lab-model`, ...
+fn list_pages(command: &Command, name: &str) -> Vec<Command> {
+    let synopsis = command.get_bin_name().unwrap_or(name).to_owned();
+    let page = command.clone().display_name(name).name(name.to_owned()).bin_name(synopsis);
+    let below = command.get_subcommands().filter(|below| !below.is_hide_set() && below.get_name() != "help");
+    let below = below.flat_map(|below| list_pages(below, &format!("{name}-{}", below.get_name())));
+    std::iter::once(page.version(env!("CARGO_PKG_VERSION"))).chain(below).collect()
 }
 
 fn rendered(page: &Command) -> io::Result<Vec<u8>> {

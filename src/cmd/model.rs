@@ -1,4 +1,4 @@
-//! `collrules model`: times of messages, slow nodes, and predictions for collectives.
+//! `collrules lab model`: times of messages, slow nodes, and predictions for collectives.
 
 use std::path::PathBuf;
 
@@ -67,7 +67,7 @@ fn fit(args: &Fit) -> Result<Exit, Failure> {
     let files = [
         (files::PAGE, "the map of pairs, and all parameters"),
         (files::TEXT, "the same as text"),
-        (files::FILE, "all of it for programs, and for `collrules model predict`"),
+        (files::FILE, "all of it for programs, and for `collrules lab model predict`"),
     ];
     instrument::run(&args.options, input, &args.instrument, &files, |model| {
         let exit = if model.names_slow() { Exit::Uneven } else { Exit::Done };

@@ -1,4 +1,4 @@
-//! `collrules study`: chosen algorithms compared on a grid.
+//! `collrules lab study`: chosen algorithms compared on a grid.
 
 use std::path::PathBuf;
 

@@ -78,8 +78,8 @@ job ran out of time (studies of several variants begin anew, in another director
         /// Print the script; write and submit nothing
         #[arg(long)]
         print: bool,
-        /// The command for the job: tune, measure, guidelines, study, model or irregular, with its options, without --out and
-        /// --resume
+        /// The command for the job: tune, measure, lab guidelines, lab study, lab model or lab irregular, with its options,
+        /// without --out and --resume
         #[arg(last = true, required = true, value_name = "COMMAND")]
         command: Vec<String>,
     } {}

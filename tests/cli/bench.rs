@@ -1,4 +1,4 @@
-//! `collrules bench`, on real releases of Open MPI.
+//! `collrules lab bench`, on real releases of Open MPI.
 
 use crate::support::{Ran, bounded, under_each_release};
 

@@ -1,4 +1,4 @@
-//! `collrules guidelines`: in simulation, and every mock-up on real data.
+//! `collrules lab guidelines`: in simulation, and every mock-up on real data.
 
 use std::fs;
 use std::path::Path;
@@ -95,7 +95,7 @@ fn a_check_goes_on_where_it_was_cut_short() {
     // What is there can be judged, and what is missing is said.
     let judged = collrules(&format!("guidelines {} --out", cut.display()), &scratch.path().join("judged"));
     assert_ne!(judged.code, Some(101));
-    judged.complains("only 2 of 3 launches are complete; `collrules guidelines --resume");
+    judged.complains("only 2 of 3 launches are complete; `collrules lab guidelines --resume");
     collrules("guidelines --resume", &cut).exits(9);
     assert_eq!(fs::read_to_string(cut.join("samples.csv")).unwrap(), samples);
     assert_eq!(checked(&cut).cells, checked(&whole).cells);

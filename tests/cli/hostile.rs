@@ -285,13 +285,14 @@ fn instruments_are_submitted() {
         let mut command = bounded();
         Ran::from(command.current_dir(scratch.path()).args(words.split_whitespace()).output().unwrap())
     };
-    for job in ["guidelines --ops bcast", "study roots.toml", "model", "irregular --ops gather"] {
+    for job in ["guidelines --ops bcast", "study roots.toml", "model", "lab irregular --ops gather"] {
         let ran = submit("", job).exits(0);
         assert!(ran.stdout.contains("--resume \"$run\""), "{}", ran.stdout);
         assert!(ran.stdout.ends_with(&format!(" {job} --budget rest --out \"$run\"\n")), "{}", ran.stdout);
     }
     submit("", "verify").exits(2);
-    submit("--array 2", "study roots.toml").exits(2);
+    submit("", "lab bench bcast").exits(2);
+    submit("--array 2", "lab study roots.toml").exits(2);
 }
 
 #[test]

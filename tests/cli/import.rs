@@ -150,7 +150,7 @@ fn each_input_has_its_command() {
         .output()
         .unwrap()
         .into();
-    ran.exits(3).complains("`collrules import` makes a run directory of it");
+    ran.exits(3).complains("`collrules lab import` makes a run directory of it");
     let out = scratch.path().join("run");
     let ran = import(&["--json"], &[&data("thin-barrier-approx.csv")], &out).exits(0);
     let report: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();

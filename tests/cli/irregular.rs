@@ -115,7 +115,7 @@ fn all_calls_of_an_alltoall_stall() {
     assert_eq!((of_default.collective, of_default.quiet_below), (Collective::Alltoall, None));
     assert!(stalls.iter().any(|range| range.candidate == Candidate::Mockup(Mockup::Pattern(MockupPattern::Alltoallv))));
     assert_eq!(found(&format!("{with} --resume"), "with").stalls, stalls);
-    collrules("model --resume", &scratch.path().join("with")).exits(2).complains("`collrules irregular --resume");
+    collrules("model --resume", &scratch.path().join("with")).exits(2).complains("`collrules lab irregular --resume");
 }
 
 /// Sizes at which no pieces were timed are not handed to programs, and a header of before is taken away.

@@ -372,12 +372,17 @@ fn pages_of_examples_are_of_this_build() {
     ] {
         let (definition, out) = (format!("examples/studies/{name}.toml"), scratch.path().join(name));
         let mut command = bounded();
-        command.current_dir(root).args(["study", &definition]).args(options.split_whitespace()).arg("--out").arg(&out);
+        command
+            .current_dir(root)
+            .args(["lab", "study", &definition])
+            .args(options.split_whitespace())
+            .arg("--out")
+            .arg(&out);
         Ran::from(command.output().unwrap()).exits(0);
         // The command names its directory.
         let page = |directory: &Path| {
             let text = fs::read_to_string(directory.join("README.md")).unwrap();
-            text.lines().filter(|line| !line.starts_with("collrules study")).map(str::to_owned).collect::<Vec<_>>()
+            text.lines().filter(|line| !line.starts_with("collrules lab study")).map(str::to_owned).collect::<Vec<_>>()
         };
         assert_eq!(page(&out), page(&root.join("examples/studies").join(name)), "run scripts/make-studies");
     }

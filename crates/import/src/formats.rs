@@ -52,7 +52,7 @@ pub(super) enum Mark {
 /// A program whose output is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Program {
-    /// The OSU micro-benchmarks, and `collrules bench`, which prints the same sizes.
+    /// The OSU micro-benchmarks, and `collrules lab bench`, which prints the same sizes.
     Osu,
     /// Text in OSU's form without its name, such as that of mpi4py's benchmarks.
     Nameless,

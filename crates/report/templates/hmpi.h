@@ -1,5 +1,5 @@
 /* Gathers and scatters in pieces, after Lastovetsky, O'Flynn and Rychkov (HeteroMPI, 2007): messages of the sizes at which a
- * gather stalls, or a scatter leaps, go in several calls. `collrules irregular` makes this file with the sizes that it found; a
+ * gather stalls, or a scatter leaps, go in several calls. `collrules lab irregular` makes this file with the sizes that it found; a
  * program that defines them before it includes the file has its own:
  *
  *   HMPI_M1  the largest message with which a gather does not stall

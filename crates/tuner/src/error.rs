@@ -20,7 +20,7 @@ pub enum TunerError {
     },
     /// No mock-up was timed.
     #[error(
-        "there are no timings of mock-ups; `collrules guidelines` measures them, and a table names them in a column candidate"
+        "there are no timings of mock-ups; `collrules lab guidelines` measures them, and a table names them in a column candidate"
     )]
     NoMockups,
     /// There is no default to compare mock-ups with.

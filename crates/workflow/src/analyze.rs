@@ -84,7 +84,7 @@ impl Source {
         let release = options.release;
         if let Some(format) = Importer::format(&bytes).filter(|format| *format != ImportFormat::Table) {
             return Err(WorkflowError::Input(format!(
-                "{} is {format}, not a table: `collrules import` makes a run directory of it to analyze",
+                "{} is {format}, not a table: `collrules lab import` makes a run directory of it to analyze",
                 path.display(),
             )));
         }

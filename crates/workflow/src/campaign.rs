@@ -511,7 +511,7 @@ impl Campaign {
                     "`collrules {name} --resume {run}` resumes it, and `collrules {name} {run}` analyses these samples"
                 )
             }
-            Ok(Request::Study) => format!("`collrules study DEFINITION --resume {run}` resumes it"),
+            Ok(Request::Study) => format!("`collrules lab study DEFINITION --resume {run}` resumes it"),
             _ if has_samples => format!(
                 "{resume}, `collrules tune --resume {run}` also makes the rules, and `collrules analyze {run}` makes them \
                  from these samples"

@@ -53,7 +53,7 @@ pub struct Irregularity {
     /// Seed of every random order
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
-    /// Model of this machine by `collrules model`: shows the usual time as well if all calls of all sizes stall
+    /// Model of this machine by `collrules lab model`: shows the usual time as well if all calls of all sizes stall
     #[arg(long = "model", value_name = "MODEL")]
     pub fitted: Option<PathBuf>,
     /// Options of timing calls.

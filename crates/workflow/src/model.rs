@@ -160,7 +160,7 @@ fn of_run(path: &Path, terms: Criteria) -> Result<Model, WorkflowError> {
     let release = known_release(&manifest.survey)?;
     let limits = Limit::from_reported(&manifest.survey.eager, manifest.survey.transport.as_ref());
     let model = fit(&probes, &limits, terms).map_err(|unfit| {
-        WorkflowError::Input(format!("{}: {unfit}; `collrules model --out DIR` measures them", path.display()))
+        WorkflowError::Input(format!("{}: {unfit}; `collrules lab model --out DIR` measures them", path.display()))
     })?;
     let mut model = Model {
         source: path.display().to_string(),

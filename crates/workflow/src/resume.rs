@@ -38,10 +38,10 @@ pub(crate) fn name(request: &Request) -> &'static str {
     match request {
         Request::Tune(_) => "tune",
         Request::Validate(_) => "validate",
-        Request::Guidelines => "guidelines",
-        Request::Study => "study",
-        Request::Model => "model",
-        Request::Irregular => "irregular",
+        Request::Guidelines => "lab guidelines",
+        Request::Study => "lab study",
+        Request::Model => "lab model",
+        Request::Irregular => "lab irregular",
     }
 }
 

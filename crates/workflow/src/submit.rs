@@ -84,18 +84,21 @@ pub fn submit(options: &Submitting, program: &Path) -> Result<All, WorkflowError
 }
 
 /// The commands that a job can run. Another job can resume all but studies of several variants.
-const COMMANDS: [&str; 6] = ["tune", "measure", "guidelines", "study", "model", "irregular"];
+const COMMANDS: [&str; 6] = ["tune", "measure", "lab guidelines", "lab study", "lab model", "lab irregular"];
 
 /// The command of the job.
 fn command(options: &Submitting) -> Result<Vec<String>, WorkflowError> {
     let usage = |what: String| Err(WorkflowError::Usage(what));
     let words = &options.command;
     let words = if words.first().is_some_and(|word| word == "collrules") { &words[1..] } else { &words[..] };
-    let Some(name) = words.first().filter(|name| COMMANDS.contains(&name.as_str())) else {
+    // `lab` may be left out.
+    let is_named = |name: &str| name.split(' ').eq(words.iter().take(name.split(' ').count()));
+    let is_meant = |name: &&str| is_named(name) || is_named(name.trim_start_matches("lab "));
+    let Some(name) = COMMANDS.into_iter().find(is_meant) else {
         let known = listed(&COMMANDS.map(str::to_owned));
         return usage(format!("`{}` cannot be submitted; after -- can come {known}", words.join(" ")));
     };
-    if name == "study" && options.job.array.is_some() {
+    if name == "lab study" && options.job.array.is_some() {
         return usage("a study cannot be an array of jobs: it has a seed of its own; leave out --array".to_owned());
     }
     let given = |option: &str| words.iter().any(|word| word == option || word.starts_with(&format!("{option}=")));

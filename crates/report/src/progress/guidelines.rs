@@ -10,6 +10,6 @@ pub fn under_rules(rules: &Path) -> String {
 /// Interrupted check, with the command that resumes it.
 pub fn incomplete(complete: u32, planned: u32, run: &str) -> String {
     format!(
-        "only {complete} of {planned} launches are complete; `collrules guidelines --resume {run}` measures the others"
+        "only {complete} of {planned} launches are complete; `collrules lab guidelines --resume {run}` measures the others"
     )
 }
