@@ -144,7 +144,7 @@ commands! {
         /// List the calls that two rules files decide differently
         Diff(cmd::diff::Diff) => cmd::diff::run,
         /// Submit a batch job that tunes, from a login node, without MPI
-        Submit(cmd::submit::Submit) => cmd::submit::run,
+        Submit(collrules_workflow::submit::Submitting) => cmd::submit::run,
         /// Show the progress of a run and the state of its job
         Status(cmd::status::StatusArgs) => cmd::status::run,
         /// Run an MPI program, and show which collectives it calls and where its time goes
@@ -156,7 +156,7 @@ commands! {
         /// Measure some sizes of a run again: has the machine changed, do the rules still hold?
         Drift(cmd::drift::DriftArgs) => cmd::drift::run,
         /// Install a tuning for every job of an Open MPI, or undo that
-        Install(cmd::install::Install) => cmd::install::run,
+        Install(collrules_workflow::install::Installing) => cmd::install::run,
         /// List installed tunings: what they were made from, and whether they are intact
         Installed(cmd::installed::InstalledArgs) => cmd::installed::run,
         /// Move a tuning to another version of Open MPI, and measure again what changed there

@@ -8,8 +8,6 @@ use collrules_record::condition::{Arrival, Condition};
 use collrules_record::manifest;
 use collrules_record::options::{Jobs, Launching};
 
-use crate::failure::Failure;
-
 /// The named directory, or a new one; its name has the time, so that calls do not collide.
 pub(crate) fn named_or_new(out: Option<&Path>, what: &str) -> PathBuf {
     out.map_or_else(|| PathBuf::from(format!("collrules-{what}-{}", manifest::stamp())), Path::to_owned)
@@ -97,71 +95,4 @@ impl Given {
 /// Returns true if a group of options has this one.
 pub(crate) fn declares<T: Args>(id: &str) -> bool {
     T::augment_args(Command::new("")).get_arguments().any(|argument| argument.get_id() == id)
-}
-
-/// Declares the arguments of a command that resolve to a type of the same fields, between arguments of the command alone.
-macro_rules! arguments {
-    (
-        $(#[$meta:meta])*
-        $name:ident { $($(#[$before_about:meta])* $before:ident: $before_type:ty,)* } => $target:ident {
-            $($(#[$about:meta])* $field:ident: $type:ty,)*
-        } { $($(#[$after_about:meta])* $after:ident: $after_type:ty,)* }
-    ) => {
-        #[derive(Clone, Debug, clap::Args)]
-        $(#[$meta])*
-        pub(crate) struct $name {
-            $($(#[$before_about])* pub(crate) $before: $before_type,)*
-            $($(#[$about])* pub(crate) $field: $type,)*
-            $($(#[$after_about])* pub(crate) $after: $after_type,)*
-        }
-
-        impl $name {
-            /// The options of the workflow.
-            pub(crate) fn resolve(&self) -> $target {
-                $target { $($field: self.$field.clone().into(),)* }
-            }
-        }
-    };
-}
-
-pub(crate) use arguments;
-
-#[cfg(test)]
-mod tests {
-    use clap::Parser;
-    use collrules_record::Seconds;
-    use collrules_record::options::{SystemOptions, TimingOptions, TuneOptions, Validating};
-
-    use super::*;
-
-    #[derive(Parser)]
-    struct Line<A: Args> {
-        // First: reading an option takes it.
-        #[command(flatten)]
-        given: Given,
-        #[command(flatten)]
-        options: A,
-    }
-
-    fn parse<A: Args>(words: &str) -> Line<A> {
-        Line::parse_from(words.split(' '))
-    }
-
-    #[test]
-    fn what_is_given_lies_over_what_was_recorded_and_that_over_defaults() {
-        let line: Line<TimingOptions> = parse("x --clock-bound 2us --separate-clocks");
-        let recorded = TimingOptions { clock_bound: Seconds(5e-6), calls: Some(9), ..TimingOptions::default() };
-        let merged = TimingOptions { clock_bound: Seconds(2e-6), separate_clocks: true, ..recorded };
-        assert_eq!(line.given.over(recorded).expect("was parsed"), merged);
-        assert_eq!(line.options, TimingOptions { calls: None, ..merged });
-        assert_eq!(parse::<TimingOptions>("x").given.over(recorded).expect("was parsed"), recorded);
-    }
-
-    #[test]
-    fn defaults_are_those_of_help() {
-        let line: Line<TuneOptions> = parse("x");
-        assert_eq!(line.options, TuneOptions::default());
-        assert_eq!(line.given.over(TuneOptions::default()).expect("was parsed"), TuneOptions::default());
-        assert_eq!(parse::<Validating>("x").options, Validating::new(SystemOptions::default()));
-    }
 }

@@ -1,57 +1,11 @@
 //! `collrules install`: installs a tuning for every job of an Open MPI.
 
-use std::path::PathBuf;
-
 use collrules_workflow::install::{self, Done, Installing, Undone};
 
 use crate::failure::Failure;
-use crate::options::arguments;
 use crate::screen::{self, wrapped};
 
-arguments! {
-    #[command(
-        after_help = "The lines go to the end of the installation's openmpi-mca-params.conf, between two markers. What was \
-    there stays, and --undo takes the lines out again."
-    )]
-    Install {} => Installing {
-        /// The run with the tuning to install
-        #[arg(value_name = "RUN", required_unless_present = "undo")]
-        run: Option<PathBuf>,
-        /// The Open MPI to install it for: its directory, such as /opt/openmpi/5.0.7, or its mpirun [default: that of the
-        /// mpirun in PATH]
-        #[arg(long = "for", value_name = "DIR")]
-        openmpi: Option<PathBuf>,
-        /// Keep the rules files in DIR/share/collrules, in a directory for each Open MPI [default: next to the parameter
-        /// file]
-        #[arg(long, value_name = "DIR")]
-        prefix: Option<PathBuf>,
-        /// Install the rules alone, without settings
-        #[arg(long, conflicts_with_all = ["settings_only", "undo"])]
-        rules_only: bool,
-        /// Install the settings alone, without rules
-        #[arg(long, conflicts_with = "undo")]
-        settings_only: bool,
-        /// Switch it on for this user alone, in ~/.openmpi/mca-params.conf, which every Open MPI of the user reads
-        #[arg(long, conflicts_with = "prefix")]
-        user: bool,
-        /// Undo an earlier install: restores the parameter file
-        #[arg(long, conflicts_with = "run")]
-        undo: bool,
-        /// Only show what would be written
-        #[arg(long)]
-        dry_run: bool,
-        /// Install a tuning that was not confirmed in fresh launches, that makes calls slower, or that was made on another machine
-        /// or with another layout of ranks on nodes or another transport
-        #[arg(long, conflicts_with = "undo")]
-        force: bool,
-        /// Write to a parameter file that is not below the directory that --for names
-        #[arg(long)]
-        yes: bool,
-    } {}
-}
-
-pub(crate) fn run(args: &Install) -> Result<(), Failure> {
-    let options = &args.resolve();
+pub(crate) fn run(options: &Installing) -> Result<(), Failure> {
     let lines = match &options.run {
         Some(run) => done(&install::install(run, options)?, options.dry_run),
         None => undone(&install::undo(options)?, options.dry_run),

@@ -1,35 +1,23 @@
 //! `collrules installed`: installed tunings, and whether they are intact.
 
-use std::path::PathBuf;
-
 use collrules_workflow::install::{self, Inquiring, InstallState, InstallStatus};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::options::arguments;
 use crate::screen::{self, TextStyle, paint, wrapped};
 
-arguments! {
-    #[command(after_help = "Exit code: 0 if every tuning that is installed is as it was installed, 1 otherwise.")]
-    InstalledArgs {} => Inquiring {
-        /// Installations of Open MPI: their directories, or their mpirun [default: that of the mpirun in PATH]
-        #[arg(value_name = "DIR")]
-        openmpi: Vec<PathBuf>,
-        /// More installations of Open MPI, written as for install
-        #[arg(long = "for", value_name = "DIR")]
-        of: Vec<PathBuf>,
-        /// Also list those with rules files below the DIR of `install --prefix DIR`
-        #[arg(long, value_name = "DIR")]
-        prefix: Option<PathBuf>,
-    } {
-        /// Answer in JSON
-        #[arg(long)]
-        json: bool,
-    }
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Exit code: 0 if every tuning that is installed is as it was installed, 1 otherwise.")]
+pub(crate) struct InstalledArgs {
+    #[command(flatten)]
+    options: Inquiring,
+    /// Answer in JSON
+    #[arg(long)]
+    json: bool,
 }
 
 pub(crate) fn run(args: &InstalledArgs) -> Result<Exit, Failure> {
-    let states = install::installed(&args.resolve())?;
+    let states = install::installed(&args.options)?;
     if args.json {
         screen::print(&serde_json::to_string_pretty(&states)?)?;
     } else {

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use collrules_record::options::{Budget, Validating};
-use collrules_record::values::budget;
 use collrules_record::{RunDir, rundir};
 use collrules_rules::port::{ChoiceFate, Ported};
 use collrules_workflow::campaign::RunPlace;
@@ -15,41 +14,26 @@ use collrules_workflow::{publish, tune, validate};
 use super::summary;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::options::{arguments, named_or_new};
+use crate::options::named_or_new;
 use crate::progress::Output;
 use crate::screen::{self, wrapped};
 use crate::session::{self, FAILURES};
 
-arguments! {
-    #[command(
-        after_help = "Within a release, such as from 5.0.8 to 5.0.11, rules are compared with the default in fresh launches; \
-                      what a patch level changed is tuned again. Between releases everything is."
-    )]
-    Port {} => Porting {
-        /// The run with the tuning to bring to another Open MPI
-        #[arg(value_name = "RUN")]
-        run: PathBuf,
-        /// That Open MPI: its directory, such as /opt/openmpi/5.0.11, or its mpirun
-        #[arg(long = "to", value_name = "DIR")]
-        openmpi: PathBuf,
-        /// Time for measuring again [default: that of the run; 60s if rules are only compared with the default]
-        #[arg(long, value_name = "TIME|none|rest", value_parser = budget)]
-        budget: Option<Budget>,
-        /// Directory for a new run, if there is anything to measure again [default: collrules-run-DATE-TIME]
-        #[arg(long, value_name = "DIR")]
-        out: Option<PathBuf>,
-        /// Only show which rules still hold, and what has to be measured again
-        #[arg(long)]
-        dry_run: bool,
-    } {
-        /// Answer in JSON
-        #[arg(long)]
-        json: bool,
-    }
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Within a release, such as from 5.0.8 to 5.0.11, rules are compared with the default in fresh launches; \
+                  what a patch level changed is tuned again. Between releases everything is."
+)]
+pub(crate) struct Port {
+    #[command(flatten)]
+    options: Porting,
+    /// Answer in JSON
+    #[arg(long)]
+    json: bool,
 }
 
 pub(crate) fn run(args: &Port) -> Result<Exit, Failure> {
-    let options = &args.resolve();
+    let options = &args.options;
     let published = Published::open(&options.run)?;
     let outlook = port::look_ahead(&published, options)?;
     let task = port::plan_task(&published, &outlook, options)?;

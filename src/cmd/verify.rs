@@ -1,51 +1,26 @@
 //! `collrules verify`: checks if the Open MPI in use obeys a rules file, and lists the reasons if it does not.
 
-use std::path::PathBuf;
-
 use collrules_record::settings::describe;
-use collrules_record::units::{Bytes, Ranks};
-use collrules_record::values::{List, communicators, sizes};
 use collrules_runner::messages::Messages;
-use collrules_workflow::WorkflowError;
 use collrules_workflow::verify::{self, Verified, Verifying};
 use serde_json::json;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::options::arguments;
 use crate::screen::{self, wrapped};
 use crate::session;
-use collrules_record::options::{Launching, SystemOptions};
 
-arguments! {
-    Verify {} => Verifying {
-        /// The rules file; with --deployed, the one that should be active
-        #[arg(value_name = "FILE", required_unless_present = "deployed")]
-        rules: Option<PathBuf>,
-        /// Check what Open MPI does with the settings of this shell and its parameter files, instead of passing it the
-        /// file
-        #[arg(long)]
-        deployed: bool,
-        /// Communicator sizes to call on, as for tune [default: powers of two up to the available slots, and the slots]
-        #[arg(long = "np", value_name = "SIZES", default_value = "default", hide_default_value = true, value_parser = communicators)]
-        ranks: List<Ranks>,
-        /// Message sizes to call with, besides both sides of every threshold
-        #[arg(long, value_name = "SIZES", default_value = "1:1M", value_parser = sizes)]
-        sizes: List<Bytes>,
-        /// Directory for a copy of the file that exists while the command runs; all nodes have to see it
-        #[arg(long, value_name = "DIR", default_value = ".")]
-        scratch: PathBuf,
-        #[command(flatten)]
-        system: SystemOptions<Launching>,
-    } {
-        /// Answer in JSON
-        #[arg(long, help_heading = None)]
-        json: bool,
-    }
+#[derive(Debug, clap::Args)]
+pub(crate) struct Verify {
+    #[command(flatten)]
+    options: Verifying,
+    /// Answer in JSON
+    #[arg(long, help_heading = None)]
+    json: bool,
 }
 
 pub(crate) fn run(args: &Verify) -> Result<Exit, Failure> {
-    tell(&session::plain(|session| verify::verify(&args.resolve(), session))?, args.json)
+    tell(&session::plain(|session| verify::verify(&args.options, session))?, args.json)
 }
 
 /// Prints the result. A file that is not obeyed is a failure, and so is one of which nothing is shown.
@@ -67,7 +42,7 @@ fn tell(verified: &Verified, as_json: bool) -> Result<Exit, Failure> {
     } else {
         format!("{} is NOT obeyed by Open MPI {}", verified.file.display(), verified.version)
     };
-    Err(WorkflowError::Unproven { what, faults }.into())
+    Err(collrules_workflow::WorkflowError::Unproven { what, faults }.into())
 }
 
 fn sentences(verified: &Verified) -> Vec<String> {

@@ -2,34 +2,46 @@
 
 use std::path::Path;
 
-use collrules_record::Seconds;
+use collrules_record::{Seconds, values};
 
 use crate::here::Here;
 
 /// Options of a job of a batch system, apart from the number of nodes.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, clap::Args)]
 pub struct JobOptions {
-    /// Number of ranks on each node.
+    /// Ranks per node
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub ppn: u32,
-    /// Time limit.
+    /// Time limit of each job; without --budget, the command uses all of it
+    #[arg(long, value_name = "TIME", value_parser = values::positive)]
     pub time: Seconds,
-    /// The partition, or the queue.
+    /// The partition, or the queue
+    #[arg(long, value_name = "NAME")]
     pub partition: Option<String>,
-    /// Account to charge.
+    /// Account to charge
+    #[arg(long, value_name = "NAME")]
     pub account: Option<String>,
-    /// The quality of service.
+    /// The quality of service
+    #[arg(long, value_name = "NAME")]
     pub qos: Option<String>,
-    /// Required node features, as the batch system writes them.
+    /// Required node features, as the batch system writes them
+    #[arg(long, value_name = "WHAT")]
     pub constraint: Option<String>,
-    /// True to reserve the nodes for this job alone.
+    /// Reserve the nodes for this job alone: programs of other jobs there would disturb the times
+    #[arg(long, value_name = "BOOL", action = clap::ArgAction::Set, num_args = 0..=1, require_equals = true,
+    default_value_t = true, default_missing_value = "true")]
     pub exclusive: bool,
-    /// The parallel environment of Grid Engine.
+    /// The parallel environment (Grid Engine)
+    #[arg(long, value_name = "NAME")]
     pub parallel_environment: Option<String>,
-    /// Modules to load.
+    /// Module to load before; may be repeated
+    #[arg(long, value_name = "NAME")]
     pub module: Vec<String>,
-    /// Size of the array of jobs, numbered from 1 on.
+    /// Number of jobs in an array: each has a run and a seed of its own
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub array: Option<u32>,
-    /// More directives, as the batch system writes them.
+    /// Another directive for the script, without #SBATCH or the like; may be repeated
+    #[arg(long, value_name = "WORDS", allow_hyphen_values = true)]
     pub directive: Vec<String>,
 }
 

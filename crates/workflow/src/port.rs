@@ -8,7 +8,7 @@ use collrules_record::installed::Installation;
 use collrules_record::options::{Budget, Jobs, Request, SystemOptions, TimingOptions, TuneOptions, Validating};
 use collrules_record::rundir::{HAN, RULES};
 use collrules_record::tuning::TuningError;
-use collrules_record::{Manifest, Seconds};
+use collrules_record::{Manifest, Seconds, values};
 use collrules_rules::port::{Ported, added, outdated, port};
 use collrules_rules::settings::VARIABLE;
 use collrules_rules::{Behaviour, Collective, patches};
@@ -24,17 +24,22 @@ use crate::session::Session;
 use crate::{merge, publish};
 
 /// Options of `port`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, clap::Args)]
 pub struct Porting {
-    /// The run with the tuning to bring to another Open MPI.
+    /// The run with the tuning to bring to another Open MPI
+    #[arg(value_name = "RUN")]
     pub run: PathBuf,
-    /// That Open MPI.
+    /// That Open MPI: its directory, such as /opt/openmpi/5.0.11, or its mpirun
+    #[arg(long = "to", value_name = "DIR")]
     pub openmpi: PathBuf,
-    /// Time for measuring again; none for that of the run.
+    /// Time for measuring again [default: that of the run; 60s if rules are only compared with the default]
+    #[arg(long, value_name = "TIME|none|rest", value_parser = values::budget)]
     pub budget: Option<Budget>,
-    /// Directory for a new run, if there is anything to measure again.
+    /// Directory for a new run, if there is anything to measure again [default: collrules-run-DATE-TIME]
+    #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// True to show what holds, and what has to be measured again.
+    /// Only show which rules still hold, and what has to be measured again
+    #[arg(long)]
     pub dry_run: bool,
 }
 

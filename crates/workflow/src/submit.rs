@@ -20,19 +20,30 @@ use collrules_rules::words::listed;
 use crate::error::WorkflowError;
 
 /// Options of `submit` for the batch system.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = "No MPI is needed here. The script begins the run, or resumes it: submit it again where a \
+job ran out of time (studies of several variants begin anew, in another directory). Behind -- comes the command of the job:
+
+  collrules submit --nodes 8 --ppn 32 --time 30m --out tuned -- tune --ops all")]
 pub struct Submitting {
-    /// Number of nodes of each job.
+    /// Number of nodes; several numbers, separated by commas, make a job and a run each
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "1", value_parser = clap::value_parser!(u32).range(1..))]
     pub nodes: Vec<u32>,
     /// Options of each job.
+    #[command(flatten)]
     pub job: JobOptions,
-    /// The batch system.
+    /// The batch system [default: the one whose commands are in PATH]
+    #[arg(long, value_name = "NAME")]
     pub system: Option<BatchSystem>,
-    /// Directory for the script, the log and the run.
+    /// Directory for the script, the log and the run; a run in it is resumed [default: collrules-run-DATE-TIME]
+    #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// True to print the script, and submit nothing.
+    /// Print the script; write and submit nothing
+    #[arg(long)]
     pub print: bool,
-    /// The command for the job.
+    /// The command for the job: tune, measure, lab guidelines, lab study, lab model or lab irregular, with its options,
+    /// without --out and --resume
+    #[arg(last = true, required = true, value_name = "COMMAND")]
     pub command: Vec<String>,
 }
 

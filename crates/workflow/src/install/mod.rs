@@ -44,27 +44,44 @@ use crate::start;
 const LONGEST_JOB: Seconds = Seconds(20.0);
 
 /// Options of `install`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, clap::Args)]
+#[command(
+    after_help = "The lines go to the end of the installation's openmpi-mca-params.conf, between two markers. What was \
+there stays, and --undo takes the lines out again."
+)]
 pub struct Installing {
-    /// The run with the tuning to install.
+    /// The run with the tuning to install
+    #[arg(value_name = "RUN", required_unless_present = "undo")]
     pub run: Option<PathBuf>,
-    /// The Open MPI to install it for.
+    /// The Open MPI to install it for: its directory, such as /opt/openmpi/5.0.7, or its mpirun [default: that of the
+    /// mpirun in PATH]
+    #[arg(long = "for", value_name = "DIR")]
     pub openmpi: Option<PathBuf>,
-    /// Directory for the rules files.
+    /// Keep the rules files in DIR/share/collrules, in a directory for each Open MPI [default: next to the parameter
+    /// file]
+    #[arg(long, value_name = "DIR")]
     pub prefix: Option<PathBuf>,
-    /// True to install the rules without the settings that a search found.
+    /// Install the rules alone, without settings
+    #[arg(long, conflicts_with_all = ["settings_only", "undo"])]
     pub rules_only: bool,
-    /// True to install the settings that a search found without rules.
+    /// Install the settings alone, without rules
+    #[arg(long, conflicts_with = "undo")]
     pub settings_only: bool,
-    /// True to switch it on for this user alone.
+    /// Switch it on for this user alone, in ~/.openmpi/mca-params.conf, which every Open MPI of the user reads
+    #[arg(long, conflicts_with = "prefix")]
     pub user: bool,
-    /// True to undo an earlier install.
+    /// Undo an earlier install: restores the parameter file
+    #[arg(long, conflicts_with = "run")]
     pub undo: bool,
-    /// True to show what would be written.
+    /// Only show what would be written
+    #[arg(long)]
     pub dry_run: bool,
-    /// True to install what was not confirmed, makes calls slower, or was made elsewhere.
+    /// Install a tuning that was not confirmed in fresh launches, that makes calls slower, or that was made on another machine
+    /// or with another layout of ranks on nodes or another transport
+    #[arg(long, conflicts_with = "undo")]
     pub force: bool,
-    /// True to write outside of the named directory.
+    /// Write to a parameter file that is not below the directory that --for names
+    #[arg(long)]
     pub yes: bool,
 }
 

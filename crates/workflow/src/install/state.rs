@@ -17,13 +17,16 @@ use super::scope::describe_scope;
 use crate::error::WorkflowError;
 
 /// Options of `installed`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, clap::Args)]
 pub struct Inquiring {
-    /// Installations of Open MPI.
+    /// Installations of Open MPI: their directories, or their mpirun [default: that of the mpirun in PATH]
+    #[arg(value_name = "DIR")]
     pub openmpi: Vec<PathBuf>,
-    /// More installations.
+    /// More installations of Open MPI, written as for install
+    #[arg(long = "for", value_name = "DIR")]
     pub of: Vec<PathBuf>,
-    /// Directory with rules files.
+    /// Also list those with rules files below the DIR of `install --prefix DIR`
+    #[arg(long, value_name = "DIR")]
     pub prefix: Option<PathBuf>,
 }
 

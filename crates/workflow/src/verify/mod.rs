@@ -12,6 +12,7 @@ use collrules_record::settings::Settings;
 use collrules_record::transport::Transport;
 use collrules_record::tuning::{RulesFile, read_text_of};
 use collrules_record::units::{Bytes, Ranks};
+use collrules_record::values::{self, List};
 use collrules_record::{Cell, Tuning, competitor};
 use collrules_report::{notes, progress};
 use collrules_rules::deploy::SWITCHES;
@@ -32,19 +33,26 @@ use crate::start::{self, Started, oversubscribes};
 use crate::{served, tuning};
 
 /// Options of `verify`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, clap::Args)]
 pub struct Verifying {
-    /// The rules file; with `deployed`, the one that should be active.
+    /// The rules file; with --deployed, the one that should be active
+    #[arg(value_name = "FILE", required_unless_present = "deployed")]
     pub rules: Option<PathBuf>,
-    /// True if the settings of this shell and the parameter files are checked, instead of passing the file.
+    /// Check what Open MPI does with the settings of this shell and its parameter files, instead of passing it the
+    /// file
+    #[arg(long)]
     pub deployed: bool,
-    /// Communicator sizes to call on, as for tune.
-    pub ranks: Vec<Ranks>,
-    /// Message sizes to call with, besides both sides of every threshold.
-    pub sizes: Vec<Bytes>,
-    /// Directory for a copy of the file that exists while the command runs.
+    /// Communicator sizes to call on, as for tune [default: powers of two up to the available slots, and the slots]
+    #[arg(long = "np", value_name = "SIZES", default_value = "default", hide_default_value = true, value_parser = values::communicators)]
+    pub ranks: List<Ranks>,
+    /// Message sizes to call with, besides both sides of every threshold
+    #[arg(long, value_name = "SIZES", default_value = "1:1M", value_parser = values::sizes)]
+    pub sizes: List<Bytes>,
+    /// Directory for a copy of the file that exists while the command runs; all nodes have to see it
+    #[arg(long, value_name = "DIR", default_value = ".")]
     pub scratch: PathBuf,
     /// System that runs the jobs.
+    #[command(flatten)]
     pub system: SystemOptions<Launching>,
 }
 
