@@ -4,12 +4,23 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
 
+use super::error::RunDirError;
+
 /// The largest file that is read whole, except samples: findings of ten thousand cells take 30 MB.
 const MOST_BYTES: u64 = 256 << 20;
 
 /// Reads a file; fails if it is larger than any file of its kind.
 pub fn read_whole(path: &Path) -> io::Result<Vec<u8>> {
     read_up_to(path, MOST_BYTES)
+}
+
+/// Reads a file by this function; none if there is no file.
+pub(super) fn read_if_there<T>(path: &Path, read: fn(&Path) -> io::Result<T>) -> Result<Option<T>, RunDirError> {
+    match read(path) {
+        Ok(content) => Ok(Some(content)),
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(cause) => Err(RunDirError::Read { path: path.to_owned(), cause: cause.to_string() }),
+    }
 }
 
 /// Reads a text file; fails if it is larger than any file of its kind, or not UTF-8.

@@ -1,11 +1,12 @@
 //! The log of a comparison: whole lines only, each on the disk before the next launch begins.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::fs;
+use std::io;
 use std::path::PathBuf;
 
+use super::bounded::read_if_there;
 use super::error::{RunDirError, check_format};
-use super::samples::{settle, whole_lines};
+use super::grown::{LineFile, whole_lines};
 use super::{COMPARISON, RunDir};
 use crate::comparison::{ArmLaunch, ComparisonLine, FORMAT, Stage};
 use crate::settings::Settings;
@@ -15,8 +16,7 @@ use crate::settings::Settings;
 pub struct ComparisonLog {
     path: PathBuf,
     /// Missing until something is written.
-    file: Option<File>,
-    length: u64,
+    file: Option<LineFile>,
     launches: Vec<ArmLaunch>,
     begun: Vec<(Stage, String)>,
     concluded: Vec<Stage>,
@@ -28,16 +28,9 @@ impl ComparisonLog {
     pub fn open(run: &RunDir) -> Result<Self, RunDirError> {
         let path = run.file(COMPARISON);
         let (launches, begun, concluded) = (Vec::new(), Vec::new(), Vec::new());
-        let mut log = Self { path: path.clone(), file: None, length: 0, launches, begun, concluded };
-        let mut bytes = Vec::new();
-        match File::open(&path).and_then(|mut file| file.read_to_end(&mut bytes)) {
-            Ok(_) => {}
-            Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(log),
-            Err(cause) => return Err(RunDirError::Read { path, cause: cause.to_string() }),
-        }
-        let length = whole_lines(&bytes);
-        log.length = length as u64;
-        for (number, line) in bytes[..length].split(|byte| *byte == b'\n').enumerate() {
+        let mut log = Self { path: path.clone(), file: None, launches, begun, concluded };
+        let bytes = read_if_there(&path, |path| fs::read(path))?.unwrap_or_default();
+        for (number, line) in bytes[..whole_lines(&bytes)].split(|byte| *byte == b'\n').enumerate() {
             if line.trim_ascii().is_empty() {
                 continue;
             }
@@ -116,21 +109,17 @@ impl ComparisonLog {
 
     fn write(&mut self, line: &ComparisonLine) -> Result<(), RunDirError> {
         let failed = |cause: io::Error| RunDirError::Append { path: self.path.clone(), cause: cause.to_string() };
-        if self.file.is_none() {
-            let file = OpenOptions::new().create(true).append(true).open(&self.path).map_err(failed)?;
-            // An unfinished line must not run into the next one.
-            file.set_len(self.length).map_err(failed)?;
-            super::sync_directory(&self.path).map_err(failed)?;
-            self.file = Some(file);
-        }
-        let Some(file) = &mut self.file else { return Ok(()) };
-        let mut text = String::new();
-        if self.length == 0 {
-            text = to_line(&ComparisonLine::Format(FORMAT)).map_err(failed)?;
-        }
-        text += &to_line(line).map_err(failed)?;
-        let added = file.write_all(text.as_bytes()).and_then(|()| file.sync_data()).map(|()| text.len());
-        settle(file, &self.path, &mut self.length, added)
+        let file = match &mut self.file {
+            Some(file) => file,
+            None => {
+                let file = LineFile::open(self.path.clone())?;
+                super::sync_directory(&self.path).map_err(failed)?;
+                self.file.insert(file)
+            }
+        };
+        let format = if file.length == 0 { to_line(&ComparisonLine::Format(FORMAT)) } else { Ok(String::new()) };
+        let text = format.and_then(|format| Ok(format + &to_line(line)?)).map_err(failed)?;
+        file.append(&text, true)
     }
 }
 

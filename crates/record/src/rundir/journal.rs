@@ -1,15 +1,13 @@
 //! The journal of launches: facts for a resumed campaign that samples do not contain.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::bounded::read_whole;
+use super::bounded::{read_if_there, read_whole};
 use super::error::{self, RunDirError};
-use super::samples::{settle, whole_lines};
+use super::grown::{LineFile, whole_lines};
 use crate::cell::Cell;
 use crate::file::{FormatVersion, Growing};
 use crate::pattern::Pattern;
@@ -143,11 +141,8 @@ fn unsummed(line: &[u8]) -> Option<(Vec<u8>, &[u8])> {
 
 /// Reads a journal; none if there is no file. An unfinished last line is left out.
 pub(super) fn read(path: &Path) -> Result<Option<JournalText>, RunDirError> {
-    match read_whole(path) {
-        Ok(bytes) => lines(path, &bytes[..whole_lines(&bytes)]).map(Some),
-        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(cause) => Err(RunDirError::Read { path: path.to_owned(), cause: cause.to_string() }),
-    }
+    let bytes = read_if_there(path, read_whole)?;
+    bytes.map(|bytes| lines(path, &bytes[..whole_lines(&bytes)])).transpose()
 }
 
 fn lines(path: &Path, bytes: &[u8]) -> Result<JournalText, RunDirError> {
@@ -178,29 +173,13 @@ fn lines(path: &Path, bytes: &[u8]) -> Result<JournalText, RunDirError> {
 
 /// Appends to a journal.
 #[derive(Debug)]
-pub(super) struct Journal {
-    file: File,
-    path: PathBuf,
-    length: u64,
-    /// The digest so far.
-    digest: Growing,
-}
+pub(super) struct Journal(LineFile);
 
 impl Journal {
     /// Opens a journal, or begins one. An unfinished last line is cut off.
     pub(super) fn open(path: PathBuf, mark: &FilesState) -> Result<Self, RunDirError> {
-        let failed = |cause: io::Error| RunDirError::Append { path: path.clone(), cause: cause.to_string() };
-        let mut file = OpenOptions::new().read(true).append(true).create(true).open(&path).map_err(failed)?;
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes).map_err(failed)?;
-        let length = whole_lines(&bytes);
-        if length < bytes.len() {
-            file.set_len(length as u64).map_err(failed)?;
-        }
-        let mut digest = Growing::default();
-        digest.add(&bytes[..length]);
-        let mut journal = Self { file, path, length: length as u64, digest };
-        if length == 0 {
+        let mut journal = Self(LineFile::open(path)?);
+        if journal.0.length == 0 {
             journal.seal(mark)?;
         }
         Ok(journal)
@@ -213,27 +192,8 @@ impl Journal {
 
     /// Adds a line.
     pub(super) fn append(&mut self, entry: &JournalEntry, mark: Option<&FilesState>) -> Result<(), RunDirError> {
-        let added = self.catch_up().and_then(|()| {
-            let line = summed(&JournalLine::text(entry, mark)?, &self.digest) + "\n";
-            self.file.write_all(line.as_bytes())?;
-            self.digest.add(line.as_bytes());
-            if mark.is_some() {
-                self.file.sync_data()?;
-            }
-            Ok(line.len())
-        });
-        settle(&self.file, &self.path, &mut self.length, added)
-    }
-
-    /// Reads what this process appended through another handle.
-    fn catch_up(&mut self) -> io::Result<()> {
-        if self.file.metadata()?.len() > self.length {
-            let mut further = Vec::new();
-            self.file.seek(SeekFrom::Start(self.length))?;
-            self.file.read_to_end(&mut further)?;
-            self.digest.add(&further);
-            self.length += further.len() as u64;
-        }
-        Ok(())
+        self.0.catch_up()?;
+        let line = JournalLine::text(entry, mark).map_err(|cause| self.0.failed(&cause.into()))?;
+        self.0.append(&(summed(&line, &self.0.digest) + "\n"), mark.is_some())
     }
 }

@@ -3,10 +3,12 @@
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 
-use super::bounded::read_text;
+use super::bounded::{read_if_there, read_text};
 use super::error::RunDirError;
+use super::grown::LineFile;
 use super::journal::{self, Journal, JournalEntry};
-use super::samples::{self, SampleWriter};
+use super::lines::line_of;
+use super::samples;
 use super::{CLOCK, LAUNCHES, RunDir, SamplesText};
 use crate::clock::{ClockFact, ClockLine};
 use crate::sample::Row;
@@ -15,7 +17,9 @@ use crate::sample::Row;
 /// system releases them when this one ends, however it ends.
 #[derive(Debug)]
 pub struct RunLog {
-    pub(super) samples: SampleWriter,
+    pub(super) samples: LineFile,
+    /// True if the file system has locks that keep other processes out.
+    pub(super) is_locked: bool,
     pub(super) journal: Journal,
     pub(super) run: RunDir,
 }
@@ -49,7 +53,7 @@ impl RunLog {
 
     /// Adds rows to the samples, all at once.
     pub fn append(&mut self, rows: &[Row]) -> Result<(), RunDirError> {
-        self.samples.append(rows)
+        self.samples.append(&rows.iter().map(line_of).collect::<String>(), false)
     }
 
     /// Adds a line to the journal. One that counts the rows of the samples, at both ends of a launch, is on the disk with
@@ -66,7 +70,7 @@ impl RunLog {
 
     /// Returns true if the file system has locks that keep other processes out.
     pub fn is_locked(&self) -> bool {
-        self.samples.locked
+        self.is_locked
     }
 }
 
@@ -74,11 +78,7 @@ impl RunDir {
     /// Reads the facts about clocks and harness, launch by launch; none if the file is missing, as in simulated runs.
     /// Unreadable lines are skipped: unfinished ones, or those of a newer version.
     pub fn clock(&self) -> Result<Vec<ClockLine>, RunDirError> {
-        let path = self.file(CLOCK);
-        match read_text(&path) {
-            Ok(text) => Ok(text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()),
-            Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-            Err(cause) => Err(RunDirError::Read { path, cause: cause.to_string() }),
-        }
+        let text = read_if_there(&self.file(CLOCK), read_text)?.unwrap_or_default();
+        Ok(text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect())
     }
 }

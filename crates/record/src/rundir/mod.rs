@@ -4,6 +4,7 @@ mod account;
 mod bounded;
 mod comparisons;
 mod error;
+mod grown;
 mod journal;
 mod json;
 mod lines;
@@ -26,13 +27,13 @@ use journal::{FilesState, Journal, JournalText};
 
 pub use bounded::{available_memory, read_text, read_whole};
 pub use comparisons::ComparisonLog;
+use bounded::read_if_there;
 pub use error::RunDirError;
 pub use journal::JournalEntry;
 pub use json::{read_json_file, within};
 pub use lock::{LockBeside, RunLock};
 pub use log::RunLog;
 pub use progress::Progress;
-use samples::SampleWriter;
 pub use samples::{SamplesText, check_head, samples_text};
 
 /// Provenance of the numbers.
@@ -307,13 +308,11 @@ impl RunDir {
         let mut digest = Growing::default();
         let names = std::iter::once(MANIFEST.to_owned()).chain((1..).map(refinement));
         for name in names {
-            let path = self.file(&name);
             match replaced {
                 Some((other, text)) if other == name => digest.add(text),
-                _ => match read_whole(&path) {
-                    Ok(bytes) => digest.add(&bytes),
-                    Err(cause) if cause.kind() == io::ErrorKind::NotFound => break,
-                    Err(cause) => return Err(RunDirError::Read { path, cause: cause.to_string() }),
+                _ => match read_if_there(&self.file(&name), read_whole)? {
+                    Some(bytes) => digest.add(&bytes),
+                    None => break,
                 },
             }
         }
@@ -331,11 +330,11 @@ impl RunDir {
             created.map_err(|cause| RunDirError::Append { path: path.clone(), cause: cause.to_string() })?;
         }
         // The samples first: they carry the lock.
-        let samples = SampleWriter::open(path, |text| self.refuse_mismatch(text))?;
+        let (samples, is_locked) = samples::open(path, |text| self.refuse_mismatch(text))?;
         let mark = self.mark(samples.length, samples.digest.digest(), None)?;
         let journal = Journal::open(self.file(LAUNCHES), &mark)?;
         self.sweep();
-        Ok(RunLog { samples, journal, run: self.clone() })
+        Ok(RunLog { samples, is_locked, journal, run: self.clone() })
     }
 
     /// Fails if these samples do not belong to journal and manifest.

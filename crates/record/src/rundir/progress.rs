@@ -5,8 +5,8 @@ use std::fs;
 use std::time::SystemTime;
 
 use super::bounded::read_samples;
+use super::grown::whole_lines;
 use super::journal::JournalEntry;
-use super::samples::whole_lines;
 use super::{COMPARISON, LAUNCHES, RunDir, SAMPLES};
 use crate::units::Seconds;
 

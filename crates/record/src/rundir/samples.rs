@@ -1,17 +1,18 @@
 //! The samples file: whole lines only, whenever the writer was interrupted.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
+use std::fs::OpenOptions;
+use std::io;
 use std::path::{Path, PathBuf};
 
-use super::bounded::read_samples;
+use super::bounded::{read_if_there, read_samples};
 use super::error::{self, RunDirError};
-use super::lines::{line_of, line_of_timed, row_of};
+use super::grown::{LineFile, whole_lines};
+use super::lines::{line_of_timed, row_of};
 use super::lock::{PATIENCE, lock};
 use crate::candidate::Candidate;
 use crate::cell::Cell;
-use crate::file::{FormatVersion, Growing};
+use crate::file::FormatVersion;
 use crate::pattern::Pattern;
 use crate::sample::{COLUMNS, EndReason, EndedPoint, FORMAT, PatternSample, Row, Sample, TimedRow};
 
@@ -44,11 +45,8 @@ impl SamplesText {
 
     /// Reads a samples file like `read`, or returns an empty one if an interruption kept the file from being made.
     pub(super) fn read_or_empty(path: &Path) -> Result<Self, RunDirError> {
-        match read_samples(path) {
-            Ok(bytes) if whole_lines(&bytes) > 0 => Self::new(path, bytes),
-            Err(cause) if cause.kind() != io::ErrorKind::NotFound => {
-                Err(RunDirError::Read { path: path.to_owned(), cause: cause.to_string() })
-            }
+        match read_if_there(path, read_samples)? {
+            Some(bytes) if whole_lines(&bytes) > 0 => Self::new(path, bytes),
             _ => Ok(Self { text: head(), torn: false }),
         }
     }
@@ -137,79 +135,30 @@ fn format_of(line: &str) -> Option<FormatVersion> {
     Some(FormatVersion { major: major.parse().ok()?, minor: minor.parse().ok()? })
 }
 
-/// Updates the length after a write. A full disk may have cut a line in half, which must not run into the next one: it
-/// is cut off, or, if that fails, skipped by readers.
-pub(super) fn settle(file: &File, path: &Path, length: &mut u64, added: io::Result<usize>) -> Result<(), RunDirError> {
-    let added = added.map_err(|cause| {
-        let _ = file.set_len(*length);
-        RunDirError::Append { path: path.to_owned(), cause: cause.to_string() }
-    })?;
-    *length += added as u64;
-    Ok(())
-}
-
-/// The length without an incomplete last line. No value holds a line break, so every line break ends a row.
-pub(super) fn whole_lines(bytes: &[u8]) -> usize {
-    bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |place| place + 1)
-}
-
-/// Appends to a samples file.
-#[derive(Debug)]
-pub(super) struct SampleWriter {
-    pub(super) file: File,
-    pub(super) path: PathBuf,
-    /// The length that is known to be complete.
-    pub(super) length: u64,
-    /// The digest so far.
-    pub(super) digest: Growing,
-    /// True if the file system keeps other writers out.
-    pub(super) locked: bool,
-}
-
-impl SampleWriter {
-    /// Opens the file if `check` accepts its whole lines. An unfinished last line is cut off.
-    pub(super) fn open(
-        path: PathBuf,
-        check: impl FnOnce(&str) -> Result<(), RunDirError>,
-    ) -> Result<Self, RunDirError> {
-        let failed = |cause: io::Error| RunDirError::Append { path: path.clone(), cause: cause.to_string() };
-        let mut file = OpenOptions::new().read(true).append(true).open(&path).map_err(failed)?;
-        // Given free by the system with the last handle, so that no lock outlives its process.
-        let locked = lock(&file, &path, PATIENCE)?;
-        let bytes = read_samples(&path).map_err(failed)?;
-        let (head, found) = (head(), bytes.len());
-        // Interrupted in the very first line.
-        let is_new = whole_lines(&bytes) == 0;
-        let text = if is_new { head.clone() } else { SamplesText::new(&path, bytes)?.text };
-        if !text.starts_with(&head) {
-            let cause = "another version of collrules wrote it; measure into a new directory".to_owned();
-            return Err(RunDirError::Append { path, cause });
-        }
-        check(&text)?;
-        if is_new {
-            file.set_len(0).and_then(|()| file.write_all(head.as_bytes())).map_err(failed)?;
-        } else if text.len() < found {
-            file.set_len(text.len() as u64).map_err(failed)?;
-        }
-        let mut digest = Growing::default();
-        digest.add(text.as_bytes());
-        Ok(Self { file, path, length: text.len() as u64, digest, locked })
+/// Opens a samples file for this process alone if `check` accepts its whole lines; true with it if the file system keeps
+/// other writers out.
+pub(super) fn open(
+    path: PathBuf,
+    check: impl FnOnce(&str) -> Result<(), RunDirError>,
+) -> Result<(LineFile, bool), RunDirError> {
+    let failed = |cause: io::Error| RunDirError::Append { path: path.clone(), cause: cause.to_string() };
+    let file = OpenOptions::new().read(true).append(true).open(&path).map_err(failed)?;
+    // Given free by the system with the last handle, so that no lock outlives its process.
+    let is_locked = lock(&file, &path, PATIENCE)?;
+    let bytes = read_samples(&path).map_err(failed)?;
+    // Interrupted in the very first line.
+    let is_new = whole_lines(&bytes) == 0;
+    let text = if is_new { head() } else { SamplesText::new(&path, bytes)?.text };
+    if !text.starts_with(&head()) {
+        let cause = "another version of collrules wrote it; measure into a new directory".to_owned();
+        return Err(RunDirError::Append { path, cause });
     }
-
-    /// Adds rows, all at once, so that an interruption cuts at most the last one.
-    pub(super) fn append(&mut self, rows: &[Row]) -> Result<(), RunDirError> {
-        let lines: String = rows.iter().map(line_of).collect();
-        let added = self.file.write_all(lines.as_bytes()).and_then(|()| self.file.flush()).map(|()| lines.len());
-        settle(&self.file, &self.path, &mut self.length, added)?;
-        self.digest.add(lines.as_bytes());
-        Ok(())
+    check(&text)?;
+    let mut samples = LineFile::new(file, path, if is_new { b"" } else { text.as_bytes() })?;
+    if is_new {
+        samples.append(&text, false)?;
     }
-
-    /// Waits until all rows are on the disk.
-    pub(super) fn sync(&self) -> Result<(), RunDirError> {
-        let failed = |cause: io::Error| RunDirError::Append { path: self.path.clone(), cause: cause.to_string() };
-        self.file.sync_data().map_err(failed)
-    }
+    Ok((samples, is_locked))
 }
 
 /// A complete samples file of timings in which some times may be missing.

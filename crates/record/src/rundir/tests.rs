@@ -6,6 +6,8 @@ use std::fs;
 use collrules_rules::{Choice, Collective, Version};
 use tempfile::TempDir;
 
+use super::grown::LineFile;
+use super::lines::line_of;
 use super::*;
 use crate::candidate::Candidate;
 use crate::cell::Cell;
@@ -73,8 +75,12 @@ fn new_run() -> (TempDir, RunDir) {
     (scratch, run)
 }
 
-fn appender(run: &RunDir) -> Result<SampleWriter, RunDirError> {
-    SampleWriter::open(run.file(SAMPLES), |_| Ok(()))
+fn appender(run: &RunDir) -> Result<LineFile, RunDirError> {
+    samples::open(run.file(SAMPLES), |_| Ok(())).map(|(file, _)| file)
+}
+
+fn lines(rows: &[Row]) -> String {
+    rows.iter().map(line_of).collect()
 }
 
 const HEAD: &str = "# collrules samples 1.0\n\
@@ -141,12 +147,12 @@ fn files_are_as_readable_as_any_other() {
 fn rows_are_appended_as_they_come() {
     let (_scratch, run) = new_run();
     let mut writer = appender(&run).expect("opens");
-    writer.append(&[sample(5)]).expect("appends");
+    writer.append(&lines(&[sample(5)]), false).expect("appends");
     assert_eq!(SamplesText::read(&run.file(SAMPLES)).expect("reads").text, format!("{HEAD}{SAMPLE}"));
-    writer.append(&[]).expect("appends nothing");
-    writer.append(&[ended("rank 2 said \"no\", then\r\nleft\n")]).expect("appends");
+    writer.append(&lines(&[]), false).expect("appends nothing");
+    writer.append(&lines(&[ended("rank 2 said \"no\", then\r\nleft\n")]), false).expect("appends");
     drop(writer);
-    appender(&run).expect("opens again").append(&[sample(5)]).expect("appends");
+    appender(&run).expect("opens again").append(&lines(&[sample(5)]), false).expect("appends");
     let ended = "1,,,bcast,4,8192,builtin,,,,\"disqualified: rank 2 said \"\"no\"\", then left \"\n";
     let expected = SamplesText { text: format!("{HEAD}{SAMPLE}{ended}{SAMPLE}"), torn: false };
     assert_eq!(SamplesText::read(&run.file(SAMPLES)).expect("reads"), expected);
@@ -155,7 +161,7 @@ fn rows_are_appended_as_they_come() {
 #[test]
 fn a_torn_last_line_is_cut_off() {
     let (_scratch, run) = new_run();
-    appender(&run).expect("opens").append(&[sample(5), sample(6)]).expect("appends");
+    appender(&run).expect("opens").append(&lines(&[sample(5), sample(6)]), false).expect("appends");
     let whole = fs::read(run.file(SAMPLES)).expect("reads");
     fs::write(run.file(SAMPLES), &whole[..whole.len() - 1]).expect("writes");
     let expected = SamplesText { text: format!("{HEAD}{SAMPLE}"), torn: true };
@@ -164,14 +170,14 @@ fn a_torn_last_line_is_cut_off() {
     fs::write(run.file(SAMPLES), [HEAD.as_bytes(), SAMPLE.as_bytes(), b"0,\xc3"].concat()).expect("writes");
     assert_eq!(SamplesText::read(&run.file(SAMPLES)).expect("reads"), expected);
     // What is appended later begins on a line of its own.
-    appender(&run).expect("opens").append(&[sample(5)]).expect("appends");
+    appender(&run).expect("opens").append(&lines(&[sample(5)]), false).expect("appends");
     assert_eq!(
         SamplesText::read(&run.file(SAMPLES)).expect("reads"),
         SamplesText { text: format!("{HEAD}{SAMPLE}{SAMPLE}"), torn: false }
     );
     // Interrupted before the first line was whole.
     fs::write(run.file(SAMPLES), &HEAD[..12]).expect("writes");
-    appender(&run).expect("opens").append(&[sample(5)]).expect("appends");
+    appender(&run).expect("opens").append(&lines(&[sample(5)]), false).expect("appends");
     assert_eq!(
         SamplesText::read(&run.file(SAMPLES)).expect("reads"),
         SamplesText { text: format!("{HEAD}{SAMPLE}"), torn: false }
@@ -234,12 +240,11 @@ fn places_where_nothing_can_be_written_are_named() {
 #[test]
 fn samples_before_a_failed_write_are_safe() {
     let (_scratch, run) = new_run();
-    appender(&run).expect("opens").append(&[sample(5)]).expect("appends");
+    appender(&run).expect("opens").append(&lines(&[sample(5)]), false).expect("appends");
     // Writing to a file that was opened for reading fails as a full disk does.
     let file = File::open(run.file(SAMPLES)).expect("opens");
-    let length = file.metadata().expect("is there").len();
-    let mut writer = SampleWriter { file, path: run.file(SAMPLES), length, digest: Growing::default(), locked: false };
-    let error = writer.append(&[sample(6)]).expect_err("fails").to_string();
+    let mut writer = LineFile::new(file, run.file(SAMPLES), format!("{HEAD}{SAMPLE}").as_bytes()).expect("whole lines");
+    let error = writer.append(&lines(&[sample(6)]), false).expect_err("fails").to_string();
     assert!(error.contains("samples.csv: ") && error.ends_with("; the samples written before are safe"), "{error}");
     assert_eq!(
         SamplesText::read(&run.file(SAMPLES)).expect("reads"),
