@@ -21,13 +21,15 @@ use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 
+use tempfile::NamedTempFile;
+
 use crate::file::{Growing, digest};
 use crate::manifest::Manifest;
 use journal::{FilesState, Journal, JournalText};
 
+use bounded::read_if_there;
 pub use bounded::{available_memory, read_text, read_whole};
 pub use comparisons::ComparisonLog;
-use bounded::read_if_there;
 pub use error::RunDirError;
 pub use journal::JournalEntry;
 pub use json::{read_json_file, within};
@@ -357,9 +359,9 @@ impl RunDir {
     /// Writes a file of bytes that need not be text.
     pub fn write_bytes(&self, name: &str, content: &[u8]) -> Result<PathBuf, RunDirError> {
         let path = self.file(name);
-        match whole_file(&self.path, content).and_then(|written| Ok(written.persist(&path)?)) {
-            Ok(_) => Ok(path),
-            Err(cause) => Err(RunDirError::Write { path, cause: cause_of(&cause) }),
+        match place(&path, content, |written| Ok(written.persist(&path).map(drop)?)) {
+            Ok(()) => Ok(path),
+            Err(cause) => Err(RunDirError::Write { path, cause: cause.to_string() }),
         }
     }
 
@@ -397,19 +399,14 @@ impl RunDir {
 /// Replaces the content of a file, whole or not at all. If the file is a link, its target gets the text. Permission
 /// bits stay, and so does the owner if the system allows it.
 pub fn replace(path: &Path, text: impl AsRef<[u8]>) -> io::Result<()> {
-    replaced(path, text.as_ref()).map_err(by_cause)
-}
-
-fn replaced(path: &Path, text: &[u8]) -> io::Result<()> {
     let target = fs::canonicalize(path)?;
     let before = fs::metadata(&target)?;
-    let directory = target.parent().unwrap_or(Path::new("/"));
-    let written = whole_file(directory, text)?;
-    // Only root may give files away; others own what they replace, or take it over with the directory's permission.
-    let _ = fchown(written.as_file(), Some(before.uid()), Some(before.gid()));
-    written.as_file().set_permissions(Permissions::from_mode(before.mode() & 0o7777))?;
-    written.persist(&target)?;
-    Ok(())
+    place(&target, text.as_ref(), |written| {
+        // Only root may give files away; others own what they replace, or take it over with the directory's permission.
+        let _ = fchown(written.as_file(), Some(before.uid()), Some(before.gid()));
+        written.as_file().set_permissions(Permissions::from_mode(before.mode() & 0o7777))?;
+        Ok(written.persist(&target).map(drop)?)
+    })
 }
 
 /// Writes a text to a path that a user chose, whole or not at all, replacing any file of that name. Pipes and devices
@@ -420,30 +417,30 @@ pub fn put(path: &Path, text: &str) -> io::Result<()> {
         Ok(_) => fs::write(path, text),
         // A link that leads nowhere keeps leading there.
         Err(_) if path.is_symlink() => fs::write(path, text),
-        Err(_) => {
-            let written = whole_file(parent(path), text.as_bytes()).and_then(|written| Ok(written.persist(path)?));
-            written.map(drop).map_err(by_cause)
-        }
+        Err(_) => place(path, text.as_bytes(), |written| Ok(written.persist(path).map(drop)?)),
     }
 }
 
 /// Writes a text, whole or not at all, under a name that must not exist yet.
 pub fn put_new(path: &Path, text: impl AsRef<[u8]>) -> io::Result<()> {
-    let written = whole_file(parent(path), text.as_ref()).and_then(|written| Ok(written.persist_noclobber(path)?));
-    written.map(drop).map_err(by_cause)
+    place(path, text.as_ref(), |written| Ok(written.persist_noclobber(path).map(drop)?))
 }
 
 /// Writes a program that all users may start, whole or not at all, replacing any file or link of that name.
 pub fn put_program(path: &Path, program: &[u8]) -> io::Result<()> {
-    let write = || -> io::Result<()> {
-        let written = whole_file(parent(path), program)?;
+    place(path, program, |written| {
         // What the umask allows to read may be executed as well.
         let mode = written.as_file().metadata()?.mode();
         written.as_file().set_permissions(Permissions::from_mode(mode | (mode & 0o444) >> 2))?;
-        written.persist(path)?;
-        Ok(())
-    };
-    write().map_err(by_cause)
+        Ok(written.persist(path).map(drop)?)
+    })
+}
+
+/// Writes a temporary file beside a path, and gives it its name. Errors do not name the temporary file, which means nothing
+/// to users.
+fn place(path: &Path, content: &[u8], persist: impl FnOnce(NamedTempFile) -> io::Result<()>) -> io::Result<()> {
+    let written = whole_file(parent(path), content).and_then(persist);
+    written.map_err(|error| io::Error::new(error.kind(), cause_of(&error)))
 }
 
 /// Puts the entry of a file in its directory on the disk.
@@ -469,7 +466,7 @@ pub fn sweep(directory: &Path) {
 }
 
 /// A complete temporary file in a directory, not renamed yet.
-fn whole_file(directory: &Path, content: &[u8]) -> io::Result<tempfile::NamedTempFile> {
+fn whole_file(directory: &Path, content: &[u8]) -> io::Result<NamedTempFile> {
     // Others read these files too, on a cluster everybody: what the umask allows, not the private mode of a
     // temporary file.
     let mode = Permissions::from_mode(0o666);
@@ -479,12 +476,7 @@ fn whole_file(directory: &Path, content: &[u8]) -> io::Result<tempfile::NamedTem
     Ok(file)
 }
 
-/// Removes from an error the name of a temporary file, which means nothing to users. `tempfile` adds it to the message
-/// of the system.
-fn by_cause(error: io::Error) -> io::Error {
-    io::Error::new(error.kind(), cause_of(&error))
-}
-
+/// The message of the system, without the name of a temporary file that `tempfile` adds.
 fn cause_of(error: &io::Error) -> String {
     let text = error.to_string();
     text.split_once(" at path ").map_or(text.as_str(), |(cause, _)| cause).to_owned()
