@@ -1,17 +1,17 @@
 //! JSON files of a run directory. One function reads them and checks the format first; one writes them, whole or not at
 //! all.
 
+use std::io;
 use std::path::{Path, PathBuf};
-use std::{fmt, io};
 
-use serde::de::{self, DeserializeOwned, MapAccess, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::bounded::read_text;
 use super::error::{RunDirError, check_format};
 use super::{FINDINGS, LAUNCHES, MANIFEST, PROOF, RunDir, SETTINGS, VALIDATION, refinement};
-use crate::file::Digests;
-use crate::file::FormatVersion;
+use crate::file::{Digests, FormatVersion};
 use crate::findings::{self, Findings};
 use crate::manifest::{self, IMPORTED, MEASURED, Manifest, SIMULATED};
 use crate::plan::Plan;
@@ -167,61 +167,26 @@ fn optional<T: DeserializeOwned>(path: &Path, known: FormatVersion) -> Result<Op
 pub fn read_json_file<T: DeserializeOwned>(path: &Path, known: FormatVersion) -> Result<T, RunDirError> {
     let text = text_of(path)?;
     head(path, &text, known)?;
-    serde_json::from_str::<Numbers>(&text).map_err(|cause| damaged(path, &cause))?;
+    serde_json::from_str(&text)
+        .map_err(|cause| cause.to_string())
+        .and_then(|value| check_numbers(&value))
+        .map_err(|cause| damaged(path, &cause))?;
     serde_json::from_str(&text).map_err(|cause| damaged(path, &cause))
 }
 
 /// More than any time, rate, ratio or fraction in a file.
 const MOST: f64 = 1e15;
 
-/// Any JSON, if none of its numbers with a fraction or an exponent is larger than collrules ever writes.
-struct Numbers;
-
-impl<'de> Deserialize<'de> for Numbers {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Numbers)
-    }
-}
-
-impl<'de> Visitor<'de> for Numbers {
-    type Value = Self;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("any JSON")
-    }
-
-    fn visit_f64<E: de::Error>(self, number: f64) -> Result<Self, E> {
-        if number.abs() <= MOST { Ok(self) } else { Err(E::custom(format!("{number:.0e} is out of range"))) }
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<Self, E> {
-        Ok(self)
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<Self, E> {
-        Ok(self)
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<Self, E> {
-        Ok(self)
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<Self, E> {
-        Ok(self)
-    }
-
-    fn visit_unit<E>(self) -> Result<Self, E> {
-        Ok(self)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self, A::Error> {
-        while list.next_element::<Self>()?.is_some() {}
-        Ok(self)
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self, A::Error> {
-        while map.next_entry::<de::IgnoredAny, Self>()?.is_some() {}
-        Ok(self)
+/// Fails if a number with a fraction or an exponent is larger than collrules ever writes.
+fn check_numbers(value: &Value) -> Result<(), String> {
+    match value {
+        Value::Number(number) => match number.as_f64().filter(|float| number.is_f64() && float.abs() > MOST) {
+            Some(float) => Err(format!("{float:.0e} is out of range")),
+            None => Ok(()),
+        },
+        Value::Array(values) => values.iter().try_for_each(check_numbers),
+        Value::Object(fields) => fields.values().try_for_each(check_numbers),
+        Value::Null | Value::Bool(_) | Value::String(_) => Ok(()),
     }
 }
 
@@ -239,6 +204,6 @@ fn text_of(path: &Path) -> Result<String, RunDirError> {
     read_text(path).map_err(|cause| RunDirError::Read { path: path.to_owned(), cause: cause.to_string() })
 }
 
-fn damaged(path: &Path, cause: &serde_json::Error) -> RunDirError {
+fn damaged(path: &Path, cause: &impl ToString) -> RunDirError {
     RunDirError::Damaged { path: path.to_owned(), cause: cause.to_string() }
 }
