@@ -79,6 +79,16 @@ pub fn read_from(source: impl Read) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+impl<T: Clone> RulesFile<T> {
+    /// The file with another meaning, or the reasons why it has none.
+    fn with(&self, read: Result<T, Vec<String>>) -> Result<Self, TuningError> {
+        match read {
+            Ok(table) => Ok(Self { table, ..self.clone() }),
+            Err(reasons) => Err(TuningError::Refused { path: self.path.clone(), reasons }),
+        }
+    }
+}
+
 impl RulesFile<RuleTable> {
     /// A file of coll/tuned, as the newest version that accepts it reads it.
     pub fn of_tuned(path: PathBuf, text: Vec<u8>) -> Self {
@@ -88,13 +98,8 @@ impl RulesFile<RuleTable> {
 
     /// The file as a version reads it.
     pub fn read_as(&self, version: &Behaviour) -> Result<Self, TuningError> {
-        match load(&self.text, version).read() {
-            Ok(file) => Ok(Self { table: file.to_table(), ..self.clone() }),
-            Err(why) => {
-                let reasons = vec![format!("{}: {why}", version.name())];
-                Err(TuningError::Refused { path: self.path.clone(), reasons })
-            }
-        }
+        let read = load(&self.text, version).read();
+        self.with(read.map(|file| file.to_table()).map_err(|why| vec![format!("{}: {why}", version.name())]))
     }
 
     /// The format of the text.
@@ -174,19 +179,13 @@ impl RulesFile<han::HanTable> {
 
     /// The file as a version reads it.
     pub fn read_as(&self, version: &Behaviour) -> Result<Self, TuningError> {
-        let refused = |reasons| Err(TuningError::Refused { path: self.path.clone(), reasons });
         if !han::is_han(&self.text) && load(&self.text, version).into_accepted().is_some() {
             let why = "this is a rules file for coll/tuned, which coll_han_dynamic_rules_filename does not read";
-            return refused(vec![why.to_owned()]);
+            return self.with(Err(vec![why.to_owned()]));
         }
-        match han::load(&self.text, version).read() {
-            Ok(file) => Ok(Self { table: file.to_table(), ..self.clone() }),
-            Err(why) => {
-                let mut reasons = vec![format!("{}: {why}", version.name())];
-                reasons.extend(self.name_other_readers(version));
-                refused(reasons)
-            }
-        }
+        let reasons = |why: String| std::iter::once(why).chain(self.name_other_readers(version)).collect();
+        let read = han::load(&self.text, version).read();
+        self.with(read.map(|file| file.to_table()).map_err(|why| reasons(format!("{}: {why}", version.name()))))
     }
 
     fn name_other_readers(&self, version: &Behaviour) -> Option<String> {
