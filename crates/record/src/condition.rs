@@ -153,17 +153,19 @@ impl Condition {
             BufferUse::InPlace => Some("calls in place".to_owned()),
             BufferUse::Unaligned => Some("unaligned buffers".to_owned()),
         };
-        let lateness = || self.lateness.map_or_else(|| "half a call".to_owned(), |time| time.to_string());
-        let late = match self.arrival {
+        let late = |who: &str| Some(format!("{who} late by {}", self.describe_lateness()));
+        let arrival = match self.arrival {
             Arrival::None => None,
-            Arrival::Random => Some("one rank".to_owned()),
-            Arrival::First => Some("rank 0".to_owned()),
-            Arrival::Last => Some(format!("rank {last_rank}")),
-            Arrival::Profile => None,
+            Arrival::Random => late("one rank"),
+            Arrival::First => late("rank 0"),
+            Arrival::Last => late(&format!("rank {last_rank}")),
+            Arrival::Profile => Some("arrivals of the profile".to_owned()),
+    fn describe_lateness(self) -> String {
+        self.lateness.map_or_else(|| "half a call".to_owned(), |time| time.to_string())
+    }
+
         };
-        let late = late.map(|rank| format!("{rank} late by {}", lateness()));
-        let late = if self.arrival == Arrival::Profile { Some("arrivals of the profile".to_owned()) } else { late };
-        let all: Vec<String> = [root, buffers, late].into_iter().flatten().collect();
+        let all: Vec<String> = [root, buffers, arrival].into_iter().flatten().collect();
         if all.is_empty() { "changing buffers".to_owned() } else { all.join(" with ") }
     }
 
@@ -192,19 +194,15 @@ impl fmt::Display for Condition {
             BufferUse::InPlace => Some("in place".to_owned()),
             BufferUse::Unaligned => Some("with buffers 16 B after the beginning of a page".to_owned()),
         };
-        let late = match self.arrival {
+        let late = |who: &str| Some(format!("with {who} late by {}", self.describe_lateness()));
+        let arrival = match self.arrival {
             Arrival::None => None,
-            Arrival::Random => Some("with one rank"),
-            Arrival::First => Some("with rank 0"),
-            Arrival::Last => Some("with the last rank"),
-            Arrival::Profile => None,
+            Arrival::Random => late("one rank"),
+            Arrival::First => late("rank 0"),
+            Arrival::Last => late("the last rank"),
+            Arrival::Profile => Some("with ranks as late as in the profile".to_owned()),
         };
-        let arrival = late.map(|who| match self.lateness {
-            Some(lateness) => format!("{who} late by {lateness}"),
-            None => format!("{who} late by half a call"),
-        });
-        let profile = (self.arrival == Arrival::Profile).then(|| "with ranks as late as in the profile".to_owned());
-        let all: Vec<String> = [root, buffers, arrival, profile].into_iter().flatten().collect();
+        let all: Vec<String> = [root, buffers, arrival].into_iter().flatten().collect();
         if all.is_empty() { f.write_str("with other buffers in each call") } else { f.write_str(&all.join(", ")) }
     }
 }
