@@ -57,19 +57,21 @@ pub enum Root {
     Last,
 }
 
-/// The buffers of successive calls.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
-#[serde(rename_all = "kebab-case")]
-pub enum BufferUse {
-    /// One buffer for all calls, so that caches are warm, as in benchmarks
-    #[default]
-    Reuse,
-    /// Others in each call, more than the last-level cache holds
-    Rotate,
-    /// One for input and result (MPI_IN_PLACE)
-    InPlace,
-    /// One buffer for all calls, 16 B after the beginning of a page, where malloc puts large ones
-    Unaligned,
+names! {
+    /// The buffers of successive calls.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum BufferUse {
+        /// One buffer for all calls, so that caches are warm, as in benchmarks
+        #[default]
+        Reuse "reuse",
+        /// Others in each call, more than the last-level cache holds
+        Rotate "rotate",
+        /// One for input and result (MPI_IN_PLACE)
+        InPlace "in-place",
+        /// One buffer for all calls, 16 B after the beginning of a page, where malloc puts large ones
+        Unaligned "unaligned",
+    }
 }
 
 /// The ranks that enter a call late.
@@ -90,13 +92,6 @@ pub enum Arrival {
 }
 
 names!(Root { First "first", Last "last", });
-
-names!(BufferUse {
-    Reuse "reuse",
-    Rotate "rotate",
-    InPlace "in-place",
-    Unaligned "unaligned",
-});
 
 impl Condition {
     /// Calls like those of most programs: their buffers are not in a cache, since a program works on other data between
@@ -160,13 +155,13 @@ impl Condition {
             Arrival::First => late("rank 0"),
             Arrival::Last => late(&format!("rank {last_rank}")),
             Arrival::Profile => Some("arrivals of the profile".to_owned()),
-    fn describe_lateness(self) -> String {
-        self.lateness.map_or_else(|| "half a call".to_owned(), |time| time.to_string())
-    }
-
         };
         let all: Vec<String> = [root, buffers, arrival].into_iter().flatten().collect();
         if all.is_empty() { "changing buffers".to_owned() } else { all.join(" with ") }
+    }
+
+    fn describe_lateness(self) -> String {
+        self.lateness.map_or_else(|| "half a call".to_owned(), |time| time.to_string())
     }
 
     /// Returns true if the lateness of a rank follows from the time of the default algorithm.

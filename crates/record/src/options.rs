@@ -260,46 +260,48 @@ pub struct Simulated {
     pub model: Option<PathBuf>,
 }
 
-/// Which cluster is simulated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
-#[serde(rename_all = "snake_case")]
-pub enum Scenario {
-    /// The default is out of date and can be beaten
-    // It always uses the binomial tree for bcast, and the first, linear algorithm elsewhere.
-    Stale,
-    /// The default is the fastest algorithm of coll/tuned
-    Fastest,
-    /// All algorithms are equal; differences are noise
-    Noise,
-    /// As stale, but some rules turn out slower in fresh launches
-    // Bcast by anything but the builtin is, for long messages.
-    Deceptive,
-    /// As stale, but everything takes 25 % longer: what drift finds
-    Slowed,
-    /// The default is the best, but mock-ups beat bcast of long messages and allreduce of short ones
-    // It is 10 % faster than any algorithm and 20 % faster than any mock-up, but for long messages of bcast, where
-    // `scatter+allgather` and an algorithm take two thirds of its time, and for short ones of allreduce, where
-    // `reduce+bcast` takes half of its time, and no algorithm helps.
-    Planted,
-    /// As stale, on hosts of two slots each, with HAN for communicators on several hosts
-    // HAN is better than the stale builtin at short messages, and coll/tuned's segmented algorithms at long ones.
-    Han,
-    /// The best algorithm for bcast depends on the layout: see --simulated-ppn and --also-layout
-    // From 256 KiB on the pipeline is faster anywhere; from 16 KiB on the chain is where nodes are full, and loses next to nothing
-    // with one rank per node; below that the binary tree is faster on full nodes and slower elsewhere, and the binomial one the
-    // other way round.
-    Arranged,
-    /// As stale, but one algorithm loses if the last rank is the root
-    // scatter_allgather of bcast, which is the fastest for some messages, takes four times as long then.
-    Rooted,
-    /// As stale, but one algorithm loses if buffers change, and all rules for allreduce lose in place
-    // The algorithm is that of Rooted.
-    Rotated,
-    /// As stale, but one algorithm loses if a rank is late, in a profile if rank 0 waits for others
-    // The algorithm is that of Rooted.
-    Late,
-    /// As stale, with settings that help, harm, crash and hang inside nodes: see --simulated-ppn
-    Settings,
+names! {
+    /// Which cluster is simulated.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Scenario {
+        /// The default is out of date and can be beaten
+        // It always uses the binomial tree for bcast, and the first, linear algorithm elsewhere.
+        Stale "stale",
+        /// The default is the fastest algorithm of coll/tuned
+        Fastest "fastest",
+        /// All algorithms are equal; differences are noise
+        Noise "noise",
+        /// As stale, but some rules turn out slower in fresh launches
+        // Bcast by anything but the builtin is, for long messages.
+        Deceptive "deceptive",
+        /// As stale, but everything takes 25 % longer: what drift finds
+        Slowed "slowed",
+        /// The default is the best, but mock-ups beat bcast of long messages and allreduce of short ones
+        // It is 10 % faster than any algorithm and 20 % faster than any mock-up, but for long messages of bcast, where
+        // `scatter+allgather` and an algorithm take two thirds of its time, and for short ones of allreduce, where
+        // `reduce+bcast` takes half of its time, and no algorithm helps.
+        Planted "planted",
+        /// As stale, on hosts of two slots each, with HAN for communicators on several hosts
+        // HAN is better than the stale builtin at short messages, and coll/tuned's segmented algorithms at long ones.
+        Han "han",
+        /// The best algorithm for bcast depends on the layout: see --simulated-ppn and --also-layout
+        // From 256 KiB on the pipeline is faster anywhere; from 16 KiB on the chain is where nodes are full, and loses next to nothing
+        // with one rank per node; below that the binary tree is faster on full nodes and slower elsewhere, and the binomial one the
+        // other way round.
+        Arranged "arranged",
+        /// As stale, but one algorithm loses if the last rank is the root
+        // scatter_allgather of bcast, which is the fastest for some messages, takes four times as long then.
+        Rooted "rooted",
+        /// As stale, but one algorithm loses if buffers change, and all rules for allreduce lose in place
+        // The algorithm is that of Rooted.
+        Rotated "rotated",
+        /// As stale, but one algorithm loses if a rank is late, in a profile if rank 0 waits for others
+        // The algorithm is that of Rooted.
+        Late "late",
+        /// As stale, with settings that help, harm, crash and hang inside nodes: see --simulated-ppn
+        Settings "settings",
+    }
 }
 
 /// Options of `validate`.
@@ -395,18 +397,3 @@ impl Validating {
         self.collectives.is_some() || !self.ranks.is_empty() || self.sizes.is_some()
     }
 }
-
-names!(Scenario {
-    Stale "stale",
-    Fastest "fastest",
-    Noise "noise",
-    Deceptive "deceptive",
-    Slowed "slowed",
-    Planted "planted",
-    Han "han",
-    Arranged "arranged",
-    Rooted "rooted",
-    Rotated "rotated",
-    Late "late",
-    Settings "settings",
-});

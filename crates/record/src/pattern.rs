@@ -13,39 +13,30 @@ use serde::{Deserialize, Serialize};
 use crate::cell::Cell;
 use crate::units::{Bytes, Ranks};
 
-/// Messages and operations of the ranks in a pattern.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Shape {
-    /// The first rank sends to the second, which sends as much back.
-    PingPong,
-    /// The first rank sends to the second, which answers with nothing.
-    Ping,
-    /// The first rank sends to the second, which does not answer, then to the third, which answers with nothing.
-    OneToTwo,
-    /// The first rank sends ten messages in a row to the second, which answers the last with nothing.
-    Train,
-    /// A train whose sender computes for a while between two messages, so that only sending takes its time.
-    BusyTrain,
-    /// The second rank sends to the first, which computes for a while before it receives, so that only receiving is
-    /// left.
-    LateReceive,
-    /// Every rank sends to the one before and receives from the one after.
-    Rotation,
-    /// Every rank applies the operation of reductions, and no rank sends anything.
-    ReduceLocal,
+names! {
+    /// Messages and operations of the ranks in a pattern.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Shape, read as "pattern" {
+        /// The first rank sends to the second, which sends as much back.
+        PingPong "pingpong",
+        /// The first rank sends to the second, which answers with nothing.
+        Ping "ping",
+        /// The first rank sends to the second, which does not answer, then to the third, which answers with nothing.
+        OneToTwo "one-to-two",
+        /// The first rank sends ten messages in a row to the second, which answers the last with nothing.
+        Train "train",
+        /// A train whose sender computes for a while between two messages, so that only sending takes its time.
+        BusyTrain "train-busy",
+        /// The second rank sends to the first, which computes for a while before it receives, so that only receiving is
+        /// left.
+        LateReceive "receive-late",
+        /// Every rank sends to the one before and receives from the one after.
+        Rotation "rotation",
+        /// Every rank applies the operation of reductions, and no rank sends anything.
+        ReduceLocal "reduce-local",
+    }
 }
-
-names!(Shape, read as "pattern" {
-    PingPong "pingpong",
-    Ping "ping",
-    OneToTwo "one-to-two",
-    Train "train",
-    BusyTrain "train-busy",
-    LateReceive "receive-late",
-    Rotation "rotation",
-    ReduceLocal "reduce-local",
-});
 
 /// A shape with its number of ranks and its size; casts carry it out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

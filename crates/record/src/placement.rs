@@ -13,24 +13,20 @@ use crate::cell::Cell;
 use crate::component::Component;
 use crate::units::Ranks;
 
-/// Order in which communicators take their ranks from those of the job.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Layout {
-    /// The first ranks in the order in which mpirun placed them.
-    #[default]
-    Block,
-    /// One rank of each host: the first one there.
-    OnePerNode,
-    /// The hosts in turn: the first rank of each, then the second of each, and so on.
-    Spread,
+names! {
+    /// Order in which communicators take their ranks from those of the job.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Layout, read as "layout" {
+        /// The first ranks in the order in which mpirun placed them.
+        #[default]
+        Block "block",
+        /// One rank of each host: the first one there.
+        OnePerNode "one-per-node",
+        /// The hosts in turn: the first rank of each, then the second of each, and so on.
+        Spread "spread",
+    }
 }
-
-names!(Layout, read as "layout" {
-    Block "block",
-    OnePerNode "one-per-node",
-    Spread "spread",
-});
 
 impl Layout {
     /// The ranks of a job in the order in which communicators take them, given the ranks' hosts. The first is always 0.
@@ -233,24 +229,20 @@ impl Placement {
     }
 }
 
-/// Arrangement of a communicator's ranks on nodes. A site may have communicators of one size in all three, and a
-/// classic rules file cannot distinguish them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Arrangement {
-    /// All on one node.
-    SingleNode,
-    /// One on each of several nodes.
-    OnePerNode,
-    /// On several nodes, with several ranks on some.
-    Full,
+names! {
+    /// Arrangement of a communicator's ranks on nodes. A site may have communicators of one size in all three, and a
+    /// classic rules file cannot distinguish them.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Arrangement, read as "arrangement of ranks" {
+        /// All on one node.
+        SingleNode "single-node",
+        /// One on each of several nodes.
+        OnePerNode "one-per-node",
+        /// On several nodes, with several ranks on some.
+        Full "full",
+    }
 }
-
-names!(Arrangement, read as "arrangement of ranks" {
-    SingleNode "single-node",
-    OnePerNode "one-per-node",
-    Full "full",
-});
 
 impl Arrangement {
     /// The distribution by which a rules file of 6.0 selects it. `Any` stands for the arrangement without a name there,

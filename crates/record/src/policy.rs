@@ -31,18 +31,20 @@ pub struct Policy {
 
 values::default_is_no_option!(Policy);
 
-/// Rules for communicator sizes between two measured ones. Below the smallest and above the largest one the builtin
-/// stays in any case.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Between {
-    /// The builtin, since nothing was measured there.
-    #[default]
-    Keep,
-    /// The choice of both neighbours if they agree; else the builtin.
-    Agree,
-    /// The choice of the next smaller measured size, as Open MPI itself reads rules files.
-    Lower,
+names! {
+    /// Rules for communicator sizes between two measured ones. Below the smallest and above the largest one the builtin
+    /// stays in any case.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Between, read as "way between communicator sizes" {
+        /// The builtin, since nothing was measured there.
+        #[default]
+        Keep "keep",
+        /// The choice of both neighbours if they agree; else the builtin.
+        Agree "agree",
+        /// The choice of the next smaller measured size, as Open MPI itself reads rules files.
+        Lower "lower",
+    }
 }
 
 /// Assumptions about programs beyond MPI's guarantees. Each permits more choices.
@@ -117,32 +119,21 @@ impl FromArgMatches for Assumptions {
     }
 }
 
-/// One of the assumptions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Assumption {
-    /// Reduction operations commute.
-    CommutativeOps,
-    /// Ranks agree on arguments of scatter and gather that MPI ignores.
-    ConsistentArguments,
-    /// Ranks agree on counts and datatypes of the same data.
-    UniformDatatypes,
-    /// Sums may have other bits.
-    OtherBits,
+names! {
+    /// One of the assumptions.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Assumption, read as "assumption" {
+        /// Reduction operations commute.
+        CommutativeOps "commutative-ops",
+        /// Ranks agree on arguments of scatter and gather that MPI ignores.
+        ConsistentArguments "consistent-arguments",
+        /// Ranks agree on counts and datatypes of the same data.
+        UniformDatatypes "uniform-datatypes",
+        /// Sums may have other bits.
+        OtherBits "other-bits",
+    }
 }
-
-names!(Between, read as "way between communicator sizes" {
-    Keep "keep",
-    Agree "agree",
-    Lower "lower",
-});
-
-names!(Assumption, read as "assumption" {
-    CommutativeOps "commutative-ops",
-    ConsistentArguments "consistent-arguments",
-    UniformDatatypes "uniform-datatypes",
-    OtherBits "other-bits",
-});
 
 impl Assumptions {
     /// All assumptions: anything measured may be chosen unless it fails outright.

@@ -26,23 +26,19 @@ pub const PAGE: &str = "profile.html";
 /// The version of `profile.json` that this version writes.
 pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
 
-/// Mode of a collective call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Mode {
-    /// The call returns when it is done. Rules act on these alone.
-    Blocking,
-    /// The call returns at once (`MPI_Ibcast`); the time is that of the call, without waiting for it.
-    NonBlocking,
-    /// The call makes a request that is started again and again (`MPI_Bcast_init`).
-    Persistent,
+names! {
+    /// Mode of a collective call.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Mode {
+        /// The call returns when it is done. Rules act on these alone.
+        Blocking "blocking",
+        /// The call returns at once (`MPI_Ibcast`); the time is that of the call, without waiting for it.
+        NonBlocking "non-blocking",
+        /// The call makes a request that is started again and again (`MPI_Bcast_init`).
+        Persistent "persistent",
+    }
 }
-
-names!(Mode {
-    Blocking "blocking",
-    NonBlocking "non-blocking",
-    Persistent "persistent",
-});
 
 /// Calls of a program, on all ranks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
