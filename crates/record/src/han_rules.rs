@@ -1,13 +1,11 @@
 //! Rules of coll/han for the calls of programs: one half of a tuning whose other half are coll/tuned's own rules.
 
 use std::collections::BTreeMap;
-use std::fmt;
-use std::str::FromStr;
 
 use collrules_rules::han::{self, Level};
 use collrules_rules::steps::Steps;
 use collrules_rules::table::all_builtin;
-use collrules_rules::{Collective, Release, stored_as_text};
+use collrules_rules::{Collective, Release, names, stored_as_text};
 use serde::{Deserialize, Serialize};
 
 use crate::candidate::{Candidate, HanAlgorithm};
@@ -16,53 +14,63 @@ use crate::component::Component;
 use crate::placement::{Placement, Serving};
 use crate::units::Ranks;
 
-/// HAN's rule for a range: default, one of its algorithms, or delegate to tuned; its text form is that of HAN's file.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(into = "String", try_from = "String")]
-pub enum HanRule {
-    /// HAN carries out the calls as without a file.
-    #[default]
-    Default,
-    /// HAN carries them out with an algorithm other than its default.
-    Algorithm(HanAlgorithm),
-    /// HAN delegates them to coll/tuned.
-    Delegate,
+names! {
+    /// HAN's rule for a range: default, one of its algorithms, or delegate to tuned; its text form is that of HAN's file.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    #[serde(into = "String", try_from = "String")]
+    pub enum HanRule, read as "rule of HAN's file" {
+        /// HAN carries out the calls as without a file.
+        #[default]
+        Default "han",
+        /// HAN carries them out with its algorithm in segments, which is not its default.
+        Intra "han @intra",
+        /// HAN carries them out with its simple algorithm, which is not its default.
+        Simple "han @simple",
+        /// HAN delegates them to coll/tuned.
+        Delegate "tuned",
+    }
 }
 
-/// A text that is no rule of HAN's file.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is none of han, han @intra, han @simple and tuned")]
-pub struct BadHanRule(String);
+stored_as_text!(HanRule);
 
 impl HanRule {
     /// Returns the rule that makes HAN use a candidate for a call.
     pub fn from_candidate(candidate: Candidate) -> Self {
         match candidate {
             Candidate::Builtin => Self::Default,
-            Candidate::Han(algorithm) => Self::Algorithm(algorithm),
+            Candidate::Han(algorithm) => Self::from_algorithm(algorithm),
             _ => Self::Delegate,
         }
     }
 
+    fn from_algorithm(algorithm: HanAlgorithm) -> Self {
+        match algorithm {
+            HanAlgorithm::Intra => Self::Intra,
+            HanAlgorithm::Simple => Self::Simple,
+        }
+    }
+
+    /// The algorithm that HAN is asked for.
+    pub fn algorithm(self) -> Option<HanAlgorithm> {
+        HanAlgorithm::ALL.into_iter().find(|algorithm| Self::from_algorithm(*algorithm) == self)
+    }
+
     /// The candidate that carries out a call without a rule of coll/tuned.
     pub fn candidate(self) -> Candidate {
-        match self {
-            Self::Default => Candidate::Builtin,
-            Self::Algorithm(algorithm) => Candidate::Han(algorithm),
-            Self::Delegate => Candidate::Component(Component::TUNED),
+        match self.algorithm() {
+            Some(algorithm) => Candidate::Han(algorithm),
+            None if self == Self::Delegate => Candidate::Component(Component::TUNED),
+            None => Candidate::Builtin,
         }
     }
 
     fn choice(self, collective: Collective) -> han::ComponentChoice {
-        match self {
-            Self::Default => han::ComponentChoice::from_component(han::HanComponent::Han),
-            Self::Delegate => han::ComponentChoice::from_component(han::HanComponent::Tuned),
-            Self::Algorithm(algorithm) => {
-                // The numbers are the same wherever there are any.
-                let number = algorithm.number(Release::V6_0, collective).unwrap_or_default();
-                han::ComponentChoice { component: han::HanComponent::Han, algorithm: number }
-            }
+        if self == Self::Delegate {
+            return han::ComponentChoice::from_component(han::HanComponent::Tuned);
         }
+        // The numbers are the same wherever there are any.
+        let number = self.algorithm().and_then(|algorithm| algorithm.number(Release::V6_0, collective));
+        han::ComponentChoice { component: han::HanComponent::Han, algorithm: number.unwrap_or_default() }
     }
 
     pub(crate) fn of_choice(collective: Collective, choice: han::ComponentChoice) -> Self {
@@ -75,38 +83,13 @@ impl HanRule {
         let numbered = |one: &HanAlgorithm| one.number(Release::V6_0, collective) == Some(choice.algorithm);
         match HanAlgorithm::ALL.into_iter().find(numbered) {
             Some(usual) if !HanAlgorithm::others(Release::V6_0, collective).any(|one| one == usual) => Self::Default,
-            Some(algorithm) => Self::Algorithm(algorithm),
+            Some(algorithm) => Self::from_algorithm(algorithm),
             None if choice.algorithm == 0 => Self::Default,
             // The algorithm that hands calls on.
             None => Self::Delegate,
         }
     }
 }
-
-impl fmt::Display for HanRule {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Default => f.pad("han"),
-            Self::Algorithm(algorithm) => f.pad(&format!("han @{algorithm}")),
-            Self::Delegate => f.pad("tuned"),
-        }
-    }
-}
-
-impl FromStr for HanRule {
-    type Err = BadHanRule;
-
-    fn from_str(text: &str) -> Result<Self, BadHanRule> {
-        let bad = || BadHanRule(text.to_owned());
-        match text {
-            "han" => Ok(Self::Default),
-            "tuned" => Ok(Self::Delegate),
-            _ => text.strip_prefix("han @").and_then(|name| name.parse().ok()).map(Self::Algorithm).ok_or_else(bad),
-        }
-    }
-}
-
-stored_as_text!(HanRule);
 
 /// HAN's rules by communicator size and by message size as the caller passes it.
 pub type HanSteps = Steps<Steps<HanRule>>;
@@ -205,7 +188,7 @@ mod tests {
     #[test]
     fn what_is_said_reads_back_from_the_file() {
         let mut sizes = Steps::constant(HanRule::Default);
-        sizes.set(64, Some(2048), HanRule::Algorithm(HanAlgorithm::Simple));
+        sizes.set(64, Some(2048), HanRule::Simple);
         sizes.set(2048, Some(524_289), HanRule::Delegate);
         let mut steps = Steps::constant(Steps::constant(HanRule::Default));
         steps.set(8, Some(9), sizes);
@@ -239,7 +222,7 @@ mod tests {
             HanRules::of_han(&read.to_table()).rule(cell)
         };
         assert_eq!(["han", "han @intra"].map(said), [HanRule::Default; 2]);
-        assert_eq!(said("han @simple"), HanRule::Algorithm(HanAlgorithm::Simple));
+        assert_eq!(said("han @simple"), HanRule::Simple);
         assert_eq!(["han @reproducible", "basic", "tuned"].map(said), [HanRule::Delegate; 3]);
     }
 }

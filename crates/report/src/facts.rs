@@ -72,10 +72,10 @@ pub(crate) fn handover(findings: &Findings) -> Block {
         for (first, end, sizes) in spoken_of {
             let ranks = RankRange { first, end }.to_string();
             for (start, end, said) in sizes.iter() {
-                let by = match said {
-                    HanRule::Default => "HAN, unchanged".to_owned(),
-                    HanRule::Algorithm(algorithm) => format!("HAN, with its algorithm {algorithm}"),
-                    HanRule::Delegate => "coll/tuned, with its rules".to_owned(),
+                let by = match said.algorithm() {
+                    Some(algorithm) => format!("HAN, with its algorithm {algorithm}"),
+                    None if *said == HanRule::Delegate => "coll/tuned, with its rules".to_owned(),
+                    None => "HAN, unchanged".to_owned(),
                 };
                 let sizes = match end {
                     _ if !collective.has_sizes() => "-".to_owned(),

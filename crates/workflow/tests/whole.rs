@@ -18,7 +18,7 @@ use collrules_record::rundir::{self, ComparisonLog, RunDir};
 use collrules_record::tuning::revert_table;
 use collrules_record::units::{Bytes, Ranks, Seconds};
 use collrules_record::validation::{Outcome, RevertedRange, ValidatedCell};
-use collrules_record::{Cell, Component, HanAlgorithm, HanRule, HanRules, Plan, Policy, Survey, Validation};
+use collrules_record::{Cell, Component, HanRule, HanRules, Plan, Policy, Survey, Validation};
 use collrules_report::remarks::remarks;
 use collrules_rules::deploy::{HAN_FILE, RULES_FILE};
 use collrules_rules::hazard::RankRange;
@@ -481,7 +481,7 @@ fn calls_are_handed_over_from_han_and_compared_so() {
     let published = stage.play(0, 20, |session| tune::tune(&begin, session)).expect("tunes");
     let findings = &published.findings;
     let bcast = |ranks, bytes| Cell { collective: Collective::Bcast, ranks: Ranks(ranks), bytes: Bytes(bytes) };
-    assert_eq!(findings.han.rule(bcast(8, 8)), HanRule::Algorithm(HanAlgorithm::Simple), "{:?}", findings.han);
+    assert_eq!(findings.han.rule(bcast(8, 8)), HanRule::Simple, "{:?}", findings.han);
     assert_eq!(findings.han.rule(bcast(8, 4 << 20)), HanRule::Delegate);
     assert!(!findings.han.touches(Collective::Bcast, Ranks(2)), "one host");
     assert!(!findings.table.lookup(Collective::Bcast, 8, 4 << 20).is_builtin(), "segments beat the binomial tree");

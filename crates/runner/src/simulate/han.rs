@@ -148,10 +148,7 @@ impl HanPins {
 
     /// The algorithm that its file asks HAN for in a cell, if it does.
     pub(super) fn algorithm(&self, cell: Cell) -> Option<HanAlgorithm> {
-        match self.says(cell) {
-            HanRule::Algorithm(algorithm) => Some(algorithm),
-            HanRule::Default | HanRule::Delegate => None,
-        }
+        self.says(cell).algorithm()
     }
 }
 

@@ -93,7 +93,7 @@ fn han_may_be_asked_for_another_of_its_algorithms() {
     let sizes = [64, 1024, 4096];
     assert_eq!(sizes.map(|bytes| served(&findings, Collective::Bcast, bytes)), [HAN, SIMPLE, OWN]);
     let said = sizes.map(|bytes| findings.han.rule(cell(Collective::Bcast, 8, bytes)));
-    assert_eq!(said, [HanRule::Default, HanRule::Algorithm(HanAlgorithm::Simple), HanRule::Delegate]);
+    assert_eq!(said, [HanRule::Default, HanRule::Simple, HanRule::Delegate]);
     assert!(findings.table.is_empty());
     assert!(remarked(&findings, "moves 1 of 3 sizes to coll/tuned and 1 to another algorithm of HAN"));
 }
