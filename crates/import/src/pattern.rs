@@ -1,26 +1,22 @@
 //! Names of files as the user describes them: `{collective}_{np}_{algorithm}*.txt`.
 
-use collrules_record::CandidateName;
+use std::cmp::Reverse;
 use std::str::FromStr;
 
-use super::facts::{Facts, collective_named};
+use collrules_record::CandidateName;
 use collrules_record::units::Ranks;
+use collrules_rules::Collective;
+use regex::Regex;
+
+use super::facts::{Facts, collective_named};
 
 /// A description of names. `{collective}`, `{np}`, `{algorithm}` and `{launch}` stand for these facts, `*` for anything
 /// within a part, `/` separates parts.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct NamePattern {
-    tokens: Vec<Token>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Token {
-    Literal(String),
-    Any,
-    Collective,
-    Ranks,
-    Algorithm,
-    Launch,
+    /// Matches a whole number of last parts of a path, with a group for each fact.
+    expression: Regex,
+    directories: usize,
 }
 
 /// A text that is no pattern.
@@ -33,104 +29,65 @@ impl FromStr for NamePattern {
 
     fn from_str(text: &str) -> Result<Self, BadPattern> {
         let bad = |what: &str| BadPattern(text.to_owned(), what.to_owned());
-        let mut tokens = Vec::new();
-        let mut rest = text;
-        while !rest.is_empty() {
-            if let Some(after) = rest.strip_prefix('*') {
-                tokens.push(Token::Any);
-                rest = after;
-            } else if let Some(after) = rest.strip_prefix('{') {
-                let (name, after) = after.split_once('}').ok_or_else(|| bad("a brace is not closed"))?;
-                tokens.push(match name {
-                    "collective" => Token::Collective,
-                    "np" => Token::Ranks,
-                    "algorithm" => Token::Algorithm,
-                    "launch" => Token::Launch,
-                    _ => return Err(bad("known are {collective}, {np}, {algorithm}, {launch}")),
-                });
-                rest = after;
-            } else {
-                let end = rest.find(['*', '{']).unwrap_or(rest.len());
-                tokens.push(Token::Literal(rest[..end].to_owned()));
-                rest = &rest[end..];
-            }
+        let mut expression = String::new();
+        for part in text.split_inclusive(['*', '}']) {
+            let (literal, group) = match (part.split_once('{'), part.strip_suffix('*')) {
+                (Some((literal, name)), _) => {
+                    let name = name.strip_suffix('}').ok_or_else(|| bad("a brace is not closed"))?;
+                    let values = match name {
+                        "collective" => spellings(),
+                        "np" => "[0-9]*[1-9][0-9]*".to_owned(),
+                        "algorithm" => "[A-Za-z0-9_]+".to_owned(),
+                        "launch" => "[0-9]+".to_owned(),
+                        _ => return Err(bad("known are {collective}, {np}, {algorithm}, {launch}")),
+                    };
+                    (literal, format!("(?P<{name}>{values})"))
+                }
+                (None, Some(literal)) => (literal, "[^/]*".to_owned()),
+                (None, None) => (part, String::new()),
+            };
+            expression += &(regex::escape(literal) + &group);
         }
-        if tokens.iter().all(|token| matches!(token, Token::Literal(_) | Token::Any)) {
+        if !text.contains('{') {
             return Err(bad("it tells nothing"));
         }
-        Ok(Self { tokens })
+        let expression = Regex::new(&format!(r"(?:\A|/){expression}\z"));
+        let expression = expression.map_err(|_| bad("it names a fact twice, or is too long"))?;
+        Ok(Self { expression, directories: text.matches('/').count() })
     }
+}
+
+/// The spellings of collectives that [`collective_named`] reads in names of files. Of those that fit, the longest counts.
+fn spellings() -> String {
+    let known = Collective::ALL.iter().map(|collective| collective.name().replace('_', ""));
+    let mut names: Vec<String> = known.chain(["broadcast".to_owned()]).collect();
+    names.sort_unstable_by_key(|name| Reverse(name.len()));
+    let spelt = names.iter().map(|name| name.chars().map(String::from).collect::<Vec<_>>().join("_*"));
+    format!("(?i-u:(?:osu_)?(?:mpi_)?(?:{}))", spelt.collect::<Vec<_>>().join("|"))
 }
 
 impl NamePattern {
     /// Reads the facts from a path, if a whole number of its last parts matches the pattern.
     pub fn facts(&self, path: &str) -> Option<Facts> {
-        let starts = std::iter::once(0).chain(path.match_indices('/').map(|(at, _)| at + 1));
-        starts.into_iter().find_map(|start| {
-            let mut failed = vec![false; (self.tokens.len() + 1) * (path.len() + 1)];
-            self.from(0, path, start, &mut failed)
+        let found = self.expression.captures(path)?;
+        let text = |name: &str| found.name(name).map(|text| text.as_str());
+        let number = |name: &str| text(name).map(str::parse::<u32>).transpose().ok();
+        Some(Facts {
+            collective: text("collective").and_then(collective_named),
+            ranks: number("np")?.map(Ranks),
+            algorithm: text("algorithm").map(CandidateName::read),
+            launch: number("launch")?,
         })
     }
 
     /// Returns the number of directories that it describes.
     pub(super) fn directories(&self) -> usize {
-        let slashes = |token: &Token| if let Token::Literal(text) = token { text.matches('/').count() } else { 0 };
-        self.tokens.iter().map(slashes).sum()
-    }
-
-    /// Matches the tokens from one on. Failed places are remembered, so that the time is at most the product of the
-    /// lengths.
-    fn from(&self, token: usize, path: &str, at: usize, failed: &mut [bool]) -> Option<Facts> {
-        let Some(current) = self.tokens.get(token) else {
-            return (at == path.len()).then(Facts::default);
-        };
-        let memo = token * (path.len() + 1) + at;
-        if failed[memo] {
-            return None;
-        }
-        let rest = &path[at..];
-        let found = match current {
-            Token::Literal(text) => {
-                rest.starts_with(text.as_str()).then(|| self.from(token + 1, path, at + text.len(), failed)).flatten()
-            }
-            _ => {
-                let fits = |c: char| match current {
-                    Token::Ranks | Token::Launch => c.is_ascii_digit(),
-                    Token::Collective => c.is_ascii_alphabetic() || c == '_',
-                    Token::Algorithm => c.is_ascii_alphanumeric() || c == '_',
-                    _ => c != '/',
-                };
-                let longest: usize = rest.chars().take_while(|c| fits(*c)).map(char::len_utf8).sum();
-                let least = usize::from(*current != Token::Any);
-                let ends = (least..=longest).rev().filter(|end| rest.is_char_boundary(*end));
-                ends.into_iter().find_map(|end| {
-                    let own = current.facts(&rest[..end])?;
-                    Some(own.or(self.from(token + 1, path, at + end, failed)?))
-                })
-            }
-        };
-        failed[memo] = found.is_none();
-        found
-    }
-}
-
-impl Token {
-    fn facts(&self, text: &str) -> Option<Facts> {
-        let facts = Facts::default();
-        Some(match self {
-            Self::Collective => Facts { collective: Some(collective_named(text)?), ..facts },
-            Self::Ranks => Facts { ranks: Some(Ranks(text.parse().ok().filter(|ranks| *ranks > 0)?)), ..facts },
-            Self::Algorithm => Facts { algorithm: Some(CandidateName::read(text)), ..facts },
-            Self::Launch => Facts { launch: Some(text.parse().ok()?), ..facts },
-            Self::Any | Self::Literal(_) => facts,
-        })
+        self.directories
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use collrules_rules::Collective;
-
     use super::*;
 
     #[test]
@@ -149,15 +106,40 @@ mod tests {
 
     #[test]
     fn what_is_no_pattern_is_refused() {
-        for (text, why) in
-            [("", "tells nothing"), ("*.txt", "tells nothing"), ("{np", "not closed"), ("{x}", "known are")]
-        {
+        for (text, why) in [
+            ("", "tells nothing"),
+            ("*.txt", "tells nothing"),
+            ("{np", "not closed"),
+            ("{n*p}", "not closed"),
+            ("{x}", "known are"),
+            ("{np}/{np}", "twice"),
+        ] {
             let error = text.parse::<NamePattern>().expect_err(text).to_string();
             assert!(error.contains(why), "{error}");
         }
     }
 
-    /// Matching takes exponential time unless failures are remembered.
+    /// All spellings that are read are those of a collective, and where one name continues another, what follows decides.
+    #[test]
+    fn collectives_are_told_apart_by_what_follows() {
+        let pattern: NamePattern = "{collective}_{algorithm}.txt".parse().expect("a pattern");
+        for (name, collective, algorithm) in [
+            ("bcast_scatter_allgather.txt", Collective::Bcast, "scatter_allgather"),
+            ("reduce_scatter_block_ring.txt", Collective::ReduceScatterBlock, "ring"),
+            ("reduce_scatter_ring.txt", Collective::ReduceScatter, "ring"),
+            ("osu_mpi_All_Reduce_ring.txt", Collective::Allreduce, "ring"),
+        ] {
+            let facts = pattern.facts(name).expect(name);
+            assert_eq!(facts.collective, Some(collective), "{name}");
+            assert_eq!(facts.algorithm, Some(CandidateName::Word(algorithm.to_owned())), "{name}");
+        }
+        for collective in Collective::ALL {
+            let facts = pattern.facts(&format!("{collective}_1.txt")).expect("fits");
+            assert_eq!((facts.collective, facts.algorithm), (Some(collective), Some(CandidateName::Id(1))));
+        }
+    }
+
+    /// Matching must not take exponential time.
     #[test]
     fn many_stars_are_no_trouble() {
         let pattern: NamePattern = format!("{}{{np}}x", "*a".repeat(30)).parse().expect("a pattern");
