@@ -5,7 +5,6 @@
 
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::hash::Hasher;
 use std::path::Path;
 
@@ -60,24 +59,11 @@ pub enum Reader {
 }
 
 impl Reader {
-    fn name(self) -> &'static str {
+    /// Its name, the parameter that switches its rules on, and the parameter with their file.
+    fn names(self) -> (&'static str, &'static str, &'static str) {
         match self {
-            Self::Tuned => "coll/tuned",
-            Self::Han => "coll/han",
-        }
-    }
-
-    fn switch(self) -> &'static str {
-        match self {
-            Self::Tuned => USE_RULES,
-            Self::Han => USE_HAN,
-        }
-    }
-
-    fn file(self) -> &'static str {
-        match self {
-            Self::Tuned => RULES_FILE,
-            Self::Han => HAN_FILE,
+            Self::Tuned => ("coll/tuned", USE_RULES, RULES_FILE),
+            Self::Han => ("coll/han", USE_HAN, HAN_FILE),
         }
     }
 
@@ -96,204 +82,111 @@ pub fn digest(content: &[u8]) -> u64 {
     hasher.finish()
 }
 
-/// Obstacle to a rules file.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Obstacle {
-    /// The component that reads the rules is not among the components.
-    #[error("{}", describe_absence(*reader, components.as_deref(), on))]
-    Absent {
-        /// The component.
-        reader: Reader,
-        /// The choice of components, if one was made.
-        components: Option<String>,
-        /// Ranks concerned.
-        on: RankHosts,
-    },
-    /// Rules are switched off.
-    #[error("the rules of {} are switched off {}; set {} to 1", _0.name(), _1, _0.switch())]
-    Off(Reader, RankHosts),
-    /// No rules file is set.
-    #[error("no rules file for {} is set {}; set {} to the absolute path of one", _0.name(), _1, _0.file())]
-    NoFile(Reader, RankHosts),
-    /// Another file is set than the one in question.
-    #[error("another rules file is set {on}: `{set}`; set {} to the absolute path of this one", reader.file())]
-    OtherFile {
-        /// Component that reads the file.
-        reader: Reader,
-        /// File that is set.
-        set: String,
-        /// Ranks concerned.
-        on: RankHosts,
-    },
-    /// The file is named by a relative path, which each rank looks up from its working directory.
-    #[error(
-        "`{set}` is a relative path, looked up from the working directory of each rank (here {}), and silently ignored \
-         if it is not found; set {} to an absolute path",
-        directories.iter().take(3).map(String::as_str).collect::<Vec<_>>().join(", "),
-        reader.file()
-    )]
-    Relative {
-        /// Component that reads the file.
-        reader: Reader,
-        /// File that is set.
-        set: String,
-        /// The working directories of ranks.
-        directories: BTreeSet<String>,
-    },
-    /// The file cannot be read.
-    #[error(
-        "`{file}` cannot be read {on} ({why}), and Open MPI ignores it there; copy it to every node, or put it on a \
-         shared file system"
-    )]
-    Unreadable {
-        /// The file.
-        file: String,
-        /// Reason.
-        why: String,
-        /// Ranks concerned.
-        on: RankHosts,
-    },
-    /// Ranks read other content than the file has here.
-    #[error(
-        "`{file}` has different content {on} than here; ranks that read different rules can hang: copy the file again"
-    )]
-    OtherContent {
-        /// The file.
-        file: String,
-        /// Ranks concerned.
-        on: RankHosts,
-    },
-    /// A parameter of the tuning has another value.
-    #[error(
-        "{name} is {} {on}; the tuning sets it to {wanted}",
-        found.as_deref().unwrap_or("not set")
-    )]
-    OtherValue {
-        /// The parameter; behind `env:`, an environment variable.
-        name: String,
-        /// Value in the tuning.
-        wanted: String,
-        /// Value that ranks have; missing if it is not set or does not exist.
-        found: Option<String>,
-        /// Ranks concerned.
-        on: RankHosts,
-    },
-    /// An algorithm is forced, which this version prefers to any rule.
-    #[error(
-        "algorithm {algorithm} of {collective} is forced, which overrides all rules in this version of Open MPI; remove \
-         coll_tuned_{collective}_algorithm"
-    )]
-    Forced {
-        /// The collective.
-        collective: Collective,
-        /// The algorithm.
-        algorithm: i32,
-    },
+/// Obstacle to a rules file, or to a parameter of a tuning.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Obstacle {
+    /// What is wrong, on which ranks, and a remedy.
+    pub why: String,
+    /// The parameter to change, if that is the remedy.
+    pub parameter: Option<String>,
 }
 
-/// Ranks, and their hosts.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RankHosts {
-    ranks: Vec<usize>,
-    hosts: BTreeSet<String>,
-    all: bool,
-}
-
-impl Obstacle {
-    /// The parameter to change, if the obstacle is one.
-    pub fn parameter(&self) -> Option<String> {
-        match self {
-            Self::Absent { components, .. } => components.as_ref().map(|_| COMPONENTS.to_owned()),
-            Self::Off(reader, _) => Some(reader.switch().to_owned()),
-            Self::NoFile(reader, _) | Self::OtherFile { reader, .. } | Self::Relative { reader, .. } => {
-                Some(reader.file().to_owned())
-            }
-            Self::Unreadable { .. } | Self::OtherContent { .. } => None,
-            Self::OtherValue { name, .. } => Some(name.clone()).filter(|name| variable(name).is_none()),
-            Self::Forced { collective, .. } => Some(format!("coll_tuned_{collective}_algorithm")),
-        }
-    }
-}
-
-impl RankHosts {
-    /// The ranks that are affected; none if there are none.
-    fn new(found: &[Circumstances], is_affected: impl Fn(usize) -> bool) -> Option<Self> {
-        let ranks: Vec<usize> = (0..found.len()).filter(|rank| is_affected(*rank)).collect();
-        let hosts = ranks.iter().map(|rank| found[*rank].host.clone()).collect();
-        (!ranks.is_empty()).then_some(Self { all: ranks.len() == found.len(), ranks, hosts })
-    }
-}
-
-impl fmt::Display for RankHosts {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let hosts: Vec<&str> = self.hosts.iter().map(String::as_str).collect();
-        if self.all {
-            return f.write_str("on all ranks");
-        }
-        let ranks: Vec<String> = self.ranks.iter().take(8).map(ToString::to_string).collect();
-        let more = if self.ranks.len() > ranks.len() { ", ..." } else { "" };
-        write!(f, "on {} {}{more} ({})", plural(ranks.len(), "rank"), ranks.join(", "), hosts.join(", "))
-    }
-}
-
-fn describe_absence(reader: Reader, components: Option<&str>, on: &RankHosts) -> String {
-    let name = reader.name();
-    match components {
-        Some(components) => format!(
-            "{name} is left out {on}: the parameter {COMPONENTS} is `{components}`; reset it, or name {} among the \
-             components",
-            name.trim_start_matches("coll/")
-        ),
-        None => format!("this Open MPI has no component {name} {on}, so a rules file for it has no effect"),
+/// Names the ranks that are affected, with their hosts; none if there are none.
+fn name_ranks(found: &[Circumstances], is_affected: impl Fn(usize) -> bool) -> Option<String> {
+    let ranks: Vec<usize> = (0..found.len()).filter(|rank| is_affected(*rank)).collect();
+    let hosts: BTreeSet<&str> = ranks.iter().map(|rank| found[*rank].host.as_str()).collect();
+    let hosts = hosts.into_iter().collect::<Vec<_>>().join(", ");
+    let named: Vec<String> = ranks.iter().take(8).map(ToString::to_string).collect();
+    let more = if ranks.len() > named.len() { ", ..." } else { "" };
+    match ranks.len() {
+        0 => None,
+        all if all == found.len() => Some("on all ranks".to_owned()),
+        _ => Some(format!("on {} {}{more} ({hosts})", plural(named.len(), "rank"), named.join(", "))),
     }
 }
 
 /// Lists the obstacles to a component reading this file with this content.
 pub fn obstacles(found: &[Circumstances], reader: Reader, file: &Path, content: &[u8]) -> Vec<Obstacle> {
-    let reading = |rank: &Circumstances| reader.reading(rank).clone();
-    let on = |affected: &dyn Fn(&RulesReading) -> bool| RankHosts::new(found, |rank| affected(&reading(&found[rank])));
+    let (name, switch, parameter) = reader.names();
+    let on =
+        |affected: &dyn Fn(&RulesReading) -> bool| name_ranks(found, |rank| affected(reader.reading(&found[rank])));
     // One obstacle for each value that some ranks have.
     let by_value = |value: &dyn Fn(&RulesReading) -> Option<String>| {
-        let values: BTreeSet<String> = found.iter().filter_map(|rank| value(&reading(rank))).collect();
+        let values: BTreeSet<String> = found.iter().filter_map(|rank| value(reader.reading(rank))).collect();
         values
             .into_iter()
             .filter_map(|it| Some((on(&|rank| value(rank).as_ref() == Some(&it))?, it)))
             .collect::<Vec<_>>()
     };
     let mut obstacles = Vec::new();
+    let mut add = |parameter: Option<&str>, why: String| {
+        obstacles.push(Obstacle { why, parameter: parameter.map(str::to_owned) });
+    };
     if let Some(on) = on(&|rank| rank.use_rules.is_none()) {
-        let components = found.iter().find_map(|rank| rank.components.clone());
-        obstacles.push(Obstacle::Absent { reader, components, on });
+        match found.iter().find_map(|rank| rank.components.as_ref()) {
+            Some(components) => add(
+                Some(COMPONENTS),
+                format!(
+                    "{name} is left out {on}: the parameter {COMPONENTS} is `{components}`; reset it, or name {} among \
+                     the components",
+                    name.trim_start_matches("coll/")
+                ),
+            ),
+            None => {
+                add(None, format!("this Open MPI has no component {name} {on}, so a rules file for it has no effect"));
+            }
+        }
     }
-    obstacles.extend(on(&|rank| rank.use_rules == Some(false)).map(|on| Obstacle::Off(reader, on)));
-    let unset = on(&|rank| rank.use_rules.is_some() && rank.file.is_none());
-    obstacles.extend(unset.map(|on| Obstacle::NoFile(reader, on)));
+    if let Some(on) = on(&|rank| rank.use_rules == Some(false)) {
+        add(Some(switch), format!("the rules of {name} are switched off {on}; set {switch} to 1"));
+    }
+    if let Some(on) = on(&|rank| rank.use_rules.is_some() && rank.file.is_none()) {
+        let why = format!("no rules file for {name} is set {on}; set {parameter} to the absolute path of one");
+        add(Some(parameter), why);
+    }
     for (_, set) in by_value(&|rank| rank.file.clone().filter(|file| Path::new(file).is_relative())) {
-        let ranks = found.iter().filter(|rank| reading(rank).file.as_ref() == Some(&set));
-        obstacles.push(Obstacle::Relative {
-            reader,
-            directories: ranks.map(|rank| rank.directory.clone()).collect(),
-            set,
-        });
+        let ranks = found.iter().filter(|rank| reader.reading(rank).file.as_ref() == Some(&set));
+        let directories: BTreeSet<&str> = ranks.map(|rank| rank.directory.as_str()).collect();
+        let directories = directories.into_iter().take(3).collect::<Vec<_>>().join(", ");
+        let why = format!(
+            "`{set}` is a relative path, looked up from the working directory of each rank (here {directories}), and \
+             silently ignored if it is not found; set {parameter} to an absolute path"
+        );
+        add(Some(parameter), why);
     }
     // Whether a relative name means another file is not the question.
     let is_other = |set: &String| Path::new(set).is_absolute() && !same_file(Path::new(set), file);
     let other = |rank: &RulesReading| rank.file.clone().filter(is_other);
-    obstacles.extend(by_value(&other).into_iter().map(|(on, set)| Obstacle::OtherFile { reader, set, on }));
+    for (on, set) in by_value(&other) {
+        let why = format!("another rules file is set {on}: `{set}`; set {parameter} to the absolute path of this one");
+        add(Some(parameter), why);
+    }
     let unreadable = |rank: &RulesReading| rank.content.clone()?.err();
-    for (on, why) in by_value(&unreadable) {
-        let mut ranks = found.iter().map(reading).filter(|rank| unreadable(rank).as_ref() == Some(&why));
-        let file = ranks.next().and_then(|rank| rank.file).unwrap_or_default();
-        obstacles.push(Obstacle::Unreadable { file, why, on });
+    for (on, cause) in by_value(&unreadable) {
+        let mut readings = found.iter().map(|rank| reader.reading(rank));
+        let reading = readings.find(|rank| unreadable(rank).as_ref() == Some(&cause));
+        let file = reading.and_then(|rank| rank.file.as_deref()).unwrap_or_default();
+        let why = format!(
+            "`{file}` cannot be read {on} ({cause}), and Open MPI ignores it there; copy it to every node, or put it on a \
+             shared file system"
+        );
+        add(None, why);
     }
     let expected = digest(content);
     let differs =
         |rank: &RulesReading| other(rank).is_none() && matches!(rank.content, Some(Ok(digest)) if digest != expected);
-    obstacles.extend(on(&differs).map(|on| Obstacle::OtherContent { file: file.to_string_lossy().into_owned(), on }));
+    if let Some(on) = on(&differs) {
+        let why = format!(
+            "`{}` has different content {on} than here; ranks that read different rules can hang: copy the file again",
+            file.display()
+        );
+        add(None, why);
+    }
     obstacles
 }
 
-/// Lists the parameters of a tuning that ranks have other values of. `values` has those of each rank, by name.
+/// Lists the parameters of a tuning, or environment variables after `env:`, that ranks have other values of. `values` has
+/// those of each rank, by name.
 pub fn other_values(
     found: &[Circumstances],
     values: &[BTreeMap<String, String>],
@@ -306,8 +199,10 @@ pub fn other_values(
             .filter(|value| value.is_none_or(|value| !is_same_value(value, wanted)))
             .collect();
         let obstacle = |other: Option<&String>| {
-            let on = RankHosts::new(found, |rank| values.get(rank).is_some_and(|values| values.get(name) == other))?;
-            Some(Obstacle::OtherValue { name: name.clone(), wanted: wanted.clone(), found: other.cloned(), on })
+            let on = name_ranks(found, |rank| values.get(rank).is_some_and(|values| values.get(name) == other))?;
+            let value = other.map_or("not set", String::as_str);
+            let why = format!("{name} is {value} {on}; the tuning sets it to {wanted}");
+            Some(Obstacle { why, parameter: Some(name.clone()).filter(|name| variable(name).is_none()) })
         };
         others.into_iter().filter_map(obstacle).collect::<Vec<_>>()
     };
@@ -335,7 +230,15 @@ pub fn forced(found: &[Circumstances], ruled: &BTreeSet<Collective>, behaviour: 
     }
     let forced: BTreeMap<Collective, i32> = found.iter().flat_map(|rank| rank.forced.clone()).collect();
     let forced = forced.into_iter().filter(|(collective, _)| ruled.contains(collective));
-    forced.map(|(collective, algorithm)| Obstacle::Forced { collective, algorithm }).collect()
+    let obstacle = |(collective, algorithm)| {
+        let parameter = format!("coll_tuned_{collective}_algorithm");
+        let why = format!(
+            "algorithm {algorithm} of {collective} is forced, which overrides all rules in this version of Open MPI; remove \
+             {parameter}"
+        );
+        Obstacle { why, parameter: Some(parameter) }
+    };
+    forced.map(obstacle).collect()
 }
 
 /// Returns true if two names stand for the same file: the same path, or the same file on this host.
@@ -371,7 +274,7 @@ mod tests {
         let behaviour = Behaviour::latest(release);
         let mut all = obstacles(found, Reader::Tuned, Path::new("/rules.conf"), CONTENT);
         all.extend(forced(found, &ruled, &behaviour));
-        all.iter().map(ToString::to_string).collect()
+        all.iter().map(|it| it.why.clone()).collect()
     }
 
     /// The only obstacle for two ranks, of which the second differs.
@@ -423,7 +326,7 @@ mod tests {
         };
         let wanted = of(&[("coll", "^han"), ("env:UCX_TLS", "rc"), ("mpi_leave_pinned", "1"), ("x_limit", "8192")]);
         let said = |values: &[BTreeMap<String, String>]| -> Vec<String> {
-            other_values(&found, values, &wanted).iter().map(ToString::to_string).collect()
+            other_values(&found, values, &wanted).iter().map(|it| it.why.clone()).collect()
         };
         let right =
             of(&[("coll", "^ucc,han"), ("env:UCX_TLS", "rc"), ("mpi_leave_pinned", "true"), ("x_limit", "8192")]);
@@ -444,7 +347,7 @@ mod tests {
     fn what_han_reads_is_looked_at_in_the_same_way() {
         let said = |rank: &Circumstances| {
             let found = obstacles(std::slice::from_ref(rank), Reader::Han, Path::new("/han.conf"), CONTENT);
-            found.iter().map(ToString::to_string).collect::<Vec<_>>()
+            found.iter().map(|it| it.why.clone()).collect::<Vec<_>>()
         };
         let mut one = rank("a");
         one.han = RulesReading {

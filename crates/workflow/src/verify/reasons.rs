@@ -12,11 +12,9 @@ pub(super) const NAMED: usize = 10;
 
 /// The obstacle with the source of its setting.
 pub(super) fn with_source(obstacle: &Obstacle, backend: &MpiBackend) -> String {
-    let Some(parameter) = obstacle.parameter() else { return obstacle.to_string() };
-    match backend.source_of(&parameter) {
-        Some(source) => format!("{obstacle} ({parameter} comes from: {source})"),
-        None => obstacle.to_string(),
-    }
+    let Obstacle { why, parameter } = obstacle;
+    let source = parameter.as_ref().and_then(|parameter| Some((parameter, backend.source_of(parameter)?)));
+    source.map_or_else(|| why.clone(), |(parameter, source)| format!("{why} ({parameter} comes from: {source})"))
 }
 
 /// Calls whose messages differ from those of the intended algorithm.
