@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use collrules_record::units::Ranks;
-use collrules_record::{Cell, Component, Layout, Plan, Survey};
+use collrules_record::{Cell, Component, Layout, Plan, Survey, competitor};
 use collrules_rules::Distribution;
 use collrules_rules::settings::parameters::Parameters;
 
@@ -35,20 +35,18 @@ pub trait Backend {
     fn measure(&mut self, plan: &LaunchPlan, report: Report<'_>) -> Result<(), RunnerError>;
 
     /// Makes calls in one launch with this rules file, and returns one outcome per call.
-    fn probe(&mut self, rules: &Path, calls: &[Cell]) -> Result<Vec<CallEnd>, RunnerError>;
+    fn probe(&mut self, rules: &Path, calls: &[Cell]) -> Result<Vec<CallEnd>, RunnerError> {
+        Ok(self.serving(rules, calls, &[])?.into_iter().flatten().collect())
+    }
 
     /// Like [`Self::probe`], on communicators without certain components: returns for each call one outcome per list of
-    /// excluded components.
+    /// excluded components, or one if there are no lists. With lists, no algorithm is forced.
     fn serving(
         &mut self,
         rules: &Path,
         calls: &[Cell],
         without: &[Vec<Component>],
-    ) -> Result<Vec<Vec<CallEnd>>, RunnerError> {
-        // Where there are no components, leaving some out changes nothing.
-        let outcomes = self.probe(rules, calls)?;
-        Ok(outcomes.into_iter().map(|outcome| vec![outcome; without.len()]).collect())
-    }
+    ) -> Result<Vec<Vec<CallEnd>>, RunnerError>;
 
     /// The parameters of the installation, with their sources.
     fn parameters(&self) -> Result<Parameters, RunnerError> {
@@ -83,10 +81,16 @@ pub trait Backend {
     /// Lets communicators take their ranks in this layout from now on.
     fn lay_out(&mut self, _layout: Layout) {}
 
+    /// The MCA settings added to every launch, to change them; none if settings have no effect.
+    fn pins(&mut self) -> Option<&mut BTreeMap<String, String>> {
+        None
+    }
+
     /// Adds MCA settings to every launch from now on; returns the previous ones.
-    fn pin(&mut self, _pins: &BTreeMap<String, String>) -> BTreeMap<String, String> {
-        // Where nothing is launched, settings have no effect.
-        BTreeMap::new()
+    fn pin(&mut self, pins: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+        let Some(own) = self.pins() else { return BTreeMap::new() };
+        let all = competitor::beside(own, pins);
+        std::mem::replace(own, all)
     }
 
     /// Adds settings that leave out a component whose calls end jobs: also to launches without anything of ours, which could
@@ -96,5 +100,9 @@ pub trait Backend {
     }
 
     /// Replaces all added settings.
-    fn set_pins(&mut self, _pins: BTreeMap<String, String>) {}
+    fn set_pins(&mut self, pins: BTreeMap<String, String>) {
+        if let Some(own) = self.pins() {
+            *own = pins;
+        }
+    }
 }

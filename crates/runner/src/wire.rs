@@ -17,7 +17,7 @@ use crate::launch::LaunchPlan;
 pub const MARK: &str = "@collrules ";
 
 /// The version of this conversation; both sides must have the same.
-pub const PROTOCOL: u32 = 6;
+pub const PROTOCOL: u32 = 7;
 
 /// The environment variable with the process number of the controller, for ranks that the launcher starts on its own host.
 pub const CONTROLLER: &str = "COLLRULES_CONTROLLER";
@@ -43,10 +43,9 @@ pub enum Task {
     Measure(LaunchPlan),
     /// Time calls one after the other.
     Benchmark(Benchmark),
-    /// Make these calls once each and report what they return.
-    Probe(Vec<Cell>),
-    /// Make these calls once on a communicator without each of these lists of components, and report what they return.
-    Serving {
+    /// Make these calls once each and report what they return; once on a communicator without each of the lists of
+    /// components, if there are any.
+    Probe {
         /// The calls.
         calls: Vec<Cell>,
         /// The components to leave out.
@@ -182,10 +181,8 @@ pub enum WorkerEvent {
         /// Its index.
         call: usize,
     },
-    /// The answer to [`Task::Probe`], one outcome per call.
-    Probed(Vec<CallEnd>),
-    /// The answer to [`Task::Serving`]: for each call one outcome per list of components.
-    Served(Vec<Vec<CallEnd>>),
+    /// The answer to [`Task::Probe`]: for each call one outcome, or one per list of components.
+    Probed(Vec<Vec<CallEnd>>),
     /// Messages that a point of [`Task::Count`] sent.
     Sent {
         /// The cell.

@@ -107,15 +107,14 @@ fn run_task(control: &Control, task: Task, faults: &Faults) -> Result<(), Worker
         return measure::run(control, None, plan, faults);
     }
     let tools = Tools::start()?;
-    if matches!(task, Task::Probe(_) | Task::Serving { .. }) {
+    if matches!(task, Task::Probe { .. }) {
         circumstances::seen_by_all(control, &tools)?;
     }
     match task {
         Task::Survey => survey::run(control, &tools),
         Task::Benchmark(benchmark) => benchmark::run(control, &tools, &benchmark),
         Task::Measure(plan) => measure::run(control, Some(&tools), &plan, faults),
-        Task::Probe(calls) => probe::run(control, &calls),
-        Task::Serving { calls, without } => probe::serving(control, &tools, &calls, &without),
+        Task::Probe { calls, without } => probe::run(control, &tools, &calls, &without),
         Task::Count(plan) => traffic::run(control, &tools, &plan),
         Task::Circumstances => circumstances::run(control, &tools),
         Task::Parameters(names) => circumstances::values(control, &tools, &names),

@@ -17,34 +17,16 @@ use crate::report::report;
 use crate::switch::variable;
 use crate::{communicators, ffi};
 
-/// Makes each call once and reports its results on all its ranks.
-pub(crate) fn run(control: &Control, calls: &[Cell]) -> Result<(), WorkerError> {
-    let mut comms = BTreeMap::new();
-    for ranks in calls.iter().map(|call| call.ranks) {
-        if let Entry::Vacant(vacant) = comms.entry(ranks) {
-            let comm = communicators::first(control, ranks)?;
-            comm.iter().for_each(ffi::return_errors);
-            vacant.insert(comm);
-        }
-    }
-    let mut outcomes = Vec::with_capacity(calls.len());
-    for (place, call) in calls.iter().enumerate() {
-        let Some(Some(comm)) = comms.get(&call.ranks) else { continue };
-        report(control, &WorkerEvent::Calling { call: place });
-        outcomes.push(make_call(control, comm, *call, place as u64)?);
-    }
-    report(control, &WorkerEvent::Probed(outcomes));
-    Ok(())
-}
-
-/// Makes each call once on a communicator without each of the lists of components, and reports the results.
-pub(crate) fn serving(
+/// Makes each call once and reports its results on all its ranks: on the communicator of those ranks, or on one without each
+/// of these lists of components.
+pub(crate) fn run(
     control: &Control,
     tools: &Tools,
     calls: &[Cell],
     without: &[Vec<Component>],
 ) -> Result<(), WorkerError> {
-    for collective in calls.iter().map(|call| call.collective).collect::<BTreeSet<_>>() {
+    for collective in calls.iter().filter(|_| !without.is_empty()).map(|call| call.collective).collect::<BTreeSet<_>>()
+    {
         // From 5.0 on a forced algorithm overrides the rules by which a call should fail. If it cannot be unset, the
         // correct answer is that no component is known to use rules for the collective.
         let forced = variable(collective, "algorithm");
@@ -60,15 +42,19 @@ pub(crate) fn serving(
         }
         let Some(Some(base)) = comms.get(&call.ranks) else { continue };
         report(control, &WorkerEvent::Calling { call: place });
-        let mut row = Vec::with_capacity(without.len());
+        let mut ends = Vec::with_capacity(without.len().max(1));
+        if without.is_empty() {
+            ffi::return_errors(base);
+            ends.push(make_call(control, base, *call, place as u64)?);
+        }
         for components in without {
             let comm = communicators::without(base, components)?;
             ffi::return_errors(&comm);
-            row.push(make_call(control, &comm, *call, place as u64)?);
+            ends.push(make_call(control, &comm, *call, place as u64)?);
         }
-        outcomes.push(row);
+        outcomes.push(ends);
     }
-    report(control, &WorkerEvent::Served(outcomes));
+    report(control, &WorkerEvent::Probed(outcomes));
     Ok(())
 }
 

@@ -85,10 +85,6 @@ impl Backend for Mortal {
         })
     }
 
-    fn probe(&mut self, rules: &Path, calls: &[Cell]) -> Result<Vec<CallEnd>, RunnerError> {
-        self.cluster.probe(rules, calls)
-    }
-
     fn parameters(&self) -> Result<Parameters, RunnerError> {
         self.cluster.parameters()
     }
@@ -102,12 +98,8 @@ impl Backend for Mortal {
         self.cluster.serving(rules, calls, without)
     }
 
-    fn pin(&mut self, pins: &BTreeMap<String, String>) -> BTreeMap<String, String> {
-        self.cluster.pin(pins)
-    }
-
-    fn set_pins(&mut self, pins: BTreeMap<String, String>) {
-        self.cluster.set_pins(pins);
+    fn pins(&mut self) -> Option<&mut BTreeMap<String, String>> {
+        self.cluster.pins()
     }
 }
 

@@ -11,7 +11,7 @@ use collrules_record::plan::Schedule;
 use collrules_record::rundir::RunDir;
 use collrules_record::sample::{EndReason, Row};
 use collrules_record::units::{Bytes, Ranks};
-use collrules_record::{Candidate, Cell, Layout, Pattern, Subject, Survey};
+use collrules_record::{Candidate, Cell, Component, Layout, Pattern, Subject, Survey};
 use collrules_rules::{Choice, Collective, Release};
 
 use super::*;
@@ -91,8 +91,13 @@ impl Backend for Faulty {
         self.run(plan, report)
     }
 
-    fn probe(&mut self, _: &Path, calls: &[Cell]) -> Result<Vec<CallEnd>, RunnerError> {
-        Ok(vec![CallEnd::Right; calls.len()])
+    fn serving(
+        &mut self,
+        _: &Path,
+        calls: &[Cell],
+        without: &[Vec<Component>],
+    ) -> Result<Vec<Vec<CallEnd>>, RunnerError> {
+        Ok(vec![vec![CallEnd::Right; without.len().max(1)]; calls.len()])
     }
 }
 

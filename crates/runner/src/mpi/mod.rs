@@ -20,7 +20,7 @@ use std::time::Duration;
 use collrules_record::benchmark::{Benchmark, BenchmarkLine};
 use collrules_record::plan::Deployment;
 use collrules_record::units::Ranks;
-use collrules_record::{Candidate, Cell, Component, Layout, Plan, Survey, competitor};
+use collrules_record::{Candidate, Cell, Component, Layout, Plan, Survey};
 use collrules_rules::deploy::USE_HAN;
 use collrules_rules::emit::{self, Notes};
 use collrules_rules::settings::parameters::Parameters;
@@ -152,18 +152,11 @@ impl MpiBackend {
     /// user's settings.
     pub fn circumstances(&self, rules: Option<&Path>) -> Result<Vec<Circumstances>, RunnerError> {
         let settings = rules.map_or_else(Vec::new, |rules| self.settings(&rules.to_string_lossy()));
-        let mut found = Vec::new();
         let doing = "looking at the settings of every rank";
-        self.run(&self.start(None, &settings), Task::Circumstances, doing, &mut |event, _| {
-            if let WorkerEvent::Circumstances(all) = event {
-                found = all;
-            }
-            Ok(())
-        })?;
-        if found.is_empty() {
-            return Err(RunnerError::WorkerFailed("it did not report its settings".to_owned()));
-        }
-        Ok(found)
+        self.ask(&self.start(None, &settings), Task::Circumstances, doing, |event| match event {
+            WorkerEvent::Circumstances(all) => all,
+            _ => Vec::new(),
+        })
     }
 
     /// The ranks to start for communicators of up to this size. mpirun fills the first hosts first, so all slots have
@@ -177,12 +170,34 @@ impl MpiBackend {
         JobStart { command: self.launcher.command(ranks, settings), ..JobStart::default() }
     }
 
-    /// The start of a job that makes calls under this rules file, with this setting if there is one.
-    fn start_under(&self, rules: &Path, calls: &[Cell], more: Option<(&str, &str)>) -> JobStart {
+    /// Makes calls under this rules file, with this setting if there is one, without each of these lists of components.
+    /// `hear` gets all other output of Open MPI and the job.
+    fn make_calls(
+        &self,
+        rules: &Path,
+        (calls, without): (&[Cell], &[Vec<Component>]),
+        setting: Option<(&str, &str)>,
+        hear: &mut dyn FnMut(&str),
+    ) -> Result<Vec<Vec<CallEnd>>, RunnerError> {
         let ranks = calls.iter().map(|call| call.ranks).max().unwrap_or(Ranks(2));
         let mut settings = self.settings(&rules.to_string_lossy());
-        settings.extend(more.map(|(name, value)| (name.to_owned(), value.to_owned())));
-        self.start(Some(self.job_ranks(ranks)), &settings)
+        settings.extend(setting.map(|(name, value)| (name.to_owned(), value.to_owned())));
+        let start = self.start(Some(self.job_ranks(ranks)), &settings);
+        let task = Task::Probe { calls: calls.to_vec(), without: without.to_vec() };
+        let (file, mut outcomes) = (rules.display(), Vec::new());
+        self.run_hearing(&start, task, &format!("loading {file}"), hear, &mut |event, doing| {
+            match event {
+                WorkerEvent::Calling { call } => *doing = format!("calling {} with {file}", calls[call]),
+                WorkerEvent::Probed(probed) => outcomes = probed,
+                _ => {}
+            }
+            Ok(())
+        })?;
+        if outcomes.len() != calls.len() || outcomes.iter().any(|row| row.len() != without.len().max(1)) {
+            let why = format!("it answered {} of {} calls of a probe", outcomes.len(), calls.len());
+            return Err(RunnerError::WorkerFailed(why));
+        }
+        Ok(outcomes)
     }
 
     /// Runs a job for a task. `react` gets each event, and the job's activity, which it keeps up to date for errors.
@@ -194,6 +209,22 @@ impl MpiBackend {
         react: &mut dyn FnMut(WorkerEvent, &mut String) -> Result<(), RunnerError>,
     ) -> Result<(), RunnerError> {
         self.run_hearing(start, task, doing, &mut |_| {}, react)
+    }
+
+    /// Runs a job for a task with an answer of each rank, which `answer` finds in the event that has it.
+    fn ask<T>(
+        &self,
+        start: &JobStart,
+        task: Task,
+        doing: &str,
+        answer: fn(WorkerEvent) -> Vec<T>,
+    ) -> Result<Vec<T>, RunnerError> {
+        let mut found = Vec::new();
+        self.run(start, task, doing, &mut |event, _| {
+            found.extend(answer(event));
+            Ok(())
+        })?;
+        if found.is_empty() { Err(RunnerError::WorkerFailed(format!("no answer while {doing}"))) } else { Ok(found) }
     }
 
     /// Like [`Self::run`]; `hear` gets all other output of Open MPI and the job.
@@ -375,46 +406,13 @@ impl Backend for MpiBackend {
         })
     }
 
-    fn probe(&mut self, rules: &Path, calls: &[Cell]) -> Result<Vec<CallEnd>, RunnerError> {
-        let (start, file) = (self.start_under(rules, calls, None), rules.display());
-        let mut outcomes = Vec::new();
-        self.run(&start, Task::Probe(calls.to_vec()), &format!("loading {file}"), &mut |event, doing| {
-            match event {
-                WorkerEvent::Calling { call } => *doing = format!("calling {} with {file}", calls[call]),
-                WorkerEvent::Probed(probed) => outcomes = probed,
-                _ => {}
-            }
-            Ok(())
-        })?;
-        if outcomes.len() != calls.len() {
-            let why = format!("it answered {} of {} calls of a probe", outcomes.len(), calls.len());
-            return Err(RunnerError::WorkerFailed(why));
-        }
-        Ok(outcomes)
-    }
-
     fn serving(
         &mut self,
         rules: &Path,
         calls: &[Cell],
         without: &[Vec<Component>],
     ) -> Result<Vec<Vec<CallEnd>>, RunnerError> {
-        let task = Task::Serving { calls: calls.to_vec(), without: without.to_vec() };
-        let asking = "asking which component runs";
-        let mut outcomes = Vec::new();
-        self.run(&self.start_under(rules, calls, None), task, asking, &mut |event, doing| {
-            match event {
-                WorkerEvent::Calling { call } => *doing = format!("{asking} {}", calls[call]),
-                WorkerEvent::Served(served) => outcomes = served,
-                _ => {}
-            }
-            Ok(())
-        })?;
-        if outcomes.len() == calls.len() && outcomes.iter().all(|row| row.len() == without.len()) {
-            Ok(outcomes)
-        } else {
-            Err(RunnerError::WorkerFailed("it did not report which component runs every call".to_owned()))
-        }
+        self.make_calls(rules, (calls, without), None, &mut |_| {})
     }
 
     fn parameters(&self) -> Result<Parameters, RunnerError> {
@@ -427,17 +425,10 @@ impl Backend for MpiBackend {
         names: &[String],
     ) -> Result<Vec<BTreeMap<String, String>>, RunnerError> {
         let start = deployed::start(&self.launcher, &Deployment::new(settings.clone()), self.slots);
-        let mut found = Vec::new();
-        self.run(&start, Task::Parameters(names.to_vec()), "reading parameters on every rank", &mut |event, _| {
-            if let WorkerEvent::Parameters(all) = event {
-                found = all;
-            }
-            Ok(())
-        })?;
-        if found.is_empty() {
-            return Err(RunnerError::WorkerFailed("it did not report the values of parameters".to_owned()));
-        }
-        Ok(found)
+        self.ask(&start, Task::Parameters(names.to_vec()), "reading parameters on every rank", |event| match event {
+            WorkerEvent::Parameters(all) => all,
+            _ => Vec::new(),
+        })
     }
 
     fn patience(&mut self) -> Option<&mut Duration> {
@@ -445,16 +436,8 @@ impl Backend for MpiBackend {
     }
 
     fn log_selections(&mut self, rules: &Path, calls: &[Cell]) -> Result<Option<Log>, RunnerError> {
-        let start = self.start_under(rules, calls, Some(selection::LOG));
         let mut log = Log::default();
-        let (task, file) = (Task::Probe(calls.to_vec()), rules.display());
-        let mut react = |event, doing: &mut String| {
-            if let WorkerEvent::Calling { call } = event {
-                *doing = format!("calling {} with {file}", calls[call]);
-            }
-            Ok(())
-        };
-        self.run_hearing(&start, task, &format!("loading {file}"), &mut |line| log.hear(line), &mut react)?;
+        self.make_calls(rules, (calls, &[]), Some(selection::LOG), &mut |line| log.hear(line))?;
         Ok(Some(log))
     }
 
@@ -466,18 +449,13 @@ impl Backend for MpiBackend {
         }
     }
 
-    fn pin(&mut self, pins: &BTreeMap<String, String>) -> BTreeMap<String, String> {
-        let all = competitor::beside(&self.pins, pins);
-        std::mem::replace(&mut self.pins, all)
+    fn pins(&mut self) -> Option<&mut BTreeMap<String, String>> {
+        Some(&mut self.pins)
     }
 
     fn leave_out(&mut self, pins: &BTreeMap<String, String>) {
         self.left_out.extend(pins.clone());
         self.pin(pins);
-    }
-
-    fn set_pins(&mut self, pins: BTreeMap<String, String>) {
-        self.pins = pins;
     }
 }
 

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use collrules_record::cell::type_size;
 use collrules_record::plan::PatternPlan;
 use collrules_record::units::{Bytes, Seconds};
-use collrules_record::{Candidate, Cell, Component, HanAlgorithm, HanRule, Layout, Plan, Survey, competitor};
+use collrules_record::{Candidate, Cell, Component, HanAlgorithm, HanRule, Layout, Plan, Survey};
 use collrules_rules::effective::{EffectiveAlgorithm, effective};
 use collrules_rules::settings::parameters::Parameters;
 use collrules_rules::{Behaviour, Collective, Release, Version, load, registry};
@@ -178,17 +178,14 @@ impl Backend for Simulation {
         outcome
     }
 
-    fn probe(&mut self, rules: &Path, calls: &[Cell]) -> Result<Vec<CallEnd>, RunnerError> {
-        let outcomes = self.serving(rules, calls, &[Vec::new()])?;
-        Ok(outcomes.into_iter().flatten().collect())
-    }
-
     fn serving(
         &mut self,
         rules: &Path,
         calls: &[Cell],
         without: &[Vec<Component>],
     ) -> Result<Vec<Vec<CallEnd>>, RunnerError> {
+        let with_all = [Vec::new()];
+        let without = if without.is_empty() { &with_all } else { without };
         let behaviour = Behaviour::from_version(self.version()?)?;
         let settings = HanPins::read(&self.pins, self.version()?)?;
         // A file that the version rejects is no rules file to it, and every call is right.
@@ -220,13 +217,8 @@ impl Backend for Simulation {
         self.model.hosts.lay_out(layout);
     }
 
-    fn pin(&mut self, pins: &BTreeMap<String, String>) -> BTreeMap<String, String> {
-        let all = competitor::beside(&self.pins, pins);
-        std::mem::replace(&mut self.pins, all)
-    }
-
-    fn set_pins(&mut self, pins: BTreeMap<String, String>) {
-        self.pins = pins;
+    fn pins(&mut self) -> Option<&mut BTreeMap<String, String>> {
+        Some(&mut self.pins)
     }
 }
 

@@ -12,7 +12,7 @@ use collrules_record::plan::Schedule;
 use collrules_record::rundir::{ComparisonLog, RunDir};
 use collrules_record::settings::Settings;
 use collrules_record::validation::{Outcome, ValidationCriteria};
-use collrules_record::{Bytes, Cell, Layout, Placement, Plan, Ranks, Seconds, Survey};
+use collrules_record::{Bytes, Cell, Component, Layout, Placement, Plan, Ranks, Seconds, Survey};
 use collrules_rules::Collective;
 use collrules_runner::backend::Report;
 use collrules_runner::launch::LaunchPlan;
@@ -73,7 +73,7 @@ impl Backend for Scripted<'_> {
         Vec::new()
     }
 
-    fn probe(&mut self, _: &Path, _: &[Cell]) -> Result<Vec<CallEnd>, RunnerError> {
+    fn serving(&mut self, _: &Path, _: &[Cell], _: &[Vec<Component>]) -> Result<Vec<Vec<CallEnd>>, RunnerError> {
         Ok(Vec::new())
     }
 
