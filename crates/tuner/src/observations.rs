@@ -19,8 +19,8 @@ use crate::weights::{Weights, normalized};
 
 /// Timings that an analysis starts from.
 ///
-/// The frame has the columns collective (id), comm_size, message_bytes, candidate (text, stored once per candidate),
-/// launch, visit, round and seconds, without nulls; every time is positive.
+/// The frame has the columns collective and candidate (texts, each stored once), comm_size, message_bytes, launch, visit,
+/// round and seconds, without nulls; every time is positive.
 #[derive(Clone, Debug)]
 pub struct Observations {
     frame: DataFrame,
@@ -58,13 +58,9 @@ impl Observations {
         let ends = ends(&rows.filter(&ended)?)?;
         // Filtering copies, so a run without ended points skips it.
         let timings = if ended.any() { rows.filter(&!ended)? } else { rows };
-        let collective = collective_ids(timings.column("collective")?)?;
-        let seconds = timings.column(time)?.clone().with_name("seconds".into());
-        let mut columns = vec![collective];
-        for name in ["comm_size", "message_bytes", "candidate", "launch", "visit", "round"] {
-            columns.push(timings.column(name)?.clone());
-        }
-        columns.push(seconds);
+        let names = POINT.into_iter().chain(["launch", "visit", "round"]);
+        let mut columns = names.map(|name| timings.column(name).cloned()).collect::<PolarsResult<Vec<Column>>>()?;
+        columns.push(timings.column(time)?.clone().with_name("seconds".into()));
         Self::new(DataFrame::new(timings.height(), columns)?, ends, statistic)
     }
 
@@ -76,13 +72,15 @@ impl Observations {
         }
         let candidates = timings.iter().map(|timing| texts.get(&timing.candidate).map(String::as_str));
         let candidates = Categorical32Chunked::from_str_iter("candidate".into(), text_once(), candidates)?;
+        let collectives = timings.iter().map(|timing| Some(timing.cell.collective.name()));
+        let collectives = Categorical32Chunked::from_str_iter("collective".into(), text_once(), collectives)?;
         let column = |name: &str, value: fn(&TableTiming) -> u32| {
             UInt32Chunked::from_iter_values(name.into(), timings.iter().map(value)).into_column()
         };
         let bytes = timings.iter().map(|timing| timing.cell.bytes.0);
         let seconds = timings.iter().map(|timing| timing.time.0);
         let columns = vec![
-            column("collective", |timing| timing.cell.collective.id()),
+            collectives.into_series().into_column(),
             column("comm_size", |timing| timing.cell.ranks.0),
             UInt64Chunked::from_iter_values("message_bytes".into(), bytes).into_column(),
             candidates.into_series().into_column(),
@@ -192,7 +190,7 @@ impl Observations {
 
     /// The timings of each point, in no particular order of points.
     pub(crate) fn points(&self, view: &View) -> Result<Vec<(Cell, PointTimings)>, TunerError> {
-        let (collective, ranks) = (self.whole("collective")?, self.whole("comm_size")?);
+        let (collectives, ranks) = (self.frame.column("collective")?.cat32()?, self.whole("comm_size")?);
         let (launch, visit, round) = (self.whole("launch")?, self.whole("visit")?, self.whole("round")?);
         let bytes = self.frame.column("message_bytes")?.u64()?.cont_slice()?;
         let seconds = self.frame.column("seconds")?.f64()?.cont_slice()?;
@@ -205,17 +203,15 @@ impl Observations {
         let point = |group: GroupsIndicator<'_>| {
             let first = group.first() as usize;
             let cell = Cell {
-                collective: Collective::from_id(collective[first])
-                    .ok_or_else(|| TunerError::Samples(format!("there is no collective {}", collective[first])))?,
+                collective: collective(text_at(collectives, first))?,
                 ranks: Ranks(ranks[first]),
                 bytes: Bytes(bytes[first]),
             };
-            let text = candidates.physical().get(first).and_then(|code| candidates.get_mapping().cat_to_str(code));
             let timings = match group {
                 GroupsIndicator::Idx((_, rows)) => rows.iter().map(|row| timing(*row)).collect(),
                 GroupsIndicator::Slice([start, count]) => (start..start + count).map(timing).collect(),
             };
-            let candidate = view.counts_as(cell, parse(text.unwrap_or_default())?);
+            let candidate = view.counts_as(cell, parse(text_at(candidates, first))?);
             Ok(candidate.map(|candidate| (cell, PointTimings::new(candidate, timings))))
         };
         groups.iter().map(point).filter_map(Result::transpose).collect()
@@ -313,40 +309,18 @@ fn without_patterns(rows: DataFrame) -> Result<DataFrame, TunerError> {
     if of_cells.all() { Ok(rows) } else { Ok(rows.filter(&of_cells)?) }
 }
 
-fn collective_ids(names: &Column) -> Result<Column, TunerError> {
-    let names = names.cat32()?;
-    let mut known: HashMap<u32, u32> = HashMap::new();
-    let mut ids = Vec::with_capacity(names.len());
-    for code in names.physical().iter() {
-        let code = code.ok_or_else(|| TunerError::Samples("a line names no collective".to_owned()))?;
-        let id = match known.get(&code) {
-            Some(id) => *id,
-            None => {
-                let id = collective(names.get_mapping().cat_to_str(code).unwrap_or_default())?.id();
-                known.insert(code, id);
-                id
-            }
-        };
-        ids.push(id);
-    }
-    Ok(UInt32Chunked::from_vec("collective".into(), ids).into_column())
-}
-
 fn ends(rows: &DataFrame) -> Result<Ends, TunerError> {
     let (collectives, candidates) = (rows.column("collective")?.cat32()?, rows.column("candidate")?.cat32()?);
     let (ranks, bytes) = (rows.column("comm_size")?.u32()?, rows.column("message_bytes")?.u64()?);
     let mut ends = Ends::default();
     for (row, ended) in rows.column("ended")?.str()?.iter().enumerate() {
         let ended: EndReason = ended.unwrap_or_default().parse().map_err(to_samples_error)?;
-        let name = |column: &Categorical32Chunked| {
-            let code = column.physical().get(row);
-            code.and_then(|code| column.get_mapping().cat_to_str(code)).unwrap_or_default().to_owned()
-        };
         let (Some(ranks), Some(bytes)) = (ranks.get(row), bytes.get(row)) else {
             return Err(TunerError::Samples(format!("the point that ended with `{ended}` lacks its sizes")));
         };
-        let cell = Cell { collective: collective(&name(collectives))?, ranks: Ranks(ranks), bytes: Bytes(bytes) };
-        let point = (cell, parse(&name(candidates))?);
+        let collective = collective(text_at(collectives, row))?;
+        let cell = Cell { collective, ranks: Ranks(ranks), bytes: Bytes(bytes) };
+        let point = (cell, parse(text_at(candidates, row))?);
         match ended {
             EndReason::Disqualified(why) => {
                 ends.disqualified.entry(point).or_insert(why);
@@ -357,6 +331,12 @@ fn ends(rows: &DataFrame) -> Result<Ends, TunerError> {
         }
     }
     Ok(ends)
+}
+
+/// The text at a row; empty if there is none.
+fn text_at(column: &Categorical32Chunked, row: usize) -> &str {
+    let code = column.physical().get(row);
+    code.and_then(|code| column.get_mapping().cat_to_str(code)).unwrap_or_default()
 }
 
 fn collective(name: &str) -> Result<Collective, TunerError> {

@@ -40,10 +40,14 @@ fn other_formats_are_refused() {
 #[test]
 fn what_is_wrong_is_named() {
     let text = good().text().to_owned();
-    assert!(error(&text.replace("bcast", "bcasd")).contains("unknown collective `bcasd`"));
-    let garbled = Observations::from_samples(&text.replace("tuned:6/0", "tuned:x/0")).unwrap();
-    let garbled = analyze(&garbled, Release::V4_1, Criteria::default(), "x").expect_err("a bad candidate");
-    assert!(garbled.to_string().contains("`tuned:x/0/0/0` is not a candidate"), "{garbled}");
+    for (name, garbled, why) in [
+        ("bcast", "bcasd", "unknown collective `bcasd`"),
+        ("tuned:6/0", "tuned:x/0", "`tuned:x/0/0/0` is not a candidate"),
+    ] {
+        let garbled = Observations::from_samples(&text.replace(name, garbled)).unwrap();
+        let garbled = analyze(&garbled, Release::V4_1, Criteria::default(), "x").expect_err("a bad name");
+        assert!(garbled.to_string().contains(why), "{garbled}");
+    }
     assert!(error(&text.replace(",4,8,", ",four,8,")).contains("four"));
     assert!(error(&text.replace("max_s", "maximum")).contains("max_s"));
     assert!(error(&format!("{text}0,0,0,bcast,4,8,builtin,,,,\n")).contains("seconds"));
