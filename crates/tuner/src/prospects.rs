@@ -7,7 +7,7 @@ use collrules_record::profile::weight::{Weight, own_and_late};
 use collrules_record::{Candidate, Cell, Nodes, Seconds};
 use collrules_rules::Choice;
 
-use crate::results::prospect::{Prospect, Prospects, TimeShares, UnknownGain};
+use crate::results::prospect::{Prospect, Prospects, TimeShares, UnknownGain, sum};
 
 /// Computes the savings that a program can expect: from the rules of a run if there is one, else as upper bounds.
 pub fn prospects(profile: &Profile, run: Option<&Findings>) -> Prospects {
@@ -32,19 +32,10 @@ pub fn prospects(profile: &Profile, run: Option<&Findings>) -> Prospects {
 /// Returns the expected savings of a run's rules in these times; none if the run covers none of them. The second value
 /// is the part of the time that the run covers.
 pub fn saved_of(weights: &[Weight], findings: &Findings) -> Option<(Estimate, Seconds)> {
-    let known = weights.iter().filter_map(|weight| {
-        let gain = gain(findings, &weight.nodes, weight.cell).ok()?;
-        Some((weight, saved(gain, weight.time.0)))
-    });
-    let mut all = Seconds(0.0);
-    let entries: Vec<Prospect> = known
-        .map(|(weight, saved)| {
-            all.0 += weight.time.0;
-            let Weight { cell, time, .. } = weight;
-            Prospect { entry: 0, collective: cell.collective, time: *time, saved: Some(saved), unknown: None }
-        })
-        .collect();
-    Prospects::saved(entries.iter()).map(|saved| (saved, all))
+    let known = |weight: &Weight| Some((gain(findings, &weight.nodes, weight.cell).ok()?, weight.time.0));
+    let known: Vec<(Option<Estimate>, f64)> = weights.iter().filter_map(known).collect();
+    let saved = sum(known.iter().map(|(gain, time)| saved(*gain, *time)))?;
+    Some((saved, Seconds(known.iter().map(|(_, time)| time).sum())))
 }
 
 /// Seconds saved in calls that took this time, with this gain. Without a gain the saving is exactly 0.

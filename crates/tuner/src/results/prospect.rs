@@ -107,18 +107,22 @@ impl TimeShares {
     }
 }
 
+/// The sum of estimates, with the ends of the interval if each has one.
+pub(crate) fn sum(estimates: impl Iterator<Item = Estimate>) -> Option<Estimate> {
+    estimates.reduce(|sum, one| Estimate {
+        point: sum.point + one.point,
+        low: sum.low.zip(one.low).map(|(a, b)| a + b),
+        high: sum.high.zip(one.high).map(|(a, b)| a + b),
+        level: sum.level,
+        samples: sum.samples + one.samples,
+    })
+}
+
 impl Prospects {
     /// Sums up the expected savings of all calls, with the ends of the interval if each has one; none if no saving is
     /// known.
     pub fn saved<'a>(entries: impl Iterator<Item = &'a Prospect>) -> Option<Estimate> {
-        let known = entries.filter_map(|prospect| prospect.saved);
-        known.reduce(|sum, one| Estimate {
-            point: sum.point + one.point,
-            low: sum.low.zip(one.low).map(|(a, b)| a + b),
-            high: sum.high.zip(one.high).map(|(a, b)| a + b),
-            level: sum.level,
-            samples: sum.samples + one.samples,
-        })
+        sum(entries.filter_map(|prospect| prospect.saved))
     }
 
     /// The most that any tuning could save.
