@@ -1,30 +1,24 @@
 //! Rules under other assumptions about programs, from the same timings.
 
-use collrules_record::policy::{Assumption, Assumptions};
+use collrules_record::policy::Assumption;
 use collrules_record::tree::Alternative;
 
 use crate::build::{TableBuild, build};
-use crate::table::EncodingTerms;
+use crate::terms::Terms;
 use crate::tree::mean_gain;
 use crate::verdict::{JudgedCell, bar_other_bits, judged_under};
 
 /// The rules under each assumption that is not made, if they differ.
-pub(crate) fn alternatives(cells: &[JudgedCell], built: &TableBuild, terms: &EncodingTerms<'_>) -> Vec<Alternative> {
+pub(crate) fn alternatives(cells: &[JudgedCell], built: &TableBuild, terms: &Terms<'_>) -> Vec<Alternative> {
     let missing = Assumption::ALL.into_iter().filter(|assumption| !terms.policy.assumptions.makes(*assumption));
     missing.filter_map(|assumption| with(assumption, cells, built, terms)).collect()
 }
 
-fn with(
-    assumption: Assumption,
-    cells: &[JudgedCell],
-    built: &TableBuild,
-    terms: &EncodingTerms<'_>,
-) -> Option<Alternative> {
-    let assumptions: Assumptions = terms.policy.assumptions.with(assumption);
+fn with(assumption: Assumption, cells: &[JudgedCell], built: &TableBuild, terms: &Terms<'_>) -> Option<Alternative> {
     let mut terms = *terms;
-    terms.policy.assumptions = assumptions;
-    let mut judged = judged_under(cells, terms.release, terms.criteria, assumptions);
-    bar_other_bits(&mut judged, (terms.release, terms.placement), terms.criteria, assumptions);
+    terms.policy.assumptions = terms.policy.assumptions.with(assumption);
+    let mut judged = judged_under(cells, &terms);
+    bar_other_bits(&mut judged, terms.placement, &terms);
     let other = build(&judged, &terms);
     let differs = |cell: &&JudgedCell| other.served(terms.release, cell) != built.served(terms.release, cell);
     let changed = judged.iter().filter(differs).count();

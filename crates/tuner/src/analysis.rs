@@ -17,7 +17,7 @@ use crate::layouts::{LayoutVerdicts, describe_layouts, together};
 use crate::observations::Observations;
 use crate::remarks::{remarks, short_launches};
 use crate::repair::keep_reverted;
-use crate::table::EncodingTerms;
+use crate::terms::Terms;
 use crate::tree::tree;
 use crate::verdict::{JudgedCell, bar_other_bits, judge};
 use crate::view::{Displaced, View, displaced};
@@ -43,10 +43,10 @@ pub fn analyze_under(
     policy: Policy,
     source: &str,
 ) -> Result<Findings, TunerError> {
-    let terms = EncodingTerms {
+    let terms = Terms {
         planned: observations.planned(),
         weights: observations.weights(),
-        ..EncodingTerms::new(observations.statistic(), release, criteria, policy)
+        ..Terms::new(observations.statistic(), release, criteria, policy)
     };
     analyze_in(observations, &View::default(), &terms, source)
 }
@@ -55,10 +55,10 @@ pub fn analyze_under(
 pub(crate) fn analyze_in(
     observations: &Observations,
     view: &View,
-    terms: &EncodingTerms<'_>,
+    terms: &Terms<'_>,
     source: &str,
 ) -> Result<Findings, TunerError> {
-    let EncodingTerms { statistic, release, criteria, policy, reverted, .. } = *terms;
+    let Terms { statistic, release, criteria, policy, .. } = *terms;
     check(criteria)?;
     if !(policy.max_regret.is_finite() && policy.max_regret >= 0.0) {
         let wanted = "a share of at least 0, such as 0.03";
@@ -70,15 +70,15 @@ pub(crate) fn analyze_in(
     }
     let short = short_launches(&cells, observations.expected_launches());
     let mut own = judge(cells, statistic, release, criteria, policy.assumptions);
-    bar_other_bits(&mut own, (release, terms.placement), criteria, policy.assumptions);
+    bar_other_bits(&mut own, terms.placement, terms);
     let (mut cells, lacking, layouts) = if terms.layouts.is_empty() {
         (own, 0, Vec::new())
     } else {
         let layouts = layouts_in(own, view, terms, source)?;
-        let (cells, lacking) = together(&layouts, criteria, policy);
+        let (cells, lacking) = together(&layouts, terms);
         (cells, lacking, layouts)
     };
-    keep_reverted(&mut cells, release, reverted);
+    keep_reverted(&mut cells, terms);
     let built = build(&cells, terms);
     let mut hazards = hazard::check(&built.table);
     hazards.retain(|hazard| !policy.assumptions.accept(hazard));
@@ -88,7 +88,7 @@ pub(crate) fn analyze_in(
     let mut tree = tree(&cells, &built, terms);
     // Alternatives are not judged layout by layout.
     tree.alternatives = if terms.layouts.is_empty() { alternatives(&cells, &built, terms) } else { Vec::new() };
-    let mut remarks = remarks(&cells, &built, statistic, observations.left_out(), release, criteria);
+    let mut remarks = remarks(&cells, &built, observations.left_out(), terms);
     remarks.splice(0..0, short);
     remarks.extend(tree.alternatives.iter().copied().map(Remark::Alternative));
     let reduces = cells.iter().any(|cell| cell.cell.collective.reduces());
@@ -136,14 +136,14 @@ pub(crate) fn analyze_in(
 fn layouts_in<'a>(
     own: Vec<JudgedCell>,
     view: &View,
-    terms: &EncodingTerms<'a>,
+    terms: &Terms<'a>,
     source: &'a str,
 ) -> Result<Vec<LayoutVerdicts<'a>>, TunerError> {
     let mut layouts = vec![LayoutVerdicts::new(terms.placement, source, own)];
     for laid in terms.layouts {
         let cells = laid.observations.cells_in(&elsewhere(view, laid.placement, terms.release))?;
         let mut cells = judge(cells, terms.statistic, terms.release, terms.criteria, terms.policy.assumptions);
-        bar_other_bits(&mut cells, (terms.release, laid.placement), terms.criteria, terms.policy.assumptions);
+        bar_other_bits(&mut cells, laid.placement, terms);
         layouts.push(LayoutVerdicts::new(laid.placement, laid.run, cells));
     }
     Ok(layouts)
@@ -164,23 +164,17 @@ fn elsewhere(view: &View, placement: &Placement, release: Release) -> View {
 /// Refuses criteria outside of their ranges.
 pub fn check(criteria: Criteria) -> Result<(), TunerError> {
     let Criteria { min_gain, error_rate, level, untested_gain, clock_step, .. } = criteria;
-    for (name, value, open) in [("the error rate", error_rate, false), ("the confidence level", level, true)] {
-        let fits = if open { value > 0.0 && value < 1.0 } else { (0.0..=1.0).contains(&value) };
-        if !fits {
-            return Err(TunerError::Criteria { name, value, wanted: "between 0 and 1" });
-        }
+    let is_share = |value: f64| value.is_finite() && value >= 0.0;
+    let (probability, share) = ("between 0 and 1", "a share of at least 0, such as 0.03");
+    let checks = [
+        ("the error rate", error_rate, (0.0..=1.0).contains(&error_rate), probability),
+        ("the confidence level", level, level > 0.0 && level < 1.0, probability),
+        ("the smallest gain", min_gain, is_share(min_gain), share),
+        ("the smallest gain without a test", untested_gain, is_share(untested_gain), share),
+        ("the clock's step", clock_step.0, is_share(clock_step.0), "seconds, at least 0"),
+    ];
+    match checks.into_iter().find(|(_, _, fits, _)| !fits) {
+        Some((name, value, _, wanted)) => Err(TunerError::Criteria { name, value, wanted }),
+        None => Ok(()),
     }
-    for (name, value) in [("the smallest gain", min_gain), ("the smallest gain without a test", untested_gain)] {
-        if !(value.is_finite() && value >= 0.0) {
-            return Err(TunerError::Criteria { name, value, wanted: "a share of at least 0, such as 0.03" });
-        }
-    }
-    if !(clock_step.0.is_finite() && clock_step.0 >= 0.0) {
-        return Err(TunerError::Criteria {
-            name: "the clock's step",
-            value: clock_step.0,
-            wanted: "seconds, at least 0",
-        });
-    }
-    Ok(())
 }

@@ -4,15 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::findings::Crossover;
 use collrules_record::han_rules::HanSteps;
-use collrules_record::policy::Assumptions;
 use collrules_record::{Candidate, Cell, HanRule, HanRules};
 use collrules_rules::metric::metric;
 use collrules_rules::steps::Steps;
 use collrules_rules::table::RankSteps;
 use collrules_rules::{Collective, Release, RuleTable};
 
-use crate::common::Block;
-use crate::table::{EncodingTerms, Sizes, encodings, optimal};
+use crate::table::{Sizes, encodings, optimal};
+use crate::terms::{Block, Terms};
 use crate::verdict::JudgedCell;
 
 /// The rules, with data on how they were found.
@@ -31,16 +30,14 @@ pub(crate) struct TableBuild {
     pub(crate) stretched: Vec<Block>,
     /// Logarithm of the time under the rules over that of the best permitted candidate.
     pub(crate) log_regrets: BTreeMap<Cell, f64>,
-    /// Assumptions about programs.
-    pub(crate) assumptions: Assumptions,
 }
 
 /// Builds the rule table from cells in order of collective, communicator size and message size.
-pub(crate) fn build(cells: &[JudgedCell], terms: &EncodingTerms<'_>) -> TableBuild {
+pub(crate) fn build(cells: &[JudgedCell], terms: &Terms<'_>) -> TableBuild {
     let encodings = encodings(cells, terms);
     let (serving, crossovers) = optimal(&encodings, terms);
     let shared: BTreeSet<_> = encodings.iter().filter(|encoding| encoding.shared).map(|it| it.collective).collect();
-    let mut built = TableBuild { crossovers, assumptions: terms.policy.assumptions, ..TableBuild::default() };
+    let mut built = TableBuild { crossovers, ..TableBuild::default() };
     for (collective, steps) in &serving {
         built.table.set(*collective, choices(steps));
         built.han.set(*collective, handed(*collective, steps, terms));
@@ -76,7 +73,7 @@ fn choices(steps: &Steps<Sizes>) -> RankSteps {
 
 /// Returns the choices that HAN's file expresses, by the size that callers pass: HAN looks up that size, not lookup
 /// bytes.
-fn handed(collective: Collective, steps: &Steps<Sizes>, terms: &EncodingTerms<'_>) -> HanSteps {
+fn handed(collective: Collective, steps: &Steps<Sizes>, terms: &Terms<'_>) -> HanSteps {
     let mut handed = Steps::constant(Steps::constant(HanRule::Default));
     for (_, ranks) in terms.handable.iter().filter(|(other, _)| *other == collective) {
         let factor = metric(terms.release, collective, *ranks).factor();

@@ -5,19 +5,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use collrules_record::Candidate;
 use collrules_record::criteria::Criteria;
 use collrules_record::estimate::mean;
-use collrules_record::findings::{PointFinding, Statistic};
-use collrules_record::policy::Assumptions;
-use collrules_record::{Candidate, Ranks};
-use collrules_rules::{Collective, Release};
+use collrules_record::findings::PointFinding;
 
 use crate::statistics::{Score, adjust, stratified};
+use crate::terms::{Block, Terms};
 use crate::verdict::{JudgedCell, JudgedPoint, resolved};
-use crate::weights::Weights;
-
-/// A collective on a number of ranks.
-pub(crate) type Block = (Collective, Ranks);
 
 /// Candidates other than the builtin that all sizes of a block may use.
 pub(crate) type Convincing = BTreeMap<Block, BTreeSet<Candidate>>;
@@ -27,27 +22,23 @@ pub(crate) type Convincing = BTreeMap<Block, BTreeSet<Candidate>>;
 /// In a single cell they are those that may replace the builtin there, in several cells those that meet the criteria as a
 /// whole. The tests of all blocks make a family of their own for the error rate, since each of them stands for one
 /// decision.
-pub(crate) fn convincing_choices(
-    cells: &[JudgedCell],
-    statistic: Statistic,
-    release: Release,
-    criteria: Criteria,
-    assumptions: Assumptions,
-    weights: Weights<'_>,
-) -> Convincing {
+pub(crate) fn convincing_choices(cells: &[JudgedCell], terms: &Terms<'_>) -> Convincing {
+    let assumptions = terms.policy.assumptions;
     let mut convincing = Convincing::new();
     let mut competitors = Vec::new();
     let blocks = cells.chunk_by(|a, b| block(a) == block(b));
-    for cells in blocks.filter(|cells| assumptions.one_choice(release, cells[0].cell.collective, cells[0].cell.ranks)) {
+    for cells in
+        blocks.filter(|cells| assumptions.one_choice(terms.release, cells[0].cell.collective, cells[0].cell.ranks))
+    {
         let single = cells.iter().filter(|_| cells.len() == 1).flat_map(JudgedCell::qualified);
         convincing.insert(block(&cells[0]), single.map(|finding| finding.candidate).collect());
         if cells.len() > 1 {
-            competitors.extend(rivals_of(cells, criteria, weights));
+            competitors.extend(rivals_of(cells, terms));
         }
     }
     let q_values = adjust(competitors.iter().map(|competitor| competitor.p_value));
     for (competitor, q_value) in competitors.into_iter().zip(q_values) {
-        if competitor.convinces(q_value, statistic, criteria) {
+        if competitor.convinces(q_value, terms) {
             convincing.entry(competitor.block).or_default().insert(competitor.candidate);
         }
     }
@@ -74,15 +65,16 @@ struct BlockCandidate {
 }
 
 /// The competitors of a block.
-fn rivals_of(cells: &[JudgedCell], criteria: Criteria, weights: Weights<'_>) -> Vec<BlockCandidate> {
+fn rivals_of(cells: &[JudgedCell], terms: &Terms<'_>) -> Vec<BlockCandidate> {
     let candidates = cells[0].points.iter().map(|point| point.finding.candidate);
     let points = |candidate| cells.iter().map(|cell| cell.judged(candidate)).collect::<Option<Vec<_>>>();
-    candidates.filter_map(|candidate| BlockCandidate::new(cells, &points(candidate)?, weights, criteria)).collect()
+    candidates.filter_map(|candidate| BlockCandidate::new(cells, &points(candidate)?, terms)).collect()
 }
 
 impl BlockCandidate {
     /// A competitor from the points of one candidate, one point per cell.
-    fn new(cells: &[JudgedCell], points: &[&JudgedPoint], weights: Weights<'_>, criteria: Criteria) -> Option<Self> {
+    fn new(cells: &[JudgedCell], points: &[&JudgedPoint], terms: &Terms<'_>) -> Option<Self> {
+        let criteria = terms.criteria;
         let first = points.first()?;
         let mut log_gains = Vec::with_capacity(points.len());
         let mut slower = false;
@@ -103,7 +95,7 @@ impl BlockCandidate {
         Some(Self {
             block: block(cells.first()?),
             candidate: first.finding.candidate,
-            gain: weights.ratio(gained),
+            gain: terms.weights.ratio(gained),
             least_launch: launches.values().map(mean).min_by(f64::total_cmp)?,
             p_value: scores.map(|scores| stratified(&scores)),
             slower,
@@ -117,13 +109,11 @@ impl BlockCandidate {
     /// It must neither be slower nor stall anywhere, and the gain over all cells must reach the threshold. The test
     /// over all cells must show that it is faster, and its mean must be faster in every launch. In a table of averages
     /// with too few launches for a test, the mean must instead reach `untested_gain` in each of them.
-    fn convinces(&self, q_value: Option<f64>, statistic: Statistic, criteria: Criteria) -> bool {
-        let shown = match (q_value, statistic) {
-            (Some(q_value), _) => q_value <= criteria.error_rate && self.least_launch > 0.0,
-            (None, Statistic::RankAverage | Statistic::SlowestRankSummary) => {
-                self.least_launch.exp() >= 1.0 + criteria.untested_gain
-            }
-            (None, Statistic::RankMaximum) => false,
+    fn convinces(&self, q_value: Option<f64>, terms: &Terms<'_>) -> bool {
+        let criteria = terms.criteria;
+        let shown = match q_value {
+            Some(q_value) => q_value <= criteria.error_rate && self.least_launch > 0.0,
+            None => terms.statistic.is_summary() && self.least_launch.exp() >= 1.0 + criteria.untested_gain,
         };
         shown && !self.slower && !self.barred && self.gain >= 1.0 + criteria.min_gain
     }

@@ -22,10 +22,8 @@ use collrules_record::{Candidate, Cell, Component, Placement, Policy, Ranks};
 use collrules_rules::{Choice, Collective, Release};
 
 use crate::analysis::analyze_in;
-use crate::common::Block;
 use crate::error::TunerError;
-use crate::layouts::Laid;
-use crate::table::EncodingTerms;
+use crate::terms::{Block, Laid, Terms};
 use crate::view::{Displaced, View, displaced};
 
 /// Like [`analyze`](crate::analyze()), for communicators whose calls other components than `coll/tuned` may run, and
@@ -42,14 +40,14 @@ pub fn analyze_among(
     let placements = std::iter::once(placement).chain(layouts.iter().map(|laid| laid.placement));
     let handable: BTreeSet<(Collective, Ranks)> =
         placements.flat_map(|placement| placement.handable(release)).collect();
-    let terms = EncodingTerms {
+    let terms = Terms {
         reverted,
         planned: observations.planned(),
         weights: observations.weights(),
         handable: &handable,
         layouts,
         placement,
-        ..EncodingTerms::new(observations.statistic(), release, criteria, policy)
+        ..Terms::new(observations.statistic(), release, criteria, policy)
     };
     let analyze = |view: &View| analyze_in(observations, view, &terms, source);
     let displaced = displaced(placement, release);

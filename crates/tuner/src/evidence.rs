@@ -118,12 +118,9 @@ fn against(
     let launches = log_gains(&pairs, criteria.middle, |pair| pair.launch);
     // Pairs come from launches of the builtin, so equal numbers mean equal launches.
     let every_launch = launches.len() == builtin.launches().len();
-    let launch_variance = match statistic {
-        Statistic::RankMaximum => launch_variance(&by_visit),
-        Statistic::RankAverage | Statistic::SlowestRankSummary => None,
-    };
+    let launch_variance = if statistic.is_summary() { None } else { launch_variance(&by_visit) };
     // Only single calls show rare events, which matter only if the median hides them.
-    let hidden = statistic == Statistic::RankMaximum && gain.is_some_and(|gain| gain.point > 1.0);
+    let hidden = !statistic.is_summary() && gain.is_some_and(|gain| gain.point > 1.0);
     let stalls = if hidden && means.is_none() { stalling(builtin, series) } else { None };
     let deviation = means.as_ref().map_or_else(|| standard_error(&visits), |means| means.error);
     let basis = Basis { score, launches, every_launch, deviation, launch_variance };

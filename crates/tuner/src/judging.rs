@@ -18,7 +18,7 @@ pub use crate::verdict::{JudgedCell, JudgedPoint, judge, lift_bars};
 pub use crate::view::Competitors;
 
 use crate::build::build;
-use crate::table::EncodingTerms;
+use crate::terms::Terms;
 
 /// Returns the candidate that each cell uses under the rules that `tune` would write.
 pub fn candidates_under_rules(
@@ -28,7 +28,7 @@ pub fn candidates_under_rules(
     criteria: Criteria,
     policy: Policy,
 ) -> BTreeMap<Cell, Candidate> {
-    let terms = EncodingTerms::new(statistic, release, criteria, policy);
+    let terms = Terms::new(statistic, release, criteria, policy);
     let built = build(cells, &terms);
     cells.iter().map(|cell| (cell.cell, built.served(release, cell))).collect()
 }

@@ -11,27 +11,16 @@ use collrules_record::criteria::Criteria;
 use collrules_record::estimate::{Estimate, ratio};
 use collrules_record::findings::{CellInLayout, LaidOut, PointFinding, Verdict};
 use collrules_record::reason::{Bar, KeepReason, Shortfall};
-use collrules_record::{Arrangement, Candidate, Cell, Component, Nodes, Placement, Policy, Ranks, Serving};
+use collrules_record::{Arrangement, Candidate, Cell, Component, Nodes, Placement, Ranks, Serving};
 use collrules_rules::Collective;
 
 use crate::evidence::Basis;
-use crate::observations::Observations;
 use crate::statistics::Score;
+use crate::terms::Terms;
 use crate::verdict::{JudgedCell, JudgedPoint, decide_again, is_harmless};
 
 /// Offset between the launch numbers of two layouts, larger than any number of launches.
 const LAUNCHES: u32 = 1 << 20;
-
-/// A layout other than that of the run.
-#[derive(Clone, Copy, Debug)]
-pub struct Laid<'a> {
-    /// Its timings.
-    pub observations: &'a Observations,
-    /// Nodes of the ranks of its communicators.
-    pub placement: &'a Placement,
-    /// The run, as the user wrote it.
-    pub run: &'a str,
-}
 
 /// A layout with its cells, judged separately.
 pub(crate) struct LayoutVerdicts<'a> {
@@ -93,7 +82,7 @@ fn views<'a>(layouts: &'a [LayoutVerdicts<'_>], cell: Cell) -> Option<Vec<Layout
 
 /// Decides for all layouts together. A cell is left out if a layout with other cells of its communicator size lacks it:
 /// the effect of a rule there is unknown.
-pub(crate) fn together(layouts: &[LayoutVerdicts<'_>], criteria: Criteria, policy: Policy) -> (Vec<JudgedCell>, usize) {
+pub(crate) fn together(layouts: &[LayoutVerdicts<'_>], terms: &Terms<'_>) -> (Vec<JudgedCell>, usize) {
     let all: BTreeSet<Cell> = layouts.iter().flat_map(|layout| layout.cells.keys().copied()).collect();
     let found: Vec<Option<JudgedCell>> = all
         .iter()
@@ -102,20 +91,20 @@ pub(crate) fn together(layouts: &[LayoutVerdicts<'_>], criteria: Criteria, polic
             match &views[..] {
                 [] => None,
                 [alone] => Some(alone.cell.clone()),
-                views => Some(of_views(views, criteria, policy)),
+                views => Some(of_views(views, terms)),
             }
         })
         .collect();
     let lacking = found.iter().filter(|cell| cell.is_none()).count();
     let mut cells: Vec<JudgedCell> = found.into_iter().flatten().collect();
-    decide_again(&mut cells, criteria, |_| ());
+    decide_again(&mut cells, terms.criteria, |_| ());
     (cells, lacking)
 }
 
-fn of_views(views: &[LayoutView<'_>], criteria: Criteria, policy: Policy) -> JudgedCell {
+fn of_views(views: &[LayoutView<'_>], terms: &Terms<'_>) -> JudgedCell {
     let candidates: BTreeSet<Candidate> =
         views.iter().flat_map(|view| &view.cell.points).map(|point| point.finding.candidate).collect();
-    let points = candidates.into_iter().filter_map(|candidate| point(views, candidate, criteria, policy)).collect();
+    let points = candidates.into_iter().filter_map(|candidate| point(views, candidate, terms)).collect();
     let mut disqualified: BTreeMap<Candidate, String> = BTreeMap::new();
     for (candidate, why) in views.iter().flat_map(|view| &view.cell.disqualified) {
         disqualified.entry(*candidate).or_insert_with(|| why.clone());
@@ -148,7 +137,8 @@ impl LayoutView<'_> {
 }
 
 /// Point of a candidate over all views; none if a view lacks it.
-fn point(views: &[LayoutView<'_>], candidate: Candidate, criteria: Criteria, policy: Policy) -> Option<JudgedPoint> {
+fn point(views: &[LayoutView<'_>], candidate: Candidate, terms: &Terms<'_>) -> Option<JudgedPoint> {
+    let max_regret = terms.policy.max_regret;
     let points: Option<Vec<(&LayoutView<'_>, &JudgedPoint)>> =
         views.iter().map(|view| Some((view, view.point(candidate)?))).collect();
     let points = points?;
@@ -196,14 +186,14 @@ fn point(views: &[LayoutView<'_>], candidate: Candidate, criteria: Criteria, pol
     };
     judged.finding.p_value = least(&|finding| finding.p_value);
     judged.finding.q_value = least(&|finding| finding.q_value);
-    let least = 1.0 / (1.0 + policy.max_regret);
+    let least = 1.0 / (1.0 + max_regret);
     let slower = others().find(|(_, point)| point.finding.gain.is_some_and(|gain| gain.point < least));
     let bar = others().find_map(|(_, point)| point.bar.clone());
     judged.bar = bar.or_else(|| slower.map(|(view, _)| Bar::Slower(view.arrangement)));
-    let harmless = |point: &JudgedPoint| point.shortfall.is_none() || is_harmless(point, policy.max_regret);
+    let harmless = |point: &JudgedPoint| point.shortfall.is_none() || is_harmless(point, max_regret);
     let risk = others().find(|(_, point)| !harmless(point));
     judged.risk = risk.is_some();
-    judged.shortfall = shortfall(&judged, risk.map(|(view, _)| view.arrangement), &points, criteria);
+    judged.shortfall = shortfall(&judged, risk.map(|(view, _)| view.arrangement), &points, terms.criteria);
     Some(judged)
 }
 

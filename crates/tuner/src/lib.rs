@@ -5,6 +5,7 @@
 //!
 //! | module | job |
 //! |---|---|
+//! | `terms` | criteria, policy and system of an analysis |
 //! | `observations` | timings as columns: samples files, foreign tables |
 //! | `view` | timings that count if another component handles the calls |
 //! | `cells` | timings by cell and candidate, and the pairs that are compared |
@@ -59,6 +60,7 @@ pub mod results;
 mod stalls;
 mod statistics;
 mod table;
+mod terms;
 mod tree;
 pub mod validation;
 mod verdict;
@@ -69,6 +71,6 @@ pub use analysis::{analyze, analyze_under};
 pub use compare::compare;
 pub use components::analyze_among;
 pub use error::TunerError;
-pub use layouts::Laid;
 pub use observations::Observations;
 pub use reference_gains::reference_gains;
+pub use terms::Laid;

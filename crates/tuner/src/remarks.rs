@@ -8,31 +8,24 @@ use collrules_record::criteria::Criteria;
 use collrules_record::reason::{Bar, Shortfall};
 use collrules_record::remark::Remark;
 use collrules_record::{Candidate, Cell, Ranks};
-use collrules_rules::{Collective, Release};
+use collrules_rules::Collective;
 
 use crate::build::TableBuild;
 use crate::cells::CellTimings;
-use crate::common::Block;
+use crate::terms::{Block, Terms};
 use crate::verdict::{JudgedCell, JudgedPoint};
 
 /// Remarks on data, candidates and rules, in this order.
-pub(crate) fn remarks(
-    cells: &[JudgedCell],
-    built: &TableBuild,
-    statistic: Statistic,
-    left_out: usize,
-    release: Release,
-    criteria: Criteria,
-) -> Vec<Remark> {
+pub(crate) fn remarks(cells: &[JudgedCell], built: &TableBuild, left_out: usize, terms: &Terms<'_>) -> Vec<Remark> {
     let mut remarks = Vec::new();
     remarks.extend((left_out > 0).then_some(Remark::ZeroTimings(left_out)));
-    remarks.extend((statistic == Statistic::RankAverage && !cells.is_empty()).then_some(Remark::Averages));
-    remarks.extend(untested(cells, criteria));
+    remarks.extend((terms.statistic == Statistic::RankAverage && !cells.is_empty()).then_some(Remark::Averages));
+    remarks.extend(untested(cells, terms.criteria));
     remarks.extend(without_builtin(cells));
     remarks.extend(failures(cells));
     remarks.extend(barred(cells));
     remarks.extend(stalling(cells));
-    remarks.extend(one_choice_rules(cells, built, release));
+    remarks.extend(one_choice_rules(cells, built, terms));
     remarks.extend((!built.table.is_empty()).then_some(Remark::DefaultElsewhere));
     remarks
 }
@@ -131,12 +124,12 @@ fn stalling(cells: &[JudgedCell]) -> impl Iterator<Item = Remark> {
 }
 
 /// Consequences of having one choice per communicator size.
-fn one_choice_rules(cells: &[JudgedCell], built: &TableBuild, release: Release) -> Vec<Remark> {
+fn one_choice_rules(cells: &[JudgedCell], built: &TableBuild, terms: &Terms<'_>) -> Vec<Remark> {
     let mut remarks = Vec::new();
     for block in cells.chunk_by(|a, b| a.cell.collective == b.cell.collective) {
         let collective = block[0].cell.collective;
         let ruled = built.table.collectives().any(|(other, _)| other == collective);
-        let one_choice = || built.assumptions.one_choice(release, collective, block[0].cell.ranks);
+        let one_choice = || terms.policy.assumptions.one_choice(terms.release, collective, block[0].cell.ranks);
         if ruled && collective.has_sizes() && one_choice() {
             remarks.push(Remark::EverySize(collective));
         }

@@ -17,6 +17,7 @@ use collrules_rules::steps::{Steps, earlier, within};
 use collrules_rules::table::{RankSteps, all_builtin};
 use collrules_rules::{Choice, Collective, Release, RuleTable};
 
+use crate::terms::Terms;
 use crate::validation::excludes_loss;
 use crate::verdict::JudgedCell;
 
@@ -32,10 +33,10 @@ pub struct Repair {
 }
 
 /// Keeps the builtin in cells whose timings select a reverted choice.
-pub(crate) fn keep_reverted(cells: &mut [JudgedCell], release: Release, reverted: &[RevertedRange]) {
+pub(crate) fn keep_reverted(cells: &mut [JudgedCell], terms: &Terms<'_>) {
     for cell in cells.iter_mut().filter(|cell| cell.wanted() != Candidate::Builtin) {
-        let at = cell.cell.lookup_bytes(release);
-        if reverted.iter().any(|range| covers(range, cell.cell.collective, cell.cell.ranks, at)) {
+        let at = cell.cell.lookup_bytes(terms.release);
+        if terms.reverted.iter().any(|range| covers(range, cell.cell.collective, cell.cell.ranks, at)) {
             cell.verdict = Verdict::Keep { why: KeepReason::NotConfirmed };
         }
     }
@@ -172,16 +173,8 @@ pub fn withdraw(
         let at = u64::from(ranks.0);
         let sizes = sizes(steps.get(at), han, (collective, ranks), release);
         let here = cell.lookup_bytes(release);
-        let (mut first, mut end) = sizes.around(here);
         let alike = kept.iter().filter(|kept| (kept.collective, kept.ranks) == (collective, ranks));
-        for other in alike.map(|kept| kept.lookup_bytes(release)) {
-            if other < here {
-                first = first.max(other + 1);
-            } else if other > here {
-                end = Some(end.map_or(other, |end| end.min(other)));
-            }
-        }
-        let lookup = (first, end);
+        let lookup = around(&sizes, here, alike.map(|kept| kept.lookup_bytes(release)));
         Some(RevertedRange { collective, ranks: RankRange { first: at, end: Some(at + 1) }, lookup })
     };
     cells.iter().filter_map(range).collect()

@@ -9,11 +9,12 @@ use collrules_rules::hazard::RankRange;
 use collrules_rules::steps::within;
 
 use crate::build::TableBuild;
-use crate::table::{EncodingTerms, Sizes, gain};
+use crate::table::{Sizes, gain};
+use crate::terms::Terms;
 use crate::verdict::JudgedCell;
 
 /// The tree of the rules made from these cells. Texts about other assumptions are added later.
-pub(crate) fn tree(cells: &[JudgedCell], built: &TableBuild, terms: &EncodingTerms<'_>) -> Tree {
+pub(crate) fn tree(cells: &[JudgedCell], built: &TableBuild, terms: &Terms<'_>) -> Tree {
     let of_collective = cells.chunk_by(|a, b| a.cell.collective == b.cell.collective);
     Tree {
         policy: terms.policy,
@@ -29,12 +30,12 @@ pub(crate) fn tree(cells: &[JudgedCell], built: &TableBuild, terms: &EncodingTer
 }
 
 /// Builtin time over the time with a table, over all cells, according to the measurements.
-pub(crate) fn mean_gain(cells: &[JudgedCell], built: &TableBuild, terms: &EncodingTerms<'_>) -> f64 {
+pub(crate) fn mean_gain(cells: &[JudgedCell], built: &TableBuild, terms: &Terms<'_>) -> f64 {
     terms.weights.ratio(cells.iter().map(|cell| (cell.cell, 0.0, -served_log_gain(cell, built, terms))))
 }
 
 /// The time with a table over that of the best permitted candidates, minus one.
-fn regret<'a>(cells: impl Iterator<Item = &'a JudgedCell>, built: &TableBuild, terms: &EncodingTerms<'_>) -> f64 {
+fn regret<'a>(cells: impl Iterator<Item = &'a JudgedCell>, built: &TableBuild, terms: &Terms<'_>) -> f64 {
     let times = cells.map(|cell| {
         let log_time = -served_log_gain(cell, built, terms);
         (cell.cell, log_time, log_time - built.log_regrets.get(&cell.cell).copied().unwrap_or(0.0))
@@ -42,7 +43,7 @@ fn regret<'a>(cells: impl Iterator<Item = &'a JudgedCell>, built: &TableBuild, t
     terms.weights.ratio(times) - 1.0
 }
 
-fn served_log_gain(cell: &JudgedCell, built: &TableBuild, terms: &EncodingTerms<'_>) -> f64 {
+fn served_log_gain(cell: &JudgedCell, built: &TableBuild, terms: &Terms<'_>) -> f64 {
     log_gain(cell, built.served(terms.release, cell)).unwrap_or(0.0)
 }
 
@@ -50,7 +51,7 @@ fn log_gain(cell: &JudgedCell, candidate: Candidate) -> Option<f64> {
     if candidate == Candidate::Builtin { Some(0.0) } else { gain(cell.judged(candidate)?).map(f64::ln) }
 }
 
-fn branch(cells: &[JudgedCell], built: &TableBuild, terms: &EncodingTerms<'_>) -> CollectiveBranch {
+fn branch(cells: &[JudgedCell], built: &TableBuild, terms: &Terms<'_>) -> CollectiveBranch {
     let collective = cells[0].cell.collective;
     let steps = built.serving(collective);
     let range = |(first, end, sizes): (u64, Option<u64>, &Sizes)| {
@@ -83,7 +84,7 @@ fn evidence(
     cells: &[&JudgedCell],
     candidate: Candidate,
     built: &TableBuild,
-    terms: &EncodingTerms<'_>,
+    terms: &Terms<'_>,
 ) -> Option<LeafEvidence> {
     let bytes = || cells.iter().map(|cell| cell.cell.bytes);
     let (first, last) = (bytes().min()?, bytes().max()?);
@@ -147,7 +148,7 @@ fn kept(cells: &[&JudgedCell]) -> Vec<(KeepReason, usize)> {
 
 /// Lists the message sizes at which neighbouring communicator sizes use different choices, neighbouring message sizes
 /// joined.
-fn rank_changes(cells: &[JudgedCell], built: &TableBuild, terms: &EncodingTerms<'_>) -> Vec<RankChange> {
+fn rank_changes(cells: &[JudgedCell], built: &TableBuild, terms: &Terms<'_>) -> Vec<RankChange> {
     let collective: Collective = cells[0].cell.collective;
     let blocks: Vec<&[JudgedCell]> = cells.chunk_by(|a, b| a.cell.ranks == b.cell.ranks).collect();
     let mut changes: Vec<RankChange> = Vec::new();

@@ -8,7 +8,7 @@ use collrules_record::estimate::Estimate;
 use collrules_record::findings::{PointFinding, Statistic, Verdict};
 use collrules_record::policy::{Assumption, Assumptions};
 use collrules_record::reason::{Bar, KeepReason, Shortfall};
-use collrules_record::{Candidate, Cell, Placement, Serving};
+use collrules_record::{Candidate, Cell, Placement, Policy, Serving};
 use collrules_rules::bits::Keep;
 use collrules_rules::{Choice, Release};
 
@@ -17,6 +17,7 @@ use crate::cells::CellTimings;
 use crate::evidence::{Basis, Evidence, weigh, widen};
 use crate::neighbours::{Belief, beliefs};
 use crate::statistics::adjust;
+use crate::terms::Terms;
 
 /// Resolution of a time in steps of the clock: a reading is wrong by up to a step at either end of a call.
 const RESOLVED_STEPS: f64 = 2.0;
@@ -191,13 +192,9 @@ pub(crate) fn decide_again(cells: &mut [JudgedCell], criteria: Criteria, mut cha
     }
 }
 
-/// Judges the cells again under other assumptions. Nothing is measured or tested again, since bars are the last check.
-pub(crate) fn judged_under(
-    cells: &[JudgedCell],
-    release: Release,
-    criteria: Criteria,
-    assumptions: Assumptions,
-) -> Vec<JudgedCell> {
+/// Judges the cells again under the assumptions of these terms. Nothing is measured or tested again, since bars are the last check.
+pub(crate) fn judged_under(cells: &[JudgedCell], terms: &Terms<'_>) -> Vec<JudgedCell> {
+    let Terms { release, criteria, policy: Policy { assumptions, .. }, .. } = *terms;
     let mut cells = cells.to_vec();
     decide_again(&mut cells, criteria, |block| {
         let failures = block.iter().flat_map(|cell| &cell.disqualified).map(|(candidate, _)| *candidate);
@@ -217,12 +214,8 @@ pub(crate) fn judged_under(
 
 /// Bars candidates that may change bits that rules must keep. The bits of the default are known if coll/tuned runs it,
 /// or if coll/basic runs calls that coll/tuned does not.
-pub(crate) fn bar_other_bits(
-    cells: &mut [JudgedCell],
-    (release, placement): (Release, &Placement),
-    criteria: Criteria,
-    assumptions: Assumptions,
-) {
+pub(crate) fn bar_other_bits(cells: &mut [JudgedCell], placement: &Placement, terms: &Terms<'_>) {
+    let Terms { release, criteria, policy: Policy { assumptions, .. }, .. } = *terms;
     let Some(keep) = assumptions.keep_bits else { return };
     let all: Vec<Cell> = cells.iter().map(|cell| cell.cell).collect();
     decide_again(cells, criteria, |block| {

@@ -22,14 +22,16 @@ use collrules_record::findings::Crossover;
 use collrules_rules::Collective;
 use collrules_rules::steps::Steps;
 
-pub(crate) use offers::{Encoding, EncodingTerms, encodings, gain};
+pub(crate) use offers::{Encoding, encodings, gain};
 pub(crate) use place::Sizes;
 use solve::fewest_rules;
+
+use crate::terms::Terms;
 
 /// The fewest rules for these cells within the bound on regret, with the sizes at which the choice changes.
 pub(crate) fn optimal(
     encodings: &[Encoding<'_>],
-    terms: &EncodingTerms<'_>,
+    terms: &Terms<'_>,
 ) -> (BTreeMap<Collective, Steps<Sizes>>, Vec<Crossover>) {
     let mut serving = BTreeMap::new();
     let mut crossovers = Vec::new();

@@ -1,73 +1,17 @@
 //! The optimisation problem from judged cells: the candidates for a cell, and their costs.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::LazyLock;
 
-use collrules_record::findings::Statistic;
-
-use collrules_record::criteria::Criteria;
-use collrules_record::validation::RevertedRange;
-use collrules_record::{Candidate, Cell, Component, Placement, Policy};
+use collrules_record::{Candidate, Cell};
+use collrules_rules::Collective;
 use collrules_rules::hazard::interoperate;
-use collrules_rules::{Collective, Release};
 
-use super::problem::{BUILTIN, Offer, RankBlock, Site, TableProblem};
-use crate::common::{self, Convincing, convincing_choices};
-use crate::layouts::Laid;
+use super::problem::{BUILTIN, Offer, Site, TableProblem};
+use crate::common::{Convincing, convincing_choices};
 use crate::repair::covers;
+use crate::terms::Terms;
 use crate::verdict::{JudgedCell, JudgedPoint, complexity, is_harmless};
 use crate::weights::Weights;
-
-/// Inputs of an encoding in addition to the cells.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct EncodingTerms<'a> {
-    pub(crate) statistic: Statistic,
-    pub(crate) release: Release,
-    pub(crate) criteria: Criteria,
-    pub(crate) policy: Policy,
-    /// Ranges that keep the builtin regardless of the timings, since later launches contradicted these.
-    pub(crate) reverted: &'a [RevertedRange],
-    /// Planned cells: the default is used between measured cells and planned ones without timings.
-    pub(crate) planned: &'a [Cell],
-    /// Weight of each cell.
-    pub(crate) weights: Weights<'a>,
-    /// Collectives and communicator sizes that HAN handles and can delegate to `coll/tuned` call by call. The builtin
-    /// is HAN there.
-    pub(crate) handable: &'a BTreeSet<common::Block>,
-    /// Other layouts that share the rules, with the run's own layout.
-    pub(crate) layouts: &'a [Laid<'a>],
-    pub(crate) placement: &'a Placement,
-}
-
-/// Placement if none is known.
-static UNPLACED: LazyLock<Placement> = LazyLock::new(Placement::default);
-
-impl EncodingTerms<'_> {
-    /// Terms without reverted ranges, plans, weights and layouts.
-    pub(crate) fn new(statistic: Statistic, release: Release, criteria: Criteria, policy: Policy) -> Self {
-        Self {
-            statistic,
-            release,
-            criteria,
-            policy,
-            reverted: &[],
-            planned: &[],
-            weights: Weights(const { &BTreeMap::new() }),
-            handable: const { &BTreeSet::new() },
-            layouts: &[],
-            placement: &UNPLACED,
-        }
-    }
-
-    /// Returns true if a tuning can select this candidate.
-    fn can_serve(&self, block: common::Block, candidate: Candidate) -> bool {
-        match candidate {
-            Candidate::Tuned(_) => true,
-            Candidate::Component(Component::TUNED) | Candidate::Han(_) => self.handable.contains(&block),
-            _ => false,
-        }
-    }
-}
 
 /// The problem of one collective.
 #[derive(Clone, Debug)]
@@ -112,20 +56,13 @@ struct CellBids {
 }
 
 /// The problems of all collectives; cells are in order of collective, communicator size and message size.
-pub(crate) fn encodings<'a>(cells: &'a [JudgedCell], terms: &EncodingTerms<'a>) -> Vec<Encoding<'a>> {
-    let convincing = convincing_choices(
-        cells,
-        terms.statistic,
-        terms.release,
-        terms.criteria,
-        terms.policy.assumptions,
-        terms.weights,
-    );
+pub(crate) fn encodings<'a>(cells: &'a [JudgedCell], terms: &Terms<'a>) -> Vec<Encoding<'a>> {
+    let convincing = convincing_choices(cells, terms);
     let of_collective = cells.chunk_by(|a, b| a.cell.collective == b.cell.collective);
     of_collective.map(|cells| encoding(cells, &convincing, terms)).collect()
 }
 
-fn encoding<'a>(cells: &'a [JudgedCell], convincing: &Convincing, terms: &EncodingTerms<'a>) -> Encoding<'a> {
+fn encoding<'a>(cells: &'a [JudgedCell], convincing: &Convincing, terms: &Terms<'a>) -> Encoding<'a> {
     let collective = cells[0].cell.collective;
     let blocks: Vec<&[JudgedCell]> = cells.chunk_by(|a, b| a.cell.ranks == b.cell.ranks).collect();
     let shared = terms.policy.assumptions.one_choice(terms.release, cells[0].cell.collective, cells[0].cell.ranks);
@@ -139,7 +76,7 @@ fn encoding<'a>(cells: &'a [JudgedCell], convincing: &Convincing, terms: &Encodi
     let classes = classes(collective, &choices, shared);
     let (weights, bound) = (terms.weights, terms.weights.bound(terms.policy.max_regret));
     let blocks_of_problem = bids.iter().map(|sites| {
-        let mut block = RankBlock { sites: sites_of(sites, &number, bound, weights) };
+        let mut block = sites_of(sites, &number, bound, weights);
         if classes.len() > 1 {
             bound_by_class(&mut block, &classes, bound, weights);
         }
@@ -177,12 +114,7 @@ fn classes(collective: Collective, choices: &[Candidate], shared: bool) -> Vec<V
 }
 
 /// The cells of a block by lookup bytes, each with its bids.
-fn bids_of_block(
-    block: &[JudgedCell],
-    shared: bool,
-    convincing: &Convincing,
-    terms: &EncodingTerms<'_>,
-) -> Vec<CellBids> {
+fn bids_of_block(block: &[JudgedCell], shared: bool, convincing: &Convincing, terms: &Terms<'_>) -> Vec<CellBids> {
     let convincing = convincing.get(&(block[0].cell.collective, block[0].cell.ranks)).filter(|_| shared);
     let Cell { collective, ranks, .. } = block[0].cell;
     let builtin = || vec![Bid { candidate: Candidate::Builtin, log_gain: 0.0, proven: true, tied: false }];
@@ -217,7 +149,7 @@ fn bids_of_block(
 }
 
 /// The lookup bytes of planned sizes of a block without any timing.
-pub(crate) fn untimed(block: &[JudgedCell], terms: &EncodingTerms<'_>) -> Vec<u64> {
+pub(crate) fn untimed(block: &[JudgedCell], terms: &Terms<'_>) -> Vec<u64> {
     let Cell { collective, ranks, .. } = block[0].cell;
     let here = terms.planned.iter().filter(|cell| (cell.collective, cell.ranks) == (collective, ranks));
     let is_judged = |cell: &&Cell| block.binary_search_by_key(&cell.bytes, |judged| judged.cell.bytes).is_ok();
@@ -228,7 +160,7 @@ pub(crate) fn untimed(block: &[JudgedCell], terms: &EncodingTerms<'_>) -> Vec<u6
 /// those that are shown to do no harm.
 ///
 /// If sizes share one choice, those that convince over all of them.
-fn bids(cell: &JudgedCell, convincing: Option<&BTreeSet<Candidate>>, terms: &EncodingTerms<'_>) -> Vec<Bid> {
+fn bids(cell: &JudgedCell, convincing: Option<&BTreeSet<Candidate>>, terms: &Terms<'_>) -> Vec<Bid> {
     let mut bids = Vec::with_capacity(cell.points.len() + 1);
     let comparable = cell.point(Candidate::Builtin).is_some();
     for point in cell.points.iter().filter(|_| comparable) {
@@ -302,19 +234,18 @@ fn sites_of(cells: &[CellBids], number: &BTreeMap<Candidate, usize>, bound: f64,
 
 /// Applies the regret bound to a block whose sites all need choices of one class: to the mean over the sites against
 /// the best class, and within a class to each site against the best of that class.
-fn bound_by_class(block: &mut RankBlock, classes: &[Vec<usize>], bound: f64, weights: Weights<'_>) {
+fn bound_by_class(block: &mut [Site], classes: &[Vec<usize>], bound: f64, weights: Weights<'_>) {
     let least_of = |site: &Site, class: &[usize]| {
         let costs = site.offers.iter().filter(|offer| class.contains(&offer.choice)).map(|offer| offer.cost);
         costs.fold(f64::INFINITY, f64::min)
     };
-    let totals: Vec<f64> =
-        classes.iter().map(|class| block.sites.iter().map(|site| least_of(site, class)).sum()).collect();
+    let totals: Vec<f64> = classes.iter().map(|class| block.iter().map(|site| least_of(site, class)).sum()).collect();
     let Some(best) = (0..classes.len()).reduce(|best, class| if totals[class] < totals[best] { class } else { best })
     else {
         return;
     };
-    let allowed = totals[best] + bound * block.sites.iter().map(Site::mean_weight).sum::<f64>();
-    for site in &mut block.sites {
+    let allowed = totals[best] + bound * block.iter().map(Site::mean_weight).sum::<f64>();
+    for site in block {
         let site_bound = site.mean_weight();
         let floors: Vec<f64> = classes.iter().map(|class| least_of(site, class)).collect();
         for offer in &mut site.offers {
@@ -333,7 +264,7 @@ impl Encoding<'_> {
     /// Returns the cost of a candidate for each cell of a block, as the logarithm of its time over that of the best
     /// permitted candidate; cells that look up the same bytes share it evenly. None if it is not offered.
     pub(crate) fn log_regret(&self, block: usize, at: u64, candidate: Candidate) -> Option<f64> {
-        let site = self.problem.blocks[block].sites.iter().find(|site| site.at == at)?;
+        let site = self.problem.blocks[block].iter().find(|site| site.at == at)?;
         let offer = site.offers.iter().find(|offer| self.choices[offer.choice] == candidate)?;
         Some(self.weights.log_regret(offer.cost, site.weight))
     }

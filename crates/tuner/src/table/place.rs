@@ -15,10 +15,11 @@ use collrules_rules::registry::{self, RankNeed, When};
 use collrules_rules::steps::Steps;
 use collrules_rules::{Choice, Collective, Release};
 
-use super::offers::{Encoding, EncodingTerms, untimed};
-use super::problem::{BlockSpan, Partition};
+use super::offers::{Encoding, untimed};
+use super::problem::BlockSpan;
 use crate::crossover::{Boundary, boundary, interval};
 use crate::repair::covers;
+use crate::terms::Terms;
 use crate::verdict::JudgedCell;
 
 /// Candidate used for calls, by lookup bytes.
@@ -26,15 +27,11 @@ pub(crate) type Sizes = Steps<Candidate>;
 
 /// Returns the candidates for a collective by communicator size and lookup bytes, and the sizes at which a choice
 /// changes.
-pub(super) fn place(
-    encoding: &Encoding<'_>,
-    partition: &Partition,
-    terms: &EncodingTerms<'_>,
-) -> (Steps<Sizes>, Vec<Crossover>) {
+pub(super) fn place(encoding: &Encoding<'_>, spans: &[BlockSpan], terms: &Terms<'_>) -> (Steps<Sizes>, Vec<Crossover>) {
     let mut steps = Steps::constant(Steps::constant(Candidate::Builtin));
     let mut crossovers = Vec::new();
     let mut placed: Vec<(u64, u64, Sizes)> = Vec::new();
-    for range in &partition.ranges {
+    for range in spans {
         let sizes = sizes(encoding, range, terms);
         for block in &encoding.blocks[range.first..range.end] {
             crossovers.extend(changes(encoding, block, &sizes, terms));
@@ -66,7 +63,7 @@ pub(super) fn place(
 }
 
 /// The choices of a block, without those at sizes measured only for other blocks of its range.
-fn within_measured(block: &[JudgedCell], mut sizes: Sizes, shared: bool, terms: &EncodingTerms<'_>) -> Sizes {
+fn within_measured(block: &[JudgedCell], mut sizes: Sizes, shared: bool, terms: &Terms<'_>) -> Sizes {
     let at = |cell: Option<&JudgedCell>| cell.map(|cell| cell.cell.lookup_bytes(terms.release));
     if let (Some(first), Some(last)) = (at(block.first()), at(block.last()).and_then(|last| last.checked_add(1)))
         && !shared
@@ -78,7 +75,7 @@ fn within_measured(block: &[JudgedCell], mut sizes: Sizes, shared: bool, terms: 
 }
 
 /// The choices of a range over lookup bytes. If sizes must share a choice, the builtin is not combined with it.
-fn sizes(encoding: &Encoding<'_>, range: &BlockSpan, terms: &EncodingTerms<'_>) -> Sizes {
+fn sizes(encoding: &Encoding<'_>, range: &BlockSpan, terms: &Terms<'_>) -> Sizes {
     let choice = |number: usize| encoding.choices[number];
     let (Some((first, lowest)), Some((last, _))) = (range.choices.first(), range.choices.last()) else {
         return Steps::constant(Candidate::Builtin);
@@ -106,7 +103,7 @@ fn boundary_of_range(
     range: &BlockSpan,
     (low, high): (u64, u64),
     (below, above): (Candidate, Candidate),
-    terms: &EncodingTerms<'_>,
+    terms: &Terms<'_>,
 ) -> (u64, u64) {
     let blocks = &encoding.blocks[range.first..range.end];
     // Reverted ranges keep their ends.
@@ -143,7 +140,7 @@ fn boundary_of_range(
 }
 
 /// The changes of choice inside the measured range of a block.
-fn changes(encoding: &Encoding<'_>, block: &[JudgedCell], sizes: &Sizes, terms: &EncodingTerms<'_>) -> Vec<Crossover> {
+fn changes(encoding: &Encoding<'_>, block: &[JudgedCell], sizes: &Sizes, terms: &Terms<'_>) -> Vec<Crossover> {
     let (collective, ranks) = (encoding.collective, block[0].cell.ranks);
     let Metric::Times(factor) = metric(terms.release, collective, ranks) else { return Vec::new() };
     let by = |side| Some(side).filter(|side| !matches!(side, Candidate::Builtin | Candidate::Tuned(_)));

@@ -10,17 +10,10 @@ pub(crate) struct TableProblem {
     pub(crate) choices: usize,
     /// Choices that may be combined for one communicator size.
     pub(crate) classes: Vec<Vec<usize>>,
-    /// One for each measured communicator size, ascending.
-    pub(crate) blocks: Vec<RankBlock>,
+    /// The measured lookup bytes of each measured communicator size, both ascending strictly.
+    pub(crate) blocks: Vec<Vec<Site>>,
     /// True if neighbouring communicator sizes may share their rules.
     pub(crate) merge: bool,
-}
-
-/// A measured communicator size.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct RankBlock {
-    /// Measured lookup bytes, ascending strictly.
-    pub(crate) sites: Vec<Site>,
 }
 
 /// Choices that may be made for calls that look up the same bytes.
@@ -56,13 +49,7 @@ pub(crate) struct Offer {
     pub(crate) within: bool,
 }
 
-/// The rules of a collective: ranges of communicator sizes, which cover all blocks.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Partition {
-    pub(crate) ranges: Vec<BlockSpan>,
-}
-
-/// Blocks that share their rules.
+/// Blocks that share their rules. The spans of a solution cover all blocks, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct BlockSpan {
     /// The first block.

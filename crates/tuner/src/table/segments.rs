@@ -1,6 +1,6 @@
 //! Exact dynamic programmes over the lookup bytes of communicator sizes that share their rules.
 
-use super::problem::{RankBlock, TableProblem, weight};
+use super::problem::{Site, TableProblem, weight};
 
 /// Sums over the cells of some sites: the secondary objective after the number of rules.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
@@ -37,10 +37,10 @@ impl Joined {
     }
 
     /// Adds a block. A choice remains possible at a position if every block measured there offers it within the bound.
-    pub(super) fn add(&mut self, block: &RankBlock) {
+    pub(super) fn add(&mut self, block: &[Site]) {
         let mut joined = Self::new(self.choices);
         let mut old = 0;
-        for site in &block.sites {
+        for site in block {
             while old < self.positions.len() && self.positions[old] < site.at {
                 joined.push(self.positions[old], self.at(old));
                 old += 1;

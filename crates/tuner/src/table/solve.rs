@@ -1,10 +1,10 @@
 //! An exact dynamic programme over the communicator sizes of a collective.
 
-use super::problem::{BlockSpan, Partition, TableProblem};
+use super::problem::{BlockSpan, TableProblem};
 use super::segments::{Cost, Joined, SolutionValue, better, fewest, fewest_choices};
 
 /// The fewest rules with every site within the bound, and then the least cost.
-pub(crate) fn fewest_rules(problem: &TableProblem) -> Option<Partition> {
+pub(crate) fn fewest_rules(problem: &TableProblem) -> Option<Vec<BlockSpan>> {
     let blocks = problem.blocks.len();
     let mut best: Vec<SolutionValue> = vec![None; blocks + 1];
     let mut origin = vec![0; blocks + 1];
@@ -12,7 +12,8 @@ pub(crate) fn fewest_rules(problem: &TableProblem) -> Option<Partition> {
     for first in 0..blocks {
         let Some((rules, cost)) = best[first] else { continue };
         let mut joined = Joined::new(problem.choices);
-        for end in first + 1..=last_end(problem, first) {
+        let last = if problem.merge { blocks } else { first + 1 };
+        for end in first + 1..=last {
             joined.add(&problem.blocks[end - 1]);
             // If these blocks have no common rules, adding blocks does not help.
             let Some((more, extra)) = fewest(problem, &joined) else { break };
@@ -24,25 +25,20 @@ pub(crate) fn fewest_rules(problem: &TableProblem) -> Option<Partition> {
         }
     }
     best[blocks]?;
-    partition(problem, &origin)
-}
-
-/// Returns the end of the blocks that may share rules with this one.
-fn last_end(problem: &TableProblem, first: usize) -> usize {
-    if problem.merge { problem.blocks.len() } else { first + 1 }
+    spans(problem, &origin)
 }
 
 /// Follows the origins from the last block to the first.
-fn partition(problem: &TableProblem, origin: &[usize]) -> Option<Partition> {
-    let mut ranges = Vec::new();
+fn spans(problem: &TableProblem, origin: &[usize]) -> Option<Vec<BlockSpan>> {
+    let mut spans = Vec::new();
     let mut end = problem.blocks.len();
     while end > 0 {
         let first = origin[end];
         let mut joined = Joined::new(problem.choices);
         problem.blocks[first..end].iter().for_each(|block| joined.add(block));
-        ranges.push(BlockSpan { first, end, choices: fewest_choices(problem, &joined)? });
+        spans.push(BlockSpan { first, end, choices: fewest_choices(problem, &joined)? });
         end = first;
     }
-    ranges.reverse();
-    Some(Partition { ranges })
+    spans.reverse();
+    Some(spans)
 }

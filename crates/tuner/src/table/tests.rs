@@ -2,14 +2,14 @@
 
 use proptest::prelude::*;
 
-use super::problem::{BUILTIN, Offer, Partition, RankBlock, Site, TableProblem, weight};
+use super::problem::{BUILTIN, BlockSpan, Offer, Site, TableProblem, weight};
 use super::solve::fewest_rules;
 
 /// Computes the cost of rules: ranges that count, and the sum of log regrets; none if they choose a candidate that a
 /// site does not offer.
-fn cost(problem: &TableProblem, partition: &Partition) -> Option<(u32, f64)> {
+fn cost(problem: &TableProblem, spans: &[BlockSpan]) -> Option<(u32, f64)> {
     let (mut rules, mut sum) = (0, 0.0);
-    for range in &partition.ranges {
+    for range in spans {
         let mut before = None;
         for (_, choice) in &range.choices {
             if before != Some(*choice) {
@@ -17,7 +17,7 @@ fn cost(problem: &TableProblem, partition: &Partition) -> Option<(u32, f64)> {
             }
             before = Some(*choice);
         }
-        for site in problem.blocks[range.first..range.end].iter().flat_map(|block| &block.sites) {
+        for site in problem.blocks[range.first..range.end].iter().flatten() {
             let (_, choice) = range.choices.iter().find(|(at, _)| *at == site.at)?;
             let offer = site.offers.iter().find(|offer| offer.choice == *choice)?;
             if !offer.within {
@@ -62,15 +62,13 @@ fn everything(problem: &TableProblem) -> Vec<(u32, f64)> {
         }
         let mut whole = vec![(0, 0.0)];
         for (first, end) in cut {
-            let mut positions: Vec<u64> =
-                problem.blocks[first..end].iter().flat_map(|block| &block.sites).map(|site| site.at).collect();
+            let mut positions: Vec<u64> = problem.blocks[first..end].iter().flatten().map(|site| site.at).collect();
             positions.sort_unstable();
             positions.dedup();
             let mut own = Vec::new();
             for row in problem.classes.iter().flat_map(|class| rows(class, positions.len())) {
                 let choices = positions.iter().copied().zip(row).collect();
-                let partition = Partition { ranges: vec![super::problem::BlockSpan { first, end, choices }] };
-                own.extend(cost(problem, &partition));
+                own.extend(cost(problem, &[BlockSpan { first, end, choices }]));
             }
             whole = whole.iter().flat_map(|(a, b)| own.iter().map(move |(c, d)| (a + c, b + d))).collect();
         }
@@ -93,10 +91,9 @@ fn offer(choices: usize) -> impl Strategy<Value = Vec<Offer>> {
     (0..choices).map(own).collect::<Vec<_>>().prop_map(|offers| offers.into_iter().flatten().collect())
 }
 
-fn block(choices: usize) -> impl Strategy<Value = RankBlock> {
-    prop::collection::btree_map(0u64..5, offer(choices), 0..4).prop_map(|sites| RankBlock {
-        sites: sites.into_iter().map(|(at, offers)| Site { at, weight: 1.0, cells: 1, offers }).collect(),
-    })
+fn block(choices: usize) -> impl Strategy<Value = Vec<Site>> {
+    prop::collection::btree_map(0u64..5, offer(choices), 0..4)
+        .prop_map(|sites| sites.into_iter().map(|(at, offers)| Site { at, weight: 1.0, cells: 1, offers }).collect())
 }
 
 fn problem() -> impl Strategy<Value = TableProblem> {
@@ -140,16 +137,14 @@ fn a_loss_within_the_bound_saves_rules() {
     let problem = |bound: f64| TableProblem {
         choices: 3,
         classes: vec![vec![0, 1, 2]],
-        blocks: vec![RankBlock {
-            sites: vec![
-                site(1, [1.0, 0.0, 1.0], bound),
-                site(2, [1.0, 0.1, 0.0], bound),
-                site(4, [1.0, 0.0, 1.0], bound),
-            ],
-        }],
+        blocks: vec![vec![
+            site(1, [1.0, 0.0, 1.0], bound),
+            site(2, [1.0, 0.1, 0.0], bound),
+            site(4, [1.0, 0.0, 1.0], bound),
+        ]],
         merge: false,
     };
-    let choices = |bound: f64| fewest_rules(&problem(bound)).expect("a solution").ranges[0].choices.clone();
+    let choices = |bound: f64| fewest_rules(&problem(bound)).expect("a solution")[0].choices.clone();
     assert_eq!(choices(0.05), [(1, 1), (2, 2), (4, 1)]);
     assert_eq!(choices(0.1), [(1, 1), (2, 1), (4, 1)]);
 }

@@ -1,0 +1,78 @@
+//! Inputs of an analysis in addition to the timings: criteria, policy, system.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
+
+use collrules_record::criteria::Criteria;
+use collrules_record::findings::Statistic;
+use collrules_record::validation::RevertedRange;
+use collrules_record::{Candidate, Cell, Component, Placement, Policy, Ranks};
+use collrules_rules::{Collective, Release};
+
+use crate::observations::Observations;
+use crate::weights::Weights;
+
+/// A collective on a number of ranks.
+pub(crate) type Block = (Collective, Ranks);
+
+/// A layout other than that of the run.
+#[derive(Clone, Copy, Debug)]
+pub struct Laid<'a> {
+    /// Its timings.
+    pub observations: &'a Observations,
+    /// Nodes of the ranks of its communicators.
+    pub placement: &'a Placement,
+    /// The run, as the user wrote it.
+    pub run: &'a str,
+}
+
+/// Inputs of an analysis in addition to the timings.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Terms<'a> {
+    pub(crate) statistic: Statistic,
+    pub(crate) release: Release,
+    pub(crate) criteria: Criteria,
+    pub(crate) policy: Policy,
+    /// Ranges that keep the builtin regardless of the timings, since later launches contradicted these.
+    pub(crate) reverted: &'a [RevertedRange],
+    /// Planned cells: the default is used between measured cells and planned ones without timings.
+    pub(crate) planned: &'a [Cell],
+    /// Weight of each cell.
+    pub(crate) weights: Weights<'a>,
+    /// Collectives and communicator sizes that HAN handles and can delegate to `coll/tuned` call by call. The builtin
+    /// is HAN there.
+    pub(crate) handable: &'a BTreeSet<Block>,
+    /// Other layouts that share the rules, with the run's own layout.
+    pub(crate) layouts: &'a [Laid<'a>],
+    pub(crate) placement: &'a Placement,
+}
+
+/// Placement if none is known.
+static UNPLACED: LazyLock<Placement> = LazyLock::new(Placement::default);
+
+impl Terms<'_> {
+    /// Terms without reverted ranges, plans, weights and layouts.
+    pub(crate) fn new(statistic: Statistic, release: Release, criteria: Criteria, policy: Policy) -> Self {
+        Self {
+            statistic,
+            release,
+            criteria,
+            policy,
+            reverted: &[],
+            planned: &[],
+            weights: Weights(const { &BTreeMap::new() }),
+            handable: const { &BTreeSet::new() },
+            layouts: &[],
+            placement: &UNPLACED,
+        }
+    }
+
+    /// Returns true if a tuning can select this candidate.
+    pub(crate) fn can_serve(&self, block: Block, candidate: Candidate) -> bool {
+        match candidate {
+            Candidate::Tuned(_) => true,
+            Candidate::Component(Component::TUNED) | Candidate::Han(_) => self.handable.contains(&block),
+            _ => false,
+        }
+    }
+}
