@@ -173,26 +173,15 @@ impl LaunchPlan {
 impl LaunchCell {
     /// A cell with these candidates, and normal effort.
     pub fn new(cell: Cell, candidates: Vec<Candidate>) -> Self {
-        let question = Question::default();
-        let (least_visits, effort) = (1, Effort::default());
-        Self {
-            cell,
-            candidates,
-            question,
-            least_visits,
-            effort,
-            round: None,
-            weight: None,
-            lateness: None,
-            condition: None,
-        }
+        Self::from(&CellPlan::new(cell, candidates))
     }
 }
 
 impl From<&CellPlan> for LaunchCell {
     fn from(planned: &CellPlan) -> Self {
-        let question = planned.question.clone();
-        let CellPlan { weight, lateness, .. } = *planned;
-        Self { question, weight, lateness, ..Self::new(planned.cell, planned.candidates.clone()) }
+        let CellPlan { cell, weight, lateness, .. } = *planned;
+        let (candidates, question) = (planned.candidates.clone(), planned.question.clone());
+        let (least_visits, effort, round, condition) = (1, Effort::Normal, None, None);
+        Self { cell, candidates, question, least_visits, effort, round, weight, lateness, condition }
     }
 }

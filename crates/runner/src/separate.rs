@@ -62,22 +62,6 @@ pub fn starts(plan: &Plan) -> Vec<Launch> {
     starts
 }
 
-/// A launch with one candidate in its cells; none without such cells.
-fn with_one(
-    plan: &Plan,
-    schedule: Schedule,
-    candidate: Candidate,
-    concerned: impl Fn(&&CellPlan) -> bool,
-    launch: Launch,
-) -> Option<LaunchPlan> {
-    let cell = |planned: &CellPlan| LaunchCell {
-        lateness: planned.lateness,
-        ..LaunchCell::new(planned.cell, vec![candidate])
-    };
-    let cells: Vec<LaunchCell> = plan.cells.iter().filter(concerned).map(cell).collect();
-    (!cells.is_empty()).then(|| LaunchPlan::of_plan(plan, cells, schedule, launch))
-}
-
 /// Returns the part of the plan that is measured together: without candidates and collectives with separate launches,
 /// and with its part of the budget.
 pub fn together(plan: &Plan) -> Plan {
@@ -103,13 +87,20 @@ pub fn alone(
             // Where the builtin failed there is nothing to compare with.
             && wanted(planned.cell, Candidate::Builtin)
     };
-    let launch = Launch::Alone { series, collective, candidate };
+    let cell = |planned: &CellPlan| LaunchCell {
+        lateness: planned.lateness,
+        ..LaunchCell::new(planned.cell, vec![candidate])
+    };
+    let cells: Vec<LaunchCell> = plan.cells.iter().filter(concerned).map(cell).collect();
     // Once its time is over, a launch with one candidate begins no cells any more: there are many of them.
     let budget = budgets(plan).1;
     let schedule = Schedule { budget, limit: budget.filter(|budget| budget.0 > 0.0), ..plan.schedule };
-    // A seed for every series: if time is short, all of its candidates reach the same cells.
-    let seed = mix(plan.seed, [u64::from(series) + 1]);
-    with_one(plan, schedule, candidate, concerned, launch).map(|launch| LaunchPlan { seed, ..launch })
+    // A seed for every series: if time is short, all of its candidates reach the same cells. The numbers are the offset
+    // basis and the prime of FNV-1a, of 64 bits.
+    let seed = (plan.seed ^ 0xcbf2_9ce4_8422_2325 ^ (u64::from(series) + 1)).wrapping_mul(0x0100_0000_01b3);
+    let launch = Launch::Alone { series, collective, candidate };
+    let launch = LaunchPlan { seed, ..LaunchPlan::of_plan(plan, cells, schedule, launch) };
+    (!launch.cells.is_empty()).then_some(launch)
 }
 
 /// Returns the number of starts with one candidate in a plan.
@@ -172,12 +163,6 @@ fn budgets(plan: &Plan) -> (Option<Seconds>, Option<Seconds>) {
     let share = together as f64 / (together + alone).max(1) as f64;
     let alone = |whole: Seconds| Seconds(whole.0 * (1.0 - share) / starts_apart(plan).max(1) as f64);
     (plan.schedule.budget.map(|launch| Seconds(launch.0 * share)), plan.budget().map(alone))
-}
-
-fn mix<const N: usize>(seed: u64, fields: [u64; N]) -> u64 {
-    // The offset basis and the prime of FNV-1a, of 64 bits.
-    let mix = |hash: u64, field: u64| (hash ^ field).wrapping_mul(0x0100_0000_01b3);
-    fields.into_iter().fold(seed ^ 0xcbf2_9ce4_8422_2325, mix)
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use collrules_record::cell::type_size;
 use collrules_record::units::{Bytes, Ranks};
 use collrules_rules::han::{self, Level};
 use collrules_rules::metric::{Metric, metric};
+use collrules_rules::table::RankSteps;
 use collrules_rules::{Collective, Release, RuleTable};
 
 use crate::grid::{DEFAULT_MEMORY, obstacle};
@@ -64,51 +65,49 @@ fn middle(low: u64, high: u64, element: u64) -> Option<u64> {
 /// The cells for a file of unknown origin: for each collective with rules, on these communicators, the smallest, the
 /// largest and the middle message of each of its ranges.
 pub fn of_table(table: &RuleTable, release: Release, ranks: &[Ranks], sizes: Option<&[Bytes]>) -> Vec<Cell> {
-    let mut cells = BTreeSet::new();
-    for (collective, steps) in table.collectives() {
-        for ranks in ranks {
-            let bytes = match sizes {
-                _ if !collective.has_sizes() => vec![Bytes(0)],
-                Some(sizes) => sizes.to_vec(),
-                None => {
-                    let factor = match metric(release, collective, *ranks) {
-                        Metric::Times(factor) => Some(factor),
-                        Metric::CountFree | Metric::None => None,
-                    };
-                    let steps = steps.get(ranks.0.into()).iter().map(|(start, end, _)| (start, end));
-                    steps.flat_map(|(start, end)| messages(collective, factor, start, end)).collect()
-                }
+    let of_collective = |(collective, steps): (Collective, &RankSteps)| {
+        cells_of(collective, ranks, sizes, |ranks| {
+            let factor = match metric(release, collective, ranks) {
+                Metric::Times(factor) => Some(factor),
+                Metric::CountFree | Metric::None => None,
             };
-            cells.extend(bytes.into_iter().map(|bytes| Cell { collective, ranks: *ranks, bytes }));
-        }
-    }
-    cells.into_iter().filter(|cell| obstacle(*cell, DEFAULT_MEMORY).is_none()).collect()
+            let steps = steps.get(ranks.0.into()).iter();
+            steps.flat_map(|(start, end, _)| messages(collective, factor, start, end)).collect()
+        })
+    };
+    table.collectives().flat_map(of_collective).collect::<BTreeSet<Cell>>().into_iter().collect()
 }
 
 /// Returns the cells of a HAN file like [`of_table`]: its ranges on all levels, each for the collectives that it
 /// affects. On lower levels, the sizes approximate those of the program's message: HAN passes on that message, or
 /// several ranks' blocks.
 pub fn of_han(table: &han::HanTable, ranks: &[Ranks], sizes: Option<&[Bytes]>) -> Vec<Cell> {
-    let mut cells = BTreeSet::new();
     let acting = table.collectives().flat_map(|((collective, level), steps)| {
         han::acted_on(collective, level).into_iter().map(move |acted_on| (acted_on, level, steps))
     });
-    for (collective, level, steps) in acting {
-        for ranks in ranks {
-            let bytes = match sizes {
-                _ if !collective.has_sizes() => vec![Bytes(0)],
-                Some(sizes) => sizes.to_vec(),
-                None => {
-                    // On its own communicators HAN looks up their sizes, which depend on hosts.
-                    let at = if level == Level::GlobalCommunicator { u64::from(ranks.0) } else { 1 };
-                    let steps = steps.get(at).iter().map(|(start, end, _)| (start, end));
-                    steps.flat_map(|(start, end)| messages(collective, Some(1), start, end)).collect()
-                }
-            };
-            cells.extend(bytes.into_iter().map(|bytes| Cell { collective, ranks: *ranks, bytes }));
-        }
-    }
-    cells.into_iter().filter(|cell| obstacle(*cell, DEFAULT_MEMORY).is_none()).collect()
+    let cells = acting.flat_map(|(collective, level, steps)| {
+        cells_of(collective, ranks, sizes, |ranks| {
+            // On its own communicators HAN looks up their sizes, which depend on hosts.
+            let at = if level == Level::GlobalCommunicator { u64::from(ranks.0) } else { 1 };
+            steps.get(at).iter().flat_map(|(start, end, _)| messages(collective, Some(1), start, end)).collect()
+        })
+    });
+    cells.collect::<BTreeSet<Cell>>().into_iter().collect()
+}
+
+/// The cells of a collective on these communicators, with these sizes or those of its `ranges`.
+fn cells_of(
+    collective: Collective,
+    ranks: &[Ranks],
+    sizes: Option<&[Bytes]>,
+    ranges: impl Fn(Ranks) -> Vec<Bytes>,
+) -> Vec<Cell> {
+    let of_ranks = |ranks: &Ranks| {
+        let (ranks, given) = (*ranks, sizes.map(<[Bytes]>::to_vec));
+        let bytes = if collective.has_sizes() { given.unwrap_or_else(|| ranges(ranks)) } else { vec![Bytes(0)] };
+        bytes.into_iter().map(move |bytes| Cell { collective, ranks, bytes })
+    };
+    ranks.iter().flat_map(of_ranks).filter(|cell| obstacle(*cell, DEFAULT_MEMORY).is_none()).collect()
 }
 
 /// The first, the last and the middle message of a range of lookup bytes, which are messages times a factor.
