@@ -15,24 +15,6 @@ pub(crate) const BYTE_TIME: f64 = 1e-9;
 /// Time to apply an operation to a byte in seconds (`g`): 4 GB/s.
 pub(super) const REDUCTION_TIME: f64 = 0.25e-9;
 
-/// Time to copy a byte within a rank in seconds: 10 GB/s.
-const COPY_TIME: f64 = 0.1e-9;
-
-/// The time of a message of this many bytes, in seconds.
-pub(super) fn message_seconds(bytes: usize) -> f64 {
-    LATENCY + BYTE_TIME * bytes as f64
-}
-
-/// The time to copy this many bytes, in seconds.
-pub(super) fn copy_seconds(bytes: usize) -> f64 {
-    COPY_TIME * bytes as f64
-}
-
-/// The time to apply an operation to this many bytes, in seconds.
-pub(super) fn reduction_seconds(bytes: usize) -> f64 {
-    REDUCTION_TIME * bytes as f64
-}
-
 /// The radix of bcast's k-nomial tree (`coll_tuned_bcast_algorithm_knomial_radix`).
 const RADIX: f64 = 4.0;
 

@@ -86,11 +86,9 @@ impl Hosts {
         gets.then(|| (counts.len() as u32, counts.iter().copied().max().unwrap_or(1)))
     }
 
-    /// Returns the component that carries out a cell under these settings: none if HAN does not get it, `Over` if HAN
-    /// delegates it.
-    pub(super) fn served(&self, cell: Cell, settings: &HanPins) -> Option<HanRule> {
-        self.of_han(cell)?;
-        Some(settings.says(cell))
+    /// Returns true if HAN gets a cell's calls under these settings, and does not delegate them.
+    pub(super) fn stay_with_han(&self, cell: Cell, settings: &HanPins) -> bool {
+        self.of_han(cell).is_some() && settings.says(cell) != HanRule::Delegate
     }
 
     /// The time of a cell's calls by HAN, if it gets them. `inner` is the time of the calls that it makes.
@@ -165,27 +163,21 @@ mod tests {
         let version = "5.0.11".parse().expect("a version");
         let mut hosts = Hosts::new(Scenario::Han, Release::V5_0, 8, 1);
         let free = HanPins::default();
-        let said = |hosts: &Hosts, ranks, settings: &HanPins| hosts.served(cell(ranks, 8), settings);
-        assert_eq!((said(&hosts, 2, &free), said(&hosts, 4, &free)), (None, Some(HanRule::Default)));
+        let stays = |hosts: &Hosts, ranks, settings: &HanPins| hosts.stay_with_han(cell(ranks, 8), settings);
+        assert_eq!((stays(&hosts, 2, &free), stays(&hosts, 4, &free)), (false, true));
         let of = |pins: &[(&str, &str)]| {
             let pins = pins.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
             HanPins::read(&pins, version).expect("reads")
         };
         for pins in [("coll_han_priority", "0"), ("coll_han_bcast_dynamic_global_communicator_module", "3")] {
-            assert_eq!(said(&hosts, 8, &of(&[pins])), Some(HanRule::Delegate), "{pins:?}");
+            assert!(!stays(&hosts, 8, &of(&[pins])), "{pins:?}");
         }
-        assert_eq!(
-            said(&hosts, 8, &of(&[("coll_han_reduce_dynamic_global_communicator_module", "3")])),
-            Some(HanRule::Default)
-        );
+        assert!(stays(&hosts, 8, &of(&[("coll_han_reduce_dynamic_global_communicator_module", "3")])));
         hosts.lay_out(Layout::OnePerNode);
-        assert_eq!(said(&hosts, 4, &free), None, "one rank on each host");
-        assert_eq!(
-            Hosts::new(Scenario::Han, Release::V4_1, 8, 1).served(cell(8, 8), &free),
-            None,
-            "it stands back there"
-        );
-        assert_eq!(Hosts::new(Scenario::Stale, Release::V5_0, 8, 1).served(cell(8, 8), &free), None);
+        assert!(!stays(&hosts, 4, &free), "one rank on each host");
+        let has_lower_priority = Hosts::new(Scenario::Han, Release::V4_1, 8, 1);
+        assert!(!stays(&has_lower_priority, 8, &free));
+        assert!(!stays(&Hosts::new(Scenario::Stale, Release::V5_0, 8, 1), 8, &free));
     }
 
     #[test]

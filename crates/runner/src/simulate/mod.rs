@@ -3,7 +3,6 @@
 //! It goes through the same engine, the same run directory and the same analysis as a real campaign, so the whole
 //! pipeline can be tested with known crossovers, and tried without a cluster.
 
-mod deployed;
 mod formulas;
 mod han;
 mod machine;
@@ -12,23 +11,22 @@ mod planted;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use collrules_record::cell::type_size;
-use collrules_record::plan::PatternPlan;
+use collrules_record::plan::{Deployment, PatternPlan};
 use collrules_record::units::{Bytes, Seconds};
-use collrules_record::{Candidate, Cell, Component, HanAlgorithm, HanRule, Layout, Plan, Survey};
+use collrules_record::{Candidate, Cell, Component, HanAlgorithm, Layout, Plan, Survey};
 use collrules_rules::effective::{EffectiveAlgorithm, effective};
 use collrules_rules::settings::parameters::Parameters;
-use collrules_rules::{Behaviour, Collective, Release, Version, load, registry};
+use collrules_rules::{Behaviour, Choice, Collective, Loaded, Release, Version, load, registry};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 pub use self::machine::PlayedMachine;
 pub use collrules_record::options::Scenario;
 
-use self::deployed::DeployedLaunch;
 #[cfg(test)]
 pub(crate) use self::formulas::{BYTE_TIME, LATENCY};
 use self::han::{HanPins, Hosts};
@@ -107,19 +105,22 @@ impl Simulation {
 
     fn executor<'a>(&'a self, plan: &'a LaunchPlan) -> Result<Computed<'a>, RunnerError> {
         self.check(plan)?;
-        let launch = match plan.settings() {
-            Some((_, settings)) => {
-                if self.model.scenario == Scenario::Settings {
-                    planted::start(&settings)?;
-                }
-                Some(DeployedLaunch::start(&settings, plan.seed, self.release, self.version()?)?)
-            }
-            None => None,
+        let deployed = plan.settings().map(|(_, settings)| settings);
+        if let Some(settings) = deployed.as_ref().filter(|_| self.model.scenario == Scenario::Settings) {
+            planted::start(settings)?;
+        }
+        let (is_deployed, deployed) = (deployed.is_some(), deployed.unwrap_or_default());
+        // A file that the release rejects has no effect, as in Open MPI.
+        let read = |path: &String| -> Result<_, RunnerError> {
+            let path = PathBuf::from(path);
+            let bytes = std::fs::read(&path).map_err(|cause| RunnerError::Rules { path, cause })?;
+            Ok(load(&bytes, &Behaviour::from_version(self.version()?)?).into_accepted())
         };
-        let deployed = plan.settings().into_iter().flat_map(|(_, settings)| settings);
+        let rules = deployed.get(Deployment::FILE).map(read).transpose()?.flatten();
+        let han = HanPins::read(&deployed, self.version()?)?;
         let settings = self.pins.clone().into_iter().chain(deployed).collect();
-        let (model, hosts) = (&self.model, &self.model.hosts);
-        Ok(Computed { model, hosts, plan, launch, settings, clock: 0.0, known: BTreeMap::new() })
+        let (model, release, clock, known) = (&self.model, self.release, 0.0, BTreeMap::new());
+        Ok(Computed { model, release, plan, is_deployed, rules, han, settings, clock, known })
     }
 
     /// The first version of its release.
@@ -203,7 +204,7 @@ impl Backend for Simulation {
         };
         let ends = |call: &Cell| {
             let of_tuned = outcome(call).unwrap_or(CallEnd::Right);
-            let by_han = self.model.hosts.served(*call, &settings).is_some_and(|handed| handed != HanRule::Delegate);
+            let by_han = self.model.hosts.stay_with_han(*call, &settings);
             let end = |without: &Vec<Component>| {
                 // Rules do not reach it.
                 if by_han && !without.contains(&Component::HAN) { CallEnd::Right } else { of_tuned }
@@ -225,10 +226,14 @@ impl Backend for Simulation {
 /// An executor that computes times, which pass on its clock.
 struct Computed<'a> {
     model: &'a CostModel,
-    hosts: &'a Hosts,
+    release: Release,
     plan: &'a LaunchPlan,
-    /// Settings of a launch that is compared with others.
-    launch: Option<DeployedLaunch>,
+    /// True if the launch is compared with others: it has noise of its own, which calls cannot average out.
+    is_deployed: bool,
+    /// The active rules file.
+    rules: Option<Loaded>,
+    /// Settings of HAN.
+    han: HanPins,
     /// All settings of the launch.
     settings: BTreeMap<String, String>,
     clock: f64,
@@ -254,8 +259,7 @@ impl Computed<'_> {
             return casts.iter().map(|cast| factor * self.model.pattern_seconds(*pattern, cast)).collect();
         };
         let seconds = |candidate: &Candidate| {
-            let of_file = self.launch.as_ref().and_then(|launch| launch.choice(self.model, planned.cell));
-            let choice = of_file.or_else(|| candidate.choice());
+            let choice = self.choice(planned.cell).or_else(|| candidate.choice());
             let factor = self.model.factor_under((self.plan, subject), planned.cell, choice, &self.settings);
             factor * self.seconds(planned.cell, *candidate)
         };
@@ -266,25 +270,30 @@ impl Computed<'_> {
     fn planted(&self, subject: usize, candidate: usize, rng: &mut ChaCha8Rng) -> f64 {
         let Some(planned) = self.plan.cells.get(subject) else { return 0.0 };
         let Some(candidate) = planned.candidates.get(candidate).copied() else { return 0.0 };
-        let of_file = self.launch.as_ref().and_then(|launch| launch.choice(self.model, planned.cell));
-        self.model.delay(planned.cell, candidate, of_file.or(candidate.choice()), rng)
+        self.model.delay(planned.cell, candidate, self.choice(planned.cell).or(candidate.choice()), rng)
     }
 
     /// The time of a candidate's calls without noise of single calls.
     fn seconds(&self, cell: Cell, candidate: Candidate) -> f64 {
-        if let Some(launch) = &self.launch {
-            return self.of_settings(cell.bytes, true) * launch.seconds((self.model, self.hosts), cell, candidate);
-        }
         let seconds = match candidate {
-            Candidate::Builtin | Candidate::Component(Component::HAN) => self.builtin(cell, None),
-            Candidate::Han(algorithm) => self.builtin(cell, Some(algorithm)),
             Candidate::Mockup(mockup) => {
-                self.model
-                    .mockup_seconds((cell, self.hosts.even(cell.ranks)), mockup, &|inner| self.builtin(inner, None))
+                let even = self.model.hosts.even(cell.ranks);
+                self.model.mockup_seconds((cell, even), mockup, &|inner| self.served(inner, None))
             }
+            _ if self.is_deployed => self.served(cell, None),
+            Candidate::Builtin | Candidate::Component(Component::HAN) => self.served(cell, None),
+            Candidate::Han(algorithm) => self.served(cell, Some(algorithm)),
             _ => self.model.seconds(cell, candidate),
         };
-        self.of_settings(cell.bytes, true) * seconds
+        let noise = if self.is_deployed { launch_noise(self.plan.seed, cell).exp() } else { 1.0 };
+        self.of_settings(cell.bytes, true) * (seconds * noise)
+    }
+
+    /// Returns the choice of the active rules file for a cell, if there is a file.
+    fn choice(&self, cell: Cell) -> Option<Choice> {
+        let on = self.model.hosts.distribution(cell.ranks);
+        let lookup = cell.lookup_bytes(self.release);
+        self.rules.as_ref().map(|file| file.serve(cell.collective, cell.ranks, lookup, on).choice)
     }
 
     /// Factor of the launch's settings on a time.
@@ -295,11 +304,29 @@ impl Computed<'_> {
         }
     }
 
-    /// The time of the component that a cell uses without rules; HAN uses this algorithm, or its usual one.
-    fn builtin(&self, cell: Cell, algorithm: Option<HanAlgorithm>) -> f64 {
-        let of_tuned = |cell| self.model.seconds(cell, Candidate::Builtin);
-        self.hosts.seconds(cell, algorithm, &of_tuned).unwrap_or_else(|| of_tuned(cell))
+    /// The time of the component that carries out a cell; HAN uses this algorithm, or that of its rules.
+    fn served(&self, cell: Cell, algorithm: Option<HanAlgorithm>) -> f64 {
+        let of_tuned = |cell| match self.choice(cell) {
+            None => self.model.seconds(cell, Candidate::Builtin),
+            Some(choice) => self.model.deployed_seconds(cell, choice),
+        };
+        let hosts = &self.model.hosts;
+        let by_han = || hosts.seconds(cell, algorithm.or(self.han.algorithm(cell)), &of_tuned);
+        let by_han = hosts.stay_with_han(cell, &self.han).then(by_han).flatten();
+        by_han.unwrap_or_else(|| of_tuned(cell))
     }
+}
+
+/// The logarithm of the noise that the calls of a cell share in a launch.
+fn launch_noise(seed: u64, cell: Cell) -> f64 {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    rng.set_stream(u64::MAX);
+    let shared = CostModel::LAUNCH_NOISE * normal(&mut rng);
+    // Cells are identified by value, since launches may have different ones.
+    let fields = [cell.collective.id().into(), cell.ranks.0.into(), cell.bytes.0];
+    let number = fields.into_iter().fold(0, |hash: u64, field: u64| (hash ^ field).wrapping_mul(0x0100_0000_01b3)) >> 1;
+    rng.set_stream(u64::MAX - 1 - number);
+    shared + CostModel::CELL_NOISE * normal(&mut rng)
 }
 
 impl Executor for Computed<'_> {

@@ -13,9 +13,7 @@ use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;
 
-use super::formulas::{
-    BYTE_TIME, LATENCY, REDUCTION_TIME, algorithm_seconds, copy_seconds, message_seconds, reduction_seconds,
-};
+use super::formulas::{BYTE_TIME, LATENCY, REDUCTION_TIME, algorithm_seconds};
 use super::han::Hosts;
 use super::machine::PlayedMachine;
 use super::planted;
@@ -214,6 +212,9 @@ impl CostModel {
     }
 }
 
+/// Time to copy a byte within a rank in seconds: 10 GB/s.
+const COPY_TIME: f64 = 0.1e-9;
+
 /// Costs of a mock-up on a rank whose inner calls take these times.
 struct MockupCalls<'a> {
     seat: Seat,
@@ -226,11 +227,11 @@ impl Costs for MockupCalls<'_> {
     }
 
     fn operation(&self, bytes: u64) -> f64 {
-        reduction_seconds(bytes as usize)
+        MACHINE.operation(bytes)
     }
 
     fn copy(&self, bytes: u64) -> f64 {
-        copy_seconds(bytes as usize)
+        COPY_TIME * bytes as f64
     }
 
     fn call(&self, on: RankGroup, call: &CollectiveCall, from: BufferPart, to: BufferPart) -> f64 {
@@ -240,7 +241,7 @@ impl Costs for MockupCalls<'_> {
             ranks: Ranks(ranks as u32),
             bytes: Bytes(bytes as u64),
         });
-        called.map_or_else(|| message_seconds(to.len), self.inner)
+        called.map_or_else(|| MACHINE.message(to.len as u64), self.inner)
     }
 }
 
