@@ -1,6 +1,9 @@
 //! Logarithmic axes with ticks that people read: 1 B, 4 KiB, 10 µs.
 
+use std::ops::Range;
+
 use collrules_record::units::{Bytes, Seconds};
+use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 
 /// Quantity along the horizontal axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +28,29 @@ impl Axis {
     /// The place of a position on a line from one end to another.
     pub(crate) fn place(&self, position: f64, (from, to): (f64, f64)) -> f64 {
         from + (to - from) * (position - self.range.0) / (self.range.1 - self.range.0)
+    }
+}
+
+impl Ranged for Axis {
+    type FormatOption = NoDefaultFormatting;
+    type ValueType = f64;
+
+    fn map(&self, value: &f64, (from, to): (i32, i32)) -> i32 {
+        self.place(*value, (from.into(), to.into())).round() as i32
+    }
+
+    fn key_points<Hint: KeyPointHint>(&self, hint: Hint) -> Vec<f64> {
+        if hint.weight().allow_light_points() { self.fine.clone() } else { self.ticks.clone() }
+    }
+
+    fn range(&self) -> Range<f64> {
+        self.range.0..self.range.1
+    }
+}
+
+impl ValueFormatter<f64> for Axis {
+    fn format_ext(&self, value: &f64) -> String {
+        value.to_string()
     }
 }
 

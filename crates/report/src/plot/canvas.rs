@@ -1,147 +1,227 @@
-//! Elements of a drawing: few bytes for paths, classes for style sheets, and plain attributes for readers of SVG that know
-//! no style sheets or no variables in them. Where the style sheet is understood, it has precedence.
+//! Canvas for plotters: elements of SVG, with classes for colours and few bytes for paths.
 
-use super::STYLE;
+use std::cell::RefCell;
+use std::convert::Infallible;
+use std::fmt::Write;
+use std::rc::Rc;
+
+use plotters_backend::text_anchor::{HPos, VPos};
+use plotters_backend::{
+    BackendColor, BackendCoord, BackendStyle, BackendTextStyle, DrawingBackend, DrawingErrorKind as Failure,
+};
+
+use super::colours::{path_attributes, plain_colour};
+use super::ink::{Ink, SCALE};
 use crate::plain::markup;
-
-/// Units per pixel. Whole hundredths of a pixel let a script read numbers back from curves to four digits.
-pub(crate) const SCALE: i32 = 100;
 
 /// The usual size of labels, in units.
 pub(crate) const FONT: i32 = 11 * SCALE;
 
-/// A place on a drawing, in units from its upper left corner.
-pub(crate) type At = (i32, i32);
+type Drawn = Result<(), Failure<Infallible>>;
 
-/// The meaning of a path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ink {
-    /// The lines of the axes.
-    Axis,
-    /// Lines through labelled ticks.
-    Grid,
-    /// Lines between them.
-    Fine,
-    /// In the colour of the group around it.
-    Line,
-    /// The timings of a line, drawn as long as their intervals.
-    Interval,
+/// A drawing that grows. Clones draw on the same sheet, so that groups can be opened between what plotters draws.
+#[derive(Clone)]
+pub(crate) struct Canvas {
+    size: (u32, u32),
+    sheet: Rc<RefCell<Sheet>>,
 }
 
-/// A drawing that grows.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Canvas {
-    /// The elements so far.
-    pub(crate) text: String,
-    /// The classes of the group that is open.
-    class: String,
+#[derive(Default)]
+struct Sheet {
+    text: String,
+    /// The path that is not closed yet, and where its pen is.
+    path: Option<(Ink, BackendCoord)>,
+    /// The classes of the groups that are open.
+    groups: Vec<String>,
 }
 
 impl Canvas {
-    /// A group of this class, with a hint for the pointer where there is something to say.
-    pub(crate) fn group(&mut self, class: &str, hint: &str, draw: impl FnOnce(&mut Self)) {
-        let title = if hint.is_empty() { String::new() } else { format!("<title>{}</title>", markup(hint)) };
-        self.text += &format!("<g class=\"{class}\">{title}");
-        self.class = class.to_owned();
-        draw(self);
-        self.class.clear();
-        self.text += "</g>";
+    /// An empty canvas of this size, in units.
+    pub(crate) fn new(size: (u32, u32)) -> Self {
+        Self { size, sheet: Rc::default() }
     }
 
-    /// Lines through these points each, as one path. Steps of whole numbers add up exactly.
-    pub(crate) fn path<L: IntoIterator<Item = At>>(&mut self, ink: Ink, lines: impl IntoIterator<Item = L>) {
-        let (mut steps, mut pen) = (String::new(), None);
-        for line in lines {
-            for (place, to) in line.into_iter().enumerate() {
-                let (x, y) = pen.replace(to).map_or(to, |from: At| (to.0 - from.0, to.1 - from.1));
-                // A minus sign separates numbers by itself.
-                let pair = if y < 0 { format!("{x}{y}") } else { format!("{x} {y}") };
-                steps += &match (place, x, y) {
-                    _ if steps.is_empty() => format!("M{pair}"),
-                    (0, ..) => format!("m{pair}"),
-                    (_, _, 0) => format!("h{x}"),
-                    (_, 0, _) => format!("v{y}"),
-                    _ => format!("l{pair}"),
-                };
-            }
-        }
-        if !steps.is_empty() {
-            self.text += &format!("<path{} d=\"{steps}\"/>", self.describe(ink));
-        }
+    /// Begins a group of this class, with a hint for the pointer where there is something to say.
+    pub(crate) fn open(&self, class: &str, hint: &str) {
+        let title = if hint.is_empty() { String::new() } else { format!("<title>{}</title>", markup(hint)) };
+        self.add(&format!("<g class=\"{}\">{title}", markup(class)));
+        self.sheet.borrow_mut().groups.push(class.to_owned());
+    }
+
+    /// Ends the group that began last.
+    pub(crate) fn close(&self) {
+        self.add("</g>");
+        self.sheet.borrow_mut().groups.pop();
+    }
+
+    /// A line through these points.
+    pub(crate) fn stroke(&self, ink: Ink, points: impl IntoIterator<Item = BackendCoord>) {
+        let mut sheet = self.sheet.borrow_mut();
+        let mut points = points.into_iter();
+        let Some(first) = points.next() else { return };
+        sheet.move_to(ink, first);
+        points.for_each(|point| sheet.line_to(point));
     }
 
     /// A rectangle between two corners.
-    pub(crate) fn area(&mut self, a: At, b: At) {
+    pub(crate) fn area(&self, a: BackendCoord, b: BackendCoord) {
         let (x, y, width, height) = (a.0.min(b.0), a.1.min(b.1), (a.0 - b.0).abs(), (a.1 - b.1).abs());
         let colour = plain_colour("faint");
-        self.text += &format!(
+        self.add(&format!(
             "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" fill=\"{colour}\" fill-opacity=\".12\"/>"
-        );
+        ));
     }
 
-    /// A text on the base line; `anchor` says what is at the place: its `start`, `middle` or `end`.
-    pub(crate) fn label(&mut self, text: &str, (x, y): At, anchor: &str) {
+    /// A text on the base line that begins, or is centred, or ends here.
+    pub(crate) fn label(&self, text: &str, at: BackendCoord, anchor: HPos) {
+        let anchor = match anchor {
+            HPos::Left => "",
+            HPos::Center => " text-anchor=\"middle\"",
+            HPos::Right => " text-anchor=\"end\"",
+        };
         let colour = plain_colour("faint");
-        self.text +=
-            &format!("<text x=\"{x}\" y=\"{y}\" text-anchor=\"{anchor}\" fill=\"{colour}\">{}</text>", markup(text));
+        self.add(&format!("<text x=\"{}\" y=\"{}\"{anchor} fill=\"{colour}\">{}</text>", at.0, at.1, markup(text)));
     }
 
-    /// The class of a path of this ink, and its plain attributes.
-    fn describe(&self, ink: Ink) -> String {
-        let has = |part: &str| self.class.split(' ').any(|own| own == part);
-        let series = self.class.split(' ').find(|part| part.starts_with('s'));
-        let own = match series {
-            Some(series) => series,
-            None if has("lb") => "builtin",
-            None if has("lm") => "muted",
-            None => "faint",
-        };
-        // Widths in tenths of a pixel.
-        let (class, colour, width, more) = match ink {
-            Ink::Axis => ("axis", "axis", 10, ""),
-            Ink::Grid => ("grid", "rule", 10, ""),
-            Ink::Fine => ("fine", "hair", 10, ""),
-            Ink::Interval => ("iv", own, if has("lm") { 22 } else { 34 }, " stroke-linecap=\"round\""),
-            Ink::Line if has("dash") => ("", own, 16, " stroke-dasharray=\"500 300\""),
-            Ink::Line if has("x") => ("", own, 10, " stroke-dasharray=\"200 300\""),
-            Ink::Line if has("lb") => ("", own, 22, ""),
-            Ink::Line => ("", own, if has("lm") { 10 } else { 16 }, ""),
-        };
-        let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
-        let (colour, width) = (plain_colour(colour), width * SCALE / 10);
-        format!("{class} fill=\"none\" stroke=\"{colour}\" stroke-width=\"{width}\"{more}")
+    fn add(&self, element: &str) {
+        let mut sheet = self.sheet.borrow_mut();
+        sheet.close();
+        sheet.text.push_str(element);
+    }
+
+    /// Everything drawn so far.
+    pub(crate) fn finish(&self) -> String {
+        let mut sheet = self.sheet.borrow_mut();
+        sheet.close();
+        std::mem::take(&mut sheet.text)
     }
 }
 
-/// A colour of the light scheme by the name of its variable, which the style sheet defines there first.
-pub(crate) fn plain_colour(name: &str) -> &'static str {
-    let value = STYLE.split_once(&format!("--{name}:")).map(|(_, rest)| rest.split([';', '}', '\n']).next());
-    value.flatten().unwrap_or("#000")
+impl Sheet {
+    /// The class of the group that elements are in.
+    fn class(&self) -> &str {
+        self.groups.last().map_or("", String::as_str)
+    }
+
+    fn close(&mut self) {
+        if self.path.take().is_some() {
+            self.text.push_str("\"/>");
+        }
+    }
+
+    /// Puts the pen somewhere: continues the path at hand if it is of the same ink.
+    fn move_to(&mut self, ink: Ink, to: BackendCoord) {
+        match self.path {
+            Some((same, pen)) if same == ink => {
+                self.text.push('m');
+                self.pair(to.0 - pen.0, to.1 - pen.1);
+            }
+            _ => {
+                self.close();
+                let class = ink.class().map_or(String::new(), |class| format!(" class=\"{class}\""));
+                let plain = path_attributes(self.class(), ink);
+                // Writing to a string cannot fail.
+                let _ = write!(self.text, "<path{class}{plain} d=\"M");
+                self.pair(to.0, to.1);
+            }
+        }
+        self.path = Some((ink, to));
+    }
+
+    /// Draws from the pen to somewhere; whole numbers, so that differences add up exactly.
+    fn line_to(&mut self, to: BackendCoord) {
+        let Some((ink, pen)) = self.path else { return };
+        let (x, y) = (to.0 - pen.0, to.1 - pen.1);
+        let _ = match (x, y) {
+            (_, 0) => write!(self.text, "h{x}"),
+            (0, _) => write!(self.text, "v{y}"),
+            _ => {
+                self.text.push('l');
+                self.pair(x, y);
+                Ok(())
+            }
+        };
+        self.path = Some((ink, to));
+    }
+
+    /// Two numbers; a minus sign separates by itself.
+    fn pair(&mut self, x: i32, y: i32) {
+        let _ = if y < 0 { write!(self.text, "{x}{y}") } else { write!(self.text, "{x} {y}") };
+    }
+}
+
+impl DrawingBackend for Canvas {
+    type ErrorType = Infallible;
+
+    fn get_size(&self) -> (u32, u32) {
+        self.size
+    }
+
+    fn ensure_prepared(&mut self) -> Drawn {
+        Ok(())
+    }
+
+    fn present(&mut self) -> Drawn {
+        Ok(())
+    }
+
+    fn draw_pixel(&mut self, point: BackendCoord, colour: BackendColor) -> Drawn {
+        self.draw_line(point, point, &colour)
+    }
+
+    fn draw_line<S: BackendStyle>(&mut self, from: BackendCoord, to: BackendCoord, style: &S) -> Drawn {
+        self.draw_path([from, to], style)
+    }
+
+    fn draw_path<S: BackendStyle, I: IntoIterator<Item = BackendCoord>>(&mut self, path: I, style: &S) -> Drawn {
+        self.stroke(Ink::from_colour(style.color()), path);
+        Ok(())
+    }
+
+    fn draw_rect<S: BackendStyle>(&mut self, a: BackendCoord, b: BackendCoord, _: &S, _: bool) -> Drawn {
+        self.area(a, b);
+        Ok(())
+    }
+
+    fn draw_text<T: BackendTextStyle>(&mut self, text: &str, style: &T, at: BackendCoord) -> Drawn {
+        let below = match style.anchor().v_pos {
+            VPos::Top => 0.8,
+            VPos::Center => 0.36,
+            VPos::Bottom => 0.0,
+        };
+        self.label(text, (at.0, at.1 + (style.size() * below).round() as i32), style.anchor().h_pos);
+        Ok(())
+    }
+
+    fn estimate_text_size<T: BackendTextStyle>(
+        &self,
+        text: &str,
+        style: &T,
+    ) -> Result<(u32, u32), Failure<Infallible>> {
+        let size = style.size();
+        Ok(((text.chars().count() as f64 * size * 0.56).ceil() as u32, size.ceil() as u32))
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use plotters::style::ShapeStyle;
+
     use super::*;
 
     #[test]
-    fn lines_of_one_ink_share_a_path_of_differences() {
-        let mut canvas = Canvas::default();
-        canvas.path(Ink::Grid, [vec![(1, 2), (1, 9)], vec![(5, 5), (15, 2), (20, 2)]]);
-        canvas.path(Ink::Line, [[]]);
-        canvas.group("l s0", "", |canvas| canvas.path(Ink::Interval, [[(0, 0), (0, 0)]]));
+    fn strokes_of_one_ink_share_a_path_until_a_group_begins() {
+        let mut canvas = Canvas::new((100, 100));
+        let style = |ink: Ink| -> ShapeStyle { ink.colour().into() };
+        canvas.draw_line((1, 2), (1, 9), &style(Ink::Grid)).expect("drawn");
+        canvas.draw_path([(5, 5), (15, 2), (20, 2)], &style(Ink::Grid)).expect("drawn");
+        canvas.draw_line((0, 0), (0, 0), &style(Ink::Interval)).expect("drawn");
+        canvas.open("g", "");
         assert_eq!(
-            canvas.text,
+            canvas.finish(),
             "<path class=\"grid\" fill=\"none\" stroke=\"#d9dce0\" stroke-width=\"100\" d=\"M1 2v7m4-4l10-3h5\"/>\
-             <g class=\"l s0\"><path class=\"iv\" fill=\"none\" stroke=\"#0072b2\" stroke-width=\"340\" \
-             stroke-linecap=\"round\" d=\"M0 0h0\"/></g>"
+             <path class=\"iv\" fill=\"none\" stroke=\"#5d626a\" stroke-width=\"340\" stroke-linecap=\"round\" d=\"M0 0h0\"/>\
+             <g class=\"g\">"
         );
-    }
-
-    #[test]
-    fn every_colour_is_in_the_style_sheet() {
-        for name in ["paper", "text", "faint", "rule", "hair", "axis", "builtin", "none", "muted"] {
-            assert!(STYLE.contains(&format!("--{name}:{}", plain_colour(name))), "{name}");
-        }
-        assert_eq!(plain_colour("s0"), "#0072b2");
     }
 }

@@ -1,14 +1,16 @@
 //! Times over sizes, one line per candidate.
 
+use std::fmt::Write;
+
 use collrules_record::Estimate;
+use plotters::prelude::*;
+use plotters_backend::text_anchor::HPos;
 
-use super::axis::{self, X, time_position};
-use super::canvas::{At, Canvas, FONT, Ink, SCALE};
+use super::axis::{self, Axis, X, time_position};
+use super::canvas::{Canvas, FONT};
+use super::ink::SCALE;
+use super::ink::{COLOURS, Ink};
 use super::picture::{Entry, Picture};
-
-/// Number of candidates with a colour of their own; further ones repeat the colours with dashed lines and lighter
-/// tiles.
-pub(crate) const COLOURS: usize = 7;
 
 /// Times of several candidates along one axis of sizes; both axes are logarithmic.
 #[derive(Clone, Debug, PartialEq)]
@@ -108,103 +110,110 @@ impl Curves {
         Self { description: description.to_owned(), x, lines, marks, times: None, size: (420, 280) }
     }
 
-    /// The drawing. Its attributes tell a script where the axes are: `data-x="left right low high"`, `data-y="bottom top
-    /// low high"`.
+    /// The drawing.
     pub(crate) fn picture(&self) -> Picture {
-        let size = (self.size.0 as i32 * SCALE, self.size.1 as i32 * SCALE);
-        let (left, right, top, bottom) = (52 * SCALE, size.0 - 22 * SCALE, 8 * SCALE, size.1 - 24 * SCALE);
+        let size = (self.size.0 * SCALE as u32, self.size.1 * SCALE as u32);
         let mut xs: Vec<u64> = self.lines.iter().flat_map(|line| &line.points).map(|point| point.x).collect();
         xs.sort_unstable();
         xs.dedup();
+        let canvas = Canvas::new(size);
         let (x, y) = (self.x.axis(&xs, self.size.0), axis::time_axis(self.seconds()));
-        let across = |position: f64| x.place(position, (left.into(), right.into())).round() as i32;
-        let up = |position: f64| y.place(position, (bottom.into(), top.into())).round() as i32;
-        let mut canvas = Canvas::default();
-
-        let level = |tick: &f64| [(left, up(*tick)), (right, up(*tick))];
-        let upright = |tick: &f64| [(across(*tick), bottom), (across(*tick), top)];
-        canvas.path(Ink::Fine, y.fine.iter().map(level));
-        canvas.path(Ink::Grid, x.ticks.iter().map(upright).chain(y.ticks.iter().map(level)));
-        let mark = 4 * SCALE;
-        let below = x.ticks.iter().map(|tick| [(across(*tick), bottom), (across(*tick), bottom + mark)]);
-        let beside = y.ticks.iter().map(|tick| [(left - mark, up(*tick)), (left, up(*tick))]);
-        let axes = [[(left, top), (left, bottom)], [(left, bottom), (right, bottom)]];
-        canvas.path(Ink::Axis, axes.into_iter().chain(below).chain(beside));
-        for tick in &x.ticks {
-            canvas.label(&self.x.label(*tick), (across(*tick), bottom + 2 * mark + FONT * 4 / 5), "middle");
+        // Only fonts that cannot be read make plotters fail, and the canvas reads none.
+        let frame = self.draw(canvas.clone(), &x, &y).unwrap_or_default();
+        let mut attributes = frame;
+        if !xs.is_empty() {
+            let kind = if self.x == X::Ranks { "ranks" } else { "bytes" };
+            let xs: Vec<String> = xs.iter().map(ToString::to_string).collect();
+            // Writing to a string cannot fail.
+            let _ = write!(attributes, " data-kind=\"{kind}\" data-xs=\"{}\"", xs.join(" "));
         }
-        for tick in &y.ticks {
-            canvas.label(&axis::time_label(*tick), (left - 2 * mark, up(*tick) + FONT * 9 / 25), "end");
-        }
-
-        for Mark { at, interval, note } in &self.marks {
-            let place = |value: u64| across(self.x.position(value as f64).clamp(x.range.0, x.range.1));
-            canvas.group("x", note, |canvas| {
-                if let Some((from, to)) = interval.filter(|(from, to)| from < to) {
-                    canvas.area((place(from), bottom), (place(to), top));
-                }
-                canvas.path(Ink::Line, [[(place(*at), bottom), (place(*at), top)]]);
-            });
-        }
-        for line in &self.lines {
-            let time = |point: &Reading| time_position(point.time.point);
-            let inner = |point: &Reading| time(point).filter(|time| (y.range.0..=y.range.1).contains(time));
-            let place = |point: &Reading| across(self.x.position(point.x as f64));
-            let end = |end: Option<f64>, middle: f64| {
-                up(end.and_then(time_position).map_or(middle, |end| end.clamp(y.range.0, y.range.1)))
-            };
-            let interval = |point: &Reading| -> Option<[At; 2]> {
-                let middle = inner(point)?;
-                Some([point.time.low, point.time.high].map(|time| (place(point), end(time, middle))))
-            };
-            canvas.group(&line.stroke.class(), &line.name, |canvas| {
-                let runs = line.points.chunk_by(|a, b| inner(a).is_some() == inner(b).is_some());
-                let run = |run: &[Reading]| -> Vec<At> {
-                    run.iter().filter_map(|point| Some((place(point), up(inner(point)?)))).collect()
-                };
-                canvas.path(Ink::Line, runs.map(run));
-                canvas.path(Ink::Interval, line.points.iter().filter_map(interval));
-                // Whatever lies beyond the axis has its time as text at the edge.
-                for point in line.points.iter().filter(|point| inner(point).is_none()) {
-                    let Some(time) = time(point) else { continue };
-                    canvas.label(&format!("\u{2191}{}", axis::time_label(time)), (place(point), top + FONT), "middle");
-                }
-            });
-        }
-
-        let kind = if self.x == X::Ranks { "ranks" } else { "bytes" };
-        let xs: Vec<String> = xs.iter().map(ToString::to_string).collect();
-        let values = if xs.is_empty() { String::new() } else { format!(" data-xs=\"{}\"", xs.join(" ")) };
-        let attributes = format!(
-            " data-x=\"{left} {right} {} {}\" data-y=\"{bottom} {top} {} {}\" data-kind=\"{kind}\"{values}",
-            x.range.0, x.range.1, y.range.0, y.range.1
-        );
-        Picture {
-            description: self.description.clone(),
-            attributes,
-            size: (size.0.unsigned_abs(), size.1.unsigned_abs()),
-            content: canvas.text,
-            legend: self.legend(),
-        }
-    }
-
-    /// The lines by name; pale ones share an entry.
-    fn legend(&self) -> Vec<Entry> {
-        let (muted, named): (Vec<&Line>, Vec<&Line>) = self.lines.iter().partition(|line| line.stroke == Stroke::Muted);
-        let entry = |stroke: Stroke, name: String| Entry { class: stroke.class(), name };
-        let mut entries: Vec<Entry> = named.iter().map(|line| entry(line.stroke, line.name.clone())).collect();
+        let named = self.lines.iter().filter(|line| line.stroke != Stroke::Muted);
+        let mut legend: Vec<Entry> =
+            named.map(|line| Entry { class: line.stroke.class(), name: line.name.clone() }).collect();
+        let muted: Vec<&str> =
+            self.lines.iter().filter(|line| line.stroke == Stroke::Muted).map(|line| line.name.as_str()).collect();
         if !muted.is_empty() {
-            let names = muted.iter().map(|line| line.name.as_str()).collect::<Vec<_>>().join(", ");
+            let names = muted.join(", ");
             let name = if names.len() <= 60 { names } else { format!("{} other algorithms", muted.len()) };
-            entries.push(entry(Stroke::Muted, name));
+            legend.push(Entry { class: Stroke::Muted.class(), name });
         }
-        entries
+        Picture { description: self.description.clone(), attributes, size, content: canvas.finish(), legend }
     }
 
     /// The times that the axis has to show. Spikes and the ends of intervals do not set it.
     fn seconds(&self) -> impl Iterator<Item = f64> {
         let drawn = self.lines.iter().flat_map(Line::usual_times);
         drawn.chain(self.times.into_iter().flat_map(|(low, high)| [low, high]))
+    }
+
+    /// Draws, and tells a script where the axes are: ` data-x="left right low high" data-y="bottom top low high"`.
+    fn draw(
+        &self,
+        canvas: Canvas,
+        x: &Axis,
+        y: &Axis,
+    ) -> Result<String, DrawingAreaErrorKind<std::convert::Infallible>> {
+        let area = canvas.clone().into_drawing_area();
+        let mut chart = ChartBuilder::on(&area)
+            .margin_top(8 * SCALE)
+            .margin_right(22 * SCALE)
+            .x_label_area_size(24 * SCALE)
+            .y_label_area_size(52 * SCALE)
+            .build_cartesian_2d(x.clone(), y.clone())?;
+        let labels = ("sans-serif", FONT).into_font().color(&Ink::Text.colour());
+        chart
+            .configure_mesh()
+            .bold_line_style(Ink::Grid.colour())
+            .light_line_style(Ink::Fine.colour())
+            .axis_style(Ink::Axis.colour())
+            .label_style(labels)
+            .set_all_tick_mark_size(4 * SCALE)
+            .x_label_formatter(&|position| self.x.label(*position))
+            .y_label_formatter(&|position| axis::time_label(*position))
+            .draw()?;
+        let area = chart.plotting_area();
+        let (left, bottom) = area.map_coordinate(&(x.range.0, y.range.0));
+        let (right, top) = area.map_coordinate(&(x.range.1, y.range.1));
+        for mark in &self.marks {
+            canvas.open("x", &mark.note);
+            let at = |value: u64| self.x.position(value as f64).clamp(x.range.0, x.range.1);
+            if let Some((from, to)) = mark.interval.filter(|(from, to)| from < to) {
+                area.draw(&Rectangle::new([(at(from), y.range.0), (at(to), y.range.1)], Ink::Group.colour()))?;
+            }
+            let line = vec![(at(mark.at), y.range.0), (at(mark.at), y.range.1)];
+            area.draw(&PathElement::new(line, Ink::Group.colour()))?;
+            canvas.close();
+        }
+        for line in &self.lines {
+            canvas.open(&line.stroke.class(), &line.name);
+            let place = |point: &Reading| Some((self.x.position(point.x as f64), time_position(point.time.point)?));
+            let is_inside = |(_, time): &(f64, f64)| (y.range.0..=y.range.1).contains(time);
+            for run in line
+                .points
+                .chunk_by(|a, b| place(a).is_some_and(|at| is_inside(&at)) == place(b).is_some_and(|at| is_inside(&at)))
+            {
+                let points: Vec<(f64, f64)> = run.iter().filter_map(place).filter(is_inside).collect();
+                area.draw(&PathElement::new(points, Ink::Group.colour()))?;
+            }
+            for point in &line.points {
+                let Some((x, middle)) = place(point).filter(is_inside) else { continue };
+                let end = |end: Option<f64>| {
+                    end.and_then(time_position).map_or(middle, |end| end.clamp(y.range.0, y.range.1))
+                };
+                let interval = vec![(x, end(point.time.low)), (x, end(point.time.high))];
+                area.draw(&PathElement::new(interval, Ink::Interval.colour()))?;
+            }
+            for (x, time) in line.points.iter().filter_map(place).filter(|at| !is_inside(at)) {
+                // Whatever lies beyond the axis has its time as text at the edge.
+                let (x, _) = area.map_coordinate(&(x, y.range.1));
+                canvas.label(&format!("\u{2191}{}", axis::time_label(time)), (x, top + FONT), HPos::Center);
+            }
+            canvas.close();
+        }
+        Ok(format!(
+            " data-x=\"{left} {right} {} {}\" data-y=\"{bottom} {top} {} {}\"",
+            x.range.0, x.range.1, y.range.0, y.range.1
+        ))
     }
 }
 

@@ -5,16 +5,19 @@
 //! |---|---|
 //! | [`Curves`] | times, with intervals, over message or communicator sizes: one line per candidate |
 //! | `axis` | logarithmic axes with round ticks |
-//! | `canvas` | what drawings are made of |
+//! | `canvas` | what drawings are made on; `plotters` draws on it too |
 //! | [`Picture`] | a drawing: a fragment for a page that has [`STYLE`], or a document of its own |
 
 mod axis;
 mod canvas;
+mod colours;
 mod curves;
+mod ink;
 mod picture;
 
 pub(crate) use axis::{Axis, X};
-pub(crate) use curves::{COLOURS, Curves, Line, Mark, Reading, Stroke};
+pub(crate) use curves::{Curves, Line, Mark, Reading, Stroke};
+pub(crate) use ink::COLOURS;
 pub(crate) use picture::{Entry, Picture};
 
 /// The style sheet of plots and maps, once per page: colours as custom properties for light and dark, and what is drawn

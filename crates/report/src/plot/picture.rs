@@ -1,7 +1,11 @@
 //! A drawing that can stand in a page or by itself.
 
+use plotters_backend::text_anchor::HPos;
+
 use super::STYLE;
-use super::canvas::{Canvas, FONT, Ink, SCALE, plain_colour};
+use super::canvas::{Canvas, FONT};
+use super::colours::plain_colour;
+use super::ink::{Ink, SCALE};
 use crate::plain::markup;
 use crate::words::wrapped;
 
@@ -93,7 +97,7 @@ svg{font-family:system-ui,-apple-system,'Segoe UI',Roboto,'Liberation Sans',sans
 /// Lines of a legend from left to right, in as many rows as they need, and how high those are in pixels.
 fn legend(entries: &[Entry], width: f64) -> (String, u32) {
     const ROW: i32 = 18;
-    let mut canvas = Canvas::default();
+    let canvas = Canvas::new((0, 0));
     let (mut x, mut y) = (12.0, 0);
     for entry in entries {
         let wide = 34.0 + entry.name.chars().count() as f64 * 6.2;
@@ -101,9 +105,11 @@ fn legend(entries: &[Entry], width: f64) -> (String, u32) {
             (x, y) = (12.0, y + ROW);
         }
         let at = |right: f64, down: i32| (((x + right) * f64::from(SCALE)) as i32, (y + down) * SCALE);
-        canvas.group(&entry.class, "", |canvas| canvas.path(Ink::Line, [[at(0.0, 8), at(18.0, 8)]]));
-        canvas.label(&entry.name, at(24.0, 12), "start");
+        canvas.open(&entry.class, "");
+        canvas.stroke(Ink::Group, [at(0.0, 8), at(18.0, 8)]);
+        canvas.close();
+        canvas.label(&entry.name, at(24.0, 12), HPos::Left);
         x += wide;
     }
-    (canvas.text, if entries.is_empty() { 0 } else { (y + ROW + 6).unsigned_abs() })
+    (canvas.finish(), if entries.is_empty() { 0 } else { (y + ROW + 6).unsigned_abs() })
 }
