@@ -1,47 +1,12 @@
-//! Runs of other layouts within a run, which share its rules.
+//! Rules of several layouts in one file.
 
 use std::collections::BTreeSet;
 
 use collrules_record::findings::{CellFinding, CellInLayout, Findings, LaidOut};
 use collrules_record::remark::Remark;
-use collrules_record::rundir::RunDir;
-use collrules_record::{Arrangement, Manifest, Nodes, Ranks};
+use collrules_record::{Arrangement, Nodes, Ranks};
 use collrules_rules::table::all_builtin;
 use collrules_rules::{Collective, Distribution, LayoutRules};
-use collrules_tuner::{Laid, Observations};
-
-use crate::error::WorkflowError;
-use crate::resume;
-
-/// A run of another layout.
-pub(crate) struct Other {
-    pub(crate) run: RunDir,
-    pub(crate) manifest: Manifest,
-    name: String,
-    observations: Observations,
-}
-
-impl Other {
-    /// The layouts within a run.
-    pub(crate) fn list_within(run: &RunDir) -> Result<Vec<Self>, WorkflowError> {
-        run.layouts()?.into_iter().map(Self::read).collect()
-    }
-
-    fn read(run: RunDir) -> Result<Self, WorkflowError> {
-        let manifest = run.manifest()?;
-        resume::refuse_comparison(&run, &manifest)?;
-        let name = run.path().display().to_string();
-        let failed = WorkflowError::analysis(&name);
-        let read = Observations::from_samples(&run.samples()?.text).and_then(Observations::apart_from_rules);
-        let (observations, _) = read.map_err(failed)?;
-        Ok(Self { observations: observations.expecting(manifest.plan.launches), run, manifest, name })
-    }
-
-    /// The layout as an input of an analysis.
-    pub(crate) fn laid(&self) -> Laid<'_> {
-        Laid { observations: &self.observations, placement: &self.manifest.plan.placement, run: &self.name }
-    }
-}
 
 /// Separates the layouts' rules in the findings of the first: if communicators of one size have several arrangements,
 /// each gets its own blocks in the file. The arrangement that 6.0 cannot name, several nodes with several ranks each,

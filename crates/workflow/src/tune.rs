@@ -7,11 +7,12 @@ use collrules_report::gains::Gains;
 use collrules_report::progress;
 use collrules_runner::RunnerError;
 
+use crate::analyze::Source;
 use crate::campaign::{Begin, Measurement, RunPlace, prepare};
 use crate::error::WorkflowError;
 use crate::publish::Published;
 use crate::session::Session;
-use crate::{analyze, prove, refine, settings, tuning, validate};
+use crate::{prove, refine, settings, tuning, validate};
 
 /// Begins a run or resumes one, and creates proven and compared rules and settings in its directory.
 pub fn tune(begin: &Begin, session: &mut Session<'_>) -> Result<Published, WorkflowError> {
@@ -41,7 +42,8 @@ fn carry_out(
     let is_compared = !ComparisonLog::open(measured.run())?.is_empty();
     // Where measuring is worth its time follows from the decision on what was measured.
     let findings = loop {
-        let findings = analyze::analyze_run(measured, options, session)?;
+        let source = Source::of_measured(measured.run(), measured.manifest.clone(), session)?;
+        let findings = source.decide_reverting(options.criteria, options.policy, &[], measured.reopens)?;
         let plan = if is_compared { None } else { refine::plan_round(measured, &findings, session) };
         let Some(plan) = plan else { break findings };
         measured.measure_round(&plan, session)?;

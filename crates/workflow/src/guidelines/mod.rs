@@ -23,7 +23,7 @@ use collrules_record::{Bytes, Manifest, Mockup, Placement, Survey};
 use collrules_report::{Document, guidelines as report, progress};
 use collrules_rules::{Collective, Release};
 
-use crate::analyze::{Source, TABLE_RELEASE};
+use crate::analyze::Source;
 use crate::campaign::Measurement;
 use crate::error::WorkflowError;
 use crate::instrument::Instrument;
@@ -146,12 +146,7 @@ impl Instrument for Checking {
     }
 
     fn analyse(&self, input: &Path, session: &mut Session<'_>) -> Result<Checked, WorkflowError> {
-        let source = match input.is_dir() {
-            true => Source::of_run(input, session)?.0,
-            false => {
-                Source::of_table(input, collrules_import::Options::new(self.release.unwrap_or(TABLE_RELEASE)), session)?
-            }
-        };
+        let source = Source::open(input, self.release, session)?;
         say_what_is_missing(&source, session)?;
         judge(&source, self)
     }

@@ -13,11 +13,12 @@ use collrules_tuner::repair::{Reach, Repair, repair, share_gains, withdraw};
 use collrules_tuner::validation::CellFacts;
 
 use super::subject::ValidationSubject;
+use crate::analyze::Source;
 use crate::error::WorkflowError;
 use crate::publish::{self, Published};
 use crate::session::Session;
 use crate::start::Started;
-use crate::{TOOL, analyze, evidence, prove, tuning};
+use crate::{TOOL, evidence, prove, tuning};
 
 /// Results in the other layouts of a run, which share its rules.
 #[derive(Default)]
@@ -154,8 +155,9 @@ fn analyze_anew(
     let compared = subject.clone();
     let cells: Vec<Cell> = validation.round.iter().flat_map(|round| &round.cells).map(|it| it.cell).collect();
     let (criteria, policy) = (before.criteria, before.tree.policy);
+    let source = Source::of_measured(&run, manifest.clone(), session)?;
     let (findings, tuning) = loop {
-        let findings = analyze::analyze_reverting(&run, &manifest, criteria, policy, &validation.reverted, session)?;
+        let findings = source.decide_reverting(criteria, policy, &validation.reverted, false)?;
         let tuning = tuning::decide(&run, &findings, &manifest.pins)?;
         let left = ValidationSubject { tuning: tuning.clone(), ..compared.clone() };
         let is_other = |cell: &Cell| {

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use collrules_import as import;
 use collrules_lab::study::definition::{Definition, RequestedFigures};
 use collrules_lab::study::results::Study;
 use collrules_record::criteria::Criteria;
@@ -14,20 +13,14 @@ use collrules_report::study::MeasuredBy;
 
 use super::super::scope::Scope;
 use super::{Averages, OneStudy, Studied};
-use crate::analyze::{Source, TABLE_RELEASE};
+use crate::analyze::Source;
 use crate::error::WorkflowError;
 use crate::session::Session;
 
 /// Studies what a definition asks for of it; without one, all of it.
 pub(super) fn study(one: &OneStudy, path: &Path, session: &mut Session<'_>) -> Result<Studied, WorkflowError> {
     let OneStudy { options, definition, .. } = one;
-    let mut source = match path.is_dir() {
-        true => Source::of_run(path, session)?.0,
-        false => {
-            let release = options.release.unwrap_or(TABLE_RELEASE);
-            Source::of_table(path, import::Options::new(release), session)?
-        }
-    };
+    let mut source = Source::open(path, options.release, session)?;
     source.name = path.file_name().map_or_else(|| source.name.clone(), |name| name.to_string_lossy().into_owned());
     let release = source.release;
     let scope = definition.as_ref().map(|definition| Scope::new(options, definition, release)).transpose()?;
