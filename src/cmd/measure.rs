@@ -13,7 +13,7 @@ pub(crate) fn run(args: &Tune) -> Result<(), Failure> {
     if args.quiet {
         return Ok(());
     }
-    let run = measured.run().path().display();
+    let run = measured.run.path().display();
     say(&format!(
         "`collrules tune --resume {run}` makes the rules and proves them, `collrules analyze {run}` needs no MPI"
     ));

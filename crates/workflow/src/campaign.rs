@@ -11,7 +11,7 @@ use collrules_record::rundir::{self, RunDir, RunLog};
 use collrules_record::{Layout, Plan, Seconds};
 use collrules_report::progress;
 use collrules_runner::campaign::{self, StopConditions, Tally};
-use collrules_runner::{Backend, RunnerError, separate};
+use collrules_runner::separate;
 
 use crate::error::WorkflowError;
 use crate::phases::Phases;
@@ -87,8 +87,13 @@ pub struct Measurement {
     pub(crate) reopens: bool,
     /// Time of each part of this process.
     pub(crate) phases: Phases,
-    /// The directory, locked by this process.
-    pub(crate) campaign: Campaign,
+    /// The directory, locked by the log.
+    pub run: RunDir,
+    log: RunLog,
+    /// Planned launches so far.
+    planned: u32,
+    /// Further plans so far.
+    rounds: u32,
 }
 
 impl Measurement {
@@ -123,29 +128,24 @@ impl Measurement {
         Some(Seconds((budget.0 - self.phases.whole()).max(0.0)))
     }
 
-    /// The run directory.
-    pub fn run(&self) -> &RunDir {
-        &self.campaign.run
-    }
-
     /// Measures the grid up to this total number of launches, so that several campaigns can take turns.
     pub(crate) fn take_turn(&mut self, launches: u32, session: &mut Session<'_>) -> Result<(), WorkflowError> {
+        let plan = self.manifest.plan.clone();
         if launches == 1 {
-            session.tell(Event::Measuring { run: self.run().path(), plan: &self.manifest.plan, resumed: false });
+            session.tell(Event::Measuring { run: self.run.path(), plan: &plan, resumed: false });
         }
-        self.campaign.planned = 0;
-        let backend = self.started.backend.as_mut();
-        self.campaign.carry_out(&self.manifest.plan, Some(launches), backend, session)
+        self.planned = 0;
+        self.carry_out(&plan, Some(launches), session)
     }
 
     /// Measures the rest of the grid.
     pub(crate) fn grid(&mut self, session: &mut Session<'_>) -> Result<(), WorkflowError> {
         let mut plan = self.manifest.plan.clone();
         if self.resumed {
-            plan::fit(&mut plan, &self.experiment, self.run().progress().spent, self.started.startup);
+            plan::fit(&mut plan, &self.experiment, self.run.progress().spent, self.started.startup);
         }
-        session.tell(Event::Measuring { run: self.run().path(), plan: &plan, resumed: self.resumed });
-        self.campaign.measure(&plan, self.started.backend.as_mut(), session)?;
+        session.tell(Event::Measuring { run: self.run.path(), plan: &plan, resumed: self.resumed });
+        self.carry_out(&plan, None, session)?;
         let starts = separate::starts_apart(&plan) as f64 * plan.schedule.startup.0;
         self.phases.end(progress::budget::MEASURING, plan.budget().unwrap_or_default().0 + starts);
         // A later job was not visible in the first check.
@@ -158,7 +158,7 @@ impl Measurement {
     /// Measures the rest: of the grid, of the rounds that an earlier session planned, and of other layouts.
     pub(crate) fn measure(&mut self, session: &mut Session<'_>) -> Result<(), WorkflowError> {
         self.grid(session)?;
-        self.campaign.measure_kept(self.started.backend.as_mut(), session)?;
+        self.measure_kept(session)?;
         let others = Instant::now();
         for layout in self.experiment.also_layout.clone() {
             let Some(begin) = elsewhere(self, layout, session)? else { continue };
@@ -168,17 +168,81 @@ impl Measurement {
         Ok(())
     }
 
-    /// Measures a further round.
+    /// Measures the rest of the rounds that an earlier session planned.
+    pub(crate) fn measure_kept(&mut self, session: &mut Session<'_>) -> Result<(), WorkflowError> {
+        while let Some(plan) = self.run.refinement(self.next_round())? {
+            self.rounds += 1;
+            self.carry_out(&plan, None, session)?;
+        }
+        Ok(())
+    }
+
+    /// Measures a further round. Its plan is stored before, so that a resumed campaign measures it too.
     pub(crate) fn measure_round(&mut self, plan: &Plan, session: &mut Session<'_>) -> Result<(), WorkflowError> {
-        self.campaign.measure_round(plan, self.started.backend.as_mut(), session)
+        self.run.write_refinement(self.next_round(), plan)?;
+        self.rounds += 1;
+        self.carry_out(plan, None, session)
+    }
+
+    /// The number of the next further round, from 1 on.
+    pub(crate) fn next_round(&self) -> u32 {
+        self.rounds + 1
+    }
+
+    /// Measures the rest of a plan, or of its first launches, up to this number. Its launches are numbered after those of
+    /// earlier plans.
+    fn carry_out(
+        &mut self,
+        plan: &Plan,
+        launches: Option<u32>,
+        session: &mut Session<'_>,
+    ) -> Result<(), WorkflowError> {
+        let first = self.planned;
+        self.planned += separate::starts(plan).len() as u32;
+        session.tell(Event::Planned { plan, first });
+        let mut tally = Tally::default();
+        let policy = StopConditions { launches, ..session.policy() };
+        let backend = self.started.backend.as_mut();
+        let result =
+            campaign::measure(first, backend, plan, &mut self.log, &policy, &mut tally, &mut |launch, notice| {
+                session.tell(Event::Launch(launch, notice));
+            });
+        session.tell(Event::Measured(&tally, result.as_ref().err()));
+        result.map_err(|cause| WorkflowError::Incomplete {
+            cause: Box::new(cause),
+            samples: tally.samples,
+            cells: tally.cells,
+            planned: plan.cells.len(),
+            kept: self.run.file(rundir::SAMPLES).display().to_string(),
+            next: self.next_commands(tally.samples > 0),
+        })
+    }
+
+    /// The commands that continue an interrupted run, according to the command that began it.
+    fn next_commands(&self, has_samples: bool) -> String {
+        let run = self.run.path().display();
+        let resume = format!("`collrules measure --resume {run}` resumes the run");
+        match &self.manifest.request {
+            request @ (Request::Guidelines | Request::Model | Request::Irregular) => {
+                let name = resume::name(request);
+                format!(
+                    "`collrules {name} --resume {run}` resumes it, and `collrules {name} {run}` analyses these samples"
+                )
+            }
+            Request::Study => format!("`collrules lab study DEFINITION --resume {run}` resumes it"),
+            _ if has_samples => format!(
+                "{resume}, `collrules tune --resume {run}` also makes the rules, and `collrules analyze {run}` makes them \
+                 from these samples"
+            ),
+            _ => format!("{resume}, `collrules tune --resume {run}` also makes the rules"),
+        }
     }
 
     /// Discards a new run, so that the directory may be used again, unless it has measurements.
     pub(crate) fn give_up(self) -> Result<(), WorkflowError> {
-        let Campaign { run, log, .. } = self.campaign;
-        drop(log);
+        drop(self.log);
         if !self.resumed {
-            run.discard()?;
+            self.run.discard()?;
         }
         Ok(())
     }
@@ -204,7 +268,7 @@ fn elsewhere(
     layout: Layout,
     session: &mut Session<'_>,
 ) -> Result<Option<Begin>, WorkflowError> {
-    let path = measured.run().file(&format!("{}{layout}", rundir::LAYOUT));
+    let path = measured.run.file(&format!("{}{layout}", rundir::LAYOUT));
     if path.join(rundir::MANIFEST).exists() {
         return Begin::recorded(&path).map(Some);
     }
@@ -255,12 +319,12 @@ pub(crate) fn prepare_on(
 
 /// Prepares a run for measuring: finds the components that handle the calls.
 fn open(mut measured: Measurement, session: &mut Session<'_>) -> Result<Measurement, WorkflowError> {
-    if !measured.campaign.log.is_locked() {
+    if !measured.log.is_locked() {
         session.say(progress::measuring::NO_LOCKS);
     }
-    measured.started.backend.use_scratch(measured.campaign.run.path());
+    measured.started.backend.use_scratch(measured.run.path());
     // If there are samples, an earlier session found them.
-    if measured.campaign.log.is_empty()
+    if measured.log.is_empty()
         && let Err(error) = find_served(&mut measured, session)
     {
         measured.give_up()?;
@@ -314,8 +378,9 @@ fn new(
     }
     remarks_on(&plan).iter().for_each(|line| session.say(line));
     let manifest = manifest(request, Some(experiment.clone()), &started, &plan, session.command.clone());
-    let campaign = Campaign::new(RunDir::create(out, &manifest)?)?;
-    Ok(Measurement { started, manifest, campaign, experiment, resumed: false, reopens: false, phases })
+    let run = RunDir::create(out, &manifest)?;
+    let (log, resumed, reopens, planned, rounds) = (run.log()?, false, false, 0, 0);
+    Ok(Measurement { started, manifest, experiment, resumed, reopens, phases, run, log, planned, rounds })
 }
 
 fn resumed(directory: &Path, experiment: &Experiment, session: &mut Session<'_>) -> Result<Measurement, WorkflowError> {
@@ -323,35 +388,36 @@ fn resumed(directory: &Path, experiment: &Experiment, session: &mut Session<'_>)
     // Locked before anything is started: two jobs at once would disturb each other.
     let run = RunDir::open(directory)?;
     resume::refuse_merged(&run, &run.manifest()?)?;
-    let campaign = Campaign::new(run)?;
-    let mut manifest = campaign.run.manifest()?;
-    resume::refuse_comparison(&campaign.run, &manifest)?;
+    let log = run.log()?;
+    let mut manifest = run.manifest()?;
+    resume::refuse_comparison(&run, &manifest)?;
     let mut started = session.start(&experiment.system)?;
     let left_out = resume::left_out(&manifest, &started);
     started.backend.leave_out(&left_out);
     started.pins.extend(left_out);
-    resume::refuse_other_system(&campaign.run, &manifest, &started)?.iter().for_each(|remark| session.say(remark));
+    resume::refuse_other_system(&run, &manifest, &started)?.iter().for_each(|remark| session.say(remark));
     if let Some(allocation) = &started.allocation {
         manifest.allocations.push(allocation.clone());
-        campaign.run.write_manifest(&manifest)?;
+        run.write_manifest(&manifest)?;
     }
     // Assumptions may be changed.
     manifest.plan.schedule.assumptions = experiment.assumptions;
     manifest.plan.sort_groups();
     // This job may be shorter than the first one of the run.
     let experiment = fit_allocation(experiment, &manifest.request, &started, session)?;
-    Ok(Measurement { started, manifest, campaign, experiment, resumed: true, reopens: false, phases })
+    let (resumed, reopens, planned, rounds) = (true, false, 0, 0);
+    Ok(Measurement { started, manifest, experiment, resumed, reopens, phases, run, log, planned, rounds })
 }
 
 /// Finds the components that handle the calls of the plan, and adds them to it.
 fn find_served(measured: &mut Measurement, session: &mut Session<'_>) -> Result<(), WorkflowError> {
-    let Measurement { started, manifest, experiment, campaign, .. } = measured;
+    let Measurement { started, manifest, experiment, run, .. } = measured;
     let grid = &experiment.grid;
     // If algorithms are named, no others are wanted.
     let with_han =
         |collective| grid.alternatives.have_rules() && grid.only.iter().all(|(named, _)| *named != collective);
     let Started { backend, survey, release, pins, .. } = started;
-    let left_out = served::find(backend.as_mut(), &campaign.run, &mut manifest.plan, survey, *release, session)?;
+    let left_out = served::find(backend.as_mut(), run, &mut manifest.plan, survey, *release, session)?;
     if !left_out.is_empty() {
         pins.extend(left_out.clone());
         manifest.pins.extend(left_out);
@@ -359,7 +425,7 @@ fn find_served(measured: &mut Measurement, session: &mut Session<'_>) -> Result<
     }
     served::add_han(&mut manifest.plan, *release, with_han);
     manifest.plan.sort_groups();
-    Ok(campaign.run.write_manifest(manifest)?)
+    Ok(run.write_manifest(manifest)?)
 }
 
 /// The manifest of a new run.
@@ -398,125 +464,4 @@ pub fn remarks_on(plan: &Plan) -> Vec<String> {
         lines.push(progress::measuring::separate(&plan.separate, separate::starts_apart(plan), suffices));
     }
     lines
-}
-
-/// The run directory of a campaign, locked by this process.
-pub(crate) struct Campaign {
-    pub(crate) run: RunDir,
-    log: RunLog,
-    /// Planned launches so far.
-    planned: u32,
-    /// Further plans so far.
-    rounds: u32,
-}
-
-impl Campaign {
-    /// Locks the directory.
-    pub(crate) fn new(run: RunDir) -> Result<Self, WorkflowError> {
-        let log = run.log()?;
-        Ok(Self { run, log, planned: 0, rounds: 0 })
-    }
-
-    /// Measures the rest of a plan, whose launches are numbered after those of earlier plans.
-    pub(crate) fn measure(
-        &mut self,
-        plan: &Plan,
-        backend: &mut dyn Backend,
-        session: &mut Session<'_>,
-    ) -> Result<(), WorkflowError> {
-        self.carry_out(plan, None, backend, session)
-    }
-
-    /// Measures the rest of a plan, or of its first launches, up to this number.
-    fn carry_out(
-        &mut self,
-        plan: &Plan,
-        launches: Option<u32>,
-        backend: &mut dyn Backend,
-        session: &mut Session<'_>,
-    ) -> Result<(), WorkflowError> {
-        let first = self.planned;
-        self.planned += separate::starts(plan).len() as u32;
-        session.tell(Event::Planned { plan, first });
-        let mut tally = Tally::default();
-        let policy = StopConditions { launches, ..session.policy() };
-        let result =
-            campaign::measure(first, backend, plan, &mut self.log, &policy, &mut tally, &mut |launch, notice| {
-                session.tell(Event::Launch(launch, notice));
-            });
-        session.tell(Event::Measured(&tally, result.as_ref().err()));
-        result.map_err(|cause| self.incomplete(cause, &tally, plan))
-    }
-
-    /// Measures further plans until `next` returns none; its argument is the number of the plan, from 1 on. Each plan
-    /// is stored before it is measured, so that a resumed campaign measures it too.
-    pub(crate) fn further(
-        &mut self,
-        backend: &mut dyn Backend,
-        session: &mut Session<'_>,
-        mut next: impl FnMut(&RunDir, u32, &mut Session<'_>) -> Result<Option<Plan>, WorkflowError>,
-    ) -> Result<(), WorkflowError> {
-        self.measure_kept(backend, session)?;
-        while let Some(plan) = next(&self.run, self.next_round(), session)? {
-            self.measure_round(&plan, backend, session)?;
-        }
-        Ok(())
-    }
-
-    /// Measures the rest of the further plans that an earlier session stored.
-    fn measure_kept(&mut self, backend: &mut dyn Backend, session: &mut Session<'_>) -> Result<(), WorkflowError> {
-        while let Some(plan) = self.run.refinement(self.next_round())? {
-            self.rounds += 1;
-            self.measure(&plan, backend, session)?;
-        }
-        Ok(())
-    }
-
-    /// Stores a further plan, and measures it.
-    fn measure_round(
-        &mut self,
-        plan: &Plan,
-        backend: &mut dyn Backend,
-        session: &mut Session<'_>,
-    ) -> Result<(), WorkflowError> {
-        self.run.write_refinement(self.next_round(), plan)?;
-        self.rounds += 1;
-        self.measure(plan, backend, session)
-    }
-
-    /// The number of the next further plan, from 1 on.
-    pub(crate) fn next_round(&self) -> u32 {
-        self.rounds + 1
-    }
-
-    fn incomplete(&self, cause: RunnerError, tally: &Tally, plan: &Plan) -> WorkflowError {
-        WorkflowError::Incomplete {
-            cause: Box::new(cause),
-            samples: tally.samples,
-            cells: tally.cells,
-            planned: plan.cells.len(),
-            kept: self.run.file(rundir::SAMPLES).display().to_string(),
-            next: self.next_commands(tally.samples > 0),
-        }
-    }
-
-    /// The commands that continue an interrupted run, according to the command that began it.
-    fn next_commands(&self, has_samples: bool) -> String {
-        let run = self.run.path().display();
-        let resume = format!("`collrules measure --resume {run}` resumes the run");
-        match self.run.manifest().map(|manifest| manifest.request) {
-            Ok(request @ (Request::Guidelines | Request::Model | Request::Irregular)) => {
-                let name = resume::name(&request);
-                format!(
-                    "`collrules {name} --resume {run}` resumes it, and `collrules {name} {run}` analyses these samples"
-                )
-            }
-            Ok(Request::Study) => format!("`collrules lab study DEFINITION --resume {run}` resumes it"),
-            _ if has_samples => format!(
-                "{resume}, `collrules tune --resume {run}` also makes the rules, and `collrules analyze {run}` makes them \
-                 from these samples"
-            ),
-            _ => format!("{resume}, `collrules tune --resume {run}` also makes the rules"),
-        }
-    }
 }

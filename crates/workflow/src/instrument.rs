@@ -102,7 +102,7 @@ pub(crate) fn finish<I: Instrument>(
     measured: Measurement,
     session: &mut Session<'_>,
 ) -> Result<(RunDir, I::Found), WorkflowError> {
-    let run = measured.run().clone();
+    let run = measured.run.clone();
     // Unlocks the run: it may be measured further.
     drop(measured);
     let found = instrument.analyse(run.path(), session)?;

@@ -167,19 +167,22 @@ fn time_further(
     model: Option<&Model>,
     session: &mut Session<'_>,
 ) -> Result<(), WorkflowError> {
-    let Measurement { started, manifest, experiment, campaign, .. } = measured;
-    experiment.refinement.rounds = ROUNDS;
-    campaign.further(started.backend.as_mut(), session, |run, round, session| {
-        let points = calls(run, manifest, model)?;
-        let mut cells = if round < ROUNDS { wanted_sizes(&points, manifest) } else { Vec::new() };
-        if cells.is_empty() && round <= ROUNDS {
+    measured.experiment.refinement.rounds = ROUNDS;
+    measured.measure_kept(session)?;
+    while measured.next_round() <= ROUNDS {
+        let points = calls(&measured.run, &measured.manifest, model)?;
+        let is_last = measured.next_round() == ROUNDS;
+        let mut cells = if is_last { Vec::new() } else { wanted_sizes(&points, &measured.manifest) };
+        if cells.is_empty() {
             cells = wanted_pieces(&points);
         }
-        if !cells.is_empty() {
-            session.say(&progress::measuring::further(cells.len()));
+        if cells.is_empty() {
+            break;
         }
-        Ok((!cells.is_empty()).then(|| refine::plan(&manifest.plan, cells, experiment, round, None)))
-    })
+        session.say(&progress::measuring::further(cells.len()));
+        measured.measure_round(&refine::plan(measured, cells, None), session)?;
+    }
+    Ok(())
 }
 
 /// The next smaller or larger size where stalls of the default reach the smallest or largest size, or its time jumps at

@@ -49,7 +49,7 @@ pub(crate) fn prove_run(
     tuning: Tuning,
     session: &mut Session<'_>,
 ) -> Result<Published, WorkflowError> {
-    let run = measured.run().clone();
+    let run = measured.run.clone();
     let Measurement { started, experiment, manifest, phases, .. } = measured;
     phases.end(progress::budget::REFINING, BudgetShares::new(experiment, started.startup).refinement);
     started.backend.pin(&tuning.parameters);

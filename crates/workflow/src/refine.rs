@@ -1,7 +1,6 @@
 //! Refinement after the grid: sizes between those of the grid at which the choice changes.
 
 use collrules_record::Plan;
-use collrules_record::experiment::Experiment;
 use collrules_record::findings::Findings;
 use collrules_record::plan::{CellPlan, Schedule};
 use collrules_record::units::Seconds;
@@ -16,8 +15,8 @@ use crate::session::Session;
 
 /// Plans the next round of sizes between measured ones; none if no size is worth its time, or no time is left.
 pub(crate) fn plan_round(measured: &Measurement, findings: &Findings, session: &mut Session<'_>) -> Option<Plan> {
-    let Measurement { started, manifest, experiment, campaign, .. } = measured;
-    let round = campaign.next_round();
+    let Measurement { started, manifest, experiment, .. } = measured;
+    let round = measured.next_round();
     if round > experiment.refinement.rounds || !refines(experiment) {
         return None;
     }
@@ -42,7 +41,7 @@ pub(crate) fn plan_round(measured: &Measurement, findings: &Findings, session: &
     let gaps = proposals.iter().filter(|proposal| matches!(proposal.gap, Gap::Messages(..))).count();
     session.say(&progress::refinement::round(round, gaps, proposals.len() - gaps));
     let cells = proposals.into_iter().map(|proposal| proposal.plan).collect();
-    let mut plan = plan(&manifest.plan, cells, experiment, round, left);
+    let mut plan = plan(measured, cells, left);
     if let Some(why) = separate::afford(&mut plan, 0) {
         session.say(&progress::refinement::unaffordable(&why));
         return None;
@@ -50,8 +49,10 @@ pub(crate) fn plan_round(measured: &Measurement, findings: &Findings, session: &
     Some(plan)
 }
 
-/// The cells of a round, in a job with as many ranks as that of the grid, so that ranks are placed identically.
-pub(crate) fn plan(base: &Plan, cells: Vec<CellPlan>, experiment: &Experiment, round: u32, left: Option<f64>) -> Plan {
+/// The cells of the next round, in a job with as many ranks as that of the grid, so that ranks are placed identically;
+/// within the seconds that are left, if there is a limit.
+pub(crate) fn plan(measured: &Measurement, cells: Vec<CellPlan>, left: Option<f64>) -> Plan {
+    let (base, experiment) = (&measured.manifest.plan, &measured.experiment);
     // No cell gets more time than those of the grid.
     let alike = |launch: Seconds| launch.0 * cells.len() as f64 / base.cells.len().max(1) as f64;
     let budget = base.schedule.budget.zip(refinement(experiment, base.schedule.startup).1);
@@ -60,7 +61,7 @@ pub(crate) fn plan(base: &Plan, cells: Vec<CellPlan>, experiment: &Experiment, r
     let rest = left.map(|left| Seconds((left / f64::from(base.launches.max(1)) - starts).max(0.0)));
     let budget = budget.map(|budget| rest.filter(|rest| *rest < budget).unwrap_or(budget));
     let schedule = Schedule { budget, ..base.schedule };
-    let seed = base.seed.wrapping_add(u64::from(round) << 48);
+    let seed = base.seed.wrapping_add(u64::from(measured.next_round()) << 48);
     let mut plan = Plan { cells, patterns: Vec::new(), schedule, seed, ..base.clone() };
     plan.sort_groups();
     plan

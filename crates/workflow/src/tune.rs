@@ -19,7 +19,7 @@ pub fn tune(begin: &Begin, session: &mut Session<'_>) -> Result<Published, Workf
     let Request::Tune(options) = &begin.request else { return Err(begin.refuse_tuning()) };
     let mut measured = prepare(begin, session)?;
     measured.reopens = has_more_time(begin, &measured)?;
-    let run = measured.run().path().display().to_string();
+    let run = measured.run.path().display().to_string();
     carry_out(&mut measured, options, session).map_err(|error| match error {
         // These errors do not affect the measurements.
         WorkflowError::Record(_)
@@ -39,16 +39,16 @@ fn carry_out(
 ) -> Result<Published, WorkflowError> {
     measured.measure(session)?;
     // Other sizes would be other rules than those that were compared.
-    let is_compared = !ComparisonLog::open(measured.run())?.is_empty();
+    let is_compared = !ComparisonLog::open(&measured.run)?.is_empty();
     // Where measuring is worth its time follows from the decision on what was measured.
     let findings = loop {
-        let source = Source::of_measured(measured.run(), measured.manifest.clone(), session)?;
+        let source = Source::of_measured(&measured.run, measured.manifest.clone(), session)?;
         let findings = source.decide_reverting(options.criteria, options.policy, &[], measured.reopens)?;
         let plan = if is_compared { None } else { refine::plan_round(measured, &findings, session) };
         let Some(plan) = plan else { break findings };
         measured.measure_round(&plan, session)?;
     };
-    let tuning = tuning::decide(measured.run(), &findings, &measured.started.pins)?;
+    let tuning = tuning::decide(&measured.run, &findings, &measured.started.pins)?;
     let mut published = prove::prove_run(measured, findings, tuning, session)?;
     let search = settings::plan_search(measured, options, &published, session)?;
     // Without settings to try, rules have all of the time.
@@ -77,7 +77,7 @@ fn carry_out(
 fn has_more_time(begin: &Begin, measured: &Measurement) -> Result<bool, WorkflowError> {
     let RunPlace::Resumed(path) = &begin.place else { return Ok(false) };
     let is_same = Begin::recorded(path)?.experiment.budget == begin.experiment.budget;
-    let validation = measured.run().validation()?;
+    let validation = measured.run.validation()?;
     Ok(!is_same && validation.is_some_and(|validation| Gains::of_comparison(&validation).fates().undecided > 0))
 }
 

@@ -21,7 +21,7 @@ pub(super) fn prepared(
     session: &mut Session<'_>,
 ) -> Result<Tuning, WorkflowError> {
     let tuning = validate::other_than_here(rules, &measured.started, session)?;
-    let run = measured.run();
+    let run = &measured.run;
     for (name, path, text) in tuning.files() {
         let copy = run.file(name);
         if !copy.exists() {
@@ -47,16 +47,13 @@ pub(super) fn measure(
     if plan.cells.is_empty() {
         return Ok(());
     }
-    let Measurement { started, campaign, .. } = measured;
-    campaign.further(started.backend.as_mut(), session, |run, number, session| {
-        if number > 1 {
-            return Ok(None);
-        }
-        session.say(&progress::guidelines::under_rules(tuning.path()));
-        session.tell(Event::Measuring { run: run.path(), plan: &plan, resumed: false });
-        Ok(Some(plan.clone()))
-    })?;
-    Ok(())
+    measured.measure_kept(session)?;
+    if measured.next_round() > 1 {
+        return Ok(());
+    }
+    session.say(&progress::guidelines::under_rules(tuning.path()));
+    session.tell(Event::Measuring { run: measured.run.path(), plan: &plan, resumed: false });
+    measured.measure_round(&plan, session)
 }
 
 /// The cells of a check with its mock-ups, under these settings. Remedies are not timed again: rules select them.

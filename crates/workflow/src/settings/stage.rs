@@ -79,7 +79,7 @@ pub(crate) fn choose(
 ) -> Result<(), WorkflowError> {
     let Some(search) = search else { return Ok(()) };
     let searching = Instant::now();
-    let run = measured.run().clone();
+    let run = measured.run.clone();
     let found = find_best(measured, options, search, published, session).map_err(|error| error.while_tuning(&run))?;
     if let Some(mut found) = found {
         compare_rules(measured, options, &mut found, published, session)?;
@@ -118,7 +118,7 @@ fn find_best(
         return Ok(None);
     }
     session.say(&progress::settings::trying(values, factors.len()));
-    let mut log = ComparisonLog::open(measured.run())?;
+    let mut log = ComparisonLog::open(&measured.run)?;
     let is_concluded = log.is_concluded(Stage::Tuning) && !measured.reopens;
     let schedule = |launches: f64, share: f64, subjects: usize| {
         let least = timing_per_subject() * subjects as f64;
@@ -245,7 +245,7 @@ fn compare_rules(
     let stage = if earlier.is_some() { Stage::UnderSettingsAgain } else { Stage::UnderSettings };
     let arm = (&finalist.settings, earlier.clone());
     let compared = validate::compare_under(measured, options, arm, published, session)?;
-    let is_compared = ComparisonLog::open(measured.run())?.launches().iter().any(|launch| launch.stage == stage);
+    let is_compared = ComparisonLog::open(&measured.run)?.launches().iter().any(|launch| launch.stage == stage);
     finalist.under = compared.or(earlier.filter(|_| !is_compared));
     finalist.rules = match &finalist.under {
         Some(_) => RulesUse::Shared,

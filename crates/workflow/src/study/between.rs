@@ -23,29 +23,26 @@ pub(super) fn measure(
     mut scope: Scope,
     session: &mut Session<'_>,
 ) -> Result<(), WorkflowError> {
-    let Measurement { started, manifest, experiment, campaign, .. } = measured;
     let mut planned: BTreeMap<Cell, CellPlan> =
-        manifest.plan.cells.iter().map(|planned| (planned.cell, planned.clone())).collect();
+        measured.manifest.plan.cells.iter().map(|planned| (planned.cell, planned.clone())).collect();
     // What an earlier session of a resumed study planned.
-    for plan in refinements(&campaign.run)? {
+    for plan in refinements(&measured.run)? {
         scope.refine(&plan.cells);
         planned.extend(plan.cells.into_iter().map(|cell| (cell.cell, cell)));
     }
-    campaign.further(started.backend.as_mut(), session, |run, round, session| {
-        if round > experiment.refinement.rounds {
-            return Ok(None);
-        }
-        let found = scope.study(run)?;
-        let cells = between(&found, &planned, experiment.refinement.width);
+    measured.measure_kept(session)?;
+    while measured.next_round() <= measured.experiment.refinement.rounds {
+        let cells = between(&scope.study(&measured.run)?, &planned, measured.experiment.refinement.width);
         if cells.is_empty() {
             session.say(progress::studies::REFINED);
-            return Ok(None);
+            break;
         }
-        session.say(&progress::studies::round(round, cells.len()));
+        session.say(&progress::studies::round(measured.next_round(), cells.len()));
         planned.extend(cells.iter().map(|cell| (cell.cell, cell.clone())));
         scope.refine(&cells);
-        Ok(Some(refine::plan(&manifest.plan, cells, experiment, round, None)))
-    })
+        measured.measure_round(&refine::plan(measured, cells, None), session)?;
+    }
+    Ok(())
 }
 
 /// The cells in the middle of the gaps in which classes cross, with all candidates of both ends.
