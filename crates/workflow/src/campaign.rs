@@ -395,7 +395,8 @@ fn resumed(directory: &Path, experiment: &Experiment, session: &mut Session<'_>)
     let left_out = resume::left_out(&manifest, &started);
     started.backend.leave_out(&left_out);
     started.pins.extend(left_out);
-    resume::refuse_other_system(&run, &manifest, &started)?.iter().for_each(|remark| session.say(remark));
+    let now = self::manifest(manifest.request.clone(), None, &started, &manifest.plan, Vec::new());
+    resume::refuse_other_system(&run, &manifest, &now)?.iter().for_each(|remark| session.say(remark));
     if let Some(allocation) = &started.allocation {
         manifest.allocations.push(allocation.clone());
         run.write_manifest(&manifest)?;

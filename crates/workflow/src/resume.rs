@@ -1,7 +1,6 @@
 //! Resumed runs: their options, and the uses for which they are refused.
 
 use std::collections::BTreeMap;
-use std::fmt::Display;
 
 use collrules_record::Manifest;
 use collrules_record::competitor::COMPETITORS;
@@ -9,11 +8,12 @@ use collrules_record::experiment::Experiment;
 use collrules_record::options::Request;
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::settings::Settings;
-use collrules_record::transport::Transport;
+use collrules_report::changes::property;
 use collrules_report::progress;
+use collrules_tuner::results::comparison::{RunProperty, differences};
 
 use crate::error::WorkflowError;
-use crate::start::{Started, environment};
+use crate::start::Started;
 
 /// Settings of a run that switch a component off, although the user's settings switch it on: it was left out because
 /// its calls crashed.
@@ -65,44 +65,38 @@ pub(crate) fn refuse_merged(run: &RunDir, manifest: &Manifest) -> Result<(), Wor
     )))
 }
 
+/// Properties of a run that new samples must share, so that they can be compared with earlier ones.
+const SHARED: [RunProperty; 8] = [
+    RunProperty::Backend,
+    RunProperty::Version,
+    RunProperty::Library,
+    RunProperty::Slots,
+    RunProperty::Transport,
+    RunProperty::Pins,
+    RunProperty::Preset,
+    RunProperty::Environment,
+];
+
 /// Refuses to resume a run on another system, since its samples are compared with each other. A batch system may assign
 /// other nodes to each job, if ranks are placed on them identically; then returns a remark.
 pub(crate) fn refuse_other_system(
     run: &RunDir,
-    manifest: &Manifest,
-    started: &Started,
+    before: &Manifest,
+    now: &Manifest,
 ) -> Result<Option<String>, WorkflowError> {
-    let mut differences = Vec::new();
-    let mut compare = |what: &str, then: &dyn Display, now: &dyn Display| {
-        let (then, now) = (then.to_string(), now.to_string());
-        if then != now {
-            differences.push(format!("{what}: {then} then, {now} now"));
-        }
-    };
-    let (then, now) = (&manifest.survey, &started.survey);
-    compare("backend", &manifest.backend, &started.backend.name());
-    compare("Open MPI", &then.version, &now.version);
-    compare("library", &then.library, &now.library);
-    compare("slots", &then.slots(), &now.slots());
-    let moved = moved(manifest, started);
+    let moved = moved(before, now);
+    // The environment only concerns launched jobs.
+    let is_shared = |what| SHARED.contains(&what) && !(before.is_simulated() && what == RunProperty::Environment);
+    let found = differences(before, now).into_iter().filter(|it| is_shared(it.what));
+    let mut found: Vec<_> = found.map(|it| (property(it.what), it.before, it.after)).collect();
     if moved.is_none() {
-        compare("hosts of the ranks", &then.hosts.join(" "), &now.hosts.join(" "));
+        found.push(("hosts of the ranks", before.survey.hosts.join(" "), now.survey.hosts.join(" ")));
     }
-    if let Some((then, now)) = Transport::change(&then.transport, &now.transport) {
-        compare("transport", then, now);
-    }
-    compare("settings that the rules need", &list_settings(&manifest.pins), &list_settings(&started.pins));
-    compare("coll_tuned parameters set before", &list_settings(&then.preset), &list_settings(&now.preset));
-    compare("options of mpirun", &middle(&manifest.launcher), &middle(&started.backend.launcher(&manifest.plan)));
-    let parameters = |all: &BTreeMap<String, String>| {
-        let set = all.iter().filter(|(name, _)| name.contains("_MCA_"));
-        list_settings(&set.map(|(name, value)| (name.clone(), value.clone())).collect())
-    };
-    // These properties only concern launched jobs.
-    if started.backend.name() != "simulation" {
-        compare("MCA parameters in the environment", &parameters(&manifest.environment), &parameters(&environment()));
-    }
-    if then.algorithms != now.algorithms {
+    found.push(("options of mpirun", middle(&before.launcher), middle(&now.launcher)));
+    let found = found.into_iter().filter(|(_, then, now)| then != now);
+    let mut differences: Vec<String> =
+        found.map(|(what, then, now)| format!("{what}: {then} then, {now} now")).collect();
+    if before.survey.algorithms != now.survey.algorithms {
         differences.push("the library lists other algorithms".to_owned());
     }
     if differences.is_empty() {
@@ -112,9 +106,9 @@ pub(crate) fn refuse_other_system(
 }
 
 /// Returns a remark if a run is resumed on other nodes of its partition, with ranks placed identically.
-fn moved(manifest: &Manifest, started: &Started) -> Option<String> {
-    let (then, now) = (manifest.allocations.last()?, started.allocation.as_ref()?);
-    let hosts = (&manifest.survey.hosts, &started.survey.hosts);
+fn moved(before: &Manifest, after: &Manifest) -> Option<String> {
+    let (then, now) = (before.allocations.last()?, after.allocations.last()?);
+    let hosts = (&before.survey.hosts, &after.survey.hosts);
     let alike =
         (then.system, &then.partition) == (now.system, &now.partition) && numbered(hosts.0) == numbered(hosts.1);
     (alike && hosts.0 != hosts.1).then(|| progress::jobs::other_nodes(now))
@@ -130,13 +124,6 @@ fn numbered(hosts: &[String]) -> Vec<usize> {
             *known.entry(host).or_insert(next)
         })
         .collect()
-}
-
-fn list_settings(settings: &BTreeMap<String, String>) -> String {
-    if settings.is_empty() {
-        return "none".to_owned();
-    }
-    settings.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
 }
 
 /// A launch command without its two programs, whose paths may have changed.
