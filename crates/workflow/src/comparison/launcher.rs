@@ -44,15 +44,6 @@ const LEFT_OUT: f64 = 0.05;
 /// Multiple of the median from which on a call is slow.
 const SLOW: f64 = 2.0;
 
-/// Time for all launches of a comparison.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct TimeLimit {
-    /// Seconds; none if unlimited.
-    pub(crate) seconds: Option<f64>,
-    /// Blocks that are made in any case: fewer say nothing.
-    pub(crate) least: u32,
-}
-
 /// Launches of arms: backend, log, subjects and time limit.
 pub(crate) struct JobLauncher<'a, 's> {
     pub(crate) backend: &'a mut dyn Backend,
@@ -70,8 +61,10 @@ pub(crate) struct JobLauncher<'a, 's> {
     pub(crate) schedule: Schedule,
     pub(crate) middle: Middle,
     pub(crate) seed: u64,
-    /// Time for all launches from now on.
-    pub(crate) limit: TimeLimit,
+    /// Seconds for all launches from now on; none if unlimited.
+    limit: Option<f64>,
+    /// Blocks that are made in any case: fewer say nothing.
+    least: u32,
     /// Seconds that launches took, also those that are in the log.
     pub(crate) spent: f64,
     /// The arm with which others are compared.
@@ -85,16 +78,6 @@ struct Loop {
     /// The time of each call.
     calls: Vec<f64>,
     /// The time of the whole loop.
-    seconds: f64,
-}
-
-/// The result of a job.
-struct JobResult {
-    outcome: Result<Vec<SubjectTime>, LaunchFailure>,
-    wrong: Vec<(ArmSubject, String)>,
-    resident: Option<u64>,
-    core_to_core: Vec<Seconds>,
-    /// Seconds of the job by its own clock.
     seconds: f64,
 }
 
@@ -122,16 +105,17 @@ impl<'a, 's> JobLauncher<'a, 's> {
             schedule,
             middle: Middle::default(),
             seed,
-            limit: TimeLimit::default(),
+            limit: None,
+            least: 0,
             spent: 0.0,
             base: Settings::new(),
             barred: BTreeMap::new(),
         }
     }
 
-    /// Sets the time for all launches from now on.
+    /// Sets the seconds for all launches from now on, and the blocks that are made in any case.
     pub(crate) fn limit_to(&mut self, seconds: Option<f64>, least: u32) {
-        (self.limit, self.spent) = (TimeLimit { seconds, least }, 0.0);
+        (self.limit, self.least, self.spent) = (seconds, least, 0.0);
     }
 
     /// Memory of a rank with an arm and by default, over the launches of a stage.
@@ -267,16 +251,11 @@ impl<'a, 's> JobLauncher<'a, 's> {
         }
         let subjects = self.subjects_of(arm, wanted);
         self.session.tell(Event::ArmLaunch { stage, block, subjects: subjects.len() });
-        let (at, began) = (now(), Instant::now());
-        let result = self.run(stage, block, arm, &subjects);
+        let launch = self.run(stage, block, arm, &subjects);
         if let (Some(patience), Some(usual)) = (self.backend.patience(), usual) {
             *patience = usual;
         }
-        let JobResult { outcome, wrong, resident, core_to_core, seconds } = result?;
-        // A simulated job takes time only by its own clock.
-        let is_simulated = self.backend.name() == SIMULATED;
-        let seconds = Seconds(if is_simulated { seconds } else { began.elapsed().as_secs_f64() });
-        let launch = ArmLaunch { stage, block, arm: arm.clone(), at, seconds, resident, core_to_core, outcome, wrong };
+        let launch = launch?;
         self.log.append(launch.clone())?;
         Ok(launch)
     }
@@ -288,7 +267,8 @@ impl<'a, 's> JobLauncher<'a, 's> {
         block: u32,
         arm: &Settings,
         subjects: &[ArmSubject],
-    ) -> Result<JobResult, RunnerError> {
+    ) -> Result<ArmLaunch, RunnerError> {
+        let (at, began) = (now(), Instant::now());
         let settings = self.arms.job(arm);
         let mut compared = self.arms.jobs();
         compared.push(settings.clone());
@@ -331,7 +311,11 @@ impl<'a, 's> JobLauncher<'a, 's> {
             }
             Err(error) => return Err(error),
         };
-        Ok(JobResult { outcome, wrong, resident, core_to_core, seconds: self.schedule.startup.0 + clock })
+        // A simulated job takes time only by its own clock.
+        let is_simulated = self.backend.name() == SIMULATED;
+        let own = self.schedule.startup.0 + clock;
+        let seconds = Seconds(if is_simulated { own } else { began.elapsed().as_secs_f64() });
+        Ok(ArmLaunch { stage, block, arm: arm.clone(), at, seconds, resident, core_to_core, outcome, wrong })
     }
 
     /// The subjects whose data an earlier launch of an arm checked, with the shortest time of a turn of their loops.
@@ -410,8 +394,8 @@ impl ArmLauncher for JobLauncher<'_, '_> {
         let missing = order.len().saturating_sub(known);
         let count = subjects.map_or(self.subjects.len(), BTreeSet::len);
         let needed = self.mean_seconds(stage, count) * missing as f64;
-        let is_over = self.limit.seconds.is_some_and(|limit| self.spent + needed > limit);
-        if missing > 0 && number >= self.limit.least && is_over {
+        let is_over = self.limit.is_some_and(|limit| self.spent + needed > limit);
+        if missing > 0 && number >= self.least && is_over {
             return Ok(None);
         }
         let mut block = ArmBlock::default();
