@@ -150,7 +150,16 @@ pub fn try_program(
         session.say(progress::programs::INSTALLED_TUNING);
     }
     let behind = tuning.map(Published::of_tuning).transpose()?.flatten();
+    let pattern = options.metric.as_deref().map(Regex::new).transpose();
+    let pattern =
+        pattern.map_err(|cause| WorkflowError::Usage(format!("--metric is no regular expression: {cause}")))?;
+    let metric = match options.metric.clone() {
+        None => RunMetric::WallTime,
+        Some(pattern) => RunMetric::Printed { pattern, higher_is_better: options.higher_is_better },
+    };
+    let end = |budget: Seconds| Instant::now().checked_add(Duration::try_from_secs_f64(budget.0).ok()?);
     let mut trial = AbTrial {
+        session,
         program: &program,
         measured: behind
             .filter(|_| !Transport::is_decided_by(&settings))
@@ -159,17 +168,16 @@ pub fn try_program(
         options,
         library,
         directory: &directory,
-        pattern: pattern(options)?,
-        deadline: options.budget.and_then(|budget| {
-            Some((Instant::now(), Instant::now().checked_add(Duration::try_from_secs_f64(budget.0).ok()?)?))
-        }),
+        pattern,
+        deadline: options.budget.and_then(end),
+        longest: Duration::ZERO,
         tried: AbTest {
             format: FORMAT,
             subject,
             settings,
             command: program.words().to_vec(),
             started: manifest::now(),
-            metric: metric(options),
+            metric,
             judgement: Judgement { gain: None, pairs: Vec::new(), q_value: None, outcome: Outcome::Undecided },
             same_output: options.same_output.as_ref().map(|file| file.display().to_string()),
             criteria,
@@ -177,10 +185,10 @@ pub fn try_program(
             collectives: None,
         },
     };
-    trial.check_on_ranks(session)?;
-    trial.compare(first, session)?;
+    trial.check_on_ranks()?;
+    trial.compare(first)?;
     if options.collectives {
-        trial.watch(session)?;
+        trial.watch()?;
     }
     Ok(trial.tried)
 }
@@ -230,20 +238,9 @@ fn refuse_settings(program: &UserJob, settings: &BTreeMap<String, String>) -> Re
     }
 }
 
-fn metric(options: &Trying) -> RunMetric {
-    match &options.metric {
-        None => RunMetric::WallTime,
-        Some(pattern) => RunMetric::Printed { pattern: pattern.clone(), higher_is_better: options.higher_is_better },
-    }
-}
-
-fn pattern(options: &Trying) -> Result<Option<Regex>, WorkflowError> {
-    let compiled = options.metric.as_deref().map(Regex::new).transpose();
-    compiled.map_err(|cause| WorkflowError::Usage(format!("--metric is no regular expression: {cause}")))
-}
-
-/// Runs of an A/B test.
-struct AbTrial<'a> {
+/// Runs of an A/B test, in pairs, which are blocks of a comparison.
+struct AbTrial<'a, 's> {
+    session: &'a mut Session<'s>,
     program: &'a UserJob,
     /// Transport of the job in which the tuning was measured, if it is known.
     measured: Option<Transport>,
@@ -254,20 +251,14 @@ struct AbTrial<'a> {
     library: Option<PathBuf>,
     directory: &'a RunDir,
     pattern: Option<Regex>,
-    /// Start and end of the time for the test.
-    deadline: Option<(Instant, Instant)>,
+    /// End of the time for the test.
+    deadline: Option<Instant>,
+    /// Duration of the longest pair.
+    longest: Duration,
     tried: AbTest,
 }
 
-/// Pairs of runs, as blocks of a comparison.
-struct Pairs<'a, 'b, 's> {
-    trial: &'a mut AbTrial<'b>,
-    session: &'a mut Session<'s>,
-    /// Duration of the longest pair.
-    longest: Duration,
-}
-
-impl ArmLauncher for Pairs<'_, '_, '_> {
+impl ArmLauncher for AbTrial<'_, '_> {
     type Error = WorkflowError;
 
     fn block(
@@ -277,12 +268,11 @@ impl ArmLauncher for Pairs<'_, '_, '_> {
         (base, arms): (&Settings, &[Settings]),
         _: Option<&BTreeSet<ArmSubject>>,
     ) -> Result<Option<ArmBlock>, WorkflowError> {
-        let Self { trial, session, longest } = self;
-        if pair >= trial.options.pairs {
+        if pair >= self.options.pairs {
             return Ok(None);
         }
-        if trial.time_left().is_some_and(|left| left < *longest) {
-            session.say(&progress::programs::budget_used_up(pair, trial.options.pairs));
+        if self.time_left().is_some_and(|left| left < self.longest) {
+            self.session.say(&progress::programs::budget_used_up(pair, self.options.pairs));
             return Ok(None);
         }
         let begin = Instant::now();
@@ -290,25 +280,25 @@ impl ArmLauncher for Pairs<'_, '_, '_> {
         // ABBA: a drift from run to run favours no side.
         let order = if pair.is_multiple_of(2) { [false, true] } else { [true, false] };
         for with in order {
-            let made = trial.run(pair, with, session)?;
-            if let Some(cost) = trial.tried.cost(&made) {
+            let made = self.run(pair, with)?;
+            if let Some(cost) = self.tried.cost(&made) {
                 let arm = if with { &arms[0] } else { base };
                 block.push(arm.clone(), BTreeMap::from([(ArmSubject::Program, cost)]));
             }
-            trial.tried.runs.push(made);
-            trial.tried.judgement.pairs = trial.tried.list_gains();
-            trial.directory.write_json(FILE, &trial.tried)?;
+            self.tried.runs.push(made);
+            self.tried.judgement.pairs = self.tried.list_gains();
+            self.directory.write_json(FILE, &self.tried)?;
         }
-        *longest = begin.elapsed().max(*longest);
-        session.say(&progress::programs::pair(pair, &trial.tried));
-        trial.refuse_hopeless(pair)?;
+        self.longest = begin.elapsed().max(self.longest);
+        self.session.say(&progress::programs::pair(pair, &self.tried));
+        self.refuse_hopeless(pair)?;
         Ok(Some(block))
     }
 }
 
-impl AbTrial<'_> {
+impl AbTrial<'_, '_> {
     /// Runs pairs until the difference is clear, or until pairs or time are used up.
-    fn compare(&mut self, first: u32, session: &mut Session<'_>) -> Result<(), WorkflowError> {
+    fn compare(&mut self, first: u32) -> Result<(), WorkflowError> {
         let (base, program) = (Settings::new(), BTreeSet::from([ArmSubject::Program]));
         // The profiler has no settings, which would tell it from the base.
         let arm = match self.tried.settings.is_empty() {
@@ -329,7 +319,7 @@ impl AbTrial<'_> {
             cost: &|_| 0.0,
             chooses: false,
         };
-        let compared = compare(&comparison, &mut Pairs { trial: self, session, longest: Duration::ZERO })?;
+        let compared = compare(&comparison, self)?;
         if let Some(found) = compared.of(&arm).and_then(|result| result.subjects.first()) {
             let judgement = &mut self.tried.judgement;
             (judgement.gain, judgement.q_value, judgement.outcome) =
@@ -339,14 +329,14 @@ impl AbTrial<'_> {
     }
 
     /// Checks that ranks get the settings, and that runs without them have others.
-    fn check_on_ranks(&self, session: &mut Session<'_>) -> Result<(), WorkflowError> {
+    fn check_on_ranks(&mut self) -> Result<(), WorkflowError> {
         let tried = &self.tried.settings;
         if tried.is_empty() {
             return Ok(());
         }
         let values = |with| self.program.values_on_ranks(tried, &self.environment(with));
         let (Some(without), Some(with)) = (values(false), values(true)) else {
-            session.say(progress::programs::UNKNOWN_VALUES);
+            self.session.say(progress::programs::UNKNOWN_VALUES);
             return Ok(());
         };
         let is_set = |values: &BTreeMap<String, BTreeSet<String>>, name: &String, wanted: &String| {
@@ -371,11 +361,11 @@ impl AbTrial<'_> {
     }
 
     fn time_left(&self) -> Option<Duration> {
-        self.deadline.map(|(_, end)| end.saturating_duration_since(Instant::now()))
+        self.deadline.map(|end| end.saturating_duration_since(Instant::now()))
     }
 
     /// One run in the user's current directory, with its output saved.
-    fn run(&self, pair: u32, with: bool, session: &mut Session<'_>) -> Result<ProgramRun, WorkflowError> {
+    fn run(&mut self, pair: u32, with: bool) -> Result<ProgramRun, WorkflowError> {
         self.set_up()?;
         let name = format!("pair-{}-{}", pair + 1, if with { "with" } else { "without" });
         let place = self.place(&name)?;
@@ -396,13 +386,12 @@ impl AbTrial<'_> {
         kept_apart(&mut command, &stdout, &stderr).map_err(|cause| WorkflowError::write(&place, cause))?;
         let before = self.modified();
         let begin = Instant::now();
-        let ended = run(&mut command, &session.stop, self.time_left())?;
+        let ended = run(&mut command, &self.session.stop, self.time_left())?;
         if is_logged && !with {
             let mut log = TransportLog::default();
             fs::read_to_string(&stderr).unwrap_or_default().lines().for_each(|line| log.hear(line));
-            let change = (&self.measured, &log.into_transport());
-            if let Some((then, now)) = Transport::change(change.0, change.1) {
-                session.say(&progress::jobs::other_transport(then, now));
+            if let Some((then, now)) = Transport::change(&self.measured, &log.into_transport()) {
+                self.session.say(&progress::jobs::other_transport(then, now));
             }
         }
         let (took, result) = match ended {
@@ -501,7 +490,7 @@ impl AbTrial<'_> {
     }
 
     /// One more run of each side, with profiling.
-    fn watch(&mut self, session: &mut Session<'_>) -> Result<(), WorkflowError> {
+    fn watch(&mut self) -> Result<(), WorkflowError> {
         let Some(library) = &self.library else { return Ok(()) };
         let mut times = [Seconds(0.0); 2];
         for with in [false, true] {
@@ -509,22 +498,12 @@ impl AbTrial<'_> {
             let place = self.place(if with { "profiled-with" } else { "profiled-without" })?;
             let directory = RunDir::derived(&place)?;
             let environment = self.environment(with);
-            let watched = Watched { program: self.program, library, imbalance: None };
-            let prepare = |mut command: Command| {
-                kept_apart(&mut command, &place.join(STDOUT), &place.join(STDERR))
-                    .map_err(|cause| WorkflowError::write(&place, cause))?;
-                for (name, value) in &environment {
-                    match value {
-                        Some(value) => command.env(name, value),
-                        None => command.env_remove(name),
-                    };
-                }
-                Ok(command)
-            };
-            let seen = watched.run(&directory, prepare, session)?;
-            directory.write_json(collrules_record::profile::FILE, &seen.profile)?;
-            let total = seen.profile.calls.iter().map(|calls| calls.time.total.0).sum();
-            times[usize::from(with)] = seen.profile.wall_of(Seconds(total));
+            let watched = Watched { program: self.program, library, imbalance: None, environment };
+            let apart = |command: &mut Command| kept_apart(command, &place.join(STDOUT), &place.join(STDERR));
+            let (profile, _) = watched.run(&directory, apart, self.session)?;
+            directory.write_json(collrules_record::profile::FILE, &profile)?;
+            let total = profile.calls.iter().map(|calls| calls.time.total.0).sum();
+            times[usize::from(with)] = profile.wall_of(Seconds(total));
         }
         self.tried.collectives = Some(times);
         Ok(self.directory.write_json(FILE, &self.tried)?)

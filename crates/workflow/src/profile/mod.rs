@@ -10,7 +10,8 @@ mod merge;
 use std::collections::BTreeMap;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
-use std::{env, fs};
+use std::process::Command;
+use std::{env, fs, io};
 
 use collrules_record::condition::{ArrivalPattern, list_patterns};
 use collrules_record::findings::Findings;
@@ -70,13 +71,12 @@ pub fn profile(options: &Profiling, out: &Path, session: &mut Session<'_>) -> Re
     if file.exists() {
         return Err(WorkflowError::Occupied(format!("{} is there already; choose another --out", file.display())));
     }
-    let watched = Watched { program: &program, library: &library, imbalance: options.imbalance };
-    let seen = watched.run(&directory, Ok, session)?;
-    for remark in remarks(&seen.profile) {
-        session.say(&remark);
-    }
-    directory.write_json(profile::FILE, &seen.profile)?;
-    Ok(Profiled { profile: seen.profile, file, code: seen.code })
+    let (imbalance, environment) = (options.imbalance, BTreeMap::new());
+    let watched = Watched { program: &program, library: &library, imbalance, environment };
+    let (profile, code) = watched.run(&directory, |_| Ok(()), session)?;
+    remarks(&profile).iter().for_each(|remark| session.say(remark));
+    directory.write_json(profile::FILE, &profile)?;
+    Ok(Profiled { profile, file, code })
 }
 
 /// A job to run with the library.
@@ -84,6 +84,8 @@ pub(crate) struct Watched<'a> {
     pub(crate) program: &'a UserJob,
     pub(crate) library: &'a Path,
     pub(crate) imbalance: Option<u32>,
+    /// Changes to the environment of the launcher.
+    pub(crate) environment: BTreeMap<String, Option<String>>,
 }
 
 /// The environment of profiled ranks, which write their records to a directory.
@@ -92,20 +94,15 @@ pub(crate) fn preloaded(library: &Path, ranks: &Path) -> BTreeMap<String, String
     BTreeMap::from([(PRELOAD.to_owned(), text(library)), (DIRECTORY.to_owned(), text(ranks))])
 }
 
-/// Profile of a job, with its exit code.
-pub(crate) struct JobProfile {
-    pub(crate) profile: Profile,
-    pub(crate) code: i32,
-}
-
 impl Watched<'_> {
-    /// Runs the job. Ranks write their records below the directory, which are removed after reading.
+    /// Runs the job, and returns its profile and its exit code. Ranks write their records below the directory, which are
+    /// removed after reading.
     pub(crate) fn run(
         &self,
         directory: &RunDir,
-        prepare: impl FnOnce(std::process::Command) -> Result<std::process::Command, WorkflowError>,
+        prepare: impl FnOnce(&mut Command) -> io::Result<()>,
         session: &mut Session<'_>,
-    ) -> Result<JobProfile, WorkflowError> {
+    ) -> Result<(Profile, i32), WorkflowError> {
         let ranks = directory.absolute().join(RANKS);
         // Other users could write records of ranks there.
         let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&ranks);
@@ -115,7 +112,8 @@ impl Watched<'_> {
             variables.insert(IMBALANCE.to_owned(), every.to_string());
         }
         let started = manifest::now();
-        let mut command = prepare(self.program.command(&variables, &BTreeMap::new()))?;
+        let mut command = self.program.command(&variables, &self.environment);
+        prepare(&mut command).map_err(|cause| WorkflowError::write(directory.path(), cause))?;
         // A request to end stops the job too: its calls until then are still useful.
         let code = match run(&mut command, &session.stop, None) {
             Ok(ended) => ended.map_or(0, |ended| ended.code()),
@@ -131,7 +129,7 @@ impl Watched<'_> {
         let profile = merge::merged(&records, self.program.words(), started, code);
         // The profile has their contents.
         let _ = fs::remove_dir_all(&ranks);
-        Ok(JobProfile { profile, code })
+        Ok((profile, code))
     }
 
     /// Explains why no rank wrote a record.
