@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use collrules_record::findings::Findings;
+use collrules_record::options::TuneOptions;
 use collrules_record::proof::{ProofFact, Prover};
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::{Cell, Survey, Tuning, manifest};
@@ -42,13 +43,22 @@ pub(crate) fn prove(
     result
 }
 
+/// A run of `tune` with proven rules, which are compared and then put in place.
+pub(crate) struct ProvenRun<'a, 's> {
+    pub(crate) measured: &'a mut Measurement,
+    pub(crate) options: &'a TuneOptions,
+    pub(crate) published: Published,
+    pub(crate) session: &'a mut Session<'s>,
+}
+
 /// Proves that the tuning of these findings is obeyed. Its files are not in place yet.
-pub(crate) fn prove_run(
-    measured: &mut Measurement,
+pub(crate) fn prove_run<'a, 's>(
+    measured: &'a mut Measurement,
+    options: &'a TuneOptions,
     findings: Findings,
     tuning: Tuning,
-    session: &mut Session<'_>,
-) -> Result<Published, WorkflowError> {
+    session: &'a mut Session<'s>,
+) -> Result<ProvenRun<'a, 's>, WorkflowError> {
     let run = measured.run.clone();
     let Measurement { started, experiment, manifest, phases, .. } = measured;
     phases.end(progress::budget::REFINING, BudgetShares::new(experiment, started.startup).refinement);
@@ -69,7 +79,7 @@ pub(crate) fn prove_run(
     }
     session.tell(Event::Concluded { run: &published.run, findings: &published.findings, proof: &proof });
     phases.end(progress::budget::PROVING, 2.0 * started.startup.0);
-    Ok(published)
+    Ok(ProvenRun { measured, options, published, session })
 }
 
 /// Lists what a proof showed.

@@ -10,9 +10,10 @@ use collrules_runner::RunnerError;
 use crate::analyze::Source;
 use crate::campaign::{Begin, Measurement, RunPlace, prepare};
 use crate::error::WorkflowError;
+use crate::prove::{self, ProvenRun};
 use crate::publish::Published;
 use crate::session::Session;
-use crate::{prove, refine, settings, tuning, validate};
+use crate::{refine, tuning};
 
 /// Begins a run or resumes one, and creates proven and compared rules and settings in its directory.
 pub fn tune(begin: &Begin, session: &mut Session<'_>) -> Result<Published, WorkflowError> {
@@ -49,27 +50,24 @@ fn carry_out(
         measured.measure_round(&plan, session)?;
     };
     let tuning = tuning::decide(&measured.run, &findings, &measured.started.pins)?;
-    let mut published = prove::prove_run(measured, findings, tuning, session)?;
-    let search = settings::plan_search(measured, options, &published, session)?;
+    let mut run = prove::prove_run(measured, options, findings, tuning, session)?;
+    let search = run.plan_search()?;
     // Without settings to try, rules have all of the time.
-    measured.experiment.searches &= search.is_some();
-    let is_compared = published.validation.is_some() && !measured.reopens;
-    let compared = validate::after_tuning(measured, options, &mut published, session)
-        .and_then(|()| settings::choose(measured, options, search, &mut published, session))
-        .and_then(|()| match is_compared {
-            true => Ok(()),
-            false => validate::see_again(measured, options, &mut published, session)
-                .and_then(|()| settings::see_rules_again(measured, options, &mut published, session)),
-        });
+    run.measured.experiment.searches &= search.is_some();
+    let is_compared = run.published.validation.is_some() && !run.measured.reopens;
+    let compared = run.compare().and_then(|()| run.choose_settings(search)).and_then(|()| match is_compared {
+        true => Ok(()),
+        false => run.compare_again().and_then(|()| run.compare_under_again()),
+    });
     if let Err(error @ (WorkflowError::Unvalidated { .. } | WorkflowError::Record(_))) = compared {
         // What is incomplete takes the place of nothing.
         return Err(error);
     }
-    published.place(true, session)?;
-    published.write()?;
+    run.published.place(true, run.session)?;
+    run.published.write()?;
     compared?;
-    describe_time(measured, &published, session);
-    Ok(published)
+    describe_time(&mut run);
+    Ok(run.published)
 }
 
 /// Returns true if a run is resumed with another budget after a comparison that left rules undecided: it goes on, and its
@@ -82,7 +80,7 @@ fn has_more_time(begin: &Begin, measured: &Measurement) -> Result<bool, Workflow
 }
 
 /// Explains why a tuning took longer than its budget, or reports that everything was decided before its end.
-fn describe_time(measured: &Measurement, published: &Published, session: &mut Session<'_>) {
+fn describe_time(ProvenRun { measured, published, session, .. }: &mut ProvenRun<'_, '_>) {
     let Measurement { phases, experiment, .. } = measured;
     phases.excess(experiment.budget).iter().for_each(|why| session.say(why));
     let is_decided = published.validation.is_some() && published.gains().fates().undecided == 0;

@@ -16,7 +16,6 @@ use crate::comparison::CellWeights;
 
 pub(crate) use list::find;
 pub use list::{Listed, list};
-pub(crate) use stage::{choose, plan_search, see_rules_again};
 
 /// A speedup that was not measured.
 const NOTHING: Estimate = Estimate { point: 1.0, low: None, high: None, level: 0.95, samples: 0 };

@@ -32,9 +32,7 @@ use crate::comparison::{
 };
 use crate::error::WorkflowError;
 use crate::plan::{SEARCH, SETTINGS, UNDER_SETTINGS};
-use crate::publish::Published;
-use crate::session::Session;
-use crate::validate;
+use crate::prove::ProvenRun;
 
 /// Blocks of a search, each with a launch of about every value: two alone, and two of the foldover.
 const BLOCKS: f64 = 4.0;
@@ -48,149 +46,181 @@ pub(crate) struct SettingsPlan {
     factors: Vec<Factor>,
 }
 
-/// Plans a search for settings; none if none is wanted, or there is nothing to try.
-pub(crate) fn plan_search(
-    measured: &mut Measurement,
-    options: &TuneOptions,
-    published: &Published,
-    session: &mut Session<'_>,
-) -> Result<Option<SettingsPlan>, WorkflowError> {
-    if !measured.experiment.searches || (published.settings.is_some() && !measured.reopens) {
-        return Ok(None);
-    }
-    let all = match find(&measured.started, &options.settings.requests) {
-        Err(why) if options.settings.requests.is_empty() => {
-            session.say(&progress::settings::not_searched(&why));
+impl ProvenRun<'_, '_> {
+    /// Plans a search for settings; none if none is wanted, or there is nothing to try.
+    pub(crate) fn plan_search(&mut self) -> Result<Option<SettingsPlan>, WorkflowError> {
+        let Self { measured, options, published, session } = self;
+        if !measured.experiment.searches || (published.settings.is_some() && !measured.reopens) {
             return Ok(None);
         }
-        found => found?,
-    };
-    let factors = factors(&all, options);
-    Ok((!factors.is_empty()).then_some(SettingsPlan { all, factors }))
-}
+        let all = match find(&measured.started, &options.settings.requests) {
+            Err(why) if options.settings.requests.is_empty() => {
+                session.say(&progress::settings::not_searched(&why));
+                return Ok(None);
+            }
+            found => found?,
+        };
+        let factors = factors(&all, options);
+        Ok((!factors.is_empty()).then_some(SettingsPlan { all, factors }))
+    }
 
-/// Searches for settings, compares the best with the rules and the default, and makes the best arm the tuning.
-pub(crate) fn choose(
-    measured: &mut Measurement,
-    options: &TuneOptions,
-    search: Option<SettingsPlan>,
-    published: &mut Published,
-    session: &mut Session<'_>,
-) -> Result<(), WorkflowError> {
-    let Some(search) = search else { return Ok(()) };
-    let searching = Instant::now();
-    let run = measured.run.clone();
-    let found = find_best(measured, options, search, published, session).map_err(|error| error.while_tuning(&run))?;
-    if let Some(mut found) = found {
-        compare_rules(measured, options, &mut found, published, session)?;
-        published.settings = Some(found);
+    /// Searches for settings, compares the best with the rules and the default, and makes the best arm the tuning.
+    pub(crate) fn choose_settings(&mut self, search: Option<SettingsPlan>) -> Result<(), WorkflowError> {
+        let Some(search) = search else { return Ok(()) };
+        let searching = Instant::now();
+        if let Some(mut found) = self.find_best(search).map_err(|error| error.while_tuning(&self.measured.run))? {
+            self.compare_with_rules(&mut found)?;
+            self.published.settings = Some(found);
+        }
+        self.measured.phases.leave_out(searching);
+        Ok(())
     }
-    measured.phases.leave_out(searching);
-    Ok(())
-}
 
-/// The result of a search and of the comparison; none if there is no time.
-fn find_best(
-    measured: &mut Measurement,
-    options: &TuneOptions,
-    SettingsPlan { all, factors }: SettingsPlan,
-    published: &Published,
-    session: &mut Session<'_>,
-) -> Result<Option<SettingsFindings>, WorkflowError> {
-    let startup = measured.started.startup;
-    let left = measured.left().map(|left| (left.0 - measured.again_time()).max(0.0));
-    let asked = published.weights();
-    let ranks = measured.manifest.plan.ranks;
-    let survey = measured.started.survey.clone();
-    let (guards, patterns) = (guard_cells(&asked, ranks), guard_patterns(&survey, ranks));
-    let (screened, call) = (screened(&asked), |cell: &Cell| ArmSubject::call(*cell, Condition::UNALIGNED));
-    let messages: Vec<ArmSubject> = list_messages(&patterns).collect();
-    let subjects = |cells: &CellWeights| -> Vec<ArmSubject> {
-        cells.keys().chain(&guards).map(call).chain(messages.iter().cloned()).collect()
-    };
-    let few = subjects(&screened);
-    let values: usize = factors.iter().map(|factor| factor.values.len()).sum();
-    let of_block = (values + default_launches(Stage::Alone, values)) as f64;
-    let launch = startup.0 + timing_per_subject() * few.len() as f64;
-    let least = of_block * launch / SEARCH;
-    if left.is_some_and(|left| left < least) {
-        session.say(&progress::settings::budget_too_short(startup, Seconds(least / SETTINGS)));
-        return Ok(None);
+    /// The result of a search and of the comparison; none if there is no time.
+    fn find_best(&mut self, plan: SettingsPlan) -> Result<Option<SettingsFindings>, WorkflowError> {
+        let SettingsPlan { all, factors } = plan;
+        let Self { measured, options, published, session } = self;
+        let startup = measured.started.startup;
+        let left = measured.left().map(|left| (left.0 - measured.again_time()).max(0.0));
+        let asked = published.weights();
+        let ranks = measured.manifest.plan.ranks;
+        let survey = measured.started.survey.clone();
+        let (guards, patterns) = (guard_cells(&asked, ranks), guard_patterns(&survey, ranks));
+        let (screened, call) = (screened(&asked), |cell: &Cell| ArmSubject::call(*cell, Condition::UNALIGNED));
+        let messages: Vec<ArmSubject> = list_messages(&patterns).collect();
+        let subjects = |cells: &CellWeights| -> Vec<ArmSubject> {
+            cells.keys().chain(&guards).map(call).chain(messages.iter().cloned()).collect()
+        };
+        let few = subjects(&screened);
+        let values: usize = factors.iter().map(|factor| factor.values.len()).sum();
+        let of_block = (values + default_launches(Stage::Alone, values)) as f64;
+        let launch = startup.0 + timing_per_subject() * few.len() as f64;
+        let least = of_block * launch / SEARCH;
+        if left.is_some_and(|left| left < least) {
+            session.say(&progress::settings::budget_too_short(startup, Seconds(least / SETTINGS)));
+            return Ok(None);
+        }
+        session.say(&progress::settings::trying(values, factors.len()));
+        let mut log = ComparisonLog::open(&measured.run)?;
+        let is_concluded = log.is_concluded(Stage::Tuning) && !measured.reopens;
+        let schedule = |launches: f64, share: f64, subjects: usize| {
+            let least = timing_per_subject() * subjects as f64;
+            let launch = left.map(|left| Seconds((share * left / launches - startup.0).max(least)));
+            loop_schedule(&options.timing, startup, launch)
+        };
+        let Measurement { started, manifest, .. } = measured;
+        let place = (ranks, &manifest.plan.placement);
+        let timed = schedule(BLOCKS * of_block, SEARCH, few.len());
+        let mut jobs = JobLauncher::new(started.backend.as_mut(), place, timed, options.seed, &mut log, session);
+        jobs.subjects = few;
+        let limit = |share: Option<f64>| if is_concluded { Some(0.0) } else { share };
+        jobs.limit_to(limit(left.map(|left| left * SEARCH)), 0);
+        let weight =
+            |subject: &ArmSubject| subject.cell().map_or(0.0, |cell| screened.get(&cell).copied().unwrap_or(0.0));
+        let searched = run_design(&factors, &weight, &mut jobs)?;
+        let (finalists, ignored) = separate_ignored(jobs.backend, searched.finalists.clone())?;
+        for FailedSettings { settings, why } in &ignored {
+            jobs.session.say(&progress::settings::left_out(settings, why));
+        }
+        let has_rules = options.validate && !published.rules_settings().is_empty();
+        let left = left.map(|left| (left - jobs.spent) * if has_rules { 1.0 - UNDER_SETTINGS } else { 1.0 });
+        jobs.subjects = subjects(&asked);
+        jobs.schedule =
+            schedule(f64::from(FIRST_LOOK) * (finalists.len() + 1) as f64, 1.0 - SEARCH, jobs.subjects.len());
+        jobs.limit_to(limit(left), 0);
+        for settings in &finalists {
+            jobs.session.say(&progress::settings::comparing(settings));
+        }
+        let criteria =
+            ValidationCriteria { min_difference: options.criteria.min_gain, ..ValidationCriteria::default() };
+        let comparison = Comparison {
+            stage: Stage::Tuning,
+            base: &Settings::new(),
+            arms: &finalists,
+            demand: &|_, _| ArmDemand::ExcludeClassLoss,
+            weight: &|_, subject| subject.cell().map_or(0.0, |cell| asked.get(&cell).copied().unwrap_or(0.0)),
+            always: &screened.keys().map(call).collect(),
+            criteria,
+            max_loss: options.max_loss,
+            looks: Looks::from(FIRST_LOOK),
+            cost: &|arm| LEAST_GAIN * arm.len() as f64,
+            chooses: true,
+        };
+        let compared = if finalists.is_empty() { Compared::default() } else { compare(&comparison, &mut jobs)? };
+        jobs.log.conclude(Stage::Tuning)?;
+        let finalists = compared.arms.iter().map(|result| Finalist {
+            memory: jobs.memory(Stage::Tuning, &result.arm),
+            ..describe_finalist(result, &asked)
+        });
+        let finalists: Vec<Finalist> = finalists.collect();
+        let own = |stage: Stage| matches!(stage, Stage::Alone | Stage::Foldover | Stage::Tuning);
+        let launches: Vec<_> = jobs.log.launches().iter().filter(|launch| own(launch.stage)).collect();
+        let mut failed: Vec<FailedSettings> = launches.iter().filter_map(|launch| describe_failure(launch)).collect();
+        failed.dedup();
+        failed.extend(ignored);
+        let left_out = all
+            .iter()
+            .filter_map(|setting| Some(LeftOutSetting { name: setting.name.clone(), why: setting.left_out.clone()? }));
+        let mut nodes = survey.hosts.clone();
+        nodes.sort_unstable();
+        nodes.dedup();
+        Ok(Some(SettingsFindings {
+            format: FORMAT,
+            nodes,
+            ranks,
+            launches: launches.len() as u32,
+            seconds: Seconds(launches.iter().map(|launch| launch.seconds.0).sum()),
+            effects: effects(&factors, &searched),
+            left_out: left_out.collect(),
+            failed,
+            finalists,
+            chosen: compared.chosen,
+            validation: None,
+        }))
     }
-    session.say(&progress::settings::trying(values, factors.len()));
-    let mut log = ComparisonLog::open(&measured.run)?;
-    let is_concluded = log.is_concluded(Stage::Tuning) && !measured.reopens;
-    let schedule = |launches: f64, share: f64, subjects: usize| {
-        let least = timing_per_subject() * subjects as f64;
-        let launch = left.map(|left| Seconds((share * left / launches - startup.0).max(least)));
-        loop_schedule(&options.timing, startup, launch)
-    };
-    let Measurement { started, manifest, .. } = measured;
-    let place = (ranks, &manifest.plan.placement);
-    let timed = schedule(BLOCKS * of_block, SEARCH, few.len());
-    let mut jobs = JobLauncher::new(started.backend.as_mut(), place, timed, options.seed, &mut log, session);
-    jobs.subjects = few;
-    let limit = |share: Option<f64>| if is_concluded { Some(0.0) } else { share };
-    jobs.limit_to(limit(left.map(|left| left * SEARCH)), 0);
-    let weight = |subject: &ArmSubject| subject.cell().map_or(0.0, |cell| screened.get(&cell).copied().unwrap_or(0.0));
-    let searched = run_design(&factors, &weight, &mut jobs)?;
-    let (finalists, ignored) = separate_ignored(jobs.backend, searched.finalists.clone())?;
-    for FailedSettings { settings, why } in &ignored {
-        jobs.session.say(&progress::settings::left_out(settings, why));
+
+    /// Compares the rules under the chosen settings once more, after they were alone. Without a rule that is left, the settings
+    /// are the tuning.
+    pub(crate) fn compare_under_again(&mut self) -> Result<(), WorkflowError> {
+        let Some(mut found) = self.published.settings.clone() else { return Ok(()) };
+        if found.chosen().is_none_or(|chosen| chosen.under.is_none()) {
+            return Ok(());
+        }
+        let later = Instant::now();
+        if self.published.rules_settings().is_empty() {
+            found.leave_out_rules();
+        } else {
+            self.compare_with_rules(&mut found)?;
+        }
+        self.published.settings = Some(found);
+        self.measured.phases.leave_out(later);
+        Ok(())
     }
-    let has_rules = options.validate && !published.rules_settings().is_empty();
-    let left = left.map(|left| (left - jobs.spent) * if has_rules { 1.0 - UNDER_SETTINGS } else { 1.0 });
-    jobs.subjects = subjects(&asked);
-    jobs.schedule = schedule(f64::from(FIRST_LOOK) * (finalists.len() + 1) as f64, 1.0 - SEARCH, jobs.subjects.len());
-    jobs.limit_to(limit(left), 0);
-    for settings in &finalists {
-        jobs.session.say(&progress::settings::comparing(settings));
+
+    /// Compares the rules under the chosen settings, once more if they were before. The parameter files name those that are
+    /// confirmed there.
+    fn compare_with_rules(&mut self, found: &mut SettingsFindings) -> Result<(), WorkflowError> {
+        let Some(finalist) = found.chosen.and_then(|chosen| found.finalists.get_mut(chosen)) else { return Ok(()) };
+        if !self.options.validate || self.published.rules_settings().is_empty() {
+            return Ok(());
+        }
+        let asked = self.published.weights();
+        let earlier = finalist.under.take();
+        let stage = if earlier.is_some() { Stage::UnderSettingsAgain } else { Stage::UnderSettings };
+        let compared = self.compare_under(&finalist.settings, earlier.clone())?;
+        let is_compared =
+            ComparisonLog::open(&self.measured.run)?.launches().iter().any(|launch| launch.stage == stage);
+        finalist.under = compared.or(earlier.filter(|_| !is_compared));
+        finalist.rules = match &finalist.under {
+            Some(_) => RulesUse::Shared,
+            None if is_compared => RulesUse::LeftOut,
+            None => RulesUse::NotCompared,
+        };
+        let is_gone =
+            |cell: Cell| self.published.validation.as_ref().is_some_and(|validation| validation.is_removed(cell));
+        finalist.with_rules = finalist.under.as_ref().map(|round| add_rules(finalist.speedup, round, &asked, is_gone));
+        Ok(())
     }
-    let criteria = ValidationCriteria { min_difference: options.criteria.min_gain, ..ValidationCriteria::default() };
-    let comparison = Comparison {
-        stage: Stage::Tuning,
-        base: &Settings::new(),
-        arms: &finalists,
-        demand: &|_, _| ArmDemand::ExcludeClassLoss,
-        weight: &|_, subject| subject.cell().map_or(0.0, |cell| asked.get(&cell).copied().unwrap_or(0.0)),
-        always: &screened.keys().map(call).collect(),
-        criteria,
-        max_loss: options.max_loss,
-        looks: Looks::from(FIRST_LOOK),
-        cost: &|arm| LEAST_GAIN * arm.len() as f64,
-        chooses: true,
-    };
-    let compared = if finalists.is_empty() { Compared::default() } else { compare(&comparison, &mut jobs)? };
-    jobs.log.conclude(Stage::Tuning)?;
-    let finalists = compared.arms.iter().map(|result| Finalist {
-        memory: jobs.memory(Stage::Tuning, &result.arm),
-        ..describe_finalist(result, &asked)
-    });
-    let finalists: Vec<Finalist> = finalists.collect();
-    let own = |stage: Stage| matches!(stage, Stage::Alone | Stage::Foldover | Stage::Tuning);
-    let launches: Vec<_> = jobs.log.launches().iter().filter(|launch| own(launch.stage)).collect();
-    let mut failed: Vec<FailedSettings> = launches.iter().filter_map(|launch| describe_failure(launch)).collect();
-    failed.dedup();
-    failed.extend(ignored);
-    let left_out = all
-        .iter()
-        .filter_map(|setting| Some(LeftOutSetting { name: setting.name.clone(), why: setting.left_out.clone()? }));
-    let mut nodes = survey.hosts.clone();
-    nodes.sort_unstable();
-    nodes.dedup();
-    Ok(Some(SettingsFindings {
-        format: FORMAT,
-        nodes,
-        ranks,
-        launches: launches.len() as u32,
-        seconds: Seconds(launches.iter().map(|launch| launch.seconds.0).sum()),
-        effects: effects(&factors, &searched),
-        left_out: left_out.collect(),
-        failed,
-        finalists,
-        chosen: compared.chosen,
-        validation: None,
-    }))
 }
 
 /// The failure of a launch with settings.
@@ -202,59 +232,6 @@ fn describe_failure(launch: &ArmLaunch) -> Option<FailedSettings> {
     let of_job = || launch.outcome.as_ref().err().map(|failure| SettingsFailure::Job(failure.why.clone()));
     let (settings, why) = (launch.arm.clone(), wrong.or_else(of_job)?);
     (!settings.is_empty()).then_some(FailedSettings { settings, why })
-}
-
-/// Compares the rules under the chosen settings once more, after they were alone. Without a rule that is left, the settings
-/// are the tuning.
-pub(crate) fn see_rules_again(
-    measured: &mut Measurement,
-    options: &TuneOptions,
-    published: &mut Published,
-    session: &mut Session<'_>,
-) -> Result<(), WorkflowError> {
-    let Some(mut found) = published.settings.clone() else { return Ok(()) };
-    if found.chosen().is_none_or(|chosen| chosen.under.is_none()) {
-        return Ok(());
-    }
-    let later = Instant::now();
-    if published.rules_settings().is_empty() {
-        found.leave_out_rules();
-    } else {
-        compare_rules(measured, options, &mut found, published, session)?;
-    }
-    published.settings = Some(found);
-    measured.phases.leave_out(later);
-    Ok(())
-}
-
-/// Compares the rules under the chosen settings, once more if they were before. The parameter files name those that are
-/// confirmed there.
-fn compare_rules(
-    measured: &mut Measurement,
-    options: &TuneOptions,
-    found: &mut SettingsFindings,
-    published: &mut Published,
-    session: &mut Session<'_>,
-) -> Result<(), WorkflowError> {
-    let Some(finalist) = found.chosen.and_then(|chosen| found.finalists.get_mut(chosen)) else { return Ok(()) };
-    if !options.validate || published.rules_settings().is_empty() {
-        return Ok(());
-    }
-    let asked = published.weights();
-    let earlier = finalist.under.take();
-    let stage = if earlier.is_some() { Stage::UnderSettingsAgain } else { Stage::UnderSettings };
-    let arm = (&finalist.settings, earlier.clone());
-    let compared = validate::compare_under(measured, options, arm, published, session)?;
-    let is_compared = ComparisonLog::open(&measured.run)?.launches().iter().any(|launch| launch.stage == stage);
-    finalist.under = compared.or(earlier.filter(|_| !is_compared));
-    finalist.rules = match &finalist.under {
-        Some(_) => RulesUse::Shared,
-        None if is_compared => RulesUse::LeftOut,
-        None => RulesUse::NotCompared,
-    };
-    let is_gone = |cell: Cell| published.validation.as_ref().is_some_and(|validation| validation.is_removed(cell));
-    finalist.with_rules = finalist.under.as_ref().map(|round| add_rules(finalist.speedup, round, &asked, is_gone));
-    Ok(())
 }
 
 /// The speedup of settings with rules, from that of the settings over the default, and of the rules over the settings in

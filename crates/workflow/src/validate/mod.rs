@@ -16,26 +16,27 @@ mod compare;
 mod revert;
 mod subject;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Instant;
 
 use collrules_record::comparison::Stage;
 use collrules_record::condition::ArrivalPattern;
 use collrules_record::experiment::Experiment;
-use collrules_record::options::{SystemOptions, TimingOptions, TuneOptions, Validating};
+use collrules_record::options::{TimingOptions, Validating};
 use collrules_record::plan::Deployment;
 use collrules_record::rundir::{ComparisonLog, RunDir};
 use collrules_record::settings::{Settings, SettingsFindings, WholeValidation};
 use collrules_record::validation::Round;
-use collrules_record::{Seconds, Tuning, Validation};
+use collrules_record::{Layout, Seconds, Tuning, Validation};
 use collrules_report::progress;
 use collrules_rules::Release;
 use collrules_tuner::validation::add_stretch;
 
-use crate::campaign::Measurement;
 use crate::error::WorkflowError;
 use crate::evidence::RulesEvidence;
 use crate::plan::{AGAIN, BudgetShares};
+use crate::prove::ProvenRun;
 use crate::publish::{self, Published};
 use crate::resume;
 use crate::session::{Event, Session};
@@ -222,225 +223,199 @@ fn compares_settings(options: &Validating, subject: &ValidationSubject, session:
     compares
 }
 
-/// Compares the rules of a measured and proven tuning in each of its layouts, and removes those that are not confirmed;
-/// unless there is no time, or the user does not want it. `until` is the end of the time, since the command began.
-pub(crate) fn after_tuning(
-    measured: &mut Measurement,
-    options: &TuneOptions,
-    published: &mut Published,
-    session: &mut Session<'_>,
-) -> Result<(), WorkflowError> {
-    let run = published.run.clone();
-    let is_wanted = options.validate && !published.findings.changes_nothing();
-    if published.validation.is_some() && !measured.reopens {
-        session.say(&progress::validation::compared_before(run.path()));
-    } else if is_wanted {
-        let limit = measured.left_for_rules().map(|left| Seconds((1.0 - AGAIN) * left.0));
-        let request = RunComparison { limit, ..RunComparison::new(Stage::Rules, options) };
-        compare_run(measured, request, published, &run, session)?;
-        let meant = BudgetShares::new(&measured.experiment, measured.started.startup).validation;
-        measured.phases.end(progress::budget::COMPARING, meant);
-    }
-    if !is_wanted || run.layouts()?.is_empty() {
-        return Ok(());
-    }
-    // Comparisons in other layouts are about the files in place.
-    published.place(true, session)?;
-    let others = Instant::now();
-    for other in run.layouts()? {
-        if RulesEvidence::read(&other)?.validation.is_none() && !published.findings.changes_nothing() {
-            compare_in_layout(measured, options, published, &other, session)?;
-        }
-    }
-    measured.phases.leave_out(others);
-    Ok(())
-}
-
-/// Compares the cells of another layout that shares the rules, in that layout: rules that are slower there are removed
-/// for all. The comparison is in the run of that layout.
-fn compare_in_layout(
-    measured: &mut Measurement,
-    options: &TuneOptions,
-    published: &mut Published,
-    other: &RunDir,
-    session: &mut Session<'_>,
-) -> Result<(), WorkflowError> {
-    let limit = BudgetShares::of_comparison(&measured.experiment);
-    let layout = other.manifest()?.plan.placement.layout;
-    session.say(&progress::validation::in_layout(layout));
-    let own = measured.experiment.system.layout;
-    let mut options = options.clone();
-    options.system = SystemOptions { layout, ..measured.experiment.system.clone() };
-    measured.started.backend.lay_out(layout);
-    let own_result = published.validation.clone();
-    let request = RunComparison { limit, ..RunComparison::new(Stage::Rules, &options) };
-    let compared = compare_run(measured, request, published, other, session);
-    measured.started.backend.lay_out(own);
-    compared?;
-    published.validation = own_result;
-    published.place(true, session)
-}
-
-/// Compares confirmed rules once more: after the search for settings, if there was one, minutes have passed, and a machine
-/// may be in another phase. Removes those whose gain is not seen again.
-pub(crate) fn see_again(
-    measured: &mut Measurement,
-    options: &TuneOptions,
-    published: &mut Published,
-    session: &mut Session<'_>,
-) -> Result<(), WorkflowError> {
-    let before = published.validation.clone();
-    if before.is_none() || !options.validate || published.findings.changes_nothing() {
-        return Ok(());
-    }
-    let later = Instant::now();
-    // Rules under settings are compared once more as well.
-    let chosen = published.settings.as_ref().and_then(SettingsFindings::chosen);
-    let limit = measured.left_again(if chosen.is_some_and(|chosen| chosen.under.is_some()) { 0.5 } else { 1.0 });
-    let request = RunComparison { limit, before, ..RunComparison::new(Stage::RulesAgain, options) };
-    session.say(progress::validation::AGAIN);
-    let run = published.run.clone();
-    compare_run(measured, request, published, &run, session)?;
-    measured.phases.leave_out(later);
-    Ok(())
-}
-
-/// Compares the rules of a tuning under the settings that were chosen, and removes those that are not confirmed there; once
-/// more if `earlier` is what they showed before. Returns the speedup over the settings alone; none without a rule that is
-/// left, or without time.
-pub(crate) fn compare_under(
-    measured: &mut Measurement,
-    options: &TuneOptions,
-    (settings, earlier): (&Settings, Option<Round>),
-    published: &mut Published,
-    session: &mut Session<'_>,
-) -> Result<Option<Round>, WorkflowError> {
-    let (run, before) = (published.run.clone(), published.clone());
-    let (stage, limit) = match &earlier {
-        None => (Stage::UnderSettings, measured.left().map(|left| Seconds((left.0 - measured.again_time()).max(0.0)))),
-        Some(_) => (Stage::UnderSettingsAgain, measured.left_again(1.0)),
-    };
-    session.say(progress::settings::COMPARING_RULES);
-    let under = published.validation.take().map(|alone| {
-        let removed = alone.round.iter().flat_map(|round| round.repaired.clone());
-        let mut round = earlier;
-        round.iter_mut().for_each(|round| round.repaired.extend(removed.clone()));
-        Validation { round, checks: Vec::new(), ..alone }
-    });
-    let request = RunComparison { limit, base: settings.clone(), before: under, ..RunComparison::new(stage, options) };
-    compare_run(measured, request, published, &run, session)?;
-    let found = published.validation.take().filter(|_| !published.findings.changes_nothing());
-    let Some((found, round)) = found.and_then(|found| Some((found.reverted.clone(), found.round.clone()?))) else {
-        // Alone they stay what they were.
-        *published = before;
-        return Ok(None);
-    };
-    published.validation = before.validation.map(|mut validation| {
-        validation
-            .reverted
-            .extend(found.into_iter().filter(|range| !validation.reverted.contains(range)).collect::<Vec<_>>());
-        if let Some(decided) = &mut validation.round {
-            decided.repaired.extend(&round.repaired);
-            decided.repaired.sort_unstable();
-            decided.repaired.dedup();
-        }
-        validation
-    });
-    Ok(Some(round))
-}
-
 /// A comparison of the rules of a run.
-struct RunComparison<'a> {
+struct RunComparison {
     stage: Stage,
-    options: &'a TuneOptions,
     limit: Option<Seconds>,
     /// Settings under which rules are compared; none for the default.
     base: Settings,
     /// The earlier comparison, with the ranges that it removed. A later stretch adds to its round.
     before: Option<Validation>,
+    /// The run of another layout, if the rules are compared there.
+    other: Option<(RunDir, Layout)>,
 }
 
-impl<'a> RunComparison<'a> {
-    fn new(stage: Stage, options: &'a TuneOptions) -> Self {
-        Self { stage, options, limit: None, base: Settings::new(), before: None }
+impl RunComparison {
+    fn new(stage: Stage, limit: Option<Seconds>) -> Self {
+        Self { stage, limit, base: Settings::new(), before: None, other: None }
     }
 }
 
-/// Compares the rules of a proven run, in the layout of the options, with its arrivals of ranks in programs. The result is in `published`, or in `home` if that is
-/// another layout's.
-fn compare_run(
-    measured: &mut Measurement,
-    RunComparison { stage, options, limit, base, before }: RunComparison<'_>,
-    published: &mut Published,
-    home: &RunDir,
-    session: &mut Session<'_>,
-) -> Result<(), WorkflowError> {
-    let run = published.run.clone();
-    let is_own = home.path() == run.path();
-    let is_concluded = !(measured.reopens && is_own) && ComparisonLog::open(home)?.is_concluded(stage);
-    let arrivals = measured.experiment.arrivals.clone();
-    let started = &mut measured.started;
-    let needed = 4.0 * started.startup.0;
-    if limit.is_some_and(|limit| limit.0 < needed) && !is_concluded {
-        let layout = (!is_own).then_some(options.system.layout);
-        if !stage.is_again() {
-            session.say(&progress::validation::not_confirmed(limit, started.startup, run.path(), layout));
+impl ProvenRun<'_, '_> {
+    /// Compares the rules in each layout of the run, and removes those that are not confirmed; unless there is no time, or
+    /// the user does not want it.
+    pub(crate) fn compare(&mut self) -> Result<(), WorkflowError> {
+        let run = self.published.run.clone();
+        let is_wanted = self.options.validate && !self.published.findings.changes_nothing();
+        if self.published.validation.is_some() && !self.measured.reopens {
+            self.session.say(&progress::validation::compared_before(run.path()));
+        } else if is_wanted {
+            let limit = self.measured.left_for_rules().map(|left| Seconds((1.0 - AGAIN) * left.0));
+            self.compare_rules(RunComparison::new(Stage::Rules, limit))?;
+            let meant = BudgetShares::new(&self.measured.experiment, self.measured.started.startup).validation;
+            self.measured.phases.end(progress::budget::COMPARING, meant);
         }
-        return Ok(());
-    }
-    let mut subject = ValidationSubject::of_run(published.clone(), started);
-    if stage.is_again() {
-        let ruled = calls::ruled_cells(&subject);
-        subject.cells = ruled;
-    }
-    if !is_own {
-        let measured = home.manifest()?.plan.cells;
-        subject.cells.retain(|cell| {
-            measured
-                .iter()
-                .any(|planned| (planned.cell.collective, planned.cell.ranks) == (cell.collective, cell.ranks))
-        });
-        subject.ranks = subject.cells.iter().map(|cell| cell.ranks).max().unwrap_or_default();
-        if subject.cells.is_empty() {
+        if !is_wanted || run.layouts()?.is_empty() {
             return Ok(());
         }
-    }
-    let validating = Validating {
-        min_difference: options.criteria.min_gain,
-        max_loss: options.max_loss,
-        middle: Some(options.criteria.middle),
-        error_rate: options.criteria.error_rate,
-        repair: true,
-        seed: options.seed,
-        timing: TimingOptions { calls: None, ..options.timing },
-        condition: options.condition,
-        ..Validating::new(options.system.clone())
-    };
-    let task = Task { options: &validating, arrivals, home, stage: Some(stage), base, limit, is_concluded };
-    let Outcome { validation, mut log, stage, .. } =
-        compare_tuning(task, &mut subject, None, started, session).map_err(|error| error.while_tuning(&run))?;
-    let Some(validation) = validation else { return Ok(()) };
-    log.conclude(stage)?;
-    let validation = match (before, validation.round) {
-        (Some(mut before), Some(later)) if stage.is_again() => {
-            before.round.iter_mut().for_each(|round| add_stretch(round, &later, validation.criteria));
-            before
+        // Comparisons in other layouts are about the files in place.
+        self.published.place(true, self.session)?;
+        let others = Instant::now();
+        for other in run.layouts()? {
+            if RulesEvidence::read(&other)?.validation.is_none() && !self.published.findings.changes_nothing() {
+                self.compare_in_layout(other)?;
+            }
         }
-        (before, round) => {
-            let reverted = before.map(|before| before.reverted).unwrap_or_default();
-            Validation { reverted, round, ..validation }
+        self.measured.phases.leave_out(others);
+        Ok(())
+    }
+
+    /// Compares the cells of another layout that shares the rules, in that layout: rules that are slower there are removed
+    /// for all. The comparison is in the run of that layout.
+    fn compare_in_layout(&mut self, other: RunDir) -> Result<(), WorkflowError> {
+        let layout = other.manifest()?.plan.placement.layout;
+        self.session.say(&progress::validation::in_layout(layout));
+        let own_result = self.published.validation.clone();
+        let limit = BudgetShares::of_comparison(&self.measured.experiment);
+        self.measured.started.backend.lay_out(layout);
+        let compared = self
+            .compare_rules(RunComparison { other: Some((other, layout)), ..RunComparison::new(Stage::Rules, limit) });
+        self.measured.started.backend.lay_out(self.measured.experiment.system.layout);
+        compared?;
+        self.published.validation = own_result;
+        self.published.place(true, self.session)
+    }
+
+    /// Compares confirmed rules once more: after the search for settings, if there was one, minutes have passed, and a
+    /// machine may be in another phase. Removes those whose gain is not seen again.
+    pub(crate) fn compare_again(&mut self) -> Result<(), WorkflowError> {
+        let before = self.published.validation.clone();
+        if before.is_none() || !self.options.validate || self.published.findings.changes_nothing() {
+            return Ok(());
         }
-    };
-    let layouts = OtherLayouts::read(&run, home)?;
-    let validation = remove_unconfirmed(home, started, &mut subject, validation, &layouts, session)?;
-    session.tell(Event::Compared { home, validation: &validation });
-    if let Some(left) = subject.published {
-        *published = left;
+        let later = Instant::now();
+        // Rules under settings are compared once more as well.
+        let chosen = self.published.settings.as_ref().and_then(SettingsFindings::chosen);
+        let share = if chosen.is_some_and(|chosen| chosen.under.is_some()) { 0.5 } else { 1.0 };
+        let limit = self.measured.left_again(share);
+        self.session.say(progress::validation::AGAIN);
+        self.compare_rules(RunComparison { before, ..RunComparison::new(Stage::RulesAgain, limit) })?;
+        self.measured.phases.leave_out(later);
+        Ok(())
     }
-    if is_own {
-        published.validation = Some(validation);
-    } else {
-        home.write_validation(&validation)?;
+
+    /// Compares the rules under the settings that were chosen, and removes those that are not confirmed there; once more if
+    /// `earlier` is what they showed before. Returns the speedup over the settings alone; none without a rule that is left,
+    /// or without time.
+    pub(crate) fn compare_under(
+        &mut self,
+        settings: &Settings,
+        earlier: Option<Round>,
+    ) -> Result<Option<Round>, WorkflowError> {
+        let (before, measured) = (self.published.clone(), &self.measured);
+        let (stage, limit) = match &earlier {
+            None => {
+                (Stage::UnderSettings, measured.left().map(|left| Seconds((left.0 - measured.again_time()).max(0.0))))
+            }
+            Some(_) => (Stage::UnderSettingsAgain, measured.left_again(1.0)),
+        };
+        self.session.say(progress::settings::COMPARING_RULES);
+        let under = self.published.validation.take().map(|alone| {
+            let removed = alone.round.iter().flat_map(|round| round.repaired.clone());
+            let mut round = earlier;
+            round.iter_mut().for_each(|round| round.repaired.extend(removed.clone()));
+            Validation { round, checks: Vec::new(), ..alone }
+        });
+        let request = RunComparison::new(stage, limit);
+        self.compare_rules(RunComparison { base: settings.clone(), before: under, ..request })?;
+        let found = self.published.validation.take().filter(|_| !self.published.findings.changes_nothing());
+        let Some((found, round)) = found.and_then(|found| Some((found.reverted, found.round?))) else {
+            // Alone they stay what they were.
+            self.published = before;
+            return Ok(None);
+        };
+        self.published.validation = before.validation.map(|mut validation| {
+            revert::add_ranges(&mut validation.reverted, found);
+            if let Some(decided) = &mut validation.round {
+                decided.repaired.extend(&round.repaired);
+                decided.repaired.sort_unstable();
+                decided.repaired.dedup();
+            }
+            validation
+        });
+        Ok(Some(round))
     }
-    Ok(())
+
+    /// Compares the rules with the run's arrivals of ranks in programs. The result is in `published`, or in the run of
+    /// another layout if they are compared in that.
+    fn compare_rules(
+        &mut self,
+        RunComparison { stage, limit, base, before, other }: RunComparison,
+    ) -> Result<(), WorkflowError> {
+        let Self { measured, options, published, session } = self;
+        let run = published.run.clone();
+        let home = other.as_ref().map_or(&run, |(home, _)| home);
+        let is_concluded = !(measured.reopens && other.is_none()) && ComparisonLog::open(home)?.is_concluded(stage);
+        let arrivals = measured.experiment.arrivals.clone();
+        let mut system = measured.experiment.system.clone();
+        let started = &mut measured.started;
+        if limit.is_some_and(|limit| limit.0 < 4.0 * started.startup.0) && !is_concluded {
+            if !stage.is_again() {
+                let layout = other.as_ref().map(|(_, layout)| *layout);
+                session.say(&progress::validation::not_confirmed(limit, started.startup, run.path(), layout));
+            }
+            return Ok(());
+        }
+        let mut subject = ValidationSubject::of_run(published.clone(), started);
+        if stage.is_again() {
+            subject.cells = calls::ruled_cells(&subject);
+        }
+        if let Some((home, layout)) = &other {
+            system.layout = *layout;
+            let measured: BTreeSet<_> =
+                home.manifest()?.plan.cells.iter().map(|it| (it.cell.collective, it.cell.ranks)).collect();
+            subject.cells.retain(|cell| measured.contains(&(cell.collective, cell.ranks)));
+            subject.ranks = subject.cells.iter().map(|cell| cell.ranks).max().unwrap_or_default();
+            if subject.cells.is_empty() {
+                return Ok(());
+            }
+        }
+        let validating = Validating {
+            min_difference: options.criteria.min_gain,
+            max_loss: options.max_loss,
+            middle: Some(options.criteria.middle),
+            error_rate: options.criteria.error_rate,
+            repair: true,
+            seed: options.seed,
+            timing: TimingOptions { calls: None, ..options.timing },
+            condition: options.condition,
+            ..Validating::new(system)
+        };
+        let task = Task { options: &validating, arrivals, home, stage: Some(stage), base, limit, is_concluded };
+        let Outcome { validation, mut log, stage, .. } =
+            compare_tuning(task, &mut subject, None, started, session).map_err(|error| error.while_tuning(&run))?;
+        let Some(validation) = validation else { return Ok(()) };
+        log.conclude(stage)?;
+        let validation = match (before, validation.round) {
+            (Some(mut before), Some(later)) if stage.is_again() => {
+                before.round.iter_mut().for_each(|round| add_stretch(round, &later, validation.criteria));
+                before
+            }
+            (before, round) => {
+                let reverted = before.map(|before| before.reverted).unwrap_or_default();
+                Validation { reverted, round, ..validation }
+            }
+        };
+        let layouts = OtherLayouts::read(&run, home)?;
+        let validation = remove_unconfirmed(home, started, &mut subject, validation, &layouts, session)?;
+        session.tell(Event::Compared { home, validation: &validation });
+        if let Some(left) = subject.published {
+            *published = left;
+        }
+        match other {
+            None => published.validation = Some(validation),
+            Some((home, _)) => home.write_validation(&validation)?,
+        }
+        Ok(())
+    }
 }

@@ -208,7 +208,7 @@ fn write_copy(
 }
 
 /// Adds ranges; returns false if all are known.
-fn add_ranges(reverted: &mut Vec<RevertedRange>, ranges: Vec<RevertedRange>) -> bool {
+pub(super) fn add_ranges(reverted: &mut Vec<RevertedRange>, ranges: Vec<RevertedRange>) -> bool {
     let before = reverted.len();
     for range in ranges {
         if !reverted.contains(&range) {
