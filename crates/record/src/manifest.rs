@@ -40,9 +40,8 @@ pub struct Manifest {
     pub command: Vec<String>,
     /// Options of the user.
     pub request: Request,
-    /// Experiment behind the plan; none for a validation and for an imported run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub experiment: Option<Experiment>,
+    /// Experiment behind the plan.
+    pub experiment: Experiment,
     /// The command that starts the measuring job; empty for a simulation.
     pub launcher: Vec<String>,
     /// Variables of the environment that Open MPI reads: `OMPI_*`, `PRTE_*`, `PMIX_*`.

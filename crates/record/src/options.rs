@@ -27,8 +27,6 @@ pub type Budget = Option<Seconds>;
 pub enum Request {
     /// To measure and tune.
     Tune(Box<TuneOptions>),
-    /// To compare a rules file with the builtin.
-    Validate(Box<Validating>),
     /// To check performance guidelines.
     Guidelines,
     /// To compare chosen algorithms.
@@ -305,7 +303,7 @@ names! {
 }
 
 /// Options of `validate`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, clap::Args)]
+#[derive(Clone, Debug, PartialEq, clap::Args)]
 pub struct Validating {
     /// Collectives to compare, separated by commas, or all [default: those that the file has rules for]
     #[arg(long = "ops", value_name = "LIST", value_parser = values::collectives)]
@@ -334,7 +332,6 @@ pub struct Validating {
     pub max_loss: f64,
     /// Statistic to compare [default: that of the run; for other files the median]
     #[arg(long = "statistic")]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub middle: Option<Middle>,
     /// Maximum share of wrong verdicts among those of faster and slower, in percent (false discovery rate)
     #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = values::percent)]

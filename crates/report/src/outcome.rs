@@ -231,7 +231,7 @@ pub fn lines(findings: &Findings, context: &Context<'_>, report: &str, next: Opt
         Some(RulesUse::NotCompared) => last.push(settings::RULES_NOT_COMPARED.to_owned()),
         Some(RulesUse::Shared) | None => last.extend(gains.describe_left_out()),
     }
-    let weights = context.manifest.and_then(|manifest| manifest.experiment.as_ref()).map(|it| &it.grid.weights[..]);
+    let weights = context.manifest.map(|manifest| &manifest.experiment.grid.weights[..]);
     let is_confirmed = verdict.word == VerdictWord::Confirmed;
     last.extend(weights.filter(|_| is_confirmed).and_then(|weights| describe_program(weights, &gains)));
     last.extend(quality::describe_doubts(&context.doubts));

@@ -21,7 +21,7 @@ use collrules_tuner::{Laid, Observations, TunerError};
 
 use crate::error::WorkflowError;
 use crate::session::Session;
-use crate::{clock, evidence, layouts, profile, remarks, resume, served};
+use crate::{clock, evidence, layouts, remarks, served};
 
 /// Default release of foreign timings.
 pub const TABLE_RELEASE: Release = Release::V5_0;
@@ -81,7 +81,6 @@ impl Source {
         manifest: Manifest,
         session: &mut Session<'_>,
     ) -> Result<Self, WorkflowError> {
-        resume::refuse_comparison(run, &manifest)?;
         let samples = run.samples()?;
         if samples.torn {
             session.say(progress::files::INCOMPLETE_SAMPLES);
@@ -203,7 +202,7 @@ impl Source {
                 }
             }
         }
-        let weights = profile::weights(manifest).iter().map(|weight| (weight.cell, weight.time));
+        let weights = manifest.experiment.grid.weights.iter().map(|weight| (weight.cell, weight.time));
         let planned = manifest.plan.cells.iter().map(|planned| planned.cell);
         let observations = &self.observations.clone().weighing(weights).planning(planned);
         let own = Laid { observations, placement: &manifest.plan.placement, run: name };

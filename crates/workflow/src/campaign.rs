@@ -65,11 +65,8 @@ impl Begin {
 
     /// A recorded run, with its experiment as begun.
     pub fn recorded(directory: &Path) -> Result<Self, WorkflowError> {
-        let run = RunDir::open(directory)?;
-        let manifest = run.manifest()?;
-        resume::refuse_comparison(&run, &manifest)?;
-        let experiment = resume::experiment(&run, &manifest)?;
-        Ok(Self { experiment, request: manifest.request, place: RunPlace::Resumed(directory.to_owned()) })
+        let Manifest { experiment, request, .. } = RunDir::open(directory)?.manifest()?;
+        Ok(Self { experiment, request, place: RunPlace::Resumed(directory.to_owned()) })
     }
 }
 
@@ -377,7 +374,7 @@ fn new(
         session.say(&progress::budget::used_by_starting(plan::starting(&experiment, started.startup)));
     }
     remarks_on(&plan).iter().for_each(|line| session.say(line));
-    let manifest = manifest(request, Some(experiment.clone()), &started, &plan, session.command.clone());
+    let manifest = manifest(request, experiment.clone(), &started, &plan, session.command.clone());
     let run = RunDir::create(out, &manifest)?;
     let (log, resumed, reopens, planned, rounds) = (run.log()?, false, false, 0, 0);
     Ok(Measurement { started, manifest, experiment, resumed, reopens, phases, run, log, planned, rounds })
@@ -390,12 +387,11 @@ fn resumed(directory: &Path, experiment: &Experiment, session: &mut Session<'_>)
     resume::refuse_merged(&run, &run.manifest()?)?;
     let log = run.log()?;
     let mut manifest = run.manifest()?;
-    resume::refuse_comparison(&run, &manifest)?;
     let mut started = session.start(&experiment.system)?;
     let left_out = resume::left_out(&manifest, &started);
     started.backend.leave_out(&left_out);
     started.pins.extend(left_out);
-    let now = self::manifest(manifest.request.clone(), None, &started, &manifest.plan, Vec::new());
+    let now = self::manifest(manifest.request.clone(), experiment.clone(), &started, &manifest.plan, Vec::new());
     resume::refuse_other_system(&run, &manifest, &now)?.iter().for_each(|remark| session.say(remark));
     if let Some(allocation) = &started.allocation {
         manifest.allocations.push(allocation.clone());
@@ -432,7 +428,7 @@ fn find_served(measured: &mut Measurement, session: &mut Session<'_>) -> Result<
 /// The manifest of a new run.
 pub(crate) fn manifest(
     request: Request,
-    experiment: Option<Experiment>,
+    experiment: Experiment,
     started: &Started,
     plan: &Plan,
     command: Vec<String>,

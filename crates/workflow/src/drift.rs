@@ -68,8 +68,7 @@ pub struct Repeated {
 
 /// Returns the launch options of a run: the default for timing it again.
 pub fn as_measured(run: &Path) -> Result<SystemOptions, WorkflowError> {
-    let run = RunDir::open(run)?;
-    Ok(resume::experiment(&run, &run.manifest()?)?.system)
+    Ok(RunDir::open(run)?.manifest()?.experiment.system)
 }
 
 /// Times cells of a run again. Launches and result go to a separate directory: `out`, or one in the run.
@@ -89,7 +88,7 @@ pub fn drift(
         ))
     };
     let before = published.manifest.clone().ok_or_else(unknown)?;
-    let experiment = resume::experiment(&run, &before)?;
+    let experiment = &before.experiment;
     let log = ComparisonLog::open(&run)?;
     let mut started = session.start(&options.system)?;
     refuse_other(&run, &before, &started)?;
@@ -199,7 +198,7 @@ fn now(anchors: &BTreeSet<Cell>, before: &Manifest, started: &Started, session: 
         ranks: before.plan.ranks.min(started.survey.slots()).max(largest),
         ..before.plan.clone()
     };
-    campaign::manifest(before.request.clone(), None, started, &plan, session.command.clone())
+    campaign::manifest(before.request.clone(), before.experiment.clone(), started, &plan, session.command.clone())
 }
 
 /// Refuses a system whose times cannot be compared with the run's.

@@ -14,7 +14,6 @@ use collrules_rules::Collective;
 use collrules_tuner::results::comparison::{RunProperty, differences};
 
 use crate::error::WorkflowError;
-use crate::resume;
 use crate::session::Session;
 
 /// Options of `merge`.
@@ -57,7 +56,6 @@ pub fn merge(options: &Merging, session: &mut Session<'_>) -> Result<Merged, Wor
     for path in &options.runs {
         let run = RunDir::open(path)?;
         let manifest = run.manifest()?;
-        resume::refuse_comparison(&run, &manifest)?;
         if let Some(known) = parts.iter().find(|(other, _): &&MergeInput| same(other.path(), path)) {
             return Err(WorkflowError::Usage(format!("{} is named twice", known.0.path().display())));
         }

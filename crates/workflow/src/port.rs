@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use collrules_record::experiment::Experiment;
 use collrules_record::installed::Installation;
-use collrules_record::options::{Budget, Jobs, Request, SystemOptions, TimingOptions, TuneOptions, Validating};
+use collrules_record::options::{Budget, Jobs, Request, TimingOptions, TuneOptions, Validating};
 use collrules_record::rundir::{HAN, RULES};
 use collrules_record::tuning::TuningError;
 use collrules_record::{Manifest, Seconds, values};
@@ -214,10 +214,8 @@ pub fn join(
     let Request::Tune(mut tune_options) = old.request.clone() else {
         return Err(Begin::recorded(published.run.path())?.refuse_tuning());
     };
-    let system: Option<SystemOptions> = new.experiment.as_ref().map(|experiment| experiment.system.clone());
-    tune_options.system = system.unwrap_or(tune_options.system);
-    let experiment = old.experiment.clone();
-    let experiment = experiment.map(|experiment| Experiment { system: tune_options.system.clone(), ..experiment });
+    tune_options.system = new.experiment.system.clone();
+    let experiment = Experiment { system: new.experiment.system.clone(), ..old.experiment.clone() };
     let (criteria, policy) = (tune_options.criteria, tune_options.policy);
     let whole = Manifest { request: Request::Tune(tune_options), experiment, ..new.clone() };
     let joined = merge::join_upgraded((published.run.clone(), old), (again.run, new), whole, out, session)?;

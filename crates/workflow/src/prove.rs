@@ -18,7 +18,7 @@ use crate::error::WorkflowError;
 use crate::plan::BudgetShares;
 use crate::publish::Published;
 use crate::session::{Event, Session};
-use crate::{profile, publish, tuning};
+use crate::{publish, tuning};
 
 /// Proves in `directory` that a tuning is obeyed in `cells`. Files that are not obeyed stay there under other names, for
 /// inspection; `consequence` is the consequence for the user.
@@ -74,7 +74,7 @@ pub(crate) fn prove_run<'a, 's>(
     let digests = published.tuning.as_ref().map(Tuning::digests).unwrap_or_default();
     let before = published.run.validation()?.filter(|before| before.is_about(&digests) && before.round.is_some());
     published.validation = before;
-    if let Some((saved, of)) = saved_of(profile::weights(manifest), &published.findings) {
+    if let Some((saved, of)) = saved_of(&manifest.experiment.grid.weights, &published.findings) {
         session.say(&collrules_report::profile::expected(saved, of));
     }
     session.tell(Event::Concluded { run: &published.run, findings: &published.findings, proof: &proof });

@@ -21,7 +21,7 @@ use crate::comparison::CellWeights;
 use crate::error::WorkflowError;
 use crate::evidence::{self, RulesEvidence};
 use crate::session::Session;
-use crate::{TOOL, profile, quality, tuning};
+use crate::{TOOL, quality, tuning};
 
 /// Contents of an analysed directory.
 #[derive(Clone)]
@@ -140,7 +140,7 @@ impl Published {
     /// between those of the grid have none: they lie where algorithms change.
     pub(crate) fn weights(&self) -> CellWeights {
         let manifest = self.manifest.as_ref();
-        let known = manifest.map(profile::weights).unwrap_or_default();
+        let known = manifest.map(|manifest| &manifest.experiment.grid.weights[..]).unwrap_or_default();
         let time =
             |cell: Cell| known.iter().filter(|weight| weight.cell == cell).map(|weight| weight.time.0).sum::<f64>();
         let grid = |cell: Cell| {

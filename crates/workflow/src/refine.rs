@@ -10,12 +10,11 @@ use collrules_tuner::refine::{Gap, Refinement, refine as propose};
 
 use crate::campaign::Measurement;
 use crate::plan::{BudgetShares, refinement, refines};
-use crate::profile;
 use crate::session::Session;
 
 /// Plans the next round of sizes between measured ones; none if no size is worth its time, or no time is left.
 pub(crate) fn plan_round(measured: &Measurement, findings: &Findings, session: &mut Session<'_>) -> Option<Plan> {
-    let Measurement { started, manifest, experiment, .. } = measured;
+    let Measurement { started, experiment, .. } = measured;
     let round = measured.next_round();
     if round > experiment.refinement.rounds || !refines(experiment) {
         return None;
@@ -33,7 +32,7 @@ pub(crate) fn plan_round(measured: &Measurement, findings: &Findings, session: &
     }
     let wanted =
         Refinement { width: experiment.refinement.width, ranks: experiment.refinement.ranks, ..Refinement::default() };
-    let proposals = propose(findings, profile::weights(manifest), wanted);
+    let proposals = propose(findings, &experiment.grid.weights, wanted);
     if proposals.is_empty() {
         session.say(progress::refinement::DONE);
         return None;

@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 
 use collrules_record::Manifest;
 use collrules_record::competitor::COMPETITORS;
-use collrules_record::experiment::Experiment;
 use collrules_record::options::Request;
-use collrules_record::rundir::{self, RunDir};
+use collrules_record::rundir::RunDir;
 use collrules_record::settings::Settings;
 use collrules_report::changes::property;
 use collrules_report::progress;
@@ -25,34 +24,15 @@ pub(crate) fn left_out(manifest: &Manifest, started: &Started) -> Settings {
     off.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
-/// The experiment of a run; an error for a validation.
-pub(crate) fn experiment(run: &RunDir, manifest: &Manifest) -> Result<Experiment, WorkflowError> {
-    manifest.experiment.clone().ok_or_else(|| {
-        let (shown, name) = (run.path().display(), name(&manifest.request));
-        WorkflowError::Input(format!("{shown} was made by `collrules {name}`"))
-    })
-}
-
 /// The command that began a run.
 pub(crate) fn name(request: &Request) -> &'static str {
     match request {
         Request::Tune(_) => "tune",
-        Request::Validate(_) => "validate",
         Request::Guidelines => "lab guidelines",
         Request::Study => "lab study",
         Request::Model => "lab model",
         Request::Irregular => "lab irregular",
     }
-}
-
-/// Refuses launches of a validation: they have no candidates to choose from.
-pub(crate) fn refuse_comparison(run: &RunDir, manifest: &Manifest) -> Result<(), WorkflowError> {
-    let Request::Validate(_) = manifest.request else { return Ok(()) };
-    Err(WorkflowError::Input(format!(
-        "{} holds launches without a rules file and with it, made by `collrules validate`; {} says what they showed",
-        run.path().display(),
-        run.file(rundir::VALIDATION).display(),
-    )))
 }
 
 /// Refuses to measure in a merged run: it has no journal of its own.

@@ -26,7 +26,7 @@ fn manifest() -> Manifest {
         backend: "simulation".to_owned(),
         command: vec!["collrules".to_owned(), "tune".to_owned()],
         request: crate::options::Request::Study,
-        experiment: None,
+        experiment: crate::options::TuneOptions::default().experiment(Vec::new()),
         launcher: Vec::new(),
         environment: BTreeMap::from([("OMPI_MCA_btl".to_owned(), "self,sm".to_owned())]),
         host: BTreeMap::new(),

@@ -20,7 +20,7 @@ use collrules_record::profile::rank::{self, DIRECTORY, ENDING, FOREIGN, IMBALANC
 use collrules_record::profile::weight::{COVERED, Weight, kept_to, weights as weights_of};
 use collrules_record::profile::{self, Profile};
 use collrules_record::rundir::{self, RunDir, RunDirError};
-use collrules_record::{Manifest, Policy, manifest};
+use collrules_record::{Policy, manifest};
 use collrules_report::profile::remarks;
 use collrules_report::progress;
 use collrules_rules::Collective;
@@ -289,11 +289,6 @@ pub fn weigh(
         session(progress::profile::NO_ARRIVALS);
     }
     Ok((weights, arrivals))
-}
-
-/// Returns the time that programs spend in the cells of a run that was tuned for them.
-pub(crate) fn weights(manifest: &Manifest) -> &[Weight] {
-    manifest.experiment.as_ref().map_or(&[], |experiment| &experiment.grid.weights)
 }
 
 /// The findings of a run, for an estimate of a program's gain.

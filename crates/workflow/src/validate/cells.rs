@@ -15,7 +15,6 @@ use collrules_tuner::validation::CellFacts;
 
 use super::subject::ValidationSubject;
 use crate::error::WorkflowError;
-use crate::profile;
 use crate::session::Session;
 use crate::start::oversubscribes;
 
@@ -32,7 +31,7 @@ impl ValidationSubject {
     /// Cells between the tuned ones; none if those are the calls of programs.
     pub(super) fn between(&self, tuned: &[Cell]) -> Vec<Cell> {
         let manifest = self.published.as_ref().and_then(|published| published.manifest.as_ref());
-        if manifest.is_some_and(|manifest| !profile::weights(manifest).is_empty()) {
+        if manifest.is_some_and(|manifest| !manifest.experiment.grid.weights.is_empty()) {
             return Vec::new();
         }
         validation::cells_between(tuned, &self.tuning.table(), self.release)

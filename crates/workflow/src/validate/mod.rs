@@ -28,7 +28,7 @@ use collrules_record::plan::Deployment;
 use collrules_record::rundir::{ComparisonLog, RunDir};
 use collrules_record::settings::{Settings, SettingsFindings, WholeValidation};
 use collrules_record::validation::Round;
-use collrules_record::{Layout, Seconds, Tuning, Validation};
+use collrules_record::{Layout, Manifest, Seconds, Tuning, Validation};
 use collrules_report::progress;
 use collrules_rules::Release;
 use collrules_tuner::validation::add_stretch;
@@ -95,8 +95,8 @@ pub(crate) fn other_than_here(
 /// Returns the experiment in which the run of a rules file was measured, if we measured it: its system, timing, condition and
 /// arrivals are the default of a validation.
 pub fn as_measured(tuning: &Tuning) -> Result<Option<Experiment>, WorkflowError> {
-    let Some(Published { run, manifest: Some(manifest), .. }) = Published::of_tuning(tuning)? else { return Ok(None) };
-    let experiment = resume::experiment(&run, &manifest)?;
+    let manifest = Published::of_tuning(tuning)?.and_then(|published| published.manifest);
+    let Some(Manifest { experiment, .. }) = manifest else { return Ok(None) };
     // The number of calls was an option of that measurement only.
     Ok(Some(Experiment { timing: TimingOptions { calls: None, ..experiment.timing }, ..experiment }))
 }
