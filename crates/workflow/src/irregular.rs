@@ -16,6 +16,7 @@ use collrules_record::options::{Budget, Request, SystemOptions, TimingOptions};
 use collrules_record::placement::Nodes;
 use collrules_record::plan::CellPlan;
 use collrules_record::rundir::{self, RunDir};
+use collrules_record::sample::Sample;
 use collrules_record::values::{List, MOST_LAUNCHES, budget, collectives, communicators, sizes};
 use collrules_record::{Bytes, Candidate, CandidateName, Cell, Manifest, Ranks, Survey};
 use collrules_report::{Document, irregular as report, progress};
@@ -170,7 +171,8 @@ fn time_further(
     measured.experiment.refinement.rounds = ROUNDS;
     measured.measure_kept(session)?;
     while measured.next_round() <= ROUNDS {
-        let points = calls(&measured.run, &measured.manifest, model)?;
+        let samples = measured.run.samples()?.samples(&measured.run.file(rundir::SAMPLES))?;
+        let points = calls(&samples, &measured.manifest, model)?;
         let is_last = measured.next_round() == ROUNDS;
         let mut cells = if is_last { Vec::new() } else { wanted_sizes(&points, &measured.manifest) };
         if cells.is_empty() {
@@ -245,13 +247,12 @@ fn wanted_pieces(points: &[CallTimes]) -> Vec<CellPlan> {
     wanted.into_iter().map(plan).collect()
 }
 
-/// The distributions of all calls of a run.
-fn calls(run: &RunDir, manifest: &Manifest, model: Option<&Model>) -> Result<Vec<CallTimes>, WorkflowError> {
-    let samples = run.samples()?.samples(&run.file(rundir::SAMPLES))?;
+/// The distributions of all calls of a run with these samples.
+fn calls(samples: &[Sample], manifest: &Manifest, model: Option<&Model>) -> Result<Vec<CallTimes>, WorkflowError> {
     let nodes = &manifest.plan.placement.nodes;
     let is_inside = |ranks| nodes.get(&ranks).is_some_and(|nodes: &Nodes| !nodes.are_several());
     let cold = manifest.plan.schedule.warmup_rounds == 0;
-    Ok(distributions(&samples, cold, LEVEL, is_inside, expects(model, known_release(&manifest.survey)?)))
+    Ok(distributions(samples, cold, LEVEL, is_inside, expects(model, known_release(&manifest.survey)?)))
 }
 
 /// The longest times that a model predicts.
@@ -283,7 +284,7 @@ fn analyse(path: &Path, model: Option<&Model>) -> Result<Irregular, WorkflowErro
         }
         None => {
             let manifest = run.manifest()?;
-            let (points, simulated) = (calls(&run, &manifest, model)?, manifest.is_simulated());
+            let (points, simulated) = (calls(&samples, &manifest, model)?, manifest.is_simulated());
             (points, simulated, manifest.survey.library.clone(), known_release(&manifest.survey)?)
         }
     };

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use collrules_record::manifest::{self, SourceRun};
 use collrules_record::plan::CellPlan;
-use collrules_record::rundir::{self, CLOCK, RunDir, SAMPLES, check_head};
+use collrules_record::rundir::{self, CLOCK, RunDir, SAMPLES};
 use collrules_record::{Candidate, Cell, Manifest, Placement, Plan, digest};
 use collrules_report::changes::property;
 use collrules_report::progress;
@@ -56,13 +56,13 @@ pub fn merge(options: &Merging, session: &mut Session<'_>) -> Result<Merged, Wor
     for path in &options.runs {
         let run = RunDir::open(path)?;
         let manifest = run.manifest()?;
-        if let Some(known) = parts.iter().find(|(other, _): &&MergeInput| same(other.path(), path)) {
-            return Err(WorkflowError::Usage(format!("{} is named twice", known.0.path().display())));
+        if let Some(known) = parts.iter().find(|other: &&MergeInput| same(other.run.path(), path)) {
+            return Err(WorkflowError::Usage(format!("{} is named twice", known.run.path().display())));
         }
         let reverted = run.validation()?.map_or(0, |validation| validation.reverted.len());
         let has_settings = run.settings()?.is_some_and(|found| found.chosen.is_some());
         progress::files::not_merged(run.path(), has_settings, reverted).iter().for_each(|lost| session.say(lost));
-        parts.push((run, manifest));
+        parts.push(MergeInput::read(run, manifest, session)?);
     }
     for pair in parts.windows(2) {
         refuse_other_system(&pair[0], &pair[1])?;
@@ -81,18 +81,33 @@ pub fn merge(options: &Merging, session: &mut Session<'_>) -> Result<Merged, Wor
     Ok(merged)
 }
 
-/// A run with its manifest.
-type MergeInput = (RunDir, Manifest);
+/// A run with its manifest and its samples.
+pub(crate) struct MergeInput {
+    run: RunDir,
+    manifest: Manifest,
+    samples: String,
+}
+
+impl MergeInput {
+    /// Reads the samples of a run.
+    pub(crate) fn read(run: RunDir, manifest: Manifest, session: &mut Session<'_>) -> Result<Self, WorkflowError> {
+        let samples = run.samples()?;
+        if samples.torn {
+            session.say(&progress::files::incomplete_samples_of(&run.file(SAMPLES)));
+        }
+        Ok(Self { run, manifest, samples: samples.text })
+    }
+}
 
 /// Runs grouped so that communicators of each size have one arrangement, the group of the first run first.
 fn by_layout(parts: Vec<MergeInput>) -> Vec<Vec<MergeInput>> {
     let mut layouts: Vec<Vec<MergeInput>> = Vec::new();
     for part in parts {
-        let nodes = |(_, manifest): &MergeInput| manifest.plan.placement.nodes.clone();
-        let here = nodes(&part);
+        let here = &part.manifest.plan.placement;
         let alike = |other: &MergeInput| {
-            let same = nodes(other).iter().all(|(ranks, nodes)| here.get(ranks).is_none_or(|it| it == nodes));
-            same && other.1.plan.placement.layout == part.1.plan.placement.layout
+            let there = &other.manifest.plan.placement;
+            let same = there.nodes.iter().all(|(ranks, nodes)| here.nodes.get(ranks).is_none_or(|it| it == nodes));
+            same && there.layout == here.layout
         };
         match layouts.iter_mut().find(|layout| layout.iter().all(alike)) {
             Some(layout) => layout.push(part),
@@ -104,35 +119,35 @@ fn by_layout(parts: Vec<MergeInput>) -> Vec<Vec<MergeInput>> {
 
 /// Returns the name for the directory of a layout.
 fn name(parts: &[MergeInput]) -> String {
-    let layout = parts.first().map(|(_, manifest)| manifest.plan.placement.layout).unwrap_or_default();
+    let layout = parts.first().map(|part| part.manifest.plan.placement.layout).unwrap_or_default();
     format!("{}{layout}", rundir::LAYOUT)
 }
 
 /// Merges several runs with one layout.
 fn joined(parts: &[MergeInput], out: &Path, session: &mut Session<'_>) -> Result<Merged, WorkflowError> {
     // Properties of the merged run are those of the largest job.
-    let largest = parts.iter().max_by_key(|(_, manifest)| manifest.plan.ranks).map(|(_, manifest)| manifest.clone());
+    let largest = parts.iter().map(|part| &part.manifest).max_by_key(|manifest| manifest.plan.ranks);
     let Some(largest) = largest else { return Err(WorkflowError::Usage("no run is named".to_owned())) };
-    write_joined(parts, largest, out, session)
+    write_joined(parts, largest.clone(), out, session)
 }
 
 /// Makes one run of the collectives of an earlier run that a later one, under another patch level, did not measure again,
 /// and of the later run, whose system, request and experiment it has but for these.
 pub(crate) fn join_upgraded(
-    (earlier, mut old): MergeInput,
+    mut earlier: MergeInput,
     later: MergeInput,
     whole: Manifest,
     out: &Path,
     session: &mut Session<'_>,
 ) -> Result<Merged, WorkflowError> {
-    let again: BTreeSet<Collective> = later.1.plan.cells.iter().map(|planned| planned.cell.collective).collect();
-    old.plan.cells.retain(|planned| !again.contains(&planned.cell.collective));
-    old.plan.placement.serving.retain(|serving| !again.contains(&serving.collective));
-    old.plan.separate.collectives.retain(|collective| !again.contains(collective));
-    old.plan.skipped.retain(|skipped| !again.contains(&skipped.cell.collective));
-    let ranks = old.plan.ranks.max(later.1.plan.ranks);
-    let whole = Manifest { plan: Plan { ranks, ..later.1.plan.clone() }, ..whole };
-    write_joined(&[(earlier, old), later], whole, out, session)
+    let (old, new) = (&mut earlier.manifest.plan, &later.manifest.plan);
+    let again: BTreeSet<Collective> = new.cells.iter().map(|planned| planned.cell.collective).collect();
+    old.cells.retain(|planned| !again.contains(&planned.cell.collective));
+    old.placement.serving.retain(|serving| !again.contains(&serving.collective));
+    old.separate.collectives.retain(|collective| !again.contains(collective));
+    old.skipped.retain(|skipped| !again.contains(&skipped.cell.collective));
+    let plan = Plan { ranks: old.ranks.max(new.ranks), ..new.clone() };
+    write_joined(&[earlier, later], Manifest { plan, ..whole }, out, session)
 }
 
 /// Writes one run of several; `whole` has what is not taken from each.
@@ -144,7 +159,7 @@ fn write_joined(
 ) -> Result<Merged, WorkflowError> {
     let repeats = shares_cells(parts);
     let plan = plan(parts, &whole.plan, repeats)?;
-    let merged = parts.iter().map(|(run, manifest)| SourceRun {
+    let merged = parts.iter().map(|MergeInput { run, manifest, .. }| SourceRun {
         run: run.absolute().to_owned(),
         started: manifest.started.clone(),
         ranks: manifest.plan.ranks,
@@ -152,7 +167,7 @@ fn write_joined(
     let manifest = Manifest {
         format: manifest::FORMAT,
         collrules: env!("CARGO_PKG_VERSION").to_owned(),
-        started: parts.iter().map(|(_, manifest)| manifest.started.clone()).min().unwrap_or_default(),
+        started: parts.iter().map(|part| part.manifest.started.clone()).min().unwrap_or_default(),
         command: session.command.clone(),
         merged: merged.collect(),
         plan,
@@ -160,18 +175,13 @@ fn write_joined(
     };
     let (mut clock, mut rows, mut first) = (String::new(), String::new(), 0);
     let mut samples = 0;
-    for (run, part) in parts {
-        let read = run.samples()?;
-        check_head(&run.file(SAMPLES), &read.text)?;
-        if read.torn {
-            session.say(&progress::files::incomplete_samples_of(&run.file(SAMPLES)));
-        }
+    for MergeInput { run, manifest: part, samples: text } in parts {
         let planned: BTreeSet<&str> = part.plan.cells.iter().map(|planned| planned.cell.collective.name()).collect();
         let left_out = |row: &str| {
             let name = row.split(',').nth(COLLECTIVE).unwrap_or_default();
             name.parse::<Collective>().is_ok() && !planned.contains(name)
         };
-        for row in read.text.lines().skip(HEAD).filter(|row| !left_out(row)) {
+        for row in text.lines().skip(HEAD).filter(|row| !left_out(row)) {
             rows += &renumbered(row, first).ok_or_else(|| damaged(run, row))?;
             rows.push('\n');
             samples += 1;
@@ -182,7 +192,7 @@ fn write_joined(
             let _ = writeln!(clock, "{}", serde_json::to_string(&line)?);
         }
         if repeats {
-            first = first.saturating_add(launches(&read.text, part));
+            first = first.saturating_add(launches(text, part));
         }
     }
     let run = RunDir::create(out, &manifest)?;
@@ -227,7 +237,7 @@ fn refuse_copies(parts: &[MergeInput]) -> Result<(), WorkflowError> {
             other.display()
         )))
     };
-    for (run, manifest) in parts {
+    for MergeInput { run, manifest, samples } in parts {
         let path = run.path();
         let cells: BTreeSet<Cell> = manifest.plan.cells.iter().map(|planned| planned.cell).collect();
         let host = manifest.host.get("Host").cloned().unwrap_or_default();
@@ -237,9 +247,8 @@ fn refuse_copies(parts: &[MergeInput]) -> Result<(), WorkflowError> {
                 return refuse(other, path, "were begun at the same time, on the same host, with the same seed");
             }
         }
-        let text = run.samples()?.text;
         let mut rows: BTreeMap<&str, String> = BTreeMap::new();
-        for (launch, row) in text.lines().skip(HEAD).filter_map(|row| row.split_once(',')) {
+        for (launch, row) in samples.lines().skip(HEAD).filter_map(|row| row.split_once(',')) {
             let all = rows.entry(launch).or_default();
             all.push_str(row);
             all.push('\n');
@@ -254,7 +263,8 @@ fn refuse_copies(parts: &[MergeInput]) -> Result<(), WorkflowError> {
 }
 
 /// Names the difference that prevents comparing the times of two runs.
-fn refuse_other_system((one, before): &MergeInput, (other, after): &MergeInput) -> Result<(), WorkflowError> {
+fn refuse_other_system(one: &MergeInput, other: &MergeInput) -> Result<(), WorkflowError> {
+    let (before, after) = (&one.manifest, &other.manifest);
     let mut found: Vec<String> = differences(before, after)
         .into_iter()
         .filter(|it| !MAY_DIFFER.contains(&it.what))
@@ -268,8 +278,8 @@ fn refuse_other_system((one, before): &MergeInput, (other, after): &MergeInput) 
     }
     Err(WorkflowError::Input(format!(
         "{} and {} cannot be merged, since their times are not comparable:\n  {}",
-        one.path().display(),
-        other.path().display(),
+        one.run.path().display(),
+        other.run.path().display(),
         found.join("\n  ")
     )))
 }
@@ -278,11 +288,9 @@ fn refuse_other_system((one, before): &MergeInput, (other, after): &MergeInput) 
 /// numbers.
 fn shares_cells(parts: &[MergeInput]) -> bool {
     let mut known = BTreeSet::new();
-    let pairs = |manifest: &Manifest| -> BTreeSet<_> {
-        manifest.plan.cells.iter().map(|planned| (planned.cell.collective, planned.cell.ranks)).collect()
-    };
-    parts.iter().any(|(_, manifest)| {
-        let here = pairs(manifest);
+    parts.iter().any(|part| {
+        let cells = part.manifest.plan.cells.iter().map(|planned| planned.cell);
+        let here: BTreeSet<_> = cells.map(|cell| (cell.collective, cell.ranks)).collect();
         let again = here.iter().any(|pair| known.contains(pair));
         known.extend(here);
         again
@@ -294,7 +302,7 @@ fn plan(parts: &[MergeInput], largest: &Plan, repeats: bool) -> Result<Plan, Wor
     let mut cells: BTreeMap<Cell, CellPlan> = BTreeMap::new();
     let mut plan = Plan { skipped: Vec::new(), patterns: Vec::new(), ..largest.clone() };
     let mut placement = Placement { layout: largest.placement.layout, ..Placement::default() };
-    for (run, Manifest { plan: part, .. }) in parts {
+    for MergeInput { run, manifest: Manifest { plan: part, .. }, .. } in parts {
         for planned in &part.cells {
             let known =
                 cells.entry(planned.cell).or_insert_with(|| CellPlan { candidates: Vec::new(), ..planned.clone() });
@@ -327,7 +335,7 @@ fn plan(parts: &[MergeInput], largest: &Plan, repeats: bool) -> Result<Plan, Wor
             .extend(part.patterns.iter().filter(|it| !plan.patterns.contains(it)).cloned().collect::<Vec<_>>());
         plan.skipped.extend(part.skipped.iter().filter(|it| !plan.skipped.contains(it)).cloned().collect::<Vec<_>>());
     }
-    let counts = parts.iter().map(|(_, manifest)| manifest.plan.launches);
+    let counts = parts.iter().map(|part| part.manifest.plan.launches);
     plan.launches = if repeats { counts.fold(0, u32::saturating_add) } else { counts.max().unwrap_or_default() };
     plan.cells = cells.into_values().collect();
     plan.placement = placement;

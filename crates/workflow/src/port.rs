@@ -19,6 +19,7 @@ use serde::Serialize;
 use crate::analyze::Source;
 use crate::campaign::Begin;
 use crate::error::WorkflowError;
+use crate::merge::MergeInput;
 use crate::publish::Published;
 use crate::session::Session;
 use crate::{merge, publish};
@@ -218,7 +219,9 @@ pub fn join(
     let experiment = Experiment { system: new.experiment.system.clone(), ..old.experiment.clone() };
     let (criteria, policy) = (tune_options.criteria, tune_options.policy);
     let whole = Manifest { request: Request::Tune(tune_options), experiment, ..new.clone() };
-    let joined = merge::join_upgraded((published.run.clone(), old), (again.run, new), whole, out, session)?;
+    let (earlier, later) = (published.run.clone(), again.run);
+    let (earlier, later) = (MergeInput::read(earlier, old, session)?, MergeInput::read(later, new, session)?);
+    let joined = merge::join_upgraded(earlier, later, whole, out, session)?;
     let (source, run) = Source::of_run(joined.run.path(), session)?;
     let findings = source.decide(criteria, policy)?;
     publish::unproven(run, findings, source.manifest().cloned(), session)

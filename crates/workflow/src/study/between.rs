@@ -32,7 +32,8 @@ pub(super) fn measure(
     }
     measured.measure_kept(session)?;
     while measured.next_round() <= measured.experiment.refinement.rounds {
-        let cells = between(&scope.study(&measured.run)?, &planned, measured.experiment.refinement.width);
+        let found = scope.study(&measured.run, &measured.manifest, &measured.run.samples()?)?;
+        let cells = between(&found, &planned, measured.experiment.refinement.width);
         if cells.is_empty() {
             session.say(progress::studies::REFINED);
             break;

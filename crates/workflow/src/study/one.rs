@@ -10,7 +10,9 @@ use collrules_lab::study::results::Study;
 use collrules_record::experiment::Experiment;
 use collrules_record::grid::Grid;
 use collrules_record::options::{Budget, RefinementOptions, Request, SystemOptions};
+use collrules_record::plan::CellPlan;
 use collrules_record::rundir::{self, RunDir};
+use collrules_record::sample::Sample;
 use collrules_record::{Arguments, Candidate, CandidateName, Cell, DataType, Ranks, Seconds, Survey};
 use collrules_report::study::{self as report, MeasuredBy};
 use collrules_report::{Document, progress};
@@ -138,15 +140,21 @@ impl Instrument for OneStudy {
             return table::study(self, input, session);
         };
         let run = RunDir::open(input)?;
-        let manifest = run.manifest()?;
+        let (manifest, samples, between) = (run.manifest()?, run.samples()?, refinements(&run)?);
         let mut scope = Scope::new(&self.options, definition, known_release(&manifest.survey)?)?;
-        refinements(&run)?.iter().for_each(|plan| scope.refine(&plan.cells));
-        let study = scope.study(&run)?;
+        between.iter().for_each(|plan| scope.refine(&plan.cells));
+        let study = scope.study(&run, &manifest, &samples)?;
         let Arguments { root, data } = manifest.plan.arguments;
         let mut remarks = scope.missing(&study);
         remarks.extend((root > 0).then(|| format!("Rank {root} is the root of all calls.")));
         remarks.extend((data != DataType::Int).then(|| format!("Reductions are of {}.", data.mpi())));
-        let averages = if self.options.osu_files { averages(&run)? } else { Averages::new() };
+        let averages = match self.options.osu_files {
+            true => averages(
+                &samples.samples(&run.file(rundir::SAMPLES))?,
+                [&manifest.plan].into_iter().chain(&between).flat_map(|plan| &plan.cells),
+            ),
+            false => Averages::new(),
+        };
         self.describe(definition, study, &MeasuredBy::Measured(&manifest), remarks, &averages, session)
     }
 
@@ -207,20 +215,19 @@ impl OneStudy {
 }
 
 /// The mean over calls and ranks of every candidate of a run, including those measured by another one.
-fn averages(run: &RunDir) -> Result<Averages, WorkflowError> {
+fn averages<'a>(samples: &[Sample], cells: impl Iterator<Item = &'a CellPlan>) -> Averages {
     let mut sums: BTreeMap<(Cell, Candidate), (f64, f64)> = BTreeMap::new();
-    for sample in run.samples()?.samples(&run.file(rundir::SAMPLES))? {
+    for sample in samples {
         let (sum, count) = sums.entry((sample.cell, sample.candidate)).or_default();
         *sum += sample.mean.0;
         *count += 1.0;
     }
-    let (grid, between) = (run.manifest()?.plan, refinements(run)?);
-    for planned in [&grid].into_iter().chain(&between).flat_map(|plan| &plan.cells) {
+    for planned in cells {
         for shared in &planned.shared {
             if let Some(by) = sums.get(&(planned.cell, shared.measured_as)).copied() {
                 sums.entry((planned.cell, shared.candidate)).or_insert(by);
             }
         }
     }
-    Ok(sums.into_iter().map(|(point, (sum, count))| (point, Seconds(sum / count))).collect())
+    sums.into_iter().map(|(point, (sum, count))| (point, Seconds(sum / count))).collect()
 }

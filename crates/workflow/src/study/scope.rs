@@ -6,8 +6,8 @@ use collrules_lab::study::definition::Definition;
 use collrules_lab::study::results::Study;
 use collrules_record::criteria::Criteria;
 use collrules_record::plan::{CellPlan, Plan};
-use collrules_record::rundir::RunDir;
-use collrules_record::{Candidate, Cell};
+use collrules_record::rundir::{RunDir, SamplesText};
+use collrules_record::{Candidate, Cell, Manifest};
 use collrules_report::study::candidate_name;
 use collrules_rules::{Collective, Release};
 use collrules_runner::grid::known_release;
@@ -88,10 +88,14 @@ impl Scope {
         candidates.into_iter().chain(cells).collect()
     }
 
-    /// The study of a run.
-    pub(super) fn study(&self, run: &RunDir) -> Result<Study, WorkflowError> {
+    /// The study of a run with these samples.
+    pub(super) fn study(
+        &self,
+        run: &RunDir,
+        manifest: &Manifest,
+        samples: &SamplesText,
+    ) -> Result<Study, WorkflowError> {
         let failed = WorkflowError::analysis(run.path().display());
-        let (manifest, samples) = (run.manifest()?, run.samples()?);
         let observations = Observations::from_samples(&samples.text).map_err(&failed)?;
         let (survey, plan) = (&manifest.survey, &manifest.plan);
         let criteria = Criteria { clock_step: survey.clock_step, ..Criteria::default() };
