@@ -60,6 +60,8 @@ pub struct Job<'o> {
     pub command: &'o str,
     /// Arguments for going on with a run, quoted for a shell.
     pub resumed: &'o str,
+    /// Files of which one exists if there is a run in `$run`, as a shell names them.
+    pub begun: &'o str,
 }
 
 /// Request that a batch system does not support.

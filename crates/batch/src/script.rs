@@ -80,7 +80,7 @@ fn check<'j>(system: BatchSystem, job: &Job<'j>) -> Result<&'j str, UnsupportedR
 
 /// The values for a template, by name.
 fn values(system: BatchSystem, job: &Job<'_>, directory: &str) -> Vec<(&'static str, Vec<String>)> {
-    let Job { options, nodes, program, command, resumed, .. } = *job;
+    let Job { options, nodes, program, command, resumed, begun, .. } = *job;
     let Seconds(seconds) = options.time;
     let whole = seconds.ceil() as u64;
     let is_plain = |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || "_-./,:=@+%$^".contains(c));
@@ -110,6 +110,7 @@ fn values(system: BatchSystem, job: &Job<'_>, directory: &str) -> Vec<(&'static 
         ("program", vec![quoted(&program.to_string_lossy())]),
         ("command", vec![command.to_owned()]),
         ("resumed", vec![resumed.to_owned()]),
+        ("begun", vec![begun.to_owned()]),
     ]
 }
 
@@ -217,7 +218,8 @@ mod tests {
 
     fn job_in<'o>(directory: &'o str, options: &'o JobOptions) -> Job<'o> {
         let (directory, program) = (Path::new(directory), Path::new("/opt/collrules"));
-        Job { options, nodes: 8, directory, program, command: "tune --ops all", resumed: "tune" }
+        let (command, begun) = ("tune --ops all", "\"$run\"/manifest.json");
+        Job { options, nodes: 8, directory, program, command, resumed: "tune", begun }
     }
 
     fn head(system: BatchSystem) -> String {
@@ -235,7 +237,7 @@ mod tests {
                  # The log goes to /home/u/run, which has to be there before the job starts.\n\
                  run=/home/u/run/task-${task}\n\
                  # Resumes what an earlier job left: one that ran out of time, was requeued, or is submitted again.\n\
-                 if [ -e \"$run/manifest.json\" ]; then\n    exec /opt/collrules tune --resume \"$run\"\nfi\n\
+                 if [ -n \"$(ls \"$run\"/manifest.json 2> /dev/null)\" ]; then\n    exec /opt/collrules tune --resume \"$run\"\nfi\n\
                  exec /opt/collrules tune --ops all --seed \"${task}\" --out \"$run\"\n"
             )
         };

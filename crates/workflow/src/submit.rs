@@ -22,7 +22,7 @@ use crate::error::WorkflowError;
 /// Options of `submit` for the batch system.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "No MPI is needed here. The script begins the run, or resumes it: submit it again where a \
-job ran out of time (studies of several variants begin anew, in another directory). Behind -- comes the command of the job:
+job ran out of time. Behind -- comes the command of the job:
 
   collrules submit --nodes 8 --ppn 32 --time 30m --out tuned -- tune --ops all")]
 pub struct Submitting {
@@ -94,7 +94,7 @@ pub fn submit(options: &Submitting, program: &Path) -> Result<All, WorkflowError
     Ok(All { system, jobs })
 }
 
-/// The commands that a job can run. Another job can resume all but studies of several variants.
+/// The commands that a job can run, and another one can resume.
 const COMMANDS: [&str; 6] = ["tune", "measure", "lab guidelines", "lab study", "lab model", "lab irregular"];
 
 /// The command of the job.
@@ -166,7 +166,12 @@ fn script(
         // Instruments take the options of the analysis from the command line.
         _ => words.as_str(),
     };
-    let job = Job { options: &options.job, nodes, directory, program, command: &words, resumed };
+    // A study of several variants has a run for each.
+    let begun = match command.iter().take(2).any(|word| word == "study") {
+        true => "\"$run\"/manifest.json \"$run\"/*/manifest.json",
+        false => "\"$run\"/manifest.json",
+    };
+    let job = Job { options: &options.job, nodes, directory, program, command: &words, resumed, begun };
     script::script(system, &job).map_err(|UnsupportedRequest(why)| WorkflowError::Usage(why))
 }
 

@@ -20,7 +20,7 @@ module load {module}
 run={home}/task-$LSB_JOBINDEX{?array}
 run={home}{!array}
 # Resumes what an earlier job left: one that ran out of time, was requeued, or is submitted again.
-if [ -e "$run/manifest.json" ]; then
+if [ -n "$(ls {begun} 2> /dev/null)" ]; then
     exec {program} {resumed} --resume "$run"
 fi
 exec {program} {command} --seed "$LSB_JOBINDEX" --out "$run"{?array}

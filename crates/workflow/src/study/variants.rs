@@ -5,7 +5,7 @@ use std::path::Path;
 
 use collrules_lab::compare_campaigns;
 use collrules_lab::study::results::Study;
-use collrules_record::rundir::RunDir;
+use collrules_record::rundir::{self, RunDir};
 use collrules_report::study::{StudyVariant, variants as side_by_side};
 use collrules_report::{Document, progress};
 use collrules_runner::separate;
@@ -39,15 +39,13 @@ pub fn compare_variants(
         instrument::refuse_occupied::<OneStudy>(out)?;
     }
     variants.iter().try_for_each(|variant| variant.refuse(ranks)).map_err(refused)?;
-    // What was measured, or begun, was possible.
-    let is_there = input.is_some() || resumes;
-    let hosts = if is_there { Vec::new() } else { hosts(options, session)? };
+    let hosts = if input.is_some() { Vec::new() } else { hosts(options, session)? };
     let (mut wanted, mut left_out) = (Vec::new(), Vec::new());
     for (seed, variant) in (SEED..).zip(variants) {
         let run = input.unwrap_or(out).join(&variant.directory);
-        let why = match is_there {
-            true => (!run.is_dir()).then(|| format!("{} is missing", run.display())),
-            false => variant.obstacle(ranks, &hosts, &options.system.jobs),
+        let why = match input {
+            Some(_) => (!run.is_dir()).then(|| format!("{} is missing", run.display())),
+            None => variant.obstacle(ranks, &hosts, &options.system.jobs),
         };
         if let Some(why) = why {
             left_out.push(format!("Left out: {} ({why}).", variant.name));
@@ -63,7 +61,9 @@ pub fn compare_variants(
     let mut measured = Vec::with_capacity(wanted.len());
     for (variant, run, one) in wanted.iter().filter(|_| input.is_none()) {
         session.say(&progress::studies::variant(ranks, &variant.name));
-        let place = if resumes { RunPlace::Resumed(run.clone()) } else { RunPlace::New(run.clone()) };
+        // A job may end before each variant is begun.
+        let is_begun = resumes && run.join(rundir::MANIFEST).exists();
+        let place = if is_begun { RunPlace::Resumed(run.clone()) } else { RunPlace::New(run.clone()) };
         measured.push(instrument::begin(one, &place, session)?);
     }
     take_turns(&mut measured, session)?;
