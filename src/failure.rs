@@ -80,7 +80,7 @@ fn of_workflow(error: &WorkflowError) -> Exit {
         Error::Unconcluded { cause, .. } => of_workflow(cause),
         Error::Usage(_) => Exit::Usage,
         Error::Input(_) | Error::Open { .. } | Error::Analysis { .. } | Error::NotInForce { .. } => Exit::Input,
-        Error::OtherSystem { .. } | Error::NoProfile { .. } | Error::NoLibrary { .. } => Exit::Environment,
+        Error::Environment(_) => Exit::Environment,
         Error::Incomplete { .. } | Error::Unvalidated { .. } | Error::DefaultFails(_) | Error::Unshown { .. } => {
             Exit::Incomplete
         }

@@ -65,41 +65,12 @@ pub enum WorkflowError {
         /// The run directory.
         run: String,
     },
-    /// A run cannot be resumed here.
-    #[error(
-        "{run} cannot be resumed here, since new samples would not be comparable:\n  {}\nResume it where it began, or \
-         measure into a new directory with --out",
-        differences.join("\n  ")
-    )]
-    OtherSystem {
-        /// The run directory.
-        run: String,
-        /// Differences between this system and that of the run.
-        differences: Vec<String>,
-    },
     /// A run directory that cannot be used.
     #[error(transparent)]
     Record(#[from] RunDirError),
-    /// A job without any profile.
-    #[error("there is no profile: {why}")]
-    NoProfile {
-        /// Reason, with a remedy if there is one.
-        why: String,
-        /// Exit code of the job.
-        code: i32,
-    },
-    /// No library to preload.
-    #[error(
-        "there is no {library} in {}: build it (cargo build --release), copy it into one of these, or name it with \
-         --library",
-        list(places)
-    )]
-    NoLibrary {
-        /// Its name.
-        library: &'static str,
-        /// Directories that were searched.
-        places: Vec<PathBuf>,
-    },
+    /// The system lacks what a command needs, or is another one than before.
+    #[error("{0}")]
+    Environment(String),
     /// An input of another command, or of none.
     #[error("{0}")]
     Input(String),
@@ -235,14 +206,5 @@ impl WorkflowError {
     pub(crate) fn unproven(what: String, proof: &Proof) -> Self {
         let faults = first_lines(proof.faults.iter().map(ToString::to_string).collect(), NAMED_FAULTS);
         Self::Unproven { what, faults: faults.into_iter().map(|fault| format!("  {fault}")).collect() }
-    }
-}
-
-/// Directories in words.
-fn list(places: &[PathBuf]) -> String {
-    let shown: Vec<String> = places.iter().map(|place| place.display().to_string()).collect();
-    match shown.split_last() {
-        Some((last, others)) if !others.is_empty() => format!("{} or {last}", others.join(", ")),
-        _ => shown.concat(),
     }
 }

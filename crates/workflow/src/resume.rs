@@ -82,7 +82,12 @@ pub(crate) fn refuse_other_system(
     if differences.is_empty() {
         return Ok(moved);
     }
-    Err(WorkflowError::OtherSystem { run: run.path().display().to_string(), differences })
+    Err(WorkflowError::Environment(format!(
+        "{} cannot be resumed here, since new samples would not be comparable:\n  {}\nResume it where it began, or measure \
+         into a new directory with --out",
+        run.path().display(),
+        differences.join("\n  ")
+    )))
 }
 
 /// Returns a remark if a run is resumed on other nodes of its partition, with ranks placed identically.

@@ -124,7 +124,7 @@ impl Watched<'_> {
         if records.is_empty() {
             let why = self.why_nothing(&ranks, code);
             let _ = fs::remove_dir_all(&ranks);
-            return Err(WorkflowError::NoProfile { why, code });
+            return Err(WorkflowError::Environment(format!("there is no profile: {why}")));
         }
         let profile = merge::merged(&records, self.program.words(), started, code);
         // The profile has their contents.
@@ -188,7 +188,14 @@ pub(crate) fn library(named: Option<&Path>) -> Result<PathBuf, WorkflowError> {
         above.join("lib64/collrules"),
     ];
     let found = places.iter().map(|place| place.join(LIBRARY)).find(|file| file.is_file());
-    found.map(absolute).ok_or_else(|| WorkflowError::NoLibrary { library: LIBRARY, places: places.to_vec() })
+    found.map(absolute).ok_or_else(|| {
+        let places = places.map(|place| place.display().to_string());
+        WorkflowError::Environment(format!(
+            "there is no {LIBRARY} in any of {}: build it (cargo build --release), copy it into one of these, or name it with \
+             --library",
+            places.join(", ")
+        ))
+    })
 }
 
 fn files(directory: &Path, ending: &str) -> Vec<PathBuf> {
