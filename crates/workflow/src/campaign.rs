@@ -2,6 +2,7 @@
 //! tuning, refinement, validation and studies differ only in their plans.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
 
 use collrules_record::experiment::Experiment;
@@ -94,6 +95,11 @@ pub struct Measurement {
 }
 
 impl Measurement {
+    /// The shares of the budget, as they are planned.
+    pub(crate) fn shares(&self) -> BudgetShares {
+        BudgetShares::new(&self.experiment, self.started.startup)
+    }
+
     /// The rest of the time for rules in this layout; none without a budget.
     pub(crate) fn left_for_rules(&self) -> Option<Seconds> {
         let budget = plan::rules_budget(&self.experiment)?;
@@ -198,7 +204,8 @@ impl Measurement {
         self.planned += separate::starts(plan).len() as u32;
         session.tell(Event::Planned { plan, first });
         let mut tally = Tally::default();
-        let policy = StopConditions { launches, ..session.policy() };
+        let stop = Arc::clone(&session.stop);
+        let policy = StopConditions { launches, failures: session.failures, stop };
         let backend = self.started.backend.as_mut();
         let result =
             campaign::measure(first, backend, plan, &mut self.log, &policy, &mut tally, &mut |launch, notice| {

@@ -68,7 +68,7 @@ impl BudgetShares {
         let share = budget * VALIDATION;
         let validation = if experiment.validate && share >= LEAST_STARTS * startup.0 { share } else { 0.0 };
         let refinement = if !refines(experiment) { 0.0 } else { (budget - validation) * REFINEMENT };
-        let settings = settings_budget(experiment).map_or(0.0, |settings| settings.0);
+        let settings = experiment.budget.filter(|_| experiment.searches).map_or(0.0, |budget| SETTINGS * budget.0);
         Self { refinement, validation, settings }
     }
 
@@ -83,11 +83,6 @@ pub(crate) fn rules_budget(experiment: &Experiment) -> Option<Seconds> {
     let share = if experiment.searches { 1.0 - SETTINGS } else { 1.0 };
     let layouts = 1.0 + experiment.also_layout.len() as f64;
     experiment.budget.map(|budget| Seconds(share * budget.0 / layouts))
-}
-
-/// The part of a budget for settings; none without a search or a budget.
-pub(crate) fn settings_budget(experiment: &Experiment) -> Option<Seconds> {
-    experiment.budget.filter(|_| experiment.searches).map(|budget| Seconds(SETTINGS * budget.0))
 }
 
 /// Decides whether settings are searched within a budget, in seconds.

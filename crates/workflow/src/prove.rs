@@ -15,7 +15,6 @@ use collrules_tuner::prospects::saved_of;
 
 use crate::campaign::Measurement;
 use crate::error::WorkflowError;
-use crate::plan::BudgetShares;
 use crate::publish::Published;
 use crate::session::{Event, Session};
 use crate::{publish, tuning};
@@ -60,8 +59,9 @@ pub(crate) fn prove_run<'a, 's>(
     session: &'a mut Session<'s>,
 ) -> Result<ProvenRun<'a, 's>, WorkflowError> {
     let run = measured.run.clone();
-    let Measurement { started, experiment, manifest, phases, .. } = measured;
-    phases.end(progress::budget::REFINING, BudgetShares::new(experiment, started.startup).refinement);
+    let planned = measured.shares().refinement;
+    let Measurement { started, manifest, phases, .. } = &mut *measured;
+    phases.end(progress::budget::REFINING, planned);
     started.backend.pin(&tuning.parameters);
     let cells: Vec<Cell> = findings.cells.iter().map(|cell| cell.cell).collect();
     let consequence =

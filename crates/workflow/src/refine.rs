@@ -9,7 +9,7 @@ use collrules_runner::separate;
 use collrules_tuner::refine::{Gap, Refinement, refine as propose};
 
 use crate::campaign::Measurement;
-use crate::plan::{BudgetShares, refinement, refines};
+use crate::plan::{refinement, refines};
 use crate::session::Session;
 
 /// Plans the next round of sizes between measured ones; none if no size is worth its time, or no time is left.
@@ -20,8 +20,7 @@ pub(crate) fn plan_round(measured: &Measurement, findings: &Findings, session: &
         return None;
     }
     // The time left after measuring, without that for validation.
-    let validation = BudgetShares::new(experiment, started.startup).validation;
-    let left = measured.rules_time().map(|left| left.0 - validation);
+    let left = measured.rules_time().map(|left| left.0 - measured.shares().validation);
     if left.is_some_and(|left| left <= 0.0) {
         session.say(progress::refinement::NO_TIME);
         return None;

@@ -11,7 +11,7 @@ use collrules_record::rundir::RunDir;
 use collrules_record::settings::SettingsFindings;
 use collrules_record::{Plan, Seconds, Validation};
 use collrules_runner::RunnerError;
-use collrules_runner::campaign::{CampaignLaunch, Notice, StopConditions, Tally};
+use collrules_runner::campaign::{CampaignLaunch, Notice, Tally};
 use collrules_runner::proof::Proof;
 
 use crate::start::Started;
@@ -119,10 +119,5 @@ impl Session<'_> {
         let mut started = (self.start)(system, &self.stop)?;
         std::mem::take(&mut started.remarks).iter().for_each(|remark| self.say(remark));
         Ok(started)
-    }
-
-    /// Returns the conditions that end a campaign early.
-    pub(crate) fn policy(&self) -> StopConditions {
-        StopConditions { failures: self.failures, stop: Arc::clone(&self.stop), ..StopConditions::default() }
     }
 }

@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 use collrules_record::options::Validating;
+use collrules_record::validation::Round;
 use collrules_record::{
     Arrangement, Bytes, Cell, Component, HanRule, Layout, Placement, Ranks, Seconds, Serving, Survey, Validation,
     competitor,
@@ -40,10 +41,7 @@ impl ValidationSubject {
     /// Counts the tuned cells with a rule that a comparison of chosen cells left out: without them nothing is confirmed.
     pub(super) fn count_uncompared(&self, validation: &mut Validation) {
         let Some(round) = &mut validation.round else { return };
-        let is_known = |cell: &Cell| {
-            round.cells.iter().any(|it| it.cell == *cell) || round.failed.iter().any(|it| it.cell == *cell)
-        };
-        round.unreached = self.tuned().iter().filter(|cell| self.is_ruled(**cell) && !is_known(cell)).count();
+        round.unreached = count_unreached(round, self.tuned().iter().filter(|cell| self.is_ruled(**cell)));
     }
 
     /// Chooses the cells.
@@ -199,4 +197,12 @@ impl ValidationSubject {
                 && self.inside(cell).is_empty(),
         }
     }
+}
+
+/// Counts the cells that a comparison did not reach.
+pub(super) fn count_unreached<'a>(round: &Round, cells: impl Iterator<Item = &'a Cell>) -> usize {
+    let is_reached = |cell: &Cell| {
+        round.cells.iter().any(|it| it.cell == *cell) || round.failed.iter().any(|failed| failed.cell == *cell)
+    };
+    cells.filter(|cell| !is_reached(cell)).count()
 }

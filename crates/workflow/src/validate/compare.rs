@@ -15,6 +15,7 @@ use collrules_tuner::comparison::{ArmDemand, Compared, Comparison, Looks, compar
 use collrules_tuner::validation::{describe_check, describe_round};
 
 use super::calls::Calls;
+use super::cells::count_unreached;
 use super::subject::ValidationSubject;
 use crate::comparison::{
     Arms, JobLauncher, guard_cells, guard_patterns, list_messages, loop_schedule, screened, timing_per_subject,
@@ -201,13 +202,6 @@ pub(super) fn compare_tuning(
         failed: find_failure(&compared, &arm),
     });
     Ok(Outcome { validation, whole, log, stage })
-}
-
-fn count_unreached<'a>(round: &Round, cells: impl Iterator<Item = &'a Cell>) -> usize {
-    let is_reached = |cell: &Cell| {
-        round.cells.iter().any(|it| it.cell == *cell) || round.failed.iter().any(|failed| failed.cell == *cell)
-    };
-    cells.filter(|cell| !is_reached(cell)).count()
 }
 
 /// The failure of an arm's jobs or calls.

@@ -252,7 +252,7 @@ impl ProvenRun<'_, '_> {
         } else if is_wanted {
             let limit = self.measured.left_for_rules().map(|left| Seconds((1.0 - AGAIN) * left.0));
             self.compare_rules(RunComparison::new(Stage::Rules, limit))?;
-            let meant = BudgetShares::new(&self.measured.experiment, self.measured.started.startup).validation;
+            let meant = self.measured.shares().validation;
             self.measured.phases.end(progress::budget::COMPARING, meant);
         }
         if !is_wanted || run.layouts()?.is_empty() {
