@@ -6,10 +6,8 @@ use collrules_record::findings::Findings;
 use collrules_record::options::TuneOptions;
 use collrules_record::proof::{ProofFact, Prover};
 use collrules_record::rundir::{self, RunDir};
-use collrules_record::{Cell, Survey, Tuning, manifest};
+use collrules_record::{Cell, Tuning, manifest};
 use collrules_report::progress;
-use collrules_rules::Release;
-use collrules_runner::Backend;
 use collrules_runner::proof::{self, Proof};
 use collrules_tuner::prospects::saved_of;
 
@@ -17,20 +15,21 @@ use crate::campaign::Measurement;
 use crate::error::WorkflowError;
 use crate::publish::Published;
 use crate::session::{Event, Session};
+use crate::start::Started;
 use crate::{publish, tuning};
 
 /// Proves in `directory` that a tuning is obeyed in `cells`. Files that are not obeyed stay there under other names, for
 /// inspection; `consequence` is the consequence for the user.
 pub(crate) fn prove(
-    backend: &mut dyn Backend,
+    started: &mut Started,
     directory: &RunDir,
     tuning: &Tuning,
-    (release, cells): (Release, &[Cell]),
+    cells: &[Cell],
     consequence: impl Fn(&Path) -> String,
 ) -> Result<Proof, WorkflowError> {
     let unproven = tuning.moved(directory.path(), rundir::UNPROVEN, rundir::HAN_UNPROVEN);
     unproven.store(directory)?;
-    let result = proof::prove(backend, &unproven, directory.path(), release, cells)
+    let result = proof::prove(started.backend.as_mut(), &unproven, directory.path(), started.release, cells)
         .map_err(|cause| WorkflowError::from(cause).unshown())
         .and_then(|proof| match proof.faults.is_empty() {
             true => Ok(proof),
@@ -66,8 +65,8 @@ pub(crate) fn prove_run<'a, 's>(
     let cells: Vec<Cell> = findings.cells.iter().map(|cell| cell.cell).collect();
     let consequence =
         |file: &Path| format!("this Open MPI does NOT obey the tuning; {} must not be installed", file.display());
-    let proof = prove(started.backend.as_mut(), &run, &tuning, (started.release, &cells), consequence)?;
-    let shown = facts(&findings, &proof, started.backend.name(), &started.survey);
+    let proof = prove(started, &run, &tuning, &cells, consequence)?;
+    let shown = facts(&findings, &proof, started);
     tuning::pin_files(&run, &tuning)?;
     let mut published = publish::proven(run, findings, Some(manifest.clone()), tuning, shown)?;
     // What was found about these rules before stays true.
@@ -83,11 +82,11 @@ pub(crate) fn prove_run<'a, 's>(
 }
 
 /// Lists what a proof showed.
-pub(crate) fn facts(findings: &Findings, proof: &Proof, backend: &str, survey: &Survey) -> Vec<ProofFact> {
+pub(crate) fn facts(findings: &Findings, proof: &Proof, started: &Started) -> Vec<ProofFact> {
     if findings.changes_nothing() {
         return vec![ProofFact::NoRule];
     }
-    let openmpi = Prover { version: survey.version, simulated: backend != manifest::MEASURED };
+    let openmpi = Prover { version: started.survey.version, simulated: started.backend.name() != manifest::MEASURED };
     let rules = (!findings.table.is_empty()).then(|| ProofFact::Rules {
         openmpi,
         collectives: findings.table.collectives().map(|(collective, _)| collective).collect(),

@@ -8,7 +8,7 @@ use collrules_report::progress;
 use collrules_runner::RunnerError;
 
 use crate::analyze::Source;
-use crate::campaign::{Begin, Measurement, RunPlace, prepare};
+use crate::campaign::{Begin, Measurement, prepare};
 use crate::error::WorkflowError;
 use crate::prove::{self, ProvenRun};
 use crate::publish::Published;
@@ -73,8 +73,7 @@ fn carry_out(
 /// Returns true if a run is resumed with another budget after a comparison that left rules undecided: it goes on, and its
 /// launches count. The files stay until it has a result.
 fn has_more_time(begin: &Begin, measured: &Measurement) -> Result<bool, WorkflowError> {
-    let RunPlace::Resumed(path) = &begin.place else { return Ok(false) };
-    let is_same = Begin::recorded(path)?.experiment.budget == begin.experiment.budget;
+    let is_same = measured.manifest.experiment.budget == begin.experiment.budget;
     let validation = measured.run.validation()?;
     Ok(!is_same && validation.is_some_and(|validation| Gains::of_comparison(&validation).fates().undecided > 0))
 }

@@ -4,10 +4,9 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use collrules_record::findings::Findings;
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::validation::{Outcome, RevertedRange, Round, ValidationCriteria};
-use collrules_record::{Cell, Manifest, Validation};
+use collrules_record::{Cell, Validation};
 use collrules_report::progress;
 use collrules_tuner::repair::{Reach, Repair, repair, share_gains, withdraw};
 use collrules_tuner::validation::CellFacts;
@@ -78,7 +77,7 @@ pub(super) fn remove_unconfirmed(
     if repair.ranges.is_empty() {
         return Ok(validation);
     }
-    remove(home, started, subject, (validation, repair), session)
+    remove(home, started, subject, validation, repair, session)
 }
 
 /// Removes ranges of a tuning, as a result of a comparison.
@@ -86,17 +85,14 @@ fn remove(
     home: &RunDir,
     started: &mut Started,
     subject: &mut ValidationSubject,
-    (mut validation, repair): (Validation, Repair),
+    mut validation: Validation,
+    repair: Repair,
     session: &mut Session<'_>,
 ) -> Result<Validation, WorkflowError> {
     let before = subject.clone();
     add_ranges(&mut validation.reverted, repair.ranges);
     match &subject.published {
-        Some(Published { run, manifest: Some(manifest), findings, .. }) => {
-            let (run, manifest, findings) = (run.clone(), manifest.clone(), findings.clone());
-            analyze_anew(started, subject, &mut validation, (run, manifest, &findings), session)?;
-        }
-        Some(_) => return Err(unchanged(subject)),
+        Some(_) => analyze_anew(started, subject, &mut validation, session)?,
         None => write_copy(home, started, subject, &validation)?,
     }
     validation.digests = subject.tuning.digests();
@@ -149,16 +145,18 @@ fn analyze_anew(
     started: &mut Started,
     subject: &mut ValidationSubject,
     validation: &mut Validation,
-    (run, manifest, before): (RunDir, Manifest, &Findings),
     session: &mut Session<'_>,
 ) -> Result<(), WorkflowError> {
     let compared = subject.clone();
+    let Some(Published { run, manifest: Some(manifest), findings: before, .. }) = &compared.published else {
+        return Err(unchanged(subject));
+    };
     let cells: Vec<Cell> = validation.round.iter().flat_map(|round| &round.cells).map(|it| it.cell).collect();
     let (criteria, policy) = (before.criteria, before.tree.policy);
-    let source = Source::of_measured(&run, manifest.clone(), session)?;
+    let source = Source::of_measured(run, manifest.clone(), session)?;
     let (findings, tuning) = loop {
         let findings = source.decide_reverting(criteria, policy, &validation.reverted, false)?;
-        let tuning = tuning::decide(&run, &findings, &manifest.pins)?;
+        let tuning = tuning::decide(run, &findings, &manifest.pins)?;
         let left = ValidationSubject { tuning: tuning.clone(), ..compared.clone() };
         let is_other = |cell: &Cell| {
             let (then, now) = (compared.known(*cell), left.known(*cell));
@@ -176,12 +174,11 @@ fn analyze_anew(
         return Err(unchanged(subject));
     }
     let measured: Vec<Cell> = findings.cells.iter().map(|cell| cell.cell).collect();
-    let asked = (subject.release, &measured[..]);
-    let proof = prove::prove(started.backend.as_mut(), &run, &tuning, asked, not_obeyed)?;
-    tuning::pin_files(&run, &tuning)?;
-    let proof = prove::facts(&findings, &proof, started.backend.name(), &started.survey);
+    let proof = prove::prove(started, run, &tuning, &measured, not_obeyed)?;
+    tuning::pin_files(run, &tuning)?;
+    let proof = prove::facts(&findings, &proof, started);
     let settings = subject.published.as_ref().and_then(|published| published.settings.clone());
-    let published = publish::proven(run, findings, Some(manifest), tuning.clone(), proof)?;
+    let published = publish::proven(run.clone(), findings, Some(manifest.clone()), tuning.clone(), proof)?;
     subject.tuning = tuning;
     subject.published = Some(Published { settings: settings.or(published.settings.clone()), ..published });
     Ok(())
@@ -200,8 +197,7 @@ fn write_copy(
         return Err(unchanged(subject));
     };
     let tuning = tuning.moved(home.path(), rundir::RULES, rundir::HAN);
-    let asked = (subject.release, &subject.cells[..]);
-    prove::prove(started.backend.as_mut(), home, &tuning, asked, not_obeyed)?;
+    prove::prove(started, home, &tuning, &subject.cells, not_obeyed)?;
     tuning.files().try_for_each(|(name, _, text)| home.write_bytes(name, text).map(drop))?;
     subject.tuning = tuning;
     Ok(())
