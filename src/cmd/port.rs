@@ -96,7 +96,7 @@ fn compare(
     let opened = publish::open(run, None)?;
     let arrivals = validate::as_measured(&opened)?.map(|measured| measured.arrivals).unwrap_or_default();
     let validated = session::with(FAILURES, Output::new(args.json), |session| {
-        validate::validate((opened, false), (validating, arrivals), out, session)
+        validate::validate(&opened, false, validating, arrivals, out, session)
     })?;
     let loses = validated.loses();
     if let Some(validation) = validated.validation.filter(|_| !args.json) {

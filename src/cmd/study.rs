@@ -50,7 +50,7 @@ pub(crate) fn run(args: &StudyArgs) -> Result<Exit, Failure> {
     let new = || named_or_new(out.as_deref(), OneStudy::NAME);
     let (out, resumes) = (args.resume.clone().unwrap_or_else(new), args.resume.is_some());
     let (document, studies) = session::with(args.failures, Output::new(args.json), |session| {
-        compare_variants(&study, &variants, input, (&out, resumes), session)
+        compare_variants(&study, &variants, input, &out, resumes, session)
     })?;
     let exit = exit(studies.values().all(|study| study.failed_defaults().is_empty()));
     let files = [(study::README, "the comparison, with links to each study")];

@@ -56,7 +56,7 @@ pub(crate) fn run(args: &Validate) -> Result<Exit, Failure> {
         arrivals = profile::read_arrivals(profile)?;
     }
     let validated = session::with(args.failures, Output::new(args.json), |session| {
-        validate::validate((tuning, args.rules.is_dir()), (&options, arrivals), args.out.as_deref(), session)
+        validate::validate(&tuning, args.rules.is_dir(), &options, arrivals, args.out.as_deref(), session)
     })?;
     let loses = validated.loses();
     if !args.json {

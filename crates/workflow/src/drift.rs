@@ -136,10 +136,10 @@ pub fn drift(
     let mut arms = Arms::default();
     let arm = arms.add(job)?;
     let base = Settings::new();
-    let place = (now.plan.ranks, &now.plan.placement);
     let schedule = loop_schedule(&timing, started.startup, launch);
     let backend = started.backend.as_mut();
-    let mut launcher = JobLauncher::new(backend, place, schedule, options.seed, &mut own, session);
+    let mut launcher =
+        JobLauncher::new(backend, now.plan.ranks, &now.plan.placement, schedule, options.seed, &mut own, session);
     launcher.arms = arms;
     launcher.subjects = anchors.iter().map(|cell| ArmSubject::call(*cell, condition)).collect();
     launcher.lateness = anchors.iter().filter_map(|cell| Some((*cell, subject.default_time(*cell)?))).collect();

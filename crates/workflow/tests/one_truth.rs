@@ -98,7 +98,7 @@ fn compare_again(random: &mut Random, run: &Path, options: &TuneOptions) -> Resu
     let opened = publish::open(run, None)?;
     let patience = random.pick(&[2, 5, usize::MAX]);
     let is_whole = random.below(2) == 0;
-    play(patience, |session| validate::validate((opened, is_whole), (&validating, Vec::new()), None, session)).map(drop)
+    play(patience, |session| validate::validate(&opened, is_whole, &validating, Vec::new(), None, session)).map(drop)
 }
 
 /// Runs with these seeds say only what their files do. Returns how many have confirmed rules, and how many settings.

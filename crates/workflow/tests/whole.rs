@@ -399,23 +399,23 @@ fn a_comparison_that_was_given_up_is_resumed_and_repairs_a_run() {
     );
     let interrupted = stage
         .play(u32::MAX, 0, |session| {
-            validate::validate((first, false), (&validating("deceptive"), Vec::new()), None, session)
+            validate::validate(&first, false, &validating("deceptive"), Vec::new(), None, session)
         })
         .map(drop)
         .expect_err("is given up");
     assert!(matches!(interrupted, WorkflowError::Unvalidated { .. }), "{interrupted}");
     let validated = stage
-        .play(0, 20, |session| {
-            validate::validate((second, false), (&validating("deceptive"), Vec::new()), None, session)
-        })
+        .play(0, 20, |session| validate::validate(&second, false, &validating("deceptive"), Vec::new(), None, session))
         .expect("is resumed");
     assert!(stage.notes.iter().any(|note| note.starts_with("resuming the comparison")), "{:?}", stage.notes);
     assert!(!validated.loses() && !validated.validation.expect("rules").reverted.is_empty());
     // The file is another one by now than the one that was opened first.
     let again = stage.play(0, 20, |session| {
         validate::validate(
-            (third, false),
-            (&Validating { repair: false, ..validating("deceptive") }, Vec::new()),
+            &third,
+            false,
+            &Validating { repair: false, ..validating("deceptive") },
+            Vec::new(),
             None,
             session,
         )
@@ -433,7 +433,7 @@ fn a_validation_keeps_to_its_time_and_leaves_nothing_unconfirmed() {
     stage.pause = Duration::from_millis(200);
     let options = Validating { budget: Some(Seconds(2.0)), ..validating("deceptive") };
     let validated = stage
-        .play(0, 20, |session| validate::validate((opened, false), (&options, Vec::new()), None, session))
+        .play(0, 20, |session| validate::validate(&opened, false, &options, Vec::new(), None, session))
         .expect("compares");
     assert!(stage.launches.get() <= 11, "{} launches of 0.2 seconds", stage.launches.get());
     let validation = validated.validation.expect("rules");
@@ -451,7 +451,7 @@ fn a_foreign_file_that_is_slower_is_told_and_rewritten() {
     let opened = publish::open(&file, None).expect("opens");
     assert_eq!(validate::as_measured(&opened).expect("reads"), None);
     let validated = stage
-        .play(0, 20, |session| validate::validate((opened, false), (&options, Vec::new()), Some(&out), session))
+        .play(0, 20, |session| validate::validate(&opened, false, &options, Vec::new(), Some(&out), session))
         .expect("compares");
     assert_eq!(validated.validation.expect("rules").round.as_ref().expect("compared").repaired.len(), 1);
     assert_eq!(std::fs::read_to_string(&file).expect("stays"), "1\n7\n1\n2\n1\n0 1 0 0\n");
@@ -493,7 +493,7 @@ fn calls_are_handed_over_from_han_and_compared_so() {
     std::fs::write(published.run.file(rundir::HAN), "1 bcast 1 2 1 1 1 0 tuned\n").expect("writes");
     let opened = publish::open(&stage.run(), None).expect("a run");
     let error = stage
-        .play(0, 20, |session| validate::validate((opened, false), (&validating("han"), Vec::new()), None, session))
+        .play(0, 20, |session| validate::validate(&opened, false, &validating("han"), Vec::new(), None, session))
         .map(drop);
     assert!(error.expect_err("is another").to_string().contains("and the findings next to it disagree"));
 }
@@ -519,7 +519,7 @@ fn from_elsewhere(
     let out = stage.directory.path().join("out");
     let opened = opened.expect("opens");
     let validated =
-        stage.play(0, 20, |session| validate::validate((opened, false), (&options, Vec::new()), Some(&out), session));
+        stage.play(0, 20, |session| validate::validate(&opened, false, &options, Vec::new(), Some(&out), session));
     (stage, file, validated)
 }
 

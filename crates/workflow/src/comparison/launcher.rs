@@ -85,7 +85,8 @@ impl<'a, 's> JobLauncher<'a, 's> {
     /// Launches with this many ranks in a placement.
     pub(crate) fn new(
         backend: &'a mut dyn Backend,
-        (ranks, placement): (Ranks, &Placement),
+        ranks: Ranks,
+        placement: &Placement,
         schedule: Schedule,
         seed: u64,
         log: &'a mut ComparisonLog,
@@ -181,7 +182,9 @@ impl<'a, 's> JobLauncher<'a, 's> {
     /// made now. An error if its jobs fail.
     fn times(
         &mut self,
-        (stage, block, before): (Stage, u32, &mut usize),
+        stage: Stage,
+        block: u32,
+        before: &mut usize,
         arm: &Settings,
         wanted: Option<&BTreeSet<ArmSubject>>,
     ) -> Result<Result<(SubjectTimes, Vec<Seconds>), LaunchFailure>, WorkflowError> {
@@ -273,7 +276,7 @@ impl<'a, 's> JobLauncher<'a, 's> {
         let mut compared = self.arms.jobs();
         compared.push(settings.clone());
         let deployment = Deployment { way: self.way, settings, compared };
-        let (plan, order) = self.plan((stage, block, arm), deployment, subjects);
+        let (plan, order) = self.plan(stage, block, arm, deployment, subjects);
         let mut loops: BTreeMap<ArmSubject, Vec<Loop>> = BTreeMap::new();
         let (mut wrong, mut resident, mut place, mut clock) = (Vec::new(), None, None, 0.0_f64);
         let mut core_to_core = Vec::new();
@@ -334,7 +337,9 @@ impl<'a, 's> JobLauncher<'a, 's> {
     /// later ones check one size of each collective.
     fn plan(
         &self,
-        (stage, block, arm): (Stage, u32, &Settings),
+        stage: Stage,
+        block: u32,
+        arm: &Settings,
         deployment: Deployment,
         subjects: &[ArmSubject],
     ) -> (LaunchPlan, BTreeMap<(usize, usize), ArmSubject>) {
@@ -402,7 +407,7 @@ impl ArmLauncher for JobLauncher<'_, '_> {
         let mut before: BTreeMap<Settings, usize> = BTreeMap::new();
         for arm in order {
             let known = before.entry(arm.clone()).or_default();
-            match self.times((stage, number, known), &arm, subjects)? {
+            match self.times(stage, number, known, &arm, subjects)? {
                 Ok((times, core_to_core)) => {
                     let known = block.core_to_core.entry(arm.clone()).or_default();
                     known.extend(core_to_core.into_iter().map(|latency| latency.0));

@@ -176,7 +176,7 @@ fn play(
     let mut session = Session { stop, failures: 3, command: Vec::new(), start: &start, watch: &mut |_| {} };
     let placement = Placement::new(Layout::Block, &["a".to_owned(), "a".to_owned()], [Ranks(2)]);
     let schedule = Schedule { startup: Seconds(STARTUP), ..Schedule::default() };
-    let mut launcher = JobLauncher::new(&mut backend, (Ranks(2), &placement), schedule, 1, &mut log, &mut session);
+    let mut launcher = JobLauncher::new(&mut backend, Ranks(2), &placement, schedule, 1, &mut log, &mut session);
     let cell = |bytes| Cell { collective: Collective::Bcast, ranks: Ranks(2), bytes: Bytes(bytes) };
     launcher.subjects = SIZES.map(|bytes| ArmSubject::call(cell(bytes), Condition::default())).to_vec();
     launcher.limit_to(limit.0, limit.1);

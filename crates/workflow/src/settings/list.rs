@@ -51,7 +51,6 @@ pub fn list(
     session: &mut Session<'_>,
 ) -> Result<Vec<Listed>, WorkflowError> {
     let mut started = session.start(system)?;
-    started.remarks.iter().for_each(|remark| session.say(remark));
     let found = find(&started, requests)?;
     let names: Vec<String> = found.iter().map(|setting| setting.name.clone()).collect();
     let ranks = started.backend.values(&BTreeMap::new(), &names)?;

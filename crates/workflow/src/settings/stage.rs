@@ -109,9 +109,9 @@ impl ProvenRun<'_, '_> {
             loop_schedule(&options.timing, startup, launch)
         };
         let Measurement { started, manifest, .. } = measured;
-        let place = (ranks, &manifest.plan.placement);
         let timed = schedule(BLOCKS * of_block, SEARCH, few.len());
-        let mut jobs = JobLauncher::new(started.backend.as_mut(), place, timed, options.seed, &mut log, session);
+        let (backend, placement) = (started.backend.as_mut(), &manifest.plan.placement);
+        let mut jobs = JobLauncher::new(backend, ranks, placement, timed, options.seed, &mut log, session);
         jobs.subjects = few;
         let limit = |share: Option<f64>| if is_concluded { Some(0.0) } else { share };
         jobs.limit_to(limit(left.map(|left| left * SEARCH)), 0);

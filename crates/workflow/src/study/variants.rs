@@ -26,7 +26,8 @@ pub fn compare_variants(
     base: &OneStudy,
     variants: &[Variant],
     input: Option<&Path>,
-    (out, resumes): (&Path, bool),
+    out: &Path,
+    resumes: bool,
     session: &mut Session<'_>,
 ) -> Result<(Document, BTreeMap<String, Study>), WorkflowError> {
     let OneStudy { options, definition: Some(definition), .. } = base else { return Ok(Default::default()) };

@@ -121,8 +121,7 @@ pub(super) fn compare_tuning(
     let lateness: BTreeMap<Cell, Seconds> =
         subject.cells.iter().filter_map(|cell| Some((*cell, subject.default_time(*cell)?))).collect();
     let backend = started.backend.as_mut();
-    let place = (subject.ranks, &placement);
-    let mut launcher = JobLauncher::new(backend, place, schedule, options.seed, &mut log, session);
+    let mut launcher = JobLauncher::new(backend, subject.ranks, &placement, schedule, options.seed, &mut log, session);
     (launcher.arms, launcher.subjects, launcher.way) = (arms, subjects, options.deploy);
     (launcher.lateness, launcher.arrivals) = (lateness, arrivals);
     launcher.middle = options.middle.unwrap_or_default();

@@ -105,20 +105,22 @@ pub fn as_measured(tuning: &Tuning) -> Result<Option<Experiment>, WorkflowError>
 /// these arrivals of ranks in programs, and if `is_whole` the settings of its run with the rules that are named with them.
 /// Results go to `out`, or to the run.
 pub fn validate(
-    (tuning, is_whole): (Tuning, bool),
-    (options, arrivals): (&Validating, Vec<ArrivalPattern>),
+    tuning: &Tuning,
+    is_whole: bool,
+    options: &Validating,
+    arrivals: Vec<ArrivalPattern>,
     out: Option<&Path>,
     session: &mut Session<'_>,
 ) -> Result<Validated, WorkflowError> {
     let began = Instant::now();
     let mut started = session.start(&options.system)?;
-    if let Some(manifest) = Published::of_tuning(&tuning)?.and_then(|published| published.manifest) {
+    if let Some(manifest) = Published::of_tuning(tuning)?.and_then(|published| published.manifest) {
         let left_out = resume::left_out(&manifest, &started);
         started.backend.leave_out(&left_out);
     }
     let (budget, remark) = time_budget::within(options.budget, started.allocation.as_ref())?;
     remark.iter().for_each(|remark| session.say(remark));
-    let mut subject = ValidationSubject::read(&tuning, &started, session)?;
+    let mut subject = ValidationSubject::read(tuning, &started, session)?;
     let has_settings = is_whole && compares_settings(options, &subject, session);
     if !has_settings || !subject.is_empty() {
         subject.choose(options, &started.survey)?;
@@ -166,7 +168,7 @@ pub fn validate(
             false => found,
         });
     }
-    let settings = conclude(&home, options, &mut subject, (&validation, whole), session)?;
+    let settings = conclude(&home, options, &mut subject, &validation, whole, session)?;
     log.conclude(stage)?;
     if let Some(validation) = &validation {
         session.tell(Event::Compared { home: &home, validation });
@@ -182,7 +184,8 @@ fn conclude(
     home: &RunDir,
     options: &Validating,
     subject: &mut ValidationSubject,
-    (validation, whole): (&Option<Validation>, Option<WholeValidation>),
+    validation: &Option<Validation>,
+    whole: Option<WholeValidation>,
     session: &mut Session<'_>,
 ) -> Result<Option<SettingsFindings>, WorkflowError> {
     let Some(mut published) = subject.published.take() else {
