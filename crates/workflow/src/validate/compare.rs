@@ -8,7 +8,7 @@ use collrules_record::options::Validating;
 use collrules_record::plan::{CellPlan, Schedule};
 use collrules_record::rundir::{ComparisonLog, RunDir};
 use collrules_record::settings::{Finalist, Settings, SettingsFailure, WholeValidation};
-use collrules_record::validation::{FORMAT, Round, ValidationCriteria};
+use collrules_record::validation::{FORMAT, ValidationCriteria};
 use collrules_record::{Candidate, Cell, Placement, Plan, Seconds, Validation};
 use collrules_report::progress;
 use collrules_tuner::comparison::{ArmDemand, Compared, Comparison, Looks, compare};
