@@ -50,9 +50,9 @@ pub(crate) struct ImportArgs {
     /// anything
     #[arg(long, value_name = "PATTERN")]
     pub(crate) name_pattern: Option<NamePattern>,
-    /// Unit of columns of times that name none
-    #[arg(long, value_name = "UNIT")]
-    pub(crate) unit: Option<Unit>,
+    /// Unit of columns of times that name none: s, ms, us, ns
+    #[arg(long, value_name = "UNIT", value_parser = unit)]
+    pub(crate) unit: Option<f64>,
     /// Which time to use if there are several [default: slowest if every timing has it, else average]
     #[arg(long, value_name = "WHICH")]
     pub(crate) time: Option<Time>,
@@ -86,19 +86,6 @@ impl Plausible {
     }
 }
 
-/// A unit of time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Unit {
-    /// Seconds
-    S,
-    /// Milliseconds
-    Ms,
-    /// Microseconds
-    Us,
-    /// Nanoseconds
-    Ns,
-}
-
 /// Which of several times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Time {
@@ -108,21 +95,20 @@ pub(crate) enum Time {
     Average,
 }
 
-impl Unit {
-    /// Returns the number of units in a second.
-    pub(crate) fn per_second(self) -> f64 {
-        match self {
-            Self::S => 1.0,
-            Self::Ms => 1e3,
-            Self::Us => 1e6,
-            Self::Ns => 1e9,
-        }
-    }
-}
-
 #[expect(clippy::unnecessary_wraps, reason = "what clap wants of a parser")]
 fn algorithm(text: &str) -> Result<CandidateName, String> {
     Ok(CandidateName::read(text))
+}
+
+/// The number of units in a second.
+fn unit(text: &str) -> Result<f64, String> {
+    match text {
+        "s" => Ok(1.0),
+        "ms" => Ok(1e3),
+        "us" => Ok(1e6),
+        "ns" => Ok(1e9),
+        _ => Err(format!("`{text}` is none of s, ms, us and ns")),
+    }
 }
 
 fn bandwidth(text: &str) -> Result<f64, String> {
@@ -145,7 +131,7 @@ pub(crate) fn run(args: &ImportArgs) -> Result<(), Failure> {
             launch: args.launch,
         },
         pattern: args.name_pattern.clone(),
-        per_second: args.unit.map(Unit::per_second),
+        per_second: args.unit,
         time: match args.time {
             None => TimeWanted::Best,
             Some(Time::Slowest) => TimeWanted::SlowestRank,
