@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use collrules_record::benchmark::{Benchmark, Length};
 use collrules_record::cell::type_size;
-use collrules_record::units::{BadBytes, Bytes, MAX_BYTES, Ranks, powers_of_two};
+use collrules_record::options::{Launching, SystemOptions};
+use collrules_record::units::{Bytes, Ranks, powers_of_two};
+use collrules_record::values::size;
 use collrules_record::{Candidate, Cell, Component, Even, Layout, Tuning, competitor, rundir};
 use collrules_report::osu::{Look, OsuTable};
 use collrules_rules::{Collective, registry};
@@ -17,7 +19,6 @@ use collrules_workflow::start::{self, Started};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interrupt;
-use collrules_record::options::{Launching, SystemOptions};
 
 /// Up to this size messages are small.
 const LARGEST_SMALL: Bytes = Bytes(8192);
@@ -96,12 +97,6 @@ fn counts(text: &str) -> Result<Iterations, String> {
 }
 
 fn message_size(text: &str) -> Result<(Option<Bytes>, Bytes), String> {
-    let size = |text: &str| {
-        text.parse().map_err(|error: BadBytes| error.to_string()).and_then(|bytes: Bytes| {
-            let fits = (Bytes(1)..=MAX_BYTES).contains(&bytes);
-            if fits { Ok(bytes) } else { Err(format!("{bytes} is not between 1 and 2147483647 bytes")) }
-        })
-    };
     match text.split_once(':') {
         Some((first, last)) => {
             let (first, last) = (size(first)?, size(last)?);
