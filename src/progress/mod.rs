@@ -32,19 +32,16 @@ const STEPS: u64 = 1000;
 
 /// Renders the events of workflows.
 pub(crate) struct Reporter {
-    how: How,
+    output: Output,
+    /// Missing away from a terminal that can draw one: plain lines replace it.
+    bar: Option<ProgressBar>,
+    /// Time of the last plain line about progress.
+    last: Instant,
     launches: u32,
     /// Number of the first planned launch of this plan.
     first: u32,
     start: Instant,
     estimate: RemainingTime,
-}
-
-enum How {
-    Bar(ProgressBar),
-    Plain { last: Instant },
-    Quiet,
-    Json,
 }
 
 /// Form of the output while a workflow runs.
@@ -68,36 +65,21 @@ impl Output {
 impl Reporter {
     /// A reporter for people or programs.
     pub(crate) fn new(output: Output) -> Self {
-        // indicatif itself shows nothing without a terminal, so plain lines replace it.
-        let how = if output == Output::Json {
-            How::Json
-        } else if output == Output::Quiet {
-            How::Quiet
-        } else if std::io::stderr().is_terminal() && !screen::is_dumb() {
-            How::Bar(bar())
-        } else {
-            How::Plain { last: Instant::now() }
-        };
+        let draws = output == Output::Text && std::io::stderr().is_terminal() && !screen::is_dumb();
         let estimate = RemainingTime::new(&Plan::default(), 0);
-        Self { how, launches: 0, first: 0, start: Instant::now(), estimate }
+        let now = Instant::now();
+        Self { output, bar: draws.then(bar), last: now, launches: 0, first: 0, start: now, estimate }
     }
 
     /// Reports an event.
     pub(crate) fn see(&mut self, event: &Event<'_>) {
-        match event {
-            Event::Planned { plan, first } => return self.begin(plan, *first),
-            Event::Launch(launch, notice) => return self.launch(launch, notice),
-            Event::Note(text) => match &self.how {
-                How::Quiet => {}
-                How::Bar(bar) => bar.suspend(|| say(text)),
-                _ => say(text),
-            },
-            _ => {}
-        }
-        match self.how {
-            How::Json => return json::event(event),
-            How::Quiet => return,
-            How::Bar(_) | How::Plain { .. } => {}
+        match (event, self.output) {
+            (Event::Planned { plan, first }, _) => return self.begin(plan, *first),
+            (Event::Launch(launch, notice), _) => return self.launch(launch, notice),
+            (_, Output::Quiet) => return,
+            (Event::Note(text), _) => return self.say(text),
+            (_, Output::Json) => return json::event(event),
+            (_, Output::Text) => {}
         }
         match event {
             Event::Measuring { run, plan, resumed } => say(&format!(
@@ -120,19 +102,15 @@ impl Reporter {
                 limit.map_or_else(String::new, |limit| format!(", for at most {}", limit.rounded())),
                 home.file(rundir::COMPARISON).display(),
             )),
-            Event::ArmLaunch { block, subjects, .. } => match &mut self.how {
-                How::Bar(bar) => bar.set_message(arm_launch(*block, *subjects)),
-                How::Plain { last } if last.elapsed() >= INTERVAL => {
-                    *last = Instant::now();
-                    say(&arm_launch(*block, *subjects));
-                }
-                _ => {}
-            },
-            Event::Measured(..) => {
-                if let How::Bar(bar) = &self.how {
-                    bar.finish_and_clear();
+            Event::ArmLaunch { block, subjects, .. } => {
+                let said = format!("fresh launches: pair {}, {}", block + 1, counted(*subjects, "subject"));
+                match &self.bar {
+                    Some(bar) => bar.set_message(said),
+                    None if self.is_due() => self.say_progress(&said),
+                    None => {}
                 }
             }
+            Event::Measured(..) => self.bar.iter().for_each(ProgressBar::finish_and_clear),
             _ => {}
         }
     }
@@ -142,44 +120,49 @@ impl Reporter {
         (self.first, self.launches) = (first, separate::starts(plan).len() as u32);
         self.estimate = RemainingTime::new(plan, first);
         self.start = Instant::now();
-        if let How::Bar(bar) = &self.how {
-            bar.reset();
+        self.bar.iter().for_each(ProgressBar::reset);
+    }
+
+    /// A line on standard error, above the bar.
+    fn say(&self, line: &str) {
+        match &self.bar {
+            Some(bar) => bar.suspend(|| say(line)),
+            None => say(line),
         }
+    }
+
+    /// Returns true if it is time for a plain line about progress.
+    fn is_due(&self) -> bool {
+        self.last.elapsed() >= INTERVAL
+    }
+
+    fn say_progress(&mut self, line: &str) {
+        self.last = Instant::now();
+        say(line);
     }
 
     fn launch(&mut self, launch: &CampaignLaunch<'_>, notice: &Notice<'_>) {
         self.estimate.see(launch, notice);
-        match &self.how {
-            How::Json => json::notice(launch, notice, &self.estimate),
-            How::Quiet => self.line(launch, notice).iter().for_each(|line| say(line)),
-            How::Bar(bar) => {
-                let (done, left) = (self.estimate.done(), self.estimate.left());
-                bar.set_position((done * STEPS as f64) as u64);
-                let left = whole_seconds(left);
-                bar.set_prefix(format!("launch {} of {}, {left} left", launch.planned - self.first + 1, self.launches));
-                if let Notice::Event(WorkerEvent::Visiting { cell } | WorkerEvent::Checking { cell, .. }) = notice {
-                    bar.set_message(launch.plan.subject(*cell).to_string());
-                }
-                if let Some(line) = self.line(launch, notice) {
-                    bar.suspend(|| say(&line));
-                }
+        if self.output == Output::Json {
+            return json::notice(launch, notice, &self.estimate);
+        }
+        self.line(launch, notice).iter().for_each(|line| self.say(line));
+        let (done, left) = (self.estimate.done(), whole_seconds(self.estimate.left()));
+        let subject = |cell: usize| launch.plan.subject(cell);
+        if let Some(bar) = &self.bar {
+            bar.set_position((done * STEPS as f64) as u64);
+            bar.set_prefix(format!("launch {} of {}, {left} left", launch.planned - self.first + 1, self.launches));
+            if let Notice::Event(WorkerEvent::Visiting { cell } | WorkerEvent::Checking { cell, .. }) = notice {
+                bar.set_message(subject(*cell).to_string());
             }
-            How::Plain { last } => {
-                let due = last.elapsed() >= INTERVAL;
-                let done = || format!("{}: {:.0} % done", self.place(launch), self.estimate.done() * 100.0);
-                let progress = match notice {
-                    _ if !due => None,
-                    Notice::Event(WorkerEvent::Visited { cell, .. }) => {
-                        let left = whole_seconds(self.estimate.left());
-                        Some(format!("{}, now {}; {left} left", done(), launch.plan.subject(*cell)))
-                    }
-                    Notice::Event(WorkerEvent::Measured { .. }) => Some(done()),
-                    _ => None,
-                };
-                self.line(launch, notice).iter().chain(&progress).for_each(|line| say(line));
-                if progress.is_some() {
-                    self.how = How::Plain { last: Instant::now() };
+        } else if self.output == Output::Text && self.is_due() {
+            let done = format!("{}: {:.0} % done", self.place(launch), done * 100.0);
+            match notice {
+                Notice::Event(WorkerEvent::Visited { cell, .. }) => {
+                    self.say_progress(&format!("{done}, now {}; {left} left", subject(*cell)));
                 }
+                Notice::Event(WorkerEvent::Measured { .. }) => self.say_progress(&done),
+                _ => {}
             }
         }
     }
@@ -210,11 +193,6 @@ impl Reporter {
         let seconds = self.start.elapsed().as_secs_f64();
         format!("{seconds:>4.0} s: launch {} of {}", launch.planned - self.first + 1, self.launches)
     }
-}
-
-/// A launch of a comparison.
-fn arm_launch(block: u32, subjects: usize) -> String {
-    format!("fresh launches: pair {}, {}", block + 1, counted(subjects, "subject"))
 }
 
 /// The time limit of a plan.
