@@ -1,23 +1,26 @@
 //! A finding of the doctor.
 
+use collrules_rules::names;
 use collrules_rules::words::counted;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::screen::{TextStyle, paint, wrapped};
 
-/// Severity of a finding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum FindingState {
-    /// A good state.
-    Ok,
-    /// For information.
-    Note,
-    /// The numbers will be less precise.
-    Warning,
-    /// Nothing can be measured.
-    Problem,
+names! {
+    /// Severity of a finding.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+    #[serde(rename_all = "snake_case")]
+    pub(super) enum FindingState {
+        /// A good state.
+        Ok "ok",
+        /// For information.
+        Note "note",
+        /// The numbers will be less precise.
+        Warning "warning",
+        /// Nothing can be measured.
+        Problem "problem",
+    }
 }
 
 /// A finding and its remedy.
@@ -59,15 +62,6 @@ impl DoctorFinding {
 }
 
 impl FindingState {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::Note => "note",
-            Self::Warning => "warning",
-            Self::Problem => "problem",
-        }
-    }
-
     fn ink(self) -> TextStyle {
         match self {
             Self::Ok => TextStyle::Good,

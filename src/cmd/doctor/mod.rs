@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use collrules_record::options::{Launching, SystemOptions};
 use collrules_record::units::Bytes;
-use collrules_record::{Cell, Layout, Placement, Survey};
+use collrules_record::{Cell, Placement, Survey};
 use collrules_rules::{Collective, Release};
 use collrules_runner::grid::{MEASURABLE, known_release};
 use collrules_runner::mpi::MpiBackend;
@@ -85,20 +85,15 @@ fn examine(args: &Doctor) -> Vec<DoctorFinding> {
         Err(error) => findings.push(DoctorFinding::problem("release", error.to_string())),
         Ok(release) => {
             findings.push(DoctorFinding::ok("release", format!("{}: release {release}", survey.library)));
-            findings.extend(serve(system.layout, args, &mut backend, &survey, release));
+            findings.extend(serve(args, &mut backend, &survey, release));
         }
     }
     findings
 }
 
 /// Reports the component that each collective uses on all slots.
-fn serve(
-    layout: Layout,
-    args: &Doctor,
-    backend: &mut MpiBackend,
-    survey: &Survey,
-    release: Release,
-) -> Vec<DoctorFinding> {
+fn serve(args: &Doctor, backend: &mut MpiBackend, survey: &Survey, release: Release) -> Vec<DoctorFinding> {
+    let layout = args.system.layout;
     let ranks = layout.most(&survey.hosts);
     if ranks.0 < 2 {
         return Vec::new();
