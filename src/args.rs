@@ -1,10 +1,10 @@
 //! The command line as a whole: the commands and their groups. Each command is a file of `cmd`.
 
 use clap::{Arg, ArgAction, CommandFactory, FromArgMatches, Parser, Subcommand};
+use collrules_workflow::WorkflowError;
 
 use crate::cmd;
 use crate::exit::Exit;
-use crate::failure::Failure;
 
 /// Tunes Open MPI's collectives: benchmarks every algorithm on this cluster, writes rules for the faster ones, and
 /// checks that Open MPI uses them.
@@ -104,7 +104,7 @@ macro_rules! commands {
 
         impl $name {
             /// Runs the command.
-            pub(crate) fn run(&self) -> Result<Exit, Failure> {
+            pub(crate) fn run(&self) -> Result<Exit, WorkflowError> {
                 match self {
                     $(Self::$command(args) => $run(args).map(Exit::from),)+
                 }

@@ -16,7 +16,7 @@ pub(crate) fn flag() -> Arc<AtomicBool> {
         let asked = Arc::new(AtomicBool::new(false));
         for signal in [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !is_ignored(*signal)) {
             // The order matters: the first signal finds the flag unset. If the system refuses, the default remains.
-            let _ = flag::register_conditional_shutdown(signal, i32::from(Exit::Incomplete.code()), Arc::clone(&asked));
+            let _ = flag::register_conditional_shutdown(signal, i32::from(Exit::INCOMPLETE.0), Arc::clone(&asked));
             let _ = flag::register(signal, Arc::clone(&asked));
         }
         // A write beyond the file size limit should fail, not end the program: the error names the saved files.

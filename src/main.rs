@@ -3,7 +3,6 @@
 mod args;
 mod cmd;
 mod exit;
-mod failure;
 mod interrupt;
 mod options;
 mod progress;
@@ -14,9 +13,9 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use collrules_report::plain;
+use collrules_workflow::WorkflowError;
 
 use crate::exit::Exit;
-use crate::failure::Failure;
 use crate::screen::{TextStyle, paint};
 
 fn main() -> ExitCode {
@@ -24,20 +23,20 @@ fn main() -> ExitCode {
     let result = match args::parse() {
         Ok(args) => args.command.run(),
         // Help and version go to standard output.
-        Err(said) if !said.use_stderr() => said.print().map(|()| Exit::Done).map_err(Failure::Stdout),
+        Err(said) if !said.use_stderr() => said.print().map(|()| Exit::DONE).map_err(WorkflowError::Stdout),
         Err(wrong) => wrong.exit(),
     };
-    let lost = |exit| progress::lost().map_or(Ok(exit), |cause| Err(Failure::Stdout(cause)));
+    let lost = |exit| progress::lost().map_or(Ok(exit), |cause| Err(WorkflowError::Stdout(cause)));
     let exit = result.and_then(lost).unwrap_or_else(|failure| {
         tell(&failure);
-        failure.exit()
+        Exit::from(&failure)
     });
     exit.into()
 }
 
 /// Reports an error on standard error.
-fn tell(failure: &Failure) {
-    if matches!(failure, Failure::Stdout(cause) if cause.kind() == io::ErrorKind::BrokenPipe) {
+fn tell(failure: &WorkflowError) {
+    if matches!(failure, WorkflowError::Stdout(cause) if cause.kind() == io::ErrorKind::BrokenPipe) {
         // A user who closes the pipe, as with `head`, has read enough.
         return;
     }

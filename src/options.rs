@@ -7,6 +7,7 @@ use clap::{ArgMatches, Args, Command, FromArgMatches};
 use collrules_record::condition::{Arrival, Condition};
 use collrules_record::manifest;
 use collrules_record::options::{Jobs, Launching};
+use collrules_workflow::WorkflowError;
 
 use crate::Failure;
 
@@ -61,8 +62,8 @@ impl Args for Given {
 
 impl Given {
     /// Options that a run recorded, changed by those that are given.
-    pub(crate) fn over<T: FromArgMatches>(&self, mut recorded: T) -> Result<T, Failure> {
-        recorded.update_from_arg_matches(&self.0).map_err(|error| Failure::usage(error.to_string()))?;
+    pub(crate) fn over<T: FromArgMatches>(&self, mut recorded: T) -> Result<T, WorkflowError> {
+        recorded.update_from_arg_matches(&self.0).map_err(|error| WorkflowError::usage(error.to_string()))?;
         Ok(recorded)
     }
 
@@ -83,8 +84,8 @@ impl Given {
     }
 
     /// Refuses options of the kind of jobs that a run did not have.
-    pub(crate) fn refuse_other_jobs(&self, recorded: &Jobs) -> Result<(), Failure> {
-        Err(Failure::usage(match recorded {
+    pub(crate) fn refuse_other_jobs(&self, recorded: &Jobs) -> Result<(), WorkflowError> {
+        Err(WorkflowError::usage(match recorded {
             Jobs::Mpi(_) if self.has("scenario") => "error: the run was measured: leave out --simulate",
             Jobs::Simulation(_) if self.ids().any(declares::<Launching>) => {
                 "error: the run was simulated: leave out options for mpirun, the worker and its jobs"

@@ -11,9 +11,8 @@ use std::path::Path;
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 use collrules_report::{plain, words};
+use collrules_workflow::WorkflowError;
 use serde::Serialize;
-
-use crate::failure::Failure;
 
 /// Columns if the number is unknown: every terminal has that many.
 const COLUMNS: usize = 80;
@@ -99,11 +98,11 @@ fn wrap(width: usize, sentence: &str, first: &str, rest: &str) -> Vec<String> {
 }
 
 /// Prints text, with a line break at its end.
-pub(crate) fn print(text: &str) -> Result<(), Failure> {
+pub(crate) fn print(text: &str) -> Result<(), WorkflowError> {
     let mut out = stdout();
     let text = tame(text);
     let end = if text.ends_with('\n') { "" } else { "\n" };
-    write!(out, "{text}{end}").and_then(|()| out.flush()).map_err(Failure::Stdout)
+    write!(out, "{text}{end}").and_then(|()| out.flush()).map_err(WorkflowError::Stdout)
 }
 
 /// Text without control characters except line breaks, tabs and colours: a file name from an unknown source must not
@@ -123,13 +122,13 @@ fn tame(text: &str) -> Cow<'_, str> {
 }
 
 /// Writes bytes for programs to standard output, unchanged and complete.
-pub(crate) fn raw(bytes: &[u8]) -> Result<(), Failure> {
+pub(crate) fn raw(bytes: &[u8]) -> Result<(), WorkflowError> {
     let mut out = io::stdout().lock();
-    out.write_all(bytes).and_then(|()| out.flush()).map_err(Failure::Stdout)
+    out.write_all(bytes).and_then(|()| out.flush()).map_err(WorkflowError::Stdout)
 }
 
 /// Writes an answer for programs as one line, like the events before it.
-pub(crate) fn json_line(value: &impl Serialize) -> Result<(), Failure> {
+pub(crate) fn json_line(value: &impl Serialize) -> Result<(), WorkflowError> {
     raw((serde_json::to_string(value)? + "\n").as_bytes())
 }
 

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use collrules_tuner::results::ab_test::{FILE, OutputComparison};
+use collrules_workflow::WorkflowError;
 use collrules_workflow::ab_test::{self, Trying};
 use collrules_workflow::publish;
 
 use crate::exit::Exit;
-use crate::failure::Failure;
 use crate::{screen, session};
 
 #[derive(Clone, Debug, clap::Args)]
@@ -29,7 +29,7 @@ pub(crate) struct Try {
     json: bool,
 }
 
-pub(crate) fn run(args: &Try) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &Try) -> Result<Exit, WorkflowError> {
     let tuning = args.rules.as_deref().map(publish::open_whole).transpose()?;
     let out = args.out.clone().unwrap_or_else(ab_test::default_home);
     let tried = session::plain(|session| ab_test::try_program(tuning.as_ref(), &args.options, &out, session))?;
@@ -40,8 +40,8 @@ pub(crate) fn run(args: &Try) -> Result<Exit, Failure> {
         screen::print(&format!("{text}\nAll numbers: {}", out.join(FILE).display()))?;
     }
     Ok(match tried.compare_written() {
-        _ if tried.loses() => Exit::Slower,
-        Some(OutputComparison::Different) => Exit::Problems,
-        _ => Exit::Done,
+        _ if tried.loses() => Exit::SLOWER,
+        Some(OutputComparison::Different) => Exit::PROBLEMS,
+        _ => Exit::DONE,
     })
 }

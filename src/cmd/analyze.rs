@@ -13,7 +13,6 @@ use collrules_workflow::{WorkflowError, publish};
 
 use super::import::Plausible;
 use super::summary;
-use crate::failure::Failure;
 use crate::options::{Given, declares};
 use crate::session;
 
@@ -43,14 +42,14 @@ pub(crate) struct Analyze {
     pub(crate) policy: Policy,
 }
 
-pub(crate) fn run(args: &Analyze) -> Result<(), Failure> {
+pub(crate) fn run(args: &Analyze) -> Result<(), WorkflowError> {
     let published = session::plain(|session| {
         let (source, run) = if args.input.is_dir() {
             if args.release.is_some() {
-                return Err(Failure::usage("--release is for tables; a run records its release"));
+                return Err(WorkflowError::usage("--release is for tables; a run records its release"));
             }
             if !args.plausible.is_default() {
-                return Err(Failure::usage(
+                return Err(WorkflowError::usage(
                     "--leave-out-flagged and --process-bandwidth are for tables of others, not for runs of collrules; \
                      `collrules lab import` accepts both",
                 ));
@@ -59,10 +58,10 @@ pub(crate) fn run(args: &Analyze) -> Result<(), Failure> {
             (source, Some(run))
         } else {
             if args.input != Path::new("-") && !args.input.exists() {
-                return Err(WorkflowError::Input(format!("{} does not exist", args.input.display())).into());
+                return Err(WorkflowError::Input(format!("{} does not exist", args.input.display())));
             }
             if args.out.is_none() {
-                return Err(Failure::usage("name a directory for the results of a table: --out DIR"));
+                return Err(WorkflowError::usage("name a directory for the results of a table: --out DIR"));
             }
             let options = Options {
                 leave_out_flagged: args.plausible.leave_out_flagged,
@@ -76,13 +75,13 @@ pub(crate) fn run(args: &Analyze) -> Result<(), Failure> {
         let policy = Policy { assumptions: source.assumptions(said), ..policy };
         let decided = source.decide(args.criteria, policy)?;
         let target = target(args, run)?;
-        Ok(publish::unproven(target, decided, source.manifest().cloned(), session)?)
+        publish::unproven(target, decided, source.manifest().cloned(), session)
     })?;
     if args.quiet { Ok(()) } else { summary::print(&published) }
 }
 
 /// Returns the directory for the findings. Earlier findings, perhaps proven and installed, are not overwritten.
-fn target(args: &Analyze, run: Option<RunDir>) -> Result<RunDir, Failure> {
+fn target(args: &Analyze, run: Option<RunDir>) -> Result<RunDir, WorkflowError> {
     match (&args.out, run) {
         (Some(out), _) => {
             publish::refuse_unnameable(out)?;
@@ -92,7 +91,6 @@ fn target(args: &Analyze, run: Option<RunDir>) -> Result<RunDir, Failure> {
         _ => Err(WorkflowError::Occupied(format!(
             "{} already holds findings; name another directory with --out",
             args.input.display(),
-        ))
-        .into()),
+        ))),
     }
 }

@@ -7,10 +7,10 @@ use collrules_record::criteria::Criteria;
 use collrules_record::experiment::Experiment;
 use collrules_record::grid::Grid;
 use collrules_record::options::{Launching, Request, SystemOptions, TuneOptions};
+use collrules_workflow::WorkflowError;
 use collrules_workflow::campaign::{Begin, RunPlace};
 use collrules_workflow::profile::{self, weighted};
 
-use crate::failure::Failure;
 use crate::options::{Given, SessionArgs, declares, named_or_new};
 use crate::progress::{Output, say};
 
@@ -47,16 +47,16 @@ pub(crate) struct Tune {
 
 impl Tune {
     /// Refuses options that contradict each other.
-    pub(crate) fn consistent(&self) -> Result<(), Failure> {
+    pub(crate) fn consistent(&self) -> Result<(), WorkflowError> {
         let options = &self.options;
         if !options.also_layout.is_empty() && options.system.jobs.is_model() {
-            return Err(Failure::usage("the ranks of a model have one layout: leave out --also-layout"));
+            return Err(WorkflowError::usage("the ranks of a model have one layout: leave out --also-layout"));
         }
         let Grid { collectives, only, .. } = &options.grid;
         // What programs call is measured whatever --ops says.
         let missing = only.iter().filter(|_| self.profile.is_empty()).find(|(named, _)| !collectives.contains(named));
         match missing {
-            Some((collective, _)) => Err(Failure::usage(format!(
+            Some((collective, _)) => Err(WorkflowError::usage(format!(
                 "--only names an algorithm of {collective}, which is not tuned: add {collective} to --ops"
             ))),
             None => Ok(()),
@@ -70,7 +70,7 @@ impl Tune {
 }
 
 /// The experiment of these options, or that of a resumed run, with the options that may be changed.
-pub(super) fn begin(args: &Tune) -> Result<Begin, Failure> {
+pub(super) fn begin(args: &Tune) -> Result<Begin, WorkflowError> {
     let Some(run) = &args.session.resume else {
         args.consistent()?;
         return new(args, named_or_new(args.out.as_deref(), "run"));
@@ -90,11 +90,11 @@ pub(super) fn begin(args: &Tune) -> Result<Begin, Failure> {
 }
 
 /// Refuses options that decide on the measurements.
-fn refuse_decided(given: &Given) -> Result<(), Failure> {
+fn refuse_decided(given: &Given) -> Result<(), WorkflowError> {
     let tune = Tune::augment_args(Command::new("tune"));
     let decided = tune.get_arguments().find(|it| given.has(it.get_id().as_str()) && !may_change(it.get_id().as_str()));
     decided.map_or(Ok(()), |argument| {
-        Err(Failure::usage(format!(
+        Err(WorkflowError::usage(format!(
             "--{} cannot be changed for this run; start a new one with --out (--resume accepts --budget and options \
              about launching, decisions and the session)",
             argument.get_long().unwrap_or_default(),
@@ -113,7 +113,7 @@ fn may_change(id: &str) -> bool {
 }
 
 /// The experiment of options and profiles, in a new directory.
-pub(super) fn new(args: &Tune, out: PathBuf) -> Result<Begin, Failure> {
+pub(super) fn new(args: &Tune, out: PathBuf) -> Result<Begin, WorkflowError> {
     let options = &args.options;
     let (mut weights, mut arrivals) = (Vec::new(), Vec::new());
     if !args.profile.is_empty() {

@@ -13,11 +13,11 @@ use collrules_record::{Candidate, Cell, Component, Even, Layout, Tuning, competi
 use collrules_report::osu::{Look, OsuTable};
 use collrules_rules::{Collective, registry};
 use collrules_runner::{Backend, RunnerError};
+use collrules_workflow::WorkflowError;
 use collrules_workflow::publish;
 use collrules_workflow::start::{self, Started};
 
 use crate::exit::Exit;
-use crate::failure::Failure;
 use crate::interrupt;
 
 /// Up to this size messages are small.
@@ -113,9 +113,9 @@ fn percentile(text: &str) -> Result<f64, String> {
     }
 }
 
-pub(crate) fn run(args: &BenchArgs) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &BenchArgs) -> Result<Exit, WorkflowError> {
     if args.iterations.of(Bytes(0)) == 0 || args.iterations.of(Bytes(u64::MAX)) == 0 {
-        return Err(Failure::usage("--iterations has to be at least 1: 0 timed calls give no time".to_owned()));
+        return Err(WorkflowError::usage("--iterations has to be at least 1: 0 timed calls give no time".to_owned()));
     }
     let whole = args.rules.as_deref().map(publish::open_whole).transpose()?;
     let rules = whole.as_ref().and_then(|whole| whole.tuned.as_ref()).map(|file| resolve(&file.path)).transpose()?;
@@ -126,7 +126,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Exit, Failure> {
             let Started { backend, survey, release, .. } = start::mpi(&args.system, &interrupt::flag())?;
             if let Candidate::Tuned(choice) = args.candidate {
                 registry::algorithm(release, args.collective, choice.algorithm)
-                    .map_err(|unknown| Failure::usage(unknown.to_string()))?;
+                    .map_err(|unknown| WorkflowError::usage(unknown.to_string()))?;
             }
             let there = |component: &Component| survey.components.contains_key(component);
             (backend, competitor::components().filter(there).collect(), nodes(args, &survey.hosts)?)
@@ -139,7 +139,9 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Exit, Failure> {
     let benchmark = Benchmark { even, ..benchmark(args, competitors) };
     if benchmark.lengths.is_empty() {
         let size = type_size(args.collective);
-        return Err(Failure::usage(format!("no message size is a multiple of {size} bytes, the datatype's size")));
+        return Err(WorkflowError::usage(format!(
+            "no message size is a multiple of {size} bytes, the datatype's size"
+        )));
     }
     let how = match &args.rules {
         Some(rules) => format!("rules of {}", rules.display()),
@@ -149,28 +151,29 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Exit, Failure> {
     let table = OsuTable { benchmark: &benchmark, how: &how, look, full: args.full };
     let mut out = io::stdout().lock();
     let mut print = |text: String| out.write_all(text.as_bytes()).and_then(|()| out.flush());
-    print(table.header()).map_err(Failure::Stdout)?;
+    print(table.header()).map_err(WorkflowError::Stdout)?;
     let mut right = true;
     backend.benchmark(&benchmark, rules.as_deref(), &mut |line| {
         right &= line.valid != Some(false);
         print(table.line(&line)).map_err(RunnerError::Output)
     })?;
-    if right { Ok(Exit::Done) } else { Ok(Exit::Problems) }
+    if right { Ok(Exit::DONE) } else { Ok(Exit::PROBLEMS) }
 }
 
 /// The nodes, if the candidate makes calls on them.
-fn nodes(args: &BenchArgs, hosts: &[String]) -> Result<Option<Even>, Failure> {
+fn nodes(args: &BenchArgs, hosts: &[String]) -> Result<Option<Even>, WorkflowError> {
     let Candidate::Mockup(mockup) = args.candidate else { return Ok(None) };
     if !mockup.needs_nodes() {
         return Ok(None);
     }
     let even = Layout::Block.even(hosts, args.np);
-    even.map(Some).map_err(|why| Failure::usage(format!("{mockup} cannot be timed on {} ranks here: {why}", args.np)))
+    even.map(Some)
+        .map_err(|why| WorkflowError::usage(format!("{mockup} cannot be timed on {} ranks here: {why}", args.np)))
 }
 
 /// An absolute path, since every rank opens the file from its own directory. A run directory becomes its rules file.
-fn resolve(path: &Path) -> Result<PathBuf, Failure> {
-    rundir::within(path, rundir::RULES).canonicalize().map_err(|cause| Failure::open(path, cause))
+fn resolve(path: &Path) -> Result<PathBuf, WorkflowError> {
+    rundir::within(path, rundir::RULES).canonicalize().map_err(|cause| WorkflowError::open(path, cause))
 }
 
 fn benchmark(args: &BenchArgs, without: Vec<Component>) -> Benchmark {

@@ -12,12 +12,12 @@ use collrules_rules::lines::{Lines, plain};
 use collrules_rules::lint::{self, FileFate, LintReport, Problem, Severity};
 use collrules_rules::words::counted;
 use collrules_rules::{Behaviour, Span};
+use collrules_workflow::WorkflowError;
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, SourceCode};
 use serde_json::{Value, json};
 
 use super::source;
 use crate::exit::Exit;
-use crate::failure::Failure;
 use crate::screen;
 
 #[derive(Debug, clap::Args)]
@@ -65,7 +65,7 @@ pub(crate) enum Deny {
     Notes,
 }
 
-pub(crate) fn run(args: &CheckArgs) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &CheckArgs) -> Result<Exit, WorkflowError> {
     let sources = args.files.iter().map(|path| source::read(path)).collect::<Result<Vec<_>, _>>()?;
     let reports: Vec<LintReport> =
         sources.iter().map(|source| lint::check_on(source, &args.release, args.np)).collect();
@@ -87,9 +87,9 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Exit, Failure> {
         let show = if args.format == CheckFormat::Short { show_short } else { show };
         named.try_for_each(|(name, source, report)| show(&mut out, &name, source, report))
     };
-    written.and_then(|()| out.flush()).map_err(Failure::Stdout)?;
+    written.and_then(|()| out.flush()).map_err(WorkflowError::Stdout)?;
     let fails = reports.iter().filter_map(LintReport::worst).any(|worst| worst >= denied);
-    Ok(if fails { Exit::Problems } else { Exit::Done })
+    Ok(if fails { Exit::PROBLEMS } else { Exit::DONE })
 }
 
 /// Maximum number of other places of a problem that are named.

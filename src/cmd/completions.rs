@@ -1,9 +1,9 @@
 //! `collrules completions`: completions of the command line for shells.
 
 use clap_complete::Shell;
+use collrules_workflow::WorkflowError;
 
 use crate::args;
-use crate::failure::Failure;
 use crate::screen;
 
 #[derive(Debug, clap::Args)]
@@ -19,7 +19,7 @@ pub(crate) struct Completions {
     pub(crate) shell: Shell,
 }
 
-pub(crate) fn run(args: &Completions) -> Result<(), Failure> {
+pub(crate) fn run(args: &Completions) -> Result<(), WorkflowError> {
     let mut command = args::command();
     let name = command.get_name().to_owned();
     // The generator panics if it cannot write; writing to memory always works.

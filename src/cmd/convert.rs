@@ -9,10 +9,9 @@ use collrules_rules::diff::Difference;
 use collrules_rules::emit::{Notes, TargetFormat};
 use collrules_rules::explain::{self, VersionGroup};
 use collrules_rules::kind::RuleChoice;
-use collrules_workflow::TOOL;
+use collrules_workflow::{TOOL, WorkflowError};
 
 use super::source;
-use crate::failure::Failure;
 use crate::progress::say;
 use crate::screen;
 
@@ -36,12 +35,15 @@ pub(crate) struct Convert {
 /// Maximum number of changes named for each version.
 const NAMED: usize = 10;
 
-pub(crate) fn run(args: &Convert) -> Result<(), Failure> {
+pub(crate) fn run(args: &Convert) -> Result<(), WorkflowError> {
     let bytes = source::read(&args.file)?;
     source::refuse_han(&args.file, &bytes)?;
     let failed = |cause| match cause {
-        ConvertError::Unreadable(reasons) => Failure::not_in_force(&args.file, reasons),
-        ConvertError::Ambiguous(ambiguity) => Failure::Ambiguous { path: args.file.clone(), ambiguity },
+        ConvertError::Unreadable(reasons) => WorkflowError::not_in_force(&args.file, reasons),
+        ConvertError::Ambiguous(ambiguity) => {
+            let shown = args.file.display();
+            WorkflowError::Input(format!("{shown}: {ambiguity}; name with --release whose reading counts"))
+        }
         ConvertError::Emit(cause) => cause.into(),
     };
     let source = convert::meaning(&bytes, args.release).map_err(failed)?;
@@ -49,7 +51,7 @@ pub(crate) fn run(args: &Convert) -> Result<(), Failure> {
     let notes = Notes { header: vec![said], ..Notes::default() };
     let conversion = convert::convert(&bytes, &source, args.to, &notes).map_err(failed)?;
     match &args.out {
-        Some(path) => rundir::put_new(path, &conversion.text).map_err(|cause| Failure::write(path, cause))?,
+        Some(path) => rundir::put_new(path, &conversion.text).map_err(|cause| WorkflowError::write(path, cause))?,
         None => screen::raw(conversion.text.as_bytes())?,
     }
     tell(&args.file, &conversion);

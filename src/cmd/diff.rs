@@ -8,11 +8,11 @@ use collrules_rules::explain::{self, VersionGroup};
 use collrules_rules::kind::{FileKind, RuleChoice, Rules};
 use collrules_rules::lines::plain;
 use collrules_rules::{Behaviour, Load, convert};
+use collrules_workflow::WorkflowError;
 use serde_json::{Value, json};
 
 use super::source::{self, pretty, refuse_han};
 use crate::exit::Exit;
-use crate::failure::Failure;
 use crate::progress::say;
 use crate::screen::{self, TextStyle, paint, wrapped};
 
@@ -46,9 +46,9 @@ struct VersionDifferences {
 }
 
 /// Lists the differences; the exit code says if there are any.
-pub(crate) fn run(args: &Diff) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &Diff) -> Result<Exit, WorkflowError> {
     if [&args.left, &args.right].into_iter().all(|path| path == Path::new("-")) {
-        return Err(Failure::usage("standard input holds one file: name the other one"));
+        return Err(WorkflowError::usage("standard input holds one file: name the other one"));
     }
     let (left, right) = (source::read(&args.left)?, source::read(&args.right)?);
     let kind = FileKind::of(&left);
@@ -77,7 +77,7 @@ pub(crate) fn run(args: &Diff) -> Result<Exit, Failure> {
     }
     for (path, reasons) in [&args.left, &args.right].into_iter().zip(unread) {
         if reasons.len() == versions.len() {
-            return Err(Failure::not_in_force(path, in_groups(reasons)));
+            return Err(WorkflowError::not_in_force(path, in_groups(reasons)));
         }
     }
     let in_force = |(_, compared): &(Behaviour, VersionDifferences)| compared.not_in_force == [None, None];
@@ -98,7 +98,7 @@ pub(crate) fn run(args: &Diff) -> Result<Exit, Failure> {
     };
     screen::print(&text)?;
     let differ = groups.iter().any(|group| group.answer.one_crashes || !group.answer.differences.is_empty());
-    Ok(if differ { Exit::Problems } else { Exit::Done })
+    Ok(if differ { Exit::PROBLEMS } else { Exit::DONE })
 }
 
 fn why(load: &Load<Rules>) -> Option<String> {

@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use collrules_tuner::results::drift::DRIFT;
+use collrules_workflow::WorkflowError;
 use collrules_workflow::drift::{self, Drifting};
 
 use crate::exit::Exit;
-use crate::failure::Failure;
 use crate::options::Given;
 use crate::progress::Output;
 use crate::{screen, session};
@@ -37,7 +37,7 @@ pub(crate) struct DriftArgs {
     failures: u32,
 }
 
-pub(crate) fn run(args: &DriftArgs) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &DriftArgs) -> Result<Exit, WorkflowError> {
     let mut options = args.options.clone();
     let recorded = drift::as_measured(&args.run)?;
     args.given.refuse_other_jobs(&recorded.jobs)?;
@@ -50,8 +50,8 @@ pub(crate) fn run(args: &DriftArgs) -> Result<Exit, Failure> {
         screen::print(&format!("{text}\nAll numbers: {}", repeated.home.file(DRIFT).display()))?;
     }
     Ok(match (repeated.drift.loses(), repeated.drift.blames_machine()) {
-        (true, _) => Exit::Slower,
-        (false, true) => Exit::Drifted,
-        (false, false) => Exit::Done,
+        (true, _) => Exit::SLOWER,
+        (false, true) => Exit::DRIFTED,
+        (false, false) => Exit::DONE,
     })
 }

@@ -10,11 +10,11 @@ use collrules_report::terminal::aligned;
 use collrules_rules::words::counted;
 use collrules_runner::forecast::{Forecast, forecast};
 use collrules_runner::grid::reasons;
+use collrules_workflow::WorkflowError;
 use collrules_workflow::campaign::remarks_on;
 use collrules_workflow::plan::PROOF_JOBS;
 use collrules_workflow::start::Started;
 
-use crate::failure::Failure;
 use crate::screen::{self, wrapped};
 
 /// Times a few calls and prints points and estimate. `beyond` are the steps after the grid, with the largest number of
@@ -25,7 +25,7 @@ pub(super) fn print(
     budget: Budget,
     beyond: &[(&str, Seconds)],
     verbose: Option<bool>,
-) -> Result<(), Failure> {
+) -> Result<(), WorkflowError> {
     let forecast = forecast(started.backend.as_mut(), plan)?;
     let mut lines = wrapped(&started.survey.library, "", "  ");
     if verbose == Some(true) {

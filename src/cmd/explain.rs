@@ -9,11 +9,11 @@ use collrules_rules::han::Level;
 use collrules_rules::kind::{FileKind, RuleChoice};
 use collrules_rules::lines::{Excerpt, Lines};
 use collrules_rules::{Behaviour, Bytes, Call, Collective, Distribution};
+use collrules_workflow::WorkflowError;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::source::{self, align_lines, pretty, printable_path};
-use crate::failure::Failure;
 use crate::screen::{self, TextStyle, paint};
 
 #[derive(Debug, clap::Args)]
@@ -57,7 +57,7 @@ pub(crate) struct Explain {
     pub(crate) json: bool,
 }
 
-pub(crate) fn run(args: &Explain) -> Result<(), Failure> {
+pub(crate) fn run(args: &Explain) -> Result<(), WorkflowError> {
     let bytes = source::read(&args.file)?;
     let lines = Lines::new(&bytes);
     let kind = FileKind::of(&bytes);
@@ -88,7 +88,7 @@ fn blocks<T: Serialize>(
     mut further: Value,
     groups: &[VersionGroup<Answer<T>>],
     accepted: impl Fn(&VersionGroup<Answer<T>>, &T) -> String,
-) -> Result<String, Failure> {
+) -> Result<String, WorkflowError> {
     if args.json {
         further["file"] = json!(args.file.to_string_lossy());
         further["answers"] = json!(groups);
@@ -112,18 +112,18 @@ fn blocks<T: Serialize>(
 }
 
 /// The call in the options; none if they leave a part open, so that ranges are shown.
-fn call(args: &Explain) -> Result<Option<Call>, Failure> {
+fn call(args: &Explain) -> Result<Option<Call>, WorkflowError> {
     let (Some(collective), Some(ranks)) = (args.op, args.np) else { return Ok(None) };
     let message = match args.size {
         Some(size) => size,
         None if !collective.has_sizes() => Bytes(0),
         None if of_one_call(args) => {
-            return Err(Failure::usage(format!("give --size, the message size of the {collective}")));
+            return Err(WorkflowError::usage(format!("give --size, the message size of the {collective}")));
         }
         None => return Ok(None),
     };
     if !message.0.is_multiple_of(args.type_size) {
-        return Err(Failure::usage(format!(
+        return Err(WorkflowError::usage(format!(
             "a message of {message} holds no whole number of elements of {}; give a --size that --type-size divides",
             Bytes(args.type_size)
         )));

@@ -6,11 +6,11 @@ use clap::Args;
 use collrules_lab::check;
 use collrules_lab::guidelines as files;
 use collrules_report::guidelines as report;
+use collrules_workflow::WorkflowError;
 use collrules_workflow::guidelines::{self, Checking};
 
 use super::instrument::{self, InstrumentArgs};
 use crate::exit::Exit;
-use crate::failure::Failure;
 use crate::screen;
 
 #[derive(Debug, Args)]
@@ -34,10 +34,10 @@ pub(crate) struct Guidelines {
     pub(crate) instrument: InstrumentArgs,
 }
 
-pub(crate) fn run(args: &Guidelines) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &Guidelines) -> Result<Exit, WorkflowError> {
     if args.list {
         let text = if args.instrument.session.json { report::list_json()? } else { report::list() };
-        return screen::print(&text).map(|()| Exit::Done);
+        return screen::print(&text).map(|()| Exit::DONE);
     }
     // Unreadable files are reported before anything is measured.
     let earlier = args.compare.as_deref().map(guidelines::earlier).transpose()?;
@@ -50,9 +50,9 @@ pub(crate) fn run(args: &Guidelines) -> Result<Exit, Failure> {
     instrument::run(&args.options, args.input.as_deref(), &args.instrument, &files, |checked| {
         let changes = earlier.map(|earlier| check::changes(&earlier, checked));
         let exit = match guidelines::fails(checked, changes.as_deref()) {
-            _ if !checked.default_failed.is_empty() => Exit::Problems,
-            true => Exit::Violated,
-            false => Exit::Done,
+            _ if !checked.default_failed.is_empty() => Exit::PROBLEMS,
+            true => Exit::VIOLATED,
+            false => Exit::DONE,
         };
         (report::text(checked, changes.as_deref(), screen::width()), exit)
     })

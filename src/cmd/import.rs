@@ -12,10 +12,10 @@ use collrules_record::rundir::{self, RunDir};
 use collrules_record::units::Ranks;
 use collrules_rules::words::counted;
 use collrules_rules::{Collective, Release};
+use collrules_workflow::WorkflowError;
 use collrules_workflow::analyze::TABLE_RELEASE;
 use collrules_workflow::publish;
 
-use crate::failure::Failure;
 use crate::screen;
 
 #[derive(Debug, clap::Args)]
@@ -118,7 +118,7 @@ fn bandwidth(text: &str) -> Result<f64, String> {
     }
 }
 
-pub(crate) fn run(args: &ImportArgs) -> Result<(), Failure> {
+pub(crate) fn run(args: &ImportArgs) -> Result<(), WorkflowError> {
     // Settings must be able to name the path of later results.
     publish::refuse_unnameable(&args.out)?;
     let release = args.release.unwrap_or(TABLE_RELEASE);
@@ -140,8 +140,9 @@ pub(crate) fn run(args: &ImportArgs) -> Result<(), Failure> {
         leave_out_flagged: args.plausible.leave_out_flagged,
         limits: args.plausible.limits(),
     });
-    collrules_import::add_all(&mut importer, &args.inputs).map_err(|error| Failure::open(&error.path, error.cause))?;
-    let import = importer.finish().map_err(|cause| Failure::NotImported { cause })?;
+    collrules_import::add_all(&mut importer, &args.inputs)
+        .map_err(|error| WorkflowError::open(&error.path, error.cause))?;
+    let import = importer.finish().map_err(|cause| WorkflowError::Input(cause.to_string()))?;
     let command = std::env::args().collect();
     let version = env!("CARGO_PKG_VERSION");
     let manifest = ImportManifest::new(&import, release, args.release.is_some(), command, version);

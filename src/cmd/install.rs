@@ -1,11 +1,11 @@
 //! `collrules install`: installs a tuning for every job of an Open MPI.
 
+use collrules_workflow::WorkflowError;
 use collrules_workflow::install::{self, Done, Installing, Undone};
 
-use crate::failure::Failure;
 use crate::screen::{self, wrapped};
 
-pub(crate) fn run(options: &Installing) -> Result<(), Failure> {
+pub(crate) fn run(options: &Installing) -> Result<(), WorkflowError> {
     let lines = match &options.run {
         Some(run) => done(&install::install(run, options)?, options.dry_run),
         None => undone(&install::undo(options)?, options.dry_run),

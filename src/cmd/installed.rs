@@ -1,9 +1,9 @@
 //! `collrules installed`: installed tunings, and whether they are intact.
 
+use collrules_workflow::WorkflowError;
 use collrules_workflow::install::{self, Inquiring, InstallState, InstallStatus};
 
 use crate::exit::Exit;
-use crate::failure::Failure;
 use crate::screen::{self, TextStyle, paint, wrapped};
 
 #[derive(Debug, clap::Args)]
@@ -16,7 +16,7 @@ pub(crate) struct InstalledArgs {
     json: bool,
 }
 
-pub(crate) fn run(args: &InstalledArgs) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &InstalledArgs) -> Result<Exit, WorkflowError> {
     let states = install::installed(&args.options)?;
     if args.json {
         screen::print(&serde_json::to_string_pretty(&states)?)?;
@@ -24,7 +24,7 @@ pub(crate) fn run(args: &InstalledArgs) -> Result<Exit, Failure> {
         screen::print(&states.iter().map(describe_state).collect::<Vec<_>>().join("\n"))?;
     }
     let broken = states.iter().any(|state| state.standing == InstallStatus::Broken);
-    Ok(if broken { Exit::Problems } else { Exit::Done })
+    Ok(if broken { Exit::PROBLEMS } else { Exit::DONE })
 }
 
 fn describe_state(state: &InstallState) -> String {

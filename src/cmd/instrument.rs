@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use collrules_record::Seconds;
 use collrules_record::rundir::RunDir;
+use collrules_workflow::WorkflowError;
 use collrules_workflow::campaign::RunPlace;
 use collrules_workflow::instrument::{self, Instrument};
 use collrules_workflow::plan::plan;
@@ -13,7 +14,6 @@ use serde::Serialize;
 
 use super::dry_run;
 use crate::exit::Exit;
-use crate::failure::Failure;
 use crate::options::{SessionArgs, named_or_new};
 use crate::progress::Output;
 use crate::{interrupt, screen, session};
@@ -41,10 +41,10 @@ pub(super) fn run<I: Instrument>(
     InstrumentArgs { out, dry_run, session: args }: &InstrumentArgs,
     files: &[(&str, &str)],
     conclude: impl FnOnce(&I::Found) -> (String, Exit),
-) -> Result<Exit, Failure> {
+) -> Result<Exit, WorkflowError> {
     let out = out.as_deref();
     if *dry_run {
-        return foresee(instrument, args.json).map(|()| Exit::Done);
+        return foresee(instrument, args.json).map(|()| Exit::DONE);
     }
     let (run, found) = match (input, &args.resume) {
         (Some(input), _) => session::plain(|session| instrument::of_input(instrument, input, out, session))?,
@@ -68,7 +68,7 @@ pub(super) fn print(
     json: bool,
     files: &[(&str, &str)],
     (text, exit): (String, Exit),
-) -> Result<Exit, Failure> {
+) -> Result<Exit, WorkflowError> {
     if json {
         return screen::json_line(found).map(|()| exit);
     }
@@ -81,7 +81,7 @@ pub(super) fn print(
 }
 
 /// Prints what would be measured.
-fn foresee<I: Instrument>(instrument: &I, json: bool) -> Result<(), Failure> {
+fn foresee<I: Instrument>(instrument: &I, json: bool) -> Result<(), WorkflowError> {
     let mut started = start(instrument.system(), &interrupt::flag())?;
     let experiment = instrument.experiment(&started.survey)?;
     let plan = plan(&experiment, &started.survey, started.startup)?;

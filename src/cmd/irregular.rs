@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use clap::Args;
 use collrules_model::stalls;
 use collrules_report::irregular as report;
+use collrules_workflow::WorkflowError;
 use collrules_workflow::irregular::Irregularity;
 
 use super::instrument::{self, InstrumentArgs};
 use crate::exit::Exit;
-use crate::failure::Failure;
 use crate::screen;
 
 #[derive(Clone, Debug, Args)]
@@ -27,7 +27,7 @@ pub(crate) struct IrregularArgs {
     pub(crate) instrument: InstrumentArgs,
 }
 
-pub(crate) fn run(args: &IrregularArgs) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &IrregularArgs) -> Result<Exit, WorkflowError> {
     let files = [
         (stalls::PAGE, "times by size for every alternative, and all distributions"),
         (stalls::TEXT, "the same as text"),
@@ -35,7 +35,7 @@ pub(crate) fn run(args: &IrregularArgs) -> Result<Exit, Failure> {
         (stalls::HEADER, "gathers and scatters in pieces, for programs in C"),
     ];
     instrument::run(&args.options, args.input.as_deref(), &args.instrument, &files, |found| {
-        let exit = if found.default_failed.is_empty() { Exit::Done } else { Exit::Problems };
+        let exit = if found.default_failed.is_empty() { Exit::DONE } else { Exit::PROBLEMS };
         (report::document(found).text(screen::width()), exit)
     })
 }

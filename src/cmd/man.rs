@@ -9,7 +9,6 @@ use collrules_record::rundir;
 use collrules_workflow::WorkflowError;
 
 use crate::args;
-use crate::failure::Failure;
 use crate::screen;
 
 #[derive(Debug, clap::Args)]
@@ -23,7 +22,7 @@ pub(crate) struct Man {
     pub(crate) out: Option<PathBuf>,
 }
 
-pub(crate) fn run(args: &Man) -> Result<(), Failure> {
+pub(crate) fn run(args: &Man) -> Result<(), WorkflowError> {
     let mut whole = args::command();
     whole.build();
     let pages = list_pages(&whole, "collrules");
@@ -34,9 +33,9 @@ pub(crate) fn run(args: &Man) -> Result<(), Failure> {
     let Some(page) = pages.iter().find(|page| page.get_name() == wanted) else {
         let names: Vec<&str> = pages.iter().filter_map(|page| page.get_name().strip_prefix("collrules-")).collect();
         let wanted = args.command.join(" ");
-        return Err(Failure::usage(format!("`{wanted}` is not a command; there are {}", names.join(", "))));
+        return Err(WorkflowError::usage(format!("`{wanted}` is not a command; there are {}", names.join(", "))));
     };
-    let text = rendered(page).map_err(Failure::Stdout)?;
+    let text = rendered(page).map_err(WorkflowError::Stdout)?;
     screen::raw(&text)
 }
 
@@ -60,19 +59,18 @@ fn rendered(page: &Command) -> io::Result<Vec<u8>> {
 }
 
 /// Writes all pages, or none if one of them would replace a file that is not a page of collrules.
-fn write_all(directory: &Path, pages: &[Command]) -> Result<(), Failure> {
-    fs::create_dir_all(directory).map_err(|cause| Failure::write(directory, cause))?;
+fn write_all(directory: &Path, pages: &[Command]) -> Result<(), WorkflowError> {
+    fs::create_dir_all(directory).map_err(|cause| WorkflowError::write(directory, cause))?;
     let paths: Vec<PathBuf> = pages.iter().map(|page| directory.join(format!("{}.1", page.get_name()))).collect();
     if let Some(foreign) = paths.iter().find(|path| path.symlink_metadata().is_ok() && !is_ours(path)) {
         return Err(WorkflowError::Occupied(format!(
             "{} was not written by `collrules man`: move it away, or name another directory with --out",
             foreign.display(),
-        ))
-        .into());
+        )));
     }
     for (page, path) in pages.iter().zip(&paths) {
         let written = rendered(page).and_then(|text| rundir::put(path, &String::from_utf8_lossy(&text)));
-        written.map_err(|cause| Failure::write(path, cause))?;
+        written.map_err(|cause| WorkflowError::write(path, cause))?;
     }
     Ok(())
 }

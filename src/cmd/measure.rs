@@ -1,13 +1,13 @@
 //! `collrules measure`: plans, or resumes a run, and measures.
 
+use collrules_workflow::WorkflowError;
 use collrules_workflow::campaign;
 
 use super::begin::{Tune, begin};
-use crate::failure::Failure;
 use crate::progress::say;
 use crate::session;
 
-pub(crate) fn run(args: &Tune) -> Result<(), Failure> {
+pub(crate) fn run(args: &Tune) -> Result<(), WorkflowError> {
     let begin = begin(args)?;
     let measured = session::with(args.session.failures, args.output(), |session| campaign::measure(&begin, session))?;
     if args.quiet {

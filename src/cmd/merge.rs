@@ -1,11 +1,11 @@
 //! `collrules merge`: merges several runs.
 
+use collrules_workflow::WorkflowError;
 use collrules_workflow::merge::{self, Merged, Merging};
 
-use crate::failure::Failure;
 use crate::{screen, session};
 
-pub(crate) fn run(merging: &Merging) -> Result<(), Failure> {
+pub(crate) fn run(merging: &Merging) -> Result<(), WorkflowError> {
     let Merged { run, cells, samples, layouts } = session::plain(|session| merge::merge(merging, session))?;
     let shown = run.path().display();
     let what = format!("{shown} has {samples} samples of {cells} sizes from {} runs.", merging.runs.len());

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use collrules_model::model::{self as files, Model};
 use collrules_report::model as report;
+use collrules_workflow::WorkflowError;
 use collrules_workflow::model;
 use collrules_workflow::model::{CallQuestion, Modelling};
 
 use super::instrument::{self, InstrumentArgs};
 use crate::exit::Exit;
-use crate::failure::Failure;
 use crate::{screen, session};
 
 #[derive(Debug, Args)]
@@ -55,14 +55,14 @@ pub(crate) struct Predict {
     pub(crate) question: CallQuestion,
 }
 
-pub(crate) fn run(args: &ModelArgs) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &ModelArgs) -> Result<Exit, WorkflowError> {
     match &args.action {
-        Some(ModelAction::Predict(question)) => predict(question).map(|()| Exit::Done),
+        Some(ModelAction::Predict(question)) => predict(question).map(|()| Exit::DONE),
         None => fit(&args.fit),
     }
 }
 
-fn fit(args: &Fit) -> Result<Exit, Failure> {
+fn fit(args: &Fit) -> Result<Exit, WorkflowError> {
     let input = args.options.probes.as_deref().or(args.input.as_deref());
     let files = [
         (files::PAGE, "the map of pairs, and all parameters"),
@@ -70,12 +70,12 @@ fn fit(args: &Fit) -> Result<Exit, Failure> {
         (files::FILE, "all of it for programs, and for `collrules lab model predict`"),
     ];
     instrument::run(&args.options, input, &args.instrument, &files, |model| {
-        let exit = if model.names_slow() { Exit::Uneven } else { Exit::Done };
+        let exit = if model.names_slow() { Exit::UNEVEN } else { Exit::DONE };
         (report::document(model).text(screen::width()), exit)
     })
 }
 
-fn predict(args: &Predict) -> Result<(), Failure> {
+fn predict(args: &Predict) -> Result<(), WorkflowError> {
     let fitted = Model::read(&args.model)?;
     let question = &args.question;
     let (choice, time, corrected) = session::plain(|session| model::ask(&fitted, question, session))?;

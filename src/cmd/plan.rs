@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use collrules_record::units::Seconds;
+use collrules_workflow::WorkflowError;
 use collrules_workflow::campaign::{Begin, RunPlace};
 use collrules_workflow::plan::{BudgetShares, lay_out, plan, searches_settings};
 use collrules_workflow::start::start;
@@ -10,14 +11,13 @@ use collrules_workflow::time_budget::within;
 
 use super::begin::{self, Tune};
 use super::dry_run;
-use crate::failure::Failure;
 use crate::interrupt;
 use crate::progress::say;
 use crate::screen;
 
-pub(crate) fn run(args: &Tune) -> Result<(), Failure> {
+pub(crate) fn run(args: &Tune) -> Result<(), WorkflowError> {
     if args.session.resume.is_some() {
-        return Err(Failure::usage("the plan of a run is in its manifest.json; --resume resumes it"));
+        return Err(WorkflowError::usage("the plan of a run is in its manifest.json; --resume resumes it"));
     }
     args.consistent()?;
     let Begin { mut experiment, place, .. } = begin::new(args, PathBuf::new())?;

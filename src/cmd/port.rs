@@ -9,11 +9,10 @@ use collrules_rules::port::{ChoiceFate, Ported};
 use collrules_workflow::campaign::RunPlace;
 use collrules_workflow::port::{self, Outlook, PortTask, Porting};
 use collrules_workflow::publish::Published;
-use collrules_workflow::{publish, tune, validate};
+use collrules_workflow::{WorkflowError, publish, tune, validate};
 
 use super::summary;
 use crate::exit::Exit;
-use crate::failure::Failure;
 use crate::options::named_or_new;
 use crate::progress::Output;
 use crate::screen::{self, wrapped};
@@ -32,7 +31,7 @@ pub(crate) struct Port {
     json: bool,
 }
 
-pub(crate) fn run(args: &Port) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &Port) -> Result<Exit, WorkflowError> {
     let options = &args.options;
     let published = Published::open(&options.run)?;
     let outlook = port::look_ahead(&published, options)?;
@@ -43,7 +42,7 @@ pub(crate) fn run(args: &Port) -> Result<Exit, Failure> {
         screen::print(&describe(&outlook, &task, options).join("\n"))?;
     }
     if options.dry_run {
-        return Ok(Exit::Done);
+        return Ok(Exit::DONE);
     }
     let output = Output::new(args.json);
     match task {
@@ -54,7 +53,7 @@ pub(crate) fn run(args: &Port) -> Result<Exit, Failure> {
                 summary::print(&published)?;
             }
             let loses = published.validation.is_some_and(|validation| validation.loses());
-            Ok(if loses { Exit::Slower } else { Exit::Done })
+            Ok(if loses { Exit::SLOWER } else { Exit::DONE })
         }
         PortTask::TuneSome(mut begin, validating) => {
             let out = named_or_new(options.out.as_deref(), "run");
@@ -69,12 +68,12 @@ pub(crate) fn run(args: &Port) -> Result<Exit, Failure> {
                 if !args.json {
                     summary::print(&joined)?;
                 }
-                return Ok(Exit::Done);
+                return Ok(Exit::DONE);
             }
             compare(&joined, &validating, None, &outlook, args)
         }
         PortTask::Validate(validating) => compare(&published, &validating, options.out.as_deref(), &outlook, args),
-        PortTask::Nothing => Ok(Exit::Done),
+        PortTask::Nothing => Ok(Exit::DONE),
     }
 }
 
@@ -91,7 +90,7 @@ fn compare(
     out: Option<&Path>,
     outlook: &Outlook,
     args: &Port,
-) -> Result<Exit, Failure> {
+) -> Result<Exit, WorkflowError> {
     let run = published.run.path();
     let opened = publish::open(run, None)?;
     let arrivals = validate::as_measured(&opened)?.map(|measured| measured.arrivals).unwrap_or_default();
@@ -106,7 +105,7 @@ fn compare(
         }
         screen::print(&text)?;
     }
-    Ok(if loses { Exit::Slower } else { Exit::Done })
+    Ok(if loses { Exit::SLOWER } else { Exit::DONE })
 }
 
 fn describe(outlook: &Outlook, task: &PortTask, options: &Porting) -> Vec<String> {

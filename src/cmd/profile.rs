@@ -5,11 +5,10 @@ use std::path::{Path, PathBuf};
 use collrules_record::{profile as record, rundir};
 use collrules_report::progress;
 use collrules_tuner::prospects::prospects;
-use collrules_workflow::TOOL;
 use collrules_workflow::profile::{self, Profiling};
+use collrules_workflow::{TOOL, WorkflowError};
 
 use crate::exit::Exit;
-use crate::failure::Failure;
 use crate::options::named_or_new;
 use crate::{screen, session};
 
@@ -53,32 +52,33 @@ pub(crate) struct Show {
     pub(crate) page: Option<PathBuf>,
 }
 
-pub(crate) fn run(args: &ProfileArgs) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &ProfileArgs) -> Result<Exit, WorkflowError> {
     match &args.show {
-        Some(ProfileCommand::Show(show)) => self::show(show).map(|()| Exit::Done),
+        Some(ProfileCommand::Show(show)) => self::show(show).map(|()| Exit::DONE),
         None => watch(args),
     }
 }
 
 /// Runs the program, and exits with its code.
-fn watch(args: &ProfileArgs) -> Result<Exit, Failure> {
+fn watch(args: &ProfileArgs) -> Result<Exit, WorkflowError> {
     let out = named_or_new(args.out.as_deref(), "profile");
     let profiled = session::plain(|session| {
         let profiled = profile::profile(&args.options, &out, session)?;
         // The program uses standard output.
         session.say(&progress::profile::written(&profiled.file));
-        Ok::<_, collrules_workflow::WorkflowError>(profiled)
+        Ok::<_, WorkflowError>(profiled)
     })?;
-    Ok(Exit::of_program(profiled.code))
+    // Launchers use codes up to 255.
+    Ok(Exit(u8::try_from(profiled.code).unwrap_or(u8::MAX)))
 }
 
-fn show(args: &Show) -> Result<(), Failure> {
+fn show(args: &Show) -> Result<(), WorkflowError> {
     let profile = profile::open(&args.profile)?;
     let findings = args.run.as_deref().map(profile::findings).transpose()?;
     let prospects = prospects(&profile, findings.as_ref());
     let page = args.page.clone().unwrap_or_else(|| beside(&args.profile));
     let text = collrules_report::profile::document(&profile, &prospects).page(TOOL);
-    rundir::put(&page, &text).map_err(|cause| Failure::write(&page, cause))?;
+    rundir::put(&page, &text).map_err(|cause| WorkflowError::write(&page, cause))?;
     if args.json {
         return screen::raw(collrules_report::profile::json(&profile, &prospects)?.as_bytes());
     }

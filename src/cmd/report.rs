@@ -11,7 +11,6 @@ use collrules_workflow::publish::Published;
 use collrules_workflow::{TOOL, WorkflowError};
 
 use super::summary;
-use crate::failure::Failure;
 use crate::screen;
 
 #[derive(Debug, clap::Args)]
@@ -70,10 +69,12 @@ impl ReportArgs {
     }
 }
 
-pub(crate) fn run(args: &ReportArgs) -> Result<(), Failure> {
+pub(crate) fn run(args: &ReportArgs) -> Result<(), WorkflowError> {
     let wanted = args.wanted().ok_or_else(|| {
         let out = args.out.as_deref().unwrap_or(Path::new("")).display();
-        Failure::usage(format!("{out} does not end in .html, .md, .csv, .json or .txt: name the format with --format"))
+        WorkflowError::usage(format!(
+            "{out} does not end in .html, .md, .csv, .json or .txt: name the format with --format"
+        ))
     })?;
     spare(args.out.as_deref(), args)?;
     let source = Published::open(&args.input)?;
@@ -87,12 +88,14 @@ pub(crate) fn run(args: &ReportArgs) -> Result<(), Failure> {
     let page = match (&args.out, &args.compare) {
         (Some(out), _) => out.clone(),
         (None, None) if args.input == Path::new("-") => {
-            return Err(Failure::usage("findings from standard input have no page: name one with --out FILE.html"));
+            return Err(WorkflowError::usage(
+                "findings from standard input have no page: name one with --out FILE.html",
+            ));
         }
         (None, None) => source.run.file(rundir::PAGE),
         (None, Some(_)) => {
             let what = "a comparison has no file of its own to open: name one with --out FILE.html";
-            return Err(Failure::usage(what));
+            return Err(WorkflowError::usage(what));
         }
     };
     put(Some(&page), &text)?;
@@ -103,7 +106,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<(), Failure> {
 const OPENERS: [&str; 3] = ["xdg-open", "open", "wslview"];
 
 /// Opens a page in a browser. Without one, as on a cluster, the page is still written.
-fn open(page: &Path) -> Result<(), Failure> {
+fn open(page: &Path) -> Result<(), WorkflowError> {
     let told = std::env::var("BROWSER").ok().filter(|program| !program.is_empty());
     let programs = told.as_deref().map_or(OPENERS.to_vec(), |program| vec![program]);
     for program in programs {
@@ -114,12 +117,11 @@ fn open(page: &Path) -> Result<(), Failure> {
     Err(WorkflowError::Input(format!(
         "no browser could be started; open the page yourself: {}",
         std::path::absolute(page).unwrap_or_else(|_| page.to_owned()).display(),
-    ))
-    .into())
+    )))
 }
 
 /// Renders the changes since the earlier run.
-fn compared(before: &Published, after: &Published, format: ReportFormat) -> Result<String, Failure> {
+fn compared(before: &Published, after: &Published, format: ReportFormat) -> Result<String, WorkflowError> {
     let (then, now) = (before.observations()?, after.observations()?);
     let mut comparison = compare(compared_run(before, then.as_ref()), compared_run(after, now.as_ref()))
         .map_err(WorkflowError::analysis(&after.findings.source))?;
@@ -128,7 +130,7 @@ fn compared(before: &Published, after: &Published, format: ReportFormat) -> Resu
         ReportFormat::Text => changes::document(&comparison).text(screen::width()),
         ReportFormat::Html => changes::document(&comparison).page(TOOL),
         ReportFormat::Md => changes::document(&comparison).markdown(),
-        ReportFormat::Csv => changes::csv(&comparison).map_err(Failure::Stdout)?,
+        ReportFormat::Csv => changes::csv(&comparison).map_err(WorkflowError::Stdout)?,
         ReportFormat::Json => serde_json::to_string_pretty(&comparison)? + "\n",
     })
 }
@@ -138,7 +140,7 @@ fn compared_run<'a>(published: &'a Published, observations: Option<&'a Observati
 }
 
 /// Refuses an output that is an input of the report: the data would be lost.
-fn spare(out: Option<&Path>, args: &ReportArgs) -> Result<(), Failure> {
+fn spare(out: Option<&Path>, args: &ReportArgs) -> Result<(), WorkflowError> {
     let Some((out, target)) = out.and_then(|out| Some((out, out.canonicalize().ok()?))) else { return Ok(()) };
     let inputs = std::iter::once(&args.input).chain(&args.compare).filter_map(|input| input.canonicalize().ok());
     let (mut inputs, directory) = (inputs, target.parent().unwrap_or(Path::new("/")));
@@ -148,26 +150,26 @@ fn spare(out: Option<&Path>, args: &ReportArgs) -> Result<(), Failure> {
     let is_report = [rundir::PAGE, rundir::REPORT].contains(&&*name);
     if inputs.any(|input| input == target) || is_run && is_ours && !is_report {
         let why = "it is a file of the run; name another file with --out";
-        return Err(Failure::write(out, std::io::Error::other(why)));
+        return Err(WorkflowError::write(out, std::io::Error::other(why)));
     }
     Ok(())
 }
 
 /// Writes to the requested file, or to standard output.
-fn put(out: Option<&Path>, text: &str) -> Result<(), Failure> {
+fn put(out: Option<&Path>, text: &str) -> Result<(), WorkflowError> {
     match out {
-        Some(path) => rundir::put(path, text).map_err(|cause| Failure::write(path, cause)),
+        Some(path) => rundir::put(path, text).map_err(|cause| WorkflowError::write(path, cause)),
         None => screen::raw(text.as_bytes()),
     }
 }
 
-fn render_report(published: &Published, format: ReportFormat) -> Result<String, Failure> {
+fn render_report(published: &Published, format: ReportFormat) -> Result<String, WorkflowError> {
     let (findings, context) = (&published.findings, published.context());
     Ok(match format {
         ReportFormat::Text => summary::told(findings, str::to_owned).join("\n") + "\n",
         ReportFormat::Html => tuning::document(findings, &context).page(TOOL),
         ReportFormat::Md => tuning::document(findings, &context).markdown(),
-        ReportFormat::Csv => tables::csv(findings).map_err(Failure::Stdout)?,
+        ReportFormat::Csv => tables::csv(findings).map_err(WorkflowError::Stdout)?,
         ReportFormat::Json => tables::json(findings, &context)?,
     })
 }

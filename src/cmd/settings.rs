@@ -1,16 +1,16 @@
 //! `collrules settings`: settings that affect the speed of messages and collectives.
 
 use clap::Args;
+use collrules_record::options::SystemOptions;
 use collrules_report::settings::omission;
 use collrules_rules::settings::offer::SettingOmission;
 use collrules_rules::settings::request::RequestedSetting;
 use collrules_rules::settings::show_value;
+use collrules_workflow::WorkflowError;
 use collrules_workflow::settings::{self, Listed};
 
-use crate::failure::Failure;
 use crate::screen::{self, TextStyle, paint, wrapped};
 use crate::session;
-use collrules_record::options::SystemOptions;
 
 #[derive(Debug, Args)]
 #[command(
@@ -32,7 +32,7 @@ pub(crate) struct SettingsArgs {
     pub(crate) system: SystemOptions,
 }
 
-pub(crate) fn run(args: &SettingsArgs) -> Result<(), Failure> {
+pub(crate) fn run(args: &SettingsArgs) -> Result<(), WorkflowError> {
     let all = session::plain(|session| settings::list(&args.system, &args.settings, session))?;
     if args.json {
         return screen::print(&serde_json::to_string_pretty(&all)?);

@@ -10,19 +10,18 @@ use collrules_rules::lines::plain;
 use collrules_workflow::WorkflowError;
 use serde::Serialize;
 
-use crate::failure::Failure;
 use crate::screen::wrapped;
 
 /// Name of standard input.
 const STDIN: &str = "-";
 
 /// A rules file of any format: standard input for `-`, and the rules of a run for its directory.
-pub(super) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+pub(super) fn read(path: &Path) -> Result<Vec<u8>, WorkflowError> {
     if !is_standard_input(path) {
         let text = tuning::read_text_of(&rundir::within(path, rundir::RULES));
-        return Ok(text.map_err(WorkflowError::from)?);
+        return text.map_err(WorkflowError::from);
     }
-    tuning::read_from(std::io::stdin().lock()).map_err(|cause| Failure::open(path, cause))
+    tuning::read_from(std::io::stdin().lock()).map_err(|cause| WorkflowError::open(path, cause))
 }
 
 /// Returns true for the name of standard input.
@@ -44,15 +43,15 @@ pub(super) fn versions(kind: FileKind, asked: &[Behaviour]) -> Vec<Behaviour> {
 }
 
 /// Refuses a file for HAN if one for coll/tuned is required.
-pub(super) fn refuse_han(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+pub(super) fn refuse_han(path: &Path, bytes: &[u8]) -> Result<(), WorkflowError> {
     if FileKind::of(bytes) == FileKind::Han {
-        return Err(Failure::not_in_force(path, vec![CONFUSED.to_owned()]));
+        return Err(WorkflowError::not_in_force(path, vec![CONFUSED.to_owned()]));
     }
     Ok(())
 }
 
 /// A JSON answer, for programs.
-pub(super) fn pretty(value: &impl Serialize) -> Result<String, Failure> {
+pub(super) fn pretty(value: &impl Serialize) -> Result<String, WorkflowError> {
     Ok(serde_json::to_string_pretty(value)? + "\n")
 }
 

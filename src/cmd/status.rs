@@ -8,9 +8,9 @@ use collrules_batch::status::{Stage, Status};
 use collrules_record::Seconds;
 use collrules_record::values::positive;
 use collrules_report::status::sentences;
+use collrules_workflow::WorkflowError;
 use collrules_workflow::status::status;
 
-use crate::failure::Failure;
 use crate::screen;
 
 #[derive(Debug, clap::Args)]
@@ -37,7 +37,7 @@ pub(crate) struct StatusArgs {
     pub(crate) lag: Seconds,
 }
 
-pub(crate) fn run(args: &StatusArgs) -> Result<(), Failure> {
+pub(crate) fn run(args: &StatusArgs) -> Result<(), WorkflowError> {
     if args.follow {
         return follow(args);
     }
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &StatusArgs) -> Result<(), Failure> {
 }
 
 /// Prints changes until the job and the run are over.
-fn follow(args: &StatusArgs) -> Result<(), Failure> {
+fn follow(args: &StatusArgs) -> Result<(), WorkflowError> {
     let mut before: Vec<String> = Vec::new();
     // State and time of the last change.
     let mut seen = (Vec::new(), Instant::now());
@@ -93,7 +93,7 @@ fn lasting(status: &Status) -> Vec<String> {
     sentences(&status)
 }
 
-fn print(sentences: &[String]) -> Result<(), Failure> {
+fn print(sentences: &[String]) -> Result<(), WorkflowError> {
     let lines: Vec<String> = sentences.iter().flat_map(|sentence| screen::wrapped(sentence, "", "  ")).collect();
     screen::print(&lines.join("\n"))
 }

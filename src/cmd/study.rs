@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use collrules_workflow::WorkflowError;
 use collrules_workflow::instrument::Instrument;
 use collrules_workflow::study::{self, OneStudy, Studying, compare_variants};
 
 use super::instrument::{self, InstrumentArgs};
 use crate::exit::Exit;
-use crate::failure::Failure;
 use crate::options::named_or_new;
 use crate::progress::Output;
 use crate::{screen, session};
@@ -28,11 +28,11 @@ pub(crate) struct StudyArgs {
     pub(crate) instrument: InstrumentArgs,
 }
 
-pub(crate) fn run(args: &StudyArgs) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &StudyArgs) -> Result<Exit, WorkflowError> {
     let StudyArgs { run, options, instrument: shared } = args;
     let input = if options.is_table() { Some(&options.definition) } else { run.as_ref() }.map(PathBuf::as_path);
     let (study, variants) = options.clone().read(run.as_deref())?;
-    let exit = |default_is_right: bool| if default_is_right { Exit::Done } else { Exit::Problems };
+    let exit = |default_is_right: bool| if default_is_right { Exit::DONE } else { Exit::PROBLEMS };
     if variants.is_empty() {
         let files = [
             (study::README, "the study, with all tables and figures"),
@@ -45,7 +45,7 @@ pub(crate) fn run(args: &StudyArgs) -> Result<Exit, Failure> {
     }
     let InstrumentArgs { out, dry_run, session: args } = shared;
     if *dry_run {
-        return Err(Failure::usage("--dry-run lists one measurement, and this study has several"));
+        return Err(WorkflowError::usage("--dry-run lists one measurement, and this study has several"));
     }
     let new = || named_or_new(out.as_deref(), OneStudy::NAME);
     let (out, resumes) = (args.resume.clone().unwrap_or_else(new), args.resume.is_some());

@@ -1,13 +1,13 @@
 //! `collrules submit`: batch jobs that measure.
 
 use collrules_batch::script::dialect;
+use collrules_workflow::WorkflowError;
 use collrules_workflow::submit::{All, Submitting, submit};
 
-use crate::failure::Failure;
 use crate::screen;
 
-pub(crate) fn run(options: &Submitting) -> Result<(), Failure> {
-    let program = std::env::current_exe().map_err(Failure::Stdout)?;
+pub(crate) fn run(options: &Submitting) -> Result<(), WorkflowError> {
+    let program = std::env::current_exe().map_err(WorkflowError::Stdout)?;
     let All { system, jobs } = submit(options, &program)?;
     let dialect = dialect(system);
     for submitted in &jobs {

@@ -4,18 +4,18 @@ use collrules_record::findings::Findings;
 use collrules_record::rundir;
 use collrules_report::remarks::{remarks, sentences};
 use collrules_report::{Context, outcome, plain, settings, summary, terminal, validation};
+use collrules_workflow::WorkflowError;
 use collrules_workflow::publish::Published;
 
-use crate::failure::Failure;
 use crate::screen::{self, TextStyle, paint, wrapped};
 
 /// Prints verdicts, expectations, remarks, and the files with their purpose.
-pub(super) fn print(published: &Published) -> Result<(), Failure> {
+pub(super) fn print(published: &Published) -> Result<(), WorkflowError> {
     screen::print(&text(published).join("\n"))
 }
 
 /// Prints the last screen of a tuning; with `verbose`, verdicts and remarks before it.
-pub(super) fn print_outcome(published: &Published, verbose: bool) -> Result<(), Failure> {
+pub(super) fn print_outcome(published: &Published, verbose: bool) -> Result<(), WorkflowError> {
     let Published { run, findings, .. } = published;
     let page = run.file(rundir::PAGE).display().to_string();
     let context = published.context();

@@ -1,16 +1,16 @@
 //! `collrules tune`: the complete tuning.
 
 use collrules_record::options::Request;
+use collrules_workflow::WorkflowError;
 use collrules_workflow::publish::Published;
 use collrules_workflow::tune::tune;
 
 use super::begin::{Tune, begin};
 use super::summary;
 use crate::exit::Exit;
-use crate::failure::Failure;
 use crate::session;
 
-pub(crate) fn run(args: &Tune) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &Tune) -> Result<Exit, WorkflowError> {
     let begin = begin(args)?;
     let published = session::with(args.session.failures, args.output(), |session| tune(&begin, session))?;
     if !args.session.json && !args.quiet {
@@ -23,10 +23,10 @@ pub(crate) fn run(args: &Tune) -> Result<Exit, Failure> {
 /// A tuning without a comparison, at the user's request, is unconfirmed but no failure.
 fn exit(published: &Published, validates: bool) -> Exit {
     match &published.validation {
-        _ if published.loses_by_settings() => Exit::Slower,
-        Some(validation) if validation.loses() => Exit::Slower,
-        Some(_) if !published.is_confirmed() => Exit::Unconfirmed,
-        None if validates && !published.findings.changes_nothing() => Exit::Unconfirmed,
-        _ => Exit::Done,
+        _ if published.loses_by_settings() => Exit::SLOWER,
+        Some(validation) if validation.loses() => Exit::SLOWER,
+        Some(_) if !published.is_confirmed() => Exit::UNCONFIRMED,
+        None if validates && !published.findings.changes_nothing() => Exit::UNCONFIRMED,
+        _ => Exit::DONE,
     }
 }

@@ -4,10 +4,9 @@ use std::path::PathBuf;
 
 use collrules_record::options::Validating;
 use collrules_record::rundir;
-use collrules_workflow::{profile, publish, validate};
+use collrules_workflow::{WorkflowError, profile, publish, validate};
 
 use crate::exit::Exit;
-use crate::failure::Failure;
 use crate::options::Given;
 use crate::progress::Output;
 use crate::{screen, session};
@@ -42,7 +41,7 @@ pub(crate) struct Validate {
     pub(crate) failures: u32,
 }
 
-pub(crate) fn run(args: &Validate) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &Validate) -> Result<Exit, WorkflowError> {
     let tuning = publish::open(&args.rules, args.han.as_deref())?;
     let (mut options, mut arrivals) = (args.options.clone(), Vec::new());
     // A run is validated with its own options, unless the user gives others.
@@ -70,5 +69,5 @@ pub(crate) fn run(args: &Validate) -> Result<Exit, Failure> {
             screen::print(&format!("{}\nAll numbers: {}", document.text(screen::width()), file.display()))?;
         }
     }
-    Ok(if loses { Exit::Slower } else { Exit::Done })
+    Ok(if loses { Exit::SLOWER } else { Exit::DONE })
 }

@@ -2,11 +2,11 @@
 
 use collrules_record::settings::describe;
 use collrules_runner::messages::Messages;
+use collrules_workflow::WorkflowError;
 use collrules_workflow::verify::{self, Verified, Verifying};
 use serde_json::json;
 
 use crate::exit::Exit;
-use crate::failure::Failure;
 use crate::screen::{self, wrapped};
 use crate::session;
 
@@ -19,12 +19,12 @@ pub(crate) struct Verify {
     json: bool,
 }
 
-pub(crate) fn run(args: &Verify) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &Verify) -> Result<Exit, WorkflowError> {
     tell(&session::plain(|session| verify::verify(&args.options, session))?, args.json)
 }
 
 /// Prints the result. A file that is not obeyed is a failure, and so is one of which nothing is shown.
-fn tell(verified: &Verified, as_json: bool) -> Result<Exit, Failure> {
+fn tell(verified: &Verified, as_json: bool) -> Result<Exit, WorkflowError> {
     if as_json {
         screen::print(&serde_json::to_string_pretty(&as_json_value(verified))?)?;
     } else if verified.reasons.is_empty() {
@@ -32,7 +32,7 @@ fn tell(verified: &Verified, as_json: bool) -> Result<Exit, Failure> {
         screen::print(&lines.join("\n"))?;
     }
     if verified.reasons.is_empty() {
-        return Ok(if verified.proves_nothing() { Exit::Incomplete } else { Exit::Done });
+        return Ok(if verified.proves_nothing() { Exit::INCOMPLETE } else { Exit::DONE });
     }
     let faults = verified.reasons.iter().map(|reason| wrapped(reason, "  ", "    ").join("\n")).collect();
     let what = if verified.file.as_os_str().is_empty() {
@@ -42,7 +42,7 @@ fn tell(verified: &Verified, as_json: bool) -> Result<Exit, Failure> {
     } else {
         format!("{} is NOT obeyed by Open MPI {}", verified.file.display(), verified.version)
     };
-    Err(collrules_workflow::WorkflowError::Unproven { what, faults }.into())
+    Err(WorkflowError::Unproven { what, faults })
 }
 
 fn sentences(verified: &Verified) -> Vec<String> {

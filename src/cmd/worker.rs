@@ -1,9 +1,9 @@
 //! `collrules worker`: the program that runs in MPI jobs.
 
 use clap::Subcommand;
+use collrules_workflow::WorkflowError;
 use collrules_workflow::worker::{self, WorkerBuild, WorkerBuilding};
 
-use crate::failure::Failure;
 use crate::screen::{self, wrapped};
 
 #[derive(Debug, clap::Args)]
@@ -20,7 +20,7 @@ pub(crate) enum WorkerAction {
     Build(WorkerBuilding),
 }
 
-pub(crate) fn run(args: &WorkerArgs) -> Result<(), Failure> {
+pub(crate) fn run(args: &WorkerArgs) -> Result<(), WorkflowError> {
     let WorkerAction::Build(building) = &args.action;
     let WorkerBuild { openmpi, worker, library } = worker::build(building)?;
     let line = format!(

@@ -96,6 +96,9 @@ pub enum WorkflowError {
     /// The settings cannot be written as a file.
     #[error("{0}; choose another output directory with --out")]
     Settings(#[from] Inexpressible),
+    /// Standard output is closed.
+    #[error("cannot write to standard output: {0}")]
+    Stdout(std::io::Error),
     /// A structure cannot be written as JSON.
     #[error("cannot write as JSON: {0}")]
     Json(#[from] serde_json::Error),
@@ -161,6 +164,16 @@ impl WorkflowError {
     /// A file that cannot be written.
     pub fn write(path: &Path, cause: std::io::Error) -> Self {
         Self::Write { path: path.to_owned(), cause }
+    }
+
+    /// Options that contradict each other, or the input.
+    pub fn usage(what: impl Into<String>) -> Self {
+        Self::Usage(what.into())
+    }
+
+    /// A file that no release accepts, with the reasons by version.
+    pub fn not_in_force(path: &Path, reasons: Vec<String>) -> Self {
+        Self::NotInForce { path: path.to_owned(), reasons }
     }
 
     /// Returns a function that wraps an error of an analysis of this source.

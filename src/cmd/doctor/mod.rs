@@ -14,12 +14,11 @@ use collrules_rules::{Collective, Release};
 use collrules_runner::grid::{MEASURABLE, known_release};
 use collrules_runner::mpi::MpiBackend;
 use collrules_runner::{Backend, serving};
-
+use collrules_workflow::WorkflowError;
 use collrules_workflow::start;
 
 use self::finding::{DoctorFinding, FindingState};
 use crate::exit::Exit;
-use crate::failure::Failure;
 use crate::interrupt;
 use crate::screen;
 
@@ -39,7 +38,7 @@ pub(crate) struct Doctor {
     pub(crate) system: SystemOptions<Launching>,
 }
 
-pub(crate) fn run(args: &Doctor) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &Doctor) -> Result<Exit, WorkflowError> {
     let findings = examine(args);
     let able = !findings.iter().any(|finding| finding.state == FindingState::Problem);
     screen::print(&if args.json {
@@ -47,7 +46,7 @@ pub(crate) fn run(args: &Doctor) -> Result<Exit, Failure> {
     } else {
         finding::lines(&findings, able).join("\n")
     })?;
-    Ok(if able { Exit::Done } else { Exit::Environment })
+    Ok(if able { Exit::DONE } else { Exit::ENVIRONMENT })
 }
 
 /// All findings, in order of dependence; checks that a failure makes pointless are left out.
