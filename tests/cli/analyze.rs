@@ -21,7 +21,7 @@ fn rules(out: &Path) -> RuleTable {
 /// The table of the two EPYC nodes has one cell without a time, and scatter must not change with the size.
 #[test]
 fn the_epyc_table_gives_rules() {
-    let mut session = Session::new();
+    let session = Session::new();
     session.copy(&data("epyc-two-nodes-osu.csv"), "epyc.csv");
     session.run("analyze epyc.csv --quiet --out epyc").exits(0);
     assert_said!(session);
@@ -38,7 +38,7 @@ fn the_epyc_table_gives_rules() {
 /// less.
 #[test]
 fn an_analysis_takes_over_what_the_run_assumed() {
-    let mut session = Session::new();
+    let session = Session::new();
     session
         .run(
             "measure --simulate --ops allreduce --np 4 --sizes 64K --budget 2s --assume commutative-ops --out run \
@@ -57,7 +57,7 @@ fn an_analysis_takes_over_what_the_run_assumed() {
 /// Tree takes 90 % or so of the builtin's time at one size only, on two-digit values: no reason to change anything.
 #[test]
 fn the_barrier_table_gives_no_rules() {
-    let mut session = Session::new();
+    let session = Session::new();
     session.copy(&data("thin-barrier-approx.csv"), "barrier.csv");
     session.run("analyze barrier.csv --out barrier").exits(0);
     assert_said!(session);
@@ -83,7 +83,7 @@ fn the_summit_table_gives_safe_rules() {
 /// Every kind of bad row, with the number of its line; the good rows still give their rule.
 #[test]
 fn bad_rows_are_named_and_left_out() {
-    let mut session = Session::new();
+    let session = Session::new();
     session.write(
         "table.csv",
         "collective,algorithm_id,comm_size,message_bytes,avg_latency_us\n\

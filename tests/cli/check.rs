@@ -24,7 +24,7 @@ fn json(ran: &Ran) -> Value {
 
 #[test]
 fn the_exit_code_says_whether_the_file_is_put_up_with() {
-    let mut session = session();
+    let session = session();
     for (arguments, code) in [
         ("good.conf", 0),
         ("--deny notes good.conf", 0),
@@ -43,7 +43,7 @@ fn the_exit_code_says_whether_the_file_is_put_up_with() {
 
 #[test]
 fn bytes_that_are_no_text_are_shown_as_well() {
-    let mut session = Session::new();
+    let session = Session::new();
     let long = format!("{{\"collectives\": {{\"\u{e9}{}\": 1, \"\x1b[2J\": []}}}}", "x".repeat(300));
     for text in [&b"\xff\x1b[31m\x00 1K\r2\r\n\xc3"[..], b"", b"\n\n\n", b"{", "é 7 é\n".as_bytes(), long.as_bytes()]
     {
@@ -61,7 +61,7 @@ fn problems_of_one_cause_are_told_once() {
     for ranks in 2..22 {
         text += &format!("{ranks} 3\n 0 0 0 0\n 1 99 0 0\n 64 98 0 0\n");
     }
-    let mut session = session();
+    let session = session();
     session.write("rules.conf", &text);
     let ran = session.run("check --release 5.0 rules.conf").exits(1);
     assert!(ran.stdout.trim_start().contains("rules.conf: 40 errors"), "{}", ran.stdout);
@@ -78,7 +78,7 @@ fn problems_of_one_cause_are_told_once() {
 
 #[test]
 fn releases_are_chosen() {
-    let mut session = Session::new();
+    let session = Session::new();
     session.write("sparbit.conf", "1\n0 1\n0 1\n 0 7 0 0\n");
     session.run("check --release 4.1 sparbit.conf").exits(1);
     session.run("check --release 5.0 sparbit.conf").exits(0);
@@ -88,7 +88,7 @@ fn releases_are_chosen() {
 
 #[test]
 fn json_is_one_object() {
-    let mut session = session();
+    let session = session();
     let value = json(&session.run("check --json bad.conf").exits(1));
     let problems = value["files"][0]["problems"].as_array().unwrap();
     let broken = problems.iter().find(|problem| problem["code"] == "CR101").unwrap();
@@ -102,7 +102,7 @@ fn json_is_one_object() {
 
 #[test]
 fn standard_input_is_a_file() {
-    let mut session = Session::new();
+    let session = Session::new();
     session.run_with_input("check -", BAD).exits(1);
     assert_said!(session);
 }

@@ -20,7 +20,7 @@ fn session() -> Session {
 
 #[test]
 fn releases_that_agree_are_explained_together() {
-    let mut session = session();
+    let session = session();
     session.run("explain classic.conf --op bcast --np 16 --size 64K").exits(0);
     session.run("explain version-2.conf --op barrier --np 4").exits(0);
     assert_said!(session);
@@ -28,7 +28,7 @@ fn releases_that_agree_are_explained_together() {
 
 #[test]
 fn what_runs_in_the_end_is_explained() {
-    let mut session = Session::new();
+    let session = Session::new();
     session.write("rules.conf", "1 0 1\n1 1\n0 3 0 0\n");
     let ran = session.run("explain rules.conf --op allgather --np 6 --size 8 --release 5.0 --json").exits(0);
     let answer: Value = serde_json::from_str(&ran.stdout).unwrap();
@@ -42,14 +42,14 @@ fn what_runs_in_the_end_is_explained() {
 
 #[test]
 fn a_whole_file_is_a_table() {
-    let mut session = session();
+    let session = session();
     session.run("explain tuned.json").exits(0);
     assert_said!(session);
 }
 
 #[test]
 fn a_call_needs_its_size() {
-    let mut session = session();
+    let session = session();
     for (arguments, code) in [
         ("classic.conf --op bcast --np 4 --in-place", 2),
         ("classic.conf --op bcast --size 4", 2),
@@ -64,7 +64,7 @@ fn a_call_needs_its_size() {
 
 #[test]
 fn what_is_left_open_is_shown_in_ranges() {
-    let mut session = session();
+    let session = session();
     for options in ["--op bcast", "--np 2", "--op bcast --np 8", "--op reduce_scatter"] {
         session.run(&format!("explain tuned.json --release 6.0 {options}")).exits(0);
     }
@@ -73,7 +73,7 @@ fn what_is_left_open_is_shown_in_ranges() {
 
 #[test]
 fn results_that_would_be_wrong_are_told() {
-    let mut session = Session::new();
+    let session = Session::new();
     session.write("rules.conf", "1 2 1\n1 1\n0 4 0 0\n");
     for options in ["--size 8K", "--size 8K --non-commutative", "--size 0"] {
         session.run(&format!("explain rules.conf --op allreduce --np 4 --release 5.0 {options}")).exits(0);
@@ -83,7 +83,7 @@ fn results_that_would_be_wrong_are_told() {
 
 #[test]
 fn names_do_not_reach_the_terminal_as_commands() {
-    let mut session = Session::new();
+    let session = Session::new();
     session.write("rules\u{1b}[2J.conf", "1 7 1\n1 1\n8 1 0 0\n");
     for command in ["check", "check --format short", "explain", "convert --to json", "diff /dev/null"] {
         let ran = session.run(&format!("{command} rules\u{1b}[2J.conf"));
@@ -94,7 +94,7 @@ fn names_do_not_reach_the_terminal_as_commands() {
 
 #[test]
 fn conversions_keep_the_meaning_and_name_what_they_lose() {
-    let mut session = session();
+    let session = session();
     let ran = session.run("convert --to json --out rules.json classic.conf").exits(0);
     assert_eq!(ran.stdout, "");
     session.run("diff classic.conf rules.json").exits(0);
@@ -105,7 +105,7 @@ fn conversions_keep_the_meaning_and_name_what_they_lose() {
 
 #[test]
 fn a_file_that_releases_read_differently_needs_a_release() {
-    let mut session = Session::new();
+    let session = Session::new();
     session.write("rules.conf", SHIFTED);
     session.run("convert --to json rules.conf").exits(3);
     session.run("convert --to json --release 5.0 rules.conf").exits(0);
@@ -114,7 +114,7 @@ fn a_file_that_releases_read_differently_needs_a_release() {
 
 #[test]
 fn hazards_are_written_with_a_warning() {
-    let mut session = Session::new();
+    let session = Session::new();
     session.write("rules.conf", "1 6 1\n1 1\n0 5 0 0\n");
     let ran = session.run("convert --to v2 rules.conf").exits(0);
     assert!(ran.stdout.starts_with("rule-file-version-2\n"), "{}", ran.stdout);
@@ -123,7 +123,7 @@ fn hazards_are_written_with_a_warning() {
 
 #[test]
 fn differences_are_the_cells_and_the_exit_code() {
-    let mut session = Session::new();
+    let session = Session::new();
     session.write("one.conf", "1 7 1\n1 2\n0 1 0 0\n1024 6 0 0\n");
     session.write("other.conf", "# the same, but for the threshold\n1 7 1\n1 2\n0 1 0 0\n4096 6 0 0\n");
     session.write("bad.conf", "1 7 1\n1 1\n8 1 0 0\n");
@@ -146,7 +146,7 @@ fn differences_are_the_cells_and_the_exit_code() {
 /// The commands on rules files know what a file is for.
 #[test]
 fn files_for_han_are_checked_explained_and_compared() {
-    let mut session = Session::new();
+    let session = Session::new();
     let text = "1\nbcast\n1\nglobal_communicator\n2\n1 1\n0 han\n8 2\n0 han\n2048 tuned\n";
     session.write("han.conf", text);
     session.write("other.conf", text.replace("2048", "4096"));

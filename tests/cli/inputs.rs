@@ -16,7 +16,7 @@ const TUNE: &str = "tune --simulate --np 2 --sizes 1K --no-validate";
 
 #[test]
 fn options_that_mean_nothing_are_refused_before_anything_is_measured() {
-    let mut session = Session::new();
+    let session = Session::new();
     fs::create_dir(session.path("results")).unwrap();
     session.copy(&data("thin-barrier-approx.csv"), "results/barrier.csv");
     session.copy(&data("thin-barrier-approx.csv"), "table.csv");
@@ -54,7 +54,7 @@ fn values_may_be_written_as_people_do() {
 
 #[test]
 fn a_plan_is_a_summary_unless_all_points_are_wanted() {
-    let mut session = Session::new();
+    let session = Session::new();
     session.run("plan --simulate --ops bcast,barrier --np 2:8 --sizes 1K:4K").exits(0);
     session.run("plan --simulate --ops bcast --np 4 --sizes 1K --verbose").exits(0);
     assert_said!(session);
@@ -75,7 +75,7 @@ fn quiet_runs_say_nothing() {
 
 #[test]
 fn standard_input_and_run_directories_are_files() {
-    let mut session = Session::new();
+    let session = Session::new();
     session.write("rules.conf", RULES);
     session.given(&format!("{TUNE} --out run"));
     let table = fs::read_to_string(data("thin-barrier-approx.csv")).unwrap();
@@ -95,7 +95,7 @@ fn standard_input_and_run_directories_are_files() {
 
 #[test]
 fn a_table_may_be_doubted_without_an_import() {
-    let mut session = Session::new();
+    let session = Session::new();
     let row = |bytes: u64, time: f64| format!("scatter,1,64,{bytes},{time}\nscatter,0,64,{bytes},{time}\n");
     // 64 blocks of 1 MiB in 1 ms are 66 GB/s.
     let table = format!(
@@ -134,7 +134,7 @@ fn on_a_full_disk(directory: &Path, arguments: &str) -> Ran {
 
 #[test]
 fn outputs_are_written_whole_or_not_at_all() {
-    let mut session = Session::new();
+    let session = Session::new();
     let many: String = (1..200).map(|size| format!("{} {} 0 0\n", size * 8, 1 + size % 6)).collect();
     session.write("rules.conf", format!("1\n7\n1\n8 200\n0 0 0 0\n{many}"));
     let directory = session.path("");
@@ -183,7 +183,7 @@ fn output_that_nobody_can_have_is_a_failure() {
 
 #[test]
 fn a_difference_of_many_ranges_is_cut_and_said() {
-    let mut session = Session::new();
+    let session = Session::new();
     let rules = |first: u64| -> String {
         let rows: String = (0..1500).map(|size| format!("{} {} 0 0\n", size * 8, 1 + (size + first) % 6)).collect();
         format!("1\n7\n1\n8 1500\n{rows}")
@@ -195,7 +195,7 @@ fn a_difference_of_many_ranges_is_cut_and_said() {
 
 #[test]
 fn files_that_are_too_long_for_rules_are_refused() {
-    let mut session = Session::new();
+    let session = Session::new();
     // Holes take no space, and the time of a check would be minutes.
     fs::File::create(session.path("huge.conf")).unwrap().set_len(1 << 30).unwrap();
     for command in ["check huge.conf", "explain huge.conf", "convert huge.conf --to v2", "diff huge.conf huge.conf"] {

@@ -146,7 +146,7 @@ fn what_is_named_twice_counts_once_and_titles_are_harmless() {
 
 #[test]
 fn definitions_that_make_no_sense_are_refused() {
-    let mut session = Session::new();
+    let session = Session::new();
     let small = "title = 'T'\nquestion = 'Q'\nnp = [2]\n[algorithms]\nbarrier = ['tree']\n";
     let wide = small.replace("[2]", "[64]");
     let two = small.replace("[2]", "[4]").replace("tree", "two_proc");
@@ -177,7 +177,7 @@ fn definitions_that_make_no_sense_are_refused() {
 /// A grid of which `--only` leaves nothing is refused before anything is measured.
 #[test]
 fn the_builtin_alone_is_nothing_to_measure() {
-    let mut session = Session::new();
+    let session = Session::new();
     for named in ["--only bcast:builtin", "--only bcast:0", "--only bcast:builtin,bcast:0", "--launches 4294967295"] {
         session.run(&format!("tune --simulate --np 4 {named} --out run")).exits(2);
     }
@@ -551,7 +551,7 @@ fn a_table_that_others_measured_is_studied_as_it_stands() {
 
 #[test]
 fn what_cannot_be_studied_is_said_in_a_sentence() {
-    let mut session = Session::new();
+    let session = Session::new();
     session.copy(&data("epyc-two-nodes-osu.csv"), "table.csv");
     session.write("words.txt", "these are no timings\n");
     let small = "title = 'T'\nquestion = 'Q'\nnp = [4]\nsizes = '1K'\n[algorithms]\n";

@@ -113,7 +113,7 @@ fn what_sharing_a_rule_may_cost_and_how_safe_rules_are_are_options() {
 
 #[test]
 fn options_with_unknown_values_are_refused() {
-    let mut session = Session::new();
+    let session = Session::new();
     session.copy(&data("epyc-two-nodes-osu.csv"), "epyc.csv");
     for options in ["--between upper", "--assume nothing"] {
         session.run(&format!("analyze epyc.csv --out x {options}")).exits(2);

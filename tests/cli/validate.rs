@@ -240,7 +240,7 @@ fn programs_are_told_what_happens() {
 
 #[test]
 fn what_cannot_be_compared_is_refused() {
-    let mut session = Session::new();
+    let session = Session::new();
     session.write("empty.conf", "0\n");
     session.write("broken.conf", "1\n7\n");
     session.write("rules.conf", "1\n7\n1\n0 1\n0 6 0 0\n");
