@@ -9,7 +9,6 @@ use collrules_record::manifest;
 use collrules_record::options::{Jobs, Launching};
 use collrules_workflow::WorkflowError;
 
-use crate::Failure;
 
 /// The named directory, or a new one; its name has the time, so that calls do not collide.
 pub(crate) fn named_or_new(out: Option<&Path>, what: &str) -> PathBuf {
