@@ -15,7 +15,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use clap::Parser;
-use collrules_rules::emit::{self, Notes, Target, TargetFormat};
+use collrules_rules::emit::{self, Notes, TargetFormat};
 use collrules_rules::steps::Steps;
 use collrules_rules::table::all_builtin;
 use collrules_rules::{Behaviour, Bytes, Choice, Collective, Ranks, Release, RuleTable, metric, registry};
@@ -162,9 +162,8 @@ fn usual_procedure(args: &Args, release: Release, rules: &Path) -> usize {
         }
         table.set(*collective, blocks);
     }
-    let target = Target::new(TargetFormat::Classic, [Behaviour::latest(release)]);
     // The usual procedure knows of no hazards; in a benchmark all ranks look up the same size.
-    let text = emit::write_accepting(&table, &Notes::default(), &target, |_| true).expect("it can be said");
+    let text = emit::write(&table, &Notes::default(), TargetFormat::Classic).expect("it can be said");
     fs::write(rules, text).expect("the scratch directory can be written");
     jobs
 }

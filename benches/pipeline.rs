@@ -13,7 +13,7 @@ use collrules_record::sample::TableTiming;
 use collrules_record::{Bytes, Candidate, Cell, Seconds};
 use collrules_rules::behaviour::Behaviour;
 use collrules_rules::call::Distribution;
-use collrules_rules::emit::{self, Notes, Target, TargetFormat};
+use collrules_rules::emit::{self, Notes, TargetFormat};
 use collrules_rules::file::load;
 use collrules_rules::lint::check;
 use collrules_rules::steps::Steps;
@@ -40,7 +40,7 @@ fn table(ranks: u64, sizes: u64) -> RuleTable {
 
 fn rules(criterion: &mut Criterion) {
     let table = table(100, 100);
-    let write = |table: &RuleTable| emit::classic(table, &Notes::default(), |_| false).expect("no hazards");
+    let write = |table: &RuleTable| emit::classic(table, &Notes::default(), |_| false).expect("it can be said");
     let text = write(&table);
     let newest = Behaviour::latest(Release::V6_0);
     let mut group = criterion.benchmark_group("rules of 10 000 ranges");
@@ -61,8 +61,8 @@ fn rules(criterion: &mut Criterion) {
 fn large_files(criterion: &mut Criterion) {
     let table = table(1000, 1000);
     let newest = Behaviour::latest(Release::V6_0);
-    let classic = emit::write(&table, &Notes::default(), &Target::new(TargetFormat::Classic, [])).expect("no hazards");
-    let json = emit::write(&table, &Notes::default(), &Target::all(TargetFormat::Json)).expect("no hazards");
+    let classic = emit::write(&table, &Notes::default(), TargetFormat::Classic).expect("it can be said");
+    let json = emit::write(&table, &Notes::default(), TargetFormat::Json).expect("it can be said");
     for (name, text) in [("classic", &classic), ("JSON", &json)] {
         let mut group = criterion.benchmark_group(format!("a {name} file of 1 000 000 rules"));
         group.sample_size(10).throughput(Throughput::Bytes(text.len() as u64));

@@ -4,7 +4,7 @@
 #![no_main]
 
 use collrules_rules::behaviour::Behaviour;
-use collrules_rules::emit::{self, Notes, Target, TargetFormat};
+use collrules_rules::emit::{self, Notes, TargetFormat};
 use collrules_rules::file::{Load, load};
 use libfuzzer_sys::fuzz_target;
 
@@ -13,9 +13,8 @@ fuzz_target!(|bytes: &[u8]| {
         let Load::Accepted(loaded) = load(bytes, &version) else { continue };
         let table = emit::portable(&loaded.to_table());
         for format in TargetFormat::ALL {
-            let target = Target::all(format);
-            let Ok(text) = emit::write_accepting(&table, &Notes::default(), &target, |_| true) else { continue };
-            for reader in &target.versions {
+            let Ok(text) = emit::write(&table, &Notes::default(), format) else { continue };
+            for reader in &format.readers() {
                 let Load::Accepted(again) = load(text.as_bytes(), reader) else {
                     panic!("{reader} does not accept what was written as {format}:\n{text}");
                 };

@@ -9,7 +9,7 @@
 
 use crate::choice::Choice;
 use crate::collective::Collective;
-use crate::emit::{self, EmitError, INT_MAX, LONG_MAX, Notes, Target, TargetFormat};
+use crate::emit::{self, EmitError, INT_MAX, LONG_MAX, Notes, TargetFormat};
 use crate::registry::{self, RankNeed};
 use crate::release::Release;
 use crate::steps::Steps;
@@ -89,7 +89,7 @@ impl Checkerboard {
         let header = vec!["Probe: calls that meet its rules fail. Not for use.".to_owned()];
         let notes = Notes { header, ..Notes::default() };
         // A probe breaks calls on purpose.
-        emit::write_accepting(&self.table, &notes, &Target::new(self.format, []), |_| true)
+        emit::write(&self.table, &notes, self.format)
     }
 
     /// Lists the sizes at which the choices change, by communicator sizes; empty for a collective without rules.
@@ -140,8 +140,12 @@ mod tests {
     /// Reads a board as every version of the format does.
     fn read(board: &Checkerboard) -> Vec<Loaded> {
         let text = board.text().expect("it can be said");
-        let versions = Target::all(board.format).versions;
-        versions.iter().map(|version| load(text.as_bytes(), version).into_accepted().expect("accepted")).collect()
+        board
+            .format
+            .readers()
+            .iter()
+            .map(|version| load(text.as_bytes(), version).into_accepted().expect("accepted"))
+            .collect()
     }
 
     #[test]

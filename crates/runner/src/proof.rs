@@ -336,7 +336,6 @@ fn sizes(release: Release, collective: Collective, ranks: Ranks, edges: &BTreeSe
 #[cfg(test)]
 mod tests {
     use collrules_record::tuning::RulesFile;
-    use collrules_rules::emit::Target;
 
     use super::*;
     use crate::simulate::{Scenario, Simulation};
@@ -392,7 +391,7 @@ mod tests {
     fn proven(table: &RuleTable, written: TargetFormat, obeyed_by: Release) -> Proof {
         let scratch = tempfile::tempdir().expect("a directory");
         let path = scratch.path().join("rules");
-        let text = emit::write(table, &Notes::default(), &Target::all(written)).expect("no hazards");
+        let text = emit::write(table, &Notes::default(), written).expect("no hazards");
         std::fs::write(&path, &text).expect("writes");
         let file = RulesFile { path, text: text.into_bytes(), table: table.clone() };
         let tuning = Tuning { tuned: Some(file), ..Tuning::default() };

@@ -9,7 +9,7 @@ use crate::call::Distribution;
 use crate::choice::Choice;
 use crate::collective::Collective;
 use crate::diff::{self, Difference};
-use crate::emit::{self, EmitError, Notes, Target, TargetFormat};
+use crate::emit::{self, EmitError, Notes, TargetFormat};
 use crate::explain::{self, VersionGroup};
 use crate::file::{Loaded, load};
 use crate::hazard::{self, Hazard};
@@ -132,16 +132,13 @@ fn unlike(older: &Loaded, newer: &Loaded) -> Option<Difference> {
 /// Writes what a file means in another format, for every version that reads the format and has the algorithms. Hazards
 /// are written as they are.
 pub fn convert(bytes: &[u8], source: &Loaded, format: TargetFormat, notes: &Notes) -> Result<Conversion, ConvertError> {
-    let readers = Target::all(format).versions;
+    let readers = format.readers();
     let table = writable(&source.to_table(), format, &readers);
     let lacks = |version: &Behaviour| missing(&table, version).into_iter().find(|unknown| known(unknown, &readers));
     let lacking: Vec<_> = readers.iter().filter_map(|version| Some((*version, lacks(version)?))).collect();
     let mut versions = readers.clone();
     versions.retain(|version| lacking.iter().all(|(other, _)| other != version));
-    // Algorithms that no version has are written too: none is then asked for them.
-    let strange = versions.iter().any(|version| !missing(&table, version).is_empty());
-    let asked = if strange { Vec::new() } else { versions.clone() };
-    let text = emit::write_accepting(&table, notes, &Target::new(format, asked), |_| true)?;
+    let text = emit::write(&table, notes, format)?;
 
     let changes = versions.iter().filter_map(|version| {
         let changes = diff::files(version.release, Some(source), load(text.as_bytes(), version).accepted());

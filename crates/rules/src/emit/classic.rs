@@ -9,15 +9,6 @@ use crate::hazard::RankRange;
 use crate::registry;
 use crate::table::{RankSteps, RuleTable, SizeSteps};
 
-/// Variant of the classic format.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Style {
-    /// True if the file has a version line and a fifth column.
-    pub(super) version_2: bool,
-    /// True if boundaries between communicator sizes are listed twice, for 6.0.
-    pub(super) doubled: bool,
-}
-
 /// A communicator rule: the listed size, the comments above it, and the message rules.
 struct CommRuleText {
     size: u64,
@@ -31,13 +22,13 @@ struct RuleText {
     comment: String,
 }
 
-/// The text of a table that the format can express.
+/// The text of a table that the format can express, of version 2 with a version line and a fifth column.
 ///
 /// Every file has a comment: a lone `0` would be JSON to Open MPI 6.0.
-pub(super) fn text(table: &RuleTable, notes: &Notes, style: Style) -> String {
+pub(super) fn text(table: &RuleTable, notes: &Notes, version_2: bool) -> String {
     let collectives: Vec<(Collective, Vec<CommRuleText>)> = table
         .collectives()
-        .map(|(collective, blocks)| (collective, comm_rules(collective, blocks, notes, style)))
+        .map(|(collective, blocks)| (collective, comm_rules(collective, blocks, notes, version_2)))
         .collect();
     let every_comm_rule = || collectives.iter().flat_map(|(_, comm_rules)| comm_rules);
     let mut columns = [1; 4];
@@ -58,12 +49,12 @@ pub(super) fn text(table: &RuleTable, notes: &Notes, style: Style) -> String {
         .map(|line| line.len());
     let width = lines.fold(columns.iter().sum::<usize>() + columns.len() - 1, usize::max);
 
-    let mut text = if style.version_2 { "rule-file-version-2\n".to_owned() } else { String::new() };
+    let mut text = if version_2 { "rule-file-version-2\n".to_owned() } else { String::new() };
     let full_line = |text: &mut String, comment: &str| {
         text.push_str(format!("# {}", harmless(comment)).trim_end());
         text.push('\n');
     };
-    for line in header(notes, style) {
+    for line in header(notes, version_2) {
         full_line(&mut text, &line);
     }
     let _ = writeln!(text, "\n{:<width$}  # collectives", collectives.len());
@@ -81,8 +72,8 @@ pub(super) fn text(table: &RuleTable, notes: &Notes, style: Style) -> String {
     text
 }
 
-fn header(notes: &Notes, style: Style) -> Vec<String> {
-    let version = if style.version_2 { 2 } else { 1 };
+fn header(notes: &Notes, version_2: bool) -> Vec<String> {
+    let version = if version_2 { 2 } else { 1 };
     let title = format!("Rules for Open MPI's coll/tuned, classic format, version {version}.");
     let rule = [
         "",
@@ -94,21 +85,18 @@ fn header(notes: &Notes, style: Style) -> Vec<String> {
         "A size of communicators where the rules change is listed twice: Open MPI up to 5.0 takes it",
         "for the beginning of a rule, 6.0 for the end, and so both read the same.",
     ];
-    let single = ["Not for Open MPI 6.0, which would take the sizes of communicators for the ends of ranges."];
     let own = notes.header.iter().map(String::as_str);
     let gap = if notes.header.is_empty() { None } else { Some("") };
-    let about_requests = if style.version_2 { &requests[..] } else { &[] };
-    let about_sizes = if style.doubled { &doubled[..] } else { &single };
-    let fixed = rule.iter().chain(about_requests).chain(about_sizes).copied();
+    let about_requests = if version_2 { &requests[..] } else { &[] };
+    let fixed = rule.iter().chain(about_requests).chain(&doubled).copied();
     own.chain(gap).chain([title.as_str()]).chain(fixed).map(str::to_owned).collect()
 }
 
-/// The communicator rules: with blocks b0 b1 .. that begin at 0 s1 s2 .., the list 0:b0 s1:b1 s2:b2 .., or doubled
-/// s1:b0 s1:b1 s2:b1 s2:b2 ..
+/// The communicator rules: with blocks b0 b1 .. that begin at 0 s1 s2 .., the list s1:b0 s1:b1 s2:b1 s2:b2 ..
 ///
 /// Up to 5.0 a rule applies from its size on, of two with the same size the later counts, and below the first size the
 /// first rule applies. In 6.0 a rule applies up to its size, and at a repeated size the later one has an empty range.
-fn comm_rules(collective: Collective, blocks: &RankSteps, notes: &Notes, style: Style) -> Vec<CommRuleText> {
+fn comm_rules(collective: Collective, blocks: &RankSteps, notes: &Notes, version_2: bool) -> Vec<CommRuleText> {
     let blocks: Vec<_> = blocks.iter().collect();
     let rule = |size: u64, (first, end, sizes): &(u64, Option<u64>, &SizeSteps), again: bool| {
         let ranks = RankRange { first: *first, end: *end };
@@ -121,23 +109,23 @@ fn comm_rules(collective: Collective, blocks: &RankSteps, notes: &Notes, style: 
                 .iter()
                 .map(|(size, _, choice)| {
                     let note = notes.rules.get(&(collective, *first, size)).filter(|_| !again);
-                    message_rule(collective, size, *choice, note, style)
+                    message_rule(collective, size, *choice, note, version_2)
                 })
                 .collect(),
         }
     };
-    if blocks.len() == 1 || !style.doubled {
-        return blocks.iter().map(|block| rule(block.0, block, false)).collect();
+    if let [only] = &blocks[..] {
+        return vec![rule(only.0, only, false)];
     }
     let pairs = blocks.windows(2).enumerate();
     pairs.flat_map(|(index, pair)| [rule(pair[1].0, &pair[0], index > 0), rule(pair[1].0, &pair[1], false)]).collect()
 }
 
-fn message_rule(collective: Collective, size: u64, choice: Choice, note: Option<&String>, style: Style) -> RuleText {
+fn message_rule(collective: Collective, size: u64, choice: Choice, note: Option<&String>, version_2: bool) -> RuleText {
     let Choice { algorithm, faninout, segsize, max_requests } =
         if choice.is_builtin() { Choice::BUILTIN } else { choice };
     let mut numbers = vec![size, algorithm.into(), faninout.into(), segsize];
-    if style.version_2 && max_requests > 0 {
+    if version_2 && max_requests > 0 {
         numbers.push(max_requests.into());
     }
     let known = registry::in_any_release(collective, algorithm);

@@ -1,10 +1,8 @@
 //! Reasons for refusing to write a table.
 
-use crate::behaviour::Behaviour;
 use crate::choice::Choice;
 use crate::collective::Collective;
 use crate::hazard::{self, Hazard, RankRange};
-use crate::registry::{self, UnknownAlgorithm};
 use crate::table::RuleTable;
 
 /// Reason for refusing to write a table.
@@ -13,19 +11,6 @@ pub enum EmitError {
     /// It would break programs.
     #[error("the rules are not safe to use: {}", .0.iter().map(Hazard::to_string).collect::<Vec<_>>().join(" "))]
     Hazards(Vec<Hazard>),
-    /// One of its versions does not read the format.
-    #[error("Open MPI {version} does not read {format} rules files; {remedy}")]
-    Unreadable {
-        /// The versions.
-        version: &'static str,
-        /// The format.
-        format: &'static str,
-        /// Advice for the user.
-        remedy: &'static str,
-    },
-    /// One of its versions lacks an algorithm and would fail in the call.
-    #[error("{0}")]
-    UnknownAlgorithm(UnknownAlgorithm),
     /// A bound on requests, for which version 1 has no column.
     #[error("{collective} {choice} for {ranks} bounds its requests, which a classic file of version 1 cannot express")]
     MaxRequests {
@@ -62,16 +47,6 @@ pub(crate) const LONG_MAX: u64 = i64::MAX as u64;
 pub(super) fn refuse_hazards(table: &RuleTable, accepted: impl Fn(&Hazard) -> bool) -> Result<(), EmitError> {
     let hazards: Vec<_> = hazard::check(table).into_iter().filter(|hazard| !accepted(hazard)).collect();
     if hazards.is_empty() { Ok(()) } else { Err(EmitError::Hazards(hazards)) }
-}
-
-/// Refuses algorithms that a version does not have.
-pub(super) fn refuse_unknown(table: &RuleTable, versions: &[Behaviour]) -> Result<(), EmitError> {
-    for (collective, _, _, choice) in table.choices() {
-        for version in versions.iter().filter(|_| !choice.is_builtin()) {
-            registry::algorithm(version.release, collective, choice.algorithm).map_err(EmitError::UnknownAlgorithm)?;
-        }
-    }
-    Ok(())
 }
 
 /// Refuses numbers that Open MPI would truncate, and bounds on requests unless the format has a field for `requests`.

@@ -20,10 +20,9 @@ use crate::names;
 use crate::names::UnknownName;
 use crate::table::RuleTable;
 
-use classic::Style;
 pub use error::EmitError;
 pub(crate) use error::{INT_MAX, LONG_MAX};
-use error::{refuse_hazards, refuse_inexpressible, refuse_unknown};
+use error::{refuse_hazards, refuse_inexpressible};
 pub use notes::Notes;
 pub(crate) use notes::harmless;
 
@@ -41,15 +40,6 @@ names! {
     }
 }
 
-/// Format of a file, and its versions.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Target {
-    /// Its format.
-    pub format: TargetFormat,
-    /// The versions that will read it.
-    pub versions: Vec<Behaviour>,
-}
-
 impl TargetFormat {
     /// Returns true if a version reads the format.
     pub fn is_read_by(self, version: &Behaviour) -> bool {
@@ -58,6 +48,11 @@ impl TargetFormat {
             Self::V2 => version.reads_header,
             Self::Json => version.reads_json,
         }
+    }
+
+    /// One version for each behaviour, of those that read the format.
+    pub fn readers(self) -> Vec<Behaviour> {
+        Behaviour::distinct().into_iter().filter(|version| self.is_read_by(version)).collect()
     }
 }
 
@@ -71,50 +66,16 @@ impl FromStr for TargetFormat {
     }
 }
 
-impl Target {
-    /// A file for these versions.
-    pub fn new(format: TargetFormat, versions: impl IntoIterator<Item = Behaviour>) -> Self {
-        Self { format, versions: versions.into_iter().collect() }
-    }
-
-    /// A file for every version that reads the format.
-    pub fn all(format: TargetFormat) -> Self {
-        Self::new(format, Behaviour::distinct().into_iter().filter(|version| format.is_read_by(version)))
-    }
+/// The text of a file that means [`portable`] of this table to every version that reads the format, hazards included.
+pub fn write(table: &RuleTable, notes: &Notes, format: TargetFormat) -> Result<String, EmitError> {
+    text(&portable(table), notes, format)
 }
 
-/// The text of a file that means [`portable`] of this table to every version of the target. Tables with hazards are
-/// refused; hazards are judged for all releases, since a file may outlive its Open MPI.
-pub fn write(table: &RuleTable, notes: &Notes, target: &Target) -> Result<String, EmitError> {
-    write_accepting(table, notes, target, |_| false)
-}
-
-/// Like [`write()`], but also writes tables whose hazards the caller accepts.
-pub fn write_accepting(
-    table: &RuleTable,
-    notes: &Notes,
-    target: &Target,
-    accepted: impl Fn(&Hazard) -> bool,
-) -> Result<String, EmitError> {
-    if let Some(version) = target.versions.iter().find(|version| !target.format.is_read_by(version)) {
-        let (format, remedy) = match target.format {
-            TargetFormat::Json => ("JSON", "only 6.0 and later do, so write a classic file"),
-            _ => ("rule-file-version-2", "4.1.8, 5.0.7 and later do, so write version 1 or leave this version out"),
-        };
-        return Err(EmitError::Unreadable { version: version.name(), format, remedy });
-    }
-    let table = &portable(table);
-    refuse_hazards(table, accepted)?;
-    refuse_unknown(table, &target.versions)?;
-    let doubled = target.versions.is_empty() || target.versions.iter().any(|version| version.shifts_sizes);
-    text(table, notes, target.format, doubled)
-}
-
-fn text(table: &RuleTable, notes: &Notes, format: TargetFormat, doubled: bool) -> Result<String, EmitError> {
+fn text(table: &RuleTable, notes: &Notes, format: TargetFormat) -> Result<String, EmitError> {
     refuse_inexpressible(table, format != TargetFormat::Classic)?;
     Ok(match format {
         TargetFormat::Json => json::text(table, &[], notes),
-        format => classic::text(table, notes, Style { version_2: format == TargetFormat::V2, doubled }),
+        TargetFormat::Classic | TargetFormat::V2 => classic::text(table, notes, format == TargetFormat::V2),
     })
 }
 
@@ -124,11 +85,12 @@ pub fn bounds_requests(table: &RuleTable) -> bool {
 }
 
 /// The text of a classic file that means exactly this table to every release: version 1, which all of them read, or
-/// version 2 if a choice bounds its requests.
+/// version 2 if a choice bounds its requests. Tables with hazards are refused, unless the caller accepts these; hazards
+/// are judged for all releases, since a file may outlive its Open MPI.
 pub fn classic(table: &RuleTable, notes: &Notes, accepted: impl Fn(&Hazard) -> bool) -> Result<String, EmitError> {
     refuse_hazards(table, accepted)?;
     let format = if bounds_requests(table) { TargetFormat::V2 } else { TargetFormat::Classic };
-    text(table, notes, format, true)
+    text(table, notes, format)
 }
 
 /// The text of a JSON file that means this table, except on communicators with one of these arrangements. Their rules
@@ -144,7 +106,6 @@ pub fn json_with_layouts(
     tables.extend(Distribution::ALL.into_iter().map(|distribution| portable(&table_of(layout_rules, distribution))));
     for table in &tables {
         refuse_hazards(table, &accepted)?;
-        refuse_unknown(table, &Target::all(TargetFormat::Json).versions)?;
         refuse_inexpressible(table, true)?;
     }
     let portable = |block: &LayoutRules| {

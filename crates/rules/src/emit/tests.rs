@@ -78,11 +78,11 @@ fn a_file_of_version_1_looks_like_this() {
 #[test]
 fn a_file_of_version_2_looks_like_this() {
     let (table, notes) = example();
-    let text = write(&table, &notes, &Target::all(TargetFormat::V2)).expect("no hazards");
+    let text = write(&table, &notes, TargetFormat::V2).expect("no hazards");
     assert!(text.starts_with("rule-file-version-2\n# tuned on a \"cluster\"\n#\n# Rules for"), "{text}");
     assert!(text.contains("\n    0 4 0    0 8  # linear_sync, at most 8 requests\n"), "{text}");
     assert!(text.contains("\n65536 3 0 8192    # pipeline, 8 KiB segments; saves 41 %\n"), "{text}");
-    for version in &Target::all(TargetFormat::V2).versions {
+    for version in &TargetFormat::V2.readers() {
         assert_eq!(means(&text, version), table, "{version}");
     }
 }
@@ -90,7 +90,7 @@ fn a_file_of_version_2_looks_like_this() {
 #[test]
 fn a_json_file_looks_like_this() {
     let (table, notes) = example();
-    let text = write(&table, &notes, &Target::all(TargetFormat::Json)).expect("no hazards");
+    let text = write(&table, &notes, TargetFormat::Json).expect("no hazards");
     assert_eq!(
         text,
         r#"{
@@ -151,37 +151,20 @@ fn a_json_file_looks_like_this() {
 fn boundaries_are_doubled_where_6_0_reads_along() {
     let (mut table, notes) = example();
     table.set(Collective::Alltoall, all_builtin());
-    let all = write(&table, &notes, &Target::all(TargetFormat::Classic)).expect("no hazards");
-    let old: Vec<_> = Behaviour::distinct().into_iter().filter(|version| !version.shifts_sizes).collect();
-    let some = write(&table, &notes, &Target::new(TargetFormat::Classic, old.clone())).expect("no hazards");
-    assert!(all.contains("\n4               # communicator sizes\n") && all.contains("repeated for Open MPI 6.0"));
-    assert!(some.contains("\n3               # communicator sizes\n") && some.contains("Not for Open MPI 6.0"));
-    for version in old {
-        assert_eq!(means(&some, &version), table, "{version}");
-        assert_eq!(means(&all, &version), table, "{version}");
+    let text = write(&table, &notes, TargetFormat::Classic).expect("it can be said");
+    assert!(text.contains("\n4               # communicator sizes\n") && text.contains("repeated for Open MPI 6.0"));
+    for version in TargetFormat::Classic.readers() {
+        assert_eq!(means(&text, &version), table, "{version}");
     }
-    let new = Behaviour::latest(crate::Release::V6_0);
-    assert_eq!(means(&all, &new), table);
-    assert_ne!(means(&some, &new), table);
-    assert_eq!(all, classic(&table, &notes, |_| false).expect("no hazards"));
+    assert_eq!(text, classic(&table, &notes, |_| false).expect("no hazards"));
 }
 
 #[test]
-fn formats_that_a_version_does_not_read_are_refused() {
-    let refused = |format, by: &str| {
-        let target = Target::new(format, [by.parse().expect("a version")]);
-        write(&RuleTable::new(), &Notes::default(), &target).map_err(|error| error.to_string())
-    };
-    for by in ["4.0", "4.1.7", "5.0.6"] {
-        let error = refused(TargetFormat::V2, by).expect_err(by);
-        assert!(error.contains("does not read rule-file-version-2 rules files; 4.1.8, 5.0.7"), "{error}");
-    }
-    for by in ["4.0", "4.1", "5.0"] {
-        assert!(refused(TargetFormat::Json, by).is_err(), "{by}");
-    }
-    for by in ["4.1", "5.0", "6.0"] {
-        assert!(refused(TargetFormat::V2, by).is_ok(), "{by}");
-    }
+fn formats_have_their_readers() {
+    let names = |format: TargetFormat| format.readers().iter().map(Behaviour::name).collect::<Vec<_>>();
+    assert_eq!(names(TargetFormat::V2), ["4.1.8 and later", "5.0.7 and later", "6.0"]);
+    assert_eq!(names(TargetFormat::Json), ["6.0"]);
+    assert_eq!(TargetFormat::Classic.readers(), Behaviour::distinct());
     assert_eq!("v1".parse(), Ok(TargetFormat::Classic));
     for format in TargetFormat::ALL {
         assert_eq!(format.to_string().parse(), Ok(format));
@@ -190,22 +173,19 @@ fn formats_that_a_version_does_not_read_are_refused() {
 }
 
 #[test]
-fn hazards_and_unknown_algorithms_are_refused() {
-    let json = Target::all(TargetFormat::Json);
+fn hazards_and_what_a_format_cannot_express_are_refused() {
     let notes = Notes::default();
     let table = always(Collective::Reduce, "5/0/0/0");
-    assert!(matches!(write(&table, &notes, &json), Err(EmitError::Hazards(_))));
     let accepts = |hazard: &Hazard| matches!(hazard, Hazard::NonCommutative { .. });
-    assert!(write_accepting(&table, &notes, &json, accepts).is_ok());
-    let sparbit = always(Collective::Allgather, "7/0/0/0");
-    assert!(write(&sparbit, &notes, &json).is_ok());
-    let all = Target::all(TargetFormat::Classic);
-    let error = write(&sparbit, &notes, &all).expect_err("4.0 has no sparbit");
-    assert!(matches!(&error, EmitError::UnknownAlgorithm(unknown) if unknown.release == crate::Release::V4_0));
+    for written in [classic(&table, &notes, |_| false), json_with_layouts(&table, &[], &notes, |_| false)] {
+        assert!(matches!(written, Err(EmitError::Hazards(_))));
+    }
+    assert!(classic(&table, &notes, accepts).is_ok() && json_with_layouts(&table, &[], &notes, accepts).is_ok());
+    // An algorithm that 4.0 lacks is for others.
+    assert!(write(&always(Collective::Allgather, "7/0/0/0"), &notes, TargetFormat::Classic).is_ok());
     let bounded = always(Collective::Alltoall, "4/0/0/8");
-    assert!(matches!(write(&bounded, &notes, &all), Err(EmitError::MaxRequests { .. })));
-    assert!(write(&bounded, &notes, &Target::all(TargetFormat::V2)).is_ok());
-    assert!(write(&bounded, &notes, &json).is_ok());
+    assert!(matches!(write(&bounded, &notes, TargetFormat::Classic), Err(EmitError::MaxRequests { .. })));
+    assert!(write(&bounded, &notes, TargetFormat::V2).is_ok() && write(&bounded, &notes, TargetFormat::Json).is_ok());
     let mut sizes = Steps::constant(Choice::BUILTIN);
     sizes.set(1 << 63, None, Choice::plain(6));
     let mut blocks = all_builtin();
@@ -217,7 +197,7 @@ fn hazards_and_unknown_algorithms_are_refused() {
         (table_of(Collective::Bcast, blocks), "communicator size"),
     ] {
         for format in TargetFormat::ALL {
-            match write(&large, &notes, &Target::all(format)) {
+            match write(&large, &notes, format) {
                 Err(EmitError::TooLarge { what, value, most, .. }) => assert_eq!((what, value), (named, most + 1)),
                 other => panic!("{format} {named}: {other:?}"),
             }
@@ -229,9 +209,9 @@ fn hazards_and_unknown_algorithms_are_refused() {
 fn bruck_gets_a_radix() {
     for format in TargetFormat::ALL {
         for (said, written) in [("2/0/0/0", "2/2/0/0"), ("2/1/0/0", "2/2/0/0"), ("2/4/0/0", "2/4/0/0")] {
-            let target = Target::all(format);
-            let text = write(&always(Collective::Allgather, said), &Notes::default(), &target).expect("no hazards");
-            for version in &target.versions {
+            let table = always(Collective::Allgather, said);
+            let text = write(&table, &Notes::default(), format).expect("it can be said");
+            for version in &format.readers() {
                 assert_eq!(means(&text, version), always(Collective::Allgather, written), "{format} {version}");
             }
         }
@@ -241,9 +221,8 @@ fn bruck_gets_a_radix() {
 #[test]
 fn an_empty_table_is_a_legal_file() {
     for format in TargetFormat::ALL {
-        let target = Target::all(format);
-        let text = write(&RuleTable::new(), &Notes::default(), &target).expect("no hazards");
-        for version in &target.versions {
+        let text = write(&RuleTable::new(), &Notes::default(), format).expect("it can be said");
+        for version in &format.readers() {
             assert!(means(&text, version).is_empty(), "{format} {version}");
         }
     }
@@ -297,7 +276,7 @@ fn without_requests(table: &RuleTable) -> RuleTable {
 
 proptest! {
     #[test]
-    fn what_is_written_reads_back(table in table(), note in any::<String>(), single in any::<bool>()) {
+    fn what_is_written_reads_back(table in table(), note in any::<String>()) {
         let mut notes = Notes { header: vec![note.clone(), "-1 0x \"\\".to_owned()], ..Notes::default() };
         for (collective, blocks) in table.collectives() {
             for (first, _, sizes) in blocks.iter() {
@@ -308,19 +287,17 @@ proptest! {
             }
         }
         for format in TargetFormat::ALL {
-            let mut target = Target::all(format);
-            target.versions.retain(|version| !single || !version.shifts_sizes || format == TargetFormat::Json);
             let table = if format == TargetFormat::Classic { without_requests(&table) } else { table.clone() };
-            let text = write_accepting(&table, &notes, &target, |_| true).expect("it can be said");
+            let text = write(&table, &notes, format).expect("it can be said");
             prop_assert!(text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n')));
-            for version in &target.versions {
+            for version in &format.readers() {
                 prop_assert_eq!(means(&text, version), portable(&table), "{} {}\n{}", format, version, text);
             }
             for version in Behaviour::distinct().into_iter().filter(|version| format == TargetFormat::Json && !version.reads_json) {
                 prop_assert!(matches!(load(text.as_bytes(), &version), Load::Rejected(_)), "{}\n{}", version, text);
             }
             // From file to table to file again nothing is lost.
-            let again = write_accepting(&means(&text, &target.versions[0]), &notes, &target, |_| true);
+            let again = write(&means(&text, &format.readers()[0]), &notes, format);
             prop_assert_eq!(again.expect("it can be said"), text);
         }
     }
