@@ -175,7 +175,8 @@ impl MpiBackend {
     fn make_calls(
         &self,
         rules: &Path,
-        (calls, without): (&[Cell], &[Vec<Component>]),
+        calls: &[Cell],
+        without: &[Vec<Component>],
         setting: Option<(&str, &str)>,
         hear: &mut dyn FnMut(&str),
     ) -> Result<Vec<Vec<CallEnd>>, RunnerError> {
@@ -412,7 +413,7 @@ impl Backend for MpiBackend {
         calls: &[Cell],
         without: &[Vec<Component>],
     ) -> Result<Vec<Vec<CallEnd>>, RunnerError> {
-        self.make_calls(rules, (calls, without), None, &mut |_| {})
+        self.make_calls(rules, calls, without, None, &mut |_| {})
     }
 
     fn parameters(&self) -> Result<Parameters, RunnerError> {
@@ -437,7 +438,7 @@ impl Backend for MpiBackend {
 
     fn log_selections(&mut self, rules: &Path, calls: &[Cell]) -> Result<Option<Log>, RunnerError> {
         let mut log = Log::default();
-        self.make_calls(rules, (calls, &[]), Some(selection::LOG), &mut |line| log.hear(line))?;
+        self.make_calls(rules, calls, &[], Some(selection::LOG), &mut |line| log.hear(line))?;
         Ok(Some(log))
     }
 
