@@ -34,7 +34,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let observations = Observations::from_timings(&timings, imported.statistic)?;
     let findings = collrules_tuner::analyze(&observations, release, Criteria::default(), "the folder")?;
     println!("\n{}\n", terminal::verdicts(&findings, 80));
-    summary::sentences(&findings).iter().for_each(|sentence| println!("{sentence}"));
+    println!("{}", summary::text(&findings, 80));
     println!("\n{}", emit::classic(&findings.table, &notes::notes(&findings, "the example"), |_| false)?);
     Ok(())
 }

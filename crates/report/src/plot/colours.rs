@@ -4,7 +4,6 @@
 use super::STYLE;
 use super::ink::{Ink, SCALE};
 
-
 /// A colour of the light scheme by the name of its variable, which is defined there first.
 pub(crate) fn plain_colour(name: &str) -> &'static str {
     let value = STYLE.split_once(&format!("--{name}:")).map(|(_, rest)| rest.split([';', '}', '\n']).next());
