@@ -211,7 +211,7 @@ mod tests {
     use clap::Parser;
 
     use super::*;
-    use crate::args::{Args, Command};
+    use crate::args::{Args, Command, Lab};
 
     #[test]
     fn numbers_of_calls_depend_on_the_size() {
@@ -224,7 +224,7 @@ mod tests {
     /// The messages of `bench COLLECTIVE --np 4 -m SIZES`.
     fn messages(collective: &str, np: &str, sizes: &str) -> Vec<u64> {
         let arguments = ["collrules", "bench", collective, "--np", np, "-m", sizes];
-        let Command::Bench(args) = Args::parse_from(arguments).command else { panic!("another command") };
+        let Command::Former(Lab::Bench(args)) = Args::parse_from(arguments).command else { panic!("another command") };
         benchmark(&args, Vec::new()).lengths.iter().map(|length| length.bytes.0).collect()
     }
 
