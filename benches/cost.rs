@@ -18,7 +18,7 @@ use clap::Parser;
 use collrules_rules::emit::{self, Notes, TargetFormat};
 use collrules_rules::steps::Steps;
 use collrules_rules::table::all_builtin;
-use collrules_rules::{Behaviour, Bytes, Choice, Collective, Ranks, Release, RuleTable, metric, registry};
+use collrules_rules::{Bytes, Choice, Collective, Ranks, Release, RuleTable, metric, registry};
 use collrules_runner::RunnerError;
 use collrules_runner::mpi::{Launcher, LauncherOptions};
 use rand::SeedableRng;
