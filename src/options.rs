@@ -9,8 +9,6 @@ use collrules_record::manifest;
 use collrules_record::options::{Jobs, Launching};
 use collrules_workflow::WorkflowError;
 
-use crate::failure::Failure;
-
 /// The named directory, or a new one; its name has the time, so that calls do not collide.
 pub(crate) fn named_or_new(out: Option<&Path>, what: &str) -> PathBuf {
     out.map_or_else(|| PathBuf::from(format!("collrules-{what}-{}", manifest::stamp())), Path::to_owned)

@@ -84,8 +84,8 @@ impl Site {
         let ran = Ran::from(self.session.command(&format!("installed {place} --json")).output().unwrap());
         let states: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
         // Besides the installation's parameter file, there may be the user's.
-        let standings = states.as_array().unwrap().iter().map(|state| state["standing"].as_str().unwrap());
-        let standing = standings.filter(|standing| *standing != "none").next_back().unwrap_or("none").to_owned();
+        let mut standings = states.as_array().unwrap().iter().map(|state| state["standing"].as_str().unwrap());
+        let standing = standings.rfind(|standing| *standing != "none").unwrap_or("none").to_owned();
         assert_eq!(ran.code, Some(i32::from(standing == "broken")), "{}", ran.stderr);
         standing
     }
