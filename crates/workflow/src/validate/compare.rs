@@ -30,9 +30,6 @@ use crate::start::Started;
 /// Blocks that a comparison has in any case: one shows nothing.
 const LEAST_BLOCKS: u32 = 2;
 
-/// Most blocks of a later stretch: it looks for what was confirmed.
-const MOST_AGAIN: u32 = 16;
-
 /// A comparison to make.
 pub(super) struct Task<'a> {
     pub(super) options: &'a Validating,
@@ -45,6 +42,8 @@ pub(super) struct Task<'a> {
     pub(super) base: Settings,
     /// Time for all launches.
     pub(super) limit: Option<Seconds>,
+    /// Most blocks.
+    pub(super) most_blocks: u32,
     /// True if the stage had its result before, so that its launches are in the log.
     pub(super) is_concluded: bool,
 }
@@ -69,7 +68,7 @@ pub(super) fn compare_tuning(
     started: &mut Started,
     session: &mut Session<'_>,
 ) -> Result<Outcome, WorkflowError> {
-    let Task { options, arrivals, home, stage, base, limit, is_concluded } = task;
+    let Task { options, arrivals, home, stage, base, limit, most_blocks, is_concluded } = task;
     refuse_bad_calls(subject, options.condition, &arrivals)?;
     let mut log = ComparisonLog::open(home)?;
     let stage = match stage {
@@ -129,7 +128,7 @@ pub(super) fn compare_tuning(
         true => launcher.limit_to(Some(0.0), 0),
         false => launcher.limit_to(limit.map(|limit| limit.0), LEAST_BLOCKS),
     }
-    let looks = if stage.is_again() { Looks::between(first, MOST_AGAIN) } else { Looks::from(first) };
+    let looks = Looks::between(first, most_blocks);
     let criteria = ValidationCriteria {
         min_difference: options.min_difference,
         error_rate: options.error_rate,

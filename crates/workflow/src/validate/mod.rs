@@ -31,6 +31,7 @@ use collrules_record::validation::Round;
 use collrules_record::{Layout, Manifest, Seconds, Tuning, Validation};
 use collrules_report::progress;
 use collrules_rules::Release;
+use collrules_tuner::comparison::MOST_BLOCKS;
 use collrules_tuner::validation::add_stretch;
 
 use crate::error::WorkflowError;
@@ -42,6 +43,12 @@ use crate::resume;
 use crate::session::{Event, Session};
 use crate::start::Started;
 use crate::{time_budget, tuning};
+
+/// Most blocks of rules before settings are searched: a few sizes that stay undecided would take the time of the search.
+const MOST_BEFORE_SETTINGS: u32 = 32;
+
+/// Most blocks of a later stretch: it looks for what was confirmed.
+const MOST_AGAIN: u32 = 16;
 use compare::{Outcome, Task, compare_tuning};
 use revert::{OtherLayouts, remove_unconfirmed};
 pub(crate) use subject::ValidationSubject;
@@ -146,7 +153,16 @@ pub fn validate(
     let whole = subject.published.clone().filter(|_| has_settings);
     let limit = budget.map(|budget| Seconds((budget.0 - began.elapsed().as_secs_f64()).max(0.0)));
     let base = Settings::new();
-    let task = Task { options, arrivals, home: &home, stage: None, base, limit, is_concluded: false };
+    let task = Task {
+        options,
+        arrivals,
+        home: &home,
+        stage: None,
+        base,
+        limit,
+        most_blocks: MOST_BLOCKS,
+        is_concluded: false,
+    };
     let compared = compare_tuning(task, &mut subject, whole.as_ref(), &mut started, session);
     let Outcome { mut validation, whole, mut log, stage } =
         compared.map_err(|error| error.while_comparing(&subject.name(), &home, options.repair))?;
@@ -394,7 +410,13 @@ impl ProvenRun<'_, '_> {
             condition: options.condition,
             ..Validating::new(system)
         };
-        let task = Task { options: &validating, arrivals, home, stage: Some(stage), base, limit, is_concluded };
+        let most_blocks = match stage {
+            Stage::Rules if measured.experiment.searches => MOST_BEFORE_SETTINGS,
+            _ if stage.is_again() => MOST_AGAIN,
+            _ => MOST_BLOCKS,
+        };
+        let task =
+            Task { options: &validating, arrivals, home, stage: Some(stage), base, limit, most_blocks, is_concluded };
         let Outcome { validation, mut log, stage, .. } =
             compare_tuning(task, &mut subject, None, started, session).map_err(|error| error.while_tuning(&run))?;
         let Some(validation) = validation else { return Ok(()) };
