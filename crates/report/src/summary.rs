@@ -8,7 +8,7 @@ use collrules_rules::{Choice, Collective, Release, RuleTable};
 
 use crate::document::Table;
 use crate::reasons::reasons;
-use crate::words::{tally, times};
+use crate::words::{tally, times, wrapped};
 
 /// Neighbouring measured sizes that use the same candidate.
 #[derive(Clone, Debug, PartialEq)]
@@ -168,32 +168,23 @@ pub(crate) fn table(findings: &Findings) -> Table {
         let is_known = kept + doubted < all;
         let [mean, cautious] =
             [Some(overall.mean), overall.cautious].map(|gain| gain.filter(|_| is_known).map_or("-".to_owned(), times));
-        let remark = match best {
-            Some(best) => format!("{} for {best}", times(overall.most)),
-            None => {
-                let reasons = reasons(findings, cells).into_iter().filter(|because| !because.ruled);
-                tally(reasons.map(|because| (because.why, because.cells)))
-            }
-        };
+        let largest = best.map_or("-".to_owned(), |best| format!("{} for {best}", times(overall.most)));
         let [all, improved, kept, doubted] = [all, improved, kept, doubted].map(|count| count.to_string());
-        [collective.to_string(), all, improved, kept, doubted, mean, cautious, remark]
+        [collective.to_string(), all, improved, kept, doubted, mean, cautious, largest]
     };
-    let heads = [
-        "collective",
-        "sizes:",
-        "faster:",
-        "default:",
-        "implausible:",
-        "mean:",
-        "at lower ends:",
-        "largest, or why none",
-    ];
+    let heads = ["collective", "sizes:", "faster:", "default:", "implausible:", "mean:", "at lower ends:", "largest"];
     Table::new(heads, by_collective(findings).map(row))
 }
 
-/// The expected gains, for a terminal with this many columns.
+/// The expected gains, and the reasons where there are none, for a terminal with this many columns.
 pub fn text(findings: &Findings, width: usize) -> String {
-    table(findings).text(width)
+    let none = by_collective(findings).filter(|cells| expectation(findings, cells).best.is_none());
+    let why = none.map(|cells| {
+        let reasons = reasons(findings, cells).into_iter().filter(|because| !because.ruled);
+        let why = tally(reasons.map(|because| (because.why, because.cells)));
+        wrapped(width, &format!("{}: {why}", cells[0].cell.collective), "  ", "    ")
+    });
+    std::iter::once(table(findings).text(width)).chain(why.flatten()).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]
@@ -249,7 +240,7 @@ mod tests {
         found.cells[3].served = Choice::BUILTIN;
         assert_eq!(row(&found)[..5], ["scatter", "4", "1", "2", "0"]);
         found.cells.iter_mut().for_each(|cell| cell.served = Choice::BUILTIN);
-        assert_eq!(row(&found).join(" "), "scatter 4 0 4 0 - - not significant");
+        assert_eq!(row(&found).join(" "), "scatter 4 0 4 0 - - -");
     }
 
     /// Implausible times count as no gain.
