@@ -86,12 +86,13 @@ fn on_node(node: &SimpleCommunicator) -> Option<f64> {
 
 /// The value of a rank's word once it is another one.
 fn changed(words: &SharedWords, rank: usize, from: u64) -> u64 {
-    for read in 1.. {
+    let mut reads = 0_u32;
+    loop {
         let value = words.of(rank).load(Ordering::Acquire);
         if value != from {
             return value;
         }
-        if read % SPINS == 0 { yield_now() } else { spin_loop() }
+        reads = reads.wrapping_add(1);
+        if reads.is_multiple_of(SPINS) { yield_now() } else { spin_loop() }
     }
-    unreachable!("the loop has no end")
 }
