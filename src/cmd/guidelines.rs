@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use collrules_lab::check;
-use collrules_lab::guidelines as files;
-use collrules_report::guidelines as report;
+use collrules_lab::guidelines::check;
+use collrules_lab::guidelines::found as files;
+use collrules_lab::guidelines::report;
+use collrules_lab::guidelines::{self, Checking};
 use collrules_workflow::WorkflowError;
-use collrules_workflow::guidelines::{self, Checking};
 
 use super::instrument::{self, InstrumentArgs};
 use crate::exit::Exit;

@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use collrules_lab::instrument::{self, Instrument};
 use collrules_record::Seconds;
 use collrules_record::rundir::RunDir;
 use collrules_workflow::WorkflowError;
 use collrules_workflow::campaign::RunPlace;
-use collrules_workflow::instrument::{self, Instrument};
 use collrules_workflow::plan::plan;
 use collrules_workflow::start::start;
 use serde::Serialize;

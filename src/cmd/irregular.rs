@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use collrules_lab::irregular::Irregularity;
+use collrules_lab::irregular::document as report;
 use collrules_model::stalls;
-use collrules_report::irregular as report;
 use collrules_workflow::WorkflowError;
-use collrules_workflow::irregular::Irregularity;
 
 use super::instrument::{self, InstrumentArgs};
 use crate::exit::Exit;

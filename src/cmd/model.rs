@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use collrules_lab::model;
+use collrules_lab::model::document as report;
+use collrules_lab::model::{CallQuestion, Modelling};
 use collrules_model::model::{self as files, Model};
-use collrules_report::model as report;
 use collrules_workflow::WorkflowError;
-use collrules_workflow::model;
-use collrules_workflow::model::{CallQuestion, Modelling};
 
 use super::instrument::{self, InstrumentArgs};
 use crate::exit::Exit;

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use collrules_lab::instrument::Instrument;
+use collrules_lab::study::{self, OneStudy, Studying, compare_variants};
 use collrules_workflow::WorkflowError;
-use collrules_workflow::instrument::Instrument;
-use collrules_workflow::study::{self, OneStudy, Studying, compare_variants};
 
 use super::instrument::{self, InstrumentArgs};
 use crate::exit::Exit;

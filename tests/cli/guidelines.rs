@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use collrules_lab::guidelines::{Change, Checked, Cure};
+use collrules_lab::guidelines::found::{Change, Checked, Cure};
 use collrules_record::findings::Findings;
 use collrules_record::{Bytes, Candidate, HanAlgorithm, Layout, Mockup};
 use collrules_rules::Collective;
@@ -214,7 +214,6 @@ mod real {
     use std::collections::{BTreeMap, BTreeSet};
     use std::time::Duration;
 
-    use collrules_lab::select;
     use collrules_program::CollectiveCall;
     use collrules_program::mockup::MockupPattern;
     use collrules_record::grid::Mockups;
@@ -222,6 +221,7 @@ mod real {
     use collrules_record::plan::Schedule;
     use collrules_record::{Cell, Even, Nodes, Placement, Ranks, Seconds};
     use collrules_runner::Backend;
+    use collrules_runner::grid::select;
     use collrules_runner::launch::{LaunchCell, LaunchPlan};
     use collrules_runner::mpi::{Launcher, LauncherOptions, MpiBackend};
     use collrules_runner::wire::WorkerEvent;

@@ -8,7 +8,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use collrules_lab::guidelines::{self, Checked, CheckedCell, Cure};
+use collrules_lab::guidelines::found::{self as guidelines, Checked, CheckedCell, Cure};
 use collrules_lab::study::results::Study;
 use collrules_model::model::{self, Model};
 use collrules_model::stalls::{self, Irregular};

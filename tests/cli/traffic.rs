@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use collrules_lab::select;
 use collrules_program::{BufferPart, CollectiveCall, Programs, RankGroup, Reference};
 use collrules_record::grid::{Grid, Mockups};
 use collrules_record::placement::UnevenNodes;
@@ -23,6 +22,7 @@ use collrules_rules::steps::Steps;
 use collrules_rules::table::all_builtin;
 use collrules_rules::{Collective, Release, RuleTable, registry};
 use collrules_runner::Backend;
+use collrules_runner::grid::select;
 use collrules_runner::grid::{NOT_SWITCHABLE, Planner, known_release};
 use collrules_runner::launch::{LaunchCell, LaunchPlan};
 use collrules_runner::messages::passes_by;

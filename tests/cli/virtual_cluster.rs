@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
-use collrules_lab::guidelines::Checked;
+use collrules_lab::guidelines::found::Checked;
 use collrules_model::model::Model;
 use collrules_record::Validation;
 use collrules_record::validation::Outcome;

@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used)]
 
-use collrules_lab::check::{GuidelineTerms, changes, check};
-use collrules_lab::guidelines::{Change, Cure, Withheld};
+use collrules_lab::guidelines::check::{GuidelineTerms, changes, check};
+use collrules_lab::guidelines::found::{Change, Cure, Withheld};
 use collrules_record::criteria::Criteria;
 use collrules_record::findings::Statistic;
 use collrules_record::policy::Assumptions;

@@ -10,6 +10,7 @@
 //! | `seat` | a rank of a call, with its caller's buffers |
 //! | `blocks`, `vector` | a vector in a block per rank, and its place in memory |
 //! | `tree`, `ring`, `direct` | the primitives of reference algorithms |
+//! | [`catalogue`] | one entry per guideline: collective, calls, source |
 //! | [`mockup`], `mockup_steps` | names of mock-ups, and the program of each |
 //! | `reference` | the reference algorithms of Chan et al. |
 //! | `tuned` | the algorithms of coll/tuned |
@@ -20,6 +21,7 @@
 
 mod blocks;
 mod bound;
+pub mod catalogue;
 mod direct;
 pub mod mockup;
 mod mockup_steps;

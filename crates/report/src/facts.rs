@@ -29,7 +29,7 @@ pub(crate) fn candidate_name(findings: &Findings, collective: Collective, candid
 }
 
 /// The name of a candidate in a release.
-pub(crate) fn name_candidate(release: Release, collective: Collective, candidate: Candidate) -> String {
+pub fn name_candidate(release: Release, collective: Collective, candidate: Candidate) -> String {
     match candidate {
         Candidate::Builtin => registry::describe(release, collective, Choice::BUILTIN),
         Candidate::Tuned(choice) => registry::describe(release, collective, choice),
@@ -99,7 +99,7 @@ const HANDOVER: &str = "HAN uses its file for communicators on several nodes, wi
                                    are.";
 
 /// Describes the cells in which the default failed or gave wrong data.
-pub(crate) fn describe_failed_default(failed: &[(Cell, String)]) -> Option<String> {
+pub fn describe_failed_default(failed: &[(Cell, String)]) -> Option<String> {
     let calls: Vec<String> = failed.iter().map(|(cell, why)| format!("{cell} ({why})")).collect();
     (!failed.is_empty()).then(|| format!("WRONG: the default itself failed, and was left out, for {}.", listed(&calls)))
 }

@@ -18,13 +18,9 @@
 //! | `tree` | the decision tree with its evidence |
 //! | [`validation`] | result of launches without and with a rules file |
 //! | [`changes`] | changes from one run to a later one |
-//! | [`guidelines`] | a check of performance guidelines: maps, sentences, tables |
-//! | [`irregular`] | calls that stall, their cures, and every distribution |
 //! | [`layouts`] | gains and losses of each layout if rules are for several |
-//! | [`model`] | a communication model: what stands out, lines, tables, a map of pairs |
 //! | [`profile`] | calls of a program, and its possible gains |
 //! | [`ab_test`] | result of runs of a program without and with a tuning |
-//! | [`study`] | a study of chosen algorithms: conclusion, figures, tables |
 //! | [`osu`] | benchmark tables with OSU's columns |
 //! | `plot` | curves as SVG |
 //! | [`outcome`] | the last screen of a tuning |
@@ -37,19 +33,16 @@ mod cells;
 pub mod changes;
 pub mod conduct;
 mod context;
-mod document;
+pub mod document;
 pub mod drift;
-mod facts;
+pub mod facts;
 pub mod gains;
-pub mod guidelines;
-pub mod irregular;
 pub mod layouts;
-pub mod model;
 pub mod notes;
 pub mod osu;
 pub mod outcome;
 pub mod plain;
-mod plot;
+pub mod plot;
 pub mod profile;
 pub mod progress;
 pub mod proof;
@@ -58,7 +51,6 @@ pub mod reasons;
 pub mod remarks;
 pub mod settings;
 pub mod status;
-pub mod study;
 pub mod summary;
 pub mod tables;
 pub mod terminal;

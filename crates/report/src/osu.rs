@@ -33,7 +33,7 @@ pub struct OsuTable<'a> {
 }
 
 /// Returns the lines above the first row of a table with only the average.
-pub(crate) fn latency_head(collective: Collective, ranks: Ranks, how: &str) -> String {
+pub fn latency_head(collective: Collective, ranks: Ranks, how: &str) -> String {
     let mut name = collective.name().to_owned();
     name[..1].make_ascii_uppercase();
     let mut text =

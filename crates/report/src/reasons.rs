@@ -102,7 +102,7 @@ pub fn describe_kept(findings: &Findings, why: &KeepReason) -> String {
 }
 
 /// The reason why a candidate must not be chosen, in a clause.
-pub(crate) fn describe_bar(bar: &Bar) -> String {
+pub fn describe_bar(bar: &Bar) -> String {
     let words = match bar {
         Bar::Failed => "it failed at another message size",
         Bar::Alone => "communicators of one process never reach coll/tuned",

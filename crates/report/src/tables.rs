@@ -95,7 +95,7 @@ pub fn csv(findings: &Findings) -> io::Result<String> {
 }
 
 /// Rows as CSV, under these columns; under the names of their fields if none are given.
-pub(crate) fn of_rows(columns: &str, rows: impl IntoIterator<Item = impl Serialize>) -> io::Result<String> {
+pub fn of_rows(columns: &str, rows: impl IntoIterator<Item = impl Serialize>) -> io::Result<String> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     if !columns.is_empty() {
         writer.write_record(columns.split(','))?;

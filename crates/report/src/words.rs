@@ -8,7 +8,7 @@ use textwrap::core::Word;
 use textwrap::{Options, WordSeparator, WordSplitter};
 
 /// A share as `5 %` or `25.8 %`, with three significant digits at most.
-pub(crate) fn percent(share: f64) -> String {
+pub fn percent(share: f64) -> String {
     let percent = share * 100.0;
     let decimals = if percent == 0.0 { 0 } else { (2 - percent.abs().log10().floor() as i32).clamp(0, 8) };
     let scale = 10f64.powi(decimals);
@@ -16,17 +16,17 @@ pub(crate) fn percent(share: f64) -> String {
 }
 
 /// A share as `5 %`, without digits after the point.
-pub(crate) fn whole(share: f64) -> String {
+pub fn whole(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }
 
 /// A share as `5.1 %`, with one digit; no sign if it rounds to zero.
-pub(crate) fn tenths(share: f64) -> String {
+pub fn tenths(share: f64) -> String {
     format!("{:.1} %", (share * 1000.0).round() / 10.0 + 0.0)
 }
 
 /// A ratio without its unit: two decimals, if there is room for them.
-pub(crate) fn number(value: f64) -> String {
+pub fn number(value: f64) -> String {
     match value {
         large if large >= 1e4 => format!("{large:.0e}"),
         large if large >= 100.0 => format!("{large:.0}"),
@@ -35,17 +35,17 @@ pub(crate) fn number(value: f64) -> String {
 }
 
 /// `1.25x`.
-pub(crate) fn times(ratio: f64) -> String {
+pub fn times(ratio: f64) -> String {
     number(ratio) + "x"
 }
 
 /// A ratio with its interval: `1.25x (1.21 to 1.30)`.
-pub(crate) fn ratio(estimate: Estimate) -> String {
+pub fn ratio(estimate: Estimate) -> String {
     times(estimate.point) + &ends(estimate, number)
 }
 
 /// The interval of an estimate, ` (1.21 to 1.30)`, if it has one.
-pub(crate) fn ends(estimate: Estimate, say: impl Fn(f64) -> String) -> String {
+pub fn ends(estimate: Estimate, say: impl Fn(f64) -> String) -> String {
     match (estimate.low, estimate.high) {
         (Some(low), Some(high)) if low < high => format!(" ({} to {})", say(low), say(high)),
         _ => String::new(),
@@ -64,13 +64,13 @@ pub fn wrapped(width: usize, sentence: &str, first: &str, rest: &str) -> Vec<Str
 }
 
 /// A text that begins with a capital.
-pub(crate) fn capitalised(text: &str) -> String {
+pub fn capitalised(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
 }
 
 /// An estimate with its interval: `1.250 (1.210 to 1.300)`.
-pub(crate) fn interval(estimate: Estimate, digits: usize) -> String {
+pub fn interval(estimate: Estimate, digits: usize) -> String {
     let say = |value: f64| format!("{value:.digits$}");
     say(estimate.point) + &ends(estimate, say)
 }
@@ -82,7 +82,7 @@ pub fn time(estimate: Estimate) -> String {
 }
 
 /// Things with their numbers, the most frequent first.
-pub(crate) fn count<T: Ord>(things: impl IntoIterator<Item = (T, usize)>) -> Vec<(T, usize)> {
+pub fn count<T: Ord>(things: impl IntoIterator<Item = (T, usize)>) -> Vec<(T, usize)> {
     let mut counts: BTreeMap<T, usize> = BTreeMap::new();
     things.into_iter().for_each(|(thing, count)| *counts.entry(thing).or_default() += count);
     let mut counts: Vec<(T, usize)> = counts.into_iter().collect();
@@ -91,7 +91,7 @@ pub(crate) fn count<T: Ord>(things: impl IntoIterator<Item = (T, usize)>) -> Vec
 }
 
 /// Texts with their numbers, the most frequent first: `a (3); b (1)`. A single text has no number.
-pub(crate) fn tally(texts: impl IntoIterator<Item = (String, usize)>) -> String {
+pub fn tally(texts: impl IntoIterator<Item = (String, usize)>) -> String {
     match count(texts).as_slice() {
         [(text, _)] => text.clone(),
         several => several.iter().map(|(text, count)| format!("{text} ({count})")).collect::<Vec<_>>().join("; "),

@@ -44,16 +44,13 @@ pub struct Source {
     found: Vec<import::Finding>,
     /// Rows of a table that are left out.
     lost: usize,
-    pub(crate) name: String,
+    /// Its path, for messages.
+    pub name: String,
 }
 
 impl Source {
     /// Source from a run directory, or from a table by others in the format of a release.
-    pub(crate) fn open(
-        path: &Path,
-        release: Option<Release>,
-        session: &mut Session<'_>,
-    ) -> Result<Self, WorkflowError> {
+    pub fn open(path: &Path, release: Option<Release>, session: &mut Session<'_>) -> Result<Self, WorkflowError> {
         match path.is_dir() {
             true => Ok(Self::of_run(path, session)?.0),
             false => Self::of_table(path, import::Options::new(release.unwrap_or(TABLE_RELEASE)), session),
@@ -140,7 +137,7 @@ impl Source {
     }
 
     /// Lists doubts about numbers of other programs.
-    pub(crate) fn doubts(&self) -> Vec<Remark> {
+    pub fn doubts(&self) -> Vec<Remark> {
         let lost = (self.lost > 0).then_some(Remark::LostRows(self.lost));
         lost.into_iter().chain(import::remarks(&self.found)).collect()
     }

@@ -132,7 +132,7 @@ impl Measurement {
     }
 
     /// Measures the grid up to this total number of launches, so that several campaigns can take turns.
-    pub(crate) fn take_turn(&mut self, launches: u32, session: &mut Session<'_>) -> Result<(), WorkflowError> {
+    pub fn take_turn(&mut self, launches: u32, session: &mut Session<'_>) -> Result<(), WorkflowError> {
         let plan = self.manifest.plan.clone();
         if launches == 1 {
             session.tell(Event::Measuring { run: self.run.path(), plan: &plan, resumed: false });
@@ -142,7 +142,7 @@ impl Measurement {
     }
 
     /// Measures the rest of the grid.
-    pub(crate) fn grid(&mut self, session: &mut Session<'_>) -> Result<(), WorkflowError> {
+    pub fn grid(&mut self, session: &mut Session<'_>) -> Result<(), WorkflowError> {
         let mut plan = self.manifest.plan.clone();
         if self.resumed {
             plan::fit(&mut plan, &self.experiment, self.run.progress().spent, self.started.startup);
@@ -172,7 +172,7 @@ impl Measurement {
     }
 
     /// Measures the rest of the rounds that an earlier session planned.
-    pub(crate) fn measure_kept(&mut self, session: &mut Session<'_>) -> Result<(), WorkflowError> {
+    pub fn measure_kept(&mut self, session: &mut Session<'_>) -> Result<(), WorkflowError> {
         while let Some(plan) = self.run.refinement(self.next_round())? {
             self.rounds += 1;
             self.carry_out(&plan, None, session)?;
@@ -181,14 +181,14 @@ impl Measurement {
     }
 
     /// Measures a further round. Its plan is stored before, so that a resumed campaign measures it too.
-    pub(crate) fn measure_round(&mut self, plan: &Plan, session: &mut Session<'_>) -> Result<(), WorkflowError> {
+    pub fn measure_round(&mut self, plan: &Plan, session: &mut Session<'_>) -> Result<(), WorkflowError> {
         self.run.write_refinement(self.next_round(), plan)?;
         self.rounds += 1;
         self.carry_out(plan, None, session)
     }
 
     /// The number of the next further round, from 1 on.
-    pub(crate) fn next_round(&self) -> u32 {
+    pub fn next_round(&self) -> u32 {
         self.rounds + 1
     }
 
@@ -243,7 +243,7 @@ impl Measurement {
     }
 
     /// Discards a new run, so that the directory may be used again, unless it has measurements.
-    pub(crate) fn give_up(self) -> Result<(), WorkflowError> {
+    pub fn give_up(self) -> Result<(), WorkflowError> {
         drop(self.log);
         if !self.resumed {
             self.run.discard()?;
@@ -260,7 +260,7 @@ pub fn measure(begin: &Begin, session: &mut Session<'_>) -> Result<Measurement, 
 }
 
 /// Surveys a system, before the experiment is known.
-pub(crate) fn survey(system: &SystemOptions, out: &Path, session: &mut Session<'_>) -> Result<Started, WorkflowError> {
+pub fn survey(system: &SystemOptions, out: &Path, session: &mut Session<'_>) -> Result<Started, WorkflowError> {
     publish::refuse_unnameable(out)?;
     Ok(session.start(system)?)
 }
@@ -297,7 +297,7 @@ fn elsewhere(
 }
 
 /// Begins a run or resumes one, without measuring.
-pub(crate) fn prepare(begin: &Begin, session: &mut Session<'_>) -> Result<Measurement, WorkflowError> {
+pub fn prepare(begin: &Begin, session: &mut Session<'_>) -> Result<Measurement, WorkflowError> {
     let phases = Phases::begin();
     let measured = match &begin.place {
         RunPlace::Resumed(run) => resumed(run, &begin.experiment, session)?,
@@ -310,7 +310,7 @@ pub(crate) fn prepare(begin: &Begin, session: &mut Session<'_>) -> Result<Measur
 }
 
 /// Begins a run on a surveyed system, without measuring.
-pub(crate) fn prepare_on(
+pub fn prepare_on(
     started: Started,
     experiment: Experiment,
     request: Request,

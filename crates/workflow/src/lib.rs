@@ -19,20 +19,15 @@
 //! | `comparison` | fresh launches of arms, from the log if they are there |
 //! | [`validate`] | a rules file against the default in fresh launches, and its repair |
 //! | [`verify`] | check that the Open MPI in use obeys a file, with the obstacles |
-//! | [`instrument`] | one driver for guidelines, study, model and irregular |
-//! | [`guidelines`] | the default against other calls that do the same |
 //! | [`drift`] | some cells of a run measured again |
 //! | [`install`] | installation of a tuning for every job of an Open MPI |
-//! | [`irregular`] | calls that stall: measurement, detection, remedies |
 //! | [`merge`] | merge of several runs into one |
-//! | [`model`] | communication models: fits, files, predictions |
 //! | [`profile`] | the calls of a program |
 //! | [`ab_test`] | A/B test of a program, without and with a tuning |
 //! | [`submit`] | jobs of a batch system that tune |
 //! | [`status`] | progress of jobs and runs |
 //! | [`port`] | adaptation of a tuning to another Open MPI |
 //! | [`worker`] | the program that runs in MPI jobs, built for another Open MPI |
-//! | [`study`] | chosen algorithms compared on a grid |
 
 pub mod ab_test;
 pub mod analyze;
@@ -41,15 +36,11 @@ mod clock;
 mod comparison;
 mod crashing;
 pub mod drift;
-mod error;
+pub mod error;
 mod evidence;
-pub mod guidelines;
 pub mod install;
-pub mod instrument;
-pub mod irregular;
 mod layouts;
 pub mod merge;
-pub mod model;
 mod phases;
 pub mod plan;
 pub mod port;
@@ -57,15 +48,14 @@ pub mod profile;
 pub mod prove;
 pub mod publish;
 mod quality;
-mod refine;
+pub mod refine;
 mod remarks;
-mod resume;
+pub mod resume;
 pub mod served;
 pub mod session;
 pub mod settings;
 pub mod start;
 pub mod status;
-pub mod study;
 pub mod submit;
 pub mod time_budget;
 pub mod tune;

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use collrules_record::condition::{Arrival, ArrivalPattern, BufferUse, find_pattern};
 use collrules_record::experiment::Experiment;
-use collrules_record::grid::Alternatives;
 use collrules_record::options::{Budget, Jobs, Scenario, Simulated, SystemOptions, TimingOptions, TuneOptions};
 use collrules_record::plan::{CellPlan, Schedule};
 use collrules_record::units::{Ranks, Seconds};
@@ -137,13 +136,6 @@ pub fn plan(experiment: &Experiment, survey: &Survey, startup: Seconds) -> Resul
     let planner = Planner { grid: &experiment.grid, layout, oversubscribe: oversubscribes(oversubscribe), survey };
     let planned = planner.plan(experiment.launches, schedule, experiment.seed);
     let mut plan = planned.map_err(|error| error.on(experiment.system.is_simulated()))?;
-    if let Alternatives::Mockups(mockups) = &experiment.grid.alternatives {
-        collrules_lab::add(&mut plan, mockups, &experiment.grid.sizes, |ranks| layout.even(&survey.hosts, ranks));
-        if plan.cells.is_empty() {
-            let why = plan.skipped.first().map(|skipped| format!("{}: {}", skipped.cell, skipped.why));
-            return Err(RunnerError::EmptyGrid(why.unwrap_or_default()));
-        }
-    }
     if !can_be_refined(&plan, experiment) {
         plan.schedule.budget = measuring(0.0);
     }

@@ -49,7 +49,7 @@ pub(crate) fn plan_round(measured: &Measurement, findings: &Findings, session: &
 
 /// The cells of the next round, in a job with as many ranks as that of the grid, so that ranks are placed identically;
 /// within the seconds that are left, if there is a limit.
-pub(crate) fn plan(measured: &Measurement, cells: Vec<CellPlan>, left: Option<f64>) -> Plan {
+pub fn plan(measured: &Measurement, cells: Vec<CellPlan>, left: Option<f64>) -> Plan {
     let (base, experiment) = (&measured.manifest.plan, &measured.experiment);
     // No cell gets more time than those of the grid.
     let alike = |launch: Seconds| launch.0 * cells.len() as f64 / base.cells.len().max(1) as f64;

@@ -25,7 +25,7 @@ pub(crate) fn left_out(manifest: &Manifest, started: &Started) -> Settings {
 }
 
 /// The command that began a run.
-pub(crate) fn name(request: &Request) -> &'static str {
+pub fn name(request: &Request) -> &'static str {
     match request {
         Request::Tune(_) => "tune",
         Request::Guidelines => "lab guidelines",

@@ -105,7 +105,7 @@ pub struct Session<'a> {
 
 impl Session<'_> {
     /// Reports an event.
-    pub(crate) fn tell(&mut self, event: Event<'_>) {
+    pub fn tell(&mut self, event: Event<'_>) {
         (self.watch)(event);
     }
 

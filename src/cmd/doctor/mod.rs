@@ -11,7 +11,7 @@ use collrules_record::options::{Launching, SystemOptions};
 use collrules_record::units::Bytes;
 use collrules_record::{Cell, Placement, Survey};
 use collrules_rules::{Collective, Release};
-use collrules_runner::grid::{MEASURABLE, known_release};
+use collrules_runner::grid::known_release;
 use collrules_runner::mpi::MpiBackend;
 use collrules_runner::{Backend, serving};
 use collrules_workflow::WorkflowError;
@@ -101,7 +101,7 @@ fn serve(args: &Doctor, backend: &mut MpiBackend, survey: &Survey, release: Rele
     let (place, several) = (nodes.to_string(), nodes.are_several());
     let placement = Placement { layout, nodes: BTreeMap::from([(ranks, nodes)]), ..Placement::default() };
     let bytes = |collective: Collective| Bytes(if collective.has_sizes() { 1024 } else { 0 });
-    let cells: Vec<Cell> = MEASURABLE
+    let cells: Vec<Cell> = Collective::ALL
         .iter()
         .map(|collective| Cell { collective: *collective, ranks, bytes: bytes(*collective) })
         .collect();

@@ -7,9 +7,8 @@ use collrules_record::{Candidate, Cell, Estimate, Ranks};
 use collrules_rules::Collective;
 use collrules_tuner::judging::{LaunchLogs, Lead, band, common_means, crossing};
 
-use super::Point;
 use super::machine::MachineNumbers;
-use crate::study::results::{ClassVerdict, Crossing, Rivalry, StudyPoint};
+use crate::study::results::{ClassVerdict, Crossing, Point, Rivalry, StudyPoint};
 
 /// The points of a collective on one communicator size, by message size and candidate.
 type BlockPoints<'a> = BTreeMap<Bytes, BTreeMap<Candidate, &'a StudyPoint>>;

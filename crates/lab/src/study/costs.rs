@@ -14,7 +14,7 @@ type CostGroup = (Collective, Ranks, Candidate);
 
 /// For each study, the ratio of its times to those of the first. Launches of two studies are pairs if they have one
 /// number: these ran next to each other where the campaigns took turns.
-pub fn compare_campaigns(studies: &[&Study]) -> Vec<Vec<CostRatio>> {
+pub(super) fn compare_campaigns(studies: &[&Study]) -> Vec<Vec<CostRatio>> {
     let Some(base) = studies.first() else { return Vec::new() };
     let added: BTreeSet<Cell> =
         studies.iter().flat_map(|study| &study.cells).filter(|cell| cell.added).map(|cell| cell.cell).collect();

@@ -12,8 +12,7 @@ use collrules_record::estimate::{Estimate, median};
 use collrules_record::{Candidate, Cell};
 use collrules_rules::Collective;
 
-use super::Point;
-use crate::study::results::{Curve, CurveAxis, CurvePart, Peak, StudyPoint};
+use crate::study::results::{Curve, CurveAxis, CurvePart, Peak, Point, StudyPoint};
 
 /// Difference of single launches from one point to the next, if it is unknown: those of the tables from Summit and PEAK
 /// differ by 2 and 6 % in the median, and by 22 and 39 % in a tenth of the cells.

@@ -78,6 +78,9 @@ pub struct StudyPoint {
     pub outcome: StudyVerdict,
 }
 
+/// A point with its cell.
+pub(super) type Point<'a> = (Cell, &'a StudyPoint);
+
 impl StudyPoint {
     /// The logarithm of its time over that of another, for each launch that has both.
     pub(super) fn logs_over(&self, other: &Self) -> LaunchLogs {

@@ -128,7 +128,7 @@ impl Table {
 }
 
 /// Plots side by side, with captions.
-pub(crate) fn plots(plots: impl IntoIterator<Item = (String, Picture)>) -> Block {
+pub fn plots(plots: impl IntoIterator<Item = (String, Picture)>) -> Block {
     let figure = |(caption, picture): (String, Picture)| {
         format!("<figure><figcaption>{}</figcaption>{}</figure>\n", markup(&caption), picture.fragment())
     };
@@ -136,7 +136,7 @@ pub(crate) fn plots(plots: impl IntoIterator<Item = (String, Picture)>) -> Block
 }
 
 /// The legend of the lines of plots; those that are drawn pale are folded.
-pub(crate) fn legend(entries: &[Entry]) -> Block {
+pub fn legend(entries: &[Entry]) -> Block {
     let key = |Entry { class, name }: &Entry| {
         let name = markup(name);
         format!(

@@ -9,7 +9,7 @@ use crate::plot::{COLOURS, Entry};
 
 /// Tiles in rows and columns.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Heatmap {
+pub struct Heatmap {
     /// What the map shows, in rows, columns and colours; it begins with a name.
     caption: String,
     /// The labels of the columns, from the left.
@@ -22,18 +22,18 @@ pub(crate) struct Heatmap {
 
 /// A place of a map.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Tile {
+pub struct Tile {
     /// Its colour.
-    pub(crate) fill: Fill,
+    pub fill: Fill,
     /// Text on it.
-    pub(crate) text: String,
+    pub text: String,
     /// All about it, in words.
-    pub(crate) note: String,
+    pub note: String,
 }
 
 /// The colour of a tile.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Fill {
+pub enum Fill {
     /// The builtin.
     Builtin,
     /// A candidate; from [`COLOURS`] on the colours repeat, lighter.
@@ -59,7 +59,7 @@ const fn slow(above: usize) -> usize {
 
 impl Fill {
     /// The classes of such a tile.
-    pub(crate) fn class(self) -> String {
+    pub fn class(self) -> String {
         let above = |levels: &[f64], value: f64| levels.iter().filter(|level| value >= **level).count();
         match self {
             Self::Builtin => "t tb".to_owned(),
@@ -73,12 +73,12 @@ impl Fill {
 }
 
 /// The legend for the colours of ratios, from slow to fast; `name` describes a ratio.
-pub(crate) fn ratios(name: impl Fn(f64) -> String) -> Vec<Entry> {
+pub fn ratios(name: impl Fn(f64) -> String) -> Vec<Entry> {
     ranges(&LEVELS, name).enumerate().map(|(above, name)| Entry { class: format!("t d{above}"), name }).collect()
 }
 
 /// The legend for the colours of slownesses, from fast to slow; `name` describes a ratio.
-pub(crate) fn slownesses(name: impl Fn(f64) -> String) -> Vec<Entry> {
+pub fn slownesses(name: impl Fn(f64) -> String) -> Vec<Entry> {
     let level = |(above, name): (usize, String)| Entry { class: format!("t d{}", slow(above)), name };
     let open = Entry { class: Fill::Open.class(), name: "undecided".to_owned() };
     ranges(&SLOW_LEVELS, name).enumerate().map(level).chain([open]).collect()
@@ -97,7 +97,7 @@ fn ranges(levels: &[f64], name: impl Fn(f64) -> String) -> impl Iterator<Item = 
 
 impl Heatmap {
     /// The map of the values in rows and columns, whose places may have a tile.
-    pub(crate) fn new<R: ToString, C>(
+    pub fn new<R: ToString, C>(
         caption: impl Into<String>,
         rows: &BTreeSet<R>,
         columns: &BTreeSet<C>,
@@ -114,12 +114,12 @@ impl Heatmap {
     }
 
     /// Writes a text that neighbours in a row have in common once, across them.
-    pub(crate) fn join(self) -> Self {
+    pub fn join(self) -> Self {
         Self { joins: true, ..self }
     }
 
     /// The map with those entries of a legend whose colours occur.
-    pub(crate) fn block(&self, legend: Vec<Entry>) -> Block {
+    pub fn block(&self, legend: Vec<Entry>) -> Block {
         let tiles = self.rows.iter().flat_map(|(_, tiles)| tiles).flatten();
         let classes: BTreeSet<String> = tiles.map(|tile| tile.fill.class()).collect();
         if classes.is_empty() {

@@ -16,7 +16,8 @@ mod markdown;
 mod model;
 pub(crate) mod terminal;
 
-pub(crate) use html::{legend, markup, plots, prose};
-pub(crate) use map::{Fill, Heatmap, Tile, ratios, slownesses};
+pub use html::{legend, plots};
+pub(crate) use html::{markup, prose};
+pub use map::{Fill, Heatmap, Tile, ratios, slownesses};
 pub use model::Document;
-pub(crate) use model::{Block, Part, Table};
+pub use model::{Block, Part, Table};

@@ -7,24 +7,24 @@ pub(super) const SIMULATED: &str = "SIMULATED: a cost model gave these times. Th
 #[derive(Clone, Debug, Default)]
 pub struct Document {
     /// Subject of the result, without a capital: `communication model`.
-    pub(crate) subject: String,
+    pub subject: String,
     /// True if a cost model gave the times.
-    pub(crate) simulated: bool,
+    pub simulated: bool,
     /// The verdict in a few words.
-    pub(crate) headline: String,
+    pub headline: String,
     /// Class of its colour: `faster`, `open` or none.
-    pub(crate) class: &'static str,
+    pub class: &'static str,
     /// The result in whole sentences. On a terminal they come last, where they stay visible.
-    pub(crate) answer: Vec<String>,
+    pub answer: Vec<String>,
     /// Origin of the numbers.
-    pub(crate) origin: Vec<String>,
+    pub origin: Vec<String>,
     /// All else.
-    pub(crate) blocks: Vec<Block>,
+    pub blocks: Vec<Block>,
 }
 
 /// A piece of a document. Empty ones, and parts of nothing else, are left out.
 #[derive(Clone, Debug)]
-pub(crate) enum Block {
+pub enum Block {
     /// A paragraph.
     Prose(String),
     /// Items without an order.
@@ -35,28 +35,35 @@ pub(crate) enum Block {
     Table(Table),
     /// Commands, a line each.
     Commands(Vec<String>),
-    /// The markup of a drawing for pages, and the tables that other formats have in its place.
-    Figure { drawing: String, rows: Vec<Table> },
+    /// A drawing for pages, and the tables that other formats have in its place.
+    Figure {
+        /// The markup.
+        drawing: String,
+        /// The tables.
+        rows: Vec<Table>,
+    },
     /// Blocks under a heading.
     Part(Part),
 }
 
 /// Blocks under a heading.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Part {
+pub struct Part {
     /// Its anchor in a page; empty for none.
-    pub(crate) id: String,
-    pub(crate) title: String,
+    pub id: String,
+    /// Its heading.
+    pub title: String,
     /// True for the most important ones: a page does not fold them, and a terminal shows them.
-    pub(crate) open: bool,
+    pub open: bool,
     /// Markup that a page has behind the title, also if the part is folded.
-    pub(crate) summary: String,
-    pub(crate) blocks: Vec<Block>,
+    pub summary: String,
+    /// Its content.
+    pub blocks: Vec<Block>,
 }
 
 /// Rows of cells under heads.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Table {
+pub struct Table {
     pub(super) heads: Vec<String>,
     /// True for each column that is aligned to the right.
     pub(super) right: Vec<bool>,
@@ -69,7 +76,7 @@ pub(crate) struct Table {
 
 impl Table {
     /// A table; columns whose head ends with a colon are aligned to the right.
-    pub(crate) fn new<H: AsRef<str>, R: IntoIterator<Item = String>>(
+    pub fn new<H: AsRef<str>, R: IntoIterator<Item = String>>(
         heads: impl IntoIterator<Item = H>,
         rows: impl IntoIterator<Item = R>,
     ) -> Self {
@@ -84,22 +91,24 @@ impl Table {
     }
 
     /// With a paragraph before it.
-    pub(crate) fn about(self, about: &str) -> Self {
+    pub fn about(self, about: &str) -> Self {
         Self { about: about.to_owned(), ..self }
     }
 
     /// Limits the rows on a terminal, with a sentence about the others.
-    pub(crate) fn at_most(self, rows: usize, others: String) -> Self {
+    pub fn at_most(self, rows: usize, others: String) -> Self {
         Self { most: Some((rows, others)), ..self }
     }
 }
 
 impl Block {
-    pub(crate) fn prose(text: impl Into<String>) -> Self {
+    /// A paragraph.
+    pub fn prose(text: impl Into<String>) -> Self {
         Self::Prose(text.into())
     }
 
-    pub(crate) fn table<H: AsRef<str>, R: IntoIterator<Item = String>>(
+    /// Rows below these heads.
+    pub fn table<H: AsRef<str>, R: IntoIterator<Item = String>>(
         heads: impl IntoIterator<Item = H>,
         rows: impl IntoIterator<Item = R>,
     ) -> Self {
@@ -107,12 +116,12 @@ impl Block {
     }
 
     /// A drawing that only pages have.
-    pub(crate) fn drawing(drawing: String) -> Self {
+    pub fn drawing(drawing: String) -> Self {
         Self::Figure { drawing, rows: Vec::new() }
     }
 
     /// A drawing, and the tables that other formats have in its place.
-    pub(crate) fn or_rows(self, tables: Vec<Table>) -> Self {
+    pub fn or_rows(self, tables: Vec<Table>) -> Self {
         match self {
             Self::Figure { drawing, .. } => Self::Figure { drawing, rows: tables },
             other => other,
@@ -120,12 +129,12 @@ impl Block {
     }
 
     /// A part that pages fold.
-    pub(crate) fn part(id: &str, title: impl Into<String>, blocks: Vec<Block>) -> Self {
+    pub fn part(id: &str, title: impl Into<String>, blocks: Vec<Block>) -> Self {
         Self::Part(Part { id: id.to_owned(), title: title.into(), blocks, ..Part::default() })
     }
 
     /// A part that pages show at once, as terminals do.
-    pub(crate) fn open(id: &str, title: impl Into<String>, blocks: Vec<Block>) -> Self {
+    pub fn open(id: &str, title: impl Into<String>, blocks: Vec<Block>) -> Self {
         Self::Part(Part { id: id.to_owned(), title: title.into(), open: true, blocks, ..Part::default() })
     }
 }

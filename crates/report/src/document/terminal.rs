@@ -48,7 +48,7 @@ fn text(block: &Block, width: usize) -> String {
 
 impl Table {
     /// For a terminal with this many columns.
-    pub(crate) fn text(&self, width: usize) -> String {
+    pub fn text(&self, width: usize) -> String {
         let (most, others) = self.most.as_ref().map_or((usize::MAX, ""), |(most, others)| (*most, others));
         let clean = |row: &Vec<String>| row.iter().map(|cell| plain::line(cell)).collect();
         let right: Vec<usize> = (0..self.right.len()).filter(|column| self.right[*column]).collect();

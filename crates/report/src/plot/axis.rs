@@ -7,7 +7,7 @@ use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, Value
 
 /// Quantity along the horizontal axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum X {
+pub enum X {
     /// Message bytes.
     MessageBytes,
     /// The number of ranks of the communicator.

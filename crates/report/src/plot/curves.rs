@@ -14,44 +14,44 @@ use super::picture::{Entry, Picture};
 
 /// Times of several candidates along one axis of sizes; both axes are logarithmic.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Curves {
+pub struct Curves {
     /// Description for readers who cannot see the plot.
-    pub(crate) description: String,
+    pub description: String,
     /// Quantity along the horizontal axis.
-    pub(crate) x: X,
+    pub x: X,
     /// The lines; later ones lie over earlier ones.
-    pub(crate) lines: Vec<Line>,
+    pub lines: Vec<Line>,
     /// Sizes at which something changes.
-    pub(crate) marks: Vec<Mark>,
+    pub marks: Vec<Mark>,
     /// The times in seconds that the vertical axis has to show beside those of the lines, so that plots can share an axis.
-    pub(crate) times: Option<(f64, f64)>,
+    pub times: Option<(f64, f64)>,
     /// Width and height in pixels.
-    pub(crate) size: (u32, u32),
+    pub size: (u32, u32),
 }
 
 /// The times of one candidate.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Line {
+pub struct Line {
     /// Its name.
-    pub(crate) name: String,
+    pub name: String,
     /// Stroke of the line.
-    pub(crate) stroke: Stroke,
+    pub stroke: Stroke,
     /// Its points, by ascending size. Times that are not positive are not drawn.
-    pub(crate) points: Vec<Reading>,
+    pub points: Vec<Reading>,
 }
 
 /// A time with its interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Reading {
+pub struct Reading {
     /// Message bytes or ranks.
-    pub(crate) x: u64,
+    pub x: u64,
     /// Seconds.
-    pub(crate) time: Estimate,
+    pub time: Estimate,
 }
 
 /// Stroke of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stroke {
+pub enum Stroke {
     /// The builtin: in the colour of the text, and broad.
     Builtin,
     /// A colour, from 0 on; from [`COLOURS`] on they repeat with dashed lines.
@@ -62,13 +62,13 @@ pub(crate) enum Stroke {
 
 /// A size at which something changes.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Mark {
+pub struct Mark {
     /// Message bytes or ranks.
-    pub(crate) at: u64,
+    pub at: u64,
     /// Interval that certainly contains it, as far as that is known.
-    pub(crate) interval: Option<(u64, u64)>,
+    pub interval: Option<(u64, u64)>,
     /// Description of the change.
-    pub(crate) note: String,
+    pub note: String,
 }
 
 /// A point that takes so many times as long as its neighbours, and longer than their sizes explain, is a spike.
@@ -76,7 +76,7 @@ const SPIKE: f64 = 5.0;
 
 impl Line {
     /// The times without spikes, which set the axis.
-    pub(crate) fn usual_times(&self) -> impl Iterator<Item = f64> {
+    pub fn usual_times(&self) -> impl Iterator<Item = f64> {
         let usual = (0..self.points.len()).filter(|place| !self.is_spike(*place));
         usual.map(|place| self.points[place].time.point)
     }
@@ -93,7 +93,7 @@ impl Line {
 
 impl Stroke {
     /// The classes of what is drawn so.
-    pub(crate) fn class(self) -> String {
+    pub fn class(self) -> String {
         match self {
             Self::Builtin => "l lb".to_owned(),
             Self::Muted => "l lm".to_owned(),
@@ -105,13 +105,13 @@ impl Stroke {
 
 impl Curves {
     /// Without lines yet, and of the usual size.
-    pub(crate) fn new(description: &str, x: X) -> Self {
+    pub fn new(description: &str, x: X) -> Self {
         let (lines, marks) = (Vec::new(), Vec::new());
         Self { description: description.to_owned(), x, lines, marks, times: None, size: (420, 280) }
     }
 
     /// The drawing.
-    pub(crate) fn picture(&self) -> Picture {
+    pub fn picture(&self) -> Picture {
         let size = (self.size.0 * SCALE as u32, self.size.1 * SCALE as u32);
         let mut xs: Vec<u64> = self.lines.iter().flat_map(|line| &line.points).map(|point| point.x).collect();
         xs.sort_unstable();

@@ -15,10 +15,11 @@ mod curves;
 mod ink;
 mod picture;
 
-pub(crate) use axis::{Axis, X};
-pub(crate) use curves::{Curves, Line, Mark, Reading, Stroke};
+pub(crate) use axis::Axis;
+pub use axis::X;
+pub use curves::{Curves, Line, Mark, Reading, Stroke};
 pub(crate) use ink::COLOURS;
-pub(crate) use picture::{Entry, Picture};
+pub use picture::{Entry, Picture};
 
 /// The style sheet of plots and maps, once per page: colours as custom properties for light and dark, and what is drawn
 /// with them.

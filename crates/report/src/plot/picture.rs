@@ -11,32 +11,32 @@ use crate::words::wrapped;
 
 /// A finished drawing.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Picture {
+pub struct Picture {
     /// Description for readers who cannot see the picture.
-    pub(crate) description: String,
+    pub description: String,
     /// Further attributes of the `svg` element.
-    pub(crate) attributes: String,
+    pub attributes: String,
     /// Width and height in units.
-    pub(crate) size: (u32, u32),
+    pub size: (u32, u32),
     /// The elements.
-    pub(crate) content: String,
+    pub content: String,
     /// Legend of the colours.
-    pub(crate) legend: Vec<Entry>,
+    pub legend: Vec<Entry>,
 }
 
 /// Entry of a legend: a colour and its meaning.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Entry {
+pub struct Entry {
     /// The classes of a line or tile of that kind.
-    pub(crate) class: String,
+    pub class: String,
     /// Meaning of the colour.
-    pub(crate) name: String,
+    pub name: String,
 }
 
 impl Picture {
     /// As part of a page that has [`STYLE`]: an `svg` element without heading and legend,
     /// as wide as there is room. Its custom property `--w` is its own width.
-    pub(crate) fn fragment(&self) -> String {
+    pub fn fragment(&self) -> String {
         let (width, height) = self.size;
         format!(
             "<svg class=\"plot\" viewBox=\"0 0 {width} {height}\" style=\"--w:{}px\" font-size=\"{FONT}\" font-family=\"sans-serif\" role=\"img\" \
@@ -49,7 +49,7 @@ impl Picture {
     }
 
     /// As a file of its own, with a heading, a legend, and its colours.
-    pub(crate) fn document(&self, heading: &str) -> String {
+    pub fn document(&self, heading: &str) -> String {
         let (wide, high) = self.size;
         let (width, height) = (wide / SCALE as u32, high / SCALE as u32);
         let (legend, rows) = legend(&self.legend, f64::from(width));

@@ -9,23 +9,17 @@
 //! | [`validation`] | comparisons of rules with the default, and repairs |
 //! | [`comparison`] | fresh launches of arms |
 //! | [`settings`] | the search for settings |
-//! | [`guidelines`] | checks of performance guidelines |
-//! | [`model`] | communication models |
 //! | [`profile`] | profiles of programs |
 //! | [`programs`] | A/B tests of programs |
-//! | [`studies`] | studies of chosen algorithms |
 //! | [`files`] | problems in files |
 
 pub mod budget;
 pub mod comparison;
 pub mod files;
-pub mod guidelines;
 pub mod jobs;
 pub mod measuring;
-pub mod model;
 pub mod profile;
 pub mod programs;
 pub mod refinement;
 pub mod settings;
-pub mod studies;
 pub mod validation;

@@ -5,11 +5,13 @@
 //! | `sizes` | message and communicator sizes, and reasons why some cannot be measured |
 //! | `candidates` | the choices to try for an algorithm |
 //! | `equivalent` | candidates that cannot differ |
+//! | `mockups` | the mock-ups of a cell, and why others are left out |
 //! | `patterns` | messages timed to know the machine |
 //! | `probes` | messages timed to know its nodes and pairs |
 
 mod candidates;
 mod equivalent;
+mod mockups;
 mod patterns;
 mod probes;
 mod sizes;
@@ -18,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_program::Reference;
 use collrules_record::candidate::WITH_REFERENCE;
-use collrules_record::grid::Grid;
+use collrules_record::grid::{Alternatives, Grid};
 use collrules_record::obstacle::{CellObstacle, ProgramObstacle};
 use collrules_record::plan::{CellPlan, Schedule, Separate, Skipped};
 use collrules_record::profile::weight::{COVERED, Weight};
@@ -27,10 +29,8 @@ use collrules_rules::{Behaviour, Choice, Collective, Release, registry};
 
 use crate::error::RunnerError;
 pub use equivalent::reasons;
+pub use mockups::{needed_memory, select};
 pub use sizes::{DEFAULT_MEMORY, communicator_sizes, full_nodes, obstacle};
-
-/// The collectives that the worker can call: all that `coll/tuned` has algorithms for.
-pub const MEASURABLE: [Collective; 14] = Collective::ALL;
 
 /// The collectives whose algorithm `MPI_T` cannot set in any known release: the scope of their parameters is "constant"
 /// (`ompi/mca/coll/tuned/coll_tuned_allgatherv_decision.c`). A survey of a real library determines them itself.
@@ -258,7 +258,15 @@ impl Planner<'_> {
         );
         let arguments = self.grid.arguments;
         let plan = Plan::new(cells, launches, schedule, seed);
-        Ok(Plan { patterns, ranks: largest, separate, skipped, placement, arguments, ..plan })
+        let mut plan = Plan { patterns, ranks: largest, separate, skipped, placement, arguments, ..plan };
+        if let Alternatives::Mockups(wanted) = &self.grid.alternatives {
+            mockups::add(&mut plan, wanted, &self.grid.sizes, |ranks| self.layout.even(&self.survey.hosts, ranks));
+            if plan.cells.is_empty() {
+                let why = plan.skipped.first().map(|skipped| format!("{}: {}", skipped.cell, skipped.why));
+                return Err(RunnerError::EmptyGrid(why.unwrap_or_default()));
+            }
+        }
+        Ok(plan)
     }
 
     /// The candidates that a collective is restricted to, if any.

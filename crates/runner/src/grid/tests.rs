@@ -56,8 +56,8 @@ fn algorithms_can_be_chosen() {
 #[test]
 fn no_algorithm_is_forgotten() {
     for release in Release::ALL {
-        let plan = plan(&grid(&MEASURABLE), release);
-        for collective in MEASURABLE {
+        let plan = plan(&grid(&Collective::ALL), release);
+        for collective in Collective::ALL {
             for algorithm in registry::algorithms(release, collective) {
                 for planned in plan.cells.iter().filter(|planned| planned.cell.collective == collective) {
                     let mut all =
@@ -76,7 +76,7 @@ fn no_algorithm_is_forgotten() {
 #[test]
 fn what_is_shared_is_measured() {
     for release in Release::ALL {
-        for planned in plan(&grid(&MEASURABLE), release).cells {
+        for planned in plan(&grid(&Collective::ALL), release).cells {
             assert_eq!(planned.candidates[0], Candidate::Builtin);
             let mut seen = BTreeSet::new();
             assert!(planned.candidates.iter().all(|candidate| seen.insert(*candidate)), "{planned:?}");
@@ -94,7 +94,7 @@ fn candidates_never_fail_or_hang() {
     use collrules_rules::call::Call;
     use collrules_rules::effective::{EffectiveAlgorithm, effective};
     for release in Release::ALL {
-        for planned in plan(&grid(&MEASURABLE), release).cells {
+        for planned in plan(&grid(&Collective::ALL), release).cells {
             let cell = planned.cell;
             for candidate in &planned.candidates[1..] {
                 let call = Call::new(cell.collective, cell.ranks, cell.bytes);

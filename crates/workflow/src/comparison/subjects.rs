@@ -8,7 +8,7 @@ use collrules_record::pattern::Shape;
 use collrules_record::plan::{PatternPlan, Schedule};
 use collrules_record::{Bytes, Cast, Cell, Pattern, Ranks, Seconds, Survey};
 use collrules_rules::Collective;
-use collrules_runner::grid::{DEFAULT_MEMORY, MEASURABLE, obstacle};
+use collrules_runner::grid::{DEFAULT_MEMORY, obstacle};
 use collrules_tuner::comparison::class;
 
 use crate::plan::timed;
@@ -72,7 +72,7 @@ pub(crate) fn screened(cells: &CellWeights) -> CellWeights {
 /// Collectives that are not tuned, on all ranks.
 pub(crate) fn guard_cells(asked: &CellWeights, ranks: Ranks) -> Vec<Cell> {
     let asked: BTreeSet<Collective> = asked.keys().map(|cell| cell.collective).collect();
-    let others = MEASURABLE.into_iter().filter(|collective| !asked.contains(collective));
+    let others = Collective::ALL.into_iter().filter(|collective| !asked.contains(collective));
     let cells = others.flat_map(|collective| {
         let sizes: &[u64] = if collective.has_sizes() { &GUARDED } else { &[0] };
         sizes.iter().map(move |bytes| Cell { collective, ranks, bytes: Bytes(*bytes) })

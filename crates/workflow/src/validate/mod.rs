@@ -74,11 +74,7 @@ impl Validated {
 }
 
 /// Reads a tuning for launches that activate it, next to others that do not.
-pub(crate) fn other_than_here(
-    path: &Path,
-    started: &Started,
-    session: &mut Session<'_>,
-) -> Result<Tuning, WorkflowError> {
+pub fn other_than_here(path: &Path, started: &Started, session: &mut Session<'_>) -> Result<Tuning, WorkflowError> {
     let subject = ValidationSubject::read(&publish::open(path, None)?, started, session)?;
     if subject.is_empty() {
         return Err(WorkflowError::Usage(format!(
