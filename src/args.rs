@@ -176,17 +176,17 @@ commands! {
 commands! {
     Lab {
         /// Find collectives that are slower than other calls that do the same
-        Guidelines(cmd::guidelines::Guidelines) => cmd::guidelines::run,
+        Guidelines(cmd::lab::guidelines::Guidelines) => cmd::lab::guidelines::run,
         /// Compare algorithms that you name: tables, figures, conclusion
-        Study(cmd::study::StudyArgs) => cmd::study::run,
+        Study(cmd::lab::study::StudyArgs) => cmd::lab::study::run,
         /// Fit a communication model, find slow nodes and links, and predict times of collectives
-        Model(cmd::model::ModelArgs) => cmd::model::run,
+        Model(cmd::lab::model::ModelArgs) => cmd::lab::model::run,
         /// Find calls that sometimes stall, such as gathers over TCP, and what cures them
-        Irregular(cmd::irregular::IrregularArgs) => cmd::irregular::run,
+        Irregular(cmd::lab::irregular::IrregularArgs) => cmd::lab::irregular::run,
         /// Time a collective as the OSU micro-benchmarks do, with the same columns
-        Bench(cmd::bench::BenchArgs) => cmd::bench::run,
+        Bench(cmd::lab::bench::BenchArgs) => cmd::lab::bench::run,
         /// Import timings of OSU, IMB, ReproMPI and others as a run
-        Import(cmd::import::ImportArgs) => cmd::import::run,
+        Import(cmd::lab::import::ImportArgs) => cmd::lab::import::run,
     }
 }
 

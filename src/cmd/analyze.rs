@@ -11,7 +11,7 @@ use collrules_rules::Release;
 use collrules_workflow::analyze::{Source, TABLE_RELEASE};
 use collrules_workflow::{WorkflowError, publish};
 
-use super::import::Plausible;
+use super::lab::import::Plausible;
 use super::summary;
 use crate::options::{Given, declares};
 use crate::session;

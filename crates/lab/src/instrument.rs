@@ -7,13 +7,12 @@ use collrules_record::experiment::Experiment;
 use collrules_record::options::{Request, SystemOptions};
 use collrules_record::rundir::{self, RunDir};
 use collrules_report::Document;
-use serde::Serialize;
-
+use collrules_workflow::Session;
 use collrules_workflow::TOOL;
+use collrules_workflow::WorkflowError;
 use collrules_workflow::campaign::{Begin, Measurement, RunPlace, prepare, prepare_on, survey};
-use collrules_workflow::error::WorkflowError;
 use collrules_workflow::resume;
-use collrules_workflow::session::Session;
+use serde::Serialize;
 
 /// Experiment and analysis of an instrument.
 pub trait Instrument {

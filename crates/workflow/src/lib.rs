@@ -36,7 +36,7 @@ mod clock;
 mod comparison;
 mod crashing;
 pub mod drift;
-pub mod error;
+mod error;
 mod evidence;
 pub mod install;
 mod layouts;

@@ -13,6 +13,7 @@ use collrules_record::policy::{Assumption, Assumptions, Policy};
 use collrules_record::reason::{Bar, Shortfall};
 use collrules_record::{Candidate, Cell, Estimate, Placement};
 use collrules_rules::Release;
+use collrules_runner::grid::needed_memory;
 use collrules_tuner::judging::{
     CellTimings, Competitors, Evidence, JudgedCell, JudgedPoint, PointTimings, TimingPair, candidates_under_rules,
     check_criteria, judge, log_gains, weigh, widen,
@@ -23,7 +24,6 @@ use super::found::{
     Change, Changed, Checked, CheckedCell, Cure, Doubt, FORMAT, FewLaunches, MockupFinding, Undecided, Violation,
     Withheld,
 };
-use collrules_runner::grid::needed_memory;
 
 /// Terms of a check.
 #[derive(Clone, Copy, Debug)]

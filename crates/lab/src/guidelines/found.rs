@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use collrules_record::findings::Statistic;
-
 use collrules_record::criteria::Criteria;
+use collrules_record::findings::Statistic;
 use collrules_record::obstacle::MockupObstacle;
 use collrules_record::plan::Skipped;
 use collrules_record::policy::Assumption;

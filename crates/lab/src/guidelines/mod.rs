@@ -26,15 +26,14 @@ use collrules_record::values::{List, MOST_LAUNCHES, budget, collectives, percent
 use collrules_record::{Bytes, Manifest, Mockup, Placement, Survey};
 use collrules_report::Document;
 use collrules_rules::{Collective, Release};
-
-use crate::instrument::Instrument;
+use collrules_workflow::Session;
+use collrules_workflow::WorkflowError;
 use collrules_workflow::analyze::Source;
 use collrules_workflow::campaign::Measurement;
-use collrules_workflow::error::WorkflowError;
-use collrules_workflow::session::Session;
 
 use self::check::GuidelineTerms;
 use self::found::{Change, Changed, Checked, FILE, FORMAT, LeftOutCell, PAGE, TABLE, TEXT, UnderRules};
+use crate::instrument::Instrument;
 
 /// Options of `guidelines`.
 #[derive(Clone, Debug, clap::Args)]

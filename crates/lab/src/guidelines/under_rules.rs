@@ -6,11 +6,10 @@ use std::path::Path;
 use collrules_record::plan::{CellPlan, Deployment};
 use collrules_record::rundir::RunDir;
 use collrules_record::{Candidate, Plan, Tuning};
-
+use collrules_workflow::WorkflowError;
 use collrules_workflow::campaign::Measurement;
-use collrules_workflow::error::WorkflowError;
-use collrules_workflow::session::{Event, Session};
 use collrules_workflow::validate;
+use collrules_workflow::{Event, Session};
 
 /// Reads the file for this system, and copies it to the directory of the check. A resumed check has a copy, and
 /// continues only with an identical file.

@@ -30,12 +30,12 @@ use collrules_record::{Bytes, Candidate, CandidateName, Cell, Manifest, Ranks, S
 use collrules_report::{Document, progress};
 use collrules_rules::{Collective, Release};
 use collrules_runner::grid::known_release;
+use collrules_workflow::Session;
+use collrules_workflow::WorkflowError;
+use collrules_workflow::campaign::Measurement;
+use collrules_workflow::refine;
 
 use crate::instrument::Instrument;
-use collrules_workflow::campaign::Measurement;
-use collrules_workflow::error::WorkflowError;
-use collrules_workflow::refine;
-use collrules_workflow::session::Session;
 
 /// Options of `irregular`.
 #[derive(Clone, Debug, clap::Args)]

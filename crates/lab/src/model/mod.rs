@@ -12,7 +12,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use collrules_model::model::{FILE, ManyToOne, Model, PAGE, TEXT};
-
 use collrules_model::place::Where;
 use collrules_model::unknown::Unknown;
 use collrules_model::{
@@ -31,11 +30,11 @@ use collrules_record::{Bytes, CandidateName, Cell, Estimate, Ranks, Survey};
 use collrules_report::Document;
 use collrules_rules::{Choice, Collective, Release, registry};
 use collrules_runner::grid::known_release;
+use collrules_workflow::Session;
+use collrules_workflow::WorkflowError;
+use collrules_workflow::campaign::Measurement;
 
 use crate::instrument::Instrument;
-use collrules_workflow::campaign::Measurement;
-use collrules_workflow::error::WorkflowError;
-use collrules_workflow::session::Session;
 
 /// Options of `model`.
 #[derive(Clone, Debug, clap::Args)]

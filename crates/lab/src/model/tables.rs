@@ -6,11 +6,10 @@ use collrules_model::stalls::StallLevel;
 use collrules_model::unknown::{LogGpParameter, Unknown};
 use collrules_record::Estimate;
 use collrules_record::units::{Bytes, Seconds};
-use collrules_rules::Choice;
-use collrules_rules::words::{counted, listed};
-
 use collrules_report::document::{Block, Table};
 use collrules_report::words::{ends, percent, time, whole};
+use collrules_rules::Choice;
+use collrules_rules::words::{counted, listed};
 
 /// The most important tables of a model, each under its heading.
 pub(super) fn first(model: &Model) -> [Block; 5] {

@@ -2,18 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use crate::study::results::{Rivalry, Study};
 use collrules_record::cell::type_size;
 use collrules_record::plan::CellPlan;
 use collrules_record::units::Bytes;
 use collrules_record::{Candidate, Cell};
 use collrules_tuner::refine::middle;
+use collrules_workflow::Session;
+use collrules_workflow::WorkflowError;
+use collrules_workflow::campaign::Measurement;
+use collrules_workflow::refine;
 
 use super::scope::{Scope, refinements};
-use collrules_workflow::campaign::Measurement;
-use collrules_workflow::error::WorkflowError;
-use collrules_workflow::refine;
-use collrules_workflow::session::Session;
+use crate::study::results::{Rivalry, Study};
 
 /// Measures between the neighbouring sizes around each crossing of two classes, until they are close enough or no
 /// rounds are left.

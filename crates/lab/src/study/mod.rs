@@ -36,14 +36,14 @@ use collrules_record::rundir::RunDir;
 use collrules_record::units::{Bytes, Ranks};
 use collrules_record::values::{List, MOST_LAUNCHES, budget, communicators};
 use collrules_rules::{Release, deploy};
+use collrules_workflow::Session;
+use collrules_workflow::WorkflowError;
 
 use self::definition::Definition;
 pub use self::one::{OneStudy, README, STUDY, Studied, TIMES};
 use self::report::About;
 pub use self::variant::Variant;
 pub use self::variants::compare_variants;
-use collrules_workflow::error::WorkflowError;
-use collrules_workflow::session::Session;
 
 /// Options of `study`.
 #[derive(Clone, Debug, clap::Args)]

@@ -5,9 +5,6 @@ mod table;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::study::definition::Definition;
-use crate::study::report::{self as report, MeasuredBy};
-use crate::study::results::Study;
 use collrules_record::experiment::Experiment;
 use collrules_record::grid::Grid;
 use collrules_record::options::{Budget, RefinementOptions, Request, SystemOptions};
@@ -19,15 +16,18 @@ use collrules_report::Document;
 use collrules_rules::Collective;
 use collrules_runner::RunnerError;
 use collrules_runner::grid::known_release;
+use collrules_workflow::Session;
+use collrules_workflow::WorkflowError;
+use collrules_workflow::campaign::Measurement;
+use collrules_workflow::start::oversubscribes;
 use serde::Serialize;
 
 use super::scope::{Scope, refinements};
 use super::{Studying, about, between, is_of_others};
 use crate::instrument::Instrument;
-use collrules_workflow::campaign::Measurement;
-use collrules_workflow::error::WorkflowError;
-use collrules_workflow::session::Session;
-use collrules_workflow::start::oversubscribes;
+use crate::study::definition::Definition;
+use crate::study::report::{self as report, MeasuredBy};
+use crate::study::results::Study;
 
 /// The study, as a document.
 pub const README: &str = "README.md";

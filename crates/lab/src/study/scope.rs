@@ -2,9 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::study::definition::Definition;
-use crate::study::report::candidate_name;
-use crate::study::results::Study;
 use collrules_record::criteria::Criteria;
 use collrules_record::plan::{CellPlan, Plan};
 use collrules_record::rundir::{RunDir, SamplesText};
@@ -12,10 +9,13 @@ use collrules_record::{Candidate, Cell, Manifest};
 use collrules_rules::{Collective, Release};
 use collrules_runner::grid::known_release;
 use collrules_tuner::Observations;
+use collrules_workflow::WorkflowError;
 
 use super::Studying;
 use super::definition::candidates;
-use collrules_workflow::error::WorkflowError;
+use crate::study::definition::Definition;
+use crate::study::report::candidate_name;
+use crate::study::results::Study;
 
 /// The cells and candidates that a study reports.
 pub(super) struct Scope {

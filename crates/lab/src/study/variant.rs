@@ -1,10 +1,11 @@
 //! Variants of a study: the placement of ranks, the root, or the datatype.
 
-use crate::study::definition::Definition;
 use collrules_record::options::{Jobs, SystemOptions};
 use collrules_record::units::Ranks;
 use collrules_record::{Arguments, Layout};
 use collrules_rules::words::counted;
+
+use crate::study::definition::Definition;
 
 /// A variant of the calls of a study, measured in a campaign of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,21 +3,21 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::costs::compare_campaigns;
-use crate::study::report::{StudyVariant, variants as side_by_side};
-use crate::study::results::Study;
 use collrules_record::rundir::{self, RunDir};
 use collrules_report::Document;
 use collrules_runner::separate;
+use collrules_workflow::Session;
+use collrules_workflow::WorkflowError;
+use collrules_workflow::campaign::{Measurement, RunPlace};
+use collrules_workflow::start::oversubscribes;
 
+use super::costs::compare_campaigns;
 use super::one::{OneStudy, README};
 use super::variant::Variant;
 use super::{SEED, Studying, about};
 use crate::instrument;
-use collrules_workflow::campaign::{Measurement, RunPlace};
-use collrules_workflow::error::WorkflowError;
-use collrules_workflow::session::Session;
-use collrules_workflow::start::oversubscribes;
+use crate::study::report::{StudyVariant, variants as side_by_side};
+use crate::study::results::Study;
 
 /// Measures every possible variant of a study into a directory of its own in `out`, or reads it from the directory
 /// `input`, and compares them. What is in `out` is resumed, if `resumes`. Returns the comparison, and the studies by

@@ -2,9 +2,8 @@
 
 use collrules_program::catalogue::{CATALOGUE, Guideline};
 use collrules_record::{Bytes, Cell, Even, Mockup, Ranks};
-use collrules_runner::grid::needed_memory;
-
 use collrules_report::document::{Block, Document};
+use collrules_runner::grid::needed_memory;
 
 /// Width of the list: the longest words of the columns next to each other.
 const WIDTH: usize = 140;

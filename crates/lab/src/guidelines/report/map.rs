@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use crate::guidelines::found::{Checked, CheckedCell, GuidelineVerdict};
 use collrules_record::units::Seconds;
 use collrules_record::{Bytes, Cell, Ranks};
+use collrules_report::document::{Block, Fill, Heatmap, Table, Tile, slownesses};
 use collrules_rules::Collective;
 
 use super::sentences;
-use collrules_report::document::{Block, Fill, Heatmap, Table, Tile, slownesses};
+use crate::guidelines::found::{Checked, CheckedCell, GuidelineVerdict};
 
 /// Meaning of the marks of the map.
 pub(super) const KEY: &str = "Each mark is a message size: +52 % is slower than the best mock-up by 52 %, 12x takes 12 times \

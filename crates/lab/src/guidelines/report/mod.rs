@@ -12,13 +12,12 @@ mod map;
 mod sentences;
 mod tables;
 
-use crate::guidelines::found::{Changed, Checked};
+use collrules_report::document::{Block, Document};
 use collrules_rules::words::counted;
 
+use crate::guidelines::found::{Changed, Checked};
 pub use catalogue::{list, list_json};
 pub use tables::csv;
-
-use collrules_report::document::{Block, Document};
 
 /// The result, the maps, and each violation with a remedy.
 pub fn document(checked: &Checked) -> Document {

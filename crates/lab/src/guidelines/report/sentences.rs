@@ -1,20 +1,20 @@
 //! The result, and each violation with a remedy.
 
-use crate::guidelines::found::{
-    Change, Changed, Checked, CheckedCell, Cure, Doubt, FewLaunches, GuidelineVerdict, MockupFinding, Violation,
-    Withheld,
-};
 use collrules_program::catalogue;
 use collrules_record::units::Seconds;
 use collrules_record::{Cell, Component, Estimate, Mockup};
-use collrules_rules::deploy::quoted;
-use collrules_rules::registry;
-use collrules_rules::words::counted;
-
 use collrules_report::document::Block;
 use collrules_report::facts::describe_failed_default;
 use collrules_report::reasons::describe_bar;
 use collrules_report::words::{count, ends, percent, tally, whole};
+use collrules_rules::deploy::quoted;
+use collrules_rules::registry;
+use collrules_rules::words::counted;
+
+use crate::guidelines::found::{
+    Change, Changed, Checked, CheckedCell, Cure, Doubt, FewLaunches, GuidelineVerdict, MockupFinding, Violation,
+    Withheld,
+};
 
 /// Describes the origin of the numbers.
 pub(super) fn origin(checked: &Checked) -> String {

@@ -2,10 +2,10 @@
 
 use std::io;
 
-use crate::guidelines::found::Checked;
 use collrules_record::Estimate;
-
 use collrules_report::tables::of_rows;
+
+use crate::guidelines::found::Checked;
 
 const COLUMNS: &str = "collective,comm_size,message_bytes,served_by,builtin_s,candidate,time_s,gain,gain_low,gain_high,p_value,\
                        q_value,violated,severity,severity_low,severity_high,under_rules";

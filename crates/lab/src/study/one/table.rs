@@ -3,19 +3,19 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::study::definition::{Definition, RequestedFigures};
-use crate::study::report::MeasuredBy;
-use crate::study::results::Study;
 use collrules_record::criteria::Criteria;
 use collrules_record::findings::{Findings, Statistic};
 use collrules_record::units::{Bytes, Ranks};
 use collrules_record::{Cell, Placement, Seconds};
+use collrules_workflow::Session;
+use collrules_workflow::WorkflowError;
+use collrules_workflow::analyze::Source;
 
 use super::super::scope::Scope;
 use super::{Averages, OneStudy, Studied};
-use collrules_workflow::analyze::Source;
-use collrules_workflow::error::WorkflowError;
-use collrules_workflow::session::Session;
+use crate::study::definition::{Definition, RequestedFigures};
+use crate::study::report::MeasuredBy;
+use crate::study::results::Study;
 
 /// Studies what a definition asks for of it; without one, all of it.
 pub(super) fn study(one: &OneStudy, path: &Path, session: &mut Session<'_>) -> Result<Studied, WorkflowError> {

@@ -1,14 +1,14 @@
 //! Answer of a study: a sentence or two for each collective, and the numbers behind them.
 
-use crate::study::results::{Overall, Study, StudyCell, StudyPoint, StudyVerdict};
 use collrules_record::{Candidate, Cell};
+use collrules_report::document::{Block, Table};
+use collrules_report::facts::describe_failed_default;
+use collrules_report::words::{ends, interval};
 use collrules_rules::Collective;
 use collrules_rules::words::counted;
 
 use super::names::{collectives, name};
-use collrules_report::document::{Block, Table};
-use collrules_report::facts::describe_failed_default;
-use collrules_report::words::{ends, interval};
+use crate::study::results::{Overall, Study, StudyCell, StudyPoint, StudyVerdict};
 
 /// A paragraph for each collective.
 pub(super) fn answers(study: &Study) -> Vec<String> {

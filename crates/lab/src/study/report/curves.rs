@@ -1,13 +1,13 @@
 //! Peaks, steps and powers of the curves of times.
 
-use crate::study::results::{Curve, CurveAxis, CurvePart, Study};
 use collrules_record::Candidate;
 use collrules_record::units::Bytes;
+use collrules_report::document::{Block, Table};
+use collrules_report::words::interval;
 
 use super::names::name;
 use super::page::About;
-use collrules_report::document::{Block, Table};
-use collrules_report::words::interval;
+use crate::study::results::{Curve, CurveAxis, CurvePart, Study};
 
 /// A row for each drawn curve; empty if no curve of the study is long enough.
 pub(super) fn part(study: &Study, about: &About<'_>) -> Block {

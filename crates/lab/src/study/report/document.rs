@@ -2,15 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use crate::study::results::Study;
 use collrules_record::findings::Statistic;
+use collrules_report::document::{Block, Document};
 use collrules_rules::words::{counted, listed};
 
 use super::conclusion::{answers, numbers};
 use super::figures::StudyFigure;
 use super::page::{About, MeasuredBy};
 use super::{curves, references, tables};
-use collrules_report::document::{Block, Document};
+use crate::study::results::Study;
 
 /// The study; figures are in files of the same directory.
 pub(in crate::study) fn document(

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use crate::study::results::{Study, StudyCell};
 use collrules_record::units::Ranks;
 use collrules_record::{Candidate, Cell};
+use collrules_report::plot::{Curves, Line, Reading, Stroke, X};
 use collrules_rules::Collective;
 
 use super::names::{candidates, collectives, name};
 use super::page::About;
-use collrules_report::plot::{Curves, Line, Reading, Stroke, X};
+use crate::study::results::{Study, StudyCell};
 
 /// A requested figure.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,10 +1,10 @@
 //! Names of the parts of a study, and their order.
 
-use crate::study::results::Study;
 use collrules_record::Candidate;
+use collrules_report::facts::name_candidate;
 use collrules_rules::{Collective, Release};
 
-use collrules_report::facts::name_candidate;
+use crate::study::results::Study;
 
 /// The name of a candidate in a release; components have their own name, reference algorithms a short one.
 pub(in crate::study) fn candidate_name(release: Release, collective: Collective, candidate: Candidate) -> String {

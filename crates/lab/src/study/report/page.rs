@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use crate::study::definition::Definition;
-use crate::study::results::Study;
 use collrules_record::findings::Statistic;
 use collrules_record::{Manifest, Ranks};
-
 use collrules_report::document::{Block, Document};
+
+use crate::study::definition::Definition;
+use crate::study::results::Study;
 
 /// Origin of the measurements.
 #[derive(Clone, Debug)]

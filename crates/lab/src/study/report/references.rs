@@ -3,17 +3,17 @@
 
 use std::collections::BTreeMap;
 
-use crate::study::results::{ClassVerdict, Rivalry, Study, StudyCell};
 use collrules_model::pattern_fit::{PatternFit, PatternRegime};
 use collrules_record::estimate::geometric_mean;
 use collrules_record::pattern::Shape;
 use collrules_record::units::Bytes;
 use collrules_record::{Candidate, Cell};
+use collrules_report::document::{Block, Table};
+use collrules_report::words::{tenths, time};
 use collrules_rules::Collective;
 
 use super::names::{candidates, name};
-use collrules_report::document::{Block, Table};
-use collrules_report::words::{tenths, time};
+use crate::study::results::{ClassVerdict, Rivalry, Study, StudyCell};
 
 /// A study with the name of its variant, which is empty if there is one study.
 pub(super) type NamedStudy<'a> = (&'a str, &'a Study);

@@ -2,15 +2,15 @@
 
 use std::fmt::Write;
 
-use crate::study::results::{Study, StudyCell, StudyVerdict};
 use collrules_record::units::Bytes;
 use collrules_record::{Candidate, Cell, Estimate, Seconds};
-use collrules_rules::Collective;
-
-use super::names::{candidates, collectives, name};
 use collrules_report::document::Block;
 use collrules_report::osu::latency_head;
 use collrules_report::words::interval;
+use collrules_rules::Collective;
+
+use super::names::{candidates, collectives, name};
+use crate::study::results::{Study, StudyCell, StudyVerdict};
 
 /// Microseconds, as benchmarks print them.
 const MICRO: f64 = 1e6;

@@ -1,14 +1,14 @@
 //! One study in several variants: the best algorithms, crossovers from short to long, and the cost of each variant.
 
-use crate::study::results::{CostRatio, Rivalry, Study};
 use collrules_record::{Candidate, Estimate};
+use collrules_report::document::{Block, Document, Table};
+use collrules_report::facts::describe_failed_default;
+use collrules_report::words::{interval, whole};
 
 use super::names::name;
 use super::page::About;
 use super::references::{NamedStudy, parts};
-use collrules_report::document::{Block, Document, Table};
-use collrules_report::facts::describe_failed_default;
-use collrules_report::words::{interval, whole};
+use crate::study::results::{CostRatio, Rivalry, Study};
 
 /// A study in one variant.
 #[derive(Clone, Debug)]

@@ -12,7 +12,7 @@ use collrules_workflow::plan::plan;
 use collrules_workflow::start::start;
 use serde::Serialize;
 
-use super::dry_run;
+use crate::cmd::dry_run;
 use crate::exit::Exit;
 use crate::options::{SessionArgs, named_or_new};
 use crate::progress::Output;
@@ -24,18 +24,18 @@ pub(crate) struct InstrumentArgs {
     /// Directory for what is measured, and for the results, which must not hold any yet [default: collrules-COMMAND-DATE-TIME
     /// where something is measured]
     #[arg(long, value_name = "DIR", help_heading = None)]
-    pub(super) out: Option<PathBuf>,
+    pub(crate) out: Option<PathBuf>,
     /// List what would be measured, and stop
     #[arg(long, help_heading = None)]
-    pub(super) dry_run: bool,
+    pub(crate) dry_run: bool,
     #[command(flatten)]
-    pub(super) session: SessionArgs,
+    pub(crate) session: SessionArgs,
 }
 
 /// Analyses earlier measurements or, without them, measures, and writes and prints the result with those of its files that
 /// are there, each with a description. `conclude` has the result as text and as exit code. A dry run prints what would be
 /// measured.
-pub(super) fn run<I: Instrument>(
+pub(crate) fn run<I: Instrument>(
     instrument: &I,
     input: Option<&Path>,
     InstrumentArgs { out, dry_run, session: args }: &InstrumentArgs,
@@ -62,7 +62,7 @@ pub(super) fn run<I: Instrument>(
 }
 
 /// Prints a result with those of its files that are in the directory.
-pub(super) fn print(
+pub(crate) fn print(
     found: &impl Serialize,
     directory: Option<&Path>,
     json: bool,
