@@ -119,6 +119,10 @@ pub struct LaunchEnd {
     /// Time in which a cache line gets from one rank of a node to the next, as at the start of the launch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub core_to_core: Option<Seconds>,
+    /// Time in which a rank copies 16 KiB within its caches: the median over visits, on the slowest rank; missing without
+    /// visits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copy: Option<Seconds>,
 }
 
 /// A line of `clock.jsonl`.

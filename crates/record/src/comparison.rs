@@ -157,14 +157,26 @@ pub struct ArmLaunch {
     /// Memory of the largest rank at the end; missing where the system does not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resident: Option<u64>,
-    /// Time in which a cache line gets from one rank of a node to the next, at the start and at the end; empty where it is
-    /// unknown. Launches where it differs ran on processors in other places.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub core_to_core: Vec<Seconds>,
+    /// The processors that it ran on.
+    #[serde(default)]
+    pub processors: Processors,
     /// The times, or why the job failed.
     pub outcome: Result<Vec<SubjectTime>, LaunchFailure>,
     /// Subjects with wrong data, and the finding of the check.
     pub wrong: Vec<(ArmSubject, String)>,
+}
+
+/// Processors of a launch, as seen in memory that no setting acts on. If they differ between launches, these ran in other
+/// places, or next to other work on the same cores.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Processors {
+    /// Time in which a cache line gets from one rank of a node to the next, at the start and at the end; empty where it is
+    /// unknown.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub core_to_core: Vec<Seconds>,
+    /// Time in which a rank copies 16 KiB within its caches, in between; missing where it is unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copy: Option<Seconds>,
 }
 
 /// Time of a subject in a launch.

@@ -12,7 +12,7 @@ use mpi::topology::{Communicator, SimpleCommunicator};
 use crate::clock::hierarchy::CommonClock;
 use crate::clock::{now, seconds};
 use crate::control::Control;
-use crate::core_to_core;
+use crate::processors;
 use crate::sync::{Began, Begun, dissemination_barrier};
 use crate::turns::turns;
 
@@ -49,7 +49,7 @@ pub(crate) fn measure(control: &Control, clock: &CommonClock) -> Harness {
         known_error: clock.known_error().map(Seconds),
         resident: resident.into_iter().flatten().max(),
         cache: None,
-        core_to_core: core_to_core::measure(control),
+        core_to_core: processors::core_to_core(control),
     }
 }
 

@@ -27,13 +27,13 @@ use crate::clock::hierarchy::CommonClock;
 use crate::clock::{now, seconds};
 use crate::communicators::Communicators;
 use crate::control::Control;
-use crate::core_to_core;
 use crate::error::WorkerError;
 use crate::faults::{Faults, Phase};
 use crate::ffi::{MpiErrorClass, Tools};
 use crate::harness;
 use crate::operation::{Rooms, Supply};
 use crate::playing::{self, Playing};
+use crate::processors::{self, Copying};
 use crate::report::emit;
 use crate::sync::{Lateness, Synchroniser, dissemination_barrier, over_ranks};
 use crate::turns::{Turn, turns};
@@ -107,6 +107,7 @@ pub(crate) fn run(
         lateness: RefCell::default(),
         arrivals: None,
         counts: CallCounts::default(),
+        copying: Copying::default(),
     };
     if control.is_root() {
         emit(&WorkerEvent::Clock(ClockFact::Harness(Harness {
@@ -249,6 +250,8 @@ struct Member<'a> {
     arrivals: Option<Arrivals>,
     /// Complete on rank 0, which takes part in every call.
     counts: CallCounts,
+    /// Copies before each visit.
+    copying: Copying,
 }
 
 impl Member<'_> {
@@ -403,6 +406,7 @@ impl Member<'_> {
         if !self.prepare(visit.cell, &visit.candidates)? {
             return Ok(Vec::new());
         }
+        self.copying.time();
         let (cell, rank, supply) = (visit.cell, self.rank, self.supply(visit.cell));
         let mut playing = Playing::new(&self.communicators, self.plan, cell, &visit.candidates, (rank, &supply))?;
         let base = playing.base;
@@ -596,8 +600,10 @@ impl Member<'_> {
         let (communicators, most_communicators) = self.communicators.counts();
         let CallCounts { calls, late, repeated, given_up, .. } = self.counts;
         let resident = resident.into_iter().flatten().max();
-        let core_to_core = core_to_core::measure(self.control);
-        LaunchEnd { calls, late, repeated, given_up, communicators, most_communicators, resident, core_to_core }
+        let core_to_core = processors::core_to_core(self.control);
+        let copies = self.control.gather(self.control.ranks(), self.copying.median());
+        let copy = copies.into_iter().flatten().reduce(f64::max).map(Seconds);
+        LaunchEnd { calls, late, repeated, given_up, communicators, most_communicators, resident, core_to_core, copy }
     }
 }
 

@@ -143,7 +143,7 @@ mod tests {
             at: String::new(),
             seconds: Seconds(1.0),
             resident: None,
-            core_to_core: Vec::new(),
+            processors: crate::comparison::Processors::default(),
             outcome: Ok(vec![SubjectTime {
                 subject: ArmSubject::Program,
                 time: Seconds(2.0),

@@ -5,10 +5,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use collrules_record::Estimate;
-use collrules_record::comparison::{ArmSubject, LaunchFailure};
+use collrules_record::comparison::{ArmSubject, LaunchFailure, Processors};
 use collrules_record::estimate::{mean, median};
 use collrules_record::settings::Settings;
+use collrules_record::{Estimate, Seconds};
 
 use crate::statistics::{LaunchLogs, Replicates, test_all};
 
@@ -23,8 +23,8 @@ pub type SubjectTimes = BTreeMap<ArmSubject, f64>;
 pub struct ArmBlock {
     /// The times of each launch that did not fail, by arm.
     pub launches: BTreeMap<Settings, Vec<SubjectTimes>>,
-    /// Seconds in which a cache line got from one rank of a node to the next in these launches, where it is known.
-    pub core_to_core: BTreeMap<Settings, Vec<f64>>,
+    /// The processors of these launches.
+    pub processors: BTreeMap<Settings, Vec<Processors>>,
     /// Arms whose jobs fail, whatever they call.
     pub failed: BTreeMap<Settings, LaunchFailure>,
     /// Subjects that fail with an arm, so that they are no longer timed with it: without the arm's rules, for the default.
@@ -53,11 +53,19 @@ impl ArmBlock {
         self.launches.get(settings).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns true if the launches of two arms, as far as is known, ran on processors in like places.
-    fn is_alike(&self, arm: &Settings, base: &Settings) -> bool {
-        let known = [arm, base].into_iter().filter_map(|it| self.core_to_core.get(it)).flatten();
-        let (least, most) = known.fold((f64::INFINITY, 0.0_f64), |(least, most), it| (least.min(*it), most.max(*it)));
-        most <= ALIKE * least
+    /// Compares the processors of the launches of two arms, as far as they are known: none if they were in like places and
+    /// as fast, otherwise true if the first arm had the slower ones.
+    fn slower_processors(&self, arm: &Settings, base: &Settings) -> Option<bool> {
+        let latencies: fn(&Processors) -> Vec<Seconds> = |it| it.core_to_core.clone();
+        let copies: fn(&Processors) -> Vec<Seconds> = |it| it.copy.into_iter().collect();
+        [(latencies, ALIKE_PLACES), (copies, ALIKE_SPEEDS)].into_iter().find_map(|(quantity, most)| {
+            let of = |it: &Settings| self.processors.get(it).into_iter().flatten().flat_map(quantity);
+            let values = |it: &Settings| of(it).map(|seconds| seconds.0).collect::<Vec<f64>>();
+            let (with, without) = (values(arm), values(base));
+            let all = || with.iter().chain(&without).copied();
+            let (low, high) = (all().reduce(f64::min)?, all().reduce(f64::max)?);
+            (high > most * low).then(|| mean(&with) > mean(&without))
+        })
     }
 
     /// The median times over the launches of a combination.
@@ -98,18 +106,28 @@ pub(super) fn weighted_mean(logs: &BTreeMap<ArmSubject, f64>, weight: &dyn Fn(&A
     (weights > 0.0).then(|| sum / weights)
 }
 
-/// The blocks with launches of two arms that ran on processors in like places; all, if these are less than half: then it
-/// is an arm that puts ranks elsewhere.
+/// The blocks with launches of two arms whose processors were in like places and as fast; all, if these are less than half,
+/// or if the first arm had the slower processors more often than by chance: then it is the arm that puts ranks elsewhere, or
+/// that gives their cores other work.
 pub(super) fn alike<'a>(blocks: &'a [ArmBlock], arm: &Settings, base: &Settings) -> Vec<&'a ArmBlock> {
     let has_both = |block: &&ArmBlock| [arm, base].iter().all(|it| block.launches.contains_key(*it));
     let both: Vec<&ArmBlock> = blocks.iter().filter(has_both).collect();
-    let alike: Vec<&ArmBlock> = both.iter().copied().filter(|block| block.is_alike(arm, base)).collect();
-    if 2 * alike.len() < both.len() { both } else { alike }
+    let compared = || both.iter().map(|block| (*block, block.slower_processors(arm, base)));
+    let alike: Vec<&ArmBlock> = compared().filter(|(_, slower)| slower.is_none()).map(|(block, _)| block).collect();
+    let others = (both.len() - alike.len()) as f64;
+    let slower = compared().filter(|(_, slower)| *slower == Some(true)).count() as f64;
+    // As a sign test, with its correction for continuity.
+    let is_own = 2.0 * slower - others > BY_CHANCE * others.sqrt() + 1.0;
+    if 2 * alike.len() < both.len() || is_own { both } else { alike }
 }
 
-/// Ratio of core-to-core latencies up to which processors are in like places. It is 2.5 and more between threads of a core,
+/// Ratio of core-to-core latencies up to which processors are in like places. It is 1.8 and more between threads of a core,
 /// cores of a socket and sockets, and 1.3 at most between launches in one place.
-const ALIKE: f64 = 1.6;
+const ALIKE_PLACES: f64 = 1.6;
+
+/// Ratio of the times of a copy up to which processors are as fast. Other work on the second threads of their cores makes
+/// it 1.6 to 2; without, it is 1.1 between launches.
+const ALIKE_SPEEDS: f64 = 1.2;
 
 /// Share of the pairs of launches at either end whose speedups a mean leaves out.
 const LEFT_OUT: f64 = 0.2;
@@ -123,8 +141,8 @@ const DISTURBANCES: (f64, f64) = (0.05, 0.2);
 /// Standard deviation of a normal distribution in units of its median absolute deviation.
 const NORMAL: f64 = 1.4826;
 
-/// Standard errors by which the share of disturbed launches may be larger than with the default: more are the settings'
-/// own doing.
+/// Standard errors by which the share of disturbed launches, or of those on slower processors, may be larger than with the
+/// default: more are the settings' own doing.
 const BY_CHANCE: f64 = 1.28;
 
 /// Mean log speedup of a combination over another one. It is trimmed, since other work on a host can double the time of a

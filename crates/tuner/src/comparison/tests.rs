@@ -3,18 +3,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 
-use collrules_record::comparison::{ArmSubject, Stage};
+use collrules_record::comparison::{ArmSubject, Processors, Stage};
 use collrules_record::condition::Condition;
 use collrules_record::settings::{Guard, Settings};
 use collrules_record::validation::ValidationCriteria;
-use collrules_record::{Bytes, Cell, Ranks};
+use collrules_record::{Bytes, Cell, Ranks, Seconds};
 use collrules_rules::Collective;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;
 
-use super::block::alike;
 use super::judge::{Judging, judge};
 use super::{
     ArmBlock, ArmDemand, ArmLauncher, Compared, Comparison, Factor, LEAST_GAIN, Looks, Searched, SubjectTimes, compare,
@@ -36,6 +35,13 @@ const MOVES: (f64, f64) = (0.1, 0.6);
 /// Core-to-core latencies while the processors of a virtual machine are on two sockets and on one.
 const LATENCIES: [f64; 2] = [560e-9, 130e-9];
 
+/// Times of a copy next to other work on the second thread of a core, and without it.
+const COPIES: [f64; 2] = [350e-9, 200e-9];
+
+fn on_processors(latency: f64, copy: f64) -> Processors {
+    Processors { core_to_core: vec![Seconds(latency)], copy: Some(Seconds(copy)) }
+}
+
 /// A system whose speedups are known.
 struct KnownSystem {
     rng: ChaCha8Rng,
@@ -50,8 +56,12 @@ struct KnownSystem {
     bursts: bool,
     /// True while it is there.
     is_slow: bool,
-    /// Bursts are moves of processors; true if core-to-core latencies tell them.
-    moves: Option<bool>,
+    /// Bursts are moves of processors.
+    moves: bool,
+    /// Launches tell their processors.
+    are_told: bool,
+    /// Those of the last launch.
+    processors: Processors,
     /// Largest number of launches.
     most: usize,
     /// The subjects of a launch; all if empty.
@@ -83,7 +93,9 @@ impl KnownSystem {
             disturbed_by_settings: 0.0,
             bursts: false,
             is_slow: false,
-            moves: None,
+            moves: false,
+            are_told: false,
+            processors: on_processors(LATENCIES[1], COPIES[1]),
             most: usize::MAX,
             subjects,
             timed: 0,
@@ -94,8 +106,8 @@ impl KnownSystem {
         match work {
             OtherWork::None => self,
             OtherWork::Tenth => Self { disturbed: (0.1, 1.7), ..self },
-            OtherWork::Bursts => Self { bursts: true, ..self },
-            OtherWork::Moves { are_told } => Self { bursts: true, moves: Some(are_told), ..self },
+            OtherWork::Bursts { are_told } => Self { bursts: true, are_told, ..self },
+            OtherWork::Moves { are_told } => Self { bursts: true, moves: true, are_told, ..self },
         }
     }
 
@@ -107,9 +119,11 @@ impl KnownSystem {
         self.launches += 1;
         let by_settings = if settings.is_empty() { 0.0 } else { self.disturbed_by_settings };
         let is_disturbed = self.rng.random::<f64>() < self.disturbed.0 + by_settings;
-        let rates = if self.moves.is_some() { MOVES } else { BURSTS };
+        let rates = if self.moves { MOVES } else { BURSTS };
         let changes = self.rng.random::<f64>() < if self.is_slow { rates.1 } else { rates.0 };
         self.is_slow = self.bursts && (self.is_slow != changes);
+        let (is_moved, is_busy) = (self.is_slow && self.moves, self.is_slow && !self.moves || is_disturbed);
+        self.processors = on_processors(LATENCIES[usize::from(!is_moved)], COPIES[usize::from(!is_busy)]);
         let factor = if self.bursts { BURST_NOISE } else { 1.0 };
         let shared = factor * NOISE.0 * self.normal() + if is_disturbed { self.disturbed.1.ln() } else { 0.0 };
         let burst = |bytes: u64| match (self.is_slow, bytes < 8 << 10) {
@@ -152,9 +166,8 @@ impl ArmLauncher for KnownSystem {
         for settings in spread_default(order, defaults) {
             let fails = |(name, value): (&str, &str)| settings.get(name).is_some_and(|set| set == value);
             let times = self.launch(&settings);
-            if self.moves == Some(true) {
-                let latency = LATENCIES[usize::from(!self.is_slow)];
-                block.core_to_core.entry(settings.clone()).or_default().push(latency);
+            if self.are_told {
+                block.processors.entry(settings.clone()).or_default().push(self.processors.clone());
             }
             if !self.failing.is_some_and(fails) {
                 block.push(settings, times);
@@ -240,8 +253,10 @@ fn settings_are_found_beside_other_work() {
     factors.extend(["c", "d"].map(|name| factor(name, &["1", "2"])));
     let best = factorial(&pair()).iter().map(|it| mean_truth(truth_of_pair, it)).fold(0.0, f64::max);
     let found = (0..100).filter(|seed| {
-        let mut known =
-            KnownSystem { most: 100, ..KnownSystem::new(*seed, truth_of_pair).with_other_work(OtherWork::Bursts) };
+        let mut known = KnownSystem {
+            most: 100,
+            ..KnownSystem::new(*seed, truth_of_pair).with_other_work(OtherWork::Bursts { are_told: false })
+        };
         let finalists = run(&factors, &mut known).finalists;
         finalists.first().is_some_and(|first| mean_truth(truth_of_pair, first) >= best - 0.05)
     });
@@ -435,15 +450,22 @@ enum OtherWork {
     None,
     /// One launch of ten is 1.7 times as slow.
     Tenth,
-    Bursts,
+    Bursts {
+        are_told: bool,
+    },
     /// Processors are farther from each other for one or two launches.
     Moves {
         are_told: bool,
     },
 }
 
-const OTHER_WORK: [OtherWork; 4] =
-    [OtherWork::None, OtherWork::Tenth, OtherWork::Bursts, OtherWork::Moves { are_told: true }];
+const OTHER_WORK: [OtherWork; 5] = [
+    OtherWork::None,
+    OtherWork::Tenth,
+    OtherWork::Bursts { are_told: false },
+    OtherWork::Bursts { are_told: true },
+    OtherWork::Moves { are_told: true },
+];
 
 /// A gain of 1.3 times where speed is asked for, and this in one class of the guard set.
 fn truth_with_guard(settings: &Settings, bytes: u64, guard: f64) -> f64 {
@@ -515,28 +537,35 @@ fn an_arm_that_places_ranks_elsewhere_is_compared() {
     let arm: Settings = BTreeMap::from([("a".to_owned(), "1".to_owned())]);
     for (settings, latency) in [(&arm, LATENCIES[0]), (&Settings::new(), LATENCIES[1])] {
         block.push(settings.clone(), BTreeMap::from([(measure(8), 1e-6)]));
-        block.core_to_core.insert(settings.clone(), vec![latency]);
+        block.processors.insert(settings.clone(), vec![on_processors(latency, COPIES[1])]);
     }
-    let like = ArmBlock { core_to_core: BTreeMap::new(), ..block.clone() };
-    assert_eq!(alike(&[block.clone(), block.clone()], &arm, &Settings::new()).len(), 2);
-    assert_eq!(alike(&[block, like.clone(), like], &arm, &Settings::new()).len(), 2);
+    let like = ArmBlock { processors: BTreeMap::new(), ..block.clone() };
+    let counted = |slower: usize, alike: usize| {
+        let blocks = [vec![block.clone(); slower], vec![like.clone(); alike]].concat();
+        super::block::alike(&blocks, &arm, &Settings::new()).len()
+    };
+    assert_eq!(counted(2, 0), 2, "most are elsewhere");
+    assert_eq!(counted(2, 10), 10, "two may be by chance");
+    assert_eq!(counted(6, 10), 16, "six of six are not");
 }
 
 /// With every fifth launch 1.7 times as slow, a job takes a tenth longer on average.
 #[test]
 fn settings_that_slow_down_every_fifth_launch_are_confirmed_rarely() {
     let harmless = |settings: &Settings, bytes: u64| truth_with_guard(settings, bytes, 0.0);
-    let passed = (0..60).filter(|seed| {
-        let (disturbed, disturbed_by_settings, most) = ((0.0, 1.7), 0.2, 200);
-        confirmed(&mut KnownSystem { disturbed, disturbed_by_settings, most, ..KnownSystem::new(*seed, harmless) }).0
-    });
-    let passed = passed.count();
-    assert!(passed <= 6, "{passed} of 60");
+    for are_told in [false, true] {
+        let passed = (0..60).filter(|seed| {
+            let system = KnownSystem { disturbed: (0.0, 1.7), are_told, ..KnownSystem::new(*seed, harmless) };
+            confirmed(&mut KnownSystem { disturbed_by_settings: 0.2, most: 200, ..system }).0
+        });
+        let passed = passed.count();
+        assert!(passed <= 6, "{passed} of 60, told: {are_told}");
+    }
 }
 
 #[test]
 fn gains_without_a_loss_are_confirmed_and_later_looks_time_little() {
-    for (work, (least, seeds)) in OTHER_WORK.into_iter().zip([(49, 50), (49, 50), (17, 20), (49, 50)]) {
+    for (work, (least, seeds)) in OTHER_WORK.into_iter().zip([(49, 50), (49, 50), (17, 20), (49, 50), (49, 50)]) {
         let harmless = |settings: &Settings, bytes: u64| truth_with_guard(settings, bytes, 0.0);
         let (mut passed, mut timed, mut pairs) = (0, 0, 0);
         for seed in 0..seeds {

@@ -107,7 +107,7 @@ fn only_launches_of_the_default_that_chose_nothing_are_read() {
         at: String::new(),
         seconds: Seconds(1.0),
         resident: None,
-        core_to_core: Vec::new(),
+        processors: Default::default(),
         outcome,
         wrong: Vec::new(),
     };

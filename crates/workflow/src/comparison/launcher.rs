@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use collrules_record::clock::ClockFact;
-use collrules_record::comparison::{ArmLaunch, ArmSubject, LaunchFailure, Stage, SubjectTime};
+use collrules_record::comparison::{ArmLaunch, ArmSubject, LaunchFailure, Processors, Stage, SubjectTime};
 use collrules_record::condition::ArrivalPattern;
 use collrules_record::criteria::Middle;
 use collrules_record::estimate::{mean, median};
@@ -187,7 +187,7 @@ impl<'a, 's> JobLauncher<'a, 's> {
         before: &mut usize,
         arm: &Settings,
         wanted: Option<&BTreeSet<ArmSubject>>,
-    ) -> Result<Result<(SubjectTimes, Vec<Seconds>), LaunchFailure>, WorkflowError> {
+    ) -> Result<Result<(SubjectTimes, Processors), LaunchFailure>, WorkflowError> {
         let is_kept = !stage.is_search() && stage != Stage::Tuning;
         let tries = if *arm == self.base || is_kept { TRIES } else { 1 };
         let (mut failures, mut struck) = (0, Vec::new());
@@ -213,7 +213,7 @@ impl<'a, 's> JobLauncher<'a, 's> {
             match launch.outcome {
                 Ok(times) => {
                     let times = times.into_iter().map(|timed| (timed.subject, timed.time.0)).collect();
-                    return Ok(Ok((times, launch.core_to_core)));
+                    return Ok(Ok((times, launch.processors)));
                 }
                 Err(failure) => {
                     failures += u32::from(!is_past);
@@ -279,7 +279,7 @@ impl<'a, 's> JobLauncher<'a, 's> {
         let (plan, order) = self.plan(stage, block, arm, deployment, subjects);
         let mut loops: BTreeMap<ArmSubject, Vec<Loop>> = BTreeMap::new();
         let (mut wrong, mut resident, mut place, mut clock) = (Vec::new(), None, None, 0.0_f64);
-        let mut core_to_core = Vec::new();
+        let mut processors = Processors::default();
         let stop = self.session.stop.clone();
         let outcome = self.backend.measure(&plan, &mut |event| {
             match &event {
@@ -297,9 +297,10 @@ impl<'a, 's> JobLauncher<'a, 's> {
                 WorkerEvent::Disqualified { cell, candidate, why } => {
                     wrong.push((order[&(*cell, *candidate)].clone(), why.clone()));
                 }
-                WorkerEvent::Clock(ClockFact::Harness(harness)) => core_to_core.extend(harness.core_to_core),
+                WorkerEvent::Clock(ClockFact::Harness(harness)) => processors.core_to_core.extend(harness.core_to_core),
                 WorkerEvent::Clock(ClockFact::End(end)) => {
-                    core_to_core.extend(end.core_to_core);
+                    processors.core_to_core.extend(end.core_to_core);
+                    processors.copy = end.copy;
                     resident = end.resident;
                 }
                 _ => {}
@@ -318,7 +319,7 @@ impl<'a, 's> JobLauncher<'a, 's> {
         let is_simulated = self.backend.name() == SIMULATED;
         let own = self.schedule.startup.0 + clock;
         let seconds = Seconds(if is_simulated { own } else { began.elapsed().as_secs_f64() });
-        Ok(ArmLaunch { stage, block, arm: arm.clone(), at, seconds, resident, core_to_core, outcome, wrong })
+        Ok(ArmLaunch { stage, block, arm: arm.clone(), at, seconds, resident, processors, outcome, wrong })
     }
 
     /// The subjects whose data an earlier launch of an arm checked, with the shortest time of a turn of their loops.
@@ -408,9 +409,8 @@ impl ArmLauncher for JobLauncher<'_, '_> {
         for arm in order {
             let known = before.entry(arm.clone()).or_default();
             match self.times(stage, number, known, &arm, subjects)? {
-                Ok((times, core_to_core)) => {
-                    let known = block.core_to_core.entry(arm.clone()).or_default();
-                    known.extend(core_to_core.into_iter().map(|latency| latency.0));
+                Ok((times, processors)) => {
+                    block.processors.entry(arm.clone()).or_default().push(processors);
                     block.push(arm, times);
                 }
                 Err(failure) if arm == *base => {
