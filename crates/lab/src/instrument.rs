@@ -11,7 +11,6 @@ use collrules_workflow::Session;
 use collrules_workflow::TOOL;
 use collrules_workflow::WorkflowError;
 use collrules_workflow::campaign::{Begin, Measurement, RunPlace, prepare, prepare_on, survey};
-use collrules_workflow::resume;
 use serde::Serialize;
 
 /// Experiment and analysis of an instrument.
@@ -19,9 +18,7 @@ pub trait Instrument {
     /// The result.
     type Found: Serialize;
 
-    /// The command that measures.
-    const REQUEST: Request;
-    /// Its name.
+    /// The name of its command.
     const NAME: &'static str;
     /// Files of the result: for programs, and as text.
     const FILES: [&'static str; 2];
@@ -78,8 +75,12 @@ pub(crate) fn begin<I: Instrument>(
     match place {
         RunPlace::Resumed(path) => {
             let begin = Begin::recorded(path)?;
-            if begin.request != I::REQUEST {
-                let (shown, command) = (path.display(), resume::name(&begin.request));
+            let (shown, own) = (path.display(), Request::Lab(I::NAME.to_owned()));
+            if begin.request != own {
+                let command = match &begin.request {
+                    Request::Tune(_) => "tune".to_owned(),
+                    Request::Lab(name) => format!("lab {name}"),
+                };
                 return Err(WorkflowError::Usage(format!(
                     "{shown} was made by another command; `collrules {command} --resume {shown}` resumes it"
                 )));
@@ -90,7 +91,7 @@ pub(crate) fn begin<I: Instrument>(
             refuse_occupied::<I>(out)?;
             let started = survey(instrument.system(), out, session)?;
             let experiment = instrument.experiment(&started.survey)?;
-            prepare_on(started, experiment, I::REQUEST, out, session)
+            prepare_on(started, experiment, Request::Lab(I::NAME.to_owned()), out, session)
         }
     }
 }

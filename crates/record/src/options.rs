@@ -27,14 +27,8 @@ pub type Budget = Option<Seconds>;
 pub enum Request {
     /// To measure and tune.
     Tune(Box<TuneOptions>),
-    /// To check performance guidelines.
-    Guidelines,
-    /// To compare chosen algorithms.
-    Study,
-    /// To fit a communication model.
-    Model,
-    /// To find calls that stall.
-    Irregular,
+    /// To measure for an instrument: the name of its command of `collrules lab`.
+    Lab(String),
 }
 
 /// Options of `tune` and `measure`.

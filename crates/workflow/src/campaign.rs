@@ -227,18 +227,12 @@ impl Measurement {
         let run = self.run.path().display();
         let resume = format!("`collrules measure --resume {run}` resumes the run");
         match &self.manifest.request {
-            request @ (Request::Guidelines | Request::Model | Request::Irregular) => {
-                let name = resume::name(request);
-                format!(
-                    "`collrules {name} --resume {run}` resumes it, and `collrules {name} {run}` analyses these samples"
-                )
-            }
-            Request::Study => format!("`collrules lab study DEFINITION --resume {run}` resumes it"),
-            _ if has_samples => format!(
+            Request::Lab(name) => format!("`collrules lab {name}` with --resume {run} and its arguments resumes it"),
+            Request::Tune(_) if has_samples => format!(
                 "{resume}, `collrules tune --resume {run}` also makes the rules, and `collrules analyze {run}` makes them \
                  from these samples"
             ),
-            _ => format!("{resume}, `collrules tune --resume {run}` also makes the rules"),
+            Request::Tune(_) => format!("{resume}, `collrules tune --resume {run}` also makes the rules"),
         }
     }
 

@@ -50,7 +50,7 @@ pub mod publish;
 mod quality;
 pub mod refine;
 mod remarks;
-pub mod resume;
+mod resume;
 pub mod served;
 pub mod session;
 pub mod settings;

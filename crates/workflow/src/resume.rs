@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use collrules_record::Manifest;
 use collrules_record::competitor::COMPETITORS;
-use collrules_record::options::Request;
 use collrules_record::rundir::RunDir;
 use collrules_record::settings::Settings;
 use collrules_report::changes::property;
@@ -22,17 +21,6 @@ pub(crate) fn left_out(manifest: &Manifest, started: &Started) -> Settings {
         |name: &str| COMPETITORS.iter().any(|competitor| name == format!("coll_{}_priority", competitor.component));
     let off = manifest.pins.iter().filter(|(name, value)| *value == "0" && whole(name) && is_on(name));
     off.map(|(name, value)| (name.clone(), value.clone())).collect()
-}
-
-/// The command that began a run.
-pub fn name(request: &Request) -> &'static str {
-    match request {
-        Request::Tune(_) => "tune",
-        Request::Guidelines => "lab guidelines",
-        Request::Study => "lab study",
-        Request::Model => "lab model",
-        Request::Irregular => "lab irregular",
-    }
 }
 
 /// Refuses to measure in a merged run: it has no journal of its own.

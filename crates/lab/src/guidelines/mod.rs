@@ -19,7 +19,7 @@ use collrules_program::mockup::BadMockup;
 use collrules_record::criteria::Criteria;
 use collrules_record::experiment::Experiment;
 use collrules_record::grid::{Alternatives, CommunicatorSizes, Grid, Mockups, communicator_sizes};
-use collrules_record::options::{Budget, Request, SystemOptions, TimingOptions};
+use collrules_record::options::{Budget, SystemOptions, TimingOptions};
 use collrules_record::policy::{Assumption, Assumptions};
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::values::{List, MOST_LAUNCHES, budget, collectives, percent, sizes, slowdown};
@@ -106,7 +106,6 @@ fn mockup(text: &str) -> Result<Mockup, String> {
 impl Instrument for Checking {
     type Found = Checked;
 
-    const REQUEST: Request = Request::Guidelines;
     const NAME: &'static str = "guidelines";
     const FILES: [&'static str; 2] = [FILE, TEXT];
     const PAGE: Option<&'static str> = Some(PAGE);

@@ -20,7 +20,7 @@ use collrules_program::mockup::{Mockup, MockupPattern};
 use collrules_record::experiment::Experiment;
 use collrules_record::findings::Statistic;
 use collrules_record::grid::{Alternatives, Grid, Mockups};
-use collrules_record::options::{Budget, Request, SystemOptions, TimingOptions};
+use collrules_record::options::{Budget, SystemOptions, TimingOptions};
 use collrules_record::placement::Nodes;
 use collrules_record::plan::CellPlan;
 use collrules_record::rundir::{self, RunDir};
@@ -90,7 +90,6 @@ const WAYS: [(Collective, &[&str]); 3] = [
 impl Instrument for Irregularity {
     type Found = Irregular;
 
-    const REQUEST: Request = Request::Irregular;
     const NAME: &'static str = "irregular";
     const FILES: [&'static str; 2] = [FILE, TEXT];
     const PAGE: Option<&'static str> = Some(PAGE);

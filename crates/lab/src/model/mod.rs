@@ -22,7 +22,7 @@ use collrules_program::{Unplayable, known, tuned};
 use collrules_record::criteria::Criteria;
 use collrules_record::experiment::Experiment;
 use collrules_record::grid::Grid;
-use collrules_record::options::{Budget, Jobs, Request, Scenario, SystemOptions, TimingOptions};
+use collrules_record::options::{Budget, Jobs, Scenario, SystemOptions, TimingOptions};
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::sample::Sample;
 use collrules_record::values::{List, MOST_LAUNCHES, budget, collectives, percent, size, sizes, slowdown};
@@ -87,7 +87,6 @@ const SEGMENT: &str = "8192";
 impl Instrument for Modelling {
     type Found = Model;
 
-    const REQUEST: Request = Request::Model;
     const NAME: &'static str = "model";
     const FILES: [&'static str; 2] = [FILE, TEXT];
     const PAGE: Option<&'static str> = Some(PAGE);

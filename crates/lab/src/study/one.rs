@@ -7,7 +7,7 @@ use std::path::Path;
 
 use collrules_record::experiment::Experiment;
 use collrules_record::grid::Grid;
-use collrules_record::options::{Budget, RefinementOptions, Request, SystemOptions};
+use collrules_record::options::{Budget, RefinementOptions, SystemOptions};
 use collrules_record::plan::CellPlan;
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::sample::Sample;
@@ -74,7 +74,6 @@ pub struct Studied {
 impl Instrument for OneStudy {
     type Found = Studied;
 
-    const REQUEST: Request = Request::Study;
     const NAME: &'static str = "study";
     const FILES: [&'static str; 2] = [STUDY, README];
     const PAGE: Option<&'static str> = None;

@@ -25,7 +25,7 @@ fn manifest() -> Manifest {
         started: "2024-05-01T12:00:00Z".to_owned(),
         backend: "simulation".to_owned(),
         command: vec!["collrules".to_owned(), "tune".to_owned()],
-        request: crate::options::Request::Study,
+        request: crate::options::Request::Lab("study".to_owned()),
         experiment: crate::options::TuneOptions::default().experiment(Vec::new()),
         launcher: Vec::new(),
         environment: BTreeMap::from([("OMPI_MCA_btl".to_owned(), "self,sm".to_owned())]),
