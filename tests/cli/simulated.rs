@@ -57,9 +57,10 @@ fn crossovers_of_the_cost_model_are_recovered() {
 fn the_barrier_of_the_cost_model_is_improved() {
     let scratch = tempfile::tempdir().unwrap();
     let out = scratch.path().join("run");
-    let ran = collrules("tune --simulate --np 2,8 --ops barrier --verbose --out", &out).exits(0);
-    ran.says("Next: collrules install");
-    ran.says("accepts the rules file and uses the right rule for all 2 measured sizes of barrier");
+    collrules("tune --simulate --np 2,8 --ops barrier --out", &out).exits(0);
+    let proof: serde_json::Value = serde_json::from_slice(&std::fs::read(out.join("proof.json")).unwrap()).unwrap();
+    let shown = proof["shown"].as_array().unwrap().iter().find(|fact| fact["code"] == "rules").unwrap();
+    assert_eq!(shown["of"]["cells"], 2, "{shown}");
     let findings = findings(&out);
     let served = |ranks| findings.table.lookup(Collective::Barrier, ranks, 0).algorithm;
     assert!([3, 4].contains(&served(8)), "{}", served(8));
@@ -88,8 +89,7 @@ fn scatter_has_one_algorithm_for_all_sizes() {
 fn where_nothing_beats_the_builtin_there_are_no_rules() {
     let scratch = tempfile::tempdir().unwrap();
     let out = scratch.path().join("run");
-    let ran = collrules("tune --simulate=fastest --ops bcast,scatter,barrier --out", &out).exits(0);
-    ran.says("No difference: no algorithm is shown to be faster than the default");
+    collrules("tune --simulate=fastest --ops bcast,scatter,barrier --out", &out).exits(0);
     assert!(findings(&out).table.is_empty());
     for file in ["rules.conf", "mca-params.conf", "report.md", "manifest.json", "samples.csv"] {
         assert!(out.join(file).is_file(), "{file}");
@@ -139,7 +139,7 @@ fn a_run_is_analysed_again() {
     let out = scratch.path().join("run");
     collrules("tune --simulate --ops bcast,scatter,barrier --np 8 --out", &out).exits(0);
     let before = findings(&out);
-    collrules("analyze", &out).exits(6).complains("already holds findings");
+    collrules("analyze", &out).exits(6);
     let again = |options: &str, name: &str| {
         let target = scratch.path().join(name);
         let arguments = format!("analyze {} {options} --out", out.display());
@@ -222,8 +222,6 @@ fn rules_keep_the_bits_that_they_have_to_keep() {
     let conduct = findings(&run).conduct;
     let bits = |conduct: &[Conduct]| conduct.iter().map(|rule| rule.bits).collect::<Vec<_>>();
     assert!(bits(&conduct).contains(&Effect::Other), "{conduct:?}");
-    assert!(std::fs::read_to_string(run.join("rules.conf")).unwrap().contains("; changes the order of sums"));
-    assert!(std::fs::read_to_string(run.join("report.md")).unwrap().contains("## The rules in programs"));
     let keeping = |keep: Keep| {
         let out = scratch.path().join(keep.to_string());
         collrules(&format!("analyze {} --keep-bits {keep} --out", run.display()), &out).exits(0);
