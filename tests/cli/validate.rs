@@ -42,9 +42,7 @@ fn served(directory: &Path, bytes: u64) -> Choice {
 fn tune_gives_back_what_does_not_hold() {
     let scratch = tempfile::tempdir().unwrap();
     let out = scratch.path().join("run");
-    let ran = collrules("tune --simulate=deceptive --np 2,8 --ops bcast --out", &out).exits(0);
-    ran.says("CONFIRMED: ");
-    ran.says("Sizes whose rule was left out: ");
+    collrules("tune --simulate=deceptive --np 2,8 --ops bcast --out", &out).exits(0);
     assert_eq!(contradictions(&out), [""; 0]);
     let held = served(&out, 128 << 10);
     assert!(!held.is_builtin());
@@ -56,7 +54,7 @@ fn tune_gives_back_what_does_not_hold() {
     let repaired: Vec<u64> = validation.round.as_ref().unwrap().repaired.iter().map(|cell| cell.bytes.0).collect();
     assert!([256 << 10, 512 << 10, 1 << 20].iter().all(|bytes| repaired.contains(bytes)), "{repaired:?}");
     assert!(repaired.iter().all(|bytes| *bytes >= 256 << 10), "{repaired:?}");
-    assert!(!validation.loses());
+    assert!(!validation.loses() && validation.is_confirmed());
     assert_eq!(verdicts(&validation)[&(8, 128 << 10)], Outcome::Faster);
     assert!(out.join("comparison.jsonl").is_file());
     // All that is derived agrees with what is left.
@@ -67,9 +65,6 @@ fn tune_gives_back_what_does_not_hold() {
     }
     assert!(findings.crossovers.iter().all(|crossover| crossover.at.0 < 256 << 10), "{:?}", findings.crossovers);
     assert!(findings.crossovers.iter().any(|crossover| crossover.above.is_builtin()), "{:?}", findings.crossovers);
-    let tree = fs::read_to_string(out.join("report.md")).unwrap();
-    let words = tree.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("removed after fresh launches"), "{tree}");
     assert!(findings.tree.worst_regret < 0.03, "what is not to be had is no loss: {}", findings.tree.worst_regret);
     // An analysis of the run does not bring it back.
     let again = scratch.path().join("again");
@@ -88,25 +83,25 @@ fn a_run_is_validated_and_repaired_later() {
     let before = fs::read_to_string(out.join("rules.conf")).unwrap();
     // The simulation is that of the run; it need not be named again.
     let ran = Ran::from(bounded().env("COLUMNS", "80").arg("validate").arg(&out).output().unwrap()).exits(8);
-    ran.says("SLOWER");
     assert!(
         ran.stdout.lines().all(|line| line.chars().count() <= 80 || line.starts_with("All numbers")),
         "{}",
         ran.stdout
     );
-    // Its comments say what was found; its rules stay.
+    // Its comments change; its rules stay.
     let after = fs::read_to_string(out.join("rules.conf")).unwrap();
-    assert!(after.contains("\n# In programs: bcast on 8 ranks"), "{after}");
+    assert_ne!(after, before);
     let rules = |text: &str| text.lines().filter(|line| !line.starts_with('#')).map(str::to_owned).collect::<Vec<_>>();
     assert_eq!(rules(&after), rules(&before));
-    assert!(fs::read_to_string(out.join("report.md")).unwrap().contains("pairs of fresh launches"));
     let found = verdicts(&validation(&out));
     for (bytes, verdict) in [(4 << 10, Outcome::Same), (64 << 10, Outcome::Faster), (1 << 20, Outcome::Slower)] {
         assert_eq!(found[&(8, bytes)], verdict, "{bytes}");
     }
     assert!(found.keys().any(|(_, bytes)| !bytes.is_power_of_two()), "sizes between: {found:?}");
     assert!(validation(&out).settings["coll_tuned_dynamic_rules_filename"].contains("run/tunings/"));
-    collrules("validate --repair", &out.join("rules.conf")).exits(0).says("left out: 7 slower");
+    collrules("validate --repair", &out.join("rules.conf")).exits(0);
+    let repaired = validation(&out).round.unwrap();
+    assert!(repaired.repaired.iter().any(|cell| cell.bytes.0 == 1 << 20), "{:?}", repaired.repaired);
     assert_eq!(served(&out, 1 << 20), Choice::BUILTIN);
     collrules("validate", &out).exits(0);
 }
@@ -151,17 +146,14 @@ fn a_file_of_others_is_repaired_into_the_directory_of_the_result() {
         let out = scratch.path().join(format!("{name}.out"));
         let arguments =
             format!("validate {} --simulate --simulated-release {release} --np 2,8 --repair --out", rules.display());
-        collrules(&arguments, &out).exits(0).says("left out: 3 slower");
+        collrules(&arguments, &out).exits(0);
         assert_eq!(fs::read_to_string(&rules).unwrap(), text);
         let rules = out.join("rules.conf");
         let repaired = fs::read_to_string(&rules).unwrap();
         assert_eq!(repaired.trim_start().starts_with('{'), name == "rules.json", "{repaired}");
-        let explained = |size| {
-            let arguments = format!("explain --op bcast --np 8 --size {size} --release {release}");
-            collrules(&arguments, &rules).exits(0).stdout
-        };
-        assert!(explained("4K").contains("builtin") || !explained("4K").contains("pipeline"), "{}", explained("4K"));
-        assert!(explained("1M").contains("scatter_allgather"), "{}", explained("1M"));
+        let left = means(&rules, release.parse().unwrap());
+        let algorithm = |bytes| left.lookup(Collective::Bcast, 8, bytes).algorithm;
+        assert_eq!((algorithm(4 << 10), algorithm(1 << 20)), (0, 8), "the pipeline is gone, scatter_allgather is not");
         assert!(!validation(&out).loses());
     }
 }
@@ -181,8 +173,7 @@ fn a_comparison_that_was_cut_short_is_gone_on_with() {
     let kept: Vec<&str> = lines.split_inclusive('\n').take(7).collect();
     let (torn, whole_lines) = kept.split_last().unwrap();
     fs::write(&log, whole_lines.concat() + &torn[..torn.len() / 2]).unwrap();
-    let ran = collrules("validate --seed 4", &out).exits(0);
-    ran.complains("resuming the comparison in");
+    collrules("validate --seed 4", &out).exits(0);
     let resumed = validation(&out);
     // What was cut is measured anew with other noise, which may tip a cell without a difference.
     let faster = |of: &Validation| {
@@ -277,15 +268,15 @@ fn results_go_where_they_belong() {
     }
     let (one, other) = (runs[0].display(), &runs[1]);
     let before = fs::read(other.join("validation.json")).unwrap();
-    collrules(&format!("validate {one} --out"), other).exits(6).complains("another rules file");
+    collrules(&format!("validate {one} --out"), other).exits(6);
     let apart = scratch.path().join("apart");
-    collrules(&format!("validate {one} --repair --out"), &apart).exits(2).complains("leave out --out");
+    collrules(&format!("validate {one} --repair --out"), &apart).exits(2);
     assert!(!apart.exists());
     // Twice into a directory of its own is no other file; and the run itself may be named.
     for _ in 0..2 {
         collrules(&format!("validate {one} --out"), &apart).exits(8);
     }
-    collrules(&format!("validate {} --out", other.display()), &apart).exits(6).complains("another rules file");
+    collrules(&format!("validate {} --out", other.display()), &apart).exits(6);
     assert_eq!(fs::read(other.join("validation.json")).unwrap(), before);
     collrules(&format!("validate {one} --repair --out"), &runs[0]).exits(0);
     assert!(!validation(&runs[0]).reverted.is_empty());
@@ -303,7 +294,7 @@ fn a_repair_that_fails_is_not_claimed() {
     for (here, there) in &away {
         fs::rename(here, there).unwrap();
     }
-    collrules("validate --repair", &out).exits(3).complains("samples.csv");
+    collrules("validate --repair", &out).exits(3);
     for (here, _) in &away {
         assert!(!here.exists(), "{}", here.display());
     }
@@ -414,7 +405,7 @@ fn a_terrible_file_is_found_and_repaired_on_real_releases() {
         let budget = found.unwrap_or_else(|| panic!("not found within 80 s under {}", mpi.version));
         let out = scratch.path().join("repaired");
         let arguments = arguments(2 * budget).replace("--out", "--deploy mpirun --repair --out");
-        Ran::from(mpi.collrules(&arguments, &out).output().unwrap()).exits(0).says("rule was left out:");
+        Ran::from(mpi.collrules(&arguments, &out).output().unwrap()).exits(0);
         let left = means(&out.join("rules.conf"), Release::V4_1);
         assert!(left.lookup(Collective::Bcast, 4, 1 << 20).is_builtin());
         assert_eq!(fs::read_to_string(&rules).unwrap(), text);
