@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use collrules_record::RunDir;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use crate::made_once::TUNED;
+use crate::reseal::reseal;
 use crate::session::{Session, assert_said};
 use crate::support::{Ran, bounded, collrules, findings, say};
 
@@ -39,25 +39,6 @@ fn copy(from: &Path, to: &Path) {
 fn change(run: &Path, name: &str, change: impl FnOnce(String) -> String) {
     let path = run.join(name);
     fs::write(&path, change(fs::read_to_string(&path).unwrap())).unwrap();
-}
-
-/// Gives a run whose files were changed a journal that accounts for them, as if collrules had written them. A journal that
-/// cannot be read stays.
-pub(crate) fn reseal(run: &Path) {
-    let path = run.join("launches.jsonl");
-    let text = String::from_utf8_lossy(&fs::read(&path).unwrap_or_default()).into_owned();
-    let mut journal = String::new();
-    for line in text.lines() {
-        let Ok(mut value) = serde_json::from_str::<serde_json::Value>(line) else { return };
-        let fields = value.as_object_mut().and_then(|entry| entry.values_mut().next()?.as_object_mut());
-        let Some(fields) = fields else { return };
-        fields.retain(|key, _| !["sum", "samples_bytes", "samples_sha256", "plans_sha256"].contains(&key.as_str()));
-        let line = value.to_string();
-        let sum = collrules_record::digest(format!("{journal}{line}").as_bytes());
-        journal += &format!("{},\"sum\":\"{}\"}}}}\n", line.strip_suffix("}}").unwrap(), &sum[..16]);
-    }
-    fs::write(&path, journal).unwrap();
-    let _ = RunDir::open(run).map(|run| run.seal());
 }
 
 /// `collrules` with 1 GiB of memory, addresses included.

@@ -30,7 +30,7 @@ impl Site {
             manifest["survey"]["version"] = "5.0.11".into();
             manifest["host"] = serde_json::json!({ "Host": host.trim() });
         });
-        crate::hostile::reseal(&site.path("run"));
+        crate::reseal::reseal(&site.path("run"));
         site.openmpi("5.0.11");
         fs::write(site.parameters(), SITE).unwrap();
         site

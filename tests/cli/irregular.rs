@@ -133,7 +133,7 @@ fn no_header_is_written_without_timed_pieces() {
     let kept: String = text.split_inclusive('\n').filter(|line| !line.contains(",split:")).collect();
     assert!(kept.len() < text.len(), "pieces were timed");
     fs::write(&samples, kept).unwrap();
-    crate::hostile::reseal(&out);
+    crate::reseal::reseal(&out);
     collrules("irregular", &out).exits(0);
     let found: Irregular = serde_json::from_str(&fs::read_to_string(out.join("irregular.json")).unwrap()).unwrap();
     assert!(found.stalls.iter().any(|range| range.candidate == Candidate::Builtin), "{:?}", found.stalls);
@@ -191,7 +191,7 @@ fn ways_with_first_calls_alone_are_named() {
     let kept: String = text.split_inclusive('\n').filter(keep).collect();
     assert!(kept.len() < text.len(), "{text}");
     fs::write(&samples, kept).unwrap();
-    crate::hostile::reseal(&out);
+    crate::reseal::reseal(&out);
     collrules("irregular", &out).exits(0);
     let found: Irregular = serde_json::from_str(&fs::read_to_string(out.join("irregular.json")).unwrap()).unwrap();
     let gatherv = Candidate::Mockup(Mockup::Pattern(MockupPattern::Gatherv));

@@ -32,6 +32,7 @@ mod papers;
 mod programs;
 mod promises;
 mod replay;
+mod reseal;
 mod rooms;
 mod same_results;
 mod session;

@@ -6,7 +6,7 @@ use std::fs;
 use collrules_rules::{Collective, Version, patches};
 
 use crate::agreement::contradictions;
-use crate::hostile::reseal;
+use crate::reseal::reseal;
 use crate::support::{OpenMpi, Ran, bounded, findings, under_each_release, with_networks};
 
 /// Every algorithm that the release has for these collectives, at 2, 3 and 4 ranks: all are timed, none fails its
