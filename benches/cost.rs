@@ -64,7 +64,7 @@ fn main() {
     };
     let found = Launcher::find(&wishes).and_then(|launcher| {
         let mpirun = launcher.mpirun().ok_or_else(|| RunnerError::NoLauncher("mpirun".to_owned()))?;
-        Ok(Release::from_version(mpirun.1)?)
+        Release::from_version(mpirun.1).map_err(RunnerError::UnknownRelease)
     });
     let release = match found {
         Ok(release) => release,

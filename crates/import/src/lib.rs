@@ -46,7 +46,7 @@ pub use finding::{Finding, FindingCode, FindingSeverity};
 pub use formats::ImportFormat;
 pub use imported::Imported;
 pub use manifest::{ImportManifest, ImportReport, create, doubted, open, remarks};
-pub use pattern::{BadPattern, NamePattern};
+pub use pattern::NamePattern;
 pub use plausible::Limits;
 pub use walk::{CannotRead, add_all};
 

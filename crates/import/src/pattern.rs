@@ -1,11 +1,10 @@
 //! Names of files as the user describes them: `{collective}_{np}_{algorithm}*.txt`.
 
 use std::cmp::Reverse;
-use std::str::FromStr;
 
 use collrules_record::CandidateName;
 use collrules_record::units::Ranks;
-use collrules_rules::Collective;
+use collrules_rules::{Collective, read_from_text};
 use regex::Regex;
 
 use super::facts::{Facts, collective_named};
@@ -19,16 +18,13 @@ pub struct NamePattern {
     directories: usize,
 }
 
-/// A text that is no pattern.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a name pattern: {1}; write one like {{collective}}-np{{np}}-a{{algorithm}}*.txt")]
-pub struct BadPattern(String, String);
-
-impl FromStr for NamePattern {
-    type Err = BadPattern;
-
-    fn from_str(text: &str) -> Result<Self, BadPattern> {
-        let bad = |what: &str| BadPattern(text.to_owned(), what.to_owned());
+impl NamePattern {
+    fn read(text: &str) -> Result<Self, String> {
+        let bad = |what: &str| {
+            format!(
+                "`{text}` is not a name pattern: {what}; write one like {{collective}}-np{{np}}-a{{algorithm}}*.txt"
+            )
+        };
         let mut expression = String::new();
         for part in text.split_inclusive(['*', '}']) {
             let (literal, group) = match (part.split_once('{'), part.strip_suffix('*')) {
@@ -56,6 +52,8 @@ impl FromStr for NamePattern {
         Ok(Self { expression, directories: text.matches('/').count() })
     }
 }
+
+read_from_text!(NamePattern);
 
 /// The spellings of collectives that [`collective_named`] reads in names of files. Of those that fit, the longest counts.
 fn spellings() -> String {

@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 
 use collrules_rules::words::{plural, some};
 
-use collrules_record::pattern::{BadCast, Shape};
+use collrules_record::pattern::Shape;
 use collrules_record::sample::check_time;
 use collrules_record::{Bytes, Cast, Pattern, Ranks, Seconds};
-use collrules_rules::names::UnknownName;
 
 use crate::probe::{Probe, ProbeTiming, Probes};
 
@@ -73,8 +72,8 @@ fn sentence(why: &str, lines: &[u64]) -> String {
 type ProbeRow = (ProbeTiming, Vec<(u32, String)>);
 
 fn row<'a>(value: &dyn Fn(&str) -> &'a str) -> Result<ProbeRow, String> {
-    let shape: Shape = value("pattern").parse().map_err(|bad: UnknownName| bad.to_string())?;
-    let cast: Cast = value("ranks").parse().map_err(|bad: BadCast| bad.to_string())?;
+    let shape: Shape = value("pattern").parse()?;
+    let cast: Cast = value("ranks").parse()?;
     let bytes = value("bytes");
     let bytes = Bytes(bytes.parse().map_err(|_| format!("`{bytes}` is no number of bytes"))?);
     let pattern = Pattern { shape, ranks: Ranks(cast.ranks().len() as u32), bytes };

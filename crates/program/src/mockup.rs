@@ -1,10 +1,9 @@
 //! The name of a mock-up: other calls that do what a collective does. Programs can make them; rules cannot ask for them.
 
 use std::fmt;
-use std::str::FromStr;
 
 use collrules_rules::units::Bytes;
-use collrules_rules::{names, names::distance, stored_as_text};
+use collrules_rules::{names, names::distance, read_from_text, stored_as_text};
 use serde::{Deserialize, Serialize};
 
 /// Other calls of the same library that do what a collective does.
@@ -76,51 +75,28 @@ impl Mockup {
     }
 }
 
-/// A text that names no mock-up.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BadMockup {
-    /// It has no known prefix.
-    #[error("`{0}` is no mock-up; write mockup:CALLS, split:PIECES, split:PIECES+barrier or pad:SIZE")]
-    Unknown(String),
-    /// No guideline has these calls.
-    #[error("no guideline has the calls `{name}`; the nearest name is `{nearest}`")]
-    Calls {
-        /// Name as it was written.
-        name: String,
-        /// Name that may have been meant.
-        nearest: &'static str,
-    },
-    /// A split needs at least two calls.
-    #[error("`{0}` is no split; the number of pieces begins at 2")]
-    Pieces(String),
-    /// The size cannot be read.
-    #[error("`{0}` is not a size to pad to, such as 64 KiB")]
-    Size(String),
-}
-
-impl FromStr for Mockup {
-    type Err = BadMockup;
-
-    fn from_str(text: &str) -> Result<Self, BadMockup> {
-        if let Some(calls) = text.strip_prefix("mockup:") {
-            return calls.parse().map(Self::Pattern);
+impl Mockup {
+    fn read(text: &str) -> Result<Self, String> {
+        match text.split_once(':') {
+            Some(("mockup", calls)) => Ok(Self::Pattern(calls.parse()?)),
+            Some(("split", split)) => {
+                let (pieces, barrier) = split.strip_suffix("+barrier").map_or((split, false), |pieces| (pieces, true));
+                let pieces = pieces.parse().ok().filter(|pieces| *pieces >= 2);
+                let pieces = pieces.ok_or_else(|| format!("`{text}` is no split; the number of pieces begins at 2"))?;
+                Ok(Self::Split { pieces, barrier })
+            }
+            Some(("pad", size)) => {
+                let bytes = size.parse().ok().filter(|bytes| *bytes > Bytes(0));
+                bytes.map(Self::Pad).ok_or_else(|| format!("`{size}` is not a size to pad to, such as 64 KiB"))
+            }
+            _ => Err(format!(
+                "`{text}` is no mock-up; write mockup:CALLS, split:PIECES, split:PIECES+barrier or pad:SIZE"
+            )),
         }
-        if let Some(split) = text.strip_prefix("split:") {
-            let (pieces, barrier) = split.strip_suffix("+barrier").map_or((split, false), |pieces| (pieces, true));
-            return match pieces.parse() {
-                Ok(pieces) if pieces >= 2 => Ok(Self::Split { pieces, barrier }),
-                _ => Err(BadMockup::Pieces(text.to_owned())),
-            };
-        }
-        if let Some(size) = text.strip_prefix("pad:") {
-            return match size.parse() {
-                Ok(bytes) if bytes > Bytes(0) => Ok(Self::Pad(bytes)),
-                _ => Err(BadMockup::Size(size.to_owned())),
-            };
-        }
-        Err(BadMockup::Unknown(text.to_owned()))
     }
 }
+
+read_from_text!(Mockup);
 
 impl fmt::Display for Mockup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -134,18 +110,17 @@ impl fmt::Display for Mockup {
 
 stored_as_text!(Mockup);
 
-impl FromStr for MockupPattern {
-    type Err = BadMockup;
-
-    fn from_str(name: &str) -> Result<Self, BadMockup> {
-        if let Some(pattern) = Self::ALL.into_iter().find(|pattern| pattern.name() == name) {
-            return Ok(pattern);
-        }
-        let names = Self::ALL.map(Self::name).into_iter();
-        let nearest = names.min_by_key(|known| distance(known, name)).unwrap_or_default();
-        Err(BadMockup::Calls { name: name.to_owned(), nearest })
+impl MockupPattern {
+    fn read(name: &str) -> Result<Self, String> {
+        let known = Self::ALL.into_iter().find(|pattern| pattern.name() == name);
+        known.ok_or_else(|| {
+            let nearest = Self::ALL.map(Self::name).into_iter().min_by_key(|known| distance(known, name));
+            format!("no guideline has the calls `{name}`; the nearest name is `{}`", nearest.unwrap_or_default())
+        })
     }
 }
+
+read_from_text!(MockupPattern);
 
 #[cfg(test)]
 mod tests {

@@ -1,12 +1,10 @@
 //! One way to carry out a collective call that can be timed, and its names.
 
 use std::fmt;
-use std::str::FromStr;
 
-use collrules_program::mockup::BadMockup;
 use collrules_program::{Mockup, Reference};
-use collrules_rules::names::{UnknownName, meant};
-use collrules_rules::{Choice, Collective, Release, han, names, registry, stored_as_text};
+use collrules_rules::names::meant;
+use collrules_rules::{Choice, Collective, Release, han, names, read_from_text, registry, stored_as_text};
 use serde::{Deserialize, Serialize};
 
 use crate::component::Component;
@@ -30,20 +28,6 @@ pub enum Candidate {
     Mockup(Mockup),
     /// A reference algorithm, carried out with messages of the worker. Rules and settings cannot choose it.
     Reference(Reference),
-}
-
-/// A text that names no candidate.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct BadCandidate(String);
-
-impl BadCandidate {
-    fn new(text: &str) -> Self {
-        Self(format!(
-            "`{text}` is not a candidate; write builtin, tuned:algorithm/faninout/segsize/max_requests, component:name, \
-             han:WAY, mockup:CALLS, split:PIECES, pad:SIZE, chan:short or chan:long"
-        ))
-    }
 }
 
 impl Candidate {
@@ -88,37 +72,32 @@ impl fmt::Display for Candidate {
     }
 }
 
-impl FromStr for Candidate {
-    type Err = BadCandidate;
-
-    fn from_str(text: &str) -> Result<Self, BadCandidate> {
-        if text == "builtin" {
-            return Ok(Self::Builtin);
-        }
-        if text == "rules" {
-            return Ok(Self::Rules);
-        }
-        if let Some(name) = text.strip_prefix("component:") {
-            return name.parse().map(Self::Component).map_err(|_| BadCandidate::new(text));
-        }
-        if let Some(way) = text.strip_prefix("han:") {
-            return way.parse().map(Self::Han).map_err(|bad: UnknownName| BadCandidate(bad.to_string()));
-        }
-        if ["mockup:", "split:", "pad:"].iter().any(|kind| text.starts_with(kind)) {
-            return text.parse().map(Self::Mockup).map_err(|bad: BadMockup| BadCandidate(bad.to_string()));
-        }
-        if let Some(name) = text.strip_prefix("chan:") {
-            let named = Reference::ALL.into_iter().find(|reference| reference.name() == name);
-            return named.map(Self::Reference).ok_or_else(|| BadCandidate::new(text));
-        }
-        let choice: Option<Choice> = text.strip_prefix("tuned:").and_then(|choice| choice.parse().ok());
-        match choice {
-            Some(choice) if !choice.is_builtin() => Ok(Self::Tuned(choice)),
-            _ => Err(BadCandidate::new(text)),
-        }
+impl Candidate {
+    fn read(text: &str) -> Result<Self, String> {
+        let found = match text.split_once(':') {
+            None if text == "builtin" => Some(Self::Builtin),
+            None if text == "rules" => Some(Self::Rules),
+            Some(("component", name)) => name.parse().ok().map(Self::Component),
+            Some(("han", way)) => Some(Self::Han(way.parse()?)),
+            Some(("mockup" | "split" | "pad", _)) => Some(Self::Mockup(text.parse()?)),
+            Some(("chan", name)) => {
+                Reference::ALL.into_iter().find(|reference| reference.name() == name).map(Self::Reference)
+            }
+            Some(("tuned", choice)) => {
+                choice.parse().ok().filter(|choice: &Choice| !choice.is_builtin()).map(Self::Tuned)
+            }
+            _ => None,
+        };
+        found.ok_or_else(|| {
+            format!(
+                "`{text}` is not a candidate; write builtin, tuned:algorithm/faninout/segsize/max_requests, \
+                 component:name, han:WAY, mockup:CALLS, split:PIECES, pad:SIZE, chan:short or chan:long"
+            )
+        })
     }
 }
 
+read_from_text!(Candidate);
 stored_as_text!(Candidate);
 
 /// An algorithm of HAN. That which it calls `reproducible` hands the call on to coll/tuned or coll/basic, and is left out:

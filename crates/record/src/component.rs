@@ -1,9 +1,8 @@
 //! The name of a component of Open MPI's coll framework.
 
 use std::fmt;
-use std::str::FromStr;
 
-use collrules_rules::stored_as_text;
+use collrules_rules::{read_from_text, stored_as_text};
 use serde::{Deserialize, Serialize};
 
 /// The longest name; Open MPI's own are shorter.
@@ -13,11 +12,6 @@ const LONGEST: usize = 15;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct Component([u8; LONGEST]);
-
-/// A text that names no component.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not the name of a component; those of Open MPI are tuned, han, basic, libnbc and others")]
-pub struct BadComponent(String);
 
 impl Component {
     /// The component whose algorithms the rules choose between.
@@ -37,6 +31,11 @@ impl Component {
             place += 1;
         }
         Self(text)
+    }
+
+    fn read(text: &str) -> Option<Self> {
+        let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
+        (!text.is_empty() && text.len() <= LONGEST && text.bytes().all(fits)).then(|| Self::known(text))
     }
 
     /// The name.
@@ -59,18 +58,10 @@ impl fmt::Debug for Component {
     }
 }
 
-impl FromStr for Component {
-    type Err = BadComponent;
-
-    fn from_str(text: &str) -> Result<Self, BadComponent> {
-        let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
-        if text.is_empty() || text.len() > LONGEST || !text.bytes().all(fits) {
-            return Err(BadComponent(text.to_owned()));
-        }
-        Ok(Self::known(text))
-    }
-}
-
+read_from_text!(
+    Component,
+    "is not the name of a component; those of Open MPI are tuned, han, basic, libnbc and others"
+);
 stored_as_text!(Component);
 
 #[cfg(test)]

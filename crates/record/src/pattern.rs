@@ -4,10 +4,9 @@
 //! worker treat cells and patterns alike, as the two kinds of [`Subject`].
 
 use std::fmt;
-use std::str::FromStr;
 
 use collrules_program::{Blocks, Program, late_receive, one_to_two, ping_pong, reduce_local, rotation, train};
-use collrules_rules::{names, stored_as_text};
+use collrules_rules::{names, read_from_text, stored_as_text};
 use serde::{Deserialize, Serialize};
 
 use crate::cell::Cell;
@@ -53,11 +52,6 @@ pub struct Pattern {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct Cast(Vec<u32>);
-
-/// A text that names no cast.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a list of distinct ranks; write 0+4, or 0-7 for all from 0 to 7")]
-pub struct BadCast(String);
 
 /// A cell or pattern that is timed in a visit, with its candidates or casts side by side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -157,26 +151,24 @@ impl fmt::Display for Cast {
     }
 }
 
-impl FromStr for Cast {
-    type Err = BadCast;
-
-    fn from_str(text: &str) -> Result<Self, BadCast> {
+impl Cast {
+    fn read(text: &str) -> Option<Self> {
         /// The most ranks that a text may list: no job has more.
         const MOST: usize = 1 << 24;
-        let bad = || BadCast(text.to_owned());
         let mut ranks: Vec<u32> = Vec::new();
         for row in text.split('+') {
             let (first, last) = row.split_once('-').unwrap_or((row, row));
-            let (first, last): (u32, u32) = (first.parse().map_err(|_| bad())?, last.parse().map_err(|_| bad())?);
+            let (first, last): (u32, u32) = (first.parse().ok()?, last.parse().ok()?);
             if last < first || (last - first) as usize >= MOST - ranks.len().min(MOST) {
-                return Err(bad());
+                return None;
             }
             ranks.extend(first..=last);
         }
-        Self::new(ranks).ok_or_else(bad)
+        Self::new(ranks)
     }
 }
 
+read_from_text!(Cast, "is not a list of distinct ranks; write 0+4, or 0-7 for all from 0 to 7");
 stored_as_text!(Cast);
 
 impl fmt::Display for Pattern {

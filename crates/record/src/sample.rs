@@ -1,7 +1,8 @@
 //! One timing, one ended point, and their lines in the samples file.
 
 use std::fmt;
-use std::str::FromStr;
+
+use collrules_rules::read_from_text;
 
 use crate::candidate::Candidate;
 use crate::cell::Cell;
@@ -191,11 +192,6 @@ pub struct TableTiming {
     pub time: Seconds,
 }
 
-/// A text in the `ended` column that is not one of its forms.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` says neither `disqualified: ...` nor `dropped: ...`")]
-pub struct BadEndReason(String);
-
 impl fmt::Display for EndReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -205,17 +201,17 @@ impl fmt::Display for EndReason {
     }
 }
 
-impl FromStr for EndReason {
-    type Err = BadEndReason;
-
-    fn from_str(text: &str) -> Result<Self, BadEndReason> {
-        match text.split_once(": ") {
-            Some(("disqualified", why)) => Ok(Self::Disqualified(why.to_owned())),
-            Some(("dropped", why)) => Ok(Self::Dropped(why.to_owned())),
-            _ => Err(BadEndReason(text.to_owned())),
+impl EndReason {
+    fn read(text: &str) -> Option<Self> {
+        match text.split_once(": ")? {
+            ("disqualified", why) => Some(Self::Disqualified(why.to_owned())),
+            ("dropped", why) => Some(Self::Dropped(why.to_owned())),
+            _ => None,
         }
     }
 }
+
+read_from_text!(EndReason, "says neither `disqualified: ...` nor `dropped: ...`");
 
 /// The shortest possible time of a call or a pattern: less than an instruction of a processor.
 const LEAST: f64 = 1e-10;

@@ -1,9 +1,9 @@
 //! Seconds, and the units that the rules crate defines.
 
 use std::fmt;
-use std::str::FromStr;
 
-pub use collrules_rules::units::{BadBytes, BadRanks, Bytes, Ranks};
+use collrules_rules::read_from_text;
+pub use collrules_rules::units::{Bytes, Ranks};
 use serde::{Deserialize, Serialize};
 
 /// The largest message: element counts of MPI calls are C ints.
@@ -27,11 +27,6 @@ pub fn powers_of_two(first: Bytes, last: Bytes) -> Vec<Bytes> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Seconds(pub f64);
-
-/// A text that is no time.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a time of at most 30 years; write numbers with units, such as 90, 60s, 30m, 2h or 1h30m")]
-pub struct BadSeconds(String);
 
 impl fmt::Display for Seconds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -73,30 +68,29 @@ impl Seconds {
     }
 }
 
-impl FromStr for Seconds {
-    type Err = BadSeconds;
-
-    fn from_str(text: &str) -> Result<Self, BadSeconds> {
-        let parts = || {
-            let mut rest = text.trim();
-            let mut seconds = 0.0;
-            let mut last = f64::INFINITY;
-            while !rest.is_empty() || last.is_infinite() {
-                let number = rest.find(|c: char| c.is_alphabetic() && c != 'e').unwrap_or(rest.len());
-                let unit = rest[number..].find(|c: char| !c.is_alphabetic()).map_or(rest.len(), |unit| number + unit);
-                let is_first = last.is_infinite();
-                // 1h30m, but neither 30m1h nor 1h30, which could mean minutes or seconds.
-                let scale =
-                    Some(&rest[number..unit]).filter(|unit| is_first || !unit.is_empty()).and_then(unit_scale)?;
-                let value: f64 = rest[..number].trim().parse().ok().filter(|value| scale < last && *value >= 0.0)?;
-                seconds += value * scale;
-                (last, rest) = (scale, rest[unit..].trim_start());
-            }
-            (seconds <= LONGEST).then_some(Self(seconds))
-        };
-        parts().ok_or_else(|| BadSeconds(text.to_owned()))
+impl Seconds {
+    fn read(text: &str) -> Option<Self> {
+        let mut rest = text.trim();
+        let mut seconds = 0.0;
+        let mut last = f64::INFINITY;
+        while !rest.is_empty() || last.is_infinite() {
+            let number = rest.find(|c: char| c.is_alphabetic() && c != 'e').unwrap_or(rest.len());
+            let unit = rest[number..].find(|c: char| !c.is_alphabetic()).map_or(rest.len(), |unit| number + unit);
+            let is_first = last.is_infinite();
+            // 1h30m, but neither 30m1h nor 1h30, which could mean minutes or seconds.
+            let scale = Some(&rest[number..unit]).filter(|unit| is_first || !unit.is_empty()).and_then(unit_scale)?;
+            let value: f64 = rest[..number].trim().parse().ok().filter(|value| scale < last && *value >= 0.0)?;
+            seconds += value * scale;
+            (last, rest) = (scale, rest[unit..].trim_start());
+        }
+        (seconds <= LONGEST).then_some(Self(seconds))
     }
 }
+
+read_from_text!(
+    Seconds,
+    "is not a time of at most 30 years; write numbers with units, such as 90, 60s, 30m, 2h or 1h30m"
+);
 
 /// The longest time that is read from text, about 30 years: longer ones are typing errors.
 const LONGEST: f64 = 1e9;

@@ -7,7 +7,7 @@ use clap::{Args, Command};
 use collrules_rules::Collective;
 
 use crate::candidate::CandidateName;
-use crate::units::{BadBytes, BadSeconds, Bytes, MAX_BYTES, Ranks, Seconds, powers_of_two};
+use crate::units::{Bytes, MAX_BYTES, Ranks, Seconds, powers_of_two};
 
 /// A list as one argument of the command line; clap would take each value of a `Vec` as an argument.
 pub type List<T> = Vec<T>;
@@ -39,7 +39,7 @@ const MOST_SLOTS: Ranks = Ranks(1 << 21);
 
 /// Parses a time above 0.
 pub fn positive(text: &str) -> Result<Seconds, String> {
-    let seconds: Seconds = text.parse().map_err(|bad: BadSeconds| bad.to_string())?;
+    let seconds: Seconds = text.parse()?;
     if seconds.0 > 0.0 { Ok(seconds) } else { Err(format!("`{text}` is too short: write a time above 0")) }
 }
 
@@ -83,7 +83,7 @@ pub fn communicators(text: &str) -> Result<Vec<Ranks>, String> {
     if text == "default" {
         return Ok(Vec::new());
     }
-    let ranks = |text: &str| text.parse::<Ranks>().map_err(|error| error.to_string());
+    let ranks = |text: &str| Ok(text.parse()?);
     let between = |first: Ranks, last: Ranks, step: Option<Ranks>| {
         let Some(step) = step else {
             let powers = powers_of_two(Bytes(first.0.into()), Bytes(last.0.into())).into_iter();
@@ -129,7 +129,7 @@ pub fn absolute(text: &str) -> Result<PathBuf, String> {
 
 /// A message size, which has to fit MPI's counts.
 pub fn size(text: &str) -> Result<Bytes, String> {
-    let bytes: Bytes = text.parse().map_err(|error: BadBytes| error.to_string())?;
+    let bytes: Bytes = text.parse()?;
     match bytes {
         Bytes(0) => Err("a message of no bytes reaches no algorithm; sizes begin at 1".to_owned()),
         _ if bytes > MAX_BYTES => Err(format!("{bytes} is more than an MPI call can count; sizes end at 2147483647")),

@@ -1,11 +1,12 @@
 //! Handling of rules files by each version of Open MPI: the release families and the patch levels at which it changes.
 
 use std::fmt;
-use std::str::FromStr;
 
 use serde::{Serialize, Serializer};
 
-use crate::release::{Maturity, Release, UnknownRelease, Version};
+use crate::names::BadText;
+use crate::read_from_text;
+use crate::release::{Maturity, Release, Version};
 
 /// Handling of rules files by one version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -41,7 +42,7 @@ const fn version(major: u32, minor: u32, patch: u32) -> Version {
 
 impl Behaviour {
     /// Returns the behaviour of a version, exact to its patch level; `5.0.0` is the very first 5.0.
-    pub fn from_version(version: Version) -> Result<Self, UnknownRelease> {
+    pub fn from_version(version: Version) -> Result<Self, BadText> {
         let release = Release::from_version(version)?;
         let since = |in_4_1, in_5_0| match release {
             Release::V4_0 => false,
@@ -101,19 +102,19 @@ impl Serialize for Behaviour {
     }
 }
 
-impl FromStr for Behaviour {
-    type Err = UnknownRelease;
-
+impl Behaviour {
     /// Reads a version (`5.0.3`), or a family (`5.0`), which stands for the last known version of it.
-    fn from_str(text: &str) -> Result<Self, UnknownRelease> {
-        let unknown = || UnknownRelease(text.to_owned());
+    fn read(text: &str) -> Result<Self, String> {
         let release: Release = text.parse()?;
         if text.trim().matches('.').count() < 2 {
             return Ok(Self::latest(release));
         }
-        Self::from_version(text.parse().map_err(|_| unknown())?).map_err(|_| unknown())
+        let version = text.parse().ok().and_then(|version| Self::from_version(version).ok());
+        version.ok_or_else(|| Release::describe_unknown(text))
     }
 }
+
+read_from_text!(Behaviour);
 
 #[cfg(test)]
 mod tests {

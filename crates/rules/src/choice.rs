@@ -1,9 +1,10 @@
 //! The choice of a rule line.
 
 use std::fmt;
-use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+
+use crate::read_from_text;
 
 /// A complete choice: the algorithm and the values of all its parameters, as in a rule line.
 ///
@@ -19,11 +20,6 @@ pub struct Choice {
     /// Bound on outstanding requests; 0 is the algorithm's own default.
     pub max_requests: u32,
 }
-
-/// A text that is no choice.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a choice; write algorithm/faninout/segsize/max_requests, such as 3/0/8192/0")]
-pub struct BadChoice(String);
 
 impl Choice {
     /// Algorithm 0: the builtin decides.
@@ -48,6 +44,17 @@ impl Choice {
     pub fn is_builtin(self) -> bool {
         self.algorithm == 0
     }
+
+    fn read(text: &str) -> Option<Self> {
+        let fields: Vec<&str> = text.split('/').collect();
+        let [algorithm, faninout, segsize, max_requests] = fields[..] else { return None };
+        Some(Self {
+            algorithm: algorithm.parse().ok()?,
+            faninout: faninout.parse().ok()?,
+            segsize: segsize.parse().ok()?,
+            max_requests: max_requests.parse().ok()?,
+        })
+    }
 }
 
 impl fmt::Display for Choice {
@@ -56,22 +63,7 @@ impl fmt::Display for Choice {
     }
 }
 
-impl FromStr for Choice {
-    type Err = BadChoice;
-
-    fn from_str(text: &str) -> Result<Self, BadChoice> {
-        let bad = || BadChoice(text.to_owned());
-        let fields: Vec<&str> = text.split('/').collect();
-        let [algorithm, faninout, segsize, max_requests] = fields[..] else { return Err(bad()) };
-        let int = |field: &str| field.parse().map_err(|_| bad());
-        Ok(Self {
-            algorithm: int(algorithm)?,
-            faninout: int(faninout)?,
-            segsize: segsize.parse().map_err(|_| bad())?,
-            max_requests: int(max_requests)?,
-        })
-    }
-}
+read_from_text!(Choice, "is not a choice; write algorithm/faninout/segsize/max_requests, such as 3/0/8192/0");
 
 #[cfg(test)]
 mod tests {

@@ -1,11 +1,9 @@
 //! The collectives that `coll/tuned` has algorithms for.
 
-use std::str::FromStr;
-
 use serde::{Deserialize, Serialize};
 
-use crate::names;
 use crate::operation::Operation;
+use crate::{names, read_from_text};
 
 names! {
     /// A collective operation with tuned algorithms, by its id in Open MPI's `COLLTYPE` enumeration, which is the
@@ -77,14 +75,6 @@ pub struct CallData {
     pub receives: Extent,
     /// The side that only the root has, in calls with a root.
     pub at_root: Option<Side>,
-}
-
-/// A name that is no tunable collective.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown collective `{name}`{}; known are {}", nearest(name), Collective::ALL.map(Collective::name).join(", "))]
-pub struct UnknownCollective {
-    /// The name as given.
-    pub name: String,
 }
 
 impl Collective {
@@ -185,20 +175,18 @@ pub(crate) fn id_by_name(name: &[u8]) -> Option<u32> {
     Operation::ALL.into_iter().find(has_name).map(Operation::id)
 }
 
-impl FromStr for Collective {
-    type Err = UnknownCollective;
-
-    fn from_str(name: &str) -> Result<Self, UnknownCollective> {
-        let wanted = name.trim();
-        let known = Self::ALL.into_iter().find(|collective| collective.name().eq_ignore_ascii_case(bare(wanted)));
-        known.ok_or_else(|| UnknownCollective { name: wanted.to_owned() })
+impl Collective {
+    fn read(name: &str) -> Result<Self, String> {
+        let (name, names) = (name.trim(), Self::ALL.map(Self::name));
+        let known = Self::ALL.into_iter().find(|collective| collective.name().eq_ignore_ascii_case(bare(name)));
+        known.ok_or_else(|| {
+            let nearest = names::meant(names, bare(name));
+            format!("unknown collective `{name}`{nearest}; known are {}", names.join(", "))
+        })
     }
 }
 
-/// Suggests the collective that was probably meant, as text for the middle of a sentence.
-fn nearest(name: &str) -> String {
-    names::meant(Collective::ALL.map(Collective::name), bare(name))
-}
+read_from_text!(Collective);
 
 /// The name without `MPI_`, which people may write.
 fn bare(name: &str) -> &str {

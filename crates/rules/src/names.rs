@@ -1,19 +1,45 @@
 //! Names of the values of plain enums, and values stored as text.
 
-/// A text that is none of the expected names.
+/// A text that cannot be read as a value: the text, and what is wrong with it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{found}` is no {what}; known are {}", known.join(", "))]
-pub struct UnknownName {
-    what: &'static str,
-    found: String,
-    known: Vec<&'static str>,
+#[error("{0}")]
+pub struct BadText(pub String);
+
+impl From<BadText> for String {
+    fn from(bad: BadText) -> Self {
+        bad.0
+    }
+}
+
+/// Lets a type be read from text by its function `read`, which returns its error in words; with the words after a bad text in
+/// the error, `read` returns none for one.
+#[macro_export]
+macro_rules! read_from_text {
+    ($type:ty, |$text:ident| $read:expr) => {
+        impl std::str::FromStr for $type {
+            type Err = $crate::names::BadText;
+
+            fn from_str($text: &str) -> Result<Self, Self::Err> {
+                $read.map_err($crate::names::BadText)
+            }
+        }
+    };
+    ($type:ty) => {
+        $crate::read_from_text!($type, |text| Self::read(text));
+    };
+    ($type:ty, $wrong:literal) => {
+        $crate::read_from_text!($type, |text| Self::read(text).ok_or_else(|| format!(concat!("`{}` ", $wrong), text)));
+    };
 }
 
 /// The value with this name, in any case.
-pub fn find<T: Copy>(what: &'static str, all: &[T], name: fn(T) -> &'static str, text: &str) -> Result<T, UnknownName> {
+pub fn find<T: Copy>(what: &'static str, all: &[T], name: fn(T) -> &'static str, text: &str) -> Result<T, String> {
     let text = text.trim();
     let found = all.iter().copied().find(|one| name(*one).eq_ignore_ascii_case(text));
-    found.ok_or_else(|| UnknownName { what, found: text.to_owned(), known: all.iter().map(|one| name(*one)).collect() })
+    found.ok_or_else(|| {
+        let known: Vec<&str> = all.iter().map(|one| name(*one)).collect();
+        format!("`{text}` is no {what}; known are {}", known.join(", "))
+    })
 }
 
 /// Counts the letters to insert, remove or change to turn one word into the other.
@@ -74,13 +100,7 @@ macro_rules! names {
     ($type:ident, read as $what:literal { $($value:ident $name:literal,)+ }) => {
         $crate::names!($type { $($value $name,)+ });
 
-        impl std::str::FromStr for $type {
-            type Err = $crate::names::UnknownName;
-
-            fn from_str(text: &str) -> Result<Self, Self::Err> {
-                $crate::names::find($what, &Self::ALL, Self::name, text)
-            }
-        }
+        $crate::read_from_text!($type, |text| $crate::names::find($what, &Self::ALL, Self::name, text));
     };
 }
 

@@ -1,11 +1,11 @@
 //! Open MPI versions, and the release families whose behaviour is known.
 
 use std::fmt;
-use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{names, stored_as_text};
+use crate::names::BadText;
+use crate::{names, read_from_text, stored_as_text};
 
 names! {
     /// A family of Open MPI versions that share reader and algorithm tables, patch-level differences aside.
@@ -54,16 +54,6 @@ pub enum Maturity {
     Released,
 }
 
-/// A text that is no version.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not an Open MPI version; write one like 4.1.4 or 5.0")]
-pub struct BadVersion(String);
-
-/// A version outside the known families.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("Open MPI {0} is unknown; known release families are {names}", names = Release::ALL.map(Release::name).join(", "))]
-pub struct UnknownRelease(pub String);
-
 impl Release {
     /// Returns true if its rules files can distinguish communicators of one size by their distribution over nodes.
     pub fn tells_distributions(self) -> bool {
@@ -71,22 +61,24 @@ impl Release {
     }
 
     /// The family that a version belongs to.
-    pub fn from_version(version: Version) -> Result<Self, UnknownRelease> {
+    pub fn from_version(version: Version) -> Result<Self, BadText> {
         let family = format!("{}.{}", version.major, version.minor);
         let found = Self::ALL.into_iter().find(|release| release.name() == family);
-        found.ok_or_else(|| UnknownRelease(version.to_string()))
+        found.ok_or_else(|| BadText(Self::describe_unknown(&version.to_string())))
     }
-}
 
-impl FromStr for Release {
-    type Err = UnknownRelease;
+    pub(crate) fn describe_unknown(version: &str) -> String {
+        format!("Open MPI {version} is unknown; known release families are {}", Self::ALL.map(Self::name).join(", "))
+    }
 
     /// Reads a family (`5.0`) or any version of it (`5.0.11`).
-    fn from_str(text: &str) -> Result<Self, UnknownRelease> {
-        let version: Version = text.parse().map_err(|_| UnknownRelease(text.to_owned()))?;
-        Self::from_version(version).map_err(|_| UnknownRelease(text.to_owned()))
+    fn read(text: &str) -> Result<Self, String> {
+        let version = text.parse().ok();
+        version.and_then(|version| Self::from_version(version).ok()).ok_or_else(|| Self::describe_unknown(text))
     }
 }
+
+read_from_text!(Release);
 
 impl fmt::Display for Version {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -120,24 +112,22 @@ impl Maturity {
     }
 }
 
-impl FromStr for Version {
-    type Err = BadVersion;
-
-    fn from_str(text: &str) -> Result<Self, BadVersion> {
-        let bad = || BadVersion(text.to_owned());
+impl Version {
+    fn read(text: &str) -> Option<Self> {
         let mut fields = text.trim().splitn(3, '.');
         let mut maturity = Maturity::Released;
-        let mut number = |required: bool| -> Result<u32, BadVersion> {
-            let Some(field) = fields.next() else { return if required { Err(bad()) } else { Ok(0) } };
+        let mut number = |required: bool| {
+            let Some(field) = fields.next() else { return (!required).then_some(0) };
             let end = field.find(|c: char| !c.is_ascii_digit()).unwrap_or(field.len());
             maturity = Maturity::from_suffix(&field[end..]);
-            field[..end].parse().map_err(|_| bad())
+            field[..end].parse().ok()
         };
         let (major, minor, patch) = (number(true)?, number(true)?, number(false)?);
-        Ok(Self { major, minor, patch, maturity })
+        Some(Self { major, minor, patch, maturity })
     }
 }
 
+read_from_text!(Version, "is not an Open MPI version; write one like 4.1.4 or 5.0");
 stored_as_text!(Version);
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! Sizes and counts as types, each with a text form that reads back.
 
 use std::fmt;
-use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+
+use crate::read_from_text;
 
 /// A number of bytes.
 ///
@@ -18,16 +19,6 @@ pub struct Bytes(pub u64);
 #[serde(transparent)]
 pub struct Ranks(pub u32);
 
-/// A text that is not a size.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a size in bytes; write a whole number with an optional unit, such as 8192, 8K or 1 MiB")]
-pub struct BadBytes(String);
-
-/// A text that is not a number of ranks.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a number of ranks; write a whole number of at least 1")]
-pub struct BadRanks(String);
-
 const UNITS: [(&str, u64); 5] = [("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1)];
 
 impl fmt::Display for Bytes {
@@ -39,11 +30,10 @@ impl fmt::Display for Bytes {
     }
 }
 
-impl FromStr for Bytes {
-    type Err = BadBytes;
+read_from_text!(Bytes, "is not a size in bytes; write a whole number with an optional unit, such as 8192, 8K or 1 MiB");
 
-    fn from_str(text: &str) -> Result<Self, BadBytes> {
-        let bad = || BadBytes(text.to_owned());
+impl Bytes {
+    fn read(text: &str) -> Option<Self> {
         let trimmed = text.trim();
         let digits = trimmed.trim_end_matches(|c: char| c.is_ascii_alphabetic());
         let unit = match trimmed[digits.len()..].to_ascii_lowercase().as_str() {
@@ -52,14 +42,14 @@ impl FromStr for Bytes {
             "m" | "mb" | "mib" => 1 << 20,
             "g" | "gb" | "gib" => 1 << 30,
             "t" | "tb" | "tib" => 1u64 << 40,
-            _ => return Err(bad()),
+            _ => return None,
         };
         // `u64::from_str` takes a leading plus sign, which no size is written with.
         if !digits.trim_end().bytes().all(|b| b.is_ascii_digit()) {
-            return Err(bad());
+            return None;
         }
-        let number: u64 = digits.trim_end().parse().map_err(|_| bad())?;
-        number.checked_mul(unit).map(Bytes).ok_or_else(bad)
+        let number: u64 = digits.trim_end().parse().ok()?;
+        number.checked_mul(unit).map(Bytes)
     }
 }
 
@@ -69,14 +59,11 @@ impl fmt::Display for Ranks {
     }
 }
 
-impl FromStr for Ranks {
-    type Err = BadRanks;
+read_from_text!(Ranks, "is not a number of ranks; write a whole number of at least 1");
 
-    fn from_str(text: &str) -> Result<Self, BadRanks> {
-        match text.trim().parse() {
-            Ok(ranks) if ranks > 0 => Ok(Ranks(ranks)),
-            _ => Err(BadRanks(text.to_owned())),
-        }
+impl Ranks {
+    fn read(text: &str) -> Option<Self> {
+        text.trim().parse().ok().filter(|ranks| *ranks > 0).map(Self)
     }
 }
 

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use collrules_record::rundir::RunDirError;
 use collrules_record::units::Ranks;
 use collrules_rules::Collective;
+use collrules_rules::names::BadText;
 use collrules_rules::registry::TableMismatch;
-use collrules_rules::release::{BadVersion, UnknownRelease};
 
 /// An error of the runner; its text has the problem, the place, and a remedy.
 #[derive(Debug, thiserror::Error)]
@@ -185,11 +185,11 @@ pub enum RunnerError {
         /// The library's version text.
         said: String,
         /// Cause.
-        cause: BadVersion,
+        cause: BadText,
     },
     /// A version that was never examined.
     #[error("{0}: its algorithms and its rules reader were never checked, and guessing would do harm")]
-    UnknownRelease(#[from] UnknownRelease),
+    UnknownRelease(BadText),
     /// The running library lists other algorithms than its version has.
     #[error("{0}: this build differs from its release, and guessing would do harm")]
     UnknownTable(#[from] TableMismatch),

@@ -5,7 +5,6 @@
 //! all ranks, where it is checked. `*` stands for any value. Rank 1 fails, so that the others are left in a call that
 //! never ends. Without the option the cost is one check of an empty list, outside of timed code.
 
-use std::str::FromStr;
 use std::thread;
 use std::time::Duration;
 
@@ -52,7 +51,7 @@ impl Faults {
         let mut faults = Vec::new();
         while let Some(argument) = arguments.next() {
             match (argument.as_str(), arguments.next()) {
-                ("--fault", Some(fault)) => faults.push(fault.parse()?),
+                ("--fault", Some(fault)) => faults.push(Fault::read(&fault)?),
                 _ => return Err(format!("`{argument}` is not understood; this program is started by collrules")),
             }
         }
@@ -106,10 +105,8 @@ impl Fault {
     }
 }
 
-impl FromStr for Fault {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
+impl Fault {
+    fn read(text: &str) -> Result<Self, String> {
         let words: Vec<&str> = text.split_whitespace().collect();
         let &[kind, phase, collective, ranks, bytes, candidate] = words.as_slice() else {
             return Err(format!("`{text}` is no fault; write KIND PHASE COLLECTIVE RANKS BYTES CANDIDATE"));

@@ -207,7 +207,7 @@ fn settings_of(
         return Err(WorkflowError::Usage(nothing));
     }
     if let Some(version) = version {
-        let behaviour = Behaviour::from_version(version).map_err(RunnerError::from)?;
+        let behaviour = Behaviour::from_version(version).map_err(RunnerError::UnknownRelease)?;
         let is_other = |findings: &&Findings| Release::from_version(version).ok() != Some(findings.release);
         if let Some(Findings { release, .. }) = findings.as_ref().filter(is_other) {
             return Err(WorkflowError::Input(format!(

@@ -204,7 +204,8 @@ fn now(anchors: &BTreeSet<Cell>, before: &Manifest, started: &Started, session: 
 /// Refuses a system whose times cannot be compared with the run's.
 fn refuse_other(run: &RunDir, before: &Manifest, started: &Started) -> Result<(), WorkflowError> {
     let (then, now) = (before.survey.version, started.survey.version);
-    let release = collrules_rules::Release::from_version(then).map_err(collrules_runner::RunnerError::from)?;
+    let release =
+        collrules_rules::Release::from_version(then).map_err(collrules_runner::RunnerError::UnknownRelease)?;
     let difference = if before.backend != started.backend.name() {
         format!("measured by: {} then, {} now", before.backend, started.backend.name())
     } else if release != started.release {

@@ -87,12 +87,12 @@ pub fn look_ahead(published: &Published, options: &Porting) -> Result<Outlook, W
     let Published { findings, manifest, run, .. } = published;
     let shown = run.path().display();
     let openmpi = installation::find(Some(&options.openmpi))?;
-    let to = Behaviour::from_version(openmpi.version).map_err(RunnerError::from)?;
+    let to = Behaviour::from_version(openmpi.version).map_err(RunnerError::UnknownRelease)?;
     let measured = manifest.as_ref().filter(|_| !findings.simulated);
     let measured = measured.ok_or_else(|| {
         WorkflowError::Input(format!("{shown} was not measured by collrules on an Open MPI, so it cannot be ported"))
     })?;
-    let from = Behaviour::from_version(measured.survey.version).map_err(RunnerError::from)?;
+    let from = Behaviour::from_version(measured.survey.version).map_err(RunnerError::UnknownRelease)?;
     let mut collectives: Vec<Collective> = findings.cells.iter().map(|cell| cell.cell.collective).collect();
     collectives.sort_unstable();
     collectives.dedup();

@@ -15,7 +15,6 @@ mod under_rules;
 
 use std::path::{Path, PathBuf};
 
-use collrules_program::mockup::BadMockup;
 use collrules_record::criteria::Criteria;
 use collrules_record::experiment::Experiment;
 use collrules_record::grid::{Alternatives, CommunicatorSizes, Grid, Mockups, communicator_sizes};
@@ -100,7 +99,7 @@ pub struct Checking {
 fn mockup(text: &str) -> Result<Mockup, String> {
     let text = text.trim();
     let whole = if text.contains(':') { text.to_owned() } else { format!("mockup:{text}") };
-    whole.parse().map_err(|bad: BadMockup| bad.to_string())
+    Ok(whole.parse()?)
 }
 
 impl Instrument for Checking {

@@ -6,8 +6,6 @@ mod error;
 mod json;
 mod notes;
 
-use std::str::FromStr;
-
 use serde::{Deserialize, Serialize};
 
 use crate::behaviour::Behaviour;
@@ -16,9 +14,8 @@ use crate::choice::Choice;
 use crate::collective::Collective;
 use crate::hazard::Hazard;
 use crate::layout_rules::{LayoutRules, table_of};
-use crate::names;
-use crate::names::UnknownName;
 use crate::table::RuleTable;
+use crate::{names, read_from_text};
 
 pub use error::EmitError;
 pub(crate) use error::{INT_MAX, LONG_MAX};
@@ -56,15 +53,10 @@ impl TargetFormat {
     }
 }
 
-impl FromStr for TargetFormat {
-    type Err = UnknownName;
-
-    /// Reads a name; `v1` is classic.
-    fn from_str(name: &str) -> Result<Self, UnknownName> {
-        let name = if name.trim() == "v1" { "classic" } else { name };
-        names::find("format", &Self::ALL, Self::name, name)
-    }
-}
+// `v1` is classic.
+read_from_text!(TargetFormat, |name| {
+    names::find("format", &Self::ALL, Self::name, if name.trim() == "v1" { "classic" } else { name })
+});
 
 /// The text of a file that means [`portable`] of this table to every version that reads the format, hazards included.
 pub fn write(table: &RuleTable, notes: &Notes, format: TargetFormat) -> Result<String, EmitError> {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::catalogue::{CatalogueEntry, ENTRIES, SettingPlace, Values, find};
 use super::parameters::Parameters;
-use super::request::{BadSetting, RequestedSetting};
+use super::request::RequestedSetting;
 use super::variable;
 use crate::Release;
 
@@ -59,10 +59,10 @@ pub enum SettingOmission {
 
 /// The settings of the catalogue that exist on a system, and those that are requested. A request replaces the values of
 /// the catalogue, and also applies to settings that the user or the site has set.
-pub fn settings(system: &SettingsSystem<'_>, requests: &[RequestedSetting]) -> Result<Vec<Setting>, BadSetting> {
+pub fn settings(system: &SettingsSystem<'_>, requests: &[RequestedSetting]) -> Result<Vec<Setting>, String> {
     for (at, request) in requests.iter().enumerate() {
         if requests[..at].iter().any(|other| other.name() == request.name()) {
-            return Err(BadSetting(format!("{} is requested twice: name all its values at once", request.name())));
+            return Err(format!("{} is requested twice: name all its values at once", request.name()));
         }
     }
     let known = ENTRIES.iter().filter(|entry| requests.iter().all(|request| request.name() != entry.name));
@@ -131,7 +131,7 @@ fn is_usable(component: &str) -> bool {
     !["monitoring", "v", "crcpw", "example", "bfo", "yalla"].contains(&component)
 }
 
-fn requested_setting(system: &SettingsSystem<'_>, request: &RequestedSetting) -> Result<Setting, BadSetting> {
+fn requested_setting(system: &SettingsSystem<'_>, request: &RequestedSetting) -> Result<Setting, String> {
     let values = request.resolve(system.parameters)?;
     let now = value_in_force(system, request.name());
     let values: Vec<String> = values.into_iter().filter(|value| Some(value) != now.as_ref()).collect();

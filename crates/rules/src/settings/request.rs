@@ -4,7 +4,6 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +11,7 @@ use super::parameters::{Parameter, Parameters};
 use super::variable;
 use crate::deploy::params::is_boolean;
 use crate::names::meant;
-use crate::{Bytes, stored_as_text};
+use crate::{Bytes, read_from_text, stored_as_text};
 
 /// The most values of a setting.
 const MOST: usize = 32;
@@ -24,11 +23,6 @@ pub struct RequestedSetting {
     name: String,
     values: Vec<String>,
 }
-
-/// A text that names no setting with values, or a value that the setting cannot have.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct BadSetting(pub(super) String);
 
 impl RequestedSetting {
     /// The name of the setting.
@@ -42,25 +36,25 @@ impl RequestedSetting {
     }
 
     /// The values in the form that Open MPI reads, checked against the parameters of the installation.
-    pub fn resolve(&self, parameters: &Parameters) -> Result<Vec<String>, BadSetting> {
+    pub fn resolve(&self, parameters: &Parameters) -> Result<Vec<String>, String> {
         let Self { name, values } = self;
         if variable(name).is_some() {
             return Ok(values.clone());
         }
         let Some(parameter) = parameters.get(name) else {
-            return Err(BadSetting(format!(
+            return Err(format!(
                 "this Open MPI has no parameter {name}{}; `collrules settings` lists those that matter, and \
                  `ompi_info --all` all",
                 meant(parameters.names(), name)
-            )));
+            ));
         };
         values.iter().map(|value| express(name, parameter, value)).collect()
     }
 }
 
 /// A value in the form that Open MPI reads.
-fn express(name: &str, parameter: &Parameter, value: &str) -> Result<String, BadSetting> {
-    let bad = |wanted: String| BadSetting(format!("{name} cannot be {value}: it takes {wanted}"));
+fn express(name: &str, parameter: &Parameter, value: &str) -> Result<String, String> {
+    let bad = |wanted: String| format!("{name} cannot be {value}: it takes {wanted}");
     if !parameter.choices.is_empty() {
         let known = parameter.choices.iter().find(|choice| choice.eq_ignore_ascii_case(value));
         return known.cloned().ok_or_else(|| bad(parameter.choices.join(", ")));
@@ -89,12 +83,10 @@ impl fmt::Display for RequestedSetting {
     }
 }
 
-impl FromStr for RequestedSetting {
-    type Err = BadSetting;
-
-    fn from_str(text: &str) -> Result<Self, BadSetting> {
+impl RequestedSetting {
+    fn read(text: &str) -> Result<Self, String> {
         let wanted = "write NAME=VALUE,VALUE with an MCA parameter, or env:NAME=VALUE with an environment variable";
-        let bad = |why: &str| BadSetting(format!("`{text}` names no setting with values: {why}"));
+        let bad = |why: &str| format!("`{text}` names no setting with values: {why}");
         let (name, values) = text.split_once('=').ok_or_else(|| bad(wanted))?;
         let name = name.trim();
         let name = name.strip_prefix("OMPI_MCA_").unwrap_or(name);
@@ -125,6 +117,7 @@ impl FromStr for RequestedSetting {
     }
 }
 
+read_from_text!(RequestedSetting);
 stored_as_text!(RequestedSetting);
 
 #[cfg(test)]
@@ -144,8 +137,8 @@ mod tests {
     }
 
     fn resolve(text: &str) -> Result<Vec<String>, String> {
-        let request: RequestedSetting = text.parse().map_err(|bad: BadSetting| bad.to_string())?;
-        request.resolve(&parameters()).map_err(|bad| bad.to_string())
+        let request: RequestedSetting = text.parse()?;
+        request.resolve(&parameters())
     }
 
     #[test]

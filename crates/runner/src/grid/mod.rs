@@ -55,7 +55,7 @@ pub struct Planner<'a> {
 
 /// The release of the surveyed library, if its version and every algorithm table that it lists are known.
 pub fn known_release(survey: &Survey) -> Result<Release, RunnerError> {
-    let release = Release::from_version(survey.version)?;
+    let release = Release::from_version(survey.version).map_err(RunnerError::UnknownRelease)?;
     for (collective, listed) in &survey.algorithms {
         registry::compare(release, *collective, listed)?;
     }
@@ -186,7 +186,8 @@ impl Planner<'_> {
         only_these: Option<&BTreeSet<Cell>>,
     ) -> Result<Plan, RunnerError> {
         let release = known_release(self.survey)?;
-        let with_requests = Behaviour::from_version(self.survey.version)?.reads_header;
+        let with_requests =
+            Behaviour::from_version(self.survey.version).map_err(RunnerError::UnknownRelease)?.reads_header;
         let most = self.layout.most(&self.survey.hosts);
         let fits = most.0 >= 2 && self.grid.ranks.sizes.iter().all(|ranks| *ranks <= most);
         if self.layout == Layout::OnePerNode && !fits {

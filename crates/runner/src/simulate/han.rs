@@ -130,7 +130,8 @@ impl HanPins {
         let han = match pins.get(HAN_FILE).filter(|_| is_on) {
             Some(file) => {
                 let read = |cause| RunnerError::Rules { path: file.into(), cause };
-                let load = han::load(&std::fs::read(file).map_err(read)?, &Behaviour::from_version(version)?);
+                let behaviour = Behaviour::from_version(version).map_err(RunnerError::UnknownRelease)?;
+                let load = han::load(&std::fs::read(file).map_err(read)?, &behaviour);
                 load.into_accepted().map(|rules| HanRules::of_han(&rules.to_table())).unwrap_or_default()
             }
             None => HanRules::default(),

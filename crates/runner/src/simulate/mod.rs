@@ -114,13 +114,17 @@ impl Simulation {
         let read = |path: &String| -> Result<_, RunnerError> {
             let path = PathBuf::from(path);
             let bytes = std::fs::read(&path).map_err(|cause| RunnerError::Rules { path, cause })?;
-            Ok(load(&bytes, &Behaviour::from_version(self.version()?)?).into_accepted())
+            Ok(load(&bytes, &self.behaviour()?).into_accepted())
         };
         let rules = deployed.get(Deployment::FILE).map(read).transpose()?.flatten();
         let han = HanPins::read(&deployed, self.version()?)?;
         let settings = self.pins.clone().into_iter().chain(deployed).collect();
         let (model, release, clock, known) = (&self.model, self.release, 0.0, BTreeMap::new());
         Ok(Computed { model, release, plan, is_deployed, rules, han, settings, clock, known })
+    }
+
+    fn behaviour(&self) -> Result<Behaviour, RunnerError> {
+        Behaviour::from_version(self.version()?).map_err(RunnerError::UnknownRelease)
     }
 
     /// The first version of its release.
@@ -187,7 +191,7 @@ impl Backend for Simulation {
     ) -> Result<Vec<Vec<CallEnd>>, RunnerError> {
         let with_all = [Vec::new()];
         let without = if without.is_empty() { &with_all } else { without };
-        let behaviour = Behaviour::from_version(self.version()?)?;
+        let behaviour = self.behaviour()?;
         let settings = HanPins::read(&self.pins, self.version()?)?;
         // A file that the version rejects is no rules file to it, and every call is right.
         let file = load(&std::fs::read(rules)?, &behaviour).into_accepted();

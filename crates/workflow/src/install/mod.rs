@@ -260,7 +260,7 @@ fn refuse_unsuitable(published: &Published, openmpi: &Installation) -> Result<()
     if findings.simulated {
         return refuse(format!("the times of {shown} are simulated: its rules say nothing about any real machine"));
     }
-    let release = Release::from_version(openmpi.version).map_err(RunnerError::from)?;
+    let release = Release::from_version(openmpi.version).map_err(RunnerError::UnknownRelease)?;
     if release != findings.release {
         return refuse(format!(
             "the tuning of {shown} was made for Open MPI {}, and {} is {}, where other algorithms and defaults have other \
@@ -358,7 +358,7 @@ fn transport(measured: &Option<Transport>, openmpi: &Installation) -> Result<Opt
 fn tuning(published: &Published, openmpi: &Installation) -> Result<Tuning, WorkflowError> {
     let Published { run, findings, .. } = published;
     let missing = || WorkflowError::open(&run.file(rundir::RULES), io::ErrorKind::NotFound.into());
-    let behaviour = Behaviour::from_version(openmpi.version).map_err(RunnerError::from)?;
+    let behaviour = Behaviour::from_version(openmpi.version).map_err(RunnerError::UnknownRelease)?;
     let tuning = published.tuning.as_ref().ok_or_else(missing)?.read_as(&behaviour)?;
     if let Some(name) = tuning.differs_from(findings) {
         return Err(WorkflowError::Input(format!(

@@ -74,7 +74,7 @@ pub(crate) fn find(started: &Started, requests: &[RequestedSetting]) -> Result<V
         has_network,
         environment: &environment,
     };
-    let mut found = offer::settings(&system, requests).map_err(|bad| WorkflowError::Usage(bad.to_string()))?;
+    let mut found = offer::settings(&system, requests).map_err(WorkflowError::Usage)?;
     transport.iter().for_each(|transport| leave_out_serving(transport, &mut found));
     Ok(found)
 }

@@ -48,7 +48,7 @@ pub(crate) struct ValidationSubject {
 impl ValidationSubject {
     /// A tuning as this system reads it, without cells so far.
     pub(super) fn read(tuning: &Tuning, started: &Started, session: &mut Session<'_>) -> Result<Self, WorkflowError> {
-        let version = Behaviour::from_version(started.survey.version).map_err(RunnerError::from)?;
+        let version = Behaviour::from_version(started.survey.version).map_err(RunnerError::UnknownRelease)?;
         let Some(published) = Published::of_tuning(tuning)? else {
             let mut read = tuning.read_as(&version)?;
             tuning::say_oddities(&read, &version, session);

@@ -104,7 +104,7 @@ fn ask(options: &Verifying, mut started: Started<MpiBackend>) -> Result<Verified
             None => return without_rules(&mut started, &found),
         },
     };
-    let version = Behaviour::from_version(started.survey.version).map_err(RunnerError::from)?;
+    let version = Behaviour::from_version(started.survey.version).map_err(RunnerError::UnknownRelease)?;
     let tuning = match load(&path, &version, deployed(&found).as_deref()) {
         // The ranks give more information than the fact that the file is missing here.
         Err(missing @ WorkflowError::Open { .. }) if options.deployed => {
@@ -236,7 +236,7 @@ fn list_other_values(
 
 /// Checks the settings of an installed tuning without rules; or names the obstacles: no file is named, or several are.
 fn without_rules(started: &mut Started<MpiBackend>, found: &[Circumstances]) -> Result<Verified, WorkflowError> {
-    let version = Behaviour::from_version(started.survey.version).map_err(RunnerError::from)?;
+    let version = Behaviour::from_version(started.survey.version).map_err(RunnerError::UnknownRelease)?;
     let installed = started.backend.installed()?;
     if !installed.is_empty() && !installed.keys().any(|name| SWITCHES.contains(&name.as_str())) {
         let mut verified = Verified::new(&Tuning::default(), started, true, None);
