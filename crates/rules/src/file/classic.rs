@@ -1,9 +1,8 @@
 //! The classic format, field by field.
 
+use super::fault::{Fault, FaultKind, Field};
 use super::index::Index;
-use super::load::{CrashCause, Stop};
 use super::model::{CollectiveRules, CommRule, Rule, RuleState};
-use super::rejection::{FaultKind, Field, TextFault};
 use crate::behaviour::Behaviour;
 use crate::call::Distribution;
 use crate::choice::Choice;
@@ -19,7 +18,7 @@ pub(crate) fn read(
     bytes: &[u8],
     behaviour: &Behaviour,
     inherited: u32,
-) -> Result<(Option<i64>, Vec<CollectiveRules>), Stop> {
+) -> Result<(Option<i64>, Vec<CollectiveRules>), Fault> {
     let mut tokens = Tokens::new(bytes);
     // `fscanf("rule-file-version-%d")` at the very beginning; what it matched before it failed stays consumed.
     let header = if behaviour.reads_header && tokens.skip_prefix(HEADER) { tokens.scan_decimal() } else { None };
@@ -27,7 +26,7 @@ pub(crate) fn read(
     let mut fields = FieldReader { tokens, bytes, requests, shifts_sizes: behaviour.shifts_sizes, inherited };
     let count = fields.next(Field::Collectives)?;
     if count.value > u64::from(Collective::ID_COUNT) {
-        return Err(Stop::Rejected(count.span, FaultKind::TooManyCollectives(count.value)));
+        return Err(Fault::new(count.span, FaultKind::TooManyCollectives(count.value)));
     }
     let collectives = (0..count.value).map(|_| fields.collective()).collect::<Result<_, _>>()?;
     Ok((header, collectives))
@@ -56,36 +55,29 @@ impl Got {
 }
 
 impl FieldReader<'_> {
-    fn next(&mut self, field: Field) -> Result<Got, Stop> {
+    fn next(&mut self, field: Field) -> Result<Got, Fault> {
         let Some(Number { value, span }) = self.tokens.next() else {
-            return Err(Stop::Rejected(Span::at(self.bytes.len()), FaultKind::End(field)));
+            return Err(Fault::new(Span::at(self.bytes.len()), FaultKind::End(field)));
         };
-        let value = u64::try_from(value).map_err(|_| Stop::Rejected(span, FaultKind::Negative(field, value)))?;
+        let value = u64::try_from(value).map_err(|_| Fault::new(span, FaultKind::Negative(field, value)))?;
         Ok(Got { value, span })
     }
 
     /// The number of entries that Open MPI allocates: it truncates the count to a C `int` for that, but reads as many
     /// entries as the whole `long` says. Seen on 5.0.11: a count of 2^32 corrupts memory, and `MPI_Init` aborts.
-    fn room(&self, count: &Got, field: Field) -> Result<u64, Stop> {
+    fn room(&self, count: &Got, field: Field) -> Result<u64, Fault> {
         match i32::try_from(count.value) {
             Ok(_) => Ok(count.value),
             // A negative number of entries is refused by the allocator.
-            Err(_) if (count.int() as i32) < 0 => {
-                Err(Stop::Rejected(count.span, FaultKind::TooMany(field, count.value)))
-            }
+            Err(_) if (count.int() as i32) < 0 => Err(Fault::new(count.span, FaultKind::TooMany(field, count.value))),
             Err(_) => Ok(count.int().into()),
         }
     }
 
-    fn overwrites(&self, count: &Got, field: Field) -> Stop {
-        let fault = TextFault { line: count.span.line(self.bytes), kind: FaultKind::TooMany(field, count.value) };
-        Stop::Crashed(count.span, CrashCause::Overwrites(fault))
-    }
-
-    fn collective(&mut self) -> Result<CollectiveRules, Stop> {
+    fn collective(&mut self) -> Result<CollectiveRules, Fault> {
         let name = self.next(Field::Collective)?;
         let Some(id) = u32::try_from(name.value).ok().filter(|id| *id < Collective::ID_COUNT) else {
-            return Err(Stop::Rejected(name.span, FaultKind::NoSuchCollective(name.value.to_string())));
+            return Err(Fault::new(name.span, FaultKind::NoSuchCollective(name.value.to_string())));
         };
         let count = self.next(Field::CommRules)?;
         let room = self.room(&count, Field::CommRules)?;
@@ -94,7 +86,7 @@ impl FieldReader<'_> {
         for place in 0..count.value {
             let mut comm_rule = self.comm_rule()?;
             if place >= room {
-                return Err(self.overwrites(&count, Field::CommRules));
+                return Err(Fault::new(count.span, FaultKind::Overwrites(Field::CommRules, count.value)));
             }
             if self.shifts_sizes {
                 let last = place + 1 == count.value;
@@ -108,7 +100,7 @@ impl FieldReader<'_> {
         Ok(CollectiveRules { id, collective, span, name: name.span, replaced: false, comm_rules, index: Vec::new() })
     }
 
-    fn comm_rule(&mut self) -> Result<CommRule, Stop> {
+    fn comm_rule(&mut self) -> Result<CommRule, Fault> {
         let size = self.next(Field::CommSize)?;
         let count = self.next(Field::MessageRules)?;
         let room = self.room(&count, Field::MessageRules)?;
@@ -116,7 +108,7 @@ impl FieldReader<'_> {
         for place in 0..count.value {
             let rule = self.rule(rules.is_empty())?;
             if place >= room {
-                return Err(self.overwrites(&count, Field::MessageRules));
+                return Err(Fault::new(count.span, FaultKind::Overwrites(Field::MessageRules, count.value)));
             }
             if let Some(before) = rules.last_mut().filter(|_| self.shifts_sizes) {
                 // A size 0 wraps to the largest number, in `size_t`.
@@ -137,14 +129,14 @@ impl FieldReader<'_> {
         })
     }
 
-    fn rule(&mut self, first: bool) -> Result<Rule, Stop> {
+    fn rule(&mut self, first: bool) -> Result<Rule, Fault> {
         let size = self.next(Field::MessageSize)?;
         let algorithm = self.next(Field::Algorithm)?.int();
         let faninout = self.next(Field::Faninout)?.int();
         let segsize = self.next(Field::Segsize)?;
         let said = if self.requests && self.tokens.digit_follows() { self.tokens.next() } else { None };
         if first && size.value != 0 {
-            return Err(Stop::Rejected(size.span, FaultKind::FirstSize(size.value)));
+            return Err(Fault::new(size.span, FaultKind::FirstSize(size.value)));
         }
         let max_requests = said.map_or(self.inherited, |number| number.value as u32);
         Ok(Rule {

@@ -3,8 +3,9 @@
 //! The order matters: the error path frees the last communicator rule and its `rules` even if they were freed before,
 //! so the same fault is a rejection at first, but a crash after a valid rule.
 
+use super::fault::{Fault, FaultKind};
 use super::index::Index;
-use super::load::{Crash, CrashCause, JsonFault, Load, Rejection, RejectionCause};
+use super::load::Load;
 use super::model::{CollectiveRules, CommRule, Format, Loaded, Rule, RuleState, SIZE_INF};
 use crate::behaviour::Behaviour;
 use crate::call::Distribution;
@@ -24,29 +25,11 @@ pub(crate) const COMM_RULE_KEYS: [&str; 4] = ["comm_size_min", "comm_size_max", 
 /// Members of a message rule.
 pub(crate) const RULE_KEYS: [&str; 6] = ["msg_size_min", "msg_size_max", "alg", "faninout", "seg_size", "reqs"];
 
-/// Reason why reading ends early.
-enum JsonStop {
-    /// A fault without a double free, wherever it is.
-    Reject(Span, JsonFault),
-    /// A fault whose error path frees an earlier communicator rule again.
-    Cleanup(Span, JsonFault),
-    Crash(Span, CrashCause),
-}
-
 pub(super) fn load(document: &Document<'_>, behaviour: &Behaviour) -> Load {
     let mut reader = JsonReader { release: behaviour.release, finished_rule: false };
-    let stop = match reader.file(document.root()) {
-        Ok(collectives) => return Load::Accepted(Loaded::new(*behaviour, Format::Json, collectives)),
-        Err(stop) => stop,
-    };
-    match stop {
-        JsonStop::Crash(span, cause) => Load::Crashes(Crash { span, cause }),
-        JsonStop::Cleanup(span, fault) if reader.finished_rule => {
-            Load::Crashes(Crash { span, cause: CrashCause::AfterGoodRule(fault) })
-        }
-        JsonStop::Reject(span, fault) | JsonStop::Cleanup(span, fault) => {
-            Load::Rejected(Rejection { span, cause: RejectionCause::Json(fault), not_json: None })
-        }
+    match reader.file(document.root()) {
+        Ok(collectives) => Load::Accepted(Loaded::new(*behaviour, Format::Json, collectives)),
+        Err(fault) => fault.load(),
     }
 }
 
@@ -57,24 +40,29 @@ struct JsonReader {
 }
 
 impl JsonReader {
-    fn file(&mut self, root: JsonValue<'_>) -> Result<Vec<CollectiveRules>, JsonStop> {
+    /// A fault whose error path frees an earlier communicator rule again; others are rejections wherever they are.
+    fn clean_up(&self, span: Span, kind: FaultKind) -> Fault {
+        Fault::new(span, if self.finished_rule { FaultKind::AfterGoodRule(Box::new(kind)) } else { kind })
+    }
+
+    fn file(&mut self, root: JsonValue<'_>) -> Result<Vec<CollectiveRules>, Fault> {
         let Some(collectives) = root.get("collectives") else {
-            return Err(JsonStop::Reject(root.span(), JsonFault::NoCollectives));
+            return Err(Fault::new(root.span(), FaultKind::NoMember));
         };
         if !matches!(collectives.value.kind(), ValueKind::Object) {
-            return Err(JsonStop::Reject(collectives.value.span(), JsonFault::CollectivesNotObject));
+            return Err(Fault::new(collectives.value.span(), FaultKind::CollectivesNotObject));
         }
         collectives.value.members().map(|member| self.collective(member)).collect()
     }
 
-    fn collective(&mut self, member: JsonMember<'_>) -> Result<CollectiveRules, JsonStop> {
+    fn collective(&mut self, member: JsonMember<'_>) -> Result<CollectiveRules, Fault> {
         let name = c_str(member.key);
         let text = || plain(&String::from_utf8_lossy(name));
         let Some(id) = collective::id_by_name(name) else {
-            return Err(JsonStop::Cleanup(member.key_span, JsonFault::UnknownCollective(text())));
+            return Err(self.clean_up(member.key_span, FaultKind::UnknownCollective(text())));
         };
         if !matches!(member.value.kind(), ValueKind::Array) {
-            return Err(JsonStop::Cleanup(member.value.span(), JsonFault::NotAnArray(text())));
+            return Err(self.clean_up(member.value.span(), FaultKind::NotAnArray(text())));
         }
         let mut comm_rules = Vec::new();
         for value in member.value.items() {
@@ -92,17 +80,17 @@ impl JsonReader {
         })
     }
 
-    fn comm_rule(&self, value: JsonValue<'_>, id: u32) -> Result<CommRule, JsonStop> {
+    fn comm_rule(&self, value: JsonValue<'_>, id: u32) -> Result<CommRule, Fault> {
         let [min, max, distribution, rules] = value.pick(COMM_RULE_KEYS);
         let size = |member, key, absent: i32| match integer(member, key) {
             // Narrowed to a C `int`, so that "inf" becomes -1.
             Ok(size) => Ok(size.map_or(absent, |size| size as i32)),
-            Err((span, fault)) => Err(JsonStop::Cleanup(span, fault)),
+            Err((span, fault)) => Err(self.clean_up(span, fault)),
         };
         let (from, to) = (size(min, "comm_size_min", 0)?, size(max, "comm_size_max", i32::MAX)?);
         let distribution = match distribution.map(|member| (member.value, member.value.as_bytes())) {
             None => Distribution::Any,
-            Some((value, None)) => return Err(JsonStop::Cleanup(value.span(), JsonFault::DistributionNotString)),
+            Some((value, None)) => return Err(self.clean_up(value.span(), FaultKind::DistributionNotString)),
             Some((_, Some(text))) => {
                 let named = |distribution: &Distribution| distribution.name().as_bytes() == c_str(text);
                 // Any other text is any distribution.
@@ -110,14 +98,14 @@ impl JsonReader {
             }
         };
         let Some(list) = rules.map(|member| member.value) else {
-            return Err(JsonStop::Cleanup(value.span(), JsonFault::NoRules));
+            return Err(self.clean_up(value.span(), FaultKind::NoRules));
         };
         match list.kind() {
             ValueKind::Array => {}
             ValueKind::Object if list.members().next().is_none() => {}
-            ValueKind::Object => return Err(JsonStop::Crash(list.span(), CrashCause::RulesAreObject)),
+            ValueKind::Object => return Err(Fault::new(list.span(), FaultKind::RulesAreObject)),
             // What was freed before has been replaced by now.
-            _ => return Err(JsonStop::Reject(list.span(), JsonFault::RulesNotArray)),
+            _ => return Err(Fault::new(list.span(), FaultKind::RulesNotArray)),
         }
         Ok(CommRule {
             span: value.span(),
@@ -131,11 +119,11 @@ impl JsonReader {
         })
     }
 
-    fn rule(&self, value: JsonValue<'_>, id: u32) -> Result<Rule, JsonStop> {
+    fn rule(&self, value: JsonValue<'_>, id: u32) -> Result<Rule, Fault> {
         let [min, max, alg, faninout, segsize, requests] = value.pick(RULE_KEYS);
         let field = |member, key, absent: u64| match integer(member, key) {
             Ok(number) => Ok(number.map_or(absent, |number| number as u64)),
-            Err((span, fault)) => Err(JsonStop::Reject(span, fault)),
+            Err((span, fault)) => Err(Fault::new(span, fault)),
         };
         let mut rule = Rule {
             span: value.span(),
@@ -155,8 +143,8 @@ impl JsonReader {
             return Ok(rule);
         };
         let Some(collective) = Collective::from_id(id) else {
-            let cause = CrashCause::AlgorithmOfUntuned(collective::json_name(id));
-            return Err(JsonStop::Crash(alg.key_span.to(alg.value.span()), cause));
+            let cause = FaultKind::AlgorithmOfUntuned(collective::json_name(id));
+            return Err(Fault::new(alg.key_span.to(alg.value.span()), cause));
         };
         match self.algorithm(collective, alg.value) {
             Some(algorithm) => {
@@ -192,11 +180,11 @@ pub(crate) fn is_inf(text: &[u8]) -> bool {
 }
 
 /// The integer that a member must be if it is there; texts that begin with "inf" are the largest.
-fn integer(member: Option<JsonMember<'_>>, key: &'static str) -> Result<Option<i64>, (Span, JsonFault)> {
+fn integer(member: Option<JsonMember<'_>>, key: &'static str) -> Result<Option<i64>, (Span, FaultKind)> {
     let Some(JsonMember { value, .. }) = member else { return Ok(None) };
     match value.kind() {
         ValueKind::Integer(number) => Ok(Some(*number)),
         ValueKind::String(text) if is_inf(text) => Ok(Some(SIZE_INF as i64)),
-        _ => Err((value.span(), JsonFault::NotAnInteger(key))),
+        _ => Err((value.span(), FaultKind::NotAnInteger(key))),
     }
 }

@@ -4,22 +4,21 @@
 //! reports what makes it crash. Any bytes can be read, in time `n log n` in their number.
 
 mod classic;
+mod fault;
 mod index;
 mod json;
 mod load;
 mod lookup;
 mod model;
-mod rejection;
 
 use crate::behaviour::Behaviour;
 use crate::json::{Document, SyntaxError};
 
+pub use fault::{Fault, FaultKind, Field};
 pub(crate) use json::{COMM_RULE_KEYS, ROOT_KEYS, RULE_KEYS, is_inf};
-pub(crate) use load::Stop;
-pub use load::{Crash, CrashCause, JsonFault, Load, Rejection, RejectionCause};
+pub use load::Load;
 pub use lookup::{Lookup, Reason, RuleRef};
 pub use model::{CollectiveRules, CommRule, Format, Loaded, Rule, RuleState};
-pub use rejection::{FaultKind, Field, TextFault};
 
 /// Reads a file as a version does, with `coll_tuned_alltoall_algorithm_max_requests` at its default of 0.
 pub fn load(bytes: &[u8], behaviour: &Behaviour) -> Load {
@@ -45,7 +44,7 @@ fn load_classic(not_json: Option<SyntaxError>, bytes: &[u8], behaviour: &Behavio
             let loaded = Loaded::new(*behaviour, Format::Classic { header }, collectives);
             Load::Accepted(Loaded { not_json, ..loaded })
         }
-        Err(stop) => stop.load(bytes, not_json),
+        Err(fault) => Fault { line: Some(fault.span.line(bytes)), not_json, ..fault }.load(),
     }
 }
 

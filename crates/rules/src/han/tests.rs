@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::behaviour::Behaviour;
 use crate::collective::Collective;
-use crate::file::{FaultKind, Field, Load, Reason, Rejection, RejectionCause};
+use crate::file::{Fault, FaultKind, Field, Load, Reason};
 
 /// File that worked on 5.0.11, together with a tuned rules file.
 const SEEN: &str = "2\nbcast\n1 # one level\n2\n3\n1 1\n0 han\n8 3\n0 han\n2048 tuned\n12000 tuned\n9 1\n0 han\n\
@@ -24,7 +24,7 @@ fn accepted(text: impl AsRef<[u8]>, by: &str) -> HanFile {
 
 fn fault(text: &str, by: &str) -> FaultKind {
     match load(text.as_bytes(), &version(by)) {
-        Load::Rejected(Rejection { cause: RejectionCause::Text(fault), .. }) => fault.kind,
+        Load::Rejected(Fault { line: Some(_), kind, .. }) => kind,
         other => panic!("{by} on {text}: {other:?}"),
     }
 }
@@ -105,7 +105,7 @@ fn every_slip_rejects_the_whole_file() {
         assert_eq!(fault(text, "5.0.11"), expected, "{text}");
     }
     let Load::Rejected(without) = load(b"1 bcast 0", &version("4.0")) else { panic!() };
-    assert_eq!(without.cause, RejectionCause::NoHan);
+    assert_eq!(without.kind, FaultKind::NoHan);
 }
 
 #[test]

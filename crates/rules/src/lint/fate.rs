@@ -7,7 +7,7 @@ use super::words::{self, Strict};
 use crate::behaviour::Behaviour;
 use crate::choice::Choice;
 use crate::collective::json_name;
-use crate::file::{Load, Loaded, Rejection, RejectionCause, Rule};
+use crate::file::{Fault, Load, Loaded, Rule};
 use crate::span::Span;
 use crate::tokens::HEADER;
 
@@ -56,7 +56,7 @@ pub(super) fn judge(
                 rejected(source, rejection, version, problems);
             }
             Load::Crashes(crash) => {
-                problems.merge(Code::Crashes, crash.span, *version, crash.cause.to_string());
+                problems.merge(Code::Crashes, crash.span, *version, crash.kind.to_string());
             }
         }
     }
@@ -65,18 +65,13 @@ pub(super) fn judge(
 /// Reports that a version ignores the whole file.
 pub(super) fn rejected<'p>(
     source: &[u8],
-    rejection: &Rejection,
+    fault: &Fault,
     version: &Behaviour,
     problems: &'p mut Collector,
 ) -> &'p mut Problem {
-    // The place is said by the span.
-    let cause = match &rejection.cause {
-        RejectionCause::Text(fault) => fault.kind.to_string(),
-        cause => cause.to_string(),
-    };
     // The end of the file is where the last line is.
-    let span = rejection.span.within(source);
-    problems.merge(Code::Rejected, span, *version, format!("Open MPI ignores the whole file: {cause}"))
+    let span = fault.span.within(source);
+    problems.merge(Code::Rejected, span, *version, format!("Open MPI ignores the whole file: {}", fault.kind))
 }
 
 /// Reports rules that crash 6.0 when it prints them (run on 6.0.0a1).

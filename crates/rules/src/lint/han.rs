@@ -9,7 +9,7 @@ use super::fate;
 use super::problem::{LintReport, VersionReading};
 use crate::behaviour::Behaviour;
 use crate::collective::{Collective, json_name};
-use crate::file::{FaultKind, Load, Rejection, RejectionCause, TextFault};
+use crate::file::{Fault, FaultKind, Load};
 use crate::han::{
     Configuration, HanComponent, HanFile, HanTable, Level, LevelRules, Service, algorithms, is_ruled, load, service,
 };
@@ -33,7 +33,7 @@ pub(super) fn check(source: &[u8], versions: &[Behaviour], named: bool) -> LintR
             },
             Load::Rejected(rejection) => rejected(source, rejection, version, named, &mut problems),
             Load::Crashes(crash) => {
-                let problem = problems.merge(Code::Crashes, crash.span, *version, crash.cause.to_string());
+                let problem = problems.merge(Code::Crashes, crash.span, *version, crash.kind.to_string());
                 problem.remedy = "Remove the @ and the name after it.".into();
             }
         }
@@ -53,14 +53,14 @@ fn meant(loaded: &HanFile, version: &Behaviour) -> HanTable {
     loaded.to_table()
 }
 
-fn rejected(source: &[u8], rejection: &Rejection, version: &Behaviour, named: bool, problems: &mut Collector) {
-    let RejectionCause::Text(TextFault { kind, .. }) = &rejection.cause else {
+fn rejected(source: &[u8], fault: &Fault, version: &Behaviour, named: bool, problems: &mut Collector) {
+    if fault.kind == FaultKind::NoHan {
         let message = format!("{} has no HAN, and does not read this file", version.name());
         problems.merge(Code::HanAbsent, Span::at(0), *version, message);
         return;
-    };
-    let problem = fate::rejected(source, rejection, version, problems);
-    problem.remedy = remedy(kind, version.release).into();
+    }
+    let problem = fate::rejected(source, fault, version, problems);
+    problem.remedy = remedy(&fault.kind, version.release).into();
     // 4.1 knows no names of levels and no algorithms, and HAN is off there by default.
     if version.release == Release::V4_1 && !named {
         problem.severity = Severity::Note;

@@ -192,9 +192,7 @@ proptest! {
         for behaviour in Behaviour::distinct().into_iter().filter(|behaviour| !behaviour.reads_json) {
             let judge = |text: &str| match load(text.as_bytes(), &behaviour) {
                 Load::Accepted(loaded) => Ok(loaded.to_table()),
-                Load::Rejected(Rejection { cause: RejectionCause::Text(cause), .. }) => {
-                    Err(std::mem::discriminant(&cause.kind))
-                }
+                Load::Rejected(Fault { line: Some(_), kind, .. }) => Err(std::mem::discriminant(&kind)),
                 other => panic!("{other:?}"),
             };
             prop_assert_eq!(judge(&text), judge(&commented));
