@@ -152,7 +152,7 @@ commands! {
         /// A/B test of a tuning on a program: run it without and with the tuning, in turns
         Try(cmd::ab_test::Try) => cmd::ab_test::run,
         /// Merge runs that were measured on the same system, such as those of a job array
-        Merge(collrules_workflow::merge::Merging) => cmd::merge::run,
+        Merge(cmd::merge::Merge) => cmd::merge::run,
         /// Measure some sizes of a run again: has the machine changed, do the rules still hold?
         Drift(cmd::drift::DriftArgs) => cmd::drift::run,
         /// Install a tuning for every job of an Open MPI, or undo that

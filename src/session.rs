@@ -13,13 +13,12 @@ pub(crate) const FAILURES: u32 = 20;
 pub(crate) fn with<T>(failures: u32, output: Output, run: impl FnOnce(&mut Session<'_>) -> T) -> T {
     let mut reporter = Reporter::new(output);
     let mut watch = |event: Event<'_>| reporter.see(&event);
-    run(&mut Session {
-        stop: interrupt::flag(),
-        failures,
-        command: std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect(),
-        start: &start,
-        watch: &mut watch,
-    })
+    run(&mut Session { stop: interrupt::flag(), failures, command: command_line(), start: &start, watch: &mut watch })
+}
+
+/// The command line of this process, as manifests have it.
+pub(crate) fn command_line() -> Vec<String> {
+    std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect()
 }
 
 /// Like [`with`], for workflows that start no campaign.

@@ -54,7 +54,7 @@ impl Begin {
     }
 
     /// Returns the error with the reason why no rules are made.
-    pub(crate) fn refuse_tuning(&self) -> WorkflowError {
+    pub fn refuse_tuning(&self) -> WorkflowError {
         let shown = match &self.place {
             RunPlace::New(path) | RunPlace::NewInBestLayout(path) | RunPlace::Resumed(path) => path.display(),
         };

@@ -21,12 +21,10 @@
 //! | [`verify`] | check that the Open MPI in use obeys a file, with the obstacles |
 //! | [`drift`] | some cells of a run measured again |
 //! | [`install`] | installation of a tuning for every job of an Open MPI |
-//! | [`merge`] | merge of several runs into one |
 //! | [`profile`] | the calls of a program |
 //! | [`ab_test`] | A/B test of a program, without and with a tuning |
 //! | [`submit`] | jobs of a batch system that tune |
 //! | [`status`] | progress of jobs and runs |
-//! | [`port`] | adaptation of a tuning to another Open MPI |
 //! | [`worker`] | the program that runs in MPI jobs, built for another Open MPI |
 
 pub mod ab_test;
@@ -40,10 +38,8 @@ mod error;
 mod evidence;
 pub mod install;
 mod layouts;
-pub mod merge;
 mod phases;
 pub mod plan;
-pub mod port;
 pub mod profile;
 pub mod prove;
 pub mod publish;
