@@ -144,7 +144,7 @@ commands! {
         /// List the calls that two rules files decide differently
         Diff(cmd::diff::Diff) => cmd::diff::run,
         /// Submit a batch job that tunes, from a login node, without MPI
-        Submit(collrules_workflow::submit::Submitting) => cmd::submit::run,
+        Submit(cmd::submit::Submit) => cmd::submit::run,
         /// Show the progress of a run and the state of its job
         Status(cmd::status::StatusArgs) => cmd::status::run,
         /// Run an MPI program, and show which collectives it calls and where its time goes

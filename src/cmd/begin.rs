@@ -9,8 +9,8 @@ use collrules_record::grid::Grid;
 use collrules_record::options::{Launching, Request, SystemOptions, TuneOptions};
 use collrules_workflow::WorkflowError;
 use collrules_workflow::campaign::{Begin, RunPlace};
-use collrules_workflow::profile::{self, weighted};
 
+use super::profile::{self, weighted};
 use crate::options::{Given, SessionArgs, declares, named_or_new};
 use crate::progress::{Output, say};
 

@@ -1,16 +1,20 @@
 //! `collrules settings`: settings that affect the speed of messages and collectives.
 
+use std::collections::BTreeMap;
+
 use clap::Args;
 use collrules_record::options::SystemOptions;
 use collrules_report::settings::omission;
-use collrules_rules::settings::offer::SettingOmission;
+use collrules_rules::settings::offer::{Setting, SettingOmission};
 use collrules_rules::settings::request::RequestedSetting;
 use collrules_rules::settings::show_value;
-use collrules_workflow::WorkflowError;
-use collrules_workflow::settings::{self, Listed};
+use collrules_workflow::start::start;
+use collrules_workflow::{WorkflowError, settings};
+use serde::Serialize;
 
+use crate::interrupt;
+use crate::progress::say;
 use crate::screen::{self, TextStyle, paint, wrapped};
-use crate::session;
 
 #[derive(Debug, Args)]
 #[command(
@@ -21,19 +25,53 @@ pub(crate) struct SettingsArgs {
     /// A setting of your own with the values to try: an MCA parameter, or env: and an environment variable, such as
     /// btl_vader_eager_limit=4K,16K or env:UCX_RNDV_THRESH=8K,64K; | separates values that have commas. May be repeated
     #[arg(long = "setting", value_name = "NAME=VALUES")]
-    pub(crate) settings: Vec<RequestedSetting>,
+    settings: Vec<RequestedSetting>,
     /// List settings that have no effect here as well
     #[arg(long)]
-    pub(crate) all: bool,
+    all: bool,
     /// Answer in JSON, with all settings
     #[arg(long)]
-    pub(crate) json: bool,
+    json: bool,
     #[command(flatten)]
-    pub(crate) system: SystemOptions,
+    system: SystemOptions,
 }
 
+/// A setting, for people and programs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+struct Listed {
+    /// The MCA parameter, or `env:` and an environment variable.
+    name: String,
+    /// Its meaning; missing for settings that the catalogue does not have.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    about: Option<&'static str>,
+    /// The traffic that it acts on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    acts_on: Option<&'static str>,
+    /// The present value, common to all ranks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value: Option<String>,
+    /// The values to try.
+    values: Vec<String>,
+    /// Reason why none is tried.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    left_out: Option<SettingOmission>,
+    /// Costs of other values apart from time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cost: Option<&'static str>,
+    /// Definition in the source of Open MPI or UCX.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<&'static str>,
+}
+
+/// Lists the settings of a system: those of the catalogue that exist there, and requested ones.
 pub(crate) fn run(args: &SettingsArgs) -> Result<(), WorkflowError> {
-    let all = session::plain(|session| settings::list(&args.system, &args.settings, session))?;
+    let mut started = start(&args.system, &interrupt::flag())?;
+    started.remarks.iter().for_each(|remark| say(remark));
+    let found = settings::find(&started, &args.settings)?;
+    let names: Vec<String> = found.iter().map(|setting| setting.name.clone()).collect();
+    // Values that a job really has.
+    let ranks = started.backend.values(&BTreeMap::new(), &names)?;
+    let all: Vec<Listed> = found.iter().map(|setting| describe_setting(setting, &ranks)).collect();
     if args.json {
         return screen::print(&serde_json::to_string_pretty(&all)?);
     }
@@ -51,6 +89,31 @@ pub(crate) fn run(args: &SettingsArgs) -> Result<(), WorkflowError> {
         lines.push(format!("Left out: {}{kept}. --all lists them.", others.len()));
     }
     screen::print(&lines.join("\n"))
+}
+
+fn describe_setting(setting: &Setting, ranks: &[BTreeMap<String, String>]) -> Listed {
+    let entry = setting.entry;
+    let mut values: Vec<&String> = ranks.iter().filter_map(|values| values.get(&setting.name)).collect();
+    values.sort_unstable();
+    values.dedup();
+    let read = match values.as_slice() {
+        [] => setting.now.clone(),
+        [same] => Some((*same).clone()).filter(|same| !same.is_empty()).or_else(|| setting.now.clone()),
+        several => Some(format!(
+            "{} (differs between ranks)",
+            several.iter().map(|it| it.as_str()).collect::<Vec<_>>().join(", ")
+        )),
+    };
+    Listed {
+        name: setting.name.clone(),
+        about: entry.map(|entry| entry.about),
+        acts_on: entry.map(|entry| entry.layer.name()),
+        value: read,
+        values: if setting.left_out.is_none() { setting.values.clone() } else { Vec::new() },
+        left_out: setting.left_out.clone(),
+        cost: entry.map(|entry| entry.cost).filter(|cost| !cost.is_empty()),
+        source: entry.map(|entry| entry.source),
+    }
 }
 
 fn describe(setting: &Listed) -> Vec<String> {

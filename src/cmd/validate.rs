@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use collrules_record::options::Validating;
 use collrules_record::rundir;
-use collrules_workflow::{WorkflowError, profile, publish, validate};
+use collrules_workflow::{WorkflowError, publish, validate};
 
+use super::profile;
 use crate::exit::Exit;
 use crate::options::Given;
 use crate::progress::Output;

@@ -15,7 +15,7 @@ pub fn document(tried: &AbTest) -> Document {
 }
 
 /// The value of one run of a pair, which is numbered from 0 on.
-pub(crate) fn describe_run(tried: &AbTest, pair: u32, with: bool) -> String {
+pub fn describe_run(tried: &AbTest, pair: u32, with: bool) -> String {
     let run = tried.runs.iter().find(|run| run.pair == pair && run.with == with);
     match run.map(|run| (run.value, &tried.metric)) {
         Some((Some(value), RunMetric::WallTime)) => Seconds(value).to_string(),

@@ -104,6 +104,14 @@ pub fn describe_failed_default(failed: &[(Cell, String)]) -> Option<String> {
     (!failed.is_empty()).then(|| format!("WRONG: the default itself failed, and was left out, for {}.", listed(&calls)))
 }
 
+/// Warns of messages that take other paths in jobs here than when a tuning was measured.
+pub fn describe_other_transport(measured: &Option<Transport>, here: &Option<Transport>) -> Option<String> {
+    let (then, now) = Transport::change(measured, here)?;
+    Some(format!(
+        "ANOTHER TRANSPORT: it was measured over {then}, and jobs here use {now}. Other rules may be best here."
+    ))
+}
+
 /// Candidates that must not be chosen: candidate, cells, reason. Cells with the same reason are joined.
 pub(crate) fn disqualified(findings: &Findings) -> Vec<[String; 3]> {
     let mut places: BTreeMap<(Collective, String, &str), Vec<String>> = BTreeMap::new();

@@ -10,18 +10,18 @@ use crate::error::WorkflowError;
 use crate::tuning;
 
 /// Proof and validation of the rules in a directory.
-pub(crate) struct RulesEvidence {
+pub struct RulesEvidence {
     /// Facts that the proof showed.
-    pub(crate) proof: Vec<ProofFact>,
+    pub proof: Vec<ProofFact>,
     /// The validation, if it compared anything.
-    pub(crate) validation: Option<Validation>,
+    pub validation: Option<Validation>,
     /// Files that are left out.
-    pub(crate) left_out: Vec<Remark>,
+    pub left_out: Vec<Remark>,
 }
 
 impl RulesEvidence {
     /// Reads the evidence in a directory, without files about other rules.
-    pub(crate) fn read(run: &RunDir) -> Result<Self, WorkflowError> {
+    pub fn read(run: &RunDir) -> Result<Self, WorkflowError> {
         let (validation, left_out) = validation_of(run)?;
         let mut evidence = Self {
             proof: Vec::new(),

@@ -11,7 +11,7 @@
 //! | [`campaign`] | the run directory of measurements: begun or resumed, plan after plan |
 //! | [`served`] | the component that runs the measured calls |
 //! | [`analyze`] | samples or a table to findings, with remarks on clock, run and rules |
-//! | `evidence` | proof and validation of the rules in a directory |
+//! | [`evidence`] | proof and validation of the rules in a directory |
 //! | [`publish`] | the only writer of rules, settings and report, and the reader of what was published |
 //! | [`prove`] | proof that a tuning is obeyed, before its files get their names |
 //! | [`tune`] | all steps of a tuning |
@@ -21,26 +21,19 @@
 //! | [`verify`] | check that the Open MPI in use obeys a file, with the obstacles |
 //! | [`drift`] | some cells of a run measured again |
 //! | [`install`] | installation of a tuning for every job of an Open MPI |
-//! | [`profile`] | the calls of a program |
-//! | [`ab_test`] | A/B test of a program, without and with a tuning |
-//! | [`submit`] | jobs of a batch system that tune |
-//! | [`status`] | progress of jobs and runs |
-//! | [`worker`] | the program that runs in MPI jobs, built for another Open MPI |
 
-pub mod ab_test;
 pub mod analyze;
 pub mod campaign;
 mod clock;
 mod comparison;
 mod crashing;
 pub mod drift;
-mod error;
-mod evidence;
+pub mod error;
+pub mod evidence;
 pub mod install;
 mod layouts;
 mod phases;
 pub mod plan;
-pub mod profile;
 pub mod prove;
 pub mod publish;
 mod quality;
@@ -51,14 +44,11 @@ pub mod served;
 pub mod session;
 pub mod settings;
 pub mod start;
-pub mod status;
-pub mod submit;
 pub mod time_budget;
 pub mod tune;
 pub mod tuning;
 pub mod validate;
 pub mod verify;
-pub mod worker;
 
 pub use error::WorkflowError;
 pub use session::{Event, Session};

@@ -59,7 +59,7 @@ impl Published {
     }
 
     /// The analysis of a tuning, whose findings are next to the rules file; none without findings.
-    pub(crate) fn of_tuning(tuning: &Tuning) -> Result<Option<Self>, WorkflowError> {
+    pub fn of_tuning(tuning: &Tuning) -> Result<Option<Self>, WorkflowError> {
         let Some(file) = &tuning.tuned else { return Ok(None) };
         let directory = file.path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let is_named = file.path.file_name().is_some_and(|name| name == rundir::RULES);

@@ -4,7 +4,6 @@ use std::fmt::Display;
 
 use collrules_record::Ranks;
 use collrules_record::allocation::Allocation;
-use collrules_record::transport::Transport;
 
 /// A batch job with its launcher: mpirun, or a command, with the reason for it if no option names it.
 pub fn launcher(allocation: &Allocation, template: Option<&str>, preferred: Option<&str>) -> String {
@@ -62,37 +61,4 @@ pub fn unknown_installation(error: &dyn Display) -> String {
 pub fn first_job(error: &dyn Display) -> String {
     let error = error.to_string();
     format!("the first job failed, a second one worked: {}", error.lines().next().unwrap_or_default())
-}
-
-/// Tuning whose messages took other paths when it was measured than those of jobs here.
-pub fn other_transport(then: &Transport, now: &Transport) -> String {
-    format!("ANOTHER TRANSPORT: it was measured over {then}, and jobs here use {now}. Other rules may be best here.")
-}
-
-#[cfg(test)]
-mod tests {
-    use collrules_record::Seconds;
-    use collrules_record::allocation::BatchSystem;
-
-    use super::*;
-
-    #[test]
-    fn a_batch_job_is_described_with_its_launcher() {
-        let allocation = Allocation {
-            system: BatchSystem::Slurm,
-            job: "12".to_owned(),
-            partition: None,
-            nodes: 3,
-            slots: Ranks(6),
-            left: Some(Seconds(300.0)),
-        };
-        let said = |template, preferred| launcher(&allocation, template, preferred);
-        assert_eq!(said(None, None), "Slurm job 12: 3 nodes, 6 slots, 5 min left; mpirun starts the jobs");
-        assert!(said(Some("srun"), None).ends_with("; `srun` starts the jobs"));
-        assert!(
-            said(Some("srun"), Some("a variable says so"))
-                .ends_with("; `srun` starts the jobs, since a variable says so; --launcher mpirun overrides this")
-        );
-        assert!(other_nodes(&allocation).starts_with("Slurm job 12 has other nodes"));
-    }
 }

@@ -9,8 +9,6 @@
 //! | [`validation`] | comparisons of rules with the default, and repairs |
 //! | [`comparison`] | fresh launches of arms |
 //! | [`settings`] | the search for settings |
-//! | [`profile`] | profiles of programs |
-//! | [`programs`] | A/B tests of programs |
 //! | [`files`] | problems in files |
 
 pub mod budget;
@@ -18,8 +16,6 @@ pub mod comparison;
 pub mod files;
 pub mod jobs;
 pub mod measuring;
-pub mod profile;
-pub mod programs;
 pub mod refinement;
 pub mod settings;
 pub mod validation;

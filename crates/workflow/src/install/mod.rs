@@ -23,9 +23,10 @@ use collrules_record::options::{Launching, SystemOptions};
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::transport::Transport;
 use collrules_record::{Layout, Seconds, Tuning, digest, manifest};
+use collrules_report::facts::describe_other_transport;
 use collrules_report::outcome::{TuningVerdict, VerdictWord};
+use collrules_report::plain;
 use collrules_report::quality::describe_doubts;
-use collrules_report::{plain, progress};
 use collrules_rules::deploy::{JobSettings, RULES_FILE};
 use collrules_rules::emit::confirmation;
 use collrules_rules::{Behaviour, Release};
@@ -350,8 +351,7 @@ fn transport(measured: &Option<Transport>, openmpi: &Installation) -> Result<Opt
         let cause = cause.lines().next().unwrap_or_default();
         format!("Not checked whether jobs here use its transport, {shown}: {cause}.")
     })?;
-    let change = Transport::change(measured, &started.survey.transport);
-    Ok(change.map(|(then, now)| progress::jobs::other_transport(then, now)))
+    Ok(describe_other_transport(measured, &started.survey.transport))
 }
 
 /// The tuning with its settings, if the files are as decided, and this Open MPI accepts them.

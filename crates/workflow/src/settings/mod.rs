@@ -14,8 +14,7 @@ use collrules_tuner::comparison::{ArmDemand, ArmResult};
 
 use crate::comparison::CellWeights;
 
-pub(crate) use list::find;
-pub use list::{Listed, list};
+pub use list::find;
 
 /// A speedup that was not measured.
 const NOTHING: Estimate = Estimate { point: 1.0, low: None, high: None, level: 0.95, samples: 0 };

@@ -10,8 +10,8 @@ use collrules_record::installed::is_installed;
 use collrules_record::policy::Assumptions;
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::settings::Settings;
-use collrules_record::transport::Transport;
 use collrules_record::{Candidate, Cell, HanRule, Layout, Placement, Ranks, Seconds, Survey, Tuning, Validation};
+use collrules_report::facts::describe_other_transport;
 use collrules_report::progress;
 use collrules_rules::deploy::{HAN_FILE, RULES_FILE};
 use collrules_rules::steps::Steps;
@@ -56,9 +56,8 @@ impl ValidationSubject {
             return Ok(Self::new(read, None, started));
         };
         let Published { run, findings, .. } = &published;
-        if let Some((then, now)) = Transport::change(&findings.transport, &started.survey.transport) {
-            session.say(&progress::jobs::other_transport(then, now));
-        }
+        let other = describe_other_transport(&findings.transport, &started.survey.transport);
+        other.iter().for_each(|said| session.say(said));
         let read = published.rename_rules_file(tuning.path()).read_as(&version)?;
         if findings.table != read.table() || findings.release != started.release {
             let file = read.path();

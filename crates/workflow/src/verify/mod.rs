@@ -14,7 +14,8 @@ use collrules_record::tuning::{RulesFile, read_text_of};
 use collrules_record::units::{Bytes, Ranks};
 use collrules_record::values::{self, List};
 use collrules_record::{Cell, Tuning, competitor};
-use collrules_report::{notes, progress};
+use collrules_report::facts::describe_other_transport;
+use collrules_report::notes;
 use collrules_rules::deploy::SWITCHES;
 use collrules_rules::steps::Steps;
 use collrules_rules::table::all_builtin;
@@ -177,8 +178,7 @@ impl Verified {
     fn new(tuning: &Tuning, started: &Started<MpiBackend>, deployed: bool, pins: Option<Settings>) -> Self {
         let transport = findings_of(tuning).and_then(|findings| findings.transport);
         let transport = transport.filter(|_| !Transport::is_decided_by(&tuning.parameters));
-        let transport = Transport::change(&transport, &started.survey.transport);
-        let transport = transport.map(|(then, now)| progress::jobs::other_transport(then, now));
+        let transport = describe_other_transport(&transport, &started.survey.transport);
         let other = origin(tuning).filter(|origin| origin.measured != started.release);
         let note = |origin: notes::NotedReleases| {
             format!(

@@ -14,7 +14,6 @@ use std::process::Command;
 use std::{env, fs, io};
 
 use collrules_record::condition::{ArrivalPattern, list_patterns};
-use collrules_record::findings::Findings;
 use collrules_record::options::TuneOptions;
 use collrules_record::profile::rank::{self, DIRECTORY, ENDING, FOREIGN, IMBALANCE, RankRecord, SESSION};
 use collrules_record::profile::weight::{COVERED, Weight, kept_to, weights as weights_of};
@@ -22,27 +21,64 @@ use collrules_record::profile::{self, Profile};
 use collrules_record::rundir::{self, RunDir, RunDirError};
 use collrules_record::{Policy, manifest};
 use collrules_report::profile::remarks;
-use collrules_report::progress;
+use collrules_report::words::whole;
 use collrules_rules::Collective;
 use collrules_runner::RunnerError;
-use collrules_runner::mpi::program::{PRELOAD, UserJob, run};
+use collrules_runner::mpi::program::{PRELOAD, UserJob, run as run_job};
+use collrules_tuner::prospects::prospects;
+use collrules_workflow::{TOOL, WorkflowError};
 
-use crate::error::WorkflowError;
-use crate::session::Session;
+use crate::exit::Exit;
+use crate::options::named_or_new;
+use crate::progress::say;
+use crate::{interrupt, screen};
 
-/// Options of `profile`.
 #[derive(Clone, Debug, clap::Args)]
-pub struct Profiling {
+#[command(
+    subcommand_negates_reqs = true,
+    args_conflicts_with_subcommands = true,
+    after_help = "Exit code: that of the program. Standard output and standard error are the program's; what collrules \
+                  itself says comes last, on standard error."
+)]
+pub(crate) struct ProfileArgs {
+    #[command(subcommand)]
+    show: Option<ProfileCommand>,
     /// Time a barrier before every N-th call of a communicator (10 without a number), to separate waiting for late
     /// ranks from the collective itself. This changes how the program runs
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "10", require_equals = true, value_parser = clap::value_parser!(u32).range(1..))]
-    pub imbalance: Option<u32>,
+    imbalance: Option<u32>,
     /// The library to preload [default: libcollrules_profile.so next to collrules, or in the lib directory next to it]
     #[arg(long, value_name = "FILE")]
-    pub library: Option<PathBuf>,
+    library: Option<PathBuf>,
     /// The command that starts the program: mpirun or srun with all its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
-    pub command: Vec<String>,
+    command: Vec<String>,
+    /// Directory for profile.json, which must not hold one yet; on a file system that all nodes share [default:
+    /// collrules-profile-DATE-TIME]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+}
+
+#[derive(Clone, Debug, clap::Subcommand)]
+pub(crate) enum ProfileCommand {
+    /// Say where the time of a program goes, and what rules could save
+    Show(Show),
+}
+
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct Show {
+    /// A profile, or its directory
+    #[arg(value_name = "FILE")]
+    profile: PathBuf,
+    /// The directory of a run of tune on the same system: says what its rules are expected to save
+    #[arg(long, value_name = "RUN")]
+    run: Option<PathBuf>,
+    /// Answer in JSON
+    #[arg(long)]
+    json: bool,
+    /// File for the page [default: profile.html beside the profile]
+    #[arg(long, value_name = "FILE")]
+    page: Option<PathBuf>,
 }
 
 /// The name of the library.
@@ -51,45 +87,65 @@ const LIBRARY: &str = "libcollrules_profile.so";
 /// Directory for the records of ranks, in that of the profile.
 const RANKS: &str = "ranks";
 
-/// A profiled job.
-#[derive(Debug)]
-pub struct Profiled {
-    /// Calls of the job.
-    pub profile: Profile,
-    /// File of the profile.
-    pub file: PathBuf,
-    /// Exit code of the job.
-    pub code: i32,
+pub(crate) fn run(args: &ProfileArgs) -> Result<Exit, WorkflowError> {
+    match &args.show {
+        Some(ProfileCommand::Show(show)) => self::show(show).map(|()| Exit::DONE),
+        None => watch(args),
+    }
 }
 
-/// Runs a job with the library, and writes its profile into a new directory.
-pub fn profile(options: &Profiling, out: &Path, session: &mut Session<'_>) -> Result<Profiled, WorkflowError> {
-    let program = UserJob::new(&options.command)?;
-    let library = library(options.library.as_deref())?;
+/// Runs the program, and exits with its code.
+fn watch(args: &ProfileArgs) -> Result<Exit, WorkflowError> {
+    let out = named_or_new(args.out.as_deref(), "profile");
+    let program = UserJob::new(&args.command)?;
+    let library = library(args.library.as_deref())?;
     let directory = RunDir::prepare_derived(out)?;
     let file = directory.file(profile::FILE);
     if file.exists() {
         return Err(WorkflowError::Occupied(format!("{} is there already; choose another --out", file.display())));
     }
-    let (imbalance, environment) = (options.imbalance, BTreeMap::new());
-    let watched = Watched { program: &program, library: &library, imbalance, environment };
-    let (profile, code) = watched.run(&directory, |_| Ok(()), session)?;
-    remarks(&profile).iter().for_each(|remark| session.say(remark));
+    let watched =
+        Watched { program: &program, library: &library, imbalance: args.imbalance, environment: BTreeMap::new() };
+    let (profile, code) = watched.run(&directory, |_| Ok(()))?;
+    remarks(&profile).iter().for_each(|remark| say(remark));
     directory.write_json(profile::FILE, &profile)?;
-    Ok(Profiled { profile, file, code })
+    // The program uses standard output.
+    say(&format!("the profile is in {0}; `collrules profile show {0}` summarizes it", file.display()));
+    // Launchers use codes up to 255.
+    Ok(Exit(u8::try_from(code).unwrap_or(u8::MAX)))
+}
+
+fn show(args: &Show) -> Result<(), WorkflowError> {
+    let profile = open(&args.profile)?;
+    // The findings of a run, for an estimate of the gain.
+    let findings = args.run.as_deref().map(|run| RunDir::derived(run)?.findings()).transpose()?;
+    let prospects = prospects(&profile, findings.as_ref());
+    let page = args.page.clone().unwrap_or_else(|| page_beside(&args.profile));
+    let text = collrules_report::profile::document(&profile, &prospects).page(TOOL);
+    rundir::put(&page, &text).map_err(|cause| WorkflowError::write(&page, cause))?;
+    if args.json {
+        return screen::raw(collrules_report::profile::json(&profile, &prospects)?.as_bytes());
+    }
+    let text = collrules_report::profile::document(&profile, &prospects).text(screen::width());
+    screen::print(&format!("{text}\nPage with maps: {}", page.display()))
+}
+
+/// Returns the path of the page next to the profile.
+fn page_beside(file: &Path) -> PathBuf {
+    if file.is_dir() { file.join(profile::PAGE) } else { file.with_file_name(profile::PAGE) }
 }
 
 /// A job to run with the library.
-pub(crate) struct Watched<'a> {
-    pub(crate) program: &'a UserJob,
-    pub(crate) library: &'a Path,
-    pub(crate) imbalance: Option<u32>,
+pub(super) struct Watched<'a> {
+    pub(super) program: &'a UserJob,
+    pub(super) library: &'a Path,
+    pub(super) imbalance: Option<u32>,
     /// Changes to the environment of the launcher.
-    pub(crate) environment: BTreeMap<String, Option<String>>,
+    pub(super) environment: BTreeMap<String, Option<String>>,
 }
 
 /// The environment of profiled ranks, which write their records to a directory.
-pub(crate) fn preloaded(library: &Path, ranks: &Path) -> BTreeMap<String, String> {
+pub(super) fn preloaded(library: &Path, ranks: &Path) -> BTreeMap<String, String> {
     let text = |path: &Path| path.to_string_lossy().into_owned();
     BTreeMap::from([(PRELOAD.to_owned(), text(library)), (DIRECTORY.to_owned(), text(ranks))])
 }
@@ -97,11 +153,10 @@ pub(crate) fn preloaded(library: &Path, ranks: &Path) -> BTreeMap<String, String
 impl Watched<'_> {
     /// Runs the job, and returns its profile and its exit code. Ranks write their records below the directory, which are
     /// removed after reading.
-    pub(crate) fn run(
+    pub(super) fn run(
         &self,
         directory: &RunDir,
         prepare: impl FnOnce(&mut Command) -> io::Result<()>,
-        session: &mut Session<'_>,
     ) -> Result<(Profile, i32), WorkflowError> {
         let ranks = directory.absolute().join(RANKS);
         // Other users could write records of ranks there.
@@ -115,12 +170,12 @@ impl Watched<'_> {
         let mut command = self.program.command(&variables, &self.environment);
         prepare(&mut command).map_err(|cause| WorkflowError::write(directory.path(), cause))?;
         // A request to end stops the job too: its calls until then are still useful.
-        let code = match run(&mut command, &session.stop, None) {
+        let code = match run_job(&mut command, &interrupt::flag(), None) {
             Ok(ended) => ended.map_or(0, |ended| ended.code()),
             Err(RunnerError::Interrupted) => 130,
             Err(error) => return Err(error.into()),
         };
-        let records = records(&ranks, session)?;
+        let records = records(&ranks)?;
         if records.is_empty() {
             let why = self.why_nothing(&ranks, code);
             let _ = fs::remove_dir_all(&ranks);
@@ -164,7 +219,7 @@ impl Watched<'_> {
 }
 
 /// The library: the named one, or the one next to the program or in the library directory next to it.
-pub(crate) fn library(named: Option<&Path>) -> Result<PathBuf, WorkflowError> {
+pub(super) fn library(named: Option<&Path>) -> Result<PathBuf, WorkflowError> {
     let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
     if let Some(named) = named {
         return match fs::metadata(named) {
@@ -204,12 +259,12 @@ fn files(directory: &Path, ending: &str) -> Vec<PathBuf> {
 }
 
 /// Reads the records of ranks; reports and omits unreadable ones.
-fn records(ranks: &Path, session: &mut Session<'_>) -> Result<Vec<RankRecord>, WorkflowError> {
+fn records(ranks: &Path) -> Result<Vec<RankRecord>, WorkflowError> {
     let (mut all, mut totals) = (Vec::new(), [0; 3]);
     let owner = |path: &Path| fs::symlink_metadata(path).map(|found| found.uid()).ok();
     for file in files(ranks, &format!(".{ENDING}")) {
         if owner(&file) != owner(ranks) {
-            session.say(&progress::profile::foreign_record(&file));
+            say(&format!("a rank's record is left out: {} belongs to another user", file.display()));
             continue;
         }
         let read = rundir::read_json_file::<RankRecord>(&file, rank::FORMAT);
@@ -219,14 +274,14 @@ fn records(ranks: &Path, session: &mut Session<'_>) -> Result<Vec<RankRecord>, W
                 totals = sum;
                 all.push(record);
             }
-            Err(error) => session.say(&progress::profile::unreadable_record(&error)),
+            Err(error) => say(&format!("a rank's record is left out: {error}")),
         }
     }
     Ok(all)
 }
 
 /// Reads a profile: the file, or the directory that holds it.
-pub fn open(path: &Path) -> Result<Profile, WorkflowError> {
+pub(super) fn open(path: &Path) -> Result<Profile, WorkflowError> {
     let file = rundir::within(path, profile::FILE);
     let profile: Profile = rundir::read_json_file(&file, profile::FORMAT)?;
     if !profile.is_consistent() {
@@ -239,7 +294,7 @@ pub fn open(path: &Path) -> Result<Profile, WorkflowError> {
 }
 
 /// Reads the arrivals of ranks in a profile for `--arrival`.
-pub fn read_arrivals(path: &Path) -> Result<Vec<ArrivalPattern>, WorkflowError> {
+pub(super) fn read_arrivals(path: &Path) -> Result<Vec<ArrivalPattern>, WorkflowError> {
     let arrivals = list_patterns([&open(path)?]);
     if arrivals.is_empty() {
         return Err(WorkflowError::Input(format!(
@@ -251,7 +306,7 @@ pub fn read_arrivals(path: &Path) -> Result<Vec<ArrivalPattern>, WorkflowError> 
 }
 
 /// A profile with a factor, as in `profile.json:2.5`: number of runs, or weight.
-pub fn weighted(text: &str) -> Result<(PathBuf, f64), String> {
+pub(super) fn weighted(text: &str) -> Result<(PathBuf, f64), String> {
     let whole = || (PathBuf::from(text), 1.0);
     let Some((file, factor)) = text.rsplit_once(':').filter(|_| !Path::new(text).exists()) else { return Ok(whole()) };
     match factor.parse::<f64>() {
@@ -263,15 +318,15 @@ pub fn weighted(text: &str) -> Result<(PathBuf, f64), String> {
 
 /// Computes the time that programs spend in each cell, for a tuning with these options, and the arrivals of their ranks. Reports
 /// other findings of the profiles.
-pub fn weigh(
+pub(super) fn weigh(
     profiles: &[(PathBuf, f64)],
     options: &TuneOptions,
-    session: &mut dyn FnMut(&str),
+    say: &mut dyn FnMut(&str),
 ) -> Result<(Vec<Weight>, Vec<ArrivalPattern>), WorkflowError> {
     let read = profiles.iter().map(|(path, factor)| Ok((open(path)?, *factor)));
     let read: Vec<(Profile, f64)> = read.collect::<Result<_, WorkflowError>>()?;
     for ((path, _), (profile, _)) in profiles.iter().zip(&read) {
-        progress::profile::remarks_on(path, profile).iter().for_each(|remark| session(remark));
+        remarks(profile).iter().for_each(|remark| say(&format!("{}: {remark}", path.display())));
     }
     let weights = weights_of(&read);
     if weights.is_empty() {
@@ -288,17 +343,19 @@ pub fn weigh(
     }
     let Policy { assumptions, .. } = options.policy;
     for assumption in kept_to(&read).into_iter().filter(|assumption| !assumptions.makes(*assumption)) {
-        session(&progress::profile::fulfilled(assumption));
+        say(&format!(
+            "these programs keep to {assumption}: `--assume {assumption}` permits more algorithms; the rules are then \
+             safe only for programs that keep to it"
+        ));
     }
-    session(&progress::profile::coverage(COVERED));
+    say(&format!(
+        "the measurements cover {} of the time in collectives that rules can act on and that can be measured here",
+        whole(COVERED)
+    ));
     let arrivals = list_patterns(read.iter().map(|(profile, _)| profile));
     if arrivals.is_empty() && options.validate {
-        session(progress::profile::NO_ARRIVALS);
+        say("the profile does not say how late ranks were (`collrules profile --imbalance=1` records it): rules are \
+             compared with one random rank late instead");
     }
     Ok((weights, arrivals))
-}
-
-/// The findings of a run, for an estimate of a program's gain.
-pub fn findings(run: &Path) -> Result<Findings, WorkflowError> {
-    Ok(RunDir::derived(run)?.findings()?)
 }
