@@ -156,7 +156,7 @@ commands! {
         /// Measure some sizes of a run again: has the machine changed, do the rules still hold?
         Drift(cmd::drift::DriftArgs) => cmd::drift::run,
         /// Install a tuning for every job of an Open MPI, or undo that
-        Install(collrules_workflow::install::Installing) => cmd::install::run,
+        Install(cmd::install::Install) => cmd::install::run,
         /// List installed tunings: what they were made from, and whether they are intact
         Installed(cmd::installed::InstalledArgs) => cmd::installed::run,
         /// Move a tuning to another version of Open MPI, and measure again what changed there

@@ -183,7 +183,7 @@ impl WorkflowError {
     }
 
     /// Turns the failure of a proof's job into `Unshown`: it is no evidence for or against the file.
-    pub(crate) fn unshown(self) -> Self {
+    pub fn unshown(self) -> Self {
         match self {
             Self::Runner(cause) if cause.is_of_job() => Self::Unshown { cause },
             other => other,

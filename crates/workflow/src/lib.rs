@@ -18,9 +18,7 @@
 //! | [`tuning`] | the tuning that an analysis decided on, or that lies in a directory |
 //! | `comparison` | fresh launches of arms, from the log if they are there |
 //! | [`validate`] | a rules file against the default in fresh launches, and its repair |
-//! | [`verify`] | check that the Open MPI in use obeys a file, with the obstacles |
 //! | [`drift`] | some cells of a run measured again |
-//! | [`install`] | installation of a tuning for every job of an Open MPI |
 
 pub mod analyze;
 pub mod campaign;
@@ -30,7 +28,6 @@ mod crashing;
 pub mod drift;
 pub mod error;
 pub mod evidence;
-pub mod install;
 mod layouts;
 mod phases;
 pub mod plan;
@@ -48,7 +45,6 @@ pub mod time_budget;
 pub mod tune;
 pub mod tuning;
 pub mod validate;
-pub mod verify;
 
 pub use error::WorkflowError;
 pub use session::{Event, Session};

@@ -360,7 +360,7 @@ impl Published {
     }
 
     /// The comments at the top of the rules file, whatever became of its rules under settings.
-    pub(crate) fn comments(&self) -> Vec<String> {
+    pub fn comments(&self) -> Vec<String> {
         let alone = Gains::new(&self.findings, self.validation.as_ref(), None, self.tuning.as_ref());
         conduct::comments(&self.add_results(), &alone)
     }

@@ -72,7 +72,7 @@ pub(crate) fn add_han(plan: &mut Plan, release: Release, wanted: impl Fn(Collect
 /// Names components that take the calls of cells before `coll/tuned` does, in whole sentences with the remedy. Asked
 /// only if ranks share one of several nodes: there a failing rule can make other components hang, while elsewhere the
 /// proof itself gives the answer.
-pub(crate) fn displacing(
+pub fn displacing(
     backend: &mut dyn Backend,
     scratch: &Path,
     cells: &[Cell],

@@ -74,14 +74,14 @@ pub(crate) fn pin_files(run: &RunDir, tuning: &Tuning) -> Result<Tuning, Workflo
 }
 
 /// The directory with the findings of a rules file, which may have its name by digest.
-pub(crate) fn directory_of(file: &Path) -> &Path {
+pub fn directory_of(file: &Path) -> &Path {
     let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let is_pinned = parent.file_name().is_some_and(|name| name == rundir::TUNINGS);
     parent.parent().filter(|_| is_pinned).unwrap_or(parent)
 }
 
 /// The tuning as jobs read it: under the names of [`pin_files`], if the files are there.
-pub(crate) fn as_pinned(run: &RunDir, tuning: Tuning) -> Tuning {
+pub fn as_pinned(run: &RunDir, tuning: Tuning) -> Tuning {
     let pinned = by_digest(run, &tuning);
     let are_there = pinned.files().all(|(_, path, _)| path.is_file());
     if are_there { pinned } else { tuning }
@@ -126,7 +126,7 @@ pub(crate) fn say_oddities(tuning: &Tuning, version: &Behaviour, session: &mut S
 }
 
 /// Lists the collectives of a classic file that a release reads with other communicator sizes than releases before it.
-pub(crate) fn list_shifted(tuning: &Tuning, version: &Behaviour) -> Vec<String> {
+pub fn list_shifted(tuning: &Tuning, version: &Behaviour) -> Vec<String> {
     let is_shifted = |problem: &lint::Problem| problem.code == lint::Code::ShiftedSizes;
     let file = tuning.tuned.as_ref();
     file.map(|file| list_problems(&file.path, &file.text, version, is_shifted)).unwrap_or_default()

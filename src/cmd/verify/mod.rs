@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use collrules_record::findings::Findings;
 use collrules_record::options::{Launching, SystemOptions};
 use collrules_record::rundir::{self, RunDir};
-use collrules_record::settings::Settings;
+use collrules_record::settings::{Settings, describe};
 use collrules_record::transport::Transport;
 use collrules_record::tuning::{RulesFile, read_text_of};
 use collrules_record::units::{Bytes, Ranks};
@@ -26,73 +26,77 @@ use collrules_runner::messages::{self, Messages};
 use collrules_runner::mpi::MpiBackend;
 use collrules_runner::proof::{self, Proof};
 use collrules_runner::{Backend, RunnerError, grid};
+use collrules_workflow::start::{self, Started, oversubscribes};
+use collrules_workflow::{WorkflowError, served, tuning};
+use serde_json::json;
 
-use crate::error::WorkflowError;
-use crate::install::scope::{describe_scope, list_mismatches};
-use crate::session::Session;
-use crate::start::{self, Started, oversubscribes};
-use crate::{served, tuning};
+use super::install::scope::{describe_scope, list_mismatches};
+use crate::exit::Exit;
+use crate::interrupt;
+use crate::screen::{self, wrapped};
 
-/// Options of `verify`.
-#[derive(Clone, Debug, clap::Args)]
-pub struct Verifying {
+#[derive(Debug, clap::Args)]
+pub(crate) struct Verify {
     /// The rules file; with --deployed, the one that should be active
     #[arg(value_name = "FILE", required_unless_present = "deployed")]
-    pub rules: Option<PathBuf>,
+    rules: Option<PathBuf>,
     /// Check what Open MPI does with the settings of this shell and its parameter files, instead of passing it the
     /// file
     #[arg(long)]
-    pub deployed: bool,
+    deployed: bool,
     /// Communicator sizes to call on, as for tune [default: powers of two up to the available slots, and the slots]
     #[arg(long = "np", value_name = "SIZES", default_value = "default", hide_default_value = true, value_parser = values::communicators)]
-    pub ranks: List<Ranks>,
+    ranks: List<Ranks>,
     /// Message sizes to call with, besides both sides of every threshold
     #[arg(long, value_name = "SIZES", default_value = "1:1M", value_parser = values::sizes)]
-    pub sizes: List<Bytes>,
+    sizes: List<Bytes>,
     /// Directory for a copy of the file that exists while the command runs; all nodes have to see it
     #[arg(long, value_name = "DIR", default_value = ".")]
-    pub scratch: PathBuf,
+    scratch: PathBuf,
     /// System that runs the jobs.
     #[command(flatten)]
-    pub system: SystemOptions<Launching>,
+    system: SystemOptions<Launching>,
+    /// Answer in JSON
+    #[arg(long, help_heading = None)]
+    json: bool,
 }
 
 /// Result of verifying.
 #[derive(Debug)]
-pub struct Verified {
+struct Verified {
     /// The file; empty if none is active.
-    pub file: PathBuf,
+    file: PathBuf,
     /// The Open MPI that was used.
-    pub version: collrules_rules::Version,
+    version: collrules_rules::Version,
     /// True if this system's settings were used unchanged.
-    pub deployed: bool,
+    deployed: bool,
     /// True if the file has no rules.
-    pub empty: bool,
+    empty: bool,
     /// The settings that the file's run needs.
-    pub pins: Option<Settings>,
+    pins: Option<Settings>,
     /// Remarks on a file that is obeyed.
-    pub notes: Vec<String>,
+    notes: Vec<String>,
     /// Settings that were read on all ranks.
-    pub settings: Settings,
+    settings: Settings,
     /// Reasons why the file is not obeyed; empty if it is.
-    pub reasons: Vec<String>,
+    reasons: Vec<String>,
     /// With `deployed`, what the tuning acts on, in whole sentences.
-    pub scope: Vec<String>,
+    scope: Vec<String>,
     /// Proof that it is obeyed.
-    pub proof: Option<Proof>,
+    proof: Option<Proof>,
     /// Counted messages.
-    pub messages: Option<Messages>,
+    messages: Option<Messages>,
     /// Reason why no messages were counted.
-    pub uncounted: Option<String>,
+    uncounted: Option<String>,
 }
 
 /// Checks if a rules file is obeyed.
-pub fn verify(options: &Verifying, session: &Session<'_>) -> Result<Verified, WorkflowError> {
-    let started = start::mpi(&options.system, &session.stop)?;
-    ask(options, started).map_err(WorkflowError::unshown)
+pub(crate) fn run(args: &Verify) -> Result<Exit, WorkflowError> {
+    let started = start::mpi(&args.system, &interrupt::flag())?;
+    tell(&ask(args, started).map_err(WorkflowError::unshown)?, args.json)
 }
 
-fn ask(options: &Verifying, mut started: Started<MpiBackend>) -> Result<Verified, WorkflowError> {
+fn ask(options: &Verify, mut started: Started<MpiBackend>) -> Result<Verified, WorkflowError> {
     if options.deployed {
         started.backend = started.backend.as_deployed();
     }
@@ -168,7 +172,7 @@ fn pins_of(tuning: &Tuning, in_force: &Settings) -> Option<Settings> {
 
 impl Verified {
     /// Returns true if no call, message or parameter showed anything.
-    pub fn proves_nothing(&self) -> bool {
+    fn proves_nothing(&self) -> bool {
         let shows = |proof: &Proof| proof.cells + proof.asked + proof.logged > 0;
         let counts = |messages: &Messages| !messages.shown.is_empty();
         let is_shown = self.proof.as_ref().is_some_and(shows) || self.messages.as_ref().is_some_and(counts);
@@ -312,7 +316,7 @@ fn obstacles(
     obstacles.iter().map(|obstacle| reasons::with_source(obstacle, &started.backend)).collect()
 }
 
-fn cells(options: &Verifying, tuning: &Tuning, started: &Started<MpiBackend>) -> Result<Vec<Cell>, WorkflowError> {
+fn cells(options: &Verify, tuning: &Tuning, started: &Started<MpiBackend>) -> Result<Vec<Cell>, WorkflowError> {
     let ranks =
         grid::communicator_sizes(&options.ranks, started.survey.slots(), oversubscribes(options.system.oversubscribe))?;
     let ruled = ruled(tuning);
@@ -326,7 +330,7 @@ fn cells(options: &Verifying, tuning: &Tuning, started: &Started<MpiBackend>) ->
 
 /// Probes, runs and counts; every deviation becomes a reason.
 fn prove(
-    options: &Verifying,
+    options: &Verify,
     tuning: &Tuning,
     started: &mut Started<MpiBackend>,
     cells: &[Cell],
@@ -382,4 +386,89 @@ fn ruled(tuning: &Tuning) -> BTreeSet<Collective> {
     let tuned =
         Collective::ALL.into_iter().filter(|collective| file.is_some_and(|file| file.rules_anywhere(*collective)));
     tuned.chain(tuning.han_rules().collectives()).collect()
+}
+
+/// Prints the result. A file that is not obeyed is a failure, and so is one of which nothing is shown.
+fn tell(verified: &Verified, as_json: bool) -> Result<Exit, WorkflowError> {
+    if as_json {
+        screen::print(&serde_json::to_string_pretty(&as_json_value(verified))?)?;
+    } else if verified.reasons.is_empty() {
+        let lines: Vec<String> = sentences(verified).iter().flat_map(|sentence| wrapped(sentence, "", "")).collect();
+        screen::print(&lines.join("\n"))?;
+    }
+    if verified.reasons.is_empty() {
+        return Ok(if verified.proves_nothing() { Exit::INCOMPLETE } else { Exit::DONE });
+    }
+    let faults = verified.reasons.iter().map(|reason| wrapped(reason, "  ", "    ").join("\n")).collect();
+    let what = if verified.file.as_os_str().is_empty() {
+        let what =
+            if verified.settings.is_empty() { "no rules file is active" } else { "installed settings do NOT act" };
+        format!("{what} in Open MPI {}", verified.version)
+    } else {
+        format!("{} is NOT obeyed by Open MPI {}", verified.file.display(), verified.version)
+    };
+    Err(WorkflowError::Unproven { what, faults })
+}
+
+fn sentences(verified: &Verified) -> Vec<String> {
+    let Verified { version, proof, settings, pins, messages, uncounted, .. } = verified;
+    let file = verified.file.display();
+    let mut lines = Vec::new();
+    if verified.proves_nothing() {
+        lines.push("NOT CHECKED: no call shows which rules are used.".to_owned());
+    }
+    if verified.empty && settings.is_empty() {
+        lines.push(format!("{file} leaves everything to the default: there is nothing to obey."));
+    } else if let Some(proof) = proof {
+        let how = if verified.deployed { ", as it is deployed," } else { "" };
+        let is_seen = proof.logged + proof.cells > 0;
+        let used = if is_seen { "and uses the right rule" } else { "but which rules its calls use cannot be seen" };
+        lines.push(format!("Open MPI {version} accepts {file}{how} {used}."));
+    }
+    let mut rows: Vec<(&str, String)> = Vec::new();
+    let mut count = |what, count: usize| rows.extend((count > 0).then(|| (what, count.to_string())));
+    if let Some(proof) = proof.as_ref().filter(|_| !verified.empty) {
+        let calls = if proof.logged > 0 { proof.logged } else { proof.probed };
+        count("calls on both sides of every threshold within reach", calls);
+        count("calls with correct data", proof.used);
+        count("calls in the component that HAN's rules file names", proof.asked);
+        count("collectives of a JSON file whose rules cannot be seen", proof.unshown.len());
+    }
+    if let Some(Messages { shown, alike, silent, uncounted, .. }) = messages {
+        count("calls whose messages are those of the rule's algorithm, and not of the default", shown.len());
+        count("calls for which the default sends the same messages", alike.len());
+        count("calls without messages that can be compared", silent.len());
+        let first = uncounted.first().map(|(cell, why)| format!("{}, such as {cell}: {why}", uncounted.len()));
+        rows.extend(first.map(|first| ("calls whose messages could not be counted", first)));
+    }
+    rows.extend(uncounted.iter().map(|why| ("messages were not counted", why.clone())));
+    let settings = Some(settings).filter(|settings| !settings.is_empty());
+    rows.extend(settings.map(|settings| ("settings of the tuning that all ranks have", describe(settings))));
+    rows.extend(pins.iter().map(|pins| ("settings of its run that it requires", describe(pins))));
+    lines.extend(rows.into_iter().map(|(what, found)| format!("{what}: {found}")));
+    lines.extend(verified.scope.iter().chain(&verified.notes).cloned());
+    lines
+}
+
+fn as_json_value(verified: &Verified) -> serde_json::Value {
+    json!({
+        "file": verified.file.display().to_string(),
+        "version": verified.version.to_string(),
+        "deployed": verified.deployed,
+        "obeyed": verified.reasons.is_empty() && !verified.proves_nothing(),
+        "scope": verified.scope,
+        "reasons": verified.reasons,
+        "notes": verified.notes,
+        "settings": verified.pins,
+        "calls": verified.proof.as_ref().map(|proof| json!({ "probed": proof.probed, "asked": proof.asked, "used": proof.used })),
+        "messages": verified.messages.as_ref().map(|messages| json!({
+            "shown": messages.shown,
+            "alike": messages.alike,
+            "silent": messages.silent,
+            "other": messages.other,
+            "uncounted": messages.uncounted.iter().map(|(cell, why)| json!({ "cell": cell, "why": why }))
+                .collect::<Vec<_>>(),
+        })),
+        "uncounted": verified.uncounted,
+    })
 }

@@ -12,7 +12,7 @@ use collrules_rules::{Choice, steps::Steps};
 const NAMED: usize = 6;
 
 /// Describes what a tuning acts on, in whole sentences.
-pub(crate) fn describe_scope(findings: &Findings, tuning: &Tuning) -> Vec<String> {
+pub(in crate::cmd) fn describe_scope(findings: &Findings, tuning: &Tuning) -> Vec<String> {
     let mut said = Vec::new();
     if !tuning.has_no_rules() {
         let ranges: Vec<String> = ruled(tuning).iter().map(ToString::to_string).collect();
@@ -33,7 +33,7 @@ pub(crate) fn describe_scope(findings: &Findings, tuning: &Tuning) -> Vec<String
 
 /// Differences between the machine at hand, with a host for each slot, and the one that was measured: with them, gains and
 /// the absence of losses are not known here. Whatever else tells machines apart belongs here.
-pub(crate) fn list_mismatches(
+pub(in crate::cmd) fn list_mismatches(
     findings: &Findings,
     manifest: Option<&Manifest>,
     tuning: &Tuning,
@@ -56,7 +56,7 @@ pub(crate) fn list_mismatches(
 }
 
 /// A host for each processor here: jobs of one node are what is known without a launch.
-pub(super) fn hosts_here() -> Vec<String> {
+pub(in crate::cmd) fn hosts_here() -> Vec<String> {
     let here = manifest::host();
     let processors = here.get("Processors").and_then(|count| count.parse().ok()).unwrap_or(0);
     vec![here.get("Host").cloned().unwrap_or_default(); processors]

@@ -12,19 +12,18 @@ use collrules_record::installed::Installation;
 use collrules_record::rundir;
 use collrules_rules::deploy::params::{self, Damaged, ParameterLine};
 use collrules_rules::deploy::{HAN_FILE, RULES_FILE};
-
-use crate::error::WorkflowError;
+use collrules_workflow::WorkflowError;
 
 /// A parameter file, read once.
-pub(super) struct ParameterFile {
-    pub(super) path: PathBuf,
+pub(in crate::cmd) struct ParameterFile {
+    pub(in crate::cmd) path: PathBuf,
     /// Its text; none if there is no file.
-    pub(super) text: Option<Vec<u8>>,
+    pub(in crate::cmd) text: Option<Vec<u8>>,
     lines: Vec<ParameterLine>,
 }
 
 impl ParameterFile {
-    pub(super) fn read(path: PathBuf) -> Result<Self, WorkflowError> {
+    pub(in crate::cmd) fn read(path: PathBuf) -> Result<Self, WorkflowError> {
         match fs::read(&path) {
             Ok(text) => Self::new(path, Some(text)),
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => Self::new(path, None),
@@ -33,7 +32,7 @@ impl ParameterFile {
     }
 
     /// The parameter file of the user; none without a home.
-    pub(super) fn of_user() -> Result<Option<Self>, WorkflowError> {
+    pub(in crate::cmd) fn of_user() -> Result<Option<Self>, WorkflowError> {
         path_of_user().map(Self::read).transpose()
     }
 
@@ -43,30 +42,30 @@ impl ParameterFile {
     }
 
     /// The file with a block of these lines.
-    pub(super) fn with_block(&self, block: &[String]) -> Result<Self, WorkflowError> {
+    pub(in crate::cmd) fn with_block(&self, block: &[String]) -> Result<Self, WorkflowError> {
         let text = params::with_block(self.text.as_deref(), block).map_err(|cause| damaged(&self.path, cause))?;
         Self::new(self.path.clone(), Some(text))
     }
 
     /// The text without the block; none if there was no file.
-    pub(super) fn without_block(&self) -> Result<Option<Vec<u8>>, WorkflowError> {
+    pub(in crate::cmd) fn without_block(&self) -> Result<Option<Vec<u8>>, WorkflowError> {
         let Some(text) = &self.text else { return Ok(None) };
         params::without_block(text).map_err(|cause| damaged(&self.path, cause))
     }
 
     /// The parameters in the block.
-    pub(super) fn block(&self) -> BTreeMap<String, String> {
+    pub(in crate::cmd) fn block(&self) -> BTreeMap<String, String> {
         self.lines.iter().filter(|line| line.ours).map(|line| (line.name.clone(), line.value.clone())).collect()
     }
 
     /// The first file that the block names, whatever prefix it was installed with.
-    pub(super) fn named_file(&self) -> Option<&Path> {
+    pub(in crate::cmd) fn named_file(&self) -> Option<&Path> {
         let named = self.lines.iter().find(|line| line.ours && [RULES_FILE, HAN_FILE].contains(&line.name.as_str()));
         named.map(|line| Path::new(&line.value))
     }
 
     /// Describes the lines that set one of these parameters to another value, the last for each.
-    pub(super) fn contrary(&self, settings: &BTreeMap<String, String>) -> Vec<String> {
+    pub(in crate::cmd) fn contrary(&self, settings: &BTreeMap<String, String>) -> Vec<String> {
         let last: BTreeMap<&str, &ParameterLine> = self.lines.iter().map(|line| (line.name.as_str(), line)).collect();
         let contrary = last.into_values().filter(|line| settings.get(&line.name).is_some_and(|own| *own != line.value));
         contrary.map(|line| self.describe(line)).collect()
@@ -78,7 +77,7 @@ impl ParameterFile {
 
     /// Lists other settings of the parameters of a new block, in whole sentences; fails if the override file makes the block
     /// useless.
-    pub(super) fn competitors(&self, openmpi: &Installation) -> Result<Vec<String>, WorkflowError> {
+    pub(in crate::cmd) fn competitors(&self, openmpi: &Installation) -> Result<Vec<String>, WorkflowError> {
         let block = self.block();
         if let Some(line) = Self::read(openmpi.override_parameters())?.contrary(&block).first() {
             let why = format!("{line}, and nothing overrides that file: take the line out first");
@@ -102,7 +101,7 @@ impl ParameterFile {
     }
 
     /// Lists settings that override the block for this user and in this shell, in whole sentences.
-    pub(super) fn stronger(&self, user: Option<&Self>) -> Vec<String> {
+    pub(in crate::cmd) fn stronger(&self, user: Option<&Self>) -> Vec<String> {
         let block = self.block();
         let user = user.filter(|user| user.path != self.path);
         let lines = user.map(|user| user.contrary(&block)).unwrap_or_default();
@@ -118,7 +117,7 @@ impl ParameterFile {
 }
 
 /// The path of the parameter file of the user.
-pub(super) fn path_of_user() -> Option<PathBuf> {
+pub(in crate::cmd) fn path_of_user() -> Option<PathBuf> {
     Some(Path::new(&env::var_os("HOME").filter(|home| !home.is_empty())?).join(".openmpi/mca-params.conf"))
 }
 
@@ -127,7 +126,7 @@ fn damaged(path: &Path, cause: Damaged) -> WorkflowError {
 }
 
 /// Writes a parameter file whole or not at all; in place if it has hard links, which would keep the old text.
-pub(super) fn put(path: &Path, text: &[u8]) -> Result<(), WorkflowError> {
+pub(in crate::cmd) fn put(path: &Path, text: &[u8]) -> Result<(), WorkflowError> {
     let written = match fs::metadata(path) {
         Ok(found) if found.nlink() > 1 => fs::write(path, text),
         Ok(_) => rundir::replace(path, text),

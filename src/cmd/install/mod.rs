@@ -8,10 +8,9 @@
 //! | `scope` | calls that a tuning acts on, next to those that were measured |
 //! | `state` | state of installed tunings |
 
-mod parameters;
-mod place;
-pub(crate) mod scope;
-mod state;
+pub(super) mod parameters;
+pub(super) mod place;
+pub(super) mod scope;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -32,92 +31,68 @@ use collrules_rules::emit::confirmation;
 use collrules_rules::{Behaviour, Release};
 use collrules_runner::RunnerError;
 use collrules_runner::mpi::installation;
+use collrules_workflow::publish::Published;
+use collrules_workflow::{TOOL, WorkflowError, start};
 use parameters::{ParameterFile, put};
 use place::InstallPlace;
 use scope::describe_scope;
 
-use crate::TOOL;
-use crate::error::WorkflowError;
-use crate::publish::Published;
-use crate::start;
+use crate::screen::{self, wrapped};
 
 /// Longest silence of the job that shows the transport.
 const LONGEST_JOB: Seconds = Seconds(20.0);
 
-/// Options of `install`.
 #[derive(Clone, Debug, clap::Args)]
 #[command(
     after_help = "The lines go to the end of the installation's openmpi-mca-params.conf, between two markers. What was \
 there stays, and --undo takes the lines out again."
 )]
-pub struct Installing {
+pub(crate) struct Install {
     /// The run with the tuning to install
     #[arg(value_name = "RUN", required_unless_present = "undo")]
-    pub run: Option<PathBuf>,
+    pub(super) run: Option<PathBuf>,
     /// The Open MPI to install it for: its directory, such as /opt/openmpi/5.0.7, or its mpirun [default: that of the
     /// mpirun in PATH]
     #[arg(long = "for", value_name = "DIR")]
-    pub openmpi: Option<PathBuf>,
+    pub(super) openmpi: Option<PathBuf>,
     /// Keep the rules files in DIR/share/collrules, in a directory for each Open MPI [default: next to the parameter
     /// file]
     #[arg(long, value_name = "DIR")]
-    pub prefix: Option<PathBuf>,
+    pub(super) prefix: Option<PathBuf>,
     /// Install the rules alone, without settings
     #[arg(long, conflicts_with_all = ["settings_only", "undo"])]
-    pub rules_only: bool,
+    pub(super) rules_only: bool,
     /// Install the settings alone, without rules
     #[arg(long, conflicts_with = "undo")]
-    pub settings_only: bool,
+    pub(super) settings_only: bool,
     /// Switch it on for this user alone, in ~/.openmpi/mca-params.conf, which every Open MPI of the user reads
     #[arg(long, conflicts_with = "prefix")]
-    pub user: bool,
+    pub(super) user: bool,
     /// Undo an earlier install: restores the parameter file
     #[arg(long, conflicts_with = "run")]
-    pub undo: bool,
+    pub(super) undo: bool,
     /// Only show what would be written
     #[arg(long)]
-    pub dry_run: bool,
+    pub(super) dry_run: bool,
     /// Install a tuning that was not confirmed in fresh launches, that makes calls slower, or that was made on another machine
     /// or with another layout of ranks on nodes or another transport
     #[arg(long, conflicts_with = "undo")]
-    pub force: bool,
+    pub(super) force: bool,
     /// Write to a parameter file that is not below the directory that --for names
     #[arg(long)]
-    pub yes: bool,
+    pub(super) yes: bool,
 }
 
-pub use state::{Inquiring, InstallState, InstallStatus, installed};
-
-/// Result of an install, or of its dry run.
-pub struct Done {
-    /// The Open MPI.
-    pub openmpi: Installation,
-    /// The parameter file.
-    pub parameters: PathBuf,
-    /// Directory of the tuning's files.
-    pub files: PathBuf,
-    /// The lines of the block.
-    pub block: Vec<String>,
-    /// The calls that it acts on, in whole sentences.
-    pub scope: Vec<String>,
-    /// Other settings of the same parameters, and further remarks, in whole sentences.
-    pub notes: Vec<String>,
+pub(crate) fn run(options: &Install) -> Result<(), WorkflowError> {
+    let lines = match &options.run {
+        Some(run) => install(run, options)?,
+        None => undo(options)?,
+    };
+    screen::print(&lines.join("\n"))
 }
 
-/// Result of undoing an install, or of its dry run.
-pub struct Undone {
-    /// The parameter file.
-    pub parameters: PathBuf,
-    /// True if the file is removed, since an install created it.
-    pub removed: bool,
-    /// Removed directories with the tuning's files.
-    pub files: Vec<PathBuf>,
-    /// Files that stay, with reasons, in whole sentences.
-    pub left: Vec<String>,
-}
-
-/// Installs the tuning of a run.
-pub fn install(run: &Path, options: &Installing) -> Result<Done, WorkflowError> {
+/// Installs the tuning of a run; returns the lines that say so.
+fn install(run: &Path, options: &Install) -> Result<Vec<String>, WorkflowError> {
     let openmpi = installation::find(options.openmpi.as_deref())?;
     let published = choose_part(Published::open(run)?, options)?;
     let place = InstallPlace::new(options, &openmpi)?;
@@ -184,11 +159,28 @@ pub fn install(run: &Path, options: &Installing) -> Result<Done, WorkflowError> 
             notes.extend(place::unreadable(&place.parameters));
         }
     }
-    Ok(Done { openmpi, parameters: place.parameters, files, block, scope, notes })
+    let (would, has) = if options.dry_run { ("would get", "would be") } else { ("has", "are") };
+    let first = format!(
+        "Open MPI {} in {}: {} {would} these lines at its end.",
+        openmpi.version,
+        openmpi.prefix.display(),
+        place.parameters.display()
+    );
+    let mut lines = wrapped(&first, "", "");
+    lines.extend(block.iter().map(|line| format!("  {line}")));
+    lines.extend(wrapped(&format!("The files that they name {has} in {}.", files.display()), "", ""));
+    lines.extend(scope.iter().chain(&notes).flat_map(|note| wrapped(note, "", "")));
+    if !options.dry_run {
+        let next = "If nodes do not share these directories, copy both to every node. Then, in a job:";
+        lines.extend(wrapped(next, "", ""));
+        let mpirun = openmpi.prefix.join("bin/mpirun");
+        lines.push(format!("  collrules verify --deployed --mpirun {}", mpirun.display()));
+    }
+    Ok(lines)
 }
 
-/// Undoes an install.
-pub fn undo(options: &Installing) -> Result<Undone, WorkflowError> {
+/// Undoes an install; returns the lines that say so.
+fn undo(options: &Install) -> Result<Vec<String>, WorkflowError> {
     let openmpi = installation::find(options.openmpi.as_deref())?;
     let place = InstallPlace::new(options, &openmpi)?;
     let _lock = place.lock(options)?;
@@ -228,12 +220,20 @@ pub fn undo(options: &Installing) -> Result<Undone, WorkflowError> {
             left.extend(place::remove(directory, installed)?);
         }
     }
-    let files = go.into_iter().map(|(directory, _)| directory).collect();
-    Ok(Undone { parameters: place.parameters, removed: has_block && text.is_none(), files, left })
+    let file = place.parameters.display();
+    let what = match (has_block && text.is_none(), options.dry_run) {
+        (true, false) => format!("{file} is removed: there was none before."),
+        (true, true) => format!("{file} would be removed: there was none before."),
+        (false, false) => format!("{file} no longer has the lines of collrules."),
+        (false, true) => format!("{file} would lose the lines of collrules."),
+    };
+    let gone = if options.dry_run { "would be removed" } else { "is removed" };
+    let gone = go.iter().map(|(directory, _)| format!("{} {gone}.", directory.display()));
+    Ok(std::iter::once(what).chain(gone).chain(left).flat_map(|said| wrapped(&said, "", "")).collect())
 }
 
 /// The part of a run's tuning to install.
-fn choose_part(mut published: Published, options: &Installing) -> Result<Published, WorkflowError> {
+fn choose_part(mut published: Published, options: &Install) -> Result<Published, WorkflowError> {
     let missing = |published: &Published, what: &str| {
         let shown = published.run.path().display();
         Err(WorkflowError::Input(format!("{shown} has no {what}: there is nothing to install")))

@@ -12,21 +12,21 @@ use std::time::SystemTime;
 use collrules_record::digest;
 use collrules_record::installed::{FORMAT, INSTALLED, Installation, Installed};
 use collrules_record::rundir::{self, FINDINGS, HAN, LockBeside, RULES};
+use collrules_workflow::WorkflowError;
 
-use super::Installing;
+use super::Install;
 use super::parameters::path_of_user;
-use crate::error::WorkflowError;
 
 /// Destination of an install.
-pub(super) struct InstallPlace {
+pub(in crate::cmd) struct InstallPlace {
     /// The parameter file.
-    pub(super) parameters: PathBuf,
+    pub(in crate::cmd) parameters: PathBuf,
     /// The directory of the installs.
     home: PathBuf,
 }
 
 impl InstallPlace {
-    pub(super) fn new(options: &Installing, openmpi: &Installation) -> Result<Self, WorkflowError> {
+    pub(in crate::cmd) fn new(options: &Install, openmpi: &Installation) -> Result<Self, WorkflowError> {
         if options.user {
             let parameters = path_of_user().ok_or_else(|| WorkflowError::Usage("HOME is not set".to_owned()))?;
             return Ok(Self { home: parameters.with_file_name("collrules"), parameters });
@@ -44,7 +44,7 @@ impl InstallPlace {
 
     /// Keeps other installs from changing the parameter file, and removes temporary files of killed ones; none if there is
     /// nothing to change.
-    pub(super) fn lock(&self, options: &Installing) -> Result<Option<LockBeside>, WorkflowError> {
+    pub(in crate::cmd) fn lock(&self, options: &Install) -> Result<Option<LockBeside>, WorkflowError> {
         let file = resolved(&self.parameters);
         let Some(directory) = file.parent().filter(|parent| parent.is_dir() && !options.dry_run) else {
             return Ok(None);
@@ -56,20 +56,20 @@ impl InstallPlace {
     }
 
     /// Removes empty directories of installs, which a killed undo or install leaves.
-    pub(super) fn remove_empty(&self) {
+    pub(in crate::cmd) fn remove_empty(&self) {
         let homes = fs::read_dir(&self.home).into_iter().flatten().flatten().map(|entry| entry.path());
         // It fails if there are files.
         homes.chain([self.home.clone()]).for_each(|directory| drop(fs::remove_dir(directory)));
     }
 
     /// Directory of a tuning: parallel installs of one tuning share it.
-    pub(super) fn generation(&self, tuning: &Installed) -> Result<PathBuf, WorkflowError> {
+    pub(in crate::cmd) fn generation(&self, tuning: &Installed) -> Result<PathBuf, WorkflowError> {
         let text = serde_json::to_vec(tuning).map_err(|cause| WorkflowError::write(&self.home, cause.into()))?;
         Ok(self.home.join(&digest(&text)[..16]))
     }
 
     /// The installs in the directory, and in another one.
-    pub(super) fn generations(&self, elsewhere: Option<&Path>) -> Generations {
+    pub(in crate::cmd) fn generations(&self, elsewhere: Option<&Path>) -> Generations {
         let mut found = Generations { own: Vec::new(), foreign: Vec::new() };
         let homes = [Some(self.home.as_path()), elsewhere.filter(|home| *home != self.home)];
         for directory in homes.into_iter().flatten().flat_map(generations_in) {
@@ -88,11 +88,11 @@ impl InstallPlace {
 }
 
 /// Installs, oldest first.
-pub(super) struct Generations {
+pub(in crate::cmd) struct Generations {
     /// Those made for the parameter file according to `installed.json`.
-    pub(super) own: Vec<(PathBuf, Installed)>,
+    pub(in crate::cmd) own: Vec<(PathBuf, Installed)>,
     /// Reasons to leave others: those for another parameter file, and those whose `installed.json` cannot be read.
-    pub(super) foreign: Vec<String>,
+    pub(in crate::cmd) foreign: Vec<String>,
 }
 
 /// Returns true if two paths name one file, even if it does not exist.
@@ -126,7 +126,7 @@ fn refuse_elsewhere(named: &Path, openmpi: &Installation, parameters: &Path) -> 
 }
 
 /// The directory with rules files of several installations.
-pub(super) fn shared(prefix: &Path) -> Result<PathBuf, WorkflowError> {
+pub(in crate::cmd) fn shared(prefix: &Path) -> Result<PathBuf, WorkflowError> {
     let prefix = std::path::absolute(prefix).map_err(|cause| WorkflowError::open(prefix, cause))?;
     Ok(prefix.join("share/collrules"))
 }
@@ -146,7 +146,7 @@ fn name(prefix: &Path) -> String {
 
 /// Returns true if starting jobs may read rules files of an install: the parameter file names them, or named them before
 /// its last change. If it named none, nothing is known of those before.
-pub(super) fn may_be_read(install: &(PathBuf, Installed), now: Option<&Path>, before: Option<&Path>) -> bool {
+pub(in crate::cmd) fn may_be_read(install: &(PathBuf, Installed), now: Option<&Path>, before: Option<&Path>) -> bool {
     let (directory, installed) = install;
     let is = |named: Option<&Path>| named.is_some_and(|named| same_file(named, directory));
     let has_rules = [RULES, HAN].iter().any(|name| installed.files.contains_key(*name));
@@ -154,7 +154,7 @@ pub(super) fn may_be_read(install: &(PathBuf, Installed), now: Option<&Path>, be
 }
 
 /// All installs in a directory, oldest first.
-pub(super) fn generations_in(home: &Path) -> Vec<PathBuf> {
+pub(in crate::cmd) fn generations_in(home: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(home).into_iter().flatten().flatten().map(|entry| entry.path());
     // Only directories that declare it. A link belongs to another installation.
     let is_install = |path: &PathBuf| !path.is_symlink() && path.join(INSTALLED).is_file();
@@ -165,7 +165,7 @@ pub(super) fn generations_in(home: &Path) -> Vec<PathBuf> {
 }
 
 /// Removes the files of an install if they are unchanged. Other files stay, and are named.
-pub(super) fn remove(directory: &Path, installed: &Installed) -> Result<Vec<String>, WorkflowError> {
+pub(in crate::cmd) fn remove(directory: &Path, installed: &Installed) -> Result<Vec<String>, WorkflowError> {
     let mut left = Vec::new();
     for name in [RULES, HAN, FINDINGS] {
         let path = directory.join(name);
@@ -189,7 +189,7 @@ pub(super) fn remove(directory: &Path, installed: &Installed) -> Result<Vec<Stri
 }
 
 /// The part of a path that other users cannot read.
-pub(super) fn unreadable(file: &Path) -> Option<String> {
+pub(in crate::cmd) fn unreadable(file: &Path) -> Option<String> {
     let closed = |path: &&Path| {
         let wanted = if *path == file { 0o4 } else { 0o1 };
         path.metadata().is_ok_and(|found| found.permissions().mode() & wanted != wanted)
