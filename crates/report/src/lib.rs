@@ -24,7 +24,6 @@
 //! | [`osu`] | benchmark tables with OSU's columns |
 //! | `plot` | curves as SVG |
 //! | [`outcome`] | the last screen of a tuning |
-//! | [`progress`] | sentences about work in progress |
 //! | [`plain`] | untrusted text, made harmless |
 //! | [`words`] | plurals, lists, ratios, wrapped lines |
 
@@ -44,7 +43,6 @@ pub mod outcome;
 pub mod plain;
 pub mod plot;
 pub mod profile;
-pub mod progress;
 pub mod proof;
 pub mod quality;
 pub mod reasons;

@@ -14,7 +14,6 @@ use collrules_record::sample::TableTiming;
 use collrules_record::units::Seconds;
 use collrules_record::validation::RevertedRange;
 use collrules_record::{Manifest, Policy};
-use collrules_report::progress;
 use collrules_rules::Release;
 use collrules_runner::grid::known_release;
 use collrules_tuner::{Laid, Observations, TunerError};
@@ -80,7 +79,7 @@ impl Source {
     ) -> Result<Self, WorkflowError> {
         let samples = run.samples()?;
         if samples.torn {
-            session.say(progress::files::INCOMPLETE_SAMPLES);
+            session.say("left out the last line of the samples: it is incomplete");
         }
         let name = run.path().display().to_string();
         let (observations, under_rules) = Observations::from_samples(&samples.text)

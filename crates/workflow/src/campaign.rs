@@ -8,9 +8,10 @@ use std::time::Instant;
 use collrules_record::experiment::Experiment;
 use collrules_record::manifest::{self, Manifest};
 use collrules_record::options::{Request, SystemOptions, TuneOptions};
+use collrules_record::plan::{Separate, Skipped};
 use collrules_record::rundir::{self, RunDir, RunLog};
 use collrules_record::{Layout, Plan, Seconds};
-use collrules_report::progress;
+use collrules_rules::words::counted;
 use collrules_runner::campaign::{self, StopConditions, Tally};
 use collrules_runner::separate;
 
@@ -150,7 +151,7 @@ impl Measurement {
         session.tell(Event::Measuring { run: self.run.path(), plan: &plan, resumed: self.resumed });
         self.carry_out(&plan, None, session)?;
         let starts = separate::starts_apart(&plan) as f64 * plan.schedule.startup.0;
-        self.phases.end(progress::budget::MEASURING, plan.budget().unwrap_or_default().0 + starts);
+        self.phases.end("measuring", plan.budget().unwrap_or_default().0 + starts);
         // A later job was not visible in the first check.
         if self.started.allocation.is_some() && !self.started.has_company {
             start::company().iter().for_each(|remark| session.say(remark));
@@ -274,7 +275,7 @@ fn elsewhere(
     let (own, most) = (measured.experiment.system.layout, layout.most(hosts));
     let nodes = &measured.manifest.plan.placement.nodes;
     if nodes.iter().all(|(ranks, nodes)| *ranks > most || layout.nodes(hosts, *ranks) == *nodes) {
-        session.say(&progress::measuring::same_layout(layout, own));
+        session.say(&format!("--also-layout {layout} is left out: it places all communicators as {own} does"));
         return Ok(None);
     }
     let budget = plan::rules_budget(&measured.experiment);
@@ -286,7 +287,7 @@ fn elsewhere(
         (options.also_layout, options.system.layout, options.settings.none) = (Vec::new(), layout, true);
         options.grid.ranks = experiment.grid.ranks.clone();
     }
-    session.say(&progress::measuring::other_layout(layout, &path));
+    session.say(&format!("--also-layout {layout}: measuring in {}", path.display()));
     Ok(Some(Begin { experiment, request, place: RunPlace::New(path) }))
 }
 
@@ -318,7 +319,7 @@ pub fn prepare_on(
 /// Prepares a run for measuring: finds the components that handle the calls.
 fn open(mut measured: Measurement, session: &mut Session<'_>) -> Result<Measurement, WorkflowError> {
     if !measured.log.is_locked() {
-        session.say(progress::measuring::NO_LOCKS);
+        session.say("this file system has no locks: make sure that no other collrules measures into the directory");
     }
     measured.started.backend.use_scratch(measured.run.path());
     // If there are samples, an earlier session found them.
@@ -329,7 +330,7 @@ fn open(mut measured: Measurement, session: &mut Session<'_>) -> Result<Measurem
         return Err(error);
     }
     // The survey, and the components that handle the calls.
-    measured.phases.end(progress::budget::LOOKING_AROUND, 2.0 * measured.started.startup.0);
+    measured.phases.end("looking around", 2.0 * measured.started.startup.0);
     Ok(measured)
 }
 
@@ -372,7 +373,10 @@ fn new(
     }
     let plan = plan::plan(&experiment, &started.survey, started.startup)?;
     if plan.schedule.budget.is_some_and(|budget| budget.0 == 0.0) {
-        session.say(&progress::budget::used_by_starting(plan::starting(&experiment, started.startup)));
+        session.say(&format!(
+            "starting jobs takes about {}, which is the whole budget: little will be measured",
+            plan::starting(&experiment, started.startup).rounded()
+        ));
     }
     remarks_on(&plan).iter().for_each(|line| session.say(line));
     let manifest = manifest(request, experiment.clone(), &started, &plan, session.command.clone());
@@ -456,10 +460,33 @@ pub(crate) fn manifest(
 
 /// Lists remarks on a plan before it is measured.
 pub fn remarks_on(plan: &Plan) -> Vec<String> {
-    let mut lines = progress::measuring::left_out(&plan.skipped);
-    if !plan.separate.is_empty() {
-        let suffices = plan.separate.series >= separate::LEAST_SERIES;
-        lines.push(progress::measuring::separate(&plan.separate, separate::starts_apart(plan), suffices));
+    // Cells that the plan leaves out, by collective and reason.
+    let mut groups: Vec<(&Skipped, usize)> = Vec::new();
+    for skipped in &plan.skipped {
+        let alike = |(first, _): &&mut (&Skipped, usize)| {
+            first.why == skipped.why && first.cell.collective == skipped.cell.collective
+        };
+        match groups.iter_mut().find(alike) {
+            Some((_, others)) => *others += 1,
+            None => groups.push((skipped, 0)),
+        }
     }
-    lines
+    let left_out = groups.iter().map(|(Skipped { cell, why }, others)| {
+        let others = if *others == 0 { String::new() } else { format!(" and {}", counted(*others, "more size")) };
+        format!("left out: {cell}{others}: {why}")
+    });
+    let Separate { collectives, series, .. } = &plan.separate;
+    let apart = (!plan.separate.is_empty()).then(|| {
+        let names: Vec<&str> = collectives.iter().map(|collective| collective.name()).collect();
+        format!(
+            "{}: each algorithm has launches of its own, {series} series and {} launches in all{}",
+            names.join(", "),
+            separate::starts_apart(plan),
+            match *series >= separate::LEAST_SERIES {
+                true => "",
+                false => "; the default stays, since a test needs more series: raise --budget or --launches",
+            },
+        )
+    });
+    left_out.chain(apart).collect()
 }

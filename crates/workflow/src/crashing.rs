@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use collrules_record::competitor::{self, Competitor};
 use collrules_record::settings::Settings;
 use collrules_record::{Candidate, Cell, Component, Plan, Serving, Survey};
-use collrules_report::progress;
 use collrules_rules::Collective;
 use collrules_runner::launch::{LaunchCell, LaunchPlan};
 use collrules_runner::wire::WorkerEvent;
@@ -44,7 +43,7 @@ pub(crate) fn leave_out(
         };
         let Some((cell, error)) = try_calls(backend, &launch)? else { continue };
         let leaving = Competitor::from_component(component).leaving(&collectives);
-        session.say(&progress::measuring::crashing_component(component, &leaving, &format!("{cell}: {error}")));
+        session.say(&describe_crashes(component, &leaving, &format!("{cell}: {error}")));
         pins.extend(leaving);
     }
     backend.leave_out(&pins);
@@ -70,12 +69,19 @@ pub(crate) fn look_without<T>(
         let before = backend.pin(&leaving);
         if let Ok(found) = look(backend) {
             backend.leave_out(&leaving);
-            session.say(&progress::measuring::crashing_component(*component, &leaving, &error.to_string()));
+            session.say(&describe_crashes(*component, &leaving, &error.to_string()));
             return Ok((found, leaving));
         }
         backend.set_pins(before);
     }
     Err(error)
+}
+
+/// Describes a component whose calls end the job, with the settings that leave it out.
+fn describe_crashes(component: Component, leaving: &Settings, why: &str) -> String {
+    let settings: Vec<String> = leaving.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let why = why.lines().next().unwrap_or_default();
+    format!("{component} is left out ({}), since its calls end the job: {why}", settings.join(", "))
 }
 
 /// The call with which every trial fails, and the failure; none if a trial succeeds.

@@ -4,7 +4,6 @@ use std::fs;
 use std::time::Instant;
 
 use collrules_record::units::Seconds;
-use collrules_report::progress;
 
 use crate::time_budget::EXCESS;
 
@@ -66,9 +65,18 @@ fn explained(took: f64, budget: Seconds, done: &[Lap], waiting: Option<(f64, usi
     }
     let mut over: Vec<&Lap> = done.iter().filter(|lap| lap.took - lap.meant >= NAMED).collect();
     over.sort_by(|a, b| (b.took - b.meant).total_cmp(&(a.took - a.meant)));
-    let over: Vec<_> = over.iter().map(|lap| (lap.part, Seconds(lap.took), Seconds(lap.meant))).collect();
+    let over = over.iter().map(|Lap { part, took, meant }| {
+        format!("{part} took {} instead of {}", Seconds(*took).rounded(), Seconds(*meant).rounded())
+    });
     let overload = waiting.filter(|(load, processors)| *load > *processors as f64 + 0.5);
-    Some(progress::budget::exceeded(Seconds(took), budget, &over, overload))
+    let overload = overload.map(|(load, processors)| {
+        format!(
+            "the machine was overloaded ({load:.1} runnable processes on {processors} processors, with those of the \
+             job)"
+        )
+    });
+    let why: Vec<String> = over.chain(overload).collect();
+    Some(format!("this took {} for a budget of {}: {}", Seconds(took).rounded(), budget.rounded(), why.join("; ")))
 }
 
 /// Returns the average number of runnable processes in the last minutes, and the number of processors.

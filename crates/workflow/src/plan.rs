@@ -8,7 +8,6 @@ use collrules_record::options::{Budget, Jobs, Scenario, Simulated, SystemOptions
 use collrules_record::plan::{CellPlan, Schedule};
 use collrules_record::units::{Ranks, Seconds};
 use collrules_record::{Candidate, Cell, Plan, Survey};
-use collrules_report::progress;
 use collrules_rules::Collective;
 use collrules_rules::words::listed;
 use collrules_runner::grid::Planner;
@@ -233,7 +232,8 @@ pub fn lay_out(experiment: &mut Experiment, started: &mut Started) -> Option<Str
     let layout = planner.layout_of_programs();
     experiment.system.layout = layout;
     started.backend.lay_out(layout);
-    (layout != before).then(|| progress::measuring::layout_of_programs(layout))
+    (layout != before)
+        .then(|| format!("--layout {layout}: programs spend the most time on communicators with this layout"))
 }
 
 /// Returns the time that starting all jobs of a tuning takes.

@@ -7,7 +7,6 @@ use collrules_record::options::TuneOptions;
 use collrules_record::proof::{ProofFact, Prover};
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::{Cell, Tuning, manifest};
-use collrules_report::progress;
 use collrules_runner::proof::{self, Proof};
 use collrules_tuner::prospects::saved_of;
 
@@ -60,7 +59,7 @@ pub(crate) fn prove_run<'a, 's>(
     let run = measured.run.clone();
     let planned = measured.shares().refinement;
     let Measurement { started, manifest, phases, .. } = &mut *measured;
-    phases.end(progress::budget::REFINING, planned);
+    phases.end("refinement and deciding", planned);
     started.backend.pin(&tuning.parameters);
     let cells: Vec<Cell> = findings.cells.iter().map(|cell| cell.cell).collect();
     let consequence =
@@ -77,7 +76,7 @@ pub(crate) fn prove_run<'a, 's>(
         session.say(&collrules_report::profile::expected(saved, of));
     }
     session.tell(Event::Concluded { run: &published.run, findings: &published.findings, proof: &proof });
-    phases.end(progress::budget::PROVING, 2.0 * started.startup.0);
+    phases.end("proving the rules", 2.0 * started.startup.0);
     Ok(ProvenRun { measured, options, published, session })
 }
 

@@ -12,7 +12,7 @@ use collrules_record::{Cell, Layout, Manifest, Plan, Tuning, Validation};
 use collrules_report::gains::Gains;
 use collrules_report::outcome::{TuningVerdict, VerdictWord};
 use collrules_report::remarks::sentences;
-use collrules_report::{Context, conduct, outcome, progress, proof, tuning as report};
+use collrules_report::{Context, conduct, outcome, proof, tuning as report};
 use collrules_rules::deploy::{self, JobSettings};
 use collrules_rules::emit::confirmation;
 use collrules_tuner::Observations;
@@ -208,7 +208,8 @@ impl Published {
         let settings = self.switch();
         let variables: Vec<&str> = settings.variables().collect();
         if !variables.is_empty() {
-            session.say(&progress::files::only_in_environment(&variables));
+            let variables = variables.join(", ");
+            session.say(&format!("{} alone has {variables}: no parameter file can set it", rundir::ENVIRONMENT));
         }
         Ok(())
     }
@@ -344,7 +345,7 @@ impl Published {
         // Of the three files, only this one cannot hold a path with blanks; the others still work.
         match settings.tune_file() {
             Ok(text) => drop(run.write(rundir::TUNE, &text)?),
-            Err(inexpressible) => session.say(&progress::files::no_tune_file(&inexpressible)),
+            Err(inexpressible) => session.say(&format!("{} is left out: {inexpressible}", rundir::TUNE)),
         }
         self.mark_rules()
     }

@@ -4,7 +4,6 @@ use collrules_record::Plan;
 use collrules_record::findings::Findings;
 use collrules_record::plan::{CellPlan, Schedule};
 use collrules_record::units::Seconds;
-use collrules_report::progress;
 use collrules_runner::separate;
 use collrules_tuner::refine::{Gap, Refinement, refine as propose};
 
@@ -22,26 +21,33 @@ pub(crate) fn plan_round(measured: &Measurement, findings: &Findings, session: &
     // The time left after measuring, without that for validation.
     let left = measured.rules_time().map(|left| left.0 - measured.shares().validation);
     if left.is_some_and(|left| left <= 0.0) {
-        session.say(progress::refinement::NO_TIME);
+        session.say("refinement skipped: time budget used up");
         return None;
     }
     if round > refinement(experiment, started.startup).0 {
-        session.say(&progress::refinement::no_time_to_start(experiment.launches, started.startup));
+        session.say(&format!(
+            "refinement skipped: too little time left to start {} launches of {} each",
+            experiment.launches,
+            started.startup.rounded()
+        ));
         return None;
     }
     let wanted =
         Refinement { width: experiment.refinement.width, ranks: experiment.refinement.ranks, ..Refinement::default() };
     let proposals = propose(findings, &experiment.grid.weights, wanted);
     if proposals.is_empty() {
-        session.say(progress::refinement::DONE);
+        session.say("refinement done: more sizes would not pay off");
         return None;
     }
     let gaps = proposals.iter().filter(|proposal| matches!(proposal.gap, Gap::Messages(..))).count();
-    session.say(&progress::refinement::round(round, gaps, proposals.len() - gaps));
+    session.say(&format!(
+        "refinement, round {round}: {gaps} more message sizes and {} more communicator sizes",
+        proposals.len() - gaps
+    ));
     let cells = proposals.into_iter().map(|proposal| proposal.plan).collect();
     let mut plan = plan(measured, cells, left);
     if let Some(why) = separate::afford(&mut plan, 0) {
-        session.say(&progress::refinement::unaffordable(&why));
+        session.say(&format!("refinement skipped: {why}"));
         return None;
     }
     Some(plan)

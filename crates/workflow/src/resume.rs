@@ -7,7 +7,6 @@ use collrules_record::competitor::COMPETITORS;
 use collrules_record::rundir::RunDir;
 use collrules_record::settings::Settings;
 use collrules_report::changes::property;
-use collrules_report::progress;
 use collrules_tuner::results::comparison::{RunProperty, differences};
 
 use crate::error::WorkflowError;
@@ -84,7 +83,12 @@ fn moved(before: &Manifest, after: &Manifest) -> Option<String> {
     let hosts = (&before.survey.hosts, &after.survey.hosts);
     let alike =
         (then.system, &then.partition) == (now.system, &now.partition) && numbered(hosts.0) == numbered(hosts.1);
-    (alike && hosts.0 != hosts.1).then(|| progress::jobs::other_nodes(now))
+    (alike && hosts.0 != hosts.1).then(|| {
+        format!(
+            "{} has other nodes than the run began on: differences between nodes now add to those between launches",
+            now.to_string().split(':').next().unwrap_or_default(),
+        )
+    })
 }
 
 /// Hosts of the ranks, numbered in order of first appearance.

@@ -8,7 +8,6 @@ use collrules_record::findings::Findings;
 use collrules_record::rundir::RunDir;
 use collrules_record::settings::Settings;
 use collrules_record::{Candidate, Cell, Component, HanAlgorithm, Layout, Placement, Plan, Ranks, Serving, Survey};
-use collrules_report::progress;
 use collrules_rules::{Collective, Release};
 use collrules_runner::{Backend, RunnerError, serving};
 
@@ -46,7 +45,12 @@ pub(crate) fn find(
         found = look(&mut *backend)?;
     }
     for serving in found.iter().filter(|serving| !serving.without.is_empty()) {
-        session.say(&progress::measuring::other_component(serving, plan.placement.nodes.get(&serving.ranks)));
+        let Serving { collective, ranks, by, .. } = serving;
+        let place = plan.placement.nodes.get(ranks).map_or(String::new(), |nodes| format!(" ({nodes})"));
+        session.say(&format!(
+            "{collective} on {ranks} ranks{place} uses the component {by}: this is the default there; coll/tuned is \
+             measured with it switched off"
+        ));
     }
     plan.placement.serving = found;
     for planned in &mut plan.cells {

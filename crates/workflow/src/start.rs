@@ -15,7 +15,6 @@ use collrules_record::options::{Jobs, Launching, SystemOptions};
 use collrules_record::settings::Settings;
 use collrules_record::units::Seconds;
 use collrules_record::{Component, Survey};
-use collrules_report::progress;
 use collrules_rules::Release;
 use collrules_runner::grid::known_release;
 use collrules_runner::mpi::{Launcher, LauncherOptions, MpiBackend};
@@ -112,10 +111,15 @@ pub fn mpi(system: &SystemOptions<Launching>, stop: &Arc<AtomicBool>) -> Result<
         found.as_ref().map(|found| remarks(found, &survey, template.as_deref(), system)).unwrap_or_default();
     match installed {
         Ok(names) if names.is_empty() => {}
-        Ok(names) => remarks.push(progress::jobs::installed_settings(&names)),
-        Err(error) => remarks.push(progress::jobs::unknown_installation(&error)),
+        Ok(names) => {
+            remarks.push(format!("installed settings are switched off in all jobs here: {}", names.join(", ")));
+        }
+        Err(error) => remarks.push(format!("whether settings are installed is unknown: {error}")),
     }
-    remarks.extend(failed.map(|failed| progress::jobs::first_job(&failed)));
+    remarks.extend(failed.map(|failed| {
+        let why = failed.to_string();
+        format!("the first job failed, a second one worked: {}", why.lines().next().unwrap_or_default())
+    }));
     let has_company = found.as_ref().is_some_and(|found| !found.others.is_empty());
     let allocation = found.map(|found| found.allocation);
     let startup = Seconds(begin.elapsed().as_secs_f64());
@@ -131,13 +135,25 @@ fn remarks(
 ) -> Vec<String> {
     let preferred = found.own.as_ref().and_then(|own| own.preferred.as_deref());
     let preferred = preferred.filter(|_| system.jobs.launcher.is_none());
-    let mut remarks = vec![progress::jobs::launcher(&found.allocation, template, preferred)];
-    let Allocation { nodes, slots, .. } = found.allocation;
+    let by = match (template, preferred) {
+        (None, _) => "mpirun starts the jobs".to_owned(),
+        (Some(template), Some(why)) => {
+            format!("`{template}` starts the jobs, since {why}; --launcher mpirun overrides this")
+        }
+        (Some(template), None) => format!("`{template}` starts the jobs"),
+    };
+    let mut remarks = vec![format!("{}; {by}", found.allocation)];
+    let Allocation { system: batch, nodes, slots, .. } = found.allocation;
     let hosts: BTreeSet<&String> = survey.hosts.iter().collect();
     if (hosts.len() as u32) < nodes {
-        remarks.push(progress::jobs::fewer_nodes(hosts.len(), &found.allocation));
+        remarks.push(format!(
+            "jobs reach {} of these {nodes} nodes: this Open MPI may have been built without support for {batch}; \
+             --launcher or --mpirun-args '--hostfile FILE' names all",
+            hosts.len()
+        ));
     } else if slots.0 > 0 && survey.slots() != slots {
-        remarks.push(progress::jobs::other_slots(survey.slots(), slots));
+        let here = survey.slots();
+        remarks.push(format!("jobs have {here} of the {slots} slots that the batch system reports"));
     }
     remarks.extend(company_of(found));
     remarks
@@ -149,7 +165,10 @@ pub(crate) fn company() -> Option<String> {
 }
 
 fn company_of(found: &JobFacts) -> Option<String> {
-    (!found.others.is_empty()).then(|| progress::jobs::other_steps(&found.others))
+    (!found.others.is_empty()).then(|| {
+        let steps = found.others.join(", ");
+        format!("other steps run in this job ({steps}): the times include their load on processors and network")
+    })
 }
 
 /// A launching backend without a survey, whose jobs have no installed settings.

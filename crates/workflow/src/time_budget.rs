@@ -3,7 +3,6 @@
 use collrules_record::allocation::Allocation;
 use collrules_record::options::Budget;
 use collrules_record::units::Seconds;
-use collrules_report::progress;
 
 use crate::error::WorkflowError;
 use collrules_record::values::REST;
@@ -29,13 +28,18 @@ pub fn within(budget: Budget, allocation: Option<&Allocation>) -> Result<(Budget
         return Ok((asked, None));
     };
     let Some(left) = allocation.left else {
-        let endless = || progress::budget::endless(allocation.system);
+        let system = allocation.system;
+        let endless = || format!("{system} states no end of this job, so the budget has no limit");
         return Ok((asked, is_rest.then(endless)));
     };
     let most = Seconds(((left.0 - LEAVE) / EXCESS + 1e-6).floor().max(1.0));
     match asked {
         Some(asked) if asked <= most => Ok((Some(asked), None)),
-        asked => Ok((Some(most), Some(progress::budget::rest_of_job(left, most, asked)))),
+        asked => {
+            let instead = asked.map_or(String::new(), |asked| format!(" instead of {}", asked.rounded()));
+            let said = format!("the job ends in {}: the budget is {}{instead}", left.rounded(), most.rounded());
+            Ok((Some(most), Some(said)))
+        }
     }
 }
 

@@ -4,7 +4,6 @@ use collrules_record::options::{Request, TuneOptions};
 use collrules_record::rundir::ComparisonLog;
 use collrules_record::units::Seconds;
 use collrules_report::gains::Gains;
-use collrules_report::progress;
 use collrules_runner::RunnerError;
 
 use crate::analyze::Source;
@@ -84,6 +83,6 @@ fn describe_time(ProvenRun { measured, published, session, .. }: &mut ProvenRun<
     phases.excess(experiment.budget).iter().for_each(|why| session.say(why));
     let is_decided = published.validation.is_some() && published.gains().fates().undecided == 0;
     if experiment.budget.is_some() && is_decided && published.is_confirmed() {
-        session.say(&progress::budget::decided(Seconds(phases.elapsed())));
+        session.say(&format!("stopped after {}: everything decided", Seconds(phases.elapsed()).rounded()));
     }
 }

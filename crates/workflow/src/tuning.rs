@@ -8,7 +8,6 @@ use collrules_record::settings::Settings;
 use collrules_record::tuning::{RulesFile, read_text_of};
 use collrules_record::{Manifest, Tuning};
 use collrules_report::notes::notes;
-use collrules_report::progress;
 use collrules_rules::emit::{self, confirmation};
 use collrules_rules::{Behaviour, lines::Lines};
 use collrules_rules::{han, lint};
@@ -142,7 +141,7 @@ fn list_problems(
     let lines = Lines::new(text);
     let describe = |problem: &lint::Problem| {
         let (line, _) = lines.position(problem.span.within(text).start);
-        progress::files::problem(path, line, problem)
+        format!("{}:{line}: {}: {}", path.display(), problem.message, problem.explanation)
     };
     lint::check(text, &[*version]).problems.iter().filter(|problem| is_wanted(problem)).map(describe).collect()
 }

@@ -27,7 +27,8 @@ use collrules_record::rundir::{self, RunDir};
 use collrules_record::sample::Sample;
 use collrules_record::values::{List, MOST_LAUNCHES, budget, collectives, communicators, sizes};
 use collrules_record::{Bytes, Candidate, CandidateName, Cell, Manifest, Ranks, Survey};
-use collrules_report::{Document, progress};
+use collrules_report::Document;
+use collrules_rules::words::counted;
 use collrules_rules::{Collective, Release};
 use collrules_runner::grid::known_release;
 use collrules_workflow::Session;
@@ -188,7 +189,7 @@ fn time_further(
         if cells.is_empty() {
             break;
         }
-        session.say(&progress::measuring::further(cells.len()));
+        session.say(&format!("timing further sizes or pieces: {}", counted(cells.len(), "message size")));
         measured.measure_round(&refine::plan(measured, cells, None), session)?;
     }
     Ok(())

@@ -14,7 +14,6 @@ use collrules_record::plan::{DeployWay, Deployment, PatternPlan, Schedule};
 use collrules_record::rundir::ComparisonLog;
 use collrules_record::settings::{MemoryUse, Settings, describe};
 use collrules_record::{Candidate, Cell, Launch, Placement, Ranks, Seconds};
-use collrules_report::progress;
 use collrules_rules::deploy::{HAN_FILE, RULES_FILE};
 use collrules_runner::launch::{LaunchCell, LaunchPlan};
 use collrules_runner::wire::WorkerEvent;
@@ -174,7 +173,7 @@ impl<'a, 's> JobLauncher<'a, 's> {
         let is_new = !barred.contains_key(subject);
         barred.extend(alike.into_iter().map(|subject| (subject, why.to_owned())));
         if is_new {
-            self.session.say(&progress::comparison::left_out(&describe(arm), subject, why));
+            self.session.say(&format!("{subject} fails with {} and is left out: {why}", describe(arm)));
         }
     }
 
@@ -422,7 +421,7 @@ impl ArmLauncher for JobLauncher<'_, '_> {
                     return Err(error);
                 }
                 Err(failure) => {
-                    self.session.say(&progress::comparison::arm_fails(&describe(&arm), &failure.why));
+                    self.session.say(&format!("{} is left out: {}", describe(&arm), failure.why));
                     block.failed.insert(arm, failure);
                 }
             }

@@ -10,11 +10,11 @@ use collrules_record::options::TuneOptions;
 use collrules_record::rundir::ComparisonLog;
 use collrules_record::settings::{
     FORMAT, FailedSettings, Finalist, LeftOutSetting, RulesUse, SettingEffect, Settings, SettingsFailure,
-    SettingsFindings,
+    SettingsFindings, describe,
 };
 use collrules_record::validation::{Round, ValidationCriteria};
 use collrules_record::{Bytes, Cell, Estimate, Seconds};
-use collrules_report::progress;
+use collrules_report::settings::failure;
 use collrules_rules::settings::offer::Setting;
 use collrules_runner::Backend;
 use collrules_runner::circumstances::is_same_value;
@@ -55,7 +55,7 @@ impl ProvenRun<'_, '_> {
         }
         let all = match find(&measured.started, &options.settings.requests) {
             Err(why) if options.settings.requests.is_empty() => {
-                session.say(&progress::settings::not_searched(&why));
+                session.say(&format!("settings: not searched: {why}"));
                 return Ok(None);
             }
             found => found?,
@@ -97,10 +97,14 @@ impl ProvenRun<'_, '_> {
         let launch = startup.0 + timing_per_subject() * few.len() as f64;
         let least = of_block * launch / SEARCH;
         if left.is_some_and(|left| left < least) {
-            session.say(&progress::settings::budget_too_short(startup, Seconds(least / SETTINGS)));
+            session.say(&format!(
+                "settings: not searched, since starting a job takes {startup}; --budget {:.0}s is enough",
+                (least / SETTINGS).ceil()
+            ));
             return Ok(None);
         }
-        session.say(&progress::settings::trying(values, factors.len()));
+        let settings = factors.len();
+        session.say(&format!("settings: trying {values} values of {settings} settings, one at a time"));
         let mut log = ComparisonLog::open(&measured.run)?;
         let is_concluded = log.is_concluded(Stage::Tuning) && !measured.reopens;
         let schedule = |launches: f64, share: f64, subjects: usize| {
@@ -120,7 +124,7 @@ impl ProvenRun<'_, '_> {
         let searched = run_design(&factors, &weight, &mut jobs)?;
         let (finalists, ignored) = separate_ignored(jobs.backend, searched.finalists.clone())?;
         for FailedSettings { settings, why } in &ignored {
-            jobs.session.say(&progress::settings::left_out(settings, why));
+            jobs.session.say(&format!("settings: {} is left out: {}", describe(settings), failure(why)));
         }
         let has_rules = options.validate && !published.rules_settings().is_empty();
         let left = left.map(|left| (left - jobs.spent) * if has_rules { 1.0 - UNDER_SETTINGS } else { 1.0 });
@@ -129,7 +133,8 @@ impl ProvenRun<'_, '_> {
             schedule(f64::from(FIRST_LOOK) * (finalists.len() + 1) as f64, 1.0 - SEARCH, jobs.subjects.len());
         jobs.limit_to(limit(left), 0);
         for settings in &finalists {
-            jobs.session.say(&progress::settings::comparing(settings));
+            let settings = describe(settings);
+            jobs.session.say(&format!("settings: comparing {settings} with the default over all sizes"));
         }
         let criteria =
             ValidationCriteria { min_difference: options.criteria.min_gain, ..ValidationCriteria::default() };

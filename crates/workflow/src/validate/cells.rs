@@ -9,7 +9,6 @@ use collrules_record::{
     Arrangement, Bytes, Cell, Component, HanRule, Layout, Placement, Ranks, Seconds, Serving, Survey, Validation,
     competitor,
 };
-use collrules_report::progress;
 use collrules_rules::{Collective, Distribution, Release};
 use collrules_runner::{RunnerError, grid, validation};
 use collrules_tuner::validation::CellFacts;
@@ -175,7 +174,10 @@ impl ValidationSubject {
         self.cells = by_worth.into_iter().map(|(_, _, cell)| cell).collect();
         self.cells.sort_unstable();
         if left_out > 0 {
-            session.say(&progress::validation::sizes_left_out(left_out));
+            session.say(&format!(
+                "too little time to compare all sizes: {left_out} without a rule or between others are left out; \
+                 `collrules validate --budget TIME` gives it more"
+            ));
         }
     }
 

@@ -10,7 +10,6 @@ use collrules_record::rundir::{ComparisonLog, RunDir};
 use collrules_record::settings::{Finalist, Settings, SettingsFailure, WholeValidation};
 use collrules_record::validation::{FORMAT, ValidationCriteria};
 use collrules_record::{Candidate, Cell, Placement, Plan, Seconds, Validation};
-use collrules_report::progress;
 use collrules_tuner::comparison::{ArmDemand, Compared, Comparison, Looks, compare};
 use collrules_tuner::validation::{describe_check, describe_round};
 
@@ -76,7 +75,7 @@ pub(super) fn compare_tuning(
         None => log.begin_validation(&about(options, started)?)?,
     };
     if !is_concluded && log.launches().iter().any(|launch| launch.stage == stage) {
-        session.say(&progress::validation::resuming(home.path()));
+        session.say(&format!("resuming the comparison in {}", home.path().display()));
     }
     let mut calls = Calls::new(subject, options.condition, &arrivals);
     if stage.is_again() {
@@ -99,7 +98,10 @@ pub(super) fn compare_tuning(
     let affordable = limit.map_or(options.pairs, |limit| (limit.0 / per_block.max(1e-9)) as u32);
     let first = options.pairs.min(affordable.max(LEAST_BLOCKS));
     if first < options.pairs {
-        session.say(&progress::validation::fewer_pairs(started.startup, first, options.pairs));
+        session.say(&format!(
+            "starting a job takes {}: {first} pairs of launches instead of {}",
+            started.startup, options.pairs
+        ));
     }
     let launch = limit.map(|limit| {
         let launches = f64::from(first) * (1.0 + compared_arms.len() as f64);

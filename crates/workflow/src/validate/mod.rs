@@ -29,7 +29,6 @@ use collrules_record::rundir::{ComparisonLog, RunDir};
 use collrules_record::settings::{Settings, SettingsFindings, WholeValidation};
 use collrules_record::validation::Round;
 use collrules_record::{Layout, Manifest, Seconds, Tuning, Validation};
-use collrules_report::progress;
 use collrules_rules::Release;
 use collrules_tuner::comparison::MOST_BLOCKS;
 use collrules_tuner::validation::add_stretch;
@@ -208,7 +207,7 @@ fn conclude(
     let mut found = found.map(|(whole, found)| SettingsFindings { validation: Some(whole), ..found });
     if let Some(found) = found.as_mut().filter(|found| options.repair && found.loses()) {
         found.chosen = None;
-        session.say(progress::settings::REMOVED);
+        session.say("removed the settings, with which fresh launches are slower: the parameter files have rules alone");
     }
     // The home of a comparison in another layout is in the run.
     if !home.path().starts_with(published.run.path()) {
@@ -233,7 +232,7 @@ fn compares_settings(options: &Validating, subject: &ValidationSubject, session:
     let Some(manifest) = &published.manifest else { return false };
     let compares = !options.chooses_cells() && manifest.plan.placement.layout == options.system.layout;
     if !compares {
-        session.say(progress::settings::ONLY_ALL_SIZES);
+        session.say("the settings are not compared: this takes all sizes of the run, in its layout");
     }
     compares
 }
@@ -263,12 +262,15 @@ impl ProvenRun<'_, '_> {
         let run = self.published.run.clone();
         let is_wanted = self.options.validate && !self.published.findings.changes_nothing();
         if self.published.validation.is_some() && !self.measured.reopens {
-            self.session.say(&progress::validation::compared_before(run.path()));
+            self.session.say(&format!(
+                "these rules were compared before; `collrules validate {}` compares them again",
+                run.path().display()
+            ));
         } else if is_wanted {
             let limit = self.measured.left_for_rules().map(|left| Seconds((1.0 - AGAIN) * left.0));
             self.compare_rules(RunComparison::new(Stage::Rules, limit))?;
             let meant = self.measured.shares().validation;
-            self.measured.phases.end(progress::budget::COMPARING, meant);
+            self.measured.phases.end("comparing with the default", meant);
         }
         if !is_wanted || run.layouts()?.is_empty() {
             return Ok(());
@@ -289,7 +291,7 @@ impl ProvenRun<'_, '_> {
     /// for all. The comparison is in the run of that layout.
     fn compare_in_layout(&mut self, other: RunDir) -> Result<(), WorkflowError> {
         let layout = other.manifest()?.plan.placement.layout;
-        self.session.say(&progress::validation::in_layout(layout));
+        self.session.say(&format!("--layout {layout}: comparing the same rules there"));
         let own_result = self.published.validation.clone();
         let limit = BudgetShares::of_comparison(&self.measured.experiment);
         self.measured.started.backend.lay_out(layout);
@@ -313,7 +315,9 @@ impl ProvenRun<'_, '_> {
         let chosen = self.published.settings.as_ref().and_then(SettingsFindings::chosen);
         let share = if chosen.is_some_and(|chosen| chosen.under.is_some()) { 0.5 } else { 1.0 };
         let limit = self.measured.left_again(share);
-        self.session.say(progress::validation::AGAIN);
+        self.session.say(
+            "comparing the confirmed rules once more: what gains now has to gain in another phase of the machine, too",
+        );
         self.compare_rules(RunComparison { before, ..RunComparison::new(Stage::RulesAgain, limit) })?;
         self.measured.phases.leave_out(later);
         Ok(())
@@ -334,7 +338,7 @@ impl ProvenRun<'_, '_> {
             }
             Some(_) => (Stage::UnderSettingsAgain, measured.left_again(1.0)),
         };
-        self.session.say(progress::settings::COMPARING_RULES);
+        self.session.say("settings: comparing the rules under them");
         let under = self.published.validation.take().map(|alone| {
             let removed = alone.round.iter().flat_map(|round| round.repaired.clone());
             let mut round = earlier;
@@ -376,8 +380,14 @@ impl ProvenRun<'_, '_> {
         let started = &mut measured.started;
         if limit.is_some_and(|limit| limit.0 < 4.0 * started.startup.0) && !is_concluded {
             if !stage.is_again() {
-                let layout = other.as_ref().map(|(_, layout)| *layout);
-                session.say(&progress::validation::not_confirmed(limit, started.startup, run.path(), layout));
+                let layout = other.as_ref().map_or(String::new(), |(_, layout)| format!(" --layout {layout}"));
+                session.say(&format!(
+                    "NOT CONFIRMED: what is left ({}) is too short for two pairs of launches, each of which takes {} to \
+                     start; `collrules validate {}{layout}` compares the rules with the default",
+                    limit.unwrap_or_default().rounded(),
+                    started.startup,
+                    run.path().display(),
+                ));
             }
             return Ok(());
         }

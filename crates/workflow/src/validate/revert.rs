@@ -7,7 +7,7 @@ use std::path::Path;
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::validation::{Outcome, RevertedRange, Round, ValidationCriteria};
 use collrules_record::{Cell, Validation};
-use collrules_report::progress;
+use collrules_rules::words::{counted, some};
 use collrules_tuner::repair::{Reach, Repair, repair, share_gains, withdraw};
 use collrules_tuner::validation::CellFacts;
 
@@ -18,6 +18,9 @@ use crate::publish::{self, Published};
 use crate::session::Session;
 use crate::start::Started;
 use crate::{TOOL, evidence, prove, tuning};
+
+/// Cells that a sentence lists at most.
+const LISTED: usize = 4;
 
 /// Results in the other layouts of a run, which share its rules.
 #[derive(Default)]
@@ -102,14 +105,19 @@ fn remove(
         let compared = compared.filter(|cell| is_gone(before.known(*cell), subject.known(*cell)));
         let gone: BTreeSet<Cell> = compared.chain(repair.cells).collect();
         let gone: Vec<Cell> = gone.into_iter().collect();
-        let ruled: Vec<Cell> = gone.iter().copied().filter(|cell| before.is_ruled(*cell)).collect();
-        session.say(&progress::validation::removed(&ruled));
+        let ruled = gone.iter().filter(|cell| before.is_ruled(**cell));
+        let ruled: Vec<String> = ruled.map(ToString::to_string).collect();
+        session.say(&format!(
+            "removed the rules for {} that fresh launches did not confirm: {}",
+            counted(ruled.len(), "size"),
+            some(&ruled, LISTED)
+        ));
         round.repaired.extend(gone);
         round.repaired.sort_unstable();
         round.repaired.dedup();
     }
     if subject.is_empty() {
-        session.say(progress::validation::no_rule_left());
+        session.say("no rule is left: the default stays for all calls");
     }
     Ok(validation)
 }

@@ -12,7 +12,6 @@ use collrules_record::rundir::{self, RunDir};
 use collrules_record::settings::Settings;
 use collrules_record::{Candidate, Cell, HanRule, Layout, Placement, Ranks, Seconds, Survey, Tuning, Validation};
 use collrules_report::facts::describe_other_transport;
-use collrules_report::progress;
 use collrules_rules::deploy::{HAN_FILE, RULES_FILE};
 use collrules_rules::steps::Steps;
 use collrules_rules::{Behaviour, Choice, Collective, Release, RuleTable};
@@ -61,7 +60,12 @@ impl ValidationSubject {
         let read = published.rename_rules_file(tuning.path()).read_as(&version)?;
         if findings.table != read.table() || findings.release != started.release {
             let file = read.path();
-            session.say(&progress::validation::other_meaning(file, started.release));
+            session.say(&format!(
+                "{} means something else to Open MPI {} than to the findings next to it: it is compared like any other \
+                 file",
+                file.display(),
+                started.release,
+            ));
             let beside = Some(run.file(rundir::HAN)).filter(|beside| beside.is_file());
             let mut read = Tuning::read(file, beside.as_deref())?.read_as(&version)?;
             tuning::say_oddities(&read, &version, session);
@@ -268,13 +272,14 @@ impl ValidationSubject {
         let name = if settings.get(RULES_FILE).is_some() { RULES_FILE } else { HAN_FILE };
         let Some(preset) = survey.preset.get(name) else { return Ok(()) };
         if is_installed(Path::new(preset)) {
-            session.say(&progress::validation::installed_rules(preset));
+            session.say(&format!("the installed rules in {preset} are switched off for launches with the default"));
             return Ok(());
         }
         let in_environment = std::env::var(format!("OMPI_MCA_{name}")).ok();
         let ours = self.tuning.absolute().to_string_lossy().into_owned();
         if *preset != ours {
-            session.say(&progress::validation::active_rules(preset, &self.name()));
+            session
+                .say(&format!("the rules file {preset} is active on this system: {} is compared with it", self.name()));
             return Ok(());
         }
         // A tuning set in the environment would be active in the launches without it.
