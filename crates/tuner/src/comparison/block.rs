@@ -127,7 +127,7 @@ const ALIKE_PLACES: f64 = 1.6;
 
 /// Ratio of the times of a copy up to which processors are as fast. Other work on the second threads of their cores makes
 /// it 1.6 to 2; without, it is 1.1 between launches.
-const ALIKE_SPEEDS: f64 = 1.2;
+const ALIKE_SPEEDS: f64 = 1.15;
 
 /// Share of the pairs of launches at either end whose speedups a mean leaves out.
 const LEFT_OUT: f64 = 0.2;
