@@ -230,7 +230,8 @@ impl Comparison<'_> {
 
     /// The arms that may still be the best. To exclude losses takes many blocks: after the first look the best few have
     /// launches, from the second on only the best, and once it is shown to be faster they time only the subjects that are
-    /// undecided. If it slows something down, the next best takes its place.
+    /// undecided. If it slows something down, even if perhaps by less than the limit, the next best takes its place: a small
+    /// loss takes the most blocks to exclude.
     fn choose_best(&self, judged: &[ArmResult], open: &[Settings], blocks: u32) -> Option<Next> {
         // What slows something down, or cannot gain enough, needs no further launches.
         let is_open = |it: &ArmResult| match it.verdict {
@@ -242,7 +243,9 @@ impl Comparison<'_> {
         };
         let candidates: Vec<&ArmResult> = judged.iter().filter(|it| is_open(it)).collect();
         let first = candidates.first()?;
-        let best = candidates.iter().find(|it| open.contains(&it.arm)).unwrap_or(first);
+        let is_slow = |it: &SubjectResult| it.is_open() && it.speedup.high.is_some_and(|high| high < 1.0);
+        let without_loss = || candidates.iter().filter(|it| !it.subjects.iter().any(is_slow));
+        let best = without_loss().find(|it| open.contains(&it.arm)).or(without_loss().next()).unwrap_or(first);
         if best.verdict == SettingsVerdict::Confirmed {
             return None;
         }

@@ -426,22 +426,26 @@ fn confirm_all(arms: &[Settings], known: &mut KnownSystem) -> Compared {
     compared
 }
 
-/// The best combination gains most, but harms a class of the guard set, which takes more than eight pairs to show.
+/// The best combination gains most, but slows down a class of the guard set: by more than the limit, which takes more than
+/// eight pairs to show, or by so little more that there is no time to show it.
 #[test]
 fn the_next_best_takes_the_place_of_a_harmful_combination() {
     let truth = |settings: &Settings, bytes: u64| match settings.get("a").map(String::as_str) {
         Some("harmful") if bytes <= 512 => -0.11,
-        Some("harmful") if bytes >= SIZES[4] => 0.4,
+        Some("slow") if bytes <= 512 => -0.07,
+        Some("harmful" | "slow") if bytes >= SIZES[4] => 0.4,
         Some("harmless") if bytes >= SIZES[4] => 0.2,
         _ => 0.0,
     };
-    let finalists = ["harmful", "harmless"].map(|value| BTreeMap::from([("a".to_owned(), value.to_owned())]));
-    let right = (0..20).filter(|seed| {
-        let found = confirm_all(&finalists, &mut KnownSystem::new(*seed, truth));
-        found.chosen.is_some_and(|chosen| found.arms[chosen].arm == finalists[1])
-    });
-    let right = right.count();
-    assert!(right >= 18, "{right} of 20");
+    for (best, most) in [("harmful", usize::MAX), ("slow", 80)] {
+        let finalists = [best, "harmless"].map(|value| BTreeMap::from([("a".to_owned(), value.to_owned())]));
+        let right = (0..20).filter(|seed| {
+            let found = confirm_all(&finalists, &mut KnownSystem { most, ..KnownSystem::new(*seed, truth) });
+            found.chosen.is_some_and(|chosen| found.arms[chosen].arm == finalists[1])
+        });
+        let right = right.count();
+        assert!(right >= 16, "{best}: {right} of 20");
+    }
 }
 
 /// Other work on the host.
