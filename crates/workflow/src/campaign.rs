@@ -101,12 +101,15 @@ impl Measurement {
         BudgetShares::new(&self.experiment, self.started.startup)
     }
 
-    /// The rest of the time for rules in this layout; none without a budget.
+    /// The rest of the time for rules in this layout; none without a budget. If settings are searched, it is no more than
+    /// the share of the comparison: what measuring did not need is for settings, which act on all sizes.
     pub(crate) fn left_for_rules(&self) -> Option<Seconds> {
         let budget = plan::rules_budget(&self.experiment)?;
+        let share = BudgetShares::of_comparison(&self.experiment)?.0;
         // The comparison need not do without all of the time that measuring took too long.
-        let least = BudgetShares::of_comparison(&self.experiment)?.0.min(self.left()?.0);
-        Some(Seconds((budget.0 - self.phases.elapsed()).max(least / 2.0)))
+        let least = share.min(self.left()?.0) / 2.0;
+        let most = if self.experiment.searches { share } else { f64::INFINITY };
+        Some(Seconds((budget.0 - self.phases.elapsed()).min(most).max(least)))
     }
 
     /// The rest of the time for rules, also before their comparison; none without a budget.
