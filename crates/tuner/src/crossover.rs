@@ -4,16 +4,8 @@ use collrules_record::{Bytes, Candidate};
 
 use crate::verdict::JudgedCell;
 
-/// Sizes around a change of choice. If they differ, the default is used between them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Boundary {
-    /// The first size above the range of the lower choice.
-    pub(crate) end: Bytes,
-    /// The first size in the range of the upper choice.
-    pub(crate) start: Bytes,
-}
-
-/// The boundary between two neighbouring measured sizes.
+/// The boundary between two neighbouring measured sizes: the first size above the range of the lower choice, and the first
+/// one in the range of the upper choice. If they differ, the default is used between them.
 ///
 /// Between neighbouring sizes of the grid times are taken as affine in the message size (Hockney's model), so that
 /// the difference of two candidates is as well. The boundary is the smallest size beyond the lower one at which the
@@ -22,7 +14,7 @@ pub(crate) struct Boundary {
 ///
 /// If one of the two was not timed at an end, the choice above begins at its measured size, and the choice below ends where
 /// the default catches up with it. Where that is unknown too, the choice below ends at its own measured size.
-pub(crate) fn boundary(lower: &JudgedCell, upper: &JudgedCell, below: Candidate, above: Candidate) -> Boundary {
+pub(crate) fn boundary(lower: &JudgedCell, upper: &JudgedCell, below: Candidate, above: Candidate) -> (Bytes, Bytes) {
     let bracket = (lower.cell.bytes, upper.cell.bytes);
     let lead = |cell: &JudgedCell, below, above| {
         let seconds = |candidate| cell.point(candidate).map(|finding| finding.time.point);
@@ -33,10 +25,10 @@ pub(crate) fn boundary(lower: &JudgedCell, upper: &JudgedCell, below: Candidate,
         Some(crossing(bracket, leads).unwrap_or(bracket.1))
     };
     match change(below, above) {
-        Some(at) => Boundary { end: at, start: at },
+        Some(at) => (at, at),
         None => {
             let end = change(below, Candidate::Builtin).unwrap_or(Bytes(bracket.0.0.saturating_add(1)));
-            Boundary { end: end.min(bracket.1), start: bracket.1 }
+            (end.min(bracket.1), bracket.1)
         }
     }
 }

@@ -74,10 +74,10 @@ pub fn refine(findings: &Findings, programs: &[Weight], wanted: Refinement) -> V
         let element = type_size(crossover.collective);
         let Some(middle) = middle(low.0 / element, high.0 / element, wanted.width) else { continue };
         let gap = Gap::Messages(low, high);
-        let called = called(programs, block(low), gap);
-        let cut = called.most.map_or(block(Bytes(middle * element)), |weight| weight.cell);
+        let (most, counts) = called(programs, block(low), gap);
+        let cut = most.map_or(block(Bytes(middle * element)), |weight| weight.cell);
         let ends = (block(low), block(high));
-        proposals.extend(proposal(findings, cut, gap, ends, crossover.sides(), called.counts));
+        proposals.extend(proposal(findings, cut, gap, ends, crossover.sides(), counts));
     }
     if wanted.ranks {
         for change in &findings.tree.rank_changes {
@@ -93,7 +93,7 @@ pub fn refine(findings: &Findings, programs: &[Weight], wanted: Refinement) -> V
                 let at = |ranks| Cell { ranks, ..lower };
                 let choices = (Candidate::from_choice(change.below), Candidate::from_choice(change.above));
                 let gap = Gap::Ranks(low, high);
-                let counts = called(programs, lower, gap).counts;
+                let (_, counts) = called(programs, lower, gap);
                 proposals.extend(proposal(findings, at(Ranks(middle)), gap, (lower, at(high)), choices, counts));
             }
         }
@@ -106,15 +106,9 @@ pub fn refine(findings: &Findings, programs: &[Weight], wanted: Refinement) -> V
     proposals
 }
 
-/// Calls of programs in a gap.
-struct GapCalls<'a> {
-    /// The calls with the most time; none if there are none, or programs are unknown.
-    most: Option<&'a Weight>,
-    /// Time of all calls over the mean time that programs spend in a cell; none if programs are unknown.
-    counts: Option<f64>,
-}
-
-fn called(programs: &[Weight], beside: Cell, gap: Gap) -> GapCalls<'_> {
+/// Returns the calls of programs in a gap with the most time, and the time of all its calls over the mean time that programs
+/// spend in a cell; none if programs are unknown.
+fn called(programs: &[Weight], beside: Cell, gap: Gap) -> (Option<&Weight>, Option<f64>) {
     let within = |weight: &&Weight| {
         let cell = weight.cell;
         cell.collective == beside.collective
@@ -125,10 +119,10 @@ fn called(programs: &[Weight], beside: Cell, gap: Gap) -> GapCalls<'_> {
     };
     let time = |weights: &mut dyn Iterator<Item = &Weight>| weights.map(|weight| weight.time.0).sum::<f64>();
     let mean = time(&mut programs.iter()) / programs.len().max(1) as f64;
-    GapCalls {
-        most: programs.iter().filter(within).max_by(|a, b| a.time.0.total_cmp(&b.time.0)),
-        counts: (mean > 0.0).then(|| time(&mut programs.iter().filter(within)) / mean),
-    }
+    (
+        programs.iter().filter(within).max_by(|a, b| a.time.0.total_cmp(&b.time.0)),
+        (mean > 0.0).then(|| time(&mut programs.iter().filter(within)) / mean),
+    )
 }
 
 /// Proposes a cell in a gap. `counts` is the weight of the gap; without one, the weight is the number of doublings that

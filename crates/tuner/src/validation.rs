@@ -146,10 +146,9 @@ fn mean_of_stretches(one: Estimate, other: Estimate) -> Estimate {
 }
 
 fn list_failed(compared: &Compared, arm: &Settings, wanted: impl Fn(&ArmSubject) -> bool) -> Vec<FailedCell> {
-    let barred = compared.barred.iter();
-    let barred = barred.filter(|barred| wanted(&barred.subject));
-    let failed = barred.filter_map(|barred| {
-        Some(FailedCell { cell: barred.subject.cell()?, with: barred.arm == *arm, why: barred.why.clone() })
+    let barred = compared.barred.iter().filter(|(_, subject, _)| wanted(subject));
+    let failed = barred.filter_map(|(barred, subject, why)| {
+        Some(FailedCell { cell: subject.cell()?, with: barred == arm, why: why.clone() })
     });
     failed.collect()
 }

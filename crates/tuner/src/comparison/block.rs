@@ -27,19 +27,9 @@ pub struct ArmBlock {
     pub processors: BTreeMap<Settings, Vec<Processors>>,
     /// Arms whose jobs fail, whatever they call.
     pub failed: BTreeMap<Settings, LaunchFailure>,
-    /// Subjects that fail with an arm, so that they are no longer timed with it: without the arm's rules, for the default.
-    pub barred: Vec<BarredSubject>,
-}
-
-/// A subject that fails with an arm.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BarredSubject {
-    /// The arm.
-    pub arm: Settings,
-    /// The subject.
-    pub subject: ArmSubject,
-    /// The reason.
-    pub why: String,
+    /// Subjects that fail with an arm, so that they are no longer timed with it (without the arm's rules, for the default), and
+    /// the reason.
+    pub barred: Vec<(Settings, ArmSubject, String)>,
 }
 
 impl ArmBlock {
@@ -145,73 +135,58 @@ const NORMAL: f64 = 1.4826;
 /// default: more are the settings' own doing.
 const BY_CHANCE: f64 = 1.28;
 
-/// Mean log speedup of a combination over another one. It is trimmed, since other work on a host can double the time of a
-/// launch, and of every third on a busy one. If the combination itself disturbs launches, all pairs count.
-pub(super) struct PairMean {
-    is_trimmed: bool,
+/// Returns true if the mean log speedup of a combination over another one is trimmed, since other work on a host can double
+/// the time of a launch, and of every third on a busy one. If the combination itself disturbs launches, all pairs count: if
+/// its share of disturbed ones is larger beyond chance (two proportions, pooled).
+pub(super) fn is_trimmed(blocks: &[&ArmBlock], settings: &Settings, over: &Settings) -> bool {
+    let [(own, own_all), (usual, usual_all)] = [settings, over].map(|it| {
+        let (disturbed, all) = count_disturbed(blocks, it);
+        (disturbed as f64, all as f64)
+    });
+    let pooled = (own + usual) / (own_all + usual_all).max(1.0);
+    let (own_all, usual_all) = (own_all.max(1.0), usual_all.max(1.0));
+    let variance = pooled * (1.0 - pooled) * (1.0 / own_all + 1.0 / usual_all);
+    own / own_all - usual / usual_all <= BY_CHANCE * variance.sqrt()
 }
 
-impl PairMean {
-    pub(super) fn choose(blocks: &[&ArmBlock], settings: &Settings, over: &Settings) -> Self {
-        let [own, usual] = [settings, over].map(|it| Disturbed::count(blocks, it));
-        Self { is_trimmed: !own.is_more_than(&usual) }
+/// Values whose mean, standard error and degrees of freedom are those of the trimmed mean of these logarithms: the values
+/// that it keeps, spread accordingly.
+///
+/// Source: K. K. Yuen, The two-sample trimmed t for unequal population variances, 1974.
+pub(super) fn trim(logs: &LaunchLogs) -> LaunchLogs {
+    let mut sorted: Vec<(u32, f64)> = logs.iter().map(|(number, log)| (*number, *log)).collect();
+    sorted.sort_by(|one, other| one.1.total_cmp(&other.1));
+    let (all, at) = (sorted.len(), (LEFT_OUT * sorted.len() as f64) as usize);
+    if at == 0 {
+        return logs.clone();
     }
-
-    /// Values whose mean, standard error and degrees of freedom are those of the trimmed mean of these logarithms: the values
-    /// that it keeps, spread accordingly.
-    ///
-    /// Source: K. K. Yuen, The two-sample trimmed t for unequal population variances, 1974.
-    pub(super) fn values(&self, logs: &LaunchLogs) -> LaunchLogs {
-        let mut sorted: Vec<(u32, f64)> = logs.iter().map(|(number, log)| (*number, *log)).collect();
-        sorted.sort_by(|one, other| one.1.total_cmp(&other.1));
-        let (all, at) = (sorted.len(), (LEFT_OUT * sorted.len() as f64) as usize);
-        if !self.is_trimmed || at == 0 {
-            return logs.clone();
-        }
-        let kept = &sorted[at..all - at];
-        let middle = mean(kept.iter().map(|(_, log)| *log));
-        let (low, high) = (kept[0].1, kept[kept.len() - 1].1);
-        let winsorized: Vec<f64> = sorted.iter().map(|(_, log)| log.clamp(low, high)).collect();
-        let squares = |values: &mut dyn Iterator<Item = f64>, centre: f64| {
-            values.map(|value| (value - centre).powi(2)).sum::<f64>()
-        };
-        let own = squares(&mut kept.iter().map(|(_, log)| *log), middle);
-        let wanted = squares(&mut winsorized.iter().copied(), mean(&winsorized));
-        let scale = if own > 0.0 { (wanted / own).sqrt() } else { 1.0 };
-        kept.iter().map(|(number, log)| (*number, middle + scale * (log - middle))).collect()
-    }
+    let kept = &sorted[at..all - at];
+    let middle = mean(kept.iter().map(|(_, log)| *log));
+    let (low, high) = (kept[0].1, kept[kept.len() - 1].1);
+    let winsorized: Vec<f64> = sorted.iter().map(|(_, log)| log.clamp(low, high)).collect();
+    let squares =
+        |values: &mut dyn Iterator<Item = f64>, centre: f64| values.map(|value| (value - centre).powi(2)).sum::<f64>();
+    let own = squares(&mut kept.iter().map(|(_, log)| *log), middle);
+    let wanted = squares(&mut winsorized.iter().copied(), mean(&winsorized));
+    let scale = if own > 0.0 { (wanted / own).sqrt() } else { 1.0 };
+    kept.iter().map(|(number, log)| (*number, middle + scale * (log - middle))).collect()
 }
 
 /// The number of disturbed launches of a combination, in which most subjects take longer than in others with the same
 /// settings, and of all.
-struct Disturbed {
-    count: usize,
-    all: usize,
-}
-
-impl Disturbed {
-    fn count(blocks: &[&ArmBlock], settings: &Settings) -> Self {
-        let launches: Vec<&SubjectTimes> = blocks.iter().flat_map(|block| block.launches_with(settings)).collect();
-        let usual = |subject: &ArmSubject| {
-            median(&mut launches.iter().filter_map(|it| it.get(subject).copied()).collect::<Vec<_>>())
-        };
-        let slowdown = |times: &&SubjectTimes| {
-            let logs = times.iter().filter_map(|(subject, time)| Some((time / usual(subject)?).ln()));
-            median(&mut logs.collect::<Vec<_>>()).unwrap_or(0.0)
-        };
-        let slowdowns: Vec<f64> = launches.iter().map(slowdown).collect();
-        let deviation = median(&mut slowdowns.iter().map(|slowdown| slowdown.abs()).collect::<Vec<_>>());
-        let limit = (DISTURBED * NORMAL * deviation.unwrap_or(0.0)).clamp(DISTURBANCES.0, DISTURBANCES.1);
-        Self { count: slowdowns.iter().filter(|it| **it > limit).count(), all: slowdowns.len() }
-    }
-
-    /// Returns true if the share is larger than another one beyond chance (two proportions, pooled).
-    fn is_more_than(&self, other: &Self) -> bool {
-        let share = |it: &Self| it.count as f64 / it.all.max(1) as f64;
-        let pooled = (self.count + other.count) as f64 / (self.all + other.all).max(1) as f64;
-        let variance = pooled * (1.0 - pooled) * (1.0 / self.all.max(1) as f64 + 1.0 / other.all.max(1) as f64);
-        share(self) - share(other) > BY_CHANCE * variance.sqrt()
-    }
+fn count_disturbed(blocks: &[&ArmBlock], settings: &Settings) -> (usize, usize) {
+    let launches: Vec<&SubjectTimes> = blocks.iter().flat_map(|block| block.launches_with(settings)).collect();
+    let usual = |subject: &ArmSubject| {
+        median(&mut launches.iter().filter_map(|it| it.get(subject).copied()).collect::<Vec<_>>())
+    };
+    let slowdown = |times: &&SubjectTimes| {
+        let logs = times.iter().filter_map(|(subject, time)| Some((time / usual(subject)?).ln()));
+        median(&mut logs.collect::<Vec<_>>()).unwrap_or(0.0)
+    };
+    let slowdowns: Vec<f64> = launches.iter().map(slowdown).collect();
+    let deviation = median(&mut slowdowns.iter().map(|slowdown| slowdown.abs()).collect::<Vec<_>>());
+    let limit = (DISTURBED * NORMAL * deviation.unwrap_or(0.0)).clamp(DISTURBANCES.0, DISTURBANCES.1);
+    (slowdowns.iter().filter(|it| **it > limit).count(), slowdowns.len())
 }
 
 /// The speedup of settings over others, as a geometric mean with weights, with the interval of its blocks.
@@ -223,8 +198,8 @@ pub fn mean_speedup(
     level: f64,
 ) -> Option<Estimate> {
     let blocks = &alike(blocks, settings, over);
-    let pairs = PairMean::choose(blocks, settings, over);
-    let logs = pairs.values(&logs_by_block(blocks, settings, over, weight));
+    let logs = logs_by_block(blocks, settings, over, weight);
+    let logs = if is_trimmed(blocks, settings, over) { trim(&logs) } else { logs };
     Estimate::mean(logs.values(), level).map(Estimate::exp)
 }
 

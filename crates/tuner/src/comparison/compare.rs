@@ -7,8 +7,8 @@ use collrules_record::comparison::{ArmSubject, LaunchFailure, Stage};
 use collrules_record::settings::{Guard, Settings, SettingsVerdict};
 use collrules_record::validation::ValidationCriteria;
 
-use super::block::{ArmBlock, BarredSubject, alike, mean_speedup};
-use super::judge::{ArmDemand, Judging, LEAST_POOLED, SubjectResult, class_of, judge};
+use super::block::{ArmBlock, alike, mean_speedup};
+use super::judge::{ArmDemand, LEAST_POOLED, SubjectResult, class_of, judge};
 use super::looks::Looks;
 
 /// Number of arms that have launches between the first and the second look, if one of them is to be chosen.
@@ -70,7 +70,7 @@ pub struct Compared {
     /// Arms whose jobs fail.
     pub failed: BTreeMap<Settings, LaunchFailure>,
     /// Subjects that fail with an arm.
-    pub barred: Vec<BarredSubject>,
+    pub barred: Vec<(Settings, ArmSubject, String)>,
     /// All blocks.
     pub blocks: Vec<ArmBlock>,
 }
@@ -184,9 +184,9 @@ impl Comparison<'_> {
         if pairs == 0 {
             return None;
         }
-        let judging = Judging { criteria: self.criteria, max_loss: self.max_loss, share: launched.share };
         let demand = |subject: &ArmSubject| (self.demand)(arm, subject);
-        let mut subjects = judge(&launched.blocks, (arm, self.base), judging, &demand);
+        let mut subjects =
+            judge(&launched.blocks, arm, self.base, self.criteria, self.max_loss, launched.share, &demand);
         for result in &mut subjects {
             if let Some(settled) = launched.settled.get(&(arm.clone(), result.subject.clone())) {
                 *result = settled.clone();

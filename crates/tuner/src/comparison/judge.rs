@@ -17,7 +17,7 @@ use collrules_record::settings::{Guard, Settings};
 use collrules_record::validation::{Outcome, ValidationCriteria};
 use collrules_rules::Collective;
 
-use super::block::{ArmBlock, PairMean, alike, by_subject};
+use super::block::{ArmBlock, alike, by_subject, is_trimmed, trim};
 use crate::statistics::{LaunchLogs, Replicates, adjust, common_means, test_all};
 
 /// What is asked of a subject with an arm.
@@ -92,40 +92,31 @@ const ALARM: f64 = 4.0;
 /// Blocks from which on the mean of a class counts: in fewer, launches that settings slow down now and then may be missing.
 pub(super) const LEAST_POOLED: usize = 20;
 
-/// Calls of a collective in one way, of about one size.
-pub(super) type CallClass = (Collective, CallCondition, usize);
-
-/// The class of a call; none for anything else.
-pub(super) fn class_of(subject: &ArmSubject) -> Option<CallClass> {
+/// The class of a call, which has calls of a collective in one way, of about one size; none for anything else.
+pub(super) fn class_of(subject: &ArmSubject) -> Option<(Collective, CallCondition, usize)> {
     match subject {
         ArmSubject::Call(cell, condition) => Some((cell.collective, *condition, class(cell.bytes))),
         ArmSubject::Messages(..) | ArmSubject::Program => None,
     }
 }
 
-/// Criteria of verdicts.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Judging {
-    pub(super) criteria: ValidationCriteria,
-    /// The largest loss that a subject may have, such as 0.05.
-    pub(super) max_loss: f64,
-    /// Share of the error that this look may spend.
-    pub(super) share: f64,
-}
-
-/// Judges the subjects of an arm.
+/// Judges the subjects of an arm, which may lose `max_loss` at most, such as 0.05; this look may spend a `share` of the
+/// error.
 pub(super) fn judge(
     blocks: &[ArmBlock],
-    (arm, base): (&Settings, &Settings),
-    judging: Judging,
+    arm: &Settings,
+    base: &Settings,
+    criteria: ValidationCriteria,
+    max_loss: f64,
+    share: f64,
     demand: &dyn Fn(&ArmSubject) -> ArmDemand,
 ) -> Vec<SubjectResult> {
-    let Judging { criteria, max_loss, share } = judging;
     let blocks = &alike(blocks, arm, base);
-    let pairs = PairMean::choose(blocks, arm, base);
+    let is_trimmed = is_trimmed(blocks, arm, base);
+    let values = |logs: &LaunchLogs| if is_trimmed { trim(logs) } else { logs.clone() };
     let logs = by_subject(blocks, arm, base);
     let replicates: Vec<Replicates> =
-        logs.iter().map(|(subject, logs)| Replicates::of_pairs(subject.cell(), pairs.values(logs))).collect();
+        logs.iter().map(|(subject, logs)| Replicates::of_pairs(subject.cell(), values(logs))).collect();
     let tests = test_all(&replicates);
     let error = criteria.error_rate * share;
     let asked: Vec<ArmDemand> = logs.keys().map(demand).collect();
@@ -143,7 +134,7 @@ pub(super) fn judge(
     let (faster, slower) = (adjusted(&gains, &above), adjusted(&gains, &below));
     let lost = adjusted(&losses, &below);
     let pooled: Vec<&ArmSubject> = logs.keys().filter(|it| demand(it) == ArmDemand::ExcludeClassLoss).collect();
-    let classes = judge_classes(&pooled, &logs, &pairs, 1.0 - error);
+    let classes = judge_classes(&pooled, &logs, &values, 1.0 - error);
     let mut sides = [arm, base].map(|settings| times_by_subject(blocks, settings));
     let mut results = Vec::with_capacity(tests.len());
     for (at, ((subject, logs), test)) in logs.into_iter().zip(&tests).enumerate() {
@@ -183,9 +174,9 @@ pub(super) fn judge(
 fn judge_classes(
     pooled: &[&ArmSubject],
     logs: &BTreeMap<ArmSubject, LaunchLogs>,
-    pairs: &PairMean,
+    values: &dyn Fn(&LaunchLogs) -> LaunchLogs,
     level: f64,
-) -> BTreeMap<CallClass, Option<f64>> {
+) -> BTreeMap<(Collective, CallCondition, usize), Option<f64>> {
     let mut members: BTreeMap<_, Vec<&LaunchLogs>> = BTreeMap::new();
     for subject in pooled {
         if let Some(class) = class_of(subject) {
@@ -193,7 +184,7 @@ fn judge_classes(
         }
     }
     let means: Vec<LaunchLogs> = members.values().map(|members| common_means(members.iter().copied())).collect();
-    let replicates: Vec<Replicates> = means.iter().map(|logs| Replicates::of_pairs(None, pairs.values(logs))).collect();
+    let replicates: Vec<Replicates> = means.iter().map(|logs| Replicates::of_pairs(None, values(logs))).collect();
     let tests = test_all(&replicates).into_iter().zip(&means);
     let low =
         |(test, logs): (TestedMean, &LaunchLogs)| test.estimate(level).exp().low.filter(|_| logs.len() >= LEAST_POOLED);

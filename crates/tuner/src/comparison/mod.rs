@@ -19,7 +19,7 @@ mod search;
 #[cfg(test)]
 mod tests;
 
-pub use block::{ArmBlock, BarredSubject, SubjectTimes, mean_speedup, speedups};
+pub use block::{ArmBlock, SubjectTimes, mean_speedup, speedups};
 pub use compare::{ArmLauncher, ArmResult, Compared, Comparison, compare};
 pub use judge::{ArmDemand, CLASSES, SubjectResult, class};
 pub(crate) use judge::{decide, difference};

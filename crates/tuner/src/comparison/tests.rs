@@ -14,7 +14,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;
 
-use super::judge::{Judging, judge};
+use super::judge::judge;
 use super::{
     ArmBlock, ArmDemand, ArmLauncher, Compared, Comparison, Factor, LEAST_GAIN, Looks, Searched, SubjectTimes, compare,
     default_launches, mean_speedup, search, spread_default,
@@ -364,8 +364,7 @@ fn passes(seed: u64, truth: fn(&Settings, u64) -> f64, pairs: usize) -> bool {
     let settings: Settings = BTreeMap::from([("a".to_owned(), "1".to_owned())]);
     let mut known = KnownSystem::new(seed, truth);
     let blocks: Vec<ArmBlock> = (0..pairs).map(|_| one_block(&mut known, &settings)).collect();
-    let judging = Judging { criteria: criteria(), max_loss: 0.05, share: 1.0 };
-    let judged = judge(&blocks, (&settings, &Settings::new()), judging, &|_| ArmDemand::ExcludeLoss);
+    let judged = judge(&blocks, &settings, &Settings::new(), criteria(), 0.05, 1.0, &|_| ArmDemand::ExcludeLoss);
     judged.iter().all(|it| it.guard == Guard::Passed)
 }
 

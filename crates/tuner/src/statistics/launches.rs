@@ -15,8 +15,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use collrules_record::Cell;
 use collrules_record::estimate::{TestedMean, Variance, mean};
-use collrules_record::{Cell, Ranks};
 use collrules_rules::Collective;
 
 use super::moderation::{log_variance, moderate};
@@ -146,13 +146,10 @@ fn scales(subjects: &[Replicates], kinds: &[Vec<usize>]) -> Vec<f64> {
     centred.into_iter().map(|place| (power * place).exp()).collect()
 }
 
-/// Sums of residuals by communicator.
-type SumsByBlock = BTreeMap<Option<(Collective, Ranks)>, Sum>;
-
 /// Returns the ratio of apparent to effective degrees of freedom of subjects with their scales.
 fn design_effect(subjects: &[(&Replicates, f64)], pooled: f64) -> f64 {
     // Residuals of unit variance, by launch and communicator.
-    let mut launches: BTreeMap<(usize, u32), SumsByBlock> = BTreeMap::new();
+    let mut launches: BTreeMap<(usize, u32), BTreeMap<_, Sum>> = BTreeMap::new();
     for (subject, scale) in subjects {
         let block = subject.cell.map(|cell| (cell.collective, cell.ranks));
         for (group, logs) in subject.groups.iter().enumerate().filter(|(_, logs)| logs.len() > 1) {
@@ -207,7 +204,7 @@ impl Sum {
 
 #[cfg(test)]
 mod tests {
-    use collrules_record::{Bytes, Cell};
+    use collrules_record::{Bytes, Cell, Ranks};
 
     use super::*;
 

@@ -38,10 +38,10 @@ struct Pairs {
 
 fn pairs(x: &[f64], y: &[f64]) -> Pairs {
     let both: Vec<f64> = x.iter().chain(y).copied().collect();
-    let ranked = ranks(&both);
+    let (ranks, ties) = ranks(&both);
     let (n, m) = (x.len() as f64, y.len() as f64);
-    let above = ranked.ranks[..x.len()].iter().sum::<f64>() - n * (n + 1.0) / 2.0;
-    Pairs { n, m, above, ties: ranked.ties }
+    let above = ranks[..x.len()].iter().sum::<f64>() - n * (n + 1.0) / 2.0;
+    Pairs { n, m, above, ties }
 }
 
 impl Pairs {

@@ -2,17 +2,9 @@
 
 use super::normal_cdf;
 
-/// Ranks of values from 1, with mean ranks for ties, and the loss of variance by ties.
-#[derive(Debug, PartialEq)]
-pub(super) struct MidRanks {
-    /// The rank of each value, in the order of the values.
-    pub(super) ranks: Vec<f64>,
-    /// The sum of `t^3 - t` over groups of `t` equal values; 0 if and only if there are no ties.
-    pub(super) ties: f64,
-}
-
-/// Ranks the values, which have to be numbers.
-pub(super) fn ranks(values: &[f64]) -> MidRanks {
+/// Ranks the values, which have to be numbers, from 1, with mean ranks for ties. Returns with them the sum of `t^3 - t` over
+/// groups of `t` equal values: 0 if and only if there are no ties.
+pub(super) fn ranks(values: &[f64]) -> (Vec<f64>, f64) {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_unstable_by(|a, b| values[*a].total_cmp(&values[*b]));
     let mut ranks = vec![0.0; values.len()];
@@ -28,7 +20,7 @@ pub(super) fn ranks(values: &[f64]) -> MidRanks {
         ties += (size as f64).powi(3) - size as f64;
         below += size;
     }
-    MidRanks { ranks, ties }
+    (ranks, ties)
 }
 
 /// A rank statistic relative to its distribution without any effect.
@@ -113,9 +105,9 @@ mod tests {
     /// `scipy.stats.rankdata([3, 1, 4, 1, 5, 1, 4])`
     #[test]
     fn ties_share_their_mean_rank() {
-        let ranked = ranks(&[3.0, 1.0, 4.0, 1.0, 5.0, 1.0, 4.0]);
-        assert_eq!(ranked.ranks, [4.0, 2.0, 5.5, 2.0, 7.0, 2.0, 5.5]);
-        assert_eq!(ranked.ties, 24.0 + 6.0);
-        assert_eq!(ranks(&[]), MidRanks { ranks: vec![], ties: 0.0 });
+        let (places, ties) = ranks(&[3.0, 1.0, 4.0, 1.0, 5.0, 1.0, 4.0]);
+        assert_eq!(places, [4.0, 2.0, 5.5, 2.0, 7.0, 2.0, 5.5]);
+        assert_eq!(ties, 24.0 + 6.0);
+        assert_eq!(ranks(&[]), (vec![], 0.0));
     }
 }

@@ -41,9 +41,9 @@ struct RankSum {
 fn rank_sum(differences: &[f64]) -> RankSum {
     let nonzero: Vec<f64> = differences.iter().copied().filter(|d| *d != 0.0).collect();
     let sizes: Vec<f64> = nonzero.iter().map(|d| d.abs()).collect();
-    let ranked = ranks(&sizes);
-    let positive = nonzero.iter().zip(&ranked.ranks).filter(|(d, _)| **d > 0.0).map(|(_, rank)| rank).sum();
-    RankSum { count: nonzero.len(), positive, ties: ranked.ties }
+    let (ranks, ties) = ranks(&sizes);
+    let positive = nonzero.iter().zip(&ranks).filter(|(d, _)| **d > 0.0).map(|(_, rank)| rank).sum();
+    RankSum { count: nonzero.len(), positive, ties }
 }
 
 impl RankSum {

@@ -17,7 +17,7 @@ use collrules_rules::{Choice, Collective, Release};
 
 use super::offers::{Encoding, untimed};
 use super::problem::BlockSpan;
-use crate::crossover::{Boundary, boundary, interval};
+use crate::crossover::{boundary, interval};
 use crate::repair::covers;
 use crate::terms::Terms;
 use crate::verdict::JudgedCell;
@@ -127,7 +127,7 @@ fn boundary_of_range(
     let of_block = |block: &&&[JudgedCell]| {
         let upper = block.partition_point(|cell| cell.cell.lookup_bytes(terms.release) < high);
         let (lower, upper) = (block.get(upper.checked_sub(1)?)?, block.get(upper)?);
-        let Boundary { end, start } = boundary(lower, upper, below, above);
+        let (end, start) = boundary(lower, upper, below, above);
         let lookup = |bytes| Cell { bytes, ..lower.cell }.lookup_bytes(terms.release).clamp(low + 1, high);
         Some((lookup(end), lookup(start)))
     };

@@ -18,9 +18,7 @@ use collrules_rules::deploy::{HAN_FILE, RULES_FILE};
 use collrules_runner::launch::{LaunchCell, LaunchPlan};
 use collrules_runner::wire::WorkerEvent;
 use collrules_runner::{Backend, RunnerError};
-use collrules_tuner::comparison::{
-    ArmBlock, ArmLauncher, BarredSubject, SubjectTimes, default_launches, spread_default,
-};
+use collrules_tuner::comparison::{ArmBlock, ArmLauncher, SubjectTimes, default_launches, spread_default};
 
 use super::arms::Arms;
 use super::subjects::timing_per_subject;
@@ -427,9 +425,7 @@ impl ArmLauncher for JobLauncher<'_, '_> {
             }
         }
         let barred = self.barred.iter().flat_map(|(arm, barred)| barred.iter().map(move |(it, why)| (arm, it, why)));
-        block.barred = barred
-            .map(|(arm, subject, why)| BarredSubject { arm: arm.clone(), subject: subject.clone(), why: why.clone() })
-            .collect();
+        block.barred = barred.map(|(arm, subject, why)| (arm.clone(), subject.clone(), why.clone())).collect();
         Ok(Some(block))
     }
 }

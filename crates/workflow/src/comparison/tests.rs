@@ -147,7 +147,7 @@ impl Played {
 
     /// The sizes that are no longer called with the arm.
     fn barred(&self) -> Vec<u64> {
-        self.compared().barred.iter().filter_map(|barred| Some(barred.subject.cell()?.bytes.0)).collect()
+        self.compared().barred.iter().filter_map(|(_, subject, _)| Some(subject.cell()?.bytes.0)).collect()
     }
 }
 

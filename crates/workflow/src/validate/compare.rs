@@ -208,8 +208,8 @@ pub(super) fn compare_tuning(
 fn find_failure(compared: &Compared, arm: &Settings) -> Option<SettingsFailure> {
     let of_jobs = compared.failed.get(arm).map(|failure| SettingsFailure::Job(failure.why.clone()));
     let wrong = || {
-        let barred = compared.barred.iter().find(|barred| barred.arm == *arm)?;
-        Some(SettingsFailure::Wrong { measure: barred.subject.to_string(), finding: barred.why.clone() })
+        let (_, subject, why) = compared.barred.iter().find(|(barred, ..)| barred == arm)?;
+        Some(SettingsFailure::Wrong { measure: subject.to_string(), finding: why.clone() })
     };
     of_jobs.or_else(wrong)
 }
