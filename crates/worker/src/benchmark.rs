@@ -55,9 +55,9 @@ fn time(
     let failed =
         |class| WorkerError::TimedCallFailed { candidate: candidate.to_string(), cell: cell.to_string(), class };
     let mut operation = CellOperation::new(cell, comm, &[candidate], parts, (Arguments::default(), &Supply::Reused))?;
-    let means = operation.means(candidate);
+    let program = operation.program(candidate);
     let valid =
-        if benchmark.validate { Some(operation.checked_call(comm, means, 1, None).map_err(failed)?) } else { None };
+        if benchmark.validate { Some(operation.checked_call(comm, program, 1, None).map_err(failed)?) } else { None };
     let mut times = Vec::with_capacity(length.iterations as usize);
     for call in 0..u64::from(length.warmup) + u64::from(length.iterations) {
         // A barrier separates the calls of other collectives; barriers need none.
@@ -65,7 +65,7 @@ fn time(
             ffi::calls::barrier(comm).map_err(failed)?;
         }
         let start = Instant::now();
-        operation.call(comm, means).map_err(failed)?;
+        operation.call(comm, program).map_err(failed)?;
         let seconds = start.elapsed().as_secs_f64();
         if call >= u64::from(length.warmup) {
             times.push(seconds);

@@ -88,7 +88,8 @@ pub(crate) struct Communicators<'a> {
     bases: BTreeMap<Ranks, SimpleCommunicator>,
     /// Communicators of nodes and lanes for mock-ups: created once per size, as in a program.
     parts: BTreeMap<Ranks, Rc<Parts>>,
-    candidates: BTreeMap<Ranks, BTreeMap<CommunicatorKey, CachedCommunicator>>,
+    /// Communicators of candidates, each with its last use.
+    candidates: BTreeMap<Ranks, BTreeMap<(Collective, Candidate), (SimpleCommunicator, u64)>>,
     /// Communicators for patterns, by the ranks that take part in any cast.
     troupes: BTreeMap<Vec<u32>, SimpleCommunicator>,
     /// Number of uses so far.
@@ -97,17 +98,10 @@ pub(crate) struct Communicators<'a> {
     most: usize,
 }
 
-type CommunicatorKey = (Collective, Candidate);
-
 /// Returns the key under which a candidate's communicator is kept. Mock-ups use that of the builtin: a program that
 /// makes other calls makes them on the communicator that it has.
-fn key(cell: Cell, candidate: Candidate) -> CommunicatorKey {
+fn key(cell: Cell, candidate: Candidate) -> (Collective, Candidate) {
     (cell.collective, if candidate.is_mockup() { Candidate::Builtin } else { candidate })
-}
-
-struct CachedCommunicator {
-    comm: SimpleCommunicator,
-    used: u64,
 }
 
 impl<'a> Communicators<'a> {
@@ -147,7 +141,7 @@ impl<'a> Communicators<'a> {
         for candidate in candidates {
             let key = key(cell, *candidate);
             match kept.get_mut(&key) {
-                Some(kept) => kept.used = self.turn,
+                Some((_, used)) => *used = self.turn,
                 None if missing.contains(&key.1) => {}
                 None => missing.push(key.1),
             }
@@ -156,8 +150,8 @@ impl<'a> Communicators<'a> {
             return Ok(());
         }
         let excess = (kept.len() + missing.len()).saturating_sub(self.most_per_size);
-        let mut old: Vec<(u64, CommunicatorKey)> =
-            kept.iter().filter(|(_, kept)| kept.used < self.turn).map(|(key, kept)| (kept.used, *key)).collect();
+        let mut old: Vec<_> =
+            kept.iter().filter(|(_, (_, used))| *used < self.turn).map(|(key, (_, used))| (*used, *key)).collect();
         old.sort_unstable();
         for (_, key) in old.into_iter().take(excess) {
             // Dropping it frees it, on all members in this order.
@@ -174,7 +168,7 @@ impl<'a> Communicators<'a> {
                 Some(switch) => switch.with(candidate, make)??,
             };
             ffi::return_errors(&comm);
-            kept.insert((cell.collective, candidate), CachedCommunicator { comm, used: self.turn });
+            kept.insert((cell.collective, candidate), (comm, self.turn));
             self.made += 1;
         }
         let all = self.candidates.values().map(BTreeMap::len).sum::<usize>() + 2 * self.parts.len();
@@ -219,6 +213,6 @@ impl<'a> Communicators<'a> {
 
     /// Communicator for calls of a candidate.
     pub(crate) fn candidate(&self, cell: Cell, candidate: Candidate) -> &SimpleCommunicator {
-        &self.candidates[&cell.ranks][&key(cell, candidate)].comm
+        &self.candidates[&cell.ranks][&key(cell, candidate)].0
     }
 }

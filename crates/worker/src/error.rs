@@ -1,14 +1,22 @@
 //! Errors that end the worker early.
 
-use crate::{ffi, nodes, operation};
+use collrules_record::{Candidate, Cell, Pattern};
+
+use crate::ffi;
 
 /// An error that ends the worker early; its text goes to the controller.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum WorkerError {
     #[error("{0}")]
     Tools(#[from] ffi::ToolsError),
-    #[error("{0}")]
-    Operation(#[from] operation::UnsupportedCall),
+    #[error("{cell}: the message is no multiple of the {size} B of the datatype that reductions are called with")]
+    PartOfElement { cell: Cell, size: u64 },
+    #[error("{cell} cannot be carried out as {candidate}")]
+    NoProgram { cell: Cell, candidate: Candidate },
+    #[error("{pattern} cannot be carried out by the ranks that were named for it")]
+    NoScene { pattern: Pattern },
+    #[error("{call}: {cause}")]
+    TooLarge { call: String, cause: String },
     #[error("{candidate} failed with MPI error class {class} while it was timed ({cell}), after its check had passed")]
     TimedCallFailed { candidate: String, cell: String, class: i32 },
     #[error("a communicator cannot be duplicated without some components (MPI error class {0})")]
@@ -29,6 +37,9 @@ pub(crate) enum WorkerError {
          system that the nodes share (--out, or --scratch)"
     )]
     Unseen { file: String, cause: String, hosts: String },
-    #[error("{0}")]
-    NotOnNodes(#[from] nodes::NotOnNodes),
+    #[error(
+        "the ranks of this job are on other nodes than those that the job before had when it was asked: leave out the \
+         mock-ups lane and hier (--only), or place ranks node after node (mpirun --map-by slot)"
+    )]
+    NotOnNodes,
 }

@@ -7,16 +7,9 @@ use collrules_record::Even;
 use mpi::collective::SystemOperation;
 use mpi::topology::{Color, Communicator, SimpleCommunicator};
 
+use crate::error::WorkerError;
 use crate::ffi;
 use crate::sync::over_ranks;
-
-/// The ranks are on other nodes than planned.
-#[derive(Debug, thiserror::Error)]
-#[error(
-    "the ranks of this job are on other nodes than those that the job before had when it was asked: leave out the \
-     mock-ups lane and hier (--only), or place ranks node after node (mpirun --map-by slot)"
-)]
-pub(crate) struct NotOnNodes;
 
 /// The parts of a communicator, as a program would create them: on each node, and across all nodes.
 pub(crate) struct Parts {
@@ -27,16 +20,16 @@ pub(crate) struct Parts {
 
 impl Parts {
     /// Splits a communicator with these nodes, on all its ranks.
-    pub(crate) fn split(comm: &SimpleCommunicator, even: Even) -> Result<Self, NotOnNodes> {
+    pub(crate) fn split(comm: &SimpleCommunicator, even: Even) -> Result<Self, WorkerError> {
         let (rank, each) = (comm.rank(), even.each as i32);
-        let by = |color: i32| comm.split_by_color(Color::with_value(color)).ok_or(NotOnNodes);
+        let by = |color: i32| comm.split_by_color(Color::with_value(color)).ok_or(WorkerError::NotOnNodes);
         let (node, lane) = (by(rank / each)?, by(rank % each)?);
         // A job with fewer ranks may be placed differently from the one that reported the hosts.
         let mut hasher = DefaultHasher::new();
         mpi::environment::processor_name().unwrap_or_default().hash(&mut hasher);
         let mine = hasher.finish();
         if over_ranks(&node, mine, SystemOperation::min()) != over_ranks(&node, mine, SystemOperation::max()) {
-            return Err(NotOnNodes);
+            return Err(WorkerError::NotOnNodes);
         }
         ffi::return_errors(&node);
         ffi::return_errors(&lane);

@@ -13,7 +13,7 @@ use crate::communicators::Communicators;
 use crate::error::WorkerError;
 use crate::faults::{Faults, Phase};
 use crate::ffi::{CallResult, MpiErrorClass, Tools, ToolsError};
-use crate::operation::{CellOperation, Means, Scene, Supply, UnsupportedCall};
+use crate::operation::{CellOperation, Scene, Supply};
 
 /// The candidates or casts of a round, ready to be called.
 pub(crate) struct Playing<'a> {
@@ -31,7 +31,7 @@ enum Turns<'a> {
 /// A candidate with everything that would take time to look up before a call.
 struct CandidateCall<'a> {
     candidate: Candidate,
-    means: Means,
+    program: Option<usize>,
     comm: &'a SimpleCommunicator,
 }
 
@@ -64,7 +64,7 @@ impl<'a> Playing<'a> {
         let operation = Box::new(CellOperation::new(cell, base, &candidates, parts, (arguments, supply))?);
         let call = |candidate: Candidate| CandidateCall {
             candidate,
-            means: operation.means(candidate),
+            program: operation.program(candidate),
             comm: communicators.candidate(cell, candidate),
         };
         let calls = candidates.into_iter().map(call).collect();
@@ -80,8 +80,8 @@ impl<'a> Playing<'a> {
         let (pattern, troupe) = (planned.pattern, troupe(planned));
         let place_of = |rank: u32| troupe.partition_point(|other| *other < rank) as u32;
         let scene = Scene::new(pattern, &casts, rank, &place_of);
-        let scene = scene.map_err(|cause| UnsupportedCall::LargeScene { pattern, cause })?;
-        let scene = scene.ok_or(UnsupportedCall::NoScene { pattern })?;
+        let scene = scene.map_err(|cause| WorkerError::TooLarge { call: pattern.to_string(), cause })?;
+        let scene = scene.ok_or(WorkerError::NoScene { pattern })?;
         let comm = communicators.troupe(&troupe);
         Ok(Self { base: comm, subject: Subject::Pattern(pattern), turns: Turns::Scene { pattern, scene, casts, comm } })
     }
@@ -109,7 +109,7 @@ impl<'a> Playing<'a> {
     /// Calls the candidate or cast at this place.
     pub(crate) fn call(&mut self, place: usize) -> CallResult {
         match &mut self.turns {
-            Turns::Calls { operation, calls, .. } => operation.call(calls[place].comm, calls[place].means),
+            Turns::Calls { operation, calls, .. } => operation.call(calls[place].comm, calls[place].program),
             Turns::Scene { scene, comm, .. } => scene.call(place, comm),
         }
     }
@@ -118,8 +118,8 @@ impl<'a> Playing<'a> {
     pub(crate) fn checked_call(&mut self, place: usize, salt: u64, faults: &Faults) -> Result<bool, MpiErrorClass> {
         match &mut self.turns {
             Turns::Calls { cell, operation, calls } => {
-                let CandidateCall { candidate, means, comm } = calls[place];
-                operation.checked_call(comm, means, salt, faults.skipped(*cell, candidate))
+                let CandidateCall { candidate, program, comm } = calls[place];
+                operation.checked_call(comm, program, salt, faults.skipped(*cell, candidate))
             }
             Turns::Scene { scene, comm, .. } => scene.checked_call(place, comm, salt),
         }

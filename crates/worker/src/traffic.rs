@@ -45,15 +45,15 @@ pub(crate) fn run(control: &Control, tools: &Tools, plan: &LaunchPlan) -> Result
         for (index, candidate) in planned.candidates.iter().enumerate() {
             asking.as_ref().map_or(Ok(()), |asking| asking.before(index))?;
             let comm = communicators.candidate(cell, *candidate);
-            let means = operation.means(*candidate);
+            let program = operation.program(*candidate);
             dissemination_barrier(base);
             // Counts only the sends of this rank, so no rank has to wait for another.
             let before = counter::sent(control.ranks());
             // The check of a barrier calls it as often as needed.
             let result = if !cell.collective.has_sizes() {
-                operation.call(comm, means).map(|()| true)
+                operation.call(comm, program).map(|()| true)
             } else {
-                operation.checked_call(comm, means, (place as u64) << 32 | index as u64, None)
+                operation.checked_call(comm, program, (place as u64) << 32 | index as u64, None)
             };
             let after = counter::sent(control.ranks());
             let sent = match result {

@@ -5,7 +5,6 @@ use collrules_program::Seat;
 use collrules_rules::Collective;
 use mpi::topology::SimpleCommunicator;
 
-use super::memory::TooLarge;
 use super::slots::{Slots, Supply};
 use crate::ffi::CallResult;
 use crate::ffi::calls::{self, BlockCounts};
@@ -58,11 +57,11 @@ pub(super) trait KnownElement: Element + Pod + PartialEq + Send {
 impl<T: KnownElement> Data<T> {
     /// New data in buffers that every call uses.
     #[cfg(test)]
-    pub(super) fn new(seat: Seat) -> Result<Self, TooLarge> {
+    pub(super) fn new(seat: Seat) -> Result<Self, String> {
         Self::supplied(seat, &Supply::Reused)
     }
 
-    pub(super) fn supplied(seat: Seat, supply: &Supply) -> Result<Self, TooLarge> {
+    pub(super) fn supplied(seat: Seat, supply: &Supply) -> Result<Self, String> {
         let elements = |bytes: usize| bytes / size_of::<T>();
         let (block, ranks) = (elements(seat.bytes), seat.ranks);
         let share = |rank: usize| match seat.collective {

@@ -11,17 +11,6 @@ const ALIGNMENT: usize = 4096;
 /// Distance in bytes from the beginning of a page to a large buffer of glibc's `malloc`.
 pub(super) const UNALIGNED: usize = 16;
 
-/// Buffers larger than the free memory of the host.
-#[derive(Debug, thiserror::Error)]
-#[error(
-    "its buffers take {wanted} MiB on each rank, and this host has {left} MiB of memory left; measure smaller messages \
-     or fewer ranks"
-)]
-pub(crate) struct TooLarge {
-    wanted: u64,
-    left: u64,
-}
-
 /// Size below which the free memory is not checked: reading it takes longer than filling the buffers.
 const SMALL: u64 = 8 << 20;
 
@@ -39,15 +28,23 @@ impl<T> Default for PageAligned<T> {
 }
 
 impl<T: Clone> PageAligned<T> {
-    /// A buffer of this many elements, with every page touched.
-    pub(super) fn new(value: T, len: usize) -> Result<Self, TooLarge> {
+    /// A buffer of this many elements, with every page touched. Fails, in words, if it is larger than the free memory of the
+    /// host.
+    pub(super) fn new(value: T, len: usize) -> Result<Self, String> {
         Self::after(value, len, 0)
     }
 
     /// A buffer of this many elements, at this distance in bytes from the beginning of a page.
-    pub(super) fn after(value: T, len: usize, offset: usize) -> Result<Self, TooLarge> {
+    pub(super) fn after(value: T, len: usize, offset: usize) -> Result<Self, String> {
         let wanted = len as u64 * size_of::<T>() as u64;
-        let refused = || TooLarge { wanted: wanted >> 20, left: available_memory().unwrap_or(0) >> 20 };
+        let refused = || {
+            format!(
+                "its buffers take {} MiB on each rank, and this host has {} MiB of memory left; measure smaller messages or \
+                 fewer ranks",
+                wanted >> 20,
+                available_memory().unwrap_or(0) >> 20
+            )
+        };
         if wanted > SMALL && available_memory().is_some_and(|left| wanted > left) {
             return Err(refused());
         }

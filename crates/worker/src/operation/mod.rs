@@ -18,46 +18,22 @@ mod slots;
 use std::rc::Rc;
 
 use collrules_program::Program;
-use collrules_record::{Arguments, Candidate, Cell, DataType, Pattern};
+use collrules_record::{Arguments, Candidate, Cell, DataType};
 use mpi::topology::{Communicator, SimpleCommunicator};
 
 use self::data::{Buffers, Data};
 use self::program::{Extra, Prepared};
+use crate::error::WorkerError;
 use crate::ffi::{CallResult, MpiErrorClass};
 use crate::nodes::Parts;
-pub(crate) use memory::TooLarge;
 pub(crate) use scene::Scene;
 pub(crate) use slots::{Rooms, Supply};
-
-/// Reason why a call cannot be made.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum UnsupportedCall {
-    #[error("{cell}: the message is no multiple of the {size} B of the datatype that reductions are called with")]
-    PartOfElement { cell: Cell, size: u64 },
-    #[error("{cell} cannot be carried out as {candidate}")]
-    NoProgram { cell: Cell, candidate: Candidate },
-    #[error("{cell}: {cause}")]
-    TooLarge { cell: Cell, cause: TooLarge },
-    #[error("{pattern} cannot be carried out by the ranks that were named for it")]
-    NoScene { pattern: Pattern },
-    #[error("{pattern}: {cause}")]
-    LargeScene { pattern: Pattern, cause: TooLarge },
-}
 
 /// The buffers of one rank for the calls of a cell. The v-collectives have the same count for every rank, as in OSU's benchmarks.
 pub(crate) struct CellOperation {
     is_barrier: bool,
     data: Box<dyn Buffers>,
     programs: Vec<(Candidate, Prepared, Extra)>,
-}
-
-/// Implementation of a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Means {
-    /// The collective itself.
-    Itself,
-    /// The program with this number.
-    Program(usize),
 }
 
 impl CellOperation {
@@ -69,12 +45,12 @@ impl CellOperation {
         candidates: &[Candidate],
         parts: Option<&Rc<Parts>>,
         (arguments, supply): (Arguments, &Supply),
-    ) -> Result<Self, UnsupportedCall> {
+    ) -> Result<Self, WorkerError> {
         let size = arguments.type_size(cell.collective);
         if !cell.bytes.0.is_multiple_of(size) {
-            return Err(UnsupportedCall::PartOfElement { cell, size });
+            return Err(WorkerError::PartOfElement { cell, size });
         }
-        let too_large = |cause| UnsupportedCall::TooLarge { cell, cause };
+        let too_large = |cause| WorkerError::TooLarge { call: cell.to_string(), cause };
         let rank = comm.rank();
         let seat = cell.seat_with(rank as usize, parts.map(|parts| parts.even), arguments);
         let data: Box<dyn Buffers> = match arguments.data {
@@ -96,30 +72,35 @@ impl CellOperation {
                 Candidate::Mockup(mockup) => mockup.program(seat),
                 _ => continue,
             };
-            let Program { extra, steps } = program.ok_or(UnsupportedCall::NoProgram { cell, candidate })?;
+            let Program { extra, steps } = program.ok_or(WorkerError::NoProgram { cell, candidate })?;
             let extra = Extra::new(&extra).map_err(too_large)?;
             programs.push((candidate, Prepared::of_call(steps, seat, parts.cloned()), extra));
         }
         Ok(Self { is_barrier: !cell.collective.has_sizes(), data, programs })
     }
 
-    /// Returns the implementation of a candidate's calls, looked up before they are timed.
-    pub(crate) fn means(&self, candidate: Candidate) -> Means {
-        let place = self.programs.iter().position(|(known, ..)| *known == candidate);
-        place.map_or(Means::Itself, Means::Program)
+    /// Returns the number of the program in place of a candidate's calls, looked up before they are timed; none if it calls
+    /// the collective itself.
+    pub(crate) fn program(&self, candidate: Candidate) -> Option<usize> {
+        self.programs.iter().position(|(known, ..)| *known == candidate)
     }
 
     /// A call, or the program in its place, with the buffers of the next call.
-    pub(crate) fn call(&mut self, comm: &SimpleCommunicator, means: Means) -> CallResult {
+    pub(crate) fn call(&mut self, comm: &SimpleCommunicator, program: Option<usize>) -> CallResult {
         self.data.advance();
-        self.call_without(comm, means, None)
+        self.call_without(comm, program, None)
     }
 
     /// A call, without the named call of a program, if there is one.
-    fn call_without(&mut self, comm: &SimpleCommunicator, means: Means, skipped: Option<usize>) -> CallResult {
-        match means {
-            Means::Itself => self.data.call(comm),
-            Means::Program(at) => {
+    fn call_without(
+        &mut self,
+        comm: &SimpleCommunicator,
+        program: Option<usize>,
+        skipped: Option<usize>,
+    ) -> CallResult {
+        match program {
+            None => self.data.call(comm),
+            Some(at) => {
                 let (_, steps, extra) = &mut self.programs[at];
                 steps.run(comm, self.data.as_bytes(), extra, skipped)
             }
@@ -131,15 +112,15 @@ impl CellOperation {
     pub(crate) fn checked_call(
         &mut self,
         comm: &SimpleCommunicator,
-        means: Means,
+        program: Option<usize>,
         salt: u64,
         skipped: Option<usize>,
     ) -> Result<bool, MpiErrorClass> {
         if self.is_barrier {
-            return barrier::checked(comm, &mut || self.call_without(comm, means, skipped));
+            return barrier::checked(comm, &mut || self.call_without(comm, program, skipped));
         }
         self.data.fill(salt);
-        self.call_without(comm, means, skipped)?;
+        self.call_without(comm, program, skipped)?;
         Ok(self.data.is_right(salt))
     }
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use collrules_program::{Buffer, BufferPart, CollectiveCall, DataType, Reducing, Seat, Step};
 use mpi::topology::SimpleCommunicator;
 
-use super::memory::{PageAligned, TooLarge};
+use super::memory::PageAligned;
 use crate::ffi::calls::{self, BlockCounts, BlockTypes};
 use crate::ffi::{CallResult, messages};
 use crate::nodes::Parts;
@@ -55,7 +55,7 @@ pub(super) trait Peers {
 
 impl Extra {
     /// Buffers of these numbers of bytes.
-    pub(super) fn new(lengths: &[usize]) -> Result<Self, TooLarge> {
+    pub(super) fn new(lengths: &[usize]) -> Result<Self, String> {
         lengths
             .iter()
             .map(|len| PageAligned::new(0, len.div_ceil(size_of::<u64>())))

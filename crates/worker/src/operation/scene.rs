@@ -5,7 +5,6 @@ use collrules_record::{Cast, Pattern};
 use mpi::topology::SimpleCommunicator;
 
 use super::data::KnownElement;
-use super::memory::TooLarge;
 use super::program::{Extra, Prepared};
 use crate::ffi::{CallResult, MpiErrorClass};
 
@@ -33,7 +32,7 @@ impl Scene {
         casts: &[&Cast],
         rank: u32,
         place_of: &dyn Fn(u32) -> u32,
-    ) -> Result<Option<Self>, TooLarge> {
+    ) -> Result<Option<Self>, String> {
         let Some(programs) = pattern.programs() else { return Ok(None) };
         let element = pattern.type_size() as usize;
         let mut roles = Vec::with_capacity(casts.len());

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::memory::{PageAligned, TooLarge, UNALIGNED};
+use super::memory::{PageAligned, UNALIGNED};
 
 /// Assumed size of a last-level cache if the system does not report it.
 const UNKNOWN_CACHE: usize = 64 << 20;
@@ -52,7 +52,7 @@ impl Rooms {
     }
 
     /// Memory for this number of elements of one value; the first may have others.
-    fn take<T: Clone + Send + 'static>(&self, value: &T, len: usize) -> Result<PageAligned<T>, TooLarge> {
+    fn take<T: Clone + Send + 'static>(&self, value: &T, len: usize) -> Result<PageAligned<T>, String> {
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
         let rooms = free.get_mut(&TypeId::of::<T>()).and_then(|rooms| rooms.downcast_mut::<Vec<PageAligned<T>>>());
         let fitting = rooms.and_then(|rooms| {
@@ -114,10 +114,10 @@ pub(super) struct Slots<T: Send + 'static> {
 
 impl<T: Clone + Send + 'static> Slots<T> {
     /// Buffers of these lengths for sending and receiving, filled with this value.
-    pub(super) fn pair(value: &T, (send, receive): (usize, usize), supply: &Supply) -> Result<(Self, Self), TooLarge> {
+    pub(super) fn pair(value: &T, (send, receive): (usize, usize), supply: &Supply) -> Result<(Self, Self), String> {
         let Supply::Rotated(rooms) = supply else {
             let offset = if matches!(supply, Supply::Unaligned) { UNALIGNED } else { 0 };
-            let single = |len| -> Result<Self, TooLarge> {
+            let single = |len| -> Result<Self, String> {
                 let room = PageAligned::after(value.clone(), len, offset)?;
                 Ok(Self { room, len, stride: len, count: 1, step: 0, at: 0, rooms: None })
             };
@@ -128,7 +128,7 @@ impl<T: Clone + Send + 'static> Slots<T> {
         // One more than the cache holds, so that a buffer has left the cache before its next turn.
         let count = rooms.cache.checked_div(both).map_or(1, |held| (held + 1).max(2));
         let step = distant_step(count);
-        let ring = |len: usize| -> Result<Self, TooLarge> {
+        let ring = |len: usize| -> Result<Self, String> {
             let stride = stride(len);
             let room = rooms.take(value, stride * count)?;
             // Visits are short: each continues after the last one, or a few buffers would have all turns.
