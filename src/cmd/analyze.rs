@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::ArgAction;
-use collrules_import::Options;
+use collrules_import::{Options, PROCESS_BANDWIDTH};
 use collrules_record::criteria::Criteria;
 use collrules_record::policy::{Assumptions, Policy};
 use collrules_record::rundir::{self, RunDir};
@@ -65,7 +65,7 @@ pub(crate) fn run(args: &Analyze) -> Result<(), WorkflowError> {
             }
             let options = Options {
                 leave_out_flagged: args.plausible.leave_out_flagged,
-                limits: args.plausible.limits(),
+                process_bandwidth: args.plausible.process_bandwidth.unwrap_or(PROCESS_BANDWIDTH),
                 ..Options::new(args.release.unwrap_or(TABLE_RELEASE))
             };
             (Source::of_table(&args.input, options, session)?, None)

@@ -13,7 +13,7 @@ use super::formats::{ImportFormat, Size};
 use super::imported::Imported;
 use super::names::{self, PathFacts};
 use super::pattern::NamePattern;
-use super::plausible::{self, Limits};
+use super::plausible::{self, PROCESS_BANDWIDTH};
 use super::raw::{ImportFault, Parsed, Raw, fault};
 use super::{content, duplicates, places, reader};
 use crate::error::ImportError;
@@ -33,12 +33,13 @@ pub struct Options {
     pub pattern: Option<NamePattern>,
     /// Units of time per second, for columns that name no unit.
     pub per_second: Option<f64>,
-    /// The time to import if there are several.
-    pub time: TimeWanted,
+    /// The time to import if there are several; if none is named, that of the slowest rank if all have it, else the mean over
+    /// ranks.
+    pub time: Option<Statistic>,
     /// True if timings with a warning are left out.
     pub leave_out_flagged: bool,
-    /// Limits of the machine that was measured.
-    pub limits: Limits,
+    /// Bytes per second that one process of the measured machine can send or receive at most.
+    pub process_bandwidth: f64,
 }
 
 impl Options {
@@ -49,23 +50,11 @@ impl Options {
             facts: Facts::default(),
             pattern: None,
             per_second: None,
-            time: TimeWanted::default(),
+            time: None,
             leave_out_flagged: false,
-            limits: Limits::default(),
+            process_bandwidth: PROCESS_BANDWIDTH,
         }
     }
-}
-
-/// The time to import if a file has several.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum TimeWanted {
-    /// That of the slowest rank if every timing has it, else the mean over ranks.
-    #[default]
-    Best,
-    /// That of the slowest rank.
-    SlowestRank,
-    /// The mean over ranks.
-    RankAverage,
 }
 
 /// A file that was read.
@@ -326,7 +315,7 @@ impl Importer {
             return Err(ImportError::Nothing { findings });
         }
         let statistic = statistic(&timings, options.time)?;
-        let suspicions = plausible::check(&timings, statistic, options.release, options.limits, &lost);
+        let suspicions = plausible::check(&timings, statistic, options.release, options.process_bandwidth, &lost);
         let mut keep = vec![true; timings.len()];
         for suspicion in suspicions {
             let timing = &timings[suspicion.place];
@@ -425,14 +414,16 @@ fn needed(facts: Facts, name: &PathFacts) -> Result<NeededFacts, String> {
     }
 }
 
-fn statistic(timings: &[Imported], wanted: TimeWanted) -> Result<Statistic, ImportError> {
+fn statistic(timings: &[Imported], wanted: Option<Statistic>) -> Result<Statistic, ImportError> {
     let max = timings.iter().all(|timing| timing.times.max.is_some());
     let mean = timings.iter().all(|timing| timing.times.mean.is_some());
     match wanted {
-        TimeWanted::Best | TimeWanted::SlowestRank if max => Ok(Statistic::SlowestRankSummary),
-        TimeWanted::Best | TimeWanted::RankAverage if mean => Ok(Statistic::RankAverage),
-        TimeWanted::Best => Err(ImportError::MixedTimes),
-        TimeWanted::SlowestRank => Err(ImportError::NoSuchTime("of the slowest rank")),
-        TimeWanted::RankAverage => Err(ImportError::NoSuchTime("averaged over ranks")),
+        None if max => Ok(Statistic::SlowestRankSummary),
+        None if mean => Ok(Statistic::RankAverage),
+        None => Err(ImportError::MixedTimes),
+        Some(Statistic::RankAverage) if mean => Ok(Statistic::RankAverage),
+        Some(Statistic::RankAverage) => Err(ImportError::NoSuchTime("averaged over ranks")),
+        Some(_) if max => Ok(Statistic::SlowestRankSummary),
+        Some(_) => Err(ImportError::NoSuchTime("of the slowest rank")),
     }
 }

@@ -38,7 +38,7 @@ mod stray;
 mod tests;
 mod walk;
 
-pub use collect::{Import, Importer, Options, SourceFile, TimeWanted};
+pub use collect::{Import, Importer, Options, SourceFile};
 pub use content::{MOST_BYTES, read_file};
 pub use error::ImportError;
 pub use facts::{Facts, TimeStatistics};
@@ -47,7 +47,7 @@ pub use formats::ImportFormat;
 pub use imported::Imported;
 pub use manifest::{ImportManifest, ImportReport, create, doubted, open, remarks};
 pub use pattern::NamePattern;
-pub use plausible::Limits;
+pub use plausible::PROCESS_BANDWIDTH;
 pub use walk::{CannotRead, add_all};
 
 /// The timings of one table; `name` is its name in messages. A table that cannot be read to its end is an error as a

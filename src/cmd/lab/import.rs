@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 use collrules_import::{
-    Facts, Finding, FindingSeverity, ImportManifest, ImportReport, Importer, Limits, NamePattern, Options, TimeWanted,
+    Facts, Finding, FindingSeverity, ImportManifest, ImportReport, Importer, NamePattern, Options, PROCESS_BANDWIDTH,
 };
 use collrules_record::CandidateName;
 use collrules_record::findings::Statistic;
@@ -75,11 +75,6 @@ pub(crate) struct Plausible {
 }
 
 impl Plausible {
-    /// Returns the limits of the measured machine.
-    pub(crate) fn limits(&self) -> Limits {
-        self.process_bandwidth.map_or_else(Limits::default, |process_bandwidth| Limits { process_bandwidth })
-    }
-
     /// Returns true if no option was given.
     pub(crate) fn is_default(&self) -> bool {
         !self.leave_out_flagged && self.process_bandwidth.is_none()
@@ -132,13 +127,12 @@ pub(crate) fn run(args: &ImportArgs) -> Result<(), WorkflowError> {
         },
         pattern: args.name_pattern.clone(),
         per_second: args.unit,
-        time: match args.time {
-            None => TimeWanted::Best,
-            Some(Time::Slowest) => TimeWanted::SlowestRank,
-            Some(Time::Average) => TimeWanted::RankAverage,
-        },
+        time: args.time.map(|time| match time {
+            Time::Slowest => Statistic::SlowestRankSummary,
+            Time::Average => Statistic::RankAverage,
+        }),
         leave_out_flagged: args.plausible.leave_out_flagged,
-        limits: args.plausible.limits(),
+        process_bandwidth: args.plausible.process_bandwidth.unwrap_or(PROCESS_BANDWIDTH),
     });
     collrules_import::add_all(&mut importer, &args.inputs)
         .map_err(|error| WorkflowError::open(&error.path, error.cause))?;

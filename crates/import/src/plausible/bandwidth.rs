@@ -2,26 +2,26 @@
 
 use std::collections::BTreeMap;
 
-use super::{Limits, PointValue, Suspicion, through_one_process};
+use super::{PointValue, Suspicion, through_one_process};
 use crate::finding::FindingCode;
 
 /// Smaller messages may stay in a core's caches, where copies are faster than any memory or link.
 const LEAST_BYTES: f64 = 1024.0 * 1024.0;
 
 /// One suspicion per candidate, at its fastest point.
-pub(super) fn check(points: &[PointValue], limits: Limits) -> Vec<Suspicion> {
+pub(super) fn check(points: &[PointValue], most: f64) -> Vec<Suspicion> {
     let mut columns: BTreeMap<_, Vec<(f64, &PointValue)>> = BTreeMap::new();
     for point in points {
         let bytes = through_one_process(point.cell);
         let speed = bytes / point.time().0;
-        if bytes >= LEAST_BYTES && speed > limits.process_bandwidth {
+        if bytes >= LEAST_BYTES && speed > most {
             columns.entry((point.cell.collective, point.candidate)).or_default().push((speed, point));
         }
     }
-    columns.into_values().filter_map(|beyond| doubt(&beyond, limits)).collect()
+    columns.into_values().filter_map(|beyond| doubt(&beyond, most)).collect()
 }
 
-fn doubt(beyond: &[(f64, &PointValue)], limits: Limits) -> Option<Suspicion> {
+fn doubt(beyond: &[(f64, &PointValue)], most: f64) -> Option<Suspicion> {
     let (speed, worst) = beyond.iter().max_by(|a, b| a.0.total_cmp(&b.0))?;
     let others = match beyond.len() - 1 {
         0 => String::new(),
@@ -35,7 +35,7 @@ fn doubt(beyond: &[(f64, &PointValue)], limits: Limits) -> Option<Suspicion> {
         worst.cell,
         worst.candidate,
         speed / 1e9,
-        limits.process_bandwidth / 1e9,
+        most / 1e9,
     );
     let timings = beyond.iter().flat_map(|(_, point)| point.timings.clone()).collect();
     Some(Suspicion { timings, ..worst.suspicion(FindingCode::Bandwidth, what) })

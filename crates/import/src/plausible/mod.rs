@@ -23,20 +23,10 @@ use collrules_record::findings::Statistic;
 use collrules_record::units::Seconds;
 use collrules_record::{Candidate, Cell};
 
-/// Limits of the machine that was measured.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Limits {
-    /// Bytes per second that one process can send or receive at most.
-    pub process_bandwidth: f64,
-}
-
-impl Default for Limits {
-    /// 50 GB/s: what the fastest single network port carries (400 Gb/s: InfiniBand NDR, Ethernet, Slingshot 400), and
-    /// more than one core copies from memory to memory on the processors of these years.
-    fn default() -> Self {
-        Self { process_bandwidth: 50e9 }
-    }
-}
+/// Bytes per second that one process can send or receive at most, if nothing else is said: what the fastest single network
+/// port carries (400 Gb/s: InfiniBand NDR, Ethernet, Slingshot 400), and more than one core copies from memory to memory on the
+/// processors of these years.
+pub const PROCESS_BANDWIDTH: f64 = 50e9;
 
 /// A suspicion about timings.
 pub(super) struct Suspicion {
@@ -75,13 +65,13 @@ pub(super) fn check(
     timings: &[Imported],
     statistic: Statistic,
     release: Release,
-    limits: Limits,
+    process_bandwidth: f64,
     lost: &BTreeSet<(Cell, Candidate)>,
 ) -> Vec<Suspicion> {
     let points = points(timings, statistic);
     let beside = beside_others(&points);
     let mut doubts = digits::check(timings);
-    doubts.extend(bandwidth::check(&points, limits));
+    doubts.extend(bandwidth::check(&points, process_bandwidth));
     doubts.extend(twins::check(&points, release));
     doubts.extend(neighbours::check(&points, &beside));
     doubts.extend(series::check(&points, &beside));

@@ -6,6 +6,7 @@
 //! of the cheaper one are excluded, since they send as much from the root.
 
 use std::collections::{BTreeMap, HashMap};
+use std::hash::Hash;
 
 use collrules_rules::{Collective, Release, registry};
 
@@ -23,10 +24,8 @@ const LEAST_CELLS: usize = 12;
 const LEAST_RANKS: u32 = 4;
 const LEAST_BYTES: f64 = 1024.0 * 1024.0;
 
-type CandidateTimes<'a> = HashMap<(u32, u64, u32), &'a PointValue>;
-
 pub(super) fn check(points: &[PointValue], release: Release) -> Vec<Suspicion> {
-    let mut columns: BTreeMap<(Collective, Candidate), CandidateTimes> = BTreeMap::new();
+    let mut columns: BTreeMap<(Collective, Candidate), HashMap<_, &PointValue>> = BTreeMap::new();
     for point in points.iter().filter(|point| point.cell.ranks.0 >= LEAST_RANKS) {
         let column = columns.entry((point.cell.collective, point.candidate)).or_default();
         column.insert((point.cell.ranks.0, point.cell.bytes.0, point.launch), point);
@@ -64,7 +63,7 @@ fn is_linear(release: Release, collective: Collective, candidate: Candidate) -> 
 }
 
 /// The median size of the logarithm of the ratio, if the columns are twins.
-fn difference(column: &CandidateTimes, model: &CandidateTimes) -> Option<f64> {
+fn difference<K: Eq + Hash>(column: &HashMap<K, &PointValue>, model: &HashMap<K, &PointValue>) -> Option<f64> {
     let mut sizes: Vec<f64> = column
         .iter()
         .filter(|(_, point)| through_one_process(point.cell) >= LEAST_BYTES)

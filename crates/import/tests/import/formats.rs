@@ -1,6 +1,6 @@
 //! The text of each benchmark, as it is printed and as it gets mixed up.
 
-use collrules_import::{Facts, FindingCode, Import, ImportError, Options, TimeWanted};
+use collrules_import::{Facts, FindingCode, Import, ImportError, Options};
 use collrules_record::findings::Statistic;
 use collrules_record::{CandidateName, Ranks};
 use collrules_rules::Release;
@@ -209,7 +209,7 @@ fn imb_blocks_carry_their_ranks() {
     );
     let codes: Vec<FindingCode> = imported.findings.iter().map(|finding| finding.code).collect();
     assert_eq!(codes, [FindingCode::PassedOver, FindingCode::NoData, FindingCode::BadRow], "{:#?}", imported.findings);
-    let average = Options { time: TimeWanted::RankAverage, ..options() };
+    let average = Options { time: Some(Statistic::RankAverage), ..options() };
     assert_eq!(import_with(average, &[("imb-a0.txt", IMB.as_bytes())]).unwrap().statistic, Statistic::RankAverage);
 }
 
