@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 use std::time::Duration;
 
 use collrules_batch::System;
-use collrules_batch::job::{Dialect, Job, JobOptions, Queue, UnsupportedRequest};
+use collrules_batch::job::{Dialect, Job, JobOptions, Queue};
 use collrules_batch::script::{self, dialect};
 use collrules_batch::submission::{self, Submission};
 use collrules_record::allocation::BatchSystem;
@@ -158,7 +158,7 @@ fn script(
         false => "\"$run\"/manifest.json",
     };
     let job = Job { options: &args.job, nodes, directory, program, command: &words, resumed, begun };
-    script::script(system, &job).map_err(|UnsupportedRequest(why)| WorkflowError::Usage(why))
+    script::script(system, &job).map_err(WorkflowError::Usage)
 }
 
 /// Returns true if a directive makes a job wait for another one, in any batch system.

@@ -64,10 +64,6 @@ pub struct Job<'o> {
     pub begun: &'o str,
 }
 
-/// Request that a batch system does not support.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UnsupportedRequest(pub String);
-
 /// State of a job in a batch system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Queue {

@@ -4,7 +4,7 @@ use collrules_record::Seconds;
 use collrules_record::allocation::BatchSystem;
 use collrules_rules::deploy::quoted;
 
-use crate::job::{Dialect, Job, UnsupportedRequest};
+use crate::job::{Dialect, Job};
 use crate::{lsf, pbs, sge, slurm};
 
 /// Returns the interface of this batch system.
@@ -17,8 +17,8 @@ pub fn dialect(system: BatchSystem) -> Dialect {
     }
 }
 
-/// The script of a job: the template of its batch system, filled.
-pub fn script(system: BatchSystem, job: &Job<'_>) -> Result<String, UnsupportedRequest> {
+/// The script of a job: the template of its batch system, filled. Fails, in words, for what the system does not support.
+pub fn script(system: BatchSystem, job: &Job<'_>) -> Result<String, String> {
     let Dialect { mark, template, .. } = dialect(system);
     let directory = check(system, job)?;
     let lines = fill(template, &values(system, job, directory));
@@ -31,10 +31,10 @@ pub fn script(system: BatchSystem, job: &Job<'_>) -> Result<String, UnsupportedR
 
 /// Refuses what this batch system does not have, and values that would add lines to a script, or words to a line. Returns
 /// the directory as text.
-fn check<'j>(system: BatchSystem, job: &Job<'j>) -> Result<&'j str, UnsupportedRequest> {
+fn check<'j>(system: BatchSystem, job: &Job<'j>) -> Result<&'j str, String> {
     let Dialect { template, expanded, ends_constraint, .. } = dialect(system);
     let options = job.options;
-    let refuse = |why: String| Err(UnsupportedRequest(why));
+    let refuse = Err;
     let Some(directory) = job.directory.to_str() else {
         return refuse(format!("{} is not UTF-8", job.directory.display()));
     };
@@ -153,14 +153,14 @@ const ALIASES: [(BatchSystem, &str, &str); 13] = [
 ];
 
 /// Refuses directives about what the job's own directives say.
-fn refuse_contradictions(system: BatchSystem, own: &[&str], others: &[&str]) -> Result<(), UnsupportedRequest> {
+fn refuse_contradictions(system: BatchSystem, own: &[&str], others: &[&str]) -> Result<(), String> {
     for other in others {
         let subjects_of_other = subjects(system, other);
         let is_about = |own: &&&str| subjects(system, own).iter().any(|subject| subjects_of_other.contains(subject));
         if let Some(own) = own.iter().find(is_about) {
-            return Err(UnsupportedRequest(format!(
+            return Err(format!(
                 "--directive {other:?} contradicts {own:?}, which other options of submit make: use these"
-            )));
+            ));
         }
     }
     Ok(())
@@ -332,7 +332,7 @@ mod tests {
         let job = job_in(hostile, &options);
         for system in [BatchSystem::Slurm, BatchSystem::Pbs, BatchSystem::Lsf, BatchSystem::Sge] {
             for job in asked.iter().map(job_with).chain([job]) {
-                let UnsupportedRequest(why) = script(system, &job).expect_err("a line break");
+                let why = script(system, &job).expect_err("a line break");
                 assert!(why.contains("line break") && !why.contains('\n'), "{why}");
             }
         }
@@ -365,7 +365,7 @@ mod tests {
         let with = JobOptions { qos: Some("high".to_owned()), ..options() };
         let with = job_with(&with);
         for system in [BatchSystem::Pbs, BatchSystem::Lsf, BatchSystem::Sge] {
-            let UnsupportedRequest(why) = script(system, &with).expect_err("no such thing");
+            let why = script(system, &with).expect_err("no such thing");
             assert!(why.contains("--qos") && why.contains("--directive"), "{why}");
         }
         let slurm = script(BatchSystem::Slurm, &with).expect("Slurm has it");

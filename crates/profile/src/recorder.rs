@@ -9,7 +9,7 @@ use collrules_record::profile::rank::{FORMAT, KeptCall, ProcessGroup, RankActivi
 
 use crate::communicators::{CommunicatorTable, LiveCommunicator};
 use crate::kept::CallSampler;
-use crate::table::{self, ANY_GROUP, CallRecord, CounterTable};
+use crate::table::{ANY_GROUP, CallFacts, CounterTable};
 
 /// Facts about the process.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -149,7 +149,7 @@ impl Recorder {
                 self.kept.add(kept_call(known, turn, time));
             }
         }
-        self.table.add(&CallRecord { key: seen.key, bytes: seen.bytes, root: seen.root, time, waited });
+        self.table.add(&seen, time, waited);
         code
     }
 
@@ -209,19 +209,6 @@ impl Recorder {
             waiting: self.waiting.activity(),
         }
     }
-}
-
-/// Facts about a call before it is made.
-#[derive(Clone, Copy, Debug)]
-pub struct CallFacts {
-    /// Key of the entry that counts it.
-    pub key: table::CallKey,
-    /// Its message bytes.
-    pub bytes: u64,
-    /// Its root, or [`table::NO_ROOT`].
-    pub root: i32,
-    /// Hash of those arguments that ranks should agree on.
-    pub passed: u64,
 }
 
 impl CallFacts {

@@ -51,17 +51,11 @@ pub struct CallKey {
 /// The group of entries without a group of their own.
 pub const ANY_GROUP: u16 = u16::MAX;
 
-/// Precision of the size of an entry.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Width {
-    Exact = 0,
-    Step = 1,
-}
-
 impl CallKey {
-    fn packed(self, width: Width) -> u64 {
+    /// The key as a number that is not 0, different if the size of its entry is a step instead of exact.
+    fn packed(self, is_step: bool) -> u64 {
         1 << 63
-            | (width as u64) << 40
+            | u64::from(is_step) << 40
             | u64::from(self.flags) << 32
             | (self.mode as u64) << 24
             | u64::from(self.operation.id()) << 16
@@ -79,19 +73,17 @@ impl CallKey {
     }
 }
 
-/// One call.
+/// Facts about a call before it is made.
 #[derive(Clone, Copy, Debug)]
-pub struct CallRecord {
+pub struct CallFacts {
     /// Key of the entry that counts it.
     pub key: CallKey,
     /// Its message bytes.
     pub bytes: u64,
     /// Its root, or [`NO_ROOT`].
     pub root: i32,
-    /// Duration of the call.
-    pub time: Duration,
-    /// Duration of the barrier before it, if there was one.
-    pub waited: Option<Duration>,
+    /// Hash of those arguments that ranks should agree on.
+    pub passed: u64,
 }
 
 /// Counters of calls.
@@ -113,9 +105,9 @@ struct CallCounters {
 }
 
 impl CallCounters {
-    fn add(&self, call: &CallRecord) {
+    fn add(&self, call: &CallFacts, time: Duration, waited: Option<Duration>) {
         let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        let time = nanoseconds(call.time);
+        let time = nanoseconds(time);
         self.calls.fetch_add(1, Relaxed);
         self.time.fetch_add(time, Relaxed);
         self.sum.fetch_add(call.bytes, Relaxed);
@@ -138,7 +130,7 @@ impl CallCounters {
                 self.roots_differ.store(1, Relaxed);
             }
         }
-        if let Some(waited) = call.waited {
+        if let Some(waited) = waited {
             let [calls, before, own] = &self.sampled;
             calls.fetch_add(1, Relaxed);
             before.fetch_add(nanoseconds(waited), Relaxed);
@@ -196,11 +188,11 @@ impl Default for CounterTable {
 }
 
 impl CounterTable {
-    /// Counts a call.
-    pub fn add(&self, call: &CallRecord) {
-        let exact = self.entry(call.key.packed(Width::Exact), call.bytes, EXACT);
-        let entry = exact.or_else(|| self.entry(call.key.packed(Width::Step), step(call.bytes), MOST));
-        entry.unwrap_or_else(|| self.rest(call.key.operation, call.key.mode)).add(call);
+    /// Counts a call of this duration, and the duration of the barrier before it, if there was one.
+    pub fn add(&self, call: &CallFacts, time: Duration, waited: Option<Duration>) {
+        let exact = self.entry(call.key.packed(false), call.bytes, EXACT);
+        let entry = exact.or_else(|| self.entry(call.key.packed(true), step(call.bytes), MOST));
+        entry.unwrap_or_else(|| self.rest(call.key.operation, call.key.mode)).add(call, time, waited);
     }
 
     fn rest(&self, operation: Operation, mode: Mode) -> &CallCounters {
@@ -261,9 +253,13 @@ mod tests {
 
     use super::*;
 
-    fn call(bytes: u64, root: i32) -> CallRecord {
+    fn call(bytes: u64, root: i32) -> CallFacts {
         let key = CallKey { group: 3, operation: Operation::Bcast, mode: Mode::NonBlocking, flags: DERIVED | IN_PLACE };
-        CallRecord { key, bytes, root, time: Duration::from_nanos(bytes + 1), waited: None }
+        CallFacts { key, bytes, root, passed: 0 }
+    }
+
+    fn add(table: &CounterTable, bytes: u64, root: i32) {
+        table.add(&call(bytes, root), Duration::from_nanos(bytes + 1), None);
     }
 
     #[test]
@@ -271,7 +267,7 @@ mod tests {
         for operation in Operation::ALL {
             for mode in Mode::ALL {
                 let key = CallKey { group: 65_000, operation, mode, flags: 31 };
-                assert_eq!(CallKey::unpack(key.packed(Width::Step)), Some(key));
+                assert_eq!(CallKey::unpack(key.packed(true)), Some(key));
             }
         }
     }
@@ -282,7 +278,7 @@ mod tests {
         thread::scope(|scope| {
             for thread in 0..4 {
                 let table = &table;
-                scope.spawn(move || (0..20_000u64).for_each(|turn| table.add(&call(turn % 50, thread))));
+                scope.spawn(move || (0..20_000u64).for_each(|turn| add(table, turn % 50, thread)));
             }
         });
         let counted = table.counted();
@@ -295,10 +291,11 @@ mod tests {
     #[test]
     fn more_sizes_than_room_share_entries_and_nothing_is_dropped() {
         let table = CounterTable::default();
-        (0..2_000_000u64).step_by(7).for_each(|bytes| table.add(&call(bytes, 0)));
+        (0..2_000_000u64).step_by(7).for_each(|bytes| add(&table, bytes, 0));
         for group in 0..8_000 {
             let key = CallKey { group, operation: Operation::Reduce, mode: Mode::Blocking, flags: 0 };
-            table.add(&CallRecord { key, waited: Some(Duration::from_nanos(2)), ..call(8, NO_ROOT) });
+            let call = CallFacts { key, ..call(8, NO_ROOT) };
+            table.add(&call, Duration::from_nanos(9), Some(Duration::from_nanos(2)));
         }
         let counted = table.counted();
         let calls = |operation| -> u64 {

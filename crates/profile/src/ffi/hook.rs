@@ -17,8 +17,8 @@ use super::next;
 use super::passed::Passed;
 use crate::communicators::LiveCommunicator;
 use crate::leave::{RecordFile, leave_foreign, leave_session};
-use crate::recorder::{Beside, CallFacts, ProcessFacts, Recorder, inside, is_inside};
-use crate::table::{ANY_GROUP, CallKey};
+use crate::recorder::{Beside, ProcessFacts, Recorder, inside, is_inside};
+use crate::table::{ANY_GROUP, CallFacts, CallKey};
 
 /// State behind the definitions.
 struct Hook {
