@@ -19,15 +19,12 @@ use collrules_rules::{Collective, Distribution};
 /// The parameter that makes coll/tuned log its selections, and the value.
 pub(crate) const LOG: (&str, &str) = ("coll_tuned_verbose", "25");
 
-/// A rule by its number; none if none matches.
-type RuleNumber = Option<usize>;
-
-/// Selections in the log of a job. They include calls on other communicators, so there may be several numbers for one
-/// size.
+/// Selections in the log of a job: the numbers of rules, none if none matches. They include calls on other communicators, so
+/// there may be several numbers for one size.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Log {
-    communicators: BTreeMap<(Collective, u64), BTreeSet<RuleNumber>>,
-    calls: BTreeMap<(Collective, u64), BTreeSet<RuleNumber>>,
+    communicators: BTreeMap<(Collective, u64), BTreeSet<Option<usize>>>,
+    calls: BTreeMap<(Collective, u64), BTreeSet<Option<usize>>>,
 }
 
 impl Log {
@@ -90,8 +87,8 @@ impl Log {
     }
 }
 
-fn differing(what: &str, meant: RuleNumber, seen: Option<&BTreeSet<RuleNumber>>) -> String {
-    let name = |number: &RuleNumber| number.map_or("none".to_owned(), |number| number.to_string());
+fn differing(what: &str, meant: Option<usize>, seen: Option<&BTreeSet<Option<usize>>>) -> String {
+    let name = |number: &Option<usize>| number.map_or("none".to_owned(), |number| number.to_string());
     let seen: Vec<String> = seen.into_iter().flatten().map(name).collect();
     let seen = if seen.is_empty() { "no selection".to_owned() } else { seen.join(" and ") };
     format!("{what}: {} is meant, and Open MPI logs {seen}", name(&meant))

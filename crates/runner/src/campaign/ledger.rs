@@ -58,13 +58,6 @@ pub(super) struct Ledger {
     budget_apart: Option<Seconds>,
 }
 
-/// A launch to carry out.
-pub(super) struct NextLaunch {
-    pub(super) number: u32,
-    pub(super) planned: u32,
-    pub(super) plan: LaunchPlan,
-}
-
 impl Ledger {
     /// The state according to journal and samples; the planned launches of this plan are numbered from `first` on.
     pub(super) fn new(plan: &Plan, first: u32, entries: &[JournalEntry], rows: &[Row]) -> Self {
@@ -294,8 +287,8 @@ impl Ledger {
         (tally.samples, tally.cells) = (self.samples, self.cells.len());
     }
 
-    /// The next launch; its number is in use from now on.
-    pub(super) fn next(&mut self) -> Option<NextLaunch> {
+    /// The next launch: its number in the journal, which is in use from now on, its index among the planned ones, and its plan.
+    pub(super) fn next(&mut self) -> Option<(u32, u32, LaunchPlan)> {
         let number = self.launches.last_key_value().map_or(0, |(last, _)| last + 1);
         for local in 0..self.starts.len() {
             let Some(mut plan) = self.left(local) else { continue };
@@ -304,7 +297,7 @@ impl Ledger {
                 *in_journal = number;
             }
             self.launches.insert(number, planned);
-            return Some(NextLaunch { number, planned, plan });
+            return Some((number, planned, plan));
         }
         None
     }

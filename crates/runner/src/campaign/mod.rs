@@ -26,9 +26,9 @@ use crate::backend::Backend;
 use crate::error::RunnerError;
 use crate::wire::WorkerEvent;
 
-use ledger::{Ledger, NextLaunch};
+use ledger::Ledger;
 pub use notice::{CampaignLaunch, Notice, StopConditions, Tally};
-use suspects::{FailureCause, Whereabouts};
+use suspects::FailureCause;
 
 /// Number of launches in a row that may fail without any timing before the system is considered the cause.
 const FRUITLESS: u32 = 3;
@@ -62,7 +62,7 @@ pub fn measure(
     drop(past);
     ledger.count(tally);
     let (mut failures, mut fruitless) = (0, 0);
-    while let Some(NextLaunch { number, planned, plan }) = ledger.next() {
+    while let Some((number, planned, plan)) = ledger.next() {
         if policy.launches.is_some_and(|most| planned - first >= most) {
             break;
         }
@@ -70,8 +70,7 @@ pub fn measure(
         log.note(&JournalEntry::Begun { launch: number, planned, at: manifest::now() })?;
         watch(&launch, &Notice::Launching);
         let begun = Instant::now();
-        let mut session =
-            LaunchSession { log, ledger: &mut ledger, tally, place: Whereabouts::Elsewhere, rows: 0, clock: None };
+        let mut session = LaunchSession { log, ledger: &mut ledger, tally, place: None, rows: 0, clock: None };
         let outcome = backend.measure(&plan, &mut |event| session.take(&launch, &event, policy, watch));
         let (place, rows, spent) = (session.place, session.rows, session.spent());
         let startup = session.clock.map_or(0.0, |(first, _, _)| (first - begun).as_secs_f64());
@@ -109,7 +108,7 @@ pub fn measure(
             let (candidate, ended) = (plan.recorded(candidate), EndReason::Disqualified(why));
             Row::Ended(EndedPoint { launch: number, cell, candidate, ended })
         };
-        let left_out = match suspects::find(backend, &launch, &place, &error, policy, watch)? {
+        let left_out = match suspects::find(backend, &launch, place, &error, policy, watch)? {
             FailureCause::Culprit { cell, candidate, why } => {
                 // Something was learnt, and there are only so many candidates.
                 failures -= 1;
@@ -153,8 +152,8 @@ struct LaunchSession<'a> {
     log: &'a mut RunLog,
     ledger: &'a mut Ledger,
     tally: &'a mut Tally,
-    /// Activity of the job.
-    place: Whereabouts,
+    /// Place of the job, as in [`suspects::follow`].
+    place: Option<(usize, Option<usize>)>,
     rows: usize,
     /// The first event, the last one, and the seconds in the journal.
     clock: Option<(Instant, Instant, f64)>,
@@ -168,7 +167,7 @@ impl LaunchSession<'_> {
         policy: &StopConditions,
         watch: &mut dyn FnMut(&CampaignLaunch<'_>, &Notice<'_>),
     ) -> Result<(), RunnerError> {
-        self.place.follow(event);
+        suspects::follow(&mut self.place, event);
         self.ledger.follow(launch.planned, event);
         if let WorkerEvent::Clock(fact) = event {
             self.log.note_clock(launch.number, fact)?;

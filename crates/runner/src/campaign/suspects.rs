@@ -15,28 +15,14 @@ use crate::error::RunnerError;
 use crate::launch::{LaunchCell, LaunchPlan};
 use crate::wire::WorkerEvent;
 
-/// Activity of a job. Cells and candidates are indices of its plan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Whereabouts {
-    /// Between cells.
-    Elsewhere,
-    /// Checking this candidate.
-    Candidate { cell: usize, candidate: usize },
-    /// Timing candidates of this cell.
-    Cell(usize),
-}
-
-impl Whereabouts {
-    /// Updates the activity with an event.
-    pub(super) fn follow(&mut self, event: &WorkerEvent) {
-        match event {
-            WorkerEvent::Checking { cell, candidate } => {
-                *self = Self::Candidate { cell: *cell, candidate: *candidate };
-            }
-            WorkerEvent::Visiting { cell } => *self = Self::Cell(*cell),
-            WorkerEvent::Visited { .. } | WorkerEvent::Measured { .. } => *self = Self::Elsewhere,
-            _ => {}
-        }
+/// Updates the place of a job with an event: the index in its plan of the cell that it checks or times, with that of a
+/// candidate while it checks one; none between cells.
+pub(super) fn follow(place: &mut Option<(usize, Option<usize>)>, event: &WorkerEvent) {
+    match event {
+        WorkerEvent::Checking { cell, candidate } => *place = Some((*cell, Some(*candidate))),
+        WorkerEvent::Visiting { cell } => *place = Some((*cell, None)),
+        WorkerEvent::Visited { .. } | WorkerEvent::Measured { .. } => *place = None,
+        _ => {}
     }
 }
 
@@ -52,27 +38,23 @@ pub(super) enum FailureCause {
 pub(super) fn find(
     backend: &mut dyn Backend,
     launch: &CampaignLaunch<'_>,
-    place: &Whereabouts,
+    place: Option<(usize, Option<usize>)>,
     error: &RunnerError,
     policy: &StopConditions,
     watch: &mut dyn FnMut(&CampaignLaunch<'_>, &Notice<'_>),
 ) -> Result<FailureCause, RunnerError> {
-    let index = match place {
-        Whereabouts::Elsewhere => return Ok(FailureCause::Nobody { subject: None }),
-        Whereabouts::Candidate { cell, .. } | Whereabouts::Cell(cell) => *cell,
-    };
-    if error.came_from_outside() {
+    let Some((index, candidate)) = place.filter(|_| !error.came_from_outside()) else {
         return Ok(FailureCause::Nobody { subject: None });
-    }
+    };
     let Some(LaunchCell { cell, candidates, .. }) = launch.plan.cells.get(index).cloned() else {
         // The casts of a pattern all do the same: it fails, or it does not.
         return Ok(FailureCause::Nobody { subject: Some(launch.plan.subject(index)) });
     };
     watch(launch, &Notice::Trying(cell));
     let mut try_out = |suspects: &[Candidate]| trial(backend, launch.plan, index, suspects, policy);
-    let mut failed = match place {
-        Whereabouts::Candidate { candidate, .. } => try_out(&candidates[*candidate..=*candidate])?,
-        _ => None,
+    let mut failed = match candidate {
+        Some(candidate) => try_out(&candidates[candidate..=candidate])?,
+        None => None,
     };
     if failed.is_none() {
         // Calls between check and visit have no name of their own, so that a check may be suspected wrongly.
@@ -110,14 +92,14 @@ fn trial(
         cells.extend(others.map(|suspect| with(vec![Candidate::Builtin, *suspect])));
     }
     let plan = LaunchPlan { cells, patterns: Vec::new(), is_trial: true, ..plan.clone() };
-    let mut place = Whereabouts::Elsewhere;
+    let mut place = None;
     let outcome = backend.measure(&plan, &mut |event| {
-        place.follow(&event);
+        follow(&mut place, &event);
         if policy.stop.load(Ordering::Relaxed) { Err(RunnerError::Interrupted) } else { Ok(()) }
     });
     match (outcome, place) {
         (Err(error), _) if !error.is_of_job() => Err(error),
-        (Err(error), Whereabouts::Candidate { cell, .. } | Whereabouts::Cell(cell)) if !error.came_from_outside() => {
+        (Err(error), Some((cell, _))) if !error.came_from_outside() => {
             Ok(plan.cells[cell].candidates.last().map(|candidate| (*candidate, error)))
         }
         _ => Ok(None),

@@ -12,11 +12,13 @@ use collrules_program::{catalogue, most_pieces};
 /// The largest count of an MPI call: a C int.
 const MOST: usize = i32::MAX as usize;
 
-/// The nodes of a communicator, or the reason why they do not have equally many ranks, several each.
-type EvenNodes = Result<Even, UnevenNodes>;
-
 /// Adds the wanted mock-ups to each cell of a plan. A cell without any is not measured: it has nothing to compare.
-pub(super) fn add(plan: &mut Plan, wanted: &Mockups, sizes: &[Bytes], even: impl Fn(Ranks) -> EvenNodes) {
+pub(super) fn add(
+    plan: &mut Plan,
+    wanted: &Mockups,
+    sizes: &[Bytes],
+    even: impl Fn(Ranks) -> Result<Even, UnevenNodes>,
+) {
     let mut sizes = sizes.to_vec();
     sizes.sort_unstable();
     for planned in &mut plan.cells {
@@ -39,7 +41,12 @@ fn without_mockups(planned: CellPlan) -> Skipped {
 
 /// The mock-ups of a cell, and those that it cannot have. `sizes` are those of the grid, in ascending order: a call is
 /// padded to the next.
-pub fn select(cell: Cell, wanted: &Mockups, sizes: &[Bytes], even: EvenNodes) -> (Vec<Mockup>, Vec<MockupOmission>) {
+pub fn select(
+    cell: Cell,
+    wanted: &Mockups,
+    sizes: &[Bytes],
+    even: Result<Even, UnevenNodes>,
+) -> (Vec<Mockup>, Vec<MockupOmission>) {
     let (mut selected, mut left_out) = (Vec::new(), Vec::new());
     for mockup in list(cell, wanted, sizes) {
         match obstacle(cell, mockup, wanted.max_extra_memory, even) {
@@ -71,7 +78,7 @@ fn list(cell: Cell, wanted: &Mockups, sizes: &[Bytes]) -> Vec<Mockup> {
 }
 
 /// Returns the reason why a cell cannot have a mock-up, if there is one.
-fn obstacle(cell: Cell, mockup: Mockup, memory: Bytes, even: EvenNodes) -> Option<MockupObstacle> {
+fn obstacle(cell: Cell, mockup: Mockup, memory: Bytes, even: Result<Even, UnevenNodes>) -> Option<MockupObstacle> {
     if let (true, Err(uneven)) = (mockup.needs_nodes(), even) {
         return Some(MockupObstacle::Nodes(uneven));
     }

@@ -42,9 +42,6 @@ use crate::wire::{CallEnd, PROTOCOL, Sent, Task, WorkerEvent, WorkerRequest};
 /// Messages that each rank sent to each other in one call.
 pub type Traffic = Vec<BTreeMap<u32, Sent>>;
 
-/// Messages of the calls of a cell's candidates, or the reason why they cannot be counted.
-pub type Counted = Result<Vec<Traffic>, String>;
-
 /// Launches `collrules-worker` under Open MPI's mpirun.
 #[derive(Debug)]
 pub struct MpiBackend {
@@ -247,8 +244,12 @@ impl MpiBackend {
     }
 
     /// Calls each point of a launch once, under a rules file if one is given, and returns its messages by cell and
-    /// candidate, rank, and receiver. The job needs Open MPI's monitoring layer.
-    pub fn count(&mut self, plan: &LaunchPlan, rules: Option<&Path>) -> Result<Vec<Counted>, RunnerError> {
+    /// candidate, rank, and receiver, or why those of a cell cannot be counted. The job needs Open MPI's monitoring layer.
+    pub fn count(
+        &mut self,
+        plan: &LaunchPlan,
+        rules: Option<&Path>,
+    ) -> Result<Vec<Result<Vec<Traffic>, String>>, RunnerError> {
         let rules = rules.unwrap_or(Path::new("/dev/null")).to_string_lossy();
         let mut settings = self.settings(&rules);
         settings.push(("pml_monitoring_enable".to_owned(), "2".to_owned()));
@@ -257,7 +258,7 @@ impl MpiBackend {
         let pml = pinned.filter(|pml| !pml.starts_with('^')).or_else(|| self.pml.clone());
         settings.extend(pml.map(|pml| ("pml".to_owned(), format!("{pml},monitoring"))));
         let start = self.start(Some(self.job_ranks(plan.ranks)), &settings);
-        let mut counted: Vec<Counted> = vec![Ok(Vec::new()); plan.cells.len()];
+        let mut counted: Vec<Result<Vec<Traffic>, String>> = vec![Ok(Vec::new()); plan.cells.len()];
         self.run(&start, Task::Count(plan.clone()), "starting to count", &mut |event, doing| {
             match event {
                 WorkerEvent::Sent { cell, candidate, ranks } => {
