@@ -40,9 +40,9 @@ pub(crate) fn run(args: &Convert) -> Result<(), WorkflowError> {
     source::refuse_han(&args.file, &bytes)?;
     let failed = |cause| match cause {
         ConvertError::Unreadable(reasons) => WorkflowError::not_in_force(&args.file, reasons),
-        ConvertError::Ambiguous(ambiguity) => {
+        cause @ ConvertError::Ambiguous { .. } => {
             let shown = args.file.display();
-            WorkflowError::Input(format!("{shown}: {ambiguity}; name with --release whose reading counts"))
+            WorkflowError::Input(format!("{shown}: {cause}; name with --release whose reading counts"))
         }
         ConvertError::Emit(cause) => cause.into(),
     };
@@ -69,8 +69,8 @@ fn tell(file: &Path, conversion: &Conversion) {
     for (version, unknown) in &conversion.lacking {
         say(&format!("not for Open MPI {version}: {unknown}"));
     }
-    for loss in &conversion.losses {
-        say(&format!("{}:{}: {}", source::printable_path(file), loss.line, loss.words));
+    for (line, loss) in &conversion.losses {
+        say(&format!("{}:{line}: {loss}", source::printable_path(file)));
     }
     for (collective, version) in &conversion.metrics {
         say(&format!(

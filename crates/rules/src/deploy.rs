@@ -28,20 +28,6 @@ pub const SWITCHES: [&str; 4] = [USE_RULES, RULES_FILE, USE_HAN, HAN_FILE];
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JobSettings(Vec<(String, String)>);
 
-/// A setting that a file format cannot express.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{parameter} cannot be set to {value:?} in {format}: {reason}")]
-pub struct Inexpressible {
-    /// The MCA parameter.
-    pub parameter: String,
-    /// The value.
-    pub value: String,
-    /// The file format.
-    pub format: &'static str,
-    /// Reason why the format cannot express the setting.
-    pub reason: &'static str,
-}
-
 impl JobSettings {
     /// The settings that name these rules files, of coll/tuned and of coll/han, by their absolute paths, with further
     /// parameters. These cannot override those that switch the files on.
@@ -65,7 +51,7 @@ impl JobSettings {
     /// The text of an `mca-params.conf`.
     ///
     /// Its reader takes a value to the end of the line, quotes and `#` included, and drops blanks around it.
-    pub fn mca_params(&self) -> Result<String, Inexpressible> {
+    pub fn mca_params(&self) -> Result<String, String> {
         let mut text = String::from(
             "# Switches a tuning of Open MPI's collective operations on.\n\
              # For one user: $HOME/.openmpi/mca-params.conf\n\
@@ -79,7 +65,7 @@ impl JobSettings {
     }
 
     /// The lines of an `mca-params.conf`, without their breaks.
-    pub fn mca_lines(&self) -> Result<Vec<String>, Inexpressible> {
+    pub fn mca_lines(&self) -> Result<Vec<String>, String> {
         let lines = self.parameters().map(|(name, value)| match value {
             _ if value.contains(['\n', '\r', '\0']) => Err("a value is one line"),
             _ if value.trim() != value => Err("blanks at the ends of a value are dropped"),
@@ -99,7 +85,7 @@ impl JobSettings {
     }
 
     /// The text of a file for `mpirun --tune`, in the only syntax that both 4.1 and 5.0 read: no comments, no `k = v`.
-    pub fn tune_file(&self) -> Result<String, Inexpressible> {
+    pub fn tune_file(&self) -> Result<String, String> {
         let lines = self.parameters().map(|(name, value)| match value {
             "" => Err("there is no way to write an empty value"),
             _ if value.contains(|c: char| c.is_whitespace() || c.is_control()) => {
@@ -116,10 +102,9 @@ impl JobSettings {
         &self,
         format: &'static str,
         lines: impl Iterator<Item = Result<String, &'static str>>,
-    ) -> Result<Vec<String>, Inexpressible> {
+    ) -> Result<Vec<String>, String> {
         let expressed = lines.zip(self.parameters()).map(|(line, (parameter, value))| {
-            let (parameter, value) = (parameter.to_owned(), value.to_owned());
-            line.map_err(|reason| Inexpressible { parameter, value, format, reason })
+            line.map_err(|reason| format!("{parameter} cannot be set to {value:?} in {format}: {reason}"))
         });
         expressed.collect()
     }

@@ -10,6 +10,7 @@
 use crate::choice::Choice;
 use crate::collective::Collective;
 use crate::emit::{self, EmitError, INT_MAX, LONG_MAX, Notes, TargetFormat};
+use crate::hazard::RankRange;
 use crate::registry::{self, RankNeed};
 use crate::release::Release;
 use crate::steps::Steps;
@@ -24,17 +25,6 @@ pub const PROBE_ALGORITHM: u32 = 99;
 pub struct Checkerboard {
     table: RuleTable,
     format: TargetFormat,
-}
-
-/// The boundaries of one range of communicator sizes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Edges {
-    /// The smallest communicator size.
-    pub first: u64,
-    /// The end of the range, excluded; none if it is open.
-    pub end: Option<u64>,
-    /// The lookup bytes at which a range begins, except 0.
-    pub sizes: Vec<u64>,
 }
 
 /// Returns a choice that makes calls fail in a file of this format; none if the format has none.
@@ -92,11 +82,10 @@ impl Checkerboard {
         emit::write(&self.table, &notes, self.format)
     }
 
-    /// Lists the sizes at which the choices change, by communicator sizes; empty for a collective without rules.
-    pub fn edges(&self, collective: Collective) -> Vec<Edges> {
+    /// Lists the lookup bytes at which the choices change, by communicator sizes; empty for a collective without rules.
+    pub fn edges(&self, collective: Collective) -> Vec<(RankRange, Vec<u64>)> {
         let edges = |(first, end, sizes): (u64, Option<u64>, &SizeSteps)| {
-            let sizes = sizes.iter().map(|(start, _, _)| start).skip(1).collect();
-            Edges { first, end, sizes }
+            (RankRange { first, end }, sizes.iter().map(|(start, _, _)| start).skip(1).collect())
         };
         self.table.get(collective).into_iter().flat_map(Steps::iter).map(edges).collect()
     }
@@ -186,7 +175,7 @@ mod tests {
         assert_eq!([0, 1023, 1024, 65535, 65536].map(|bytes| errs(4, bytes)), [false, false, true, true, false]);
         assert_eq!([errs(7, 1024), errs(8, 1024), errs(8, 0)], [true, true, true]);
         assert!(!board.errs(Collective::Barrier, 4, 0));
-        let edges = |first, end, sizes: &[u64]| Edges { first, end, sizes: sizes.to_vec() };
+        let edges = |first, end, sizes: &[u64]| (RankRange { first, end }, sizes.to_vec());
         let expected = [edges(0, Some(4), &[]), edges(4, Some(8), &[1024, 65536]), edges(8, None, &[])];
         assert_eq!(board.edges(Collective::Bcast), expected);
         assert_eq!(board.edges(Collective::Barrier), []);
@@ -237,7 +226,7 @@ mod tests {
         let mut table = RuleTable::new();
         table.set(Collective::Bcast, blocks);
         let board = classic(&table);
-        assert_eq!(board.edges(Collective::Bcast), [Edges { first: 0, end: None, sizes: vec![] }]);
+        assert_eq!(board.edges(Collective::Bcast), [(RankRange { first: 0, end: None }, vec![])]);
         assert!(board.errs(Collective::Bcast, 9, 1 << 40) && board.text().is_ok());
     }
 
@@ -259,14 +248,15 @@ mod tests {
                 let expected: Vec<_> = blocks
                     .iter()
                     .map(|(first, end, sizes)| {
-                        Edges { first, end, sizes: sizes.iter().map(|(start, _, _)| start).skip(1).collect() }
+                        let sizes: Vec<u64> = sizes.iter().map(|(start, _, _)| start).skip(1).collect();
+                        (RankRange { first, end }, sizes)
                     })
                     .collect();
                 let edges = board.edges(Collective::Bcast);
                 prop_assert_eq!(&edges, &expected);
-                for range in &edges {
+                for (range, sizes) in &edges {
                     let errs = |bytes| board.errs(Collective::Bcast, range.first, bytes);
-                    for at in &range.sizes {
+                    for at in sizes {
                         prop_assert_ne!(errs(*at), errs(at - 1));
                     }
                     if range.first > 0 {

@@ -23,11 +23,6 @@ pub fn within(first: u64, end: Option<u64>, value: u64) -> bool {
     value >= first && end.is_none_or(|end| value < end)
 }
 
-/// A list that is no step function.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("steps must begin at 0 and ascend")]
-pub struct BadSteps;
-
 impl<V> From<Steps<V>> for Vec<(u64, V)> {
     fn from(steps: Steps<V>) -> Self {
         steps.steps
@@ -35,11 +30,12 @@ impl<V> From<Steps<V>> for Vec<(u64, V)> {
 }
 
 impl<V> TryFrom<Vec<(u64, V)>> for Steps<V> {
-    type Error = BadSteps;
+    type Error = &'static str;
 
-    fn try_from(steps: Vec<(u64, V)>) -> Result<Self, BadSteps> {
+    fn try_from(steps: Vec<(u64, V)>) -> Result<Self, &'static str> {
         let ascends = steps.windows(2).all(|pair| pair[0].0 < pair[1].0);
-        if ascends && steps.first().is_some_and(|(start, _)| *start == 0) { Ok(Self { steps }) } else { Err(BadSteps) }
+        let is_total = steps.first().is_some_and(|(start, _)| *start == 0);
+        if ascends && is_total { Ok(Self { steps }) } else { Err("steps must begin at 0 and ascend") }
     }
 }
 

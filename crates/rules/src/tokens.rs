@@ -8,13 +8,6 @@ pub(crate) const HEADER: &[u8] = b"rule-file-version-";
 /// Longer words are read in pieces.
 const MOST_OF_A_WORD: usize = 32;
 
-/// A number and its place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Number {
-    pub(crate) value: i64,
-    pub(crate) span: Span,
-}
-
 /// The numbers of a text, one after the other.
 pub(crate) struct Tokens<'t> {
     bytes: &'t [u8],
@@ -139,6 +132,18 @@ impl<'t> Tokens<'t> {
         }
     }
 
+    /// The next number, as by one `ompi_coll_base_file_getnext_long`.
+    pub(crate) fn number(&mut self) -> Option<(i64, Span)> {
+        loop {
+            self.skip(is_space);
+            let start = self.at;
+            if let Some(value) = self.scan_number() {
+                return Some((value, Span::new(start, self.at)));
+            }
+            self.skip_one()?;
+        }
+    }
+
     fn skip_line(&mut self) {
         self.skip(|byte| byte != b'\n');
         self.at = self.bytes.len().min(self.at + 1);
@@ -178,21 +183,6 @@ impl<'t> Tokens<'t> {
             value = Some(value.unwrap_or(0).saturating_mul(base.into()).saturating_add(digit));
         }
         value
-    }
-}
-
-impl Iterator for Tokens<'_> {
-    type Item = Number;
-
-    fn next(&mut self) -> Option<Number> {
-        loop {
-            self.skip(is_space);
-            let start = self.at;
-            if let Some(value) = self.scan_number() {
-                return Some(Number { value, span: Span::new(start, self.at) });
-            }
-            self.skip_one()?;
-        }
     }
 }
 
@@ -240,25 +230,31 @@ mod tests {
         ("1\x0b2\x0c3\r4\x005", &[1, 2, 3, 4, 5]),
     ];
 
+    fn numbers(mut tokens: Tokens<'_>) -> Vec<(i64, Span)> {
+        std::iter::from_fn(|| tokens.number()).collect()
+    }
+
     #[test]
     fn numbers_are_those_that_open_mpi_sees() {
-        for (text, numbers) in SEEN {
-            let found: Vec<_> = Tokens::new(text.as_bytes()).map(|number| number.value).collect();
-            assert_eq!(found, numbers, "{text:?}");
+        for (text, expected) in SEEN {
+            let found: Vec<_> = numbers(Tokens::new(text.as_bytes())).into_iter().map(|(value, _)| value).collect();
+            assert_eq!(found, expected, "{text:?}");
         }
     }
 
     #[test]
     fn numbers_know_their_places() {
         let text = "# 1\n2 3\r\n\n4# 5\n\t-0x6";
-        let found: Vec<_> = Tokens::new(text.as_bytes()).map(|number| number.span).collect();
-        let places: Vec<_> = found.iter().map(|span| (span.line(text.as_bytes()), span.of(text.as_bytes()))).collect();
+        let found = numbers(Tokens::new(text.as_bytes()));
+        let places: Vec<_> =
+            found.iter().map(|(_, span)| (span.line(text.as_bytes()), span.of(text.as_bytes()))).collect();
         assert_eq!(places, [(2, &b"2"[..]), (2, b"3"), (4, b"4"), (5, b"-0x6")]);
     }
 
     #[test]
     fn bytes_that_are_no_text_are_skipped() {
-        let found: Vec<_> = Tokens::new(b"\xff1\x80\0 2\xc3#3\n4").map(|number| number.value).collect();
+        let found = numbers(Tokens::new(b"\xff1\x80\0 2\xc3#3\n4"));
+        let found: Vec<_> = found.into_iter().map(|(value, _)| value).collect();
         assert_eq!(found, [1, 2, 4]);
     }
 
@@ -290,7 +286,7 @@ mod tests {
         let scan = |text: &'static str| {
             let mut tokens = Tokens::new(text.as_bytes());
             let version = if tokens.skip_prefix(b"rule-file-version-") { tokens.scan_decimal() } else { None };
-            (version, tokens.map(|number| number.value).collect::<Vec<_>>())
+            (version, numbers(tokens).into_iter().map(|(value, _)| value).collect::<Vec<_>>())
         };
         assert_eq!(scan("rule-file-version-2\n7"), (Some(2), vec![7]));
         assert_eq!(scan("rule-file-version- \n 2 7"), (Some(2), vec![7]));

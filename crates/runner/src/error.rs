@@ -7,7 +7,6 @@ use collrules_record::rundir::RunDirError;
 use collrules_record::units::Ranks;
 use collrules_rules::Collective;
 use collrules_rules::names::BadText;
-use collrules_rules::registry::TableMismatch;
 
 /// An error of the runner; its text has the problem, the place, and a remedy.
 #[derive(Debug, thiserror::Error)]
@@ -192,7 +191,7 @@ pub enum RunnerError {
     UnknownRelease(BadText),
     /// The running library lists other algorithms than its version has.
     #[error("{0}: this build differs from its release, and guessing would do harm")]
-    UnknownTable(#[from] TableMismatch),
+    UnknownTable(String),
     /// More ranks than slots.
     #[error(
         "{wanted} ranks were asked for, but there are {slots} slots: lower --np, give mpirun more hosts \

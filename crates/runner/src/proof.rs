@@ -313,9 +313,9 @@ fn calls(board: &Checkerboard, table: &RuleTable, release: Release, cells: &[Cel
         calls.extend(measured().copied());
         let bytes: BTreeSet<Bytes> = measured().map(|cell| cell.bytes).collect();
         let blocks = board.edges(collective);
-        let edges: BTreeSet<u64> = blocks.iter().flat_map(|block| block.sizes.iter().copied()).collect();
+        let edges: BTreeSet<u64> = blocks.iter().flat_map(|(_, sizes)| sizes.iter().copied()).collect();
         // The first size of a block and the last one below it are the two sides of its lower boundary.
-        let sides = blocks.iter().flat_map(|block| [block.first.saturating_sub(1), block.first]);
+        let sides = blocks.iter().flat_map(|(ranks, _)| [ranks.first.saturating_sub(1), ranks.first]);
         let reachable =
             sides.filter_map(|ranks| u32::try_from(ranks).ok()).filter(|ranks| (2..=largest).contains(ranks));
         for ranks in reachable.map(Ranks).collect::<BTreeSet<_>>() {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use collrules_record::rundir::{self, RunDir, RunDirError};
 use collrules_record::tuning::TuningError;
-use collrules_rules::deploy::{Inexpressible, quoted};
+use collrules_rules::deploy::quoted;
 use collrules_rules::emit::EmitError;
 use collrules_rules::words::first_lines;
 use collrules_runner::RunnerError;
@@ -95,7 +95,7 @@ pub enum WorkflowError {
     Emit(#[from] EmitError),
     /// The settings cannot be written as a file.
     #[error("{0}; choose another output directory with --out")]
-    Settings(#[from] Inexpressible),
+    Settings(String),
     /// Standard output is closed.
     #[error("cannot write to standard output: {0}")]
     Stdout(std::io::Error),

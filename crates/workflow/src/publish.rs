@@ -340,7 +340,10 @@ impl Published {
     /// Writes the files that activate the tuning.
     fn write_parameters(&self, session: &mut Session<'_>) -> Result<(), WorkflowError> {
         let (run, settings) = (&self.run, self.switch());
-        run.write(rundir::MCA_PARAMS, &confirmation::mark(&settings.mca_params()?, true, &[]))?;
+        run.write(
+            rundir::MCA_PARAMS,
+            &confirmation::mark(&settings.mca_params().map_err(WorkflowError::Settings)?, true, &[]),
+        )?;
         run.write(rundir::ENVIRONMENT, &settings.environment())?;
         // Of the three files, only this one cannot hold a path with blanks; the others still work.
         match settings.tune_file() {
@@ -392,8 +395,8 @@ pub fn refuse_unnameable(directory: &Path) -> Result<(), WorkflowError> {
         let shown = directory.display();
         return Err(WorkflowError::Usage(format!("{shown} is not UTF-8, so no setting can name a rules file in it")));
     };
-    JobSettings::new(Some(rules.to_owned()), None, BTreeMap::new()).mca_params()?;
-    Ok(())
+    let settings = JobSettings::new(Some(rules.to_owned()), None, BTreeMap::new());
+    settings.mca_params().map(drop).map_err(WorkflowError::Settings)
 }
 
 /// Returns the commands that activate the rules: for one mpirun, and for a shell.

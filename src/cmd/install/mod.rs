@@ -396,6 +396,6 @@ fn block(published: &Published, settings: &JobSettings) -> Result<Vec<String>, W
         format!("# Made for Open MPI {} in {run}", published.findings.release),
         format!("# Installed {} by {TOOL}", manifest::now()),
     ];
-    lines.extend(settings.mca_lines()?);
+    lines.extend(settings.mca_lines().map_err(WorkflowError::Settings)?);
     Ok(lines)
 }

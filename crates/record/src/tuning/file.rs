@@ -55,7 +55,7 @@ pub enum TuningError {
     Emit(#[from] EmitError),
     /// Rules of HAN cannot be written as a file.
     #[error("HAN's rules file cannot be written: {0}")]
-    EmitHan(#[from] han::WriteError),
+    EmitHan(EmitError),
 }
 
 /// Reads a rules file. It must have a name, since every process of a job opens it by name.

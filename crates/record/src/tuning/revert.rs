@@ -37,7 +37,7 @@ impl Tuning {
             file.text = write(&file.table, &notes, file.format())?.into_bytes();
         }
         if let Some(file) = &mut reverted.han {
-            file.text = han::write(&file.table, &header(HAN))?.into_bytes();
+            file.text = han::write(&file.table, &header(HAN)).map_err(TuningError::EmitHan)?.into_bytes();
         }
         Ok(Some(reverted))
     }

@@ -11,10 +11,7 @@ use crate::units::Ranks;
 /// No limit.
 const ALL: u64 = u64::MAX;
 
-/// The algorithm below each message size, for communicators below each size.
-type DecisionTable = &'static [(u64, &'static [(u64, u32)])];
-
-const ALLREDUCE: DecisionTable = &[
+const ALLREDUCE: &[(u64, &[(u64, u32)])] = &[
     (4, &[(8, 4), (4096, 3), (8192, 4), (16384, 3), (65536, 4), (262144, 5), (ALL, 6)]),
     (8, &[(16, 4), (8192, 3), (ALL, 6)]),
     (16, &[(8192, 3), (ALL, 6)]),
@@ -28,7 +25,7 @@ const ALLREDUCE: DecisionTable = &[
     (ALL, &[(2048, 2), (16384, 5), (32768, 3), (ALL, 6)]),
 ];
 
-const REDUCE: DecisionTable = &[
+const REDUCE: &[(u64, &[(u64, u32)])] = &[
     (4, &[(8, 7), (16, 4), (32, 3), (262144, 1), (524288, 3), (1048576, 2), (ALL, 3)]),
     (8, &[(4096, 4), (65536, 2), (262144, 5), (524288, 1), (1048576, 5), (ALL, 1)]),
     (16, &[(8192, 4), (ALL, 5)]),
@@ -40,7 +37,7 @@ const REDUCE: DecisionTable = &[
     (ALL, &[(16, 5), (32, 6), (1024, 5), (2048, 6), (8192, 5), (16384, 6), (ALL, 5)]),
 ];
 
-const REDUCE_SCATTER: DecisionTable = &[
+const REDUCE_SCATTER: &[(u64, &[(u64, u32)])] = &[
     (4, &[(65536, 3), (131072, 4), (ALL, 3)]),
     (8, &[(8, 1), (262144, 2), (ALL, 3)]),
     (32, &[(262144, 2), (ALL, 3)]),
@@ -54,7 +51,7 @@ const REDUCE_SCATTER: DecisionTable = &[
     (ALL, &[(1024, 1), (8192, 2), (ALL, 4)]),
 ];
 
-const REDUCE_SCATTER_BLOCK: DecisionTable = &[
+const REDUCE_SCATTER_BLOCK: &[(u64, &[(u64, u32)])] = &[
     (4, &[(4, 2), (8, 4), (16, 3), (128, 4), (256, 3), (4096, 4), (8192, 3), (131072, 4), (ALL, 1)]),
     (8, &[(8, 3), (32, 2), (256, 4), (8192, 3), (16384, 4), (1048576, 3), (ALL, 1)]),
     (16, &[(4, 1), (32, 3), (128, 4), (524288, 3), (4194304, 1), (ALL, 4)]),
@@ -62,7 +59,7 @@ const REDUCE_SCATTER_BLOCK: DecisionTable = &[
     (ALL, &[(4, 3), (16, 1), (65536, 4), (262144, 1), (ALL, 4)]),
 ];
 
-const ONE_AFTER_THE_OTHER: DecisionTable = &[(ALL, &[(ALL, 1)])];
+const ONE_AFTER_THE_OTHER: &[(u64, &[(u64, u32)])] = &[(ALL, &[(ALL, 1)])];
 
 /// The default algorithms for these message bytes, each with its part of them; none if unknown. From 6.0 on reduce has a fan-out
 /// of 2 (`coll_tuned_decision_fixed.c`).

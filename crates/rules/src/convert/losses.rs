@@ -13,18 +13,6 @@ use crate::reach::FileView;
 use crate::registry;
 use crate::span::Span;
 
-/// Content of the source that the result lacks.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Loss {
-    /// The line in the source, counted from 1.
-    pub line: usize,
-    /// The loss in a sentence.
-    pub words: String,
-}
-
-/// A loss with its place.
-type Found = (Span, String);
-
 /// All losses, by line.
 ///
 /// A rule is dead if it applies to no call in any of the versions that read the source alike: if communicator sizes are
@@ -35,13 +23,13 @@ pub(super) fn list_losses(
     source: &Loaded,
     alike: &[Loaded],
     format: TargetFormat,
-) -> Vec<Loss> {
+) -> Vec<(usize, String)> {
     let mut live = BTreeSet::new();
     for reached in std::iter::once(source).chain(alike).flat_map(|loaded| FileView::new(loaded).comm_rules) {
         live.insert(reached.comm_rule.span);
         live.extend(reached.rules().map(|rule| rule.span));
     }
-    let mut found: Vec<Found> = Vec::new();
+    let mut found: Vec<(Span, String)> = Vec::new();
     match source.format {
         Format::Classic { .. } => comments(bytes, &mut found),
         Format::Json => members(bytes, &mut found),
@@ -60,9 +48,9 @@ pub(super) fn list_losses(
             Some(collective) => of_rules(collective, rules, &live, format, &mut found),
         }
     }
-    let loss = |(span, words): Found| Loss { line: lines.position(span.start).0, words };
-    let mut losses: Vec<Loss> = found.into_iter().map(loss).collect();
-    losses.sort_by_key(|loss| loss.line);
+    let mut losses: Vec<(usize, String)> =
+        found.into_iter().map(|(span, words)| (lines.position(span.start).0, words)).collect();
+    losses.sort_by_key(|(line, _)| *line);
     losses
 }
 
@@ -71,7 +59,7 @@ fn of_rules(
     rules: &CollectiveRules,
     live: &BTreeSet<Span>,
     format: TargetFormat,
-    found: &mut Vec<Found>,
+    found: &mut Vec<(Span, String)>,
 ) {
     for comm_rule in &rules.comm_rules {
         let rules_nothing = || comm_rule.rules.iter().all(|rule| rule.choice.is_builtin());
@@ -92,7 +80,7 @@ fn of_rules(
 }
 
 /// Returns the loss of a rule, if the rule cannot be kept in full.
-fn lost(collective: Collective, rule: &Rule, live: &BTreeSet<Span>, format: TargetFormat) -> Option<Found> {
+fn lost(collective: Collective, rule: &Rule, live: &BTreeSet<Span>, format: TargetFormat) -> Option<(Span, String)> {
     let Choice { algorithm, max_requests: requests, .. } = rule.choice;
     let known = registry::in_any_release(collective, algorithm);
     let this = format!("this {collective} rule");
@@ -115,7 +103,7 @@ fn lost(collective: Collective, rule: &Rule, live: &BTreeSet<Span>, format: Targ
     Some((rule.span, words))
 }
 
-fn comments(bytes: &[u8], found: &mut Vec<Found>) {
+fn comments(bytes: &[u8], found: &mut Vec<(Span, String)>) {
     let mut first = None;
     let (mut count, mut start) = (0, 0);
     for line in bytes.split(|byte| *byte == b'\n') {
@@ -132,7 +120,7 @@ fn comments(bytes: &[u8], found: &mut Vec<Found>) {
     found.extend(first.map(|span| (span, words)));
 }
 
-fn members(bytes: &[u8], found: &mut Vec<Found>) {
+fn members(bytes: &[u8], found: &mut Vec<(Span, String)>) {
     let Ok(document) = Document::parse(bytes) else { return };
     let mut unread: BTreeMap<String, (Span, usize)> = BTreeMap::new();
     let mut look = |value: JsonValue<'_>, known: &[&str]| {

@@ -2,8 +2,6 @@
 
 mod losses;
 
-use std::fmt;
-
 use crate::behaviour::Behaviour;
 use crate::call::Distribution;
 use crate::choice::Choice;
@@ -21,8 +19,6 @@ use crate::registry::{self, UnknownAlgorithm};
 use crate::table::RuleTable;
 use crate::units::Ranks;
 
-pub use losses::Loss;
-
 /// A converted file.
 #[derive(Clone, Debug)]
 pub struct Conversion {
@@ -34,8 +30,8 @@ pub struct Conversion {
     pub versions: Vec<Behaviour>,
     /// The versions that read the format but lack an algorithm.
     pub lacking: Vec<(Behaviour, UnknownAlgorithm)>,
-    /// Contents of the source that the result lacks, by line.
-    pub losses: Vec<Loss>,
+    /// Contents of the source that the result lacks: the line, counted from 1, and the loss in a sentence.
+    pub losses: Vec<(usize, String)>,
     /// Calls for which versions choose differently with the result (right) than with the meaning (left).
     pub changes: Vec<VersionGroup<Vec<Difference>>>,
     /// Versions with other lookup sizes for a collective than the version whose reading is the meaning.
@@ -50,38 +46,32 @@ pub enum ConvertError {
     /// No version accepts it.
     #[error("Open MPI does not accept it: {}", .0.join("; "))]
     Unreadable(Vec<String>),
-    /// Versions read it differently.
-    #[error(transparent)]
-    Ambiguous(Box<Ambiguity>),
+    /// Versions read it differently: a call for which they do, with the older version on the left.
+    #[error("{}", describe_ambiguity(*older, *newer, example))]
+    Ambiguous {
+        /// One version.
+        older: Behaviour,
+        /// The other.
+        newer: Behaviour,
+        /// The call.
+        example: Box<Difference>,
+    },
     /// The result cannot be written.
     #[error(transparent)]
     Emit(#[from] EmitError),
 }
 
-/// A call for which two versions choose differently with the same file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub struct Ambiguity {
-    /// One version.
-    pub older: Behaviour,
-    /// The other.
-    pub newer: Behaviour,
-    /// A call for which they differ, with the older version on the left.
-    pub example: Difference,
-}
-
-impl fmt::Display for Ambiguity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Difference { collective, sizes, left, right, .. } = self.example;
-        let ranks = self.example.smallest();
-        let [left, right] = [(self.older, left), (self.newer, right)]
-            .map(|(version, choice)| choice.words(version.release, collective));
-        write!(
-            f,
-            "releases read it differently: {collective} on {ranks} ranks, looked up as {} B, gets {left} in Open MPI {}, \
-             and {right} in {}",
-            sizes.first, self.older, self.newer
-        )
-    }
+/// Describes a call for which two versions choose differently, with the older one on the left.
+fn describe_ambiguity(older: Behaviour, newer: Behaviour, example: &Difference) -> String {
+    let Difference { collective, sizes, left, right, .. } = *example;
+    let ranks = example.smallest();
+    let [left, right] =
+        [(older, left), (newer, right)].map(|(version, choice)| choice.words(version.release, collective));
+    format!(
+        "releases read it differently: {collective} on {ranks} ranks, looked up as {} B, gets {left} in Open MPI {older}, \
+         and {right} in {newer}",
+        sizes.first
+    )
 }
 
 /// Returns true if the bytes are JSON and the version reads no JSON. It may still read the digits in them as a classic
@@ -114,7 +104,7 @@ pub fn meaning(bytes: &[u8], version: Option<Behaviour>) -> Result<Loaded, Conve
     for other in accepted.iter().rev() {
         if let Some(example) = unlike(other, &newest) {
             let (older, newer) = (other.behaviour, newest.behaviour);
-            return Err(ConvertError::Ambiguous(Box::new(Ambiguity { older, newer, example })));
+            return Err(ConvertError::Ambiguous { older, newer, example: Box::new(example) });
         }
     }
     Ok(newest)

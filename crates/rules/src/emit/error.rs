@@ -2,6 +2,7 @@
 
 use crate::choice::Choice;
 use crate::collective::Collective;
+use crate::han::Level;
 use crate::hazard::{self, Hazard, RankRange};
 use crate::table::RuleTable;
 
@@ -34,6 +35,29 @@ pub enum EmitError {
         value: u64,
         /// The largest that is safe.
         most: u64,
+    },
+    /// HAN: the file would leave everything to the parameters, and HAN rejects such a file.
+    #[error("there are no rules to write, and HAN rejects a file without any")]
+    NoHanRules,
+    /// HAN: sizes between rules would be left to the parameters, which a file cannot express.
+    #[error("{collective} on {level} for {ranks} leaves some sizes to HAN's parameters, which its file cannot express")]
+    HanGap {
+        /// The collective.
+        collective: Collective,
+        /// The level.
+        level: Level,
+        /// The communicator sizes.
+        ranks: RankRange,
+    },
+    /// HAN: a communicator size that Open MPI would truncate.
+    #[error("{collective} on {level}: the communicator size {ranks} is too large for Open MPI")]
+    HanTooLarge {
+        /// The collective.
+        collective: Collective,
+        /// The level.
+        level: Level,
+        /// The size.
+        ranks: u64,
     },
 }
 

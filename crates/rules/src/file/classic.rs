@@ -8,7 +8,7 @@ use crate::call::Distribution;
 use crate::choice::Choice;
 use crate::collective::Collective;
 use crate::span::Span;
-use crate::tokens::{HEADER, Number, Tokens};
+use crate::tokens::{HEADER, Tokens};
 
 /// Reads a classic file: the number of its version line, if the version reads it, and its collectives.
 ///
@@ -56,7 +56,7 @@ impl Got {
 
 impl FieldReader<'_> {
     fn next(&mut self, field: Field) -> Result<Got, Fault> {
-        let Some(Number { value, span }) = self.tokens.next() else {
+        let Some((value, span)) = self.tokens.number() else {
             return Err(Fault::new(Span::at(self.bytes.len()), FaultKind::End(field)));
         };
         let value = u64::try_from(value).map_err(|_| Fault::new(span, FaultKind::Negative(field, value)))?;
@@ -134,13 +134,13 @@ impl FieldReader<'_> {
         let algorithm = self.next(Field::Algorithm)?.int();
         let faninout = self.next(Field::Faninout)?.int();
         let segsize = self.next(Field::Segsize)?;
-        let said = if self.requests && self.tokens.digit_follows() { self.tokens.next() } else { None };
+        let said = if self.requests && self.tokens.digit_follows() { self.tokens.number() } else { None };
         if first && size.value != 0 {
             return Err(Fault::new(size.span, FaultKind::FirstSize(size.value)));
         }
-        let max_requests = said.map_or(self.inherited, |number| number.value as u32);
+        let max_requests = said.map_or(self.inherited, |(number, _)| number as u32);
         Ok(Rule {
-            span: size.span.to(said.map_or(segsize.span, |number| number.span)),
+            span: size.span.to(said.map_or(segsize.span, |(_, span)| span)),
             min: size.value,
             max: u64::MAX,
             choice: Choice { algorithm, faninout, segsize: segsize.value, max_requests },

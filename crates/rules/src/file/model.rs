@@ -1,8 +1,10 @@
 //! Contents of a file, as stored by one version of Open MPI.
 
+use std::ops::RangeInclusive;
+
 use serde::Serialize;
 
-use super::index::{Index, SearchMethod, SizeRange};
+use super::index::Index;
 use crate::behaviour::Behaviour;
 use crate::call::Distribution;
 use crate::choice::Choice;
@@ -112,33 +114,33 @@ pub enum RuleState {
 /// The largest message that Open MPI can count, `SSIZE_MAX`, the value of "inf".
 pub(super) const SIZE_INF: u64 = i64::MAX as u64;
 
+#[expect(clippy::reversed_empty_ranges, reason = "no size is in it")]
+const EMPTY: RangeInclusive<u64> = 1..=0;
+
 impl Rule {
     /// Returns the lookup bytes to which it can apply. Ends beyond all calls are open.
-    fn range(&self) -> SizeRange {
+    fn range(&self) -> RangeInclusive<u64> {
         if self.min > SIZE_INF {
-            return SizeRange { min: 1, max: 0 };
+            return EMPTY;
         }
-        SizeRange { min: self.min, max: if self.max >= SIZE_INF { u64::MAX } else { self.max } }
+        self.min..=if self.max >= SIZE_INF { u64::MAX } else { self.max }
     }
 }
 
 impl CommRule {
     /// Returns the communicator sizes to which it can apply. Negative numbers, as C sees large ones, lie below every
     /// size.
-    fn range(&self) -> SizeRange {
+    fn range(&self) -> RangeInclusive<u64> {
         let size = |int: i32| u64::try_from(int).ok();
         match size(self.max) {
-            None => SizeRange { min: 1, max: 0 },
-            Some(max) => {
-                let max = if self.max == i32::MAX { u64::MAX } else { max };
-                SizeRange { min: size(self.min).unwrap_or(0), max }
-            }
+            None => EMPTY,
+            Some(max) => size(self.min).unwrap_or(0)..=if self.max == i32::MAX { u64::MAX } else { max },
         }
     }
 
     /// The range for communicators with this arrangement on nodes.
-    fn range_for(&self, communicator: Distribution) -> SizeRange {
-        if self.distribution.serves(communicator) { self.range() } else { SizeRange { min: 1, max: 0 } }
+    fn range_for(&self, communicator: Distribution) -> RangeInclusive<u64> {
+        if self.distribution.serves(communicator) { self.range() } else { EMPTY }
     }
 }
 
@@ -150,12 +152,12 @@ impl CollectiveRules {
     }
 
     /// Builds all indices, once all rules are present.
-    fn finish(&mut self, search: SearchMethod) {
+    fn finish(&mut self, first_match: bool) {
         for comm_rule in &mut self.comm_rules {
-            comm_rule.index = Index::new(search, comm_rule.rules.iter().map(Rule::range));
+            comm_rule.index = Index::new(first_match, comm_rule.rules.iter().map(Rule::range));
         }
         let index = |communicator: &Distribution| {
-            Index::new(search, self.comm_rules.iter().map(|comm_rule| comm_rule.range_for(*communicator)))
+            Index::new(first_match, self.comm_rules.iter().map(|comm_rule| comm_rule.range_for(*communicator)))
         };
         self.index = self.distributions().iter().map(index).collect();
     }
@@ -170,10 +172,9 @@ impl CollectiveRules {
 impl Loaded {
     /// Assembles a file: of several rules for a collective the last count.
     pub(super) fn new(behaviour: Behaviour, format: Format, mut collectives: Vec<CollectiveRules>) -> Self {
-        let search = if behaviour.first_match { SearchMethod::FirstMatch } else { SearchMethod::Walk };
         let mut serving = [None; Collective::ID_COUNT as usize];
         for place in 0..collectives.len() {
-            collectives[place].finish(search);
+            collectives[place].finish(behaviour.first_match);
             let id = collectives[place].id as usize;
             if let Some(earlier) = serving[id].replace(place as u32) {
                 collectives[earlier as usize].replaced = true;

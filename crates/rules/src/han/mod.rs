@@ -19,7 +19,7 @@ pub use vocabulary::{
     ComponentChoice, HanComponent, Level, Service, acted_on, algorithms, inner, is_in, is_ruled, lookup_bytes, runs,
     service,
 };
-pub use write::{WriteError, write};
+pub use write::write;
 
 /// Message for a HAN file that is passed to coll/tuned.
 pub const CONFUSED: &str = "this is a rules file for coll/han, which coll_tuned_dynamic_rules_filename does not read; \

@@ -22,7 +22,7 @@ pub fn load(bytes: &[u8], behaviour: &Behaviour) -> Load<HanFile> {
     let mut reader = HanReader { bytes, release: behaviour.release, tokens: Tokens::new(bytes), segments: Vec::new() };
     match reader.file() {
         Ok(collectives) => {
-            let trailing = reader.tokens.next().filter(|number| number.value > 0).map(|number| number.span);
+            let trailing = reader.tokens.number().filter(|(number, _)| *number > 0).map(|(_, span)| span);
             Load::Accepted(HanFile { behaviour: *behaviour, collectives, segments: reader.segments, trailing })
         }
         Err(fault) => Fault { line: Some(fault.span.line(bytes)), ..fault }.load(),
@@ -45,7 +45,7 @@ impl HanReader<'_> {
     }
 
     fn number(&mut self, field: Field) -> Result<(i64, Span), Fault> {
-        self.tokens.next().map(|number| (number.value, number.span)).ok_or_else(|| self.end(field))
+        self.tokens.number().ok_or_else(|| self.end(field))
     }
 
     fn count(&mut self, field: Field) -> Result<(i64, Span), Fault> {

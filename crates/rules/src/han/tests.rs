@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::behaviour::Behaviour;
 use crate::collective::Collective;
+use crate::emit::EmitError;
 use crate::file::{Fault, FaultKind, Field, Load, Reason};
 
 /// File that worked on 5.0.11, together with a tuned rules file.
@@ -183,14 +184,14 @@ fn a_written_file_looks_like_this() {
          bcast\n1  # topology levels\n2  # global_communicator\n3  # configurations\n\
          1 1  # fewer than 8 ranks\n  0 han\n8 2  # 8 ranks\n  0 han\n  2048 tuned\n9 1  # 9 ranks and more\n  0 han\n"
     );
-    assert_eq!(write(&HanTable::default(), &[]), Err(WriteError::Nothing));
+    assert_eq!(write(&HanTable::default(), &[]), Err(EmitError::NoHanRules));
     let mut gap = crate::table::all_builtin();
     let mut sizes = crate::steps::Steps::constant(None);
     sizes.set(64, None, Some(ComponentChoice::from_component(HanComponent::Tuned)));
     gap.set(4, None, sizes);
     let mut table = HanTable::default();
     table.set((Collective::Bcast, Level::GlobalCommunicator), gap);
-    assert!(matches!(write(&table, &[]), Err(WriteError::Gap { .. })));
+    assert!(matches!(write(&table, &[]), Err(EmitError::HanGap { .. })));
 }
 
 /// A text whose counts fit, in any order of sizes.
@@ -235,7 +236,7 @@ proptest! {
                 prop_assert!(is_han(written.as_bytes()) || !written.contains(" han"));
                 prop_assert_eq!(accepted(&written, "5.0").to_table(), table, "{}", written);
             }
-            Err(error) => prop_assert_eq!(error, WriteError::Nothing),
+            Err(error) => prop_assert_eq!(error, EmitError::NoHanRules),
         }
     }
 

@@ -3,45 +3,17 @@
 use std::fmt::Write;
 
 use crate::collective::Collective;
-use crate::emit::{INT_MAX, harmless};
+use crate::emit::{EmitError, INT_MAX, harmless};
 use crate::hazard::RankRange;
 use crate::table::SizeSteps;
 
 use super::table::HanTable;
-use super::vocabulary::{ComponentChoice, HanComponent, Level};
-
-/// Reason for refusing to write a table.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum WriteError {
-    /// The file would leave everything to the parameters, and HAN rejects such a file.
-    #[error("there are no rules to write, and HAN rejects a file without any")]
-    Nothing,
-    /// Sizes between rules would be left to the parameters, which a file cannot express.
-    #[error("{collective} on {level} for {ranks} leaves some sizes to HAN's parameters, which its file cannot express")]
-    Gap {
-        /// The collective.
-        collective: Collective,
-        /// The level.
-        level: Level,
-        /// The communicator sizes.
-        ranks: RankRange,
-    },
-    /// A communicator size that Open MPI would truncate.
-    #[error("{collective} on {level}: the communicator size {ranks} is too large for Open MPI")]
-    TooLarge {
-        /// The collective.
-        collective: Collective,
-        /// The level.
-        level: Level,
-        /// The size.
-        ranks: u64,
-    },
-}
+use super::vocabulary::{ComponentChoice, HanComponent};
 
 /// The canonical text of a table: ascending sizes, one rule per line. Comments come first.
-pub fn write(table: &HanTable, header: &[String]) -> Result<String, WriteError> {
+pub fn write(table: &HanTable, header: &[String]) -> Result<String, EmitError> {
     if table.is_empty() {
-        return Err(WriteError::Nothing);
+        return Err(EmitError::NoHanRules);
     }
     let rules: Vec<_> = table.collectives().collect();
     let collectives: Vec<_> = rules.chunk_by(|((one, _), _), ((other, _), _)| one == other).collect();
@@ -63,10 +35,10 @@ pub fn write(table: &HanTable, header: &[String]) -> Result<String, WriteError> 
             let _ = writeln!(text, "{}  # configurations", ranks.count());
             for (first, end, sizes) in ranks.iter() {
                 if first > INT_MAX {
-                    return Err(WriteError::TooLarge { collective, level, ranks: first });
+                    return Err(EmitError::HanTooLarge { collective, level, ranks: first });
                 }
                 let range = RankRange { first, end };
-                configuration(&mut text, collective, range, sizes).ok_or(WriteError::Gap {
+                configuration(&mut text, collective, range, sizes).ok_or(EmitError::HanGap {
                     collective,
                     level,
                     ranks: range,

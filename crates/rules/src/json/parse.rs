@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::value::{Document, JsonString, Node, ValueKind};
+use super::value::{Document, Node, ValueKind};
 use crate::span::Span;
 
 /// Syntax error that makes Open MPI read a text as a classic file instead of JSON.
@@ -57,7 +57,7 @@ struct Parser<'s> {
     /// The open arrays and objects.
     open: Vec<usize>,
     /// The name of the next value.
-    key: Option<JsonString<'s>>,
+    key: Option<(Span, Cow<'s, [u8]>)>,
     trailing_commas: Vec<Span>,
 }
 
@@ -157,7 +157,7 @@ impl<'s> Parser<'s> {
         let kind = match self.peek() {
             b'{' => self.opens(ValueKind::Object),
             b'[' => self.opens(ValueKind::Array),
-            b'"' => ValueKind::String(self.string()?.text),
+            b'"' => ValueKind::String(self.string()?.1),
             b't' => self.word(b"true", ValueKind::Bool(true))?,
             b'f' => self.word(b"false", ValueKind::Bool(false))?,
             b'n' => self.word(b"null", ValueKind::Null)?,
@@ -233,7 +233,7 @@ impl<'s> Parser<'s> {
         self.at - start
     }
 
-    fn string(&mut self) -> Result<JsonString<'s>, SyntaxError> {
+    fn string(&mut self) -> Result<(Span, Cow<'s, [u8]>), SyntaxError> {
         let start = self.at;
         self.at += 1;
         let plain = |byte: &u8| !matches!(byte, b'"' | b'\\' | 0);
@@ -259,7 +259,7 @@ impl<'s> Parser<'s> {
             }
         }
         self.at += 1;
-        Ok(JsonString { span: Span::new(start, self.at), text })
+        Ok((Span::new(start, self.at), text))
     }
 }
 

@@ -16,18 +16,11 @@ pub struct Document<'s> {
 #[derive(Clone, Debug)]
 pub(super) struct Node<'s> {
     pub(super) span: Span,
-    /// Its name, if it is in an object.
-    pub(super) key: Option<JsonString<'s>>,
+    /// Its name without escapes, if it is in an object, and the place of the name, quotes included.
+    pub(super) key: Option<(Span, Cow<'s, [u8]>)>,
     pub(super) kind: ValueKind<'s>,
     /// The index of the first node after it.
     pub(super) after: usize,
-}
-
-/// A string without its escapes, and its place, quotes included.
-#[derive(Clone, Debug)]
-pub(super) struct JsonString<'s> {
-    pub(super) span: Span,
-    pub(super) text: Cow<'s, [u8]>,
 }
 
 /// A value with its document.
@@ -117,7 +110,7 @@ impl<'d> JsonValue<'d> {
     /// The members of an object in order, repeated ones included; none for other values.
     pub fn members(self) -> impl Iterator<Item = JsonMember<'d>> {
         self.within().filter_map(|value| {
-            let JsonString { span, text } = value.node().key.as_ref()?;
+            let (span, text) = value.node().key.as_ref()?;
             Some(JsonMember { key: text, key_span: *span, value })
         })
     }

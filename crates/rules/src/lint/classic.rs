@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use super::code::Code;
 use super::collect::Collector;
-use super::listing::{self, CollectiveListing, CommRuleListing, Listing, RuleFields};
+use super::listing::{self, CollectiveListing, CommRuleListing, Listing};
 use super::words::{self, NumberWord, Strict, Words};
 use crate::collective::{self, Collective};
 use crate::span::Span;
@@ -141,7 +141,7 @@ impl ClassicLinter<'_> {
         }
     }
 
-    fn rule(&mut self, rule: RuleFields<'_>) {
+    fn rule(&mut self, rule: &[NumberWord]) {
         let size = rule[0];
         if let [min, algorithm, faninout, segsize, ..] = rule {
             let values = [min, algorithm, faninout, segsize].map(|number| number.value);

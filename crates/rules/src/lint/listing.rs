@@ -6,14 +6,12 @@
 
 use super::words::{NumberWord, Words};
 
-/// A rule: message size, algorithm, fan-out, segment size, and perhaps the bound on requests.
-pub(super) type RuleFields<'w> = &'w [NumberWord];
-
 #[derive(Debug)]
 pub(super) struct CommRuleListing<'w> {
     pub(super) size: NumberWord,
     pub(super) count: NumberWord,
-    pub(super) rules: Vec<RuleFields<'w>>,
+    /// Each rule: message size, algorithm, fan-out, segment size, and perhaps the bound on requests.
+    pub(super) rules: Vec<&'w [NumberWord]>,
 }
 
 #[derive(Debug)]
@@ -80,7 +78,7 @@ impl<'w> Counting<'w> {
         Some(())
     }
 
-    fn rule(&mut self) -> Option<RuleFields<'w>> {
+    fn rule(&mut self) -> Option<&'w [NumberWord]> {
         let (first, last) = (self.rest.first()?.line, self.rest.get(3)?.line);
         self.crossed |= first != last;
         // The fifth column counts where it stands on the line of the fourth.
@@ -92,7 +90,7 @@ impl<'w> Counting<'w> {
 /// Numbers between two runs of rules, and the second of these runs.
 struct RuleGroup<'w> {
     head: Vec<NumberWord>,
-    rules: Vec<RuleFields<'w>>,
+    rules: Vec<&'w [NumberWord]>,
 }
 
 /// Reads by lines; none if the lines do not reveal the structure.

@@ -203,8 +203,8 @@ fn decimal(digits: &[u8]) -> Option<u64> {
 fn classify(text: &[u8]) -> Word {
     let shown = printable(text);
     let mut tokens = Tokens::new(text);
-    let whole = tokens.next().filter(|number| number.span == Span::new(0, text.len()));
-    match (whole.map(|number| (number.value, number.value.unsigned_abs())), decimal(text)) {
+    let whole = tokens.number().filter(|(_, span)| *span == Span::new(0, text.len()));
+    match (whole.map(|(number, _)| (number, number.unsigned_abs())), decimal(text)) {
         (Some(_), Some(value)) if text.len() == 1 || text[0] != b'0' => return Word::Plain(value),
         (Some((..0, value)), _) => return Word::Faulty(Some(value), Code::Negative, format!("`{shown}` is negative")),
         (Some((_, value)), _) => {

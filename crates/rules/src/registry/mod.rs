@@ -27,18 +27,6 @@ pub struct UnknownAlgorithm {
     pub known: String,
 }
 
-/// Error: the running library lists other algorithms than its release should have.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the library's {collective} algorithms are not those of Open MPI {release}: {}", differences.join("; "))]
-pub struct TableMismatch {
-    /// The expected release.
-    pub release: Release,
-    /// The compared collective.
-    pub collective: Collective,
-    /// Differences, one phrase each.
-    pub differences: Vec<String>,
-}
-
 /// The algorithms that a release has for a collective, by id.
 pub fn algorithms(release: Release, collective: Collective) -> impl Iterator<Item = &'static Algorithm> {
     entries(collective).iter().filter(move |entry| entry.covers(release)).map(|entry| &entry.algorithm)
@@ -65,8 +53,9 @@ pub fn in_any_release(collective: Collective, id: u32) -> Option<&'static Algori
     entries(collective).iter().map(|entry| &entry.algorithm).find(|algorithm| algorithm.id == id)
 }
 
-/// Compares the ids and names of the running library, with or without `(0, "ignore")`, with the registry.
-pub fn compare(release: Release, collective: Collective, listed: &[(u32, String)]) -> Result<(), TableMismatch> {
+/// Compares the ids and names of the running library, with or without `(0, "ignore")`, with the registry. Fails with the
+/// differences in words.
+pub fn compare(release: Release, collective: Collective, listed: &[(u32, String)]) -> Result<(), String> {
     let listed = || listed.iter().filter(|(id, name)| (*id, name.as_str()) != (0, "ignore"));
     let mut differences = Vec::new();
     for expected in algorithms(release, collective) {
@@ -81,7 +70,11 @@ pub fn compare(release: Release, collective: Collective, listed: &[(u32, String)
     for (id, name) in listed().filter(|(id, _)| algorithm(release, collective, *id).is_err()) {
         differences.push(format!("{id} `{name}` is unknown"));
     }
-    if differences.is_empty() { Ok(()) } else { Err(TableMismatch { release, collective, differences }) }
+    if differences.is_empty() {
+        return Ok(());
+    }
+    let differences = differences.join("; ");
+    Err(format!("the library's {collective} algorithms are not those of Open MPI {release}: {differences}"))
 }
 
 /// A choice in words: `default`, `pipeline, 8 KiB segments`. Parameters that the algorithm ignores are left out.

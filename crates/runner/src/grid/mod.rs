@@ -57,7 +57,7 @@ pub struct Planner<'a> {
 pub fn known_release(survey: &Survey) -> Result<Release, RunnerError> {
     let release = Release::from_version(survey.version).map_err(RunnerError::UnknownRelease)?;
     for (collective, listed) in &survey.algorithms {
-        registry::compare(release, *collective, listed)?;
+        registry::compare(release, *collective, listed).map_err(RunnerError::UnknownTable)?;
     }
     Ok(release)
 }
