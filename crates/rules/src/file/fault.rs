@@ -1,6 +1,5 @@
 //! Faults for which Open MPI rejects a file of coll/tuned or of coll/han, or crashes.
 
-use super::load::Load;
 use crate::collective::Collective;
 use crate::json::SyntaxError;
 use crate::names;
@@ -58,11 +57,6 @@ fn begin_line(line: Option<usize>) -> String {
 impl Fault {
     pub(crate) fn new(span: Span, kind: FaultKind) -> Self {
         Self { span, line: None, kind, not_json: None }
-    }
-
-    /// The result of reading a file with this fault.
-    pub(crate) fn load<T>(self) -> Load<T> {
-        if self.kind.crashes() { Load::Crashes(self) } else { Load::Rejected(self) }
     }
 }
 

@@ -14,6 +14,13 @@ pub enum Load<T = Loaded> {
     Crashes(Fault),
 }
 
+impl Fault {
+    /// The result of reading a file with this fault.
+    pub(crate) fn load<T>(self) -> Load<T> {
+        if self.kind.crashes() { Load::Crashes(self) } else { Load::Rejected(self) }
+    }
+}
+
 impl<T> Load<T> {
     /// The rules, if they are active.
     pub fn accepted(&self) -> Option<&T> {
