@@ -136,7 +136,7 @@ fn usual_procedure(args: &Args, release: Release, rules: &Path) -> usize {
         let mut blocks = all_builtin();
         for ranks in &args.np {
             let mut best: BTreeMap<u64, (f64, Choice)> = BTreeMap::new();
-            let fitting = registry::algorithms(release, *collective).filter(|algorithm| algorithm.ranks.admits(*ranks));
+            let fitting = registry::algorithms(release, *collective).filter(|algorithm| algorithm.admits(*ranks));
             let forced =
                 fitting.map(|algorithm| registry::forced(release, *collective, algorithm.id).expect("it is known"));
             for choice in std::iter::once(Choice::BUILTIN).chain(forced) {

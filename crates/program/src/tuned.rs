@@ -109,7 +109,7 @@ pub fn tuned(
     };
     let is_meant = |(of, known, _): &(Collective, &str, _)| *of == collective && Some(*known) == name;
     let (_, name, build) = KNOWN.into_iter().find(is_meant).ok_or_else(unknown)?;
-    if found.is_some_and(|algorithm| !algorithm.ranks.admits(Ranks(ranks))) {
+    if found.is_some_and(|algorithm| !algorithm.admits(Ranks(ranks))) {
         return Err(Unplayable::TwoAlone(collective, name, ranks));
     }
     let segment = Some(choice.segsize).filter(|size| *size > 0 && *size < bytes).unwrap_or(bytes);

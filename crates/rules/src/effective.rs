@@ -5,7 +5,7 @@
 use crate::call::Call;
 use crate::choice::Choice;
 use crate::collective::Collective;
-use crate::registry::{self, Algorithm, Fallback, InPlace, RankNeed, When};
+use crate::registry::{self, Algorithm, Fallback, InPlace, When};
 use crate::release::Release;
 use crate::units::Bytes;
 
@@ -92,7 +92,7 @@ pub fn effective(release: Release, collective: Collective, choice: Choice, call:
     if let (true, InPlace::Instead(what)) = (call.in_place, first.in_place) {
         return ends(EffectiveAlgorithm::Instead(what), format!("in place, {what} runs instead of {}", first.name));
     }
-    if first.ranks == RankNeed::ExactlyTwo && call.ranks.0 != 2 {
+    if first.only_two && call.ranks.0 != 2 {
         let reason = format!("{} is made for exactly 2 ranks, not {}", first.name, call.ranks);
         return ends(EffectiveAlgorithm::Error(ErrorClass::Unsupported), reason);
     }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::choice::Choice;
 use crate::collective::Collective;
-use crate::registry::{self, RankNeed};
+use crate::registry;
 use crate::steps::within;
 use crate::table::{RuleTable, SizeSteps};
 use crate::units::Ranks;
@@ -123,7 +123,7 @@ fn check_block(collective: Collective, ranks: RankRange, sizes: &SizeSteps, haza
     }
     for &choice in &choices {
         let Some(algorithm) = registry::in_any_release(collective, choice.algorithm) else { continue };
-        if algorithm.ranks == RankNeed::ExactlyTwo && ranks != (RankRange { first: 2, end: Some(3) }) {
+        if algorithm.only_two && ranks != (RankRange { first: 2, end: Some(3) }) {
             hazards.push(Hazard::TwoProcesses { collective, ranks, choice });
         }
         let radix = matches!((collective, choice.algorithm), (Collective::Allgather, 2) | (Collective::Reduce, 8));

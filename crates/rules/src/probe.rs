@@ -11,7 +11,7 @@ use crate::choice::Choice;
 use crate::collective::Collective;
 use crate::emit::{self, EmitError, INT_MAX, LONG_MAX, Notes, TargetFormat};
 use crate::hazard::RankRange;
-use crate::registry::{self, RankNeed};
+use crate::registry;
 use crate::release::Release;
 use crate::steps::Steps;
 use crate::table::{RankSteps, RuleTable, SizeSteps};
@@ -32,7 +32,7 @@ fn failing(format: TargetFormat, collective: Collective) -> Option<Choice> {
     match format {
         TargetFormat::Classic | TargetFormat::V2 => Some(Choice::plain(PROBE_ALGORITHM)),
         TargetFormat::Json => registry::algorithms(Release::V6_0, collective)
-            .find(|algorithm| algorithm.ranks == RankNeed::ExactlyTwo)
+            .find(|algorithm| algorithm.only_two)
             .map(|algorithm| Choice::plain(algorithm.id)),
     }
 }

@@ -37,7 +37,7 @@ pub(crate) fn bar(
     if let Some(lacking) = assumptions.lacking(algorithm, choice.segsize) {
         return Some(Bar::Lacking(lacking));
     }
-    if !algorithm.ranks.admits(ranks) {
+    if !algorithm.admits(ranks) {
         return Some(Bar::Ranks(ranks));
     }
     let mut blocks = all_builtin();

@@ -15,7 +15,7 @@ use crate::han::{Level, acted_on};
 use crate::hazard::{self, RankRange};
 use crate::metric::{Metric, counted_in_int, metric};
 use crate::reach::{FIRST, FileView, ReachedCommRule};
-use crate::registry::{self, Algorithm, MixedTypes, RankNeed, Uses, When};
+use crate::registry::{self, Algorithm, MixedTypes, Uses, When};
 use crate::release::Release;
 use crate::span::Span;
 use crate::units::{Bytes, Ranks};
@@ -255,7 +255,7 @@ impl RuledRange<'_, '_> {
         };
         let named = format!("{collective} {}", algorithm.name);
         let two = RankRange { first: 2, end: Some(3) };
-        if algorithm.ranks == RankNeed::ExactlyTwo && *ranks != [two] {
+        if algorithm.only_two && *ranks != [two] {
             let others = first_ranges(ranks.iter().filter(|range| **range != two));
             problems.merge(Code::TwoProcesses, rule.span, version, format!("{named} serves {others}"));
         }

@@ -3,11 +3,16 @@
 use crate::choice::Choice;
 use crate::collective::Collective;
 use crate::order::Order;
+use crate::release::Release;
 use crate::units::Ranks;
 
 /// One algorithm of a collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Algorithm {
+    /// The first release with this algorithm under this name.
+    pub since: Release,
+    /// The last such release; none if the newest known one has it.
+    pub until: Option<Release>,
     /// Id in rules files and MCA parameters, from 1 on.
     pub id: u32,
     /// The string of Open MPI's MCA enumerator, exactly.
@@ -18,8 +23,9 @@ pub struct Algorithm {
     pub uses: Uses,
     /// True if the fan-out is the radix of its tree: below 2 the call never ends.
     pub radix: bool,
-    /// The communicator sizes that it accepts.
-    pub ranks: RankNeed,
+    /// True if it accepts two ranks, and any other size is an error on every rank (`MPI_ERR_UNSUPPORTED_OPERATION`). Others
+    /// accept any size, perhaps by falling back.
+    pub only_two: bool,
     /// Algorithms that run instead of it, in the order of their conditions.
     pub fallbacks: &'static [Fallback],
     /// Treatment of operations that do not commute.
@@ -114,15 +120,6 @@ impl Uses {
     }
 }
 
-/// The communicator sizes that an algorithm accepts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RankNeed {
-    /// Any size, perhaps by falling back (see [`Fallback`]).
-    Any,
-    /// Two ranks; any other size is an error on every rank (`MPI_ERR_UNSUPPORTED_OPERATION`).
-    ExactlyTwo,
-}
-
 /// Result with user-defined operations that do not commute. `coll/tuned` does not test for them if a rule or a forced
 /// algorithm decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,6 +135,16 @@ pub enum NonCommutative {
 }
 
 impl Algorithm {
+    /// Returns true if this release has the algorithm.
+    pub fn is_in(&self, release: Release) -> bool {
+        self.since <= release && self.until.is_none_or(|until| release <= until)
+    }
+
+    /// Returns true if a call on a communicator of this size succeeds, perhaps with another algorithm.
+    pub fn admits(&self, ranks: Ranks) -> bool {
+        !self.only_two || ranks.0 == 2
+    }
+
     /// Returns true if it gives wrong results with operations that do not commute.
     pub fn reorders(&self) -> bool {
         self.noncommutative == NonCommutative::Unsafe
@@ -150,16 +157,6 @@ impl Algorithm {
             MixedTypes::Fail => true,
             MixedTypes::FailSegmented => segsize > 0,
             MixedTypes::Safe | MixedTypes::Untested => false,
-        }
-    }
-}
-
-impl RankNeed {
-    /// Returns true if a call on a communicator of this size succeeds, perhaps with another algorithm.
-    pub fn admits(self, ranks: Ranks) -> bool {
-        match self {
-            Self::ExactlyTwo => ranks.0 == 2,
-            Self::Any => true,
         }
     }
 }

@@ -2,32 +2,16 @@
 
 use super::algorithm::MixedTypes::{Fail, FailSegmented, Safe as Sound, Untested};
 use super::algorithm::NonCommutative::{Depends, NotApplicable, Safe, Unsafe};
-use super::algorithm::RankNeed::ExactlyTwo;
 use super::algorithm::When::{
     FewerThanPowerOfTwo, FewerThanRanks, FewerThanSegments, NonCommutativeOperation, NotPowerOfTwo, OddRanks,
     TooSmallToSplit,
 };
-use super::algorithm::{Algorithm, Fallback, InPlace, MixedTypes, NonCommutative, RankNeed, Uses, When};
+use super::algorithm::{Algorithm, Fallback, InPlace, MixedTypes, NonCommutative, Uses, When};
 use crate::collective::Collective;
 use crate::order::Order;
 use crate::release::Release;
 
-/// An algorithm and the releases that have it.
-pub(super) struct AlgorithmEntry {
-    /// The first release with this algorithm under this name.
-    pub(super) since: Release,
-    /// The last such release; none if the newest known one has it.
-    pub(super) until: Option<Release>,
-    /// The algorithm.
-    pub(super) algorithm: Algorithm,
-}
-
-impl AlgorithmEntry {
-    /// Returns true if this release has the algorithm.
-    pub(super) fn covers(&self, release: Release) -> bool {
-        self.since <= release && self.until.is_none_or(|until| release <= until)
-    }
-
+impl Algorithm {
     const fn since(self, since: Release) -> Self {
         Self { since, ..self }
     }
@@ -37,42 +21,42 @@ impl AlgorithmEntry {
     }
 
     const fn uses(mut self, uses: Uses) -> Self {
-        self.algorithm.uses = uses;
+        self.uses = uses;
         self
     }
 
-    const fn ranks(mut self, ranks: RankNeed) -> Self {
-        self.algorithm.ranks = ranks;
+    const fn for_two(mut self) -> Self {
+        self.only_two = true;
         self
     }
 
     const fn radix(mut self) -> Self {
-        self.algorithm.radix = true;
+        self.radix = true;
         self.uses(F)
     }
 
     const fn falls_back(mut self, fallbacks: &'static [Fallback]) -> Self {
-        self.algorithm.fallbacks = fallbacks;
+        self.fallbacks = fallbacks;
         self
     }
 
     const fn sums(mut self, order: Order) -> Self {
-        self.algorithm.sums = Some(order);
+        self.sums = Some(order);
         self
     }
 
     const fn mixed(mut self, mixed: MixedTypes) -> Self {
-        self.algorithm.mixed_types = mixed;
+        self.mixed_types = mixed;
         self
     }
 
     const fn in_place(mut self, in_place: InPlace) -> Self {
-        self.algorithm.in_place = in_place;
+        self.in_place = in_place;
         self
     }
 
     const fn calls(mut self, calls: &'static [Collective]) -> Self {
-        self.algorithm.calls = calls;
+        self.calls = calls;
         self
     }
 }
@@ -111,32 +95,33 @@ const S_R: Uses = Uses { faninout: false, segsize: true, max_requests: true };
 const F_S_R: Uses = Uses { faninout: true, segsize: true, max_requests: true };
 
 /// An algorithm that moves data or only synchronises, in every release.
-const fn moves(id: u32, name: &'static str, about: &'static str) -> AlgorithmEntry {
+const fn moves(id: u32, name: &'static str, about: &'static str) -> Algorithm {
     reduces(id, name, NotApplicable, about)
 }
 
 /// An algorithm that applies an operation, in every release.
-const fn reduces(id: u32, name: &'static str, noncommutative: NonCommutative, about: &'static str) -> AlgorithmEntry {
+const fn reduces(id: u32, name: &'static str, noncommutative: NonCommutative, about: &'static str) -> Algorithm {
     let uses = Uses { faninout: false, segsize: false, max_requests: false };
-    let algorithm = Algorithm {
+    Algorithm {
+        since: Release::V4_0,
+        until: None,
         id,
         name,
         about,
         uses,
         radix: false,
-        ranks: RankNeed::Any,
+        only_two: false,
         fallbacks: &[],
         noncommutative,
         sums: None,
         mixed_types: Untested,
         in_place: InPlace::Plain,
         calls: &[],
-    };
-    AlgorithmEntry { since: Release::V4_0, until: None, algorithm }
+    }
 }
 
 /// Ids and names as in Open MPI's enumerators (`ompi/mca/coll/tuned/coll_tuned_*_decision.c`).
-pub(super) fn entries(collective: Collective) -> &'static [AlgorithmEntry] {
+pub(super) fn entries(collective: Collective) -> &'static [Algorithm] {
     match collective {
         Collective::Allgather => &ALLGATHER,
         Collective::Allgatherv => &ALLGATHERV,
@@ -155,7 +140,7 @@ pub(super) fn entries(collective: Collective) -> &'static [AlgorithmEntry] {
     }
 }
 
-static ALLGATHER: [AlgorithmEntry; 10] = [
+static ALLGATHER: [Algorithm; 10] = [
     moves(1, "linear", "gather and bcast of the same communicator, by their own rules")
         .calls(&[Collective::Gather, Collective::Bcast])
         .in_place(InPlace::PassedOn)
@@ -175,21 +160,21 @@ static ALLGATHER: [AlgorithmEntry; 10] = [
         .mixed(Sound),
     moves(4, "ring", "blocks travel around a ring").mixed(Sound),
     moves(5, "neighbor", "pairs of neighbours exchange").falls_back(ODD_TO_RING_4).mixed(Sound),
-    moves(6, "two_proc", "one exchange between two ranks").ranks(ExactlyTwo),
+    moves(6, "two_proc", "one exchange between two ranks").for_two(),
     moves(7, "sparbit", "striped binomial trees at halving distances").since(Release::V5_0).mixed(Fail),
     moves(8, "direct-messaging", "every rank sends to every other").since(Release::V6_0),
 ];
 
-static ALLGATHERV: [AlgorithmEntry; 6] = [
+static ALLGATHERV: [Algorithm; 6] = [
     moves(1, "default", "gatherv and bcast of the same communicator").calls(&[Collective::Bcast]),
     moves(2, "bruck", "doubling distances, any number of ranks"),
     moves(3, "ring", "blocks travel around a ring"),
     moves(4, "neighbor", "pairs of neighbours exchange").falls_back(ODD_TO_RING_3),
-    moves(5, "two_proc", "one exchange between two ranks").ranks(ExactlyTwo),
+    moves(5, "two_proc", "one exchange between two ranks").for_two(),
     moves(6, "sparbit", "striped binomial trees at halving distances").since(Release::V5_0),
 ];
 
-static ALLREDUCE: [AlgorithmEntry; 7] = [
+static ALLREDUCE: [Algorithm; 7] = [
     reduces(1, "basic_linear", Safe, "linear reduce to rank 0, then linear bcast").sums(Order::Linear),
     reduces(2, "nonoverlapping", Depends, "reduce and bcast of the same communicator, by their own rules")
         .calls(&[Collective::Reduce, Collective::Bcast]),
@@ -209,29 +194,29 @@ static ALLREDUCE: [AlgorithmEntry; 7] = [
         .calls(&[Collective::Allgather]),
 ];
 
-static ALLTOALL: [AlgorithmEntry; 5] = [
+static ALLTOALL: [Algorithm; 5] = [
     moves(1, "linear", "everything posted at once").in_place(EXCHANGE).mixed(Sound),
     moves(2, "pairwise", "one partner after the other").in_place(EXCHANGE).mixed(Sound),
     moves(3, "modified_bruck", "doubling distances with blocks packed together").in_place(EXCHANGE).mixed(Sound),
     moves(4, "linear_sync", "linear with a bound on outstanding requests").uses(R).in_place(EXCHANGE).mixed(Sound),
-    moves(5, "two_proc", "one exchange between two ranks").ranks(ExactlyTwo).in_place(EXCHANGE),
+    moves(5, "two_proc", "one exchange between two ranks").for_two().in_place(EXCHANGE),
 ];
 
-static ALLTOALLV: [AlgorithmEntry; 2] = [
+static ALLTOALLV: [Algorithm; 2] = [
     moves(1, "basic_linear", "everything posted at once").in_place(EXCHANGE),
     moves(2, "pairwise", "one partner after the other").in_place(EXCHANGE),
 ];
 
-static BARRIER: [AlgorithmEntry; 6] = [
+static BARRIER: [Algorithm; 6] = [
     moves(1, "linear", "everybody reports to rank 0 and hears back"),
     moves(2, "double_ring", "a token goes around twice"),
     moves(3, "recursive_doubling", "pairwise exchange at doubling distances"),
     moves(4, "bruck", "dissemination"),
-    moves(5, "two_proc", "one exchange between two ranks").ranks(ExactlyTwo),
+    moves(5, "two_proc", "one exchange between two ranks").for_two(),
     moves(6, "tree", "up and down a binomial tree"),
 ];
 
-static BCAST: [AlgorithmEntry; 9] = [
+static BCAST: [Algorithm; 9] = [
     moves(1, "basic_linear", "the root sends to every rank").mixed(Sound),
     moves(2, "chain", "as many chains as the fan-out says, in segments").uses(F_S).mixed(FailSegmented),
     moves(3, "pipeline", "one chain, in segments").uses(S).mixed(FailSegmented),
@@ -252,18 +237,18 @@ static BCAST: [AlgorithmEntry; 9] = [
         .mixed(Fail),
 ];
 
-static EXSCAN: [AlgorithmEntry; 2] = [
+static EXSCAN: [Algorithm; 2] = [
     reduces(1, "linear", Safe, "one rank after the other").sums(Order::Prefix),
     reduces(2, "recursive_doubling", Safe, "partial results at doubling distances").sums(Order::PrefixDoubling),
 ];
 
-static GATHER: [AlgorithmEntry; 3] = [
+static GATHER: [Algorithm; 3] = [
     moves(1, "basic_linear", "every rank sends to the root").mixed(Sound),
     moves(2, "binomial", "up a binomial tree").mixed(Sound),
     moves(3, "linear_sync", "linear, the root asks; the segment is what goes first").uses(S).mixed(FailSegmented),
 ];
 
-static REDUCE: [AlgorithmEntry; 8] = [
+static REDUCE: [Algorithm; 8] = [
     reduces(1, "linear", Safe, "the root receives from every rank").sums(Order::Linear),
     reduces(2, "chain", Unsafe, "as many chains as the fan-out says, in segments").sums(Order::Chain(1)).uses(F_S_R),
     reduces(3, "pipeline", Unsafe, "one chain, in segments").sums(Order::Chain(1)).uses(S_R),
@@ -280,7 +265,7 @@ static REDUCE: [AlgorithmEntry; 8] = [
         .radix(),
 ];
 
-static REDUCE_SCATTER: [AlgorithmEntry; 4] = [
+static REDUCE_SCATTER: [Algorithm; 4] = [
     reduces(1, "non-overlapping", Depends, "reduce and scatterv of the same communicator, by their own rules")
         .calls(&[Collective::Reduce]),
     reduces(2, "recursive_halving", Unsafe, "halves exchanged at halving distances").sums(Order::Halving),
@@ -288,7 +273,7 @@ static REDUCE_SCATTER: [AlgorithmEntry; 4] = [
     reduces(4, "butterfly", Safe, "butterfly exchange").sums(Order::Doubling),
 ];
 
-static REDUCE_SCATTER_BLOCK: [AlgorithmEntry; 4] = [
+static REDUCE_SCATTER_BLOCK: [Algorithm; 4] = [
     reduces(1, "basic_linear", Depends, "reduce and scatter of the same communicator, by their own rules")
         .calls(&[Collective::Reduce, Collective::Scatter]),
     reduces(2, "recursive_doubling", Safe, "whole vectors at doubling distances").sums(Order::Binomial),
@@ -298,12 +283,12 @@ static REDUCE_SCATTER_BLOCK: [AlgorithmEntry; 4] = [
     reduces(4, "butterfly", Safe, "butterfly exchange").sums(Order::Doubling),
 ];
 
-static SCAN: [AlgorithmEntry; 2] = [
+static SCAN: [Algorithm; 2] = [
     reduces(1, "linear", Safe, "one rank after the other").sums(Order::Prefix),
     reduces(2, "recursive_doubling", Safe, "partial results at doubling distances").sums(Order::PrefixDoubling),
 ];
 
-static SCATTER: [AlgorithmEntry; 3] = [
+static SCATTER: [Algorithm; 3] = [
     moves(1, "basic_linear", "the root sends to every rank"),
     moves(2, "binomial", "down a binomial tree"),
     moves(3, "linear_nb", "the root sends to every rank without waiting").since(Release::V4_1),

@@ -10,7 +10,7 @@ use crate::collective::Collective;
 use crate::release::Release;
 use crate::units::Bytes;
 
-pub use algorithm::{Algorithm, Fallback, InPlace, MixedTypes, NonCommutative, RankNeed, Uses, When};
+pub use algorithm::{Algorithm, Fallback, InPlace, MixedTypes, NonCommutative, Uses, When};
 use entries::entries;
 
 /// An id that a release does not have.
@@ -29,7 +29,7 @@ pub struct UnknownAlgorithm {
 
 /// The algorithms that a release has for a collective, by id.
 pub fn algorithms(release: Release, collective: Collective) -> impl Iterator<Item = &'static Algorithm> {
-    entries(collective).iter().filter(move |entry| entry.covers(release)).map(|entry| &entry.algorithm)
+    entries(collective).iter().filter(move |algorithm| algorithm.is_in(release))
 }
 
 /// The algorithm with this id. Id 0 is the builtin, not an algorithm.
@@ -50,7 +50,7 @@ pub fn id_of(release: Release, collective: Collective, name: &str) -> Option<u32
 
 /// The algorithm with this id in the oldest release that has it.
 pub fn in_any_release(collective: Collective, id: u32) -> Option<&'static Algorithm> {
-    entries(collective).iter().map(|entry| &entry.algorithm).find(|algorithm| algorithm.id == id)
+    entries(collective).iter().find(|algorithm| algorithm.id == id)
 }
 
 /// Compares the ids and names of the running library, with or without `(0, "ignore")`, with the registry. Fails with the

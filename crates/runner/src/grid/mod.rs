@@ -297,7 +297,7 @@ impl Planner<'_> {
         only: Option<&[Candidate]>,
         with_requests: bool,
     ) -> CellPlan {
-        let admitted = algorithms.iter().filter(|algorithm| algorithm.ranks.admits(cell.ranks));
+        let admitted = algorithms.iter().filter(|algorithm| algorithm.admits(cell.ranks));
         let choices: Vec<Choice> = match only {
             None => admitted.flat_map(|algorithm| self.choices(cell, algorithm, with_requests)).collect(),
             Some(only) => {

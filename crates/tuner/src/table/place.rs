@@ -11,7 +11,7 @@ use collrules_record::tuning::revert_steps;
 use collrules_record::validation::RevertedRange;
 use collrules_record::{Bytes, Candidate, Cell, Ranks};
 use collrules_rules::metric::{Metric, metric};
-use collrules_rules::registry::{self, RankNeed, When};
+use collrules_rules::registry::{self, When};
 use collrules_rules::steps::Steps;
 use collrules_rules::{Choice, Collective, Release};
 
@@ -190,7 +190,7 @@ fn filtered(sizes: &Sizes, holds: impl Fn(Choice) -> bool) -> Sizes {
 fn takes_any(collective: Collective, choice: Choice) -> bool {
     let of_release = |release| registry::algorithm(release, collective, choice.algorithm);
     let mut known = Release::ALL.into_iter().filter_map(|release| of_release(release).ok());
-    known.all(|algorithm| algorithm.ranks == RankNeed::Any)
+    known.all(|algorithm| !algorithm.only_two)
 }
 
 /// Returns true if the choice runs one algorithm for every number of ranks: measurements on powers of two do not apply
@@ -199,7 +199,7 @@ fn runs_alike(release: Release, collective: Collective, choice: Choice) -> bool 
     let by_ranks = |when: When| matches!(when, When::OddRanks | When::NotPowerOfTwo);
     choice.is_builtin()
         || registry::algorithm(release, collective, choice.algorithm).is_ok_and(|algorithm| {
-            algorithm.ranks == RankNeed::Any && !algorithm.fallbacks.iter().any(|fallback| by_ranks(fallback.when))
+            !algorithm.only_two && !algorithm.fallbacks.iter().any(|fallback| by_ranks(fallback.when))
         })
 }
 
